@@ -1,11 +1,11 @@
-//! Front: answers about the projects of a hub that its role may see, each over a socket of its own.
+//! Front: serves those projects of a hub that its role may see, each over a socket of its own.
 //!
-//! In: a hub's address. Out: sockets where clients look for a project's daemon, and a registry that names the projects.
-//! Invariants: a project is copied when it is first asked about, and brought on while it is open; a session sees whole
-//! ticks; a right that is taken back ends the sessions and removes the copy; while the hub is out of reach, what is
-//! served answers as of its tick.
-//! Not here: copying (`hub`), sessions and tools (`server`), who starts this (`client`), what is said before the hub
-//! was reached once (`waiting.rs`).
+//! In: a hub's address. Out: sockets where clients look for a project's daemon, and a registry of the projects.
+//! Invariants: a project is copied when it is first asked about, and updated while it is open; a session sees whole
+//! ticks; revoking a right ends the sessions and deletes the copy; while the hub is unreachable, copies answer as of
+//! their ticks.
+//! Not here: copying (`hub`), sessions and tools (`server`), starting this (`client`), replies before the hub was first
+//! reached (`waiting.rs`).
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -30,13 +30,13 @@ use super::super::lock::Lock;
 use super::super::{FAREWELL_SECONDS, Options, Signals, StartError};
 use super::waiting::{self, Waiting};
 
-/// How often the hub is asked what changed.
+/// Interval between queries for changes on the hub.
 const LOOK: Duration = Duration::from_secs(1);
 
-/// Connections by which projects are copied. More would only wait for the same two ends.
+/// Most connections for copying. More would only wait for the same two ends.
 const MAX_LINES: usize = 8;
 
-/// The tools that answer from a copy: of the folder's files there is nothing here.
+/// The tools that work on a copy, which has none of the folder's files.
 const TOOLS: [&str; 10] = [
     "hybrid_query",
     "ask",
@@ -50,7 +50,7 @@ const TOOLS: [&str; 10] = [
     "dump",
 ];
 
-/// One project.
+/// One served project.
 struct Front {
     news: watch::Sender<Visible>,
     task: JoinHandle<()>,
@@ -65,11 +65,11 @@ struct House {
     lines: Arc<Lines>,
     user: Places,
     settings: Vec<String>,
-    /// When somebody was last seen.
+    /// The last time a client was seen.
     seen: watch::Sender<Instant>,
 }
 
-/// Serves until it is asked to stop, or nobody has asked for a while.
+/// Serves until it is asked to stop, or no client came for `idle_exit`.
 pub(super) async fn live(options: &Options, url: &str) -> anyhow::Result<ExitCode> {
     let mut signals = Signals::new()?;
     let user = Places::from_env()?;
@@ -83,6 +83,8 @@ pub(super) async fn live(options: &Options, url: &str) -> anyhow::Result<ExitCod
     let _lock = Lock::take(&paths.lock, life).map_err(StartError::from)?;
     let address = Address::parse(url, None)?;
     let (mut hub, mut waiting) = (None, None);
+    // A hub that is down may come back: earlier copies stay hidden, and clients learn the reason. Other errors are
+    // final.
     match address.connect().await {
         Ok(found) => hub = Some(found),
         Err(error) if error.is_passing() => {
@@ -101,7 +103,7 @@ pub(super) async fn live(options: &Options, url: &str) -> anyhow::Result<ExitCod
         House { address, lines, user, settings: options.settings.clone(), seen: seen.clone() };
     let mut fronts: BTreeMap<i32, Front> = BTreeMap::new();
     look(&mut hub, &house, &here, &mut fronts).await?;
-    // Whoever finds it open finds the registry and the projects' sockets.
+    // Bound last: a client that finds it open also finds the registry and the projects' sockets.
     let door = Door::bind(&paths.socket).await?;
     tracing::info!(hub = house.address.shown(), projects = fronts.len(), "a front end");
     let mut ticks = tokio::time::interval(LOOK);
@@ -112,13 +114,14 @@ pub(super) async fn live(options: &Options, url: &str) -> anyhow::Result<ExitCod
                 tracing::info!(name, "stopping");
                 break;
             }
-            // It is only looked whether it is there, and well.
+            // A client only connects here to check that the front end runs, and why it may not work.
             Ok(stream) = door.accept() => {
                 let _ = seen.send_replace(Instant::now());
                 if let Some(waiting) = &waiting {
                     tokio::spawn(refuse_with(stream, waiting.why()));
                 }
             }
+            // Connecting may take long, so it runs beside the loop.
             done = async { connecting.as_mut()?.await.ok() }, if connecting.is_some() => {
                 connecting = None;
                 match done {
@@ -140,6 +143,7 @@ pub(super) async fn live(options: &Options, url: &str) -> anyhow::Result<ExitCod
                 if let Err(error) = look(&mut hub, &house, &here, &mut fronts).await {
                     tracing::warn!(%error, "the hub cannot be asked: copies answer");
                     hub = None;
+                    // With copies, these keep answering; without any, clients must learn what is wrong.
                     if fronts.is_empty() {
                         waiting = Some(Waiting::begin(&here, &error.to_string()).await?);
                     }
@@ -158,7 +162,7 @@ pub(super) async fn live(options: &Options, url: &str) -> anyhow::Result<ExitCod
     Ok(ExitCode::SUCCESS)
 }
 
-/// Brings the projects served to those that are visible.
+/// Updates the served projects to those that are visible now.
 async fn look(
     hub: &mut Option<hub::Hub>,
     house: &House,
@@ -174,6 +178,7 @@ async fn look(
     for id in gone {
         let Some(front) = fronts.remove(&id) else { continue };
         let (state, root) = (front.paths.dir.clone(), front.place.root.clone());
+        // In this order: the sessions end before their files are deleted.
         front.end().await;
         for folder in [state, root] {
             std::fs::remove_dir_all(&folder).ok();
@@ -200,6 +205,7 @@ async fn look(
         fronts.insert(it.id, Front { news, task: tokio::spawn(work), place, paths });
     }
     if has_changed {
+        // After the sockets are bound, so that a registered project can be reached.
         register(here, fronts)?;
     }
     let stated = hub::same(hub).await?;
@@ -208,7 +214,7 @@ async fn look(
     };
     let text = serde_json::to_string(&stated.iter().map(row).collect::<Vec<_>>())?;
     if std::fs::read_to_string(here.same_as()).ok().as_ref() != Some(&text) {
-        // Whoever reads it finds the old one or the new one.
+        // Renamed into place, so that readers see the old text or the new one.
         let new = here.same_as().with_extension("new");
         std::fs::write(&new, text)?;
         std::fs::rename(&new, here.same_as())?;
@@ -216,7 +222,7 @@ async fn look(
     Ok(())
 }
 
-/// Clients find projects where they find those of folders.
+/// Writes the registry: clients find these projects as they find those of folders.
 fn register(here: &Places, fronts: &BTreeMap<i32, Front>) -> anyhow::Result<()> {
     let wanted: Vec<&Place> = fronts.values().map(|front| &front.place).collect();
     Registry::update(&here.config, |registry| {
@@ -233,8 +239,9 @@ fn register(here: &Places, fronts: &BTreeMap<i32, Front>) -> anyhow::Result<()> 
 }
 
 impl Front {
-    /// Ends its sessions.
+    /// Ends its sessions and waits for that.
     async fn end(self) {
+        // The closed channel tells the task that the project is gone.
         drop(self.news);
         let _ = self.task.await;
     }
@@ -255,7 +262,7 @@ async fn run(
             None => Door::bind(&paths.socket).await,
         };
         let Ok(bound) = opened else { return };
-        // Nothing is fetched for a project that nobody asks about.
+        // Nothing is copied for a project that nobody asks about.
         let first = tokio::select! {
             first = bound.accept() => first,
             _ = until_gone(&mut visible) => return,
@@ -269,6 +276,7 @@ async fn run(
             Ok(false) => return,
             Err(error) => {
                 tracing::warn!(project = place.name, error = format!("{error:#}"), "not served");
+                // The client that caused the copy learns why there is none, and the next one tries again.
                 if let Some(first) = first {
                     refuse_with(first, waiting::view(&format!("{error:#}"))).await;
                 }
@@ -285,7 +293,8 @@ async fn until_gone(visible: &mut watch::Receiver<Visible>) {
     while visible.changed().await.is_ok() {}
 }
 
-/// Serves one copy; false when the project is gone, true when the copy must be begun anew or read with other settings.
+/// Serves one copy; returns false when the project is gone, true when the copy must be started over or opened with
+/// other settings.
 async fn serve_one(
     house: &House,
     place: &Place,
@@ -323,6 +332,7 @@ async fn serve_one(
     };
     let tools = Arc::new(routes().only(&TOOLS));
     let serving = tokio::spawn(serve(door, of_visitors, Arc::clone(&project), tools, stop));
+    // The client whose connection woke this project is the first one served.
     if let Some(first) = first.take() {
         let _ = visitors.send(first).await;
     }
@@ -336,7 +346,7 @@ async fn serve_one(
     Ok(goes_on)
 }
 
-/// Brings the copy on until that cannot be done, or the project is gone.
+/// Updates the copy until that fails or the project is gone. Returns as [`serve_one`].
 async fn follow(
     house: &House,
     project: &Arc<Project>,
@@ -359,6 +369,7 @@ async fn follow(
         if it == shown {
             continue;
         }
+        // Another generation needs a new copy; other settings or a wrong version need the project opened again.
         if it.generation != shown.generation || it.settled != shown.settled || it.check().is_err() {
             return true;
         }
@@ -380,7 +391,7 @@ async fn follow(
                 std::fs::remove_file(copy.folder.join("index.sqlite")).ok();
                 return true;
             }
-            // It answers as of its tick until the next look.
+            // It answers as of its tick until the next query.
             Err(error) if error.is_passing() => {
                 tracing::warn!(project = project.name, %error, "the copy stays as it is");
             }
@@ -392,7 +403,8 @@ async fn follow(
     }
 }
 
-/// A project's own files: what decides about answers, and that nothing is written.
+/// Writes a project's own files: the settings that decide about answers, with writing forbidden. Returns the resulting
+/// settings.
 fn write_settings(house: &House, place: &Place, it: &Visible) -> anyhow::Result<config::Settings> {
     let published = serde_json::from_str(&it.settled.settings).unwrap_or_default();
     let mut fields: serde_json::Map<String, serde_json::Value> = published;
@@ -408,7 +420,8 @@ fn write_settings(house: &House, place: &Place, it: &Visible) -> anyhow::Result<
     Ok(loaded.settings)
 }
 
-/// Connections to copy by, which all projects share: PostgreSQL has a hundred, and there may be more projects.
+/// Connections for copying, shared by all projects: PostgreSQL allows a hundred by default, and there may be more
+/// projects.
 struct Lines {
     address: Address,
     free: Mutex<Vec<hub::Hub>>,
@@ -416,13 +429,13 @@ struct Lines {
 }
 
 impl Lines {
-    /// Does something over a connection. One that failed is not used again. Blocks.
+    /// Runs `work` on a connection. A connection that failed is not reused. Blocks.
     fn with<T>(
         &self,
         runtime: &Handle,
         work: impl FnOnce(&mut hub::Hub) -> Result<T, HubError>,
     ) -> Result<T, HubError> {
-        // It is never closed.
+        // The semaphore is never closed, so this cannot fail.
         let _turn = runtime.block_on(self.turns.acquire());
         let free = || self.free.lock().unwrap_or_else(PoisonError::into_inner);
         let known = free().pop();
@@ -457,7 +470,7 @@ impl Copy {
         Ok(Copy { lines, id: it.id, replica, folder })
     }
 
-    /// Fetches what is new. Where that fails, the copy is as it was; it is lost only if the work itself broke off.
+    /// Fetches changes. On failure the copy stays as it was; it is lost only if the work itself panicked.
     async fn brought_on(mut self) -> Result<(Self, Result<Copied, HubError>), HubError> {
         let runtime = Handle::current();
         let work = move || {
