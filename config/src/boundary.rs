@@ -12,7 +12,7 @@ use std::path::{Component, Path, PathBuf};
 use crate::keys::{is_key_file, is_key_folder};
 use crate::registry::expand_home;
 
-/// System folders, with everything in them.
+/// System folders, with everything below them.
 const SYSTEM: [&str; 12] = [
     "/bin", "/boot", "/dev", "/etc", "/lib", "/lib64", "/proc", "/run", "/sbin", "/sys", "/usr",
     "/var",
@@ -24,7 +24,7 @@ const OF_PEOPLE: [&str; 5] = ["/run/media", "/usr/share/doc", "/var/mnt", "/var/
 /// Entries that mark a home folder.
 const OF_A_HOME: [&str; 2] = [".ssh", ".gnupg"];
 
-/// How deep to search a folder for keys before an agent may have it, and how many entries to visit.
+/// Depth to which a folder is searched for keys before an agent may have it, and the most entries to visit.
 const MAX_DEPTH: usize = 8;
 const MAX_ENTRIES: usize = 20_000;
 
@@ -47,6 +47,7 @@ pub fn home() -> Option<PathBuf> {
 /// # Errors
 /// When a link on the way is broken, or the missing part contains `..`.
 pub fn real_path(folder: &Path) -> io::Result<PathBuf> {
+    // The names cut off so far, innermost first.
     let mut rest = Vec::new();
     let mut there = folder;
     loop {
@@ -73,6 +74,7 @@ pub fn objection(folder: &Path, who: Who) -> Option<String> {
 /// Returns an objection to the path alone.
 fn by_path(folder: &Path, who: Who, home: Option<&Path>) -> Option<String> {
     let shown = folder.display();
+    // The root of the file system contains every home folder.
     if home.is_some_and(|home| home.starts_with(folder)) || folder.parent().is_none() {
         return Some(format!("`{shown}` is a home folder, or contains one"));
     }
@@ -83,6 +85,7 @@ fn by_path(folder: &Path, who: Who, home: Option<&Path>) -> Option<String> {
     // With a home of `/`, everything would belong to the user.
     let below_home = home.filter(|it| it.parent().is_some()).map(|it| folder.strip_prefix(it));
     if let Some(Ok(inside)) = below_home {
+        // `.config`, `.local` and so on: programs keep their secrets there.
         let is_hidden = inside.as_os_str().as_encoded_bytes().starts_with(b".");
         return (is_hidden && who == Who::Agent)
             .then(|| format!("`{shown}` is in a hidden folder of the home folder"));
@@ -111,6 +114,7 @@ fn by_entries(folder: &Path, who: Who) -> Option<String> {
 /// Returns the names in a folder and, down to this depth, in its subfolders; does not follow links.
 fn names_in(folder: &Path, depth: usize) -> Vec<String> {
     let mut names = Vec::new();
+    // A stack instead of recursion; the order of the names does not matter.
     let mut folders = vec![(folder.to_path_buf(), 1)];
     while let Some((folder, level)) = folders.pop() {
         for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {

@@ -297,12 +297,12 @@ async fn settle_second(second: &Build, told: &impl Fn(u64, u64, &str)) -> Result
     };
     if !second.watcher.rescan().await {
         return Err(failed());
-    // Counts are reported only when they change: `wait_until` calls this often.
     }
     let mut last = 0;
     let settled = second
         .wait_until(PATIENCE, || {
             let known = second.watcher.state().n_known_files();
+            // Reported only when the count changes: `wait_until` calls this often.
             if let Ok(indexed) = second.n_documents()
                 && indexed != last
             {
