@@ -143,6 +143,7 @@ impl Target {
     /// # Errors
     /// [`LaunchError::NotRunning`], or [`LaunchError::Io`] when there is a socket that cannot be used.
     pub fn connect(&self) -> Result<UnixStream, LaunchError> {
+        // Errors of a daemon that is up but stuck have hints of their own; only a missing one is worth a start.
         connect_within(&self.paths.socket, START_TIMEOUT).map_err(|error| match error.kind() {
             ErrorKind::TimedOut => {
                 self.silent("accepts no connections\nhint: `kgctl restart`".to_string())
@@ -161,6 +162,7 @@ impl Target {
     /// # Errors
     /// [`LaunchError`] with what happened to the daemon.
     pub fn connect_or_start(&self, life: Life) -> Result<UnixStream, LaunchError> {
+        // Before connecting: an old daemon would answer.
         self.replace_outdated()?;
         self.bring_up(Launch::new(self, life, None))
     }
@@ -210,9 +212,10 @@ impl Target {
             return Ok(());
         }
         let kgd = find_kgd(|name| std::env::var_os(name))?;
-        // Otherwise the same version would be started again, at every connection.
+        // If the installed daemon is no newer, ending this one would start the same version again, at every connection.
         if installed_version(&kgd).is_some_and(|version| is_older(&holder.version, &version)) {
             holder.ask_to_end()?;
+            // Its lock is free once the process is gone.
             let deadline = Instant::now() + HOLDER_TIMEOUT;
             while is_alive(holder.pid) && Instant::now() < deadline {
                 std::thread::sleep(POLL);
@@ -287,6 +290,7 @@ impl Target {
             .stdin(Stdio::null())
             .output()?;
         let said = String::from_utf8_lossy(&launched.stdout);
+        // The launcher prints only the process id; anything else means that it failed.
         said.trim().parse().map_err(|_| {
             let why = String::from_utf8_lossy(&launched.stderr).trim().to_string();
             self.silent(format!("could not be started: {why}"))
@@ -306,6 +310,7 @@ pub fn find_kgd(env: impl Fn(&str) -> Option<std::ffi::OsString>) -> Result<Path
     if let Some(chosen) = env("KGD_BIN").filter(|value| !value.is_empty()) {
         return Ok(PathBuf::from(chosen));
     }
+    // Beside this program first: both come from the same installation.
     let here = std::env::current_exe().ok();
     let beside = here.as_deref().and_then(Path::parent).map(|dir| dir.join("kgd"));
     let path = env("PATH").unwrap_or_default();

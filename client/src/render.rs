@@ -72,17 +72,17 @@ impl Style {
         self.paint("1", text)
     }
 
-    /// Marks what may be skipped.
+    /// Marks what can be skipped.
     pub fn dim(self, text: &str) -> String {
         self.paint("2", text)
     }
 
-    /// Marks what is fine.
+    /// Marks what is in order.
     pub fn green(self, text: &str) -> String {
         self.paint("32", text)
     }
 
-    /// Marks what deserves a look.
+    /// Marks what deserves attention.
     pub fn yellow(self, text: &str) -> String {
         self.paint("33", text)
     }
@@ -98,8 +98,8 @@ impl Style {
     }
 }
 
-/// Makes text of a document or file name safe to print on one line: a control character could move the cursor, recolor
-/// the terminal or fake a line, and others disguise a path. They are written out; line breaks and tabs become spaces.
+/// Makes text of a document or file name safe to print on one line: control characters could move the cursor, recolor
+/// the terminal or fake a line, and others disguise a path. They are escaped; line breaks and tabs become spaces.
 pub fn clean(text: &str) -> Cow<'_, str> {
     let breaks = ["\r\n", "\n", "\t"];
     let shown = show(text);
@@ -124,6 +124,7 @@ pub fn table(style: Style, header: &[&str], rows: Vec<Vec<String>>) -> String {
     for row in rows {
         table.add_row(row);
     }
+    // No left padding, so that the first column starts at the margin; two columns between cells.
     for column in table.column_iter_mut() {
         column.set_padding((0, 2));
     }
@@ -164,7 +165,8 @@ pub fn counted(number: u64, noun: &str) -> String {
 
 /// Formats a day as `YYYY-MM-DD`, from seconds since 1970 (UTC).
 pub fn day(seconds: u64) -> String {
-    // Counted in eras of 400 years that begin on the first of March, so that a leap day ends its year.
+    // Days are counted from 0000-03-01, in eras of 400 years (146,097 days): in years that begin in March, the leap day
+    // comes last (Hinnant, "chrono-compatible low-level date algorithms").
     let days = seconds / 86_400 + 719_468;
     let (era, of_era) = (days / 146_097, days % 146_097);
     let year_of_era = (of_era - of_era / 1_460 + of_era / 36_524 - of_era / 146_096) / 365;

@@ -196,6 +196,7 @@ fn pair_overlapping(
         let first = list.partition_point(|idx| found[*idx].start + longest <= mark.start);
         for right in list[first..].iter().take_while(|idx| found[**idx].start < mark.end) {
             let overlap = mark.overlap(&found[*right]);
+            // Only overlapping pairs are options, sorted below; taking the best first is greedy, not optimal.
             if overlap > 0 && fits(mark, &found[*right]) {
                 let length = found[*right].end - found[*right].start;
                 let place = (&mark.path, mark.start);
@@ -203,6 +204,7 @@ fn pair_overlapping(
             }
         }
     }
+    // The indices come last, so that the order does not depend on the order of either side.
     options.sort_unstable();
     let (mut lefts, mut rights) = (BTreeSet::new(), BTreeSet::new());
     let pairs = options.into_iter().map(|(_, _, _, left, right)| (left, right));
@@ -238,6 +240,7 @@ pub fn ranks(questions: &[(BTreeSet<String>, Vec<String>)]) -> RankScores {
             .map(|path| wanted.contains(path))
             .collect();
         let first_five = hits.iter().take(5).filter(|hit| **hit).count();
+        // At most five can be found, so a question with ten answers can still score 1.
         sum.recall_at_5 += first_five as f64 / wanted.len().clamp(1, 5) as f64;
         sum.success_at_5 += f64::from(u8::from(first_five > 0));
         sum.mrr += hits.iter().position(|hit| *hit).map_or(0.0, |idx| 1.0 / (idx + 1) as f64);
@@ -254,6 +257,7 @@ pub fn ranks(questions: &[(BTreeSet<String>, Vec<String>)]) -> RankScores {
 }
 
 fn gain(hits: impl Iterator<Item = bool>) -> f64 {
+    // The usual discount: the first hit counts 1/log2(2), the second 1/log2(3).
     hits.enumerate().filter(|(_, hit)| *hit).map(|(idx, _)| 1.0 / ((idx + 2) as f64).log2()).sum()
 }
 

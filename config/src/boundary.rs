@@ -13,7 +13,7 @@ use crate::keys::{is_key_file, is_key_folder};
 use crate::place::current_uid;
 use crate::registry::expand_home;
 
-/// System folders, with everything in them.
+/// System folders, with everything below them.
 const SYSTEM: [&str; 12] = [
     "/bin", "/boot", "/dev", "/etc", "/lib", "/lib64", "/proc", "/run", "/sbin", "/sys", "/usr",
     "/var",
@@ -25,7 +25,7 @@ const OF_PEOPLE: [&str; 5] = ["/run/media", "/usr/share/doc", "/var/mnt", "/var/
 /// Entries that mark a home folder.
 const OF_A_HOME: [&str; 2] = [".ssh", ".gnupg"];
 
-/// How deep to search a folder for keys before an agent may have it, and how many entries to visit.
+/// Depth to which a folder is searched for keys before an agent may have it, and the most entries to visit.
 const MAX_DEPTH: usize = 8;
 const MAX_ENTRIES: usize = 20_000;
 
@@ -60,6 +60,7 @@ fn home_in(users: &str, uid: u32) -> Option<&str> {
 /// # Errors
 /// When a link on the way is broken, or the missing part contains `..`.
 pub fn real_path(folder: &Path) -> io::Result<PathBuf> {
+    // The names cut off so far, innermost first.
     let mut rest = Vec::new();
     let mut there = folder;
     loop {
@@ -128,6 +129,7 @@ fn by_entries(folder: &Path, who: Who) -> Option<String> {
 /// Returns the names in a folder and, down to this depth, in its subfolders; does not follow links.
 fn names_in(folder: &Path, depth: usize) -> Vec<String> {
     let mut names = Vec::new();
+    // A stack instead of recursion; the order of the names does not matter.
     let mut folders = vec![(folder.to_path_buf(), 1)];
     while let Some((folder, level)) = folders.pop() {
         for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {

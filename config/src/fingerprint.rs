@@ -2,8 +2,8 @@
 //!
 //! In: settings, and everything else that affects a layer (schema, extractor and model versions). Out: a short text
 //! that differs when a rebuild would give different rows.
-//! Invariants: the same settings give the same fingerprint in every build; the order of fields does
-//! not matter.
+//! Invariants: the same settings give the same fingerprint in every build; the order of fields does not
+//! matter.
 //! Not here: deciding to rebuild (the daemon's store).
 
 use serde::Serialize;
@@ -50,6 +50,7 @@ pub fn rows(settings: &Settings, extra: &str) -> String {
     }
     let is_apart = |line: &String| APART.iter().any(|key| line.starts_with(key));
     lines.retain(|line| !is_apart(line));
+    // Sorted, so that moving a field in the source does not rebuild every index.
     lines.sort_unstable();
     lines.push(format!("extra={extra}"));
     format!("{:032x}", xxhash_rust::xxh3::xxh3_128(lines.join("\n").as_bytes()))

@@ -159,14 +159,17 @@ fn original(mut name: &str) -> &str {
 
 /// Judges a lowercase name.
 fn is_denied(name: &str) -> bool {
+    // `.netrc` has no extension: its dot is the first character.
     let (stem, ending) = match name.rsplit_once('.') {
         Some((stem, ending)) if !stem.is_empty() => (stem, ending),
         _ => (name, ""),
     };
+    // `mdx` is no format of ours, but a document for readers all the same.
     let is_for_readers = ending == "mdx"
         || formats::of(ending)
             .is_some_and(|it| it.is_for_readers && it.extensions.contains(&ending));
     let has_word = |word: &&str| {
+        // `secrets` in `secrets-prod` counts, but not in `secretsauce`: a separator must follow or precede.
         let rest = stem.strip_prefix(*word).or_else(|| stem.strip_suffix(*word));
         rest.is_some_and(|rest| {
             rest.is_empty() || !rest.bytes().all(|byte| byte.is_ascii_alphanumeric())
@@ -175,6 +178,7 @@ fn is_denied(name: &str) -> bool {
     // `.env` itself is a name that begins with its extension.
     name == "credentials"
         || NAMES.contains(&name)
+        // `id_rsa_rotation_howto.md` is a text about keys; up to 8 more characters it may be a copy of one.
         || BEGINNINGS
             .iter()
             .any(|it| name.starts_with(it) && !(is_for_readers && stem.len() > it.len() + 8))

@@ -1,8 +1,8 @@
 //! Kinds: classifies files by their names.
 //!
 //! In: the extensions that a user lists, names of files. Out: extensions, with groups expanded. Code and configuration
-//! are not read by default: in a folder that has them they outnumber the documents, take most of the time of the first
-//! index, and answer with identifiers where people asked for words. `code` and `config` in `watch.extensions` add them.
+//! are not read by default: where there are some, they outnumber the documents, take most of the time of the first
+//! index, and answer with identifiers when people asked for words. `code` and `config` in `watch.extensions` add them.
 //! Not here: formats of documents (`formats.rs`), how code is read (`code.rs` of the crate `formats`).
 
 /// The extensions that `code` in `watch.extensions` stands for.
@@ -75,7 +75,7 @@ pub const CODE: &[&str] = &[
 pub const CONFIG: &[&str] =
     &["yaml", "yml", "toml", "json", "jsonc", "ini", "cfg", "conf", "config", "xml", "properties"];
 
-/// Names without extension, lowercase, and the extension as which they are read.
+/// Names without extension, lowercase, and the extension under which they are read.
 const KNOWN_NAMES: &[(&str, &str)] = &[
     ("readme", "txt"),
     ("license", "txt"),
@@ -109,6 +109,7 @@ const KNOWN_NAMES: &[(&str, &str)] = &[
 pub fn extension_of(name: &str) -> String {
     match name.rfind('.') {
         Some(dot) if dot > 0 => name.get(dot + 1..).unwrap_or("").to_ascii_lowercase(),
+        // A leading dot hides a file: `.profile` has no extension.
         Some(_) => String::new(),
         None => {
             let known = KNOWN_NAMES.iter().find(|(known, _)| name.eq_ignore_ascii_case(known));

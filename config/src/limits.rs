@@ -11,8 +11,8 @@ pub const SLOW_READER_SECONDS: u64 = 10;
 /// Most clients connected at once; each costs a task and a buffer.
 pub const MAX_CLIENTS: usize = 256;
 
-/// Seconds for a connection to open its session: one that is silent, sends half a line, or only greets would keep an
-/// idle daemon alive. An open session may be silent indefinitely.
+/// Longest time for a connection to open its session, in seconds: one that is silent, sends half a line, or only greets
+/// would keep an idle daemon alive. An open session may be silent indefinitely.
 pub const OPENING_SECONDS: u64 = 60;
 
 /// Seconds without a byte after which a client with a half-sent line is cut off. Such a line holds up to
@@ -29,11 +29,11 @@ pub const MAX_HTTP_CLIENTS: usize = 192;
 /// Sessions over HTTP at once.
 pub const MAX_HTTP_SESSIONS: usize = 128;
 
-/// Seconds after which an unused session over HTTP ends: many clients leave without a word.
+/// Seconds after which an unused session over HTTP ends: many clients leave without ending theirs.
 pub const HTTP_IDLE_SECONDS: u64 = 1_800;
 
-/// Requests per second from one address over HTTP, on average, and in a burst. An agent makes a handful; behind a proxy
-/// all clients share one address.
+/// Requests per second from one address over HTTP, on average, and in a burst. An agent makes a handful; behind a
+/// proxy, all clients share one address.
 pub const HTTP_REQUESTS_PER_SECOND: u32 = 200;
 /// See [`HTTP_REQUESTS_PER_SECOND`].
 pub const HTTP_BURST: u32 = 400;
@@ -44,7 +44,7 @@ pub const MAX_IN_FLIGHT: usize = 64;
 /// Lines queued for a client. Small: a full queue slows the client, and each line may be a large answer.
 pub const MAX_QUEUED_LINES: usize = 8;
 
-/// Invalid lines in a row after which the peer is not taken for a client any more.
+/// Invalid lines in a row after which the peer is disconnected: it is not a client of ours.
 pub const MAX_BAD_LINES: u32 = 10;
 
 /// Concurrent reads over all clients: four times [`max_reads_of_one`], so about twice the cores. Reads compute rather
@@ -53,9 +53,9 @@ pub fn max_readers() -> usize {
     max_reads_of_one() * 4
 }
 
-/// Concurrent reads of one client: half the cores, at least 2. Its other requests queue by themselves, so that a client
-/// that asks sixty things delays nobody else; an answer counts until it is queued for sending, so that a client that
-/// does not read causes no more work.
+/// Concurrent reads of one client: half the cores, at least 2. Its other requests queue among themselves, so that a
+/// client with sixty requests delays no other; a read counts until its reply is queued for sending, so that a client
+/// that does not read causes no more work.
 pub fn max_reads_of_one() -> usize {
     static CORES: LazyLock<usize> =
         LazyLock::new(|| std::thread::available_parallelism().map_or(1, usize::from));
@@ -81,7 +81,7 @@ pub const MAX_MENTIONS: usize = 20_000;
 /// Days for which the previous bytes of a replaced or removed note are kept.
 pub const KEPT_DAYS: u16 = 30;
 
-/// Most bytes kept of them per project; the oldest are deleted first. A note is at most 2 MB, and an agent writes
+/// Most bytes of them per project; the oldest are deleted first. A note is at most 2 MB, and an agent writes
 /// often.
 pub const MAX_KEPT_BYTES: u64 = 1_000_000_000;
 
@@ -100,8 +100,8 @@ pub const DEFAULT_PREDICATES: &str = "kg.predicates.toml";
 /// The better embedding model by default.
 pub const DEFAULT_MODEL: &str = "minilm-l6";
 
-/// The one for languages that it does not know.
+/// The one for languages that the default does not support.
 pub const OTHER_MODEL: &str = "e5-small";
 
-/// The target of the spans that `telemetry.otlp` gets: requests, crawls, indexing.
+/// The target of the spans that go to `telemetry.otlp`: requests, crawls, indexing.
 pub const SPANS: &str = "kgd::spans";

@@ -1,7 +1,7 @@
-//! Live: a value that is replaced while others read it, and which settings are read anew.
+//! Live: a value that is replaced while others read it, and which settings can be reread.
 //!
-//! In: settings in use, and those that the files say now. Out: what differs, and the settings to go on with.
-//! Invariants: whoever has a reference keeps reading the value that it got; a setting that needs a restart keeps its
+//! In: the settings in use, and those in the files now. Out: the differences, and the settings to continue with.
+//! Invariants: a reference keeps pointing to the value it was taken from; a setting that needs a restart keeps its
 //! value until then.
 //! Not here: reading files (`load.rs`), or acting on a change (the daemon).
 
@@ -16,7 +16,7 @@ use crate::fingerprint::exact;
 use crate::load::leaves;
 use crate::settings::Settings;
 
-/// Sections and keys that take effect when settings are read anew; the others at the next start.
+/// Sections and keys that take effect when settings are reread; the others need a restart.
 pub const REREAD: &[&str] = &[
     "kb.max_ingest_bytes",
     "log.level",
@@ -41,18 +41,19 @@ pub fn is_reread(key: &str) -> bool {
     REREAD.iter().any(is_in) && !AT_START.contains(&key)
 }
 
-/// A setting with another value than before.
+/// A setting whose value has changed.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Change {
     /// The dotted key.
     pub key: String,
-    /// The value in use; null if there was none.
+    /// The value in use; null if it had none.
     pub before: Value,
-    /// The value that the files, variables and flags give now; null if there is none.
+    /// The value from files, variables and flags now; null if it has none.
     pub after: Value,
 }
 
-/// Returns what differs, by key, and the settings to go on with: of `now` where they are reread, else of `before`.
+/// Returns the differences by key, and the settings to continue with: those of `now` if they can be reread, else of
+/// `before`.
 pub fn merged(before: &Settings, now: &Settings) -> (Vec<Change>, Settings) {
     let (old, mut tree) = (leaves(&exact(before)), exact(now));
     let new = leaves(&tree);
@@ -67,6 +68,7 @@ pub fn merged(before: &Settings, now: &Settings) -> (Vec<Change>, Settings) {
         after: value(&new, key),
     };
     let changes: Vec<_> = keys.into_iter().map(change).filter(|it| it.before != it.after).collect();
+    // Keys that need a restart are set back to the value in use.
     for it in changes.iter().filter(|it| !is_reread(&it.key)) {
         *it.key.split('.').fold(&mut tree, |tree, part| &mut tree[part]) = it.before.clone();
     }
@@ -76,8 +78,8 @@ pub fn merged(before: &Settings, now: &Settings) -> (Vec<Change>, Settings) {
 
 /// A value that can be replaced. Clones share it.
 ///
-/// Earlier values are kept until the last clone is dropped: references to them need no lock. A value is a few
-/// kilobytes, and replaced when a person changes a setting.
+/// Earlier values are kept until the last clone is dropped, so that references to them need no lock. A value takes a
+/// few kilobytes, and is replaced only when a person changes a setting.
 #[derive(Debug)]
 pub struct Live<T>(Arc<Link<T>>);
 
@@ -88,15 +90,15 @@ struct Link<T> {
 }
 
 impl<T> Live<T> {
-    /// Begins with a value.
+    /// Creates the first value.
     pub fn new(value: T) -> Self {
         Live(Arc::new(Link { value, next: OnceLock::new() }))
     }
 
-    /// Replaces it; readers see the new value from now on.
+    /// Replaces the value; readers see the new one from now on.
     pub fn replace(&self, value: T) {
         let mut link = Box::new(Link { value, next: OnceLock::new() });
-        // Another thread may have appended one meanwhile.
+        // Another thread may have appended a value first; then append after that one.
         while let Err(back) = self.last().next.set(link) {
             link = back;
         }
@@ -127,7 +129,7 @@ impl<T> Clone for Live<T> {
 
 impl<T> Drop for Link<T> {
     fn drop(&mut self) {
-        // One after the other: a long chain would overflow the stack.
+        // One by one: recursive drops of a long chain would overflow the stack.
         let mut next = self.next.take();
         while let Some(mut link) = next {
             next = link.next.take();

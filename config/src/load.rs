@@ -67,8 +67,8 @@ pub(crate) fn is_user_only(key: &str) -> bool {
 /// Sections that decide how a project's questions are answered, and that a folder may set.
 const OF_ANSWERS: [&str; 4] = ["retrieval", "memory", "kb", "link"];
 
-/// Returns the settings that decide about answers, as a folder's file: whoever reads it with the same index answers the
-/// same. Nothing in it is the user's own.
+/// Returns the settings that decide about answers, in the form of a folder's file: the same index with these settings
+/// gives the same answers. Settings that only the user may set are left out.
 pub fn of_answers(settings: &Settings) -> String {
     let mut all = crate::fingerprint::exact(settings);
     let mut kept = serde_json::Map::new();
@@ -77,7 +77,7 @@ pub fn of_answers(settings: &Settings) -> String {
         without_user_only(section, value);
         kept.insert(section.to_string(), value.take());
     }
-    // It has notes written, which is the folder's own affair.
+    // It controls notes that are written, which is up to each folder.
     if let Some(Value::Object(memory)) = kept.get_mut("memory") {
         memory.remove("report");
     }
@@ -236,11 +236,13 @@ pub fn load_with(
         assignments.iter().try_for_each(refuse_outside)?;
         let own = layers.settings.clone();
         layers.apply(assignments)?;
+        // Checked after the layer is applied: the mode of a kind may follow from several keys.
         refuse_milder(&own.privacy, &layers)?;
         refuse_writing(own.write, &layers)?;
     }
     let mut variables: Vec<_> =
         env.into_iter().filter_map(|(name, text)| variable(&name, text)).collect();
+    // In a fixed order, so that the first problem is always the same one.
     variables.sort_by(|left, right| left.0.cmp(&right.0));
     for (key, text, origin) in variables {
         layers.apply_text(key, &text, origin)?;
@@ -310,6 +312,7 @@ fn refuse_milder(own: &Privacy, layers: &Layers) -> Result<(), LoadError> {
             |it| matches!(it, Origin::File { path, .. } if path.ends_with(PROJECT_FILE)),
         )
     };
+    // Name the folder's own key in the error; the kind's own key is more specific.
     let keys = [format!("privacy.pii_kinds.{kind}"), "privacy.pii".to_string()];
     let key = keys.into_iter().find(is_from_folder).unwrap_or_else(|| "privacy".to_string());
     Err(LoadError::Wrong {
@@ -374,6 +377,7 @@ impl Layers {
                 let items = text.split(',').map(str::trim).filter(|item| !item.is_empty());
                 items.map(Value::from).collect()
             }
+            // Text that is not JSON is a string, such as `write=off`; a wrong type fails when it is set.
             _ => serde_json::from_str(text).unwrap_or_else(|_| quoted()),
         };
         self.set(Assignment { key, value, origin })
@@ -395,6 +399,7 @@ impl Layers {
             why,
             hint: None,
         };
+        // A copy, so that a value that is refused leaves no trace.
         let mut tree = self.tree.clone();
         *slot(&mut tree, &key) = value;
         // Deserialized as a whole after every key, so that a failure belongs to this key.
@@ -421,6 +426,7 @@ impl Layers {
             self.defaults.keys().filter(|known| known.starts_with(&format!("{key}."))).collect();
         let (why, hint) = if inside.is_empty() {
             let longer = self.defaults.keys().find(|known| known.starts_with(&key));
+            // A prefix is more likely a forgotten ending than a typing error; up to 4 edits may be one.
             let nearest = self.defaults.keys().min_by_key(|known| check::distance(known, &key));
             let near = longer.or_else(|| nearest.filter(|known| check::distance(known, &key) <= 4));
             let hint = near.map_or("`kgctl config reference` lists every key".into(), |it| {

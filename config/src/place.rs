@@ -85,6 +85,7 @@ impl Places {
         uid: u32,
     ) -> Result<Self, PlaceError> {
         let below_home = |own, xdg, default: &str| {
+            // As in the XDG specification: its variable, else the usual folder in the home folder.
             let base = xdg_dir(env, xdg).or_else(|| Some(xdg_dir(env, "HOME")?.join(default)));
             chosen(env, own)
                 .or_else(|| Some(base?.join("kgd")))
@@ -92,6 +93,7 @@ impl Places {
         };
         let runtime = chosen(env, "KG_RUNTIME_DIR")
             .or_else(|| Some(xdg_dir(env, "XDG_RUNTIME_DIR")?.join("kgd")))
+            // A fallback without guarantees, therefore checked by `check_private`.
             .unwrap_or_else(|| PathBuf::from(format!("/tmp/kgd-{uid}")));
         Ok(Places {
             state: below_home("KG_STATE_DIR", "XDG_STATE_HOME", ".local/state")?,
@@ -100,7 +102,7 @@ impl Places {
         })
     }
 
-    /// The files of one project. Makes nothing.
+    /// Returns the files of one project; creates nothing.
     ///
     /// # Errors
     /// [`PlaceError::RuntimeTooLong`] when not even a shortened socket name fits.
@@ -117,25 +119,26 @@ impl Places {
         })
     }
 
-    /// The places of a hub's front end: of each hub its own, below those of the user.
+    /// Returns the places of a hub's front end: each hub has its own, below those of the user.
     pub fn of_hub(&self, url: &str) -> Self {
         let key = format!("{:016x}", xxhash_rust::xxh3::xxh3_64(url.as_bytes()));
         let state = self.state.join("hub").join(&key);
+        // Half of the key: socket paths are short, and a user has few hubs.
         let short = key.get(..8).unwrap_or(&key);
         Places { config: state.clone(), runtime: self.runtime.join(format!("hub-{short}")), state }
     }
 
-    /// What stands for the front end itself among its projects.
+    /// Returns the project that stands for the front end itself.
     pub fn front(&self) -> Project {
         Project { root: self.state.join("front"), name: "hub".to_string() }
     }
 
-    /// Where a hub's front end keeps what people have stated to be the same in two of its projects.
+    /// Returns the file with the entities of different projects that people have stated to be the same.
     pub fn same_as(&self) -> PathBuf {
         self.state.join("same_as.json")
     }
 
-    /// The user's settings: `config.yaml` in the configuration folder.
+    /// Returns the file of the user's settings: `config.yaml` in the configuration folder.
     pub fn user_settings(&self) -> PathBuf {
         self.config.join("config.yaml")
     }
@@ -150,8 +153,7 @@ impl Places {
         self.state.join("models")
     }
 
-    /// Returns the folder of built-in models that were unpacked, shared by all projects: what is missing in it is made
-    /// again.
+    /// Returns the folder of unpacked built-in models, shared by all projects: missing files are created again.
     pub fn unpacked(&self) -> PathBuf {
         self.state.join("unpacked")
     }

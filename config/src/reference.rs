@@ -127,6 +127,7 @@ fn structs() -> BTreeMap<&'static str, Vec<Field>> {
         } else if let Some((name, kind)) = line
             .strip_prefix("pub ")
             .and_then(|rest| rest.split_once(": "))
+            // `pub name: type`; functions and constants have a blank before the colon.
             .filter(|(name, _)| !name.contains(' '))
         {
             let field =

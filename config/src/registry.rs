@@ -178,10 +178,12 @@ impl Registry {
             .mode(0o600)
             .open(config_dir.join(LOCK_NAME));
         let lock = lock.map_err(io)?;
+        // Released when the file is closed, also if this process dies.
         lock.lock().map_err(io)?;
         let mut registry = Registry::load(config_dir)?;
         let before = registry.clone();
         let answer = change(&mut registry)?;
+        // An unchanged registry is not rewritten.
         if registry != before {
             registry.replace(config_dir).map_err(io)?;
         }
@@ -200,6 +202,7 @@ impl Registry {
             let _ = std::fs::remove_file(&fresh);
         }
         replaced?;
+        // Without this, a crash could undo the rename.
         File::open(config_dir)?.sync_all()
     }
 
@@ -225,6 +228,7 @@ impl Registry {
         }
         let known = self.projects.iter().position(|it| it.root == project.root);
         let wanted = name.map(str::trim).filter(|name| !name.is_empty());
+        // A folder is registered once; a new name renames it.
         if let Some(idx) = known {
             if let Some(wanted) = wanted.filter(|wanted| *wanted != self.projects[idx].name) {
                 self.projects[idx].name = self.free_name(wanted);

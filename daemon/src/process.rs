@@ -1,15 +1,13 @@
 //! Process: a daemon's whole life, from its flags to its exit code.
 //!
-//! In: which project, and how. Out: a daemon that serves it until it is asked to stop, or need not
-//! go on.
-//! Invariants: one daemon a project (a lock that the system lets go of, whatever kills us, and that is looked after as
-//! long as it runs); nobody
-//! is let in before the project is open; once asked to stop, it ends within `DRAIN_SECONDS` and
-//! `FAREWELL_SECONDS`, or at once when it is asked again, with nothing half done; nobody else gets the
-//! lock before the last thread is gone.
-//! Exit codes: 0 asked to stop or idle, 1 the store is unsound or the start failed, 2 no such
-//! folder or wrong settings, 3 another daemon serves the project, also one that took it over.
-//! Not here: what is parsed (`main.rs`), or what is served (`serve/`).
+//! In: which project, and how. Out: a daemon that serves it until it is asked to stop, or is no longer needed.
+//! Invariants: one daemon per project (a lock that the system releases however the process dies, and that is checked
+//! while it runs); nobody is served before the project is open; once asked to stop, it ends within `DRAIN_SECONDS` and
+//! `FAREWELL_SECONDS`, or at once when asked again, without partial writes; nobody else gets the lock before the last
+//! thread has ended.
+//! Exit codes: 0 asked to stop or idle, 1 the store is unsound or the start failed, 2 no such folder or wrong settings,
+//! 3 another daemon serves the project, including one that took over the lock.
+//! Not here: parsing of flags (`main.rs`), or what is served (`serve/`).
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -47,17 +45,17 @@ use lock::{Lock, LockError};
 use log::{LogFile, Logging};
 use manager::Manager;
 
-/// Longest wait for threads that still compute when all else is done; a commit takes some tens of milliseconds.
+/// Longest wait at exit for threads that still compute; a commit takes some tens of milliseconds.
 const LAST_COMMIT: Duration = Duration::from_millis(500);
 
-/// How often idleness, the writer's health and the status line are looked at. An idle daemon should
-/// sleep.
+/// Interval between checks of idleness, of the writer's health and of the status line. Long, because an idle daemon
+/// should sleep.
 const HEARTBEAT: Duration = Duration::from_secs(2);
 
-/// Longest that a daemon holds the lock which then finds that another one serves.
+/// How long a daemon may hold the lock that starts in vain because another one serves the project.
 const FAILED_START: Duration = Duration::from_millis(250);
 
-/// Threads for the sockets and timers. What computes has threads of its own.
+/// Threads for sockets and timers. Computation has threads of its own.
 const N_ASYNC_THREADS: usize = 2;
 
 /// What to serve, and how.
@@ -65,19 +63,19 @@ const N_ASYNC_THREADS: usize = 2;
 pub struct Options {
     /// A project's name or folder; `KG_PROJECT` or the current folder decide when it is left out.
     pub project: Option<String>,
-    /// End after so long without a client and without work; never when left out or zero.
+    /// Exit after this long without a client and without work; never if none or zero.
     pub idle_exit: Option<Duration>,
     /// Listen here instead of at the project's usual path.
     pub socket: Option<PathBuf>,
-    /// Serve MCP over HTTP at this address, too; as `http.listen` says when it is left out.
+    /// Also serve MCP over HTTP at this address; none means the setting `http.listen`.
     pub http: Option<String>,
     /// Settings as `key=value`, which win over every file and variable.
     pub settings: Vec<String>,
-    /// Serve nothing: put this backup in the place of the ledger, and end.
+    /// Serve nothing: replace the ledger by this backup, and exit.
     pub restore: Option<PathBuf>,
-    /// Serve nothing: list or write back what notes were, and end.
+    /// Serve nothing: list or restore earlier versions of notes, and exit.
     pub kept: Option<KeptJob>,
-    /// Serve no folder: do this with the hub at this address.
+    /// Serve no folder: do this job with the hub at this address.
     pub hub: Option<(String, HubJob)>,
 }
 
@@ -95,7 +93,7 @@ pub enum KeptJob {
     },
 }
 
-/// Why a daemon does not start, where the exit code says more than 1.
+/// Why a daemon does not start, for the causes with an exit code other than 1.
 #[derive(Debug, thiserror::Error)]
 enum StartError {
     #[error(
@@ -126,23 +124,24 @@ impl StartError {
 enum End {
     /// A signal, or the tool `shutdown`.
     Asked(&'static str),
-    /// Nobody needs it.
+    /// Nobody has used it for the idle limit.
     Idle,
-    /// The writer stopped; what it said.
+    /// The writer stopped, with this message.
     Poisoned(String),
-    /// Its lock was removed, and cannot be taken again; why, and the exit code for that.
+    /// Its lock was removed and cannot be taken again; the reason, and its exit code.
     Displaced(String, u8),
 }
 
-/// Serves one project until the end, and says how it ended. Messages go to standard error.
+/// Serves one project until the end and returns the exit code. Messages go to standard error.
 ///
-/// # Errors What kept it from starting, for the caller to print; those with an exit code of their
-/// own are printed here.
+/// # Errors
+/// What kept it from starting, for the caller to print. Errors with an exit code of their own are printed here.
 pub fn run(options: Options) -> anyhow::Result<ExitCode> {
-    // A hub has no folder whose settings count.
+    // A hub has no folder with settings.
     let found = options.hub.is_none().then(|| project_of(&options)).transpose();
     let settings = match &found {
         Ok(Some(found)) => found.loaded.settings.clone(),
+        // Wrong settings are reported below; until then, the log follows the user's own.
         _ => own_settings(&options).unwrap_or_default(),
     };
     let logging = Logging::start(&settings)?;
@@ -156,6 +155,7 @@ fn run_logged(
     found: anyhow::Result<Option<Found>>,
     logging: &Logging,
 ) -> anyhow::Result<ExitCode> {
+    // Before the runtime: the limit of arenas must be set before threads start.
     sys::spare_memory();
     sys::courtesy::begin();
     if let Some(job) = &options.kept {
@@ -179,9 +179,9 @@ fn run_logged(
         .build()?;
     let Prepared { place, paths, mut lock } = prepared;
     let end = runtime.block_on(live(place, paths, &mut lock, &options, logging));
-    // What is still computing must not hold up the exit; a commit that is cut off is one that never was.
+    // Threads that still compute must not delay the exit: a commit that is cut off is rolled back.
     runtime.shutdown_timeout(LAST_COMMIT);
-    // Not before: whoever takes it writes.
+    // Only now: whoever gets the lock may write.
     drop(lock);
     match end? {
         End::Poisoned(why) => {
@@ -197,7 +197,7 @@ fn run_logged(
     }
 }
 
-/// Prints an error that has an exit code of its own; hands every other one on.
+/// Prints an error that has an exit code of its own; returns any other one to the caller.
 fn exit_code_of(error: anyhow::Error) -> anyhow::Result<ExitCode> {
     let Some(known) = error.downcast_ref::<StartError>() else { return Err(error) };
     let code = known.exit_code();
@@ -205,20 +205,20 @@ fn exit_code_of(error: anyhow::Error) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::from(code))
 }
 
-/// Prints a message as our programs do.
+/// Prints a message in the form that all our programs use.
 fn report(message: &str) {
     use std::io::Write as _;
     let _ = writeln!(std::io::stderr(), "kgd: {message}");
 }
 
-/// All that is decided before a thread is started.
+/// Everything that is decided before a thread starts.
 struct Prepared {
     place: OpenProject,
     paths: ProjectPaths,
     lock: Lock,
 }
 
-/// The project that is meant, with its settings.
+/// The selected project with its settings.
 struct Found {
     project: config::Project,
     loaded: config::Loaded,
@@ -236,13 +236,13 @@ fn project_of(options: &Options) -> anyhow::Result<Found> {
     Ok(Found { project, loaded: loaded.map_err(StartError::from)? })
 }
 
-/// The settings of the user alone, if they are right.
+/// Returns the user's own settings, if they are valid.
 fn own_settings(options: &Options) -> Option<config::Settings> {
     let loaded = config::load::load(&Places::from_env().ok()?, None, &options.settings);
     loaded.ok().map(|it| it.settings)
 }
 
-/// The same with its places.
+/// Returns the selected project with its settings and paths.
 fn opened(options: &Options) -> anyhow::Result<(config::Project, config::Settings, ProjectPaths)> {
     let Found { project, loaded } = project_of(options)?;
     let paths = Places::from_env()?.project(&project)?;
@@ -256,6 +256,7 @@ fn prepare(found: Found, options: &Options) -> anyhow::Result<Prepared> {
     paths.create_dirs()?;
     let is_brief = options.idle_exit.is_some_and(|limit| !limit.is_zero());
     let life = if is_brief { "until-idle" } else { "stay" };
+    // Before any database is opened: only the holder of the lock may write.
     let lock = Lock::take(&paths.lock, life).map_err(StartError::from)?;
     let place = OpenProject {
         root: project.root,
@@ -267,12 +268,13 @@ fn prepare(found: Found, options: &Options) -> anyhow::Result<Prepared> {
     Ok(Prepared { place, paths, lock })
 }
 
-/// Who reads the settings of a project anew: the same files, variables and flags as at the start.
+/// Returns what reads the settings of a project again: the same files, variables and flags as at the start.
 fn source(root: PathBuf, flags: Vec<String>, logging: Logging) -> Source {
     let read = move || {
         let places = Places::from_env().map_err(|error| error.to_string())?;
         let loaded = config::load::load(&places, Some(&root), &flags);
         let loaded = loaded.map_err(|error| error.to_string())?;
+        // A level that the log would refuse makes the whole reload fail, before anything has changed.
         log::filter_of(&loaded.settings.log)?;
         Ok(loaded)
     };
@@ -290,6 +292,7 @@ async fn live(
     let mut signals = Signals::new()?;
     let manager = Manager::new();
     let usual = options.socket.as_deref().unwrap_or(&paths.socket);
+    // The sockets are bound before the databases open, so that clients queue instead of finding nobody.
     let door = open_door(usual).await?;
     let (settings, token) = (&place.settings.http, paths.http_token.as_path());
     let (http, page, visitors) =
@@ -298,7 +301,7 @@ async fn live(
     tracing::info!(project = place.name, %root, %socket, "starting");
     let project = tokio::select! {
         project = Project::open(place) => project?,
-        // Nothing is promised to anybody yet: there is nothing to finish.
+        // No client was served yet, so there is nothing to finish.
         name = signals.next() => return Ok(End::Asked(name)),
     };
     if let Some(http) = &http {
@@ -331,8 +334,9 @@ async fn live(
     ending.send_replace(true);
     let sessions = serving.await?;
     let wound_down = async {
-        // Another daemon writes by now: what is on the belt is that one's.
+        // Another daemon writes by now: what is on the belt is its work.
         if matches!(end, End::Displaced(..)) {
+            // New clients are refused from here on; those connected still wait for the belt.
             sessions.end(Duration::from_secs(FAREWELL_SECONDS)).await;
         } else {
             wind_down(&project, sessions).await;
@@ -350,16 +354,17 @@ async fn live(
     Ok(end)
 }
 
-/// The door that systemd passed, or a new one at `usual`.
+/// Returns the socket that systemd passed, or binds a new one at `usual`.
 async fn open_door(usual: &Path) -> anyhow::Result<Door> {
     let Some(door) = from_systemd()? else { return Ok(Door::bind(usual).await?) };
+    // Clients look at the usual path, wherever systemd listens.
     link_to(usual, door.path()).await?;
     Ok(door)
 }
 
-/// Finishes the belt, then hangs up.
+/// Finishes the belt, then disconnects the clients.
 async fn wind_down(project: &Project, sessions: Sessions) {
-    // Those who wait for indexing see what the belt finishes; then everybody gets a last reply.
+    // Requests that wait for indexing see what the belt finishes; then all get a last reply.
     let limit = fail::number("stop.drain_ms").map(Duration::from_millis);
     let limit = limit.unwrap_or(Duration::from_secs(DRAIN_SECONDS));
     let drain = async {
@@ -374,7 +379,7 @@ async fn wind_down(project: &Project, sessions: Sessions) {
     sessions.end(Duration::from_secs(FAREWELL_SECONDS)).await;
 }
 
-/// Returns when the daemon should end, and says why.
+/// Returns when the daemon should end, with the reason.
 async fn watch(
     project: &Arc<Project>,
     lock: &mut Lock,
@@ -384,6 +389,7 @@ async fn watch(
     signals: &mut Signals,
 ) -> End {
     let activity = project.activity().clone();
+    // systemd's watchdog may want to hear from us more often.
     let mut heartbeat =
         tokio::time::interval(manager.interval().map_or(HEARTBEAT, |it| it.min(HEARTBEAT)));
     loop {
@@ -398,6 +404,7 @@ async fn watch(
             () = activity.stop_requested() => return End::Asked("shutdown"),
             _ = heartbeat.tick() => {}
         }
+        // Before idleness: a poisoned store must end with its own exit code.
         if let Some(why) = project.is_poisoned() {
             activity.request_stop();
             return End::Poisoned(why);
@@ -435,7 +442,8 @@ async fn watch(
     }
 }
 
-/// Looks after the lock. One that starts meanwhile holds it for some milliseconds, until it finds our socket served.
+/// Checks the lock. A daemon that starts meanwhile holds it for some milliseconds, until it finds our socket served,
+/// hence the second try.
 async fn tend(lock: &mut Lock) -> Result<bool, LockError> {
     match lock.tend() {
         Err(LockError::Held { .. }) => {
@@ -446,7 +454,7 @@ async fn tend(lock: &mut Lock) -> Result<bool, LockError> {
     }
 }
 
-/// Reads the settings anew; what is wrong with them is logged.
+/// Reads the settings again; errors are logged.
 async fn reload(project: Arc<Project>) {
     let read = tokio::task::spawn_blocking(move || project.reload()).await;
     if let Ok(Err(why)) = read {
@@ -454,8 +462,8 @@ async fn reload(project: Arc<Project>) {
     }
 }
 
-/// The signals that a daemon heeds. `SIGHUP` asks it to end where it has a terminal: one that closes must not leave a
-/// half-written index. Elsewhere it asks to read the settings anew.
+/// The signals that a daemon handles. With a terminal, `SIGHUP` asks it to end: closing the terminal must not leave a
+/// half-written index. Without one, it asks to read the settings again.
 struct Signals {
     terminate: Signal,
     interrupt: Signal,
@@ -473,7 +481,8 @@ impl Signals {
         })
     }
 
-    /// The name of the next one that asks to end; none when the settings should be read anew. Cancel-safe.
+    /// Returns the name of the next signal that asks to end; none for one that asks to read the settings again.
+    /// Cancel-safe.
     async fn asked(&mut self) -> Option<&'static str> {
         tokio::select! {
             _ = self.terminate.recv() => Some("SIGTERM"),
@@ -482,7 +491,7 @@ impl Signals {
         }
     }
 
-    /// The name of the next one that asks to end. Cancel-safe.
+    /// Returns the name of the next signal that asks to end. Cancel-safe.
     async fn next(&mut self) -> &'static str {
         loop {
             if let Some(name) = self.asked().await {

@@ -11,13 +11,13 @@ use crate::tool::{Effect, Tool, ToolSet, admin, core, kb, memory, notes};
 pub struct Entry {
     /// Its name on the wire.
     pub name: &'static str,
-    /// For an agent that must choose among tools.
+    /// Description for an agent that has to choose a tool.
     pub summary: &'static str,
-    /// What calling it may do.
+    /// The effect of a call.
     pub effect: Effect,
-    /// Which set it belongs to.
+    /// The set it belongs to.
     pub set: ToolSet,
-    /// Whether calling it twice does no more than once, though it writes.
+    /// True if a repeated call has no further effect, although the tool writes.
     pub is_idempotent: bool,
     /// JSON Schema of its parameters.
     pub input: fn() -> Map<String, Value>,
@@ -34,7 +34,7 @@ impl Entry {
         }
     }
 
-    /// Its parameters without the [`RARE`] ones, each described in as few words as may be.
+    /// Returns the schema of its parameters without the [`RARE`] ones, as short as possible.
     pub fn brief_input(&self) -> Map<String, Value> {
         let mut schema = (self.input)();
         schema.remove("additionalProperties");
@@ -44,7 +44,7 @@ impl Entry {
         schema
     }
 
-    /// Describes a tool.
+    /// Returns the entry of a tool.
     pub const fn of<T: Tool>() -> Self {
         Entry {
             name: T::NAME,
@@ -77,8 +77,8 @@ pub const DEFAULT: [&str; 15] = [
     "list_notes",
 ];
 
-/// Parameters that everyday work does not need. A session that has a tool only by [`ToolSet::Default`] does not list
-/// them, because each listed one stands in the context of a model at all times; they are taken all the same.
+/// Parameters that everyday work does not need. Sessions that have a tool only through [`ToolSet::Default`] do not list
+/// them, because each listed one takes room in a model's context at all times; they are accepted all the same.
 pub const RARE: [&str; 18] = [
     "project",
     "output_format",
@@ -204,7 +204,8 @@ fn schema_of<T: JsonSchema>() -> Map<String, Value> {
     }
 }
 
-/// Removes `title` and `format`, and turns `["string", "null"]` into `"string"`: a parameter is left out, never null.
+/// Removes what an agent does not need, and turns `["string", "null"]` into `"string"`: a parameter is left out, never
+/// null.
 fn strip(value: &mut Value, is_schema: bool) {
     match value {
         Value::Object(map) => {
@@ -217,6 +218,7 @@ fn strip(value: &mut Value, is_schema: bool) {
                 list_constants(map);
             }
             for (key, inner) in map.iter_mut() {
+                // Below `properties`, keys are names of parameters: one called `title` must stay.
                 let names_fields = is_schema && key == "properties";
                 strip(inner, !names_fields);
             }
@@ -226,14 +228,15 @@ fn strip(value: &mut Value, is_schema: bool) {
     }
 }
 
-/// Turns a choice among constants, each with a description of its own, into a plain enumeration: what they mean is said
-/// where the parameter is described.
+/// Turns a choice among constants with descriptions into a plain enumeration: the parameter's own description explains
+/// them.
 fn list_constants(map: &mut Map<String, Value>) {
     let choice = ["oneOf", "anyOf"].into_iter().find(|key| map.contains_key(*key));
     let Some(key) = choice else { return };
     let mut values = Vec::new();
     let mut pending: Vec<&Value> =
         map.get(key).and_then(Value::as_array).into_iter().flatten().collect();
+    // A stack, so reversed: the constants keep their order.
     pending.reverse();
     while let Some(branch) = pending.pop() {
         let inner = ["oneOf", "anyOf"].into_iter().find_map(|key| branch.get(key)?.as_array());

@@ -1,4 +1,4 @@
-//! Form: what a tool's result carries.
+//! Form: the content of a tool's result.
 //!
 //! A client hands its model either the text or the structured content of a result, and popular ones both or only the
 //! latter. A result has one form, so that no answer is paid for twice.
@@ -8,10 +8,10 @@ pub mod fit;
 
 use serde_json::{Map, Value};
 
-/// What the results of a session carry. A call may ask for JSON instead, with `format: "json"`.
+/// The form of a session's results. A call may ask for JSON instead, with `format: "json"`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Form {
-    /// Text alone.
+    /// Text only.
     #[default]
     Text,
     /// Structured content and text, each within the budget of the call, and schemas of the replies in `tools/list`.
@@ -20,10 +20,10 @@ pub enum Form {
     Whole,
 }
 
-/// Parameters by which a call asks for JSON, and which every tool has, whether or not its schema lists them.
+/// Parameters by which a call asks for JSON. Every tool accepts them, whether or not its schema lists them.
 pub const FORMATS: [&str; 2] = ["format", "output_format"];
 
-/// Whether a call asks for JSON.
+/// Returns true if a call asks for JSON.
 pub fn wants_json(arguments: &Map<String, Value>) -> bool {
     let given = FORMATS.iter().filter_map(|name| arguments.get(*name)?.as_str());
     given.into_iter().any(|it| it.eq_ignore_ascii_case("json"))
@@ -46,7 +46,7 @@ pub fn unknown_format(arguments: &Map<String, Value>) -> Option<(&'static str, S
 pub const META_KEY: &str = "kgd/form";
 
 impl Form {
-    /// The name used in the preamble.
+    /// Returns the name used in the preamble.
     pub fn as_str(self) -> &'static str {
         match self {
             Form::Text => "text",
@@ -55,7 +55,7 @@ impl Form {
         }
     }
 
-    /// Reads [`Form::as_str`].
+    /// Parses the result of [`Form::as_str`].
     pub fn parse(text: &str) -> Option<Self> {
         [Form::Text, Form::Structured, Form::Whole].into_iter().find(|it| it.as_str() == text)
     }

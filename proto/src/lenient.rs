@@ -1,9 +1,9 @@
-//! Lenient: turns what a caller wrote into what a tool's schema says, where only one reading is possible.
+//! Lenient: converts arguments to what a tool's schema expects, if there is only one way to read them.
 //!
 //! In: a tool's name and the arguments as they were sent. Out: the arguments with the tool's own names and types.
-//! Invariants: a name that the tool has and a value that fits stay as they are; a value with two readings stays, and
-//! parsing complains; tools of `kgctl` are not touched: it sends what it means.
-//! Not here: errors (`daemon/server/src/serve/routes/parameters.rs`), or which names mean the same (`concepts.rs`).
+//! Invariants: a name that the tool has and a value that fits stay as they are; an ambiguous value stays, too, and
+//! parsing reports it; tools of `kgctl` are left alone: it sends exact arguments.
+//! Not here: errors (`daemon/server/src/serve/routes/parameters.rs`), or synonymous names (`concepts.rs`).
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -22,7 +22,7 @@ static SCHEMAS: LazyLock<BTreeMap<&'static str, Map<String, Value>>> = LazyLock:
     tools.map(|tool| (tool.name, (tool.input)())).collect()
 });
 
-/// Returns the arguments with the names and types that the tool's schema has.
+/// Returns the arguments with the names and types of the tool's schema.
 pub fn repair(tool: &str, arguments: Map<String, Value>) -> Map<String, Value> {
     match SCHEMAS.get(tool) {
         Some(schema) => object(schema, arguments),
@@ -30,7 +30,7 @@ pub fn repair(tool: &str, arguments: Map<String, Value>) -> Map<String, Value> {
     }
 }
 
-/// Returns the parameters that a caller gave by other names: the tool's own, and the one that was given.
+/// Returns the parameters that a caller gave by other names: the tool's own name, and the given one.
 pub fn renamed(tool: &str, arguments: &Map<String, Value>) -> Vec<(String, String)> {
     let Some(schema) = SCHEMAS.get(tool) else { return Vec::new() };
     let (own, foreign) = split_names(schema, arguments.clone());
@@ -77,6 +77,7 @@ fn object(schema: &Map<String, Value>, sent: Map<String, Value>) -> Map<String, 
     }
     let (own, foreign) = split_names(schema, sent);
     let mut repaired: Map<String, Value> = own.into_iter().collect();
+    // One after the other: a name that was given before cannot be meant by a later synonym.
     for (name, value) in foreign {
         let own = own_name(schema, &name, &repaired);
         repaired.insert(own.unwrap_or(name), value);
@@ -93,12 +94,12 @@ fn object(schema: &Map<String, Value>, sent: Map<String, Value>) -> Map<String, 
 
 type Fields = Vec<(String, Value)>;
 
-/// The arguments that the tool calls so, and the others.
+/// Separates the arguments with names that the tool has from the others.
 fn split_names(schema: &Map<String, Value>, sent: Map<String, Value>) -> (Fields, Fields) {
     sent.into_iter().partition(|(name, _)| property(schema, name).is_some())
 }
 
-/// The tool's own name of a parameter beside those that were given.
+/// Returns the tool's own name for a parameter, unless that one was given as well.
 fn own_name(schema: &Map<String, Value>, name: &str, given: &Map<String, Value>) -> Option<String> {
     let snake = snake_case(name);
     let own = match property(schema, &snake) {
@@ -108,7 +109,7 @@ fn own_name(schema: &Map<String, Value>, name: &str, given: &Map<String, Value>)
     own.filter(|own| !given.contains_key(*own)).map(str::to_string)
 }
 
-/// True for null and for how models write it.
+/// Returns true for null, and for the ways in which models write it.
 fn is_nothing(value: &Value) -> bool {
     match value {
         Value::Null => true,
@@ -117,8 +118,9 @@ fn is_nothing(value: &Value) -> bool {
     }
 }
 
-/// Returns the value as the schema wants it, or as it is. `of_words`: a text with commas is a list.
+/// Returns the value in a type of the schema, or unchanged. `of_words`: a text with commas is a list.
 fn fit(schema: &Value, value: Value, of_words: bool) -> Value {
+    // A value that fits is never converted, only repaired inside.
     if let Some(inner) = alternatives(schema).find(|inner| fits(inner, &value)) {
         return within(inner, value);
     }
@@ -126,7 +128,7 @@ fn fit(schema: &Value, value: Value, of_words: bool) -> Value {
     converted.unwrap_or(value)
 }
 
-/// Repairs what is inside a value of the right type.
+/// Repairs the inside of a value of the right type.
 fn within(schema: &Value, value: Value) -> Value {
     match (schema, value) {
         (Value::Object(schema), Value::Object(sent)) => Value::Object(object(schema, sent)),
@@ -138,7 +140,7 @@ fn within(schema: &Value, value: Value) -> Value {
     }
 }
 
-/// The schemas of which a value has to fit one.
+/// Returns the schemas of which a value must fit one.
 fn alternatives(schema: &Value) -> Box<dyn Iterator<Item = &Value> + '_> {
     let several = ["anyOf", "oneOf"].iter().find_map(|key| schema.get(*key)?.as_array());
     match several {
@@ -147,7 +149,7 @@ fn alternatives(schema: &Value) -> Box<dyn Iterator<Item = &Value> + '_> {
     }
 }
 
-/// The types that a schema names; none where everything fits.
+/// Returns the types that a schema names; none if every type is allowed.
 fn types(schema: &Value) -> Vec<&str> {
     match schema.get("type") {
         Some(Value::String(one)) => vec![one],
@@ -156,7 +158,7 @@ fn types(schema: &Value) -> Vec<&str> {
     }
 }
 
-/// The texts that a schema allows, if it lists them.
+/// Returns the texts that a schema allows, if it lists them.
 fn constants(schema: &Value) -> Option<Vec<&str>> {
     match (schema.get("const"), schema.get("enum")) {
         (Some(Value::String(only)), _) => Some(vec![only]),
@@ -167,7 +169,7 @@ fn constants(schema: &Value) -> Option<Vec<&str>> {
     }
 }
 
-/// Whether a value is of a type that a schema names; what is inside does not count.
+/// Returns true if a value has a type that the schema names, and is one of its constants; its inside is not checked.
 fn fits(schema: &Value, value: &Value) -> bool {
     alternatives(schema).any(|schema| {
         let types = types(schema);
@@ -190,7 +192,7 @@ fn is_of_type(name: &str, value: &Value) -> bool {
     }
 }
 
-/// Returns the one reading of a value of another type.
+/// Returns a value of another type as this schema would have it, if there is only one way to read it.
 fn convert(schema: &Value, value: &Value, of_words: bool) -> Option<Value> {
     if let Some(texts) = constants(schema) {
         let sent = snake_case(value.as_str()?.trim());
@@ -215,6 +217,7 @@ fn text(value: &Value) -> Option<Value> {
         Value::Number(number) => Some(number.to_string().into()),
         Value::Bool(flag) => Some(flag.to_string().into()),
         Value::Array(items) => match items.as_slice() {
+            // A list with one text is the only list that is certainly one text.
             [Value::String(only)] => Some(only.as_str().into()),
             _ => None,
         },
@@ -222,7 +225,7 @@ fn text(value: &Value) -> Option<Value> {
     }
 }
 
-/// Largest whole number that a double holds exactly, with all smaller ones.
+/// Largest whole number up to which a double represents every whole number (2^53).
 const MAX_EXACT: f64 = 9_007_199_254_740_992.0;
 
 fn integer(value: &Value) -> Option<Value> {
@@ -239,6 +242,7 @@ fn number(value: &Value) -> Option<Value> {
         Value::Number(number) => Some(Value::Number(number.clone())),
         Value::String(text) => {
             let text = text.trim();
+            // Integers first: as a double, a large one would lose digits.
             let whole = text.parse::<i64>().ok().map(Number::from);
             let parsed = || text.parse::<f64>().ok().and_then(Number::from_f64);
             whole.or_else(parsed).map(Value::Number)
@@ -260,7 +264,7 @@ fn boolean(value: &Value) -> Option<Value> {
     }
 }
 
-/// A JSON text, a text with commas, or a lone item.
+/// Converts a JSON text, a text with commas, or a single item to a list.
 fn list(schema: &Value, value: &Value, of_words: bool) -> Option<Value> {
     if is_nothing(value) {
         return None;
@@ -276,7 +280,8 @@ fn list(schema: &Value, value: &Value, of_words: bool) -> Option<Value> {
     items.as_array()?.iter().all(|item| fits(inner, item)).then_some(items)
 }
 
-/// Splits at commas what is certainly no sentence: words, or a parameter that holds nothing else.
+/// Splits a text at commas if it is certainly not a sentence: its parts are single words, or the parameter holds only
+/// words.
 fn split(text: &str, of_words: bool) -> Vec<&str> {
     let parts: Vec<&str> = text.split(',').map(str::trim).filter(|part| !part.is_empty()).collect();
     let are_words = parts.iter().all(|part| !part.contains(char::is_whitespace));
@@ -287,7 +292,7 @@ fn json(text: &str) -> Option<Value> {
     text.trim_start().starts_with(['[', '{']).then(|| serde_json::from_str(text).ok())?
 }
 
-/// `pageSize` and `page-size` as `page_size`.
+/// Converts `pageSize` and `page-size` to `page_size`.
 fn snake_case(name: &str) -> String {
     let mut snake = String::with_capacity(name.len());
     let mut after_small = false;
@@ -304,14 +309,16 @@ fn snake_case(name: &str) -> String {
     snake
 }
 
-/// Edits between two names, two neighbors that changed places counting as one.
+/// Returns the edit distance of two names, where swapping two neighbors counts as one edit (optimal string alignment).
 fn distance(a: &str, b: &str) -> usize {
     let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
     let mut before: Vec<usize> = Vec::new();
     let mut last: Vec<usize> = (0..=b.len()).collect();
     for (i, x) in a.iter().enumerate() {
         let mut row = vec![i + 1];
+        // `before`, `last` and `row` are the last three rows of the usual table; swaps reach two rows back.
         for (j, y) in b.iter().enumerate() {
+            // One less than the maximum, because 1 is added to it.
             let at = |row: &[usize], at: usize| row.get(at).copied().unwrap_or(usize::MAX - 1);
             let replaced = at(&last, j) + usize::from(x != y);
             let mut least = replaced.min(at(&last, j + 1) + 1).min(at(&row, j) + 1);

@@ -18,14 +18,14 @@ use std::sync::OnceLock;
 /// Version of the tools' contract, reported by `status`.
 pub const PROTOCOL_VERSION: u32 = 1;
 
-/// Version of the first line of a connection, `{"kgd":1,…}`. A side that does not know the other's says so with
-/// the code `version_mismatch` and hangs up.
+/// Version of the first line of a connection, `{"kgd":1,…}`. A side that does not know the other's version answers with
+/// the code `version_mismatch` and closes the connection.
 pub const PREAMBLE_VERSION: u64 = 1;
 
-/// The variable by which a test makes a program think that it is of another version, such as `0.2.0`.
+/// The variable with which a test makes a program report another version, such as `0.2.0`.
 const TEST_VERSION: &str = "KG_TEST_VERSION";
 
-/// The version of this program.
+/// Returns the version of this program.
 pub fn version() -> &'static str {
     static VERSION: OnceLock<String> = OnceLock::new();
     VERSION.get_or_init(|| {
@@ -34,12 +34,13 @@ pub fn version() -> &'static str {
     })
 }
 
-/// Whether version `one` came before `other`, by their numbers; false when either is no version.
+/// Returns true if version `one` is older than `other`, by their numbers; false if either is not a version.
 pub fn is_older(one: &str, other: &str) -> bool {
     let numbers = |version: &str| -> Option<Vec<u64>> {
         let release = version.split(['-', '+']).next()?;
         release.split('.').map(|part| part.parse().ok()).collect()
     };
+    // Compares the lists of numbers: `0.10.0` is newer than `0.9.0`.
     numbers(one).zip(numbers(other)).is_some_and(|(one, other)| one < other)
 }
 

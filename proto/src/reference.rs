@@ -1,8 +1,7 @@
-//! The reference of tools: `docs/src/reference/tools.md`, made from the catalog's declarations.
+//! Reference: generates `docs/src/reference/tools.md` from the declarations of the catalog.
 //!
-//! In: [`CATALOG`], whose schemas carry the doc comments of the parameter and reply structs. Out: Markdown.
-//! Invariants: nothing is written here that a declaration could say; a committed file that is not current fails a
-//! test.
+//! In: [`CATALOG`], whose schemas contain the doc comments of the parameter and reply structs. Out: Markdown.
+//! Invariants: nothing is written here that a declaration could say; a committed file that is not current fails a test.
 //! Not here: settings (`config/src/reference.rs`).
 
 use std::fmt::Write;
@@ -36,7 +35,7 @@ built, the progress (`building`). Text from documents is untrusted data, not ins
 This page is generated from `proto/src/tool/`; do not edit it.
 ";
 
-/// The whole reference, as Markdown.
+/// Returns the whole reference, as Markdown.
 pub fn tools_markdown() -> String {
     let mut text = OPENING.to_string();
     for set in ToolSet::ALL {
@@ -83,6 +82,7 @@ fn write_fields(text: &mut String, schema: &Map<String, Value>, indent: &str) {
         let line =
             format!("- `{name}` ({}{optional}): {}", kind(field), description.replace('\n', " "));
         wrap(text, indent, &line);
+        // Fields of a list's items, then those of an object: a field has one or the other.
         for inner in [field.get("items"), Some(field)].into_iter().flatten() {
             if let Value::Object(inner) = inner {
                 write_fields(text, inner, &format!("{indent}  "));
@@ -91,7 +91,7 @@ fn write_fields(text: &mut String, schema: &Map<String, Value>, indent: &str) {
     }
 }
 
-/// What a field holds, in words.
+/// Returns the type of a field, in words.
 fn kind(field: &Value) -> String {
     let name = field.get("type").and_then(Value::as_str).unwrap_or("any value");
     match name {
@@ -104,7 +104,7 @@ fn kind(field: &Value) -> String {
     }
 }
 
-/// Adds text broken at [`WIDTH`]; lines after the first of a list item stand below its words.
+/// Adds text wrapped at [`WIDTH`]; in a list item, later lines are indented to its words.
 fn wrap(text: &mut String, indent: &str, words: &str) {
     let hanging = if words.starts_with("- ") { "  " } else { "" };
     let mut line = indent.to_string();

@@ -56,7 +56,7 @@ pub struct OriginView {
 }
 
 impl OriginView {
-    /// Both in words: `security: internal, source: https://example.org/a`; `None` where neither is stated.
+    /// Returns both in words: `security: internal, source: https://example.org/a`; none if neither is stated.
     pub fn words(&self) -> Option<String> {
         let parts = [("security", &self.security), ("source", &self.source_url)];
         let parts =
@@ -89,7 +89,7 @@ pub(crate) fn is_zero(line: &u32) -> bool {
 }
 
 impl SourceView {
-    /// The place as people cite it: `note.md:12`, `report.pdf p. 3`, `letter.docx § Terms › Payment`.
+    /// Returns the place as people cite it: `note.md:12`, `report.pdf p. 3`, `letter.docx § Terms › Payment`.
     pub fn place(&self) -> String {
         let place = place(&self.path, [self.line, self.line], [self.page, self.page]);
         let is_exact = self.line > 0 || self.page.is_some();
@@ -101,8 +101,8 @@ impl SourceView {
     }
 }
 
-/// A path with its lines, or the pages of a document that has them: `note.md:12-18`, `report.pdf p. 3-4`. Lines
-/// that are 0 are none.
+/// Formats a path with its lines, or with the pages of a document that has them: `note.md:12-18`, `report.pdf p. 3-4`.
+/// Lines are omitted if they are 0.
 pub fn place(path: &str, lines: [u32; 2], pages: [Option<u32>; 2]) -> String {
     let range =
         |first, last| if first == last { format!("{first}") } else { format!("{first}-{last}") };
@@ -147,7 +147,7 @@ pub struct PlaceView {
 }
 
 impl PlaceView {
-    /// The place as people cite it: `note.md:12`, `report.pdf p. 3`, `letter.docx`.
+    /// Returns the place as people cite it: `note.md:12`, `report.pdf p. 3`, `letter.docx`.
     pub fn place(&self) -> String {
         place(&self.path, [self.line; 2], [self.page; 2])
     }
@@ -206,7 +206,7 @@ pub struct RelationView {
 }
 
 impl RelationView {
-    /// Its ends for people: names, with the path of a note where the name alone does not say which.
+    /// Returns both ends for people: names, with the path of a note if the name alone is ambiguous.
     pub fn ends(&self) -> [String; 2] {
         let end = |name: &str, path: &Option<String>, is_shared: bool| match path {
             Some(path) if is_shared => format!("{name} ({path})"),

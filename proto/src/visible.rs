@@ -1,18 +1,19 @@
-//! Visible: text in which every character can be seen.
+//! Visible: makes every character of a text visible.
 //!
-//! In: text of a document. Out: the same, with what is invisible or commands a terminal written as `\u{202e}`; and
+//! In: text of a document. Out: the same, with invisible characters and terminal controls escaped as `\u{202e}`; and
 //! back.
-//! Why: such characters hide instructions from the person who reads along, turn the order of what is read, and disguise
-//! names; a model and a terminal obey them all the same.
-//! Invariants: text without them is neither copied nor changed; what writing needs stays: line ends and tabs, joiners
-//! in scripts that join letters and in emoji, and one variation selector or soft hyphen at the character it belongs to.
+//! Why: such characters hide instructions from the person who reads along, reorder what is read, and disguise names,
+//! while models and terminals obey them.
+//! Invariants: text without them is neither copied nor changed; what writing needs is kept: line ends and tabs, joiners
+//! in scripts that join letters and in emoji, and one variation selector or soft hyphen after the character it belongs
+//! to.
 //! Not here: secrets, and what leaves the daemon (`daemon/server/src/serve/leaving.rs`).
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::ops::RangeInclusive;
 
-/// Characters that are always written out, beside the control characters.
+/// Characters that are always escaped, besides control characters.
 const HIDDEN: [RangeInclusive<char>; 12] = [
     '\u{61c}'..='\u{61c}',     // Arabic letter mark
     '\u{115f}'..='\u{1160}',   // Hangul fillers
@@ -48,7 +49,7 @@ const JOINING: [RangeInclusive<char>; 12] = [
     '\u{1e900}'..='\u{1e95f}',
 ];
 
-/// Symbols of which emoji are made; the last of them are joined by what stands between.
+/// Symbols that emoji consist of; joiners connect several of them into one.
 const EMOJI: [RangeInclusive<char>; 4] = [
     '\u{a9}'..='\u{ae}',
     '\u{203c}'..='\u{2bff}',
@@ -56,7 +57,7 @@ const EMOJI: [RangeInclusive<char>; 4] = [
     '\u{1f000}'..='\u{1faff}',
 ];
 
-/// Bytes with which a character may begin that is written out: the fast path looks at nothing else.
+/// First bytes of characters that may be escaped: the fast path checks only these.
 const SUSPECT: [bool; 256] = {
     let mut table = [false; 256];
     let mut byte = 0;
@@ -69,14 +70,15 @@ const SUSPECT: [bool; 256] = {
     table
 };
 
-/// `text` with every hidden character written out.
+/// Returns `text` with every hidden character escaped.
 pub fn show(text: &str) -> Cow<'_, str> {
     write_out(text, |c, out| {
         let _ = write!(out, "\\u{{{:x}}}", u32::from(c));
     })
 }
 
-/// JSON that says the same, with every hidden character as JSON's own escape: whoever parses it gets the very text.
+/// Returns JSON with the same content, with every hidden character as JSON's own escape, so that parsing gives the
+/// original text.
 pub fn show_json(json: &str) -> Cow<'_, str> {
     write_out(json, |c, out| {
         for unit in c.encode_utf16(&mut [0; 2]) {
@@ -85,7 +87,8 @@ pub fn show_json(json: &str) -> Cow<'_, str> {
     })
 }
 
-/// Where a character may begin that is written out. Eight bytes of plain ASCII are passed at a time: nearly all are.
+/// Returns the offsets at which a character to be escaped may begin. Plain ASCII, which is nearly everything, is
+/// skipped eight bytes at a time.
 fn suspects(bytes: &[u8]) -> impl Iterator<Item = usize> {
     let within = |start: usize, bytes: &'_ [u8]| {
         let found = bytes
@@ -100,10 +103,12 @@ fn suspects(bytes: &[u8]) -> impl Iterator<Item = usize> {
     odd.flat_map(move |(n, word)| within(n * 8, word)).chain(within(rest_at, rest))
 }
 
-/// Whether all eight bytes are from 0x20 to 0x7e.
+/// Returns true if all eight bytes are from 0x20 to 0x7e.
 fn is_plain(word: u64) -> bool {
     const ONES: u64 = 0x0101_0101_0101_0101;
     const HIGH: u64 = 0x80 * ONES;
+    // The usual tests within a word: the high bit of a byte is set if the byte is below 0x20, is 0x7f, or is not ASCII.
+    // A borrow may mark the byte after such a one as well, which is only slower.
     let below_blank = word.wrapping_sub(0x20 * ONES) & !word;
     let is_delete = word ^ (0x7f * ONES);
     let deletes = is_delete.wrapping_sub(ONES) & !is_delete;
@@ -114,7 +119,7 @@ fn write_out(text: &str, write: impl Fn(char, &mut String)) -> Cow<'_, str> {
     let mut out = String::new();
     let mut done = 0;
     for at in suspects(text.as_bytes()) {
-        // Continuation bytes are no suspects, so this is the beginning of a character.
+        // Continuation bytes are never suspects, so this is the start of a character.
         let Some((before, from)) = text.split_at_checked(at) else { continue };
         let mut after = from.chars();
         let Some(c) = after.next() else { continue };
@@ -131,13 +136,13 @@ fn write_out(text: &str, write: impl Fn(char, &mut String)) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// What was meant by a text in which characters are written out; what hides nothing stays as it is.
+/// Returns the original of a text with escaped characters; escapes of other characters stay.
 pub fn restore(text: &str) -> Cow<'_, str> {
     restore_where(text, |_| true)
 }
 
-/// As [`restore`], of characters only that `original` hides: a text that was shown and comes back is as it was, and one
-/// that speaks about such characters is left alone.
+/// Like [`restore`], but only for characters that `original` contains and does not also spell as escapes: a shown text
+/// that comes back is restored, and a text about such characters is left alone.
 pub fn restore_from<'a>(text: &'a str, original: &str) -> Cow<'a, str> {
     restore_where(text, |c| original.contains(c) && !original.contains(&written_out(c)))
 }
@@ -148,7 +153,7 @@ fn restore_where(text: &str, is_meant: impl Fn(char) -> bool) -> Cow<'_, str> {
     while let Some((before, from)) = rest.split_once("\\u{") {
         let known = from.split_once('}').and_then(|(digits, after)| {
             let c = u32::from_str_radix(digits, 16).ok().and_then(char::from_u32)?;
-            // Only as it is written here: `\u{0041}` is somebody else's.
+            // Only in exactly our form: `\u{0041}` comes from elsewhere.
             (may_hide(c) && written_out(c).get(3..) == from.get(..=digits.len()) && is_meant(c))
                 .then_some((c, after))
         });
@@ -183,15 +188,15 @@ fn is_selector(c: char) -> bool {
     matches!(c, '\u{180b}'..='\u{180d}' | '\u{fe00}'..='\u{fe0f}' | '\u{e0100}'..='\u{e01ef}')
 }
 
-/// Whether a character is ever written out.
+/// Returns true for characters that are ever escaped.
 fn may_hide(c: char) -> bool {
     let is_control = c.is_control() && !matches!(c, '\n' | '\t');
     let depends = matches!(c, SOFT_HYPHEN | ZERO_WIDTH_NON_JOINER | ZERO_WIDTH_JOINER);
     is_control || depends || is_selector(c) || is_in(&HIDDEN, c)
 }
 
-/// Whether a character is written out where it stands. After another that may hide none is at home, so that nothing is
-/// spelled in a row of them.
+/// Returns true if a character is escaped in its context. A character that may be hidden is never in place directly
+/// after another such one, so that nothing can be spelled in a row of them.
 fn is_hidden(before: Option<char>, c: char, after: Option<char>) -> bool {
     if !may_hide(c) {
         return false;

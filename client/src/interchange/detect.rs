@@ -36,6 +36,7 @@ pub fn detect(path: &Path) -> Result<Format, InterchangeError> {
 }
 
 fn of_folder(path: &Path) -> Option<Format> {
+    // Most certain first: Obsidian's own folder, then exports, then notes.
     if path.join(".obsidian").is_dir() {
         return Some(Format::Obsidian);
     }
@@ -49,7 +50,7 @@ fn of_folder(path: &Path) -> Option<Format> {
     }
     let is_note = |name: &&String| name.ends_with(".md") || name.ends_with(".markdown");
     if let Some(first) = names.iter().find(is_note) {
-        // It writes permalinks into every note.
+        // basic-memory writes a permalink into every note.
         let text = std::fs::read_to_string(path.join(first)).unwrap_or_default();
         let has_permalink = notes::parse::frontmatter(&text)
             .is_some_and(|front| front.values.contains_key("permalink"));
@@ -62,6 +63,7 @@ fn of_folder(path: &Path) -> Option<Format> {
 fn of_file(path: &Path) -> Option<Format> {
     let mut head = Vec::new();
     std::fs::File::open(path).ok()?.take(LOOKED_AT).read_to_end(&mut head).ok()?;
+    // The signature of a zip archive.
     if head.starts_with(b"PK") {
         return of_conversations(path);
     }
@@ -83,6 +85,7 @@ fn of_file(path: &Path) -> Option<Format> {
         matches!(kind, Some("entity" | "relation"))
     };
     let mut lines = text.split(|byte| *byte == b'\n').take(MAX_LOOKS);
+    // Only near the start: the keys may also occur in the text of any other JSON file.
     let has_keys = |key: &[u8]| text.windows(key.len()).take(200).any(|it| it == key);
     let is_object =
         text.starts_with(b"{") && (has_keys(b"\"entities\"") || has_keys(b"\"relations\""));
@@ -97,6 +100,7 @@ fn of_conversations(path: &Path) -> Option<Format> {
             return;
         }
         for found in
+            // A small limit for items, too: the first ones are enough, and the reader is cut anyway.
             Elements::with_limit(reader.take(LOOKED_AT), LOOKED_AT as usize).take(MAX_LOOKS)
         {
             let Found::Item { line, bytes } = found else { continue };

@@ -41,6 +41,7 @@ pub struct Elements<R> {
     state: State,
 }
 
+// Alone: a single value instead of an array. Before: nothing was read yet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
     Before,
@@ -82,7 +83,7 @@ impl<R: Read> Elements<R> {
     }
 
     fn begin(&mut self) -> std::io::Result<Option<Found>> {
-        // Skip a byte order mark.
+        // A byte order mark is optional; each of its bytes is skipped if present.
         for byte in *b"\xef\xbb\xbf" {
             if self.peek()? == Some(byte) {
                 self.take(byte);
@@ -132,6 +133,7 @@ impl<R: Read> Elements<R> {
                     let after = self.next_byte()?;
                     return Ok(after.map(|_| self.broken("something follows the list")));
                 }
+                // Skip the byte, or the next step would report it again, forever.
                 b']' | b'}' | b':' => {
                     self.take(byte);
                     return Ok(Some(self.broken("it is not JSON")));
@@ -145,6 +147,8 @@ impl<R: Read> Elements<R> {
     fn item(&mut self) -> std::io::Result<Found> {
         let line = self.line;
         let (mut bytes, mut n_bytes) = (Vec::new(), 0usize);
+        // A small scanner for brackets and strings, not a parser: it finds the end of items that are not valid JSON,
+        // too.
         let (mut depth, mut is_text, mut is_escaped) = (0u64, false, false);
         let is_ended = 'read: loop {
             let buffer = self.reader.fill_buf()?;
@@ -172,6 +176,7 @@ impl<R: Read> Elements<R> {
                         end = Some(at + 1);
                         break;
                     }
+                    // A number or word ends before the separator, which the next step reads.
                     b',' | b']' | b'}' if depth == 0 => {
                         end = Some(at);
                         break;
@@ -180,6 +185,7 @@ impl<R: Read> Elements<R> {
                 }
             }
             let n = end.unwrap_or(buffer.len());
+            // An item that is too large is read to its end, but not kept.
             n_bytes += n;
             if n_bytes <= self.max_bytes {
                 bytes.extend_from_slice(buffer.get(..n).unwrap_or(buffer));
@@ -241,6 +247,7 @@ fn whole_surrogates(bytes: &[u8]) -> Option<Vec<u8>> {
     let mut out = Vec::with_capacity(bytes.len());
     let (mut at, mut is_mended) = (0, false);
     while let Some(byte) = bytes.get(at) {
+        // A high half followed by a low half is a whole character of 12 bytes.
         let n = match (byte, unit(at), unit(at + 6)) {
             (b'\\', Some(0xd800..=0xdbff), Some(0xdc00..=0xdfff)) => 12,
             (b'\\', Some(0xd800..=0xdfff), _) => {
@@ -249,6 +256,7 @@ fn whole_surrogates(bytes: &[u8]) -> Option<Vec<u8>> {
                 at += 6;
                 continue;
             }
+            // Any other escape: skip both bytes, so that `\\u` is not taken for the start of one.
             (b'\\', _, _) => 2,
             _ => 1,
         };

@@ -81,6 +81,7 @@ impl Shelf {
         let mut names = Vec::new();
         for entry in Dir::read_from(&folder)? {
             let entry = entry?;
+            // Some file systems do not report types; reading checks again.
             let is_file = matches!(entry.file_type(), FileType::RegularFile | FileType::Unknown);
             if let (true, Ok(name)) = (is_file, entry.file_name().to_str()) {
                 names.push(name.to_string());
@@ -106,12 +107,13 @@ impl Shelf {
     pub fn add(&mut self, folder: &str, name: &str, bytes: &[u8]) -> io::Result<Added> {
         let missing = || io::Error::from(io::ErrorKind::NotFound);
         let folder = self.below(folder, true)?.ok_or_else(missing)?;
+        // 0666 without the umask's bits, as for any new file of the user.
         let temporary = Temporary::make(&folder, 0o666)?;
         (&temporary.file).write_all(bytes)?;
         temporary.file.sync_all()?;
         let old = temporary.name.as_str();
         let moved = match renameat_with(&folder, old, &folder, name, RenameFlags::NOREPLACE) {
-            // The file system does not support it.
+            // Where the file system has no `RENAME_NOREPLACE`: `linkat` also fails if the name exists.
             Err(Errno::INVAL | Errno::NOSYS) => {
                 linkat(&folder, old, &folder, name, AtFlags::empty())
             }
@@ -133,12 +135,13 @@ impl Shelf {
     pub fn replace(&mut self, folder: &str, name: &str, old: &str, new: &str) -> io::Result<bool> {
         let Some(folder) = self.below(folder, false)? else { return Ok(false) };
         let Some((_, mode)) = read(&folder, name)? else { return Ok(false) };
+        // Private until the permissions of the original are set: its text may be.
         let temporary = Temporary::make(&folder, 0o600)?;
         (&temporary.file).write_all(new.as_bytes())?;
         let mode = std::fs::Permissions::from_mode(mode & 0o7777);
         temporary.file.set_permissions(mode)?;
         temporary.file.sync_all()?;
-        // The last check is directly before the rename.
+        // Checked directly before the rename, which keeps the race with other writers short.
         if read(&folder, name)?.is_none_or(|(now, _)| now != old.as_bytes()) {
             return Ok(false);
         }
@@ -179,7 +182,7 @@ impl<'a> Temporary<'a> {
 
 impl Drop for Temporary<'_> {
     fn drop(&mut self) {
-        // It is gone if it was renamed.
+        // After a rename the name no longer exists; the error is expected.
         let _ = unlinkat(self.folder, self.name.as_str(), AtFlags::empty());
     }
 }

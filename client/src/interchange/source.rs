@@ -66,6 +66,7 @@ impl Source {
         if head.get(..n).is_some_and(|head| head.starts_with(b"PK")) {
             return self.each_of_archive(file, read);
         }
+        // Opened again: the head was consumed.
         let mut file = File::open(&self.path).map_err(io)?;
         let name = self.path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         read(&name, &mut file);
@@ -104,8 +105,10 @@ impl Source {
                 break;
             };
             let raw = entry.file_path();
+            // Any bytes may be a path in a zip; ours are ASCII.
             let path = String::from_utf8_lossy(raw.as_ref()).into_owned();
             let name = path.rsplit('/').next().unwrap_or(&path);
+            // macOS adds a folder with metadata files of the same names.
             if is_conversations(name) && !path.contains("__MACOSX") {
                 parts.push((path, entry.wayfinder(), entry.compression_method()));
             }
@@ -114,6 +117,7 @@ impl Source {
         if parts.is_empty() {
             return Err(self.without_conversations());
         }
+        // One limit for all parts together.
         let mut left = self.max_unpacked;
         for (name, place, method) in parts {
             let entry = archive.get_entry(place).map_err(|error| wrong(error.to_string()))?;

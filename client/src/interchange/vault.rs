@@ -37,6 +37,7 @@ pub fn survey(root: &Path, max_bytes: u64, report: &mut Report) {
                 continue;
             }
         };
+        // Sorted, so that the same folder gives the same report.
         listing.entries.sort_by(|a, b| a.0.cmp(&b.0));
         for (name, _) in &listing.entries {
             let shown = name.to_string_lossy();
@@ -79,7 +80,7 @@ fn look(root: &Root, path: &str, meta: Meta, max_bytes: u64, report: &mut Report
 fn read(root: &Root, at: &str, max_bytes: u64, report: &mut Report) {
     let bytes = match root.read(at, max_bytes) {
         Ok(Some(content)) => content.bytes,
-        // It has become something else.
+        // It changed since it was listed.
         Ok(None) => return,
         Err(error) => return report.trouble(at, error.to_string(), "look at its permissions"),
     };

@@ -35,6 +35,7 @@ impl Holder {
 
     /// Returns true if that process is a `kgd`.
     pub fn is_daemon(&self) -> bool {
+        // The kernel cuts names to 15 bytes; a prefix is enough.
         std::fs::read_to_string(format!("/proc/{}/comm", self.pid))
             .is_ok_and(|name| name.trim_end().starts_with("kgd"))
     }

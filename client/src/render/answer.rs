@@ -22,6 +22,7 @@ const MAX_BAR: u64 = 20;
 /// Renders ranked hits, each with its place, score and snippet; optionally also with the components of its score.
 pub fn query(reply: &HybridReply, style: Style, with_components: bool) -> String {
     let mut text = String::new();
+    // Before the hits: these lines change how to read all of them.
     for told in [&reply.relaxed, &reply.hint].into_iter().flatten() {
         let _ = writeln!(text, "{}", style.yellow(&clean(told)));
     }
@@ -94,7 +95,7 @@ fn sum(hit: &HitView) -> String {
         };
         let _ = write!(text, "{name} {:.3}", part.abs());
     }
-    // Without words in the question there are no scores.
+    // A question without words has no scores.
     if parts.is_empty() { "not scored".into() } else { format!("{text} = {:.3}", hit.score) }
 }
 
@@ -133,6 +134,7 @@ pub fn entities(reply: &EntityReply, style: Style) -> String {
     }
     let row = |it: &EntityView| {
         let score = it.score.map(|score| format!("{score:.2}")).unwrap_or_default();
+        // Only names that several of these entities have need a path to tell them apart.
         let is_shared = reply.entities.iter().filter(|other| other.name == it.name).count() > 1;
         let path = it.path.as_ref().filter(|_| is_shared).map(|path| format!(" ({path})"));
         vec![
@@ -205,6 +207,7 @@ pub fn explain(reply: &ExplainReply, style: Style) -> String {
 
 /// Writes relations by type; the type with the most certain one first.
 fn write_relations(text: &mut String, relations: &[RelationView], style: Style) {
+    // The relations come with the most certain first, so this keeps that order for the types.
     let mut types: Vec<&str> = Vec::new();
     for it in relations.iter().filter(|it| !it.predicate.is_empty()) {
         if !types.contains(&it.predicate.as_str()) {
@@ -227,7 +230,7 @@ fn write_relation(text: &mut String, it: &RelationView, style: Style) {
     write_evidence(text, it, style);
 }
 
-/// Renders how two things hang together.
+/// Renders how two things are connected.
 pub fn connect(reply: &ConnectReply, style: Style) -> String {
     let ends = [&reply.a, &reply.b].map(|end| style.bold(&clean(&end.name)));
     let found = match reply.paths.len() as u64 {
@@ -293,6 +296,7 @@ fn write_timeline(text: &mut String, timeline: &TimelineView, style: Style) {
     }
     let most = timeline.counts.iter().map(|it| it.n_mentions).max().unwrap_or(0).max(1);
     for it in &timeline.counts {
+        // Rounded up, so that a single mention still gets a bar.
         let n = (it.n_mentions * MAX_BAR).div_ceil(most) as usize;
         let (mentions, documents) =
             (counted(it.n_mentions, "mention"), counted(it.n_documents, "document"));

@@ -1,4 +1,4 @@
-//! Asked: renders an answer from everything in the folder, and what was kept.
+//! Asked: renders answers from everything in the folder, and the results of storing something.
 //!
 //! Invariant: control characters of documents do not reach the terminal.
 
@@ -58,7 +58,7 @@ pub fn answer(reply: &AskReply, style: Style) -> String {
     text
 }
 
-/// Renders where something was kept, what is similar, and what it contradicts.
+/// Renders where something was stored, what is similar, and what it contradicts.
 pub fn remembered(reply: &RememberReply, style: Style) -> String {
     let done = if reply.was_known { "known already" } else { "remembered" };
     let whose = reply.about.as_ref().or(reply.id.as_ref()).map(|it| format!(" {}", clean(it)));

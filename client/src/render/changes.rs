@@ -1,4 +1,4 @@
-//! Changes: renders what came, went or changed.
+//! Changes: renders what was added, removed or changed.
 //!
 //! Invariant: control characters of documents do not reach the terminal.
 

@@ -35,6 +35,7 @@ pub fn status(reply: &StatusReply, style: Style) -> String {
     }
     if !reply.warnings.is_empty() {
         let row = |it: &proto::tool::core::WarningView| {
+            // A warning is one cell of a table, so its hint goes on the same line.
             let path = if it.is_of_folder() { "(folder)" } else { &it.path };
             let warning = it.warning.replace("\nhint: ", "; hint: ");
             [path, &warning].map(|cell| clean(cell).into_owned()).to_vec()

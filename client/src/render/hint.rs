@@ -35,6 +35,7 @@ const PHRASES: &[(&str, &str)] = &[
 pub fn for_shell(text: &str) -> String {
     let mut text = text.to_string();
     for (agent, shell) in PHRASES {
+        // With its backticks first: the bare name would match inside them, too, and double them.
         if shell.starts_with("kgctl ") {
             text = text.replace(&format!("`{agent}`"), &format!("`{shell}`"));
             text = text.replace(agent, &format!("`{shell}`"));

@@ -72,7 +72,7 @@ pub fn rescan(reply: &RescanReply) -> String {
     format!("{name}: {files} compared in {:.1} s, {found}\n", reply.seconds)
 }
 
-/// Renders what reading the settings anew has changed.
+/// Renders what a reload of the settings changed.
 pub fn reload(reply: &ReloadReply) -> String {
     let name = clean(&reply.freshness.project);
     let mut text = String::new();
@@ -107,6 +107,7 @@ pub fn deep(reply: &DeepPassReply) -> String {
 /// Renders the outcome for files that had failed.
 pub fn retry(reply: &RetryReply, style: Style) -> String {
     let mut text = String::new();
+    // With an embedding model to retry, no files are not yet "nothing failed".
     match &reply.embedding {
         Some(embedding) => drop(writeln!(text, "embedding: {}", clean(&embedding.told()))),
         None if reply.files.is_empty() => return "nothing has failed\n".to_string(),
@@ -154,6 +155,7 @@ pub fn forget(reply: &ForgetReply, style: Style) -> String {
     for path in &reply.in_folder {
         let _ = writeln!(text, "{} {}", style.yellow("still in"), style.cyan(&clean(path)));
     }
+    // The daemon lists only the first files, and counts them all.
     let more = reply.n_in_folder - reply.in_folder.len() as u64;
     if more > 0 {
         let _ = writeln!(text, "and in {}", counted(more, "more file"));

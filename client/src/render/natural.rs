@@ -1,6 +1,6 @@
 //! Natural: renders what `kgctl eval` measures on pages at their natural density.
 //!
-//! In: shares. Out: one table a half.
+//! In: shares. Out: one table per half.
 //! Not here: measuring (`bin/kgctl/eval/natural`).
 
 use std::collections::BTreeMap;
@@ -10,14 +10,14 @@ use serde::Serialize;
 use super::{Style, table};
 use crate::score::interval::Interval;
 
-/// A part of all, with its interval.
+/// A share of a total, with its interval.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Share {
     /// What is counted.
     pub name: String,
-    /// How many have the property.
+    /// Number with the property.
     pub right: u64,
-    /// How many there are.
+    /// Total number.
     pub all: u64,
     /// `right` of `all`, 0 to 1; 0 when there are none.
     pub share: f64,
@@ -25,14 +25,14 @@ pub struct Share {
     pub interval: Interval,
 }
 
-/// What is measured on some pages.
+/// The measurements on some pages.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Natural {
     /// Pages.
     pub n_pages: usize,
     /// Their words.
     pub n_words: u64,
-    /// Pairs of things that kgd relates, each once a page.
+    /// Pairs that kgd relates, each once per page.
     pub n_relations: u64,
     /// Pairs that the annotator related.
     pub n_annotated: u64,
@@ -43,7 +43,7 @@ pub struct Natural {
     pub halves: BTreeMap<String, Natural>,
 }
 
-/// Renders one table a half, where the corpus is divided.
+/// Renders one table per half, if the corpus is divided.
 pub fn report(natural: &Natural, style: Style) -> String {
     if natural.halves.is_empty() {
         return one("", natural, style);

@@ -156,6 +156,7 @@ fn predicates(report: &Report) -> Vec<Vec<String>> {
     };
     let row = |name: &String| {
         let (given, found) = (of(given, name), of(found, name));
+        // Both readings have the same annotations; one of them may lack the predicate.
         let gold = (given.right + given.missed).max(found.right + found.missed);
         let numbers =
             [gold, given.right + given.wrong, given.right, found.right + found.wrong, found.right];

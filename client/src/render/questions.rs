@@ -34,7 +34,7 @@ pub struct Scored {
 pub struct Answered {
     /// The questions, in order.
     pub questions: Vec<String>,
-    /// What sort of question each is; empty where that is not known.
+    /// The kind of each question; empty if unknown.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub kinds: Vec<String>,
     /// By formula: the scores of each question, in the same order.
@@ -80,7 +80,7 @@ pub struct Against {
     pub answered: Answered,
 }
 
-/// The formula whose scores are printed by kind.
+/// The formula whose scores are shown by kind.
 const BY_KIND: &str = "hybrid";
 
 type Metric = (&'static str, fn(&Scored) -> f64);
@@ -146,7 +146,7 @@ fn scores(answered: &Answered, style: Style) -> String {
     table(style, &header, answered.formulas.iter().map(row).collect())
 }
 
-/// The scores of each kind of question by the default formula; nothing where there are no kinds.
+/// Renders the scores of each kind of question by the default formula; empty if there are no kinds.
 fn by_kind(answered: &Answered, style: Style) -> String {
     let Some(scored) = answered.formulas.get(BY_KIND).filter(|_| !answered.kinds.is_empty()) else {
         return String::new();
@@ -156,6 +156,7 @@ fn by_kind(answered: &Answered, style: Style) -> String {
         kinds.entry(kind).or_default().push(it.reciprocal_rank);
     }
     let row = |(kind, ranks): (&str, Vec<f64>)| {
+        // Ranks are stored as reciprocals: 1/rank × k is at least 1 within the first k, up to rounding.
         let within = |k: f64| ranks.iter().filter(|it| **it * k > 0.999).count() as f64;
         let share = |k: f64| format!("{:.3}", within(k) / ranks.len() as f64);
         let (mrr, interval) = (format!("{:.3}", mean(&ranks)), shown(of_mean(&ranks)));
@@ -173,6 +174,7 @@ fn differences(one: &Answered, other: &Answered, style: Style) -> String {
         let pairs = before.iter().zip(after);
         let by: Vec<f64> = pairs.map(|(a, b)| b.ndcg_at_10 - a.ndcg_at_10).collect();
         let [low, high] = of_mean(&by);
+        // An interval without 0 means that the difference is significant at 5 %.
         let verdict = match () {
             () if by.is_empty() || by.iter().all(|it| it.abs() < f64::EPSILON) => "no difference",
             () if low > 0.0 => "better",

@@ -1,4 +1,4 @@
-//! Interval: how far a score may be from that of other documents of the same kind.
+//! Interval: how far a score may be from that on other documents of the same kind.
 //!
 //! In: the counts of each document, or the score of each question. Out: the middle 95 % of the scores of sets that are
 //! drawn from them with replacement (percentile bootstrap, Efron 1979).
@@ -39,12 +39,15 @@ pub fn of_draws(n: usize, score: impl Fn(&[u64]) -> f64) -> Interval {
 
 fn interval(n: usize, score: impl Fn(&mut dyn Iterator<Item = usize>) -> f64) -> Interval {
     if n == 0 {
+        // Without documents, any score is possible.
         return [0.0, 1.0];
     }
+    // Any fixed seed other than 0, at which the generator would stay.
     let mut random = Random(0x9e37_79b9_7f4a_7c15);
     let mut scores: Vec<f64> =
         (0..DRAWS).map(|_| score(&mut (0..n).map(|_| random.below(n)))).collect();
     scores.sort_by(f64::total_cmp);
+    // 2.5 % of the draws lie below the lower end and above the upper one.
     [DRAWS / 40, DRAWS - 1 - DRAWS / 40].map(|at| rounded(scores[at]))
 }
 
@@ -56,6 +59,8 @@ impl Random {
         self.0 ^= self.0 >> 12;
         self.0 ^= self.0 << 25;
         self.0 ^= self.0 >> 27;
+        // The high half of the product: its bits are better than the low ones. The second shift scales it to `0..n`
+        // without a division.
         let high = self.0.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 32;
         ((high * n as u64) >> 32) as usize
     }

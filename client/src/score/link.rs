@@ -101,6 +101,8 @@ impl Numbered {
         let both: fn(&(String, String)) -> (&str, &str) = |(gold, found)| (gold, found);
         let found: fn(&(String, String)) -> (&str, &str) = |(_, found)| ("", found);
         let gold: fn(&(String, String)) -> (&str, &str) = |(gold, _)| (gold, "");
+        // Pairs within the same gold and found entity are right; those within the same found entity are right or wrong;
+        // those within the same gold entity are right or missed.
         Numbered { counts: [both, found, gold].map(|key| by_cluster(documents, key)) }
     }
 
@@ -130,6 +132,8 @@ fn by_cluster(
 
 fn pairs(rows: &[(usize, usize, u64)], times: &[u64]) -> u64 {
     let of_cluster = |rows: &[(usize, usize, u64)]| {
+        // Pairs within a document, plus pairs across: all pairs of the drawn mentions without those of a document with
+        // itself.
         let (mut inside, mut sum, mut squares) = (0, 0, 0);
         for (_, document, count) in rows {
             let drawn = times[*document];

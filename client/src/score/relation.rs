@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use super::Counts;
 
-/// The generic relation.
+/// The generic relation, which says only that there is one.
 const UNTELLING: &str = "related_to";
 
 /// A relation stated in one document; names are normalized by [`norm`](super::norm).
@@ -66,6 +66,7 @@ pub fn relations(gold: &BTreeSet<RelationMark>, found: &BTreeSet<RelationMark>) 
         let counts = Counts::of_sets(&of(gold, &predicate), &of(found, &predicate));
         (predicate, counts)
     });
+    // Sets again after the view: marks that differ only in what it drops count once.
     let seen_as = |view: fn(&RelationMark) -> Option<RelationMark>| {
         let [gold, found] = [gold, found].map(|marks| marks.iter().filter_map(view).collect());
         Counts::of_sets(&gold, &found)

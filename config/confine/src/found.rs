@@ -1,6 +1,6 @@
 //! Found: a file system entry that is open, but not read yet.
 //!
-//! Invariant: what is read is what was checked: reading reopens the same file, not its name.
+//! Invariant: the file that is read is the one that was checked: reading reopens the same file, not its name.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -143,13 +143,14 @@ fn reopened(file: &OwnedFd) -> io::Result<File> {
     use std::os::fd::AsRawFd;
     use std::os::unix::fs::OpenOptionsExt;
 
-    // `NONBLOCK`: another process may hold a lease on it.
+    // `NONBLOCK`: do not wait for another process that holds a lease on it.
     let flags = i32::try_from((OFlags::NONBLOCK | OFlags::NOCTTY).bits()).unwrap_or(0);
+    // `O_PATH` descriptors cannot be read; this opens the very file behind one.
     let again = format!("/proc/self/fd/{}", file.as_raw_fd());
     std::fs::OpenOptions::new().read(true).custom_flags(flags).open(again)
 }
 
-/// The same: it can be read already, and is not being read elsewhere.
+/// Without `O_PATH`, the descriptor can already be read, and no one else reads it.
 #[cfg(not(target_os = "linux"))]
 fn reopened(file: &OwnedFd) -> io::Result<File> {
     use std::io::Seek;

@@ -1,4 +1,4 @@
-//! Confine: opens files in one folder and nothing outside of it, whatever is swapped meanwhile.
+//! Confine: opens files in one folder and nothing outside of it, even if links are swapped meanwhile.
 //!
 //! In: a folder, and a path below it (`a/b.md`). Out: an open file or folder, its kind, and its path without links.
 //!
@@ -236,6 +236,7 @@ impl Root {
     /// [`Error`].
     pub fn real(&self, path: &str) -> Result<String, Error> {
         let mut rest = String::new();
+        // Cut components off the end until the rest exists; `rest` collects those cut off.
         let mut there = path;
         loop {
             match self.resolve(there) {
@@ -252,6 +253,7 @@ impl Root {
 
     /// Opens a folder by a path without links.
     fn open_real(&self, real: &str, missing: Missing) -> Result<OwnedFd, Error> {
+        // The usual case in one step: the whole folder exists.
         match self.way.open(&self.folder, real, LISTED) {
             Err(Errno::NOENT) if missing == Missing::Make => {}
             opened => return Ok(opened?),
@@ -260,6 +262,7 @@ impl Root {
         for part in real.split('/') {
             here = match self.way.open(&here, part, LISTED) {
                 Err(Errno::NOENT) => {
+                    // Full permissions: the umask of the user applies, as for any new folder.
                     match mkdirat(&here, part, Mode::RWXU | Mode::RWXG | Mode::RWXO) {
                         // Synced even if another process has just created it: a crash could remove that folder together
                         // with our file.
@@ -276,6 +279,7 @@ impl Root {
 
     /// Opens what a path leads to; returns it with its path without links.
     fn reach(&self, path: &str, flags: OFlags) -> Result<(OwnedFd, String), Error> {
+        // Only a path with links, which `open` refuses, costs a second look.
         match self.way.open(&self.folder, path, flags) {
             Err(Errno::LOOP) => {}
             opened => return Ok((opened?, path.to_string())),
@@ -296,9 +300,11 @@ impl Root {
         let whole = if path.is_empty() { self.path.clone() } else { self.path.join(path) };
         let real = whole.canonicalize().map_err(|error| match Error::Io(error) {
             Error::Io(error) if Errno::from_io_error(&error) == Some(Errno::LOOP) => Error::Endless,
+            // Nothing at the target, but a link at the path itself.
             error if error.is_missing() && whole.is_symlink() => Error::Dangling,
             error => error,
         })?;
+        // The root's own path may contain links, too.
         let root = self.path.canonicalize()?;
         match real.strip_prefix(&root) {
             Ok(inside) => inside.to_str().map(str::to_string).ok_or(Error::NotUtf8),

@@ -1,8 +1,7 @@
 //! Open: opens a path without links below an open folder.
 //!
-//! In: a folder, a path, flags. Out: a descriptor; `ELOOP` where a component is a link, `EXDEV` where the path leads
-//! out.
-//! Invariant: all ways give the same result for the same path, pipes and devices aside; `tests.rs` checks this.
+//! In: a folder, a path, flags. Out: a descriptor; `ELOOP` if a component is a link, `EXDEV` if the path leads out.
+//! Invariant: all ways give the same result for the same path, except for pipes and devices; `tests.rs` checks this.
 
 use std::os::fd::{AsFd, OwnedFd};
 #[cfg(target_os = "linux")]
@@ -19,16 +18,17 @@ pub(crate) enum Way {
     /// With `openat2`: in one step, by the kernel.
     #[cfg(target_os = "linux")]
     Kernel,
-    /// Component by component, where the kernel has no `openat2` (before Linux 5.6), or a sandbox forbids it.
+    /// Component by component, if the kernel has no `openat2` (before Linux 5.6) or a sandbox forbids it.
     #[cfg(target_os = "linux")]
     Walk,
-    /// Likewise, where there is no `O_PATH`, as on macOS: what is neither a file nor a folder is not opened at all, and
-    /// what may not be read cannot be looked at.
+    /// Likewise, without `O_PATH`, as on macOS: only files and folders are opened at all, and an entry that may not be
+    /// read cannot be inspected.
     #[cfg(any(test, not(target_os = "linux")))]
     Plain,
 }
 
-/// `RESOLVE_BENEATH` would allow links that stay inside; ours are resolved before, and a new one is an error.
+/// `RESOLVE_BENEATH` alone would allow links that stay inside; ours are resolved before, so any further link is an
+/// error.
 #[cfg(target_os = "linux")]
 const CONFINED: ResolveFlags =
     ResolveFlags::BENEATH.union(ResolveFlags::NO_SYMLINKS).union(ResolveFlags::NO_MAGICLINKS);
@@ -39,7 +39,7 @@ pub(crate) const LOOKED_AT: OFlags = OFlags::PATH.union(OFlags::CLOEXEC);
 #[cfg(not(target_os = "linux"))]
 pub(crate) const LOOKED_AT: OFlags = PLAINLY;
 
-/// The same without `O_PATH`: nothing blocks, and a terminal does not become ours.
+/// Flags without `O_PATH`: opening never blocks, and no terminal becomes ours.
 #[cfg(any(test, not(target_os = "linux")))]
 const PLAINLY: OFlags =
     OFlags::RDONLY.union(OFlags::NONBLOCK).union(OFlags::NOCTTY).union(OFlags::CLOEXEC);
@@ -63,7 +63,7 @@ impl Way {
         Way::Plain
     }
 
-    /// Flags to open anything without reading it.
+    /// Returns the flags to open anything without reading it.
     pub(crate) fn looking(self) -> OFlags {
         match self {
             #[cfg(any(test, not(target_os = "linux")))]
@@ -83,6 +83,7 @@ impl Way {
         if path.is_empty() {
             return step(folder, ".", flags);
         }
+        // Not left to the kernel, so that all ways judge such paths alike.
         if path.split('/').any(|part| matches!(part, "" | "." | "..")) {
             return Err(Errno::XDEV);
         }
@@ -98,10 +99,13 @@ impl Way {
         let mut here = None;
         for part in folders.split('/').filter(|part| !part.is_empty()) {
             let around = here.as_ref().unwrap_or(folder);
+            // `NOFOLLOW` in every step: a folder that was replaced by a link is an error.
             here = Some(step(around, part, self.looking() | OFlags::DIRECTORY)?);
         }
         let here = here.as_ref().unwrap_or(folder);
         #[cfg(any(test, not(target_os = "linux")))]
+        // Opening a pipe or device may have effects, so the kind is checked first. A race remains, which `O_PATH`
+        // avoids.
         if self == Way::Plain && !flags.contains(OFlags::DIRECTORY) {
             let kind = statat(here, name, AtFlags::SYMLINK_NOFOLLOW)?.st_mode;
             match FileType::from_raw_mode(kind) {
@@ -119,7 +123,7 @@ fn step(folder: impl AsFd, name: &str, flags: OFlags) -> Result<OwnedFd, Errno> 
     let open = || openat(folder.as_fd(), name, flags | OFlags::NOFOLLOW, Mode::empty());
     let is_link = |mode| FileType::from_raw_mode(mode) == FileType::Symlink;
     match retry_on_intr(open) {
-        // With `DIRECTORY` a link is not a folder; with `O_PATH` alone the link itself is opened.
+        // With `DIRECTORY`, a link is reported as "not a folder"; with `O_PATH` alone, the link itself is opened.
         Err(Errno::NOTDIR) => {
             let found = statat(folder.as_fd(), name, AtFlags::SYMLINK_NOFOLLOW)?;
             Err(if is_link(found.st_mode) { Errno::LOOP } else { Errno::NOTDIR })

@@ -18,6 +18,7 @@ const ANY: f64 = f64::INFINITY;
 
 #[rustfmt::skip]
 fn table(settings: &Settings) -> Vec<Range> {
+    // Without `..`: a new section does not compile until it is decided whether it has numbers.
     let Settings { write: _, projects: _, publish: _, watch, belt, worker, privacy: _, chunk, recognize, link,
         relate: _, embed, vectors: _, dedup, memory: _, llm, kb, retrieval, serve, http,
         log: _, telemetry: _, update: _ } =
@@ -126,6 +127,7 @@ fn range_of(settings: &Settings, key: &str) -> Option<(f64, f64, f64)> {
     if let Some(name) = key.strip_prefix("retrieval.weights.") {
         // All weights share one range, so a new one needs no row in the table.
         let weights = serde_json::to_value(settings.retrieval.weights).unwrap_or_default();
+        // `unsure` is a share, the other weights are factors.
         let greatest = if name == "unsure" { 1.0 } else { 10.0 };
         return Some((weights[name].as_f64().unwrap_or_default(), 0.0, greatest));
     }
@@ -167,8 +169,8 @@ pub(super) fn globs(settings: &Settings, key: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// Checks that the folder or file at `key` is an absolute path, if it is one: a relative one would depend on where the
-/// daemon is started.
+/// Checks that the path at `key` is absolute, if it is one: a relative path would depend on where the daemon is
+/// started. Folders of notes must be inside the project instead.
 pub(super) fn paths(settings: &Settings, key: &str) -> Result<(), String> {
     let folder = match key {
         "memory.folder" => Some((&settings.memory.folder, "memory")),
@@ -176,6 +178,7 @@ pub(super) fn paths(settings: &Settings, key: &str) -> Result<(), String> {
         _ => None,
     };
     if let Some((folder, usual)) = folder {
+        // A hidden folder would not be read.
         let is_inside = folder.split('/').all(|part| !part.starts_with('.') && !part.is_empty());
         let why =
             || format!("is `{folder}`; it must be a folder inside the project, such as `{usual}`");
@@ -226,6 +229,7 @@ pub(super) fn addresses(settings: &Settings, key: &str) -> Result<(), String> {
 fn is_loopback(url: &str) -> bool {
     let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
     let authority = rest.split('/').next().unwrap_or_default();
+    // The last `@` ends the user's name and password, which may contain others.
     let host = authority.rsplit_once('@').map_or(authority, |(_, host)| host);
     let host = match host.strip_prefix('[') {
         Some(v6) => v6.split(']').next().unwrap_or_default(),
@@ -312,6 +316,7 @@ pub(super) fn together(settings: &Settings) -> Result<(), (&'static str, String)
             code.min_tokens,
         ),
     ];
+    // Overlaps of more than half would repeat most of every chunk.
     for (overlap_key, min_key, most, overlap, least) in profiles {
         let most_key = min_key.replace("min_tokens", "max_tokens");
         if overlap * 2 > most {
@@ -338,6 +343,7 @@ pub(super) fn together(settings: &Settings) -> Result<(), (&'static str, String)
     let (memory, kb) = (&settings.memory.folder, &settings.kb.folder);
     let rest = kb.strip_prefix(memory.as_str());
     if rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/')) {
+        // Blame the key that was changed; both have defaults that fit.
         let key = if *kb == Settings::default().kb.folder { "memory.folder" } else { "kb.folder" };
         let why = format!(
             "puts entries (`{kb}`) into the folder of memory (`{memory}`), where each would also become an entity: use \
@@ -350,6 +356,7 @@ pub(super) fn together(settings: &Settings) -> Result<(), (&'static str, String)
 
 /// Returns the edit distance of two keys, in bytes; keys are short ASCII.
 pub(super) fn distance(left: &str, right: &str) -> usize {
+    // One row of the table at a time; `diagonal` is the value up and to the left.
     let mut row: Vec<usize> = (0..=right.len()).collect();
     for (i, a) in left.bytes().enumerate() {
         let mut diagonal = std::mem::replace(&mut row[0], i + 1);

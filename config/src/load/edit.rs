@@ -59,6 +59,7 @@ pub fn set_text(path: &Path, section: &str, key: &str, value: &str) -> Result<()
     let after = edited(&before, section, key, &quoted);
     let mut wanted = values(path, &before)?;
     wanted.insert(format!("{section}.{key}"), value.into());
+    // The edit is textual; parsing the result shows whether it hit anything else.
     if values(path, &after).ok() != Some(wanted) {
         let (path, key) = (path.to_path_buf(), format!("{section}.{key}"));
         return Err(EditError::Layout { path, key, value: quoted });
@@ -74,11 +75,13 @@ fn values(path: &Path, text: &str) -> Result<BTreeMap<String, Value>, LoadError>
 }
 
 fn replace(path: &Path, text: &str) -> io::Result<()> {
+    // A link is kept: the file behind it is replaced.
     let path = path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
     let folder = path.parent().unwrap_or(Path::new("."));
     create_private_dir(folder).map_err(|error| io::Error::other(error.to_string()))?;
     let part = path.with_extension(format!("{}.part", std::process::id()));
     let mut file = File::create(&part)?;
+    // The mode is set before the contents are written: they may hold keys.
     let mode = path.metadata().map_or(0o600, |it| it.permissions().mode());
     file.set_permissions(fs::Permissions::from_mode(mode))?;
     file.write_all(text.as_bytes())?;
@@ -106,6 +109,7 @@ fn edited(text: &str, section: &str, key: &str, value: &str) -> String {
         return lines.concat();
     }
     let is_outside = |line: &String| !line.starts_with([' ', '\t', '#', '\n', '\r']);
+    // Lines of the section, up to the next one that starts in the first column.
     let end = lines.iter().skip(at + 1).position(is_outside).map_or(lines.len(), |n| at + 1 + n);
     let mut inside = (at + 1..end)
         .filter(|n| !matches!(lines[*n].trim(), it if it.is_empty() || it.starts_with('#')));
@@ -115,6 +119,7 @@ fn edited(text: &str, section: &str, key: &str, value: &str) -> String {
     let own = format!("{indent}{key}:");
     match inside.find(|n| lines[*n].starts_with(&own)) {
         Some(n) => {
+            // A comment behind the old value stays, with the blanks before it.
             let comment = lines[n].find(" #").map(|at| {
                 let value_end = lines[n][..at].trim_end().len();
                 lines[n][value_end..].trim_end().to_string()
@@ -131,9 +136,10 @@ fn edited(text: &str, section: &str, key: &str, value: &str) -> String {
     lines.concat()
 }
 
-/// The same in `{key: value, …}` on one line.
+/// Like [`edited`], for `{key: value, …}` on one line.
 fn in_flow(map: &str, key: &str, value: &str) -> String {
     let own = format!("{key}:");
+    // Not a part of another key or of a value.
     let starts_key = |at: usize| map[..at].trim_end().ends_with(['{', ',']);
     let found = map.match_indices(&own).map(|(at, _)| at).find(|at| starts_key(*at));
     let Some(at) = found else {

@@ -111,11 +111,11 @@ fn flatten(
     for (name, tree) in entries {
         let key = if prefix.is_empty() { name.value } else { format!("{prefix}.{}", name.value) };
         match tree {
-            // Deeper than any key: an unknown key, and no reason to recurse.
+            // Deeper than any known key: an unknown key, so there is no need to recurse.
             Tree::Map(inner) if !inner.is_empty() && key.split('.').count() < MAX_DEPTH => {
                 flatten(path, &key, inner, found);
             }
-            // `watch:` with everything below it commented out sets nothing.
+            // `watch:` with all its keys commented out sets nothing.
             Tree::Leaf(Value::Null) if prefix.is_empty() => {}
             Tree::Map(_) => found.push(assignment(
                 path,

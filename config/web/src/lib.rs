@@ -96,6 +96,7 @@ impl Web {
     /// [`WebError::Unreachable`] when the system has no root certificates.
     pub fn new(url: &str, patience: Patience) -> Result<Self, WebError> {
         let mut config = Agent::config_builder()
+            // A status is for the caller to judge, and a redirect could lead to another server.
             .http_status_as_error(false)
             .max_redirects(0)
             .max_redirects_will_error(false)
@@ -110,6 +111,7 @@ impl Web {
         if url.starts_with("https:") {
             config = config.tls_config(tls(url)?);
         }
+        // A proxy could not reach our loopback, and must not see what stays on this machine.
         if is_this_machine(url) {
             config = config.proxy(None);
         }
@@ -157,6 +159,7 @@ impl Web {
         within: Duration,
     ) -> Result<Reply, WebError> {
         let request = self.agent.post(url).config().timeout_global(Some(within)).build();
+        // This adds a limit of the whole; those of the agent stay.
         let mut request = request.header("content-type", "application/json");
         for (name, value) in headers {
             request = request.header(*name, *value);
@@ -192,6 +195,7 @@ impl Reply {
     /// When it breaks off, or has more than `most` bytes.
     pub fn into_bytes(self, url: &str, most: u64) -> Result<Vec<u8>, WebError> {
         let mut bytes = Vec::new();
+        // One byte more than allowed shows that the reply is too long.
         let read = self.into_reader().take(most.saturating_add(1)).read_to_end(&mut bytes);
         read.map_err(|error| broken(url, &error))?;
         match bytes.len() as u64 > most {
@@ -248,6 +252,7 @@ fn explained(url: &str, error: &Error) -> WebError {
         }
         Error::Timeout(_) => WebError::TimedOut { url, why },
         Error::Protocol(_) => WebError::Broken { url, why },
+        // Before a reply began, a broken connection may pass; a refused one means that nothing listens.
         Error::Io(error) => match error.kind() {
             std::io::ErrorKind::TimedOut | std::io::ErrorKind::WouldBlock => {
                 WebError::TimedOut { url, why }

@@ -1,8 +1,8 @@
-//! Mock: a local server that answers as a test decides, and records the requests.
+//! Mock: a local server that replies as a test decides, and records the requests.
 //!
-//! In: a function from request to answer. Out: its address; requests in order.
+//! In: a function from request to reply. Out: its address; the requests in order.
 //! Invariants: one connection at a time, one request per connection; it ends when dropped.
-//! Not here: HTTP in general; it reads only what the clients here send.
+//! Not here: HTTP in general; it reads only what our clients send.
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -40,9 +40,9 @@ pub struct Answer {
     pub headers: Vec<(String, String)>,
     /// The body.
     pub body: Vec<u8>,
-    /// The connection closes after so many bytes of the body.
+    /// The number of bytes of the body after which the connection is closed.
     pub cut_after: Option<usize>,
-    /// Nothing is sent, and the connection stays open.
+    /// True to send nothing and keep the connection open.
     pub hangs: bool,
 }
 
@@ -112,7 +112,7 @@ impl Drop for Mock {
     #[expect(clippy::disallowed_methods, reason = "connects to itself, in tests")]
     fn drop(&mut self) {
         self.is_over.store(true, Ordering::SeqCst);
-        // The server waits for a connection: this is one.
+        // The server waits for a connection, so this one wakes it.
         drop(TcpStream::connect(self.address));
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
@@ -135,6 +135,7 @@ fn serve(
         let answer = answer(&request);
         seen.lock().unwrap_or_else(PoisonError::into_inner).push(request);
         match answer.hangs {
+            // Kept open until the server ends.
             true => hanging.push(stream),
             // The client may be gone.
             false => drop(write(stream, &answer)),

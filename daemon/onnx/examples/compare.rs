@@ -1,8 +1,8 @@
-//! Compares sentence models of folders: how near their vectors are to the first one's, and how fast they are made.
+//! Compares sentence models of folders: how close their vectors are to the first one's, and how fast they are computed.
 //!
-//! `cargo run --release -p onnx --example compare -- TEXTS FOLDER...`, TEXTS a file with a text a line. A folder may be
-//! followed by `:int8` or `:float`: then its `model.safetensors` is converted first. `:rten` or, with the feature `ort`
-//! and `ORT_DYLIB_PATH`, `:ort` at the very end says what computes (`rten` if nothing does).
+//! `cargo run --release -p onnx --example compare -- TEXTS FOLDER...`, where TEXTS is a file with one text per line.
+//! With `:int8` or `:float` after a folder, its `model.safetensors` is converted first. `:rten` or, with the feature
+//! `ort` and `ORT_DYLIB_PATH`, `:ort` at the very end selects the runtime (`rten` by default).
 
 #![allow(clippy::print_stdout, reason = "it prints its table")]
 
@@ -63,5 +63,6 @@ fn copied(folder: &Path, how: &str) -> PathBuf {
 }
 
 fn cosine(left: &[f32], right: &[f32]) -> f32 {
+    // All vectors have length 1, so the dot product is the cosine.
     left.iter().zip(right).map(|(left, right)| left * right).sum()
 }

@@ -1,10 +1,10 @@
-//! Convert: an ONNX file from the weights of a BERT-like encoder, for runtimes that read nothing else.
+//! Convert: writes an ONNX file from the weights of a BERT-like encoder, for runtimes that read nothing else.
 //!
 //! In: a folder with `config.json` and `model.safetensors`. Out: an ONNX file whose output `last_hidden_state` has a
 //! vector for each token.
 //! Invariants: the same weights give the same bytes. Weights stay 32-bit floats unless 8 bits are requested; then only
 //! weights of matrix products are rounded, with a scale for each column.
-//! Not here: pooling and what follows (`recipe.rs`), tokenizers.
+//! Not here: pooling and the steps after it (`recipe.rs`), tokenizers.
 
 mod encoder;
 mod linear;
@@ -23,10 +23,10 @@ pub use linear::Precision;
 
 use shape::Shape;
 
-/// Largest size of all weights, bytes: a protocol buffer ends at 2 GiB, and the nodes need some room.
+/// Largest size of all weights, in bytes: a protocol buffer ends at 2 GiB, and the nodes need some room.
 const MAX_BYTES: usize = 2_147_483_647 - 10_000_000;
 
-/// What models put before the names of all weights.
+/// Prefixes that models put before the names of all weights.
 const PREFIXES: &[&str] = &["", "bert.", "roberta.", "model."];
 
 const TOO_LARGE: &str =
@@ -41,6 +41,7 @@ pub fn convert(folder: &Path, out: &Path, precision: Precision) -> Result<(), Mo
     let (path, bytes) = folder.weights()?;
     let shape = Shape::read(&folder)?;
     let mut weights = Weights::read(&path, &bytes)?;
+    // Every encoder has this tensor, so its name shows the prefix.
     weights.set_prefix("embeddings.word_embeddings.weight", PREFIXES);
     let mut graph = Graph::default();
     let result = encoder::build(&mut graph, &weights, &shape, precision, None)?;
@@ -57,8 +58,8 @@ pub fn convert(folder: &Path, out: &Path, precision: Precision) -> Result<(), Mo
     })
 }
 
-/// Returns the ONNX file of weights that are packed in 4 bits (`packed.rs`), with everything in 8 bits; its large
-/// tensors are written to the file `beside` it, if one is named. Errors call the model `path`.
+/// Returns the ONNX file of weights that are packed in 4 bits (`packed.rs`), with everything in 8 bits. Its large
+/// tensors are written to the file `beside` it, if one is named. Errors name the model `path`.
 ///
 /// # Errors
 /// When the weights are malformed, of an unknown family, or the file cannot be written.

@@ -20,9 +20,9 @@ impl ModelError {
     }
 }
 
-/// Runs other people's code that reads possibly malformed data: its panic is an error like any other.
+/// Runs a library that reads possibly malformed data; its panic becomes an error like any other.
 pub(crate) fn caught<T>(run: impl FnOnce() -> Result<T, String>) -> Result<T, String> {
-    // Half-finished state is dropped with the closure, so nobody sees it afterwards.
+    // Half-finished state is dropped with the closure, so no one can see it afterwards.
     std::panic::catch_unwind(std::panic::AssertUnwindSafe(run)).unwrap_or_else(|panic| {
         let text = panic.downcast_ref::<&str>().copied();
         let text = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str));

@@ -22,11 +22,11 @@ const MAX_TOKENIZER_BYTES: u64 = 64_000_000;
 /// Largest `config.json`, bytes. It has some hundred lines.
 const MAX_CONFIG_BYTES: u64 = 1_000_000;
 
-/// First byte of an ONNX file: the tag of its version. Anything else (an error page, a pointer of git-lfs) is refused
-/// by it, because `rten-onnx` 0.27 reads ten bytes of 0xff for ever.
+/// First byte of an ONNX file: the tag of its version. Any other file (an error page, a pointer of git-lfs) is refused
+/// early, because `rten-onnx` 0.27 loops forever on ten bytes of 0xff.
 const FIRST_BYTE: [u8; 1] = [0x08];
 
-/// What to do when a folder lacks something.
+/// Hint for a folder that lacks something.
 pub(crate) const WANTED: &str = "the folder needs `model.onnx`, `tokenizer.json` and `config.json`, as \
      `optimum-cli export onnx` writes them";
 
@@ -34,17 +34,17 @@ pub(crate) const WANTED: &str = "the folder needs `model.onnx`, `tokenizer.json`
 const UNCONVERTED: &str =
     "`kgctl model add FOLDER` converts `model.safetensors` of a BERT-like model";
 
-/// What to do when it has several models.
+/// Hint for a folder with several models.
 const SEVERAL: &str = "name the one that is meant: `kgctl model add FOLDER --file FILE`";
 
-/// Where exporters put the model's file, in order: the root of a folder, and where the hub's repositories keep it.
+/// Where exporters put the model's file, in order: the root of a folder, or `onnx` as in the hub's repositories.
 const PLACES: [&str; 2] = ["", "onnx"];
 
 /// A folder that holds a model.
 #[derive(Debug)]
 pub(crate) struct Folder<'a>(pub(crate) &'a Path);
 
-/// The parts of `config.json` that matter here.
+/// The used parts of `config.json`.
 #[derive(Debug, Default, Deserialize)]
 pub(crate) struct ModelConfig {
     /// Names of the labels by their number, which is written as text.
@@ -61,7 +61,8 @@ pub(crate) struct ModelConfig {
 }
 
 impl ModelConfig {
-    /// Returns the longest input, tokens. The RoBERTa family counts positions from 2, and includes them in the total.
+    /// Returns the longest input in tokens. The RoBERTa family counts positions from 2, and includes these two in the
+    /// total.
     pub(crate) fn max_tokens(&self) -> Option<usize> {
         let n_unused = match self.model_type.contains("roberta") || self.model_type == "camembert" {
             true => 2,
@@ -89,6 +90,7 @@ impl Folder<'_> {
 
     /// Returns `model.onnx`, or the only `*.onnx` file, of the folder or of `onnx` in it.
     fn model_path(&self) -> Result<PathBuf, ModelError> {
+        // The usual name wins in either place, before other names in the first.
         let folders = PLACES.map(|place| self.0.join(place));
         let usual = folders.each_ref().map(|folder| folder.join("model.onnx"));
         if let Some(path) = usual.iter().find(|path| path.exists()) {
@@ -112,7 +114,7 @@ impl Folder<'_> {
         }
     }
 
-    /// The weights of a model that is not an ONNX file.
+    /// Returns path and bytes of the weights of a model that is not an ONNX file.
     pub(crate) fn weights(&self) -> Result<(PathBuf, Vec<u8>), ModelError> {
         self.read("model.safetensors", MAX_MODEL_BYTES)
     }
@@ -137,12 +139,12 @@ impl Folder<'_> {
         Ok((path, value))
     }
 
-    /// Place and bytes of the tokenizer.
+    /// Returns path and bytes of the tokenizer.
     pub(crate) fn tokenizer(&self) -> Result<(PathBuf, Vec<u8>), ModelError> {
         self.read("tokenizer.json", MAX_TOKENIZER_BYTES)
     }
 
-    /// Place and contents of the configuration.
+    /// Returns path and contents of the configuration.
     pub(crate) fn config(&self) -> Result<(PathBuf, ModelConfig), ModelError> {
         self.json("config.json")
     }
@@ -155,13 +157,14 @@ impl Folder<'_> {
         let path = self.0.join(name);
         check_size(&path, max_bytes)?;
         let mut bytes = Vec::new();
+        // Limited again: the file may have grown since its size was checked.
         let read = File::open(&path).and_then(|file| file.take(max_bytes).read_to_end(&mut bytes));
         read.map_err(|error| ModelError::new(&path, format!("cannot be read: {error}"), WANTED))?;
         Ok((path, bytes))
     }
 }
 
-/// The `*.onnx` files of a folder, in order of their names.
+/// Returns the `*.onnx` files of a folder, sorted by name.
 fn onnx_files(folder: &Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     let mut found: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();

@@ -1,8 +1,9 @@
 //! Graph: an ONNX file, written node by node.
 //!
-//! In: nodes and tensors. Out: the few messages of ONNX's protocol buffer that a transformer or a small graph needs.
-//! Invariants: the same calls give the same bytes; weights are held in memory once, or not at all where they are
-//! written to a file beside the graph.
+//! In: nodes and tensors. Out: those messages of ONNX's protocol buffer (`onnx.proto3`) that a transformer or a small
+//! graph needs; the numbers of fields in this file are those of that schema.
+//! Invariants: the same calls give the same bytes; weights are in memory once, or not at all if they are written to a
+//! file beside the graph.
 //! Not here: checks of the graph; the runtime makes them at load.
 
 use std::fs::File;
@@ -12,7 +13,7 @@ use std::path::Path;
 /// Version of the operator set that [`Graph`] requires.
 const OPSET: u64 = 17;
 
-/// A graph under construction. Inputs and outputs have names, everything between has a number.
+/// A graph under construction. Inputs and outputs have names, everything in between has a number.
 #[derive(Debug, Default)]
 pub struct Graph {
     nodes: Vec<Vec<u8>>,
@@ -28,14 +29,14 @@ struct Beside {
     name: String,
     file: BufWriter<File>,
     n_bytes: u64,
-    /// The first failure.
+    /// The first failure, reported by [`Graph::write`].
     result: io::Result<()>,
 }
 
-/// Tensors from this size on are written beside the graph, bytes.
+/// Tensors of at least this size, in bytes, are written beside the graph.
 const LARGE: usize = 256;
 
-/// Where tensors in a file beside the graph begin: at multiples of this, so that a mapped one is used where it lies.
+/// Alignment of tensors in a file beside the graph, in bytes, so that a mapped tensor can be used in place.
 const ALIGNED: u64 = 64;
 
 /// An attribute of a node.
@@ -50,7 +51,7 @@ pub enum Attribute<'a> {
 }
 
 impl Beside {
-    /// Writes a tensor; returns where it begins and its size, bytes.
+    /// Writes a tensor; returns its offset and size, in bytes.
     fn write(&mut self, raw: impl Iterator<Item = u8>) -> (u64, u64) {
         let start = self.n_bytes.next_multiple_of(ALIGNED);
         let padding = std::iter::repeat_n(0, (start - self.n_bytes) as usize);
@@ -65,10 +66,10 @@ impl Beside {
 }
 
 impl Graph {
-    /// Makes a graph whose large tensors are written to this file, which lies beside the graph's.
+    /// Creates a graph whose large tensors are written to this file, which is beside the graph's.
     ///
     /// # Errors
-    /// When the file cannot be made.
+    /// When the file cannot be created.
     pub(crate) fn beside(path: &Path) -> io::Result<Self> {
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let file = BufWriter::new(File::create(path)?);
@@ -92,7 +93,7 @@ impl Graph {
         self.tensor(Kind::Int64, &[size], numbers.iter().flat_map(|number| number.to_le_bytes()))
     }
 
-    /// Adds the input that says to which of two texts a token belongs, and returns its name.
+    /// Adds the input with the text (0 or 1) to which each token belongs, and returns its name.
     pub fn kinds(&mut self) -> &'static str {
         self.has_kinds = true;
         "token_type_ids"
@@ -121,7 +122,7 @@ impl Graph {
         names
     }
 
-    /// Returns the size of all constants so far, bytes: nearly all of a model.
+    /// Returns the size of all constants in memory so far, in bytes: nearly all of a model.
     pub fn n_bytes(&self) -> usize {
         self.tensors.iter().map(Vec::len).sum()
     }
@@ -144,6 +145,7 @@ impl Graph {
             beside.file.into_inner()?.sync_all()?;
         }
         self.node_named("Identity", &[result], &[output], &[]);
+        // GraphProto: node 1, name 2, initializer 5, input 11, output 12.
         let mut head = Vec::new();
         self.nodes.iter().for_each(|node| bytes(&mut head, 1, node));
         bytes(&mut head, 2, b"kgd");
@@ -158,9 +160,11 @@ impl Graph {
             opening(&mut frame, 5, tensor.len());
             frame
         };
+        // The length precedes the graph, so it is computed before anything is written: tensors are not copied.
         let n_tensor_bytes: usize =
             self.tensors.iter().map(|tensor| framed(tensor).len() + tensor.len()).sum();
         let mut model = Vec::new();
+        // ModelProto: ir_version 1, graph 7, opset_import 8 with its version 2.
         number(&mut model, 1, 8);
         opening(&mut model, 7, head.len() + n_tensor_bytes + tail.len());
         out.write_all(&model)?;
@@ -183,6 +187,7 @@ impl Graph {
         outputs: &[&str],
         attributes: &[Attribute<'_>],
     ) {
+        // NodeProto: input 1, output 2, op_type 4, attribute 5.
         let mut node = Vec::new();
         inputs.iter().for_each(|input| bytes(&mut node, 1, input.as_bytes()));
         outputs.iter().for_each(|output| bytes(&mut node, 2, output.as_bytes()));
@@ -194,6 +199,7 @@ impl Graph {
     fn tensor(&mut self, kind: Kind, sizes: &[i64], raw: impl Iterator<Item = u8>) -> String {
         let name = self.name();
         let mut tensor = Vec::new();
+        // TensorProto: dims 1, data_type 2, name 8, raw_data 9, external_data 13, data_location 14 (1: external).
         sizes.iter().for_each(|&size| number(&mut tensor, 1, size as u64));
         number(&mut tensor, 2, kind as u64);
         bytes(&mut tensor, 8, name.as_bytes());
@@ -236,9 +242,11 @@ enum Kind {
 
 fn attribute(attribute: &Attribute<'_>) -> Vec<u8> {
     let mut out = Vec::new();
+    // AttributeProto: name 1, f 2, i 3, ints 8, type 20 (1 float, 2 int, 7 ints).
     match *attribute {
         Attribute::Float(name, value) => {
             bytes(&mut out, 1, name.as_bytes());
+            // Tag of a 32-bit value; `number` and `bytes` write the other kinds.
             varint(&mut out, 2 << 3 | 5);
             out.extend(value.to_le_bytes());
             number(&mut out, 20, 1);
@@ -257,8 +265,10 @@ fn attribute(attribute: &Attribute<'_>) -> Vec<u8> {
     out
 }
 
-/// Returns the message of an input or output: its name, type and named sizes. Without sizes the shape is left open.
+/// Returns the message of an input or output: its name, type and named sizes. Without sizes the shape stays open.
 fn value(name: &str, kind: Kind, sizes: &[&str]) -> Vec<u8> {
+    // TensorShapeProto: dim 1, each with dim_param 2. ValueInfoProto: name 1, type 2; within: tensor_type 1, with
+    // elem_type 1 and shape 2.
     let mut shape = Vec::new();
     for size in sizes {
         let mut dimension = Vec::new();
@@ -293,6 +303,7 @@ fn opening(out: &mut Vec<u8>, field: u64, n: usize) {
 }
 
 fn varint(out: &mut Vec<u8>, mut value: u64) {
+    // Seven bits per byte, the lowest first; the high bit says that more follow.
     while value >= 0x80 {
         out.push(value as u8 | 0x80);
         value >>= 7;

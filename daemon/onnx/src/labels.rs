@@ -1,7 +1,7 @@
-//! Labels: a model's names for its classes, and how labeled words become names.
+//! Labels: a model's names for its classes, and how labeled words form names.
 //!
 //! In: `id2label`; for each word the number of its best label. Out: spans with the label's name.
-//! Invariants: spans are in order of place, never overlap, never reach over a line break.
+//! Invariants: spans are in order of place, never overlap, and never span a line break.
 //! Not here: what a label means in kgd's vocabulary (the daemon's adapter).
 
 use std::collections::BTreeMap;
@@ -33,7 +33,7 @@ enum Tag {
 enum Position {
     /// `B-`: a new name begins.
     Begin,
-    /// `I-`, `M-`, or no prefix at all: continues a name, or begins one where none of this class is open.
+    /// `I-`, `M-`, or no prefix at all: continues a name, or begins one if none of this class is open.
     Inside,
     /// `L-`, `E-`: continues and ends a name.
     Last,
@@ -63,7 +63,7 @@ pub struct Tagged {
     pub probability: f32,
 }
 
-/// A name as it grows.
+/// A name that may still grow.
 struct Open {
     span: Range<usize>,
     class: usize,
@@ -96,13 +96,13 @@ impl Labels {
         }
     }
 
-    /// Number of labels, prefixes counted.
+    /// Returns the number of labels, with their prefixes.
     #[allow(clippy::len_without_is_empty)] // There are always some.
     pub fn len(&self) -> usize {
         self.tags.len()
     }
 
-    /// Names of the classes, without prefixes.
+    /// Returns the names of the classes, without prefixes.
     pub fn classes(&self) -> &[String] {
         &self.classes
     }
@@ -117,11 +117,13 @@ impl Labels {
             }
         };
         for word in words {
+            // `Outside`, and labels that do not exist, end a name.
             let Some(&Tag::Inside(place, class)) = self.tags.get(word.label) else {
                 close(&mut open);
                 continue;
             };
             let goes_on = |name: &&mut Open| {
+                // Overlapping words have no text between them; treat that as a break.
                 let gap = text.get(name.span.end..word.span.start).unwrap_or("\n");
                 let may_follow = matches!(place, Position::Inside | Position::Last);
                 may_follow && name.class == class && name.n_words < u16::MAX && !gap.contains('\n')

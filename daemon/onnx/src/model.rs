@@ -1,8 +1,8 @@
 //! Model: one ONNX graph from token ids to numbers.
 //!
-//! In: the file; ids of one window. Out: the shape and numbers of one output: the first that the caller knows by name,
-//! else the first.
-//! Invariants: inputs are known by name at load; a run never panics; one thread computes, with its caller's priority.
+//! In: the file; ids of one window. Out: shape and numbers of one output: the first one that the caller names, else the
+//! model's first.
+//! Invariants: inputs are matched by name at load; a run never panics; one thread computes, with its caller's priority.
 //! Not here: tokens (`tokens.rs`), the meaning of the numbers (`tagger.rs`, `sentence.rs`), computing (`runtime/`).
 
 use std::path::{Path, PathBuf};
@@ -44,7 +44,7 @@ impl Model {
         Self::load_from(path, outputs, Place::File(path), wanted)
     }
 
-    /// Loads a file from memory; errors call it `path`.
+    /// Loads a file from memory; errors name it `path`.
     pub(crate) fn from_bytes(
         path: &Path,
         outputs: &[&str],
@@ -53,12 +53,12 @@ impl Model {
         Self::load_from(path, outputs, Place::Memory(bytes), None)
     }
 
-    /// Loads a file of our own that was unpacked; errors call it `path`.
+    /// Loads an unpacked file of our own by mapping it; errors name it `path`.
     pub(crate) fn mapped(path: &Path, outputs: &[&str]) -> Result<Self, ModelError> {
         Self::load_from(path, outputs, Place::Mapped(path), None)
     }
 
-    /// Loads a file that was unpacked in memory; errors call it `path`.
+    /// Loads a file that was unpacked in memory; errors name it `path`.
     pub(crate) fn unpacked(
         path: &Path,
         outputs: &[&str],
@@ -97,8 +97,8 @@ impl Model {
         self.run_of_kinds(ids, &[])
     }
 
-    /// Runs the graph over one window of two texts: `kinds` is 1 where a token belongs to the second one. Without kinds
-    /// all belong to the first.
+    /// Runs the graph over one window of two texts: `kinds` is 1 where a token belongs to the second one. Without
+    /// kinds, all tokens belong to the first.
     pub(crate) fn run_of_kinds(&self, ids: &[u32], kinds: &[u32]) -> Result<Output, ModelError> {
         let row = |input: Input| -> Vec<i32> {
             match input {
@@ -122,7 +122,7 @@ impl Model {
         &self.path
     }
 
-    /// Makes an error about this model.
+    /// Returns an error about this model.
     pub(crate) fn error(&self, why: impl Into<String>) -> ModelError {
         ModelError::new(&self.path, why, UNSUITED)
     }

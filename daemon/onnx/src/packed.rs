@@ -1,8 +1,8 @@
-//! Packed: a matrix in blocks of 4 bits with one scale a block (`Q4_0`).
+//! Packed: a matrix in blocks of 4-bit numbers with one scale per block (`Q4_0`).
 //!
 //! In: `NAME.q`, bytes of `[rows, columns / 2]`, and `NAME.d`, 16-bit floats of `[rows, columns / 32]`. Out: its rows
 //! as 32-bit floats. In block `b` of a row, byte `j` holds column `32 b + j` in its low half and `32 b + 16 + j` in its
-//! high one; a number is (half - 8) times the scale of its block.
+//! high half; a number is (half - 8) times the scale of its block.
 //! Not here: what the numbers are for.
 
 use safetensors::Dtype;
@@ -10,7 +10,7 @@ use safetensors::tensor::TensorView;
 
 use crate::weights::half_to_f32;
 
-/// Columns of a block.
+/// Columns per block.
 const BLOCK: usize = 32;
 
 /// A packed matrix.
@@ -22,7 +22,7 @@ pub(crate) struct Packed<'a> {
 }
 
 impl<'a> Packed<'a> {
-    /// Takes the two tensors of a matrix; none where they do not belong together.
+    /// Takes the two tensors of a matrix; returns none if they do not fit each other.
     pub(crate) fn of(halves: &TensorView<'a>, scales: &TensorView<'a>) -> Option<Self> {
         let &[n_rows, n_bytes] = halves.shape() else { return None };
         let n_columns = n_bytes * 2;
@@ -39,7 +39,7 @@ impl<'a> Packed<'a> {
         [self.n_rows, self.n_columns]
     }
 
-    /// The rows, one after the other.
+    /// Returns the rows in order.
     pub(crate) fn rows(&self) -> impl Iterator<Item = Vec<f32>> + use<'a> {
         let scales = self.scales.chunks_exact(self.n_columns / BLOCK * size_of::<u16>());
         self.halves.chunks_exact(self.n_columns / 2).zip(scales).map(|(halves, scales)| {

@@ -1,10 +1,10 @@
-//! Pair model: how well a passage answers a question, by a model that reads both together (a cross-encoder).
+//! Pair model: scores how well a passage answers a question, with a model that reads both together (a cross-encoder).
 //!
 //! In: two texts. Out: a number from 0 to 1.
-//! Invariants: a function of the two texts and the folder; the passage is cut where both are longer than a window.
-//! The number is the logistic function of the one logit, or of the difference of the second and the first of two (not
-//! relevant, relevant), as in sentence-transformers' `CrossEncoder`.
-//! Not here: which passages are read, how much the number counts.
+//! Invariants: a function of the two texts and the folder; the passage is cut if both exceed a window. The number is
+//! the logistic function of the one logit, or of the difference between the second and the first of two (not relevant,
+//! relevant), as in sentence-transformers' `CrossEncoder`.
+//! Not here: the choice of passages, the weight of the score.
 
 use std::path::Path;
 
@@ -41,7 +41,7 @@ impl PairModel {
         self.max_tokens
     }
 
-    /// How well the passage answers the question, 0 to 1; 0 where the model gives no finite number.
+    /// Returns how well the passage answers the question, 0 to 1; 0 if the model gives no finite number.
     ///
     /// # Errors
     /// When the model fails on it.
@@ -50,6 +50,7 @@ impl PairModel {
         let output = self.model.run_of_kinds(&ids, &kinds)?;
         let logit = match (output.shape.as_slice(), output.numbers.as_slice()) {
             ([1] | [1, 1], [logit]) => *logit,
+            // The softmax of two logits is the logistic function of their difference.
             ([1, 2], [no, yes]) => yes - no,
             (shape, _) => {
                 let why = format!("gives {shape:?} numbers for a pair of texts, not one or two");

@@ -1,9 +1,9 @@
-//! Recipe: how the vectors of tokens become the vector of a text, by the files of sentence-transformers.
+//! Recipe: how the vectors of tokens become the vector of a text, from the files of sentence-transformers.
 //!
 //! In: `modules.json`, `1_Pooling/config.json`, `sentence_bert_config.json`, `config_sentence_transformers.json`, the
 //! folders of dense layers; each may be missing. Out: pooling, dense layers, longest input, prompts.
-//! Invariants: an unknown step is an error, never skipped: the result would still look like a vector.
-//! Not here: scaling to length 1, which every vector is.
+//! Invariants: an unknown step is an error and never skipped: the result would still look like a vector.
+//! Not here: scaling to length 1, which applies to every vector.
 
 mod dense;
 
@@ -24,7 +24,7 @@ const MAX_DENSE: usize = 8;
 const UNSUPPORTED: &str = "kgd pools by the mean, the largest, the first or the last token, and knows dense layers; a \
      model with an output `sentence_embedding` computes everything else itself";
 
-/// How the vectors of tokens become one.
+/// How to combine the vectors of tokens.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) enum Pooling {
     /// The mean over all tokens, special ones included.
@@ -47,7 +47,7 @@ pub struct Prompts {
     pub document: String,
 }
 
-/// Everything that the folder states.
+/// The contents of the folder's files.
 #[derive(Debug, Default)]
 pub(crate) struct Recipe {
     pub(crate) pooling: Pooling,
@@ -57,7 +57,7 @@ pub(crate) struct Recipe {
     pub(crate) prompts: Prompts,
 }
 
-/// One line of `modules.json`.
+/// One entry of `modules.json`.
 #[derive(Debug, Deserialize)]
 struct Module {
     path: String,
@@ -106,6 +106,7 @@ impl Recipe {
         listed_in: &Path,
         module: &Module,
     ) -> Result<(), ModelError> {
+        // The type is a Python path, which differs between versions; its last part does not.
         let kind = module.kind.rsplit('.').next().unwrap_or_default();
         match kind {
             "Transformer" | "Normalize" => {}
@@ -122,7 +123,7 @@ impl Recipe {
     }
 }
 
-/// Returns the path of a module, which may not lead out of the folder.
+/// Returns the path of a module, which must not lead out of the folder.
 fn inside<'a>(listed_in: &Path, path: &'a str) -> Result<&'a str, ModelError> {
     match !path.is_empty() && path.chars().all(|c| c.is_ascii_alphanumeric() || c == '_') {
         true => Ok(path),
@@ -133,7 +134,7 @@ fn inside<'a>(listed_in: &Path, path: &'a str) -> Result<&'a str, ModelError> {
     }
 }
 
-/// Reads `config.json` of a pooling folder; the mean where there is none.
+/// Reads `config.json` of a pooling folder; the mean if there is none.
 fn pooling(folder: &Folder<'_>, name: &str) -> Result<Pooling, ModelError> {
     let file = format!("{name}/config.json");
     let Some((path, config)) = folder.optional::<BTreeMap<String, Value>>(&file)? else {
@@ -143,13 +144,14 @@ fn pooling(folder: &Folder<'_>, name: &str) -> Result<Pooling, ModelError> {
     if config.get("include_prompt") == Some(&Value::Bool(false)) {
         return wrong("wants prompts left out of the mean".to_string());
     }
-    // Old versions have a switch for each mode, new ones one name.
+    // Old versions have a switch for each mode, new ones a name.
     let switched = config.iter().filter(|(_, value)| **value == Value::Bool(true));
     let mut modes: Vec<&str> =
         switched.filter_map(|(key, _)| key.strip_prefix("pooling_mode_")).collect();
     modes.extend(config.get("pooling_mode").and_then(Value::as_str));
     match modes.as_slice() {
-        // The sum divided by the root of the number of tokens has the direction of the mean.
+        // The sum divided by the root of the number of tokens has the direction of the mean, and every vector is scaled
+        // anyway.
         [] | ["mean_tokens" | "mean" | "mean_sqrt_len_tokens" | "mean_sqrt_len"] => {
             Ok(Pooling::Mean)
         }
@@ -161,7 +163,7 @@ fn pooling(folder: &Folder<'_>, name: &str) -> Result<Pooling, ModelError> {
 }
 
 impl Wording {
-    /// Returns the prompts for questions and documents by their usual names, else the one for everything.
+    /// Returns the prompts for questions and documents by their usual names, else the default one for both.
     fn prompts(&self) -> Prompts {
         let by_name = |names: &[&str]| {
             names
@@ -171,6 +173,7 @@ impl Wording {
         };
         let default = self.default_prompt_name.as_deref().and_then(|name| by_name(&[name]));
         let of = |names: &[&str]| by_name(names).or_else(|| default.clone()).unwrap_or_default();
+        // Questions and passages have prompts of various names; an empty prompt counts as none.
         Prompts {
             query: of(&["query", "search_query", "s2p_query", "retrieval_query"]),
             document: of(&["document", "passage", "search_document", "retrieval_document"]),
@@ -179,7 +182,7 @@ impl Wording {
 }
 
 impl Pooling {
-    /// Makes one vector of `n` components from those of the tokens, one after the other.
+    /// Combines the tokens' vectors, of `n` components each, into one.
     pub(crate) fn pool(self, numbers: &[f32], n: usize) -> Vec<f32> {
         let mut rows = numbers.chunks_exact(n.max(1));
         let fold =

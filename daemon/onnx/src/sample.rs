@@ -1,8 +1,8 @@
 //! Sample: models written by code, for tests: no test needs a download, or a program that exports models.
 //!
 //! In: a list of words with labels. Out: the folder of a tagger, which also serves as a sentence model; that of an
-//! encoder that is to be converted.
-//! Not here: how a graph is written (`graph.rs`).
+//! encoder to convert.
+//! Not here: writing a graph (`graph.rs`).
 
 use std::collections::BTreeMap;
 use std::io;
@@ -14,9 +14,9 @@ use serde_json::json;
 
 pub use crate::graph::{Attribute, Graph};
 
-/// Writes the folder of a tagger that looks each piece up: a table of one row a piece, times the identity, gives the
-/// logits: 5 for the piece's own label, 0 for the others. Pieces that are not listed have the label `O`; letters,
-/// digits and common signs are pieces, so that any word of them can be written.
+/// Writes the folder of a tagger that looks each piece up: a table with one row per piece, times the identity, gives
+/// the logits: 5 for the piece's own label, 0 for the others. Pieces that are not listed have the label `O`; letters,
+/// digits and common signs are pieces, so that any word can be written with them.
 ///
 /// # Errors
 /// When a file cannot be written.
@@ -60,8 +60,8 @@ pub fn write_tagger(folder: &Path, pieces: &[(&str, &str)]) -> io::Result<()> {
     std::fs::write(folder.join("tokenizer.json"), wordpiece_json(&names))
 }
 
-/// Writes the folder of a model that reads a question and a passage together: its logit is the sum of what each piece
-/// of the passage is worth. Pieces that are not listed are worth nothing; letters are pieces, too.
+/// Writes the folder of a model that reads a question and a passage together: its logit is the sum of the values of the
+/// passage's pieces. Pieces that are not listed have the value 0; letters are pieces, too.
 ///
 /// # Errors
 /// When a file cannot be written.
@@ -76,8 +76,9 @@ pub fn write_pair_model(folder: &Path, pieces: &[(&str, f32)]) -> io::Result<()>
     let table = graph.floats(&[names.len() as i64], &table);
     let kinds = graph.kinds();
     let looked_up = graph.node("Gather", &[&table, "input_ids"], &[]);
-    // 1 is the number of 32-bit floats among ONNX's types.
+    // 1 is the type of 32-bit floats in ONNX.
     let kinds = graph.node("Cast", &[kinds], &[Attribute::Int("to", 1)]);
+    // `kinds` is 1 for tokens of the passage and 0 for the question, which drops out of the sum.
     let of_passage = graph.node("Mul", &[&looked_up, &kinds], &[]);
     let axes = graph.ints(&[1]);
     let logits = graph.node("ReduceSum", &[&of_passage, &axes], &[Attribute::Int("keepdims", 1)]);
@@ -88,7 +89,7 @@ pub fn write_pair_model(folder: &Path, pieces: &[(&str, f32)]) -> io::Result<()>
     std::fs::write(folder.join("tokenizer.json"), wordpiece_json(&names))
 }
 
-/// A `tokenizer.json` of the cased BERT kind; the first three pieces are `[UNK]`, `[CLS]` and `[SEP]`.
+/// Returns a `tokenizer.json` of the cased BERT kind; the first three pieces are `[UNK]`, `[CLS]` and `[SEP]`.
 pub fn wordpiece_json(pieces: &[String]) -> String {
     let vocabulary: BTreeMap<&str, usize> =
         pieces.iter().enumerate().map(|(i, it)| (it.as_str(), i)).collect();
@@ -109,7 +110,8 @@ pub fn wordpiece_json(pieces: &[String]) -> String {
     .to_string()
 }
 
-/// Writes the folder of a small BERT as `save_pretrained` does: 8 wide, one layer, weights in `model.safetensors`.
+/// Writes the folder of a small BERT in the form of `save_pretrained`: 8 wide, one layer, weights in
+/// `model.safetensors`.
 ///
 /// # Errors
 /// When a file cannot be written.
@@ -142,7 +144,7 @@ pub fn write_encoder(folder: &Path) -> io::Result<()> {
         shapes.push((format!("{name}.weight"), shape));
         shapes.push((format!("{name}.bias"), vec![n_out]));
     }
-    // Any numbers will do that are not all alike.
+    // Any numbers will do, as long as they differ.
     let number = |at: usize| ((at * 37 % 101) as f32 / 101.0 - 0.5).to_le_bytes();
     let tensors: Vec<(String, Vec<usize>, Vec<u8>)> = shapes
         .into_iter()

@@ -1,10 +1,10 @@
-//! Sentence model: a text's vector.
+//! Sentence model: the vector of a text.
 //!
 //! In: texts. Out: vectors of length 1, 32-bit floats.
 //! Invariants: a vector that the graph gives for a whole text is used as it is; vectors of tokens are pooled as the
-//! folder states (`recipe.rs`), else averaged over the tokens, special ones included, as sentence-transformers does;
-//! both are scaled to length 1, and again when only the first components are kept. A text longer than a window is cut:
-//! windows are up to the caller.
+//! folder states (`recipe.rs`), by default averaged over the tokens, special ones included, as sentence-transformers
+//! does; both are scaled to length 1, and again if only the first components are kept. A text longer than a window is
+//! cut: splitting it into windows is up to the caller.
 //! Not here: quantization, spaces.
 
 use std::path::{Path, PathBuf};
@@ -18,7 +18,7 @@ use crate::tokens::{MAX_WINDOW_TOKENS, Tokens};
 use crate::unigram::Unigram;
 use crate::unpacked;
 
-/// The outputs that are vectors, by the names that exporters give them: of the whole text, else of each token.
+/// The outputs that are vectors, by their usual names: of the whole text, else of each token.
 const OUTPUTS: [&str; 3] = ["sentence_embedding", "last_hidden_state", "token_embeddings"];
 
 const FEWER: &str = "leave `embed.dimensions` out, or set it to at most that; only models that were trained for it \
@@ -27,11 +27,11 @@ const FEWER: &str = "leave `embed.dimensions` out, or set it to at most that; on
 /// Options that override the folder.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Wanted {
-    /// Keep only so many components.
+    /// Number of components to keep.
     pub dimensions: Option<usize>,
-    /// Prompts instead of the folder's own; an empty one changes nothing.
+    /// Prompts that replace the folder's own; an empty one replaces nothing.
     pub prompts: Prompts,
-    /// The library that computes; by default ONNX Runtime where it is available.
+    /// The library that computes; by default ONNX Runtime if it is available.
     pub runtime: Option<Runtime>,
 }
 
@@ -40,24 +40,24 @@ pub struct Wanted {
 pub struct Carried {
     /// Its name in errors.
     pub name: &'static str,
-    /// What it computes with.
+    /// Its weights.
     pub weights: CarriedWeights,
     /// `tokenizer.json`.
     pub tokenizer: CarriedTokens,
-    /// Longest text, tokens, special ones included.
+    /// Longest text in tokens, special ones included.
     pub max_tokens: usize,
-    /// Before a question.
+    /// Prompt for questions.
     pub query_prompt: &'static str,
-    /// Before a document.
+    /// Prompt for documents.
     pub document_prompt: &'static str,
 }
 
 /// The tokenizer of a built-in model.
 #[derive(Debug, Clone, Copy)]
 pub enum CarriedTokens {
-    /// Of any kind: read by a library.
+    /// Of any kind, read by a library.
     Any(&'static [u8]),
-    /// Of a unigram model: read in a small part of the memory.
+    /// Of a unigram model, read into a fraction of the memory.
     Unigram(&'static [u8]),
 }
 
@@ -66,13 +66,13 @@ pub enum CarriedTokens {
 pub enum CarriedWeights {
     /// `model.onnx`, used as it is.
     Graph(&'static [u8]),
-    /// 4-bit weights, unpacked once to 8 bits in files that are mapped (`unpacked.rs`).
+    /// 4-bit weights, unpacked once to 8 bits into files that are mapped (`unpacked.rs`).
     Packed {
         /// `model_q4.safetensors`.
         weights: &'static [u8],
         /// `config.json`.
         config: &'static [u8],
-        /// Name and revision of the unpacked files: another one for other weights.
+        /// Name and revision of the unpacked files; it must change with the weights.
         revision: &'static str,
     },
 }
@@ -82,19 +82,19 @@ pub struct SentenceModel {
     model: Model,
     tokens: Splitter,
     recipe: Recipe,
-    /// Longest text, tokens, special ones included.
+    /// Longest text in tokens, special ones included.
     max_tokens: usize,
     n_dimensions: usize,
 }
 
-/// What splits a text into tokens.
+/// Splits a text into tokens.
 enum Splitter {
     Any(Box<Tokens>),
     Unigram(Box<Unigram>),
 }
 
 impl Splitter {
-    /// The ids of a text, special ones included, at most `most` of them.
+    /// Returns the ids of a text, special ones included, at most `most` of them.
     fn ids(&self, text: &str, most: usize) -> Result<Vec<u32>, ModelError> {
         match self {
             Splitter::Unigram(unigram) => unigram.ids(text, most),
@@ -125,6 +125,7 @@ impl SentenceModel {
         let folder = Folder(folder);
         let (_, config) = folder.config()?;
         let mut recipe = Recipe::read(&folder)?;
+        // The stricter of both limits: one is about training, the other about the position table.
         recipe.max_tokens = recipe.max_tokens.into_iter().chain(config.max_tokens()).min();
         let Prompts { query, document } = wanted.prompts;
         recipe.prompts.query =
@@ -136,7 +137,7 @@ impl SentenceModel {
         Self::tried(model, Splitter::Any(Box::new(tokens)), recipe)?.cut_to(wanted.dimensions)
     }
 
-    /// Loads a built-in model and runs it once. The folder `unpacked` is for the files of packed weights; without one
+    /// Loads a built-in model and runs it once. The folder `unpacked` holds the files of packed weights; without one
     /// they are unpacked in memory.
     ///
     /// # Errors
@@ -173,6 +174,7 @@ impl SentenceModel {
             Splitter::Any(tokens) => tokens.window_pieces(recipe.max_tokens) + tokens.n_special(),
             Splitter::Unigram(_) => recipe.max_tokens.unwrap_or(MAX_WINDOW_TOKENS),
         };
+        // No limit yet: the first vector shows how many components there are.
         let mut loaded =
             SentenceModel { model, tokens, recipe, max_tokens, n_dimensions: usize::MAX };
         loaded.n_dimensions = loaded.embed("Try it, once.")?.len();
@@ -206,12 +208,12 @@ impl SentenceModel {
         Ok(recipe.dense.last().map(|layer| layer.n_out()).or(config.hidden_size))
     }
 
-    /// Components of a vector.
+    /// Returns the number of components of a vector.
     pub fn n_dimensions(&self) -> usize {
         self.n_dimensions
     }
 
-    /// Returns the longest text, tokens, special ones included.
+    /// Returns the longest text in tokens, special ones included.
     pub fn max_tokens(&self) -> usize {
         self.max_tokens
     }
@@ -237,7 +239,7 @@ impl SentenceModel {
         self.embed(&format!("{}{text}", self.recipe.prompts.document))
     }
 
-    /// Returns the vector of a text without a prompt; zeros where the model gives no finite numbers.
+    /// Returns the vector of a text without a prompt; zeros if the model gives no finite numbers.
     ///
     /// # Errors
     /// When the model fails on it.
@@ -245,6 +247,7 @@ impl SentenceModel {
         let ids = self.tokens.ids(text, self.max_tokens)?;
         let output = self.model.run(&ids)?;
         match output.shape[..] {
+            // Two sizes: a vector of the whole text. Three: one for each token.
             [1, _] => Ok(self.finished(output.numbers)),
             [1, n_tokens, n] if n_tokens == ids.len() => {
                 let mut vector = self.recipe.pooling.pool(&output.numbers, n);
@@ -263,6 +266,7 @@ impl SentenceModel {
 
     /// Scales to length 1, keeps the requested components, and scales again.
     fn finished(&self, numbers: Vec<f32>) -> Vec<f32> {
+        // Truncated vectors are shorter than 1, hence the second scaling (Matryoshka).
         let mut vector = unit(numbers);
         if vector.len() > self.n_dimensions {
             vector.truncate(self.n_dimensions);
@@ -274,6 +278,7 @@ impl SentenceModel {
 
 fn unit(mut numbers: Vec<f32>) -> Vec<f32> {
     let length = numbers.iter().map(|number| number * number).sum::<f32>().sqrt();
+    // A NaN or infinite number makes the length non-finite, and the whole vector 0.
     let factor = if length.is_finite() && length > 0.0 { 1.0 / length } else { 0.0 };
     numbers
         .iter_mut()

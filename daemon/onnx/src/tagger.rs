@@ -1,8 +1,8 @@
-//! Tagger: a token-classification model, from a text to names.
+//! Tagger: a token-classification model, which finds names in a text.
 //!
 //! In: a text of any length. Out: names with label and probability.
-//! Invariants: a word's label is that of its first token (models are trained so), with the softmax probability of that
-//! label; names are joined words (`labels.rs`), scored by the mean of their words.
+//! Invariants: a word's label is that of its first token (as models are trained), with its softmax probability; names
+//! are joined words (`labels.rs`), with the mean score of their words.
 //! Not here: sentences, kgd's types.
 
 use std::path::Path;
@@ -52,12 +52,12 @@ impl Tagger {
         self.tag(&"a ".repeat(self.window_pieces)).map(|_| ())
     }
 
-    /// Names of the classes, without `B-` and the like.
+    /// Returns the names of the classes, without prefixes such as `B-`.
     pub fn classes(&self) -> &[String] {
         self.labels.classes()
     }
 
-    /// The names in a text, in order of place.
+    /// Returns the names in a text, in order of place.
     ///
     /// # Errors
     /// When the model fails on it.
@@ -70,7 +70,8 @@ impl Tagger {
         Ok(self.labels.names(text, &words))
     }
 
-    /// Labels the pieces that a window keeps: one that begins a word adds it, one that continues it lengthens it.
+    /// Labels the pieces that a window keeps: a piece that begins a word adds the word, one that continues it extends
+    /// it.
     fn label(
         &self,
         pieces: &[Piece],
@@ -94,6 +95,7 @@ impl Tagger {
             match words.last_mut().filter(|_| !piece.begins_word) {
                 Some(word) => word.span.end = word.span.end.max(piece.span.end),
                 None => {
+                    // The row of a piece: relative to the window, after the special tokens before it.
                     let (label, probability) =
                         best(&output, at - window.read.start + n_before, n_labels);
                     words.push(LabeledWord { span: piece.span.clone(), label, probability });
@@ -104,13 +106,15 @@ impl Tagger {
     }
 }
 
-/// Returns the most probable label in one row, and its softmax probability; the first of equals. NaN and infinity count
-/// as impossible, and a row without any other number as outside every name (a label that does not exist).
+/// Returns the most probable label of one row and its softmax probability; the first one among equals. NaN and infinity
+/// count as impossible, and a row without any other number as outside of every name (a label that does not exist).
 fn best(output: &Output, row: usize, n_labels: usize) -> (usize, f32) {
     let logits = output.numbers.get(row * n_labels..(row + 1) * n_labels).unwrap_or_default();
     let finite = || logits.iter().enumerate().filter(|(_, logit)| logit.is_finite());
+    // `max_by` returns the last of equals, so the reversed order gives the first.
     let first_best = finite().rev().max_by(|a, b| a.1.total_cmp(b.1));
     let Some((label, &largest)) = first_best else { return (usize::MAX, 0.0) };
+    // Shifted by the largest, so that no exponential overflows; its own is 1.
     let sum: f32 = finite().map(|(_, logit)| (logit - largest).exp()).sum();
     (label, 1.0 / sum)
 }

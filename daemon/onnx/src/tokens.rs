@@ -1,9 +1,9 @@
-//! Tokens: a text as the ids a model knows, and the windows it reads them in.
+//! Tokens: splits a text into the ids that a model knows, and into windows.
 //!
 //! In: `tokenizer.json`; a text. Out: words with their ids and places; windows.
 //! Invariants: ids are those of the `tokenizers` library, which reads every kind of `tokenizer.json`; places are byte
 //! ranges at character boundaries; every word is kept by exactly one window.
-//! Not here: what the model says of them.
+//! Not here: the model's results.
 
 use std::ops::Range;
 use std::path::PathBuf;
@@ -17,7 +17,8 @@ use crate::folder::Folder;
 const UNREADABLE: &str =
     "it must be a `tokenizer.json` as the `tokenizers` library of Hugging Face writes it";
 
-/// Longest window, tokens. What was trained on no more reads longer texts badly, and attention costs the square.
+/// Longest window in tokens. Models trained on no more do badly on longer texts, and attention costs the square of the
+/// length.
 pub(crate) const MAX_WINDOW_TOKENS: usize = 512;
 
 /// A tokenizer.
@@ -34,19 +35,19 @@ pub(crate) struct Tokens {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Piece {
     pub(crate) id: u32,
-    /// Its place in the text, bytes; white space around it left out.
+    /// Its place in the text, in bytes, without surrounding white space.
     pub(crate) span: Range<usize>,
-    /// True where it is a word or begins one. A piece without a letter or digit is a word of its own, so that
-    /// vocabularies which keep `Porto,` together name the place without the comma.
+    /// True if it is a word or begins one. A piece without letters and digits is a word of its own, so that
+    /// vocabularies that keep `Porto,` together give the place's name without the comma.
     pub(crate) begins_word: bool,
 }
 
 /// One window over pieces.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Window {
-    /// What the model reads.
+    /// The pieces that the model reads.
     pub(crate) read: Range<usize>,
-    /// Of that, what it says counts for: the rest stands nearer to the middle of a neighbor.
+    /// Those of them whose results count: the others are closer to the middle of a neighboring window.
     pub(crate) kept: Range<usize>,
 }
 
@@ -57,12 +58,13 @@ impl Tokens {
         Self::read(path, &bytes)
     }
 
-    /// Takes a tokenizer that is in memory; errors call it `path`.
+    /// Reads a tokenizer from memory; errors name it `path`.
     pub(crate) fn read(path: PathBuf, bytes: &[u8]) -> Result<Self, ModelError> {
         let wrong =
             |why: String| ModelError::new(&path, format!("is no tokenizer: {why}"), UNREADABLE);
         let read = || {
             let mut tokenizer = Tokenizer::from_bytes(bytes).map_err(|error| error.to_string())?;
+            // Windows are our own: the library must neither cut nor pad.
             tokenizer.with_truncation(None).map_err(|error| error.to_string())?;
             tokenizer.with_padding(None);
             let sample = tokenizer.encode_fast("a", true).map_err(|error| error.to_string())?;
@@ -71,6 +73,7 @@ impl Tokens {
         let (tokenizer, sample) = caught(read).map_err(wrong)?;
         let special: Vec<bool> =
             sample.get_special_tokens_mask().iter().map(|&mask| mask == 1).collect();
+        // The special tokens around a sample are those around every text.
         let n_before = special.iter().take_while(|&&special| special).count();
         let n_after = special.iter().skip(n_before).rev().take_while(|&&special| special).count();
         let ids = sample.get_ids();
@@ -79,7 +82,7 @@ impl Tokens {
         Ok(Tokens { path, tokenizer, before, after })
     }
 
-    /// The pieces of a text, in order; special ones are not among them.
+    /// Returns the pieces of a text in order, without special ones.
     pub(crate) fn pieces(&self, text: &str) -> Result<Vec<Piece>, ModelError> {
         let encode = || self.tokenizer.encode(text, false).map_err(|error| error.to_string());
         let encoding = caught(encode).map_err(|why| {
@@ -100,8 +103,8 @@ impl Tokens {
         Ok(pieces)
     }
 
-    /// The ids of two texts as the model reads them together, with 1 where a token is of the second one. The second is
-    /// cut where both take more than `max_tokens`; the first is never given more than half of them.
+    /// Returns the ids of two texts as the model reads them together, and for each token 1 if it belongs to the second
+    /// text. The second is cut if both take more than `max_tokens`; the first gets at most half of them.
     pub(crate) fn pair(
         &self,
         first: &str,
@@ -113,6 +116,7 @@ impl Tokens {
         if ids.len() <= max_tokens {
             return Ok((ids, kinds));
         }
+        // Special tokens are not known in advance, so the excess is measured on the joined texts.
         let n_second = self.pieces(second)?.len();
         let n_kept = n_second.saturating_sub(ids.len() - max_tokens);
         self.joined(first, self.beginning(second, n_kept)?)
@@ -127,7 +131,7 @@ impl Tokens {
         Ok((encoding.get_ids().to_vec(), encoding.get_type_ids().to_vec()))
     }
 
-    /// What the first `n_pieces` pieces of a text cover.
+    /// Returns the part of a text that its first `n_pieces` pieces cover.
     fn beginning<'t>(&self, text: &'t str, n_pieces: usize) -> Result<&'t str, ModelError> {
         let pieces = self.pieces(text)?;
         match pieces.get(n_pieces) {
@@ -139,18 +143,18 @@ impl Tokens {
         }
     }
 
-    /// Pieces of a window, where the model reads at most `max_positions` tokens if it says so.
+    /// Returns the number of pieces of a window, for a model of at most `max_positions` tokens, if it states that.
     pub(crate) fn window_pieces(&self, max_positions: Option<usize>) -> usize {
         let most = max_positions.unwrap_or(MAX_WINDOW_TOKENS).min(MAX_WINDOW_TOKENS);
         most.saturating_sub(self.before.len() + self.after.len()).max(1)
     }
 
-    /// Special tokens around every text.
+    /// Returns the number of special tokens around every text.
     pub(crate) fn n_special(&self) -> usize {
         self.before.len() + self.after.len()
     }
 
-    /// The ids of a window with the special ones around it; and how many stand before.
+    /// Returns the ids of a window with special ones around them, and the number of those before.
     pub(crate) fn with_specials(&self, pieces: &[Piece]) -> (Vec<u32>, usize) {
         let inner = pieces.iter().map(|piece| piece.id);
         let ids = self.before.iter().copied().chain(inner).chain(self.after.iter().copied());
@@ -158,16 +162,16 @@ impl Tokens {
     }
 }
 
-/// The range without white space at its ends, at character boundaries; empty if nothing else is there.
+/// Returns the range without white space at its ends, at character boundaries; empty if nothing else is there.
 fn trimmed(text: &str, span: Range<usize>) -> Range<usize> {
     let Some(inside) = text.get(span.clone()) else { return span.start..span.start };
     let start = span.start + (inside.len() - inside.trim_start().len());
     start..start + inside.trim().len()
 }
 
-/// Windows of at most `size` pieces over `n_pieces`. Neighbors share a quarter of their size, and each keeps what is
-/// nearer to its middle, so that nothing is judged without at least an eighth of a window of context on both sides,
-/// but at the ends of the text. The last window is as long as the others where there is enough.
+/// Returns windows of at most `size` pieces over `n_pieces`. Neighbors share a quarter of their size, and each keeps
+/// the pieces closer to its middle, so that no piece is judged with less than an eighth of a window of context on
+/// either side, except at the ends of the text. The last window is as long as the others if the text is long enough.
 pub(crate) fn windows(n_pieces: usize, size: usize) -> Vec<Window> {
     let size = size.max(1);
     let step = (size - size / 4).max(1);
@@ -184,6 +188,7 @@ pub(crate) fn windows(n_pieces: usize, size: usize) -> Vec<Window> {
     let next_starts: Vec<Option<usize>> =
         reads.iter().skip(1).map(|next| Some(next.start)).chain([None]).collect();
     let keep = |(read, next): (Range<usize>, Option<usize>)| {
+        // The middle of the part that two neighbors share.
         let kept_to = next.map_or(n_pieces, |next| (next + read.end) / 2);
         let kept = kept_from..kept_to;
         kept_from = kept_to;

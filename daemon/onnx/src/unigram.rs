@@ -1,9 +1,9 @@
 //! Unigram: the token ids of SentencePiece's unigram models, such as XLM-R's.
 //!
 //! In: `tokenizer.json` of that kind; a text. Out: the ids of its most likely pieces.
-//! The `tokenizers` library gives the same ids, and takes 80 MB for 100,000 pieces: a map a node of its trie. Here the
-//! pieces are sorted, and those that a text goes on with are a range that each byte narrows: 3 MB.
-//! Invariants: ids are those of the library, but that the names of special tokens in a text are ordinary text.
+//! The `tokenizers` library gives the same ids, but takes 80 MB for 100,000 pieces: a map for each node of its trie.
+//! Here the pieces are sorted, and the candidates for the next byte of a text are a range that each byte narrows: 3 MB.
+//! Invariant: ids are those of the library, except that names of special tokens in a text are ordinary text.
 //! Not here: other kinds of tokenizers, places of tokens (`tokens.rs`).
 
 use std::borrow::Cow;
@@ -17,25 +17,25 @@ use crate::error::caught;
 
 const UNREADABLE: &str = "it must be the `tokenizer.json` of a unigram model, as XLM-R has it";
 
-/// Stands for the blank before a word.
+/// The letter for the blank before a word.
 const BLANK: char = '▁';
 
-/// How much less likely than the rarest piece a letter is that no piece has.
+/// Log-probability below that of the rarest piece for a letter that no piece has; as in SentencePiece.
 const UNKNOWN: f64 = 10.0;
 
 /// The pieces of a model.
 pub(crate) struct Unigram {
     path: PathBuf,
     normalizer: NormalizerWrapper,
-    /// All pieces, sorted, one after the other.
+    /// All pieces, sorted and concatenated.
     text: Vec<u8>,
-    /// Where each of them ends.
+    /// The end of each piece in `text`.
     ends: Vec<u32>,
     ids: Vec<u32>,
     scores: Vec<f64>,
     least_score: f64,
     unknown: u32,
-    /// The ids before and after a text.
+    /// The ids before and after every text.
     around: [u32; 2],
 }
 
@@ -54,11 +54,11 @@ struct Vocabulary<'a> {
     vocab: Vec<(Cow<'a, str>, f64)>,
 }
 
-/// The best way to an offset in a word: its score, where its last piece begins, and that piece.
+/// The best path to an offset in a word: its score, the start of its last piece, and that piece.
 type Step = (f64, usize, u32);
 
 impl Unigram {
-    /// Takes a tokenizer that is in memory; errors call it `path`.
+    /// Reads a tokenizer from memory; errors name it `path`.
     pub(crate) fn read(path: &Path, bytes: &[u8]) -> Result<Self, ModelError> {
         let wrong =
             |why: String| ModelError::new(path, format!("is no tokenizer: {why}"), UNREADABLE);
@@ -94,7 +94,7 @@ impl Unigram {
         Ok(read)
     }
 
-    /// The ids of a text, special ones around them, at most `most` of them.
+    /// Returns the ids of a text with special ones around them, at most `most` of them.
     pub(crate) fn ids(&self, text: &str, most: usize) -> Result<Vec<u32>, ModelError> {
         let normalize = || {
             let mut normalized = NormalizedString::from(text);
@@ -108,8 +108,9 @@ impl Unigram {
         let mut ids = vec![before];
         for word in normalized.split_whitespace() {
             let word = word.strip_prefix(BLANK).unwrap_or(word);
-            // A blank that was written as this letter begins a word as well.
+            // A text that contains this letter itself begins a word there, too.
             word.split(BLANK).for_each(|part| self.split(&format!("{BLANK}{part}"), &mut ids));
+            // The rest would be cut off.
             if ids.len() >= most {
                 break;
             }
@@ -119,11 +120,12 @@ impl Unigram {
         Ok(ids)
     }
 
-    /// Adds the ids of a word: of all ways to split it, the likeliest (Viterbi).
+    /// Adds the ids of a word: the most likely way to split it (Viterbi).
     fn split(&self, word: &str, ids: &mut Vec<u32>) {
         let mut steps: Vec<Option<Step>> = vec![None; word.len() + 1];
         steps[0] = Some((0.0, 0, self.unknown));
         for (start, letter) in word.char_indices() {
+            // No piece ends here, so no path begins here.
             let Some((before, ..)) = steps[start] else { continue };
             let mut reach = |length: usize, score: f64, id: u32| {
                 let step = &mut steps[start + length];
@@ -131,6 +133,7 @@ impl Unigram {
                     *step = Some((before + score, start, id));
                 }
             };
+            // A letter that is a piece of its own needs no unknown one: any path can pass it.
             let mut has_letter = false;
             self.each_piece(&word.as_bytes()[start..], |length, at| {
                 has_letter |= length == letter.len_utf8();
@@ -140,6 +143,7 @@ impl Unigram {
                 reach(letter.len_utf8(), self.least_score - UNKNOWN, self.unknown);
             }
         }
+        // Back from the end along the best path, then reversed.
         let (first, mut end) = (ids.len(), word.len());
         while let Some((_, start, id)) = steps[end].filter(|_| end > 0) {
             // Unknown letters side by side are one token.
@@ -151,11 +155,11 @@ impl Unigram {
         ids[first..].reverse();
     }
 
-    /// Calls `each` with the length and place of every piece that these bytes begin with.
+    /// Calls `each` with the length and index of every piece that these bytes start with.
     fn each_piece(&self, bytes: &[u8], mut each: impl FnMut(usize, usize)) {
         let (mut low, mut high) = (0, self.ends.len());
         for (at, byte) in bytes.iter().enumerate() {
-            // All pieces of the range begin with the bytes before, and a shorter one stands first.
+            // All pieces in the range start with the bytes before this one; the shortest is first.
             let of = |place: usize| self.piece(place).get(at).copied();
             low += partition(high - low, |n| of(low + n) < Some(*byte));
             high = low + partition(high - low, |n| of(low + n) == Some(*byte));
@@ -174,7 +178,7 @@ impl Unigram {
     }
 }
 
-/// How many of the first `n` numbers are so; no other one after them is.
+/// Returns how many of the first `n` numbers satisfy `is_so`, which holds for a prefix of them (binary search).
 fn partition(n: usize, is_so: impl Fn(usize) -> bool) -> usize {
     let (mut low, mut high) = (0, n);
     while low < high {

@@ -1,8 +1,8 @@
 //! Unpacked: packed weights as files that a runtime maps.
 //!
-//! In: 4-bit weights; a folder. Out: a model, and the files it is mapped from, made at its first use.
-//! Invariants: the folder appears whole or not at all, and is never written again; files that cannot be loaded are made
-//! again once; where there is no folder, or none can be made, the model is held in memory.
+//! In: 4-bit weights; a folder. Out: a model, and the files from which it is mapped, created at first use.
+//! Invariants: the folder appears completely or not at all, and is never written to again; files that cannot be loaded
+//! are created again once; without a folder, or if none can be created, the model is held in memory.
 //! Not here: the layout of packed weights (`packed.rs`), when the model is needed.
 
 use std::fs;
@@ -16,7 +16,7 @@ use crate::model::Model;
 /// The graph.
 const GRAPH: &str = "model.onnx";
 
-/// Its large tensors, by the name that exporters give such a file.
+/// Its large tensors, under the usual name of exporters for such a file.
 const TENSORS: &str = "model.onnx_data";
 
 /// The packed weights of a model.
@@ -29,7 +29,7 @@ pub(crate) struct Packed<'a> {
 }
 
 impl Packed<'_> {
-    /// Loads the model from its files in `folder`, which are made where they are missing.
+    /// Loads the model from its files in `folder`; creates them if they are missing.
     pub(crate) fn load(self, outputs: &[&str], folder: Option<&Path>) -> Result<Model, ModelError> {
         let mapped = folder.map(|folder| self.mapped(outputs, folder));
         match mapped {
@@ -57,15 +57,15 @@ impl Packed<'_> {
         Model::mapped(&graph, outputs)
     }
 
-    /// Makes the files under another name, and replaces the folder with them.
+    /// Creates the files under another name, and replaces the folder with them.
     fn write(self, folder: &Path) -> io::Result<()> {
         let making = making(folder);
-        // Left by a process of the same number that was killed.
+        // Left by a killed process with the same id.
         let _ = fs::remove_dir_all(&making);
         fs::create_dir_all(&making)?;
         let written = self.write_into(&making).and_then(|()| {
             let replaced = fs::rename(&making, folder);
-            // Another daemon has made them meanwhile, or they are damaged.
+            // The folder exists: another daemon has just created it, or its files are damaged.
             replaced
                 .or_else(|_| fs::remove_dir_all(folder).and_then(|()| fs::rename(&making, folder)))
         });
@@ -83,7 +83,7 @@ impl Packed<'_> {
     }
 }
 
-/// A name beside the folder that no other process uses.
+/// Returns a name beside the folder that no other process uses.
 fn making(folder: &Path) -> PathBuf {
     let mut name = folder.file_name().unwrap_or_default().to_os_string();
     name.push(format!(".{}", std::process::id()));

@@ -1,7 +1,7 @@
 //! Weights: tensors of a safetensors file, as 32-bit floats.
 //!
-//! In: its bytes; a matrix may be packed in 4 bits (`packed.rs`). Out: tensors by name, of the shape that is asked for.
-//! Invariants: a name, shape or type that is not there is an error, never a panic.
+//! In: its bytes; a matrix may be packed in 4 bits (`packed.rs`). Out: tensors by name, of the expected shape.
+//! Invariant: a missing name, or another shape or type, is an error, never a panic.
 //! Not here: what the tensors are for.
 
 use std::path::{Path, PathBuf};
@@ -15,11 +15,11 @@ use crate::packed::Packed;
 const UNREADABLE: &str =
     "kgd reads `model.safetensors` with 32-bit or 16-bit floats, as `save_pretrained` writes it";
 
-/// A file that was read.
+/// A parsed file.
 pub(crate) struct Weights<'a> {
     path: PathBuf,
     tensors: SafeTensors<'a>,
-    /// What stands before every name, such as `bert.`.
+    /// The prefix of every name, such as `bert.`.
     prefix: &'static str,
 }
 
@@ -31,7 +31,7 @@ impl<'a> Weights<'a> {
         Ok(Weights { path: path.to_path_buf(), tensors, prefix: "" })
     }
 
-    /// Sets what stands before every name: the first of these prefixes under which `name` is there.
+    /// Sets the prefix of every name: the first of these under which `name` exists.
     pub(crate) fn set_prefix(&mut self, name: &str, prefixes: &[&'static str]) {
         let is_there = |prefix: &&&str| self.tensors.tensor(&format!("{prefix}{name}")).is_ok();
         self.prefix = prefixes.iter().find(is_there).copied().unwrap_or_default();
@@ -41,13 +41,13 @@ impl<'a> Weights<'a> {
         self.tensors.tensor(&self.full(name)).is_ok()
     }
 
-    /// A matrix that is packed in 4 bits; none where it is not.
+    /// Returns a matrix that is packed in 4 bits; none if it is not.
     pub(crate) fn packed(&self, name: &str) -> Option<Packed<'_>> {
         let part = |part: &str| self.tensors.tensor(&format!("{}.{part}", self.full(name))).ok();
         Packed::of(&part("q")?, &part("d")?)
     }
 
-    /// The sizes of a tensor.
+    /// Returns the sizes of a tensor.
     pub(crate) fn shape(&self, name: &str) -> Result<Vec<usize>, ModelError> {
         match self.packed(name) {
             Some(packed) => Ok(packed.shape().to_vec()),
@@ -55,7 +55,7 @@ impl<'a> Weights<'a> {
         }
     }
 
-    /// The numbers of a tensor, the last size running fastest.
+    /// Returns the numbers of a tensor, row-major.
     pub(crate) fn tensor(&self, name: &str, shape: &[usize]) -> Result<Vec<f32>, ModelError> {
         let found = self.shape(name)?;
         if found != shape {
@@ -71,6 +71,7 @@ impl<'a> Weights<'a> {
             Dtype::F32 => Ok(data.as_chunks().0.iter().map(|&it| f32::from_le_bytes(it)).collect()),
             Dtype::F16 => Ok(data.as_chunks().0.iter().map(|&it| half_to_f32(it)).collect()),
             Dtype::BF16 => {
+                // A bfloat16 is the upper half of a 32-bit float.
                 let wide = |it| f32::from_bits(u32::from(u16::from_le_bytes(it)) << 16);
                 Ok(data.as_chunks().0.iter().map(|&it| wide(it)).collect())
             }
@@ -92,12 +93,13 @@ impl<'a> Weights<'a> {
     }
 }
 
-/// Converts a 16-bit float, little-endian. Written out because no half-precision type is stable.
+/// Converts a little-endian 16-bit float (IEEE 754). Written out because no half-precision type is stable.
 pub fn half_to_f32(bytes: [u8; 2]) -> f32 {
     let bits = u16::from_le_bytes(bytes);
     let sign = if bits & 0x8000 == 0 { 1.0 } else { -1.0 };
     let (exponent, fraction) = (i32::from(bits >> 10 & 0x1f), f32::from(bits & 0x3ff));
     let size = match exponent {
+        // Subnormal numbers have no implicit leading 1 (1,024 here), and the exponent of the smallest normal ones.
         0 => fraction * 2f32.powi(-24),
         31 if fraction == 0.0 => f32::INFINITY,
         31 => f32::NAN,

@@ -16,6 +16,7 @@ use super::{count, score};
 /// `kgctl` draws it from the structured form.
 pub fn graph(reply: &GraphReply, max_chars: usize) -> String {
     let sheet = &mut Sheet::new(max_chars, &reply.freshness);
+    // Edges have ids only; an end that is not listed as a node is shown by its id.
     let name = |id: Id| {
         let found = reply.nodes.iter().find(|it| it.entity.id == id);
         found.map_or_else(|| id.to_string(), |it| stored_line(&it.entity.name).into_owned())
@@ -114,6 +115,7 @@ pub fn shutdown(reply: &ShutdownReply, max_chars: usize) -> String {
 
 pub fn verify(reply: &VerifyReply, max_chars: usize) -> String {
     let sheet = &mut Sheet::new(max_chars, &reply.freshness);
+    // A repaired index did differ, so `same` is false then.
     let verdict = match (reply.same, reply.repaired) {
         (true, _) => "same",
         (false, true) => "differed, now repaired",
@@ -176,6 +178,7 @@ pub fn reload(reply: &ReloadReply, max_chars: usize) -> String {
 
 pub fn retry(reply: &RetryReply, max_chars: usize) -> String {
     let sheet = &mut Sheet::new(max_chars, &reply.freshness);
+    // A retry of the embedding model is about no files.
     if let Some(embedding) = &reply.embedding {
         sheet.line(&format!("embedding: {}", one_line(&embedding.told())));
     } else if reply.files.is_empty() {
@@ -228,6 +231,7 @@ pub fn backup(reply: &BackupReply, max_chars: usize) -> String {
 pub fn forget(reply: &ForgetReply, max_chars: usize) -> String {
     let sheet = &mut Sheet::new(max_chars, &reply.freshness);
     let verdict = match &reply.proof {
+        // The scan read everything and found nothing: the strongest answer there is.
         Some(proof) if proof.gone => {
             format!("gone: {} read, nothing found", count(proof.files, "file"))
         }

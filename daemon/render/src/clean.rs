@@ -1,7 +1,7 @@
-//! Clean: makes any text safe to stand in an answer.
+//! Clean: makes any text safe to appear in a reply.
 //!
-//! In: any text. Out: the same words on one line, or indented, with hidden characters written out (`proto::visible`).
-//! Invariants: `one_line` also removes secrets. The other functions are for stored text alone: it was cleaned when its
+//! In: any text. Out: the same words on one line, or indented, with hidden characters escaped (`proto::visible`).
+//! Invariants: `one_line` also removes secrets. The other functions are for stored text only: it was cleaned when its
 //! document was read, and secrets that the user allowed there (`privacy.allow_paths`) stay readable.
 
 use std::borrow::Cow;
@@ -13,6 +13,7 @@ use redact::clean;
 pub(super) fn one_line(text: &str) -> Cow<'_, str> {
     match clean(text) {
         Cow::Borrowed(text) => stored_line(text),
+        // Something was removed, so the text is ours already.
         Cow::Owned(text) => Cow::Owned(stored_line(&text).into_owned()),
     }
 }
@@ -24,11 +25,12 @@ pub(super) fn stored_line(text: &str) -> Cow<'_, str> {
     if shown.contains(breaks) { Cow::Owned(shown.replace(breaks, " ")) } else { shown }
 }
 
-/// Returns stored text as lines, each after `indent`; empty lines are left out but in fenced code.
+/// Returns stored text as lines, each after `indent`; empty lines are dropped, except in fenced code.
 pub(super) fn indented(text: &str, indent: &str) -> String {
     let mut out = String::with_capacity(text.len() + 16);
     let mut is_code = false;
     for line in text.lines().map(str::trim_end) {
+        // An opening fence is code from here on, a closing one no longer is.
         is_code ^= line.trim_start().starts_with("```");
         if line.is_empty() && is_code {
             out.push('\n');

@@ -71,7 +71,7 @@ pub struct HitsThatFit {
 impl HitsThatFit {
     /// Measures each hit once.
     pub fn new(reply: &HybridReply, max_chars: usize) -> Self {
-        // Project and tick are not known yet.
+        // Project and tick are not known yet: reserve the usual length.
         let mut sheet = Sheet::with_footer(max_chars, " ".repeat(USUAL_FOOTER_CHARS));
         before_hits(reply, &mut sheet);
         let hits = reply.chunks.iter().enumerate();
@@ -92,8 +92,8 @@ impl HitsThatFit {
     }
 }
 
-/// `1. path:12-18 § Deploy › Rollback (score .83)` and the snippet under it. Of what the score is made, the structured
-/// form says.
+/// Formats a hit: `1. path:12-18 § Deploy › Rollback (score .83)` and its snippet. The structured form has the
+/// components of the score.
 fn hit(rank: usize, hit: &HitView) -> String {
     let mut text = format!("{rank}. {}", one_line(&hit.place()));
     if !hit.section.is_empty() {

@@ -14,6 +14,7 @@ pub fn history(reply: &NoteHistoryReply, max_chars: usize) -> String {
         None => "gone".to_string(),
     };
     sheet.line(&format!("{}  {state}", one_line(&reply.path)));
+    // One version was asked for: its text follows the change that replaced it.
     if let Some(content) = &reply.content {
         for it in &reply.changes {
             sheet.line(&format!("before: {}", change(it)));

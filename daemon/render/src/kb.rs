@@ -11,7 +11,7 @@ use super::count;
 use super::memory::failed;
 use super::sheet::Sheet;
 
-/// Two or three lines: id, type, title, confidence; the long title; tags and project.
+/// Formats two or three lines: id, type, title, confidence; the long title; tags and project.
 fn brief(it: &EntryView) -> String {
     let mut text = format!(
         "[{}] {}: {} ({:.0} %){}",
@@ -137,6 +137,7 @@ pub fn answered(reply: &KbAnswer, max_chars: usize) -> String {
 
 pub fn summed_up(reply: &KbSummary, max_chars: usize) -> String {
     let sheet = &mut Sheet::new(max_chars, &reply.freshness);
+    // The extractive summary is the usual case, and needs no remark.
     if reply.method != "extractive" {
         hint(Some(&reply.method), sheet);
     }

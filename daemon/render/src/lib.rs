@@ -1,11 +1,11 @@
-//! Render: the text form of replies, for models and people. One function a reply; `server` names it in the tool's
+//! Render: the text form of replies, for models and people. One function per reply; `server` names it in the tool's
 //! route, so a reply is rendered as the type it is.
 //!
 //! In: a typed reply, a budget in characters. Out: text.
-//! Invariants: the text has at most the budget's characters (200 at least), and whatever is left out is counted
-//! (`… 3 more`); it ends with the project and the tick; nothing from a document moves a terminal's cursor, breaks a
-//! line or changes the reading direction; secrets are removed from everything but stored text, which was cleaned when
-//! its document was read.
+//! Invariants: the text has at most the budget's characters (200 at least), and what is left out is counted (`… 3
+//! more`); it ends with the project and the tick; nothing from a document moves a terminal's cursor, breaks a line or
+//! changes the reading direction; secrets are removed from everything but stored text, which was cleaned when its
+//! document was read.
 //! Not here: the structured form of the reply, which is complete (`server`), or the output of `kgctl` (`client`).
 
 #![expect(missing_docs, reason = "each function renders the reply that its parameter names")]
@@ -44,7 +44,7 @@ fn entity(entity: &EntityView) -> String {
     text
 }
 
-/// `.83`, `1.00`, `-.05`: further digits of a score mean nothing.
+/// Formats a score as `.83`, `1.00` or `-.05`: further digits would mean nothing.
 fn score(value: f32) -> String {
     let text = format!("{value:.2}");
     match (text.strip_prefix("-0"), text.strip_prefix('0')) {

@@ -106,6 +106,7 @@ pub fn graph(reply: &MemoryGraphReply, max_chars: usize) -> String {
     next(reply.next_page, sheet);
     nothing(reply.entities.is_empty() && reply.not_found.is_empty(), sheet);
     sheet.items(reply.entities.iter().map(|it| {
+        // Only for `node`, which shows the name, type, tags and summary of both kinds of replies.
         let head = MemoryNode {
             name: it.name.clone(),
             entity_type: it.entity_type.clone(),
@@ -315,7 +316,7 @@ pub fn found(reply: &FoundNodesReply, max_chars: usize) -> String {
             score(it.score),
             by.unwrap_or_default()
         );
-        // The best one is shown even where nothing is near.
+        // The first observation is shown even if it is weak, so that every entity shows why it was found.
         let shown = it.observations.iter().enumerate().filter(|(at, it)| *at == 0 || !it.weak);
         for (_, it) in shown {
             text += &format!("\n   ^o{} {}", it.ordinal, stored_line(&it.content));
@@ -347,6 +348,7 @@ pub fn report(reply: &ConsolidationReply, max_chars: usize) -> String {
         sheet.line("need a summary:");
         sheet.items(reply.stale_summaries.iter().map(|it| {
             let n = count(it.observation_count, "observation");
+            // Drafts by other means than a model are not marked.
             let by = it.draft_by.as_ref().filter(|by| by.starts_with("llm:"));
             let by = by.map(|by| format!(" ({})", one_line(by))).unwrap_or_default();
             let draft = it.draft_summary.as_ref().map(|it| format!("\n     {}{by}", one_line(it)));

@@ -1,8 +1,8 @@
 //! Sheet: text within a budget.
 //!
 //! In: blocks of text, best first. Out: those that fit, a count of the others, and the footer.
-//! Invariants: the text has at most as many characters as the budget, plus a reserved line's characters beyond half of
-//! the budget; it always has the footer and the reserved line.
+//! Invariants: the text never exceeds the budget by more than a reserved line's characters beyond half of the budget;
+//! it always has the footer and the reserved line.
 
 use proto::shape::Freshness;
 
@@ -14,7 +14,7 @@ const COUNT_CHARS: usize = 16;
 /// Smallest budget; less cannot hold the footer.
 const MIN_CHARS: usize = 200;
 
-/// Most lines before a list whose first block is cut rather than left out.
+/// Most lines before a list whose first block is cut instead of left out.
 const MAX_LINES_BEFORE: usize = 3;
 
 /// A text under construction.
@@ -36,6 +36,7 @@ impl Sheet {
     }
 
     pub(super) fn with_footer(max_chars: usize, footer: String) -> Self {
+        // A long project name must not use up the smallest budget.
         let footer: String = footer.chars().take(MIN_CHARS / 2).collect();
         let around = footer.chars().count() + COUNT_CHARS;
         let max_chars = max_chars.max(MIN_CHARS);
@@ -43,13 +44,13 @@ impl Sheet {
         Sheet { text: String::new(), n_chars_left, max_chars, n_left_out: 0, footer }
     }
 
-    /// Keeps room for a line that [`Sheet::reserved`] will add: half of the sheet at most.
+    /// Reserves room for a line that [`Sheet::reserved`] adds later: half of the sheet at most.
     pub(super) fn reserve(&mut self, line: &str) {
         let n_chars = (line.chars().count() + 1).min(self.max_chars / 2);
         self.n_chars_left = self.n_chars_left.saturating_sub(n_chars);
     }
 
-    /// Adds a line for which room was kept.
+    /// Adds a line for which room was reserved.
     pub(super) fn reserved(&mut self, line: &str) {
         self.text.push_str(line);
         self.text.push('\n');
@@ -81,13 +82,14 @@ impl Sheet {
     /// Adds as much of a text as fits.
     pub(super) fn cut(&mut self, text: &str) {
         if !self.line(text) && self.n_chars_left > 2 {
+            // Room for the ellipsis and the line end.
             let part: String = text.chars().take(self.n_chars_left - 2).collect();
             self.line(&format!("{part}…"));
         }
     }
 
-    /// Adds blocks until one does not fit, and counts the rest. The first is cut rather than left out if only a few
-    /// lines stand before it.
+    /// Adds blocks until one does not fit, and counts the rest. The first is cut instead of left out if only a few
+    /// lines precede it.
     pub(super) fn items(&mut self, items: impl IntoIterator<Item = String>) {
         let mut is_full = false;
         for (idx, item) in items.into_iter().enumerate() {
@@ -95,12 +97,13 @@ impl Sheet {
                 self.cut(&item);
                 continue;
             }
+            // Once full, smaller blocks that would still fit are counted, too: the order is one of importance.
             is_full = is_full || !self.line(&item);
             self.n_left_out += usize::from(is_full);
         }
         if self.n_left_out > 0 {
             self.text.push_str(&format!("… {} more\n", self.n_left_out));
-            // Nothing may follow: it would look more important than what was left out.
+            // Nothing may follow: it would seem more important than the blocks left out.
             self.n_chars_left = 0;
             self.n_left_out = 0;
         }

@@ -57,13 +57,13 @@ use index::vectors::Layer;
 use model::terms::Tick;
 use query::QueryContext;
 
-/// What a project is opened with.
+/// What it takes to open a project.
 pub struct OpenProject {
     /// The folder, canonical.
     pub root: PathBuf,
     /// Its name in every answer.
     pub name: String,
-    /// Where its databases lie; exists.
+    /// The folder of its databases; exists.
     pub state_dir: PathBuf,
     /// Its settings.
     pub settings: Settings,
@@ -71,7 +71,7 @@ pub struct OpenProject {
     pub parsing: Parsing,
 }
 
-/// Somebody who waits for the address of the page for people, or for why there is none.
+/// A caller that waits for the address of the page for people, or for why there is none.
 pub(crate) type Asked = oneshot::Sender<Result<String, String>>;
 
 /// An open project.
@@ -80,18 +80,18 @@ pub struct Project {
     pub root: PathBuf,
     /// Its name in every answer.
     pub name: String,
-    /// Where its databases lie.
+    /// The folder of its databases.
     pub state_dir: PathBuf,
     /// Its settings, as they are now.
     pub settings: Live<Settings>,
-    /// Snapshots of what answers: the build's index, or the one before until that is whole.
+    /// Readers of the index that answers: the build's, or the previous one until the build's is complete.
     answers: ArcSwap<Readers>,
-    /// The last commit of the index before, which stands still; none when there is none, or it cannot be read.
+    /// The last commit of the previous index, which no longer changes; none without one, or if it cannot be read.
     tick_before: Option<Tick>,
     recipe: Recipe,
     reranker: Option<Reranker>,
     llms: Llms,
-    /// Why the better model that is named cannot be had.
+    /// Why the named better model is unavailable.
     missing_model: Option<String>,
     /// Settings without effect.
     ignored: Option<String>,
@@ -100,24 +100,24 @@ pub struct Project {
     /// Relations of which one subject has one object.
     functional: Vec<&'static str>,
     build: Build,
-    /// Held by whoever replaces the index or builds another: one at a time.
+    /// Held while the index is replaced or another is built, so that only one of these runs at a time.
     upkeep: Arc<tokio::sync::Mutex<()>>,
-    /// Somebody met an error in reading; the index is looked over.
+    /// Signals that a read failed, so that the index is checked.
     suspicion: Notify,
-    /// How far the comparison of what is stored with its sums is.
+    /// Progress of comparing stored data with its checksums.
     scrub: scrub::Scrub,
     activity: Activity,
     notes: Notes,
-    /// What counting the rows gave.
+    /// Cached row counts.
     pub(crate) tallies: Tallies,
     /// The entries of the last commit that was asked for.
     pub(crate) shelves: query::kb::Shelves,
     projections: query::Projections,
-    /// How far a model has read the entries, for `kb_maintain`.
+    /// The task that has a model read entries, for `kb_maintain`.
     enrichment: Arc<enrichment::Enrichment>,
-    /// True once everything that the start found was searchable.
+    /// True once everything found at the start was searchable.
     has_caught_up: AtomicBool,
-    /// Held from the write of an entry to its record: versions are kept in the order of writes.
+    /// Held from the write of an entry to its record, so that versions are recorded in the order of writes.
     pub(crate) entries_turn: tokio::sync::Mutex<()>,
     /// Where MCP is served over HTTP, once it is.
     http: OnceLock<(String, Option<String>)>,
@@ -127,18 +127,18 @@ pub struct Project {
     opened: SystemTime,
     /// Reads settings anew.
     reread: reload::Reread,
-    /// Others make the index; tools only read it.
+    /// True if the index is made elsewhere and only read here.
     is_still: bool,
-    /// How far the hub is behind, where the project is published.
+    /// How far the hub is behind, if the project is published.
     published: OnceLock<Published>,
     /// Permalinks that new notes will have once the index shows them.
     names: Arc<naming::Names>,
-    /// Held alone while a note has its new path and the index has not; shared by calls that name notes.
+    /// Write-locked while a note has moved on disk but not in the index; read-locked by calls that refer to notes.
     moving: Arc<tokio::sync::RwLock<()>>,
 }
 
 impl Project {
-    /// Opens databases, starts the belt and the watcher; the opening crawl runs on by itself.
+    /// Opens the databases and starts the belt and the watcher; the first crawl continues in the background.
     ///
     /// # Errors
     /// When a database cannot be opened or an actor cannot be started.
@@ -156,7 +156,7 @@ impl Project {
             Ok(better) => (better, None),
             Err(error) => {
                 tracing::warn!(%error, "the static vectors answer alone");
-                // What follows must not take the static vectors for those of the model that is named.
+                // Nothing below may take the static vectors for those of the named model.
                 made_with.embed.model = "none".to_string();
                 (Vec::new(), Some(format!("{error}; then `kgctl restart`")))
             }
@@ -165,6 +165,8 @@ impl Project {
         if let Some(ignored) = &ignored {
             tracing::warn!(ignored, "a setting has no effect");
         }
+        // With full precision even the static vectors become a layer of unrounded ones, unless better models have
+        // theirs.
         let better: Vec<Arc<dyn Embedder>> = match settings.vectors.precision {
             Precision::Float32 => {
                 let own = better.is_empty().then(|| embedder.clone());
@@ -199,6 +201,7 @@ impl Project {
             Some(old) => Readers::new(old.clone()),
             None => build.readers.clone(),
         };
+        // Only the previous index stands still; a build without one has no `tick_before`.
         let before = build.answers.as_ref().and_then(|_| answers.snapshot().ok());
         let tick_before = before.map(|snapshot| snapshot.tick());
         let settings = Live::new(settings);
@@ -242,6 +245,7 @@ impl Project {
             is_still,
             published: OnceLock::new(),
         });
+        // These all write to the state folder.
         if !is_still {
             upkeep::begin(&project);
             scrub::begin(&project);
@@ -251,7 +255,7 @@ impl Project {
         Ok(project)
     }
 
-    /// A consistent view of the index. Blocks for a page read or two.
+    /// Returns a consistent view of the index. Blocks for a page read or two.
     ///
     /// # Errors
     /// When the index cannot be read.
@@ -259,7 +263,7 @@ impl Project {
         self.answers.load_full().snapshot()
     }
 
-    /// What answering needs beside a snapshot.
+    /// Returns what answering needs besides a snapshot.
     pub fn desk<'a>(&'a self, snapshot: &'a Snapshot) -> QueryContext<'a> {
         QueryContext {
             snapshot,
@@ -272,17 +276,17 @@ impl Project {
         }
     }
 
-    /// Why hits are not ordered anew, where a model for that is named and cannot be used.
+    /// Returns why hits are not re-ranked, if a model for that is named but unusable.
     pub fn reranker_trouble(&self) -> Option<&str> {
         self.reranker.as_ref().and_then(Reranker::trouble)
     }
 
-    /// The language models that the settings name.
+    /// Returns the language models that the settings name.
     pub fn llms(&self) -> &Llms {
         &self.llms
     }
 
-    /// Why the better model that is named cannot be had; without it, the static vectors answer.
+    /// Returns why the named better model is unavailable; the static vectors answer without it.
     pub fn missing_model(&self) -> Option<&str> {
         self.missing_model.as_deref()
     }
@@ -292,28 +296,28 @@ impl Project {
         self.ignored.as_deref()
     }
 
-    /// Asks a better model again that could not be used; false where there is none that waits for that.
+    /// Retries a better model that failed; returns false if none is waiting for a retry.
     pub fn try_embedding_again(&self) -> bool {
         self.build.try_embedding_again()
     }
 
-    /// The layer of a better model that gave no vector for the last question.
+    /// Returns the layer of a better model that gave no vector for the last question.
     pub fn unanswered(&self) -> Option<Arc<Layer>> {
         self.build.unanswered()
     }
 
-    /// The project's folder, open; all of its files are reached through it.
+    /// Opens the project's folder; all of its files are reached through it.
     ///
     /// # Errors
-    /// When it is not there.
+    /// When it does not exist.
     pub fn opened_root(&self) -> std::io::Result<Root> {
         Root::open(&self.root)
     }
 
-    /// How fresh an answer from this snapshot is.
+    /// Returns how current an answer from this snapshot is.
     pub fn freshness(&self, snapshot: &Snapshot) -> Freshness {
-        // What is in work between two queues counts, too: only `settled` sees all of it.
-        // And a snapshot taken just before the last of it was committed does not show it yet.
+        // Only `settled` also counts documents between two queues. A snapshot from just before the last commit does not
+        // show that commit yet.
         let is_building = !self.settled().searchable || snapshot.tick() < self.build.health.tick();
         Freshness {
             project: self.name.clone(),
@@ -322,7 +326,7 @@ impl Project {
         }
     }
 
-    /// How fresh the index is now.
+    /// Returns how current the index is now.
     ///
     /// # Errors
     /// When the index cannot be read.
@@ -332,7 +336,8 @@ impl Project {
 
     fn building(&self, snapshot: &Snapshot) -> Option<String> {
         let known = self.build.watcher.state().n_known_files();
-        // The new file is in its place an instant before its readers are: who sees it already must not name the other.
+        // The new file is in place an instant before its readers: a snapshot of it must not be called one of the old
+        // index.
         if self.is_being_replaced() && self.tick_before.is_none_or(|tick| snapshot.tick() <= tick) {
             let indexed = self.build.n_documents().unwrap_or(0);
             let (indexed, known) = (grouped(indexed), grouped(known));
@@ -340,7 +345,7 @@ impl Project {
                 "rebuilding, {indexed} of {known}; this answer is from the index before"
             ));
         }
-        // A file that cannot be indexed is waited for no more.
+        // Files that cannot be indexed are not waited for.
         let sql = "SELECT (SELECT count(*) FROM docs),
                    (SELECT count(*) FROM quarantine WHERE path NOT IN (SELECT path FROM docs))";
         let row = |row: &rusqlite::Row<'_>| Ok((row.get(0)?, row.get(1)?));
@@ -352,27 +357,27 @@ impl Project {
         (indexed == 0).then(|| "reading the folder, nothing indexed yet".to_string())
     }
 
-    /// Why the writer stopped, if it did; then the process must end.
+    /// Returns why the writer stopped, if it did; the process must end then.
     pub fn is_poisoned(&self) -> Option<String> {
         self.build.health.poisoned()
     }
 
-    /// Why tools that write are refused: the ledger is lost.
+    /// Returns why tools that write are refused, if the ledger is lost.
     pub fn lost_ledger(&self) -> Option<String> {
         self.build.held.check_ledger().err().map(|lost| lost.to_string())
     }
 
-    /// Numbers kept by the writer.
+    /// Returns the writer's state and counters.
     pub fn health(&self) -> &Health {
         &self.build.health
     }
 
-    /// Files that failed last.
+    /// Returns the files that failed last.
     pub fn breakers(&self) -> &Breakers {
         &self.build.breakers
     }
 
-    /// The processes that parse, if this is a daemon's project.
+    /// Returns the processes that parse; none if documents are parsed in this process.
     pub fn workers(&self) -> Option<&Workers> {
         match &self.recipe.parsing {
             Parsing::InProcess => None,
@@ -380,7 +385,7 @@ impl Project {
         }
     }
 
-    /// How far the better model's vectors are, where there is such a model.
+    /// Returns the progress of the better model's vectors, if there is such a model.
     pub fn backfilled(&self) -> Option<BackfillProgress> {
         self.build.backfilled()
     }
@@ -390,81 +395,82 @@ impl Project {
         self.names.reserve(permalink).await
     }
 
-    /// While this is held, no tool gives a note another path.
+    /// Keeps notes from being moved by tools while the guard is held.
     pub async fn unmoved(&self) -> tokio::sync::OwnedRwLockReadGuard<()> {
         Arc::clone(&self.moving).read_owned().await
     }
 
-    /// Held while a tool gives a note another path, until the index shows it there.
+    /// Excludes other moves and calls that refer to notes; held until the index shows the new path.
     pub async fn moving(&self) -> tokio::sync::OwnedRwLockWriteGuard<()> {
         Arc::clone(&self.moving).write_owned().await
     }
 
-    /// When it was opened.
+    /// Returns when it was opened.
     pub fn started_at(&self) -> Timestamp {
         Timestamp::try_from(self.opened).unwrap_or_default()
     }
 
-    /// Commands to the watcher.
+    /// Returns the handle for commands to the watcher.
     pub fn watcher(&self) -> &WatcherHandle {
         &self.build.watcher
     }
 
-    /// What writes the project's notes. Blocks for some file operations.
+    /// Returns the writer of the project's notes, which blocks for some file operations.
     pub fn notes(&self) -> &Notes {
         &self.notes
     }
 
-    /// Who is connected.
+    /// Returns the connected clients.
     pub fn activity(&self) -> &Activity {
         &self.activity
     }
 
-    /// The queues, first to last.
+    /// Returns the queues, first to last.
     pub fn gauges(&self) -> &[Gauge] {
         self.build.traffic.gauges()
     }
 
-    /// Bytes of source files between reading and commit.
+    /// Returns the bytes of source files between reading and commit.
     pub fn bytes_in_flight(&self) -> u64 {
         self.build.budget.in_flight()
     }
 
-    /// Documents on the belt.
+    /// Returns the number of documents on the belt.
     pub fn n_on_belt(&self) -> u64 {
         self.build.traffic.depth().total() as u64
     }
 
-    /// Whether everything that was noticed is searchable, resolved, and has its vectors.
+    /// Returns whether everything that was noticed is searchable, is resolved, and has its vectors.
     pub fn settled(&self) -> SettledView {
         let mut settled = self.build.settled();
-        // While an index is built beside the one that answers, nothing new can be found.
+        // The index that answers does not show what the new one has.
         if self.is_being_replaced() {
             settled = SettledView::default();
         }
         settled
     }
 
-    /// True while the index that answers is one made before, by other settings or another version.
+    /// Returns true while the previous index answers, made by other settings or another version.
     pub fn is_being_replaced(&self) -> bool {
         !Arc::ptr_eq(&self.answers.load(), &self.build.readers)
     }
 
-    /// True when nothing is queued, in work, waiting to be resolved, or to be read closely.
+    /// Returns true when nothing is queued, in work, waiting to be resolved, or waiting for the deep pass.
     pub fn is_settled(&self) -> bool {
         self.settled().deep
     }
 
-    /// True while documents are read closely or better vectors are made, and nothing else is to be done.
+    /// Returns true when only the deep pass or better vectors are left to do.
     pub fn has_only_background_work(&self) -> bool {
         let settled = self.settled();
+        // A layer in trouble waits for a retry; it is not working.
         let lacks = |it: &BackfillProgress| it.n_done < it.n_windows && it.trouble.is_none();
         let lacks_vectors =
             || self.backfilled().is_some_and(|it| lacks(&it) || it.others.iter().any(lacks));
         settled.resolved && (!settled.deep || lacks_vectors())
     }
 
-    /// Waits until `reached` says so, or until the time is over; false then.
+    /// Waits until `reached` returns true; returns false after `limit`.
     pub async fn wait_until(
         &self,
         limit: Duration,
@@ -473,10 +479,10 @@ impl Project {
         self.build.wait_until(limit, || reached(self)).await
     }
 
-    /// Sends a command to the writer and waits for its answer.
+    /// Sends a command to the writer and waits for its reply.
     ///
     /// # Errors
-    /// The writer's words, or that it has stopped.
+    /// The writer's message, or that it has stopped.
     pub async fn command<T>(
         &self,
         make: impl FnOnce(oneshot::Sender<Result<T, String>>) -> Command,
@@ -484,14 +490,13 @@ impl Project {
         self.build.command(make).await
     }
 
-    /// Stops watching, lets the belt run empty, and closes. What is left when the limit is over is found again at
-    /// the next start.
+    /// Stops watching, lets the belt run empty, and closes. The next start finds whatever is left after `limit`.
     pub async fn drain(&self, limit: Duration) {
         self.build.drain(limit).await;
     }
 }
 
-/// `9800` as `9,800`.
+/// Formats `9800` as `9,800`.
 fn grouped(n: u64) -> String {
     let digits = n.to_string();
     let mut out = String::new();

@@ -1,6 +1,6 @@
-//! Hub: what `kgd` does with a hub without serving a folder, and the front end that serves copies of its projects.
+//! Hub: the jobs of `kgd` with a hub that need no folder, and the front end that serves copies of its projects.
 //!
-//! In: a hub's address, and what to do. Out: one line of JSON; or a front end, until it is asked to stop.
+//! In: a hub's address, and a job. Out: one line of JSON; or a front end, until it is asked to stop.
 //! Not here: the hub's tables and rows (`hub`), publishing beside a daemon (`publishing.rs`).
 
 mod copy;
@@ -19,12 +19,12 @@ use serde_json::{Value, json};
 use super::Options;
 use server::project::predicates_of;
 
-/// What to do with a hub.
+/// A job with a hub.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum HubJob {
-    /// Answer from it.
+    /// Serve its projects.
     Serve,
-    /// Bring its tables to the present version.
+    /// Migrate its tables to the current version.
     Migrate,
     /// Give a role a right to a project.
     Grant {
@@ -32,10 +32,10 @@ pub enum HubJob {
         project: String,
         /// The role.
         role: String,
-        /// To write it, too.
+        /// Also the right to publish.
         publish: bool,
     },
-    /// Take all rights of a role to a project.
+    /// Revoke all rights of a role to a project.
     Revoke {
         /// The project.
         project: String,
@@ -46,24 +46,24 @@ pub enum HubJob {
     Same {
         /// The entities.
         pair: [String; 2],
-        /// Take it back.
+        /// Withdraw the statement.
         undo: bool,
     },
-    /// Bring it to what is committed here.
+    /// Publish what is committed here.
     Publish {
-        /// Its name there; the settings' or the project's own when left out.
+        /// The project's name there; none means the one in the settings, else its own.
         as_project: Option<String>,
-        /// Also when another folder has published it.
+        /// Even if another folder has published it.
         take_over: bool,
     },
-    /// Compare what it holds with what is committed here.
+    /// Compare its contents with what is committed here.
     Compare {
         /// The project's name there.
         as_project: Option<String>,
     },
 }
 
-/// Does it.
+/// Does the job and returns the exit code.
 pub(super) fn run(options: &Options, url: &str, job: &HubJob) -> anyhow::Result<ExitCode> {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(super::N_ASYNC_THREADS)
@@ -77,7 +77,7 @@ pub(super) fn run(options: &Options, url: &str, job: &HubJob) -> anyhow::Result<
     }
     match work(options, &runtime, url, job) {
         Ok(reply) => {
-            // It is done, also when nobody is left to hear it.
+            // The job is done even if nobody reads the reply.
             let _ = writeln!(std::io::stdout(), "{reply}");
             Ok(ExitCode::SUCCESS)
         }
@@ -85,7 +85,7 @@ pub(super) fn run(options: &Options, url: &str, job: &HubJob) -> anyhow::Result<
     }
 }
 
-/// As [`super::exit_code_of`], with the hub's own errors.
+/// Like [`super::exit_code_of`], for the hub's errors, too.
 fn exit_code_of(error: anyhow::Error) -> anyhow::Result<ExitCode> {
     let Some(known) = error.downcast_ref::<hub::HubError>() else {
         return super::exit_code_of(error);

@@ -1,8 +1,8 @@
-//! Kept: lists and writes back what notes were, for `kgctl restore`, and ends.
+//! Kept: lists and restores earlier versions of notes, for `kgctl restore`, and exits.
 //!
-//! In: a project, running or not, and what to do. Out: one line of JSON.
-//! Invariants: it takes its turn with a daemon that runs, which then sees the file as any other that was saved; a
-//! person may restore in a read-only project, too.
+//! In: a project, running or not, and a job. Out: one line of JSON.
+//! Invariants: it takes turns with a running daemon, which then sees the file like any other that was saved; a person
+//! may restore in a read-only project, too.
 //! Not here: what is kept (`notes/kept.rs`), how it is written (`notes/mod.rs`).
 
 use std::io::Write as _;
@@ -13,10 +13,10 @@ use serde_json::{Value, json};
 use super::{KeptJob, Options};
 use server::notes::{NoteError, Notes, Past, Version, Written};
 
-/// Exit code where nothing is kept; `kgctl` says the same.
+/// Exit code when no version is kept; `kgctl` uses the same.
 const NOTHING_FOUND: u8 = 3;
 
-/// Does what is asked for.
+/// Does the job and returns the exit code.
 pub(super) fn run(options: &Options, job: &KeptJob) -> anyhow::Result<ExitCode> {
     let notes = match open(options) {
         Ok(notes) => notes,
@@ -33,7 +33,7 @@ pub(super) fn run(options: &Options, job: &KeptJob) -> anyhow::Result<ExitCode> 
     };
     match told {
         Ok(line) => {
-            // It is done, also when nobody is left to hear it.
+            // The job is done even if nobody reads the reply.
             let _ = writeln!(std::io::stdout(), "{line}");
             Ok(ExitCode::SUCCESS)
         }
@@ -48,12 +48,13 @@ pub(super) fn run(options: &Options, job: &KeptJob) -> anyhow::Result<ExitCode> 
 
 fn open(options: &Options) -> anyhow::Result<Notes> {
     let (project, mut settings, paths) = super::opened(options)?;
+    // The setting binds tools, not the person who runs this.
     settings.write = true;
     paths.create_dirs()?;
     Ok(Notes::open(&project.root, &paths.dir, &settings))
 }
 
-/// The versions of one note, each compared with what took its place.
+/// Returns the versions of one note, each compared with its successor.
 fn compared(past: &[Past]) -> Value {
     let versions = past.iter().map(|it| {
         let mut row = row(&it.version);

@@ -1,10 +1,9 @@
-//! Lock: one daemon a project.
+//! Lock: one daemon per project.
 //!
-//! In: the path of the lock file. Out: the lock, until it is dropped or the process ends in
-//! whatever way.
-//! Invariants: the file is never removed by us; a lock counts only while the path leads to the file that is locked, so
-//! one that somebody else removes or replaces is taken again, or given up where another daemon was faster; what stands
-//! in it, `PID VERSION LIFE`, is only information, the system's lock on it is what counts.
+//! In: the path of the lock file. Out: the lock, until it is dropped or the process ends in any way.
+//! Invariants: we never delete the file; a lock is valid only while the path leads to the locked file, so a file that
+//! others delete or replace is locked again, or given up if another daemon was faster; its content, `PID VERSION LIFE`,
+//! is only information: what counts is the system's lock on it.
 //! Not here: the socket (`serve/listen.rs`).
 
 use std::fs::{File, Metadata, OpenOptions};
@@ -17,7 +16,7 @@ use rustix::fs::{FlockOperation, flock};
 /// Why the lock was not taken.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum LockError {
-    /// Another daemon has it.
+    /// Another daemon holds it.
     #[error(
         "another daemon ({holder}) serves this project\n\
          hint: clients use that one; `kill` ends it after it has finished; its lock is `{}`",
@@ -51,15 +50,15 @@ pub(super) struct Lock {
 }
 
 impl Lock {
-    /// Takes the lock, or says who has it. Does not wait. `life` (`stay` or `until-idle`) lets clients know
-    /// whether they may replace this daemon.
+    /// Takes the lock without waiting. `life` (`stay` or `until-idle`) lets clients know whether they may replace this
+    /// daemon.
     ///
     /// # Errors
-    /// [`LockError::Held`] when another process has it.
+    /// [`LockError::Held`] when another process holds it.
     pub(super) fn take(path: &Path, life: &str) -> Result<Self, LockError> {
         loop {
             let lock = Self::take_once(path, life)?;
-            // Removed or replaced between opening and locking: whoever comes next would lock another file.
+            // Deleted or replaced between opening and locking: the next daemon would lock another file.
             if lock.is_there() {
                 return Ok(lock);
             }
@@ -70,7 +69,7 @@ impl Lock {
     /// cut is only written again.
     ///
     /// # Errors
-    /// [`LockError::Held`] when another daemon has taken the lock meanwhile: this one must end.
+    /// [`LockError::Held`] when another daemon took it meanwhile: this one must end.
     pub(super) fn tend(&mut self) -> Result<bool, LockError> {
         if self.is_there() {
             let is_cut = self.file.metadata().is_ok_and(|it| it.len() == 0);
@@ -127,8 +126,8 @@ impl Lock {
 
 impl Drop for Lock {
     fn drop(&mut self) {
-        // Closing is not enough: a worker that was forked and has not yet called `exec` has the file open, too, and the
-        // next daemon would find a lock whose holder is gone.
+        // Closing is not enough: a worker between `fork` and `exec` still has the file open, and the next daemon would
+        // find a lock without a living holder.
         let _ = flock(&self.file, FlockOperation::Unlock);
     }
 }
@@ -139,7 +138,7 @@ fn holder(file: &mut File) -> String {
     let mut words = text.split_whitespace();
     match (read, words.next(), words.next()) {
         (Ok(_), Some(pid), Some(version)) => format!("process {pid}, version {version}"),
-        // It has the lock, but has not written yet.
+        // The holder has the lock but has not written yet.
         _ => "just starting".to_string(),
     }
 }

@@ -1,4 +1,4 @@
-//! Log: what is written to standard error, and what an OpenTelemetry collector gets.
+//! Log: writes to standard error, and sends spans to an OpenTelemetry collector.
 //!
 //! In: the settings `log` and `telemetry`. Out: lines of text, or of JSON; a level that can be changed.
 //! Invariants: nothing is logged before secrets are removed, whoever wrote it: a path, a panic, a client's name.
@@ -28,7 +28,7 @@ const CRATES: [&str; 14] = [
     "query", "redact", "render", "server", "sys",
 ];
 
-/// Changes what is logged, and sends what is left of the spans.
+/// Changes the level, and sends the remaining spans.
 #[derive(Clone)]
 pub(super) struct Logging {
     level: reload::Handle<EnvFilter, Registry>,
@@ -36,7 +36,7 @@ pub(super) struct Logging {
 }
 
 impl Logging {
-    /// Starts the log of this process, and its spans.
+    /// Starts the log of this process, and the export of its spans.
     ///
     /// # Errors
     /// What is wrong with `log.level`, or that a log was started before.
@@ -49,7 +49,7 @@ impl Logging {
                 let text = fmt::layer()
                     .with_writer(|| Cleaned(std::io::stderr()))
                     .with_ansi(std::io::stderr().is_terminal());
-                // The journal has times of its own.
+                // The journal adds its own times.
                 match std::env::var_os("JOURNAL_STREAM") {
                     Some(_) => text.without_time().boxed(),
                     None => text.boxed(),
@@ -64,6 +64,7 @@ impl Logging {
                 (Some(exporter.filtered()), Some(collector))
             }
         };
+        // Panics go through the log, too, so that secrets are removed from their messages.
         std::panic::set_hook(Box::new(|panic| {
             let place = panic.location().map(ToString::to_string).unwrap_or_default();
             let message = panic.payload_as_str().unwrap_or("no message");
@@ -75,15 +76,15 @@ impl Logging {
         Ok(Logging { level, collector })
     }
 
-    /// Logs from now on what these settings say.
+    /// Applies these settings from now on.
     pub(super) fn set_level(&self, log: &Log) {
-        // The filter was understood when the settings were read, and the log lives as long as the process.
+        // The filter was validated when the settings were read; reloading fails only if the log is gone.
         if let Ok(filter) = filter_of(log) {
             let _ = self.level.reload(filter);
         }
     }
 
-    /// Sends the spans that are left.
+    /// Sends the remaining spans.
     pub(super) fn finish(&self) {
         self.collector.iter().for_each(Collector::finish);
     }
@@ -128,8 +129,8 @@ impl LogFile {
 /// What is wrong with it.
 pub(super) fn filter_of(log: &Log) -> Result<EnvFilter, String> {
     let wanted = &log.level;
-    // `rmcp` logs whole messages below `warn`, and nothing is logged before secrets are removed. Its errors are
-    // those of clients that went away with requests in flight: their affair, and any number of lines.
+    // `rmcp` logs whole messages below `warn`, before any secrets are removed. Its errors are about clients that left
+    // with requests in flight: not our errors, and any number of lines.
     let filter = format!("{},rmcp=off", of_all_crates(wanted));
     EnvFilter::try_new(filter).map_err(|error| {
         format!(
@@ -138,7 +139,7 @@ pub(super) fn filter_of(log: &Log) -> Result<EnvFilter, String> {
     })
 }
 
-/// A filter in which `daemon` stands for all crates of the daemon.
+/// Expands `daemon` in a filter to all crates of the daemon.
 fn of_all_crates(wanted: &str) -> String {
     let all = |part: &str| match part.trim().strip_prefix("daemon") {
         Some(rest) if rest.is_empty() || rest.starts_with(['=', '[']) => {
@@ -149,12 +150,12 @@ fn of_all_crates(wanted: &str) -> String {
     wanted.split(',').map(all).collect::<Vec<_>>().join(",")
 }
 
-/// Lines of JSON, one an event.
+/// Lines of JSON, one per event.
 struct JsonLines;
 
 impl<S: Subscriber> Layer<S> for JsonLines {
     fn on_event(&self, event: &Event<'_>, _: Context<'_, S>) {
-        // A line is written at once: other threads write, too.
+        // One write per line: other threads write, too.
         let line = format!("{}\n", json_line(event));
         let _ = std::io::stderr().lock().write_all(line.as_bytes());
     }
@@ -206,12 +207,13 @@ impl Visit for Fields {
     }
 }
 
-/// A log whose lines hold no secrets.
+/// Standard error without secrets.
 struct Cleaned(Stderr);
 
 impl Write for Cleaned {
     fn write(&mut self, line: &[u8]) -> std::io::Result<usize> {
         let shown = String::from_utf8_lossy(line);
+        // The caller counts the bytes of its own line, whatever was removed from it.
         self.0.write_all(clean(&shown).as_bytes()).map(|()| line.len())
     }
 

@@ -18,23 +18,23 @@ pub(super) struct Manager {
 }
 
 impl Manager {
-    /// The one that the environment names.
+    /// Creates the manager that the environment names.
     pub(super) fn new() -> Self {
         Manager { watchdog: sd_notify::watchdog_enabled(), last_status: Mutex::default() }
     }
 
-    /// How often [`Manager::alive`] must be called at least; `None` when nobody waits for it.
+    /// Returns the longest interval between calls of [`Manager::alive`]; none without a watchdog.
     pub(super) fn interval(&self) -> Option<Duration> {
-        // Half of what is allowed, as sd_watchdog_enabled(3) advises.
+        // Half of the watchdog's limit, as sd_watchdog_enabled(3) advises.
         self.watchdog.map(|limit| limit / 2)
     }
 
-    /// The project is open and the socket listens.
+    /// Reports that the project is open and the socket listens.
     pub(super) fn ready(&self) {
         send(&[NotifyState::Ready]);
     }
 
-    /// Still well; the status line is sent only when it changed.
+    /// Reports that the daemon is alive; the status line is sent only when it changed.
     pub(super) fn alive(&self, n_clients: u64, n_on_belt: u64) {
         if self.watchdog.is_some() {
             send(&[NotifyState::Watchdog]);
@@ -47,7 +47,7 @@ impl Manager {
         }
     }
 
-    /// No new clients; what is on the belt is being finished.
+    /// Reports that no new clients are accepted and the belt is being finished.
     pub(super) fn stopping(&self) {
         send(&[NotifyState::Stopping, NotifyState::Status("finishing the documents in work")]);
     }

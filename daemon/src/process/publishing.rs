@@ -1,8 +1,8 @@
-//! Publishing: brings the hub to what is committed here, beside everything else.
+//! Publishing: keeps the hub up to date with what is committed here, in the background.
 //!
-//! In: a project whose user named a hub. Out: nothing anybody waits for; `status` tells how far it is.
-//! Invariants: no commit and no answer waits for the hub; while it is out of reach only the network is tried, ever more
-//! seldom; reading rows takes a tenth of a core at most.
+//! In: a project whose user named a hub. Out: nothing that anybody waits for; `status` shows the progress.
+//! Invariants: no commit and no reply waits for the hub; while it is unreachable only the network is tried, at growing
+//! intervals; reading rows takes a tenth of a core at most.
 //! Not here: what is published, and how (`hub`).
 
 use std::path::PathBuf;
@@ -14,22 +14,22 @@ use proto::tool::core::HubView;
 use server::project::{Project, Published, predicates_of};
 use tokio::runtime::Handle;
 
-/// How often it is looked whether there is something to publish.
+/// Interval between checks for something to publish.
 const LOOK: Duration = Duration::from_millis(500);
 
-/// How often it is asked whether the hub is as it was left: it may have been restored from a backup.
+/// Interval between checks that the hub is as it was left: it may have been restored from a backup.
 const CHECK: Duration = Duration::from_secs(10);
 
-/// It rests so many times as long as it read.
+/// Pause after a round, as a multiple of its duration: with 9, a round takes a tenth of the time.
 const RESTS: u32 = 9;
 
-/// Longest that a folder which never settles is not published.
+/// Longest time for which a folder that never settles is not published.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Rests after trouble: the first, and the longest.
+/// Pauses after an error: the first, and the longest.
 const TROUBLE: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(60));
 
-/// Starts it, where the settings name a hub; it ends with the project.
+/// Starts the thread, if the settings name a hub; it ends with the project.
 pub(super) fn begin(project: &Arc<Project>) {
     let settings = &project.settings.publish;
     if settings.url.is_empty() {
@@ -62,6 +62,7 @@ impl Task {
         let mut last = Last::default();
         let mut checked = Instant::now();
         loop {
+            // The thread holds the project only during a round, so that it can close.
             std::thread::sleep(rest.max(LOOK));
             let Some(project) = self.project.upgrade() else { return };
             if project.activity().is_stopping() {
@@ -79,13 +80,14 @@ impl Task {
                     rest = LOOK;
                     continue;
                 }
-                // The round says what is wrong, or mends it.
+                // The round below reports what is wrong, or repairs it.
                 (publisher, last) = (None, Last::default());
             }
             let opened = match publisher.take() {
                 Some(publisher) => Ok(publisher),
                 None => self.open(&project),
             };
+            // The publisher is kept only after success: after an error, a new one compares everything.
             let round = opened.and_then(|mut it| {
                 let done =
                     it.round(runtime, &project.readers(), &project.state_dir, &settled(&project))?;
@@ -104,9 +106,12 @@ impl Task {
                 Err(error) => {
                     tracing::warn!(%error, "not published");
                     self.tell(|view| view.trouble = Some(error.to_string()));
+                    // Another publisher took over: this one must never write again.
                     if matches!(error, HubError::Fenced(_)) {
                         return;
                     }
+                    // `Moved` is repaired by the next round, so it comes soon; the pause does not start over until a
+                    // success.
                     rest = if matches!(error, HubError::Moved(_)) { LOOK } else { trouble };
                     trouble =
                         if error.is_passing() { (trouble * 2).min(TROUBLE.1) } else { TROUBLE.1 };
@@ -129,7 +134,7 @@ impl Task {
     }
 }
 
-/// What was published last.
+/// The state that was published last.
 #[derive(Default)]
 struct Last {
     tick: Option<u64>,
@@ -140,6 +145,7 @@ struct Last {
 impl Last {
     fn is_due(&self, project: &Project) -> bool {
         let is_new =
+            // The first round waits until all is settled, however long that takes: `at` is none until then.
             self.tick != Some(project.health().tick().0) || self.n_better != n_better(project);
         let is_late = self.at.is_some_and(|at| at.elapsed() > PATIENCE);
         is_new && (project.settled().resolved || is_late)
@@ -150,7 +156,7 @@ impl Last {
     }
 }
 
-/// Better vectors come without a commit.
+/// Returns the number of better vectors, which change without a commit.
 fn n_better(project: &Project) -> u64 {
     project.backfilled().map_or(0, |it| it.n_done)
 }

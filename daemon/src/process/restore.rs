@@ -1,7 +1,7 @@
-//! Restore: puts a backup in the place of the ledger, under the lock, and ends.
+//! Restore: replaces the ledger by a backup, under the lock, and exits.
 //!
 //! In: a project that no daemon serves, and a file. Out: one line of JSON that lists the restored rows.
-//! Not here: checking and replacing (`store/ledger/backup.rs`), stopping a daemon that runs (`kgctl backup --restore`).
+//! Not here: checking and replacing (`store/ledger/backup.rs`), stopping a running daemon (`kgctl backup --restore`).
 
 use std::io::Write as _;
 use std::path::Path;
@@ -12,13 +12,13 @@ use serde_json::json;
 use super::Prepared;
 use index::store::restore;
 
-/// Puts `from` back. The lock is held until this returns.
+/// Restores `from`. `prepared` holds the lock until this returns.
 pub(super) fn run(prepared: &Prepared, from: &Path) -> anyhow::Result<ExitCode> {
     let done = restore(&prepared.place.state_dir, from)?;
     let line = json!({
         "restored": done.backup.path, "version": done.backup.version, "rows": done.backup.rows, "kept": done.kept,
     });
-    // It is done, also when nobody is left to hear it.
+    // The ledger is restored even if nobody reads the reply.
     let _ = writeln!(std::io::stdout(), "{line}");
     Ok(ExitCode::SUCCESS)
 }

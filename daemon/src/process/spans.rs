@@ -1,8 +1,8 @@
-//! Spans: what requests and indexing took, for a collector of OpenTelemetry.
+//! Spans: exports the durations of requests and indexing to an OpenTelemetry collector.
 //!
 //! In: spans of the target `config::limits::SPANS`. Out: OTLP over HTTP, as JSON, to the address in `telemetry.otlp`.
-//! Invariants: a span has names of tools and passes, times, numbers and outcomes, never what was asked, answered or
-//! indexed; nobody waits for the collector: when it is slow or away, spans are dropped.
+//! Invariants: a span has names of tools and passes, times, numbers and outcomes, but nothing that was asked, answered
+//! or indexed; nobody waits for the collector: when it is slow or away, spans are dropped.
 //! Not here: where spans begin and end (`server`, `engine`).
 
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
@@ -19,41 +19,41 @@ use web::{Patience, Web};
 
 use super::log::Fields;
 
-/// Spans that wait to be sent; a busy daemon answers some hundred requests a second.
+/// Most spans waiting to be sent; a busy daemon answers some hundred requests per second.
 const CAPACITY: usize = 2_048;
 
 /// Most spans in one request.
 const BATCH: usize = 256;
 
-/// How long a span waits for others.
+/// Longest time that a span waits for others in its batch.
 const TOGETHER: Duration = Duration::from_secs(1);
 
-/// How long the end of the daemon waits for the last spans.
+/// Longest wait for the last spans when the daemon exits.
 const LAST: Duration = Duration::from_secs(1);
 
-/// Timeouts: a collector is near, or not worth waiting for.
+/// Timeouts: a collector is close by, or not worth waiting for.
 const PATIENCE: Patience = Patience {
     connect: Duration::from_secs(2),
     read: Duration::from_secs(5),
     whole: Some(Duration::from_secs(10)),
 };
 
-/// Codes of a status in OTLP.
+/// Status codes of OTLP.
 const OK: u8 = 1;
 const ERROR: u8 = 2;
 
 enum Message {
     Span(Value),
-    /// Send what there is, and say so.
+    /// Send what is queued, and confirm.
     Finish(SyncSender<()>),
 }
 
-/// Takes the spans of this process.
+/// The layer that receives the spans of this process.
 pub(super) struct Exporter {
     queue: SyncSender<Message>,
 }
 
-/// Sends them.
+/// A handle to flush the spans.
 #[derive(Clone)]
 pub(super) struct Collector {
     queue: SyncSender<Message>,
@@ -66,10 +66,10 @@ struct Open {
 }
 
 impl Exporter {
-    /// Begins to send spans to a collector; it need not be there.
+    /// Starts exporting to a collector, which need not be running.
     ///
     /// # Errors
-    /// Why no address of its kind can be reached, or no thread be started.
+    /// Why no address of this kind can be reached, or no thread can start.
     pub(super) fn start(otlp: &str) -> anyhow::Result<(Exporter, Collector)> {
         let url = format!("{}/v1/traces", otlp.trim_end_matches('/'));
         let web = Web::new(&url, PATIENCE)?;
@@ -78,7 +78,7 @@ impl Exporter {
         Ok((Exporter { queue: queue.clone() }, Collector { queue }))
     }
 
-    /// The same as a layer that sees nothing but these spans.
+    /// Returns this as a layer that receives only our spans.
     pub(super) fn filtered<S: Subscriber + for<'a> LookupSpan<'a>>(self) -> impl Layer<S> {
         let is_ours: FilterFn<fn(&Metadata<'_>) -> bool> =
             filter_fn(|it| it.is_span() && it.target() == SPANS);
@@ -87,7 +87,7 @@ impl Exporter {
 }
 
 impl Collector {
-    /// Sends what is left; returns when that is done, or has taken too long.
+    /// Sends the remaining spans; returns when that is done or takes more than [`LAST`].
     pub(super) fn finish(&self) {
         let (done, finished) = sync_channel(1);
         if self.queue.try_send(Message::Finish(done)).is_ok() {
@@ -114,18 +114,18 @@ impl<S: Subscriber + for<'a> LookupSpan<'a>> Layer<S> for Exporter {
     fn on_close(&self, id: Id, context: Context<'_, S>) {
         let Some(span) = context.span(&id) else { return };
         let Some(open) = span.extensions_mut().remove::<Open>() else { return };
-        // A full queue drops it: a collector is no reason for a daemon to wait.
+        // A full queue drops the span: a daemon does not wait for a collector.
         let _ = self.queue.try_send(Message::Span(view(span.name(), open, SystemTime::now())));
     }
 }
 
-/// A span in OTLP. Each is a trace of its own.
+/// Returns a span in OTLP. Each is a trace of its own.
 fn view(name: &str, open: Open, ended: SystemTime) -> Value {
     let nanos =
         |at: SystemTime| at.duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos().to_string();
     let fields = open.fields.0;
     let tool = fields.get("tool").and_then(Value::as_str);
-    // 2 is a server, which answers a request; 1 works for itself.
+    // Kinds of spans: 2 is a server's, for requests; 1 is internal.
     let kind = if tool.is_some() { 2 } else { 1 };
     let has_failed = fields.get("outcome").is_some_and(|it| it != "ok");
     json!({
@@ -139,7 +139,7 @@ fn attributes(fields: &Map<String, Value>) -> Vec<Value> {
     let attribute = |(key, value): (&String, &Value)| {
         let value = match value {
             Value::Bool(it) => json!({ "boolValue": it }),
-            // OTLP writes 64-bit integers as text.
+            // OTLP's JSON writes 64-bit integers as strings.
             Value::Number(it) if it.is_f64() => json!({ "doubleValue": it }),
             Value::Number(it) => json!({ "intValue": it.to_string() }),
             Value::String(it) => json!({ "stringValue": it }),
@@ -150,19 +150,20 @@ fn attributes(fields: &Map<String, Value>) -> Vec<Value> {
     fields.iter().map(attribute).collect()
 }
 
-/// Random bytes as hexadecimal digits.
+/// Returns random bytes as hexadecimal digits.
 fn random<const N: usize>() -> String {
     let mut bytes = [0_u8; N];
-    // Without random numbers the id is invalid, and a collector drops the span.
+    // Without randomness the id is all zeros, which is invalid: a collector drops the span.
     let _ = getrandom::fill(&mut bytes);
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Sends spans until nobody is left who has some.
+/// Sends spans in batches until all senders are gone.
 fn send(web: &Web, url: &str, spans: &Receiver<Message>) {
     let mut batch = Vec::new();
     let (mut is_away, mut due) = (false, Instant::now());
     loop {
+        // The clock starts with the first span of a batch; an empty batch just waits.
         if batch.is_empty() {
             due = Instant::now() + TOGETHER;
         }
@@ -176,11 +177,12 @@ fn send(web: &Web, url: &str, spans: &Receiver<Message>) {
             }
             Ok(Message::Finish(done)) => Some(done),
             Err(RecvTimeoutError::Timeout) => None,
+            // Only at exit, after the last `Finish`: spans of a batch that is not full are lost then.
             Err(RecvTimeoutError::Disconnected) => return,
         };
         if !batch.is_empty() {
             let sent = post(web, url, std::mem::take(&mut batch));
-            // Said once each time that it goes away.
+            // Logged once per outage.
             if let (Err(why), false) = (&sent, is_away) {
                 tracing::warn!(why, "`telemetry.otlp` takes no spans; they are dropped");
             }

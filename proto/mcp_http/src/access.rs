@@ -1,13 +1,13 @@
-//! Access: who may ask, by what a request's head says.
+//! Access: who may send requests, judged by a request's head.
 //!
-//! In: `Host`, `Origin` and `Authorization` of a request, and the address that it came to. Out: whether it is let in,
-//! and for which web page.
-//! Why: any web page may send requests to this machine's loopback, and a name that it owns may lead there (DNS
-//! rebinding). Its requests bear its name in `Host` or `Origin`, and no token.
-//! Invariants: a `Host` is a loopback name, the very address that was connected to, or a name that the user listed;
-//! an `Origin`, where there is one, is that very host's or listed, and only pages that are listed may read answers; a
-//! token is asked for unless the user's own settings say `none`; tokens are compared in constant time.
-//! Not here: how often somebody may try (`rate.rs`).
+//! In: `Host`, `Origin` and `Authorization` of a request, and the local address of its connection. Out: whether it is
+//! allowed, and for which web page.
+//! Why: any web page may send requests to this machine's loopback, and a name that it owns may resolve to it (DNS
+//! rebinding). Such requests have that name in `Host` or `Origin`, and no token.
+//! Invariants: a `Host` is a loopback name, the very address that was connected to, or a name that the user listed; an
+//! `Origin`, if there is one, is that very host's or listed, and only listed pages may read replies; a token is
+//! required unless the user's own settings say `none`; tokens are compared in constant time.
+//! Not here: rate limits (`rate.rs`).
 
 use std::net::IpAddr;
 use std::os::unix::fs::PermissionsExt;
@@ -24,22 +24,22 @@ use crate::{Caller, token};
 /// Shortest token, in characters: 16 random ones cannot be guessed.
 const MIN_TOKEN_CHARS: usize = 16;
 
-/// Longest file that is read for a token, in bytes.
+/// Largest token file that is read, in bytes.
 const MAX_TOKEN_BYTES: u64 = 4_096;
 
-/// Who may ask.
+/// The rules of access.
 #[derive(Debug, Clone, Default)]
 pub struct Access {
     hosts: Vec<String>,
     origins: Vec<String>,
-    /// Of the token, its SHA-256: so that its length cannot be measured either.
+    /// SHA-256 of the token: hashing hides its length from timing, too.
     token: Option<[u8; 32]>,
-    /// The same of the page's own token, where a page is served.
+    /// SHA-256 of the page's own token, if a page is served.
     page_token: Option<[u8; 32]>,
     warning: Option<String>,
 }
 
-/// Why the settings do not determine who may ask.
+/// Why the rules of access cannot be read from the settings.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 pub enum AccessError {
     /// The file with the token cannot be used.
@@ -54,22 +54,22 @@ pub enum AccessError {
     },
 }
 
-/// Why a request is turned away.
+/// Why a request is rejected.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Denied {
     /// It was sent to a name that is not ours.
     Host(String),
-    /// A web page of somebody else sent it.
+    /// It comes from a web page that is not allowed.
     Origin(String),
-    /// It brings no token.
+    /// It has no token.
     NoToken,
-    /// It brings another token.
+    /// It has a wrong token.
     WrongToken,
 }
 
 impl Access {
-    /// As the settings say. The token is read from the file that they name, else from `made`, where it is made if
-    /// there is none.
+    /// Returns the rules of the settings. The token is read from the file that they name, else from `made`, where it is
+    /// generated if missing.
     ///
     /// # Errors
     /// [`AccessError`].
@@ -91,7 +91,7 @@ impl Access {
         Ok(Access { hosts, origins, token, page_token: None, warning })
     }
 
-    /// The same with the page's own token, which is made at `made` if there is none.
+    /// Adds the page's own token, which is generated at `made` if missing.
     ///
     /// # Errors
     /// [`AccessError`].
@@ -100,17 +100,18 @@ impl Access {
         Ok(Access { page_token: Some(digest(&read_token(made)?)), ..self })
     }
 
-    /// What the user should know about the token.
+    /// Returns a warning for the user about the token, if any.
     pub fn warning(&self) -> Option<&str> {
         self.warning.as_deref()
     }
 
-    /// Whether a token is asked for.
+    /// Returns true if a token is required.
     pub fn has_token(&self) -> bool {
         self.token.is_some()
     }
 
-    /// Looks at where a request was sent to, and from which web page; gives the page that may read the answer.
+    /// Checks the host to which a request was sent, and the web page it comes from; returns the page that may read the
+    /// reply, if it is a listed one.
     pub(crate) fn check_place(
         &self,
         headers: &HeaderMap,
@@ -118,6 +119,7 @@ impl Access {
         local: IpAddr,
     ) -> Result<Option<HeaderValue>, Denied> {
         let mut hosts = headers.get_all(HOST).iter();
+        // Several `Host` headers are ambiguous, so they count as none, which is not ours.
         let host = match (hosts.next(), hosts.next()) {
             (Some(host), None) => text(host),
             _ => String::new(),
@@ -135,14 +137,14 @@ impl Access {
         if self.origins.contains(&named) {
             return Ok(Some(origin.clone()));
         }
-        // A page of the very host that is asked, such as one behind the same proxy, needs no leave to read. A page on
-        // another port of this machine is somebody else's.
+        // A page of the very host that was asked, such as one behind the same proxy, may read replies anyway. A page on
+        // another port of this machine is foreign.
         let page = named.strip_prefix("http://").or_else(|| named.strip_prefix("https://"));
         let is_same = page.is_some_and(|page| page.eq_ignore_ascii_case(host.trim()));
         if is_same { Ok(None) } else { Err(Denied::Origin(named)) }
     }
 
-    /// Looks at the token.
+    /// Checks the token.
     pub(crate) fn check_token(&self, headers: &HeaderMap) -> Result<(), Denied> {
         match self.caller(headers) {
             Err(_) if self.token.is_none() => Ok(()),
@@ -150,13 +152,14 @@ impl Access {
         }
     }
 
-    /// Whose token a request brings.
+    /// Returns whose token a request has.
     pub(crate) fn caller(&self, headers: &HeaderMap) -> Result<Caller, Denied> {
         let given = headers.get(AUTHORIZATION).ok_or(Denied::NoToken)?;
         let given = given.to_str().map_err(|_| Denied::WrongToken)?;
         let (scheme, given) = given.split_once(' ').ok_or(Denied::WrongToken)?;
         let given = digest(given.trim());
         let is = |token: &Option<[u8; 32]>| token.is_some_and(|it| bool::from(given.ct_eq(&it)));
+        // Both tokens were compared above, whichever matches, so that timing shows nothing.
         match (scheme.eq_ignore_ascii_case("bearer"), is(&self.page_token), is(&self.token)) {
             (true, true, _) => Ok(Caller::Person),
             (true, false, true) => Ok(Caller::Program),
@@ -164,7 +167,7 @@ impl Access {
         }
     }
 
-    /// Whether requests to `authority` (a host, perhaps with a port) are meant for us.
+    /// Returns true if `authority` (a host, with or without a port) is one of ours.
     fn is_ours(&self, authority: &str, local: IpAddr) -> bool {
         let authority = authority.trim().to_lowercase();
         let Some(host) = host_of(&authority) else { return false };
@@ -178,16 +181,18 @@ impl Access {
     }
 }
 
-/// The host of `host`, `host:port`, `[v6]` or `[v6]:port`, in lower case.
+/// Returns the host of `host`, `host:port`, `[v6]` or `[v6]:port`. `authority` is in lower case.
 fn host_of(authority: &str) -> Option<&str> {
     let (host, port) = match authority.strip_prefix('[') {
         Some(rest) => {
             let (host, after) = rest.split_once(']')?;
+            // "?" is no port, so anything else after the bracket is rejected below.
             (host, after.strip_prefix(':').unwrap_or(if after.is_empty() { "0" } else { "?" }))
         }
         None => authority.rsplit_once(':').unwrap_or((authority, "0")),
     };
     let is_host = !host.is_empty() && !host.contains(['@', '/', '?', '#', ' ']);
+    // A trailing dot only makes a name fully qualified.
     (is_host && port.parse::<u16>().is_ok()).then(|| host.strip_suffix('.').unwrap_or(host))
 }
 
@@ -199,11 +204,11 @@ fn digest(token: &str) -> [u8; 32] {
     Sha256::digest(token.as_bytes()).into()
 }
 
-/// What the user should know who asks for no token.
+/// The warning for settings without a token.
 const OPEN: &str =
     "`http.token` is `none`: every program and every user of this machine may ask over HTTP";
 
-/// Where the token stands: in the file that the settings name, else in `made`; nowhere where none is asked for.
+/// Returns the path of the token file: the one that the settings name, else `made`; none if no token is required.
 pub fn token_file(settings: &Http, made: &Path) -> Option<PathBuf> {
     match (settings.token, settings.token_file.as_str()) {
         (HttpToken::None, _) => None,
@@ -212,7 +217,7 @@ pub fn token_file(settings: &Http, made: &Path) -> Option<PathBuf> {
     }
 }
 
-/// That others than its owner can read a file, where they can.
+/// Returns a warning if others than the owner can read the file.
 fn told_of_others(path: &Path) -> Option<String> {
     let mode = path.metadata().ok()?.permissions().mode();
     let path = path.display();

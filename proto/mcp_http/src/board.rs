@@ -1,9 +1,9 @@
-//! Board: which line of a session goes to which stream.
+//! Board: routes the lines of a session to streams.
 //!
-//! In: requests that wait, streams that listen, lines of the session. Out: each line on one stream: an answer and its
+//! In: waiting requests, listening streams, lines of the session. Out: each line on one stream: a reply and its
 //! progress on the stream of its request, everything else on the general one.
 //! Invariants: a line goes to one stream only; nothing here waits: a stream that is not read is cut off and may be
-//! resumed; the last events are kept for that, within [`MAX_KEPT_BYTES`], including those nobody listened to.
+//! resumed; the last events are kept for that, within [`MAX_KEPT_BYTES`], including those that no stream received.
 //! Not here: HTTP (`reply.rs`), reading the lines (`session.rs`).
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
@@ -17,10 +17,10 @@ use crate::message::LineKind;
 /// The stream that a client opens by GET.
 pub(crate) const GENERAL: u64 = 0;
 
-/// Events that wait for one stream to be read; more, and it is cut off. Progress comes ten times a second.
+/// Most unread events of one stream; with more it is cut off. Progress comes ten times a second.
 const MAX_WAITING: usize = 64;
 
-/// Most that is kept for resuming, in bytes and events.
+/// Most that is kept for resuming, in bytes and in events.
 const MAX_KEPT_BYTES: usize = 256 << 10;
 const MAX_KEPT: usize = 256;
 
@@ -29,22 +29,22 @@ const MAX_KEPT: usize = 256;
 pub(crate) struct Event {
     /// The stream's number.
     pub(crate) stream: u64,
-    /// Its own, within the session.
+    /// The event's number, unique in the session.
     pub(crate) number: u64,
     pub(crate) line: Bytes,
-    /// Nothing follows on this stream.
+    /// True if nothing follows on this stream.
     pub(crate) is_last: bool,
-    /// The code of an answer that is an error.
+    /// The error code, if it is a reply with an error.
     pub(crate) error: Option<i64>,
 }
 
-/// Where a client was cut off: stream and event.
+/// Where a client was cut off: stream and last event received.
 pub(crate) type Place = (u64, u64);
 
-/// A stream that answers requests: its number, and what comes.
+/// A stream for replies: its number, and its events.
 pub(crate) type Answers = (u64, mpsc::Receiver<Event>);
 
-/// A resumed stream: the place it resumes after, the events missed since, and those to come, if it has not ended.
+/// A resumed stream: the place after which it resumes, the events missed since, and those to come, unless it has ended.
 pub(crate) type Heard = (Place, Vec<Event>, Option<mpsc::Receiver<Event>>);
 
 /// One session's streams.
@@ -56,7 +56,7 @@ pub(crate) struct Board {
     n_kept_bytes: usize,
     last_stream: u64,
     last_event: u64,
-    /// The last event of the general stream that somebody received.
+    /// The last event of the general stream that was delivered.
     told: u64,
     is_over: bool,
 }
@@ -67,24 +67,24 @@ struct Stream {
     n_open: usize,
 }
 
-/// A request without its answer.
+/// A request that has no reply yet.
 #[derive(Debug)]
 struct Waiting {
     stream: u64,
     token: Option<String>,
 }
 
-/// Why requests cannot wait here.
+/// Why a request cannot be accepted.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Busy {
     /// The session is over.
     Over,
-    /// Another request of this id has no answer yet.
+    /// Another request with this id has no reply yet.
     SameId(String),
 }
 
 impl Board {
-    /// A stream for requests, each with its id and the token of its progress.
+    /// Opens a stream for requests, each with its id and its progress token.
     pub(crate) fn open(
         &mut self,
         requests: Vec<(String, Option<String>)>,
@@ -92,6 +92,7 @@ impl Board {
         if self.is_over {
             return Err(Busy::Over);
         }
+        // Ids must be unique within a batch and among all waiting requests: replies are matched by id.
         let mut ids: Vec<&String> = requests.iter().map(|(id, _)| id).collect();
         ids.sort_unstable();
         let twice =
@@ -110,7 +111,7 @@ impl Board {
         Ok((stream, events))
     }
 
-    /// Takes back a request: it needs no answer.
+    /// Removes a request that needs no reply any more.
     pub(crate) fn forget(&mut self, id: &str) {
         if let Some(waiting) = self.waiting.remove(id) {
             self.close_one(waiting.stream);
@@ -121,14 +122,15 @@ impl Board {
         let Some(found) = self.streams.get_mut(&stream) else { return false };
         found.n_open = found.n_open.saturating_sub(1);
         let is_done = found.n_open == 0;
+        // The stream's sender is dropped with it, which ends the response.
         if is_done {
             self.streams.remove(&stream);
         }
         is_done
     }
 
-    /// Listens: to the general stream, or where a client was cut off; what it has missed comes first. None for the rest
-    /// where a stream has ended.
+    /// Listens to the general stream, or resumes a stream where a client was cut off; missed events come first. There
+    /// is no receiver if the stream has ended.
     pub(crate) fn listen(&mut self, after: Option<Place>) -> Heard {
         let place = after.unwrap_or((GENERAL, self.told));
         let (stream, number) = place;
@@ -139,13 +141,14 @@ impl Board {
         }
         let (sink, events) = mpsc::channel(MAX_WAITING);
         self.streams.entry(stream).or_default().sink = Some(sink);
+        // The caller delivers these first; without this they would be delivered again to the next listener.
         if let Some(last) = missed.last().filter(|_| stream == GENERAL) {
             self.told = self.told.max(last.number);
         }
         (place, missed, Some(events))
     }
 
-    /// A line of the session.
+    /// Routes a line of the session.
     pub(crate) fn tell(&mut self, line: Bytes) {
         match LineKind::of(&line) {
             Some(LineKind::Answer { id, error }) => self.answer(&id, line, error),
@@ -165,14 +168,15 @@ impl Board {
     }
 
     fn answer(&mut self, id: &str, line: Bytes, error: Option<i64>) {
-        // Without a request it was taken back meanwhile.
+        // Without a waiting request: it was cancelled meanwhile.
         let Some(waiting) = self.waiting.remove(id) else { return };
+        // The last reply of a batch ends its stream.
         let is_last = self.streams.get(&waiting.stream).is_some_and(|it| it.n_open == 1);
         self.put(waiting.stream, line, is_last, error);
         self.close_one(waiting.stream);
     }
 
-    /// What names no request is said to all.
+    /// Sends an error without a request id as the reply to every waiting request.
     fn refuse_all(&mut self, line: &[u8]) {
         let Ok(mut refusal) = serde_json::from_slice::<Value>(line) else { return };
         let mut ids: Vec<String> = self.waiting.keys().cloned().collect();
@@ -183,7 +187,7 @@ impl Board {
         }
     }
 
-    /// A question of the server goes to whoever can hear it.
+    /// Returns a stream that is being read, for a request of the server; the general one if possible.
     fn who_listens(&self) -> u64 {
         let hears = |stream: &Stream| stream.sink.as_ref().is_some_and(|it| !it.is_closed());
         let general = self.streams.get(&GENERAL).is_some_and(hears);
@@ -200,10 +204,11 @@ impl Board {
             match sink.try_send(event.clone()) {
                 Ok(()) if stream == GENERAL => self.told = event.number,
                 Ok(()) => {}
-                // It is gone, or does not read.
+                // It is closed, or nobody reads it.
                 Err(_) => found.sink = None,
             }
         }
+        // Kept even if delivered: the connection may break with bytes on their way.
         self.n_kept_bytes += event.line.len();
         self.kept.push_back(event);
         while self.n_kept_bytes > MAX_KEPT_BYTES || self.kept.len() > MAX_KEPT {
@@ -212,19 +217,19 @@ impl Board {
         }
     }
 
-    /// Nobody listens to the general stream any more.
+    /// Ends the general stream.
     pub(crate) fn hush(&mut self) {
         self.streams.remove(&GENERAL);
     }
 
-    /// The session is over: every stream ends.
+    /// Ends every stream, because the session is over.
     pub(crate) fn end(&mut self) {
         self.is_over = true;
         self.streams.clear();
         self.waiting.clear();
     }
 
-    /// Whether somebody waits for an answer or listens.
+    /// Returns true if a request waits for its reply or a stream is being read.
     pub(crate) fn is_in_use(&self) -> bool {
         let hears = |it: &Stream| it.sink.as_ref().is_some_and(|sink| !sink.is_closed());
         !self.waiting.is_empty() || self.streams.values().any(hears)

@@ -1,13 +1,13 @@
-//! Endpoint: what each path and method does.
+//! Endpoint: routes requests by path and method.
 //!
 //! In: one request. Out: its reply.
-//! In order: token and rate, Host and Origin, `/health`, the page and its data (`page.rs`), path, workspace, body; then
-//! it is a session's.
-//! Invariants: without the token nothing is answered but how the server is, the files of the page, and a browser that
-//! asks for a page that is listed whether it may ask; the page and its data are there on loopback only; an unknown or
-//! ended session is 404, from which a client knows that it has to begin anew; nothing else is but an unknown path or
-//! method; a session stays with the workspace in which it began.
-//! Not here: connections (`listen.rs`), what is said to those who are refused (`refused.rs`).
+//! In this order: token and rate, Host and Origin, `/health`, the page and its data (`page.rs`), path, workspace, body;
+//! then the request is a session's.
+//! Invariants: without the token only these are answered: the server's state, the files of the page, and a browser that
+//! asks for a listed page whether it may send requests; the page and its data exist on loopback only; an unknown or
+//! ended session is 404, which tells a client to begin anew, and nothing else is but an unknown path or method; a
+//! session stays with the workspace in which it began.
+//! Not here: connections (`listen.rs`), the refusals (`refused.rs`).
 
 use std::net::{IpAddr, SocketAddr};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -46,10 +46,10 @@ use crate::{
 const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
 const LAST_EVENT: HeaderName = HeaderName::from_static("last-event-id");
 
-/// What a request with a wrong token costs of an address's allowance: so that tokens cannot be tried out.
+/// Cost of a request with a wrong token, in requests, so that tokens cannot be guessed by trying.
 const WRONG_TOKEN_COST: u32 = 20;
 
-/// Revisions that have sessions over HTTP; 2024-11-05 is that of the older transport, but some name it here, too.
+/// Revisions that have sessions over HTTP; 2024-11-05 is that of the older transport, but some clients name it here.
 const WITH_SESSIONS: [&str; 4] = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"];
 
 /// Everything behind one address.
@@ -57,9 +57,9 @@ pub(crate) struct Endpoint {
     pub(crate) workspaces: Arc<dyn Workspaces>,
     pub(crate) access: Access,
     limits: Limits,
-    /// Of those who bring no token, or a wrong one, by address.
+    /// Allowances of addresses that send no token, or a wrong one.
     strangers: Mutex<Rates<IpAddr>>,
-    /// Of the others, by address and session: nobody else can use up what is theirs.
+    /// Allowances of the others, by address and session, which no one else can use up.
     known: Mutex<Rates<(IpAddr, Option<HeaderValue>)>>,
     table: Arc<Table>,
     streams: Arc<Streams>,
@@ -82,12 +82,12 @@ impl Endpoint {
         &self.limits
     }
 
-    /// Ends sessions that nobody uses.
+    /// Ends unused sessions.
     pub(crate) fn sweep(&self, now: Instant) {
         self.table.sweep(self.limits.idle, now);
     }
 
-    /// Ends streams that wait for nothing in particular.
+    /// Ends streams that wait for no reply.
     pub(crate) fn hush(&self) {
         self.table.hush();
     }
@@ -97,7 +97,7 @@ impl Endpoint {
         self.table.clear();
     }
 
-    /// Answers one request, which came by a connection that has this seat.
+    /// Answers one request; `seat` is that of its connection.
     pub(crate) async fn answer(
         &self,
         request: Request<Incoming>,
@@ -111,6 +111,7 @@ impl Endpoint {
             refusal.about_unless_told(named.as_deref()).into()
         };
         let known = self.access.check_token(request.headers());
+        // Rate first: even refusals by Host or Origin count towards it.
         let place =
             self.check_rate(&request, owner(peer.ip()), known.as_ref().err()).and_then(|()| {
                 let authority = request.uri().authority();
@@ -137,12 +138,12 @@ impl Endpoint {
             reply.body_mut().busy = Some(busy);
             return reply;
         }
-        // A browser asks without the token whether its page may ask with it.
+        // A browser asks without the token whether its page may send requests with it (a preflight).
         let is_preflight = request.method() == Method::OPTIONS && leave.is_some();
         let mut reply = match known {
             Err(denied) if !is_preflight => refused(refusal_of(&denied)),
             _ => {
-                // From here on it is somebody who may ask: no newcomer takes the connection's place.
+                // From here on the client may send requests, so its connection makes no room for others.
                 let busy = Busy::of(seat);
                 let routed = self.route(request, owner(peer.ip())).await;
                 let mut reply = routed.unwrap_or_else(refused);
@@ -160,8 +161,8 @@ impl Endpoint {
         reply
     }
 
-    /// Counts a request towards the allowance of who sent it: of its session where it brings the token, else of its
-    /// address. On loopback all have one address, and a stranger must not use up what the others need.
+    /// Counts a request towards the sender's allowance: its session's if it has the token, else its address's. On
+    /// loopback all share one address, so clients without the token must not use up the allowance of the others.
     fn check_rate(
         &self,
         request: &Request<Incoming>,
@@ -184,7 +185,7 @@ impl Endpoint {
         Ok(())
     }
 
-    /// How the server is, and no more.
+    /// Returns the server's state, and nothing more.
     fn health(&self, method: &Method) -> Result<Reply, Refusal> {
         if method != Method::GET {
             return Err(not_allowed(method, "GET"));
@@ -218,7 +219,7 @@ impl Endpoint {
         }
     }
 
-    /// The workspace that a request names; the only one where it names none.
+    /// Returns the workspace that a request names; the only one if it names none.
     fn workspace(&self, headers: &HeaderMap) -> Result<String, Refusal> {
         let listing = || {
             let names: Vec<_> =
@@ -240,7 +241,7 @@ impl Endpoint {
         })
     }
 
-    /// Refuses a request that names another workspace than its session is about.
+    /// Refuses a request that names another workspace than its session's.
     fn check_workspace(&self, headers: &HeaderMap, workspace: &str) -> Result<(), Refusal> {
         let Some(named) = named_in(headers)? else { return Ok(()) };
         if self.workspaces.find(&named).as_deref() == Some(workspace) {
@@ -299,7 +300,7 @@ impl Endpoint {
         let Some((stream, coming)) = session.post(posted).await? else {
             return Ok(empty(StatusCode::ACCEPTED));
         };
-        // Not held while it is waited: a session may end before it answers.
+        // Not held during the wait: a session may end before it replies.
         drop(session);
         let answering = Answering { style: style(&headers), is_batch, stream, tells_status: false };
         Ok(answer(coming, answering, None).await)
@@ -321,6 +322,7 @@ impl Endpoint {
                 .rpc(-32_600));
         }
         let workspace = self.workspace(headers).map_err(|it| it.of_request(id.clone()))?;
+        // The id is made before the stream is opened: a failure must not leave a session behind.
         let key = new_id().map_err(|error| {
             Refusal::new(StatusCode::INTERNAL_SERVER_ERROR, Code::Internal, error.to_string())
         })?;
@@ -339,6 +341,7 @@ impl Endpoint {
         let answering =
             Answering { style: Style::Plain, is_batch: false, stream: 0, tells_status: true };
         let mut reply = answer(coming, answering, None).await;
+        // Only a client that got a successful reply learns the id; any other session is ended at once.
         match HeaderValue::from_str(&key) {
             Ok(key) if reply.status() == StatusCode::OK => {
                 reply.headers_mut().insert(SESSION, key);
@@ -350,11 +353,11 @@ impl Endpoint {
         Ok(reply)
     }
 
-    /// A request of the revision without sessions.
+    /// Answers a request of the revision without sessions.
     async fn answer_once(&self, headers: &HeaderMap, posted: &Posted) -> Result<Reply, Refusal> {
         let Some(message) = posted.messages.first().filter(|it| it.is_request()) else {
             posted.messages.iter().try_for_each(|it| oneshot::check_told(headers, it))?;
-            // No notification of this revision concerns anything here.
+            // No notification of this revision has an effect here.
             return Ok(empty(StatusCode::ACCEPTED));
         };
         let refused = |it: Refusal| it.of_request(message.id());
@@ -381,6 +384,7 @@ impl Endpoint {
     }
 
     fn delete(&self, headers: &HeaderMap) -> Result<Reply, Refusal> {
+        // Checks the workspace, too, before anything is removed.
         drop(self.session(headers)?);
         let id = headers.get(SESSION).and_then(|it| it.to_str().ok()).unwrap_or_default();
         match self.table.remove(id) {
@@ -418,14 +422,14 @@ impl Endpoint {
         Ok(empty(StatusCode::ACCEPTED))
     }
 
-    /// The body, read as messages.
+    /// Reads the body and parses it as messages.
     async fn body(&self, request: Request<Incoming>) -> Result<Posted, Refusal> {
         message::read(&self.bytes(request).await?).map_err(|Unreadable { code, id, why }| {
             Refusal::new(StatusCode::BAD_REQUEST, Code::InvalidParams, why).of_request(id).rpc(code)
         })
     }
 
-    /// The body, which is JSON by what its head says.
+    /// Reads the body, whose content type must be JSON.
     pub(crate) async fn bytes(&self, request: Request<Incoming>) -> Result<Bytes, Refusal> {
         let headers = request.headers();
         let kind = headers.get(CONTENT_TYPE).and_then(|it| it.to_str().ok()).unwrap_or_default();
@@ -437,6 +441,7 @@ impl Endpoint {
         }
         let max = self.limits.max_body_bytes;
         let length = headers.get(CONTENT_LENGTH).and_then(|it| it.to_str().ok()?.parse().ok());
+        // Refused early if the length is declared; `Limited` stops bodies that do not declare it.
         if length.is_some_and(|length: usize| length > max) {
             return Err(too_large(max));
         }
@@ -457,7 +462,7 @@ impl Endpoint {
     }
 }
 
-/// Loopback in either family.
+/// Returns true for loopback of either family, also as IPv4 mapped to IPv6.
 fn is_loopback(address: IpAddr) -> bool {
     address.to_canonical().is_loopback()
 }

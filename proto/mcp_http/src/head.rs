@@ -1,6 +1,6 @@
-//! Head: what a request's head says beside who asks: the workspace, what is accepted, how events are written.
+//! Head: the parts of a request's head that are not about access: the workspace, accepted types, the style of events.
 //!
-//! Not here: who may ask (`access.rs`), what follows (`endpoint.rs`).
+//! Not here: access (`access.rs`), what follows (`endpoint.rs`).
 
 use hyper::StatusCode;
 use hyper::header::{
@@ -12,10 +12,10 @@ use proto::error::Code;
 use crate::reply::{Refusal, Reply, Style, empty};
 use crate::{WORKSPACE_HEADER, oneshot};
 
-/// The first revision in which a stream begins with an event for those who are cut off.
+/// The first revision in which a stream begins with an event for resuming.
 const FIRST_PRIMED: &str = "2025-11-25";
 
-/// What `X-Memory-Workspace` says; in UTF-8.
+/// Returns the value of `X-Memory-Workspace`, in UTF-8.
 pub(crate) fn named_in(headers: &HeaderMap) -> Result<Option<String>, Refusal> {
     let mut values = headers.get_all(WORKSPACE_HEADER).iter();
     let Some(value) = values.next() else { return Ok(None) };
@@ -29,16 +29,17 @@ pub(crate) fn named_in(headers: &HeaderMap) -> Result<Option<String>, Refusal> {
     }
 }
 
-/// How events are written for who sent these headers.
+/// Returns the style of events for the client that sent these headers.
 pub(crate) fn style(headers: &HeaderMap) -> Style {
     let version = headers.get(oneshot::VERSION).and_then(|it| it.to_str().ok());
+    // Revisions are dates, so they compare as text.
     match version.is_some_and(|it| it >= FIRST_PRIMED) {
         true => Style::Primed,
         false => Style::Numbered,
     }
 }
 
-/// Who does not say what it accepts accepts everything.
+/// Checks `Accept`. A client without the header accepts everything.
 pub(crate) fn check_accept(headers: &HeaderMap, with_json: bool) -> Result<(), Refusal> {
     let values: Vec<String> = headers
         .get_all(ACCEPT)

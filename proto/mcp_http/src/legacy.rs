@@ -1,8 +1,8 @@
 //! Legacy: the transport of revision 2024-11-05: a stream of events by GET, and messages by POST beside it.
 //!
-//! In: a session's stream. Out: events: first where to post to, then everything that the session says.
-//! Invariants: the stream is the session: when it breaks, the session ends, and what it asked for is called off.
-//! Not here: who finds it (`endpoint.rs`).
+//! In: a session's stream. Out: events: first the address for messages, then everything that the session sends.
+//! Invariant: the stream is the session: when it breaks, the session ends, and its requests are cancelled.
+//! Not here: routing (`endpoint.rs`).
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -18,15 +18,15 @@ use crate::board::{Event, GENERAL};
 use crate::link::{Outgoing, split};
 use crate::reply::{Reply, Style, events};
 
-/// Events that wait to be read.
+/// Most unread events.
 const MAX_WAITING: usize = 64;
 
-/// Where a session of the older transport takes messages.
+/// The receiver of messages for a session of the older transport.
 #[derive(Debug, Clone)]
 pub(crate) struct Post {
     pub(crate) workspace: String,
     pub(crate) outgoing: Outgoing,
-    /// Whether anything was posted.
+    /// True once anything was posted.
     is_opened: bool,
     begun: Instant,
     reader: AbortHandle,
@@ -41,7 +41,7 @@ impl Streams {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The session of that id, which is used herewith.
+    /// Returns the session with that id, and marks it as used.
     pub(crate) fn open(&self, id: &str) -> Option<Post> {
         let mut posts = self.posts();
         let post = posts.get_mut(id)?;
@@ -49,7 +49,8 @@ impl Streams {
         Some(post.clone())
     }
 
-    /// Makes room for one more of `max`: the oldest goes to which nothing was posted. False where there is none.
+    /// Makes room for one more of `max` sessions, by ending the oldest one to which nothing was posted; returns false
+    /// if there is none.
     pub(crate) fn make_room(&self, max: usize) -> bool {
         let mut posts = self.posts();
         if posts.len() < max {
@@ -58,12 +59,12 @@ impl Streams {
         let unopened = posts.iter().filter(|(_, it)| !it.is_opened);
         let oldest = unopened.min_by_key(|(_, it)| it.begun).map(|(id, _)| id.clone());
         let leaving = oldest.and_then(|id| posts.remove(&id));
-        // Its stream ends with the task that feeds it.
+        // Its stream ends when the task that feeds it does.
         leaving.map(|it| it.reader.abort()).is_some()
     }
 }
 
-/// Ends a session with its stream.
+/// Ends a session when its stream is dropped.
 struct Held {
     streams: Arc<Streams>,
     id: String,
@@ -77,7 +78,7 @@ impl Drop for Held {
     }
 }
 
-/// Begins a session; the stream of it.
+/// Begins a session; returns its stream.
 pub(crate) fn begin(
     streams: &Arc<Streams>,
     id: &str,
@@ -91,6 +92,7 @@ pub(crate) fn begin(
         while let Some(line) = incoming.next().await {
             number += 1;
             let event = Event { stream: GENERAL, number, line, is_last: false, error: None };
+            // Waits for a slow client: it is the only one that this session serves.
             if sink.send(event).await.is_err() {
                 return;
             }

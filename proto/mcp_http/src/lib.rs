@@ -1,16 +1,16 @@
-//! MCP over HTTP: Streamable HTTP at `/mcp` and the older SSE at `/sse`, in front of sessions that speak one message
-//! a line, as the daemon's socket does.
+//! MCP over HTTP: Streamable HTTP at `/mcp` and the older SSE at `/sse`, in front of sessions that use one message per
+//! line, as the daemon's socket does.
 //!
-//! In: a TCP address, who may ask ([`Access`]), and a way to open sessions ([`Workspaces`]). Out: HTTP replies.
-//! In reading order: `listen` (connections), `endpoint` (which path does what), `head`, `access` and `rate` (who is
-//! let in), `message` (what a body says), `link` (one session, line by line), `oneshot` (revision 2026-07-28: a
-//! request is all there is), `session` and `board` (the revisions before it: what came is sent to the stream that
-//! waits for it), `page` (the page for people, and tools as its data; `metrics`), `table` (all sessions), `seats` (who
-//! makes room for whom), `legacy` (`/sse`), `reply` (HTTP's side of an answer).
-//! Invariants: nothing that is asked reaches a session before Host, Origin, token and rate were looked at; every
-//! session is about one workspace, which the header `X-Memory-Workspace` names where there are several; what waits
-//! for a client that does not read is bounded, and holds up nobody else; what belongs to a session ends with it.
-//! Not here: what MCP's messages mean, tools and their limits (they hold behind the line), TLS (a proxy's affair).
+//! In: a TCP address, the rules of access ([`Access`]), and a way to open sessions ([`Workspaces`]). Out: HTTP replies.
+//! In reading order: `listen` (connections), `endpoint` (routes), `head`, `access` and `rate` (which requests are
+//! allowed), `message` (bodies), `link` (one session, line by line), `oneshot` (revision 2026-07-28, without sessions),
+//! `session` and `board` (the revisions before it: each line is sent to the stream that waits for it), `page` (the page
+//! for people, and tools as its data; `metrics`), `table` (all sessions), `seats` (which connection makes room for
+//! another), `legacy` (`/sse`), `reply` (the HTTP side of a reply).
+//! Invariants: no request reaches a session before Host, Origin, token and rate were checked; every session is about
+//! one workspace, named by the header `X-Memory-Workspace` if there are several; what waits for a slow client is
+//! bounded, and delays no other client; what belongs to a session ends with it.
+//! Not here: the meaning of MCP's messages, tools and their limits (they apply behind the line), TLS (a proxy's task).
 
 mod access;
 mod board;
@@ -42,53 +42,53 @@ use tokio::net::UnixStream;
 
 /// The projects behind one address.
 pub trait Workspaces: Send + Sync + 'static {
-    /// The names of all, for a client that has to choose.
+    /// Returns all names, for a client that has to choose.
     fn names(&self) -> Vec<String>;
 
-    /// The name under which the workspace is served that a client calls `named`.
+    /// Returns the name under which the workspace is served that a client calls `named`.
     fn find(&self, named: &str) -> Option<String>;
 
-    /// Opens a session with the workspace of that name. It speaks JSON-RPC, one message a line, and knows already
-    /// which tools it has; it ends when the stream does.
+    /// Opens a session with the workspace of that name. It uses JSON-RPC, one message per line, and already knows its
+    /// tools; it ends when the stream does.
     ///
     /// # Errors
-    /// Why there is none; said to the client.
+    /// Why it cannot be opened, for the client.
     fn open(&self, name: &str) -> io::Result<UnixStream>;
 
-    /// A file of the page for people, by its path on the server; none where no page is served.
+    /// Returns a file of the page for people, by its path on the server; none if no page is served.
     fn page_file(&self, _: &str) -> Option<PageFile> {
         None
     }
 
-    /// Opens a session in which the page, or a program with the token of MCP, calls this tool; none where that may not
-    /// be. Results have structured content of any length.
+    /// Opens a session in which the page, or a program with the token of MCP, calls this tool; none if that is not
+    /// allowed. Results have structured content of any length.
     fn open_for_api(&self, _tool: &str, _caller: Caller) -> Option<io::Result<UnixStream>> {
         None
     }
 
-    /// How the server is: all that anybody may ask without a token.
+    /// Returns the state of the server, the only information that needs no token.
     fn health(&self) -> Health {
         Health::Ok
     }
 }
 
-/// Whose token a request brings.
+/// Whose token a request has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Caller {
-    /// The page's own: the person at this machine.
+    /// The page's token: the person at this machine.
     Person,
-    /// That of MCP over HTTP.
+    /// The token of MCP over HTTP.
     Program,
 }
 
-/// How a server is.
+/// The state of a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Health {
     /// It answers.
     Ok,
     /// It answers, from an index that is still being built.
     Starting,
-    /// Something is wrong that a person should look at.
+    /// It has a problem that needs a person's attention.
     Degraded,
 }
 
@@ -105,13 +105,13 @@ impl Health {
 /// The path of Streamable HTTP.
 pub const MCP_PATH: &str = "/mcp";
 
-/// The path at which anybody may ask how the server is.
+/// The path of the server's state, which needs no token.
 pub const HEALTH_PATH: &str = "/health";
 
 /// The path of the older SSE transport.
 pub const SSE_PATH: &str = "/sse";
 
-/// Where clients of the older transport send messages.
+/// The path to which clients of the older transport send messages.
 pub const SSE_MESSAGES_PATH: &str = "/sse/messages/";
 
 /// The header that names a workspace.

@@ -1,8 +1,8 @@
 //! Link: one session's stream, line by line.
 //!
-//! In: a connected stream. Out: the lines that come, and a place to put those that go.
-//! Invariants: a line goes out whole or not at all, whoever stops waiting; what waits to go out is bounded, and so is a
-//! line that comes in; the other side sees the end once both halves are dropped.
+//! In: a connected stream. Out: the lines received, and a queue for those to send.
+//! Invariants: a line is sent completely or not at all, even if its sender is cancelled; the queue is bounded, and so
+//! is a received line; the other side sees the end once both halves are dropped.
 
 use std::io;
 
@@ -13,7 +13,7 @@ use tokio::net::UnixStream;
 use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::sync::mpsc;
 
-/// Longest line taken from a session, in bytes: what our own clients take.
+/// Longest line received from a session, in bytes, as in our own clients.
 const MAX_LINE_BYTES: usize = 16 << 20;
 
 /// The two halves of a session.
@@ -26,6 +26,7 @@ pub(crate) fn split(stream: UnixStream) -> (Incoming, Outgoing) {
 
 async fn write(mut writing: OwnedWriteHalf, mut queue: mpsc::Receiver<Bytes>) {
     while let Some(line) = queue.recv().await {
+        // One buffer, so that a line and its end go out in one write.
         let whole = [&line[..], b"\n"].concat();
         if writing.write_all(&whole).await.is_err() {
             return;
@@ -33,7 +34,7 @@ async fn write(mut writing: OwnedWriteHalf, mut queue: mpsc::Receiver<Bytes>) {
     }
 }
 
-/// Lines that come.
+/// The receiving half.
 #[derive(Debug)]
 pub(crate) struct Incoming {
     reader: BufReader<OwnedReadHalf>,
@@ -41,10 +42,10 @@ pub(crate) struct Incoming {
 }
 
 impl Incoming {
-    /// The next line, without its end; none when the session is over. Cancel-safe.
+    /// Returns the next line without its end; none when the session is over. Cancel-safe.
     pub(crate) async fn next(&mut self) -> Option<Bytes> {
         loop {
-            // No await between looking at the buffer and consuming it.
+            // No await between reading the buffer and consuming it, hence cancel-safe.
             let available = self.reader.fill_buf().await.ok()?;
             let end = available.iter().position(|byte| *byte == b'\n');
             let part = available.get(..end.unwrap_or(available.len()))?;
@@ -61,7 +62,7 @@ impl Incoming {
     }
 }
 
-/// Where lines are put that go. Clones share it; the last one ends it.
+/// The sending half. Clones share it; dropping the last one closes it.
 #[derive(Debug, Clone)]
 pub(crate) struct Outgoing {
     lines: mpsc::Sender<Bytes>,
@@ -76,7 +77,7 @@ impl Outgoing {
         self.lines.send(line).await.map_err(|_| io::ErrorKind::NotConnected.into())
     }
 
-    /// Sends a line if there is room.
+    /// Sends a line if there is room; otherwise drops it.
     pub(crate) fn try_send(&self, line: Bytes) {
         let _ = self.lines.try_send(line);
     }

@@ -1,10 +1,10 @@
 //! Listen: connections, from the first byte to the last.
 //!
-//! In: an address, who may ask, workspaces. Out: a server that answers until it is asked to stop.
-//! Invariants: off loopback there is a token, or there is no server; there are at most `max_connections` at once: the
-//! next takes the place of one that was never used, and gets an error if there is none; a client that is slow to send a
-//! head or a body, or does not read, is cut off; once asked to stop, the server accepts nothing new and finishes the
-//! requests it has.
+//! In: an address, the rules of access, workspaces. Out: a server that runs until it is asked to stop.
+//! Invariants: beyond loopback there is a token, or there is no server; at most `max_connections` are open: a further
+//! one takes the place of one that was never used, and gets an error if there is none; a client that is slow to send a
+//! head or a body, or that does not read, is cut off; once asked to stop, the server accepts nothing new and finishes
+//! its requests.
 //! Not here: what a request means (`endpoint.rs`).
 
 use std::io;
@@ -32,40 +32,40 @@ use crate::{Access, AccessError, Workspaces};
 /// Largest head of a request, in bytes.
 const MAX_HEAD_BYTES: usize = 32 << 10;
 
-/// Connections refused with an error at the same time; further ones are closed at once.
+/// Most connections that are being refused with an error; further ones are closed at once.
 const MAX_REFUSED: usize = 32;
 
-/// How often unused sessions are looked for.
+/// Interval between checks for unused sessions.
 const SWEEP: Duration = Duration::from_secs(30);
 
 /// Pause after the system refused a connection, such as for too many open files.
 const REFUSED_PAUSE: Duration = Duration::from_millis(200);
 
-/// What a server takes.
+/// The limits of a server.
 #[derive(Debug, Clone)]
 pub struct Limits {
     /// Connections at once.
     pub max_connections: usize,
     /// Sessions at once, of each transport.
     pub max_sessions: usize,
-    /// Requests of one address a second, in the long run.
+    /// Requests of one address per second, on average.
     pub requests_per_second: u32,
-    /// Requests of one address at once.
+    /// Requests of one address in a burst.
     pub burst: u32,
     /// Largest body, in bytes.
     pub max_body_bytes: usize,
-    /// After so long without a use, a session ends.
+    /// Time without use after which a session ends.
     pub idle: Duration,
-    /// Longest time until a head, and then a body, is there; a connection that asks nothing is closed after it.
+    /// Longest time to receive a head, and then a body; a connection without a request is closed after it.
     pub patience: Duration,
-    /// Longest time without any byte taken by a client that is sent some.
+    /// Longest time in which a client takes no byte of a reply.
     pub slow_reader: Duration,
-    /// Longest time for last answers after the server was asked to stop.
+    /// Longest time for the last replies after the server was asked to stop.
     pub farewell: Duration,
 }
 
 impl Limits {
-    /// Those that the settings name, and the usual ones beside.
+    /// Returns the limits of the settings, and defaults for the others.
     pub fn of(settings: &Http) -> Self {
         Limits {
             max_connections: settings.max_connections as usize,
@@ -97,10 +97,10 @@ impl Default for Limits {
 /// Why there is no server.
 #[derive(Debug, thiserror::Error)]
 pub enum ListenError {
-    /// What was given is no address.
+    /// The text is not an address.
     #[error("`{0}` is not an address to serve HTTP at\nhint: use one like `127.0.0.1:8765`")]
     NoAddress(String),
-    /// Others could reach it, and nobody would ask who they are.
+    /// Others could reach it, and no token would be required.
     #[error(
         "`{0}` can be reached from other machines, which needs a token\nhint: remove `http.token: none` from your \
          own `config.yaml`, or serve at `127.0.0.1` behind a proxy"
@@ -112,9 +112,9 @@ pub enum ListenError {
     /// The system refused.
     #[error("cannot serve HTTP at `{address}`: {source}{}", hint_of(source))]
     Io {
-        /// Where.
+        /// The address.
         address: SocketAddr,
-        /// What it said.
+        /// The system's error.
         source: io::Error,
     },
 }
@@ -128,7 +128,7 @@ fn hint_of(error: &io::Error) -> &'static str {
     }
 }
 
-/// A server that has its address.
+/// A server that is bound to its address.
 #[derive(Debug)]
 pub struct Server {
     listener: TcpListener,
@@ -137,7 +137,7 @@ pub struct Server {
     limits: Limits,
 }
 
-/// `address:port`, `localhost:port`, or a port alone, which is one of loopback.
+/// Parses `address:port`, `localhost:port`, or a port alone, which is one of loopback.
 pub fn address(text: &str) -> Option<SocketAddr> {
     let text = text.trim();
     if let Ok(port) = text.parse::<u16>() {
@@ -150,7 +150,7 @@ pub fn address(text: &str) -> Option<SocketAddr> {
 }
 
 impl Server {
-    /// Takes the address.
+    /// Binds the address.
     ///
     /// # Errors
     /// [`ListenError`].
@@ -161,16 +161,17 @@ impl Server {
         }
         let io_error = |source| ListenError::Io { address, source };
         let listener = TcpListener::bind(address).await.map_err(io_error)?;
+        // Port 0 asks the system for a free one, so the real address is known only now.
         let address = listener.local_addr().map_err(io_error)?;
         Ok(Server { listener, address, access, limits })
     }
 
-    /// Where it listens.
+    /// Returns the address that it listens on.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// Answers until `stop` returns, then those who have asked.
+    /// Serves until `stop` returns, then finishes the requests it has.
     pub async fn serve(self, workspaces: Arc<dyn Workspaces>, stop: impl Future<Output = ()>) {
         let Server { listener, access, limits, .. } = self;
         let endpoint = Arc::new(Endpoint::new(workspaces, access, limits.clone()));
@@ -185,7 +186,7 @@ impl Server {
             tokio::select! {
                 () = &mut stop => break,
                 _ = sweep.tick() => endpoint.sweep(Instant::now()),
-                // Only so that finished tasks do not pile up.
+                // Only to remove finished tasks from the set.
                 Some(_) = connections.join_next(), if !connections.is_empty() => {}
                 accepted = listener.accept() => match accepted {
                     Ok((stream, peer)) => match seats.take(owner(peer.ip()), limits.max_connections) {
@@ -210,12 +211,14 @@ impl Server {
                         }
                     },
                     Err(error) => {
+                        // Too many open files, for example: without a pause this would loop at full speed.
                         tracing::warn!(%error, "a connection was lost");
                         tokio::time::sleep(REFUSED_PAUSE).await;
                     }
                 }
             }
         }
+        // In this order: no new connections, then no new requests, then no streams without requests; the rest finishes.
         drop(listener);
         closing.send_replace(true);
         endpoint.hush();
@@ -237,7 +240,7 @@ async fn converse(
     let Ok(local) = stream.local_addr() else { return };
     let limits = endpoint.limits();
     let _ = stream.set_nodelay(true);
-    // Bytes that are not taken for so long: the system gives the connection up, and whatever writes to it.
+    // If the client acknowledges no byte for this long, the system closes the connection, which ends its writer.
     let slow = u32::try_from(limits.slow_reader.as_millis()).unwrap_or(u32::MAX);
     let _ = sockopt::set_tcp_user_timeout(&stream, slow);
     let patience = limits.patience;
@@ -255,7 +258,7 @@ async fn converse(
         .serve_connection(TokioIo::new(stream), service);
     let mut connection = std::pin::pin!(connection);
     let closing = async move {
-        // An error means that the server is gone, which comes to the same.
+        // An error means that the server is gone, which has the same consequence.
         let _ = closing.wait_for(|it| *it).await;
     };
     let ended = tokio::select! {
@@ -270,7 +273,7 @@ async fn converse(
     }
 }
 
-/// Refuses one connection too many, with an error if it listens.
+/// Refuses a connection beyond the limit, with an error if the client reads it.
 async fn refuse(mut stream: TcpStream) {
     let data = json!({ "code": "unavailable", "hint": "close some, or try again" });
     let error =
@@ -284,7 +287,8 @@ async fn refuse(mut stream: TcpStream) {
     let told = async {
         stream.write_all(text.as_bytes()).await?;
         stream.shutdown().await?;
-        // Until the other side closes: else what it has sent already would take the answer with it.
+        // Wait until the other side closes: closing with unread data resets the connection, and the reply would be
+        // lost.
         tokio::io::copy(&mut stream, &mut tokio::io::sink()).await
     };
     let _ = tokio::time::timeout(Duration::from_secs(1), told).await;

@@ -1,8 +1,9 @@
-//! Message: reads the body of a POST, and classifies the lines of a session.
+//! Message: parses the body of a POST, and classifies the lines of a session.
 //!
 //! In: bytes. Out: messages with their ids as JSON text, so that `1` and `"1"` differ, ready to be sent as lines.
-//! Invariants: a forwarded line says the same as the body; it has no line break, which JSON allows only between tokens.
-//! Not here: what is done with messages (`oneshot.rs`, `session.rs`).
+//! Invariants: a forwarded line has the same content as the body, without line breaks, which JSON allows only between
+//! tokens.
+//! Not here: what happens with messages (`oneshot.rs`, `session.rs`).
 
 use std::borrow::Cow;
 
@@ -14,7 +15,7 @@ use serde_json::Value;
 /// Most messages of one body; revision 2025-03-26 has such batches.
 const MAX_BATCH: usize = config::limits::MAX_IN_FLIGHT;
 
-/// What a client posted.
+/// The contents of a POST.
 #[derive(Debug)]
 pub(crate) struct Posted {
     pub(crate) messages: Vec<Message>,
@@ -25,28 +26,28 @@ pub(crate) struct Posted {
 #[derive(Debug)]
 pub(crate) struct Message {
     pub(crate) kind: Kind,
-    /// As it was read; for a look into its parameters.
+    /// The parsed message, to inspect its parameters.
     pub(crate) value: Value,
-    /// As it is sent on, without the end of the line.
+    /// The line to forward, without its end.
     pub(crate) line: Bytes,
 }
 
-/// Which kind of message it is.
+/// The kind of a message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// It waits for an answer.
+    /// It expects a reply.
     Request {
         /// As JSON.
         id: String,
-        /// What is asked for.
+        /// What it asks for.
         method: String,
     },
-    /// It waits for none.
+    /// It expects no reply.
     Notification {
         /// What happened.
         method: String,
     },
-    /// It answers a request of the server.
+    /// It replies to a request of the server.
     Answer,
 }
 
@@ -55,13 +56,13 @@ pub(crate) enum Kind {
 pub(crate) struct Unreadable {
     /// JSON-RPC's own code.
     pub(crate) code: i64,
-    /// The id of the message, where it has one.
+    /// The id of the message, if it has one.
     pub(crate) id: Value,
     pub(crate) why: String,
 }
 
 impl Message {
-    /// The request's id, as JSON.
+    /// Returns the request's id, as JSON.
     pub(crate) fn id(&self) -> Value {
         self.value.get("id").cloned().unwrap_or_default()
     }
@@ -78,7 +79,7 @@ impl Message {
         matches!(self.kind, Kind::Request { .. })
     }
 
-    /// The method of a request or notification.
+    /// Returns the method of a request or notification.
     pub(crate) fn method(&self) -> Option<&str> {
         match &self.kind {
             Kind::Request { method, .. } | Kind::Notification { method } => Some(method),
@@ -86,13 +87,14 @@ impl Message {
         }
     }
 
-    /// The token of its progress notifications, as JSON.
+    /// Returns the token of its progress notifications, as JSON.
     pub(crate) fn progress_token(&self) -> Option<String> {
         self.meta()?.get("progressToken").map(Value::to_string)
     }
 
     fn of(value: Value, line: Bytes) -> Result<Self, Unreadable> {
         let invalid = |value: &Value, why: &str| {
+            // An error repeats the id only if it is a valid one; otherwise it is null, as JSON-RPC demands.
             let id = value.get("id").filter(|id| is_id(id)).cloned().unwrap_or_default();
             Unreadable { code: -32_600, id, why: why.to_string() }
         };
@@ -116,11 +118,12 @@ fn is_id(id: &Value) -> bool {
     id.is_string() || id.is_number()
 }
 
-/// Reads a body.
+/// Parses a body.
 ///
 /// # Errors
 /// What is wrong with it, in JSON-RPC's terms.
 pub(crate) fn read(body: &[u8]) -> Result<Posted, Unreadable> {
+    // Some clients send a byte order mark.
     let body = body.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(body);
     let invalid = |code, why: String| Unreadable { code, id: Value::Null, why };
     let value: Value = serde_json::from_slice(body)
@@ -139,6 +142,7 @@ pub(crate) fn read(body: &[u8]) -> Result<Posted, Unreadable> {
             Ok(Posted { messages, is_batch: true })
         }
         single => {
+            // A single message is forwarded as it was written, except for its line breaks, which are only white space.
             let is_break = |byte: &u8| matches!(byte, b'\n' | b'\r');
             let line = body.iter().map(|byte| if is_break(byte) { b' ' } else { *byte }).collect();
             Ok(Posted { messages: vec![Message::of(single, line)?], is_batch: false })
@@ -146,10 +150,10 @@ pub(crate) fn read(body: &[u8]) -> Result<Posted, Unreadable> {
     }
 }
 
-/// The kind of a session's line, by its outermost fields.
+/// The kind of a session's line, from its outermost fields.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum LineKind {
-    /// A result or an error; of an error, its code.
+    /// A result, or an error with its code.
     Answer {
         /// As JSON.
         id: String,
@@ -188,7 +192,7 @@ struct Code {
 }
 
 impl LineKind {
-    /// Reads the outermost fields; `None` if the line is not a message.
+    /// Classifies a line; none if it is not a message.
     pub(crate) fn of(line: &[u8]) -> Option<LineKind> {
         let head: Head<'_> = serde_json::from_slice(line).ok()?;
         let id = head.id.filter(is_id).map(|id| id.to_string());

@@ -1,11 +1,11 @@
-//! Metrics: the numbers of `status` as Prometheus reads them.
+//! Metrics: the numbers of `status` in the format of Prometheus.
 //!
 //! In: a reply of `status`, and the schema of such a reply. Out: its numbers and flags in the text format, version
 //! 0.0.4; a table of all of them.
 //! Invariants: names, help and types follow from the reply's fields (`progress.indexed` is `kgd_progress_indexed`), so
-//! a new number needs nothing here; keys of maps and names of a list's items are labels, since anything may be in them;
-//! of lists of files only the length is given: paths are no labels.
-//! Not here: who may ask (`endpoint.rs`).
+//! a new number needs no code here; keys of maps and names of a list's items are labels, since they may be any text; of
+//! lists of files only the length is reported: paths are not labels.
+//! Not here: access (`endpoint.rs`).
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -16,13 +16,13 @@ use serde_json::Value;
 /// The media type of the text format.
 pub(crate) const KIND: &str = "text/plain; version=0.0.4; charset=utf-8";
 
-/// Fields that name the items of a list.
+/// Fields by which the items of a list are labeled.
 const LABELS: [&str; 2] = ["stage", "slot"];
 
-/// The label of the keys of a map.
+/// The label for the keys of a map.
 const KEY: &str = "kind";
 
-/// Numbers that only grow while the daemon runs, by their fields. Their names end in `_total`.
+/// Numbers that only grow while the daemon runs, by field. Their names end in `_total`.
 const COUNTERS: [&str; 6] = [
     "llm.calls",
     "llm.failures",
@@ -37,11 +37,11 @@ const COUNTERS: [&str; 6] = [
 struct Metric {
     help: String,
     is_counter: bool,
-    /// The label of its samples, where it has several.
+    /// The label of its samples, if it has several.
     label: Option<&'static str>,
 }
 
-/// Every number that a reply may have, by name.
+/// Returns every number that a reply may have, by name.
 fn metrics() -> BTreeMap<String, Metric> {
     let schema = schemars::schema_for!(StatusReply).to_value();
     let mut found = BTreeMap::new();
@@ -56,7 +56,7 @@ struct Walk<'a> {
 }
 
 impl<'a> Walk<'a> {
-    /// Follows references, and the one of several forms that is not null.
+    /// Follows references, and the form of several that is not null.
     fn resolved(&self, of: &'a Value) -> &'a Value {
         let forms = of.get("anyOf").and_then(Value::as_array);
         let whole = |it: &&Value| it.get("type").and_then(Value::as_str) != Some("null");
@@ -76,6 +76,7 @@ impl<'a> Walk<'a> {
         if is_a("array") {
             let items = self.resolved(&it["items"]);
             let has = |name: &str| items["properties"].get(name).is_some();
+            // Lists of files have paths: their items would be labels without bound.
             let named = LABELS.into_iter().find(|name| has(name) && !has("path"));
             match named {
                 Some(name) => self.field(path, items, Some(name)),
@@ -95,6 +96,7 @@ impl<'a> Walk<'a> {
 
     fn put(&mut self, path: &str, declared: &Value, label: Option<&'static str>) {
         let text = declared.get("description").and_then(Value::as_str).unwrap_or_default();
+        // The first paragraph of a description is enough, and must be one line.
         let help = text.split("\n\n").next().unwrap_or_default().replace('\n', " ");
         let is_counter = COUNTERS.contains(&path);
         self.found.insert(name_of(path), Metric { help, is_counter, label });
@@ -105,7 +107,7 @@ fn name_of(path: &str) -> String {
     let name = path.replace('.', "_");
     match (COUNTERS.contains(&path), name.strip_suffix("_total")) {
         (true, _) => format!("kgd_{name}_total"),
-        // By its name it would be a counter.
+        // The suffix would mark it as a counter.
         (false, Some(rest)) => format!("kgd_{rest}_all"),
         (false, None) => format!("kgd_{name}"),
     }
@@ -118,6 +120,7 @@ pub(crate) fn text(reply: &Value) -> String {
     gather("", "", reply, &metrics, &mut samples);
     let mut out = String::new();
     for (name, lines) in samples {
+        // Numbers without a metric, such as ids, are not exported.
         let Some(metric) = metrics.get(&name) else { continue };
         let kind = if metric.is_counter { "counter" } else { "gauge" };
         let _ = writeln!(out, "# HELP {name} {}", metric.help.replace('\\', "\\\\"));
@@ -127,7 +130,7 @@ pub(crate) fn text(reply: &Value) -> String {
     out
 }
 
-/// Writes a label as the format wants it.
+/// Formats a label with its value escaped.
 fn labeled(label: &str, value: &str) -> String {
     let value = value.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n");
     format!("{{{label}=\"{value}\"}}")

@@ -1,9 +1,9 @@
-//! Oneshot: a request of revision 2026-07-28, which knows no sessions: what it needs to be understood is in it.
+//! Oneshot: requests of revision 2026-07-28, which has no sessions: each contains all its context.
 //!
-//! In: a POST's head and its one message. Out: what is wrong with them, else a stream with the answer.
-//! Invariants: what the head repeats for proxies is what the body says (so that nobody routes by one and acts by the
-//! other); each request has a session of its own behind it, so that two clients may use the same ids; when the client
-//! goes away, the request is called off.
+//! In: a POST's head and its one message. Out: what is wrong with them, else a stream with the reply.
+//! Invariants: headers that repeat parts of the body for proxies must match it (otherwise a proxy would route by one,
+//! and we would act by the other); each request has a session of its own behind it, so that two clients may use the
+//! same ids; when the client disconnects, the request is cancelled.
 //! Not here: whether a method or version is known (behind the line).
 
 use std::sync::Arc;
@@ -34,17 +34,17 @@ pub(crate) const FIRST: &str = "2026-07-28";
 pub(crate) const META_VERSION: &str = "io.modelcontextprotocol/protocolVersion";
 pub(crate) const META_CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
 
-/// MCP's code for a head that says something else than the body.
+/// MCP's code for a head that contradicts the body.
 const HEADER_MISMATCH: i64 = -32_020;
 
-/// What there was up to revision 2025-11-25.
+/// Methods that existed up to revision 2025-11-25.
 const REMOVED: [&str; 5] =
     ["initialize", "ping", "logging/setLevel", "resources/subscribe", "resources/unsubscribe"];
 
-/// Events of one answer that wait to be read.
+/// Most unread events of one reply.
 const MAX_WAITING: usize = 64;
 
-/// Whether what was posted is meant in that revision.
+/// Returns true if the posted message is of this revision.
 pub(crate) fn is_meant(headers: &HeaderMap, posted: &Posted) -> bool {
     let [message] = posted.messages.as_slice() else { return false };
     let in_meta = meta_version(message).is_some();
@@ -63,10 +63,10 @@ fn text(headers: &HeaderMap, name: &str) -> Option<String> {
     Some(String::from_utf8_lossy(value.as_bytes()).trim().to_string())
 }
 
-/// Holds the head of a request against its body.
+/// Checks the head of a request against its body.
 ///
 /// # Errors
-/// What does not fit, in the terms of MCP.
+/// The contradiction, in the terms of MCP.
 pub(crate) fn check(headers: &HeaderMap, message: &Message) -> Result<(), Refusal> {
     let refuse = |status, rpc_code, why: String| {
         Refusal::new(status, Code::InvalidParams, why).of_request(message.id()).rpc(rpc_code)
@@ -80,6 +80,7 @@ pub(crate) fn check(headers: &HeaderMap, message: &Message) -> Result<(), Refusa
     let Some(version) = version.filter(|_| missing.is_empty()) else {
         return bad(-32_602, format!("`_meta` lacks {}", missing.join(", ")));
     };
+    // Proxies and we might read different ones of several headers.
     for name in [VERSION, "mcp-method", "mcp-name"] {
         if headers.get_all(name).iter().count() > 1 {
             return bad(HEADER_MISMATCH, format!("there are several headers `{name}`"));
@@ -95,6 +96,7 @@ pub(crate) fn check(headers: &HeaderMap, message: &Message) -> Result<(), Refusa
         Some(_) => {}
     }
     let method = message.method().unwrap_or_default();
+    // Older versions get their error behind the line, and need not send these headers.
     if version >= FIRST {
         check_header(headers, "Mcp-Method", method).or_else(|why| bad(HEADER_MISMATCH, why))?;
         if let Some(name) = name_of(method, message) {
@@ -110,7 +112,7 @@ pub(crate) fn check(headers: &HeaderMap, message: &Message) -> Result<(), Refusa
     }
 }
 
-/// The same of a notification, of which the head may say less.
+/// Checks the head of a notification, which may omit the method.
 ///
 /// # Errors
 /// As [`check`].
@@ -123,7 +125,7 @@ pub(crate) fn check_told(headers: &HeaderMap, message: &Message) -> Result<(), R
     })
 }
 
-/// What the header `Mcp-Name` repeats.
+/// Returns the part of the body that the header `Mcp-Name` repeats.
 fn name_of<'a>(method: &str, message: &'a Message) -> Option<&'a str> {
     let key = match method {
         "tools/call" | "prompts/get" => "name",
@@ -137,7 +139,7 @@ fn check_header(headers: &HeaderMap, name: &str, wanted: &str) -> Result<(), Str
     let said = text(headers, name).ok_or_else(|| format!("the header `{name}` is missing"))?;
     let encoded = said.strip_prefix("=?base64?").and_then(|rest| rest.strip_suffix("?="));
     let plain = match encoded {
-        // Methods are never encoded.
+        // Only names may need encoding: methods are ASCII.
         Some(encoded) if name == "Mcp-Name" => {
             let bytes = STANDARD.decode(encoded).ok().and_then(|it| String::from_utf8(it).ok());
             bytes.ok_or_else(|| format!("the header `{name}` is not base64 of UTF-8"))?
@@ -150,7 +152,7 @@ fn check_header(headers: &HeaderMap, name: &str, wanted: &str) -> Result<(), Str
     }
 }
 
-/// One request that is being answered. When it is dropped before, it is called off.
+/// A request that is being answered. Dropping it before the reply cancels it.
 #[derive(Debug)]
 pub(crate) struct Call {
     id: Value,
@@ -171,9 +173,10 @@ impl Drop for Call {
     }
 }
 
-/// Asks over a session of its own.
+/// Sends the request over a session of its own.
 pub(crate) fn ask(stream: UnixStream, message: &Message) -> (mpsc::Receiver<Event>, Call) {
     let (mut incoming, outgoing) = split(stream);
+    // The queue of a new session has room.
     outgoing.try_send(message.line.clone());
     let (sink, events) = mpsc::channel(MAX_WAITING);
     let is_answered = Arc::new(AtomicBool::new(false));
@@ -184,14 +187,15 @@ pub(crate) fn ask(stream: UnixStream, message: &Message) -> (mpsc::Receiver<Even
             let (line, is_last, error) = match LineKind::of(&line) {
                 Some(LineKind::Answer { error, .. }) => (line, true, error),
                 Some(LineKind::Refusal) => (with_id(&line, &id), true, Some(0)),
-                // In this revision a server asks nothing.
+                // In this revision a server sends no requests.
                 Some(LineKind::Request) | None => continue,
                 Some(LineKind::Progress(_) | LineKind::Notification) => (line, false, None),
             };
             number += 1;
+            // Set before the event is sent: once the client has the reply, dropping the call must not cancel anything.
             answered.fetch_or(is_last, Ordering::AcqRel);
             let event = Event { stream: 0, number, line, is_last, error };
-            // Waits for who reads slowly, as it is the only one that this session serves.
+            // Waits for a slow client, which is the only one that this session serves.
             if sink.send(event).await.is_err() || is_last {
                 return;
             }

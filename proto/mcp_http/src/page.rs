@@ -1,11 +1,11 @@
 //! Page: the page for people, and the data behind it: tools, called by name.
 //!
-//! In: `GET /…` of a file of the page; `GET /api/NAME?…` and `POST /api/tool/NAME` of a call. Out: the file; the
+//! In: `GET /…` for a file of the page; `GET /api/NAME?…` and `POST /api/tool/NAME` for a call. Out: the file; the
 //! structured content of the call's result, or an error with code, message and hint under a fitting status.
-//! Invariants: files hold no data and need no token, and what they may do is written in their head: scripts and styles
-//! of this server alone, no other machine; a call needs a token, which stands in no address; who writes posts JSON,
-//! which no other page can without leave; only reads can be asked for by an address.
-//! Not here: who may ask and from where (`access.rs`, `endpoint.rs`), what is in the files (`Workspaces::page_file`).
+//! Invariants: files contain no data and need no token, and their headers limit what they may do: scripts and styles of
+//! this server alone, no other machine; a call needs a token, which never appears in an address; writes are POSTs of
+//! JSON, which foreign pages cannot send without permission; addresses can only request reads.
+//! Not here: access (`access.rs`, `endpoint.rs`), the contents of the files (`Workspaces::page_file`).
 
 use bytes::Bytes;
 use hyper::body::Incoming;
@@ -24,19 +24,19 @@ use crate::refused::{not_allowed, nothing_at, refusal_of};
 use crate::reply::{Refusal, Reply, json as json_reply, over, whole};
 use crate::{Caller, metrics};
 
-/// Where the data are.
+/// The path of the data.
 pub(crate) const API: &str = "/api/";
 
-/// Where a tool is called by its name.
+/// The path under which a tool is called by name.
 const TOOL: &str = "/api/tool/";
 
-/// Where the names of all tools are.
+/// The path of the names of all tools.
 const TOOLS: &str = "/api/tools";
 
-/// Where Prometheus finds the numbers of `status`.
+/// The path of the numbers of `status` for Prometheus.
 pub(crate) const METRICS: &str = "/metrics";
 
-/// What can be asked for by an address alone, and the tool that answers.
+/// What an address alone can request, and the tool that answers.
 const READS: [(&str, &str); 6] = [
     ("search", "hybrid_query"),
     ("document", "render_document"),
@@ -46,7 +46,7 @@ const READS: [(&str, &str); 6] = [
     ("status", "status"),
 ];
 
-/// What a page may do: nothing but show what this server gives it.
+/// The content security policy: a page may only show what this server gives it.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; \
     base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
@@ -55,7 +55,7 @@ const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; c
 pub struct PageFile {
     /// Its media type.
     pub kind: &'static str,
-    /// What it holds.
+    /// Its content.
     pub content: &'static [u8],
 }
 
@@ -72,19 +72,19 @@ impl From<PageFile> for Reply {
     }
 }
 
-/// The names of all tools, so that a page shows only what this daemon can do.
+/// Returns the names of all tools, so that a page shows only what this daemon can do.
 fn tools() -> Reply {
     let names: Vec<_> = CATALOG.iter().map(|it| it.name).collect();
     json_reply(StatusCode::OK, json!({ "tools": names }).to_string())
 }
 
-/// The tool that answers what an address asks for.
+/// Returns the tool for a path.
 fn read_at(path: &str) -> Option<&'static str> {
     let name = path.strip_prefix(API)?;
     READS.iter().find(|(known, _)| *known == name).map(|(_, tool)| *tool)
 }
 
-/// The parameters of an address. One that is given several times is a list.
+/// Parses the parameters of an address. A repeated one becomes a list.
 fn parameters(query: &str) -> Map<String, Value> {
     let mut all: Map<String, Value> = Map::new();
     for pair in query.split('&').filter(|it| !it.is_empty()) {
@@ -99,7 +99,7 @@ fn parameters(query: &str) -> Map<String, Value> {
     all
 }
 
-/// Undoes the encoding of a form: `+` and `%` with two digits.
+/// Decodes the encoding of forms: `+`, and `%` with two digits. Anything else stays as it is.
 fn decoded(text: &str) -> String {
     let mut bytes = text.as_bytes();
     let mut out = Vec::with_capacity(text.len());
@@ -120,7 +120,7 @@ fn decoded(text: &str) -> String {
 }
 
 impl Endpoint {
-    /// Answers a call for data. A page of another host is refused even where MCP is open to it.
+    /// Answers a call for data. A page of another host is refused even if MCP allows it.
     pub(crate) async fn api(
         &self,
         request: Request<Incoming>,
@@ -139,6 +139,7 @@ impl Endpoint {
         let named = path.strip_prefix(TOOL);
         let tool = named.or_else(|| read_at(&path)).ok_or_else(|| nothing_at(&path))?;
         let arguments = match (named, &method) {
+            // A browser sends JSON by POST to another origin only after a preflight, which is refused.
             (Some(_), &Method::POST) => self.arguments(request).await?,
             (None, &Method::GET) => parameters(request.uri().query().unwrap_or_default()),
             (Some(_), _) => return Err(not_allowed(&method, "POST")),
@@ -148,7 +149,7 @@ impl Endpoint {
         Ok(reply_to(call(stream, tool, arguments).await?))
     }
 
-    /// The numbers of `status`, for who has a token.
+    /// Returns the numbers of `status`. The caller has checked the token.
     pub(crate) async fn metrics(&self) -> Result<Reply, Refusal> {
         let stream = self.session_for("status", Caller::Person, METRICS)?;
         let mut answer = call(stream, "status", Map::new()).await?;
@@ -165,7 +166,7 @@ impl Endpoint {
         })
     }
 
-    /// The body of a call: its arguments; an empty one has none.
+    /// Parses the body of a call as arguments; an empty one has none.
     async fn arguments(&self, request: Request<Incoming>) -> Result<Map<String, Value>, Refusal> {
         let bytes = self.bytes(request).await?;
         let read = if bytes.is_empty() { Ok(Map::new()) } else { serde_json::from_slice(&bytes) };
@@ -176,7 +177,7 @@ impl Endpoint {
     }
 }
 
-/// Calls a tool over a session of its own, and waits for its answer. Who goes away calls it off.
+/// Calls a tool over a session of its own, and waits for its reply. Dropping this cancels the call.
 async fn call(
     stream: UnixStream,
     tool: &str,
@@ -191,6 +192,7 @@ async fn call(
 }
 
 async fn answer_of(stream: UnixStream, message: &Message) -> Result<Value, Refusal> {
+    // Named, so that it lives until the reply: dropping it cancels the call.
     let (mut coming, _call) = oneshot::ask(stream, message);
     while let Some(event) = coming.recv().await {
         if event.is_last {
@@ -200,7 +202,7 @@ async fn answer_of(stream: UnixStream, message: &Message) -> Result<Value, Refus
     Err(over())
 }
 
-/// The structured content of an answer under the status that fits it.
+/// Returns the structured content of a reply under the status that fits it.
 fn reply_to(mut answer: Value) -> Reply {
     let is_error = answer["error"].is_object() || answer["result"]["isError"] == true;
     let content = answer["result"]["structuredContent"].take();
@@ -208,7 +210,7 @@ fn reply_to(mut answer: Value) -> Reply {
         return json_reply(StatusCode::OK, content.to_string());
     }
     let error: ErrorView = serde_json::from_value(content).unwrap_or_else(|_| {
-        // An error of the protocol: an unknown tool, a session that was refused.
+        // An error of the protocol: an unknown tool, or a session that was refused.
         let error = &answer["error"];
         let text = error["message"].as_str().unwrap_or("the call failed");
         let (message, hint) = match text.split_once("\nhint: ") {

@@ -1,32 +1,32 @@
-//! Rate: how often one address, or one session of somebody who has the token, may ask.
+//! Rate: limits requests of one address, or of one session with the token (a token bucket).
 //!
-//! In: who asks, what a request costs, the time. Out: whether it may, else how long to wait.
-//! Invariants: pure but for the table, which is bounded: who has not asked for a while is forgotten, and those for whom
-//! there is no room share one allowance.
+//! In: the sender, the cost of a request, the time. Out: whether it is allowed, or how long to wait.
+//! Invariants: pure except for the table, which is bounded: senders that have been silent for a while are forgotten,
+//! and those without room in the table share one allowance.
 
 use std::collections::HashMap;
 use std::hash::Hash;
 use std::net::{IpAddr, Ipv6Addr};
 use std::time::{Duration, Instant};
 
-/// Most rows that are remembered.
+/// Most rows of the table.
 const MAX_ROWS: usize = 4_096;
 
-/// Shortest time between two looks through the table.
+/// Shortest time between two cleanups of the table.
 const CLEANED_EVERY: Duration = Duration::from_secs(1);
 
-/// Allowances. Those for whom there is no row share that of `None`.
+/// The allowances. Senders without a row share that of `None`.
 #[derive(Debug)]
 pub(crate) struct Rates<K> {
     per_second: f64,
     burst: f64,
     left: HashMap<Option<K>, (f64, Instant)>,
-    /// When the table was last looked through.
+    /// The time of the last cleanup.
     cleaned: Option<Instant>,
 }
 
 impl<K: Eq + Hash> Rates<K> {
-    /// So many requests a second, after `burst` at once.
+    /// Allows `per_second` requests on average, and `burst` at once.
     pub(crate) fn new(per_second: u32, burst: u32) -> Self {
         Rates {
             per_second: per_second.into(),
@@ -36,10 +36,10 @@ impl<K: Eq + Hash> Rates<K> {
         }
     }
 
-    /// Takes `cost` of an allowance.
+    /// Takes `cost` from an allowance.
     ///
     /// # Errors
-    /// How long to wait, where there is not enough left.
+    /// How long to wait, if too little is left.
     pub(crate) fn take(&mut self, from: K, cost: u32, now: Instant) -> Result<(), Duration> {
         let from = self.row_of(from, now);
         let left = self.left_at(&from, now);
@@ -51,11 +51,11 @@ impl<K: Eq + Hash> Rates<K> {
         Ok(())
     }
 
-    /// Takes `cost` for something that was done already; what is not there is owed.
+    /// Takes `cost` for something that has already happened; the allowance may become negative.
     pub(crate) fn charge(&mut self, from: K, cost: u32, now: Instant) {
         let from = self.row_of(from, now);
         let rest = self.left_at(&from, now) - f64::from(cost);
-        // No longer than a minute, however often.
+        // A debt is paid off within a minute, however often this happens.
         self.left.insert(from, (rest.max(-60.0 * self.per_second), now));
     }
 
@@ -69,6 +69,7 @@ impl<K: Eq + Hash> Rates<K> {
     fn row_of(&mut self, from: K, now: Instant) -> Option<K> {
         let from = Some(from);
         if self.left.len() >= MAX_ROWS && !self.left.contains_key(&from) {
+            // A full table is searched at most once a second: a flood of senders must not make every request slow.
             if self.cleaned.is_some_and(|at| now.saturating_duration_since(at) < CLEANED_EVERY) {
                 return None;
             }
@@ -77,6 +78,7 @@ impl<K: Eq + Hash> Rates<K> {
             let is_short = |(left, at): &(f64, Instant)| {
                 left + now.saturating_duration_since(*at).as_secs_f64() * per_second < burst
             };
+            // A full allowance is the default, so its row can be forgotten.
             self.left.retain(|_, row| is_short(row));
             if self.left.len() >= MAX_ROWS {
                 return None;
@@ -86,7 +88,7 @@ impl<K: Eq + Hash> Rates<K> {
     }
 }
 
-/// Whoever has one address of IPv6 has the 64 bits behind it.
+/// Returns the key for an address: for IPv6 its /64 network, because one owner usually has all of it.
 pub(crate) fn owner(from: IpAddr) -> IpAddr {
     match from.to_canonical() {
         IpAddr::V6(address) if !address.is_loopback() => {

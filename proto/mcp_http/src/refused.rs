@@ -1,7 +1,7 @@
-//! Refused: what is said to requests that get no further.
+//! Refused: the refusals of requests.
 //!
-//! In: why. Out: a refusal with its status, and what to do about it.
-//! Not here: when that is (`endpoint.rs`, `access.rs`).
+//! In: the reason. Out: a refusal with its status, and a hint.
+//! Not here: when to refuse (`endpoint.rs`, `access.rs`).
 
 use std::time::Duration;
 

@@ -1,10 +1,10 @@
-//! Reply: HTTP's side of an answer: JSON, or a stream of events.
+//! Reply: the HTTP side of a reply: JSON, or a stream of events.
 //!
 //! In: events of a stream, or why a request is refused. Out: responses.
-//! Invariants: a refusal is JSON-RPC with code, message and hint, whatever the status, and repeats the workspace that
-//! was named; a stream says something at least every [`KEEP_ALIVE`], so that neither side nor a proxy takes it for
+//! Invariants: a refusal is JSON-RPC with code, message and hint, whatever the status, and repeats the workspace of the
+//! request; a stream sends something at least every [`KEEP_ALIVE`], so that neither a client nor a proxy takes it for
 //! dead.
-//! Not here: what is refused.
+//! Not here: which requests are refused.
 
 use std::collections::VecDeque;
 use std::convert::Infallible;
@@ -30,22 +30,22 @@ use crate::seats::Seat;
 /// Longest silence of a stream.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
 
-/// After so long without a word, an answer becomes a stream, so that the client sees that it is worked on.
+/// Time without an event after which a reply becomes a stream, so that the client sees that work goes on.
 const SHORT: Duration = Duration::from_secs(5);
 
-/// Longest part of a client's own words in an error, in characters.
+/// Longest quotation of a client's text in an error, in characters.
 const MAX_ECHO_CHARS: usize = 60;
 
 pub(crate) type Reply = Response<Content>;
 
-/// What a response holds.
+/// The content of a response.
 pub(crate) struct Content {
     body: Body,
-    /// Dropped with the response: its connection is not in use any more.
+    /// Dropped with the response, when its connection is no longer in use.
     pub(crate) busy: Option<Busy>,
 }
 
-/// Marks a connection's seat as in use until it is dropped.
+/// Marks a connection's seat as in use until dropped.
 pub(crate) struct Busy(Arc<Seat<IpAddr>>);
 
 impl Busy {
@@ -74,20 +74,20 @@ pub(crate) struct Events {
     coming: Option<mpsc::Receiver<Event>>,
     style: Style,
     pulse: Interval,
-    /// Dropped with the stream, which may be how something is called off.
+    /// Dropped with the stream, which may cancel something.
     _held: Option<Box<dyn Send>>,
 }
 
-/// How events are written.
+/// The format of events.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Style {
-    /// As they are.
+    /// Without ids.
     Plain,
-    /// With ids, by which a client that was cut off goes on.
+    /// With ids, for resuming.
     Numbered,
-    /// With ids, and the first of them before anything else.
+    /// With ids, and one event with an id before all others.
     Primed,
-    /// As the older transport does.
+    /// In the format of the older transport.
     Legacy,
 }
 
@@ -101,7 +101,7 @@ impl Style {
     }
 }
 
-/// The event that a client names when it goes on: stream and number.
+/// Parses the id of an event: stream and number.
 pub(crate) fn place_of(id: &str) -> Option<(u64, u64)> {
     let (stream, number) = id.trim().split_once('-')?;
     Some((stream.parse().ok()?, number.parse().ok()?))
@@ -145,12 +145,14 @@ impl Events {
         }
         let Some(coming) = &mut self.coming else { return Poll::Ready(None) };
         if let Poll::Ready(event) = coming.poll_recv(ctx) {
+            // The last event ends the response; so does a closed channel.
             if event.as_ref().is_none_or(|it| it.is_last) {
                 self.coming = None;
             }
             self.pulse.reset();
             return Poll::Ready(event.map(|it| self.style.write(&it)));
         }
+        // Only after silence: `reset` above restarts the interval with every event.
         ready!(self.pulse.poll_tick(ctx));
         Poll::Ready(Some(Bytes::from_static(b": still here\n\n")))
     }
@@ -166,24 +168,24 @@ fn response(status: StatusCode, kind: &'static str, body: Body) -> Reply {
     response
 }
 
-/// A response without a body.
+/// Returns a response without a body.
 pub(crate) fn empty(status: StatusCode) -> Reply {
     let mut response = Response::new(Content { body: Body::Whole(None), busy: None });
     *response.status_mut() = status;
     response
 }
 
-/// All of a body of this media type.
+/// Returns a response with a complete body of this media type.
 pub(crate) fn whole(status: StatusCode, kind: &'static str, bytes: Bytes) -> Reply {
     response(status, kind, Body::Whole(Some(bytes)))
 }
 
-/// JSON.
+/// Returns a response with JSON.
 pub(crate) fn json(status: StatusCode, text: impl Into<Bytes>) -> Reply {
     response(status, "application/json", Body::Whole(Some(text.into())))
 }
 
-/// A stream: first what is ready, then what comes. `held` is dropped with it.
+/// Returns a stream: first what is ready, then what comes. `held` is dropped with it.
 pub(crate) fn events(
     ready: VecDeque<Bytes>,
     coming: Option<mpsc::Receiver<Event>>,
@@ -194,28 +196,28 @@ pub(crate) fn events(
     pulse.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let events = Events { ready, coming, style, pulse, _held: held };
     let mut response = response(StatusCode::OK, "text/event-stream", Body::Events(events));
-    // Asks nginx not to gather what it passes on.
+    // Tells nginx not to buffer the stream.
     let name = HeaderName::from_static("x-accel-buffering");
     response.headers_mut().insert(name, HeaderValue::from_static("no"));
     response
 }
 
-/// Events that were missed, then those to come.
+/// Returns a stream of missed events, followed by those to come.
 pub(crate) fn resumed((place, missed, coming): Heard, style: Style) -> Reply {
     let prime = (style == Style::Primed).then(|| primer(place.0, place.1));
     let ready = prime.into_iter().chain(missed.iter().map(|it| style.write(it))).collect();
     events(ready, coming, style, None)
 }
 
-/// Nothing but an id, so that a client that is cut off now can go on.
+/// Returns an event with nothing but an id, so that a client that is cut off now can resume.
 fn primer(stream: u64, number: u64) -> Bytes {
     format!("id: {stream}-{number}\ndata: \n\n").into()
 }
 
-/// How the answer to a request goes back.
+/// How to send the reply to a request.
 pub(crate) struct Answering {
     pub(crate) style: Style,
-    /// Several answers, which only a stream holds.
+    /// Several replies, which need a stream.
     pub(crate) is_batch: bool,
     /// The number of the stream.
     pub(crate) stream: u64,
@@ -223,7 +225,7 @@ pub(crate) struct Answering {
     pub(crate) tells_status: bool,
 }
 
-/// Waits for the first event: if it is all, the answer is JSON, else a stream. `held` is dropped with the answer.
+/// Waits for the first event: if it is the only one, the reply is JSON, else a stream. `held` is dropped with it.
 pub(crate) async fn answer(
     mut coming: mpsc::Receiver<Event>,
     answering: Answering,
@@ -235,6 +237,7 @@ pub(crate) async fn answer(
             let status = if tells_status { status_of(event.error) } else { StatusCode::OK };
             return json(status, event.line);
         }
+        // Progress, or one reply of a batch: more will follow.
         Ok(Some(event)) => Some(event),
         Ok(None) => return over().into(),
         Err(_) => None,
@@ -245,7 +248,7 @@ pub(crate) async fn answer(
     events(ready, (!is_done).then_some(coming), style, held)
 }
 
-/// What revision 2026-07-28 says of errors of the protocol; refusals of our own have 0.
+/// Returns the status that revision 2026-07-28 demands for errors of the protocol; refusals of our own have the code 0.
 fn status_of(error: Option<i64>) -> StatusCode {
     match error {
         Some(-32_601) => StatusCode::NOT_FOUND,
@@ -255,17 +258,17 @@ fn status_of(error: Option<i64>) -> StatusCode {
     }
 }
 
-/// Why a request gets no answer of a session. In a box, as it is rare, and larger than what else is returned.
+/// Why a request gets no reply from a session. Boxed, because it is rare, and larger than the results beside it.
 #[derive(Debug, Clone)]
 pub(crate) struct Refusal(Box<Terms>);
 
-/// What a refusal says.
+/// The content of a refusal.
 #[derive(Debug, Clone)]
 pub(crate) struct Terms {
     pub(crate) status: StatusCode,
     /// The request's id.
     pub(crate) id: Value,
-    /// Of JSON-RPC.
+    /// The code of JSON-RPC.
     pub(crate) rpc_code: i64,
     pub(crate) code: Code,
     pub(crate) message: String,
@@ -316,7 +319,7 @@ impl Refusal {
         self
     }
 
-    /// The same about the workspace that the request named, where it is about none yet.
+    /// Sets the workspace that the request named, unless the refusal is already about one.
     pub(crate) fn about_unless_told(mut self, workspace: Option<&str>) -> Self {
         self.0.workspace = self.0.workspace.or(workspace.map(brief));
         self
@@ -343,14 +346,14 @@ impl From<Refusal> for Reply {
     }
 }
 
-/// The session ended before it answered.
+/// Returns the refusal for a session that ended before it replied.
 pub(crate) fn over() -> Refusal {
     let message = "the session ended before it answered";
     Refusal::new(StatusCode::SERVICE_UNAVAILABLE, Code::Unavailable, message)
         .hint("call again; of a call that writes, look first whether it was done")
 }
 
-/// Shortens a client's own words for an error.
+/// Shortens a client's text for an error.
 pub(crate) fn brief(said: &str) -> String {
     said.chars().filter(|c| !c.is_control()).take(MAX_ECHO_CHARS).collect()
 }

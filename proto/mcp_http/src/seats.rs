@@ -1,10 +1,11 @@
-//! Seats: who is let in where there is room for a few, and who makes room for a newcomer.
+//! Seats: limits connections, and chooses which one makes room for a newcomer.
 //!
-//! In: connections as they come, are used and end; the socket's door uses this, too. Out: a seat each, or none.
-//! Invariants: a seat that was never used goes before one that was; what is in use never goes. Among equals the peer
-//! that holds most of them gives one up, its oldest: so nobody is locked out by who only connects, and a peer that
-//! holds few loses none to one that holds many.
-//! Not here: what counts as a use (`endpoint.rs`, and the daemon's `accept.rs`).
+//! In: connections as they open, are used and close; the socket's listener uses this, too. Out: a seat for each, or
+//! none.
+//! Invariants: a seat that was never used is given up before one that was; a seat in use is never given up. Among
+//! equals the peer with the most seats loses its oldest one: so connecting alone cannot lock others out, and a peer
+//! with few seats loses none to one with many.
+//! Not here: what counts as use (`endpoint.rs`, and the daemon's `accept.rs`).
 
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -12,18 +13,18 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::oneshot;
 
-/// One of those who could make room.
+/// A seat that could be given up.
 #[derive(Debug, Clone)]
 pub(crate) struct Candidate<K, P, T> {
     pub(crate) key: K,
     pub(crate) peer: P,
     /// Whether it was ever used.
     pub(crate) is_opened: bool,
-    /// Since when it is not in use.
+    /// The time since which it is not in use.
     pub(crate) since: T,
 }
 
-/// The one that makes room.
+/// Returns the candidate that makes room.
 pub(crate) fn who_leaves<K, P: Eq + Hash + Clone, T: Ord>(
     mut candidates: Vec<Candidate<K, P, T>>,
 ) -> Option<K> {
@@ -34,7 +35,7 @@ pub(crate) fn who_leaves<K, P: Eq + Hash + Clone, T: Ord>(
     for it in &candidates {
         *held.entry(it.peer.clone()).or_default() += 1;
     }
-    // Of the largest share the oldest: the first by (most held, least recent).
+    // The oldest of the peer with the most: the first by (most held, least recent).
     let rank = |it: &Candidate<K, P, T>| std::cmp::Reverse(held.get(&it.peer).copied());
     let first = candidates
         .into_iter()
@@ -42,14 +43,14 @@ pub(crate) fn who_leaves<K, P: Eq + Hash + Clone, T: Ord>(
     first.map(|it| it.key)
 }
 
-/// What a seat is used for.
+/// The state of a seat.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Use {
-    /// For nothing yet.
+    /// Never used.
     Unopened,
-    /// For nothing at the moment.
+    /// Used before, but not now.
     Idle,
-    /// It is in use.
+    /// In use.
     Busy,
 }
 
@@ -58,14 +59,14 @@ struct Row<P> {
     peer: P,
     now: Use,
     since: u64,
-    /// Dropped with the row, which its holder hears.
+    /// Dropped with the row, which notifies the seat's holder.
     _leave: oneshot::Sender<()>,
 }
 
 #[derive(Debug)]
 struct Rows<P> {
     rows: HashMap<u64, Row<P>>,
-    /// Counts what happens; a time that two seats never share.
+    /// Counts events, and serves as a time that two seats never share.
     clock: u64,
 }
 
@@ -73,14 +74,14 @@ struct Rows<P> {
 #[derive(Debug, Clone)]
 pub struct Seats<P>(Arc<Mutex<Rows<P>>>);
 
-/// One seat, until it is dropped.
+/// One seat, held until dropped.
 #[derive(Debug)]
 pub struct Seat<P> {
     seats: Seats<P>,
     number: u64,
 }
 
-/// Resolves once the seat is needed by somebody else.
+/// Resolves once the seat is needed for another connection.
 pub type Leave = oneshot::Receiver<()>;
 
 impl<P> Default for Seats<P> {
@@ -90,12 +91,12 @@ impl<P> Default for Seats<P> {
 }
 
 impl<P: Eq + Hash + Clone> Seats<P> {
-    /// Takes a seat for `peer`, one of `most`. Where all are taken one makes room; `None` where all are in use.
+    /// Takes a seat for `peer`, one of `most`. If all are taken, one makes room; returns none if all are in use.
     pub fn take(&self, peer: P, most: usize) -> Option<(Seat<P>, Leave)> {
         let mut rows = self.locked();
         let n_busy = rows.rows.values().filter(|row| row.now == Use::Busy).count();
         if n_busy >= most {
-            // Nobody who makes room would help.
+            // Giving up an idle seat would not help.
             return None;
         }
         while rows.rows.len() >= most {
@@ -124,12 +125,12 @@ impl<P> Seats<P> {
 }
 
 impl<P> Seat<P> {
-    /// It is in use from now on.
+    /// Marks it as in use.
     pub fn occupy(&self) {
         self.is(Use::Busy);
     }
 
-    /// It is not in use any more.
+    /// Marks it as no longer in use.
     pub(crate) fn rest(&self) {
         self.is(Use::Idle);
     }

@@ -1,9 +1,9 @@
-//! Session: a conversation that began with `initialize`, over any number of requests of HTTP.
+//! Session: a conversation that began with `initialize`, over any number of HTTP requests.
 //!
-//! In: posted messages, and streams that listen. Out: what the session behind it says, on the right stream.
-//! Invariants: a request that was posted is waited for before it is sent; a session that nobody uses for a while ends;
-//! what was asked goes on when its connection breaks, as MCP has it up to 2025-11-25, and can be heard when resumed.
-//! Not here: which line goes to which stream (`board.rs`), looking up sessions (`table.rs`).
+//! In: posted messages, and listening streams. Out: the lines of the session behind it, on the right streams.
+//! Invariants: a request is registered before it is sent; a session that is unused for a while ends; requests continue
+//! when their connection breaks, as in MCP up to 2025-11-25, and their replies can be read by resuming.
+//! Not here: routing of lines to streams (`board.rs`), looking up sessions (`table.rs`).
 
 use std::net::IpAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -24,9 +24,9 @@ use crate::reply::{Refusal, over};
 #[derive(Debug)]
 pub(crate) struct Session {
     pub(crate) workspace: String,
-    /// Who began it.
+    /// The address that began it.
     pub(crate) peer: IpAddr,
-    /// Whether anything followed the handshake's first message.
+    /// True once anything followed the first message of the handshake.
     is_opened: AtomicBool,
     outgoing: Outgoing,
     board: Mutex<Board>,
@@ -35,7 +35,7 @@ pub(crate) struct Session {
 }
 
 impl Session {
-    /// Begins one over `stream`; `on_end` is called when the other side ends it.
+    /// Begins a session over `stream`; `on_end` is called when the other side ends it.
     pub(crate) fn begin(
         stream: UnixStream,
         workspace: String,
@@ -52,7 +52,7 @@ impl Session {
             used: Mutex::new(Instant::now()),
             reader: Mutex::new(None),
         });
-        // Weak, so that a session nobody knows any more is gone, and its stream with it.
+        // Weak, so that a session that was removed from the table is dropped, and its stream with it.
         let weak = Arc::downgrade(&session);
         let reader = tokio::spawn(async move {
             while let Some(line) = incoming.next().await {
@@ -73,33 +73,33 @@ impl Session {
         self.board.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Somebody uses it.
+    /// Marks it as used now.
     fn touch(&self) {
         *self.used.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
     }
 
-    /// Its client knows its id, and comes back.
+    /// Marks it as opened: its client knows its id and came back.
     pub(crate) fn open(&self) {
         self.is_opened.store(true, Ordering::Relaxed);
         self.touch();
     }
 
-    /// Whether its client ever came back.
+    /// Returns true if its client ever came back.
     pub(crate) fn is_opened(&self) -> bool {
         self.is_opened.load(Ordering::Relaxed)
     }
 
-    /// Since when nobody uses it; none while somebody waits or listens.
+    /// Returns the time since which it is unused; none while a request waits or a stream listens.
     pub(crate) fn idle_since(&self) -> Option<Instant> {
         if self.board().is_in_use() {
-            // From when that ends.
+            // Idle time counts from the end of the last use.
             self.touch();
             return None;
         }
         Some(*self.used.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Hands on what a client posted; gives the stream of the answers, where there will be some.
+    /// Forwards what a client posted; returns the stream of the replies, if there will be any.
     ///
     /// # Errors
     /// When an id is in use, or the session is over.
@@ -112,10 +112,11 @@ impl Session {
         let requests: Vec<_> = posted.messages.iter().filter_map(request).collect();
         let answers = match requests.is_empty() {
             true => None,
+            // Before anything is sent, so that no reply can come too early.
             false => Some(self.board().open(requests).map_err(|busy| refusal_of(&busy))?),
         };
         for message in posted.messages {
-            // It need not be answered any more.
+            // A cancelled request need not be answered any more.
             if message.method() == Some("notifications/cancelled")
                 && let Some(id) = message.params().and_then(|it| it.get("requestId"))
             {
@@ -126,13 +127,13 @@ impl Session {
         Ok(answers)
     }
 
-    /// Listens to what comes without being asked for, or goes on where the client was cut off.
+    /// Listens to the general stream, or resumes where the client was cut off.
     pub(crate) fn listen(&self, after: Option<Place>) -> Heard {
         self.touch();
         self.board().listen(after)
     }
 
-    /// Ends the general stream, of messages that answer no request.
+    /// Ends the general stream, which carries everything but replies.
     pub(crate) fn hush(&self) {
         self.board().hush();
     }

@@ -1,7 +1,7 @@
 //! Table: all sessions, by the ids that clients were given.
 //!
-//! Invariants: ids are random, 128 bits, so that nobody guesses one; there are at most `max` sessions: where one more
-//! comes, one goes that is not in use: of those that were only begun the oldest, else the one that was unused longest
+//! Invariants: ids are random, 128 bits, so that none can be guessed; there are at most `max` sessions: to make room
+//! for another, one that is not in use is ended: the oldest that was only begun, else the one unused for longest
 //! (`seats.rs`).
 
 use std::collections::HashMap;
@@ -27,14 +27,14 @@ impl Table {
         self.sessions.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The session of that id, which is used herewith.
+    /// Returns the session with that id, and marks it as used.
     pub(crate) fn find(&self, id: &str) -> Option<Arc<Session>> {
         let found = self.sessions().get(id).cloned()?;
         found.open();
         Some(found)
     }
 
-    /// Takes a session in; false when all are in use.
+    /// Adds a session; returns false if the table is full of sessions in use.
     pub(crate) fn add(&self, id: &str, session: Arc<Session>) -> bool {
         let mut sessions = self.sessions();
         if sessions.len() >= self.max {
@@ -50,18 +50,19 @@ impl Table {
         true
     }
 
-    /// Ends a session; false when there is none of that id.
+    /// Ends a session; returns false if there is none with that id.
     pub(crate) fn remove(&self, id: &str) -> bool {
-        // Dropped only after the lock is let go of.
+        // Dropped after the lock is released, so that ending a session blocks no other.
         let removed = self.sessions().remove(id);
         removed.is_some()
     }
 
-    /// Ends those that nobody has used for `limit`.
+    /// Ends sessions that were unused for `limit`.
     pub(crate) fn sweep(&self, limit: Duration, now: Instant) {
         let is_idle = |it: &Arc<Session>| {
             it.idle_since().is_some_and(|since| now.saturating_duration_since(since) >= limit)
         };
+        // Kept until the lock is released, like the one in `remove`.
         let mut ended = Vec::new();
         self.sessions().retain(|_, it| {
             let ends = is_idle(it);
@@ -72,7 +73,7 @@ impl Table {
         });
     }
 
-    /// Ends all streams on which nothing is answered.
+    /// Ends the general streams of all sessions.
     pub(crate) fn hush(&self) {
         self.sessions().values().for_each(|it| it.hush());
     }
@@ -83,10 +84,10 @@ impl Table {
     }
 }
 
-/// A new id.
+/// Returns a new id.
 ///
 /// # Errors
-/// When the system gives no random bytes.
+/// When the system provides no random bytes.
 pub(crate) fn new_id() -> std::io::Result<String> {
     let mut bytes = [0_u8; 16];
     getrandom::fill(&mut bytes).map_err(|error| std::io::Error::other(error.to_string()))?;

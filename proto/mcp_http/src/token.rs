@@ -1,8 +1,8 @@
-//! Token: the secret that every request over HTTP brings, where the user names none of his own.
+//! Token: the secret of requests over HTTP, if the user names none.
 //!
-//! In: the path of a file in the state folder. Out: the token; the file is made where it is not there.
-//! Invariants: 32 random bytes as hexadecimal digits; the file has mode 0600 and is whole or not there, and of several
-//! programs that make it at once all read the same one.
+//! In: the path of a file in the state folder. Out: the token; a missing file is created.
+//! Invariants: 32 random bytes as hexadecimal digits; the file has mode 0600 and is complete or absent, and several
+//! programs that create it at once all read the same one.
 //! Not here: where the file is (`config::place`), comparing tokens (`access.rs`).
 
 use std::fs::{self, OpenOptions};
@@ -10,45 +10,46 @@ use std::io::{self, ErrorKind, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
-/// Bytes of a token that is made. Twice as many as could be guessed in this universe.
+/// Bytes of a generated token: 256 bits, which cannot be guessed.
 const N_BYTES: usize = 32;
 
-/// Where the page's own token is: beside that of MCP. Who has it may do what a person at this machine may.
+/// Returns the path of the page's own token, beside that of MCP. Its holder may do what a person at this machine may.
 pub fn of_page(http_token: &Path) -> PathBuf {
     http_token.with_file_name("page.token")
 }
 
-/// Makes the token, unless there is one.
+/// Creates the token unless there is one.
 ///
 /// # Errors
-/// What the system says.
+/// The system's error.
 pub fn make(path: &Path) -> io::Result<()> {
     if path.exists() {
         return Ok(());
     }
     let part = write_beside(path)?;
-    // Unlike a rename, it leaves alone what somebody else made meanwhile.
+    // Unlike a rename, a link does not replace a file that another program created meanwhile.
     let linked = fs::hard_link(&part, path);
     fs::remove_file(&part)?;
     linked
         .or_else(|error| if error.kind() == ErrorKind::AlreadyExists { Ok(()) } else { Err(error) })
 }
 
-/// Makes another token in the place of the one that is there.
+/// Replaces the token with a new one.
 ///
 /// # Errors
-/// What the system says.
+/// The system's error.
 pub fn renew(path: &Path) -> io::Result<()> {
     let part = write_beside(path)?;
     fs::rename(part, path)
 }
 
-/// Writes a new token to a file beside `path`.
+/// Writes a new token to a temporary file beside `path`, and returns its path.
 fn write_beside(path: &Path) -> io::Result<PathBuf> {
     let mut bytes = [0_u8; N_BYTES];
     getrandom::fill(&mut bytes).map_err(|error| io::Error::other(error.to_string()))?;
     let token: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
     let part = path.with_extension(format!("{}.part", std::process::id()));
+    // Left by a killed process with the same id; `create_new` below would fail.
     match fs::remove_file(&part) {
         Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
         _ => {}

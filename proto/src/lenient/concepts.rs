@@ -1,7 +1,7 @@
-//! Concepts: the names by which callers know the same parameter.
+//! Concepts: synonymous names of parameters.
 //!
 //! In: a schema and a name that it does not have. Out: the one parameter of the same concept.
-//! Invariants: a name leads to a parameter only if the schema has exactly one for it; no row is about one tool.
+//! Invariants: a name is resolved only if the schema has exactly one parameter for it; no row is about one tool.
 //! The names are those of the specifications that kgd grew from, of basic-memory and server-memory, and those that
 //! models send unasked.
 
@@ -9,17 +9,17 @@ use serde_json::{Map, Value};
 
 use super::properties;
 
-/// Parameters that mean the same, and other names for them.
+/// Parameters with the same meaning, and their other names.
 struct Concept {
-    /// Names of parameters. One with `?` belongs to the concept only where it may be left out, one with `!` only where
-    /// it is required: a path that narrows a search is a folder, a path that a tool needs is the thing itself.
+    /// Names of parameters. One with `?` belongs to the concept only if it is optional, one with `!` only if it is
+    /// required: a path that narrows a search is a folder, a path that a tool needs is the thing itself.
     own: &'static [&'static str],
     /// Further names that callers use.
     aliases: &'static [&'static str],
 }
 
 impl Concept {
-    /// Whether a caller may mean it by this name.
+    /// Returns true if a caller may use this name for it.
     fn is_called(&self, name: &str) -> bool {
         self.own.contains(&name) || self.aliases.contains(&name)
     }
@@ -109,27 +109,28 @@ const CONCEPTS: &[Concept] = &[
 /// Parameters whose items hold no commas.
 const LISTS_OF_WORDS: [&str; 4] = ["tags", "note_types", "rels", "search_item_types"];
 
-/// Whether a text with commas is several items of this parameter, even if they hold spaces.
+/// Returns true if a text with commas is several items of this parameter, even if they contain spaces.
 pub(super) fn is_list_of_words(name: &str) -> bool {
     LISTS_OF_WORDS.contains(&name)
 }
 
-/// Every name of every concept.
+/// Returns all names of all concepts.
 pub(super) fn names() -> impl Iterator<Item = &'static str> {
     CONCEPTS.iter().flat_map(|concept| concept.own.iter().chain(concept.aliases).copied())
 }
 
-/// Returns the parameter of the schema that a name means, if it is the only one.
+/// Returns the parameter that a name means, if the schema has exactly one.
 pub(super) fn meant<'a>(schema: &'a Map<String, Value>, name: &str) -> Option<&'a str> {
     meant_beside(schema, name, &Map::new())
 }
 
-/// The same among the parameters that were not given.
+/// Like [`meant`], among the parameters that were not given.
 pub(super) fn meant_beside<'a>(
     schema: &'a Map<String, Value>,
     name: &str,
     given: &Map<String, Value>,
 ) -> Option<&'a str> {
+    // A name may belong to several concepts; it is clear only if all of them lead to one parameter.
     let concepts = CONCEPTS.iter().filter(|concept| concept.is_called(name));
     let mut own: Vec<&str> = concepts.flat_map(|concept| own_of(schema, concept)).collect();
     own.retain(|own| !given.contains_key(*own));
@@ -141,7 +142,7 @@ pub(super) fn meant_beside<'a>(
     }
 }
 
-/// The parameters of a schema that belong to a concept.
+/// Returns the parameters of a schema that belong to a concept.
 fn own_of<'a>(
     schema: &'a Map<String, Value>,
     concept: &'static Concept,

@@ -18,6 +18,7 @@ pub(super) fn contained(message: &str) -> String {
     if text.trim().is_empty() {
         return String::new();
     }
+    // From the mildest form to the strongest: the first one that stays within its section is used.
     let lowered = unfiled(&lowered(text));
     if is_contained(&lowered) {
         return lowered;
@@ -32,6 +33,7 @@ pub(super) fn contained(message: &str) -> String {
 
 /// Returns true if a section with this text contains only this text, and the next one begins after it.
 fn is_contained(text: &str) -> bool {
+    // Sections around the message show whether it swallows the next one or ends its own.
     const BEFORE: &str = "## Before\n\n";
     const AFTER: &str = "\n\n## After\n\nLast words\n";
     let source = format!("{BEFORE}{text}{AFTER}");
@@ -39,11 +41,13 @@ fn is_contained(text: &str) -> bool {
     let outer = note.headings.iter().filter(|it| it.is_outer && it.level <= 2);
     let outer: Vec<(usize, &str)> =
         outer.map(|it| (it.place.span.start, it.text.as_str())).collect();
+    // The two line ends before `## After` belong to the section of the message.
     let after = BEFORE.len() + text.len() + 2;
     let is_last = note.blocks.last().is_some_and(|block| {
         block.kind == BlockKind::Paragraph
             && source.get(block.place.span.clone()) == Some("Last words")
     });
+    // Front matter or a comment that is open at the end would reach into the next section.
     let is_read = note.verbatim.last().is_none_or(|range| range.end <= after);
     !note.is_too_deep && outer == [(0, "Before"), (after, "After")] && is_last && is_read
 }
@@ -57,8 +61,10 @@ fn lowered(text: &str) -> String {
     let mut at = 1;
     for heading in note.headings.iter().filter(|it| it.is_outer) {
         let span = heading.place.span.clone();
+        // A heading that begins within the one before it is part of that one.
         let Some(written) = source.get(span.clone()).filter(|_| span.start >= at) else { continue };
         out.push_str(source.get(at..span.start).unwrap_or(""));
+        // Markdown has six levels.
         let marks = "#".repeat((usize::from(heading.level) + LOWERED_BY).min(6));
         let words = match written.strip_prefix('#') {
             Some(_) => written.trim_start_matches('#').trim_start().to_string(),
@@ -81,6 +87,7 @@ fn unfiled(text: &str) -> String {
     // From the end, so that earlier positions stay valid.
     for observation in parse(text).observations.iter().rev() {
         let span = observation.place.span.clone();
+        // `\[` is text: no observation, and rendered alike.
         let bracket = text.get(span.clone()).and_then(|it| it.find('['));
         if let Some(bracket) = bracket {
             out.insert(span.start + bracket, '\\');
@@ -94,10 +101,12 @@ fn closed(text: &str) -> String {
     let mut open: Option<(char, usize)> = None;
     for line in text.lines() {
         let bare = line.trim_start();
+        // The marks are ASCII, so lengths in bytes are counts.
         let Some(mark) = bare.chars().next().filter(|c| matches!(c, '`' | '~')) else { continue };
         let n = bare.len() - bare.trim_start_matches(mark).len();
         match open {
             None if n >= 3 => open = Some((mark, n)),
+            // CommonMark: the closing fence is at least as long as the opening one and has nothing behind it.
             Some((by, least)) if by == mark && n >= least => {
                 let is_end = bare.trim_start_matches(mark).trim().is_empty();
                 open = open.filter(|_| !is_end);

@@ -28,6 +28,7 @@ pub(super) fn read(value: &Value) -> Result<Conversation, String> {
     it.id = id_of(value, &["conversation_id", "id"], &it);
     let branch = branch(nodes, value.get("current_node").and_then(Value::as_str));
     let told: HashSet<&str> = branch.iter().copied().collect();
+    // Every edit of a message begins a branch; only the displayed one is imported.
     for id in nodes.keys().filter(|id| !told.contains(id.as_str())) {
         if nodes.get(id).and_then(|node| node.get("message")).is_some_and(|it| !it.is_null()) {
             it.leave_out("messages of other branches");
@@ -48,6 +49,7 @@ fn branch<'a>(nodes: &'a Map<String, Value>, current: Option<&'a str>) -> Vec<&'
     let mut path = Vec::new();
     let mut seen = HashSet::new();
     let mut at = current.and_then(key).or_else(|| last_leaf(nodes));
+    // `seen` ends a cycle of parents, which a damaged export may have.
     while let Some(id) = at.filter(|id| seen.insert(*id)) {
         path.push(id);
         at = nodes.get(id).and_then(|node| node.get("parent")?.as_str()).and_then(key);
@@ -75,7 +77,7 @@ fn add(message: &Value, it: &mut Conversation) {
         || message.pointer("/metadata/is_visually_hidden_from_conversation")
             == Some(&Value::Bool(true));
     if role == "system" || is_hidden {
-        // Every conversation begins with an empty one.
+        // Most conversations begin with an empty system message, which is not worth a count.
         let is_said = !parts_of(message).0.is_empty();
         return if is_said {
             it.leave_out("hidden and system messages")
@@ -96,6 +98,7 @@ fn add(message: &Value, it: &mut Conversation) {
             let language = text_at("/content/language").unwrap_or("");
             text_at("/content/text").map(|text| code(language, text)).unwrap_or_default()
         }
+        // Output of programs as code, so that nothing in it is taken for Markdown.
         "execution_output" | "system_error" => {
             text_at("/content/text").map(|text| code("text", text)).unwrap_or_default()
         }

@@ -44,11 +44,12 @@ fn branch(messages: &[Value], leaf: &str) -> Option<HashSet<usize>> {
         messages.iter().enumerate().filter_map(|(idx, it)| Some((id(it, "uuid")?, idx))).collect();
     let mut shown = HashSet::new();
     let mut at = by_id.get(leaf).copied();
+    // `insert` ends a cycle of parents, which a damaged export may have.
     while let Some(idx) = at.filter(|idx| shown.insert(*idx)) {
         let parent = messages.get(idx).and_then(|it| id(it, "parent_message_uuid"));
         at = parent.and_then(|parent| by_id.get(&parent).copied());
     }
-    // A leaf without parents is from an export that omits them.
+    // A leaf that leads nowhere is from an export without parents, unless it is the only message.
     (shown.len() > 1 || messages.len() == shown.len()).then_some(shown)
 }
 
@@ -80,6 +81,7 @@ fn add(message: &Value, it: &mut Conversation) {
         }
     }
     texts.retain(|text| !text.trim().is_empty());
+    // Older exports have only `text`; in newer ones it repeats the blocks.
     let text = match texts.is_empty() {
         true => stated("text").unwrap_or("").to_string(),
         false => texts.join("\n\n"),
@@ -90,6 +92,7 @@ fn add(message: &Value, it: &mut Conversation) {
         for file in files.into_iter().flatten() {
             let name = file.get("file_name").or_else(|| file.get("file_uuid"));
             let name = name.and_then(Value::as_str).filter(|name| !name.is_empty());
+            // A file may be listed under several of these keys.
             attached.extend(name.map(str::to_string).filter(|name| !attached.contains(name)));
         }
     }

@@ -139,8 +139,9 @@ fn read_file(
                 continue;
             }
         };
+        // An item may have many megabytes; do not hold both forms.
         drop(bytes);
-        // Some tools wrap the list.
+        // Some tools wrap the list in an object.
         let wrapped = value.get("conversations").and_then(Value::as_array);
         for value in wrapped.map_or(std::slice::from_ref(&value), Vec::as_slice) {
             match conversation(value, Some(format)) {
@@ -167,6 +168,7 @@ impl<'a> Desk<'a> {
     fn open(shelf: &'a mut Shelf, dry_run: bool) -> std::io::Result<Self> {
         let (mut known, mut taken) = (HashMap::new(), HashSet::new());
         for name in shelf.names(FOLDER)? {
+            // Case-insensitive file systems would take `A.md` and `a.md` for the same file.
             taken.insert(name.to_lowercase());
             let text = shelf.read(FOLDER, &name)?.unwrap_or_default();
             let Some(front) = notes::parse::frontmatter(&text) else { continue };
@@ -186,6 +188,7 @@ impl<'a> Desk<'a> {
         }
         let n_attached: usize = it.turns.iter().map(|turn| turn.attached.len()).sum();
         report.add("attachments named, not copied", n_attached as u64);
+        // An existing note is never rewritten: its owner may have edited it.
         if let Some((file, updated)) = self.known.get(&it.id) {
             report.count("notes already there");
             if *updated != it.updated {
@@ -216,6 +219,7 @@ impl<'a> Desk<'a> {
             self.shelf.add(FOLDER, &file, text.as_bytes())
         };
         match added {
+            // Known from now on, so that a repetition later in the export is not written again.
             Ok(Added::New) => {
                 self.known.insert(it.id, (file, it.updated));
                 report.note(path);
@@ -230,6 +234,7 @@ impl<'a> Desk<'a> {
     }
 
     fn file_for(&mut self, it: &Conversation) -> String {
+        // Title, then title and the id's start, then numbers: names stay short and stable.
         let head: String = it.id.chars().take(8).collect();
         let numbered = (2..).map(|n| file_name(&format!("{} {head} {n}", it.title)));
         let plain = [file_name(&it.title), file_name(&format!("{} {head}", it.title))];
@@ -281,6 +286,7 @@ fn title_of(value: Option<&Value>) -> String {
 /// Returns the id of a conversation: the export's id, else title and time.
 fn id_of(value: &Value, keys: &[&str], it: &Conversation) -> String {
     let stated = keys.iter().find_map(|key| value.get(*key)?.as_str());
+    // Without an id, title and time identify a conversation across imports.
     let id = stated.map(str::trim).filter(|id| !id.is_empty()).map(str::to_string);
     let id = id
         .unwrap_or_else(|| format!("{} {}", it.created.as_deref().unwrap_or("undated"), it.title));
@@ -293,6 +299,7 @@ fn code(language: &str, text: &str) -> String {
     let is_language =
         language.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"+-#_.".contains(&byte));
     let language = if is_language && language != "unknown" { language } else { "" };
+    // A fence must be longer than any run of backticks inside.
     let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or(0);
     let fence = "`".repeat(longest.max(2) + 1);
     format!("{fence}{language}\n{}\n{fence}", text.trim_end_matches('\n'))

@@ -3,8 +3,8 @@
 //! Facts (JSON Canvas 1.0, jsoncanvas.org): `nodes` have `id`, `type`, `x`, `y`, `width`, `height` (whole pixels), and
 //! `file` (a path in the vault) or `text` (Markdown); `edges` have `id`, `fromNode`, `toNode`, and may have `fromSide`,
 //! `toSide` and `label`; colors are `"1"` to `"6"`.
-//! Decisions: rings around the entity with the most relations, in the order of how many each has, so that the same
-//! graph is drawn the same; a program with a layout of its own can move them.
+//! Decisions: rings around the entity with the most relations, sorted by the number of relations, so that the same
+//! graph always gives the same drawing; a program with a layout of its own can move the cards.
 //! Invariant: at most as many entities as requested; the number left out is returned.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -16,10 +16,10 @@ use serde_json::{Value, json};
 use super::super::graph::{Entity, Graph, Relation};
 use super::Written;
 
-/// Entities drawn by default: with more it is not a picture any more.
+/// Entities drawn by default: more are no longer readable.
 pub const DEFAULT_LIMIT: usize = 200;
 
-/// Size of a card and the gaps around it, pixels.
+/// Size of a card, and the gap between rings, in pixels.
 const WIDTH: i64 = 260;
 const HEIGHT: i64 = 100;
 const GAP: f64 = 140.0;
@@ -32,7 +32,8 @@ pub(super) fn write(graph: &Graph, limit: usize, out: &mut dyn Write) -> io::Res
     }
     let degree = |it: &Entity| degrees.get(&it.id).copied().unwrap_or(0);
     let mut chosen: Vec<&Entity> = graph.entities.iter().collect();
-    // Entities that more documents mention come first; then by name, as in the dump.
+    // Entities with the most relations first, then those in more documents; the stable sort keeps the dump's order by
+    // name.
     chosen.sort_by_key(|it| (std::cmp::Reverse(degree(it)), std::cmp::Reverse(it.documents)));
     chosen.truncate(limit);
     let drawn: BTreeSet<i64> = chosen.iter().map(|it| it.id).collect();
@@ -114,11 +115,12 @@ fn color(entity_type: &str) -> Option<&'static str> {
     })
 }
 
-/// Returns positions for so many cards: one in the middle, the others on rings with as many as fit.
+/// Returns positions for `n` cards: one in the middle, the others on rings with as many as fit.
 fn rings(n: usize) -> Vec<(i64, i64)> {
     let mut places = vec![(0, 0)];
     let mut ring = 1.0_f64;
     while places.len() < n {
+        // The circumference of a ring divided by a card with half a gap on it.
         let radius = ring * (WIDTH as f64 + GAP);
         let room = WIDTH as f64 + GAP / 2.0;
         let n_here = ((std::f64::consts::TAU * radius / room) as usize).min(n - places.len());

@@ -1,15 +1,15 @@
 //! CSV: for `neo4j-admin database import`, and for `LOAD CSV` of Neo4j and Memgraph.
 //!
 //! Facts (Neo4j Operations Manual, "Import"; Cypher Manual and Memgraph's documentation, `LOAD CSV`): a header names
-//! each column, with `:ID`, `:LABEL`, `:START_ID`, `:END_ID`, `:TYPE` and types behind a colon; fields are quoted with
-//! `"`, doubled within; several labels and arrays are parted by `--array-delimiter`, here U+001F, which no name holds;
-//! fields of several lines need `--multiline-fields=true`. `LOAD CSV` gives every field as a text; Neo4j reads a
+//! each column, with `:ID`, `:LABEL`, `:START_ID`, `:END_ID`, `:TYPE` and types after a colon; fields are quoted with
+//! `"`, doubled within; labels and arrays are separated by `--array-delimiter`, here U+001F, which no name contains;
+//! fields of several lines need `--multiline-fields=true`. `LOAD CSV` returns every field as text; Neo4j reads a
 //! backslash before a quotation mark as an escape unless `db.import.csv.legacy_quote_escaping` is false. Memgraph reads
-//! the dialect of Excel, and its server opens the file itself. Labels and types of relationships cannot be parameters
-//! in both, so the scripts have a statement for each. In backticks a backtick is doubled.
-//! Decisions: every entity has the label `Entity` and its own type; a character U+001F within a text becomes a blank. A
-//! text that a spreadsheet would take for a formula has a `'` before it (OWASP, "CSV Injection"); the scripts take that
-//! off again, `neo4j-admin` does not. Numbers are none.
+//! the dialect of Excel, and its server opens the file itself. In both, labels and types of relationships cannot be
+//! parameters, so the scripts have a statement for each. Within backticks, a backtick is doubled.
+//! Decisions: every entity has the label `Entity` and its own type; U+001F in a text becomes a blank. A text that a
+//! spreadsheet would take for a formula is prefixed with `'` (OWASP, "CSV Injection"); the scripts remove it,
+//! `neo4j-admin` does not. Numbers need no prefix.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -89,8 +89,8 @@ fn list<'a>(items: impl Iterator<Item = &'a str>) -> String {
 /// Characters that start a formula, including full-width forms, and those that a spreadsheet skips.
 const FORMULA: [char; 11] = ['=', '+', '-', '@', '\t', '\r', '\n', '＝', '＋', '－', '＠'];
 
-/// Returns a text that no spreadsheet takes for a formula: prefixed with `'`, also where it begins with one, so that
-/// removing one gives the original.
+/// Returns a text that no spreadsheet takes for a formula: prefixed with `'`. A text that begins with `'` is prefixed,
+/// too, so that removing one always gives the original.
 fn harmless(text: &str) -> Cow<'_, str> {
     match text.starts_with(FORMULA) || text.starts_with('\'') {
         true => Cow::Owned(format!("'{text}")),
@@ -98,7 +98,7 @@ fn harmless(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// Returns the original of a column, in Cypher.
+/// Returns Cypher for the original text of a column.
 fn meant(column: &str) -> String {
     format!("CASE WHEN {column} STARTS WITH '\\'' THEN substring({column}, 1) ELSE {column} END")
 }
@@ -106,6 +106,7 @@ fn meant(column: &str) -> String {
 /// Quotes a field as RFC 4180 requires.
 fn field(text: &str) -> String {
     let text = &*harmless(text);
+    // More than RFC 4180 asks for: `LOAD CSV` trims blanks at the edges, and treats a backslash as an escape.
     let is_plain = |c: char| !matches!(c, '"' | ',' | '\n' | '\r' | '\'' | '\\' | '\u{feff}');
     let has_edges = text.trim() != text;
     if !text.is_empty() && !has_edges && text.chars().all(is_plain) {
@@ -124,9 +125,11 @@ pub(super) fn load(graph: &Graph, dialect: Dialect, out: &mut dyn Write) -> io::
     let mut text = head(dialect).to_string();
     for it in &types {
         let labels: String =
+            // Rows of `Entity` itself need no further label, hence the `skip`.
             labels(it).skip(1).map(|label| format!("SET n:{} ", quoted(label))).collect();
         let _ = write!(
             text,
+            // `MERGE` makes the script idempotent: it may be run again after a new export.
             "\n{}\nWITH row WHERE coalesce(row.type, '') = {}\n\
              MERGE (n:Entity {{id: row['id:ID']}})\n{labels}\
              SET n.name = coalesce({}, ''), n.type = {},\n\
@@ -203,6 +206,7 @@ fn literal(text: &str) -> String {
         match c {
             '\'' => out.push_str("\\'"),
             '\\' => out.push_str("\\\\"),
+            // Line separators would end a comment or a line in some readers.
             c if c.is_control() || matches!(c, '\u{2028}' | '\u{2029}') => {
                 let _ = write!(out, "\\u{:04X}", u32::from(c));
             }
@@ -213,7 +217,7 @@ fn literal(text: &str) -> String {
     out
 }
 
-/// A label or type as Cypher reads any.
+/// Quotes a label or type, of any characters, for Cypher.
 fn quoted(name: &str) -> String {
     format!("`{}`", name.replace('`', "``"))
 }

@@ -11,7 +11,7 @@ use serde_json::Value;
 use super::super::graph::{Evidence, Graph};
 use super::Written;
 
-/// Keys: id, of what, name, type.
+/// Keys: id, element, name, type. `sureness` is `confidence` on edges: ids must be unique.
 const KEYS: [(&str, &str, &str, &str); 10] = [
     ("name", "node", "name", "string"),
     ("type", "node", "type", "string"),
@@ -82,7 +82,7 @@ fn escaped(text: &str) -> String {
             '\r' => out.push_str("&#13;"),
             '\n' | '\t' => out.push(c),
             '\0'..='\u{1f}' | '\u{fffe}' | '\u{ffff}' => out.push('\u{fffd}'),
-            // Allowed, but line ends to readers of XML 1.1.
+            // Allowed, but readers of XML 1.1 normalize them to line ends.
             '\u{7f}'..='\u{9f}' | '\u{2028}' => out.push_str(&format!("&#{};", u32::from(c))),
             c => out.push(c),
         }

@@ -3,7 +3,7 @@
 //! Facts (W3C JSON-LD 1.1; schema.org; W3C PROV-O): `@context` gives prefixes, `@graph` holds the nodes, each with
 //! `@id` and `@type`. schema.org has types for persons, organizations, places, products, services, events and works;
 //! for the others there is a vocabulary of our own, `kg:`. A relation is an edge of its subject, and a node of its own
-//! (`rdf:Statement`), from which its confidence and `prov:wasDerivedFrom`, the places that state it, hang.
+//! (`rdf:Statement`) with its confidence and `prov:wasDerivedFrom`, the places that state it.
 //! Invariant: names of relations are percent-encoded in their IRIs, and stand as they are in `kg:predicate`.
 
 use std::collections::BTreeMap;
@@ -81,6 +81,7 @@ fn entity(it: &Entity, edges: &[&Relation]) -> Value {
     }
     let mut objects: Map<String, Value> = Map::new();
     for edge in edges {
+        // One key may have several objects: JSON has no repeated keys, so they form a list.
         let key = predicate_id(&edge.predicate);
         let list = objects.entry(key).or_insert_with(|| json!([]));
         if let Value::Array(list) = list {
@@ -154,6 +155,7 @@ fn encoded(text: &str) -> String {
             b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => {
                 out.push(char::from(byte));
             }
+            // Slashes stay, so that paths remain readable.
             b'/' => out.push('/'),
             _ => {
                 let _ = write!(out, "%{byte:02X}");

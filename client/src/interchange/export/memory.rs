@@ -31,6 +31,7 @@ pub(super) fn write(graph: &Graph, out: &mut dyn Write) -> io::Result<Written> {
         facts.entry(&it.path).or_default().push(fact);
     }
     let typed: Vec<&Link> = graph.links.iter().filter(|it| it.typed).collect();
+    // An entity for every note that states something, and for every target of a relation.
     let mut wanted: BTreeSet<&str> = facts.keys().copied().collect();
     for it in &typed {
         wanted.insert(&it.path);
@@ -56,6 +57,7 @@ pub(super) fn write(graph: &Graph, out: &mut dyn Write) -> io::Result<Written> {
         let target = || it.target.clone().unwrap_or_default();
         let relation = Relation {
             from: names.get(it.path.as_str()).cloned().unwrap_or_else(|| it.path.clone()),
+            // A target without a note keeps the words of its link.
             to: it.to.as_deref().and_then(|to| names.get(to).cloned()).unwrap_or_else(target),
             relation_type: stated_type(
                 it.relation.as_deref().unwrap_or_default(),

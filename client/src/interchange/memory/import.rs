@@ -132,8 +132,7 @@ fn unique(entities: Vec<(String, Entity)>, report: &mut Report) -> Vec<Thing> {
     things
 }
 
-/// Assigns each thing the file that already has it, else a free name. Adds things that only relations name, if they
-/// have a note.
+/// Assigns each thing its existing file, else a free name. Adds things that only relations name, if they have a note.
 fn place(
     things: &mut Vec<Thing>,
     relations: &[(String, Relation)],
@@ -141,11 +140,13 @@ fn place(
 ) -> std::io::Result<()> {
     let mut known: HashMap<String, String> = HashMap::new();
     let mut taken: HashSet<String> = HashSet::new();
+    // The name of a note's entity is in its text; the file name is only derived from it.
     for name in shelf.names(FOLDER)? {
         taken.insert(name.to_lowercase());
         let Some(stem) = name.strip_suffix(".md") else { continue };
         if let Some(text) = shelf.read(FOLDER, &name)? {
             let entity = note::entity(&parse(&text), stem);
+            // Of two files with the same entity, the first by name is used, always the same.
             known.entry(entity.name).or_insert(name);
         }
     }
@@ -166,6 +167,7 @@ fn place(
         file: String::new(),
         is_there: true,
     }));
+    // Like the others, but without a type or facts of its own: only relations are added to it.
     for thing in things {
         if let Some(file) = known.get(&thing.entity.name) {
             thing.file.clone_from(file);
@@ -180,7 +182,7 @@ fn place(
     Ok(())
 }
 
-/// Words that lead to several things: names, names of files, or permalinks made of them.
+/// Names that a link may resolve to: names, file names, and the permalinks made of them; each with its things.
 struct Targets(HashMap<String, BTreeSet<usize>>);
 
 impl Targets {
@@ -215,11 +217,14 @@ fn items_of(
         let to = by_name.get(&relation.to).and_then(|idx| things.get(*idx));
         let path = to.map(Thing::path);
         let is_clear = to.is_none_or(|to| targets.is_clear(to));
+        // By name where that is unambiguous, because people read it; else by path. If the name cannot be a link, by
+        // path, too.
         let by_path = path.as_deref().filter(|_| !is_clear);
         let item = note::relation(&relation.relation_type, &relation.to, by_path)
             .or_else(|| note::relation(&relation.relation_type, &relation.to, path.as_deref()));
         match item {
             Some(item) => {
+                // Both forms, so that merging finds a relation that was written in the other one.
                 let forms = [relation.to.clone(), path.unwrap_or_else(|| relation.to.clone())];
                 items.push((relation.clone(), item, forms));
             }
@@ -303,9 +308,11 @@ fn merge(
     let stem = thing.file.trim_end_matches(".md");
     let known: HashSet<String> = note::entity(&note, stem).observations.into_iter().collect();
     let related: HashSet<(String, String)> = note::relations(&note).into_iter().collect();
+    // `^o1` and so on, after the highest that the note has ever used.
     let letters = "o";
     let first = next_block_id(&text, letters, 1);
     let first: u64 = first.trim_start_matches(letters).parse().unwrap_or(1);
+    // Compared as decoded texts, so that a fact written in another form is not added twice.
     let missing = thing.entity.observations.iter().filter(|it| !known.contains(*it));
     let mut ops: Vec<Op> = missing
         .zip(first..)
@@ -332,6 +339,7 @@ fn merge(
         Err(error) => return report.trouble(path, error.to_string(), "look at the note"),
     };
     let replaced =
+        // The old text is passed: a note that changed since it was read is left alone.
         if options.dry_run { Ok(true) } else { shelf.replace(FOLDER, &thing.file, &text, &new) };
     match replaced {
         Ok(true) => {

@@ -26,6 +26,7 @@ pub use notes::memory::{
 /// [`EditError`], in no known case.
 pub fn render(entity: &Entity, relations: &[String]) -> Result<String, EditError> {
     let mut metadata = Map::new();
+    // Front matter has the exact name only if the title cannot express it.
     let title = if is_a_title(&entity.name) {
         entity.name.clone()
     } else {

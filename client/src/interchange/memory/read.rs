@@ -84,6 +84,7 @@ fn is_one_object(bytes: &[u8]) -> bool {
     let inner = inner.trim_ascii_start();
     let first_line = head.split(|byte| *byte == b'\n').next().unwrap_or(head);
     let stated = |key: &[u8]| inner.strip_prefix(key).is_some();
+    // Cheap checks of the beginning first: parsing a large file just to tell the forms apart is the last resort.
     stated(b"\"entities\"")
         || stated(b"\"relations\"")
         || first_line.trim_ascii() == b"{"

@@ -1,4 +1,4 @@
-//! Encoder: the graph of a BERT-like encoder.
+//! Encoder: builds the graph of a BERT-like encoder.
 //!
 //! In: the graph, the weights, the shape. Out: the name of the tokens' vectors.
 //! Invariants: tokens that the mask hides change nothing; a text may be as long as there are positions.
@@ -11,10 +11,10 @@ use crate::weights::Weights;
 use super::linear::{FLOAT, Linear, Precision, int8_of, scale_of};
 use super::shape::Shape;
 
-/// Added to the attention scores of a hidden token, so that the softmax leaves next to nothing of it.
+/// Added to the attention scores of a hidden token, so that the softmax leaves almost nothing of it.
 const HIDDEN: f32 = -10_000.0;
 
-/// What every layer needs.
+/// The inputs of every layer.
 struct Builder<'a, 'w> {
     graph: &'a mut Graph,
     weights: &'a Weights<'w>,
@@ -24,8 +24,8 @@ struct Builder<'a, 'w> {
     mask: String,
 }
 
-/// Builds the graph. With `kinds`, the name of an input, each token has the embedding of the text that it belongs to;
-/// without, all belong to the first.
+/// Builds the graph. `kinds` is the name of an input with the text (0 or 1) to which each token belongs; without it,
+/// all belong to the first.
 pub(super) fn build(
     graph: &mut Graph,
     weights: &Weights<'_>,
@@ -42,12 +42,14 @@ pub(super) fn build(
     Ok(state)
 }
 
-/// Returns what is added to attention scores of `[batch, heads, tokens, tokens]`.
+/// Returns the term added to attention scores of `[batch, heads, tokens, tokens]`.
 fn mask(graph: &mut Graph) -> String {
     let mask = graph.node("Cast", &["attention_mask"], &[Attribute::Int("to", FLOAT)]);
+    // `[batch, tokens]` becomes `[batch, 1, 1, tokens]`, which broadcasts over heads and queries.
     let axes = graph.ints(&[1, 2]);
     let mask = graph.node("Unsqueeze", &[&mask, &axes], &[]);
     let (one, hidden) = (graph.floats(&[], &[1.0]), graph.floats(&[], &[HIDDEN]));
+    // (1 - mask) × HIDDEN: 0 where a token counts.
     let mask = graph.node("Sub", &[&one, &mask], &[]);
     graph.node("Mul", &[&mask, &hidden], &[])
 }
@@ -60,6 +62,7 @@ impl Builder<'_, '_> {
         let (first, n_positions) = (self.shape.first_position, self.shape.n_positions);
         let name = "embeddings.position_embeddings.weight";
         let mut positions = self.weights.tensor(name, &[first + n_positions, width])?;
+        // The RoBERTa family leaves the first rows unused.
         positions.drain(..first * width);
         let (table, n_kinds) = self.table("embeddings.token_type_embeddings.weight")?;
         let kinds = kinds.map(|kinds| {
@@ -67,12 +70,13 @@ impl Builder<'_, '_> {
             self.graph.node("Gather", &[&table, kinds], &[])
         });
         if kinds.is_none() {
-            // The same row is added at all positions.
+            // Without kinds, the same row is added at every position, so it is added to the table once, here.
             for row in positions.chunks_exact_mut(width) {
                 row.iter_mut().zip(&table).for_each(|(number, kind)| *number += kind);
             }
         }
         let positions = self.graph.floats(&[n_positions as i64, width as i64], &positions);
+        // The positions of a text are the first rows, as many as it has tokens.
         let ends = [Attribute::Int("start", 1), Attribute::Int("end", 2)];
         let length = self.graph.node("Shape", &["input_ids"], &ends);
         let zero = self.graph.ints(&[0]);
@@ -84,7 +88,7 @@ impl Builder<'_, '_> {
         self.norm("embeddings.LayerNorm", &sum)
     }
 
-    /// Looks up the rows of the words.
+    /// Looks up the rows of the words, from a table in floats or in 8 bits.
     fn words(&mut self, name: &str) -> Result<String, ModelError> {
         let packed = self.weights.packed(name).filter(|it| it.shape()[1] == self.shape.width);
         let (Precision::Int8Words, Some(packed)) = (self.precision, packed) else {
@@ -92,7 +96,7 @@ impl Builder<'_, '_> {
             let words = self.graph.floats(&[n_words as i64, self.shape.width as i64], &words);
             return Ok(self.graph.node("Gather", &[&words, "input_ids"], &[]));
         };
-        // Row by row: as floats, the table would take four times the memory of the finished model.
+        // Row by row: as floats, the whole table would take four times the memory of the finished model.
         let [n_words, width] = packed.shape().map(|size| size as i64);
         let scales: Vec<f32> = packed.rows().map(|row| scale_of(&row)).collect();
         let rows = packed
@@ -101,6 +105,7 @@ impl Builder<'_, '_> {
             .flat_map(|(row, &scale)| row.into_iter().map(move |number| int8_of(number, scale)));
         let rows = self.graph.bytes(&[n_words, width], rows);
         let scales = self.graph.floats(&[n_words, 1], &scales);
+        // Only the rows of the text are converted back to floats, when the model runs.
         let [rows, scales] =
             [rows, scales].map(|table| self.graph.node("Gather", &[&table, "input_ids"], &[]));
         let rows = self.graph.node("Cast", &[&rows], &[Attribute::Int("to", FLOAT)]);
@@ -118,6 +123,7 @@ impl Builder<'_, '_> {
         let (width, inner_width) = (self.shape.width, self.shape.inner_width);
         let mixed = self.attention(&name("attention.self"), state)?;
         let joined = self.linear(&name("attention.output.dense"), &mixed, width, width)?;
+        // Post-norm: the input is added first, then normalized, as in the original BERT.
         let sum = self.graph.node("Add", &[&joined, state], &[]);
         let state = self.norm(&name("attention.output.LayerNorm"), &sum)?;
         let wide = self.linear(&name("intermediate.dense"), &state, width, inner_width)?;
@@ -129,6 +135,7 @@ impl Builder<'_, '_> {
 
     fn attention(&mut self, name: &str, state: &str) -> Result<String, ModelError> {
         let (width, n_heads) = (self.shape.width, self.shape.n_heads);
+        // Zeros keep the sizes of batch and tokens.
         let by_head = [0, 0, n_heads as i64, (width / n_heads) as i64];
         let mut heads = |part: &str, order: &[i64]| -> Result<String, ModelError> {
             let flat = self.linear(&format!("{name}.{part}"), state, width, width)?;
@@ -137,10 +144,12 @@ impl Builder<'_, '_> {
             Ok(self.graph.node("Transpose", &[&split], &[Attribute::Ints("perm", order)]))
         };
         let query = heads("query", &[0, 2, 1, 3])?;
+        // Transposed for `query × keyᵀ`.
         let key = heads("key", &[0, 2, 3, 1])?;
         let value = heads("value", &[0, 2, 1, 3])?;
         let graph = &mut self.graph;
         let scores = graph.node("MatMul", &[&query, &key], &[]);
+        // Scaled dot products: divided by the root of a head's width (Vaswani et al. 2017).
         let scale = graph.floats(&[], &[1.0 / ((width / n_heads) as f32).sqrt()]);
         let scores = graph.node("Mul", &[&scores, &scale], &[]);
         let scores = graph.node("Add", &[&scores, &self.mask], &[]);
@@ -151,7 +160,7 @@ impl Builder<'_, '_> {
         Ok(graph.node("Reshape", &[&mixed, &shape], &[]))
     }
 
-    /// `x × (erf(x / √2) + 1) / 2`: this version of the operators has no GELU of its own.
+    /// Adds GELU as `x × (erf(x / √2) + 1) / 2`: this version of the operators has no GELU of its own.
     fn gelu(&mut self, input: &str) -> String {
         let graph = &mut self.graph;
         let root = graph.floats(&[], &[std::f32::consts::SQRT_2]);

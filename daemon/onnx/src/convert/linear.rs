@@ -3,21 +3,21 @@
 //! In: a weight of `[out, in]` and its bias. Out: constants and nodes in the graph.
 //! Invariants: in 8 bits each column of a weight has its own scale (one scale for all columns costs a tenth of the
 //! cosine), and inputs are scaled when the model runs.
-//! Not here: what is multiplied.
+//! Not here: the inputs of the product.
 
 use crate::graph::{Attribute, Graph};
 
 /// ONNX's number for 32-bit floats.
 pub(super) const FLOAT: i64 = 1;
 
-/// The numbers in which weights of matrix products are stored.
+/// The numeric type of the weights of matrix products.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Precision {
     /// 32-bit floats, unchanged.
     Float,
     /// 8-bit integers: a quarter of the size, about twice as fast.
     Int8,
-    /// The same, and the table of words as well, with a scale for each row.
+    /// As `Int8`, and the word table as well, with a scale for each row.
     Int8Words,
 }
 
@@ -42,9 +42,11 @@ impl Linear {
                 let (columns, scales) = rounded(&self.weight, n_in);
                 let columns = graph.bytes(&sizes, columns.into_iter());
                 let scales = graph.floats(&[n_out as i64], &scales);
+                // Inputs are quantized at run time, to unsigned bytes with one scale and zero point.
                 let [small, scale, zero] = graph.node_of("DynamicQuantizeLinear", &[input], &[]);
                 let sum = graph.node("MatMulInteger", &[&small, &columns, &zero], &[]);
                 let sum = graph.node("Cast", &[&sum], &[Attribute::Int("to", FLOAT)]);
+                // The scale of the result is that of the input times that of the column.
                 let scales = graph.node("Mul", &[&scale, &scales], &[]);
                 graph.node("Mul", &[&sum, &scales], &[])
             }
@@ -74,12 +76,12 @@ fn rounded(weight: &[f32], n_in: usize) -> (Vec<i8>, Vec<f32>) {
     (columns, scales)
 }
 
-/// The scale at which the largest of these numbers is 127.
+/// Returns the scale at which the largest of these numbers becomes 127.
 pub(super) fn scale_of(numbers: &[f32]) -> f32 {
     numbers.iter().fold(0.0f32, |most, number| most.max(number.abs())) / 127.0
 }
 
-/// A number at a scale.
+/// Returns a number at a scale, rounded; 0 at the scale 0 of a row of zeros.
 pub(super) fn int8_of(number: f32, scale: f32) -> i8 {
     if scale > 0.0 { (number / scale).round() as i8 } else { 0 }
 }

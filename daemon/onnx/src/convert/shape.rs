@@ -1,6 +1,6 @@
 //! Shape: the sizes of a BERT-like encoder.
 //!
-//! In: `config.json`. Out: sizes that belong together.
+//! In: `config.json`. Out: consistent sizes.
 //! Not here: weights and the graph (`encoder.rs`).
 
 use std::path::Path;
@@ -10,7 +10,7 @@ use serde::Deserialize;
 use crate::ModelError;
 use crate::folder::Folder;
 
-/// Largest size of anything; real ones are below a tenth of it. The product of any two fits.
+/// Largest size of anything; real ones are below a tenth of it. The product of any two fits into 64 bits.
 const MAX_SIZE: usize = 1_000_000;
 
 /// Most layers; real models have up to 48.
@@ -72,7 +72,7 @@ impl Shape {
         Self::of(&config, &path)
     }
 
-    /// Reads a configuration that is in memory; errors call it `path`.
+    /// Reads a configuration from memory; errors name it `path`.
     pub(super) fn of_bytes(config: &[u8], path: &Path) -> Result<Self, ModelError> {
         let config = serde_json::from_slice(config).map_err(|error| {
             ModelError::new(path, format!("is no configuration: {error}"), UNSUPPORTED)

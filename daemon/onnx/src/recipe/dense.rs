@@ -1,6 +1,6 @@
 //! Dense: a linear layer after the pooling, with an activation.
 //!
-//! In: a folder with `config.json` and `model.safetensors`; a vector. Out: another one.
+//! In: a folder with `config.json` and `model.safetensors`; a vector. Out: another vector.
 //! Not here: layers inside a graph.
 
 use std::path::Path;
@@ -89,7 +89,7 @@ impl Dense {
     }
 }
 
-/// By the name of PyTorch's class.
+/// Returns the activation for the name of PyTorch's class.
 fn activation(name: &str) -> Option<Activation> {
     match name.rsplit('.').next().unwrap_or_default() {
         "" | "Identity" => Some(Activation::None),

@@ -1,6 +1,6 @@
 //! rten: the runtime in pure Rust.
 //!
-//! Invariants: one thread computes, with its caller's priority.
+//! Invariant: one thread computes, with its caller's priority.
 
 use std::sync::Arc;
 
@@ -10,13 +10,14 @@ use rten_tensor::prelude::*;
 
 use super::{Engine, Output, Place};
 
-/// Largest file whose weights are packed at load in the layout that computing needs, bytes: a second copy of most of
-/// them. For 10 MB more, the 14 tokens of a question cost MiniLM 2.6 ms of CPU instead of 11.7, with the same numbers.
+/// Largest file, in bytes, whose weights are packed at load into the layout that computing needs, which is a second
+/// copy of most of them. For 10 MB more, the 14 tokens of a question cost MiniLM 2.6 ms of CPU instead of 11.7, with
+/// the same numbers.
 const MAX_PACKED_BYTES: u64 = 100_000_000;
 
 thread_local! {
-    /// A pool of one thread for each calling thread, made at its first call: it has the caller's priority. The
-    /// library's own pool has that of its first caller and takes every core.
+    /// A pool of one thread for each calling thread, created at its first call, with that caller's priority. The
+    /// library's own pool has the priority of its first caller and uses every core.
     static POOL: Arc<ThreadPool> = Arc::new(ThreadPool::with_num_threads(1));
 }
 
@@ -25,6 +26,7 @@ struct RtenGraph(Model);
 pub(super) fn load(place: Place<'_>) -> Result<Box<dyn Engine>, String> {
     let mut options = ModelOptions::with_all_ops();
     let n_bytes = match place {
+        // A file without a size is taken for a large one.
         Place::File(path) | Place::Mapped(path) => path.metadata().map_or(u64::MAX, |it| it.len()),
         Place::Memory(bytes) | Place::Bytes(bytes) => bytes.len() as u64,
     };

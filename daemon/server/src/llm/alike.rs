@@ -1,22 +1,22 @@
-//! Alike: which known name a new one is another spelling of (S2's entity resolution).
+//! Alike: finds the known name of which a new one is another spelling (S2's entity resolution).
 //!
-//! In: a name that a model gave, and those that are known. Out: the known one, if there is one.
-//! Invariants: pure and deterministic: the most alike, of equals the first one. As S2 measures it: the ratio that
-//! Python's `difflib.SequenceMatcher` gives for lowercase characters, .85 at least, whatever the types. Names with
-//! other digits in them (`python 2`, `python 3`) are never one: there S2's formula alone would join what is not the
-//! same.
+//! In: a name from a model, and the known names. Out: the known one, if there is one.
+//! Invariants: pure and deterministic: the most similar name wins, the first one among equals. Similarity is S2's: the
+//! ratio of Python's `difflib.SequenceMatcher` over lowercase characters, at least .85, whatever the types. Names with
+//! different digits (`python 2`, `python 3`) never match, although S2's formula alone would join them.
 
 use std::collections::HashMap;
 
-/// Least likeness.
+/// Least ratio for a match.
 pub const ALIKE: f64 = 0.85;
 
-/// The place among `known` of the name that `name` is a spelling of.
+/// Returns the position in `known` of the name of which `name` is a spelling.
 pub fn nearest<'k>(name: &str, known: impl IntoIterator<Item = &'k str>) -> Option<usize> {
     let name = folded(name);
     let mut best: Option<(usize, f64)> = None;
     for (at, other) in known.into_iter().enumerate() {
         let other = folded(other);
+        // The bound on the lengths is cheap and spares most pairs the quadratic ratio.
         if digits(&other) != digits(&name) || highest(name.len(), other.len()) < ALIKE {
             continue;
         }
@@ -28,7 +28,7 @@ pub fn nearest<'k>(name: &str, known: impl IntoIterator<Item = &'k str>) -> Opti
     best.map(|(at, _)| at)
 }
 
-/// Lowercase, with one space where words are joined in any way: ids join them by `-`, models by what they like.
+/// Lowercases, and joins words with one space: ids join them with `-`, models with anything.
 fn folded(name: &str) -> Vec<char> {
     let joined = name.replace(['-', '_'], " ");
     joined.split_whitespace().collect::<Vec<_>>().join(" ").to_lowercase().chars().collect()
@@ -38,7 +38,7 @@ fn digits(name: &[char]) -> Vec<char> {
     name.iter().copied().filter(|c| c.is_numeric()).collect()
 }
 
-/// What the ratio of texts of these lengths can be at most.
+/// Returns the highest ratio that texts of these lengths can have.
 fn highest(one: usize, other: usize) -> f64 {
     match one + other {
         0 => 1.0,
@@ -46,7 +46,7 @@ fn highest(one: usize, other: usize) -> f64 {
     }
 }
 
-/// Twice the characters in matching blocks, by all characters: 1 for equal texts.
+/// Returns twice the characters in matching blocks divided by all characters: 1 for equal texts.
 pub fn ratio(one: &[char], other: &[char]) -> f64 {
     match one.len() + other.len() {
         0 => 1.0,
@@ -54,25 +54,29 @@ pub fn ratio(one: &[char], other: &[char]) -> f64 {
     }
 }
 
-/// The characters of the longest common block, and of those left and right of it (Ratcliff and Obershelp).
+/// Counts the characters of the longest common block and, recursively, of those left and right of it (Ratcliff and
+/// Obershelp).
 fn n_matching(one: &[char], other: &[char]) -> usize {
     let mut places: HashMap<char, Vec<usize>> = HashMap::new();
     for (at, c) in other.iter().enumerate() {
         places.entry(*c).or_default().push(at);
     }
+    // Pairs of ranges still to compare, instead of recursion.
     let mut open = vec![(0..one.len(), 0..other.len())];
     let mut n_all = 0;
     while let Some((left, right)) = open.pop() {
         let mut best = (left.start, right.start, 0);
-        // Lengths of the common blocks that end at a place of `other`.
+        // Lengths of the common blocks that end at each place of `other` and at `i`; one row of the usual table.
         let mut lengths: HashMap<usize, usize> = HashMap::new();
         for i in left.clone() {
             let mut next = HashMap::new();
             let here = one.get(i).and_then(|c| places.get(c)).into_iter().flatten();
             for &j in here.filter(|j| right.contains(j)) {
+                // A block that ends here extends the one that ends one place earlier in both texts.
                 let before = j.checked_sub(1).and_then(|j| lengths.get(&j)).copied().unwrap_or(0);
                 let length = before + 1;
                 next.insert(j, length);
+                // `>` keeps the first of equally long blocks, as `difflib` does.
                 if length > best.2 {
                     best = (i + 1 - length, j + 1 - length, length);
                 }

@@ -1,8 +1,8 @@
-//! Answer: what entries say about a question, in a model's words with citations (S2's synthesis).
+//! Answer: an answer to a question from entries, in a model's words with citations (S2's synthesis).
 //!
-//! In: a question and entries; a model's text. Out: a prompt; an answer and whom it cites.
-//! Invariants: an answer cites at least one of the entries that were given, and no other: marks of others are
-//! removed and reported. A text that cites nothing is not an answer.
+//! In: a question and entries; a model's text. Out: a prompt; an answer and the entries it cites.
+//! Invariants: an answer cites at least one of the given entries, and no others: citations of others are removed and
+//! reported. A text without citations is not an answer.
 
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
@@ -16,7 +16,7 @@ use redact::clean;
 /// Longest answer, characters.
 const MAX_CHARS: usize = 8_000;
 
-/// Marks of citations: `[kb-00042]`, `[kb-00042, kb-00043]`.
+/// Citations: `[kb-00042]`, `[kb-00042, kb-00043]`.
 static MARKS: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r"\[\s*kb-\d{1,12}(?:\s*[,;]\s*kb-\d{1,12})*\s*\]").expect("a sound pattern")
 });
@@ -29,15 +29,15 @@ static ITEMS: LazyLock<Regex> =
 /// An answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Answer {
-    /// With its marks.
+    /// The text with its citations.
     pub text: String,
-    /// Entries that it cites, in the order of the first marks.
+    /// Cited entries, in the order of their first citations.
     pub cited: Vec<String>,
-    /// Entries that it cited although they were not given.
+    /// Cited entries that were not given.
     pub invented: Vec<String>,
 }
 
-/// Asks for an answer out of these entries, each with its id.
+/// Asks for an answer from these entries, each with its id.
 pub fn prompt(question: &str, entries: &[(&str, &str)]) -> Prompt {
     let texts: Vec<String> =
         entries.iter().map(|(id, text)| fenced("entry", &format!("id: {id}\n{text}"))).collect();
@@ -49,23 +49,23 @@ pub fn prompt(question: &str, entries: &[(&str, &str)]) -> Prompt {
              not answer the question, say what they do say about it. Be brief: at most 200 words, no heading. \
              {UNTRUSTED}"
         ),
-        // The question goes first: what is too long is cut at its end.
+        // The question goes first: a prompt that is too long is cut at its end.
         text: format!("{}\n{}", fenced("question", question), texts.join("\n")),
     }
 }
 
-/// The answer in a reply; none where it cites none of `given`.
+/// Returns the answer in a reply; none if it cites none of `given`.
 pub fn parse(reply: &str, given: &[&str]) -> Option<Answer> {
     let reply = json::unfenced(reply);
     let kept = reply.chars().filter(|c| !c.is_control() || *c == '\n');
     let reply: String = kept.take(MAX_CHARS).collect();
     let (mut cited, mut invented) = (Vec::new(), BTreeSet::new());
-    // What is left around a mark that was taken out may make another one.
+    // Removing a citation may join the text around it into another one, so this repeats until nothing changes.
     let mut before = reply;
     let text = loop {
         let after = checked(&before, given, &mut cited, &mut invented);
         if after == before {
-            // Parts of a secret may have stood around a mark.
+            // Likewise, parts of a secret may have stood around a citation.
             break clean(after.trim()).into_owned();
         }
         before = after;
@@ -74,7 +74,7 @@ pub fn parse(reply: &str, given: &[&str]) -> Option<Answer> {
     (!cited.is_empty()).then_some(Answer { text, cited, invented })
 }
 
-/// The text with its marks as they should be, without those of what was not given.
+/// Returns the text with normalized citations, without those of entries that were not given.
 fn checked(
     reply: &str,
     given: &[&str],
@@ -96,14 +96,15 @@ fn checked(
     text.into_owned()
 }
 
-/// Splits an answer into statements, sentence by sentence: a mark cites for the sentence before it, and a sentence
-/// without a mark cites nothing.
+/// Splits an answer into sentences with their citations: a citation belongs to the sentence before it, and a sentence
+/// without one cites nothing.
 pub fn statements(text: &str) -> Vec<(String, Vec<String>)> {
     let mut found: Vec<(String, Vec<String>)> = Vec::new();
     let mut last = 0;
     for mark in MARKS.find_iter(text) {
         let said = said_in(text.get(last..mark.start()).unwrap_or_default());
         let ids = IDS.find_iter(mark.as_str()).map(|it| it.as_str().to_string());
+        // A citation at the very start has no sentence before it; it gets an empty one, so that its ids are not lost.
         let is_first = said.is_empty() && found.is_empty();
         found.extend(said.into_iter().map(|it| (it, vec![])));
         match found.last_mut() {
@@ -117,8 +118,9 @@ pub fn statements(text: &str) -> Vec<(String, Vec<String>)> {
     found
 }
 
-/// The sentences of a part of an answer, each on one line; items of lists are parted, too.
+/// Splits part of an answer into sentences, each on one line; items of lists are separate, too.
 fn said_in(part: &str) -> Vec<String> {
+    // The full stop after a citation belongs to the sentence before it.
     let part = part.trim_start_matches(|c: char| c.is_whitespace() || ".,;:".contains(c));
     let blocks = ITEMS.split(part);
     let said = blocks.flat_map(|block| sentences(block).filter_map(|it| block.get(it)));

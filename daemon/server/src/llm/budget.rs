@@ -1,7 +1,7 @@
-//! Budget: how many calls an hour may have.
+//! Budget: limits calls per hour.
 //!
-//! In: calls and when they are made. Out: whether one more may be, else how long until then.
-//! Invariants: in no 60 minutes there are more calls than that.
+//! In: calls with their times. Out: whether another is allowed, or how long until then.
+//! Invariant: no window of 60 minutes has more calls than the limit.
 
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
@@ -17,7 +17,7 @@ pub(super) struct Budget {
 }
 
 impl Budget {
-    /// So many calls in an hour.
+    /// Allows `per_hour` calls in each hour.
     pub(super) fn new(per_hour: u32) -> Self {
         Budget { per_hour: per_hour as usize, calls: VecDeque::new() }
     }
@@ -25,7 +25,7 @@ impl Budget {
     /// Takes a call.
     ///
     /// # Errors
-    /// How long until there is one again.
+    /// The time until the next call is allowed.
     pub(super) fn take(&mut self, now: Instant) -> Result<(), Duration> {
         match self.left(now) {
             Some(left) => Err(left),
@@ -36,7 +36,7 @@ impl Budget {
         }
     }
 
-    /// How long until there is a call again, where there is none.
+    /// Returns the time until a call is allowed; none if one is allowed now.
     pub(super) fn left(&mut self, now: Instant) -> Option<Duration> {
         let is_over = |at: &Instant| now.saturating_duration_since(*at) >= HOUR;
         while self.calls.front().is_some_and(is_over) {
@@ -45,11 +45,12 @@ impl Budget {
         if self.calls.len() < self.per_hour {
             return None;
         }
+        // The oldest call leaves the window first. With a limit of 0 there is none: wait a whole hour.
         let since = self.calls.front().map_or(HOUR, |at| now.saturating_duration_since(*at));
         Some(HOUR.saturating_sub(since))
     }
 
-    /// Calls in the last hour.
+    /// Returns the number of calls in the last hour.
     pub(super) fn n_used(&self) -> usize {
         self.calls.len()
     }

@@ -1,25 +1,25 @@
-//! Circuit: whether a model that failed is asked at all.
+//! Circuit: pauses calls to a model that keeps failing (a circuit breaker).
 //!
-//! In: failures and successes, and when they were. Out: how long it is left alone.
-//! Invariants: one failure that may pass costs nothing but itself; from the third in a row on, and from the first one
-//! that lasts, pauses double up to a limit; a server that asks for a pause gets it; after each pause it is asked again,
-//! and one success ends it all. Only success is remembered for good.
+//! In: failures and successes with their times. Out: how long the model is left alone.
+//! Invariants: a passing failure causes no pause; from the third failure in a row, and from the first lasting one,
+//! pauses double up to a limit; a server that asks for a pause gets it; after each pause the model is tried again, and
+//! one success resets everything.
 
 use std::time::{Duration, Instant};
 
-/// Failures in a row from which on there are pauses.
+/// Number of failures in a row from which on there are pauses.
 const PATIENT_FOR: u32 = 3;
 
 /// First pause.
 const FIRST: Duration = Duration::from_secs(30);
 
-/// Longest one, unless a server asks for more.
+/// Longest pause, unless a server asks for more.
 const LONGEST: Duration = Duration::from_secs(900);
 
 /// Longest pause that a server may ask for.
 const LONGEST_TOLD: Duration = Duration::from_secs(3_600);
 
-/// What is known of failures.
+/// The failures since the last success.
 #[derive(Debug, Default)]
 pub(super) struct Circuit {
     n_failures: u32,
@@ -28,16 +28,17 @@ pub(super) struct Circuit {
 }
 
 impl Circuit {
-    /// What is left of a pause.
+    /// Returns the rest of a pause.
     pub(super) fn left(&self, now: Instant) -> Option<Duration> {
         self.until?.checked_duration_since(now).filter(|left| !left.is_zero())
     }
 
-    /// Records a failure: `lasts` if it will not pass by itself, `told` if the server asked for a pause.
+    /// Records a failure: `lasts` if it will not pass by itself, `told` is the pause that the server asked for.
     pub(super) fn failed(&mut self, now: Instant, lasts: bool, told: Option<Duration>) {
         self.n_failures = self.n_failures.saturating_add(1);
         let is_due = lasts || self.n_failures >= PATIENT_FOR;
         let own = is_due.then(|| {
+            // The exponent is capped only to avoid overflow: `LONGEST` is reached at 5.
             let doubled = FIRST.saturating_mul(2u32.saturating_pow(self.n_pauses.min(16)));
             self.n_pauses = self.n_pauses.saturating_add(1);
             doubled.min(LONGEST)
@@ -48,7 +49,7 @@ impl Circuit {
         }
     }
 
-    /// Notes a success.
+    /// Records a success.
     pub(super) fn went_well(&mut self) {
         *self = Circuit::default();
     }

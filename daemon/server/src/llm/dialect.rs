@@ -1,7 +1,7 @@
-//! Dialect: how each interface wants to be asked, and how it answers.
+//! Dialect: the request and reply format of each interface.
 //!
 //! In: settings and a prompt; the bytes of a reply. Out: path, headers and body; the text.
-//! Invariants: pure; a reply is a text that is not empty, or what is wrong with it in words.
+//! Invariants: pure; the result is a text that is not empty, or a description of what is wrong with the reply.
 
 use std::fmt::Write;
 
@@ -13,13 +13,13 @@ use super::Prompt;
 /// Longest text taken from a reply, characters.
 const MAX_CHARS: usize = 200_000;
 
-/// The version of Anthropic's interface that is spoken.
+/// The version of Anthropic's interface that is used.
 const ANTHROPIC_VERSION: &str = "2023-06-01";
 
-/// What is sent.
+/// A request.
 #[derive(Debug, PartialEq)]
 pub(super) struct Request {
-    /// Where, behind the address.
+    /// The path, relative to the server's address.
     pub(super) path: String,
     /// Names and values.
     pub(super) headers: Vec<(&'static str, String)>,
@@ -27,15 +27,15 @@ pub(super) struct Request {
     pub(super) body: Value,
 }
 
-/// The name of the parameter that limits the tokens of a reply, which OpenAI changed: newer models of theirs refuse the
-/// old one, servers that are older than the change do not know the new one.
+/// The name of the parameter that limits the tokens of a reply. OpenAI renamed it: its newer models refuse the old
+/// name, and older servers of others do not know the new one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Limit {
     Old,
     New,
 }
 
-/// The request for a prompt.
+/// Returns the request for a prompt.
 pub(super) fn request(
     settings: &LlmSlot,
     prompt: &Prompt,
@@ -75,7 +75,7 @@ pub(super) fn request(
             let messages = json!([
                 { "role": "system", "content": system }, { "role": "user", "content": text },
             ]);
-            // Models that want the new name want no temperature either.
+            // Models that require the new name also refuse a temperature.
             let body = match limit {
                 Limit::Old => json!({
                     "model": model, "messages": messages, "max_tokens": max_tokens, "temperature": 0, "stream": false,
@@ -89,25 +89,25 @@ pub(super) fn request(
     }
 }
 
-/// The address of a request.
+/// Returns the full address of a request.
 pub(super) fn address(base: &str, path: &str) -> String {
     let base = base.trim_end_matches('/');
-    // Instructions of servers often include `/v1` in the address.
+    // Instructions for servers often include `/v1` in the address.
     match path.strip_prefix("/v1") {
         Some(rest) if base.ends_with("/v1") => format!("{base}{rest}"),
         _ => format!("{base}{path}"),
     }
 }
 
-/// Whether a refusal says that the other name of the limit is wanted.
+/// Returns true when a refusal asks for the new name of the limit.
 pub(super) fn wants_new_limit(said: &str) -> bool {
     said.contains("max_completion_tokens")
 }
 
-/// The text of a reply.
+/// Returns the text of a reply.
 ///
 /// # Errors
-/// What is wrong with it, in words.
+/// A description of what is wrong with it.
 pub(super) fn text(api: LlmApi, bytes: &[u8]) -> Result<String, String> {
     let reply: Value = serde_json::from_slice(bytes).map_err(|error| error.to_string())?;
     let found = match api {
@@ -121,18 +121,18 @@ pub(super) fn text(api: LlmApi, bytes: &[u8]) -> Result<String, String> {
     spoken(&found).ok_or_else(|| "it has no text".to_string())
 }
 
-/// What a model says aloud, if it says anything: without its thoughts.
+/// Returns the answer of a model without its reasoning; none if nothing is left.
 pub(super) fn spoken(text: &str) -> Option<String> {
     let mut text = text.trim();
     if let Some(thought) = text.strip_prefix("<think>") {
-        // Thoughts that never end leave nothing to say.
+        // Reasoning that never ends leaves no answer.
         text = thought.split_once("</think>").map_or("", |(_, rest)| rest).trim();
     }
     let text: String = text.chars().take(MAX_CHARS).collect();
     (!text.is_empty()).then_some(text)
 }
 
-/// A text, one block of text, or the texts of a list of blocks.
+/// Returns a text, the text of a block, or the concatenated texts of a list of blocks.
 pub(super) fn joined(content: &Value) -> String {
     match content {
         Value::String(text) => text.clone(),
@@ -147,7 +147,7 @@ pub(super) fn joined(content: &Value) -> String {
     }
 }
 
-/// One part of a path: what is no letter, digit or `-._~` as `%3A`.
+/// Percent-encodes one part of a path: everything except letters, digits and `-._~`.
 fn escaped(part: &str) -> String {
     let mut out = String::new();
     for byte in part.bytes() {

@@ -1,4 +1,4 @@
-//! Draft: a summary of one entity of memory, out of its observations.
+//! Draft: summarizes one entity of memory from its observations.
 //!
 //! In: its name, type and observations; a model's text. Out: a prompt; the summary on one line.
 
@@ -7,7 +7,7 @@ use super::{Prompt, UNTRUSTED, fenced, json};
 /// Longest summary, characters.
 const MAX_CHARS: usize = 600;
 
-/// Most observations sent, the last ones: what was learned last matters most.
+/// Most observations sent, the latest ones: they matter most.
 const MAX_FACTS: usize = 200;
 
 /// Asks for a summary.
@@ -27,7 +27,7 @@ pub fn prompt(name: &str, entity_type: &str, facts: &[String]) -> Prompt {
     }
 }
 
-/// The summary in a reply; none where it is no summary.
+/// Returns the summary in a reply; none if it is not a summary.
 pub fn parse(reply: &str) -> Option<String> {
     let text = json::unfenced(reply);
     let words: Vec<&str> = text
@@ -36,7 +36,7 @@ pub fn parse(reply: &str) -> Option<String> {
         .collect();
     let line = words.join(" ");
     let line = line.trim_matches('"').trim();
-    // What is meant for programs, or goes on and on, is not what was asked for.
+    // Markup, and text that goes on and on, is not what was asked for.
     let is_prose = !line.is_empty() && !line.starts_with(['{', '[', '<', '#']);
     (is_prose && line.chars().count() <= MAX_CHARS).then(|| line.to_string())
 }

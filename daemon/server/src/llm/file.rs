@@ -1,7 +1,7 @@
-//! File: what a file says, as a model reads it (S2's ingestion, steps 7 and 8): a summary, and entries.
+//! File: extracts a summary and entries from a file (S2's ingestion, steps 7 and 8).
 //!
 //! In: a file's path and text; a model's text. Out: prompts; the summary, the entries.
-//! Invariants: at most [`MOST`] entries a file, each with titles, details, one of four types and tags without spaces;
+//! Invariants: at most [`MOST`] entries per file, each with titles, details, one of four types and tags without spaces;
 //! at most [`MAX_FILE_CHARS`] of a file are sent.
 
 use super::json::{Object, lines_of, list, text_of, unfenced};
@@ -13,11 +13,11 @@ pub const MOST: usize = 10;
 /// Characters of a file that are sent.
 pub const MAX_FILE_CHARS: usize = 100_000;
 
-/// What an entry can be.
+/// The types of entries.
 pub const ENTRY_TYPES: [&str; 4] =
     ["factual_reference", "decision", "pattern_convention", "lesson_learned"];
 
-/// Characters, and tags, at most.
+/// Limits in characters, except `MAX_TAGS`, which is a number of tags.
 const MAX_SUMMARY: usize = 1_000;
 const MAX_SHORT: usize = 80;
 const MAX_LONG: usize = 200;
@@ -25,14 +25,14 @@ const MAX_DETAILS: usize = 8_000;
 const MAX_TAG: usize = 40;
 const MAX_TAGS: usize = 10;
 
-/// An entry that a file gives.
+/// An entry found in a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FoundEntry {
     /// Short title.
     pub short_title: String,
     /// Long title.
     pub long_title: String,
-    /// What is known.
+    /// The knowledge itself, as Markdown.
     pub knowledge_details: String,
     /// One of [`ENTRY_TYPES`].
     pub entry_type: &'static str,
@@ -56,7 +56,7 @@ pub fn summary_prompt(path: &str, text: &str) -> Prompt {
     }
 }
 
-/// The summary in a reply.
+/// Returns the summary in a reply.
 pub fn parse_summary(reply: &str) -> Option<String> {
     let text = unfenced(reply);
     let words: Vec<&str> = text
@@ -68,10 +68,12 @@ pub fn parse_summary(reply: &str) -> Option<String> {
     (is_prose && line.chars().count() <= MAX_SUMMARY).then_some(line)
 }
 
-/// Sentences that end, without JSON in between: what broke off is no summary. What stands in backticks may be code.
+/// Returns true for complete sentences without JSON in between: a reply that was cut off is not a summary. Text in
+/// backticks may be code.
 fn is_whole(line: &str) -> bool {
     let ends = ['.', '!', '?', '…', '。', '！', '？', '।', '؟'];
     let end = line.trim_end_matches(['"', '\'', '”', '’', '»', ')', ']', '`', '*', '_']);
+    // Every other part is outside of backticks.
     let prose: String = line.split('`').step_by(2).collect();
     end.ends_with(ends) && !prose.contains(['{', '}'])
 }
@@ -92,7 +94,7 @@ pub fn entries_prompt(path: &str, text: &str) -> Prompt {
     }
 }
 
-/// The entries in a reply; none where it holds no list.
+/// Returns the entries in a reply; none if it holds no list.
 pub fn parse_entries(reply: &str) -> Option<Vec<FoundEntry>> {
     let mut found: Vec<FoundEntry> = Vec::new();
     for it in list(reply)?.iter().filter_map(entry) {
@@ -123,7 +125,7 @@ fn entry(item: &Object) -> Option<FoundEntry> {
     Some(FoundEntry { short_title, long_title, knowledge_details, entry_type, tags: kept })
 }
 
-/// A tag in lowercase, its words joined by `-`.
+/// Returns a tag in lowercase, its words joined by `-`.
 fn tag(words: &str) -> Option<String> {
     let words = words.trim().trim_start_matches('#').to_lowercase();
     let parts =

@@ -1,14 +1,14 @@
-//! Json: what a model was asked to write as JSON, out of whatever it wrote.
+//! Json: extracts the JSON that a model was asked for from whatever it wrote.
 //!
-//! In: a model's text: fenced, with words around it, cut off in the middle, or nothing like it. Out: the objects of its
+//! In: a model's text: fenced, surrounded by words, cut off in the middle, or not JSON at all. Out: the objects of its
 //! first list, or its first object.
-//! Invariants: no text panics or takes longer than [`MAX_STARTS`] readings of it; what is nested deeper than serde's
-//! 128 levels is no JSON.
-//! Not here: what an object must hold (each parser beside its prompt).
+//! Invariants: no text causes a panic or takes longer than [`MAX_STARTS`] passes; values nested deeper than serde's 128
+//! levels are rejected.
+//! Not here: the fields that an object must have (each parser is beside its prompt).
 
 use serde_json::{Map, Value};
 
-/// Places at which a beginning is tried.
+/// Most brackets at which parsing is tried.
 const MAX_STARTS: usize = 64;
 
 /// Most objects taken from a list.
@@ -17,9 +17,10 @@ const MAX_ITEMS: usize = 200;
 /// One object.
 pub type Object = Map<String, Value>;
 
-/// The objects of the first list in a text that holds any, or of the first empty list; a list that was cut off gives
-/// those that are whole. Items that are no objects are left out.
+/// Returns the objects of the first list that has any, else an empty list if the text has one. A list that was cut off
+/// gives its complete objects. Items that are not objects are skipped.
 pub fn list(text: &str) -> Option<Vec<Object>> {
+    // Every bracket is tried: prose before the list may contain some.
     let mut is_empty_list = false;
     for at in starts(text, '[') {
         let rest = text.get(at + 1..).unwrap_or_default();
@@ -32,7 +33,7 @@ pub fn list(text: &str) -> Option<Vec<Object>> {
     is_empty_list.then(Vec::new)
 }
 
-/// The first object in a text.
+/// Returns the first object in a text.
 pub fn object(text: &str) -> Option<Object> {
     starts(text, '{').find_map(|at| match first(text.get(at..)?)? {
         (Value::Object(object), _) => Some(object),
@@ -44,14 +45,14 @@ fn starts(text: &str, bracket: char) -> impl Iterator<Item = usize> {
     text.match_indices(bracket).map(|(at, _)| at).take(MAX_STARTS)
 }
 
-/// The value that a text begins with, and how long it is.
+/// Returns the value at the start of a text, and its length in bytes.
 fn first(text: &str) -> Option<(Value, usize)> {
     let mut values = serde_json::Deserializer::from_str(text).into_iter::<Value>();
     let value = values.next()?.ok()?;
     Some((value, values.byte_offset()))
 }
 
-/// The objects of a list, from behind its bracket on; true where the list has an end.
+/// Returns the objects of a list, starting after its bracket, and whether the list is closed.
 fn items(mut rest: &str) -> (Vec<Object>, bool) {
     let mut found = Vec::new();
     while found.len() < MAX_ITEMS {
@@ -59,11 +60,12 @@ fn items(mut rest: &str) -> (Vec<Object>, bool) {
         if rest.starts_with(']') {
             return (found, true);
         }
+        // A value that does not parse is where the reply was cut off.
         let Some((value, length)) = first(rest) else { break };
         if let Value::Object(object) = value {
             found.push(object);
         } else if found.is_empty() {
-            // A list of words is not what was asked for; it may be part of a sentence.
+            // A list of words may be part of a sentence, such as a citation; it is not what was asked for.
             break;
         }
         rest = rest.get(length..).unwrap_or_default();
@@ -71,7 +73,7 @@ fn items(mut rest: &str) -> (Vec<Object>, bool) {
     (found, false)
 }
 
-/// The first of some fields that is a text, on one line, cut to so many characters; none where it is empty.
+/// Returns the first of these fields that is a text, on one line, cut to `max_chars`; none if it is empty.
 pub fn text_of(object: &Object, fields: &[&str], max_chars: usize) -> Option<String> {
     let found = fields.iter().find_map(|field| object.get(*field)?.as_str())?;
     let words: Vec<&str> = found
@@ -83,7 +85,7 @@ pub fn text_of(object: &Object, fields: &[&str], max_chars: usize) -> Option<Str
     (!line.is_empty()).then_some(line)
 }
 
-/// As [`text_of`], with its lines.
+/// Like [`text_of`], but keeps line breaks.
 pub fn lines_of(object: &Object, fields: &[&str], max_chars: usize) -> Option<String> {
     let found = fields.iter().find_map(|field| object.get(*field)?.as_str())?;
     let kept = found.chars().filter(|c| !c.is_control() || matches!(c, '\n' | '\t'));
@@ -92,10 +94,11 @@ pub fn lines_of(object: &Object, fields: &[&str], max_chars: usize) -> Option<St
     (!text.is_empty()).then_some(text)
 }
 
-/// A text without the fence of Markdown around it.
+/// Removes a Markdown fence around a text.
 pub fn unfenced(text: &str) -> &str {
     let text = text.trim();
     let Some(inside) = text.strip_prefix("```") else { return text };
+    // The first line is the fence's language.
     let inside = inside.split_once('\n').map_or("", |(_, rest)| rest);
     inside.trim_end().strip_suffix("```").unwrap_or(inside).trim()
 }

@@ -1,8 +1,8 @@
-//! Plan: how a question to the entries is best answered, as a model sees it (S2's query planner).
+//! Plan: chooses how to answer a question to the entries (S2's query planner).
 //!
-//! In: a question and what the graph holds; a model's text. Out: a prompt; a [`QueryPlan`].
-//! Invariants: a closed set of strategies; a plan names only nodes that are there, and a strategy only with what it
-//! needs: else it is `auto`, with the model's own words to search for if it gave any.
+//! In: a question and the contents of the graph; a model's text. Out: a prompt; a [`QueryPlan`].
+//! Invariants: a closed set of strategies; a plan names only existing nodes, and a strategy only together with what it
+//! needs: otherwise it is `auto`, with the model's own search words if it gave any.
 
 use std::fmt::Write;
 
@@ -11,10 +11,10 @@ use proto::tool::kb::Strategy;
 use super::json::{object, text_of};
 use super::{Prompt, UNTRUSTED, fenced};
 
-/// Longest vocabulary sent, characters: the most connected nodes come first.
+/// Longest vocabulary sent, in characters; the most connected nodes come first.
 const MAX_VOCABULARY: usize = 12_000;
 
-/// Longest words to search for, and longest reason, characters.
+/// Longest search words, reason and node id, in characters.
 const MAX_QUERY: usize = 300;
 const MAX_REASON: usize = 300;
 const MAX_ID: usize = 200;
@@ -22,24 +22,24 @@ const MAX_ID: usize = 200;
 /// A plan.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct QueryPlan {
-    /// How.
+    /// How to answer.
     pub strategy: Strategy,
-    /// From where: a node such as `project:kgd` or `kb-00042`.
+    /// The start: a node such as `project:kgd` or `kb-00042`.
     pub scope: Option<String>,
-    /// To where, for `connection`.
+    /// The end, for `connection`.
     pub target: Option<String>,
-    /// What to search for.
+    /// The words to search for.
     pub search_query: Option<String>,
-    /// Why.
+    /// The model's reason.
     pub reasoning: Option<String>,
 }
 
-/// What the graph holds.
+/// The contents of the graph.
 #[derive(Debug, Clone, Default)]
 pub struct Vocabulary<'a> {
     /// Entries that are active.
     pub n_entries: u64,
-    /// Nodes that are no entries, the most connected first: `tag:python`.
+    /// Nodes that are not entries, the most connected first: `tag:python`.
     pub nodes: &'a [String],
     /// Relations by type.
     pub n_relations: &'a [(String, u64)],
@@ -72,11 +72,12 @@ pub fn prompt(question: &str, vocabulary: &Vocabulary<'_>) -> Prompt {
     }
 }
 
-/// The plan in a reply; none where it holds no plan. `is_known` says whether a node is there.
+/// Returns the plan in a reply; none if it holds no plan. `is_known` returns true for existing nodes.
 pub fn parse(reply: &str, is_known: impl Fn(&str) -> bool) -> Option<QueryPlan> {
     let object = object(reply)?;
     let named = text_of(&object, &["strategy"], MAX_ID)?;
     let strategy = Strategy::parse(&named)?;
+    // Unknown nodes are dropped here, so that the check below sees only usable ones.
     let node = |field| text_of(&object, &[field], MAX_ID).filter(|id| is_known(id));
     let mut plan = QueryPlan {
         strategy,

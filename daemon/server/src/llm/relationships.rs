@@ -1,8 +1,8 @@
-//! Relationships: what an entry speaks of, as a model reads it (S2's enrichment), of one entry or of several at once.
+//! Relationships: extracts the relationships of one entry or of several at once (S2's enrichment).
 //!
-//! In: entries; a model's text. Out: a prompt; relationships of closed types, without repetition.
-//! Invariants: four types of entities; at most [`MOST`] relationships an entry; a batch gives only entries that were
-//! asked for, and none at all where its form cannot be read: then entries are asked for one by one.
+//! In: entries; a model's text. Out: a prompt; relationships of closed types, without duplicates.
+//! Invariants: four types of entities; at most [`MOST`] relationships per entry; a batch returns only entries that were
+//! asked about, and none if its form cannot be parsed: entries are then asked about one by one.
 
 use super::alike::nearest;
 use super::json::{Object, list, object, text_of};
@@ -15,7 +15,7 @@ pub const MOST: usize = 8;
 const MAX_NAME: usize = 80;
 const MAX_RELATION: usize = 40;
 
-/// An entry, as it is sent.
+/// An entry as it is sent.
 #[derive(Debug, Clone, Copy)]
 pub struct EntryText<'a> {
     /// Such as `kb-00042`.
@@ -26,12 +26,12 @@ pub struct EntryText<'a> {
     pub details: &'a str,
 }
 
-/// What an entity can be.
+/// The types of entities.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum EntityKind {
-    /// Somebody.
+    /// A human.
     Person,
-    /// What is used for work: a program, a library, a service.
+    /// Something to work with: a program, a library, a service.
     Tool,
     /// An idea, a method, a pattern.
     Concept,
@@ -47,7 +47,7 @@ impl EntityKind {
         ("technology", EntityKind::Technology),
     ];
 
-    /// As ids begin: `concept`.
+    /// Returns the prefix of ids: `concept`.
     pub fn as_str(self) -> &'static str {
         Self::ALL.iter().find(|(_, kind)| *kind == self).map_or("concept", |(name, _)| name)
     }
@@ -68,7 +68,7 @@ pub struct Relationship {
     pub relation: String,
 }
 
-/// The nodes that are known, so that another spelling of one does not become a second.
+/// The known nodes, so that another spelling of a name does not create a second node.
 #[derive(Debug, Clone, Default)]
 pub struct Nodes {
     ids: Vec<String>,
@@ -76,7 +76,8 @@ pub struct Nodes {
 }
 
 impl Nodes {
-    /// Nodes by their ids, such as `tag:python`. Entries and files, which have no names of this kind, do not count.
+    /// Collects nodes by their ids, such as `tag:python`. Entries and files are skipped: they have no names of this
+    /// kind.
     pub fn new(ids: impl IntoIterator<Item = String>) -> Self {
         let mut nodes = Nodes::default();
         ids.into_iter().for_each(|id| nodes.add(id));
@@ -91,7 +92,7 @@ impl Nodes {
         }
     }
 
-    /// The relations of an entry, each with the id of its node: a known one of whatever kind where that is alike
+    /// Returns the relations of an entry, each with the id of its node: a known one of any kind whose name is similar
     /// (`alike.rs`), else a new one, which is known from now on.
     pub fn relations(&mut self, found: &[Relationship]) -> Vec<(String, String)> {
         let mut out: Vec<(String, String)> = Vec::new();
@@ -154,12 +155,13 @@ pub fn batch_prompt(entries: &[EntryText<'_>]) -> Prompt {
     }
 }
 
-/// The relationships in a reply about one entry; none where it holds no list.
+/// Returns the relationships in a reply about one entry; none if it holds no list.
 pub fn parse(reply: &str) -> Option<Vec<Relationship>> {
     list(reply).map(|items| relationships(&items))
 }
 
-/// The relationships in a reply about several entries, by their places among `ids`; none where it is no such object.
+/// Returns the relationships in a reply about several entries, by position in `ids`; none if it is not an object with
+/// any of them.
 pub fn parse_batch(reply: &str, ids: &[&str]) -> Option<Vec<(usize, Vec<Relationship>)>> {
     let object = object(reply)?;
     let mut found = Vec::new();
@@ -191,18 +193,19 @@ fn relationships(items: &[Object]) -> Vec<Relationship> {
 }
 
 fn relationship(item: &Object) -> Option<Relationship> {
+    // One character more than allowed, so that a name that is too long is rejected below instead of cut.
     let name = text_of(item, &["entity", "name", "entity_name"], MAX_NAME + 1)?;
     let kind = EntityKind::of(&text_of(item, &["entity_type", "type"], MAX_NAME)?)?;
     let relation = text_of(item, &["relationship", "relation", "relationship_type"], MAX_NAME)?;
     let relation = snake(&relation)?;
-    // What an entry says of another entry by its id is known without a model.
+    // Relations to other entries by id are known without a model.
     let is_entry =
         name.strip_prefix("kb-").is_some_and(|it| it.bytes().all(|b| b.is_ascii_digit()));
     let is_name = name.chars().count() <= MAX_NAME && name.chars().any(char::is_alphanumeric);
     (is_name && !is_entry).then_some(Relationship { name, kind, relation })
 }
 
-/// Words as one name in snake_case; none where that is no name of a relationship.
+/// Converts words to snake_case; none if the result cannot name a relationship.
 fn snake(words: &str) -> Option<String> {
     let mut out = String::new();
     for c in words.chars() {

@@ -1,9 +1,9 @@
 //! Server: a language model behind an address that the user configured.
 //!
-//! In: the settings; a prompt. Out: what it said.
-//! Invariants: no redirect is followed; the key is in no message and no log, and is read anew for each request, so that
-//! one that was mended counts.
-//! Not here: cleaning what is sent, budget, pauses, trying again (`slot.rs`).
+//! In: the settings; a prompt. Out: the model's text.
+//! Invariants: redirects are not followed; the key appears in no message and no log, and is read again for each
+//! request, so that a corrected one takes effect.
+//! Not here: redaction of what is sent, budget, pauses, retries (`slot.rs`).
 
 use std::sync::OnceLock;
 use std::time::Duration;
@@ -18,25 +18,25 @@ use embed::servers::{KeyPlace, complaint};
 /// Longest wait for a connection.
 const CONNECT: Duration = Duration::from_secs(10);
 
-/// Largest reply read, bytes: a text of 100,000 tokens has less.
+/// Largest reply read, in bytes: a text of 100,000 tokens is smaller.
 const MAX_REPLY_BYTES: u64 = 4_000_000;
 
 /// A server and the model there.
 pub(super) struct Server {
-    /// Which settings these are, such as `llm.query`.
+    /// The section of these settings, such as `llm.query`.
     section: String,
     settings: LlmSlot,
     base: String,
     web: OnceLock<Result<Web, WebError>>,
-    /// The name of the limit that this server takes, once it said so.
+    /// The name of the limit that this server accepts, once known.
     limit: OnceLock<Limit>,
 }
 
 impl Server {
-    /// The server that the settings name. Nothing is sent yet.
+    /// Creates the server that the settings name. Nothing is sent yet.
     ///
     /// # Errors
-    /// What is missing.
+    /// What is missing in the settings.
     pub(super) fn new(section: String, settings: &LlmSlot) -> Result<Self, String> {
         let base = match settings.api {
             _ if !settings.url.is_empty() => settings.url.clone(),
@@ -78,6 +78,7 @@ impl Server {
         let (status, after) = (reply.status, reply.retry_after());
         let bytes = reply.into_bytes(&url, MAX_REPLY_BYTES).map_err(trouble)?;
         if status != 200 {
+            // A server may quote the request's headers in its error.
             let said = complaint(&bytes);
             let said = key.map_or(said.clone(), |key| said.replace(&key, "[key]"));
             return Err(self.refusal(&url, status, after, &said));
@@ -88,7 +89,8 @@ impl Server {
         })
     }
 
-    /// What a status other than 200 means.
+    /// Classifies a status other than 200: `Passing` may be retried, `Lasting` may not, `Request` is this prompt's
+    /// fault.
     fn refusal(&self, url: &str, status: u16, after: Option<Duration>, said: &str) -> Trouble {
         let why =
             format!("`{url}` answered {status}{}{said}", if said.is_empty() { "" } else { ": " });
@@ -96,6 +98,8 @@ impl Server {
         match status {
             400 | 413 | 422 => Trouble::Request { why },
             401 | 403 => {
+                // 3xx: redirects are never followed, because the prompt would go to an address that the user did not
+                // choose.
                 Trouble::Lasting { why: format!("{why}\nhint: check the key of `{section}`") }
             }
             300..=399 => Trouble::Lasting {
@@ -111,6 +115,7 @@ impl Server {
 
 impl Provider for Server {
     fn generate(&self, prompt: &Prompt, limits: Limits<'_>) -> Result<Said, Trouble> {
+        // Servers that know only the old name are many; one that refuses it says so, and is asked again once.
         let limit = self.limit.get().copied().unwrap_or(Limit::Old);
         let text = match self.ask(prompt, limits, limit) {
             Err(Trouble::Request { why })

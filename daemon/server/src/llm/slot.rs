@@ -1,10 +1,10 @@
-//! Slot: one place for a language model, with its budget and its pauses.
+//! Slot: one configured language model, with its budget and its pauses.
 //!
-//! In: prompts. Out: texts, or why there is none; how it is.
-//! Invariants: all that is sent passes [`Slot::cleaned`], and what is said is without secrets, too; a call ends by its
-//! deadline; at most [`MAX_AT_ONCE`] run; what may pass is tried again at most `max_retries` times, each counted
-//! against the budget.
-//! The client's own model is another with each client, so its failures leave nobody alone.
+//! In: prompts. Out: texts, or why there is none; its state.
+//! Invariants: everything that is sent passes [`Slot::cleaned`], and replies are cleaned of secrets, too; a call ends
+//! by its deadline; at most [`MAX_AT_ONCE`] run at once; passing failures are retried at most `max_retries` times, each
+//! try counted against the budget.
+//! The model of a client differs from client to client, so its failures cause no pause.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -18,23 +18,23 @@ use super::server::Server;
 use super::{Asker, Limits, LlmError, Prompt, Provider, Said, Trouble};
 use redact::{Redactor, clean};
 
-/// Calls of one slot that run at once; whoever comes next does without. Local models answer one at a time.
+/// Most calls of one slot at once; further ones fail. Local models answer one at a time.
 const MAX_AT_ONCE: usize = 4;
 
-/// Wait before the first request that is made again; it doubles.
+/// Wait before the first retry; doubled each time.
 const BACK_OFF: Duration = Duration::from_millis(250);
 
-/// Time that must be left for another try to be worth it.
+/// Least time left for another try to be worthwhile.
 const LEAST: Duration = Duration::from_millis(20);
 
-/// What is put where a text was cut.
+/// Marks the end of a text that was cut.
 const CUT: &str = "\n[cut]";
 
-/// One place for a language model.
+/// One configured language model.
 pub struct Slot {
     name: &'static str,
     settings: LlmSlot,
-    /// None where the client's own model is asked.
+    /// None if the client's own model is asked.
     server: Option<Result<Server, String>>,
     redactor: Redactor,
     state: Mutex<State>,
@@ -47,7 +47,7 @@ struct State {
     n_running: usize,
     n_calls: u64,
     n_failures: u64,
-    /// How the last call ended.
+    /// The result of the last call.
     last: Option<Result<(), String>>,
 }
 
@@ -58,7 +58,7 @@ impl std::fmt::Debug for Slot {
 }
 
 impl Slot {
-    /// A slot as the settings have it. Nothing is sent yet.
+    /// Creates a slot from the settings. Nothing is sent yet.
     pub fn new(
         name: &'static str,
         settings: &LlmSlot,
@@ -81,17 +81,17 @@ impl Slot {
         Slot { name, settings, server, redactor: Redactor::new(privacy), state }
     }
 
-    /// Whether it can be asked although no client asks.
+    /// Returns true when the slot can be asked without a client.
     pub fn is_server(&self) -> bool {
         self.server.is_some()
     }
 
-    /// Most characters of a prompt, and most tokens of a reply.
+    /// Returns the most characters of a prompt, and the most tokens of a reply.
     pub fn room(&self) -> (usize, u32) {
         (self.settings.max_input_chars as usize, self.settings.max_output_tokens)
     }
 
-    /// Asks the model. Blocks until it has answered, at the longest until the asker's time is over.
+    /// Asks the model. Blocks until it answers, at most until the deadline of `asker`.
     ///
     /// # Errors
     /// Why there is no text.
@@ -103,6 +103,7 @@ impl Slot {
             (None, None) => return Err(LlmError::NoClient),
         };
         let prompt = self.cleaned(prompt);
+        // Counted as running until this returns, also when it fails.
         let _running = self.enter()?;
         let until =
             asker.until.min(Instant::now() + Duration::from_millis(self.settings.timeout_ms));
@@ -112,9 +113,10 @@ impl Slot {
             Ok(said) => {
                 state.circuit.went_well();
                 state.last = Some(Ok(()));
-                // A model may know a secret that nobody sent, or make one up: it is neither returned nor stored.
+                // A model may know or make up a secret that nobody sent: it is neither returned nor stored.
                 Ok(Said { text: clean(&said.text).into_owned(), ..said })
             }
+            // The client calls again with the text: nothing has failed.
             Err(Failure::Of(Trouble::Asked)) => Err(LlmError::Asked),
             Err(Failure::Spent(again)) => {
                 Err(LlmError::Spent { per_hour: self.settings.max_calls_per_hour, again })
@@ -122,6 +124,7 @@ impl Slot {
             Err(Failure::Of(trouble)) => {
                 let why = trouble.to_string();
                 tracing::debug!(slot = self.name, why, "a model gave no text");
+                // Only a server is paused: see the head of this file.
                 if self.server.is_some() {
                     let (lasts, after) = match trouble {
                         Trouble::Lasting { .. } => (true, None),
@@ -137,7 +140,7 @@ impl Slot {
         }
     }
 
-    /// Tries until it answers, or there is no use or no time.
+    /// Tries until the model answers, the failure is not worth a retry, or time runs out.
     fn ask(
         &self,
         provider: &dyn Provider,
@@ -152,10 +155,11 @@ impl Slot {
             if within < LEAST {
                 return Err(Failure::Of(last.unwrap_or_else(no_time)));
             }
+            // An answer that the provider already has costs nothing.
             if !provider.has_said(prompt)
                 && let Err(again) = self.state().take(now)
             {
-                // The failure says more than that it cannot be tried again.
+                // The failure is more informative than the spent budget.
                 return Err(last.map_or(Failure::Spent(again), Failure::Of));
             }
             let LlmSlot { max_output_tokens: max_tokens, model, .. } = &self.settings;
@@ -170,6 +174,7 @@ impl Slot {
                 }
                 _ => return Err(Failure::Of(trouble)),
             };
+            // Waiting past the deadline would only delay the same error.
             if Instant::now() + wait + LEAST >= until {
                 return Err(Failure::Of(trouble));
             }
@@ -178,9 +183,11 @@ impl Slot {
         }
     }
 
-    /// The prompt as it may be sent: without secrets, without personal data that is to be removed, not too long.
+    /// Returns the prompt as it may be sent: without secrets and without personal data that is to be removed, cut to
+    /// the limit.
     fn cleaned(&self, prompt: &Prompt) -> Prompt {
-        // The path is that of no file, so that nothing is allowed by it; `clean` takes what a line allows, too.
+        // The empty path belongs to no file, so no allowed path applies; `clean` also removes what a line's mark would
+        // allow.
         let one = |text: &str| clean(&self.redactor.shown("", text)).into_owned();
         let mut text = one(&prompt.text);
         let most = self.settings.max_input_chars as usize;
@@ -209,7 +216,7 @@ impl Slot {
         Ok(Running(self))
     }
 
-    /// How it is.
+    /// Returns the state for `status`, at `now`.
     pub fn view(&self, now: Instant) -> LlmView {
         let mut state = self.state();
         let (paused, spent) = (state.circuit.left(now), state.budget.left(now));
@@ -254,7 +261,7 @@ impl State {
     }
 }
 
-/// Why a call brought no text.
+/// Why a call returned no text.
 enum Failure {
     Of(Trouble),
     Spent(Duration),
@@ -264,7 +271,7 @@ fn no_time() -> Trouble {
     Trouble::Request { why: "no time left to ask it".to_string() }
 }
 
-/// A call that runs.
+/// A running call; counted until it is dropped.
 struct Running<'a>(&'a Slot);
 
 impl Drop for Running<'_> {

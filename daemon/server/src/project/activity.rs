@@ -1,8 +1,8 @@
-//! Who is connected, since when nobody is, and whether the daemon was asked to stop.
+//! Activity: who is connected, since when nobody is, and whether the daemon was asked to stop.
 //!
-//! In: sessions that begin and end; the `shutdown` tool. Out: what the process decides by.
-//! Invariants: every session that was counted in is counted out, also when its task panics.
-//! Not here: what is done about it (`process.rs`).
+//! In: sessions that begin and end; the `shutdown` tool. Out: the facts by which the process decides to exit.
+//! Invariants: every session that was counted in is counted out, even when its task panics.
+//! Not here: acting on it (`process.rs`).
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -32,13 +32,13 @@ impl Default for Activity {
 }
 
 impl Activity {
-    /// Clients connected now.
+    /// Returns the number of clients connected now.
     pub fn n_clients(&self) -> u64 {
         self.locked().n_clients as u64
     }
 
-    /// How long nobody has been connected at `now`; zero while somebody is. Before the first
-    /// client: since start.
+    /// Returns for how long nobody has been connected at `now`: zero while a client is connected, and counted from the
+    /// start until the first one.
     pub fn idle_for(&self, now: Instant) -> Duration {
         let state = self.locked();
         if state.n_clients > 0 {
@@ -62,7 +62,7 @@ impl Activity {
         self.stop.send_replace(true);
     }
 
-    /// True once [`Activity::request_stop`] was called.
+    /// Returns true once [`Activity::request_stop`] was called.
     pub fn is_stopping(&self) -> bool {
         *self.stop.borrow()
     }

@@ -1,13 +1,12 @@
-//! Enrichment: the model of `llm.extraction` reads what entries speak of, after they were stored (S2).
+//! Enrichment: the model of `llm.extraction` extracts relationships from entries, after they were stored (S2).
 //!
-//! In: entries that it has not read as they are now. Out: readings in the ledger; the graph of entries has them from
-//! then on, each marked as a model's.
-//! Invariants: nobody waits for it, and no trouble of a model is anybody else's; an entry is read once, until its text
-//! changes or somebody wants it read again; what was forgotten while it was read is not kept; while the model answers,
-//! what comes waits and goes in one batch; an entry that a model cannot read holds up no other; without a server of a
-//! model (`sampling` is none: nobody asks) nothing is done.
-//! Not here: what is asked and how replies are read (`llm/relationships.rs`), budget, pauses and what is hidden
-//! (`llm/slot.rs`).
+//! In: entries whose present text was not read yet. Out: readings in the ledger; from then on the graph of entries
+//! includes them, each marked as a model's.
+//! Invariants: nobody waits for it, and a failing model affects nothing else; an entry is read once, until its text
+//! changes or a user asks for another reading; a reading that was forgotten while the model worked is not stored;
+//! entries that arrive meanwhile are batched; an entry that the model cannot read delays no other; without a model
+//! server nothing is done (`sampling` is none: there is no client to ask).
+//! Not here: prompts and parsing of replies (`llm/relationships.rs`), budget, pauses and redaction (`llm/slot.rs`).
 
 use std::collections::HashMap;
 use std::sync::{Arc, Weak};
@@ -25,35 +24,35 @@ use engine::write::Command;
 use index::store::{Enriched, KbRecord, Reading};
 use query::kb::EntryRow;
 
-/// Most entries of one batch (S2), and the tokens of a reply that one needs.
+/// Most entries of one batch (S2), and the tokens that a reply needs for each.
 const MAX_BATCH: usize = 10;
 const TOKENS_AN_ENTRY: u32 = 200;
 
-/// How long one wait for a settled build lasts before the project is looked for again.
+/// Longest wait for a settled build, before this checks whether the project still exists.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// How long one wait for news lasts.
+/// Longest wait for changes.
 const REST: Duration = Duration::from_secs(300);
 
-/// How long an entry rests for which the model gave nothing; it doubles, up to an hour.
+/// Pause after the model gave nothing for an entry; doubled with each failure, up to an hour.
 const RETRY: Duration = Duration::from_secs(30);
 const LONGEST_RETRY: Duration = Duration::from_secs(3_600);
 
-/// How long all rest when the model answers others.
+/// Pause while the model is busy with other requests.
 const BUSY: Duration = Duration::from_secs(5);
 
-/// What is asked next waits for this long at most; the slot's own limit is usually shorter.
+/// Longest time for one batch of calls; the slot's own limit is usually shorter.
 const LONGEST_CALL: Duration = Duration::from_secs(600);
 
-/// What it reports.
+/// The state that requests share with this task.
 #[derive(Debug, Default)]
 pub(crate) struct Enrichment {
     wanted: Notify,
-    /// Held from a look at it to the record: how often readings were forgotten.
+    /// How often readings were forgotten. Held while this is compared and the readings are recorded.
     n_forgotten: Mutex<u64>,
 }
 
-/// Starts it, where there is a model; it ends with the project.
+/// Starts the task, if there is a model server; it ends with the project.
 pub(super) fn begin(project: &Arc<Project>) {
     if project.llms.extraction().is_some_and(Slot::is_server) {
         tokio::spawn(follow(Arc::downgrade(project)));
@@ -71,9 +70,11 @@ async fn follow(project: Weak<Project>) {
             }
             continue;
         }
+        // Subscribed before the work, so that a change during it ends the pause below.
         let mut changes = strong.build.health.changes();
         let enrichment = strong.enrichment.clone();
         let n_forgotten = *enrichment.n_forgotten.lock().await;
+        // Read before the batch: `keep_readings` drops the batch if readings were forgotten meanwhile.
         let worker = strong.clone();
         let work = move || {
             let turn = turn(&worker, &mut attempts);
@@ -95,6 +96,7 @@ async fn follow(project: Weak<Project>) {
                 RETRY
             }
         };
+        // Not held during the pause: the project must be able to close.
         drop(strong);
         tokio::select! {
             changed = changes.changed() => if changed.is_err() { return },
@@ -106,18 +108,19 @@ async fn follow(project: Weak<Project>) {
 }
 
 impl Project {
-    /// Keeps readings, unless some were forgotten since there were `n_forgotten`.
+    /// Stores readings, unless some were forgotten since the count was `n_forgotten`.
     async fn keep_readings(&self, readings: Vec<Reading>, n_forgotten: u64) -> Result<(), String> {
         let n = self.enrichment.n_forgotten.lock().await;
         if *n == n_forgotten { self.record_readings(readings).await } else { Ok(()) }
     }
 
-    /// Forgets readings, or has them made again; the graph of entries shows it when this returns.
+    /// Forgets readings, or requests new ones; the graph of entries shows it when this returns.
     ///
     /// # Errors
-    /// The writer's words.
+    /// The writer's message.
     pub(crate) async fn change_readings(&self, readings: Vec<Reading>) -> Result<(), String> {
         let mut n = self.enrichment.n_forgotten.lock().await;
+        // Also when recording fails: a batch in flight is at worst read again.
         *n += 1;
         self.record_readings(readings).await?;
         self.enrichment.wanted.notify_one();
@@ -132,20 +135,21 @@ impl Project {
     }
 }
 
-/// What one turn gave.
+/// The result of one turn.
 enum Turn {
     /// Some entries were read.
     Read(Vec<Reading>),
-    /// There is nothing to do for so long.
+    /// There is nothing to do for this long.
     Rest(Duration),
 }
 
-/// Reads one batch.
+/// Reads one batch of entries. Blocks while the model answers.
 fn turn(project: &Project, attempts: &mut Attempts) -> Result<Turn, String> {
     let Some(slot) = project.llms.extraction() else { return Ok(Turn::Rest(REST)) };
     let (max_chars, max_tokens) = slot.room();
     let most = MAX_BATCH.min((max_tokens / TOKENS_AN_ENTRY) as usize).max(1);
     let told = |error: &dyn std::fmt::Display| error.to_string();
+    // In a block, so that the snapshot ends before the model is asked, which may take minutes.
     let (batch, mut nodes) = {
         let snapshot = project.snapshot().map_err(|it| told(&it))?;
         let shelf = project.shelves.at(&snapshot, &project.settings.kb.folder);
@@ -171,6 +175,7 @@ fn turn(project: &Project, attempts: &mut Attempts) -> Result<Turn, String> {
         ask(&texts, |prompt| slot.generate(prompt, &asker).map(|it| (it.text, it.model)));
     let mut readings = Vec::new();
     for (text, found) in batch.iter().zip(found) {
+        // None: the model failed before this entry, so it stays unread.
         let Some((found, model)) = found else { continue };
         attempts.0.remove(&text.key);
         let (entry, hash) = text.key;
@@ -199,14 +204,14 @@ fn turn(project: &Project, attempts: &mut Attempts) -> Result<Turn, String> {
     }))
 }
 
-/// An entry in one wording.
+/// An entry with the hash of its text: an edited entry is another key.
 type Key = (u64, [u8; 16]);
 
 fn key(row: &EntryRow) -> Key {
     (row.number, row.text_hash)
 }
 
-/// An entry that is to be read.
+/// An entry to be read.
 struct Text {
     key: Key,
     title: String,
@@ -219,11 +224,12 @@ impl Text {
     }
 
     fn n_chars(&self) -> usize {
+        // 100 for the identifier and the words around each entry in the prompt.
         self.title.chars().count() + self.details.chars().count() + 100
     }
 }
 
-/// The first ones that go into one request, at least one.
+/// Returns the first texts that fit into one request, at least one.
 fn fitting(mut texts: Vec<Text>, max_chars: usize) -> Vec<Text> {
     let mut sum = 0;
     let n = texts.iter().take_while(|it| {
@@ -235,11 +241,11 @@ fn fitting(mut texts: Vec<Text>, max_chars: usize) -> Vec<Text> {
     texts
 }
 
-/// What a model said about one entry: the relationships, none where it said something else; and which model.
+/// The result for one entry: the relationships, none if the reply was not a list of them, and the model's name.
 type Answer = Option<(Option<Vec<Relationship>>, String)>;
 
-/// Asks about all of them at once, then one by one about those that the reply left out. The answers in their order,
-/// and why there are no more.
+/// Asks about all entries at once, then one by one about those missing in the reply. Returns the answers in the order
+/// of `texts`, and the error that ended the calls early.
 fn ask(
     texts: &[EntryText<'_>],
     mut generate: impl FnMut(&Prompt) -> Result<(String, String), LlmError>,
@@ -269,7 +275,7 @@ fn ask(
     (answers, None)
 }
 
-/// How often the model gave nothing for an entry, and when it is asked again.
+/// For each entry that failed: the number of failures, and when to retry.
 #[derive(Default)]
 struct Attempts(HashMap<Key, (u32, Instant)>);
 
@@ -279,7 +285,7 @@ enum Due<'a> {
 }
 
 impl Attempts {
-    /// What is to be read next: first entries that were not tried, then those that failed, in smaller batches.
+    /// Returns the entries to read next: new ones first, then those that failed, in smaller batches.
     fn next<'a>(
         &mut self,
         unread: impl Iterator<Item = &'a EntryRow>,
@@ -288,6 +294,7 @@ impl Attempts {
     ) -> Due<'a> {
         let unread: Vec<&EntryRow> = unread.collect();
         if !self.0.is_empty() {
+            // Entries that were read, edited or deleted are no longer tracked.
             let left: std::collections::HashSet<Key> = unread.iter().map(|row| key(row)).collect();
             self.0.retain(|key, _| left.contains(key));
         }
@@ -303,6 +310,8 @@ impl Attempts {
         if at > now {
             return Due::In(at - now);
         }
+        // Entries with equally many failures, in batches that halve each time: an entry that breaks every batch ends up
+        // alone, and the others succeed.
         let alike = tried().filter(|((n_failed, at), _)| *n_failed == n && *at <= now);
         let most = most.checked_shr(n).unwrap_or(0).max(1);
         Due::Entries(alike.map(|(_, row)| row).take(most).collect())

@@ -1,14 +1,14 @@
-//! Forget: one run that takes out of everything kgd keeps what a person names, or secrets that older detectors missed.
+//! Forget: one run that deletes what a person names, or secrets that older detectors missed, from everything kgd keeps.
 //!
-//! In: a path, an entity or a string; or other detectors than those that saw what is kept. Out: what went where, which
-//! files of the project still hold it, and on request a scan that finds nothing.
-//! How: the index first follows the folder, so that it holds nothing that no file has; then, in this order, the ledger,
-//! its copies, kept versions, logs and pages, vectors, and last the index, written anew without deleted rows. Each step
-//! does the same when it is done again, and what is to be gone stands in a file until it is: a run that was cut short
-//! is finished by the next start, or by the next run.
-//! Invariants: no file of the project is written; nobody replaces or verifies the index meanwhile; answers go on; what
-//! is to be forgotten is written nowhere but in that file.
-//! Not here: how it is found in bytes (`erase/`), rows (`store/erase.rs`), who may ask (`serve/`).
+//! In: a path, an entity or a string; or detectors newer than those that checked the kept data. Out: counts of what was
+//! deleted, the files of the project that still hold it, and on request a scan that finds nothing.
+//! How: the index first catches up with the folder, so that it holds nothing that no file has; then follow, in this
+//! order, the ledger, its copies, kept versions, logs and pages, vectors, and last the index, which is rewritten
+//! without deleted rows. Each step is idempotent, and a file lists what is to be deleted until all is done: the next
+//! start, or the next run, finishes a run that was cut short.
+//! Invariants: no file of the project is written; nothing replaces or verifies the index meanwhile; queries keep
+//! working; what is to be forgotten is written to no file but that list.
+//! Not here: finding it in bytes (`erase/`) and in rows (`store/erase.rs`), who may ask (`serve/`).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write as _;
@@ -37,10 +37,10 @@ mod unasked;
 
 pub(super) use unasked::begin;
 
-/// Longest wait for the index to follow the folder.
+/// Longest wait for the index to catch up with the folder.
 const PATIENCE: Duration = Duration::from_secs(6 * 3600);
 
-/// Shortest index word that says something.
+/// Shortest index word that is searched for; shorter ones occur everywhere.
 const MIN_WORD_BYTES: usize = 4;
 
 /// What a person wants forgotten.
@@ -64,21 +64,22 @@ impl Named {
     }
 }
 
-/// What a run did.
+/// The result of a run.
 #[derive(Debug, Default)]
 pub struct Receipt {
-    /// What went: how many, by store and kind of thing.
+    /// Number of deleted things, by store and kind.
     pub removed: BTreeMap<(&'static str, String), u64>,
     /// Files of the project that hold it, by path.
     pub in_folder: Vec<String>,
-    /// True when nothing is or was ever kept of the document or entity that was named: most likely a typing error.
+    /// True when nothing is or ever was kept of the named document or entity: most likely a typing error.
     pub is_unknown: bool,
-    /// What a scan of the state folder saw, where one was wanted.
+    /// Result of the scan of the state folder, if one was requested.
     pub(crate) scan: Option<Scan>,
 }
 
 impl Receipt {
-    /// Whether something of a document or entity itself was removed; the index is compacted by every run.
+    /// Returns true when data of a document or entity itself was deleted. The index does not count: every run compacts
+    /// it.
     fn has_removed(&self) -> bool {
         let of_things = ["ledger", "backups", "kept", "log", "exports"];
         self.removed.keys().any(|(store, _)| of_things.contains(store))
@@ -95,13 +96,13 @@ impl Receipt {
     }
 }
 
-/// Why a run could not be finished. What it has done is done; another one goes on.
+/// Why a run could not be finished. The steps that were done stay done; another run continues.
 #[derive(Debug, thiserror::Error)]
 pub enum ForgetError {
-    /// The index does not follow the folder.
+    /// The index does not catch up with the folder.
     #[error("{0}")]
     Unsettled(String),
-    /// It is too much to look for at once.
+    /// There is too much to search for at once.
     #[error("it is too long to be looked for: {0}")]
     TooLong(#[from] aho_corasick::BuildError),
     /// A file of the state folder cannot be read or written.
@@ -112,7 +113,7 @@ pub enum ForgetError {
     Store(#[from] StoreError),
 }
 
-/// What one run takes out.
+/// What one run deletes.
 struct Job {
     gone: Gone,
     rewrite: Arc<dyn Rewrite>,
@@ -123,7 +124,7 @@ struct Job {
 struct Pending {
     named: Named,
     gone: Gone,
-    /// The strings by which it is found.
+    /// The strings to search for.
     needles: BTreeSet<Needle>,
 }
 
@@ -134,8 +135,8 @@ impl Pending {
 }
 
 impl Project {
-    /// Takes what is named out of everything that is kept. With `proves`, reads the state folder through afterwards.
-    /// `told` receives the name of each step.
+    /// Deletes what is named from everything that is kept. With `proves`, scans the state folder afterwards. `told`
+    /// receives the name of each step.
     ///
     /// # Errors
     /// See [`ForgetError`].
@@ -146,6 +147,7 @@ impl Project {
         told: impl Fn(&str) + Send + Sync + 'static,
     ) -> Result<Receipt, ForgetError> {
         told("waiting for the index to follow the folder");
+        // Held to the end: neither an upgrade nor `verify` may replace the index during the run.
         let _alone = self.upkeep.clone().lock_owned().await;
         self.follow_folder().await?;
         told("searching");
@@ -156,6 +158,7 @@ impl Project {
         self.off_thread(move |project| {
             let needles = Needles::new(&pending.needles)?;
             let mut holding = project.files_holding(&pending.gone, &needles)?;
+            // A name without traces in the state folder is still known if a file of the project holds it.
             receipt.is_unknown &= holding.is_empty();
             if proves && matches!(pending.named, Named::Text(_)) {
                 project.add_unindexed(&needles, &mut holding)?;
@@ -171,11 +174,12 @@ impl Project {
         .await
     }
 
-    /// Takes out what is pending, everywhere.
+    /// Deletes what is pending, everywhere.
     async fn finish(self: Arc<Self>, pending: &Pending) -> Result<Receipt, ForgetError> {
         sys::fail::point("forget.begun");
         let rewrite = Arc::new(Needles::new(&pending.needles)?);
         let job = Arc::new(Job { gone: pending.gone.clone(), rewrite });
+        // The ledger first: the index copies from it, and is compacted last.
         let counts = self.erase_in_ledger(job.clone()).await?;
         let mut receipt = self.clone().take_out_of_files(job).await?;
         receipt.add_all("ledger", &counts);
@@ -192,20 +196,21 @@ impl Project {
             let removal = Removal { kind, named: named.to_string(), counts: by_store(&receipt) };
             self.with_writer(move |writer| writer.record_removal(&removal, now_ms())).await?;
         }
+        // Last: a crash before this line makes the next start repeat the run.
         std::fs::remove_file(self.pending_file())?;
         sys::fail::point("forget.done");
         Ok(receipt)
     }
 
-    /// Where what is to be forgotten stands until it is; readable for the user alone.
+    /// The file that lists what is to be forgotten until the run is done; only the user can read it.
     fn pending_file(&self) -> PathBuf {
         self.state_dir.join("forget.pending")
     }
 
-    /// The run that was cut short, if one was.
+    /// Returns the run that was cut short, if any.
     fn pending(&self) -> Option<Pending> {
         let text = std::fs::read(self.pending_file()).ok()?;
-        // One that was cut short while it was written: nothing was taken out yet.
+        // A file that was cut short while it was written is no run: nothing had been deleted yet.
         serde_json::from_slice(&text).ok()
     }
 
@@ -218,7 +223,7 @@ impl Project {
         Ok(file.sync_all()?)
     }
 
-    /// Waits until the index holds what the folder does, and no other is on its way to replace it.
+    /// Waits until the index has caught up with the folder and is not being replaced.
     async fn follow_folder(&self) -> Result<(), ForgetError> {
         let build = &self.build;
         let is_still = || !self.is_being_replaced() && build.settled().resolved;
@@ -231,7 +236,7 @@ impl Project {
         Err(ForgetError::Unsettled(format!("the index does not settle{}", why.unwrap_or_default())))
     }
 
-    /// Runs what blocks on a thread of its own.
+    /// Runs blocking work on a thread of its own.
     async fn off_thread<T: Send + 'static>(
         self: Arc<Self>,
         work: impl FnOnce(&Project) -> Result<T, ForgetError> + Send + 'static,
@@ -240,11 +245,12 @@ impl Project {
         done.unwrap_or_else(|lost| Err(ForgetError::Unsettled(format!("it failed inside: {lost}"))))
     }
 
-    /// Runs `work` on the writer, which nobody else has meanwhile.
+    /// Runs `work` on the writer's thread, where it is the only user of the writer.
     async fn with_writer<T: Send + 'static>(
         &self,
         work: impl FnOnce(&mut IndexWriter) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, ForgetError> {
+        // The command only replies whether it succeeded, so the result comes back through this slot.
         let slot = Arc::new(Mutex::new(None));
         let given = slot.clone();
         let work = move |writer: &mut IndexWriter| {
@@ -268,7 +274,8 @@ impl Project {
         Ok(counts)
     }
 
-    /// Indexes the documents again of which callers said what is to be gone: the index has their words from the ledger.
+    /// Indexes again the documents for which callers supplied something to be deleted: the index copied those words
+    /// from the ledger.
     async fn read_again(&self, rewrite: &dyn Rewrite) -> Result<(), ForgetError> {
         let said = self.build.readers.look(|db| {
             let sql = "SELECT path, source_url FROM docs WHERE source_url IS NOT NULL
@@ -288,7 +295,7 @@ impl Project {
         self.follow_folder().await
     }
 
-    /// Everything beside the index and the ledger, in order.
+    /// Deletes from everything besides the index and the ledger, in order.
     async fn take_out_of_files(self: Arc<Self>, job: Arc<Job>) -> Result<Receipt, ForgetError> {
         self.off_thread(move |project| {
             let mut receipt = Receipt::default();
@@ -321,8 +328,8 @@ impl Project {
         size("index.sqlite") + size("index.sqlite-wal")
     }
 
-    /// What is meant, by all that is known of it, and the strings by which it is found; with what a run that was cut
-    /// short has left. It stands in a file from now on.
+    /// Collects all names of what is meant, and the strings to search for, together with those of a run that was cut
+    /// short. Writes the list before it returns.
     fn gather(&self, named: Named) -> Result<Pending, ForgetError> {
         let mut pending = self.pending().unwrap_or_else(|| Pending::new(named.clone()));
         let Pending { gone, needles, .. } = &mut pending;
@@ -339,6 +346,7 @@ impl Project {
                 needles.insert(Needle { text: name.clone(), is_name: true });
             }
         }
+        // A string refers to no documents; an unfinished run that is merged into this one may.
         if !matches!(named, Named::Text(_)) || !gone.paths.is_empty() {
             self.resolve(gone)?;
             needles.extend(self.needles_of(gone)?);
@@ -348,7 +356,7 @@ impl Project {
         Ok(pending)
     }
 
-    /// Adds what the index, the ledger and its copies call the documents that are meant.
+    /// Adds the names that the index, the ledger and its copies have for the documents that are meant.
     fn resolve(&self, gone: &mut Gone) -> Result<(), ForgetError> {
         let snapshot = self.snapshot()?;
         let sql = "SELECT d.path FROM memory_nodes m JOIN docs d ON d.id = m.doc_id WHERE m.key = ?1 AND m.is_node";
@@ -359,12 +367,13 @@ impl Project {
             gone.paths.extend(paths.map_err(StoreError::from)?);
         }
         let ledgers = ledgers(self)?;
-        // Twice, for one ledger may know a path only by a uid that another one gives.
+        // Twice: one ledger may know a path only by a uid that another one resolves.
         for ledger in ledgers.iter().chain(&ledgers) {
             let known = read_copy(ledger, |db| {
                 let mut known = gone.clone();
                 known.resolve(db).map(|()| known)
             });
+            // A copy that cannot be read adds nothing; `remove_damaged` deals with it.
             *gone = known.unwrap_or_else(|| gone.clone());
         }
         let folder = format!("{}/", self.settings.kb.folder.trim_matches('/'));
@@ -373,7 +382,8 @@ impl Project {
         Ok(())
     }
 
-    /// The paths of the documents that are meant, and lines that only they have; notes which of them are still there.
+    /// Returns the paths of the documents that are meant, and the lines that only they have; also notes which of these
+    /// documents still exist.
     fn needles_of(&self, gone: &mut Gone) -> Result<Vec<Needle>, ForgetError> {
         let mut texts = Vec::new();
         gone.present.clear();
@@ -401,6 +411,7 @@ impl Project {
                 texts.push(String::from_utf8_lossy(&std::fs::read(&version.file)?).into_owned());
             }
         }
+        // Only lines that no other document has: the rest is not theirs alone, and may stay.
         let mut own = OwnLines::of(texts.iter().map(String::as_str))?;
         each_document(&mut |path, _, text| {
             if !gone.holds_path(&path) {
@@ -408,7 +419,7 @@ impl Project {
             }
         })?;
         let lines = own.into_lines().map(|text| Needle { text, is_name: false });
-        // A folder's name may be any word.
+        // A folder's name alone may be any word.
         let paths = gone.paths.iter().filter(|it| it.contains(['.', '/']));
         let whole = |path: &String| [path.clone(), self.root.join(path).display().to_string()];
         let names = paths.flat_map(whole).map(|text| Needle { text, is_name: true });
@@ -416,7 +427,7 @@ impl Project {
     }
 }
 
-/// Copies of the ledger: backups, and what migrations and restores left.
+/// Returns the copies of the ledger: backups, and files left by migrations and restores.
 fn copies(project: &Project) -> Result<Vec<PathBuf>, ForgetError> {
     let files = erase::files_in(&project.state_dir)?;
     let is_log = |path: &str| ["-wal", "-shm", "-journal"].iter().any(|it| path.ends_with(it));
@@ -430,7 +441,8 @@ fn ledgers(project: &Project) -> Result<Vec<PathBuf>, ForgetError> {
     Ok(found)
 }
 
-/// Removes a file that is called a copy of the ledger, cannot be read as one, and holds what is to be gone.
+/// Deletes a file that is named like a copy of the ledger, cannot be read as one, and holds what is to be deleted.
+/// Returns how many files that were.
 fn remove_damaged(file: &std::path::Path, rewrite: &dyn Rewrite) -> Result<u64, ForgetError> {
     let is_ours = file.file_name().is_some_and(|name| name.to_string_lossy().starts_with("ledger"));
     let mut n_removed = 0;
@@ -447,11 +459,12 @@ fn remove_damaged(file: &std::path::Path, rewrite: &dyn Rewrite) -> Result<u64, 
     Ok(n_removed)
 }
 
-/// The words under which the text index has these strings.
+/// Returns the words under which the text index lists these strings.
 fn index_words(needles: &BTreeSet<Needle>) -> Vec<String> {
     let mut indexer = Indexer::new();
     let mut words = String::new();
     for needle in needles {
+        // As English and as any other language: the index lists a word by the language of its document.
         for is_english in [true, false] {
             indexer.index(&needle.text, is_english, &mut words);
             words.push(' ');

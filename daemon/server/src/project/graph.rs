@@ -10,12 +10,13 @@ use query::{AskError, Projection, kb};
 use super::Project;
 
 impl Project {
-    /// The graph of a snapshot; it is read once a commit.
+    /// Returns the graph of a snapshot; it is read once per commit.
     ///
     /// # Errors
     /// When the index cannot be read.
     pub fn projection(&self, snapshot: &Snapshot) -> Result<Arc<Projection>, AskError> {
-        // Before the shelf is: a reading in between causes another read of the graph.
+        // Taken before the shelf: a reading that is stored in between causes one more read of the graph, never a stale
+        // graph.
         let n_readings = self.shelves.n_readings();
         self.projections.at(&self.desk(snapshot), n_readings, || {
             let shelf = self.shelves.at(snapshot, &self.settings.kb.folder)?;

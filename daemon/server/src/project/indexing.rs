@@ -1,8 +1,8 @@
-//! Indexing now: puts files ahead of any backlog and waits until the index shows them.
+//! Indexing: puts files ahead of any backlog and waits until the index shows them.
 //!
-//! In: paths, of files that were saved, written or removed just now. Out: what became of each, once it is committed.
-//! Invariants: who asked finds what he wrote once this returns; it waits for commits, not for what they make
-//! necessary; quarantine ends the wait with its reason.
+//! In: paths of files that were just saved, written or removed. Out: the outcome for each, once it is committed.
+//! Invariants: the caller finds what it wrote once this returns; it waits for commits, not for the work that they
+//! cause; quarantine ends the wait with its reason.
 //! Not here: reading (`engine/watch`), committing (`engine/write`).
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -14,37 +14,37 @@ use engine::watch::{SkipReason, Submitted};
 use index::store::Stall;
 use model::terms::{ContentHash, Generation, RelPath};
 
-/// Longest wait for what was submitted.
+/// Longest wait for submitted files.
 pub const LONGEST: Duration = Duration::from_secs(600);
 
-/// Files submitted together between two progress reports: as many as one commit takes.
+/// Files submitted together between two progress reports, as many as one commit takes.
 const GROUP: usize = 64;
 
-/// What became of files.
+/// The outcome of files.
 #[derive(Debug, Default)]
 pub struct Indexed {
     /// Those that were committed.
     pub ingested: BTreeSet<RelPath>,
-    /// Those that were not, with stage and reason.
+    /// Those that failed, with stage and reason.
     pub failed: BTreeMap<RelPath, (String, String)>,
 }
 
 impl Project {
-    /// Whether what changed while no daemon ran may still be missing from the index that answers.
+    /// Returns true while changes made without a running daemon may be missing from the index that answers.
     pub fn is_catching_up(&self) -> bool {
         if self.has_caught_up.load(Ordering::Relaxed) {
             return false;
         }
-        // While the index before answers, waiting brings nothing.
+        // The previous index answers during a replacement, so waiting would not help.
         let has_caught_up = self.settled().searchable || self.is_being_replaced();
         self.has_caught_up.fetch_or(has_caught_up, Ordering::Relaxed);
         !has_caught_up
     }
 
-    /// Indexes files now, including deleted ones. `report` receives how many are done.
+    /// Indexes files now, including deleted ones. `report` receives the number of files done.
     ///
     /// # Errors
-    /// When nothing could be written for as long as a request may take; the rest is committed when that has passed.
+    /// When the writer was blocked for half of a request's deadline; the files are committed when it recovers.
     pub async fn index_now(
         &self,
         files: &[RelPath],
@@ -63,7 +63,7 @@ impl Project {
         Ok(indexed)
     }
 
-    /// Notes what became of a file that was submitted; waits for it if it is on its way.
+    /// Records the outcome of a submitted file; waits for it if it is on the belt.
     async fn note(
         &self,
         path: &RelPath,
@@ -90,8 +90,8 @@ impl Project {
         Ok(())
     }
 
-    /// Submits files. One that was sent already, by an event or a crawl, but is not in the index yet is sent again,
-    /// ahead of whatever backlog it rides in: who asked must find it once he is answered.
+    /// Submits files. One that an event or a crawl sent already, but that the index does not show yet, is sent again
+    /// ahead of its backlog: the caller must find it when this returns.
     async fn submit(&self, files: &[RelPath], is_forced: bool) -> Vec<Submitted> {
         let mut submitted = self.watcher().submit(files.to_vec(), is_forced).await;
         for (path, what) in files.iter().zip(&mut submitted) {
@@ -103,13 +103,14 @@ impl Project {
         submitted
     }
 
-    /// Returns whether the index holds the file as it is now, as far as its time and size show.
+    /// Returns true when the index holds the file's present bytes.
     async fn is_indexed(&self, path: &RelPath) -> bool {
         if self.settled().searchable {
-            // What was sent has been committed.
+            // Everything that was sent is committed.
             return true;
         }
         let (root, path) = (self.opened_root(), path.to_string());
+        // Errors count as indexed: sending the file again would not cure them.
         let Ok(snapshot) = self.snapshot() else { return true };
         let compared = tokio::task::spawn_blocking(move || {
             let read = root.ok().and_then(|root| root.read(&path, u64::MAX).ok()?);
@@ -123,7 +124,7 @@ impl Project {
         compared.await.unwrap_or(true)
     }
 
-    /// Waits until a file that is gone is gone from the index: an event may have been ahead of us.
+    /// Waits until a deleted file is gone from the index: its event may have arrived before this call.
     async fn forget(&self, path: &RelPath, indexed: &mut Indexed) -> Result<(), Stall> {
         let is_gone = |project: &Project| {
             let Ok(snapshot) = project.snapshot() else { return true };
@@ -138,10 +139,10 @@ impl Project {
         Ok(())
     }
 
-    /// Waits for the commit of one parcel and notes what became of it.
+    /// Waits for the commit of one parcel and records its outcome.
     ///
     /// # Errors
-    /// When nothing could be written for as long as a request may take; the parcel is committed when that has passed.
+    /// When the writer was blocked for half of a request's deadline; the parcel is committed when it recovers.
     pub async fn settle(
         &self,
         path: &RelPath,
@@ -174,9 +175,9 @@ impl Project {
         Ok(())
     }
 
-    /// Waits until something is so; false when that takes too long.
+    /// Waits until `is_so` holds; returns false after [`LONGEST`].
     async fn reached(&self, mut is_so: impl FnMut(&Project) -> bool) -> Result<bool, Stall> {
-        // Half of what the request may take: the trouble may begin when some of it is over.
+        // Half of the request's deadline: the stall may begin when part of it is used up.
         let patience = Duration::from_millis(self.settings.serve.request_deadline_ms / 2);
         let mut stall = None;
         let reached = self

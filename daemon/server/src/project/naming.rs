@@ -1,8 +1,8 @@
-//! Naming: permalinks that notes are about to get, reserved until the index shows them.
+//! Naming: reserves permalinks for notes that are being written, until the index shows them.
 //!
 //! In: a permalink. Out: a reservation, once nobody else holds one for it; it ends when dropped.
-//! Invariant: of two writers that want one permalink, the second sees the note of the first in the index.
-//! Not here: which permalink a note gets (`query/browse.rs`).
+//! Invariant: of two writers that want the same permalink, the second sees the note of the first in the index.
+//! Not here: choosing the permalink of a note (`query/browse.rs`).
 
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -24,12 +24,12 @@ pub struct Reserved {
 }
 
 impl Names {
-    /// Waits until nobody else has reserved the permalink, and reserves it. Letter case and slashes around it do not
-    /// count.
+    /// Waits until nobody else has reserved the permalink, and reserves it. Letter case and slashes around it are
+    /// ignored.
     pub(super) async fn reserve(self: &Arc<Self>, permalink: &str) -> Reserved {
         let key = permalink.trim().trim_matches('/').to_lowercase();
         loop {
-            // Registered before the look, so that a release in between is not missed.
+            // Registered before the check, so that a release in between is not missed.
             let mut released = std::pin::pin!(self.released.notified());
             released.as_mut().enable();
             if self.locked().insert(key.clone()) {
@@ -47,6 +47,7 @@ impl Names {
 impl Drop for Reserved {
     fn drop(&mut self) {
         self.names.locked().remove(&self.key);
+        // Wakes all waiters: they wait for different permalinks.
         self.names.released.notify_waiters();
     }
 }

@@ -1,7 +1,7 @@
-//! Reload: settings read anew while the project is open.
+//! Reload: reads the settings again while the project is open.
 //!
-//! In: what reads the settings. Out: what differs from those in use; what can be put in force, is.
-//! Invariants: settings that cannot be read or are wrong change nothing; what needs a restart keeps its value.
+//! In: the source of the settings. Out: what differs from those in use; changes that need no restart take effect.
+//! Invariants: settings that are unreadable or wrong change nothing; a setting that needs a restart keeps its value.
 //! Not here: which settings need a restart (`config::live`), the signal and the tool that ask for this.
 
 use std::sync::{Mutex, OnceLock, PoisonError};
@@ -15,18 +15,18 @@ use jiff::Timestamp;
 
 use super::Project;
 
-/// Who reads the settings of a daemon, and puts those in force that are not the project's.
+/// Reads the settings of a daemon, and applies those that are not the project's.
 pub struct Source {
     /// Reads them; the error names file, line and key.
     pub read: Box<dyn Fn() -> Result<Loaded, String> + Send + Sync>,
-    /// Puts in force what only the process can, such as the level of its log.
+    /// Applies what only the process can, such as the level of its log.
     pub apply: Box<dyn Fn(&Settings) + Send + Sync>,
 }
 
-/// How settings are read anew, and when they were read last.
+/// How to read the settings again, and when they were last read.
 pub(super) struct Reread {
     source: OnceLock<Source>,
-    /// Held while they are read: one at a time.
+    /// Held while the settings are read, so that reloads run one at a time.
     read_at: Mutex<SystemTime>,
 }
 
@@ -36,32 +36,33 @@ impl Reread {
     }
 }
 
-/// What reading the settings anew has found.
+/// The result of a reload.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Reloaded {
-    /// What counts from now on.
+    /// Changes that took effect.
     pub changed: Vec<Change>,
-    /// What counts after a restart.
+    /// Changes that take effect after a restart.
     pub restart: Vec<Change>,
     /// Settings that were ignored, and why.
     pub warnings: Vec<String>,
 }
 
 impl Project {
-    /// Remembers who reads the settings.
+    /// Sets the source of the settings.
     pub fn rereads_by(&self, source: Source) {
-        // It is said once.
+        // Called once, at the start; a second source would be ignored.
         let _ = self.reread.source.set(source);
     }
 
-    /// Reads the settings anew and puts in force what can be.
+    /// Reads the settings again and applies what can change without a restart.
     ///
     /// # Errors
-    /// Why they cannot be read, or what is wrong with them; then nothing has changed.
+    /// Why they cannot be read, or what is wrong with them; nothing has changed then.
     pub fn reload(&self) -> Result<Reloaded, String> {
         let source = self.reread.source.get();
         let source = source.ok_or("the settings of this project are read at its start only")?;
         let mut read_at = self.reread.read_at.lock().unwrap_or_else(PoisonError::into_inner);
+        // Taken before the read: a file that is saved during it still counts as newer.
         let now = SystemTime::now();
         let loaded = (source.read)()?;
         let (changes, merged) = merged(&self.settings, &loaded.settings);
@@ -75,6 +76,7 @@ impl Project {
                 self.watcher().set_settings(watch);
             }
         }
+        // Otherwise the file still holds changes that are not in force, so `newer_settings` keeps reporting it.
         if restart.is_empty() {
             *read_at = now;
         }
@@ -89,7 +91,7 @@ impl Project {
         Ok(Reloaded { changed, restart, warnings: loaded.warnings })
     }
 
-    /// The folder's files of settings that were written since they were read, each with what makes them count.
+    /// Returns the folder's settings files that changed since they were read, each with the command that applies it.
     pub fn newer_settings(&self) -> Vec<(&'static str, &'static str)> {
         let read_at = *self.reread.read_at.lock().unwrap_or_else(PoisonError::into_inner);
         let root = self.opened_root();

@@ -1,10 +1,10 @@
-//! Scrub: reads all that is stored, some at a time, and has what the disk has changed written anew.
+//! Scrub: reads everything that is stored, slice by slice, and repairs what the disk has changed.
 //!
-//! In: a project that runs, and nothing of anybody's time. Out: documents, an index or vectors that are made again; a
-//! daemon that ends because its ledger is damaged; a line of `status`.
-//! Invariants: one slice at a time, on a thread of the lowest priority; a round begins [`EVERY`] so often, also over
-//! restarts, so whatever a disk changes is found within a day; a round that a restart cuts off goes on where it was.
-//! Not here: what is compared (`store/scrub.rs`).
+//! In: a running project, and idle time. Out: damaged documents, indexes or vectors are made again; a daemon with a
+//! damaged ledger stops; a line of `status`.
+//! Invariants: one slice at a time, on a thread of the lowest priority; a round begins [`EVERY`] so often, also across
+//! restarts, so that any damage is found within a day; a round that a restart interrupts continues where it was.
+//! Not here: the comparison (`store/scrub.rs`).
 
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
@@ -21,38 +21,38 @@ use sys::crew;
 /// How often everything is read.
 const EVERY: SignedDuration = SignedDuration::from_hours(12);
 
-/// The rest after a slice: 100,000 documents take about an hour.
+/// Pause after a slice: a round over 100,000 documents takes about an hour.
 const REST: Duration = Duration::from_secs(20);
 
-/// The file that says when the last round ended and how far this one is.
+/// The file with the end of the last round and the progress of this one.
 const FILE: &str = "scrubbed";
 
-/// How far the comparison is.
+/// The state of the scrub.
 #[derive(Debug)]
 pub(crate) struct Scrub {
     file: PathBuf,
     progress: Mutex<Progress>,
-    /// Held by whoever reads a slice.
+    /// Held while a slice is read.
     turn: tokio::sync::Mutex<Round>,
 }
 
-/// What `status` says of it.
+/// Progress as `status` shows it.
 #[derive(Debug, Clone, Default)]
 pub struct Progress {
-    /// When a round was over.
+    /// When the last complete round ended.
     pub finished: Option<Timestamp>,
-    /// Documents of this round compared so far; of the last one when none is going on.
+    /// Documents compared in this round, or in the last one if none is running.
     pub n_documents: u64,
-    /// Documents that were not what was stored, since the daemon started.
+    /// Documents found damaged since the daemon started.
     pub n_damaged: u64,
 }
 
-/// What is still to be read.
+/// What this round still has to read.
 #[derive(Debug, Default)]
 struct Round {
-    /// The row of the last document that was read; none when all were.
+    /// Row of the last document that was read; none once all are.
     after: Option<i64>,
-    /// Tables to be checked, with their databases; none when they are not known yet.
+    /// Tables still to check, with their databases; none before they are listed.
     tables: Option<VecDeque<(PathBuf, String)>>,
 }
 
@@ -68,7 +68,7 @@ impl Scrub {
         Scrub { file, progress: Mutex::new(progress), turn: tokio::sync::Mutex::new(round) }
     }
 
-    /// How far it is.
+    /// Returns the progress.
     pub(crate) fn progress(&self) -> Progress {
         self.lock().clone()
     }
@@ -79,9 +79,10 @@ impl Scrub {
         finished.is_none_or(|at| Timestamp::now().duration_since(at).abs() >= EVERY)
     }
 
-    /// Remembers how far it is. What a crash takes of that is read again.
+    /// Saves the progress; what a crash loses of it is read again.
     fn note(&self, after: i64) {
         let finished = self.lock().finished.map_or("never".to_string(), |at| at.to_string());
+        // Renamed into place: a half-written file would start the round over.
         let draft = self.file.with_extension("part");
         let written = std::fs::write(&draft, format!("{finished} {after}\n"));
         if let Err(error) = written.and_then(|()| std::fs::rename(&draft, &self.file)) {
@@ -94,7 +95,7 @@ impl Scrub {
     }
 }
 
-/// Starts it; it ends with the project.
+/// Starts the task; it ends with the project.
 pub(super) fn begin(project: &Arc<Project>) {
     tokio::spawn(run(Arc::downgrade(project)));
 }
@@ -107,6 +108,7 @@ async fn run(project: Weak<Project>) {
         if project.activity.is_stopping() || project.is_poisoned().is_some() {
             return;
         }
+        // An index that is about to be replaced is not worth reading.
         if project.scrub.is_due() && !project.is_being_replaced() {
             let mut round = project.scrub.turn.lock().await;
             project.scrub_slice(&mut round).await;
@@ -115,19 +117,19 @@ async fn run(project: Weak<Project>) {
 }
 
 impl Project {
-    /// How far the comparison of what is stored is.
+    /// Returns the progress of the scrub.
     pub fn scrubbed(&self) -> Progress {
         self.scrub.progress()
     }
 
-    /// Reads everything now.
+    /// Runs a whole round now, without pauses between slices.
     pub async fn scrub_now(&self) {
         let mut round = self.scrub.turn.lock().await;
         *round = Round { after: Some(0), tables: None };
         while !self.activity.is_stopping() && !self.scrub_slice(&mut round).await {}
     }
 
-    /// Reads the next slice; true when that was the last one of a round.
+    /// Reads the next slice; returns true when it was the last one of the round.
     async fn scrub_slice(&self, round: &mut Round) -> bool {
         let done = match round.after {
             Some(after) => self.scrub_texts(after).await.map(|next| round.after = next),
@@ -142,6 +144,7 @@ impl Project {
                 true
             }
             Err(error) => {
+                // Not damage, such as a busy file: this round ends, the next one tries again.
                 tracing::warn!(%error, "stored data could not be checked");
                 true
             }
@@ -150,11 +153,12 @@ impl Project {
             *round = Round { after: Some(0), tables: None };
             self.scrub.lock().finished = Some(Timestamp::now());
         }
+        // The largest row stands for "all documents read": after a restart, only tables are left.
         self.scrub.note(round.after.unwrap_or(i64::MAX));
         is_over
     }
 
-    /// Compares some documents; gives the row of the last one, if there may be more.
+    /// Compares some documents; returns the row of the last one if there may be more.
     async fn scrub_texts(&self, after: i64) -> Result<Option<i64>, StoreError> {
         let index = self.answers.load().path();
         let found = on_the_crew(move || scrub_documents(&index, after)).await?;
@@ -179,7 +183,7 @@ impl Project {
         Ok(found.last)
     }
 
-    /// Checks the next table, or finds out which there are.
+    /// Checks the next table; lists the tables first if that was not done yet.
     async fn scrub_table(
         &self,
         tables: &mut Option<VecDeque<(PathBuf, String)>>,
@@ -195,6 +199,7 @@ impl Project {
                     )
                 };
                 let mut all = of(&index)?;
+                // Vectors are optional: an unreadable file of them does not stop the check of the index.
                 if vectors.exists() {
                     all.extend(of(&vectors).unwrap_or_default());
                 }
@@ -214,17 +219,18 @@ impl Project {
                 true => self.begin_vectors_again(why),
                 false => self.mend(why).await,
             }
+            // The databases are about to be rebuilt, so the remaining tables need no check.
             left.clear();
         }
         if left.is_empty() {
-            // As a start would.
+            // The ledger is checked as at a start.
             self.check_ledger().await;
         }
         Ok(())
     }
 }
 
-/// Runs a slice where the system gives time to everybody else first.
+/// Runs a slice on the threads of the lowest priority.
 async fn on_the_crew<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, StoreError> + Send + 'static,
 ) -> Result<T, StoreError> {

@@ -1,4 +1,4 @@
-//! Served: where a project is served beside its socket, and of whom it has its index.
+//! Served: where a project is served besides its socket, and who makes its index.
 //!
 //! Not here: serving (`serve/http.rs`), publishing and copying (`hub`).
 
@@ -14,18 +14,18 @@ use tokio::sync::{mpsc, oneshot};
 
 use super::{Asked, OpenProject, Project};
 
-/// The folder's own relations, as far as it states some where everybody does.
+/// Returns the text of the folder's own relations (`kg.predicates.toml`), if it has the file and can be read.
 pub fn predicates_of(root: &Path) -> Option<String> {
     const MAX_BYTES: u64 = 64 << 10;
     let content = Root::open(root).ok()?.read(DEFAULT_PREDICATES, MAX_BYTES).ok()??;
     String::from_utf8(content.bytes).ok()
 }
 
-/// What the publisher tells; it keeps this current.
+/// The publisher's progress, which the publisher keeps current.
 pub type Published = Arc<Mutex<HubView>>;
 
 impl Project {
-    /// Opens a project whose index others make: nothing is watched, and what would write is refused.
+    /// Opens a project whose index is made elsewhere: nothing is watched, and writing is refused.
     ///
     /// # Errors
     /// As [`Project::open`].
@@ -33,28 +33,28 @@ impl Project {
         Self::open_with(place, Some(index)).await
     }
 
-    /// Remembers where MCP is served over HTTP, and what the user should know about that.
+    /// Sets the address of MCP over HTTP, and a warning for the user about it.
     pub fn serves_http_at(&self, address: String, warning: Option<String>) {
-        // It is said once.
+        // Called once, when the listener starts.
         let _ = self.http.set((address, warning));
     }
 
-    /// Where MCP is served over HTTP.
+    /// Returns the address of MCP over HTTP.
     pub fn http(&self) -> Option<&str> {
         self.http.get().map(|(address, _)| address.as_str())
     }
 
-    /// What the user should know about HTTP.
+    /// Returns the warning about HTTP for the user, if any.
     pub fn http_warning(&self) -> Option<&str> {
         self.http.get()?.1.as_deref()
     }
 
-    /// Notes who serves the page for people.
+    /// Sets who serves the page for people.
     pub(crate) fn serves_page(&self, asked: mpsc::Sender<Asked>) {
         let _ = self.page.set(asked);
     }
 
-    /// Has the page served; returns its address.
+    /// Starts the page for people; returns its address.
     ///
     /// # Errors
     /// Why it cannot be served.
@@ -68,25 +68,25 @@ impl Project {
         if asked { address.await.unwrap_or(Err(gone)) } else { Err(gone) }
     }
 
-    /// True where others make the index: nothing is written, and there are no files.
+    /// Returns true when the index is made elsewhere: nothing is written, and there are no files.
     pub fn is_still(&self) -> bool {
         self.is_still
     }
 
-    /// Remembers who tells how far the hub is behind.
+    /// Sets the source of the hub's lag.
     pub fn publishes(&self, published: Published) {
-        // It is said once.
+        // Called once, when publishing starts.
         let _ = self.published.set(published);
     }
 
-    /// How far the hub is behind, where the project is published.
+    /// Returns how far the hub is behind, if the project is published.
     pub fn hub(&self) -> Option<HubView> {
         let view = self.published.get()?.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let tick = self.build.health.tick().0;
         Some(HubView { lag: tick.saturating_sub(view.tick.unwrap_or(0)), ..view })
     }
 
-    /// The readers of what answers now.
+    /// Returns the readers of the index that answers now.
     pub fn readers(&self) -> Arc<Readers> {
         self.answers.load_full()
     }

@@ -1,7 +1,7 @@
-//! Tallies: how many rows there are of each kind, as `status` reports them.
+//! Tallies: the number of rows of each kind, as `status` reports them.
 //!
 //! In: a snapshot. Out: counts of one commit.
-//! Invariants: a commit is counted once, however many ask: it takes a second of work on a large index.
+//! Invariant: each commit is counted once, however many callers ask: counting takes a second on a large index.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -10,7 +10,7 @@ use index::store::Snapshot;
 use model::terms::Tick;
 use rusqlite::Connection;
 
-/// What is counted, by the name that `status` gives it.
+/// The queries, by the name that `status` uses.
 const COUNTS: [(&str, &str); 12] = [
     ("documents", "SELECT count(*) FROM docs"),
     ("chunks", "SELECT count(*) FROM chunks"),
@@ -34,10 +34,10 @@ const COUNTS: [(&str, &str); 12] = [
     ),
 ];
 
-/// Counts the windows that are searched.
+/// Counts the windows that vector search reads.
 pub(crate) const WINDOWS: &str = "SELECT count(*) FROM chunk_vec_map WHERE aside IS NULL";
 
-/// Counts entities with neither a home nor a name that is mentioned or stated: there should be none.
+/// Counts entities without a document of their own and without a name: there should be none.
 const ORPHANS: &str = "SELECT count(*) FROM entities e WHERE e.doc_id IS NULL
     AND NOT EXISTS (SELECT 1 FROM names n WHERE n.entity_id = e.id)";
 
@@ -52,13 +52,13 @@ pub(crate) struct Tally {
     pub(crate) redacted: BTreeMap<String, u64>,
     /// Passages that look like instructions or personal data, by kind.
     pub(crate) flagged: BTreeMap<String, u64>,
-    /// Entities that nothing names.
+    /// Entities without a name.
     pub(crate) n_orphans: u64,
-    /// Windows that are searched.
+    /// Windows that vector search reads.
     pub(crate) n_windows: u64,
 }
 
-/// The counts of the last commit that somebody asked about.
+/// The counts of the last commit that was asked about.
 #[derive(Debug, Default)]
 pub(crate) struct Tallies(Mutex<Option<(Tick, Arc<Tally>)>>);
 
@@ -101,7 +101,7 @@ fn formats(db: &Connection) -> rusqlite::Result<BTreeMap<String, u64>> {
     rows.collect()
 }
 
-/// Sums what was found in all documents, by kind.
+/// Sums findings over all documents, by kind.
 fn findings(db: &Connection, which: &str) -> rusqlite::Result<BTreeMap<String, u64>> {
     let mut statement = db.prepare_cached(
         "SELECT j.key, sum(j.value) FROM docs d, json_each(d.redactions, ?1) j

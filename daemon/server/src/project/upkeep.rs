@@ -1,10 +1,10 @@
-//! Upkeep: an index that was built beside the old one takes its place when it is whole; one that is damaged, or whose
-//! files are gone, is built again; a ledger that is lost stops writes.
+//! Upkeep: replaces the old index by a new one that is complete, rebuilds one that is damaged or deleted, and stops
+//! writes when the ledger is lost.
 //!
-//! In: a project that runs. Out: nothing anybody waits for.
+//! In: a running project. Out: nothing that anybody waits for.
 //! Invariant: readers see one index or the other, never a file that is being replaced.
-//! Not here: how files change places (`store/replace.rs`), the lock (`process/lock.rs`), the socket
-//! (`serve/listen.rs`), damage that nobody has met yet (`scrub.rs`), or proving an index (`verify.rs`).
+//! Not here: swapping the files (`store/replace.rs`), the lock (`process/lock.rs`), the socket (`serve/listen.rs`),
+//! damage that no read has met yet (`scrub.rs`), or proving an index (`verify.rs`).
 
 use std::path::Path;
 use std::sync::{Arc, Weak};
@@ -14,16 +14,16 @@ use super::Project;
 use engine::write::Command;
 use index::store::{Part, Seen, StoreError, Trouble};
 
-/// How long one wait for a settled build lasts before the project is looked for again.
+/// Longest wait for a settled build, before this checks whether the project still exists.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// A rest between two attempts to replace a file that readers did not let go of.
+/// Pause before another attempt to replace a file that readers keep open.
 const REST: Duration = Duration::from_secs(1);
 
 /// Starts the upkeep; it ends with the project.
 pub(super) fn begin(project: &Arc<Project>) {
     let leftover = project.recipe.state_dir.join(super::verify::FOLDER);
-    // A verification that a crash cut short.
+    // Left by a verification that a crash cut short.
     let _ = std::fs::remove_dir_all(leftover);
     tokio::spawn(replace_when_whole(Arc::downgrade(project)));
     tokio::spawn(look_over(Arc::downgrade(project)));
@@ -54,11 +54,12 @@ async fn replace_when_whole(project: Weak<Project>) {
 }
 
 impl Project {
-    /// The build's index takes the place of the one that has answered so far.
+    /// Makes the build's index the one that answers.
     async fn take_place(&self) -> Result<(), String> {
         let _alone = self.upkeep.lock().await;
         let (old, new) = (self.answers.load_full(), self.build.readers.clone());
         self.command(|reply| {
+            // Both sets of readers are shut out while the files are swapped.
             let replacement = move |writer: &mut index::store::IndexWriter| {
                 old.alone(|| {
                     let live =
@@ -74,19 +75,19 @@ impl Project {
         Ok(())
     }
 
-    /// A read failed inside: the index may be damaged. It is looked over, beside everything else.
+    /// Reports that a read failed inside; the index is then checked for damage in the background.
     pub fn suspect(&self) {
         self.suspicion.notify_one();
     }
 }
 
-/// How often the files of the databases are looked at: some calls of `stat`.
+/// Interval between checks of the database files, which are a few calls of `stat`.
 const LOOK_EVERY: Duration = Duration::from_secs(2);
 
-/// How long the project is held while nobody suspects anything.
+/// How long this task holds the project before it checks whether others still do.
 const LET_GO: Duration = Duration::from_secs(10);
 
-/// Looks the index over once everything is settled after the start, and whenever a read has failed.
+/// Checks the index once everything has settled after the start, and whenever a read failed.
 async fn look_over(project: Weak<Project>) {
     let mut is_first = true;
     loop {
@@ -116,7 +117,7 @@ async fn look_over(project: Weak<Project>) {
     }
 }
 
-/// Notices databases that were deleted, replaced or cut by somebody else.
+/// Notices databases that another program deleted, replaced or truncated.
 async fn look_at_files(project: Weak<Project>) {
     loop {
         tokio::time::sleep(LOOK_EVERY).await;
@@ -133,7 +134,9 @@ impl Project {
         let held = &self.build.held;
         let seen =
             [Part::Ledger, Part::Index, Part::Vectors].map(|part| (part, held.look_on(part)));
+        // During a replacement, `held` is the new index; the old one that still answers is checked by its path.
         let is_gone = self.is_being_replaced() && !self.answers.load().path().exists();
+        // The folder first: whatever is made again below needs it.
         if is_gone || seen.iter().any(|(_, seen)| matches!(seen, Seen::Lost(_))) {
             self.make_state_folder();
         }
@@ -145,6 +148,7 @@ impl Project {
                 (_, Seen::Same) => {}
                 (Part::Ledger, Seen::Shorter) => self.check_ledger().await,
                 (Part::Index, Seen::Shorter) => self.mend_if_cut().await,
+                // Left to the scrub, which checks the tables of the vectors.
                 (Part::Vectors, Seen::Shorter) => {}
                 (Part::Ledger, Seen::Lost(_)) => {
                     if let Err(why) = self.command(Command::HeedLedger).await {
@@ -157,7 +161,7 @@ impl Project {
         }
     }
 
-    /// SQLite makes its files shorter, too; then all pages are in what is left.
+    /// Checks whether a shorter file was truncated. SQLite shrinks its files, too; then what is left holds all pages.
     async fn mend_if_cut(&self) {
         let readers = self.build.readers.clone();
         let is_cut = move || {
@@ -171,7 +175,7 @@ impl Project {
             let path = readers.path();
             let mut log = path.clone().into_os_string();
             log.push("-wal");
-            // A frame of the log is a page and some bytes.
+            // A frame of the log is one page plus a header, so this never takes an intact file for a cut one.
             n_pages * n_bytes > len(path) + len(log.into())
         };
         if tokio::task::spawn_blocking(is_cut).await.unwrap_or(false) {
@@ -193,14 +197,14 @@ impl Project {
         }
     }
 
-    /// Ends the daemon if the ledger is damaged, as a start would refuse it.
+    /// Stops the daemon if the ledger is damaged, as a start would refuse it.
     pub(super) async fn check_ledger(&self) {
         if let Err(why) = self.command(Command::CheckLedger).await {
             tracing::warn!(why, "the ledger could not be checked");
         }
     }
 
-    /// The file of the better model's vectors is gone or damaged: they are made again.
+    /// Starts the better vectors over, because their file is gone or damaged.
     pub(super) fn begin_vectors_again(&self, why: String) {
         match self.build.backfill_again(&self.recipe) {
             Ok(()) => self.build.health.mended("vectors", format!("{why}; they are made again")),
@@ -208,7 +212,7 @@ impl Project {
         }
     }
 
-    /// What is wrong with the file that answers, if anything is.
+    /// Returns what is wrong with the file that answers, if anything.
     async fn damage(&self) -> Option<String> {
         let path = self.answers.load().path();
         let checked = tokio::task::spawn_blocking(move || damage_of(&path)).await;
@@ -226,7 +230,8 @@ impl Project {
     pub(super) async fn mend(&self, why: String) {
         let _alone = self.upkeep.lock().await;
         if self.is_being_replaced() {
-            // The one that is damaged is on its way out; the new one answers as far as it is.
+            // The damaged index is about to be replaced anyway; the new one answers from now on, as far as it is
+            // complete.
             tracing::error!(why, "the index before is damaged; the new one answers from now on");
             self.answers.store(self.build.readers.clone());
             return;
@@ -239,6 +244,7 @@ impl Project {
 
 fn damage_of(path: &Path) -> Result<Option<String>, StoreError> {
     let db = index::store::open_for_reading(path)?;
+    // Stops at the first problem: the index is rebuilt whatever it is.
     let says: String = db.query_row("PRAGMA quick_check(1)", [], |row| row.get(0))?;
     Ok((says != "ok").then_some(says))
 }

@@ -1,10 +1,10 @@
-//! Verify: proves that the index equals the folder, by building another from nothing and comparing row by row.
+//! Verify: proves that the index equals the folder, by building a second one from nothing and comparing row by row.
 //!
-//! In: a settled project. Out: how many rows of each part differ and the first of them; on request the rebuilt index
-//! takes the live one's place.
-//! Invariants: the live index goes on answering; the folder is only read; whatever happens, the second index and its
-//! files are gone afterwards, or are the live ones.
-//! Not here: what is compared (`store/canon.rs`).
+//! In: a settled project. Out: the number of rows of each part that differ, and the first of them; on request the
+//! rebuilt index replaces the live one.
+//! Invariants: the live index keeps answering; the folder is only read; whatever happens, the second index and its
+//! files are deleted afterwards, or have become the live ones.
+//! Not here: the comparison (`store/canon.rs`).
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -24,41 +24,41 @@ use sys::crew;
 /// Where the second index is built, in the state directory.
 pub(super) const FOLDER: &str = "verify";
 
-/// How often the comparison is made again when the folder changed under it.
+/// How often the comparison is repeated when the folder changes during it.
 const MAX_ROUNDS: u32 = 10;
 
 /// Longest time either index may take to settle.
 const PATIENCE: Duration = Duration::from_secs(6 * 3600);
 
-/// How long the second belt may take to close.
+/// Longest time for the second belt to close.
 const CLOSE_WITHIN: Duration = Duration::from_secs(10);
 
-/// How often the removal of the second index is tried.
+/// How often deletion of the second index is tried.
 const MAX_REMOVALS: u32 = 10;
 
 /// Unreadable paths named in an error.
 const MAX_NAMED: i64 = 5;
 
-/// What a verification found.
+/// The result of a verification.
 #[derive(Debug, Clone, Default)]
 pub struct Verification {
-    /// True when the live index was what a rebuild gives.
+    /// True when the live index equals a rebuild.
     pub is_same: bool,
-    /// True when the rebuilt index took its place.
+    /// True when the rebuilt index replaced it.
     pub is_repaired: bool,
-    /// Every part, in the order they are compared.
+    /// Every part, in the order of comparison.
     pub parts: Vec<PartDiff>,
-    /// How long it took.
+    /// Duration of the verification.
     pub took: Duration,
 }
 
 /// Why nothing could be proved.
 #[derive(Debug, thiserror::Error)]
 pub enum VerifyError {
-    /// One at a time.
+    /// Only one verification runs at a time.
     #[error("another verification runs, or the index is being replaced")]
     Busy,
-    /// A file of the index cannot be read now, so that no rebuild can have it.
+    /// A file of the index cannot be read now, so a rebuild would miss it.
     #[error("{n} indexed files cannot be read now, such as {names}: a rebuild would miss them")]
     Unreadable {
         /// How many.
@@ -80,7 +80,7 @@ pub enum VerifyError {
     Build(#[from] anyhow::Error),
 }
 
-/// The files of the second index; they go when this does.
+/// The files of the second index; deleted on drop.
 struct Scratch(PathBuf);
 
 impl Scratch {
@@ -95,7 +95,7 @@ impl Scratch {
 
 impl Drop for Scratch {
     fn drop(&mut self) {
-        // A comparison that nobody waits for any more may still open a file while they go.
+        // A comparison whose caller is gone may still create a file during the deletion.
         for _ in 0..MAX_REMOVALS {
             match std::fs::remove_dir_all(&self.0) {
                 Err(error) if error.kind() == std::io::ErrorKind::DirectoryNotEmpty => {}
@@ -105,14 +105,14 @@ impl Drop for Scratch {
     }
 }
 
-/// The second index: its build, its files, and the right to be the only one. Whoever verifies may go away at any
-/// moment; what there is of it ends by itself then.
+/// The second index: its build, its files, and the lock that makes it the only one. The caller of `verify` may go away
+/// at any moment; dropping this then ends the build and deletes its files.
 struct Second(Option<(Build, Scratch, OwnedMutexGuard<()>)>);
 
 impl Second {
     async fn start(recipe: &Recipe, alone: OwnedMutexGuard<()>) -> Result<Self, VerifyError> {
         let recipe = recipe.clone();
-        // A task of its own: cut off in the middle of its start, a belt would have nobody to end it.
+        // A task of its own: if the caller were cancelled during the start, nobody would end the belt.
         let starting = tokio::spawn(async move {
             let scratch = Scratch::make(&recipe.state_dir).map_err(anyhow::Error::from)?;
             copy_ledger(&recipe.state_dir, &scratch.0)?;
@@ -126,12 +126,12 @@ impl Second {
         self.0.as_ref().map(|(build, ..)| build).ok_or(VerifyError::Busy)
     }
 
-    /// Closes the build and leaves its files.
+    /// Closes the build; keeps its files.
     async fn end(mut self) -> Result<(OwnedMutexGuard<()>, Scratch), VerifyError> {
         let (build, scratch, alone) = self.0.take().ok_or(VerifyError::Busy)?;
         build.drain(CLOSE_WITHIN).await;
         drop(build);
-        // In this order: the files go before anybody else may begin.
+        // The scratch drops before the lock: the files are deleted before another verification may begin.
         Ok((alone, scratch))
     }
 }
@@ -147,8 +147,8 @@ impl Drop for Second {
 }
 
 impl Project {
-    /// Builds the index a second time and compares; `told` receives the progress, in documents. With `repair`, an index
-    /// that differs is replaced. At most `limit` rows are kept of each side and part.
+    /// Builds a second index and compares; `told` receives the progress, in documents. With `repair`, an index that
+    /// differs is replaced. At most `limit` rows are kept of each side and part.
     ///
     /// # Errors
     /// See [`VerifyError`]. Nothing has changed then.
@@ -159,18 +159,20 @@ impl Project {
         told: impl Fn(u64, u64, &str),
     ) -> Result<Verification, VerifyError> {
         let started = Instant::now();
-        // After an upgrade the index that answers is on its way out: the new one is meant.
+        // After an upgrade, the new index is verified, not the one that still answers.
         let is_new = || !self.is_being_replaced() || self.build.health.stalled().is_some();
         if self.is_being_replaced() {
             told(0, 0, "waiting for the new index");
             self.build.wait_until(PATIENCE, is_new).await;
         }
+        // The index may be replaced between the wait and the lock, hence the second check below.
         let alone = self.upkeep.clone().try_lock_owned().map_err(|_| VerifyError::Busy)?;
         if self.is_being_replaced() {
             return Err(VerifyError::Busy);
         }
         self.settle_live(&told).await?;
         self.all_readable()?;
+        // The folder's settings may have been reloaded since the start.
         let mut recipe = self.recipe.clone();
         recipe.settings.watch = self.settings.watch.clone();
         let second = Second::start(&recipe, alone).await?;
@@ -196,6 +198,7 @@ impl Project {
             let why = format!("the index does not settle{}", why.unwrap_or_default());
             return Err(VerifyError::Unsettled(why));
         }
+        // A paused pass counts as settled, but what it has not read would differ from a rebuild.
         let deep = build.health.deep();
         if deep.is_paused && deep.left.0 > 0 {
             let why = "the deep pass is paused; `kgctl deep --resume` lets it go on";
@@ -204,7 +207,7 @@ impl Project {
         Ok(())
     }
 
-    /// A file that was indexed and cannot be read now stays in the index; no rebuild can have it.
+    /// Fails if an indexed file cannot be read now: the live index keeps it, a rebuild cannot have it.
     fn all_readable(&self) -> Result<(), VerifyError> {
         let hidden: Vec<String> =
             self.build.watcher.state().view().unreadable.into_keys().collect();
@@ -227,7 +230,7 @@ impl Project {
         Ok(())
     }
 
-    /// Compares until both indexes stood still meanwhile. Gives the tick of the live one, too.
+    /// Compares until neither index changed during a comparison. Also returns the tick of the live one.
     async fn compare_until_still(
         &self,
         second: &Build,
@@ -235,8 +238,8 @@ impl Project {
         told: &impl Fn(u64, u64, &str),
     ) -> Result<(Vec<PartDiff>, Tick), VerifyError> {
         for _ in 0..MAX_ROUNDS {
-            // What changes before the second index has read everything shows there; what changes later moves the live
-            // one's tick, which is compared from before that reading to after the comparison.
+            // A change before the second index has read everything shows in it; a later one moves the live tick, which
+            // is therefore compared from before that reading to after the comparison.
             self.settle_live(&|_, _, _| {}).await?;
             let ticks = || (self.build.health.tick(), second.health.tick());
             let live_before = ticks().0;
@@ -264,11 +267,12 @@ impl Project {
         Err(VerifyError::Restless)
     }
 
-    /// The rebuilt index takes the place of the live one, if that has not moved on since it was compared.
+    /// Replaces the live index by the rebuilt one, unless the live one has changed since the comparison.
     async fn adopt(&self, scratch: &Path, tick: Tick) -> Result<(), VerifyError> {
         let (readers, rebuilt) = (self.build.readers.clone(), scratch.join("index.sqlite"));
         self.command(|reply| {
             let replacement = move |writer: &mut IndexWriter| {
+                // On the writer's thread, so no commit can come between this check and the swap.
                 if writer.tick() != tick {
                     return Err(StoreError::Moved);
                 }
@@ -278,7 +282,7 @@ impl Project {
         })
         .await
         .map_err(VerifyError::Unsettled)?;
-        // What changed between the last look of the second index and now.
+        // Files may have changed since the second index read them.
         self.build.watcher.read_all_again();
         Ok(())
     }
@@ -298,6 +302,7 @@ async fn settle_second(second: &Build, told: &impl Fn(u64, u64, &str)) -> Result
     let settled = second
         .wait_until(PATIENCE, || {
             let known = second.watcher.state().n_known_files();
+            // Reported only when the count changes: `wait_until` calls this often.
             if let Ok(indexed) = second.n_documents()
                 && indexed != last
             {
@@ -310,12 +315,13 @@ async fn settle_second(second: &Build, told: &impl Fn(u64, u64, &str)) -> Result
     if settled && second.settled().deep { Ok(()) } else { Err(failed()) }
 }
 
-/// The same folder and settings, in a place of its own. It reads all files when asked, and sets no
+/// Returns the same folder and settings with a state folder of its own. It reads all files when asked, and sets no
 /// watches, of which the system has few.
 fn second_recipe(recipe: &Recipe, scratch: &Path) -> Recipe {
     let mut second = Recipe { state_dir: scratch.to_path_buf(), ..recipe.clone() };
-    // They are no part of what is compared, and take hours.
+    // Better vectors are not compared, and take hours.
     second.better = Vec::new();
+    // Effectively never by itself: `settle_second` asks for each scan.
     second.settings.watch.poll = config::settings::Poll::Always;
     second.settings.watch.poll_interval_ms = PATIENCE.as_millis() as u64;
     second.settings.watch.reconcile_seconds = 0;

@@ -1,4 +1,4 @@
-//! Front: answers about the projects of a hub that its role may see, each over a socket of its own.
+//! Front: serves those projects of a hub that its role may see, each over a socket of its own.
 //!
 //! In: a hub's address. Out: sockets where clients look for a project's daemon, and a registry that names the projects.
 //! Invariants: a project is copied when it is first asked about, and brought on while it is open; a session sees whole
@@ -29,7 +29,7 @@ use super::copy::{Copy, Lines};
 use super::fit::Fits;
 use super::waiting::{self, Waiting};
 
-/// How often the hub is asked what changed.
+/// Interval between queries for changes on the hub.
 const LOOK: Duration = Duration::from_secs(1);
 
 /// Copies that are held open, 6.5 MiB each (`tests/benches/RESULTS.md`, *hub*); further ones that were asked about
@@ -42,7 +42,7 @@ const UNASKED: Duration = Duration::from_secs(600);
 /// One that was asked about since then is not: longer than a call may take.
 const AT_WORK: Duration = Duration::from_secs(15);
 
-/// The tools that answer from a copy: of the folder's files there is nothing here.
+/// The tools that work on a copy, which has none of the folder's files.
 const TOOLS: [&str; 10] = [
     "hybrid_query",
     "ask",
@@ -56,7 +56,7 @@ const TOOLS: [&str; 10] = [
     "dump",
 ];
 
-/// One project.
+/// One served project.
 struct Front {
     news: watch::Sender<Visible>,
     task: JoinHandle<()>,
@@ -72,7 +72,7 @@ struct House {
     fits: Fits,
     user: Places,
     settings: Vec<String>,
-    /// When somebody was last seen.
+    /// The last time a client was seen.
     seen: watch::Sender<Instant>,
     /// The projects whose copies are open, and when each was last asked about.
     open: Arc<Mutex<BTreeMap<i32, Instant>>>,
@@ -86,7 +86,7 @@ fn is_to_close(open: &BTreeMap<i32, Instant>, id: i32, now: Instant) -> bool {
     age >= UNASKED || age >= AT_WORK && n_younger >= MAX_OPEN
 }
 
-/// Serves until it is asked to stop, or nobody has asked for a while.
+/// Serves until it is asked to stop, or no client came for `idle_exit`.
 pub(super) async fn live(options: &Options, url: &str) -> anyhow::Result<ExitCode> {
     let mut signals = Signals::new()?;
     let user = Places::from_env()?;
@@ -100,6 +100,8 @@ pub(super) async fn live(options: &Options, url: &str) -> anyhow::Result<ExitCod
     let _lock = Lock::take(&paths.lock, life).map_err(StartError::from)?;
     let address = Address::parse(url, None)?;
     let (mut hub, mut waiting) = (None, None);
+    // A hub that is down may come back: earlier copies stay hidden, and clients learn the reason. Other errors are
+    // final.
     match address.connect().await {
         Ok(found) => hub = Some(found),
         Err(error) if error.is_passing() => {
@@ -121,7 +123,7 @@ pub(super) async fn live(options: &Options, url: &str) -> anyhow::Result<ExitCod
     };
     let mut fronts: BTreeMap<i32, Front> = BTreeMap::new();
     look(&mut hub, &house, &here, &mut fronts).await?;
-    // Whoever finds it open finds the registry and the projects' sockets.
+    // Bound last: a client that finds it open also finds the registry and the projects' sockets.
     let door = Door::bind(&paths.socket).await?;
     tracing::info!(hub = house.address.shown(), projects = fronts.len(), "a front end");
     let mut ticks = tokio::time::interval(LOOK);
@@ -140,6 +142,7 @@ pub(super) async fn live(options: &Options, url: &str) -> anyhow::Result<ExitCod
                     None => tokio::spawn(house.fits.clone().answer(stream)),
                 };
             }
+            // Connecting may take long, so it runs beside the loop.
             done = async { connecting.as_mut()?.await.ok() }, if connecting.is_some() => {
                 connecting = None;
                 match done {
@@ -161,6 +164,7 @@ pub(super) async fn live(options: &Options, url: &str) -> anyhow::Result<ExitCod
                 if let Err(error) = look(&mut hub, &house, &here, &mut fronts).await {
                     tracing::warn!(%error, "the hub cannot be asked: copies answer");
                     hub = None;
+                    // With copies, these keep answering; without any, clients must learn what is wrong.
                     if fronts.is_empty() {
                         waiting = Some(Waiting::begin(&here, &error.to_string()).await?);
                     }
@@ -179,7 +183,7 @@ pub(super) async fn live(options: &Options, url: &str) -> anyhow::Result<ExitCod
     Ok(ExitCode::SUCCESS)
 }
 
-/// Brings the projects served to those that are visible.
+/// Updates the served projects to those that are visible now.
 async fn look(
     hub: &mut Option<hub::Hub>,
     house: &House,
@@ -196,6 +200,7 @@ async fn look(
     for id in gone {
         let Some(front) = fronts.remove(&id) else { continue };
         let (state, root) = (front.paths.dir.clone(), front.place.root.clone());
+        // In this order: the sessions end before their files are deleted.
         front.end().await;
         for folder in [state, root] {
             std::fs::remove_dir_all(&folder).ok();
@@ -222,6 +227,7 @@ async fn look(
         fronts.insert(it.id, Front { news, task: tokio::spawn(work), place, paths });
     }
     if has_changed {
+        // After the sockets are bound, so that a registered project can be reached.
         register(here, fronts)?;
     }
     let stated = hub::same(hub).await?;
@@ -230,7 +236,7 @@ async fn look(
     };
     let text = serde_json::to_string(&stated.iter().map(row).collect::<Vec<_>>())?;
     if std::fs::read_to_string(here.same_as()).ok().as_ref() != Some(&text) {
-        // Whoever reads it finds the old one or the new one.
+        // Renamed into place, so that readers see the old text or the new one.
         let new = here.same_as().with_extension("new");
         std::fs::write(&new, text)?;
         std::fs::rename(&new, here.same_as())?;
@@ -238,7 +244,7 @@ async fn look(
     Ok(())
 }
 
-/// Clients find projects where they find those of folders.
+/// Writes the registry: clients find these projects as they find those of folders.
 fn register(here: &Places, fronts: &BTreeMap<i32, Front>) -> anyhow::Result<()> {
     let wanted: Vec<&Place> = fronts.values().map(|front| &front.place).collect();
     Registry::update(&here.config, |registry| {
@@ -255,8 +261,9 @@ fn register(here: &Places, fronts: &BTreeMap<i32, Front>) -> anyhow::Result<()> 
 }
 
 impl Front {
-    /// Ends its sessions.
+    /// Ends its sessions and waits for that.
     async fn end(self) {
+        // The closed channel tells the task that the project is gone.
         drop(self.news);
         let _ = self.task.await;
     }
@@ -277,7 +284,7 @@ async fn run(
             None => Door::bind(&paths.socket).await,
         };
         let Ok(bound) = opened else { return };
-        // Nothing is fetched for a project that nobody asks about.
+        // Nothing is copied for a project that nobody asks about.
         let first = tokio::select! {
             first = bound.accept() => first,
             _ = until_gone(&mut visible) => return,
@@ -291,6 +298,7 @@ async fn run(
             Ok(false) => return,
             Err(error) => {
                 tracing::warn!(project = place.name, error = format!("{error:#}"), "not served");
+                // The client that caused the copy learns why there is none, and the next one tries again.
                 if let Some(first) = first {
                     refuse_with(first, waiting::view(&format!("{error:#}"))).await;
                 }
@@ -307,7 +315,8 @@ async fn until_gone(visible: &mut watch::Receiver<Visible>) {
     while visible.changed().await.is_ok() {}
 }
 
-/// Serves one copy; false when the project is gone, true when the copy must be begun anew or read with other settings.
+/// Serves one copy; returns false when the project is gone, true when the copy must be started over or opened with
+/// other settings.
 async fn serve_one(
     house: &House,
     place: &Place,
@@ -346,6 +355,7 @@ async fn serve_one(
     };
     let tools = Arc::new(routes().only(&TOOLS));
     let serving = tokio::spawn(serve(door, of_visitors, Arc::clone(&project), tools, stop));
+    // The client whose connection woke this project is the first one served.
     if let Some(first) = first.take() {
         let _ = visitors.send(first).await;
     }
@@ -361,7 +371,7 @@ async fn serve_one(
     Ok(goes_on)
 }
 
-/// Brings the copy on until that cannot be done, or the project is gone.
+/// Updates the copy until that fails or the project is gone. Returns as [`serve_one`].
 async fn follow(
     house: &House,
     project: &Arc<Project>,
@@ -394,6 +404,7 @@ async fn follow(
         if it == shown {
             continue;
         }
+        // Another generation needs a new copy; other settings or a wrong version need the project opened again.
         if it.generation != shown.generation || it.settled != shown.settled || it.check().is_err() {
             return true;
         }
@@ -415,7 +426,7 @@ async fn follow(
                 std::fs::remove_file(copy.folder.join("index.sqlite")).ok();
                 return true;
             }
-            // It answers as of its tick until the next look.
+            // It answers as of its tick until the next query.
             Err(error) if error.is_passing() => {
                 tracing::warn!(project = project.name, %error, "the copy stays as it is");
             }
@@ -427,7 +438,8 @@ async fn follow(
     }
 }
 
-/// A project's own files: what decides about answers, and that nothing is written.
+/// Writes a project's own files: the settings that decide about answers, with writing forbidden. Returns the resulting
+/// settings.
 fn write_settings(house: &House, place: &Place, it: &Visible) -> anyhow::Result<config::Settings> {
     let published = serde_json::from_str(&it.settled.settings).unwrap_or_default();
     let mut fields: serde_json::Map<String, serde_json::Value> = published;

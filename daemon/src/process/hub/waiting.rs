@@ -1,9 +1,9 @@
-//! Waiting: what a front end answers until it has reached the hub once.
+//! Waiting: the replies of a front end until it has reached the hub once.
 //!
-//! In: why the hub cannot be reached, the registry that an earlier front end left. Out: that reason, as the
-//! answer to every call about one of its projects.
-//! Invariants: no copy answers before the hub has said what the role may see.
-//! Not here: trying again (`front.rs`).
+//! In: why the hub cannot be reached, and the registry of an earlier front end. Out: that reason, as the reply to every
+//! call about one of its projects.
+//! Invariant: no copy answers before the hub has stated what the role may see.
+//! Not here: reconnecting (`front.rs`).
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -13,7 +13,7 @@ use server::serve::accept::refuse_with;
 use server::serve::listen::Door;
 use tokio::task::JoinSet;
 
-/// The projects that were served before, each with a socket that says what is wrong.
+/// The projects that were served before, each with a socket that replies with the error.
 pub(super) struct Waiting {
     why: Arc<Mutex<ErrorView>>,
     doors: JoinSet<()>,
@@ -39,7 +39,7 @@ impl Waiting {
         Ok(it)
     }
 
-    /// What is wrong now.
+    /// Sets the present error.
     pub(super) fn note(&self, why: &str) {
         *self.why.lock().unwrap_or_else(PoisonError::into_inner) = view(why);
     }
@@ -54,7 +54,7 @@ impl Waiting {
     }
 }
 
-/// An error of the hub for a client.
+/// Converts an error of the hub for clients.
 pub(super) fn view(why: &str) -> ErrorView {
     let (message, hint) = why.split_once("\nhint: ").unwrap_or((why, "see the front end's log"));
     let hint = format!("{hint}; the front end tries again by itself");

@@ -1,4 +1,4 @@
-//! Without the feature `ort`: it is never there.
+//! Without the feature `ort`: ONNX Runtime is never available.
 
 use crate::runtime::{Engine, Place};
 

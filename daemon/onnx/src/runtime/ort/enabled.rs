@@ -1,6 +1,6 @@
 //! With the feature `ort`: sessions of ONNX Runtime.
 //!
-//! Invariants: one thread computes, that of the caller.
+//! Invariant: one thread computes, that of the caller.
 
 use std::borrow::Cow;
 use std::ffi::OsString;
@@ -15,11 +15,11 @@ use crate::runtime::{Engine, Output, Place};
 /// The variable that names the library.
 const LIBRARY: &str = "ORT_DYLIB_PATH";
 
-/// The result of loading the library; once a process, which may have one only.
+/// The result of loading the library, once per process, which may load only one.
 static LOADED: OnceLock<Result<Environment, String>> = OnceLock::new();
 
 struct OrtGraph {
-    /// A run needs exclusive access.
+    /// Locked, because a run needs exclusive access.
     session: Mutex<Session>,
     inputs: Vec<String>,
     outputs: Vec<String>,

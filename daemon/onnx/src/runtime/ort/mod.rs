@@ -1,4 +1,4 @@
-//! ort: ONNX Runtime, loaded from the library that `ORT_DYLIB_PATH` names, where this was built with the feature `ort`.
+//! ort: ONNX Runtime, loaded from the library that `ORT_DYLIB_PATH` names, if this was built with the feature `ort`.
 
 #[cfg(not(feature = "ort"))]
 mod disabled;

@@ -12,7 +12,7 @@ use super::ForgetError;
 use crate::project::Project;
 
 impl Project {
-    /// The files of the project that hold it, by what the index knows of them and by their bytes.
+    /// Returns the files of the project that hold it, judged by the index and by their bytes.
     pub(super) fn files_holding(
         &self,
         gone: &Gone,
@@ -23,12 +23,14 @@ impl Project {
                    UNION ALL SELECT path, '' FROM quarantine WHERE path NOT IN (SELECT path FROM docs)";
         let mut statement = snapshot.prepare(sql).map_err(StoreError::from)?;
         let mut rows = statement.query([]).map_err(StoreError::from)?;
+        // Files that were named themselves hold it by definition, as long as they exist.
         let mut found: BTreeSet<String> = gone.paths.intersection(&gone.present).cloned().collect();
         while let Some(row) = rows.next().map_err(StoreError::from)? {
             let path: String = row.get(0).map_err(StoreError::from)?;
             let text: String = row.get(1).map_err(StoreError::from)?;
             let is_in = |bytes: &[u8]| needles.are_in(bytes);
             let holds = is_in(path.as_bytes()) || is_in(text.as_bytes());
+            // The index has no text for what readers drop, such as markup: look at the bytes, too.
             if holds || self.notes.bytes_at(&path).is_some_and(|bytes| is_in(&bytes)) {
                 found.insert(path);
             }

@@ -1,9 +1,9 @@
-//! Unasked: the runs that a start makes by itself: one that a crash cut short, and one for secrets, by a program with
-//! other detectors than those that saw what is kept.
+//! Unasked: the runs that every start begins by itself: one that a crash cut short, and one for secrets if the
+//! detectors changed since the kept data was checked.
 //!
-//! In: a project that was just opened. Out: nothing anybody waits for; kept texts with marks in the place of what only
-//! the present detectors find, never a whole version less.
-//! Not here: the index, which other detectors build anew (`store/open.rs`).
+//! In: a project that was just opened. Out: nothing that anybody waits for; kept texts in which marks replace what only
+//! the present detectors find. No version is deleted as a whole.
+//! Not here: the index, which is rebuilt when detectors change (`store/open.rs`).
 
 use std::sync::{Arc, Weak};
 
@@ -13,7 +13,7 @@ use index::store::{Gone, detectors, holds_any, scrubbed_by};
 use index::store::{Removal, StoreError};
 use sys::crew;
 
-/// How long one wait lasts before the project is looked for again.
+/// Longest wait for a settled build, before this checks whether the project still exists.
 const PATIENCE: std::time::Duration = std::time::Duration::from_secs(60);
 
 /// Starts the runs that are due; they end with the project.
@@ -23,6 +23,7 @@ pub(in crate::project) fn begin(project: &Arc<Project>) {
         Ok(before) => before.is_some_and(|it| it == detectors()),
         Err(error) => {
             tracing::warn!(%error, "stored data was not searched for secrets");
+            // Unknown: skip the search now; the next start asks again.
             true
         }
     };
@@ -31,7 +32,7 @@ pub(in crate::project) fn begin(project: &Arc<Project>) {
     }
 }
 
-/// Waits until the index is whole, which answers first.
+/// Waits until the index is complete: answering comes first.
 async fn when_whole(project: Weak<Project>, is_seen: bool) {
     loop {
         let Some(project) = project.upgrade() else { return };
@@ -74,15 +75,17 @@ impl Project {
         Ok(())
     }
 
-    /// Takes secrets out of everything that is kept beside the index; how many rows and files held some.
+    /// Deletes secrets from everything that is kept besides the index. Returns the number of rows and files that held
+    /// some.
     async fn clean_kept(self: Arc<Self>) -> Result<u64, ForgetError> {
         let _alone = self.upkeep.clone().lock_owned().await;
         let secrets = Arc::new(Secrets::new(&self.settings.privacy));
         let (ledger, detectors_now) = (self.state_dir.join("ledger.sqlite"), secrets.clone());
-        // Beside everything else: the writer only takes out what is found.
+        // On a thread of low priority: the writer is used only to delete what this finds.
         let looked = crew::comparing().run(move || holds_any(&ledger, detectors_now.as_ref()));
         let is_any = looked.await.map_err(|lost| ForgetError::Unsettled(lost.to_string()))??;
         let job = |rewrite| Arc::new(Job { gone: Gone::default(), rewrite });
+        // Nothing was found: an empty list leaves the rows of the ledger alone.
         let in_ledger: Arc<dyn Rewrite> =
             if is_any { secrets.clone() } else { Arc::new(Needles::new(&[])?) };
         let counts = self.erase_in_ledger(job(in_ledger)).await?;
