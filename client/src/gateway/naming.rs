@@ -157,7 +157,9 @@ pub(super) fn add_project(result: &mut Value, served: &Served) {
                 Some(format!("Default: the {MOST} that fit best."))
             }
             (Some(_), _) => Some("Default: all.".to_string()),
-            (None, None) if fits => Some("Default: the one that knows most of the names.".to_string()),
+            (None, None) if fits => {
+                Some("Default: the one that knows most of the names.".to_string())
+            }
             (None, Some(meant)) => Some(format!("Default: `{meant}`.")),
             (None, None) => None,
         };

@@ -101,7 +101,7 @@ pub(super) const SPECS: &[Spec] = &[
         order: Order::Latest,
         paging: Paging::Limit,
         n_usual: 50,
-        usual_chars: Some(3_000),
+        is_bounded: true,
     },
     Spec {
         tool: "explain_entity",
@@ -112,7 +112,7 @@ pub(super) const SPECS: &[Spec] = &[
         order: Order::Each,
         paging: Paging::Limit,
         n_usual: 1,
-        usual_chars: Some(3_000),
+        is_bounded: true,
     },
     Spec {
         tool: "entity_lookup",

@@ -7,6 +7,7 @@
 
 use config::settings::Floor;
 use proto::error::ErrorView;
+use proto::shape::SourceView;
 use proto::tool::core::{Ask, HybridQuery};
 
 use super::choose::Share;

@@ -7,7 +7,7 @@
 use proto::shape::SourceView;
 
 use super::found::Hit;
-use crate::quote::written::{is_numbered, written};
+use crate::quote::written::{Cells, is_numbered, written};
 use crate::{AskError, QueryContext};
 
 /// Hits among which steps are looked for.
@@ -43,7 +43,7 @@ pub(super) fn whole(ctx: &QueryContext<'_>, hit: &Hit) -> Result<SourceView, Ask
     };
     let shown = [(first, last), own]
         .into_iter()
-        .find_map(|(first, last)| written(&file, first..=last, first..=last, MAX_CHARS));
+        .find_map(|(first, last)| written(&file, first..=last, first..=last, MAX_CHARS, Cells::AsWritten));
     Ok(shown.map_or_else(
         || hit.source.clone(),
         |it| SourceView { text: it.text, line: it.lines[0], ..hit.source.clone() },

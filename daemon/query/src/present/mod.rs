@@ -310,7 +310,9 @@ pub(crate) fn best_words(
     let last = lines.line_at((passage.start + range.end).saturating_sub(1)).max(first);
     let file = index::store::written(ctx.snapshot, passage.doc_id)?;
     let room = NOTE_SNIPPET_CHARS + NOTE_SNIPPET_CHARS / 4;
-    let (line, text) = match file.and_then(|file| written(&file, first..=last, from..=to, room, Cells::Unpadded)) {
+    let (line, text) = match file
+        .and_then(|file| written(&file, first..=last, from..=to, room, Cells::Unpadded))
+    {
         Some(it) => (it.lines[0], it.text),
         None => (first, render_lines(body, range)),
     };
