@@ -73,7 +73,7 @@ pub enum RegistryError {
         source: std::io::Error,
     },
     /// The name cannot be used.
-    #[error("no project can be called `{name}`: {why}\nhint: {hint}")]
+    #[error("`{name}` is not a valid project name: {why}\nhint: {hint}")]
     Name {
         /// The name.
         name: String,

@@ -144,6 +144,8 @@ pub fn run(options: Options) -> anyhow::Result<ExitCode> {
         // Wrong settings are reported below; until then, the log follows the user's own.
         _ => own_settings(&options).unwrap_or_default(),
     };
+    // Before the logging thread: the limit of arenas must be set before any thread starts.
+    sys::spare_memory();
     let logging = Logging::start(&settings)?;
     let ended = run_logged(options, found, &logging);
     logging.finish();
@@ -155,8 +157,6 @@ fn run_logged(
     found: anyhow::Result<Option<Found>>,
     logging: &Logging,
 ) -> anyhow::Result<ExitCode> {
-    // Before the runtime: the limit of arenas must be set before threads start.
-    sys::spare_memory();
     sys::courtesy::begin();
     if let Some(job) = &options.kept {
         return kept::run(&options, job);

@@ -133,7 +133,7 @@ pub enum EditError {
         lines: Vec<usize>,
     },
     /// A text occurs more or less often than expected.
-    #[error("the text is there {}, in line{} {}, and was expected {}",
+    #[error("the text occurs {}, in line{} {}; expected {}",
         times(lines.len()), if lines.len() == 1 { "" } else { "s" }, listed(lines), times(*expected))]
     Count {
         /// The expected number.

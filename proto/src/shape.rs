@@ -219,7 +219,7 @@ impl RelationView {
     }
 }
 
-/// Why nothing can be written for now. Writing resumes by itself.
+/// Why writes are paused. Writing resumes by itself.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct StallView {
     /// The reason.

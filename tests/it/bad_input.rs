@@ -709,7 +709,7 @@ fn requests_that_cannot_be_meant() {
           invalid_params: cannot write `/no-such-folder/copy.sqlite`: No such file or directory (os error 2)
           hint: give a file in a folder that exists and can be written
         backup {"path":"/dev/null","force":true}
-          invalid_params: cannot write `/dev/null`: it is no regular file
+          invalid_params: cannot write `/dev/null`: not a regular file
           hint: give a file in a folder that exists and can be written
     "#]].assert_eq(&out);
     bystander_is_found(&mut project);

@@ -111,7 +111,7 @@ fn the_deep_pass_rests_while_the_machine_is_busy_unless_somebody_waits() {
     project.start();
     // Asking would let it go on.
     let deadline = Instant::now() + Duration::from_secs(90);
-    while !project.log().contains("the deep pass rests") {
+    while !project.log().contains("the deep pass is paused") {
         assert!(Instant::now() < deadline, "never\n{}", project.log());
         std::thread::sleep(Duration::from_millis(20));
     }

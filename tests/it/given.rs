@@ -121,6 +121,6 @@ fn a_name_that_does_not_stand_in_the_text_is_warned_of() {
     project.start();
     project.settle();
     let text = project.status().to_string();
-    let said = "recognize.given: 1 of 2 names do not stand in the text, such as `frob` number 7";
+    let said = "recognize.given: 1 of 2 names are not in the text, such as `frob` number 7";
     assert!(text.contains(said), "{text}");
 }

@@ -184,8 +184,8 @@ fn what_cannot_be_served_says_why() {
         404 -32601 ? no/such/method | -
         404 -32601 invalid_params revision 2026-07-28 has no `ping` | -
         404 -32000 not_found no stream has this `session_id` | the first event of `/sse` names the address for messages
-        405 -32000 invalid_params `PUT` does nothing here | -
-        404 -32000 not_found nothing is at `/nowhere` | MCP is at `/mcp`, for older clients at `/sse`
+        405 -32000 invalid_params method `PUT` is not supported here | -
+        404 -32000 not_found no page at `/nowhere` | MCP is at `/mcp`, for older clients at `/sse`
     "#]].assert_eq(&shown);
     // None of it harmed anybody.
     assert!(session.call("status", json!({})).is_ok());
@@ -221,8 +221,8 @@ fn off_loopback_and_where_one_is_set_a_token_is_needed() {
     told += &shown(http.send("GET", "/sse", None));
     expect![[r#"
         401 -32000 refused a token is needed | send `Authorization: Bearer …`; `kgctl http clients` prints what to paste
-        401 -32000 refused the token is another one | send `Authorization: Bearer …`; `kgctl http clients` prints what to paste
-        401 -32000 refused the token is another one | send `Authorization: Bearer …`; `kgctl http clients` prints what to paste
+        401 -32000 refused the token is wrong | send `Authorization: Bearer …`; `kgctl http clients` prints what to paste
+        401 -32000 refused the token is wrong | send `Authorization: Bearer …`; `kgctl http clients` prints what to paste
         401 -32000 refused a token is needed | send `Authorization: Bearer …`; `kgctl http clients` prints what to paste
     "#]].assert_eq(&told);
     let known = http.with("Authorization", "Bearer a-token-of-24-characters");

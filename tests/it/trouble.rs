@@ -114,7 +114,7 @@ fn a_daemon_on_a_full_disk_ends_when_asked_and_goes_on_later() {
     stalled(&mut project);
     let ended = project.stop();
     assert_eq!(ended.status.code(), Some(0), "{}", ended.log);
-    assert!(ended.log.contains("the belt cannot run empty"), "{}", ended.log);
+    assert!(ended.log.contains("cannot drain the belt"), "{}", ended.log);
     disk.free();
     project.start();
     project.until("settled", |status| status["settled"] == true);

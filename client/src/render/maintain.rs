@@ -156,7 +156,7 @@ pub fn forget(reply: &ForgetReply, style: Style) -> String {
         let _ = writeln!(text, "{} {}", style.yellow("still in"), style.cyan(&clean(path)));
     }
     // The daemon lists only the first files, and counts them all.
-    let more = reply.n_in_folder - reply.in_folder.len() as u64;
+    let more = reply.n_in_folder.saturating_sub(reply.in_folder.len() as u64);
     if more > 0 {
         let _ = writeln!(text, "and in {}", counted(more, "more file"));
     }

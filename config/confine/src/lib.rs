@@ -46,16 +46,16 @@ pub enum Error {
     #[error("it leads to a folder around this one")]
     Around,
     /// A link leads to a missing target.
-    #[error("a link on its way leads nowhere")]
+    #[error("the path has a broken symbolic link")]
     Dangling,
     /// Links form a loop.
-    #[error("links on its way lead to each other")]
+    #[error("a loop of symbolic links")]
     Endless,
     /// A link appeared between resolving and opening, repeatedly.
-    #[error("a link was put in its way while it was opened")]
+    #[error("a symbolic link replaced part of the path while it was opened")]
     Swapped,
     /// A link leads to a name that is not UTF-8.
-    #[error("a link on its way leads to a name that is not UTF-8")]
+    #[error("a symbolic link in the path leads to a name that is not UTF-8")]
     NotUtf8,
     /// The system's error.
     #[error(transparent)]

@@ -42,7 +42,7 @@ pub fn ignored(settings: &Embed) -> Option<String> {
     let is_built_in = [DEFAULT_MODEL, OTHER_MODEL].contains(&settings.model.as_str());
     (is_built_in && !said.is_empty()).then(|| {
         format!(
-            "{}: the built-in model `{}` takes no notice of it\nhint: leave it out, or name a model that was trained \
+            "{}: the built-in model `{}` ignores this setting\nhint: leave it out, or name a model that was trained \
              for it as `embed.model`",
             said.join(", "),
             settings.model

@@ -64,7 +64,7 @@ impl FolderModel {
         let manifest = Manifest::read(&folder)
             .map_err(|why| wrong(format!("its manifest cannot be read: {why}"), again))?;
         if let Some(file) = manifest.missing(&folder) {
-            return Err(wrong(format!("its file `{}` is not as it was", file.path), again));
+            return Err(wrong(format!("its file `{}` has changed", file.path), again));
         }
         let all = manifest.dimensions;
         let model = Self::new(folder, settings, name, &manifest.digest(), all)?;
@@ -144,7 +144,7 @@ impl FolderModel {
             // The files are compared again now: they may have changed since the start.
             let changed = self.manifest.as_ref().map(|it| it.changed(&self.folder)).transpose();
             if let Some(file) = changed.map_err(|error| broken(error.to_string()))?.flatten() {
-                let why = format!("its file `{}` is not as it was\nhint: {ADD_AGAIN}", file.path);
+                let why = format!("its file `{}` has changed\nhint: {ADD_AGAIN}", file.path);
                 return Err(broken(why));
             }
             if self.is_tried_first {
@@ -156,7 +156,7 @@ impl FolderModel {
             match model.dimensions() == self.n_dimensions {
                 true => Ok(model),
                 false => Err(broken(format!(
-                    "it gives {} numbers, and its files say {}\nhint: {ADD}",
+                    "the model returns {} dimensions, its configuration says {}\nhint: {ADD}",
                     model.dimensions(),
                     self.n_dimensions
                 ))),
@@ -287,7 +287,7 @@ mod tests {
         // The declared width differs from that of the vectors.
         std::fs::write(dir.path().join("config.json"), r#"{"hidden_size": 7}"#).expect("written");
         let lies = at(dir.path(), |_| {}).expect("a model, so far").try_embed(&["Ada"]);
-        let why = "it gives 3 numbers, and its files say 7";
+        let why = "the model returns 3 dimensions, its configuration says 7";
         assert!(
             matches!(&lies, Err(EmbedError::Model { why: said }) if said.contains(why)),
             "{lies:?}"
@@ -334,9 +334,9 @@ mod tests {
         std::fs::write(folder.join("model.onnx"), other).expect("written");
         let error =
             named("tiny").expect("of the same size").try_embed(&["Ada"]).expect_err("other");
-        assert!(error.to_string().contains("its file `model.onnx` is not as it was"), "{error}");
+        assert!(error.to_string().contains("its file `model.onnx` has changed"), "{error}");
         std::fs::write(folder.join("model.onnx"), "cut").expect("written");
         let error = named("tiny").map(|_| ()).expect_err("broken").to_string();
-        assert!(error.contains("its file `model.onnx` is not as it was"), "{error}");
+        assert!(error.contains("its file `model.onnx` has changed"), "{error}");
     }
 }

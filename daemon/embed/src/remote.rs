@@ -182,7 +182,7 @@ impl RemoteModel {
             return Err(refusal(&self.url, status, after, &said));
         }
         let vectors = reply::vectors(self.settings.api, &bytes, texts.len()).map_err(|why| {
-            let why = format!("`{}` answered something else than vectors: {why}", self.url);
+            let why = format!("`{}` did not answer with vectors: {why}", self.url);
             EmbedError::Later { why, after: None }
         })?;
         // Of the full length: shorter vectors are cut from these.
@@ -337,7 +337,9 @@ fn refusal(url: &str, status: u16, after: Option<Duration>, said: &str) -> Embed
             EmbedError::Model { why: format!("{why}\nhint: check the key of `embed.remote`") }
         }
         300..=399 => EmbedError::Model {
-            why: format!("{why}\nhint: it is elsewhere; set that as `embed.remote.url`"),
+            why: format!(
+                "{why}\nhint: the endpoint moved; set the new address as `embed.remote.url`"
+            ),
         },
         408 | 425 | 429 | 500.. => EmbedError::Later { why, after },
         _ => EmbedError::Model {

@@ -45,7 +45,7 @@ impl KeyPlace<'_> {
         // Anything else could not be sent in a header.
         match !key.is_empty() && key.bytes().all(|byte| byte.is_ascii_graphic()) {
             true => Ok(Some(key)),
-            false => Err("the key is empty, or holds what no key does".to_string()),
+            false => Err("the key is empty or has invalid characters".to_string()),
         }
     }
 }
@@ -57,7 +57,7 @@ fn read_key(path: &Path) -> Result<String, String> {
     match metadata.is_file() && metadata.len() <= MAX_KEY_BYTES {
         true => std::fs::read_to_string(path)
             .map_err(|error| format!("`{shown}` cannot be read: {error}")),
-        false => Err(format!("`{shown}` is no file of at most {MAX_KEY_BYTES} bytes")),
+        false => Err(format!("`{shown}` is not a regular file of at most {MAX_KEY_BYTES} bytes")),
     }
 }
 

@@ -311,11 +311,11 @@ impl Build {
         tokio::select! {
             _ = belt => {}
             () = tokio::time::sleep(limit) => {
-                tracing::warn!(left = self.traffic.depth().total(), "the belt did not run empty in time");
+                tracing::warn!(left = self.traffic.depth().total(), "the belt did not drain in time");
             }
             // What cannot be written is found at the next start, so there is no point in waiting.
             () = self.health.until_stalled() => {
-                tracing::warn!(left = self.traffic.depth().total(), "the belt cannot run empty");
+                tracing::warn!(left = self.traffic.depth().total(), "cannot drain the belt");
             }
         }
         sys::fail::point("drain.done");

@@ -321,7 +321,7 @@ impl Health {
             _ if !has_changed => return,
             Some(stall) => {
                 let hint = stall.hint();
-                tracing::error!(stall.why, hint, "nothing can be written for now");
+                tracing::error!(stall.why, hint, "writes are paused");
             }
             None => tracing::info!("writing goes on"),
         }

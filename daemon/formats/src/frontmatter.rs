@@ -33,7 +33,7 @@ pub(super) fn sort(parsed: Option<&notes::parse::Frontmatter>) -> Frontmatter {
     let named = repeated.iter().take(MAX_NAMED).map(|(key, line)| format!("`{key}` (line {line})"));
     let named = named.collect::<Vec<_>>().join(", ");
     let repeated = (!repeated.is_empty())
-        .then(|| format!("front matter has keys twice, of which the first counts: {named}"));
+        .then(|| format!("front matter repeats keys; the first of each is used: {named}"));
     let warning = read.warning.clone().or(repeated);
     let mut found = Frontmatter { body: read.body, warning, ..Frontmatter::default() };
     for (key, value) in &read.values {

@@ -55,7 +55,7 @@ pub(super) fn limit(stated: &mut StatedNote) -> Option<String> {
     note.headings.truncate(MAX_STATED);
     note.block_ids.truncate(MAX_STATED);
     note.anchors.truncate(MAX_STATED);
-    Some(format!("of {most} links, observations or the like only the first {MAX_STATED} are kept"))
+    Some(format!("only the first {MAX_STATED} of {most} links, observations or similar are kept"))
 }
 
 /// Converts all places to places of the file: through the text before redaction to the bytes on disk.

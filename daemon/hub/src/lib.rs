@@ -78,7 +78,9 @@ pub enum HubError {
     #[error("another publisher of `{0}` has begun since: this one stops")]
     Fenced(String),
     /// It was restored from a backup, or another publisher came and went.
-    #[error("the hub's project `{0}` is not as this publisher left it: it is compared again")]
+    #[error(
+        "the hub's project `{0}` changed since this publisher's last transaction; comparing again"
+    )]
     Moved(String),
     /// A document holds a secret that the user's settings allow.
     #[error(

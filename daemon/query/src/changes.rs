@@ -150,7 +150,7 @@ struct Net {
     n_commits: usize,
 }
 
-/// The net change of each document that is not as it was, the latest first.
+/// The net change of each document that has changed, the latest first.
 fn net(changes: Vec<DocChange>) -> Vec<Net> {
     let mut by_uid: HashMap<String, Net> = HashMap::new();
     for it in changes {

@@ -155,7 +155,7 @@ impl Project {
         let (better, missing_model) = match embed::better(&settings.embed) {
             Ok(better) => (better, None),
             Err(error) => {
-                tracing::warn!(%error, "the static vectors answer alone");
+                tracing::warn!(%error, "using static vectors only");
                 // Nothing below may take the static vectors for those of the named model.
                 made_with.embed.model = "none".to_string();
                 (Vec::new(), Some(format!("{error}; then `kgctl restart`")))

@@ -44,7 +44,7 @@ pub(super) fn begin(project: &Arc<Project>) {
     let started =
         std::thread::Builder::new().name("publish".into()).spawn(move || task.run(&runtime));
     if let Err(error) = started {
-        tracing::warn!(%error, "nothing is published: no thread");
+        tracing::warn!(%error, "cannot start the publishing thread; nothing is published");
     }
 }
 

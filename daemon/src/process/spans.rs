@@ -184,7 +184,7 @@ fn send(web: &Web, url: &str, spans: &Receiver<Message>) {
             let sent = post(web, url, std::mem::take(&mut batch));
             // Logged once per outage.
             if let (Err(why), false) = (&sent, is_away) {
-                tracing::warn!(why, "`telemetry.otlp` takes no spans; they are dropped");
+                tracing::warn!(why, "`telemetry.otlp` does not accept spans; they are dropped");
             }
             is_away = sent.is_err();
         }

@@ -161,7 +161,7 @@ impl Courtesy {
             // The value was changed, by any process, less than a tenth of a second ago.
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
             Err(error) => {
-                tracing::info!(%error, "background work cannot give way to other sessions");
+                tracing::info!(%error, "cannot lower the priority of background work");
                 self.gives_way = false;
             }
         }

@@ -215,13 +215,13 @@ impl<'a> Front<'a> {
     pub(super) fn entry(&self, key: &str) -> Result<Option<&FrontEntry>, EditError> {
         // A map in braces has no lines of its own for each key.
         if self.text.get(self.yaml.clone()).is_some_and(|yaml| yaml.trim_start().starts_with('{')) {
-            return Err(EditError::Frontmatter("all of it stands in braces".to_string()));
+            return Err(EditError::Frontmatter(
+                "it is one value in braces, which cannot be edited line by line".to_string(),
+            ));
         }
         let mut found = self.entries.iter().filter(|entry| entry.key == key);
         match (found.next(), found.next()) {
-            (Some(_), Some(_)) => {
-                Err(EditError::Frontmatter(format!("`{key}` stands there twice")))
-            }
+            (Some(_), Some(_)) => Err(EditError::Frontmatter(format!("`{key}` is there twice"))),
             (found, _) => Ok(found),
         }
     }

@@ -424,7 +424,7 @@ fn without(text: &str, node: &Node, it: &Stated) -> Result<Change, EditError> {
 
 fn outside(it: &Stated) -> EditError {
     EditError::NoItem(format!(
-        "states `{}` with `{}`: line {} does, which is no item of a list",
+        "`{}` has `{}` on line {}, which is not a list item",
         it.relation_type, it.target, it.line
     ))
 }

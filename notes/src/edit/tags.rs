@@ -118,7 +118,9 @@ pub(super) fn remove(text: &str, tags: &[String]) -> Result<Vec<Change>, EditErr
 }
 
 fn unknown_form(key: &str) -> EditError {
-    EditError::Frontmatter(format!("`{key}` is stated in a way that hides its parts"))
+    EditError::Frontmatter(format!(
+        "`{key}` is written in a form that cannot be edited line by line"
+    ))
 }
 
 /// Returns the existing tags, if the whole value consists of tags.

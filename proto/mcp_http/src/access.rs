@@ -247,7 +247,7 @@ pub fn read_token(path: &Path) -> Result<String, AccessError> {
     }
     let token = std::fs::read_to_string(path).map_err(unreadable)?.trim().to_string();
     if !token.bytes().all(|byte| byte.is_ascii_graphic()) {
-        return Err(wrong("holds what no token does: spaces, or no ASCII".to_string()));
+        return Err(wrong("contains spaces or characters outside ASCII".to_string()));
     }
     if token.len() < MIN_TOKEN_CHARS {
         return Err(wrong(format!("holds fewer than {MIN_TOKEN_CHARS} characters")));

@@ -201,7 +201,7 @@ impl Server {
                             });
                         }
                         None => {
-                            tracing::warn!(%peer, "a connection too many was refused");
+                            tracing::warn!(%peer, "refused a connection over the limit");
                             if let Ok(place) = Arc::clone(&room_to_refuse).try_acquire_owned() {
                                 connections.spawn(async move {
                                     refuse(stream).await;

@@ -148,7 +148,7 @@ fn check_header(headers: &HeaderMap, name: &str, wanted: &str) -> Result<(), Str
     };
     match plain == wanted {
         true => Ok(()),
-        false => Err(format!("the header `{name}` says `{}`, the body another", brief(&plain))),
+        false => Err(format!("the header `{name}` says `{}`, the body differs", brief(&plain))),
     }
 }
 
@@ -308,9 +308,9 @@ mod tests {
             fine
             fine
             400 -32020 the header `Mcp-Name` is not base64 of UTF-8
-            400 -32020 the header `Mcp-Name` says `x`, the body another
+            400 -32020 the header `Mcp-Name` says `x`, the body differs
             400 -32020 the header `Mcp-Name` is missing
-            400 -32020 the header `Mcp-Method` says `TOOLS/LIST`, the body another
+            400 -32020 the header `Mcp-Method` says `TOOLS/LIST`, the body differs
             400 -32020 the header `Mcp-Method` is missing
             400 -32020 there are several headers `mcp-protocol-version`
             400 -32020 the header `MCP-Protocol-Version` says `2027-01-01`, `_meta` another

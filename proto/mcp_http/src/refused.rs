@@ -19,13 +19,13 @@ pub(crate) fn unknown_session() -> Refusal {
 }
 
 pub(crate) fn nothing_at(path: &str) -> Refusal {
-    let message = format!("nothing is at `{}`", brief(path));
+    let message = format!("no page at `{}`", brief(path));
     Refusal::new(StatusCode::NOT_FOUND, Code::NotFound, message)
         .hint(format!("MCP is at `{MCP_PATH}`, for older clients at `{SSE_PATH}`"))
 }
 
 pub(crate) fn not_allowed(method: &Method, allowed: &'static str) -> Refusal {
-    let message = format!("`{method}` does nothing here");
+    let message = format!("method `{method}` is not supported here");
     Refusal::new(StatusCode::METHOD_NOT_ALLOWED, Code::InvalidParams, message)
         .header(ALLOW, HeaderValue::from_static(allowed))
 }
@@ -66,7 +66,7 @@ pub(crate) fn refusal_of(denied: &Denied) -> Refusal {
         Denied::NoToken | Denied::WrongToken => {
             let message = match denied {
                 Denied::NoToken => "a token is needed",
-                _ => "the token is another one",
+                _ => "the token is wrong",
             };
             refuse(StatusCode::UNAUTHORIZED, message.to_string())
                 .hint("send `Authorization: Bearer …`; `kgctl http clients` prints what to paste")

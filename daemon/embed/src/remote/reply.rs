@@ -46,10 +46,10 @@ pub(super) fn vectors(
     match vectors.iter().flatten().all(|number| number.is_finite()) {
         // A vector of zeros is useless, and would replace the static one.
         true if vectors.iter().any(|vector| vector.iter().all(|number| *number == 0.0)) => {
-            Err("a vector is of zeros alone".to_string())
+            Err("a vector is all zeros".to_string())
         }
         true => Ok(vectors),
-        false => Err("a vector holds what is no number".to_string()),
+        false => Err("a vector contains a value that is not a number".to_string()),
     }
 }
 

@@ -86,7 +86,7 @@ impl SkipReason {
             SkipReason::Ignored => "ignored",
             SkipReason::Denied => "on the deny list",
             SkipReason::SecretName => "on the deny list: its name holds a secret",
-            SkipReason::Binary => "on the deny list: no text format",
+            SkipReason::Binary => "binary format",
             SkipReason::Extension => "extension",
             SkipReason::Temporary => "temporary",
             SkipReason::TooLarge => "too large",
@@ -400,7 +400,7 @@ fn build<'a>(
                 ignore::Error::Glob { err, .. } => err,
                 error => error.to_string(),
             };
-            warnings.push(format!("{source}: `{line}` is no pattern: {why}"));
+            warnings.push(format!("{source}: `{line}` is not a valid pattern: {why}"));
         }
     }
     builder.build().unwrap_or_else(|error| {

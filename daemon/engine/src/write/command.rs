@@ -95,7 +95,10 @@ impl WriteState {
         let noted = why.clone();
         let stand_in = move |writer: &mut IndexWriter| writer.stand_in(&why);
         if self.with_writer(Lane::Interactive, false, stand_in).await? == Some(true) {
-            tracing::error!(why = noted, "the ledger is lost; nothing is written, reading goes on");
+            tracing::error!(
+                why = noted,
+                "the ledger is missing; writes are refused, queries still work"
+            );
             self.args.health.mended("ledger", format!("{noted}; tools that write are refused"));
         }
         Ok(())

@@ -343,7 +343,7 @@ impl WriteState {
         let next = next.unwrap_or_default();
         if rests_for.is_some() && next.left.0 > 0 {
             if self.args.health.deep().rests_for.is_none() {
-                tracing::info!(why = rests_for, "the deep pass rests");
+                tracing::info!(why = rests_for, "the deep pass is paused");
             }
             self.args.health.deepens(next.left, next.n_stuck, None);
             self.args.health.has_only_deep(n_news, rests_for);
@@ -397,7 +397,7 @@ impl WriteState {
         if is_damage {
             self.began_again = Some(Instant::now());
         }
-        tracing::error!(why, "the index is damaged or gone; it is built again from the files");
+        tracing::error!(why, "the index is damaged or missing; rebuilding it from the files");
         // Items in hand are dropped: the watcher reads everything again.
         if self.held.take().is_some() {
             self.args.inlet.done(1);

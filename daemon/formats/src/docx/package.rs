@@ -61,7 +61,7 @@ impl<'a> Package<'a> {
         while let Ok(Some(entry)) = listed.next_entry() {
             n_entries += 1;
             if n_entries > MAX_ENTRIES {
-                return Err(format!("a container of more than {MAX_ENTRIES} parts is no document"));
+                return Err(format!("the container has more than {MAX_ENTRIES} parts"));
             }
             let path = entry.file_path();
             let Some(name) = std::str::from_utf8(path.as_ref()).ok().and_then(part_name) else {
@@ -99,7 +99,7 @@ impl<'a> Package<'a> {
         };
         if bytes.len() > budget {
             return Err(format!(
-                "part `{name}` unpacks to more than {budget} bytes; hint: it is a bomb or not for reading"
+                "part `{name}` unpacks to more than {budget} bytes; hint: the file is damaged or made to exhaust memory"
             ));
         }
         // A damaged part is kept up to the damage; the XML reader reports where it breaks.

@@ -65,7 +65,7 @@ impl GivenNames {
         names.sort_unstable_by_key(|name| name.span);
         let warning = missing.map(|row| {
             format!(
-                "recognize.given: {n_missing} of {} names do not stand in the text, such as `{}` number {}",
+                "recognize.given: {n_missing} of {} names are not in the text, such as `{}` number {}",
                 rows.len(),
                 row.surface,
                 row.nth

@@ -112,7 +112,7 @@ fn sound_blocks(blocks: Vec<WireBlock>, text: &str) -> Result<Vec<Block>, Unsoun
             heading.is_some_and(|block| matches!(block.kind, BlockKind::Heading(_)))
         };
         if section.is_some_and(|section| !stands_under(section)) {
-            return Err("a block stands under no heading");
+            return Err("a block has no heading");
         }
         sound.push(Block { kind: sound_kind(kind)?, span, section });
     }
@@ -122,7 +122,7 @@ fn sound_blocks(blocks: Vec<WireBlock>, text: &str) -> Result<Vec<Block>, Unsoun
 fn sound_kind(kind: WireBlockKind) -> Result<BlockKind, Unsound> {
     Ok(match kind {
         WireBlockKind::Heading(level @ 1..=6) => BlockKind::Heading(level),
-        WireBlockKind::Heading(_) => return Err("a heading's level is none"),
+        WireBlockKind::Heading(_) => return Err("a heading has no valid level"),
         WireBlockKind::Paragraph => BlockKind::Paragraph,
         WireBlockKind::ListItem { list, depth, ordinal } => {
             BlockKind::ListItem { list, depth, ordinal }

@@ -269,9 +269,7 @@ fn judge(reply: &[u8], request: &Request<'_>) -> Judged {
             let megabytes = max_reply_bytes(&request.limits).div_ceil(1_000_000);
             (Err(format!("the parser's output is larger than {megabytes} MB")), true)
         }
-        Some(Reply::Ready(_)) | None => {
-            (Err("the parser's reply cannot be used: it is no document".into()), false)
-        }
+        Some(Reply::Ready(_)) | None => (Err("the parser's reply is not a document".into()), false),
     };
     Judged { outcome, is_reusable }
 }
@@ -343,7 +341,7 @@ impl Shared {
                 state.sandbox = Some(process.sandbox.clone());
                 state.interactive.idle.push(process);
             }
-            Err(error) => tracing::warn!(%error, "no worker can be started; it is tried again"),
+            Err(error) => tracing::warn!(%error, "cannot start a parser process; retrying"),
         }
     }
 

@@ -35,7 +35,7 @@ pub enum Unread {
     #[error(transparent)]
     Sql(#[from] rusqlite::Error),
     /// The layout is unknown; names the part.
-    #[error("the text index has another shape than the one that is read here: {0}")]
+    #[error("the text index has an unsupported layout: {0}")]
     Shape(&'static str),
 }
 

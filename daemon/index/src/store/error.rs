@@ -20,10 +20,10 @@ pub enum StoreError {
         n_readers: usize,
     },
     /// The index changed since it was checked.
-    #[error("the index has changed meanwhile; hint: try again")]
+    #[error("the index changed during the call; hint: try again")]
     Moved,
     /// The index was damaged, rebuilt, and damaged again at once.
-    #[error("the index is damaged again and again ({why})\nhint: is the disk sound?")]
+    #[error("the index was rebuilt and is damaged again ({why})\nhint: is the disk sound?")]
     Hopeless {
         /// SQLite's message.
         why: String,

@@ -75,7 +75,7 @@ pub(super) fn index(folder: &Path, fingerprint: &str, floor: Tick) -> Result<Ope
             let tick: i64 =
                 old.query_row("SELECT value FROM meta WHERE key = 'tick'", [], |row| row.get(0))?;
             drop(old);
-            tracing::info!(path = %next.display(), "a new index is built; the one before answers until it is whole");
+            tracing::info!(path = %next.display(), "building a new index; the old one answers until it is complete");
             let db = match look(&next, &made_by)? {
                 Found::Ours(db) => db,
                 _ => {

@@ -139,7 +139,7 @@ impl IndexWriter {
         self.ledger.stand_in(&lost, &lost.with_file_name(open::STAND_IN))?;
         // The index may be lost as well; then there are no uids to recover.
         if let Err(error) = self.ledger.reconcile(&self.db) {
-            tracing::warn!(%error, "no uids could be read from the index");
+            tracing::warn!(%error, "cannot read uids from the index");
         }
         Ok(true)
     }

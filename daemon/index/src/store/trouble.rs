@@ -8,7 +8,7 @@ use rusqlite::ffi::{SQLITE_IOERR_CORRUPTFS, SQLITE_IOERR_DATA, SQLITE_IOERR_SHOR
 
 use super::StoreError;
 
-/// Why nothing can be written for now.
+/// Why writes are paused.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Stall {
     /// What is wrong.
@@ -20,7 +20,7 @@ pub struct Stall {
 impl Stall {
     /// Returns the hint for a caller who waits.
     pub fn hint(&self) -> String {
-        format!("{}; indexing then goes on by itself", self.remedy)
+        format!("{}; indexing then resumes by itself", self.remedy)
     }
 
     /// Returns the error of a write that was not started, with the hint on a line of its own.

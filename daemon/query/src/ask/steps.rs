@@ -41,9 +41,9 @@ pub(super) fn whole(ctx: &QueryContext<'_>, hit: &Hit) -> Result<SourceView, Ask
     else {
         return Ok(hit.source.clone());
     };
-    let shown = [(first, last), own]
-        .into_iter()
-        .find_map(|(first, last)| written(&file, first..=last, first..=last, MAX_CHARS, Cells::AsWritten));
+    let shown = [(first, last), own].into_iter().find_map(|(first, last)| {
+        written(&file, first..=last, first..=last, MAX_CHARS, Cells::AsWritten)
+    });
     Ok(shown.map_or_else(
         || hit.source.clone(),
         |it| SourceView { text: it.text, line: it.lines[0], ..hit.source.clone() },

@@ -80,7 +80,7 @@ pub(crate) fn by_text(
         Ok(found) => Ok(found),
         Err(Unread::Sql(error)) => Err(error.into()),
         Err(Unread::Shape(why)) => {
-            tracing::warn!(why, "the text index is asked through SQLite, which takes longer");
+            tracing::warn!(why, "reading the text index through SQLite, which is slower");
             let terms: Vec<&str> = terms.iter().map(|it| it.fts.as_str()).collect();
             let best = by_fts5(ctx, &terms.join(" OR "), depth, among)?;
             Ok(ByText { best, ..ByText::default() })

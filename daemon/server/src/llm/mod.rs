@@ -121,7 +121,7 @@ pub enum LlmError {
         why: String,
     },
     /// The calls of this hour are used up.
-    #[error("{per_hour} calls in an hour are used up; the next one is in {} s", again.as_secs().max(1))]
+    #[error("the limit of {per_hour} calls an hour is reached; the next call is possible in {} s", again.as_secs().max(1))]
     Spent {
         /// The limit in the settings.
         per_hour: u32,
@@ -129,7 +129,7 @@ pub enum LlmError {
         again: Duration,
     },
     /// It failed repeatedly and is paused.
-    #[error("it is asked again in {} s; it failed: {why}", again.as_secs().max(1))]
+    #[error("retrying in {} s after a failure: {why}", again.as_secs().max(1))]
     Paused {
         /// The last failure.
         why: String,
@@ -221,7 +221,7 @@ pub(crate) fn sampled(result: &serde_json::Value) -> Result<Said, Trouble> {
     let model = result.get("model").and_then(serde_json::Value::as_str).unwrap_or_default();
     let model: String = model.chars().filter(|c| !c.is_control()).take(MAX_MODEL).collect();
     let model = if model.is_empty() { "the client's model".to_string() } else { model };
-    let why = "the client answered something else than a text".to_string();
+    let why = "the client did not answer with text".to_string();
     Ok(Said { text: text.ok_or(Trouble::Request { why })?, model })
 }
 

@@ -84,7 +84,7 @@ impl Server {
             return Err(self.refusal(&url, status, after, &said));
         }
         dialect::text(self.settings.api, &bytes).map_err(|why| Trouble::Passing {
-            why: format!("`{url}` answered something else than a text: {why}"),
+            why: format!("`{url}` did not answer with text: {why}"),
             after: None,
         })
     }
@@ -103,7 +103,9 @@ impl Server {
                 Trouble::Lasting { why: format!("{why}\nhint: check the key of `{section}`") }
             }
             300..=399 => Trouble::Lasting {
-                why: format!("{why}\nhint: it is elsewhere; set that as `{section}.url`"),
+                why: format!(
+                    "{why}\nhint: the endpoint moved; set the new address as `{section}.url`"
+                ),
             },
             408 | 425 | 429 | 500.. => Trouble::Passing { why, after },
             _ => Trouble::Lasting {

@@ -67,7 +67,7 @@ impl Slot {
         let is_server = settings.api != LlmApi::Sampling;
         let server = is_server.then(|| Server::new(format!("llm.{name}"), settings));
         if let Some(Err(why)) = &server {
-            tracing::warn!(slot = name, why, "all goes on without this model");
+            tracing::warn!(slot = name, why, "continuing without this model");
         }
         let state = State {
             budget: Budget::new(settings.max_calls_per_hour),

@@ -64,7 +64,7 @@ pub enum NoteError {
     #[error("`{0}` is not UTF-8 text")]
     NotText(String),
     /// A sign that no text holds, and for which no reader takes it for text.
-    #[error("`{0}` would hold a NUL, which is not text")]
+    #[error("`{0}` would contain a NUL, which is not text")]
     Nul(String),
     /// It is not what the caller, or this very edit, has read.
     #[error("`{}` has changed meanwhile: {}", .0.path, now(.0.checksum.as_deref()))]

@@ -86,13 +86,13 @@ async fn follow(project: Weak<Project>) {
             Ok(Turn::Read(readings)) => match strong.keep_readings(readings, n_forgotten).await {
                 Ok(()) => continue,
                 Err(why) => {
-                    tracing::warn!(why, "what a model read could not be kept");
+                    tracing::warn!(why, "cannot store what a model extracted");
                     RETRY
                 }
             },
             Ok(Turn::Rest(rest)) => rest,
             Err(why) => {
-                tracing::warn!(why, "entries could not be looked at");
+                tracing::warn!(why, "cannot read entries");
                 RETRY
             }
         };
@@ -183,7 +183,7 @@ fn turn(project: &Project, attempts: &mut Attempts) -> Result<Turn, String> {
         readings.push(Reading::Done(match found {
             Some(found) => Enriched { relations: nodes.relations(&found), ..read },
             None => {
-                let why = "it answered something else than a list of relationships";
+                let why = "the model's answer is not a list of relationships";
                 Enriched { trouble: Some(why.into()), ..read }
             }
         }));

@@ -103,7 +103,7 @@ pub enum ForgetError {
     #[error("{0}")]
     Unsettled(String),
     /// There is too much to search for at once.
-    #[error("it is too long to be looked for: {0}")]
+    #[error("too long to search for: {0}")]
     TooLong(#[from] aho_corasick::BuildError),
     /// A file of the state folder cannot be read or written.
     #[error("a file of the state folder: {0}")]

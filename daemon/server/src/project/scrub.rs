@@ -86,7 +86,7 @@ impl Scrub {
         let draft = self.file.with_extension("part");
         let written = std::fs::write(&draft, format!("{finished} {after}\n"));
         if let Err(error) = written.and_then(|()| std::fs::rename(&draft, &self.file)) {
-            tracing::debug!(%error, "how far the scrub is could not be kept");
+            tracing::debug!(%error, "cannot store the progress of the scrub");
         }
     }
 

@@ -44,7 +44,7 @@ async fn replace_when_whole(project: Weak<Project>) {
             continue;
         }
         match project.take_place().await {
-            Ok(()) => tracing::info!("the new index is whole and answers from now on"),
+            Ok(()) => tracing::info!("the new index is complete and now answers"),
             Err(why) => {
                 tracing::warn!(why, "the new index could not take its place yet");
                 tokio::time::sleep(REST).await;
@@ -152,7 +152,7 @@ impl Project {
                 (Part::Vectors, Seen::Shorter) => {}
                 (Part::Ledger, Seen::Lost(_)) => {
                     if let Err(why) = self.command(Command::HeedLedger).await {
-                        tracing::error!(why, "nothing can replace the lost ledger yet");
+                        tracing::error!(why, "the missing ledger cannot be replaced yet");
                     }
                 }
                 (Part::Index, Seen::Lost(why)) => self.mend(why).await,
@@ -193,7 +193,7 @@ impl Project {
                 let what = format!("`{}` was deleted; it is made again", folder.display());
                 self.build.health.mended("state folder", what);
             }
-            Err(error) => tracing::error!(%error, "the state folder cannot be made again"),
+            Err(error) => tracing::error!(%error, "cannot recreate the state folder"),
         }
     }
 
@@ -220,7 +220,7 @@ impl Project {
             Ok(Ok(damage)) => damage,
             Ok(Err(error)) if error.trouble() == Trouble::Corrupt => Some(error.to_string()),
             Ok(Err(error)) => {
-                tracing::warn!(%error, "the index could not be looked over");
+                tracing::warn!(%error, "cannot check the index");
                 None
             }
             Err(_) => None,
@@ -232,7 +232,7 @@ impl Project {
         if self.is_being_replaced() {
             // The damaged index is about to be replaced anyway; the new one answers from now on, as far as it is
             // complete.
-            tracing::error!(why, "the index before is damaged; the new one answers from now on");
+            tracing::error!(why, "the old index is damaged; the new one now answers");
             self.answers.store(self.build.readers.clone());
             return;
         }

@@ -122,7 +122,7 @@ impl Door {
         if self.made.is_none() || self.made == found {
             return Ok(false);
         }
-        tracing::warn!(path = %self.path.display(), "the socket was removed; it is made again");
+        tracing::warn!(path = %self.path.display(), "the socket was removed; recreating it");
         // The old door must not take the new socket with it: its identity no longer fits.
         *self = Door::bind(&self.path.clone()).await?;
         Ok(true)

@@ -162,7 +162,7 @@ pub(super) async fn live(options: &Options, url: &str) -> anyhow::Result<ExitCod
                     waiting.end().await;
                 }
                 if let Err(error) = look(&mut hub, &house, &here, &mut fronts).await {
-                    tracing::warn!(%error, "the hub cannot be asked: copies answer");
+                    tracing::warn!(%error, "the hub cannot be reached; answering from copies");
                     hub = None;
                     // With copies, these keep answering; without any, clients must learn what is wrong.
                     if fronts.is_empty() {
@@ -332,7 +332,7 @@ async fn serve_one(
     let (copy, done) = copy.brought_on().await?;
     if done? == Copied::Stale {
         std::fs::remove_file(copy.folder.join("index.sqlite")).ok();
-        anyhow::bail!("the copy is begun anew");
+        anyhow::bail!("copying from the start");
     }
     let index = Still {
         readers: copy.replica.readers(),
@@ -412,7 +412,7 @@ async fn follow(
         (copy, done) = match copy.brought_on().await {
             Ok(brought) => brought,
             Err(error) => {
-                tracing::warn!(project = project.name, %error, "the copy is opened again");
+                tracing::warn!(project = project.name, %error, "reopening the copy");
                 return true;
             }
         };
@@ -422,16 +422,16 @@ async fn follow(
                 project.health().changed();
             }
             Ok(Copied::Stale) => {
-                tracing::info!(project = project.name, "the copy is begun anew");
+                tracing::info!(project = project.name, "copying from the start");
                 std::fs::remove_file(copy.folder.join("index.sqlite")).ok();
                 return true;
             }
             // It answers as of its tick until the next query.
             Err(error) if error.is_passing() => {
-                tracing::warn!(project = project.name, %error, "the copy stays as it is");
+                tracing::warn!(project = project.name, %error, "keeping the copy as it is");
             }
             Err(error) => {
-                tracing::warn!(project = project.name, %error, "the copy is opened again");
+                tracing::warn!(project = project.name, %error, "reopening the copy");
                 return true;
             }
         }

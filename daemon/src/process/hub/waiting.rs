@@ -22,7 +22,7 @@ pub(super) struct Waiting {
 impl Waiting {
     /// Opens the sockets.
     pub(super) async fn begin(here: &Places, why: &str) -> anyhow::Result<Self> {
-        tracing::warn!("the hub cannot be asked: {why}");
+        tracing::warn!("the hub cannot be reached: {why}");
         let mut it = Waiting { why: Arc::new(Mutex::new(view(why))), doors: JoinSet::new() };
         for known in Registry::load(&here.config)?.projects() {
             let paths = here.project(&known.project())?;

@@ -91,7 +91,7 @@ pub struct StatusReply {
     /// The last thing that went wrong.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_error: Option<String>,
-    /// Why nothing can be written for now, such as a full disk; answers come from the last commit meanwhile.
+    /// Why writes are paused, such as a full disk; answers come from the last commit meanwhile.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stalled: Option<StallView>,
     /// Why tools that write are refused: the ledger was lost while the daemon ran. Reading goes on.

@@ -24,7 +24,7 @@ fn check(files: &[(&str, &str)], settings: Watch, paths: &[&str], expect: Expect
     }
     for warning in rules.warnings() {
         // The rest of the message is the library's.
-        let what = warning.split(" is no pattern").next().unwrap_or_default();
+        let what = warning.split(" is not a valid pattern").next().unwrap_or_default();
         writeln!(out, "no pattern: {what}").expect("a string takes text");
     }
     expect.assert_eq(&out);

@@ -59,7 +59,7 @@ fn appearances_are_counted_in_the_file_as_it_is() {
         expect![[r#"
             25..29 frob = frob Service (Given)
             44..48 frob = frob Service (Given)
-            ! recognize.given: 2 of 4 names do not stand in the text, such as `frob` number 1
+            ! recognize.given: 2 of 4 names are not in the text, such as `frob` number 1
         "#]],
     );
     check(

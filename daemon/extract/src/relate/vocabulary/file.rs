@@ -132,7 +132,7 @@ impl Rows {
             return Err((
                 span,
                 format!(
-                    "`{name}` is no name of a relation: lowercase letters, digits and `_`, \
+                    "`{name}` is not a valid relation name: lowercase letters, digits and `_`, \
                  at most {MAX_NAME_BYTES}"
                 ),
             ));
@@ -269,7 +269,7 @@ fn name_in<'v>(value: &'v Value<'_>, shown: &str) -> Result<&'v str, Fault> {
     let name = string(value, shown)?;
     let is_plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
     if name.is_empty() || name.len() > MAX_NAME_BYTES || !name.chars().all(is_plain) {
-        return Err((value.span(), format!("`{shown}` is no name of a relation")));
+        return Err((value.span(), format!("`{shown}` is not a valid relation name")));
     }
     Ok(name)
 }

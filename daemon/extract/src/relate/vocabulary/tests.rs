@@ -130,7 +130,7 @@ fn what_is_wrong_is_told_with_line_and_key() {
         ),
         ("[a]\nsubject = [\"Dog\"]", "line 2: `a.subject` is `Dog`; it must be one of Person"),
         ("[a]\none_way = 1", "line 2: `a.one_way` is neither"),
-        ("\n[Not-this]", "line 2: `Not-this` is no name of a relation"),
+        ("\n[Not-this]", "line 2: `Not-this` is not a valid relation name"),
         ("a = 1", "line 1: `a` is not a table"),
         ("[a]\n[a]", "line 2: duplicate key"),
         ("[a\n", "line 1: "),

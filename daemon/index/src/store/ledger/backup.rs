@@ -95,7 +95,7 @@ fn prune(folder: &Path) {
     let found = own_backups(folder);
     for old in found.iter().take(found.len().saturating_sub(KEPT)) {
         if let Err(error) = fs::remove_file(old) {
-            tracing::warn!(file = %old.display(), %error, "an old backup stays");
+            tracing::warn!(file = %old.display(), %error, "cannot remove an old backup");
         }
     }
 }
@@ -122,7 +122,7 @@ pub(super) fn copy(db: &Connection, to: &Path, replaces: bool) -> Result<Backup,
     if let Ok(found) = to.symlink_metadata() {
         // Only a regular file is ever replaced, never a folder, link or device.
         if !found.is_file() {
-            let source = io::Error::other("it is no regular file");
+            let source = io::Error::other("not a regular file");
             return Err(LedgerError::Io { path: to.to_path_buf(), source }.into());
         }
         if !replaces {
@@ -153,7 +153,7 @@ fn copy_rows(db: &Connection, draft: &Path) -> Result<BTreeMap<String, u64>, Sto
         while online.step(-1)? != StepResult::Done {
             attempts += 1;
             if attempts == ATTEMPTS.0 {
-                let why = "the ledger was busy all the time".to_string();
+                let why = "the ledger stayed busy".to_string();
                 return Err(LedgerError::Unsound { path: draft.to_path_buf(), why }.into());
             }
             std::thread::sleep(ATTEMPTS.1);

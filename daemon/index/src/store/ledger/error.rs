@@ -96,18 +96,18 @@ fn way_back(newest: Option<&Path>) -> String {
             let file = file.display();
             format!("the newest backup is `{file}`; `kgctl backup --restore {file}` puts it back")
         }
-        None => "there is no backup of it; move it away to begin a new one: uids, tags and review decisions \
-                 are lost then, documents are not"
+        None => "there is no backup of it; move it away, and a new one is created without the uids, tags and review \
+                 decisions; documents are not affected"
             .to_string(),
     }
 }
 
 fn way_back_of_lost(path: &Path, newest: Option<&Path>) -> String {
     match newest {
-        Some(_) => format!("reading goes on; {}", way_back(newest)),
+        Some(_) => format!("queries still work; {}", way_back(newest)),
         None => format!(
-            "there is no backup; put the file back, or move away what lies at `{}`, then `kgctl restart`: a new one \
-             is begun where there is none, without the uids, tags, versions and decisions of the old one",
+            "there is no backup; put the file back, or move `{}` away and run `kgctl restart`, which creates a new \
+             one without the uids, tags, versions and decisions",
             path.display()
         ),
     }

@@ -208,7 +208,7 @@ impl Ledger {
         if !self.db.is_autocommit()
             && let Err(error) = self.db.execute_batch("ROLLBACK")
         {
-            tracing::warn!(%error, "the ledger's batch cannot be taken back");
+            tracing::warn!(%error, "cannot roll back the ledger's transaction");
         }
     }
 

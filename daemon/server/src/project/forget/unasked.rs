@@ -46,14 +46,14 @@ async fn when_whole(project: Weak<Project>, is_seen: bool) {
         }
         // What fails is tried again by the next start.
         if let Err(error) = project.clone().finish_pending().await {
-            tracing::warn!(%error, "not everything to forget is gone yet");
+            tracing::warn!(%error, "some content to forget could not be erased yet; retrying");
         }
         if is_seen {
             return;
         }
         match project.clone().clean_kept().await {
             Ok(0) => {}
-            Ok(n) => tracing::info!(n, "secrets were taken out of what older detectors kept"),
+            Ok(n) => tracing::info!(n, "removed secrets that older detectors had missed"),
             Err(error) => {
                 tracing::warn!(%error, "stored data could not be searched for secrets");
             }
@@ -71,7 +71,7 @@ impl Project {
         let project = self.clone();
         let pending = self.off_thread(move |it| it.gather(pending.named)).await?;
         project.finish(&pending).await?;
-        tracing::info!("what a crash left to be forgotten is gone");
+        tracing::info!("erased content that an earlier crash had left");
         Ok(())
     }
 

@@ -41,7 +41,7 @@ pub(crate) fn reads_and_marks<T: Tool>(
                 let client = call.caller.client.clone();
                 let kept = project.command(|reply| Command::KeepMark(client, tick, reply)).await;
                 if let Err(why) = kept {
-                    tracing::warn!(why, "how far a client has read cannot be kept");
+                    tracing::warn!(why, "cannot store how far a client has read");
                 }
             }
             call.caller.keep(own_turn);

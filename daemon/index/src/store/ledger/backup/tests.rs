@@ -96,7 +96,7 @@ fn a_file_is_replaced_only_when_that_was_said() {
     assert!(error.contains("exists already\nhint: give another name, or `--force`"), "{error}");
     assert_eq!(fs::read_to_string(&to).expect("read"), "precious");
     let device = back_up(it.folder.path(), Some(Path::new("/dev/null")), true);
-    assert!(message(device.expect_err("refused")).contains("it is no regular file"));
+    assert!(message(device.expect_err("refused")).contains("not a regular file"));
     back_up(it.folder.path(), Some(&to), true).expect("copied");
     check(&to).expect("a ledger");
     let missing = back_up(it.folder.path(), Some(&it.at("no/such/folder.sqlite")), false);

@@ -70,7 +70,7 @@ pub fn plan_by_model(project: &Project, to_plan: ToPlan, asker: &Asker) -> Model
     let slot = project.llms().query().ok_or("there is no model")?;
     let said = slot.generate(&to_plan.prompt, asker).map_err(|error| error.to_string())?;
     let plan = plan::parse(&said.text, |id| to_plan.nodes.contains(id));
-    Ok((plan.ok_or("it answered something else than a plan")?, said.model))
+    Ok((plan.ok_or("the model's answer is not a plan")?, said.model))
 }
 
 /// Answers by the graph of entries.

@@ -275,7 +275,7 @@ fn by_model(
     let by = model.filter(|_| is_of_use);
     match summary {
         Some(Some(summary)) => found.summary = summary,
-        Some(None) => troubles.push("it answered something else than a summary".into()),
+        Some(None) => troubles.push("the model's answer is not a summary".into()),
         None => {}
     }
     match entries {
@@ -284,7 +284,7 @@ fn by_model(
             // The length of sections does not predict what a model makes an entry of.
             found.left_out.clear();
         }
-        Some(None) => troubles.push("it answered something else than a list of entries".into()),
+        Some(None) => troubles.push("the model's answer is not a list of entries".into()),
         None => {}
     }
     // What a model did not give now, it may in a later call.

@@ -206,7 +206,7 @@ pub fn with_drafts(
                     stale.draft_summary = Some(summary);
                     stale.draft_by = Some(format!("llm:{}", said.model));
                 }
-                None => trouble = Some("it answered something else than a summary".to_string()),
+                None => trouble = Some("the model's answer is not a summary".to_string()),
             },
             // The client answers all of them at once.
             Err(LlmError::Asked) => {}
