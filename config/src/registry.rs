@@ -73,7 +73,7 @@ pub enum RegistryError {
         source: std::io::Error,
     },
     /// The name cannot be used.
-    #[error("`{name}` is not a valid project name: {why}\nhint: {hint}")]
+    #[error("cannot use the project name `{name}`: {why}\nhint: {hint}")]
     Name {
         /// The name.
         name: String,

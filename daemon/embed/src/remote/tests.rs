@@ -160,7 +160,7 @@ fn silence_and_cut_connections_end() {
 fn garbage_is_no_vector() {
     for garbage in ["<html>Welcome to this hotel</html>", "{}", "{\"data\": []}", ""] {
         let (_mock, model) = remote(move |_| Answer::of(200, garbage), |_| {});
-        later(model.try_embed(&["a"]), "something else than vectors");
+        later(model.try_embed(&["a"]), "did not answer with vectors");
     }
 }
 
@@ -256,7 +256,7 @@ fn the_key_is_sent_and_never_told() {
     );
     std::fs::write(&file, "two\nsecrets").expect("written");
     let said = refused(&|it| it.remote.key_file = file.display().to_string());
-    assert!(said.contains("what no key does") && !said.contains("secrets"), "{said}");
+    assert!(said.contains("invalid characters") && !said.contains("secrets"), "{said}");
 }
 
 #[test]
