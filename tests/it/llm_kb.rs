@@ -79,8 +79,8 @@ fn a_model_plans_where_no_strategy_is_given() {
 #[test]
 fn without_a_plan_rules_choose_and_it_is_told() {
     for (reply, why) in [
-        (saying("I would look for queues."), "something else than a plan"),
-        (saying(r#"{"strategy": "drop_tables"}"#), "something else than a plan"),
+        (saying("I would look for queues."), "not a plan"),
+        (saying(r#"{"strategy": "drop_tables"}"#), "not a plan"),
         (Answer::of(500, "broken"), "answered 500: broken"),
         (Answer::default(), ""),
     ] {

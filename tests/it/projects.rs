@@ -460,9 +460,9 @@ fn projects_are_added_named_and_forgotten_by_command() {
         hint: a project is an existing folder
         2 error: `/home/notes/inner` lies inside `/home/notes`: with `My Notes` registered, its documents are read twice, into two projects
         hint: `--yes` skips this question
-        2 error: no project can be called `my-notes`: `My Notes`, `/home/notes`, has this name
+        2 error: cannot use the project name `my-notes`: `My Notes`, `/home/notes`, has this name
         hint: choose another `--name`
-        2 error: no project can be called `a,b`: commas separate names in a list of projects
+        2 error: cannot use the project name `a,b`: commas separate names in a list of projects
         hint: use letters, digits, spaces, `-`, `_` or `.`
         3 error: no project is called `other`
         hint: `kgctl list` lists the projects
