@@ -16,7 +16,7 @@ use rustc_hash::FxHashSet;
 use super::choose::{asks_why, decides, gives_reason};
 use super::found::{Found, Search, search};
 use super::picked::{Choosing, Of, Picked, rank};
-use super::{DEPTH, Sources};
+use super::{DEPTH, LEAST_OF_BEST, Sources};
 use crate::graph::name_of;
 use crate::kb::Library;
 use crate::plan::condition::Under;
@@ -101,6 +101,8 @@ pub(super) fn decided(
     let said = found.statements(ctx, library, choosing)?;
     picked.extend(said.into_iter().filter(|it| found.asked.fits(it.own)));
     picked.sort_by(|a, b| b.score.total_cmp(&a.score));
+    let best = picked.iter().map(|it| it.share).fold(0.0, f32::max);
+    picked.retain(|it| it.share >= best * LEAST_OF_BEST);
     let mut picked = Found::said_once(picked.into_iter());
     picked.truncate(wanted.limit);
     if asks_why(&wanted.request.query) {
