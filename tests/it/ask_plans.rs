@@ -146,6 +146,9 @@ fn decisions_are_those_that_were_stated_about_the_thing() {
     assert!(why.iter().any(|it| it.contains("SQLite locked")), "{why:?}");
     let kept = said(&ask(&mut project, "what did we decide about keeping invoices"));
     assert_eq!(kept[0], "We decided to keep invoices for ten years", "{kept:?}");
+    let then = said(&ask(&mut project, "what did we decide in March 2026"));
+    assert_eq!(then.len(), 2, "{then:?}");
+    assert!(then.iter().all(|it| it.contains("timeout") || it.contains("Mira owns")), "{then:?}");
     // All of them, the latest first, where nothing says which.
     let all = ask(&mut project, "list all decisions");
     let texts = said(&all).join("\n");

@@ -425,10 +425,15 @@ fn best_passage<'f>(found: &'f Found, statements: &[Picked]) -> Option<&'f found
     Some(ahead.unwrap_or(first))
 }
 
-/// The places of hits that no statement quotes.
+/// The places of hits that no statement quotes, and that hold about as much of the question as the best.
 fn further(found: &Found, statements: &[StatementView]) -> Vec<FurtherView> {
     let is_quoted = |path: &str| statements.iter().any(|it| it.source.path == path);
-    let others = found.hits.iter().filter(|hit| !hit.is_weak && !is_quoted(&hit.source.path));
+    let share = |hit: &&found::Hit| found.asked.share_of(hit);
+    let least = LEAST_OF_BEST * found.hits.iter().map(|it| share(&it)).fold(0.0, f32::max);
+    let others = found
+        .hits
+        .iter()
+        .filter(|hit| !hit.is_weak && !is_quoted(&hit.source.path) && share(hit) >= least);
     let view = |hit: &found::Hit| FurtherView { at: hit.at.clone(), section: hit.section.clone() };
     others.take(MAX_PASSAGES).map(view).collect()
 }
