@@ -81,15 +81,25 @@ fn said(reply: &Value) -> Vec<String> {
 #[test]
 fn no_plan_answers_what_the_folder_does_not_know() {
     let mut project = project();
+    // A name alone is no answer to a question for something of it.
     for query in [
         "what is the office wifi password",
-        "summarize the office wifi password rotation policy",
         "which decisions were made about the office wifi password",
         "history of the office wifi password",
+        "summarize the wifi password rotation policy",
     ] {
         let reply = ask(&mut project, query);
-        assert_eq!(reply["nothing_relevant"], true, "{query}: {reply:#}");
         assert_eq!(reply["plan"], "search", "{query}: {reply:#}");
+    }
+    for query in [
+        "what is the wifi password",
+        "tell me about the wifi password",
+        "which decisions were made about the wifi password",
+        "history of the wifi password",
+    ] {
+        let reply = ask(&mut project, query);
+        let told = (&reply["plan"], &reply["nothing_relevant"]);
+        assert_eq!(told, (&json!("search"), &json!(true)), "{query}: {reply:#}");
     }
     for plan in ["summary", "timeline", "decisions", "path"] {
         let reply = project.call("ask", json!({"query": "wifi password", "plan": plan}));
@@ -136,6 +146,9 @@ fn decisions_are_those_that_were_stated_about_the_thing() {
     assert!(why.iter().any(|it| it.contains("SQLite locked")), "{why:?}");
     let kept = said(&ask(&mut project, "what did we decide about keeping invoices"));
     assert_eq!(kept[0], "We decided to keep invoices for ten years", "{kept:?}");
+    let then = said(&ask(&mut project, "what did we decide in March 2026"));
+    assert_eq!(then.len(), 2, "{then:?}");
+    assert!(then.iter().all(|it| it.contains("timeout") || it.contains("Mira owns")), "{then:?}");
     // All of them, the latest first, where nothing says which.
     let all = ask(&mut project, "list all decisions");
     let texts = said(&all).join("\n");

@@ -98,11 +98,58 @@ fn a_question_is_answered_from_whichever_projects_know() {
         assert!(one["statements"].as_array().is_some_and(|it| !it.is_empty()), "{one}");
         assert!(!one.to_string().contains("30 days"), "{one}");
     }
-    let two = json!({"name": "Ana Silva", "project": ["alpha", "beta"]});
-    assert_eq!(agent.call("explain_entity", two).expect_err("one only")["code"], "invalid_params");
+    let two = json!({"path": "keys.md", "project": ["alpha", "beta"]});
+    assert_eq!(agent.call("read_passage", two).expect_err("one only")["code"], "invalid_params");
 }
 
 /// What the model of a client is asked, while request `id` runs.
+#[test]
+fn changes_and_what_is_known_of_a_thing_come_from_all_projects() {
+    let note = |fact: &str| format!("---\ntype: person\n---\n# Ana Silva\n\n- {fact}\n");
+    let (alpha, beta) = (note("[role] Reviewer"), note("[pet] A cat"));
+    let home = SharedHome::of(&[
+        ("alpha", "ana.md", &alpha),
+        ("beta", "ana.md", &beta),
+        ("gamma", "g.md", "# Garden\n\nTomatoes want sun.\n"),
+    ]);
+    let mut agent = home.agent("", &[&["--all-projects"][..], &TOOLS].concat());
+    for project in ["alpha", "beta", "gamma"] {
+        while agent.call("status", json!({"project": project})).expect("answered")["settled"]
+            != true
+        {
+            std::thread::yield_now();
+        }
+    }
+    for (project, text) in [("alpha", "Ada waters the plants"), ("beta", "Bo feeds the cat")] {
+        agent.call("remember", json!({"text": text, "project": project})).expect("kept");
+    }
+    let whole = agent.call_whole("changes", json!({"since": "1h"}));
+    let (reply, text) = (&whole["structuredContent"], whole["content"][0]["text"].as_str());
+    assert_eq!(reply["n_added"], 2, "{reply}");
+    let of: Vec<_> = reply["changes"].as_array().expect("changes").iter().collect();
+    let mut projects: Vec<_> = of.iter().filter_map(|it| it["project"].as_str()).collect();
+    projects.sort_unstable();
+    assert_eq!(projects, ["alpha", "beta"], "{reply}");
+    assert!(of[0]["at"].as_str() >= of[1]["at"].as_str(), "the latest first: {reply}");
+    let text = text.expect("text");
+    assert!(text.contains("2 added") && text.contains("[beta] added kb/"), "{text}");
+    assert!(text.contains("Bo feeds the cat") && text.contains("Ada waters the plants"), "{text}");
+    let some = agent.call("changes", json!({"since": "1h", "project": ["alpha", "gamma"]}));
+    assert_eq!(some.expect("changes")["n_added"], 1);
+
+    let whole = agent.call_whole("explain_entity", json!({"name": "Ana Silva"}));
+    let known = whole["structuredContent"]["entities"].as_array().expect("entities");
+    let known: Vec<_> = known.iter().map(|it| it["project"].as_str().unwrap_or_default()).collect();
+    assert_eq!(known, ["alpha", "beta"], "{whole}");
+    let text = whole["content"][0]["text"].as_str().expect("text");
+    for held in ["## [alpha]\n", "[role] Reviewer", "## [beta]\n", "[pet] A cat"] {
+        assert!(text.contains(held), "{held}: {text}");
+    }
+    assert!(!text.contains("gamma"), "{text}");
+    let error = agent.call("explain_entity", json!({"name": "Nobody Known"})).expect_err("unknown");
+    assert_eq!(error["code"], "not_found", "{error}");
+}
+
 fn asked(agent: &mut Agent) -> Value {
     let message = agent.hear();
     assert_eq!(message["method"], "sampling/createMessage", "{message}");

@@ -195,7 +195,7 @@ fn what_was_not_named_goes_to_the_current_folder_and_a_write_nowhere_else() {
             "ambiguous"
         );
         let unknown =
-            reader.call("explain_entity", json!({"name": "Nobody At All"})).expect_err("unknown");
+            reader.call("read_passage", json!({"path": "nowhere.md"})).expect_err("unknown");
         assert_eq!(unknown["project"], "beta", "an error says whose it is");
     }
     {

@@ -35,6 +35,13 @@ pub(super) fn each(spread: &Spread, answers: Vec<Answer>, served: &Served) -> Va
     if replies.is_empty() {
         return all_failed(&troubles, served);
     }
+    for (target, it) in &mut replies {
+        served.statements().mark_one(it, served.name(target.project));
+    }
+    // Where one project alone is asked, it answers as it does by itself.
+    if let ([_], [(_, only)]) = (spread.targets.as_slice(), replies.as_slice()) {
+        return only.clone();
+    }
     troubles.retain(|(_, it)| it.code != "not_found");
     let name = |target: &Onward| served.name(target.project);
     let list = replies.iter().map(|(target, it)| named(name(target), &it["structuredContent"]));

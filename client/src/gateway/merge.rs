@@ -81,9 +81,11 @@ pub(super) fn merge(spread: &Spread, answers: Vec<Answer>, served: &Served) -> V
     if replies.is_empty() {
         return all_failed(&troubles, served);
     }
-    if spread.spec.order == Order::Answer {
+    if matches!(spread.spec.order, Order::Answer | Order::Latest) {
         // One that does not know a name, or nothing about the question, is no trouble while another one does.
         troubles.retain(|(_, it)| it.code != "not_found");
+    }
+    if spread.spec.order == Order::Answer {
         let knows = |it: &Reply| !it.hits.is_empty() && !it.is_set("nothing_relevant");
         if replies.iter().any(knows) {
             for reply in replies.iter_mut().filter(|it| !knows(it)) {

@@ -437,7 +437,7 @@ mod tests {
     }
 
     #[test]
-    fn what_remembers_or_tells_changes_is_about_one_project_and_ask_about_those_that_are_named() {
+    fn what_remembers_is_about_one_project_and_what_asks_about_those_that_are_named() {
         check(
             &served().with_default(Some(Path::new("/c"))),
             &[
@@ -448,6 +448,9 @@ mod tests {
                 tool("changes", json!({"project": ["a", "b"]})),
                 tool("changes", json!({"project": "a"})),
                 tool("changes", json!({})),
+                tool("explain_entity", json!({"name": "x", "project": ["a", "b"]})),
+                tool("explain_entity", json!({"entity_id": 7})),
+                tool("connect", json!({"a": "x", "b": "y", "project": ["a", "b"]})),
                 tool("remember", json!({"text": "x", "project": "b"})),
                 tool("remember", json!({"text": "x"})),
             ],
@@ -456,9 +459,12 @@ mod tests {
                 spread over 3
                 spread over 2
                 "not_found" "no project called `nobody` is served here"
-                "invalid_params" "`changes` is about one project"
+                spread over 2
                 a: {"name":"changes","arguments":{}}
-                c: {"name":"changes","arguments":{}}
+                spread over 3
+                spread over 2
+                c: {"name":"explain_entity","arguments":{"entity_id":7}}
+                "invalid_params" "`connect` is about one project"
                 b: {"name":"remember","arguments":{"text":"x"}}
                 "ambiguous" "no project to change was named, and the folder in which this session started is in none that is served"
             "#]],

@@ -186,6 +186,11 @@ impl<'q> Words<'q> {
     }
 }
 
+/// Whether a text has no word that says what is meant.
+pub(super) fn says_nothing(text: &str) -> bool {
+    statement::words_of(text).is_empty() && !text.contains(|c: char| c.is_ascii_digit())
+}
+
 /// Whether a question asks how something is done.
 pub(super) fn asks_how(question: &str) -> bool {
     let words = Words::of(question);

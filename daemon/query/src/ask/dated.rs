@@ -13,6 +13,9 @@ use crate::{AskError, QueryContext};
 /// Characters at the beginning of a line in which a date is that of the whole line: `2026-01-07: The disk was full.`
 const HEAD_CHARS: usize = 40;
 
+/// Characters of a date behind `Date:`.
+const MAX_DATE_CHARS: usize = 20;
+
 /// Words before a year alone, without which a number of four digits is none.
 const BEFORE_YEAR: [&str; 9] =
     ["in", "since", "from", "until", "by", "of", "during", "before", "after"];
@@ -104,7 +107,7 @@ fn of_document(ctx: &QueryContext<'_>, doc: i64) -> Result<Dated, AskError> {
     let file = path.rsplit('/').next().unwrap_or(&path);
     let is_stated = stated.is_some_and(|it| it.starts_with(&day)) || file.contains(&day);
     let changed = changed.filter(|_| !is_stated).and_then(|it| date::first_day(&whole(&it)));
-    let changed = changed.or_else(|| line_with_date(&beginning).filter(|_| !is_stated));
+    let changed = changed.or_else(|| stated_date(&beginning).filter(|_| !is_stated));
     Ok(match (is_stated, changed) {
         (true, _) => Dated { day, by: "note" },
         (false, Some(day)) => Dated { day, by: "note" },
@@ -112,15 +115,19 @@ fn of_document(ctx: &QueryContext<'_>, doc: i64) -> Result<Dated, AskError> {
     })
 }
 
-/// The day of a line at the beginning that says nothing else: `Date: 2026-01-20`.
-fn line_with_date(beginning: &str) -> Option<String> {
-    let signs = |c: char| c.is_whitespace() || matches!(c, '*' | '_' | ':' | '-' | '|');
-    let dates = beginning.lines().filter_map(|line| {
-        let line = line.trim_start_matches(signs);
-        line.get(..4).filter(|it| it.eq_ignore_ascii_case("date"))?;
-        line.get(4..)?.strip_prefix(signs)
+/// The day behind `Date:` at the beginning of a text, however that is marked.
+fn stated_date(beginning: &str) -> Option<String> {
+    let lower = beginning.to_lowercase();
+    let is_sign = |c: char| c.is_whitespace() || matches!(c, '*' | '_' | ':' | '|');
+    let dates = lower.match_indices("date").filter_map(|(at, word)| {
+        let before = lower.get(..at)?;
+        let behind = lower.get(at + word.len()..)?;
+        let value = behind.trim_start_matches(is_sign);
+        let signs = behind.get(..behind.len() - value.len())?;
+        let is_key = !before.ends_with(char::is_alphanumeric) && signs.contains([':', '|']);
+        is_key.then(|| value.chars().take(MAX_DATE_CHARS).collect::<String>())
     });
-    dates.filter_map(date::first_day).next()
+    dates.filter_map(|it| date::first_day(&whole(&it)).or_else(|| date::first_day(&it))).next()
 }
 
 /// A time without its clock: `2026-02-20T10:00` is of a day.
@@ -178,6 +185,18 @@ mod tests {
         ] {
             let found = days.of(words, line, headings.iter().copied());
             assert_eq!(found, Dated { day: day.to_string(), by }, "{words}");
+        }
+    }
+
+    #[test]
+    fn a_date_may_stand_at_the_beginning_of_a_text() {
+        for (text, day) in [
+            ("ADR 1\n\nStatus: accepted Date: 2026-01-20", Some("2026-01-20")),
+            ("**Date**: 20 January 2026\n\nMore.", Some("2026-01-20")),
+            ("| Date | 2026-01-20 |", Some("2026-01-20")),
+            ("An update: 2026-01-20 was a date to remember, 2026-01-21 was not.", None),
+        ] {
+            assert_eq!(stated_date(text).as_deref(), day, "{text}");
         }
     }
 }

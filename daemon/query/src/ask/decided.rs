@@ -13,13 +13,14 @@ use proto::tool::kb::EntryType;
 use rusqlite::params_from_iter;
 use rustc_hash::FxHashSet;
 
-use super::choose::{asks_why, decides, gives_reason};
+use super::choose::{asks_why, decides, gives_reason, says_nothing};
 use super::found::{Found, Search, search};
 use super::picked::{Choosing, Of, Picked, rank};
-use super::{DEPTH, Sources};
+use super::{DEPTH, LEAST_OF_BEST, Sources};
 use crate::graph::name_of;
 use crate::kb::Library;
 use crate::plan::condition::Under;
+use crate::plan::when::When;
 use crate::quote::source::Source;
 use crate::{AskError, QueryContext};
 
@@ -44,6 +45,9 @@ const RECORDS: &str = "(lower(coalesce(d.doc_type, '')) IN ('decision', 'adr')
 const STATED: f64 = 0.3;
 const SAID: f64 = 0.1;
 
+/// Documents that are read where all decisions are asked for.
+const MAX_LATEST: usize = 100;
+
 /// Reasons of one document.
 const MAX_REASONS: usize = 2;
 
@@ -65,16 +69,23 @@ pub(super) fn decided(
 ) -> Result<Vec<Picked>, ErrorView> {
     let (ctx, library) = (sources.ctx, sources.library);
     let named = wanted.about.map(|about| name_of(ctx, about)).transpose()?.flatten();
-    let query = match (wanted.rest.is_empty(), named) {
-        (true, Some(name)) => name,
-        _ => wanted.rest.to_string(),
+    // Times say when, not what.
+    let when = &found.asked.when;
+    let topic = match when.is_empty() {
+        true => wanted.rest.to_string(),
+        false => When::parted(wanted.rest).1,
     };
+    let query = match (says_nothing(&topic), named) {
+        (true, name) => name.unwrap_or_default(),
+        (false, _) => topic,
+    };
+    let is_then = |it: &Picked| when.is_empty() || when.holds(&it.dated.day);
     let docs = documents(ctx, library)?;
     if query.is_empty() {
         let latest = latest(ctx, wanted.request, &docs)?;
         let all = latest.into_iter().map(|doc| Of { chunk: 0, doc, relevance: 0.0, rank: 0.0 });
         let mut all = of_documents(ctx, library, found, all)?;
-        all.retain(|it| !it.is_reason);
+        all.retain(|it| !it.is_reason && is_then(&it.picked));
         all.sort_by(|a, b| b.picked.dated.day.cmp(&a.picked.dated.day));
         let picked = all.into_iter().map(|it| it.picked);
         return Ok(Found::said_once(picked).into_iter().take(wanted.limit).collect());
@@ -95,12 +106,14 @@ pub(super) fn decided(
     let stated = stated.into_iter().map(|it| it.picked).collect();
     let choosing = Choosing { n_hits: DEPTH, is_above_read: true, bonus: |_| STATED };
     let mut picked = own.best(ctx, library, stated, choosing);
-    picked.retain(|it| own.asked.fits(it.own));
+    picked.retain(|it| own.asked.fits(it.own) && is_then(it));
     let bonus = |it: &Picked| if decides(&it.says.text) { SAID } else { -1.0 };
     let choosing = Choosing { n_hits: DEPTH, is_above_read: false, bonus };
     let said = found.statements(ctx, library, choosing)?;
-    picked.extend(said.into_iter().filter(|it| found.asked.fits(it.own)));
+    picked.extend(said.into_iter().filter(|it| found.asked.fits(it.own) && is_then(it)));
     picked.sort_by(|a, b| b.score.total_cmp(&a.score));
+    let best = picked.iter().map(|it| it.share).fold(0.0, f32::max);
+    picked.retain(|it| it.share >= best * LEAST_OF_BEST);
     let mut picked = Found::said_once(picked.into_iter());
     picked.truncate(wanted.limit);
     if asks_why(&wanted.request.query) {
@@ -156,7 +169,7 @@ fn latest(ctx: &QueryContext<'_>, request: &Ask, docs: &[i64]) -> Result<Vec<i64
             values.push(day.clone());
         }
     }
-    sql += &format!(" ORDER BY d.day DESC, d.path LIMIT {DEPTH}");
+    sql += &format!(" ORDER BY d.day DESC, d.path LIMIT {MAX_LATEST}");
     let mut statement = ctx.snapshot.prepare(&sql)?;
     let rows = statement.query_map(params_from_iter(values), |row| row.get(0))?;
     Ok(rows.collect::<Result<_, _>>()?)

@@ -97,6 +97,17 @@ impl Asked {
         relevance::relevance(&floor, signals)
     }
 
+    /// The share of the question's words that were found, rare words counting more, 0 to 1.
+    pub(super) fn share(&self, found: u64) -> f32 {
+        share_of_worth(&self.worth, found)
+    }
+
+    /// The share of the question's words that a hit holds.
+    pub(super) fn share_of(&self, hit: &Hit) -> f32 {
+        let texts = [&hit.source.path, &hit.section, &hit.source.text];
+        self.share(texts.iter().fold(0, |found, text| found | matched(text, &self.words)))
+    }
+
     /// Whether that is enough.
     pub(super) fn fits(&self, relevance: f32) -> bool {
         relevance >= self.floor.relevance

@@ -42,6 +42,7 @@ use crate::graph::entity::entity_view;
 use crate::graph::lookup::given;
 use crate::graph::projection::Projection;
 use crate::kb::{EntryRow, Library};
+use crate::plan::when::When;
 use crate::quote::statement::Statement;
 use crate::{AskError, QueryContext};
 
@@ -58,8 +59,15 @@ const MAX_RELATIONS: u32 = 6;
 /// What a statement of a timeline gains that has a day of its own.
 const OWN_DAY: f64 = 0.15;
 
-/// A further statement of a search has at least this share of the best one's score.
-const LEAST_OF_BEST: f64 = 0.6;
+/// Statements without a day of their own that a note of a day that was asked for gives.
+const MAX_OF_NOTE: usize = 3;
+
+/// A further statement holds at least this share of what the best one, or the passage that answers, holds of the
+/// question.
+const LEAST_OF_BEST: f32 = 0.6;
+
+/// A statement that holds so much more of the question than the best passage brings its own passage to the front.
+const AHEAD: f32 = 0.3;
 
 /// Least confidence of a relation in a summary.
 const SURE: f32 = 0.5;
@@ -153,7 +161,7 @@ pub(crate) fn answer(
     let asker = Asker { sources, limit, with_passage };
     match (plan, names.as_slice()) {
         (AskPlan::Path, [one, other, ..]) => asker.path(&mut reply, [*one, *other])?,
-        (AskPlan::Timeline, _) => asker.timeline(&mut reply, &found)?,
+        (AskPlan::Timeline, _) => asker.timeline(&mut reply, &found, &rest)?,
         (AskPlan::Decisions, _) => {
             let wanted = Wanted { request, rest: &rest, about, limit };
             let picked = decided(sources, &found, &wanted)?;
@@ -212,12 +220,13 @@ struct Asker<'a> {
 impl Asker<'_> {
     /// The passage that answers best as it stands, then the best sentences of the others.
     fn searched(&self, reply: &mut AskReply, found: &Found) -> Result<(), AskError> {
+        let others = self.statements(found, READ)?;
         // Of a procedure the steps are wanted, not the page that introduces it.
         let steps = match choose::asks_how(&found.query) {
             true => steps::hit_with_steps(&found.hits),
             false => None,
         };
-        let first = steps.or(found.hits.first()).filter(|_| self.with_passage);
+        let first = steps.or_else(|| best_passage(found, &others)).filter(|_| self.with_passage);
         if let Some(first) = first {
             let source = match steps {
                 Some(hit) => steps::whole(self.sources.ctx, hit)?,
@@ -228,13 +237,13 @@ impl Asker<'_> {
                 ..dated_view(source, &first.dated, first.relevance, "passage")
             });
         }
-        let first = first.map(|it| it.chunk);
+        let chunk = first.map(|it| it.chunk);
         let said = Statement::all_of(reply.statements.first().map_or("", |it| &it.source.text));
-        let others = self.statements(found, READ)?;
-        let least = others.first().map_or(0.0, |best| best.score * LEAST_OF_BEST);
+        let best = first.map_or(0.0, |it| found.asked.share_of(it));
+        let least = LEAST_OF_BEST * others.iter().map(|it| it.share).fold(best, f32::max);
         let new = others.into_iter().filter(|it| {
-            let is_said = Some(it.chunk) == first || said.iter().any(|one| one.repeats(&it.says));
-            !is_said && it.score >= least
+            let is_said = Some(it.chunk) == chunk || said.iter().any(|one| one.repeats(&it.says));
+            !is_said && it.share >= least
         });
         let room = self.limit.saturating_sub(reply.statements.len());
         for it in new.take(room) {
@@ -244,18 +253,27 @@ impl Asker<'_> {
         Ok(())
     }
 
-    /// What is said of a thing, oldest first: all that has a day of its own, and the best of each other document.
-    fn timeline(&self, reply: &mut AskReply, found: &Found) -> Result<(), ErrorView> {
+    /// What is said of a thing, oldest first: all that has a day of its own, and the best of each other document. Where
+    /// times are named, what is of those times, wherever it stands.
+    fn timeline(&self, reply: &mut AskReply, found: &Found, rest: &str) -> Result<(), ErrorView> {
+        let Sources { ctx, library, .. } = self.sources;
         let bonus = |it: &Picked| if it.dated.is_own() { OWN_DAY } else { 0.0 };
         let choosing = Choosing { n_hits: DEPTH, is_above_read: true, bonus };
-        let all = found.statements(self.sources.ctx, self.sources.library, choosing)?;
+        let mut all = found.statements(ctx, library, choosing)?;
+        all.retain(|it| found.asked.fits(it.own));
         let when = &found.asked.when;
+        if !when.is_empty() {
+            let (_, topic) = When::parted(rest);
+            all.extend(found.of_times(ctx, &topic)?);
+            all.retain(|it| when.holds(&it.dated.day));
+            all = Found::said_once(all.into_iter());
+        }
+        let most = if when.is_empty() { 1 } else { MAX_OF_NOTE };
         let mut picked: Vec<Picked> = Vec::new();
         for it in all {
-            let is_meant = when.is_empty() || when.holds(&it.dated.day);
-            let is_known = !it.dated.is_own()
-                && picked.iter().any(|one| one.doc == it.doc && !one.dated.is_own());
-            if is_meant && !is_known && found.asked.fits(it.own) && picked.len() < self.limit {
+            let beside =
+                picked.iter().filter(|one| one.doc == it.doc && !one.dated.is_own()).count();
+            if (it.dated.is_own() || beside < most) && picked.len() < self.limit {
                 picked.push(it);
             }
         }
@@ -289,12 +307,8 @@ impl Asker<'_> {
         let ctx = self.sources.ctx;
         let known = explain_entity(ctx, &request)?;
         if let Some(definition) = known.definition {
-            reply.statements.push(StatementView {
-                source: definition.source,
-                relevance: 1.0,
-                kind: "definition".into(),
-                ..StatementView::default()
-            });
+            let dated = Dated::of_path(ctx, &definition.source.path)?;
+            reply.statements.push(dated_view(definition.source, &dated, 1.0, "definition"));
         }
         let day = match &known.home {
             Some(home) => Dated::of_path(ctx, home)?,
@@ -317,7 +331,12 @@ impl Asker<'_> {
             if reply.statements.len() >= self.limit {
                 break;
             }
-            if !said.iter().any(|one| one.repeats(&it.says)) {
+            let is_claimed = |one: &StatementView| {
+                let place = |source: &SourceView| (source.path.clone(), source.line);
+                one.claim.is_some() && place(&one.source) == place(&it.source)
+            };
+            let is_said = said.iter().any(|one| one.repeats(&it.says));
+            if !is_said && !reply.statements.iter().any(is_claimed) {
                 said.push(it.says.clone());
                 reply.statements.push(self.view(it)?);
             }
@@ -398,10 +417,24 @@ fn relation(
     }))
 }
 
-/// The places of hits that no statement quotes.
+/// The best hit, unless a statement of another one holds much more of the question.
+fn best_passage<'f>(found: &'f Found, statements: &[Picked]) -> Option<&'f found::Hit> {
+    let first = found.hits.first()?;
+    let best = statements.iter().max_by(|a, b| a.share.total_cmp(&b.share));
+    let ahead = best.filter(|it| it.share >= found.asked.share_of(first) + AHEAD);
+    let ahead = ahead.and_then(|it| found.hits.iter().find(|hit| hit.chunk == it.chunk));
+    Some(ahead.unwrap_or(first))
+}
+
+/// The places of hits that no statement quotes, and that hold about as much of the question as the best.
 fn further(found: &Found, statements: &[StatementView]) -> Vec<FurtherView> {
     let is_quoted = |path: &str| statements.iter().any(|it| it.source.path == path);
-    let others = found.hits.iter().filter(|hit| !hit.is_weak && !is_quoted(&hit.source.path));
+    let share = |hit: &&found::Hit| found.asked.share_of(hit);
+    let least = LEAST_OF_BEST * found.hits.iter().map(|it| share(&it)).fold(0.0, f32::max);
+    let others = found
+        .hits
+        .iter()
+        .filter(|hit| !hit.is_weak && !is_quoted(&hit.source.path) && share(hit) >= least);
     let view = |hit: &found::Hit| FurtherView { at: hit.at.clone(), section: hit.section.clone() };
     others.take(MAX_PASSAGES).map(view).collect()
 }

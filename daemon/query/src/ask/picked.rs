@@ -29,6 +29,9 @@ const LEAST: f64 = 0.2;
 /// Most statements that are compared with the question.
 const MAX_STATEMENTS: usize = 300;
 
+/// Documents that are read for what is of a time.
+const MAX_DOCS_OF_TIMES: i64 = 30;
+
 /// What a word counts that stands above a statement, in its title or headings, and not in it.
 const ABOVE: f64 = 0.5;
 
@@ -51,6 +54,8 @@ pub(crate) struct Picked {
     pub above: Vec<String>,
     /// How much it has to do with the question by itself and what stands above it, 0 to 1.
     pub own: f32,
+    /// The share of the question's words that it holds, rare words counting more, 0 to 1.
+    pub share: f32,
     /// What the rank of its passage is worth, 0 to 1.
     pub rank: f64,
     pub score: f64,
@@ -98,6 +103,39 @@ impl Found {
         Ok(self.best(ctx, library, picked, choosing))
     }
 
+    /// What is said of the times that the question names, wherever it stands, and has to do with `topic`, if that says
+    /// anything.
+    pub(super) fn of_times(
+        &self,
+        ctx: &QueryContext<'_>,
+        topic: &str,
+    ) -> Result<Vec<Picked>, AskError> {
+        let spellings = serde_json::to_string(&self.asked.when.spellings()).unwrap_or_default();
+        let mut statement = ctx.snapshot.prepare_cached(
+            "SELECT d.id FROM docs d WHERE EXISTS
+               (SELECT 1 FROM json_each(?1) w WHERE instr(d.text, w.value) OR instr(d.day, w.value))
+             ORDER BY d.day DESC, d.path LIMIT ?2",
+        )?;
+        let rows = statement.query_map((spellings, MAX_DOCS_OF_TIMES), |row| row.get(0))?;
+        let docs: Vec<i64> = rows.collect::<Result<_, _>>()?;
+        let asked = words_of(topic);
+        let mut all = Vec::new();
+        for doc in docs {
+            let Some(source) = Source::load(ctx, doc)? else { continue };
+            let of = Of { chunk: 0, doc, relevance: 0.0, rank: 0.0 };
+            for mut it in self.said(ctx, (&source, of), (0, &source.text))? {
+                let above = words_of(&it.above.join(" "));
+                let is_held = |word: &String| it.says.words.contains(word) || above.contains(word);
+                if self.asked.when.holds(&it.dated.day) && asked.iter().all(is_held) {
+                    it.relevance = 1.0;
+                    all.push(it);
+                }
+            }
+        }
+        all.sort_by_key(|it| !it.dated.is_own());
+        Ok(all)
+    }
+
     /// What a stretch of a document says, but for headings and lines that lead to the next one.
     pub(super) fn said(
         &self,
@@ -127,6 +165,7 @@ impl Found {
                 relevance: of.relevance,
                 above,
                 own: 0.0,
+                share: 0.0,
                 rank: of.rank,
                 score: 0.0,
             });
@@ -159,6 +198,7 @@ impl Found {
             let fits = WEIGHTS[0] * share + WEIGHTS[1] * near.unwrap_or(0.0).max(0.0);
             let (words, rank) = (&self.asked.words, WEIGHTS[2] * it.rank);
             let held = matched(&it.says.text, words) | matched(&title, words);
+            it.share = self.asked.share(held);
             it.own = self.asked.relevance(held, near.map(|it| it as f32));
             it.score = if fits >= LEAST * 0.5 { fits + rank + (choosing.bonus)(it) } else { 0.0 };
         }

@@ -9,6 +9,7 @@
 use jiff::ToSpan;
 use jiff::civil::Date;
 use notes::date::{self, Named};
+use notes::parse::MONTHS;
 
 /// Numbers as words, from one.
 const NUMBERS: &[&str] = &[
@@ -18,6 +19,9 @@ const NUMBERS: &[&str] = &[
 
 /// Farthest back that is counted, in units.
 const MAX_BACK: i64 = 500;
+
+/// Most spellings of a stretch of time.
+const MAX_SPELLINGS: usize = 24;
 
 /// Times that a question names; any of them.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -46,16 +50,67 @@ enum Unit {
 impl When {
     /// Reads the times of a question.
     pub(crate) fn of(question: &str) -> When {
+        When::parted(question).0
+    }
+
+    /// Reads the times of a question, and returns the question without their words.
+    pub(crate) fn parted(question: &str) -> (When, String) {
         let lower = question.to_lowercase();
         let words = date::words(&lower);
         let (mut times, mut at) = (Vec::new(), 0);
+        let mut are_of_time = Vec::new();
         while at < words.len() {
             let before = at.checked_sub(1).and_then(|at| words.get(at)).copied();
             let (time, n_words) = read(words.get(at..).unwrap_or_default(), before);
+            are_of_time.extend(std::iter::repeat_n(time.is_some(), n_words));
             times.extend(time);
             at += n_words;
         }
-        When(times)
+        let mut are_of_time = are_of_time.into_iter();
+        let rest = question.split_whitespace().filter(|word| {
+            let n_words = date::words(&word.to_lowercase()).len();
+            let of_time = are_of_time.by_ref().take(n_words).filter(|it| *it).count();
+            of_time == 0 || of_time < n_words
+        });
+        let rest = rest.collect::<Vec<_>>().join(" ");
+        (When(times), rest)
+    }
+
+    /// How texts may write its days and months: `2026-02-14`, `14 February`; of a stretch its months.
+    pub(crate) fn spellings(&self) -> Vec<String> {
+        let mut all = Vec::new();
+        let month = |n: i8| {
+            let name = MONTHS.get(usize::try_from(n).unwrap_or(1).saturating_sub(1));
+            let mut letters = name.copied().unwrap_or_default().chars();
+            letters.next().map(|it| it.to_uppercase().chain(letters).collect::<String>())
+        };
+        for time in &self.0 {
+            match *time {
+                Time::Named(Named { year, month: Some(m), day }) => {
+                    let name = month(m).unwrap_or_default();
+                    let digits = day.map_or("-".to_string(), |day| format!("-{day:02}"));
+                    let year_text = year.map(|it| format!("{it:04}")).unwrap_or_default();
+                    all.push(format!("{year_text}-{m:02}{digits}"));
+                    match day {
+                        Some(day) => {
+                            all.extend([format!("{day} {name}"), format!("{name} {day}")]);
+                        }
+                        None => all.push(format!("{name} {year_text}").trim().to_string()),
+                    }
+                }
+                Time::Named(Named { year: Some(year), .. }) => all.push(format!("{year:04}")),
+                Time::Between(first, last) => {
+                    let mut at = first.first_of_month();
+                    while at <= last && all.len() < MAX_SPELLINGS {
+                        all.push(format!("{:04}-{:02}-", at.year(), at.month()));
+                        let Ok(next) = at.checked_add(1.month()) else { break };
+                        at = next;
+                    }
+                }
+                _ => {}
+            }
+        }
+        all
     }
 
     /// Whether no time is named.
@@ -183,6 +238,21 @@ mod tests {
             assert_eq!(when.is_empty(), inside.is_empty(), "{question}");
             assert!(inside.iter().all(|date| when.holds(date)), "{question}: {when:?}");
             assert!(!outside.iter().any(|date| when.holds(date)), "{question}: {when:?}");
+        }
+    }
+
+    #[test]
+    fn a_question_is_left_without_its_times() {
+        for (question, rest, spelling) in [
+            ("to Billing on 14 February 2026?", "to Billing on", "2026-02-14"),
+            ("to Billing on 2026-02-14", "to Billing on", "February 14"),
+            ("in March 2026", "in", "March 2026"),
+            ("port 8080", "port 8080", ""),
+        ] {
+            let (when, left) = When::parted(question);
+            assert_eq!(left, rest, "{question}");
+            let all = when.spellings();
+            assert!(spelling.is_empty() || all.iter().any(|it| it == spelling), "{all:?}");
         }
     }
 
