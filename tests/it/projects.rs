@@ -90,6 +90,41 @@ fn a_search_goes_to_all_projects_and_a_call_to_the_one_it_names() {
     assert_eq!(passage["path"], "notes/rotation.md");
 }
 
+/// What an agent's model reads is bounded whatever the number of projects.
+#[test]
+fn the_budget_holds_for_all_projects_together() {
+    let long = |name: &str| {
+        let text =
+            format!("Signing keys of {name} are rotated by hand every week, says Ada Lindqvist. ");
+        (1..40).map(|n| format!("# Part {n}\n\n{}\n\n", text.repeat(3))).collect::<String>()
+    };
+    let texts = ["alpha", "beta"].map(long);
+    let [alpha, beta] = [("alpha", "keys.md", &*texts[0]), ("beta", "keys.md", &*texts[1])];
+    let home = SharedHome::of(&[alpha, beta]);
+    let mut agent = agent(&home, "", &["--all-projects", "--tools", "core,notes"]);
+    for (tool, query) in [("hybrid_query", "q"), ("ask", "query"), ("search_notes", "query")] {
+        for max_chars in [None, Some(900), Some(400)] {
+            let mut arguments = json!({"format": "json"});
+            arguments[query] = "how are the signing keys rotated".into();
+            if let Some(max_chars) = max_chars {
+                arguments["max_chars"] = max_chars.into();
+            }
+            let arguments_told = arguments.to_string();
+            let result = agent.call_whole(tool, arguments);
+            let text = result["content"][0]["text"].as_str().expect("text");
+            assert_ne!(result["isError"], true, "{tool} {arguments_told}: {text}");
+            let (n, most) = (text.chars().count(), max_chars.unwrap_or(3_000));
+            assert!(n <= most, "{tool}: {n} of {most}: {text}");
+            assert_eq!(
+                serde_json::from_str::<Value>(text).expect("JSON"),
+                result["structuredContent"]
+            );
+        }
+    }
+    let unknown = agent.ask("tools/call", json!({"name": "hybrid_qeury", "arguments": {}}));
+    assert!(unknown.to_string().contains("did you mean `hybrid_query`?"), "{unknown}");
+}
+
 #[test]
 fn pages_over_several_projects_tell_every_hit_once() {
     let home = SharedHome::of(&[ALPHA, BETA, GAMMA]);

@@ -722,7 +722,7 @@ fn both_forms_keep_to_the_budget_and_hold_the_same_hits() {
         ("status", json!({})),
     ];
     for (tool, arguments) in calls {
-        for max_chars in [None, Some(1_200)] {
+        for max_chars in [None, Some(1_200), Some(300)] {
             let mut arguments = arguments.clone();
             if let Some(max_chars) = max_chars {
                 arguments["max_chars"] = max_chars.into();

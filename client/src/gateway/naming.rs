@@ -132,8 +132,8 @@ fn whole_in_text(text: &str, own: &str, permalink: &str) -> String {
     lines.collect()
 }
 
-/// Most characters of a list of tools that names the projects in every schema: it stands in the context of an agent at
-/// all times.
+/// Most characters of the list of the default set, which stands in the context of an agent at all times. Lists that are
+/// longer in any case name the projects.
 const MAX_LIST_CHARS: usize = 15_000;
 
 /// Adds the parameter `project` to each tool of a list, with the names of the projects while they fit.
@@ -181,7 +181,8 @@ pub(super) fn add_project(result: &mut Value, served: &Served) {
         n_added += 1;
     }
     let n_each = format!(",\"enum\":{names}").chars().count();
-    if result.to_string().chars().count() + n_added * n_each > MAX_LIST_CHARS {
+    let room = MAX_LIST_CHARS.checked_sub(result["tools"].to_string().chars().count());
+    if room.is_some_and(|room| n_added * n_each > room) {
         return;
     }
     for tool in result["tools"].as_array_mut().into_iter().flatten() {
@@ -309,16 +310,16 @@ mod tests {
             list.iter().map(row).collect::<String>()
         };
         expect![[r#"
-            "hybrid_query" "Which project, or a list; all of them when left out." ["q"]
-            "status" "Which project." ["project"]
-            "ingest_docs" "Which project." ["paths","project"]
+            "hybrid_query" "Default: all." ["q"]
+            "status" null ["project"]
+            "ingest_docs" null ["paths","project"]
             "list_memory_projects" null null
         "#]]
         .assert_eq(&shown(served()));
         expect![[r#"
-            "hybrid_query" "Which project, or a list; all of them when left out." ["q"]
-            "status" "Which project; `work` when left out." null
-            "ingest_docs" "Which project." ["paths","project"]
+            "hybrid_query" "Default: all." ["q"]
+            "status" "Default: `work`." null
+            "ingest_docs" null ["paths","project"]
             "list_memory_projects" null null
         "#]]
         .assert_eq(&shown(served().with_default(Some(Path::new("/work")))));
@@ -327,5 +328,22 @@ mod tests {
             told.contains("`My Notes`, `work`. ") && told.contains("else `work`, where you are"),
             "{told}"
         );
+    }
+    #[test]
+    fn the_list_of_the_default_set_names_projects_only_where_there_is_room() {
+        let tool = |n: usize, n_chars: usize| {
+            json!({"name": "hybrid_query", "description": "x".repeat(n_chars), "n": n,
+                "inputSchema": {"type": "object", "properties": {}}})
+        };
+        let listed = |n_chars: usize| {
+            let tools: Vec<Value> = (0..10).map(|n| tool(n, n_chars)).collect();
+            let mut result = json!({"tools": tools});
+            add_project(&mut result, &served());
+            let named = result["tools"].to_string().matches("My Notes").count();
+            (named, result["tools"].to_string().chars().count() <= MAX_LIST_CHARS)
+        };
+        assert_eq!(listed(1_000), (10, true));
+        assert_eq!(listed(1_335), (0, true));
+        assert_eq!(listed(2_000), (10, false), "a larger set");
     }
 }

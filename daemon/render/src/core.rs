@@ -1,4 +1,5 @@
-//! The text form of the core tools' replies: hits, passages, entities, explanations, status; `changes.rs`: changes, `remember.rs`: what was kept.
+//! The text form of the core tools' replies: hits, passages, entities, explanations, status; `changes.rs`: changes,
+//! `remember.rs`: what was kept.
 
 mod changes;
 mod remember;

@@ -108,7 +108,8 @@ pub fn fit(reply: &mut Value, max_chars: usize) {
     }
 }
 
-/// What a reply can do without: its largest object or list, but for the first one, then its cursor, then that first one.
+/// What a reply can do without: its largest object or list, but for the first one, then its cursor, then that first
+/// one, then the largest other field, but for the first.
 fn least_field(reply: &Value) -> Option<String> {
     let is_nested = |it: &&Value| it.is_object() || it.is_array();
     let fields = reply.as_object()?;
@@ -116,7 +117,8 @@ fn least_field(reply: &Value) -> Option<String> {
     let first = nested.next();
     let largest = nested.max_by_key(|(_, it)| n_chars(it));
     let cursor = fields.get_key_value("next_cursor");
-    largest.or(cursor).or(first).map(|(name, _)| name.clone())
+    let scalar = || fields.iter().skip(1).max_by_key(|(_, it)| n_chars(it));
+    largest.or(cursor).or(first).or_else(scalar).map(|(name, _)| name.clone())
 }
 
 /// Characters of a value as JSON.

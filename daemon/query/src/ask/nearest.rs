@@ -69,11 +69,14 @@ pub fn standing(
     text: &str,
 ) -> Result<Option<SourceView>, AskError> {
     let plain = |line: &str| -> Vec<String> {
-        let line = without_tags(without_marks(line.trim())).trim_start_matches('#');
-        line.split_whitespace().map(String::from).collect()
+        bare(line.trim_start_matches('#')).split_whitespace().map(String::from).collect()
     };
     let first = text.lines().map(plain).find(|it| !it.is_empty()).unwrap_or_default();
-    Ok(lines_of(ctx, doc)?.into_iter().rfind(|it| plain(&it.text) == first))
+    let claim = Claim::of(&first.join(" "), &[]);
+    let (lines, is_same) =
+        (lines_of(ctx, doc)?, |it: &&SourceView| Claim::of(&it.text, &[]).is_same(&claim));
+    let exact = lines.iter().rfind(|it| plain(&it.text) == first);
+    Ok(exact.or_else(|| lines.iter().rfind(is_same)).cloned())
 }
 
 /// The lines of a note, without their marks.
@@ -82,13 +85,24 @@ fn lines_of(ctx: &QueryContext<'_>, doc: i64) -> Result<Vec<SourceView>, AskErro
     let mut at = 0;
     let mut lines = Vec::new();
     for line in source.text.split_inclusive('\n') {
-        let words = without_tags(without_marks(without_id(line.trim()))).trim();
+        let words = bare(line);
         if !words.is_empty() && words.len() <= MAX_LINE {
             lines.push(source.view(at, words.to_string()));
         }
         at += line.len();
     }
     Ok(lines)
+}
+
+/// A line without the marks of lists, categories, tags and numbers.
+fn bare(line: &str) -> &str {
+    without_category(without_tags(without_marks(without_id(line.trim())))).trim()
+}
+
+/// A statement without its category, `[decision] `.
+fn without_category(text: &str) -> &str {
+    let category = text.strip_prefix('[').and_then(|rest| rest.split_once("] "));
+    category.filter(|(name, _)| !name.contains(['[', ']'])).map_or(text, |(_, rest)| rest)
 }
 
 /// A statement without the tags at its end.
@@ -103,8 +117,8 @@ fn without_tags(text: &str) -> &str {
     text
 }
 
-/// The statements of the folder that say nearly what a text says, or the contrary: those that it contradicts first, then
-/// the nearest, at most `most`.
+/// The statements of the folder that say nearly what a text says, or the contrary: those that it contradicts first,
+/// then the nearest, at most `most`.
 ///
 /// # Errors
 /// When the index cannot be read.
@@ -141,7 +155,11 @@ pub fn nearest(
             return;
         }
         let likeness = own.iter().map(|one| one.likeness(says)).fold(0.0, f64::max);
-        let other = Claim::of(&says.text, told.names);
+        let other = Claim::of(bare(&says.text), told.names);
+        if other.is_empty() {
+            // A heading that is the name of the subject says nothing of it.
+            return;
+        }
         let is_about = |it: &Claim| {
             is_subject || other.names_subject || told.names.is_empty() && it.stands_alone()
         };

@@ -256,6 +256,17 @@ fn shown_as(snapshot: &Snapshot, name: &str) -> Result<Vec<NodeRow>, AskError> {
     Ok(found)
 }
 
+/// Returns every name that a note states of itself.
+///
+/// # Errors
+/// When the index cannot be read.
+pub fn names(snapshot: &Snapshot, doc: i64) -> Result<Vec<String>, AskError> {
+    let sql = "SELECT surface FROM stated WHERE doc_id = ?1 AND surface <> ''
+               UNION SELECT name FROM memory_nodes WHERE doc_id = ?1 ORDER BY 1";
+    let mut statement = snapshot.prepare_cached(sql)?;
+    Ok(statement.query_map([doc], |row| row.get(0))?.collect::<Result<_, _>>()?)
+}
+
 /// Returns the targets by which a link from one note leads to another, the best first: the name, where it is unique and
 /// does not look like a path; the path; the permalink, for a path that no link can contain.
 pub fn link_targets(

@@ -8,6 +8,8 @@
 //! falsely is worse than to miss one.
 //! Not here: which statements have the same subject (`ask/nearest.rs`).
 
+use std::cell::RefCell;
+
 use index::words::Indexer;
 
 /// Words that say nothing here, wherever they stand.
@@ -33,7 +35,7 @@ const PRONOUNS: [&str; 10] =
 /// Words that begin the name of one attribute: `the owner is Ann`, but not `owners are Ann and Bob`.
 const DEFINITE: [&str; 9] = ["the", "our", "my", "your", "his", "her", "its", "their", "this"];
 
-const DENIALS: [&str; 4] = ["not", "never", "cannot", "no longer"];
+const DENIALS: [&str; 3] = ["not", "never", "cannot"];
 
 /// Joins an attribute and its value.
 const IS: &str = "is";
@@ -156,6 +158,9 @@ const NUMBERS: [(&str, &str); 11] = [
 const MAX_VALUE: usize = 4;
 const MAX_ATTRIBUTE: usize = 4;
 
+/// Longest text that is compared by what it says, bytes.
+const MAX_KEYED: usize = 500;
+
 /// What a statement says.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Claim {
@@ -199,12 +204,17 @@ impl Word {
     }
 }
 
+thread_local! {
+    /// It is not cheap to make, and every word needs one.
+    static INDEXER: RefCell<Indexer> = RefCell::new(Indexer::new());
+}
+
 fn stem(word: &str) -> String {
     if !word.chars().all(char::is_alphabetic) {
         return word.to_string();
     }
     let mut out = String::new();
-    Indexer::new().index(word, true, &mut out);
+    INDEXER.with_borrow_mut(|it| it.index(word, true, &mut out));
     out.split_whitespace().next().unwrap_or(word).to_string()
 }
 
@@ -291,8 +301,9 @@ impl Claim {
 
     /// What all texts have in common that say the same; of several lines their very words.
     pub(crate) fn key(text: &str) -> String {
-        let claim = Claim::of(text, &[]);
-        if text.trim().contains('\n') || claim.is_empty() {
+        let is_one = !text.trim().contains('\n') && text.len() <= MAX_KEYED;
+        let claim = if is_one { Claim::of(text, &[]) } else { Claim::default() };
+        if claim.is_empty() {
             return text.split_whitespace().collect::<Vec<_>>().join(" ");
         }
         let denial = if claim.denies { "not " } else { "" };

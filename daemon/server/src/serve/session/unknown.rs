@@ -29,8 +29,7 @@ pub(super) fn told(
     if let Some(entry) = others().find(|it| it.name == name) {
         let set = entry.set.as_str();
         return format!(
-            "`{name}` is a tool of the set `{set}`, which this session does not have\nhint: {}; this session has \
-             {listed}",
+            "no tool is called `{name}` here: it is in the set `{set}`\nhint: {}; this session has {listed}",
             switched_on(entry)
         );
     }
@@ -57,7 +56,7 @@ mod tests {
         };
         for (name, expected) in [
             ("hybrid_qeury", "no tool is called `hybrid_qeury`; did you mean `hybrid_query`?"),
-            ("kb_store", "`kb_store` is a tool of the set `kb`, which this session does not have"),
+            ("kb_store", "no tool is called `kb_store` here: it is in the set `kb`"),
             (
                 "kb_stor",
                 "no tool is called `kb_stor`; did you mean `kb_store`? `kg-mcp --tools core,kb` has it",

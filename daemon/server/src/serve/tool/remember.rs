@@ -356,11 +356,6 @@ async fn stored(
     })
 }
 
-/// The names of what a text is about, by which it may say it.
-fn names_of(reply: &RememberReply, about: Option<&str>) -> Vec<String> {
-    reply.about.iter().map(String::as_str).chain(about).map(String::from).collect()
-}
-
 /// What is replied where a note says a text already.
 async fn said_before(
     project: &Arc<Project>,
@@ -374,10 +369,12 @@ async fn said_before(
         was_known: true,
         ..RememberReply::default()
     };
-    let names = names_of(&known, about);
     let (worker, text, doc) = (project.clone(), text.to_string(), note.doc);
+    let about = about.map(String::from);
     blocking(move || {
         let snapshot = worker.snapshot().map_err(unreadable)?;
+        let mut names = rows::names(&snapshot, doc)?;
+        names.extend(about);
         let told = Told { text: &text, doc: Some(doc), names: &names, own: None };
         let there = query::ask::said_before(&worker.desk(&snapshot), &told)?;
         Ok(there.map(|it| RememberReply { line: it.line, text: it.text, ..known }))
@@ -406,9 +403,10 @@ async fn with_neighbors(
         }
         let own =
             SourceView { path: reply.path.clone(), line: reply.line, ..SourceView::default() };
-        let names = names_of(&reply, about.as_deref());
         // An entry is no note of a thing.
         let doc = doc.filter(|_| reply.id.is_none());
+        let mut names = doc.map(|doc| rows::names(&snapshot, doc)).transpose()?.unwrap_or_default();
+        names.extend(reply.about.iter().cloned().chain(about));
         let told = Told { text: &text, doc, names: &names, own: Some(&own) };
         let library = kb::library(&worker, &snapshot)?;
         for it in query::ask::nearest(&desk, &library, &told, MAX_SIMILAR)? {
