@@ -77,7 +77,9 @@ def built(target):
     c_flags = [f"-ffile-prefix-map={place}={name}" for place, name in ((ROOT, "/kgd"), (cargo, "/cargo"))]
     # sqlite-vec uses names of glibc.
     c_flags[:0] = [f"-Du_int{n}_t=uint{n}_t" for n in (8, 16, 64)]
+    # Names of functions are a few megabytes, and a panic names its place without them.
     env = {**os.environ, "CARGO_ENCODED_RUSTFLAGS": "\x1f".join(flags), "CARGO_INCREMENTAL": "0",
+           "CARGO_PROFILE_RELEASE_STRIP": "symbols",
            f"CFLAGS_{target.replace('-', '_')}": " ".join(c_flags)}
     subprocess.run(["cargo", "build", "--release", "--locked", "--bins", "--target", target], cwd=ROOT, env=env,
                    check=True)

@@ -8,3 +8,4 @@ mod erasing;
 mod opener;
 mod output;
 mod state;
+mod writes;

@@ -278,6 +278,13 @@ fn kgctl_switches_http_on_and_off_and_says_what_to_paste() {
     assert_eq!(old.post("/mcp", &initialize("2025-06-18")).status, 401);
     assert!(renewed.open("2025-06-18").call("status", json!({})).is_ok());
 
+    // One that somebody deletes is made again, and the daemon takes it.
+    std::fs::remove_file(state()["token_file"].as_str().expect("a file")).expect("deleted");
+    let (_, again) = paste();
+    let old = Http::at(again.address).with("Authorization", &format!("Bearer {}", new.trim()));
+    assert_eq!(old.post("/mcp", &initialize("2025-06-18")).status, 401);
+    assert!(again.open("2025-06-18").call("status", json!({})).is_ok());
+
     home.kgctl_done(&["http", "off"]);
     assert_eq!((state()["listen"].clone(), state()["serving"].clone()), (json!(""), Value::Null));
     let of_several: Value =

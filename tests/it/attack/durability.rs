@@ -11,6 +11,7 @@ use tests::{Marked, SmallDisk, TestProject};
 
 mod replay;
 
+use super::writes;
 use replay::{Disk, View};
 
 /// A kind of sync, and which paths it is of.
@@ -250,44 +251,17 @@ fn a_moved_note_is_kept_as_it_was() {
     assert_eq!(fs::read_to_string(project.at("a.md")).expect("back"), "# A\n\nThe first.\n");
 }
 
-/// Calls of every tool that writes, in the place of a file that is there.
-fn writes(n: u32) -> Vec<(&'static str, Value)> {
-    vec![
-        ("write_note", json!({"title": format!("New {n}"), "content": "x", "directory": "new"})),
-        (
-            "edit_note",
-            json!({"path": "s0/station-0.md", "operation": "append", "content_updates": "x"}),
-        ),
-        ("move_note", json!({"path": "s1/station-1.md", "destination": format!("moved-{n}.md")})),
-        ("delete_note", json!({"path": "s2/station-2.md"})),
-        ("kb_store", json!({"short_title": "Tide", "knowledge_details": "It turns."})),
-        (
-            "create_entities",
-            json!({"entities": [{"name": "Ada", "entityType": "person", "observations": ["x"]}]}),
-        ),
-        (
-            "ingest_docs",
-            json!({"paths": ["s3/station-3.md"], "tags": ["x"], "skip_if_seen": false}),
-        ),
-    ]
-}
-
 /// Each tool that writes gives its error, and says truly whether it has changed a file.
 fn all_refused(project: &mut TestProject, root: &Path, key: &Value) {
-    let decision = ("review_links", json!({"reject": [key]}));
-    for (tool, arguments) in writes(0).into_iter().chain([decision]) {
+    for (tool, arguments) in writes::calls(key) {
         let before = contents(root);
-        let told = match project.try_call(tool, arguments) {
-            // Items of a batch fail one by one.
-            Ok(reply) if tool == "create_entities" => reply["failed"][0].clone(),
-            Ok(reply) => panic!("`{tool}` was done on a full disk: {reply:#}"),
-            Err(error) => error,
-        };
+        let told = writes::refusal(project, tool, arguments);
         assert_eq!(told["code"], "unavailable", "{tool}: {told}");
         let message = told["message"].as_str().expect("words").to_lowercase();
         assert!(message.contains("no space left"), "{tool}: {told}");
+        let hint = told["hint"].as_str();
         assert!(
-            told["hint"].as_str().is_some_and(|hint| hint.contains("free some space")),
+            hint.map_or(tool == "kb_ingest", |it| it.contains("free some space")),
             "{tool}: {told}"
         );
         let has_changed = contents(root) != before;
@@ -299,6 +273,7 @@ fn all_refused(project: &mut TestProject, root: &Path, key: &Value) {
 fn every_tool_answers_on_a_full_disk_of_databases() {
     let (mut project, mut marked) = (TestProject::empty(), Marked::default());
     marked.fill(&project, 12);
+    writes::plant(&project);
     let Some(disk) = SmallDisk::mount(&project.scratch().join("state"), 24_000_000) else {
         eprintln!("SKIPPED: this system lets us mount nothing");
         return;
@@ -308,6 +283,7 @@ fn every_tool_answers_on_a_full_disk_of_databases() {
     project.set("serve.request_deadline_ms=2000");
     project.start();
     project.settle();
+    writes::prepare(&mut project);
     let listed = project.call("review_links", json!({"below": 1.0, "limit": 1}));
     let key = listed["items"][0]["key"].clone();
     assert!(key.is_string(), "{listed}");
@@ -324,7 +300,7 @@ fn every_tool_answers_on_a_full_disk_of_databases() {
         .until("writing again", |status| status["stalled"].is_null() && status["settled"] == true);
     let stored =
         project.call("kb_store", json!({"short_title": "Tide", "knowledge_details": "It turns."}));
-    assert!(stored.to_string().contains("kb-00001"), "no number was used up: {stored}");
+    assert!(stored.to_string().contains("kb-00002"), "no number was used up: {stored}");
     project.stop();
 }
 
@@ -332,6 +308,7 @@ fn every_tool_answers_on_a_full_disk_of_databases() {
 fn every_tool_answers_on_a_full_disk_of_notes() {
     let (mut project, mut marked) = (TestProject::empty(), Marked::default());
     marked.fill(&project, 8);
+    writes::plant(&project);
     let root = project.root().to_path_buf();
     let Some(disk) = SmallDisk::mount(&root, 2_000_000) else {
         eprintln!("SKIPPED: this system lets us mount nothing");
@@ -347,18 +324,25 @@ fn every_tool_answers_on_a_full_disk_of_notes() {
     let launcher = disk.launcher();
     project.launch_through(&launcher.iter().map(String::as_str).collect::<Vec<_>>());
     project.start();
-    project
-        .until("indexed", |status| status["settled"] == true && status["progress"]["indexed"] == 8);
+    project.until("indexed", |status| {
+        status["settled"] == true && status["progress"]["indexed"] == 13
+    });
+    writes::prepare(&mut project);
     disk.fill();
     let before = contents(&inside);
-    for (tool, arguments) in
-        writes(1).into_iter().filter(|it| ["write_note", "edit_note", "kb_store"].contains(&it.0))
-    {
-        let told = project.try_call(tool, arguments).expect_err(tool);
-        let hint = told["hint"].as_str().unwrap_or_default();
+    // Those that take a file away, or write none, need no room.
+    let need_none = ["delete_note", "move_note", "delete_entities", "ingest_docs", "review_links"];
+    for (tool, arguments) in writes::calls(&json!("link:a>b")) {
+        if need_none.contains(&tool) {
+            continue;
+        }
+        let told = writes::refusal(&mut project, tool, arguments);
+        assert_eq!(told["code"], "unavailable", "{tool}: {told}");
+        let hint = told["hint"].as_str();
         assert!(
-            told["code"] == "unavailable" && hint.contains("nothing was changed; free some space"),
-            "{told}"
+            hint.map_or(tool == "kb_ingest", |it| it
+                .contains("nothing was changed; free some space")),
+            "{tool}: {told}"
         );
     }
     let after = contents(&inside);

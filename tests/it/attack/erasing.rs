@@ -190,6 +190,8 @@ fn a_document_goes_and_while_it_is_there_the_receipt_says_so() {
     let (code, out, _) = kgctl(&project, &["forget", "notes/plan.md", "--prove"], "");
     assert_eq!(code, 1, "{out}");
     assert!(out.contains("still in notes/plan.md") && out.contains("hint: "), "{out}");
+    // Whatever is left in the databases is there because of the file.
+    assert!(out.contains("as long as these files do") && !out.contains("left in"), "{out}");
     project.remove("notes/plan.md");
     let (code, out, error) = kgctl(&project, &["forget", "notes/plan.md", "--prove"], "");
     assert_eq!(code, 0, "{out}{error}");
@@ -287,6 +289,10 @@ fn a_better_detector_takes_spans_out_of_what_is_kept() {
     for ledger in [project.paths().ledger.clone(), backup(&project)] {
         let db = Connection::open(&ledger).expect("opens");
         db.execute("UPDATE kb_versions SET text = ?1", [&said]).expect("written");
+        // What `changes` tells of a document: lines as JSON.
+        let lines = json!([["+", &said]]).to_string();
+        let n = db.execute("UPDATE changes SET lines = ?1", [lines]).expect("written");
+        assert!(n > 0, "the journal of {}", ledger.display());
         db.execute("UPDATE scrubbed SET detectors = 'older'", []).expect("written");
     }
     fs::write(state.join("daemon.log"), &said).expect("written");
@@ -304,6 +310,8 @@ fn a_better_detector_takes_spans_out_of_what_is_kept() {
     let clean = said.replace(&token, "[redacted:github-token]");
     for ledger in [ledger.clone(), backup(&project)] {
         assert_eq!(rows(&ledger, "SELECT text FROM kb_versions"), std::slice::from_ref(&clean));
+        let lines = rows(&ledger, "SELECT lines FROM changes WHERE lines LIKE '%keeper%' LIMIT 1");
+        assert_eq!(lines, [json!([["+", &clean]]).to_string()]);
     }
     assert_eq!(fs::read_to_string(state.join("daemon.log")).expect("a log"), clean);
     let (code, out, _) = kgctl(&project, &["restore", "a.md", "--at", "last"], "");

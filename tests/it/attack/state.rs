@@ -9,6 +9,8 @@ use rusqlite::Connection;
 use serde_json::{Value, json};
 use tests::TestProject;
 
+use super::writes;
+
 /// Looks until a test gives up, after about a minute.
 const LOOKS: u32 = 1_000;
 
@@ -21,6 +23,7 @@ fn notes(n: u32) -> TestProject {
         let text = format!("# Buoy {i}\n\nThe buoy zqbuoy{i} is anchored to pier {}.\n", i + 1);
         project.write(&format!("buoys/buoy-{i}.md"), text);
     }
+    writes::plant(&project);
     project.start();
     project.settle();
     project
@@ -105,37 +108,14 @@ fn an_index_that_is_deleted_replaced_or_cut_is_built_again() {
     assert!(finds(&mut project, "zqafter3x"));
 }
 
-/// Every tool that writes, with arguments that would do.
-fn writes() -> Vec<(&'static str, Value)> {
-    vec![
-        ("write_note", json!({"title": "New", "content": "x", "directory": "new"})),
-        (
-            "edit_note",
-            json!({"path": "buoys/buoy-1.md", "operation": "append", "content_updates": "x"}),
-        ),
-        ("move_note", json!({"path": "buoys/buoy-2.md", "destination": "moved.md"})),
-        ("delete_note", json!({"path": "buoys/buoy-3.md"})),
-        ("kb_store", json!({"short_title": "Tide", "knowledge_details": "It turns."})),
-        (
-            "create_entities",
-            json!({"entities": [{"name": "Ada", "entityType": "person", "observations": ["x"]}]}),
-        ),
-        (
-            "ingest_docs",
-            json!({"paths": ["buoys/buoy-4.md"], "tags": ["x"], "skip_if_seen": false}),
-        ),
-        ("review_links", json!({"reject": ["link:a>b"]})),
-    ]
-}
-
 /// The error that every tool that writes gives.
 fn refusals(project: &mut TestProject) -> Vec<(&'static str, String)> {
     let refusal = |(tool, arguments)| {
-        let error = project.try_call(tool, arguments).expect_err(tool);
+        let error = writes::refusal(project, tool, arguments);
         assert_eq!(error["code"], "unavailable", "{tool}: {error}");
         (tool, format!("{}\nhint: {}", error["message"], error["hint"]))
     };
-    writes().into_iter().map(refusal).collect()
+    writes::calls(&json!("link:a>b")).into_iter().map(refusal).collect()
 }
 
 fn contents(folder: &Path) -> Vec<(PathBuf, String)> {
@@ -157,7 +137,7 @@ fn a_lost_ledger_stops_every_write_and_comes_back_whole() {
         "kb_store",
         json!({"short_title": "Rigging", "knowledge_details": "Zqrigging holds the mast."}),
     );
-    project.settle();
+    writes::prepare(&mut project);
     let ledger = project.paths().ledger.clone();
     let before = contents(project.root());
     delete(&ledger);
@@ -251,15 +231,87 @@ fn a_ledger_that_is_replaced_or_cut_stops_writes_too() {
     }
 }
 
-#[test]
-fn a_state_folder_that_is_deleted_is_made_again_and_nothing_is_written_meanwhile() {
+/// A daemon whose log is a file, as where a client starts it.
+fn with_log() -> TestProject {
     let mut project = notes(12);
-    let state = project.paths().dir.clone();
-    fs::remove_dir_all(&state).expect("deleted");
+    project.stop();
+    let log = project.paths().log.display().to_string();
+    project.launch_through(&["sh", "-c", "exec \"$@\" >>\"$0\" 2>&1", &log]);
+    project.start();
+    project.settle();
+    project
+}
+
+fn all_are_noticed(project: &mut TestProject) {
     project.until("all of it is noticed", |status| {
         let parts: Vec<_> = lost(status).iter().map(|it| it["part"].clone()).collect();
-        ["lock", "index", "ledger"].iter().all(|part| parts.contains(&json!(part)))
+        ["lock", "index", "ledger", "log"].iter().all(|part| parts.contains(&json!(part)))
     });
+}
+
+#[test]
+fn a_state_folder_that_another_takes_the_place_of_is_filled_again() {
+    let mut project = with_log();
+    let state = project.paths().dir.clone();
+    fs::rename(&state, project.scratch().join("away")).expect("moved");
+    fs::create_dir(&state).expect("another");
+    all_are_noticed(&mut project);
+    project.settle();
+    assert!(finds(&mut project, "zqbuoy11"));
+    for (tool, told) in refusals(&mut project) {
+        assert!(told.contains("the ledger is lost"), "{tool}: {told}");
+    }
+    let told = kgctl(&project, &["forget", "--text", "zqbuoy11", "--prove"]);
+    assert!(told.contains("the ledger is lost") && told.contains("--restore"), "{told}");
+    project.stop();
+    // Its backup is of the ledger that was open.
+    project.start();
+    project.settle();
+    assert!(noticed(&mut project, "ledger", 0).contains("was restored from"));
+    project.call("write_note", json!({"title": "New", "content": "x", "directory": "new"}));
+}
+
+#[test]
+fn a_log_that_is_deleted_or_replaced_is_made_again() {
+    let mut project = with_log();
+    let log = project.paths().log.clone();
+    for (i, damage) in [delete, replace].into_iter().enumerate() {
+        damage(&log);
+        assert!(noticed(&mut project, "log", i).contains("made again"));
+        let written = fs::read_to_string(&log).expect("a log");
+        assert!(written.contains("its file was removed or replaced"), "{written}");
+    }
+}
+
+#[test]
+fn better_vectors_that_are_deleted_replaced_or_cut_are_made_again() {
+    let mut project = notes(2);
+    project.set("embed.background=on");
+    project.restart();
+    let vectors = project.paths().dir.join("vectors.sqlite");
+    let is_whole = |status: &Value| {
+        let embedding = &status["embedding"];
+        embedding["done"]
+            .as_u64()
+            .is_some_and(|it| it > 0 && Some(it) == embedding["total"].as_u64())
+    };
+    project.until("the vectors are there", is_whole);
+    let damages: [Damage; 3] =
+        [("was deleted", delete), ("was replaced", replace), ("was cut", |path| cut(path, 0))];
+    for (i, (what, damage)) in damages.into_iter().enumerate() {
+        damage(&vectors);
+        let told = noticed(&mut project, "vectors", i);
+        assert!(told.contains(what) && told.contains("made again"), "{told}");
+        project.until("they are made again", is_whole);
+    }
+}
+
+#[test]
+fn a_state_folder_that_is_deleted_is_made_again_and_nothing_is_written_meanwhile() {
+    let mut project = with_log();
+    let state = project.paths().dir.clone();
+    fs::remove_dir_all(&state).expect("deleted");
+    all_are_noticed(&mut project);
     project.settle();
     assert!(project.paths().index.is_file() && project.paths().lock.is_file());
     assert!(finds(&mut project, "zqbuoy11"));
@@ -284,6 +336,15 @@ fn a_lock_and_a_socket_that_are_deleted_are_made_again() {
     assert_eq!(second.status.code(), Some(3), "{second:?}");
     fs::remove_file(&socket).expect("deleted");
     assert!(noticed(&mut project, "socket", 0).contains("made again"));
+    assert!(kgctl(&project, &["status"]).contains("settled"), "a newcomer finds it");
+    // Another's socket that nobody serves any more; and a lock that no longer says who has it.
+    let other = project.scratch().join("other");
+    drop(std::os::unix::net::UnixListener::bind(&other).expect("a socket"));
+    fs::rename(&other, &socket).expect("replaced");
+    cut(&lock, 0);
+    assert!(noticed(&mut project, "socket", 1).contains("made again"));
+    assert!(noticed(&mut project, "lock", 1).contains("taken again"));
+    assert!(fs::read_to_string(&lock).expect("a lock").starts_with(&project.pid().to_string()));
     assert!(kgctl(&project, &["status"]).contains("settled"), "a newcomer finds it");
 }
 
@@ -359,6 +420,34 @@ fn flipped_bytes_of_a_text_are_found_and_mended() {
     let told = kgctl(&project, &["doctor", "--scrub"]);
     assert!(told.contains("scrub: last round over at") && told.contains("1 damaged"), "{told}");
     project.verify("mended");
+}
+
+#[test]
+fn a_damaged_ledger_is_found_and_ends_the_daemon_which_names_the_newest_backup() {
+    let mut project = notes(2);
+    project.call("backup", json!({}));
+    project.stop();
+    let ledger = project.paths().ledger.clone();
+    project.start();
+    project.settle();
+    // Another process, as far as SQLite's locks go: only bytes are written.
+    checkpoint(&ledger);
+    let root: u64 = {
+        let db = Connection::open(&ledger).expect("it opens");
+        let sql = "SELECT rootpage FROM sqlite_schema WHERE name = 'documents'";
+        db.query_row(sql, [], |row| row.get::<_, i64>(0)).expect("a table") as u64
+    };
+    let file = File::options().write(true).open(&ledger).expect("a database");
+    file.write_all_at(&[0xa5; 512], (root - 1) * 4096).expect("damaged");
+    drop(file);
+    let _ = project.attempt("checkup", json!({"scrub": true}));
+    let ended = project.wait_for_end();
+    assert_eq!(ended.status.code(), Some(1), "{}", ended.log);
+    assert!(
+        ended.log.contains("is damaged") && ended.log.contains("/backups/ledger-"),
+        "{}",
+        ended.log
+    );
 }
 
 #[test]

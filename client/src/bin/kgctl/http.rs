@@ -174,21 +174,25 @@ fn place_of_token(all_projects: bool, ctx: &Context) -> Result<(PathBuf, bool), 
     Ok((file, is_made))
 }
 
-/// Returns the token and its file; creates kgd's own if there is none.
-fn token_of(all_projects: bool, ctx: &Context) -> Result<(String, PathBuf), Failure> {
+/// Returns the token and its file; creates kgd's own if there is none. A daemon that serves HTTP with one that somebody
+/// has deleted is restarted, so that it takes the new one.
+async fn token_of(all_projects: bool, ctx: &Context) -> Result<(String, PathBuf), Failure> {
     let (file, is_made) = place_of_token(all_projects, ctx)?;
-    if is_made {
+    if is_made && !file.exists() {
         if let Some(folder) = file.parent() {
             create_private_dir(folder)?;
         }
         token::make(&file)?;
+        if !all_projects && status(&ctx.target()?).await.is_some_and(|it| it.http.is_some()) {
+            heeded(ctx).await?;
+        }
     }
     let token = read_token(&file).map_err(|error| Failure::new(Exit::Failed, error.to_string()))?;
     Ok((token, file))
 }
 
 async fn print_token(new: bool, all_projects: bool, ctx: &Context) -> Result<Exit, Failure> {
-    let (mut token, file) = token_of(all_projects, ctx)?;
+    let (mut token, file) = token_of(all_projects, ctx).await?;
     if new {
         if !place_of_token(all_projects, ctx)?.1 {
             let message = format!("`{}` is your own file (`http.token_file`)", file.display());
@@ -218,7 +222,7 @@ async fn print_clients(
     let settings = settings(&places)?;
     let token = match settings.token {
         HttpToken::None => None,
-        HttpToken::Required => Some(token_of(all_projects, ctx)?.0),
+        HttpToken::Required => Some(token_of(all_projects, ctx).await?.0),
     };
     let servers: Map<String, Value> = if all_projects {
         let url = url(&parsed(at.unwrap_or(USUAL_ADDRESS))?);

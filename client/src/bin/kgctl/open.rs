@@ -31,8 +31,11 @@ pub(crate) async fn run(arguments: &Arguments, ctx: &Context) -> Result<Exit, Fa
     let session = ctx.session_with(&target).await?;
     let reply = session.call(&OpenPage {}).await?;
     session.close().await;
-    let token = read_token(&token::of_page(&target.paths.http_token))
-        .map_err(|error| Failure::new(Exit::Failed, error.to_string()))?;
+    let token = read_token(&token::of_page(&target.paths.http_token)).map_err(|error| {
+        let hint = "`kgctl restart` makes another one";
+        let why = error.to_string();
+        Failure::new(Exit::Failed, why.lines().next().unwrap_or_default()).hint(hint)
+    })?;
     let address = format!("{}#token={token}", reply.address);
     if ctx.json {
         ctx.print_json(&json!({ "address": address }))?;

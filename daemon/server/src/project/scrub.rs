@@ -236,3 +236,25 @@ async fn on_the_crew<T: Send + 'static>(
 ) -> Result<T, StoreError> {
     crew::scrubbing().run(work).await.unwrap_or(Err(StoreError::Gone))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_round_is_due_twice_a_day_also_over_restarts() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let now = Timestamp::now();
+        for (written, is_due) in [
+            (None, true),
+            (Some("never 7".to_string()), true),
+            (Some(format!("{} 0", now - SignedDuration::from_hours(11))), false),
+            (Some(format!("{} 0", now - SignedDuration::from_hours(13))), true),
+            (Some(format!("{} 0", now + SignedDuration::from_hours(13))), true),
+        ] {
+            let file = folder.path().join(FILE);
+            written.iter().for_each(|text| std::fs::write(&file, text).expect("written"));
+            assert_eq!(Scrub::open(folder.path()).is_due(), is_due, "{written:?}");
+        }
+    }
+}

@@ -8,6 +8,7 @@ use notes::entry::{EntryEdit, file_name, id_text};
 use proto::error::{Code, ErrorView};
 use proto::tool::kb::{KbAction, KbMaintain, KbMaintainReply, KbStats, VersionView};
 
+use super::super::unavailable;
 use super::store::{Stored, change, rewrite};
 use super::{
     blocking, by_hand, check_id, enrich, entry_named, folder, index, invalid, ledger, library,
@@ -36,6 +37,18 @@ pub async fn kb_maintain(
     who: Who,
 ) -> Result<KbMaintainReply, ErrorView> {
     let action = request.action;
+    let records = matches!(
+        action,
+        KbAction::Deactivate
+            | KbAction::Reactivate
+            | KbAction::Restore
+            | KbAction::Enrich
+            | KbAction::ForgetEnriched
+            | KbAction::PurgeInactive
+    );
+    if let Some(lost) = project.lost_ledger().filter(|_| records) {
+        return Err(unavailable(lost));
+    }
     let reply = match action {
         KbAction::Stats => stats(&project).await?,
         KbAction::Deactivate => activate(&project, &request, &who, false).await?,
