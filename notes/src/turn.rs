@@ -53,6 +53,11 @@ pub fn read<'t>(facts: impl Iterator<Item = (&'t str, Option<&'t str>)>) -> Vec<
     facts.iter().map(turn).collect()
 }
 
+/// Returns the name before the first colon of a text, where it may be a speaker's.
+pub fn speaker_of(text: &str) -> Option<&str> {
+    head(text).map(|it| it.name)
+}
+
 /// Reads `[date] Name (date)`; none where what stands before the first colon is no name.
 fn head(text: &str) -> Option<Head<'_>> {
     let first = text.lines().next()?;
