@@ -54,6 +54,11 @@ pub fn read<'t>(facts: impl Iterator<Item = (&'t str, Option<&'t str>)>) -> Vec<
     facts.iter().map(turn).collect()
 }
 
+/// Returns the name before the first colon of a text, if it may be that of a speaker.
+pub fn speaker_of(text: &str) -> Option<&str> {
+    head(text).map(|it| it.name)
+}
+
 /// Reads `[date] Name (date)`; `None` when the part before the first colon is not a name.
 fn head(text: &str) -> Option<Head<'_>> {
     let first = text.lines().next()?;

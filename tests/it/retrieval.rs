@@ -484,3 +484,34 @@ fn more_hits_come_behind_those_of_a_shorter_answer() {
         }
     }
 }
+
+/// The same words at two times and by two speakers.
+const TALK: &[(&str, &str)] = &[
+    ("talk/1.md", "Ann (3 May 2023): I bought a tent in the blue shop.\n"),
+    ("talk/2.md", "Ben (1 June 2023): Our trip to Rome begins today.\n"),
+    ("talk/3.md", "Ann (20 June 2023): I bought a tent in the red shop.\n"),
+    ("talk/4.md", "Cleo (2 July 2023): The harbor is loud, and Ann sleeps badly.\n"),
+    ("talk/5.md", "Ann (3 July 2023): The harbor is loud, and Cleo sleeps badly.\n"),
+];
+
+#[test]
+fn an_event_says_which_time_is_meant_and_a_name_who_speaks() {
+    let mut project = project(TALK, &["recognize.deep=false", "embed.background=off"]);
+    for (question, best, other, signal) in [
+        ("which tent was bought before the trip to Rome?", "talk/1.md", "talk/3.md", "when"),
+        ("which tent was bought after the trip to Rome?", "talk/3.md", "talk/1.md", "when"),
+        ("what does Ann say of the harbor?", "talk/5.md", "talk/4.md", "speaker"),
+        ("what does Cleo say of the harbor?", "talk/4.md", "talk/5.md", "speaker"),
+    ] {
+        let reply = ask(&mut project, question);
+        let place = |path: &str| paths(&reply).iter().position(|it| *it == path);
+        assert!(
+            place(best).expect("a hit") < place(other).expect("a hit"),
+            "{question}: {reply:#}"
+        );
+        for (path, expected) in [(best, true), (other, false)] {
+            let hit = &reply["chunks"][place(path).expect("a hit")];
+            assert_eq!(hit["components"][signal].is_number(), expected, "{question}: {hit:#}");
+        }
+    }
+}

@@ -156,9 +156,11 @@ pub struct Weights {
     pub bridge: f32,
     /// The same: the words of the document's title, or of its file's name, are those of the question.
     pub title: f32,
-    /// The same: a date in a time that the question names, such as `last May`, in the passage or as the day of its
-    /// document.
+    /// The same: a date in a time that the question names, such as `last May` or `before the trip`, in the passage or as
+    /// the day of its document.
     pub when: f32,
+    /// The same: the passage is said by whom the question names, as a turn of a conversation (`Ann: …`).
+    pub speaker: f32,
     /// The same: text and vectors of the passage before or after a short one, such as a turn of a conversation.
     pub beside: f32,
     /// The same: penalty per better hit of the same document, so that one document does not fill the answer.
@@ -185,6 +187,7 @@ impl Default for Weights {
             bridge: 0.5,
             title: 0.6,
             when: 0.15,
+            speaker: 0.15,
             beside: 0.15,
             same_document: 0.15,
             semantic: 0.7,

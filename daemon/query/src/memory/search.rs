@@ -27,6 +27,7 @@ use crate::plan::{Filter, MAX_QUESTION_CHARS, OfNotes, Plan};
 use crate::present::ChunkText;
 use crate::present::floor::WeakFloor;
 use crate::rank::{ScoredChunk, rank};
+use crate::recall::turn::IS_OF_FACT;
 use crate::recall::{Recalled, recall};
 use crate::{AskError, QueryContext};
 use index::store::Snapshot;
@@ -47,10 +48,6 @@ const MAX_PASSAGES: usize = 4_000;
 
 /// Passages that are recalled for each node that is wanted: a node has several.
 const PASSAGES: usize = 4;
-
-/// The passages `c` of a fact `f`.
-const IS_OF_FACT: &str =
-    "f.doc_id = c.doc_id AND f.line_start <= c.line_end AND f.line_end >= c.line_start";
 
 /// Most facts that are returned of one node.
 const MAX_MATCHING: usize = 20;

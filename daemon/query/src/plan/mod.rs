@@ -3,13 +3,14 @@
 //! In: a request, the settings, a snapshot. Out: a [`Plan`], which the later steps only read.
 //! Files in the order in which a question passes them: `question.rs` (its words), `expression.rs` (operators),
 //! `demand.rs` (what must be true of a chunk), `condition.rs` (paths and tags), `filter.rs`, `within.rs` (the documents
-//! that may answer), `when.rs` (times), `unmet.rs` (which condition excludes everything), `cursor.rs` (the next page).
+//! that may answer), `when.rs` (times), `event.rs` (times given by what happened), `unmet.rs` (which condition excludes everything), `cursor.rs` (the next page).
 //! Invariant: a plan is built here and nowhere else; what later steps learn is in their own output.
 //! Not here: looking for anything (`recall`).
 
 pub(crate) mod condition;
 pub(crate) mod cursor;
 pub(crate) mod demand;
+pub(crate) mod event;
 pub(crate) mod expression;
 mod filter;
 pub(crate) mod question;
@@ -25,6 +26,7 @@ use proto::tool::core::{self, HybridQuery};
 
 use self::condition::Under;
 use self::cursor::Cursor;
+use self::event::Event;
 pub(crate) use self::filter::{CHANGED_MS, Filter, OfNotes};
 use self::question::Question;
 use self::when::When;
@@ -48,6 +50,8 @@ pub(crate) struct Plan {
     pub within: Within,
     /// The times that the question names.
     pub when: When,
+    /// What happened at a time that the question means.
+    pub event: Option<Event>,
     /// Hits of one page.
     pub k: usize,
     /// Candidates of one signal. From the settings alone, since another depth gives another order.
@@ -128,6 +132,7 @@ impl Plan {
             filter: filter(request, &question)?,
             within: Within::default(),
             when: When::of(&question.text),
+            event: Event::of(&question.text),
             question,
             k,
             depth: (defaults.recall_k as usize).min(MAX_RECALL),

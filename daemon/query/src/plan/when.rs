@@ -11,6 +11,8 @@ use jiff::civil::Date;
 use notes::date::{self, Named};
 use notes::parse::MONTHS;
 
+use super::event::Side;
+
 /// Numbers as words, from one.
 const NUMBERS: &[&str] = &[
     "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven",
@@ -121,6 +123,15 @@ impl When {
     /// Whether a time is counted back from the newest day.
     pub(crate) fn is_relative(&self) -> bool {
         self.0.iter().any(|it| matches!(it, Time::Back { .. }))
+    }
+
+    /// The days before or after one; none beyond the calendar.
+    pub(crate) fn beside(day: Date, side: Side) -> Option<When> {
+        let between = match side {
+            Side::Before => Time::Between(Date::MIN, day.yesterday().ok()?),
+            Side::After => Time::Between(day.tomorrow().ok()?, Date::MAX),
+        };
+        Some(When(vec![between]))
     }
 
     /// Counts back from the newest day.

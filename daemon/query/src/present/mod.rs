@@ -39,12 +39,11 @@ const HIT_OVERHEAD: usize = 100;
 /// Shortest and longest snippet, characters.
 const SNIPPET_CHARS: (usize, usize) = (70, 2_000);
 
-/// The first hits are read, and the rest are only looked over: the shares of the first, which are shown as long as they
-/// are before later hits are left to the next page, and the share of each of the rest, of which as many as [`SHOWN`]
-/// says are counted on.
-const SHARES: [f32; 3] = [10.0, 7.0, 5.0];
-const SHARE_BEHIND: f32 = 1.5;
-const SHOWN: usize = 5;
+/// The first hits are read, and the rest are only looked over: shares of the budget of each of the first and of each of
+/// the rest, where as many fit as [`SHOWN`] says. No snippet is cut for later hits: those are left to the next page.
+const SHARES: [f32; 3] = [8.0, 6.0, 4.0];
+const SHARE_BEHIND: f32 = 1.25;
+const SHOWN: usize = 7;
 
 /// Shortest snippet of one of the first, characters.
 const MIN_LEADING_CHARS: usize = 150;
@@ -104,7 +103,7 @@ pub(crate) fn present(
         let (handle, room) = (handle(&passage.uid, own_mark), Room { seen, n_chars });
         let (view, bytes) = hit_view(ctx, plan, recalled, candidate, passage, handle, room)?;
         reply.chunks.push(view);
-        least.push(if is_leading { n_chars } else { fit::MIN_SNIPPET_CHARS });
+        least.push(if is_shown { fit::MIN_SNIPPET_CHARS } else { n_chars });
         if is_leading {
             shown.push((doc, bytes));
         }
@@ -249,9 +248,10 @@ impl ChunkText {
         self.text.get(self.start..self.end).unwrap_or("")
     }
 
-    /// Whether bytes of its document hold all of its words.
+    /// Whether bytes of its document hold most of it.
     fn is_within(&self, bytes: &Range<usize>) -> bool {
-        bytes.start <= self.start && self.start + self.words().trim_end().len() <= bytes.end
+        let both = self.end.min(bytes.end).saturating_sub(self.start.max(bytes.start));
+        2 * both > self.end - self.start
     }
 
     fn alone(&self) -> Seen {

@@ -11,6 +11,7 @@ use notes::date::first_day;
 
 use super::candidate::{Candidate, TEXT};
 use crate::AskError;
+use crate::recall::turn::{speakers, stated_day};
 
 /// The first characters of a document, where a conversation or a report names its day.
 const HEAD: &str = "substr(d.text, 1, 200)";
@@ -82,6 +83,13 @@ pub(crate) const SIGNALS: &[Signal] = &[
         value: when,
     },
     Signal {
+        name: "speaker",
+        weight: |weights| &mut weights.speaker,
+        is_by_words: false,
+        is_reason: true,
+        value: speaker,
+    },
+    Signal {
         name: "beside",
         weight: |weights| &mut weights.beside,
         is_by_words: false,
@@ -97,10 +105,31 @@ fn file_name(it: &Candidate<'_>) -> Result<String, AskError> {
     Ok(name.rsplit_once('.').map_or(name, |(stem, _)| stem).to_string())
 }
 
+/// How much of the passage those say whom the question names.
+fn speaker(it: &Candidate<'_>) -> Result<f32, AskError> {
+    let question = &it.input.plan.question;
+    if question.names == 0 {
+        return Ok(0.0);
+    }
+    let text = it.read::<String>(TEXT)?.unwrap_or_default();
+    let speakers = speakers(it.input.ctx, it.chunk, &text)?;
+    let is_meant = |speaker: &&String| {
+        let name = speaker.split_whitespace().next().unwrap_or_default().to_lowercase();
+        let mut words = question.words.iter().zip(0..u64::BITS);
+        words.any(|(word, at)| question.names >> at & 1 == 1 && *word == name)
+    };
+    let n_meant = speakers.iter().filter(is_meant).count();
+    Ok(n_meant as f32 / speakers.len().max(1) as f32)
+}
+
 /// Whether the passage, its headings or the head of its document name a date in a time of the question, or its document
-/// is of such a day.
+/// is of such a day; or whether it states a day before or after an event of the question, as that says.
 fn when(it: &Candidate<'_>) -> Result<f32, AskError> {
-    let when = &it.input.plan.when;
+    let (when, beside_event) = (&it.input.plan.when, &it.input.recalled.when);
+    let is_stated = |day: String| beside_event.holds(&day);
+    if !beside_event.is_empty() && stated_day(it.input.ctx, it.chunk)?.is_some_and(is_stated) {
+        return Ok(1.0);
+    }
     if when.is_empty() {
         return Ok(0.0);
     }

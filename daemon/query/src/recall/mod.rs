@@ -4,16 +4,19 @@
 //! names, and how far its words can be trusted.
 //! Files in the order in which they are used: `copies.rs` (a repeated text is indexed once), `naming.rs` (names in the
 //! question), `text.rs` and `abbreviation.rs` (words), `nearness.rs` (vectors), `trust.rs` (how much words count),
-//! `fuse.rs` (both signals on one scale).
+//! `fuse.rs` (both signals on one scale); `event.rs` (a time given by what happened), `turn.rs` (who says a passage, and
+//! when).
 //! Not here: relations and shared names (`expand`), scores (`rank`).
 
 pub(crate) mod abbreviation;
 pub(crate) mod copies;
+mod event;
 pub(crate) mod fuse;
 pub(crate) mod naming;
 pub(crate) mod nearness;
 mod text;
 mod trust;
+pub(crate) mod turn;
 
 use std::collections::BTreeSet;
 
@@ -25,6 +28,7 @@ use self::nearness::{Near, QuestionVectors};
 pub(crate) use self::trust::Trust;
 use crate::plan::demand::demanded;
 use crate::plan::question::Question;
+use crate::plan::when::When;
 use crate::plan::within::{Among, both};
 use crate::plan::{MAX_RECALL, Plan};
 use crate::{AskError, QueryContext};
@@ -74,6 +78,8 @@ pub(crate) struct Recalled {
     pub question: Option<QuestionVectors>,
     /// Entities that the question names.
     pub seeds: Vec<Seed>,
+    /// The times that an event of the question leaves.
+    pub when: When,
     /// The only chunks that meet what the question demands, where it demands something.
     pub matching: Among,
     /// True when words had to be given up because nothing meets the whole demand.
@@ -136,6 +142,9 @@ pub(crate) fn by_each_signal(
     let among = both(recalled.matching.clone(), allowed.clone());
     let found = text::by_text(ctx, &plan.question, depth, &named.more_terms, &among)?;
     (recalled.scorer, recalled.worth) = (found.scorer, found.worth);
+    if plan.is_fused() && plan.weights.when > 0.0 {
+        recalled.when = event::times(ctx, plan, &among)?;
+    }
     if is_by_words {
         candidates.text = found.best;
         recalled.readings = found.readings;
