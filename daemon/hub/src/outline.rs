@@ -441,8 +441,8 @@ mod tests {
             (question("key"), "vault large"),
             (named("Key Store"), "vault large"),
             (named("press key"), "large orchard"),
-            (meaning(up), "orchard large"),
-            (meaning(down), "vault large"),
+            (meaning(up), "orchard vault"),
+            (meaning(down), "vault orchard"),
             (question("nobody"), "orchard vault"),
             (Asked::default(), "orchard vault"),
         ] {
