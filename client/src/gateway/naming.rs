@@ -321,7 +321,8 @@ mod tests {
         assert!(served.listing().ends_with("`p29`, and 10 more"), "{}", served.listing());
         let shown = |served: &Served| {
             let tool = |name: &str| json!({ "name": name, "inputSchema": {} });
-            let mut list = json!({ "tools": ["hybrid_query", "connect", "status"].map(tool) });
+            let tools = ["hybrid_query", "connect", "status"].map(tool);
+            let mut list = json!({ "tools": tools });
             add_project(&mut list, served);
             let rows = list["tools"].as_array().expect("a list").iter();
             let row = |it: &Value| {
