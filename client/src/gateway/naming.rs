@@ -329,6 +329,7 @@ mod tests {
             "{told}"
         );
     }
+<<<<<<< HEAD
     #[test]
     fn the_list_of_the_default_set_names_projects_only_where_there_is_room() {
         let tool = |n: usize, n_chars: usize| {
@@ -345,5 +346,37 @@ mod tests {
         assert_eq!(listed(1_000), (10, true));
         assert_eq!(listed(1_335), (0, true));
         assert_eq!(listed(2_000), (10, false), "a larger set");
+=======
+
+    #[test]
+    fn of_many_projects_some_are_named_and_of_a_hub_the_fittest_are_asked() {
+        let project = |n: usize| Project { root: format!("/{n}").into(), name: format!("p{n}") };
+        let served = Served::new(&(0..40).map(project).collect::<Vec<_>>()).expect("distinct");
+        assert!(served.listing().ends_with("`p29`, and 10 more"), "{}", served.listing());
+        let shown = |served: &Served| {
+            let tool = |name: &str| json!({ "name": name, "inputSchema": {} });
+            let tools = ["hybrid_query", "connect", "status"].map(tool);
+            let mut list = json!({ "tools": tools });
+            add_project(&mut list, served);
+            let rows = list["tools"].as_array().expect("a list").iter();
+            let row = |it: &Value| {
+                let schema = &it["inputSchema"];
+                format!("{} {}\n", schema["properties"]["project"], schema["required"])
+            };
+            rows.map(row).collect::<String>()
+        };
+        expect![[r#"
+            {"description":"Which project, or a list; all of them when left out.","type":"string"} null
+            {"description":"Which project.","type":"string"} ["project"]
+            {"description":"Which project.","type":"string"} ["project"]
+        "#]]
+        .assert_eq(&shown(&served));
+        expect![[r#"
+            {"description":"Which project, or a list; the 16 that fit best when left out.","type":"string"} null
+            {"description":"Which project; the one that knows most of the names when left out.","type":"string"} null
+            {"description":"Which project.","type":"string"} ["project"]
+        "#]]
+        .assert_eq(&shown(&served.with_front("/front".into())));
+>>>>>>> h-hub
     }
 }

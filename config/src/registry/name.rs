@@ -108,6 +108,9 @@ mod tests {
             assert!(registry.check_name(right, of).is_ok(), "{right:?}");
         }
         let taken = registry.check_name("my-work", &other).expect_err("taken").to_string();
-        assert!(taken.starts_with("cannot use the project name `my-work`: `My Work`, `/"), "{taken}");
+        assert!(
+            taken.starts_with("cannot use the project name `my-work`: `My Work`, `/"),
+            "{taken}"
+        );
     }
 }

@@ -14,17 +14,19 @@ mod pull;
 mod rows;
 mod same;
 mod schema;
+mod select;
 mod table;
 
 use index::store::StoreError;
 
 pub use compare::{digest, digest_of};
 pub use connect::{Address, Hub};
-pub use outline::{Asked, Outline, Outlines};
+pub use outline::Outline;
 pub use publish::{Publisher, Round};
 pub use pull::{Copied, Settled, Visible, copy, outlines, visible};
 pub use same::{Named, same, state_same};
 pub use schema::{Grant, grant, migrate, revoke};
+pub use select::{Asked, Outlines};
 
 /// Why the hub cannot be used.
 #[derive(Debug, thiserror::Error)]

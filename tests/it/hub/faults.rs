@@ -1,5 +1,5 @@
-//! Faults: publisher, front end and PostgreSQL are killed, the network is cut, a backup is restored, the server's disk is
-//! full, a replica is behind; the hub is that of the daemon in the end, and no answer is torn between two ticks.
+//! Faults: publisher, front end and PostgreSQL are killed, the network is cut, a backup is restored, the server's disk
+//! is full, a replica is behind; the hub is that of the daemon in the end, and no answer is torn between two ticks.
 //!
 //! `KG_FULL=1` takes many more instants; `KG_SEEDS=7..8` others.
 
@@ -295,9 +295,7 @@ fn a_backup_that_is_restored_is_brought_on_again() {
 fn a_disk_that_is_full_tears_no_tick() {
     let Some(mut db) = Postgres::start_on_disk(600) else { return };
     db.sql(ROLES);
-    let mut project = TestProject::empty();
-    project.write("changing.md", numbered(1));
-    project.settle();
+    let mut project = TestProject::of(&[("changing.md", &numbered(1))]);
     with_rights(&project, &db);
     publish(&project, &db, "changing");
     let front = Front::of(&db, "ann");
@@ -336,9 +334,7 @@ fn a_disk_that_is_full_tears_no_tick() {
 #[test]
 fn a_replica_that_is_behind_answers_whole_ticks() {
     let Some(db) = database() else { return };
-    let mut project = TestProject::empty();
-    project.write("changing.md", numbered(1));
-    project.settle();
+    let mut project = TestProject::of(&[("changing.md", &numbered(1))]);
     with_rights(&project, &db);
     publish(&project, &db, "changing");
     let replica = db.replica();

@@ -126,8 +126,8 @@ impl Postgres {
                  SELECT string_agg(format('%I', attname), ', ') INTO columns FROM pg_attribute
                    WHERE attrelid = format('kg.%I', it)::regclass AND attnum > 0 AND NOT attisdropped
                    AND attname <> 'project';
-                 EXECUTE format('INSERT INTO kg.%1$I(project, %2$s) SELECT (SELECT id FROM kg.projects WHERE name = %4$L),
-                   %2$s FROM kg.%1$I WHERE (project, generation) = (SELECT id, generation FROM kg.projects
+                 EXECUTE format('INSERT INTO kg.%1$I(project, %2$s)
+                   SELECT (SELECT id FROM kg.projects WHERE name = %4$L), %2$s FROM kg.%1$I WHERE (project, generation) = (SELECT id, generation FROM kg.projects
                    WHERE name = %3$L)', it, columns, '{from}', '{to}');
                END LOOP; END $$"
         ));

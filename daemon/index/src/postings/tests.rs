@@ -67,8 +67,10 @@ fn all_words(db: &Connection) -> BTreeMap<String, u32> {
 }
 
 fn words_by_fts5(db: &Connection) -> BTreeMap<String, u32> {
-    db.execute_batch("CREATE VIRTUAL TABLE temp.words USING fts5vocab(main, chunk_fts, row)")
-        .expect("made");
+    db.execute_batch(
+        "CREATE VIRTUAL TABLE IF NOT EXISTS temp.words USING fts5vocab(main, chunk_fts, row)",
+    )
+    .expect("made");
     let mut statement = db.prepare("SELECT term, doc FROM temp.words").expect("prepared");
     let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?))).expect("asked");
     rows.map(|row| row.expect("a row")).collect()

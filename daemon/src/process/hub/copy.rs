@@ -1,7 +1,8 @@
 //! Copy: a replica of one project, and the connections by which replicas are brought on.
 //!
 //! In: the hub's address, a project. Out: its replica at the hub's tick.
-//! Invariants: all replicas together hold at most `MAX_LINES` connections; where fetching fails, a replica is as it was.
+//! Invariants: all replicas together hold at most `MAX_LINES` connections; where fetching fails, a replica is as it
+//! was.
 //! Not here: when (`front.rs`), how (`hub`).
 
 use std::path::{Path, PathBuf};

@@ -32,9 +32,9 @@ use super::waiting::{self, Waiting};
 /// Interval between queries for changes on the hub.
 const LOOK: Duration = Duration::from_secs(1);
 
-/// Copies that are held open, 6.5 MiB each (`tests/benches/RESULTS.md`, *hub*); further ones that were asked about
-/// longest ago are closed.
-const MAX_OPEN: usize = 64;
+/// Copies that are held open, two questions' worth of 13 MiB each at 756 chunks (`tests/benches/RESULTS.md`, *hub*);
+/// further ones that were asked about longest ago are closed.
+const MAX_OPEN: usize = 32;
 
 /// A copy that nobody has asked about for so long is closed.
 const UNASKED: Duration = Duration::from_secs(600);
