@@ -329,7 +329,7 @@ mod tests {
             "{told}"
         );
     }
-<<<<<<< HEAD
+
     #[test]
     fn the_list_of_the_default_set_names_projects_only_where_there_is_room() {
         let tool = |n: usize, n_chars: usize| {
@@ -346,7 +346,7 @@ mod tests {
         assert_eq!(listed(1_000), (10, true));
         assert_eq!(listed(1_335), (0, true));
         assert_eq!(listed(2_000), (10, false), "a larger set");
-=======
+    }
 
     #[test]
     fn of_many_projects_some_are_named_and_of_a_hub_the_fittest_are_asked() {
@@ -361,22 +361,22 @@ mod tests {
             let rows = list["tools"].as_array().expect("a list").iter();
             let row = |it: &Value| {
                 let schema = &it["inputSchema"];
-                format!("{} {}\n", schema["properties"]["project"], schema["required"])
+                let described = &schema["properties"]["project"]["description"];
+                format!("{described} {}\n", schema["required"])
             };
             rows.map(row).collect::<String>()
         };
         expect![[r#"
-            {"description":"Which project, or a list; all of them when left out.","type":"string"} null
-            {"description":"Which project.","type":"string"} ["project"]
-            {"description":"Which project.","type":"string"} ["project"]
+            "Default: all." null
+            null ["project"]
+            null ["project"]
         "#]]
         .assert_eq(&shown(&served));
         expect![[r#"
-            {"description":"Which project, or a list; the 16 that fit best when left out.","type":"string"} null
-            {"description":"Which project; the one that knows most of the names when left out.","type":"string"} null
-            {"description":"Which project.","type":"string"} ["project"]
+            "Default: the 16 that fit best." null
+            "Default: the one that knows most of the names." null
+            null ["project"]
         "#]]
         .assert_eq(&shown(&served.with_front("/front".into())));
->>>>>>> h-hub
     }
 }
