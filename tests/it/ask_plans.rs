@@ -21,14 +21,14 @@ const FOLDER: [(&str, &str); 11] = [
     (
         "adr/0001-postgres.md",
         "# ADR 1: Postgres for invoices\n\nStatus: accepted\nDate: 2026-01-20\n\n## Context\n\nSQLite locked under the \
-         load of month end.\n\n## Decision\n\nWe will store invoices in Postgres.\n\n## Consequences\n\nSomebody has to \
-         run a server.\n",
+         load of month end.\n\n## Decision\n\nWe will store invoices in Postgres.\n\n## Consequences\n\nSomebody has \
+         to run a server.\n",
     ),
     (
         "howto/keys.md",
         "# Rotate signing keys\n\nSigning keys rotate every 90 days.\n\n## Procedure\n\n1. Announce the rotation.\n2. \
-         Create the new key:\n\n   ```sh\n   keyctl new --alg ed25519\n   ```\n\n3. Publish it and wait.\n4. Retire the \
-         old key.\n\n## See also\n\n- [[Billing]]\n",
+         Create the new key:\n\n   ```sh\n   keyctl new --alg ed25519\n   ```\n\n3. Publish it and wait.\n4. Retire \
+         the old key.\n\n## See also\n\n- [[Billing]]\n",
     ),
     (
         "services/billing.md",

@@ -2,8 +2,8 @@
 //!
 //! In: each project's answer, or why there is none. Out: one tool result: the answers below the names of their
 //! projects, in their order.
-//! Invariants: a project that does not know the thing is left out while another one does; the whole keeps to the budget,
-//! of which each project has an equal share, and what some do not need the others have.
+//! Invariants: a project that does not know the thing is left out while another one does; the whole keeps to the
+//! budget, of which each project has an equal share, and what some do not need the others have.
 //! Not here: answers that are lists of hits, which are merged (`merge.rs`).
 
 use serde_json::{Map, Value, json};

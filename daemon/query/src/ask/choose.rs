@@ -77,8 +77,8 @@ pub(crate) fn connects(question: &str) -> bool {
     Words::of(question).cue(CONNECTION).is_some()
 }
 
-/// Chooses a plan for a question that names so many things. `has_subject` says whether one of them is what the rest of a
-/// question is about: all of that, or most of it.
+/// Chooses a plan for a question that names so many things. `has_subject` says whether one of them is what the rest of
+/// a question is about: all of that, or most of it.
 pub(crate) fn choose(
     question: &str,
     n_names: usize,

@@ -92,7 +92,8 @@ impl Days {
     }
 }
 
-/// The day that a document states in its front matter, its file's name or a line of its own, else the day on which it was changed.
+/// The day that a document states in its front matter, its file's name or a line of its own, else the day on which it
+/// was changed.
 fn of_document(ctx: &QueryContext<'_>, doc: i64) -> Result<Dated, AskError> {
     let mut statement = ctx.snapshot.prepare_cached(
         "SELECT day, path, CAST(json_extract(meta, '$.date') AS TEXT), CAST(coalesce(

@@ -10,6 +10,7 @@ use proto::error::ErrorView;
 use proto::shape::SourceView;
 use proto::tool::core::{Ask, HybridQuery};
 
+use super::HALF;
 use super::choose::Share;
 use super::dated::{Dated, Days};
 use crate::graph::entity::{aliases, entity_view};
@@ -271,13 +272,16 @@ impl Found {
                 let names = aliases(ctx, it.entity, &view.name)?.join(" ");
                 known |= matched(&format!("{} {names}", view.name), &asked.words);
             }
-            let relevance = asked.relevance(known | !wanted, None);
+            let held = match asked.share(wanted) {
+                all if all > 0.0 => asked.share(known & wanted) / all,
+                _ => 1.0,
+            };
             let fits = match share {
                 Share::All => wanted & !known == 0,
-                Share::Most => asked.fits(relevance) || Some(it.entity) == about,
+                Share::Most => held >= HALF || Some(it.entity) == about,
             };
-            if fits && best.is_none_or(|(most, _)| relevance > most) {
-                best = Some((relevance, it.entity));
+            if fits && best.is_none_or(|(most, _)| held > most) {
+                best = Some((held, it.entity));
             }
         }
         Ok(best.map(|it| it.1))

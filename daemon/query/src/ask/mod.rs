@@ -1,13 +1,13 @@
 //! Ask: an answer from documents, notes, memory and entries, by one plan.
 //!
 //! In: a question, optionally a plan. Out: statements quoted from their places, and further passages. `choose.rs`
-//! chooses the plan by the words of the question and the names in it, `found.rs` searches, `picked.rs` picks statements,
-//! `dated.rs` dates them; `steps.rs` and `decided.rs` know what procedures and decisions need. What a plan needs beside
-//! is what other tools answer: the search of `hybrid_query`, the paths of `connect`, what `explain_entity` knows.
-//! `kb_ask` and `kb_summarize` are views of it (`entries/`).
-//! Invariants: every statement is quoted from the place that is cited for it; one floor judges what any plan finds, that
-//! of `hybrid_query`, and a plan that finds nothing falls back to the search, and says so; the same index and question
-//! give the same answer.
+//! chooses the plan by the words of the question and the names in it, `found.rs` searches, `picked.rs` picks
+//! statements, `dated.rs` dates them; `steps.rs` and `decided.rs` know what procedures and decisions need. What a plan
+//! needs beside is what other tools answer: the search of `hybrid_query`, the paths of `connect`, what
+//! `explain_entity` knows. `kb_ask` and `kb_summarize` are views of it (`entries/`).
+//! Invariants: every statement is quoted from the place that is cited for it; one floor judges what any plan finds,
+//! that of `hybrid_query`, and a plan that finds nothing falls back to the search, and says so; the same index and
+//! question give the same answer.
 //! Not here: the graph of entries (`kb/graph.rs`), sentences of a model's own.
 
 mod choose;
@@ -58,6 +58,9 @@ const MAX_RELATIONS: u32 = 6;
 
 /// What a statement of a timeline gains that has a day of its own.
 const OWN_DAY: f64 = 0.15;
+
+/// The share of a question from which on what has it is what is asked about.
+const HALF: f32 = 0.5;
 
 /// Statements without a day of their own that a note of a day that was asked for gives.
 const MAX_OF_NOTE: usize = 3;
@@ -291,6 +294,11 @@ impl Asker<'_> {
         found: &Found,
         picked: Vec<Picked>,
     ) -> Result<(), AskError> {
+        // A name alone is no answer to a question for something of it.
+        let best = picked.iter().map(|it| it.share).fold(0.0, f32::max);
+        if best > 0.0 && best < HALF && !found.named.is_empty() {
+            return Ok(());
+        }
         let views = picked.into_iter().map(|it| self.view(it));
         reply.statements = views.collect::<Result<_, _>>()?;
         reply.passages = further(found, &reply.statements);

@@ -103,8 +103,8 @@ fn same_name(
     Ok(views)
 }
 
-/// Relations within `hops`, each with its best evidence: what the entity's own note states first, then the surest within
-/// a hop.
+/// Relations within `hops`, each with its best evidence: what the entity's own note states first, then the surest
+/// within a hop.
 fn relations(
     ctx: &QueryContext<'_>,
     entity: i64,

@@ -41,8 +41,9 @@ pub(crate) const CONNECTION: &str = "connect, connected, connection, connects, b
 const COMPARISON: &str = "compare, comparison, difference, differ, versus";
 
 /// Words that ask for all of something and do not say of what.
-pub(crate) const LISTING: &str = "list, show, tell, give, get, find, all, every, each, any, known, know, learned, have, entries, \
-    things, everything, made, so, far, currently, related, many, number, count, total, exist";
+pub(crate) const LISTING: &str = "list, show, tell, give, get, find, all, every, each, any, known, know, \
+    learned, have, entries, things, everything, made, so, far, currently, \
+    related, many, number, count, total, exist";
 
 /// Words that ask for the story of a decision.
 pub(crate) const DECISION: &str = "why did, why do we, why was, why were, why we, decide, decided, decision, \

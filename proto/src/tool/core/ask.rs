@@ -115,8 +115,8 @@ pub struct StatementView {
     /// Of which day it is, `YYYY-MM-DD`; `YYYY-MM` or `YYYY` where no more is stated.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub date: String,
-    /// What states the day: the `line` itself, the `section` or turn that it stands in, its `note` (front matter, name of
-    /// the file), or only the `file`, by when it was changed.
+    /// What states the day: the `line` itself, the `section` or turn that it stands in, its `note` (front matter, name
+    /// of the file), or only the `file`, by when it was changed.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub dated_by: String,
     /// `passage`, `sentence`, `definition`, `fact` (an observation), or `relation`; of a path, `step 1`.
