@@ -274,6 +274,12 @@ impl Spread {
         };
         let targets =
             targets.into_iter().filter(|it| only.is_empty() || only.contains(&it.project));
+        let is_json = wants_json(&arguments);
+        // What is merged must be whole, so only the merged answer is cut as JSON; `search` has a form of its own.
+        arguments.shift_remove("format");
+        if spec.tool != "search" {
+            arguments.shift_remove("output_format");
+        }
         Ok(Spread {
             spec,
             targets: targets.collect(),
@@ -284,7 +290,7 @@ impl Spread {
             max_chars: max_chars as usize,
             is_bounded: spec.is_bounded,
             is_structured: true,
-            is_json: wants_json(&arguments),
+            is_json,
             arguments,
         })
     }
