@@ -156,8 +156,8 @@ pub struct Weights {
     pub bridge: f32,
     /// The same: the words of the document's title, or of its file's name, are those of the question.
     pub title: f32,
-    /// The same: a date in a time that the question names, such as `last May` or `before the trip`, in the passage or as
-    /// the day of its document.
+    /// The same: a date in a time that the question names, such as `last May` or `before the trip`, in the passage or
+    /// as the day of its document.
     pub when: f32,
     /// The same: the passage is said by whom the question names, as a turn of a conversation (`Ann: …`).
     pub speaker: f32,

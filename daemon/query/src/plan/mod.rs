@@ -3,7 +3,8 @@
 //! In: a request, the settings, a snapshot. Out: a [`Plan`], which the later steps only read.
 //! Files in the order in which a question passes them: `question.rs` (its words), `expression.rs` (operators),
 //! `demand.rs` (what must be true of a chunk), `condition.rs` (paths and tags), `filter.rs`, `within.rs` (the documents
-//! that may answer), `when.rs` (times), `event.rs` (times given by what happened), `unmet.rs` (which condition excludes everything), `cursor.rs` (the next page).
+//! that may answer), `when.rs` (times), `event.rs` (times given by what happened), `unmet.rs` (which condition excludes
+//! everything), `cursor.rs` (the next page).
 //! Invariant: a plan is built here and nowhere else; what later steps learn is in their own output.
 //! Not here: looking for anything (`recall`).
 

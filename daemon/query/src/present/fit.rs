@@ -25,9 +25,8 @@ pub(super) const MIN_SNIPPET_CHARS: usize = 60;
 
 /// Drops the least important parts until the answer fits: the parts of the scores, edges, entities, files in the
 /// reasons, signals in the reasons, then the last hits. `structured_chars` bounds the structured form, if it is given
-/// and not 0. `least` is how long each snippet stays before later hits are dropped: the cursor leads to those, and a few
-/// words of every hit would not answer. `cursor` is as long as the one that will be returned, if there will
-/// be one.
+/// and not 0. `least` is how long each snippet stays before later hits are dropped: the cursor leads to those, and a
+/// few words of every hit would not answer. `cursor` is as long as the one that will be returned, if there will be one.
 pub(super) fn fit(
     reply: &mut HybridReply,
     max_chars: usize,
@@ -152,7 +151,8 @@ fn drop_one(reply: &mut HybridReply, n_chars: &mut usize) -> bool {
     is_dropped
 }
 
-/// Cuts an eighth off the snippet that has most to spare above its shortest length, which `least` says. Returns its position, or `None` when all are as short as they may be.
+/// Cuts an eighth off the snippet that has most to spare above its shortest length, which `least` says. Returns its
+/// position, or `None` when all are as short as they may be.
 fn cut_longest(reply: &mut HybridReply, least: &[usize]) -> Option<usize> {
     let n_chars = |hit: &HitView| hit.snippet.chars().count();
     let least_of = |at: usize| least.get(at).copied().unwrap_or(MIN_SNIPPET_CHARS);

@@ -92,7 +92,9 @@ pub(crate) fn present(
         let of_document = shown.iter().filter(|(of, _)| *of == doc);
         let is_shown = of_document.clone().any(|(_, bytes)| passage.is_within(bytes));
         let is_leading = shown.len() < SHARES.len() && !is_shown;
-        let seen = match is_leading && of_document.count() == 0 {
+        // What has pages is cited by page: of that only the words that answer are shown.
+        let is_first = of_document.count() == 0 && passage.pages.is_none();
+        let seen = match is_leading && is_first {
             true => passage.with_neighbors(ctx)?,
             false => passage.alone(),
         };
@@ -258,7 +260,7 @@ impl ChunkText {
         Seen { bytes: self.start..self.end, lines: self.span_lines }
     }
 
-    /// The passage with what stands around it, as `read_passage` shows it; on its own pages, where a format has them.
+    /// The passage with what stands around it, as `read_passage` shows it.
     fn with_neighbors(&self, ctx: &QueryContext<'_>) -> Result<Seen, AskError> {
         let mut spans = ctx.snapshot.prepare_cached(
             "SELECT start, end, line_start, line_end, idx FROM chunks WHERE doc_id = ?1 AND abs(idx - ?2) <= ?3
@@ -268,13 +270,7 @@ impl ChunkText {
             let bytes = row.get::<_, i64>(0)? as usize..row.get::<_, i64>(1)? as usize;
             Ok((Seen { bytes, lines: [row.get(2)?, row.get(3)?] }, row.get::<_, i64>(4)?))
         })?;
-        let mut rows: Vec<(Seen, i64)> = rows.collect::<Result<_, _>>()?;
-        let pages = PageMap::decode(self.pages.as_deref());
-        let pages_of = |bytes: &Range<usize>| {
-            (pages.page_at(bytes.start), pages.page_at(bytes.end.max(bytes.start + 1) - 1))
-        };
-        let (first, last) = pages_of(&(self.start..self.end));
-        rows.retain(|(it, _)| pages_of(&it.bytes).0 >= first && pages_of(&it.bytes).1 <= last);
+        let rows: Vec<(Seen, i64)> = rows.collect::<Result<_, _>>()?;
         let Some(own) = rows.iter().position(|(_, idx)| *idx == self.idx) else {
             return Ok(self.alone());
         };
@@ -330,7 +326,11 @@ fn hit_view(
 ) -> Result<(HitView, Range<usize>), AskError> {
     let body = passage.text.get(seen.bytes.clone()).unwrap_or("");
     let own = passage.start - seen.bytes.start..passage.end - seen.bytes.start;
-    let range = choose_around(body, own, &plan.question.words, &recalled.worth, snippet_chars);
+    let (words, worth) = (&plan.question.words, &recalled.worth);
+    let range = match passage.pages {
+        Some(_) => choose(body, words, worth, 0, snippet_chars),
+        None => choose_around(body, own, words, worth, snippet_chars),
+    };
     let lines = LineMap::decode(&passage.lines);
     let pages = PageMap::decode(passage.pages.as_deref());
     let (text, start, end) = (&passage.text, seen.bytes.start, seen.bytes.end);

@@ -4,9 +4,8 @@
 //! names, and how far its words can be trusted.
 //! Files in the order in which they are used: `copies.rs` (a repeated text is indexed once), `naming.rs` (names in the
 //! question), `text.rs` and `abbreviation.rs` (words), `nearness.rs` (vectors), `trust.rs` (how much words count),
-//! `fuse.rs` (both signals on one scale); `event.rs` (a time given by what happened), `turn.rs` (who says a passage, and
-//! when).
-//! Not here: relations and shared names (`expand`), scores (`rank`).
+//! `fuse.rs` (both signals on one scale); `event.rs` (a time given by what happened), `turn.rs` (who says a passage,
+//! and when). Not here: relations and shared names (`expand`), scores (`rank`).
 
 pub(crate) mod abbreviation;
 pub(crate) mod copies;
