@@ -29,8 +29,9 @@ pub(crate) const WHOLE_NAME: u64 = 2;
 /// Windows of which bits are kept, of a larger project some, evenly: 128 kB.
 const MAX_WINDOWS: usize = 4_096;
 
-/// Bits of a byte.
-pub(crate) const BITS: usize = 8;
+/// Bits of a byte, and of what is compared at once.
+const BITS: usize = 8;
+pub(crate) const BITS_A_WORD: usize = 64;
 
 /// How often each word occurs, in the order of their numbers.
 #[derive(Debug, Default, Serialize, Deserialize)]
@@ -141,7 +142,8 @@ impl Counts {
 pub struct Outline {
     pub(crate) words: Counts,
     pub(crate) names: Counts,
-    pub(crate) windows: Vec<u8>,
+    /// Signs of windows, the first component highest; of four words each.
+    pub(crate) windows: Vec<u64>,
 }
 
 impl Outline {
@@ -150,7 +152,10 @@ impl Outline {
         match key {
             WORDS => self.words = Counts::read(block)?,
             NAMES => self.names = Counts::read(block)?,
-            WINDOWS => self.windows = block.to_vec(),
+            WINDOWS => {
+                let (words, _) = block.as_chunks();
+                self.windows = words.iter().map(|word| u64::from_be_bytes(*word)).collect();
+            }
             // Of a later version.
             _ => {}
         }
@@ -169,6 +174,6 @@ impl Outline {
 
     /// Bytes that it takes in memory.
     pub fn n_bytes(&self) -> usize {
-        8 * (self.words.numbers.len() + self.names.numbers.len()) + self.windows.len()
+        8 * (self.words.numbers.len() + self.names.numbers.len()) + 8 * self.windows.len()
     }
 }

@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use index::words::{Phrase, phrases_in, terms_of};
 use model::terms::norm_of;
 
-use crate::outline::{BITS, OF_TEXT, Outline, WHOLE_NAME, name_words, number_of};
+use crate::outline::{BITS_A_WORD, OF_TEXT, Outline, WHOLE_NAME, name_words, number_of};
 use crate::pull::Visible;
 
 /// What is added to the chunks that hold a word before they are divided by it: by so much the second one counts less
@@ -22,8 +22,8 @@ const DAMPING: f64 = 5.0;
 /// The same for each mean project's size.
 const DAMPING_BY_SIZE: f64 = 15.0;
 
-/// What the nearest window counts, of which words count 1; the same from .4 to .8.
-const BY_MEANING: f64 = 0.6;
+/// What the nearest window counts, of which words count 1. Nearly the same to .8.
+const BY_MEANING: f64 = 0.4;
 
 /// How much more a whole name counts than a word as rare.
 const WHOLE: f64 = 3.0;
@@ -184,43 +184,41 @@ fn scores_by_words(outlines: &[&Outline], asked: &Asked) -> Vec<f64> {
     scores.iter().map(|it| if most > 0.0 { it / most } else { 0.0 }).collect()
 }
 
-/// The cosine of a question with windows of which only signs are kept.
-struct Nearness {
-    /// Of each byte of a window, what each of its values adds.
-    sums: Vec<[f32; 256]>,
+/// How near a question is to windows of which only signs are kept.
+struct Nearness<'a> {
+    question: &'a [f32],
+    /// Its own signs.
+    signs: Vec<u64>,
+    length: f32,
 }
 
-impl Nearness {
-    fn to(question: &[f32]) -> Self {
+impl<'a> Nearness<'a> {
+    fn to(question: &'a [f32]) -> Self {
+        let word = |components: &[f32]| {
+            components.iter().fold(0, |word, it| word << 1 | u64::from(*it > 0.0))
+        };
         let length = question.iter().map(|it| it * it).sum::<f32>().sqrt();
         let length = length * (question.len() as f32).sqrt();
-        let sums_of = |eight: &[f32]| {
-            let mut sums = [0.0; 256];
-            for (value, sum) in sums.iter_mut().enumerate() {
-                let signed = eight
-                    .iter()
-                    .rev()
-                    .enumerate()
-                    .map(|(bit, it)| if value >> bit & 1 == 1 { *it } else { -*it });
-                *sum = signed.sum::<f32>() / length;
-            }
-            sums
-        };
-        let is_known = length > 0.0;
-        let sums = question.chunks(BITS).filter(|_| is_known).map(sums_of).collect();
-        Nearness { sums }
+        Nearness { question, signs: question.chunks(BITS_A_WORD).map(word).collect(), length }
     }
 
-    /// Of the nearest window; 0 where none is near at all.
-    fn of(&self, windows: &[u8]) -> f64 {
-        if self.sums.is_empty() {
+    /// The cosine with the window that has most signs in common; 0 where it is not near at all.
+    fn of(&self, windows: &[u64]) -> f64 {
+        if self.length == 0.0 {
             return 0.0;
         }
-        let cosine = |window: &[u8]| -> f32 {
-            let bytes = window.iter().zip(&self.sums);
-            bytes.filter_map(|(byte, sums)| sums.get(usize::from(*byte))).sum()
+        let n_other = |window: &&[u64]| -> u32 {
+            window.iter().zip(&self.signs).map(|(one, other)| (one ^ other).count_ones()).sum()
         };
-        f64::from(windows.chunks_exact(self.sums.len()).map(cosine).fold(0.0, f32::max))
+        let Some(nearest) = windows.chunks_exact(self.signs.len()).min_by_key(n_other) else {
+            return 0.0;
+        };
+        let of_word = |(components, word): (&[f32], &u64)| -> f32 {
+            let bits = (0..components.len()).rev().map(|bit| word >> bit & 1 == 1);
+            components.iter().zip(bits).map(|(it, is_set)| if is_set { *it } else { -*it }).sum()
+        };
+        let sum: f32 = self.question.chunks(BITS_A_WORD).zip(nearest).map(of_word).sum();
+        f64::from((sum / self.length).max(0.0))
     }
 }
 
@@ -264,25 +262,24 @@ mod tests {
     fn rare_words_whole_names_and_near_windows_choose_a_project() {
         let mut all = Outlines::default();
         let orchard = [("press", 9), ("appl", 4), ("key", 1)];
-        all.add(1, "orchard", outline(20, &orchard, &["Apple Press"], &[0xff, 0x00]));
-        all.add(
-            2,
-            "vault",
-            outline(20, &[("press", 1), ("key", 9)], &["Key Store"], &[0x0f, 0xf0]),
-        );
-        all.add(3, "large", outline(900, &[("press", 40), ("key", 40)], &["Press Key"], &[0; 2]));
-        let meaning = |vector: [f32; 16]| Asked { vector: vector.to_vec(), ..Asked::default() };
-        let (mut up, mut down) = ([1.0; 16], [-1.0; 16]);
-        up[8..].fill(-1.0);
-        down[4..12].fill(1.0);
+        let vault = [("press", 1), ("key", 9)];
+        let large = [("press", 40), ("key", 40)];
+        let windows = |one: u8, other: u8| [[one; 4], [other; 4]].concat();
+        all.add(1, "orchard", outline(20, &orchard, &["Apple Press"], &windows(0xff, 0)));
+        all.add(2, "vault", outline(20, &vault, &["Key Store"], &windows(0x0f, 0xf0)));
+        all.add(3, "large", outline(900, &large, &["Press Key"], &windows(0, 0)));
+        let meaning = |is_up: fn(usize) -> bool| {
+            let vector = (0..64).map(|at| if is_up(at) { 1.0 } else { -1.0 });
+            Asked { vector: vector.collect(), ..Asked::default() }
+        };
         for (asked, expected) in [
             (question("apples"), "orchard vault"),
             (question("press"), "orchard large"),
             (question("key"), "vault large"),
             (named("Key Store"), "vault large"),
             (named("press key"), "large orchard"),
-            (meaning(up), "orchard vault"),
-            (meaning(down), "vault orchard"),
+            (meaning(|at| at < 32), "orchard vault"),
+            (meaning(|at| (at % 8 < 4) == (at >= 32)), "vault orchard"),
             (question("nobody"), "orchard vault"),
             (Asked::default(), "orchard vault"),
         ] {

@@ -14,6 +14,7 @@ use proto::fit::{Fit, Fitting};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::UnixStream;
 use tokio::sync::watch;
+use tokio::task::spawn_blocking;
 
 /// Outlines fetched at once: 8 bytes a word, some hundred kilobytes of a large project.
 const AT_ONCE: usize = 64;
@@ -98,6 +99,15 @@ impl Fits {
         Ok(())
     }
 
+    fn best(&self, fit: Fit) -> Vec<String> {
+        let vector = match fit.question.trim() {
+            "" => Vec::new(),
+            question => self.model.get_or_init(static_model).unrounded(question),
+        };
+        let asked = Asked { terms: query::text_terms(&fit.question), names: fit.names, vector };
+        self.outlines().best(&asked, fit.most)
+    }
+
     /// Answers one client, which may only look whether somebody is here.
     pub(super) async fn answer(self, mut stream: UnixStream) {
         let mut line = String::new();
@@ -109,12 +119,8 @@ impl Fits {
         let whole = news.wait_for(|_| self.outlines().is_whole());
         // Those that are there are chosen from.
         let _ = tokio::time::timeout(PATIENCE, whole).await;
-        let vector = match fit.question.trim() {
-            "" => Vec::new(),
-            question => self.model.get_or_init(static_model).unrounded(question),
-        };
-        let asked = Asked { terms: query::text_terms(&fit.question), names: fit.names, vector };
-        let projects = self.outlines().best(&asked, fit.most);
+        // Some milliseconds of computing for a thousand projects.
+        let Ok(projects) = spawn_blocking(move || self.best(fit)).await else { return };
         let Ok(mut answer) = serde_json::to_vec(&Fitting { projects }) else { return };
         answer.push(b'\n');
         let _ = tokio::time::timeout(SILENCE, writing.write_all(&answer)).await;

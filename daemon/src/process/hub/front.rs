@@ -16,6 +16,7 @@ use config::{Places, Project as Place, ProjectPaths, Registry};
 use engine::build::Still;
 use formats::Parsing;
 use hub::{Address, Copied, HubError, Visible};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use server::project::{OpenProject, Project};
 use server::serve::accept::{refuse_with, serve};
 use server::serve::listen::Door;
@@ -86,8 +87,18 @@ fn is_to_close(open: &BTreeMap<i32, Instant>, id: i32, now: Instant) -> bool {
     age >= UNASKED || age >= AT_WORK && n_younger >= MAX_OPEN
 }
 
+/// Lets this process open as many files as the system allows: each visible project has a socket, each open copy a dozen
+/// files, and the usual soft limit is 1,024. A hard one as low bounds the projects that can be asked.
+fn open_more_files() {
+    let Rlimit { maximum, .. } = getrlimit(Resource::Nofile);
+    if let Err(error) = setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum }) {
+        tracing::debug!(%error, "the limit of open files stays");
+    }
+}
+
 /// Serves until it is asked to stop, or no client came for `idle_exit`.
 pub(super) async fn live(options: &Options, url: &str) -> anyhow::Result<ExitCode> {
+    open_more_files();
     let mut signals = Signals::new()?;
     let user = Places::from_env()?;
     let here = user.of_hub(url);
