@@ -299,7 +299,7 @@ fn voted(mentions: &[Vec<Mention>]) -> BTreeMap<String, EntityType> {
         let all = votes.entry(norm_of(&mention.name)).or_default();
         let ground = match mention.place {
             place if place.is_defined => Ground::Definition,
-            place if place.is_unlike_software => Ground::UnlikeSoftware,
+            place if place.certainty > 0 => Ground::Judgement(place.certainty),
             place if place.is_type_guessed => Ground::Guess,
             _ => Ground::Statement,
         };

@@ -9,5 +9,6 @@
 
 pub mod chunk;
 pub mod link;
+pub mod net;
 pub mod recognize;
 pub mod relate;

@@ -6,7 +6,9 @@
 //! `hidden`, `epochs`, `step`, `text_step`, `drop_features`, `drop_hidden`, `least` (a feature's least number of
 //! occurrences) and the weight of each set, such as `fewrel=0`.
 //!
-//! `… -- software DATA OUT` trains what tells names of programs instead (`daemon/extract/src/recognize/software.rs`).
+//! `… -- names DATA CORPUS NAMES FOLDER...` writes the names that kgd finds in the marked texts of `DATA` and `CORPUS`
+//! and in the Markdown and module documentation below the folders; `… -- types NAMES SAID OUT [--KEY=NUMBER...]` trains
+//! what tells their kinds (`daemon/extract/src/recognize/typing/`) from them and from what `teacher.py` says of them.
 //!
 //! Of `DATA/redocred`, documents 0 to 319 are trained on, 320 to 399 choose when to stop and calibrate, and 400 to 499
 //! are only reported on.
@@ -14,19 +16,21 @@
 #![allow(clippy::print_stdout, reason = "a trainer prints its progress")]
 
 mod labels;
+mod marked;
 mod net;
 mod pairs;
 mod report;
 mod sets;
-mod software;
+mod typing;
 
 use std::path::Path;
 
 use anyhow::{Context as _, Result};
-use extract::relate::learned::{Gate, N_FEATURES};
+use extract::net::Shape;
+use extract::relate::learned::{Gate, N_FEATURES, N_INPUTS};
 
 use labels::PREDICATES;
-use net::{Net, Random, Rates};
+use net::{Net, Random, Rates, floats, frequent, rows_of};
 use pairs::{Example, Reader};
 use report::Report;
 use sets::Sample;
@@ -51,16 +55,27 @@ fn main() -> Result<()> {
     let (options, places): (Vec<String>, Vec<String>) =
         std::env::args().skip(1).partition(|it| it.starts_with("--"));
     let options = Options(options);
-    if let [what, data, out] = places.as_slice()
-        && what == "software"
-    {
-        return software::train(Path::new(data), Path::new(out));
+    match places.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
+        ["names", data, corpus, out, folders @ ..] => {
+            let folders: Vec<&Path> = folders.iter().map(Path::new).collect();
+            return typing::names::write(
+                Path::new(data),
+                Path::new(corpus),
+                &folders,
+                Path::new(out),
+            );
+        }
+        ["types", names, said, out] => {
+            return typing::train(Path::new(names), Path::new(said), Path::new(out), &options);
+        }
+        _ => {}
     }
     let (data, corpus, out) = match places.as_slice() {
         [data, corpus] => (Path::new(data), Path::new(corpus), None),
         [data, corpus, out] => (Path::new(data), Path::new(corpus), Some(Path::new(out))),
         _ => anyhow::bail!(
-            "what? hint: training DATA CORPUS [OUT] [--KEY=NUMBER...], or training software DATA OUT"
+            "what? hint: training DATA CORPUS [OUT] [--KEY=NUMBER...], training names DATA CORPUS NAMES FOLDER..., or \
+             training types NAMES SAID OUT"
         ),
     };
     let mut redocred = sets::redocred(&data.join("redocred/dev.jsonl"))?;
@@ -90,7 +105,8 @@ fn main() -> Result<()> {
     let gate = gate_of(&trained);
     let n_all = trained.len();
     trained.retain(|it| it.kind.is_some_and(|kind| gate.is_open(kind)));
-    let kept = kept_features(&trained, options.number("least", 24.0)? as u32);
+    let seen = trained.iter().map(|it| it.features.as_slice());
+    let kept = frequent(N_FEATURES, seen, options.number("least", 24.0)? as u32);
     trained.iter_mut().for_each(|it| it.keep(&kept));
     let n_kept = kept.iter().filter(|it| **it).count();
     println!("{} samples, {} of {n_all} pairs, {n_kept} features", samples.len(), trained.len());
@@ -108,12 +124,15 @@ fn main() -> Result<()> {
         drop_features: options.number("drop_features", 0.4)?,
         drop_hidden: options.number("drop_hidden", 0.3)?,
     };
-    let mut net = Net::new(N_FEATURES, options.number("hidden", 48.0)? as usize, PREDICATES.len());
+    let (hidden, outputs) = (options.number("hidden", 48.0)? as usize, PREDICATES.len());
+    let shape = Shape { n_features: N_FEATURES, n_rows: 0, n_inputs: N_INPUTS, hidden, outputs };
+    // Few pairs are related.
+    let mut net = Net::new(shape, -3.0);
     let mut random = Random(11);
     for epoch in 1..=options.number("epochs", 4.0)? as usize {
         random.shuffle(&mut trained);
         for example in &trained {
-            net.learn(example, rates, &mut random);
+            net.learn(example.seen(), rates, &mut random, |outputs| example.errors(outputs));
         }
         println!("epoch {epoch}");
         Report::of(&net, &chosen, &chosen_pairs).print("  chosen  ");
@@ -122,7 +141,7 @@ fn main() -> Result<()> {
     Report::of(&net, &reported, &reported_pairs).print("  reported");
     println!("calibration: slope {:.3}, shift {:.3}", calibration.0, calibration.1);
     if let Some(out) = out {
-        let file = net.file(&gate, calibration, &kept)?;
+        let file = file_of(&net, (hidden, &gate), calibration, &kept)?;
         std::fs::write(out, &file).with_context(|| out.display().to_string())?;
         println!("{} bytes to {}", file.len(), out.display());
     }
@@ -147,13 +166,21 @@ fn gate_of(examples: &[Example]) -> Gate {
     gate
 }
 
-/// For each feature whether it occurs often enough.
-fn kept_features(examples: &[Example], least: u32) -> Vec<bool> {
-    let mut counts = vec![0u32; N_FEATURES];
-    for feature in examples.iter().flat_map(|it| &it.features) {
-        if let Some(count) = counts.get_mut(*feature as usize) {
-            *count += 1;
-        }
+/// The file, as `extract`'s `relate/learned/net.rs` describes it.
+fn file_of(
+    net: &Net,
+    (hidden, gate): (usize, &Gate),
+    calibration: (f32, f32),
+    kept: &[bool],
+) -> Result<Vec<u8>> {
+    let mut out = b"KGR1".to_vec();
+    for number in [hidden, PREDICATES.len(), rows_of(kept).len()] {
+        out.extend(u32::try_from(number).context("a small number")?.to_le_bytes());
     }
-    counts.into_iter().map(|n| n >= least).collect()
+    PREDICATES.iter().for_each(|it| out.extend(format!("{it}\n").bytes()));
+    out.push(b'\n');
+    out.extend(gate.as_bytes());
+    floats(&mut out, &[calibration.0, calibration.1]);
+    net.write(kept, &mut out)?;
+    Ok(out)
 }

@@ -1,10 +1,9 @@
-//! Net: learns the weights of `extract::relate::learned::Net` by Adagrad, and writes its file.
+//! Net: learns the weights of `extract::net::Layers` by Adagrad, and writes them.
 
-use anyhow::{Context as _, Result, ensure};
-use extract::relate::learned::{Gate, N_DIMENSIONS, N_INPUTS, NO_ROW, SCALE};
+use std::sync::Arc;
 
-use crate::labels::PREDICATES;
-use crate::pairs::Example;
+use anyhow::{Result, ensure};
+use extract::net::{N_DIMENSIONS, NO_ROW, SCALE, Shape};
 
 /// SplitMix64.
 pub(crate) struct Random(pub(crate) u64);
@@ -70,6 +69,13 @@ impl Weights {
     }
 }
 
+/// What is seen of an example: features, ascending, and vectors of texts, empty where there is none.
+#[derive(Clone, Copy)]
+pub(crate) struct Seen<'a> {
+    pub(crate) features: &'a [u32],
+    pub(crate) texts: &'a [Arc<Vec<f32>>],
+}
+
 /// What is trained.
 pub(crate) struct Net {
     hidden: usize,
@@ -81,7 +87,9 @@ pub(crate) struct Net {
 }
 
 impl Net {
-    pub(crate) fn new(n_features: usize, hidden: usize, outputs: usize) -> Self {
+    /// `bias` is that of all outputs at the start; the number of rows does not count.
+    pub(crate) fn new(shape: Shape, bias: f32) -> Self {
+        let Shape { n_features, n_inputs, hidden, outputs, .. } = shape;
         let mut random = Random(7);
         let mut around = |n: usize, width: f32| {
             let values = (0..n).map(|_| (random.unit() - 0.5) * 2.0 * width).collect();
@@ -90,24 +98,23 @@ impl Net {
         Net {
             hidden,
             rows: around(n_features * hidden, 0.05),
-            projections: around(N_INPUTS * N_DIMENSIONS * hidden, 0.05),
+            projections: around(n_inputs * N_DIMENSIONS * hidden, 0.05),
             top: around(hidden * outputs, (1.0 / hidden as f32).sqrt()),
             bias: Weights::new(vec![0.1; hidden]),
-            // Few pairs are related.
-            top_bias: Weights::new(vec![-3.0; outputs]),
+            top_bias: Weights::new(vec![bias; outputs]),
         }
     }
 
-    fn hidden(&self, features: &[u32], example: &Example) -> (Vec<f32>, f32) {
+    fn hidden(&self, seen: Seen<'_>) -> (Vec<f32>, f32) {
         let mut sum = vec![0.0; self.hidden];
-        let scale = SCALE / (features.len().max(1) as f32).sqrt();
-        for feature in features {
+        let scale = SCALE / (seen.features.len().max(1) as f32).sqrt();
+        for feature in seen.features {
             add(&mut sum, self.rows.row(*feature as usize, self.hidden), 1.0);
         }
         for (sum, bias) in sum.iter_mut().zip(&self.bias.values) {
             *sum = *sum * scale + bias;
         }
-        for (slot, text) in example.texts.iter().enumerate() {
+        for (slot, text) in seen.texts.iter().enumerate() {
             for (dimension, number) in text.iter().enumerate() {
                 let row = self.projections.row(slot * N_DIMENSIONS + dimension, self.hidden);
                 add(&mut sum, row, *number);
@@ -117,37 +124,34 @@ impl Net {
         (sum, scale)
     }
 
-    fn outputs(&self, hidden: &[f32]) -> Vec<f32> {
+    fn top(&self, hidden: &[f32]) -> Vec<f32> {
         let rows = self.top.values.chunks_exact(self.hidden).zip(&self.top_bias.values);
-        rows.map(|(row, bias)| {
-            let z = row.iter().zip(hidden).map(|(a, b)| a * b).sum::<f32>() + bias;
-            1.0 / (1.0 + (-z).exp())
-        })
-        .collect()
+        rows.map(|(row, bias)| row.iter().zip(hidden).map(|(a, b)| a * b).sum::<f32>() + bias)
+            .collect()
     }
 
-    /// The score of each predicate.
-    pub(crate) fn scores(&self, example: &Example) -> Vec<f32> {
-        self.outputs(&self.hidden(&example.features, example).0)
+    /// The outputs, before any function of them.
+    pub(crate) fn outputs(&self, seen: Seen<'_>) -> Vec<f32> {
+        self.top(&self.hidden(seen).0)
     }
 
-    /// One step of cross-entropy, each predicate for itself.
-    pub(crate) fn learn(&mut self, example: &Example, rates: Rates, random: &mut Random) {
-        let features: Vec<u32> = example
-            .features
-            .iter()
-            .copied()
-            .filter(|_| random.unit() >= rates.drop_features)
-            .collect();
-        let (mut hidden, scale) = self.hidden(&features, example);
+    /// One step down the loss whose gradient at the outputs `errors` returns.
+    pub(crate) fn learn(
+        &mut self,
+        seen: Seen<'_>,
+        rates: Rates,
+        random: &mut Random,
+        errors: impl FnOnce(&[f32]) -> Vec<f32>,
+    ) {
+        let is_kept = |_: &u32| random.unit() >= rates.drop_features;
+        let features: Vec<u32> = seen.features.iter().copied().filter(is_kept).collect();
+        let (mut hidden, scale) = self.hidden(Seen { features: &features, ..seen });
         let kept = 1.0 / (1.0 - rates.drop_hidden);
         let mut mask = || if random.unit() < rates.drop_hidden { 0.0 } else { kept };
         let mask: Vec<f32> = hidden.iter().map(|_| mask()).collect();
         hidden.iter_mut().zip(&mask).for_each(|(it, mask)| *it *= mask);
         let mut back = vec![0.0; self.hidden];
-        for (label, score) in self.outputs(&hidden).into_iter().enumerate() {
-            let is_wanted = example.labels.contains(&label);
-            let error = (score - f32::from(u8::from(is_wanted))) * example.weight;
+        for (label, error) in errors(&self.top(&hidden)).into_iter().enumerate() {
             if error.abs() < 1e-4 {
                 continue;
             }
@@ -162,7 +166,7 @@ impl Net {
             return;
         }
         self.bias.step(0, &back, 1.0, rates.step);
-        for (slot, text) in example.texts.iter().enumerate() {
+        for (slot, text) in seen.texts.iter().enumerate() {
             for (dimension, number) in text.iter().enumerate() {
                 self.projections.step(
                     slot * N_DIMENSIONS + dimension,
@@ -177,23 +181,10 @@ impl Net {
         }
     }
 
-    /// The file, as `extract`'s `learned/net.rs` describes it.
-    pub(crate) fn file(
-        &self,
-        gate: &Gate,
-        calibration: (f32, f32),
-        kept: &[bool],
-    ) -> Result<Vec<u8>> {
-        let rows: Vec<usize> = (0..kept.len()).filter(|at| kept.get(*at) == Some(&true)).collect();
+    /// Adds the layers to a file, with rows for the features in `kept`.
+    pub(crate) fn write(&self, kept: &[bool], out: &mut Vec<u8>) -> Result<()> {
+        let rows = rows_of(kept);
         ensure!(rows.len() < usize::from(NO_ROW), "{} features; raise `least`", rows.len());
-        let mut out = b"KGR1".to_vec();
-        for number in [self.hidden, PREDICATES.len(), rows.len()] {
-            out.extend(u32::try_from(number).context("a small number")?.to_le_bytes());
-        }
-        PREDICATES.iter().for_each(|it| out.extend(format!("{it}\n").bytes()));
-        out.push(b'\n');
-        out.extend(gate.as_bytes());
-        floats(&mut out, &[calibration.0, calibration.1]);
         let mut numbers = vec![NO_ROW; kept.len()];
         for (number, feature) in rows.iter().enumerate() {
             if let Some(it) = numbers.get_mut(*feature) {
@@ -205,15 +196,35 @@ impl Net {
         for feature in rows {
             let row = self.rows.row(feature, self.hidden);
             let scale = row.iter().fold(1e-9f32, |most, it| most.max(it.abs())) / 127.0;
-            floats(&mut out, &[scale]);
+            floats(out, &[scale]);
             bytes.extend(row.iter().map(|it| (it / scale).round() as i8 as u8));
         }
         out.extend(bytes);
         for weights in [&self.bias, &self.projections, &self.top, &self.top_bias] {
-            floats(&mut out, &weights.values);
+            floats(out, &weights.values);
         }
-        Ok(out)
+        Ok(())
     }
+}
+
+/// The features that get a row.
+pub(crate) fn rows_of(kept: &[bool]) -> Vec<usize> {
+    (0..kept.len()).filter(|at| kept.get(*at) == Some(&true)).collect()
+}
+
+/// For each feature whether it occurs often enough.
+pub(crate) fn frequent<'a>(
+    n_features: usize,
+    examples: impl Iterator<Item = &'a [u32]>,
+    least: u32,
+) -> Vec<bool> {
+    let mut counts = vec![0u32; n_features];
+    for feature in examples.flatten() {
+        if let Some(count) = counts.get_mut(*feature as usize) {
+            *count += 1;
+        }
+    }
+    counts.into_iter().map(|n| n >= least).collect()
 }
 
 fn add(sum: &mut [f32], row: &[f32], factor: f32) {
@@ -222,6 +233,6 @@ fn add(sum: &mut [f32], row: &[f32], factor: f32) {
     }
 }
 
-fn floats(out: &mut Vec<u8>, values: &[f32]) {
+pub(crate) fn floats(out: &mut Vec<u8>, values: &[f32]) {
     values.iter().for_each(|it| out.extend(it.to_le_bytes()));
 }

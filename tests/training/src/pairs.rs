@@ -9,15 +9,15 @@ use config::settings::Settings;
 use embed::{StaticModel, WordPiece};
 use extract::chunk::Chunker;
 use extract::link::LinkStage;
+use extract::net::unit_vector;
 use extract::recognize::{Gazetteer, RecognizeStage};
-use extract::relate::learned::{
-    Context, N_INPUTS, Scene, kind_of, scenes_of, see, text_of, unit_vector,
-};
+use extract::relate::learned::{Context, N_INPUTS, Scene, kind_of, scenes_of, see, text_of};
 use formats::Normalizer;
 use model::Stage as _;
 use model::parcel::{LinkedDoc, Mention, MentionedDoc, Pass, RecognizerKind, SourceDoc};
 use model::terms::{Confidence, ContentHash, EntityType, RelPath, Span};
 
+use crate::net::{Net, Seen};
 use crate::sets::Sample;
 
 /// A pair with its direction.
@@ -38,10 +38,32 @@ pub(crate) struct Example {
 }
 
 impl Example {
+    pub(crate) fn seen(&self) -> Seen<'_> {
+        Seen { features: &self.features, texts: &self.texts }
+    }
+
+    /// The gradient of the cross-entropy at the outputs, each predicate for itself.
+    pub(crate) fn errors(&self, outputs: &[f32]) -> Vec<f32> {
+        let error = |(label, output): (usize, &f32)| {
+            let is_wanted = self.labels.contains(&label);
+            (sigmoid(*output) - f32::from(u8::from(is_wanted))) * self.weight
+        };
+        outputs.iter().enumerate().map(error).collect()
+    }
+
+    /// The score of each predicate.
+    pub(crate) fn scores(&self, net: &Net) -> Vec<f32> {
+        net.outputs(self.seen()).into_iter().map(sigmoid).collect()
+    }
+
     /// Drops the other features.
     pub(crate) fn keep(&mut self, kept: &[bool]) {
         self.features.retain(|it| kept.get(*it as usize).copied().unwrap_or(false));
     }
+}
+
+fn sigmoid(output: f32) -> f32 {
+    1.0 / (1.0 + (-output).exp())
 }
 
 /// The daemon's stages, with nothing mined.

@@ -21,7 +21,7 @@ impl Report {
         let mut best: BTreeMap<(usize, usize, usize), f32> = BTreeMap::new();
         for example in examples {
             let (number, s, o) = example.place;
-            let score = net.scores(example).into_iter().fold(0.0, f32::max);
+            let score = example.scores(net).into_iter().fold(0.0, f32::max);
             let known = best.entry((number, s.min(o), s.max(o))).or_default();
             *known = known.max(score);
         }

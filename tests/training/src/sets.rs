@@ -45,25 +45,29 @@ impl Sample {
     }
 }
 
-fn lines(path: &Path) -> Result<Vec<Value>> {
+pub(crate) fn lines(path: &Path) -> Result<Vec<Value>> {
     let text = unpacked(path)?;
     text.lines().filter(|l| !l.is_empty()).map(|line| Ok(serde_json::from_str(line)?)).collect()
 }
 
 pub(crate) fn unpacked(path: &Path) -> Result<String> {
-    let what = || path.display().to_string();
     if path.extension().is_none_or(|it| it != "xz") {
-        return std::fs::read_to_string(path).with_context(what);
+        return std::fs::read_to_string(path).with_context(|| path.display().to_string());
     }
-    let mut child = Command::new("xz")
-        .arg("-dc")
-        .arg(path)
-        .stdout(Stdio::piped())
-        .spawn()
-        .with_context(what)?;
+    output_of(Command::new("xz").arg("-dc").arg(path))
+}
+
+/// The files of an archive that a pattern matches, one after the other.
+pub(crate) fn unpacked_tar(path: &Path, pattern: &str) -> Result<String> {
+    output_of(Command::new("tar").arg("-xJOf").arg(path).arg("--wildcards").arg(pattern))
+}
+
+fn output_of(command: &mut Command) -> Result<String> {
+    let what = format!("{command:?}");
+    let mut child = command.stdout(Stdio::piped()).spawn().with_context(|| what.clone())?;
     let mut text = String::new();
-    child.stdout.take().context("a pipe")?.read_to_string(&mut text).with_context(what)?;
-    ensure!(child.wait()?.success(), "xz could not unpack {}", path.display());
+    child.stdout.take().context("a pipe")?.read_to_string(&mut text)?;
+    ensure!(child.wait()?.success(), "{what} failed");
     Ok(text)
 }
 
@@ -92,7 +96,7 @@ pub(crate) fn redocred(path: &Path) -> Result<Vec<Sample>> {
 }
 
 /// Joins tokens by blanks; returns the text and each token's span.
-fn joined<'a>(tokens: impl Iterator<Item = &'a str>) -> (String, Vec<(usize, usize)>) {
+pub(crate) fn joined<'a>(tokens: impl Iterator<Item = &'a str>) -> (String, Vec<(usize, usize)>) {
     let (mut text, mut spans) = (String::new(), Vec::new());
     for token in tokens {
         if !text.is_empty() {
@@ -286,7 +290,7 @@ pub(crate) fn real(corpus: &Path) -> Result<Vec<Sample>> {
 }
 
 /// Where the surfaces of a cell, parted by `|`, stand as whole words.
-fn places_of(text: &str, surfaces: Option<&String>) -> Vec<(usize, usize)> {
+pub(crate) fn places_of(text: &str, surfaces: Option<&String>) -> Vec<(usize, usize)> {
     let is_part = |c: Option<char>| c.is_some_and(char::is_alphanumeric);
     let mut places = Vec::new();
     for surface in surfaces.into_iter().flat_map(|it| it.split('|')).filter(|it| !it.is_empty()) {

@@ -2,9 +2,9 @@
 //!
 //! In: the type of each mention, what speaks for it, and how it is written. Out: one type.
 //! Invariants: pure, whatever the order of the votes; types from forms, cues and authors outweigh a statistical model,
-//! which takes unknown software for a person; software is judged at each mention, so a mention that is unlike software
-//! is a vote against it, and a definition outweighs many of them; a name that is mostly written like a common noun is a
-//! `Concept`, whatever a few of its mentions were taken for.
+//! which takes unknown software for a person; what the classifier of names judged weighs as much as it was sure,
+//! `Concept` and `Document` like other types; a definition outweighs many of these; else a name that is mostly written
+//! like a common noun is a `Concept`, whatever a few of its mentions were taken for.
 //! Not here: the type of one mention (`recognize/`), the type that a note states for itself (the store).
 
 use std::cmp::Reverse;
@@ -33,7 +33,6 @@ pub struct Votes {
     other: BTreeMap<EntityType, u32>,
     common: u32,
     open: u32,
-    unlike_software: u32,
 }
 
 /// What speaks for the type of a mention.
@@ -45,8 +44,8 @@ pub enum Ground {
     Statement,
     /// A sentence that defines it.
     Definition,
-    /// Nothing: its form and the words around it are unlike those of software.
-    UnlikeSoftware,
+    /// The classifier of names, as sure as that.
+    Judgement(u8),
 }
 
 #[derive(Debug, Clone, Copy, Default)]
@@ -58,17 +57,16 @@ struct Weight {
 impl Votes {
     /// Counts one mention.
     pub fn add(&mut self, entity_type: EntityType, ground: Ground, surface: &str) {
-        if ground == Ground::UnlikeSoftware {
-            self.unlike_software += STATED;
-        }
-        if entity_type.is_telling() {
-            let weight = self.telling.entry(entity_type).or_default();
-            weight.sum += match ground {
-                Ground::Guess | Ground::UnlikeSoftware => GUESSED,
-                Ground::Statement => STATED,
-                Ground::Definition => DEFINED,
-            };
-            weight.is_stated |= matches!(ground, Ground::Statement | Ground::Definition);
+        let weight = match ground {
+            Ground::Guess => GUESSED,
+            Ground::Judgement(certainty) => u32::from(certainty),
+            Ground::Statement => STATED,
+            Ground::Definition => DEFINED,
+        };
+        if entity_type.is_telling() || matches!(ground, Ground::Judgement(_)) {
+            let of_type = self.telling.entry(entity_type).or_default();
+            of_type.sum += weight;
+            of_type.is_stated |= ground != Ground::Guess;
             return;
         }
         *self.other.entry(entity_type).or_default() += 1;
@@ -83,12 +81,11 @@ impl Votes {
     /// ties go to the one declared first; `Document` without a vote.
     pub fn winner(&self) -> EntityType {
         let all = self.telling.values().map(|it| it.sum).sum::<u32>() + self.common;
-        let is_enough = |entity_type: EntityType, weight: &Weight| {
+        let is_enough = |weight: &Weight| {
             let open = if weight.is_stated { 0 } else { self.open };
-            let unlike = if entity_type.is_software() { self.unlike_software } else { 0 };
-            weight.sum * LEAST_SHARE >= all + open + unlike
+            weight.sum * LEAST_SHARE >= all + open
         };
-        let enough = self.telling.iter().filter(|(t, weight)| is_enough(**t, weight));
+        let enough = self.telling.iter().filter(|(_, weight)| is_enough(weight));
         let best = enough.max_by_key(|(t, weight)| (weight.sum, Reverse(**t))).map(|(t, _)| *t);
         let open = || self.other.iter().max_by_key(|(t, n)| (**n, Reverse(**t))).map(|(t, _)| *t);
         let any =
@@ -113,9 +110,9 @@ mod tests {
 
     #[test]
     fn a_type_needs_its_share_of_the_votes_and_stated_ones_outweigh_guessed_ones() {
-        use Ground::{Definition, Guess, Statement, UnlikeSoftware};
+        use Ground::{Definition, Guess, Judgement, Statement};
         type Row<'a> = (&'a [(&'a str, EntityType, Ground, u32)], EntityType);
-        let rows: [Row<'_>; 14] = [
+        let rows: [Row<'_>; 15] = [
             (&[], Document),
             (&[("Priya", Concept, Statement, 3), ("Priya", Person, Guess, 1)], Person),
             (&[("Priya", Concept, Statement, 90), ("Priya", Person, Statement, 1)], Person),
@@ -127,15 +124,13 @@ mod tests {
             (&[("Ada", Person, Guess, 7), ("Ada", Technology, Statement, 2)], Person),
             (&[("Ada", Person, Guess, 2), ("Ada", Organization, Guess, 3)], Organization),
             (&[("Ada", Organization, Guess, 2), ("Ada", Person, Guess, 2)], Person),
-            (&[("DNA", Concept, UnlikeSoftware, 9), ("DNA", Technology, Statement, 4)], Concept),
+            (&[("DNA", Concept, Judgement(6), 9), ("DNA", Technology, Statement, 4)], Concept),
             (
-                &[("BLAST", Concept, UnlikeSoftware, 9), ("BLAST", Technology, Statement, 5)],
+                &[("BLAST", Concept, Judgement(2), 9), ("BLAST", Technology, Judgement(7), 5)],
                 Technology,
             ),
-            (
-                &[("Zephyr", Concept, UnlikeSoftware, 20), ("Zephyr", Product, Definition, 1)],
-                Product,
-            ),
+            (&[("Zephyr", Concept, Judgement(5), 9), ("Zephyr", Product, Definition, 1)], Product),
+            (&[("Setup", Document, Statement, 5), ("Setup", Concept, Judgement(6), 1)], Concept),
         ];
         for (votes, winner) in rows {
             let mut all = Votes::default();

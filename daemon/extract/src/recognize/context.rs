@@ -225,16 +225,13 @@ fn is_listed(list: &str, word: &str) -> bool {
 }
 
 /// Returns at most `n` bytes from the start, at a character boundary.
-fn head(text: &str, n: usize) -> &str {
-    let end = (0..=n.min(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
-    text.get(..end).unwrap_or("")
+pub(super) fn head(text: &str, n: usize) -> &str {
+    text.get(..text.floor_char_boundary(n)).unwrap_or("")
 }
 
 /// Returns at most `n` bytes from the end, at a character boundary.
-fn tail(text: &str, n: usize) -> &str {
-    let from = text.len().saturating_sub(n);
-    let start = (from..=text.len()).find(|at| text.is_char_boundary(*at)).unwrap_or(text.len());
-    text.get(start..).unwrap_or("")
+pub(super) fn tail(text: &str, n: usize) -> &str {
+    text.get(text.ceil_char_boundary(text.len().saturating_sub(n))..).unwrap_or("")
 }
 
 #[cfg(test)]

@@ -25,8 +25,8 @@ pub mod lexicon;
 mod overlap;
 mod place;
 mod runs;
-pub mod software;
 mod token;
+pub mod typing;
 pub mod words;
 
 use std::sync::Arc;
@@ -70,7 +70,7 @@ pub struct RecognizeStage {
     gazetteer: Arc<ArcSwap<Gazetteer>>,
     others: Vec<Box<dyn Recognizer>>,
     model: Option<Arc<TaggerRecognizer>>,
-    judges_software: bool,
+    judges: bool,
 }
 
 impl RecognizeStage {
@@ -83,12 +83,12 @@ impl RecognizeStage {
             Box::new(KnownRecognizer),
             Box::new(StatisticalRecognizer),
         ];
-        RecognizeStage { max_words, gazetteer, others, model: None, judges_software: true }
+        RecognizeStage { max_words, gazetteer, others, model: None, judges: true }
     }
 
-    /// Leaves the mentions as `software` takes them in: what it is trained on.
+    /// Leaves the mentions as `typing` takes them in: what it is trained on.
     pub fn without_judgement(mut self) -> Self {
-        self.judges_software = false;
+        self.judges = false;
         self
     }
 
@@ -123,7 +123,7 @@ impl Stage for RecognizeStage {
         let mentions = match is_mined.then_some(doc.given.as_ref()).flatten() {
             Some(given) => given_mentions(&doc, given, found),
             // A model that the user chose knows better.
-            None => mentions_of(&doc, found, self.judges_software && self.model.is_none()),
+            None => mentions_of(&doc, found, self.judges && self.model.is_none()),
         };
         let anaphors = coreference::find(&doc, &sentences, &mentions);
         let stated = stated::names_of(&doc);
@@ -154,7 +154,7 @@ fn mentions_of(doc: &NormalDoc, mut found: Vec<Mention>, judges: bool) -> Vec<Me
     place::fill(doc, &mut mentions);
     context::correct(doc, &mut mentions);
     if judges {
-        software::judge(doc, &mut mentions);
+        typing::judge(doc, &mut mentions);
     }
     coreference::lengthen(doc, &mut mentions);
     mentions

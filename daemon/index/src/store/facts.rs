@@ -28,7 +28,8 @@ const IN_CODE: i64 = 1 << 2;
 const IS_TYPE_GUESSED: i64 = 1 << 4;
 const IS_ENTITY_GIVEN: i64 = 1 << 5;
 const IS_DEFINED: i64 = 1 << 6;
-const IS_UNLIKE_SOFTWARE: i64 = 1 << 7;
+/// Three bits: how sure the classifier of names was.
+const CERTAINTY: u32 = 7;
 
 #[derive(Default)]
 struct Tally {
@@ -150,7 +151,7 @@ impl Tally {
         // The most specific reason for the type wins.
         let ground = match place {
             _ if place & IS_DEFINED != 0 => Ground::Definition,
-            _ if place & IS_UNLIKE_SOFTWARE != 0 => Ground::UnlikeSoftware,
+            _ if place >> CERTAINTY != 0 => Ground::Judgement((place >> CERTAINTY) as u8),
             _ if place & IS_TYPE_GUESSED != 0 => Ground::Guess,
             _ => Ground::Statement,
         };

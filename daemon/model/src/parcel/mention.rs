@@ -76,6 +76,11 @@ pub struct PlaceFeatures {
     pub is_entity_given: bool,
     /// The words after it define it: `is a fruit`, `is a company`.
     pub is_defined: bool,
-    /// Its letters and the words around it are unlike those of software.
-    pub is_unlike_software: bool,
+    /// How likely its type is, in parts of [`PlaceFeatures::CERTAIN`], by the classifier of names; 0 if that was not asked.
+    pub certainty: u8,
+}
+
+impl PlaceFeatures {
+    /// The greatest [`PlaceFeatures::certainty`].
+    pub const CERTAIN: u8 = 7;
 }

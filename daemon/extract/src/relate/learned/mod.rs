@@ -16,7 +16,7 @@ use model::terms::Span;
 use super::{Statement, Statements};
 pub use features::{Context, Input, N_FEATURES, N_INPUTS, see, text_of};
 use features::{distance, nearest};
-pub use net::{Gate, N_DIMENSIONS, NO_ROW, Net, Projected, SCALE, unit_vector};
+pub use net::{Gate, Net, Projected};
 pub use scene::{Scene, scenes_of};
 
 /// The pattern of these statements.

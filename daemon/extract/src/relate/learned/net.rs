@@ -6,26 +6,19 @@
 //! allocated.
 //! Not here: training (`tests/training`), and which pairs are classified.
 //!
-//! The file, little-endian: magic `KGR1`; u32 hidden, outputs, rows; the predicates, one a line, ended by an empty
-//! line; the gate, [`Gate::BYTES`]; f32 slope and shift of the calibration; for each feature the u16 number of its
-//! row, 65535 for none; for each row its f32 scale; the i8 rows; f32 hidden biases, projections, outputs, output
-//! biases.
+//! The file, little-endian: magic `KGR1`; u32 hidden, outputs, rows; the predicates, a line of text each, ended by a
+//! blank one; the gate, [`Gate::BYTES`]; f32 slope and shift of the calibration; the layers (`net.rs` of this crate).
 
 use std::sync::LazyLock;
 
-use embed::{StaticModel, WordPiece};
 use model::terms::EntityType;
 use rustc_hash::FxHashMap;
+
+use crate::net::{File, Layers, Shape, unit_vector, vectors};
 
 use super::features::{Input, N_FEATURES, N_INPUTS, may_relate, text_of};
 use super::scene::Scene;
 
-/// Dimensions of a text's vector.
-pub const N_DIMENSIONS: usize = 256;
-/// Factor for the sum of the rows, which is then divided by the root of their number.
-pub const SCALE: f32 = 4.0;
-/// Row number of a feature without a row.
-pub const NO_ROW: u16 = u16::MAX;
 const MAGIC: &[u8] = b"KGR1";
 
 static BUILTIN: &[u8] = include_bytes!("../../../../models/relations/relations.bin");
@@ -72,50 +65,15 @@ impl Gate {
 
 /// The weights.
 pub struct Net {
-    hidden: usize,
     predicates: Vec<&'static str>,
     gate: Gate,
     calibration: (f32, f32),
-    row_of: Vec<u16>,
-    scales: Vec<f32>,
-    rows: &'static [u8],
-    bias: Vec<f32>,
-    projections: Vec<f32>,
-    top: Vec<f32>,
-    top_bias: Vec<f32>,
-    vectors: StaticModel,
+    layers: Layers,
 }
 
 impl std::fmt::Debug for Net {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Net").field("predicates", &self.predicates).finish_non_exhaustive()
-    }
-}
-
-/// Reads a file from its start; every method returns `None` at its end.
-struct File(&'static [u8]);
-
-impl File {
-    fn take(&mut self, n: usize) -> Option<&'static [u8]> {
-        let (head, rest) = self.0.split_at_checked(n)?;
-        self.0 = rest;
-        Some(head)
-    }
-
-    fn number(&mut self) -> Option<usize> {
-        Some(u32::from_le_bytes(*self.take(4)?.first_chunk()?) as usize)
-    }
-
-    fn floats(&mut self, n: usize) -> Option<Vec<f32>> {
-        let (words, _) = self.take(n.checked_mul(4)?)?.as_chunks();
-        Some(words.iter().map(|it| f32::from_le_bytes(*it)).collect())
-    }
-
-    fn line(&mut self) -> Option<&'static str> {
-        let end = self.0.iter().position(|byte| *byte == b'\n')?;
-        let line = std::str::from_utf8(self.take(end)?).ok()?;
-        self.take(1)?;
-        Some(line)
     }
 }
 
@@ -140,29 +98,9 @@ impl Net {
         (predicates.len() == outputs).then_some(())?;
         let gate = Gate(file.take(Gate::BYTES)?.to_vec());
         let [slope, shift] = *file.floats(2)?.first_chunk()?;
-        let (words, _) = file.take(2 * N_FEATURES)?.as_chunks();
-        let row_of = words.iter().map(|it| u16::from_le_bytes(*it)).collect();
-        let scales = file.floats(n_rows)?;
-        let rows = file.take(n_rows.checked_mul(hidden)?)?;
-        let bias = file.floats(hidden)?;
-        let projections = file.floats(N_INPUTS * N_DIMENSIONS * hidden)?;
-        let (top, top_bias) = (file.floats(hidden * outputs)?, file.floats(outputs)?);
-        let vectors = StaticModel::builtin(WordPiece::builtin());
-        let calibration = (slope, shift);
-        Some(Net {
-            hidden,
-            predicates,
-            gate,
-            calibration,
-            row_of,
-            scales,
-            rows,
-            bias,
-            projections,
-            top,
-            top_bias,
-            vectors,
-        })
+        let shape = Shape { n_features: N_FEATURES, n_rows, n_inputs: N_INPUTS, hidden, outputs };
+        let layers = Layers::read(&mut file, shape)?;
+        Some(Net { predicates, gate, calibration: (slope, shift), layers })
     }
 
     /// The predicates, in the order of the outputs.
@@ -188,67 +126,16 @@ impl Net {
         inputs: &[Input; N_INPUTS],
         scene: &mut Projected<'_>,
     ) -> Option<(&'static str, f32)> {
-        // The hidden layer: the sum of the features' quantized rows, scaled by the root of their number so that its
-        // size does not depend on how many features a pair has.
-        let mut sum = vec![0.0; self.hidden];
-        let mut n_rows = 0;
-        for feature in features {
-            let number = *self.row_of.get(*feature as usize)?;
-            // `NO_ROW` points beyond the rows, so such a feature is skipped below.
-            let at = usize::from(number) * self.hidden;
-            let (Some(row), Some(scale)) =
-                (self.rows.get(at..at + self.hidden), self.scales.get(usize::from(number)))
-            else {
-                continue;
-            };
-            n_rows += 1;
-            for (sum, byte) in sum.iter_mut().zip(row) {
-                *sum += scale * f32::from(*byte as i8);
-            }
-        }
-        let scale = SCALE / (n_rows.max(1) as f32).sqrt();
-        for (sum, bias) in sum.iter_mut().zip(&self.bias) {
-            *sum = *sum * scale + bias;
-        }
+        let mut sum = self.layers.hidden(features);
         for (slot, input) in inputs.iter().enumerate() {
             for (sum, part) in sum.iter_mut().zip(scene.of(self, slot, *input)) {
                 *sum += part;
             }
         }
-        // ReLU (`max(0.0)`), then a linear output for each predicate; `chunks_exact` gives each predicate its
-        // weights.
-        let outputs = self.top.chunks_exact(self.hidden).zip(&self.top_bias).map(|(row, bias)| {
-            row.iter().zip(&sum).map(|(weight, sum)| weight * sum.max(0.0)).sum::<f32>() + bias
-        });
+        let outputs = self.layers.outputs(&sum);
         let best = self.predicates.iter().zip(outputs).max_by(|a, b| a.1.total_cmp(&b.1))?;
         Some((best.0, 1.0 / (1.0 + (-best.1).exp())))
     }
-
-    /// Returns a text's contribution to the hidden layer in a slot.
-    fn project(&self, slot: usize, text: &str) -> Vec<f32> {
-        let mut out = vec![0.0; self.hidden];
-        let rows = self.projections.chunks_exact(self.hidden).skip(slot * N_DIMENSIONS);
-        for (number, row) in unit_vector(&self.vectors, text).iter().zip(rows) {
-            for (out, weight) in out.iter_mut().zip(row) {
-                *out += number * weight;
-            }
-        }
-        out
-    }
-}
-
-/// Returns the static vector of a text, of length 1; empty for a text without known words.
-pub fn unit_vector(vectors: &StaticModel, text: &str) -> Vec<f32> {
-    if text.trim().is_empty() {
-        return Vec::new();
-    }
-    let mut sum = vectors.unrounded(text);
-    let length = sum.iter().map(|it| it * it).sum::<f32>().sqrt();
-    if length < 1e-6 {
-        return Vec::new();
-    }
-    sum.iter_mut().for_each(|it| *it /= length);
-    sum
 }
 
 /// Projections of a scene's texts, cached: pairs of a scene share most of them.
@@ -264,8 +151,8 @@ impl<'a> Projected<'a> {
     }
 
     fn of(&mut self, net: &Net, slot: usize, input: Input) -> &[f32] {
-        // The slot is not part of the key: an input occurs in one slot only, and `None` is empty in each.
-        let made = || net.project(slot, &text_of(self.scene, input));
+        let made =
+            || net.layers.project(slot, &unit_vector(vectors(), &text_of(self.scene, input)));
         self.known.entry(input).or_insert_with(made)
     }
 }

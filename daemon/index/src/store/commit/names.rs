@@ -169,7 +169,7 @@ fn place_bits(place: PlaceFeatures) -> i64 {
         | i64::from(place.is_type_guessed) << 4
         | i64::from(place.is_entity_given) << 5
         | i64::from(place.is_defined) << 6
-        | i64::from(place.is_unlike_software) << 7
+        | i64::from(place.certainty) << 7
 }
 
 pub(super) fn write_evidence(

@@ -1,0 +1,211 @@
+//! Features: what the classifier of names sees of a mention: its letters, the words around it, where it stands, what
+//! was taken for it so far.
+//!
+//! In: a document and a mention. Out: numbers below [`N_FEATURES`], hashes of words with their role, and the stretches
+//! of text whose static vectors count.
+//! Invariants: a function of the document alone; looks at a bounded number of bytes; the trainer and the daemon call
+//! the same functions.
+//! Not here: what they weigh (`typing.rs`).
+
+use rustc_hash::FxHashMap;
+use xxhash_rust::xxh3::xxh3_64;
+
+use crate::recognize::context::{defined_as, head, tail};
+use crate::recognize::{lexicon, words};
+use model::parcel::{Mention, NormalDoc, RecognizerKind};
+use model::terms::norm_of;
+
+/// Numbers that features are hashed to.
+pub const N_FEATURES: usize = 1 << 17;
+/// Stretches of text of a mention: its name, and the words before and after it.
+pub const N_INPUTS: usize = 3;
+/// Bytes and words that are read on each side, within the block.
+const REACH: usize = 120;
+const MAX_WORDS: usize = 8;
+/// Words on each side whose vector is read.
+const STRETCH: usize = 6;
+
+/// What a document says of its names as a whole.
+#[derive(Debug, Default)]
+pub struct Context {
+    /// By norm: mentions, those in code, those that begin with a small letter.
+    names: FxHashMap<String, [u32; 3]>,
+}
+
+impl Context {
+    /// Counts the mentions of a document.
+    pub fn of(doc: &NormalDoc, mentions: &[Mention]) -> Self {
+        let mut names: FxHashMap<String, [u32; 3]> = FxHashMap::default();
+        for mention in mentions {
+            let counts = names.entry(norm_of(&mention.name)).or_default();
+            let is_small = mention.span.of(&doc.text).starts_with(char::is_lowercase);
+            let marks = [true, mention.place.in_code, is_small];
+            counts.iter_mut().zip(marks).for_each(|(n, is)| *n += u32::from(is));
+        }
+        Context { names }
+    }
+}
+
+/// The text of a mention's block before it and after it.
+pub fn sides<'a>(doc: &'a NormalDoc, mention: &Mention) -> [&'a str; 2] {
+    let (start, end) = (mention.span.start(), mention.span.end());
+    let next = doc.blocks.partition_point(|it| it.span.start() <= start);
+    let block = next.checked_sub(1).and_then(|at| doc.blocks.get(at)).map(|it| it.span);
+    let (from, to) = match block.filter(|it| end <= it.end()) {
+        Some(block) => (block.start(), block.end()),
+        None => (start, end),
+    };
+    [doc.text.get(from..start).unwrap_or(""), doc.text.get(end..to).unwrap_or("")]
+}
+
+/// The words of a mention's block before it, the last first, and after it.
+fn around<'a>(doc: &'a NormalDoc, mention: &Mention) -> [Vec<&'a str>; 2] {
+    let [before, after] = sides(doc, mention);
+    let mut left: Vec<&str> = words_of(tail(before, REACH)).collect();
+    left.reverse();
+    left.truncate(MAX_WORDS);
+    [left, words_of(head(after, REACH)).take(MAX_WORDS).collect()]
+}
+
+/// Replaces `out` with the features of a mention, ascending, each once, and returns its stretches of text.
+pub fn see(
+    doc: &NormalDoc,
+    mention: &Mention,
+    context: &Context,
+    out: &mut Vec<u32>,
+) -> [String; N_INPUTS] {
+    out.clear();
+    let surface = mention.span.of(&doc.text);
+    let [left_words, right_words] = around(doc, mention);
+    let [left, right] =
+        [&left_words, &right_words].map(|it| it.iter().map(|it| plain(it)).collect::<Vec<_>>());
+    let at = |words: &[String], i: usize| words.get(i).cloned().unwrap_or_default();
+    let mut add = |role: &str, one: &str, other: &str| {
+        let key = [role, one, other].join("\0");
+        out.push((xxh3_64(key.as_bytes()) % N_FEATURES as u64) as u32);
+    };
+
+    let shape = shape_of(surface);
+    for (i, (l, r)) in [("l0", "r0"), ("l1", "r1"), ("l2", "r2")].into_iter().enumerate() {
+        add(l, &at(&left, i), "");
+        add(r, &at(&right, i), "");
+    }
+    add("ll", &at(&left, 1), &at(&left, 0));
+    add("rr", &at(&right, 0), &at(&right, 1));
+    add("lr", &at(&left, 0), &at(&right, 0));
+    add("l shape", &at(&left, 0), &shape);
+    add("r shape", &at(&right, 0), &shape);
+    left.iter().chain(&right).for_each(|word| add("near", word, ""));
+    let following = head(doc.text.get(mention.span.end()..).unwrap_or(""), REACH);
+    if let Some(noun) = defined_as(following) {
+        add("defined", &noun.to_lowercase(), "");
+    }
+
+    let lower = surface.to_lowercase();
+    let own: Vec<&str> = words_of(&lower).collect();
+    let (first, last) = (own.first().copied().unwrap_or(""), own.last().copied().unwrap_or(""));
+    add("shape", &shape, "");
+    add("length", ["0", "1", "2", "3", "4"].get(own.len()).copied().unwrap_or("5"), "");
+    add("whole", &lower, "");
+    add("first", first, "");
+    add("last", last, if own.len() > 1 { "several" } else { "" });
+    own.iter().for_each(|word| add("own", word, ""));
+    for n in [2, 3, 4] {
+        let start = lower.char_indices().nth(n).map_or(lower.len(), |(at, _)| at);
+        let tail = lower.char_indices().nth_back(n - 1).map_or(0, |(at, _)| at);
+        add("begins", lower.get(..start).unwrap_or(""), "");
+        add("ends", lower.get(tail..).unwrap_or(""), "");
+    }
+    let noun = lexicon::type_of_noun(last).map_or("", |it| it.as_str());
+    let plainness = if words::all_ordinary(surface) { "ordinary" } else { "rare" };
+    add("noun", noun, plainness);
+    add("plainness", plainness, &shape);
+
+    let source = match (mention.recognizer, mention.place.is_type_guessed) {
+        (RecognizerKind::Statistical, true) => "model",
+        (RecognizerKind::Statistical, false) => "model, cued",
+        (RecognizerKind::Gazetteer, _) => "mined",
+        (_, true) => "form, guessed",
+        (_, false) => "form",
+    };
+    let kind = mention.entity_type.as_str();
+    add("type", kind, source);
+    add("type shape", kind, &shape);
+    add("type plainness", kind, plainness);
+    let place = mention.place;
+    let marks = [
+        ("heading", place.in_heading),
+        ("bold", place.in_bold),
+        ("code", place.in_code),
+        ("link", place.in_link),
+        ("opens", left.is_empty()),
+    ];
+    for (mark, _) in marks.iter().filter(|(_, is)| *is) {
+        add("mark", mark, "");
+        add("mark", mark, kind);
+    }
+    let counts = context.names.get(&norm_of(&mention.name)).copied().unwrap_or_default();
+    let buckets = counts.map(|n| ["0", "1", "2", "3"].get(n as usize).copied().unwrap_or("4"));
+    for (role, bucket) in ["mentions", "in code", "small"].into_iter().zip(buckets) {
+        add(role, bucket, "");
+        add(role, bucket, kind);
+    }
+    out.sort_unstable();
+    out.dedup();
+
+    let before: Vec<&str> = left_words.into_iter().take(STRETCH).rev().collect();
+    let after: Vec<&str> = right_words.into_iter().take(STRETCH).collect();
+    [surface.to_string(), before.join(" "), after.join(" ")]
+}
+
+/// Runs of letters and digits, and single signs.
+fn words_of(text: &str) -> impl Iterator<Item = &str> {
+    let mut rest = text;
+    std::iter::from_fn(move || {
+        rest = rest.trim_start();
+        let first = rest.chars().next()?;
+        let n_bytes = match first.is_alphanumeric() {
+            true => rest.find(|c: char| !c.is_alphanumeric()).unwrap_or(rest.len()),
+            false => first.len_utf8(),
+        };
+        let (word, after) = rest.split_at(n_bytes);
+        rest = after;
+        Some(word)
+    })
+}
+
+/// A word as a feature: numbers are one, names and acronyms are one each, other words in small letters.
+fn plain(word: &str) -> String {
+    let is_long = word.chars().nth(1).is_some();
+    let letters = || word.chars().filter(|c| c.is_alphabetic());
+    if word.bytes().all(|b| b.is_ascii_digit()) {
+        "0".to_string()
+    } else if is_long && letters().next().is_some() && letters().all(char::is_uppercase) {
+        "AA".to_string()
+    } else if is_long && word.starts_with(char::is_uppercase) {
+        "Aa".to_string()
+    } else {
+        word.to_lowercase()
+    }
+}
+
+/// Capitals, small letters and digits, each run as one sign: `EphA4` is `AaA0`.
+fn shape_of(surface: &str) -> String {
+    const LONGEST: usize = 6;
+    let mut shape = String::new();
+    for c in surface.chars() {
+        let sign = match c {
+            _ if c.is_uppercase() => 'A',
+            _ if c.is_lowercase() => 'a',
+            _ if c.is_numeric() => '0',
+            other => other,
+        };
+        if shape.len() >= LONGEST {
+            break;
+        }
+        if !sign.is_alphanumeric() || !shape.ends_with(sign) {
+            shape.push(sign);
+        }
+    }
+    shape
+}

@@ -1,0 +1,136 @@
+//! Typing: what kind of thing a mention names, by a classifier of our own.
+//!
+//! In: a document's mentions, their types corrected. Out: the same with the types that the classifier sees, each as
+//! sure as such a judgement was right on texts that it was not trained on.
+//! Invariants: a function of the document and the committed weights; never judges names that readers know (`known.rs`)
+//! or whose own words say what they are (`lexicon.rs`), nor what a document states, defines or writes as code. Looks at
+//! a bounded number of bytes, so time is linear.
+//! Not here: the vote over all mentions of a name (`link/vote.rs`), cues that tell a kind by themselves (`context.rs`),
+//! training (`tests/training`; `daemon/models/types/CARD.md` describes the weights).
+//!
+//! The file, little-endian: magic `KGT1`; u32 hidden, rows; f32 temperature; the layers (`net.rs` of this crate).
+
+mod features;
+
+pub use features::{Context, N_FEATURES, N_INPUTS, see, sides};
+
+use std::sync::LazyLock;
+
+use rustc_hash::FxHashMap;
+
+use super::{known, lexicon};
+use crate::net::{File, Layers, Shape, unit_vector, vectors};
+use model::parcel::{Mention, NormalDoc, PlaceFeatures, RecognizerKind};
+use model::terms::EntityType;
+
+const MAGIC: &[u8] = b"KGT1";
+static BUILTIN: &[u8] = include_bytes!("../../../../models/types/types.bin");
+static WEIGHTS: LazyLock<Weights> =
+    LazyLock::new(|| Weights::read(BUILTIN).expect("the committed weights are tested to load"));
+
+/// What a mention may be; one output more says that it is no name.
+pub const KINDS: [EntityType; 9] = [
+    EntityType::Person,
+    EntityType::Organization,
+    EntityType::Location,
+    EntityType::Technology,
+    EntityType::Api,
+    EntityType::Concept,
+    EntityType::Standard,
+    EntityType::Event,
+    EntityType::Document,
+];
+
+struct Weights {
+    temperature: f32,
+    layers: Layers,
+}
+
+impl Weights {
+    fn read(file: &'static [u8]) -> Option<Self> {
+        let mut file = File(file);
+        (file.take(MAGIC.len())? == MAGIC).then_some(())?;
+        let (hidden, n_rows) = (file.number()?, file.number()?);
+        let [temperature] = *file.floats(1)?.first_chunk()?;
+        let outputs = KINDS.len() + 1;
+        let (n_features, n_inputs) = (N_FEATURES, N_INPUTS);
+        let shape = Shape { n_features, n_rows, n_inputs, hidden, outputs };
+        Some(Weights { temperature, layers: Layers::read(&mut file, shape)? })
+    }
+
+    /// The likeliest kind of a name, and how likely it is.
+    fn best(&self, hidden: &[f32]) -> Option<(EntityType, f32)> {
+        let outputs = self.layers.outputs(hidden).zip(KINDS);
+        let powers: Vec<_> =
+            outputs.map(|(it, kind)| ((it / self.temperature).exp(), kind)).collect();
+        let sum: f32 = powers.iter().map(|it| it.0).sum();
+        let best = powers.iter().max_by(|a, b| a.0.total_cmp(&b.0))?;
+        Some((best.1, best.0 / sum))
+    }
+}
+
+/// Judges the mentions.
+pub(super) fn judge(doc: &NormalDoc, mentions: &mut [Mention]) {
+    let context = Context::of(doc, mentions);
+    let (weights, mut features) = (&*WEIGHTS, Vec::new());
+    let mut names: FxHashMap<String, Vec<f32>> = FxHashMap::default();
+    for mention in mentions.iter_mut().filter(|it| is_open(it) && !is_said(it)) {
+        let texts = see(doc, mention, &context, &mut features);
+        let mut hidden = weights.layers.hidden(&features);
+        for (slot, text) in texts.into_iter().enumerate() {
+            let projected =
+                |text: &String| weights.layers.project(slot, &unit_vector(vectors(), text));
+            let of_name;
+            // A name occurs again, the words around it hardly ever.
+            let part: &[f32] = match slot {
+                0 => names.entry(text).or_insert_with_key(projected),
+                _ => {
+                    of_name = projected(&text);
+                    &of_name
+                }
+            };
+            hidden.iter_mut().zip(part).for_each(|(sum, it)| *sum += it);
+        }
+        if let Some((kind, likely)) = weights.best(&hidden) {
+            settle(mention, kind, likely);
+        }
+    }
+}
+
+/// Gives a mention the kind, unless its type is of that kind and says more.
+fn settle(mention: &mut Mention, kind: EntityType, likely: f32) {
+    let is_finer = match kind {
+        EntityType::Technology => mention.entity_type.is_software(),
+        EntityType::Api => mention.entity_type == EntityType::Identifier,
+        _ => false,
+    };
+    if !is_finer {
+        mention.entity_type = kind;
+    }
+    mention.place.is_type_guessed = false;
+    let parts = (likely * f32::from(PlaceFeatures::CERTAIN + 1)) as u8;
+    mention.place.certainty = parts.clamp(1, PlaceFeatures::CERTAIN);
+}
+
+/// True where code font or a word of the name says what it is: `Signing Service`, `OrdersGateway`.
+fn is_said(mention: &Mention) -> bool {
+    let name = mention.name.as_str();
+    mention.place.in_code
+        || lexicon::type_of(name).is_telling()
+        || !name.contains(' ') && lexicon::type_of_camel(name).is_telling()
+}
+
+/// True where form, cues and authors leave open what a mention is.
+pub fn is_open(mention: &Mention) -> bool {
+    let is_exact =
+        matches!(mention.entity_type, EntityType::Date | EntityType::Version | EntityType::Step);
+    let is_trusted = match mention.recognizer {
+        RecognizerKind::Stated | RecognizerKind::Coreference | RecognizerKind::Given => true,
+        RecognizerKind::Gazetteer | RecognizerKind::Pattern | RecognizerKind::Statistical => false,
+    };
+    let is_final = mention.place.is_entity_given || mention.place.is_defined;
+    !(is_exact || is_trusted || is_final || known::is_known(&mention.name))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,130 @@
+//! Names: the examples, as a file: a JSON line a name that kgd finds, with what it may be and what is seen of it.
+//!
+//! In: marked texts (`marked.rs`), and folders with more text in which nothing is marked. Out: the file, which
+//! `teacher.py` reads, too.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{BufWriter, Write as _};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, Result};
+use extract::recognize::typing::{Context, is_open, see, sides};
+use model::parcel::MentionedDoc;
+use serde_json::json;
+
+use super::PILE;
+use crate::marked::{Kinds, Marked, SETS, Set, kinds_of};
+use crate::pairs::Reader;
+
+/// Bytes on each side that the larger model reads.
+const REACH: usize = 240;
+/// Examples of one name in the texts without marks.
+const MAX_ALIKE: usize = 12;
+
+/// Writes all names.
+pub(crate) fn write(data: &Path, corpus: &Path, folders: &[&Path], out: &Path) -> Result<()> {
+    let mut reader = Reader::unjudged();
+    let mut file = BufWriter::new(File::create(out).with_context(|| out.display().to_string())?);
+    for (number, set) in SETS.iter().enumerate() {
+        let texts = set.texts(if set.name == "real" { corpus } else { data })?;
+        let mut n = 0;
+        for (at, marked) in texts.iter().enumerate() {
+            let doc = reader.mentioned(&marked.text)?;
+            n += add(&doc, (number, at), Some((set, marked)), &mut file)?;
+        }
+        println!("{}: {} texts, {n} names", set.name, texts.len());
+    }
+    let mut alike: BTreeMap<String, usize> = BTreeMap::new();
+    let (texts, mut n) = (texts_below(folders)?, 0);
+    for (at, text) in texts.iter().enumerate() {
+        let mut doc = reader.mentioned(text)?;
+        doc.mentions.retain(|it| {
+            let n = alike.entry(it.name.clone()).or_default();
+            *n += 1;
+            *n <= MAX_ALIKE
+        });
+        n += add(&doc, (PILE, at), None, &mut file)?;
+    }
+    println!("without marks: {} texts, {n} names", texts.len());
+    Ok(file.flush()?)
+}
+
+/// Adds the names that kgd finds in a text; those that overlap a marked span without being it are no example.
+fn add(
+    doc: &MentionedDoc,
+    place: (usize, usize),
+    marked: Option<(&Set, &Marked)>,
+    out: &mut BufWriter<File>,
+) -> Result<usize> {
+    let context = Context::of(&doc.doc, &doc.mentions);
+    let mut n = 0;
+    for mention in doc.mentions.iter().filter(|it| is_open(it)) {
+        let (kinds, weight) = match marked {
+            None => (0, 1.0),
+            Some((set, marked)) => {
+                let raw = doc.doc.map.source_range(mention.span.start(), mention.span.end());
+                let Some(kinds) = kinds_at(set, marked, raw.start, raw.end) else { continue };
+                (kinds, set.weight)
+            }
+        };
+        let mut features = Vec::new();
+        let texts = see(&doc.doc, mention, &context, &mut features);
+        let [left, right] = sides(&doc.doc, mention);
+        let line = json!({
+            "set": place.0, "doc": place.1, "kinds": kinds, "weight": weight,
+            "left": left.get(left.ceil_char_boundary(left.len().saturating_sub(REACH))..),
+            "name": mention.span.of(&doc.doc.text),
+            "right": right.get(..right.floor_char_boundary(REACH)),
+            "type": mention.entity_type.as_str(), "by": format!("{:?}", mention.recognizer),
+            "code": mention.place.in_code, "heading": mention.place.in_heading,
+            "guessed": mention.place.is_type_guessed, "features": features, "texts": texts,
+        });
+        writeln!(out, "{line}")?;
+        n += 1;
+    }
+    Ok(n)
+}
+
+/// What the name at a place may be; `None` where the marks do not say.
+fn kinds_at(set: &Set, marked: &Marked, start: usize, end: usize) -> Option<Kinds> {
+    let mut over = marked.spans.iter().filter(|it| it.0 < end && start < it.1).peekable();
+    if over.peek().is_none() {
+        return Some(kinds_of(set.rest)).filter(|it| *it != 0);
+    }
+    set.kinds(&over.find(|it| (it.0, it.1) == (start, end))?.2)
+}
+
+/// The Markdown files below folders, and the documentation at the head of Rust modules, in the order of their paths.
+fn texts_below(folders: &[&Path]) -> Result<Vec<String>> {
+    let mut open: Vec<PathBuf> = folders.iter().map(|it| it.to_path_buf()).collect();
+    let mut files = Vec::new();
+    while let Some(folder) = open.pop() {
+        let entries = std::fs::read_dir(&folder).with_context(|| folder.display().to_string())?;
+        for entry in entries {
+            let entry = entry?;
+            let path = entry.path();
+            if entry.file_type()?.is_dir() {
+                open.push(path);
+            } else if path.extension().is_some_and(|it| it == "md" || it == "rs") {
+                files.push(path);
+            }
+        }
+    }
+    files.sort();
+    let mut texts = Vec::new();
+    for path in files {
+        let Ok(text) = std::fs::read_to_string(&path) else { continue };
+        let text = match path.extension().is_some_and(|it| it == "rs") {
+            true => {
+                let docs = text.lines().map_while(|it| it.strip_prefix("//!"));
+                docs.map(|it| format!("{}\n", it.strip_prefix(' ').unwrap_or(it))).collect()
+            }
+            false => text,
+        };
+        if text.len() > 400 {
+            texts.push(text);
+        }
+    }
+    Ok(texts)
+}
