@@ -81,7 +81,7 @@ fn the_address_of_a_note_without_a_project_is_that_of_whoever_has_it() {
                 c < {"method":"notifications/cancelled","params":{"requestId":37}}
                 client < {"id":4,"result":{"content":[{"type":"text","text":"X\nmemory://b/x\n\n(c is not in this: no answer within 10 s; ask again, or name the `project` to wait for it)"}],"structuredContent":{"permalink":"x","project":"b","unavailable":[{"project":"c","code":"deadline_exceeded","message":"no answer within 10 s","hint":"ask again, or name the `project` to wait for it"}]}}}
             c call 5 edit_note {"path":"memory://x"}
-                client < {"id":5,"result":{"content":[{"type":"text","text":"the address names no served project\nhint: use `project`, or an address `memory://PROJECT/…`, of `a`, `b`, `c`"}],"structuredContent":{"code":"ambiguous","message":"the address names no served project","hint":"use `project`, or an address `memory://PROJECT/…`, of `a`, `b`, `c`"},"isError":true}}
+                client < {"id":5,"result":{"content":[{"type":"text","text":"the address `memory://x` names no served project\nhint: use `project`, or an address `memory://PROJECT/…`, of `a`, `b`, `c`"}],"structuredContent":{"code":"ambiguous","message":"the address `memory://x` names no served project","hint":"use `project`, or an address `memory://PROJECT/…`, of `a`, `b`, `c`"},"isError":true}}
             waiting false
         "#]],
     );

@@ -153,8 +153,8 @@ async fn a_preamble_chooses_the_tools() {
     check(
         &kgctl.call(2, "hybrid_query", json!({"q": "x"})).await,
         expect![[r#"
-            -32602 no tool is called `hybrid_query`
-            hint: this session has `graph`, `open_page`, `render_document`, `entity_decision…
+            -32602 no tool is called `hybrid_query` here: it is in the set `core`
+            hint: `kg-mcp --tools admin,core` has it; this session has `graph`, `open_page`,…
         "#]],
     );
     let mut wrong = house.stranger().await;
