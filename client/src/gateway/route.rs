@@ -520,7 +520,7 @@ mod tests {
                 b: {"name":"read_note","arguments":{"path":"memory://specs"}} or as it stands
                 who has memory://specs? tools/call {"name":"read_note","arguments":{"path":"memory://specs"}}
                 who has memory://id/7? tools/call {"name":"build_context","arguments":{"path":"memory://id/7"}}
-                "ambiguous" "the address names no served project"
+                "ambiguous" "the address `memory://specs` names no served project"
                 b: {"name":"edit_note","arguments":{"path":"memory://specs"}}
                 "ambiguous" "no project to change was named, and the folder in which this session started is in none that is served"
                 a: {"name":"ingest_docs","arguments":{"paths":[]}}

@@ -105,7 +105,7 @@ pub(super) fn secrets_in(text: &str) -> Vec<Found> {
 }
 
 /// Returns the text from blank to blank around a place.
-fn word_around(text: &str, place: &Range<usize>) -> Range<usize> {
+pub(super) fn word_around(text: &str, place: &Range<usize>) -> Range<usize> {
     let is_blank = |char: char| char.is_ascii_whitespace();
     let (before, after) = (text.get(..place.start), text.get(place.end..));
     let start = before.and_then(|it| it.rfind(is_blank)).map_or(0, |at| at + 1);

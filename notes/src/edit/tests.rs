@@ -200,12 +200,12 @@ fn a_text_is_replaced_as_often_as_expected() {
     refused(
         "one two\ntwo\n",
         find("two", "2", 1),
-        "the text is there 2 times, in lines 1, 2, and was expected once",
+        "the text occurs 2 times, in lines 1, 2; expected once",
     );
     refused(
         "one two\n",
         find("two", "2", 3),
-        "the text is there once, in line 1, and was expected 3 times",
+        "the text occurs once, in line 1; expected 3 times",
     );
     refused("x", find("", "2", 1), "the text to find is empty");
     refused(

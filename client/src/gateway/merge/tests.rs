@@ -387,7 +387,7 @@ fn statements_of_an_answer_are_merged_by_relevance_and_those_of_a_timeline_by_da
     let other = [("It was 60.", 0.7, "2026-01-15")];
     let dated = vec![
         reply("timeline", &first, json!([])),
-        reply("decisions", &other, json!([])),
+        reply("timeline", &other, json!([])),
         reply("search", &[("Zebras.", 0.1, "")], json!([])),
     ];
     let structured = merge(&spread, dated, &served())["structuredContent"].take();

@@ -19,13 +19,14 @@ const MIN_STEPS: usize = 2;
 /// Most characters of steps: with what stands around them they fit the usual budget of an answer.
 const MAX_CHARS: usize = 2_600;
 
-/// The best of the first hits that has steps.
+/// Returns the best of the first hits that has steps: a passage that is a procedure before one that only shows the
+/// steps of its neighbor.
 pub(super) fn hit_with_steps(hits: &[Hit]) -> Option<&Hit> {
-    let has_steps = |hit: &&Hit| {
-        let n = hit.source.text.lines().filter(|line| is_numbered(line)).count();
-        !hit.is_weak && (hit.is_procedure || n >= MIN_STEPS)
+    let shows_steps = |hit: &&Hit| {
+        hit.source.text.lines().filter(|line| is_numbered(line)).count() >= MIN_STEPS
     };
-    hits.iter().take(MAX_TO_STEPS).find(has_steps)
+    let mut hits = hits.iter().take(MAX_TO_STEPS).filter(|hit| !hit.is_weak);
+    hits.clone().find(|hit| hit.is_procedure).or_else(|| hits.find(shows_steps))
 }
 
 /// The section of a hit as written, or as much of it as its passage has; what was found of it where the file is not

@@ -86,7 +86,7 @@ fn what_every_interface_answers_badly_is_no_text() {
             let mock = Mock::start(move |_| Answer::of(200, garbage)).expect("a server");
             let settings = LlmSlot { max_retries: 0, ..settings(api, &mock.url()) };
             let why = why(ask(&slot_of(&settings)));
-            assert!(why.contains("something else than a text"), "{api:?} {garbage}: {why}");
+            assert!(why.contains("did not answer with text"), "{api:?} {garbage}: {why}");
         }
     }
 }
@@ -125,7 +125,7 @@ fn a_budget_that_is_used_up_is_told() {
     let error = ask(&slot).expect_err("nothing is left");
     assert!(matches!(error, LlmError::Spent { per_hour: 2, .. }), "{error}");
     assert!(
-        error.to_string().starts_with("2 calls in an hour are used up; the next one is in 3"),
+        error.to_string().starts_with("the limit of 2 calls an hour is reached; the next call is possible in 3"),
         "{error}"
     );
     assert_eq!(mock.requests().len(), 2);
@@ -145,7 +145,7 @@ fn after_three_failures_it_is_left_alone_and_then_asked_again() {
     let error = ask(&slot).expect_err("it is left alone");
     assert!(matches!(error, LlmError::Paused { .. }), "{error}");
     assert!(
-        error.to_string().contains("it failed: ") && error.to_string().contains("broken"),
+        error.to_string().contains("after a failure: ") && error.to_string().contains("broken"),
         "{error}"
     );
     assert_eq!(mock.requests().len(), 3);

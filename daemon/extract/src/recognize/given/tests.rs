@@ -148,8 +148,8 @@ fn a_document_that_the_table_does_not_name_is_read_as_ever() {
         "Dr Ada Moreno came.\n",
         "a.md\tfrob\t1\tService\t\n",
         expect![[r#"
-        0..13 Dr Ada Moreno = Dr Ada Moreno Concept (Pattern)
-    "#]],
+            0..13 Dr Ada Moreno = Dr Ada Moreno Person (Pattern)
+        "#]],
     );
 }
 

@@ -126,7 +126,9 @@ pub fn is_open(mention: &Mention) -> bool {
         matches!(mention.entity_type, EntityType::Date | EntityType::Version | EntityType::Step);
     let is_trusted = match mention.recognizer {
         RecognizerKind::Stated | RecognizerKind::Coreference | RecognizerKind::Given => true,
-        RecognizerKind::Gazetteer | RecognizerKind::Pattern | RecognizerKind::Statistical => false,
+        // The author stated this type. That a page bears the name says little about what the name means.
+        RecognizerKind::Gazetteer => mention.entity_type.is_telling(),
+        RecognizerKind::Pattern | RecognizerKind::Statistical => false,
     };
     let is_final = mention.place.is_entity_given || mention.place.is_defined;
     !(is_exact || is_trusted || is_final || known::is_known(&mention.name))

@@ -37,7 +37,7 @@ fn letters_and_the_words_around_a_name_tell_its_kind() {
         ("Cells were stained for EphB7 and kept at low levels.", "EphB7", Technology, Concept),
         ("The expression of EphB7 in mice was low.", "EphB7", Concept, Concept),
         ("We render it with Zandoc and convert the page.", "Zandoc", Organization, Technology),
-        ("Then Bjarne Holm said that he would leave.", "Bjarne Holm", Organization, Person),
+        ("Then Bjarne Holm said that he would leave.", "Bjarne Holm", Person, Person),
         ("She was born in Oldenstadt, a town in Germany.", "Oldenstadt", Concept, Location),
         ("She joined Zorvik in May.", "Zorvik", Organization, Organization),
         // What readers know, and what says itself what it is, stays.

@@ -203,6 +203,7 @@ fn an_index_that_is_built_again_has_new_ticks_and_only_what_nobody_saw() {
             - > c.md
             b.md > b.md unseen
             - > d.md
+              + 1 Delta
               + 3 - [fact] Came
             c.md > - unseen
             b.md > b.md
