@@ -19,8 +19,6 @@ use config::limits::{DRAIN_SECONDS, FAREWELL_SECONDS};
 use config::load::LoadError;
 use config::registry::WhichError;
 use config::{Places, ProjectPaths};
-use tokio::signal::unix::{Signal, SignalKind, signal};
-
 use formats::Parsing;
 use formats::sandbox::Workers;
 use server::project::reload::Source;
@@ -30,6 +28,7 @@ use server::serve::http::HttpDoor;
 use server::serve::listen::{Door, from_systemd, link_to};
 use server::serve::routes::routes;
 use sys::fail;
+use tokio::signal::unix::{Signal, SignalKind, signal};
 
 mod hub;
 mod kept;
@@ -137,7 +136,6 @@ enum End {
 /// # Errors
 /// What kept it from starting, for the caller to print. Errors with an exit code of their own are printed here.
 pub fn run(options: Options) -> anyhow::Result<ExitCode> {
-    // A hub has no folder with settings.
     let found = options.hub.is_none().then(|| project_of(&options)).transpose();
     let settings = match &found {
         Ok(Some(found)) => found.loaded.settings.clone(),

@@ -262,8 +262,8 @@ fn read(url: &str, n: usize, n_windows: u64, questions: &[String], is_bit: bool)
         }
     }
     println!(
-        "{n} projects: {} questions asked for the first time in {:.1} s, {n_late} answers without all projects; on disk \
-         {:.0} MB",
+        "{n} projects: {} questions asked for the first time in {:.1} s, {n_late} answers without all projects; on \
+         disk {:.0} MB",
         questions.len(),
         begun.elapsed().as_secs_f64(),
         support::files_below(&front.state)?.iter().map(|(_, n)| n).sum::<u64>() as f64 / 1e6

@@ -410,7 +410,7 @@ fn one_name_for_two_documents_is_nobody_s_guess() {
         .collect();
     expect![[r#"
         north/plan.md:3 "Dock" stated Document -> Dock <north/Dock.md>
-        plan.md:1 "Plans" gazetteer Document -> Plans <plan.md>
+        plan.md:1 "Plans" gazetteer Concept -> Plans <plan.md>
         plan.md:3 "Dock" stated Document -> -
     "#]]
     .assert_eq(&table);

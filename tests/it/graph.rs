@@ -46,7 +46,7 @@ fn a_small_folder_by_eye() {
         decisions/0007.md:3 "0003" stated Document -> 0003
         notes.txt:1 "Signing Services" gazetteer Service -> Signing Service <Signing Service.md>
         notes.txt:1 "Key Vault" gazetteer Service -> Key Vault <Key Vault.md>
-        runbooks/rotate.md:1 "Rotate the keys" gazetteer Document -> Rotate the keys <runbooks/rotate.md>
+        runbooks/rotate.md:1 "Rotate the keys" gazetteer Concept -> Rotate the keys <runbooks/rotate.md>
         runbooks/rotate.md:3 "Signer" gazetteer Service -> Signing Service <Signing Service.md>
         runbooks/rotate.md:5 "Stop the Signing Service" pattern Step -> Stop the Signing Service
         runbooks/rotate.md:5 "Signing Service" gazetteer Service -> Signing Service <Signing Service.md>

@@ -145,9 +145,9 @@ fn a_model_writes_drafts_and_is_named() {
 fn a_model_that_answers_badly_changes_nothing_but_is_told() {
     for (answer, why) in [
         (Answer::of(500, "broken"), "answered 500: broken"),
-        (Answer::of(200, "<html>Welcome</html>"), "something else than a text"),
+        (Answer::of(200, "<html>Welcome</html>"), "did not answer with text"),
         (Answer { cut_after: Some(5), ..saying("Person 1 writes.") }, "broke off"),
-        (saying("[{\"summary\": 7}]"), "something else than a summary"),
+        (saying("[{\"summary\": 7}]"), "not a summary"),
         (Answer::of(401, "who are you"), "check the key of `llm.query`"),
     ] {
         let (mut project, _mock) = project_with(move |_| answer.clone(), "max_retries: 0");
@@ -180,10 +180,7 @@ fn a_model_that_is_slow_or_gone_does_not_keep_the_report() {
     }
     // Three times in a row: now it is left alone, and says until when.
     let left = report(&mut project);
-    assert!(
-        left["llm"].as_str().is_some_and(|why| why.contains("it is asked again in ")),
-        "{left}"
-    );
+    assert!(left["llm"].as_str().is_some_and(|why| why.contains("retrying in ")), "{left}");
     assert_eq!(slot(&mut project)["state"], "waiting");
     let doctor = said(&project, &["doctor"]);
     assert!(
@@ -201,7 +198,9 @@ fn calls_are_counted_and_end_with_the_budget() {
     let by_model = writers(&report).iter().filter(|it| it.ends_with("llm:small")).count();
     assert_eq!((by_model, mock.requests().len()), (3, 3));
     assert!(
-        report["llm"].as_str().is_some_and(|why| why.contains("3 calls in an hour are used up")),
+        report["llm"]
+            .as_str()
+            .is_some_and(|why| why.contains("the limit of 3 calls an hour is reached")),
         "{report}"
     );
     assert_eq!(slot(&mut project)["state"], "spent");

@@ -226,10 +226,9 @@ fn files_are_read_by_a_model() {
 
 #[test]
 fn a_model_that_gives_nothing_leaves_a_file_to_the_rules() {
-    for (reply, why) in [
-        (Answer::of(503, "busy"), "answered 503"),
-        (saying("[\"nothing\"]"), "something else than a summary"),
-    ] {
+    for (reply, why) in
+        [(Answer::of(503, "busy"), "answered 503"), (saying("[\"nothing\"]"), "not a summary")]
+    {
         let (mut project, _mock) = project_with("extraction", move |_, _| reply.clone());
         project.write(
             "keys.md",

@@ -204,7 +204,7 @@ fn a_place_with_several_links_is_told_once_and_a_key_that_stands_twice_is_warned
     let block = project.call("read_note", json!({"path": "plan#Later^b1"}));
     assert_eq!(block["content"], "Do it.", "{block}");
     let warnings = project.status()["warnings"].to_string();
-    assert!(warnings.contains("of which the first counts: `status` (line 4)"), "{warnings}");
+    assert!(warnings.contains("the first of each is used: `status` (line 4)"), "{warnings}");
     let read = project.call("read_note", json!({"path": "plan.md"}));
     assert!(read["warnings"].to_string().contains("`status` (line 4)"), "{read}");
 }

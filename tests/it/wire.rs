@@ -394,7 +394,8 @@ fn an_answer_of_ten_hits_is_small_and_names_its_size() {
         let result = agent.call_whole("hybrid_query", json!({"q": question})).expect("a result");
         let text = result["content"][0]["text"].as_str().expect("text");
         let n_hits = result["structuredContent"]["chunks"].as_array().map_or(0, Vec::len);
-        assert_eq!(n_hits, 10, "{question}");
+        // The first hits have most of the room; the cursor leads to what does not fit.
+        assert!((7..=10).contains(&n_hits), "{question}: {n_hits}");
         let n_chars: Vec<usize> = result["structuredContent"]["chunks"]
             .as_array()
             .into_iter()
@@ -422,7 +423,7 @@ fn an_answer_of_ten_hits_is_small_and_names_its_size() {
     let hits = result.expect("a result")["structuredContent"]["chunks"].clone();
     let hits = hits.as_array().expect("hits").clone();
     assert!((3..10).contains(&hits.len()), "{}", hits.len());
-    for hit in &hits[..hits.len().min(5)] {
+    for hit in &hits[..hits.len().min(3)] {
         let snippet = hit["snippet"].as_str().unwrap_or_default();
         // A short passage stands there whole.
         assert!(!snippet.ends_with('…') || snippet.chars().count() >= 100, "{hit}");

@@ -202,11 +202,7 @@ fn a_text_is_replaced_as_often_as_expected() {
         find("two", "2", 1),
         "the text occurs 2 times, in lines 1, 2; expected once",
     );
-    refused(
-        "one two\n",
-        find("two", "2", 3),
-        "the text occurs once, in line 1; expected 3 times",
-    );
+    refused("one two\n", find("two", "2", 3), "the text occurs once, in line 1; expected 3 times");
     refused("x", find("", "2", 1), "the text to find is empty");
     refused(
         "one\nThe quick brown fox\n",

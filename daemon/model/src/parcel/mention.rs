@@ -76,7 +76,7 @@ pub struct PlaceFeatures {
     pub is_entity_given: bool,
     /// The words after it define it: `is a fruit`, `is a company`.
     pub is_defined: bool,
-    /// How likely its type is, in parts of [`PlaceFeatures::CERTAIN`], by the classifier of names; 0 if that was not asked.
+    /// How likely its type is by the classifier of names, in parts of [`PlaceFeatures::CERTAIN`]; 0 if not judged.
     pub certainty: u8,
 }
 

@@ -22,9 +22,8 @@ const MAX_CHARS: usize = 2_600;
 /// Returns the best of the first hits that has steps: a passage that is a procedure before one that only shows the
 /// steps of its neighbor.
 pub(super) fn hit_with_steps(hits: &[Hit]) -> Option<&Hit> {
-    let shows_steps = |hit: &&Hit| {
-        hit.source.text.lines().filter(|line| is_numbered(line)).count() >= MIN_STEPS
-    };
+    let shows_steps =
+        |hit: &&Hit| hit.source.text.lines().filter(|line| is_numbered(line)).count() >= MIN_STEPS;
     let mut hits = hits.iter().take(MAX_TO_STEPS).filter(|hit| !hit.is_weak);
     hits.clone().find(|hit| hit.is_procedure).or_else(|| hits.find(shows_steps))
 }

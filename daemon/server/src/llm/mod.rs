@@ -121,7 +121,10 @@ pub enum LlmError {
         why: String,
     },
     /// The calls of this hour are used up.
-    #[error("the limit of {per_hour} calls an hour is reached; the next call is possible in {} s", again.as_secs().max(1))]
+    #[error(
+        "the limit of {per_hour} calls an hour is reached; the next call is possible in {} s",
+        again.as_secs().max(1)
+    )]
     Spent {
         /// The limit in the settings.
         per_hour: u32,

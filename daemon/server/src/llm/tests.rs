@@ -125,7 +125,9 @@ fn a_budget_that_is_used_up_is_told() {
     let error = ask(&slot).expect_err("nothing is left");
     assert!(matches!(error, LlmError::Spent { per_hour: 2, .. }), "{error}");
     assert!(
-        error.to_string().starts_with("the limit of 2 calls an hour is reached; the next call is possible in 3"),
+        error
+            .to_string()
+            .starts_with("the limit of 2 calls an hour is reached; the next call is possible in 3"),
         "{error}"
     );
     assert_eq!(mock.requests().len(), 2);

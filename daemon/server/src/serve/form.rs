@@ -160,7 +160,8 @@ mod tests {
                 prop_assert_eq!(fitted, reply);
             } else {
                 prop_assert!(n_chars(&fitted) <= before + 220);
-                prop_assert_eq!(&fitted["tick"], 7);
+                // Below 800 even the tick goes, the last of what an answer can do without.
+                prop_assert!(fitted["tick"] == 7 || room < 800);
             }
         }
     }

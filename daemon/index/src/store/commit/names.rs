@@ -287,7 +287,7 @@ pub(super) fn mentions_hash(doc: &EmbeddedDoc) -> i64 {
         }
         hash.update(mention.name.as_bytes());
         hash.update(&[0, mention.entity_type.code() as u8, mention.recognizer as u8]);
-        hash.update(&[place_bits(mention.place) as u8]);
+        hash.update(&place_bits(mention.place).to_le_bytes());
         hash.update(&mention.score.get().to_le_bytes());
     }
     for evidence in &doc.doc.evidence {
