@@ -24,8 +24,8 @@ const CUT: &str = "\n… (name the `project` for more)";
 
 /// Puts the answers of the targets of `spread` one after the other.
 pub(super) fn each(spread: &Spread, answers: Vec<Answer>, served: &Served) -> Value {
-    let (mut replies, mut troubles): (Vec<(Onward, Value)>, Vec<(Onward, Trouble)>) =
-        Default::default();
+    let mut replies: Vec<(Onward, Value)> = Vec::new();
+    let mut troubles: Vec<(Onward, Trouble)> = Vec::new();
     for (target, answer) in spread.targets.iter().zip(answers) {
         match answer.and_then(|it| Trouble::of_result(&it).map_or(Ok(it), Err)) {
             Ok(result) => replies.push((target.clone(), result)),

@@ -71,7 +71,7 @@ impl Days {
         headings: impl Iterator<Item = &'h str>,
     ) -> Dated {
         let (number, line) = line;
-        let year = (self.of_document.by == "note").then(|| self.of_document.day.as_str());
+        let year = (self.of_document.by == "note").then_some(self.of_document.day.as_str());
         let year = year.and_then(|day| day.get(..4)?.parse().ok());
         let head: String = line.chars().take(HEAD_CHARS).collect();
         if let Some(day) = first_date(words, year).or_else(|| date::first_day(&head)) {

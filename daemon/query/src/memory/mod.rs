@@ -179,9 +179,11 @@ pub fn named(snapshot: &Snapshot, name: &str) -> Result<NodeRow, ErrorView> {
     }
 }
 
+/// Finds the notes that a name means, in one way.
+type NodesNamed = fn(&Snapshot, &str) -> Result<Vec<NodeRow>, AskError>;
+
 /// How notes are found by a name, the surest first.
-const NAMED_BY: [fn(&Snapshot, &str) -> Result<Vec<NodeRow>, AskError>; 3] =
-    [bearing, of_alias, shown_as];
+const NAMED_BY: [NodesNamed; 3] = [bearing, of_alias, shown_as];
 
 /// Returns the one note that bears a name, has it as an alias or is shown by it; none for a path, or a name of several.
 ///
