@@ -36,9 +36,6 @@ const CUT_OFF: &str = "rest";
 /// How far before a long value its issuer's name may be, in bytes.
 const NEAR_BYTES: usize = 64;
 
-/// How often a text is searched again for tokens beside those that were found, so that its cost stays linear.
-const MAX_ROUNDS: usize = 8;
-
 /// A secret.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Found {
@@ -88,29 +85,15 @@ pub(super) fn secrets_in(text: &str) -> Vec<Found> {
     }
     found.retain(|it| text.get(it.range.clone()).is_some_and(|secret| !secret.is_empty()));
     let mut found = joined(found);
-    // Replacing a secret may uncover another one right beside it.
-    for round in 1..=MAX_ROUNDS {
-        let mut more = beside(text, &found);
+    // Replacing a secret may uncover another one right beside it; repeat until nothing is found.
+    loop {
+        let more = beside(text, &found);
         if more.is_empty() {
-            break;
-        }
-        // No text glues so many tokens together but to cost time, so the rest is replaced without another look.
-        if round == MAX_ROUNDS {
-            more.iter_mut().for_each(|it| it.range = word_around(text, &it.range));
+            return found;
         }
         found.extend(more);
         found = joined(found);
     }
-    found
-}
-
-/// Returns the text from blank to blank around a place.
-pub(super) fn word_around(text: &str, place: &Range<usize>) -> Range<usize> {
-    let is_blank = |char: char| char.is_ascii_whitespace();
-    let (before, after) = (text.get(..place.start), text.get(place.end..));
-    let start = before.and_then(|it| it.rfind(is_blank)).map_or(0, |at| at + 1);
-    let end = after.and_then(|it| it.find(is_blank)).map_or(text.len(), |n| place.end + n);
-    start..end
 }
 
 /// Returns tokens directly beside an earlier find, whose boundary is visible only after that is replaced. `found` is

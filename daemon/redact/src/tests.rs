@@ -1,4 +1,4 @@
-use super::find::{ISSUERS, MIN_RUN_BYTES, TOKENS, next_run, word_around};
+use super::find::{ISSUERS, MIN_RUN_BYTES, TOKENS, next_run};
 use super::label::n_unread;
 use super::shape::{NAMED, SHAPES, rows};
 use super::{Redacted, Redactor, clean};
@@ -50,15 +50,6 @@ fn a_change_of_the_tables_raises_the_version() {
     ];
     let hash = xxhash_rust::xxh3::xxh3_64(tables.concat().as_bytes());
     expect!["5 2e0e5edab46213c4"].assert_eq(&format!("{} {hash:x}", super::DETECTORS));
-}
-
-#[test]
-fn a_word_ends_at_blanks() {
-    let text = "one zwölf-drei\tfour";
-    let rows = [(5..6, "zwölf-drei"), (0..1, "one"), (16..17, "four")];
-    for (place, word) in rows {
-        assert_eq!(&text[word_around(text, &place)], word);
-    }
 }
 
 #[test]

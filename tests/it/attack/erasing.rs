@@ -289,7 +289,7 @@ fn a_better_detector_takes_spans_out_of_what_is_kept() {
     for ledger in [project.paths().ledger.clone(), backup(&project)] {
         let db = Connection::open(&ledger).expect("opens");
         db.execute("UPDATE kb_versions SET text = ?1", [&said]).expect("written");
-        // What `changes` tells of a document: lines as JSON.
+        // The journal behind `changes` keeps lines of a document as JSON.
         let lines = json!([["+", &said]]).to_string();
         let n = db.execute("UPDATE changes SET lines = ?1", [lines]).expect("written");
         assert!(n > 0, "the journal of {}", ledger.display());
