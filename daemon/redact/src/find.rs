@@ -18,7 +18,7 @@ use super::column::below;
 use super::header::{authorization, bearer, flagged};
 use super::key::pem_key;
 use super::label::{Label, label_at};
-use super::likely::is_example_token;
+use super::likely::{is_example_token, is_published};
 use super::phrase::phrases_around;
 use super::seen::Seen;
 use super::shape::{NAMED, SHAPES};
@@ -83,7 +83,10 @@ pub(super) fn secrets_in(text: &str) -> Vec<Found> {
             scan(&seen.text).into_iter().map(|it| Found { range: seen.place(&it.range), ..it }),
         );
     }
-    found.retain(|it| text.get(it.range.clone()).is_some_and(|secret| !secret.is_empty()));
+    found.retain(|it| {
+        let secret = text.get(it.range.clone()).unwrap_or("");
+        !secret.is_empty() && !is_published(secret)
+    });
     let mut found = joined(found);
     // Replacing a secret may uncover another one right beside it; repeat until nothing is found.
     loop {

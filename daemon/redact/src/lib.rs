@@ -49,7 +49,7 @@ pub use allow::AllowedPaths;
 pub use personal::{Kind, personal_data_in};
 
 /// Raised whenever results change: it is part of the index's fingerprint, so that indexes are rebuilt.
-pub const DETECTORS: u32 = 5;
+pub const DETECTORS: u32 = 6;
 
 /// What is removed from documents.
 #[derive(Debug, Clone)]

@@ -4,6 +4,18 @@
 //! Invariants: linear in the value, whose length the caller bounds; the answer depends on the value alone.
 //! Not here: finding names and values (`assign.rs`).
 
+use std::collections::HashSet;
+use std::sync::LazyLock;
+
+/// Values that manuals print.
+static PUBLISHED: LazyLock<HashSet<&str>> = LazyLock::new(|| {
+    let lines = include_str!("../../../config/published_secrets.tsv").lines();
+    lines
+        .filter(|line| !line.starts_with('#'))
+        .filter_map(|line| Some(line.split_once('\t')?.0))
+        .collect()
+});
+
 /// Words of placeholders; compared in lowercase, anywhere in the value.
 const PLACEHOLDER_WORDS: [&str; 26] = [
     "example",
@@ -127,6 +139,11 @@ pub(super) fn is_stand_in(value: &str) -> bool {
     PASSWORD_WORDS.iter().any(|word| value.eq_ignore_ascii_case(word))
         || value.bytes().next().is_none_or(|byte| b"$*%{[(".contains(&byte))
         || is_placeholder(value)
+}
+
+/// True for a value that a manual prints for every reader (`config/published_secrets.tsv`).
+pub(super) fn is_published(value: &str) -> bool {
+    PUBLISHED.contains(value)
 }
 
 /// True for a token that is marked as an example: `AKIAIOSFODNN7EXAMPLE`, `ghp_xxxxxxxxxx…`.
