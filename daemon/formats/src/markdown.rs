@@ -283,6 +283,9 @@ impl<'a> MarkdownWalk<'a> {
             if self.has_comments {
                 self.find_comment(at..range.end);
             }
+            if self.hidden.end <= at {
+                self.hide_block_id(at..range.end);
+            }
             // Stop at the hidden range if it begins in the rest.
             let stop = match self.hidden.start {
                 start if (at..range.end).contains(&start) && !self.hidden.is_empty() => start,

@@ -1,4 +1,5 @@
-//! Hidden text: parts of the source that are not shown: Obsidian comments, callout markers, heading attributes.
+//! Hidden text: parts of the source that are not shown: Obsidian comments, callout markers, heading attributes, and
+//! the `^id` by which a link finds its block.
 //!
 //! Invariant: at any time one range is hidden, at or after the current place; the walk only moves forward.
 
@@ -6,6 +7,7 @@ use std::ops::Range;
 use std::sync::LazyLock;
 
 use memchr::memmem;
+use notes::target::is_block_id;
 
 use super::MarkdownWalk;
 
@@ -51,6 +53,17 @@ impl MarkdownWalk<'_> {
         }
     }
 
+    /// Hides the `^id` at the end of a piece that ends its block.
+    pub(super) fn hide_block_id(&mut self, range: Range<usize>) {
+        let piece = self.source.get(range.clone()).unwrap_or("");
+        let Some((before, id)) = piece.rsplit_once('^') else { return };
+        let is_parted = before.is_empty() || before.ends_with([' ', '\t']);
+        let after = self.source.get(range.end..).unwrap_or("");
+        if is_parted && is_block_id(id) && ends_block(after) {
+            self.hidden = range.start + before.trim_end().len()..range.end;
+        }
+    }
+
     /// Hides the `[!kind]` of a callout and remembers where its title ends.
     pub(super) fn hide_callout_marker(&mut self, range: &Range<usize>) {
         let quote = self.source.get(range.clone()).unwrap_or("");
@@ -65,6 +78,15 @@ impl MarkdownWalk<'_> {
         // The parser moves trailing white space of a line into the break event.
         self.callout_title_end = Some(range.start + line.trim_end().len());
     }
+}
+
+/// True when what follows a piece is another block, as far as its next line shows.
+fn ends_block(after: &str) -> bool {
+    let mut lines = after.split('\n');
+    let is_line_end = lines.next().is_none_or(|rest| rest.trim().is_empty());
+    let next = lines.next().unwrap_or("").trim_start();
+    let opens = |c: char| "-*+#>|`~".contains(c) || c.is_ascii_digit();
+    is_line_end && next.chars().next().is_none_or(opens)
 }
 
 fn is_alone_on_line(text: &str, place: usize) -> bool {

@@ -174,6 +174,25 @@ fn comments_are_hidden() {
 }
 
 #[test]
+fn block_ids_are_hidden_where_they_end_a_block() {
+    check(
+        "- owner: Bob ^o1\n- knows [[Ada]] ^o2\n  - nested ^o3\n\nA line ^not-an-end\ngoes on. ^37066d\n\n\
+         2 ^ 3, x ^n and `code ^c`\n\n| a |\n|-|\n| b |\n\n^table\n",
+        expect![[r#"
+            li0.0 §- "owner: Bob"
+            li0.0 §- "knows Ada"
+            li1.1 §- "nested"
+            p §- "A line ^not-an-end goes on."
+            p §- "2 ^ 3, x ^n and code ^c"
+            th0 §- "a"
+            tr0 §- "b"
+            code = "code ^c"
+            Wiki "Ada" = "Ada"
+        "#]],
+    );
+}
+
+#[test]
 fn tags_are_found_outside_code() {
     check(
         "---\ntags: [front]\n---\n# Head #one\n\n\

@@ -32,6 +32,9 @@ const CATEGORIES: &str =
 const HEADINGS: [&str; 5] = ["decision", "decided", "agreed", "agreement", "resolution"];
 const MAX_HEADING_WORDS: usize = 4;
 
+/// Words of such a heading by which nothing is decided yet: `Not decided`, `Open decisions`.
+const UNDECIDED: [&str; 6] = ["not", "no", "open", "pending", "yet", "needed"];
+
 /// Headings below which reasons stand.
 const REASONS: [&str; 8] =
     ["context", "rationale", "reason", "reasons", "why", "motivation", "background", "drivers"];
@@ -103,7 +106,15 @@ pub(super) fn decided(
     });
     let all = of_documents(ctx, library, &own, of)?;
     let (reasons, stated): (Vec<_>, Vec<_>) = all.into_iter().partition(|it| it.is_reason);
-    let stated = stated.into_iter().map(|it| it.picked).collect();
+    let wants_why = asks_why(&wanted.request.query);
+    let mut stated: Vec<Picked> = stated.into_iter().map(|it| it.picked).collect();
+    if wants_why {
+        // A decision says what is; what it was before, and what happened, stands among its reasons.
+        for it in &mut stated {
+            let own = reasons.iter().filter(|one| one.picked.doc == it.doc);
+            it.above.extend(own.map(|one| one.picked.says.text.clone()));
+        }
+    }
     let choosing = Choosing { n_hits: DEPTH, is_above_read: true, bonus: |_| STATED };
     let mut picked = own.best(ctx, library, stated, choosing);
     picked.retain(|it| own.asked.fits(it.own) && is_then(it));
@@ -116,9 +127,11 @@ pub(super) fn decided(
     picked.retain(|it| it.share >= best * LEAST_OF_BEST);
     let mut picked = Found::said_once(picked.into_iter());
     picked.truncate(wanted.limit);
-    if asks_why(&wanted.request.query) {
-        for reason in of_first(reasons.into_iter().map(|it| it.picked), &picked) {
-            let at = picked.iter().rposition(|it| it.doc == reason.doc).map_or(0, |at| at + 1);
+    if wants_why {
+        let reasons = of_first(reasons.into_iter().map(|it| it.picked), &picked);
+        // The last one first, so that they stand in their order behind the best decision of their document.
+        for reason in reasons.into_iter().rev() {
+            let at = picked.iter().position(|it| it.doc == reason.doc).map_or(0, |at| at + 1);
             picked.insert(at, reason);
         }
         picked.truncate(wanted.limit);
@@ -226,9 +239,10 @@ fn stated(said: Vec<Picked>, is_record: bool, lines: &[u32]) -> Vec<Stated> {
 
 fn heads_decisions(heading: &str) -> bool {
     let lower = heading.to_lowercase();
-    let mut words = lower.split_whitespace();
-    lower.split_whitespace().count() <= MAX_HEADING_WORDS
-        && words.any(|word| HEADINGS.iter().any(|it| word.starts_with(it)))
+    let words: Vec<&str> = lower.split_whitespace().collect();
+    words.len() <= MAX_HEADING_WORDS
+        && words.iter().any(|word| HEADINGS.iter().any(|it| word.starts_with(it)))
+        && !words.iter().any(|word| UNDECIDED.contains(word))
 }
 
 fn heads_reasons(heading: &str) -> bool {
@@ -260,6 +274,8 @@ mod tests {
             ("What we decided", true, false),
             ("Agreed actions", true, false),
             ("How a committee comes to its decisions", false, false),
+            ("Not decided", false, false),
+            ("Open decisions", false, false),
             ("Context", false, true),
             ("Why SQLite", false, true),
             ("Notes", false, false),

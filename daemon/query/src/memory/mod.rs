@@ -157,15 +157,8 @@ pub fn at(snapshot: &Snapshot, path: &str) -> Result<Option<NodeRow>, AskError> 
 /// `not_found`, and `ambiguous` with the paths.
 pub fn named(snapshot: &Snapshot, name: &str) -> Result<NodeRow, ErrorView> {
     let name = name.trim();
-    for step in NAMED_BY {
-        let found = step(snapshot, name)?;
-        let exact: Vec<&NodeRow> = found.iter().filter(|it| it.name == name).collect();
-        match (found.as_slice(), exact.as_slice()) {
-            ([], _) => {}
-            ([one], _) => return Ok(one.clone()),
-            (_, [one]) => return Ok((*one).clone()),
-            (several, _) => return Err(ambiguous(name, several)),
-        }
+    if let Some(node) = by_name(snapshot, name)? {
+        return Ok(node);
     }
     let is_address = name.contains('/') || name.ends_with(".md") || !name.contains(' ');
     let found = if is_address { address::document(snapshot, name) } else { Err(missing(name)) };
@@ -177,6 +170,24 @@ pub fn named(snapshot: &Snapshot, name: &str) -> Result<NodeRow, ErrorView> {
         }
         Err(_) => Err(missing(name)),
     }
+}
+
+/// As [`named`], but `None` for a path, a permalink and a name that no note has.
+///
+/// # Errors
+/// `ambiguous` with the paths.
+pub fn by_name(snapshot: &Snapshot, name: &str) -> Result<Option<NodeRow>, ErrorView> {
+    for step in NAMED_BY {
+        let found = step(snapshot, name)?;
+        let exact: Vec<&NodeRow> = found.iter().filter(|it| it.name == name).collect();
+        match (found.as_slice(), exact.as_slice()) {
+            ([], _) => {}
+            ([one], _) => return Ok(Some(one.clone())),
+            (_, [one]) => return Ok(Some((*one).clone())),
+            (several, _) => return Err(ambiguous(name, several)),
+        }
+    }
+    Ok(None)
 }
 
 /// Finds the notes that a name means, in one way.

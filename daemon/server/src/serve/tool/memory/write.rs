@@ -108,12 +108,7 @@ fn create(project: &Project, new: NewMemoryEntity) -> Result<Made, ErrorView> {
         return Err(invalid("`name` is empty".into(), "give the entity a name"));
     }
     let snapshot = project.snapshot().map_err(unreadable)?;
-    let there = match rows::named(&snapshot, &name) {
-        // A path or permalink is not the name of what lies there.
-        Ok(there) => Some(there).filter(|it| name_key(&it.name) == name_key(&name)),
-        Err(error) if error.code == Code::Ambiguous => return Err(error),
-        Err(_) => None,
-    };
+    let there = rows::by_name(&snapshot, &name)?;
     drop(snapshot);
     if let Some(there) = there.as_ref().filter(|it| it.is_node) {
         let (name, path) = (there.name.clone(), there.path.clone());
