@@ -153,9 +153,18 @@ fn flooded(
     http: &Http,
     meanwhile: impl FnOnce(&AtomicU64) -> Result<()>,
 ) -> Result<()> {
+    /// Ends the flood when dropped, also by a panic, which would wait for the flooding threads for ever.
+    struct End<'a>(&'a AtomicBool);
+    impl Drop for End<'_> {
+        fn drop(&mut self) {
+            self.0.store(true, Ordering::Relaxed);
+        }
+    }
+
     let (is_over, n_sent) = (AtomicBool::new(false), AtomicU64::new(0));
     let is_on = || !is_over.load(Ordering::Relaxed);
     std::thread::scope(|scope| {
+        let _end = End(&is_over);
         for _ in 0..n {
             scope.spawn(|| {
                 while is_on() {
@@ -166,9 +175,7 @@ fn flooded(
                 }
             });
         }
-        let done = meanwhile(&n_sent);
-        is_over.store(true, Ordering::Relaxed);
-        done
+        meanwhile(&n_sent)
     })
 }
 
