@@ -1,38 +1,39 @@
 //! Context: what kind of thing a name is, from the words beside it: `Zephyr is a message broker`, `the editor Quill`,
 //! `Dr Moreno`, `written in Oberon`, `Zephyr 2.1`.
 //!
-//! In: a document's mentions. Out: the same, some with another type.
-//! Invariants: changes only types that say little or were guessed by a model, except after a definition (`is a fruit`),
-//! which nothing that knows only the name can contradict; a type from these words is no guess, so it outweighs guesses
-//! elsewhere in the folder; looks at a bounded number of bytes on each side.
+//! In: a document's mentions. Out: the same mentions, some with another type.
+//! Invariants: a type changes only if it says little or a model guessed it. A definition
+//! (`is a fruit`) is the exception: no rule that sees only the name can contradict it. A type found
+//! here is no longer marked as a guess, so it outweighs guesses in other documents. Reads a bounded
+//! number of bytes on each side.
 //! Not here: the words of the name itself (`lexicon.rs`), votes over documents (`link/vote.rs`).
 
 use super::lexicon;
 use model::parcel::{Mention, NormalDoc, RecognizerKind};
 use model::terms::{EntityType, Kind};
 
-/// Bytes looked at on each side.
+/// Bytes read on each side.
 const REACH: usize = 80;
 /// Most words between `is a` and the noun that follows.
 const MAX_MODIFIERS: usize = 4;
 
-/// Words before a person's name.
+/// Words that precede a person's name.
 const TITLES: &str = " Mr Mrs Ms Dr Prof Professor Sir Captain President Senator Judge Sergeant \
     Mr. Mrs. Ms. Dr. Prof. ";
-/// Verbs that people do.
+/// Verbs whose subject is a person.
 const SPEAKING: &str = " said says wrote writes joined asked replied agreed thinks believes explained argued suggested \
     proposed told noted reviewed approved ";
-/// Words before a place, in two.
+/// Two-word phrases that precede a place.
 const PLACED: &str =
     "|located in|based in|situated in|lives in|born in|moved to|travelled to|traveled to|";
-/// Words before software.
+/// Words that precede the name of software.
 const USING: &str =
     " using via install installed installing import upgrade upgraded deploy uninstall ";
-/// The same in two words.
+/// Two-word phrases that precede the name of software.
 const BUILT: &str =
     " |written in|built with|built on|powered by|runs on|implemented in|ported to|based on|";
 
-/// Nouns for roles, which one person may have in one place and not in another: they do not define who somebody is.
+/// Nouns for roles. A person has different roles in different places, so a role defines nobody.
 const ROLES: [&str; 20] = [
     "member",
     "lead",
@@ -82,7 +83,7 @@ const DEFINING: [&str; 22] = [
     " (the ",
 ];
 
-/// Corrects the types.
+/// Corrects the types of the mentions.
 pub(super) fn correct(doc: &NormalDoc, mentions: &mut [Mention]) {
     for idx in 0..mentions.len() {
         let Some(mention) = mentions.get_mut(idx) else { break };
@@ -106,7 +107,7 @@ pub(super) fn correct(doc: &NormalDoc, mentions: &mut [Mention]) {
     }
 }
 
-/// Reads a definition after a name.
+/// Reads a definition that follows a name.
 fn define(mention: &mut Mention, after: &str) {
     let is_fixed = matches!(mention.entity_type, EntityType::Step | EntityType::Identifier)
         || mention.place.in_code
@@ -115,8 +116,8 @@ fn define(mention: &mut Mention, after: &str) {
     let found = match lexicon::type_of_noun(noun) {
         // Nothing manufactured is a fruit, whatever the name alone suggests.
         None if lexicon::is_nature(noun) => Some(EntityType::Concept),
-        // A sentence about its subject says more than the usual meaning of such a name, or than a page's title; but
-        // that a technology is a system says less.
+        // A sentence about its subject outweighs the usual meaning of such a name and a page's
+        // title. That a technology is a system adds nothing.
         found => found.filter(|found| {
             let (known, found) = (Kind::of(mention.entity_type), Kind::of(*found));
             is_open(mention)
@@ -134,18 +135,19 @@ fn define(mention: &mut Mention, after: &str) {
             mention.place.is_type_guessed = false;
             true
         }
-        // Known already; or a person of some profession, of which there are too many to list.
+        // The type is already known, or the noun is a profession, too many to list.
         None => lexicon::type_of_noun(noun) == Some(mention.entity_type) || !is_role,
     };
 }
 
-/// A product is often called by its maker's name, and a maker by its product's.
+/// Returns whether the two kinds may share a name: products are often called by their maker's name,
+/// and makers by their product's.
 fn may_share_a_name(one: Option<Kind>, other: Option<Kind>) -> bool {
     let is_either = |it| matches!(it, Some(Kind::Organization | Kind::Thing));
     is_either(one) && is_either(other)
 }
 
-/// True where the words may add to what is known.
+/// Returns whether the words around the mention may change its type.
 fn is_open(mention: &Mention) -> bool {
     let is_exact = matches!(mention.entity_type, EntityType::Step | EntityType::Identifier);
     // `using patients` says nothing about a general term.
@@ -158,8 +160,8 @@ fn is_open(mention: &Mention) -> bool {
         && (mention.entity_type == EntityType::Concept || mention.place.is_type_guessed)
 }
 
-/// Returns the head noun after a name, when the phrase defines it: `broker` of ` is a fast message broker`, `editor` of
-/// `, an open-source editor for …`.
+/// Returns the head noun of a definition that follows a name: `broker` in
+/// ` is a fast message broker`, `editor` in `, an open-source editor for …`.
 pub fn defined_as(after: &str) -> Option<&str> {
     let rest = DEFINING.iter().find_map(|lead| after.strip_prefix(lead))?;
     let clause = rest.split([',', '.', ';', ':', '(', ')', '\n']).next().unwrap_or("");
@@ -175,7 +177,7 @@ pub fn defined_as(after: &str) -> Option<&str> {
     noun
 }
 
-/// Words at which a noun phrase ends.
+/// Returns whether a noun phrase ends before this word.
 fn is_boundary(word: &str) -> bool {
     is_listed(
         " that which who for of in on at by with to from and or used written built made designed developed based \
@@ -184,7 +186,8 @@ fn is_boundary(word: &str) -> bool {
     )
 }
 
-/// Returns a type for ` browser`, ` library`: only nouns that follow names of software, places and groups.
+/// Returns the type that the next word gives (` browser`, ` library`). Only nouns that usually
+/// follow names of software, places and groups count.
 fn by_noun_after(after: &str) -> Option<EntityType> {
     let word = first_word(after.strip_prefix(' ')?);
     let is_telling = is_listed(

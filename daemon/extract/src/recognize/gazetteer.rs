@@ -1,21 +1,22 @@
-//! Gazetteer: known names, matched exactly, in whatever variant they are written.
+//! Gazetteer: finds known names by exact match of their norm, in every variant of spelling.
 //!
-//! In: rows of (surface, norm, type); then a document. Out: mentions named by the entry's surface. Runs of
-//! words are compared by norm, so `Signing Service`, `signing-service`, `signing_service` and
-//! `SigningService` are one entry; the longest run wins, and a plural `s` on the last word is tolerated.
-//! Invariants: the same rows in any order give the same matches; nothing matches inside a URL or a path; in
-//! fenced code only identifiers that equal an entry to the letter match; an ordinary or short word needs
-//! its capital or a mark of its own; matches never overlap and never cross blocks.
+//! In: rows of (surface, norm, type); then a document. Out: mentions named by the entry's surface.
+//! Runs of words are compared by norm, so `Signing Service`, `signing-service`, `signing_service`
+//! and `SigningService` are one entry. The longest run wins, and the last word may have a plural
+//! `s`.
+//! Invariants: the order of the rows does not affect the matches; nothing matches inside a URL or a
+//! path; in fenced code only identifiers that equal an entry exactly match; an ordinary or short
+//! word needs its capital or a mark around it; matches never overlap and never cross blocks.
 //!
-//! How: every entry puts the hash of its norm and of each prefix that ends at a word or hump into one
-//! table; a scan hashes each word once while it finds its end, and goes on to the next word only while the
-//! run so far is a prefix.
-//! Rejected: Aho–Corasick over surfaces. It needs a pattern for each variant (four a name) and checks word
-//! borders after the fact. Measured on 3 MB of Markdown with 2,250 mined names that match often:
-//! this table 145 MB/s with all checks, Aho–Corasick 110 MB/s (NFA, 1.6 MB) to 145 MB/s (DFA, 38 MB)
-//! without them. With 5,000 names that seldom match the table gives 370 MB/s. Rebuilding 50,000 entries
-//! takes 25 ms against 970 ms.
-//! Not here: which terms enter (`mine.rs`), and who keeps the counts (the writer).
+//! How: each entry puts the hash of its norm, and of each prefix that ends at a word or hump, into
+//! one table. A scan hashes each word while it finds its end, and extends a run only while the run
+//! is a prefix of an entry.
+//! Rejected: Aho–Corasick over surfaces. It needs a pattern for each variant (four a name) and has
+//! to check word boundaries afterwards. Measured on 3 MB of Markdown with 2,250 mined names that
+//! match often: this table 145 MB/s with all checks; Aho–Corasick without them 110 MB/s (NFA, 1.6
+//! MB) to 145 MB/s (DFA, 38 MB). With 5,000 names that rarely match, the table reaches 370 MB/s.
+//! Rebuilding 50,000 entries takes 25 ms against 970 ms.
+//! Not here: which terms enter (`mine.rs`), who keeps the counts (the writer).
 
 mod accept;
 mod hash;
@@ -28,27 +29,28 @@ use crate::recognize::words;
 use model::parcel::{Mention, NormalDoc, RecognizerKind};
 use model::terms::{EntityType, Norm, NormKey, Span, norm_of};
 
-/// One row the gazetteer is built from.
+/// One row that the gazetteer is built from.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct GazetteerTerm {
-    /// The name as users write it; matches go by it.
+    /// The name as users write it. Accepted matches depend on its capitals.
     pub surface: String,
     /// Its norm.
     pub norm: NormKey,
-    /// What it names.
+    /// The type of what it names.
     pub entity_type: EntityType,
 }
 
-/// Known names → entity types.
+/// Maps known names to entity types.
 #[derive(Debug, Default)]
 pub struct Gazetteer {
     version: u64,
     entries: Vec<Packed>,
-    /// Surface and norm of every entry, one after the other: with a hundred thousand titles, two allocations each
-    /// would cost more than the names.
+    /// The surface and norm of each entry, one after the other. With a hundred thousand titles, two
+    /// allocations an entry would cost more memory than the names.
     text: String,
     table: FxHashMap<u64, Slot>,
-    /// One bit for the folded hash of every first word; most words of a text stop here, in cache.
+    /// A filter with one bit for the folded hash of each first word. Most words of a text are
+    /// rejected here, in the cache.
     first_words: Vec<u64>,
 }
 
@@ -61,7 +63,7 @@ struct Entry<'g> {
     habit: Habit,
 }
 
-/// An entry as kept: its surface is `text[start..middle]`, its norm `text[middle..end]`.
+/// A stored entry: its surface is `text[start..middle]`, its norm `text[middle..end]`.
 #[derive(Debug, Clone, Copy)]
 struct Packed {
     start: u32,
@@ -71,21 +73,22 @@ struct Packed {
     habit: Habit,
 }
 
-/// How sure a match is by the word alone.
+/// How much proof a match needs beyond its words.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Habit {
-    /// Any variant of it is a mention.
+    /// None: every variant is a mention.
     Free,
-    /// An ordinary or short word: only written like the entry, capital included, or alone in a mark.
+    /// For an ordinary or short word: it must be written like the entry, capitals included, or fill
+    /// a mark by itself.
     Shy,
 }
 
-/// What the table knows of one hash.
+/// What the table stores for one hash.
 #[derive(Debug, Clone, Copy)]
 struct Slot {
     /// Index of the entry with this norm, or [`Slot::NONE`].
     entry: u32,
-    /// True when a longer entry goes on from here.
+    /// Whether a longer entry begins with this run.
     goes_on: bool,
 }
 
@@ -93,28 +96,29 @@ impl Slot {
     const NONE: u32 = u32::MAX;
 }
 
-/// Bits of the first-word filter; 64 KiB keep it in the second-level cache with room for 50,000 entries.
+/// Bits of the first-word filter: 64 KiB fit the second-level cache and leave room for 50,000
+/// entries.
 const FILTER_BITS: usize = 1 << 19;
 
-/// Single words up to this many characters are matched like ordinary words: `Go`, `IT`, `API`.
+/// Single words of at most this many characters are matched like ordinary words: `Go`, `IT`, `API`.
 const SHORT_CHARS: usize = 3;
 
-/// Confidence of a match that equals the entry but for case and joints.
+/// Confidence of a match that differs from the entry at most in case and joints.
 const EXACT_SCORE: f32 = 0.9;
-/// Confidence of a plural.
+/// Confidence of a match in the plural.
 const PLURAL_SCORE: f32 = 0.8;
 
 impl Gazetteer {
     /// The version of the gazetteer before the first mining of a project.
     pub const UNMINED: u64 = 0;
 
-    /// Builds it from rows in any order. Rows with an empty norm are skipped; of rows with one norm the smallest
-    /// counts.
+    /// Builds a gazetteer from rows in any order. Rows with an empty norm are skipped; among rows
+    /// of one norm the smallest is kept.
     pub fn build(version: u64, rows: impl Iterator<Item = GazetteerTerm>) -> Self {
         Gazetteer::build_by(version, rows, habit_of)
     }
 
-    /// Does the same with another rule for how sure a match is by the word alone.
+    /// Does the same with another rule for the habit of an entry.
     pub(super) fn build_by(
         version: u64,
         rows: impl Iterator<Item = GazetteerTerm>,
@@ -137,7 +141,7 @@ impl Gazetteer {
         gazetteer
     }
 
-    /// Identifies the content of the gazetteer.
+    /// Returns the version, which identifies the gazetteer's content.
     pub fn version(&self) -> u64 {
         self.version
     }
@@ -147,7 +151,7 @@ impl Gazetteer {
         self.entries.len()
     }
 
-    /// True when no name is known.
+    /// Returns whether no name is known.
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }
@@ -156,6 +160,7 @@ impl Gazetteer {
         let entry_idx = self.entries.len() as u32;
         let whole = hash::hash_of(row.norm.as_bytes());
         let prefixes = hash::prefix_hashes(&row.surface);
+        // The text may begin the name with its first word or hump, or write it all as one word.
         self.open(prefixes.first().copied().unwrap_or(whole));
         self.open(whole);
         for prefix in prefixes.into_iter().filter(|prefix| *prefix != whole) {
@@ -175,7 +180,7 @@ impl Gazetteer {
         self.entries.push(Packed { start, middle, end, entity_type, habit });
     }
 
-    /// Records that a run may begin with a word of this hash.
+    /// Records that an entry may begin with a word of this hash.
     fn open(&mut self, hash: u64) {
         let bit = hash::fold(hash, FILTER_BITS);
         if let Some(word) = self.first_words.get_mut(bit / 64) {
@@ -183,7 +188,7 @@ impl Gazetteer {
         }
     }
 
-    /// False for nearly every word that begins no entry.
+    /// Returns false for nearly every word that begins no entry; true may be wrong.
     fn may_begin(&self, hash: u64) -> bool {
         let bit = hash::fold(hash, FILTER_BITS);
         self.first_words.get(bit / 64).is_some_and(|word| word & (1 << (bit % 64)) != 0)
@@ -213,26 +218,28 @@ impl Recognizer for Gazetteer {
 fn habit_of(row: &GazetteerTerm) -> Habit {
     let is_single = !row.surface.trim().contains([' ', '-', '_', '/']);
     let is_short = row.norm.chars().count() <= SHORT_CHARS;
-    // By its norm, so that `__name__` does not claim every name, nor `sign-in` every sign in.
+    // Compared by norm, so that `__name__` does not match every "name", nor `sign-in` every "sign
+    // in".
     if words::is_ordinary(&row.norm) || (is_single && (is_short || is_spoken(&row.surface))) {
         Habit::Shy
     } else if !is_single
         && words::all_ordinary(&row.surface)
         && row.surface.contains(char::is_uppercase)
     {
-        // `Getting Started`, the title of a page, is a phrase of every text.
+        // `Getting Started`, the title of a page, is a phrase of many texts.
         Habit::Shy
     } else {
         Habit::Free
     }
 }
 
-/// True for short words in capitals (`REST`, `SEAL`): in small letters they are another word.
+/// Returns whether the surface is a short word in capitals (`REST`, `SEAL`), which in lowercase is
+/// another word.
 fn is_spoken(surface: &str) -> bool {
     surface.len() <= 4 && surface.bytes().all(|b| b.is_ascii_uppercase())
 }
 
-/// True when the text of a run has the entry's norm, `s` left off for a plural.
+/// Returns whether a run has the entry's norm, without its `s` if it is a plural.
 fn has_norm(surface: &str, entry: Entry<'_>, is_plural: bool) -> bool {
     let norm = norm_of(surface);
     if is_plural { norm.strip_suffix('s') == Some(entry.norm) } else { norm == entry.norm }

@@ -1,12 +1,13 @@
-//! Given: names that a user states in a table (`recognize.given`) instead of having them recognized.
+//! Given: names that a user lists in a table (`recognize.given`) instead of having them recognized.
 //!
-//! In: the places of the table's names in the file, and what the recognizers found. Out: the mentions of a document
-//! that the table names: the given ones, and the steps of its lists, which are not names.
-//! Invariants: words and types are the table's; where a recognizer found the very same words, the mention keeps the
-//! name that was read there (a link's target, a date's ISO form), since that is a matter of linking; an entity that the
-//! table states is final: no short form, similarity or context changes it. A note's own name stays the note's, also
-//! when the table has it.
-//! Not here: the table and its places in a file (`given.rs` of the crate `formats`).
+//! In: where the table's names occur in the file, and what the recognizers found. Out: the mentions
+//! of a document that the table covers: the given ones, and the steps of its lists, which are not
+//! names.
+//! Invariants: words and types come from the table. If a recognizer found exactly the same words,
+//! the mention keeps the name read there (a link's target, a date's ISO form), because that is a
+//! matter of linking. An entity that the table states is final: no short form, similarity or
+//! context changes it. A note keeps its own name even if the table lists it.
+//! Not here: reading the table and finding its names in a file (`given.rs` of the crate `formats`).
 
 #[cfg(test)]
 mod tests;
@@ -17,8 +18,8 @@ use super::overlap;
 use model::parcel::{GivenName, Mention, PlaceFeatures, RecognizerKind};
 use model::terms::{Confidence, EntityType, Norm, Span};
 
-/// Returns the given names as mentions, with the steps that were found, in order of place. Of given names that overlap,
-/// the longest stays.
+/// Returns the given names as mentions, with the steps that were found, in order of place. Of
+/// overlapping given names the longest stays.
 pub(super) fn replace(text: &str, given: &[GivenName], found: Vec<Mention>) -> Vec<Mention> {
     let is_step = |mention: &Mention| mention.entity_type == EntityType::Step;
     let (mut mentions, others): (Vec<Mention>, Vec<Mention>) = found.into_iter().partition(is_step);
@@ -46,7 +47,8 @@ fn mention_of(text: &str, given: &GivenName) -> Mention {
     }
 }
 
-/// Returns for each place the mention of the most trusted recognizer, in whatever order they were found.
+/// Returns, for each place, the mention of the most trusted recognizer. The order of `found` does
+/// not matter.
 fn most_trusted(found: Vec<Mention>) -> FxHashMap<Span<Norm>, Mention> {
     let mut best: FxHashMap<Span<Norm>, Mention> = FxHashMap::default();
     for mention in found {

@@ -1,26 +1,27 @@
 //! Imperatives: `Call Marcus before noon` names Marcus, not somebody called Call Marcus.
 //!
-//! In: a document's mentions. Out: the same; where a sentence, line or item begins with the verb of a request, the name
-//! begins after it.
-//! Invariants: cuts only what a form or a model found, never what an author stated or the folder knows; a name of
-//! ordinary words (`Call Center`, `Open Source`) stays whole, since it may be one. Linear.
-//! Not here: names in the middle of a sentence, where a capital is part of the name.
+//! In: a document's mentions. Out: the same mentions; where a sentence, line or item begins with
+//! the verb of a request, the name begins after the verb.
+//! Invariants: changes only what a pattern or a model found, never what an author stated or the
+//! gazetteer knows; a name of ordinary words (`Call Center`, `Open Source`) stays whole, because it
+//! may be one. Linear.
+//! Not here: names inside a sentence, where the capital belongs to the name.
 
 use super::{lexicon, words};
 use model::parcel::{Mention, NormalDoc, RecognizerKind};
 use model::terms::{EntityType, Span};
 
-/// Verbs of requests that take a person.
+/// Verbs of requests whose object is a person.
 const TO_PEOPLE: &str = " call tell email mail ask invite ping thank remind phone message meet contact notify greet \
     pay text brief congratulate ";
 
-/// Verbs of requests that take anything.
+/// Verbs of requests with any object.
 const TO_THINGS: &str = " use try install open start stop restart run deploy upgrade update add remove replace buy \
     get check see visit read join watch move send give show bring let make fix review configure enable disable \
     book order change preserve reuse adopt create rename drop bump implement improve support convert expose \
     simplify introduce allow ensure refactor deprecate prevent export import migrate extend handle ";
 
-/// Cuts the verbs off.
+/// Removes a leading verb from each mention.
 pub(super) fn trim(doc: &NormalDoc, mentions: &mut [Mention]) {
     for mention in mentions {
         let is_found =
@@ -43,6 +44,7 @@ pub(super) fn trim(doc: &NormalDoc, mentions: &mut [Mention]) {
         let end = mention.span.end();
         mention.name = name.to_string();
         mention.span = Span::new(end - name.len(), end);
+        // The object of such a verb is a person; after other verbs the name's own words decide.
         if is_to_person {
             mention.entity_type = EntityType::Person;
             mention.place.is_type_guessed = true;
@@ -52,7 +54,7 @@ pub(super) fn trim(doc: &NormalDoc, mentions: &mut [Mention]) {
     }
 }
 
-/// True at the beginning of a sentence, a line or an item of a list.
+/// Returns whether `start` begins a sentence, a line or a list item.
 fn begins(doc: &NormalDoc, start: usize) -> bool {
     let before = doc.text.get(..start).unwrap_or("").trim_end_matches([' ', '"', '“', '*', '-']);
     before.is_empty() || before.ends_with(['\n', '.', '!', '?', ':', ';', ']', '|'])

@@ -1,9 +1,11 @@
-//! Known: names that most readers of technical text know (`config/known_names.tsv`): languages, programs, formats,
-//! methods, places, organizations.
+//! Known: names that most readers of technical text know (`config/known_names.tsv`): languages,
+//! programs, formats, methods, places, organizations.
 //!
-//! In: a document. Out: mentions with their types, trusted like a pattern: the folder's own statements go first.
-//! Invariants: every row of the table is a name of a type (checked by a test); linear.
-//! Not here: names that a folder defines or repeats (`gazetteer.rs`), kinds from the words of a name (`lexicon.rs`).
+//! In: a document. Out: typed mentions, trusted like those of patterns: what the folder itself
+//! states takes precedence.
+//! Invariants: each row of the table is a name with a type (checked by a test); linear.
+//! Not here: names that a folder defines or repeats (`gazetteer.rs`), types from the words of a
+//! name (`lexicon.rs`).
 
 use std::sync::LazyLock;
 
@@ -18,7 +20,7 @@ use model::terms::{Confidence, EntityType, Norm, Span, norm_of};
 const TABLE: &str = include_str!("../../../../config/known_names.tsv");
 const SCORE: f32 = 0.75;
 
-/// Names that differ only in signs that a norm drops.
+/// Names that differ only in signs, which a norm drops.
 const SIGNED: [&str; 7] = ["C++", "C#", "F#", ".NET", "c++", "c#", ".net"];
 
 static KNOWN: LazyLock<Gazetteer> = LazyLock::new(build);
@@ -29,11 +31,11 @@ static BY_SIGNS: LazyLock<AhoCorasick> =
 struct Row {
     surface: &'static str,
     entity_type: EntityType,
-    /// How the table marks it.
+    /// The mark that the table puts on it.
     mark: Option<char>,
 }
 
-/// Finds names of the table.
+/// Finds the names of the table.
 #[derive(Debug, Default)]
 pub struct KnownRecognizer;
 
@@ -55,7 +57,7 @@ impl Recognizer for KnownRecognizer {
     }
 }
 
-/// True for a name of the table, and for a technology that readers know.
+/// Returns whether a name is in the table or a well-known technology.
 pub(super) fn is_known(name: &str) -> bool {
     static NORMS: LazyLock<FxHashSet<String>> =
         LazyLock::new(|| rows().map(|row| norm_of(row.surface)).collect());

@@ -1,10 +1,11 @@
 //! Lexicon: what kind of thing a surface names, from its words alone.
 //!
-//! In: a surface. Out: an `EntityType`, `Concept` when nothing is known. Reads, in order: the whole surface among
-//! well-known technologies, the first word (`Project Lantern`), the last word (`Signing Service`).
+//! In: a surface. Out: an `EntityType`, `Concept` if nothing is known. A single word is looked up
+//! among well-known technologies; of several words the first decides (`Project Lantern`), then the
+//! last (`Signing Service`).
 //! Invariants: the answer depends on the surface only; lookups ignore case.
-//! Not here: whether the surface is a name at all (`pattern/`, `words.rs`). A wrong type costs little: types are voted
-//! over mentions and never part of an entity's key.
+//! Not here: whether the surface is a name at all (`pattern/`, `words.rs`). A wrong type costs
+//! little: types are decided by a vote over mentions and are never part of an entity's key.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::sync::LazyLock;
@@ -58,7 +59,8 @@ const PREFIXES: &[(EntityType, &str)] = &[
     (EntityType::Location, "lake mount port"),
 ];
 
-/// Technologies that readers know by name, one word each. Enough to vote a type; never needed to find a name.
+/// Technologies that readers know by name, one word each. They vote for a type and are never needed
+/// to find a name.
 const TECHNOLOGIES: &str = "
 rust python javascript typescript java kotlin scala ruby perl haskell erlang elixir clojure golang php
 lua sql postgresql postgres mysql mariadb sqlite redis kafka rabbitmq nats memcached mongodb cassandra
@@ -81,7 +83,7 @@ context options params settings info data type id key value list map set queue p
 view model spec impl test mock util utils helper wrapper base mode entry record
 ";
 
-/// Common nouns beside [`SUFFIXES`] that say what kind of thing something is.
+/// Common nouns, besides [`SUFFIXES`], that say what kind of thing something is.
 const NOUNS: &[(EntityType, &str)] = &[
     (
         EntityType::Organization,
@@ -115,8 +117,8 @@ const NOUNS: &[(EntityType, &str)] = &[
     ),
 ];
 
-/// Common nouns for what nobody founds, makes or runs: nature, food, myth, art. A company or a program with the name of
-/// such a thing is another thing.
+/// Common nouns for things that nobody founds, makes or runs: nature, food, myth, art. A company or
+/// program that shares such a name is a different thing.
 const NATURE: &str = "
 fruit vegetable berry nut grain herb spice plant tree shrub flower grass moss fungus mushroom bacterium virus
 algae animal mammal bird fish insect reptile amphibian snake lizard spider beetle bee ant butterfly moth
@@ -158,36 +160,38 @@ pub fn type_of(surface: &str) -> EntityType {
         .unwrap_or(EntityType::Concept)
 }
 
-/// Returns the type of what a common noun such as `service`, `team`, `library` denotes; `None` for other words.
+/// Returns the type of what a common noun such as `service`, `team` or `library` denotes, `None`
+/// for other words.
 pub(crate) fn type_of_noun(noun: &str) -> Option<EntityType> {
     BY_SUFFIX.get(noun).copied().or_else(|| BY_NOUN.get(noun).copied())
 }
 
-/// True when a common noun denotes something of nature, food, myth or art.
+/// Returns whether a common noun belongs to nature, food, myth or art.
 pub(crate) fn is_nature(noun: &str) -> bool {
     NATURE_NOUNS.contains(noun)
 }
 
-/// True when the word ends names of a known kind (`Team`, `Service`): capitalised words before it are a
-/// name even if they are ordinary.
+/// Returns whether names of a known kind end in this word (`Team`, `Service`): capitalized words
+/// before it are a name even if they are ordinary.
 pub(crate) fn is_suffix(word: &str) -> bool {
     BY_SUFFIX.contains_key(word.to_lowercase().as_str())
 }
 
-/// True when the lowercase word is a technology that readers know by name.
+/// Returns whether a lowercase word is a technology that readers know by name.
 pub fn is_technology(lower: &str) -> bool {
     BY_NAME.contains_key(lower)
 }
 
-/// True for up to three small letters before nothing but capitals and digits, and the plural of such a word.
+/// Returns whether a word is at most three lowercase letters followed by only capitals and digits,
+/// or the plural of such a word.
 fn is_abbreviation(word: &str) -> bool {
     let word = word.strip_suffix('s').unwrap_or(word);
     let rest = word.trim_start_matches(char::is_lowercase);
     word.len() - rest.len() <= 3 && rest.len() >= 2 && !rest.contains(char::is_lowercase)
 }
 
-/// The type of a CamelCase word in running text: `GitHub` is a technology that readers know, `KeyRotationJob` a piece
-/// of code, `EphA4` may be anything.
+/// Returns the type of a CamelCase word in running text: `GitHub` is a well-known technology,
+/// `KeyRotationJob` a piece of code, `EphA4` may be anything.
 pub(crate) fn type_of_camel(word: &str) -> EntityType {
     let humps = tokens_of(word);
     let first_is_small = word.starts_with(char::is_lowercase);
@@ -195,7 +199,7 @@ pub(crate) fn type_of_camel(word: &str) -> EntityType {
     if is_technology(&whole) {
         return EntityType::Technology;
     }
-    // `mRNAs` and `qPCR` are abbreviations of anything.
+    // `mRNAs` and `qPCR` may abbreviate anything.
     if first_is_small && is_abbreviation(word) {
         return EntityType::Concept;
     }

@@ -1,13 +1,15 @@
-//! Mine: the terms of one document that may enter the gazetteer, and which of all documents' terms do.
+//! Mine: which terms of a document may enter the gazetteer, and which terms of all documents do.
 //!
-//! In (`terms_of`): a document. Out: one `MinedTerm` a norm, ordered by norm. Whole titles, headings, bold
-//! and code spans of few words; the inner n-grams of titles and headings; capitalised runs of running text; terms that
-//! the document introduces. What it only keeps using (`total number`) is a term of that document at most.
-//! In (`select`): counts over all documents. Out: the terms that enter, best first, under a total order.
-//! Invariants: reads the text only, never links or mentions, so mining does not feed on itself; ordinary
-//! single words, numbers, versions, paths, URLs and commands with flags are no terms; both functions are
-//! pure and ignore the order of their input.
-//! Not here: keeping the counts (the writer).
+//! In (`terms_of`): a document. Out: one `MinedTerm` a norm, ordered by norm: whole titles,
+//! headings, bold and code spans of few words; the inner n-grams of titles and headings;
+//! capitalized runs of running text; terms that the document introduces. A phrase it only repeats
+//! (`total number`) is a term of that document at most.
+//! In (`select`): counts over all documents. Out: the terms that enter, best first, in a total
+//! order.
+//! Invariants: reads only the text, never links or mentions, so mining cannot feed on its own
+//! results; ordinary single words, numbers, versions, paths, URLs and commands with flags are not
+//! terms; both functions are pure and ignore the order of their input.
+//! Not here: storing the counts (the writer).
 
 mod collect;
 pub mod select;
@@ -22,17 +24,17 @@ use model::terms::{Norm, Span};
 
 /// Weight of a title or heading.
 const HEADING_WEIGHT: u8 = 3;
-/// Weight of bold text and of code spans.
+/// Weight of bold text and code spans.
 const MARKED_WEIGHT: u8 = 2;
-/// Weight of a term that the document defines: one definition is enough to know it everywhere.
+/// Weight of a term that the document defines. One definition makes it known in all documents.
 pub(crate) const DEFINED_WEIGHT: u8 = 4;
-/// Weight of a capitalised run in running text.
+/// Weight of a capitalized run in running text.
 const PLAIN_WEIGHT: u8 = 1;
 
-/// Headings longer than this many words are sentences; only capitalised runs are taken from them.
+/// Longer headings, in words, are sentences: only their capitalized runs are taken.
 const MAX_HEADING_WORDS: usize = 12;
 
-/// The candidate terms of one document, of at most `max_words` words each.
+/// Returns the candidate terms of one document, each of at most `max_words` words.
 pub(super) fn terms_of(
     doc: &NormalDoc,
     sentences: &[Span<Norm>],
@@ -69,8 +71,9 @@ pub(super) fn terms_of(
     terms.finish()
 }
 
-/// The n-grams of a heading that hold a word of their own and do not start or end with a function word.
-/// Small letters inside a heading are running text; so is a capital that only the heading's start gives.
+/// Adds the n-grams of a heading that have a non-ordinary word, or end in the kind of a name, and
+/// no function word at either end. Except for the whole heading, a lowercase n-gram weighs as
+/// running text, and so does one whose only capital starts the heading.
 fn n_grams<'a>(view: View<'a>, max_words: usize, terms: &mut Terms<'a>) {
     if view.words.len() > MAX_HEADING_WORDS {
         return capitalised(view, max_words, terms);
@@ -103,8 +106,8 @@ fn n_grams<'a>(view: View<'a>, max_words: usize, terms: &mut Terms<'a>) {
     }
 }
 
-/// Capitalised runs of running text. One that begins a sentence is only noted: it counts if it stands
-/// elsewhere too.
+/// Adds the capitalized runs of running text. A run that begins a sentence is only recorded: it
+/// needs another place.
 fn capitalised<'a>(view: View<'a>, max_words: usize, terms: &mut Terms<'a>) {
     let mut i = 0;
     while i < view.words.len() {

@@ -1,11 +1,12 @@
-//! Recognize: finds the places of a document that name something.
+//! Recognize: finds the places in a document that name something.
 //!
-//! In: a `ChunkedDoc`. Out: a `MentionedDoc`: sentences, the names the document states for itself, mentions in order of
-//! place, and its candidate gazetteer terms.
-//! Invariants: a function of the document and the gazetteer alone; mentions are sorted, never overlap, name at most
-//! `MAX_SURFACE_BYTES` bytes and number at most `MAX_MENTIONS`; where two recognizers disagree the most trusted wins,
-//! then the longest, then the earliest; a document whose names the user states (`given.rs`) has these instead. Time is
-//! linear in the text, except for sorting the mentions.
+//! In: a `ChunkedDoc`. Out: a `MentionedDoc`: sentences, the names that the document states for
+//! itself, mentions in order of place, and candidate terms for the gazetteer.
+//! Invariants: a function of the document and the gazetteer alone. Mentions are sorted and never
+//! overlap; a name has at most `MAX_SURFACE_BYTES` bytes, a document at most `MAX_MENTIONS`
+//! mentions. If recognizers disagree, the most trusted wins, then the longest mention, then the
+//! earliest. If the user states a document's names (`given.rs`), they replace the recognized ones.
+//! Time is linear in the text, except for sorting the mentions.
 //! Not here: which entity a mention denotes (`link`), relations (`relate`).
 
 pub mod gazetteer;
@@ -56,15 +57,15 @@ use tagger::TaggerRecognizer;
 
 /// One way of finding mentions.
 pub trait Recognizer: Send + Sync {
-    /// How far it is trusted where recognizers disagree.
+    /// The trust it has when recognizers disagree.
     fn kind(&self) -> RecognizerKind;
 
-    /// Adds the mentions it finds, in any order; [`Mention::place`] is filled later. A step may overlap other mentions:
-    /// it is cut to the first words that no other mention claims.
+    /// Adds the mentions it finds, in any order; [`Mention::place`] is filled later. A step may
+    /// overlap other mentions.
     fn recognize(&self, doc: &NormalDoc, sentences: &[Span<Norm>], out: &mut Vec<Mention>);
 }
 
-/// The stage.
+/// The stage that finds mentions.
 pub struct RecognizeStage {
     max_words: usize,
     gazetteer: Arc<ArcSwap<Gazetteer>>,
@@ -74,7 +75,8 @@ pub struct RecognizeStage {
 }
 
 impl RecognizeStage {
-    /// Makes a stage that reads the gazetteer anew for each document, so that a swap counts from the next document on.
+    /// Makes a stage that loads the gazetteer for each document, so a swap takes effect with the
+    /// next document.
     pub fn new(settings: &config::settings::Recognize, gazetteer: Arc<ArcSwap<Gazetteer>>) -> Self {
         let max_words = settings.gazetteer.max_words;
         let others: Vec<Box<dyn Recognizer>> = vec![
@@ -86,13 +88,13 @@ impl RecognizeStage {
         RecognizeStage { max_words, gazetteer, others, model: None, judges: true }
     }
 
-    /// Leaves the mentions as `typing` takes them in: what it is trained on.
+    /// Skips `typing`, so that mentions are as its training needs them.
     pub fn without_judgement(mut self) -> Self {
         self.judges = false;
         self
     }
 
-    /// Adds the model that the user chose, if there is one.
+    /// Sets the model that the user chose, if any.
     pub fn with_model(mut self, model: Option<Arc<TaggerRecognizer>>) -> Self {
         self.model = model;
         self
@@ -109,7 +111,8 @@ impl Stage for RecognizeStage {
         let gazetteer = self.gazetteer.load_full();
         let sentences = sentences_of(&doc);
         let mut found = Vec::new();
-        // Before anything was mined, a document is read for its terms only and comes back for its mentions.
+        // Before anything is mined, a document is read only for its terms; it comes back for its
+        // mentions.
         let is_mined = gazetteer.version() != Gazetteer::UNMINED;
         if is_mined {
             gazetteer.recognize(&doc, &sentences, &mut found);
@@ -122,7 +125,7 @@ impl Stage for RecognizeStage {
         }
         let mentions = match is_mined.then_some(doc.given.as_ref()).flatten() {
             Some(given) => given_mentions(&doc, given, found),
-            // A model that the user chose knows better.
+            // A model that the user chose knows better than our classifier.
             None => mentions_of(&doc, found, self.judges && self.model.is_none()),
         };
         let anaphors = coreference::find(&doc, &sentences, &mentions);
@@ -145,7 +148,7 @@ impl Stage for RecognizeStage {
     }
 }
 
-/// Resolves what the recognizers found into mentions.
+/// Turns what the recognizers found into mentions.
 fn mentions_of(doc: &NormalDoc, mut found: Vec<Mention>, judges: bool) -> Vec<Mention> {
     drop_types(doc, &mut found);
     titled::drop_unproved(doc, &mut found);
@@ -170,7 +173,8 @@ fn drop_types(doc: &NormalDoc, found: &mut Vec<Mention>) {
             Some((it.place.span.start, link.place.span.start))
         })
         .collect();
-    // A relation with several targets appears once for each of them; only what precedes the first target is its type.
+    // A relation with several targets occurs once for each; only the text before the first target
+    // is its type.
     types.sort_unstable();
     types.dedup_by_key(|(start, _)| *start);
     if types.is_empty() {
@@ -184,14 +188,14 @@ fn drop_types(doc: &NormalDoc, found: &mut Vec<Mention>) {
     });
 }
 
-/// Returns the mentions that the user states instead: their types are final, and no place is added.
+/// Returns the mentions that the user states: their types are final, and no place is added.
 fn given_mentions(doc: &NormalDoc, given: &[GivenName], found: Vec<Mention>) -> Vec<Mention> {
     let mut mentions = given::replace(&doc.text, given, found);
     place::fill(doc, &mut mentions);
     coreference::lengthen(doc, &mut mentions);
     mentions.retain(|mention| mention.recognizer != RecognizerKind::Coreference);
     for mention in &mut mentions {
-        // Another name may decide who is meant, but not what kind of thing it is.
+        // Another name may decide who is meant, but not the type.
         let name = given.binary_search_by_key(&mention.span, |name| name.span);
         if let Some(name) = name.ok().and_then(|at| given.get(at)) {
             mention.entity_type = name.entity_type;

@@ -1,10 +1,12 @@
-//! Overlap: which mentions stay where several recognizers claim the same characters.
+//! Overlap: which mentions stay when several recognizers claim the same text.
 //!
-//! In: mentions in any order. Out: mentions in order of place; names never overlap names, nor steps steps.
-//! Invariants: the most trusted wins, then the longest, then the earliest; further ties go by name and type, so the
-//! order of the recognizers does not matter. A step is a clause, so it may hold names, and both stay; where one name is
-//! the whole step, only the name stays. A name of unknown type takes the type of the next trusted recognizer that found
-//! the very same words.
+//! In: mentions in any order. Out: mentions in order of place; names do not overlap names, steps do
+//! not overlap steps.
+//! Invariants: the most trusted wins, then the longest, then the earliest; further ties are broken
+//! by name and type, so the order of the recognizers does not matter. A step is a clause and may
+//! contain names, so both stay; if a name covers the whole step, only the name stays. A name of
+//! unknown type takes the type from the next most trusted recognizer that found exactly the same
+//! words.
 //! Not here: the surroundings of a mention (`place.rs`).
 
 use super::words;
@@ -48,7 +50,7 @@ pub(super) fn resolve(text: &str, mut found: Vec<Mention>) -> Vec<Mention> {
         } else if mention.entity_type.is_telling()
             && let Some(kept) = untyped.remove(&mention.span).and_then(|at| kept.get_mut(at))
         {
-            // The trusted recognizer knows that it is a name, the other one what kind.
+            // The trusted recognizer knows that it is a name, the other one its type.
             kept.entity_type = mention.entity_type;
             kept.place.is_type_guessed = mention.place.is_type_guessed;
         }
@@ -57,9 +59,10 @@ pub(super) fn resolve(text: &str, mut found: Vec<Mention>) -> Vec<Mention> {
     kept
 }
 
-/// Drops parts of a longer name: `Computational Linguistics` in `Association for Computational Linguistics`, `Philip K`
-/// in `Philip K. Dick`. A part gives way only if its type is unknown or the same, and only to a person, organization,
-/// place or event whose every word is written like a name's.
+/// Drops parts of a longer name: `Computational Linguistics` in
+/// `Association for Computational Linguistics`, `Philip K` in `Philip K. Dick`. A part yields only
+/// if its type is unknown or the same, and only to a person, organization, place or event whose
+/// every word is written like a name.
 fn yield_to_longer(text: &str, found: &mut Vec<Mention>) {
     let mut longer: Vec<(Span<Norm>, EntityType)> = found
         .iter()
@@ -80,7 +83,8 @@ fn yield_to_longer(text: &str, found: &mut Vec<Mention>) {
     });
 }
 
-/// True for a name of a kind that a model knows best, each word of it capitalized or a joining word.
+/// Returns whether a name has a type that a model knows best, and only capitalized or function
+/// words.
 fn is_proper(mention: &Mention, text: &str) -> bool {
     let is_kind = matches!(
         mention.entity_type,
@@ -97,7 +101,8 @@ fn is_step(mention: &Mention) -> bool {
     mention.entity_type == EntityType::Step
 }
 
-/// A recognizer's mistake must not reach the store: the span fits the text, nothing is empty or overlong.
+/// Keeps a recognizer's mistakes out of the store: the span must fit the text, nothing may be empty
+/// or overlong.
 fn is_sound(mention: &Mention, text: &str) -> bool {
     let surface = mention.span.of(text);
     !surface.is_empty()
@@ -106,7 +111,7 @@ fn is_sound(mention: &Mention, text: &str) -> bool {
         && mention.name.len() <= MAX_SURFACE_BYTES
 }
 
-/// The bytes that are taken, one bit each.
+/// The claimed bytes, one bit each.
 struct Claimed {
     bits: Vec<u64>,
 }
@@ -129,7 +134,7 @@ impl Claimed {
     }
 }
 
-/// Returns the 64-bit words that hold the bits `start..end`, with the mask of those bits in each.
+/// Yields the 64-bit words that contain the bits `start..end`, each with the mask of those bits.
 fn words(start: usize, end: usize) -> impl Iterator<Item = (usize, u64)> {
     let last = end.saturating_sub(1).max(start);
     (start / 64..=last / 64).map(move |word| {

@@ -1,13 +1,13 @@
-//! Pattern: names that show by their form: dates, versions, standards, identifiers, acronyms, capitalised
-//! names, steps and defined terms.
+//! Pattern: names that their form reveals: dates, versions, standards, identifiers, acronyms,
+//! capitalized names, steps and defined terms.
 //!
 //! In: a document and its sentences. Out: mentions, in any order.
-//! Invariants: one pass over the words; each pattern looks a bounded way ahead, so time is linear; nothing
-//! inside fenced code; a form that proves little (`SLO`, `Redwood`) counts only with more proof from the
-//! same document.
-//! Rejected: one regex a pattern. Fifteen automata over every text cost more than the words and their
-//! shapes once.
-//! Not here: known names (`gazetteer.rs`) and links (`stated.rs`); what kind a name is by its words
+//! Invariants: one pass over the words, and each pattern looks a bounded way ahead, so time is
+//! linear; nothing is found inside fenced code; a form that proves little (`SLO`, `Redwood`) needs
+//! more proof from the same document.
+//! Rejected: one regex a pattern. Fifteen automata over every text cost more than reading the words
+//! and their shapes once.
+//! Not here: known names (`gazetteer.rs`), links (`stated.rs`), the type of a name by its words
 //! (`lexicon.rs`).
 
 mod acronym;
@@ -78,7 +78,7 @@ struct Hit {
     entity_type: EntityType,
     score: f32,
     proof: Proof,
-    /// The name, where it differs from the surface.
+    /// The name, if it differs from the surface.
     name: Option<String>,
 }
 
@@ -114,7 +114,7 @@ fn read_block(view: View<'_>, finds: &mut Finds<'_>) {
     }
 }
 
-/// The patterns whose form alone is proof enough, the most specific first.
+/// Tries the patterns whose form alone is proof enough, the most specific first.
 fn by_form(view: View<'_>, i: usize) -> Option<Hit> {
     let shape = view.shape(i);
     if shape.has(Shape::DIGIT) || shape.has(Shape::CAPITAL) {

@@ -1,7 +1,7 @@
-//! Place: where each mention stands (in a heading, in bold, in code, as a link's text).
+//! Place: the surroundings of each mention (heading, bold, code, link text).
 //!
 //! In: mentions in order of place. Out: their `PlaceFeatures`.
-//! Invariants: one merge walk; a mention counts as inside only when a mark holds all of it.
+//! Invariants: one merge pass; a mention is inside a mark only if the mark contains all of it.
 
 use model::parcel::{BlockKind, InlineKind, Mention, NormalDoc};
 use model::terms::{Norm, Span};
@@ -19,7 +19,7 @@ pub(super) fn fill(doc: &NormalDoc, mentions: &mut [Mention]) {
         mention.place.in_bold = bold.holds(mention.span);
         mention.place.in_link = link.holds(mention.span);
         mention.place.in_heading = heading.holds(mention.span);
-        // Both are asked, so that both walks advance.
+        // Both are called, without short-circuiting, so that both walks advance.
         let (in_span, in_block) = (code.holds(mention.span), fenced.holds(mention.span));
         mention.place.in_code = in_span || in_block;
     }
@@ -32,7 +32,7 @@ fn blocks(
     doc.blocks.iter().filter(move |b| is_wanted(&b.kind)).map(|b| b.span)
 }
 
-/// How far the marks begun so far reach. Marks are asked for in order of place.
+/// How far the marks that have begun reach. Spans must be passed in order of place.
 struct Reach<I: Iterator<Item = Span<Norm>>> {
     marks: std::iter::Peekable<I>,
     end: usize,
@@ -43,7 +43,7 @@ impl<I: Iterator<Item = Span<Norm>>> Reach<I> {
         Reach { marks: marks.peekable(), end: 0 }
     }
 
-    /// True when a mark that begins at or before `span` ends at or after it.
+    /// Returns whether a mark that begins at or before `span` ends at or after it.
     fn holds(&mut self, span: Span<Norm>) -> bool {
         while let Some(mark) = self.marks.next_if(|mark| mark.start() <= span.start()) {
             self.end = self.end.max(mark.end());

@@ -1,9 +1,9 @@
-//! Runs: neighboring capitalised words, the raw material of proper names.
+//! Runs: neighboring capitalized words, the raw material of proper names.
 //!
-//! In: the words of a block. Out: its runs, function words at either end left off.
-//! Invariants: a run's words are parted by one space, line break or ` & `; none is in code; none but the
-//! first may begin a sentence; linear in the words.
-//! Not here: whether a run is a name (`pattern/name.rs`), or a term (`mine.rs`).
+//! In: the words of a block. Out: its runs, without function words at either end.
+//! Invariants: the words of a run are separated by one space, line break or ` & `; none is in code;
+//! only the first may begin a sentence; linear in the words.
+//! Not here: whether a run is a name (`pattern/name.rs`) or a term (`mine.rs`).
 
 use super::token::{Shape, View};
 use super::words;
@@ -13,7 +13,7 @@ use super::words;
 pub(super) struct Run {
     pub(super) from: usize,
     pub(super) to: usize,
-    /// True when the run begins a sentence, so that its first capital proves nothing.
+    /// Whether the run begins a sentence, so that its first capital proves nothing.
     pub(super) is_first: bool,
 }
 
@@ -23,7 +23,7 @@ impl Run {
     }
 }
 
-/// Months and weekdays: they date the name after them (`January Rotation Day`).
+/// Months and weekdays, which date the name after them (`January Rotation Day`).
 const CALENDAR: &str = " January February March April May June July August September October \
      November December Monday Tuesday Wednesday Thursday Friday Saturday Sunday ";
 
@@ -31,7 +31,8 @@ fn is_calendar(word: &str) -> bool {
     CALENDAR.split(' ').any(|listed| !listed.is_empty() && listed == word)
 }
 
-/// The run that begins at word `i`, and where to go on; no run when nothing but function words is left of it.
+/// Returns the run that begins at word `i`, and where to continue. There is no run if only function
+/// words, months and weekdays are left.
 pub(super) fn run_at(view: View<'_>, i: usize) -> (Option<Run>, usize) {
     let is_part = |at: usize| {
         let shape = view.shape(at);

@@ -1,9 +1,9 @@
-//! Stated: the names an author wrote down as names: a document's own, and the targets of links.
+//! Stated: names that an author wrote as names: the document's own, and the targets of links.
 //!
 //! In: a document. Out: `StatedName`s of the document's entity, and one mention for each link to a
-//! document, named by the target rather than by the visible text.
-//! Invariants: stated names have distinct norms; a heading made of ordinary words only (`Overview`) states
-//! no name.
+//! document, named by the target rather than the visible text.
+//! Invariants: stated names have distinct norms; a heading of only ordinary words (`Overview`)
+//! states no name.
 //! Not here: relations between documents (`relate/links.rs`).
 
 use config::formats::FORMATS;
@@ -17,7 +17,7 @@ use model::parcel::{
 };
 use model::terms::{Confidence, EntityType, Norm, RelPath, Span, norm_of};
 
-/// Finds the links to documents.
+/// Finds links to documents.
 pub struct StatedRecognizer;
 
 impl Recognizer for StatedRecognizer {
@@ -44,8 +44,9 @@ fn mention_of(doc: &NormalDoc, link: &Link) -> Option<Mention> {
     })
 }
 
-/// True for a mention from a link to a place inside a document: `[histogram](spec.md#histogram)` names what is at that
-/// place, not the document. Where the link's words are the document's name, they name the document.
+/// Returns whether a mention comes from a link to a place inside a document:
+/// `[histogram](spec.md#histogram)` names what is at that place. If the link's words are the
+/// document's name, it names the document.
 pub(crate) fn is_of_place(doc: &NormalDoc, mention: &Mention) -> bool {
     if mention.recognizer != RecognizerKind::Stated {
         return false;
@@ -57,7 +58,8 @@ pub(crate) fn is_of_place(doc: &NormalDoc, mention: &Mention) -> bool {
         && norm_of(mention.span.of(&doc.text)) != norm_of(&mention.name)
 }
 
-/// Returns the name of the document a link leads to; `None` for other files, the same page, and URLs.
+/// Returns the name of the document that a link leads to; `None` for other files, the same page,
+/// and URLs.
 fn target_name(link: &Link) -> Option<&str> {
     let target = link.target.trim_end_matches('/');
     let name = target.rsplit('/').next().unwrap_or(target).trim();
@@ -68,7 +70,7 @@ fn target_name(link: &Link) -> Option<&str> {
                 Some(dot) if dot > 0 => (name.get(..dot)?, name.get(dot + 1..)?),
                 _ => (name, ""),
             };
-            // A link to any other file names nothing here.
+            // A link to a file of any other kind names nothing here.
             let mut documents = FORMATS
                 .iter()
                 .filter(|it| it.is_named_by_links)
@@ -82,7 +84,7 @@ fn target_name(link: &Link) -> Option<&str> {
     }
 }
 
-/// Returns the names a document states for its own entity, most trusted first.
+/// Returns the names that a document states for its own entity, most trusted first.
 pub(super) fn names_of(doc: &NormalDoc) -> Vec<StatedName> {
     let mut out = Vec::with_capacity(3);
     let mut norms = FxHashSet::default();
@@ -95,7 +97,7 @@ pub(super) fn names_of(doc: &NormalDoc) -> Vec<StatedName> {
     };
     let heading = heading_of(doc).map_or("", |(heading, _)| heading);
     state(&doc.title, StatedSource::Title);
-    // The normalizer lists the first heading among the aliases; it is only as good as a heading.
+    // The normalizer lists the first heading among the aliases, but it has only a heading's trust.
     for alias in doc.meta.aliases.iter().filter(|alias| alias.trim() != heading.trim()) {
         state(alias, StatedSource::Alias);
     }
@@ -106,8 +108,9 @@ pub(super) fn names_of(doc: &NormalDoc) -> Vec<StatedName> {
     out
 }
 
-/// The heading that names a document. A deeper one (`## Observations`) names a section, unless it opens the page in
-/// several words and is the only one of its level. True where the document may be shown by it.
+/// Returns the heading that names a document, and whether the document may be shown by it. A deeper
+/// heading (`## Observations`) names a section, unless it opens the page, has several words and is
+/// the only one up to its level.
 fn heading_of(doc: &NormalDoc) -> Option<(&str, bool)> {
     let levels = || {
         doc.blocks.iter().filter_map(|block| match block.kind {
@@ -124,20 +127,21 @@ fn heading_of(doc: &NormalDoc) -> Option<(&str, bool)> {
     is_title.then_some((text, is_shown))
 }
 
-/// Returns the heading that a document is shown by, if it states no title and no other document has it.
+/// Returns the heading that a document is shown by if it states no title and no other document has
+/// that heading.
 pub fn shown_heading(doc: &NormalDoc) -> Option<&str> {
     let (heading, _) = heading_of(doc).filter(|(_, is_shown)| *is_shown)?;
     let heading = cut(heading.trim(), MAX_SURFACE_BYTES);
     (!norm_of(heading).is_empty()).then_some(heading)
 }
 
-/// Cuts a long link text after its last whole word that fits.
+/// Cuts a long link text after the last whole word that fits.
 fn shortened(text: &str, span: Span<Norm>) -> Span<Norm> {
     let kept = cut(span.of(text), MAX_SURFACE_BYTES);
     Span::new(span.start(), span.start() + kept.len())
 }
 
-/// At most `max` bytes of `text`, cut between words where there are any.
+/// Returns at most `max` bytes of `text`, cut between words if there are any.
 fn cut(text: &str, max: usize) -> &str {
     if text.len() <= max {
         return text;

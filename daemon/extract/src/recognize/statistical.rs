@@ -1,9 +1,9 @@
 //! Statistical: names that the English model finds in running text.
 //!
 //! In: a document in the deep pass. Out: mentions of the least trusted kind.
-//! Invariants: reads English sentences only, never code, tables or headings, which a model of running text gets wrong;
-//! a mention lies within one line and begins and ends with a letter or digit. Linear.
-//! Not here: which type a name has over all documents (`link/vote.rs`), dependencies (`relate/`).
+//! Invariants: reads English sentences only, never code, tables or headings, where a model of
+//! running text goes wrong; a mention is within one line. Linear.
+//! Not here: the type of a name over all documents (`link/vote.rs`), dependencies (`relate/`).
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use model::parcel::{
 };
 use model::terms::{Confidence, EntityType, Norm, Span, is_latin};
 
-/// Confidence of a person, an organization or a place: right for about four of five on running text.
+/// Confidence of a person, organization or place: right for about four of five in running text.
 const SURE: f32 = 0.6;
 /// Confidence of the types that the model confuses most.
 const UNSURE: f32 = 0.45;
@@ -23,14 +23,14 @@ const UNSURE: f32 = 0.45;
 const REQUIREMENTS: [&str; 8] =
     ["MUST", "SHALL", "SHOULD", "MAY", "NOT", "REQUIRED", "RECOMMENDED", "OPTIONAL"];
 
-/// Longest word of capitals alone that may be a name, in bytes.
+/// Longest word in capitals that may be a name, in bytes.
 const MAX_ACRONYM_BYTES: usize = 8;
 
-/// What documents number: a number of one is no name.
+/// What documents number: `Table 3` is not a name.
 const NUMBERED: [&str; 9] =
     ["algorithm", "equation", "example", "exhibit", "fig", "figure", "listing", "step", "table"];
 
-/// Finds names with the pipeline that is built in.
+/// Finds names with the built-in pipeline.
 #[derive(Debug, Default)]
 pub struct StatisticalRecognizer;
 
@@ -52,7 +52,7 @@ impl Recognizer for StatisticalRecognizer {
     }
 }
 
-/// Stretches of neighboring blocks of English running text.
+/// Returns stretches of neighboring blocks of English running text.
 fn runs_of(doc: &NormalDoc) -> Vec<Span<Norm>> {
     let mut runs: Vec<Span<Norm>> = Vec::new();
     let mut is_open = false;
@@ -68,7 +68,8 @@ fn runs_of(doc: &NormalDoc) -> Vec<Span<Norm>> {
     runs
 }
 
-/// True for blocks of sentences. Headings are titles: every word may have a capital there.
+/// Returns whether a block contains sentences. Headings are titles: every word may be capitalized
+/// there.
 fn is_running_text(block: &Block) -> bool {
     matches!(block.kind, BlockKind::Paragraph | BlockKind::ListItem { .. } | BlockKind::Quote)
 }
@@ -90,7 +91,7 @@ fn read(
         let Some((start, end)) = found else { continue };
         let surface = text.get(start..end).unwrap_or_default();
         let span: Span<Norm> = Span::new(run.start() + start, run.start() + end);
-        // In `Add Request` with a type in code font, the model takes both words for a name.
+        // In `Add Request` with a type in code font, the model takes both words for one name.
         let after = code.partition_point(|it| it.end() <= span.start());
         let has_code = code.get(after).is_some_and(|it| it.start() < span.end());
         if !is_name(surface) || has_code || !is_proved(doc, span) {
@@ -107,8 +108,8 @@ fn read(
     }
 }
 
-/// Maps OntoNotes' label to our type. Numbers, amounts and times of day name nothing, nor do peoples and languages;
-/// dates are found by their form.
+/// Maps an OntoNotes label to our type. Numbers, amounts, times of day, peoples and languages are
+/// not names; dates are found by their form.
 fn type_of(label: &str) -> Option<(EntityType, f32)> {
     Some(match label {
         "PERSON" => (EntityType::Person, SURE),
@@ -122,7 +123,7 @@ fn type_of(label: &str) -> Option<(EntityType, f32)> {
     })
 }
 
-/// The span without article, possessive and signs at its ends, within its first line.
+/// Returns the span without article, possessive and signs at its ends, within its first line.
 fn trimmed(text: &str, start: usize, end: usize) -> Option<(usize, usize)> {
     let surface = text.get(start..end)?;
     let surface = surface.split('\n').find(|line| !line.trim().is_empty())?;
@@ -132,14 +133,14 @@ fn trimmed(text: &str, start: usize, end: usize) -> Option<(usize, usize)> {
         kept = kept.strip_prefix(article).unwrap_or(kept);
     }
     let bare = kept.trim_end_matches(|c| !is_part(c) && !matches!(c, '+' | '#'));
-    // `U.S.` owns its last point.
+    // The last point of `U.S.` belongs to it.
     let is_abbreviated = kept.get(bare.len()..).is_some_and(|rest| rest.starts_with('.'))
         && bare.rsplit(' ').next().is_some_and(|word| word.contains('.'));
     let mut kept = kept.get(..bare.len() + usize::from(is_abbreviated)).unwrap_or(bare);
     for ending in ["'s", "’s"] {
         kept = kept.strip_suffix(ending).unwrap_or(kept);
     }
-    // `Senders SHOULD`: the words of requirements are written in capitals, and are not part of a name.
+    // `Senders SHOULD`: the words of requirements are in capitals but are not part of a name.
     while let Some((name, word)) = kept.rsplit_once(' ')
         && REQUIREMENTS.contains(&word)
     {
@@ -149,8 +150,8 @@ fn trimmed(text: &str, start: usize, end: usize) -> Option<(usize, usize)> {
     (!kept.is_empty()).then_some((from, from + kept.len()))
 }
 
-/// True for what is written like a name, with a capital among letters of the model's script; `DANGEROUS` is emphasis,
-/// `a.com/b` an address.
+/// Returns whether the text is written like a name, with a capital and only letters of the model's
+/// script. `DANGEROUS` is emphasis, `a.com/b` an address.
 fn is_name(surface: &str) -> bool {
     let has_capital = surface.chars().any(char::is_uppercase);
     let is_foreign = surface.chars().any(|c| c.is_alphabetic() && !is_latin(c));
@@ -160,8 +161,9 @@ fn is_name(surface: &str) -> bool {
     has_capital && !(is_foreign || is_emphasis || is_address) && !is_numbered(surface)
 }
 
-/// True where ordinary words are a name: several, all of a link, or with capitals in mid-sentence, or where the last
-/// says what it names (`Open Data Institute`). At the beginning of a sentence one capital proves nothing.
+/// Returns whether a name is credible. Several ordinary words are one if they are a whole link, if
+/// the last gives the kind (`Open Data Institute`), or if all are capitalized inside a sentence; at
+/// its start one capital proves nothing.
 fn is_proved(doc: &NormalDoc, span: Span<Norm>) -> bool {
     let surface = span.of(&doc.text);
     if !words::all_ordinary(surface) {
@@ -177,7 +179,7 @@ fn is_proved(doc: &NormalDoc, span: Span<Norm>) -> bool {
     is_link || lexicon::is_suffix(last) || (is_mid && has_capitals && is_plain)
 }
 
-/// True for `Listing 15-12`.
+/// Returns whether the text is a number of something, like `Listing 15-12`.
 fn is_numbered(surface: &str) -> bool {
     let Some((first, rest)) = surface.split_once(' ') else { return false };
     let first = first.trim_end_matches(['s', '.']).to_lowercase();

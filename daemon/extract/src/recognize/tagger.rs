@@ -1,10 +1,12 @@
 //! Tagger: names that the user's token-classification model finds (`recognize.model`).
 //!
-//! In: the folder of an ONNX model; a document in the deep pass, and its sentences. Out: its mentions.
-//! Invariants: a function of the document and the folder alone; a model that cannot be used is an error at the start, a
-//! model that fails on a text costs that text's statistical names, not the document; memory does not grow with the
-//! document.
-//! Not here: computing (the crate `onnx`); the language of a text, which is up to whoever chose the model.
+//! In: the folder of an ONNX model; a document in the deep pass, and its sentences. Out: its
+//! mentions.
+//! Invariants: a function of the document and the folder alone. A model that cannot be used is an
+//! error at the start; a model that fails on a text costs that text's statistical names, not the
+//! document. Memory does not grow with the document.
+//! Not here: computing (the crate `onnx`); the language of a text, which is up to the user who
+//! chose the model.
 
 pub mod trial;
 
@@ -22,18 +24,18 @@ use super::Recognizer;
 use model::parcel::{Mention, NormalDoc, Pass, PlaceFeatures, RecognizerKind};
 use model::terms::{Confidence, EntityType, Norm, Span};
 
-/// Longest text given to the model at once, bytes: its tokens need a hundred times that for a moment. Longer text
-/// without a sentence's end is data.
+/// Longest text given to the model at once, in bytes: its tokens need a hundred times that for a
+/// moment. A longer text without a sentence end is data.
 const MAX_RUN_BYTES: usize = 20_000;
 
 /// A token-classification model, whatever computes it.
 pub trait TextTagger: Send + Sync {
     /// Names of its classes, without `B-` and the like.
     fn classes(&self) -> &[String];
-    /// The names in a text of at most some kilobytes, in order of place.
+    /// Returns the names in a text of at most a few kilobytes, in order of place.
     ///
     /// # Errors
-    /// Why it failed on this text.
+    /// A message, if it fails on this text.
     fn tag(&self, text: &str) -> Result<Vec<Tagged>, String>;
 }
 
@@ -47,7 +49,7 @@ impl TextTagger for Tagger {
     }
 }
 
-/// A model that finds names.
+/// Finds names with a model.
 pub struct TaggerRecognizer {
     tagger: Box<dyn TextTagger>,
     /// For each class of the model, our type; `None` for classes that are not names.
@@ -56,13 +58,13 @@ pub struct TaggerRecognizer {
     has_failed: AtomicBool,
 }
 
-/// Why the model of the settings cannot be used.
+/// Why the configured model cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum TaggerError {
-    /// The model itself.
+    /// The model is at fault.
     #[error("`recognize.model` cannot be used: {0}")]
     Model(#[from] ModelError),
-    /// Its folder.
+    /// The folder is at fault.
     #[error(
         "`recognize.model` cannot be used: `{}` cannot be read: {source}\nhint: give the absolute path of a folder \
          with `model.onnx`, `tokenizer.json` and `config.json`",
@@ -71,10 +73,10 @@ pub enum TaggerError {
     Folder {
         /// The folder, or a file in it.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
-    /// The message of the process that tried it first.
+    /// The process that tried it first rejected it.
     #[error("`recognize.model` cannot be used: {why}")]
     Trial {
         /// The folder.
@@ -85,8 +87,8 @@ pub enum TaggerError {
 }
 
 impl TaggerRecognizer {
-    /// Opens it as [`TaggerRecognizer::open`] does, after another process has tried the model: for the start of the
-    /// daemon.
+    /// Opens the model like [`TaggerRecognizer::open`], after another process has tried it. The
+    /// daemon uses this at its start.
     ///
     /// # Errors
     /// When the folder or the model in it cannot be used.
@@ -99,7 +101,8 @@ impl TaggerRecognizer {
         Self::open(settings)
     }
 
-    /// Loads the model that the settings name, if they name one. Reads its files twice: a large model takes seconds.
+    /// Loads the model that the settings name, if any. Reads its files twice: a large model takes
+    /// seconds.
     ///
     /// # Errors
     /// When the folder or the model in it cannot be used.
@@ -119,14 +122,14 @@ impl TaggerRecognizer {
         TaggerRecognizer { tagger, types, digest, has_failed: AtomicBool::default() }
     }
 
-    /// Returns the hash of the model's files: a part of the index's fingerprint, so that another model means another
-    /// index.
+    /// Returns the hash of the model's files. It is part of the index's fingerprint, so another
+    /// model needs another index.
     pub fn digest(&self) -> &str {
         &self.digest
     }
 
-    /// Adds the model's mentions and drops those of the built-in model at the same words, since the user chose this
-    /// one.
+    /// Adds the model's mentions and drops overlapping ones of the built-in model, since the user
+    /// chose this one.
     pub(super) fn overrule(
         &self,
         doc: &NormalDoc,
@@ -135,7 +138,7 @@ impl TaggerRecognizer {
     ) {
         let mut mentions = Vec::new();
         self.recognize(doc, sentences, &mut mentions);
-        // In order of place, and without overlaps, as the model gives them.
+        // The model returns its mentions in order of place and without overlaps.
         let is_named = |span: Span<Norm>| {
             let at = mentions.partition_point(|mention| mention.span.end() <= span.start());
             mentions.get(at).is_some_and(|mention| mention.span.start() < span.end())
@@ -180,8 +183,8 @@ impl Recognizer for TaggerRecognizer {
     }
 }
 
-/// Joins sentences that follow each other with only white space between: a model reads a name better in its context.
-/// Each run has at most `MAX_RUN_BYTES`; longer sentences are skipped.
+/// Joins sentences that only white space separates, because a model reads a name better in context.
+/// A run has at most `MAX_RUN_BYTES`; longer sentences are skipped.
 fn runs_of(text: &str, sentences: &[Span<Norm>]) -> Vec<Range<usize>> {
     let mut runs: Vec<Range<usize>> = Vec::new();
     for sentence in sentences.iter().filter(|sentence| sentence.len() <= MAX_RUN_BYTES) {
@@ -198,9 +201,9 @@ fn runs_of(text: &str, sentences: &[Span<Norm>]) -> Vec<Range<usize>> {
     runs
 }
 
-/// Maps a model's class to our type, by the names of the usual training sets (CoNLL-2003, OntoNotes 5, WNUT-17,
-/// Few-NERD, SoMeSci, StackOverflow NER). Times, amounts and the like are not names: `None`. Unlisted classes are
-/// concepts.
+/// Maps a model's class to our type, by the class names of the usual training sets (CoNLL-2003,
+/// OntoNotes 5, WNUT-17, Few-NERD, SoMeSci, StackOverflow NER). Times, amounts and the like are not
+/// names and give `None`. Unlisted classes are concepts.
 fn type_of(class: &str) -> Option<EntityType> {
     let class: String =
         class.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_uppercase).collect();

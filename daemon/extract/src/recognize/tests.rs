@@ -1,4 +1,4 @@
-//! The stage as a whole: trust, places, and the swap of the gazetteer.
+//! The stage as a whole: trust, places, and a swap of the gazetteer.
 
 use super::*;
 use expect_test::expect;

@@ -1,9 +1,10 @@
-//! Titled: in `[Monitoring System and Time Series Database Suited for Containers](…)` capitals prove nothing.
+//! Titled: the capitals in `[Monitoring System and Time Series Database Suited for Containers](…)`
+//! prove nothing.
 //!
-//! In: what the recognizers found. Out: the same without runs of words that only the capitals of a link's title make a
-//! name.
-//! Invariants: single words, and what the document also has elsewhere, stay; a title has at least [`MIN_WORDS`] words.
-//! Linear, except for sorting.
+//! In: what the recognizers found. Out: the same without runs of words that look like a name only
+//! because a link's title capitalizes them.
+//! Invariants: single words, and names that the document also has elsewhere, stay; a title has at
+//! least [`MIN_WORDS`] words. Linear, except for sorting.
 //! Not here: headings, which `pattern/` and `statistical.rs` read in their own way.
 
 use rustc_hash::FxHashSet;
@@ -14,7 +15,7 @@ use model::terms::{Norm, Span};
 
 const MIN_WORDS: usize = 4;
 
-/// Drops these names.
+/// Drops names that only a title's capitals suggest.
 pub(super) fn drop_unproved(doc: &NormalDoc, found: &mut Vec<Mention>) {
     let mut titles: Vec<Span<Norm>> =
         doc.links.iter().map(|it| it.span).filter(|it| is_title(it.of(&doc.text))).collect();
@@ -36,7 +37,8 @@ pub(super) fn drop_unproved(doc: &NormalDoc, found: &mut Vec<Mention>) {
     });
 }
 
-/// True where the first word and three of four begin large, words that only bind others aside.
+/// Returns whether the first word and three of four words are capitalized, function words not
+/// counted.
 fn is_title(text: &str) -> bool {
     if !text.starts_with(char::is_uppercase) {
         return false;

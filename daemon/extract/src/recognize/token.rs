@@ -1,10 +1,10 @@
 //! Token: the words of a document with their shapes, made once and read by every pattern.
 //!
-//! In: the blocks of a document, its sentences and its code spans. Out: words in order of place, each with
-//! what a pattern asks first (case, digits, underscores, humps; first of its sentence; in code), and one
-//! range a block.
-//! Invariants: a word is a run of letters, digits and underscores on UTF-8 boundaries; words never cross
-//! blocks; fenced code has no words. One pass, no allocation per word.
+//! In: the blocks of a document, its sentences and its code spans. Out: words in order of place,
+//! each with what patterns check first (case, digits, underscores, humps; first of its sentence; in
+//! code), and one range for each block.
+//! Invariants: a word is a run of letters, digits and underscores on UTF-8 boundaries; words never
+//! cross blocks; fenced code has no words. One pass, no allocation for a word.
 //! Not here: what the words name (`pattern/`).
 
 use std::ops::Range;
@@ -19,17 +19,18 @@ pub(super) struct Shape(u16);
 impl Shape {
     /// Begins with an uppercase letter.
     pub(super) const CAPITAL: Shape = Shape(1);
-    /// Holds an uppercase letter.
+    /// Contains an uppercase letter.
     pub(super) const UPPER: Shape = Shape(1 << 1);
-    /// Holds a lowercase letter.
+    /// Contains a lowercase letter.
     pub(super) const LOWER: Shape = Shape(1 << 2);
-    /// Holds a digit.
+    /// Contains a digit.
     pub(super) const DIGIT: Shape = Shape(1 << 3);
-    /// Holds an underscore.
+    /// Contains an underscore.
     pub(super) const UNDERSCORE: Shape = Shape(1 << 4);
-    /// Holds an uppercase letter straight after a lowercase one.
+    /// Contains a hump: an uppercase letter right after a lowercase one, as in `KeyJob`, or an
+    /// acronym before a word, as in `HTTPServer`.
     pub(super) const HUMP: Shape = Shape(1 << 5);
-    /// Holds characters outside ASCII.
+    /// Contains characters outside ASCII.
     pub(super) const WIDE: Shape = Shape(1 << 6);
     /// The first word of a sentence, of a table cell, or after a colon or an opening quote.
     pub(super) const FIRST: Shape = Shape(1 << 7);
@@ -38,27 +39,27 @@ impl Shape {
     /// Any flag that makes a word worth a second look.
     const LOUD: Shape = Shape(1 | 1 << 1 | 1 << 3 | 1 << 4);
 
-    /// True when the two sets share a flag.
+    /// Returns whether the two sets share a flag.
     pub(super) fn has(self, other: Shape) -> bool {
         self.0 & other.0 != 0
     }
 
-    /// Both sets of flags.
+    /// Returns the flags of both sets.
     pub(super) const fn or(self, other: Shape) -> Shape {
         Shape(self.0 | other.0)
     }
 
-    /// True for a word of small letters only: no pattern begins with it.
+    /// Returns whether the word has lowercase letters only. No pattern begins with it.
     pub(super) fn is_quiet(self) -> bool {
         !self.has(Shape::LOUD)
     }
 
-    /// True for capitals only, no digits or underscores.
+    /// Returns whether the word has capitals, and no lowercase letters, digits or underscores.
     pub(super) fn is_caps(self) -> bool {
         self.has(Shape::UPPER) && !self.has(Shape::LOWER.or(Shape::DIGIT).or(Shape::UNDERSCORE))
     }
 
-    /// True for digits only.
+    /// Returns whether the word has digits only.
     pub(super) fn is_number(self) -> bool {
         self.has(Shape::DIGIT) && !self.has(Shape::LOWER.or(Shape::UPPER).or(Shape::UNDERSCORE))
     }
@@ -88,7 +89,7 @@ pub(super) struct Words<'a> {
 }
 
 impl<'a> Words<'a> {
-    /// Reads the words of every block but fenced code.
+    /// Reads the words of every block except fenced code.
     pub(super) fn of(doc: &'a NormalDoc, sentences: &[Span<Norm>]) -> Self {
         let mut all = Vec::with_capacity(doc.text.len() / 6);
         let mut blocks = Vec::with_capacity(doc.blocks.len());
@@ -105,13 +106,13 @@ impl<'a> Words<'a> {
         words
     }
 
-    /// The words of one block, by its index.
+    /// Returns the words of one block, by its index.
     pub(super) fn of_block(&self, block_idx: usize) -> View<'_> {
         let range = self.blocks.get(block_idx).cloned().unwrap_or_default();
         View { text: self.text, words: self.all.get(range).unwrap_or(&[]) }
     }
 
-    /// Every word, in order.
+    /// Returns every word, in order.
     pub(super) fn all(&self) -> &[Word] {
         &self.all
     }
@@ -147,7 +148,7 @@ impl<'a> Words<'a> {
         }
     }
 
-    /// The first word from `from` on that starts at or after `offset`.
+    /// Returns the first word from `from` on that starts at or after `offset`.
     fn seek(&self, mut from: usize, offset: usize) -> usize {
         while self.all.get(from).is_some_and(|word| (word.start as usize) < offset) {
             from += 1;
@@ -156,7 +157,7 @@ impl<'a> Words<'a> {
     }
 }
 
-/// The words of a text that is no block of the document, such as its title.
+/// Returns the words of a text that is not a block of the document, such as its title.
 pub(super) fn words_in(text: &str) -> Vec<Word> {
     let mut out = Vec::new();
     read_words(text, Span::new(0, text.len()), &mut out);
@@ -173,7 +174,7 @@ pub(super) struct View<'a> {
 }
 
 impl<'a> View<'a> {
-    /// The characters of word `i`; empty past the end.
+    /// Returns the characters of word `i`; empty past the end.
     pub(super) fn word(&self, i: usize) -> &'a str {
         self.words
             .get(i)
@@ -181,23 +182,23 @@ impl<'a> View<'a> {
             .unwrap_or("")
     }
 
-    /// The shape of word `i`; no flags past the end.
+    /// Returns the shape of word `i`; no flags past the end.
     pub(super) fn shape(&self, i: usize) -> Shape {
         self.words.get(i).map(|w| w.shape).unwrap_or_default()
     }
 
-    /// What lies between word `i` and the next one; `None` at the end of the block.
+    /// Returns the text between word `i` and the next one; `None` at the end of the block.
     pub(super) fn gap(&self, i: usize) -> Option<&'a str> {
         let (this, next) = (self.words.get(i)?, self.words.get(i + 1)?);
         self.text.get(this.end as usize..next.start as usize)
     }
 
-    /// True when word `i` is followed by exactly `gap` and another word.
+    /// Returns whether word `i` is followed by exactly `gap` and another word.
     pub(super) fn gap_is(&self, i: usize, gap: &str) -> bool {
         self.gap(i) == Some(gap)
     }
 
-    /// The byte before word `i`; a space at the start of the text.
+    /// Returns the byte before word `i`; a space at the start of the text.
     pub(super) fn byte_before(&self, i: usize) -> u8 {
         self.words
             .get(i)
@@ -206,12 +207,12 @@ impl<'a> View<'a> {
             .unwrap_or(b' ')
     }
 
-    /// The text after word `i`, to the end of the document.
+    /// Returns the text after word `i`, to the end of the document.
     pub(super) fn after(&self, i: usize) -> &'a str {
         self.words.get(i).and_then(|w| self.text.get(w.end as usize..)).unwrap_or("")
     }
 
-    /// The text from the start of word `from` to the end of word `to`.
+    /// Returns the text from the start of word `from` to the end of word `to`.
     pub(super) fn run(&self, from: usize, to: usize) -> &'a str {
         match (self.words.get(from), self.words.get(to)) {
             (Some(first), Some(last)) => {
@@ -221,8 +222,8 @@ impl<'a> View<'a> {
         }
     }
 
-    /// True when words `from..=to` are a piece of something longer: a path, a URL, a host, a hyphenated
-    /// token.
+    /// Returns whether words `from..=to` are a piece of something longer: a path, a URL, a host, a
+    /// hyphenated token.
     pub(super) fn is_glued(&self, from: usize, to: usize) -> bool {
         let before = self.byte_before(from);
         if matches!(before, b'/' | b'\\' | b'-' | b'.' | b'@' | b'~' | b'$' | b'%' | b'=' | b'<') {
@@ -238,7 +239,7 @@ impl<'a> View<'a> {
     }
 }
 
-/// What a byte of the text is to the reader of words.
+/// The class of each byte for the reader of words.
 const CLASS: [u8; 256] = {
     let mut class = [0u8; 256];
     let mut b = 0;
@@ -270,7 +271,7 @@ fn read_words(text: &str, span: Span<Norm>, out: &mut Vec<Word>) {
     while at < end {
         let byte = bytes[at];
         if CLASS[byte as usize] == 0 {
-            // After a colon, an opening quote or a cell border a capital says nothing about a name.
+            // A capital after a colon, an opening quote or a cell border says nothing about a name.
             opens = (opens && byte == b' ') || matches!(byte, b':' | b'"' | b'|');
             at += 1;
             continue;
@@ -287,7 +288,8 @@ fn read_words(text: &str, span: Span<Norm>, out: &mut Vec<Word>) {
     }
 }
 
-/// Reads one word from `start`; gives it and where to go on. An empty word means a sign outside ASCII.
+/// Reads one word from `start`, and returns it with the place to continue. An empty word means a
+/// sign outside ASCII.
 fn read_word(text: &str, start: usize, end: usize) -> (Word, usize) {
     let bytes = text.as_bytes();
     let mut shape = Shape::default();
@@ -300,7 +302,7 @@ fn read_word(text: &str, start: usize, end: usize) -> (Word, usize) {
             0 => break,
             1 => {
                 shape.add(Shape::LOWER);
-                // `HTTPServer` has a hump, the plural `APIs` has none.
+                // `HTTPServer` has a hump, the plural `APIs` does not.
                 let goes_on = bytes.get(at + 1).is_some_and(u8::is_ascii_lowercase);
                 if previous == 2 && n_capitals >= 2 && goes_on {
                     shape.add(Shape::HUMP);
@@ -331,7 +333,7 @@ fn read_word(text: &str, start: usize, end: usize) -> (Word, usize) {
     (word, next)
 }
 
-/// The width of a letter outside ASCII (combining marks count), `None` for a sign.
+/// Returns the width of a letter outside ASCII, combining marks included, or `None` for a sign.
 fn wide_letter(text: &str, at: usize, shape: &mut Shape) -> Option<usize> {
     let c = text.get(at..)?.chars().next()?;
     if !c.is_alphanumeric() && !('\u{300}'..='\u{36f}').contains(&c) {

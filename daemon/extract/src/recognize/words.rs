@@ -1,14 +1,14 @@
 //! Words: the English words that name nothing by themselves.
 //!
-//! In: one word, in any case. Out: whether it is a function word (an n-gram may not start or end with it) or an
-//! ordinary word (alone it is never a name). Every function word is ordinary.
-//! Invariants: the lists hold lowercase ASCII; lookups allocate nothing.
+//! In: one word, in any case. Out: whether it is a function word (no n-gram begins or ends with
+//! one) or an ordinary word (never a name by itself). Every function word is ordinary.
+//! Invariants: the lists are lowercase ASCII; lookups allocate nothing.
 //! Not here: names and what they name (`lexicon.rs`).
 
 use rustc_hash::FxHashSet;
 use std::sync::LazyLock;
 
-/// Longest listed word in bytes; longer ones are looked up as unlisted.
+/// Longest listed word, in bytes; a longer one is not in a list.
 const MAX_WORD_BYTES: usize = 20;
 
 /// Articles, pronouns, prepositions, conjunctions, auxiliaries and the adverbs that behave like them.
@@ -28,7 +28,7 @@ there now today yesterday tomorrow later soon yes ok okay please etc eg ie s t d
 aren wasn weren won wouldn couldn shouldn hasn haven ll ve re
 ";
 
-/// What documents, and documentation most of all, are made of: common nouns, verbs and adjectives.
+/// The common nouns, verbs and adjectives of documents, documentation above all.
 const COMMON: &str = "
 abstract accept accepted access accessible account action actions active activity actual actually add
 added adding addition additional address admin advanced advantage advice agenda agree aim alert allow
@@ -163,17 +163,17 @@ static FUNCTION_WORDS: LazyLock<FxHashSet<&'static str>> =
 static ORDINARY_WORDS: LazyLock<FxHashSet<&'static str>> =
     LazyLock::new(|| FUNCTION.split_whitespace().chain(COMMON.split_whitespace()).collect());
 
-/// True when the word only binds others together (`the`, `of`, `with`), in any case.
+/// Returns whether the word only connects others (`the`, `of`, `with`), in any case.
 pub(crate) fn is_function_word(word: &str) -> bool {
     is_listed(word, &FUNCTION_WORDS)
 }
 
-/// True when the word alone names nothing (`overview`, `step`, `the`), in any case.
+/// Returns whether the word names nothing by itself (`overview`, `step`, `the`), in any case.
 pub fn is_ordinary(word: &str) -> bool {
     is_listed(word, &ORDINARY_WORDS)
 }
 
-/// True when every word of the text, split at anything but letters and digits, is ordinary.
+/// Returns whether every word of the text, split at anything but letters and digits, is ordinary.
 pub fn all_ordinary(text: &str) -> bool {
     text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).all(is_ordinary)
 }

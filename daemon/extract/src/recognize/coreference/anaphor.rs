@@ -1,8 +1,9 @@
-//! Anaphors: `it`, `its`, `she`, `they`, `the service`, each with the earlier name that it refers to.
+//! Anaphors: `it`, `its`, `she`, `they`, `the service`, each with the earlier name it refers to.
 //!
 //! In: a document, its sentences and mentions. Out: [`Anaphor`]s in order of place.
-//! Invariants: an antecedent precedes its anaphor, in the same section, or is what an earlier anaphor there refers to;
-//! `it` that announces a clause (`it is clear that`) or is an object (`stops it`) refers to nothing.
+//! Invariants: the antecedent is an earlier mention in the same section, or the antecedent of an
+//! earlier anaphor there. An `it` that announces a clause (`it is clear that`) or is an object
+//! (`stops it`) refers to nothing.
 //! Not here: which of several names is meant (`score.rs`).
 
 use super::score::Scope;
@@ -17,31 +18,33 @@ const ANNOUNCING: &str = " important possible impossible necessary clear likely 
 /// Verbs after `it` that announce a clause, or the weather.
 const IMPERSONAL: &str =
     " seems appears turns takes took follows happens rains depends makes helps means matters ";
-/// Words after which a clause begins, so that `it` is its subject.
+/// Words that begin a clause, so that a following `it` is its subject.
 const CLAUSE_STARTS: &str = " and but or because if when while whether since so where after before until although \
     though once that ";
 
-/// Verbs, and other words, that follow a noun which ends its phrase.
+/// Words that may follow a noun at the end of its phrase: verbs here, other words in
+/// [`ENDS_PHRASE`].
 const VERBS: &str = " is was are were has had have does did do can could will would may might must should uses used \
     runs ran reads writes stores keeps sends calls needs requires depends belongs lives supports provides handles owns \
     creates returns ";
 const ENDS_PHRASE: &str = " then also still now only itself and or but to in on at for with by from as when while \
     which that until before after ";
 
-/// The kind of thing that a word may refer to.
+/// The kind of thing a word may refer to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Wants {
-    /// `he` and `she`, which are never one.
+    /// `he` or `she`; the two never refer to the same person.
     Person {
         is_she: bool,
     },
     Thing,
     Group,
-    /// `the service`: what has the type, if the noun has one, or is called so.
+    /// `the service`: a name of the noun's type, if the noun has one, or a name that ends in the
+    /// noun.
     Described(Option<EntityType>),
 }
 
-/// The words of a sentence that may refer back.
+/// A word or phrase of a sentence that may refer back.
 pub(super) struct Found<'a> {
     pub(super) span: Span<Norm>,
     pub(super) wants: Wants,
@@ -50,7 +53,7 @@ pub(super) struct Found<'a> {
     pub(super) is_first: bool,
 }
 
-/// Finds the anaphors.
+/// Finds the anaphors of a document.
 pub(in crate::recognize) fn find(
     doc: &NormalDoc,
     sentences: &[Span<Norm>],
@@ -92,6 +95,7 @@ fn words_of<'a>(doc: &'a NormalDoc, sentence: Span<Norm>) -> Vec<Found<'a>> {
         let start = word.as_ptr() as usize - text.as_ptr() as usize;
         let next = words.peek().copied().unwrap_or("");
         let is_first = before.is_none();
+        // `it` and `they` count as subjects at the start of a clause; elsewhere they are objects.
         let is_subject = before.is_none_or(|word| {
             let is_after_comma = text.get(..start).is_some_and(|it| it.ends_with(", "));
             is_after_comma || CLAUSE_STARTS.contains(&format!(" {word} "))
@@ -123,20 +127,21 @@ fn words_of<'a>(doc: &'a NormalDoc, sentence: Span<Norm>) -> Vec<Found<'a>> {
     out
 }
 
-/// Returns a word in small letters if it may be a pronoun, else nothing: most words need no copy.
+/// Returns a word in lowercase if it may be a pronoun, otherwise an empty string. Most words need
+/// no copy.
 fn lower_of(word: &str) -> String {
     let begins_so = word.starts_with(['i', 'I', 'h', 'H', 't', 'T', 's', 'S']);
     if word.len() <= 5 && begins_so { word.to_lowercase() } else { String::new() }
 }
 
-/// True when the phrase ends with the noun: `the service mesh` is not a service.
+/// Returns whether the phrase ends with the noun: `the service mesh` is not a service.
 fn ends_phrase(rest: &str) -> bool {
     let Some(rest) = rest.strip_prefix(' ') else { return !rest.starts_with(['-', '_', '/']) };
     let word = first_word(rest);
     word.is_empty() || is_verb_like(&word) || ENDS_PHRASE.contains(&format!(" {word} "))
 }
 
-/// True for the text behind a subject.
+/// Returns whether a verb follows directly, so that the text before is a subject.
 pub(super) fn is_before_verb(rest: &str) -> bool {
     rest.strip_prefix(' ').is_some_and(|rest| is_verb_like(&first_word(rest)))
 }
@@ -149,7 +154,7 @@ fn is_verb_like(word: &str) -> bool {
     word.ends_with("ed") || VERBS.contains(&format!(" {word} "))
 }
 
-/// True for an `it` that announces something: `it is important to`, `it seems`.
+/// Returns whether the `it` before `end` announces a clause: `it is important to`, `it seems`.
 fn is_impersonal(text: &str, end: usize) -> bool {
     let rest = text.get(end..).unwrap_or("").to_lowercase();
     let mut words = rest.split(|c: char| !c.is_alphanumeric()).filter(|w| !w.is_empty());

@@ -1,10 +1,13 @@
-//! Score: which of the names before an anaphor it refers to.
+//! Score: which of the preceding names an anaphor refers to.
 //!
-//! In: an anaphor, and what its section has named and referred to before. Out: the antecedent and how sure that is, or
-//! nothing. Each name is scored by its best place: the sum of the weights below.
-//! Invariants: type and number must agree; a name that is joined to another (`Ada and Jonas`) is not meant alone; at
-//! most [`MAX_PLACES`] places are looked at, those of the nearest sentences.
-//! The weights were set by hand, and judged by the relations that they bring (`tests/benches/RESULTS.md`).
+//! In: an anaphor, and the names and anaphors that precede it in its section. Out: the antecedent
+//! with a confidence, or nothing. A name scores as its best place does: the sum of the weights
+//! below.
+//! Invariants: type and number must agree; a name joined to another (`Ada and Jonas`) is no
+//! antecedent by itself; at most [`MAX_PLACES`] places are compared, those of the nearest
+//! sentences.
+//! The weights were set by hand, and judged by the relations they lead to
+//! (`tests/benches/RESULTS.md`).
 
 use rustc_hash::FxHashMap;
 
@@ -12,32 +15,33 @@ use super::anaphor::{Found, Wants};
 use model::parcel::{Anaphor, Block, BlockKind, Mention, NormalDoc, Party};
 use model::terms::{EntityType, Norm, Span, norm_of};
 
-/// Sentences looked back over, the anaphor's own included.
+/// Sentences searched, the anaphor's own included.
 const MAX_SENTENCES: usize = 5;
-/// Places compared for one anaphor.
+/// Most places compared for one anaphor.
 const MAX_PLACES: usize = 32;
 
-/// A name at the beginning of its sentence, an article aside.
+/// A name at the start of its sentence, not counting an article.
 const SUBJECT: f32 = 2.5;
-/// Elsewhere, a name that a verb follows and no preposition precedes: `In 1998, Google launched …`.
+/// Elsewhere, a name that is followed by a verb and not preceded by a preposition:
+/// `In 1998, Google launched …`.
 const CLAUSE_SUBJECT: f32 = 1.2;
 const AFTER_PREPOSITION: f32 = -1.0;
-/// What the section's heading, the title or the first sentence names.
+/// A name from the section's heading, the title or the first sentence.
 const TOPIC: f32 = 1.0;
-/// What the latest anaphor refers to.
+/// The antecedent of the latest anaphor.
 const LATEST: f32 = 0.8;
-/// Each sentence back.
+/// For each sentence back.
 const SENTENCE_BACK: f32 = -0.6;
-/// The name ends in the noun of the description, or is the only one of that kind.
+/// The name ends in the noun of the description, or is the only candidate.
 const NOUN: f32 = 2.5;
-/// Nobody else was named.
+/// No other person was named.
 const ALONE: f32 = 1.0;
 
-/// The least lead over another name.
+/// The lead that the best name needs over the next one.
 const LEAD: f32 = 0.5;
-/// How sure the least score is.
+/// The confidence of the least score.
 const BASE: f32 = 0.6;
-/// What each point more adds.
+/// Added to the confidence for each point above the least score.
 const EACH: f32 = 0.05;
 const MOST: f32 = 0.8;
 const PREPOSITIONS: &str = " of in at by for with from to on into via near under over between among against than \
@@ -47,25 +51,25 @@ const PREPOSITIONS: &str = " of in at by for with from to on into via near under
 struct Place<'a> {
     /// What is named there.
     party: Party,
-    /// Its name; empty for the document.
+    /// Its name; empty when it is the document.
     name: &'a str,
     span: Span<Norm>,
     /// How many sentences before the anaphor.
     back: usize,
 }
 
-/// A document while its anaphors are looked for.
+/// A document during the search for its anaphors.
 pub(super) struct Scope<'a> {
     doc: &'a NormalDoc,
     sentences: &'a [Span<Norm>],
     mentions: &'a [Mention],
-    /// The block and the sentence where the reader is.
+    /// The current block and sentence.
     block: usize,
     sentence: usize,
-    /// Names of what the document is about.
+    /// Names of the document's subject.
     topics: Vec<&'a str>,
     found: Vec<Anaphor>,
-    /// Whether a person was called `she`, by name.
+    /// For each person referred to so far, by name: whether the pronoun was `she`.
     is_she: FxHashMap<&'a str, bool>,
 }
 
@@ -87,7 +91,7 @@ impl<'a> Scope<'a> {
         Scope { doc, sentences, mentions, block: 0, sentence: 0, topics, found, is_she }
     }
 
-    /// Goes on to a sentence, and returns its block.
+    /// Moves to a sentence and returns its block.
     pub(super) fn enter(&mut self, sentence: usize) -> Option<&'a Block> {
         self.sentence = sentence;
         let start = self.sentences.get(sentence)?.start();
@@ -97,7 +101,7 @@ impl<'a> Scope<'a> {
         self.doc.blocks.get(self.block)
     }
 
-    /// Notes an anaphor.
+    /// Records an anaphor.
     pub(super) fn refer(&mut self, anaphor: Anaphor, found: &Found<'_>) {
         if let (Wants::Person { is_she }, Party::Mention(idx)) = (found.wants, anaphor.antecedent)
             && let Some(mention) = self.mentions.get(idx as usize)
@@ -111,7 +115,7 @@ impl<'a> Scope<'a> {
         self.found
     }
 
-    /// Returns what an anaphor refers to, and how sure that is.
+    /// Returns what an anaphor refers to, with the confidence.
     pub(super) fn antecedent(&self, found: &Found<'_>) -> Option<(Party, f32)> {
         let places = self.places(found);
         let is_alone = places
@@ -134,11 +138,12 @@ impl<'a> Scope<'a> {
         }
         let Some((score, place)) = best else { return self.opening(found) };
         let least = least(found.wants);
+        // The best name must be good enough by itself and clearly better than the next one.
         let is_clear = score >= least && score - second >= LEAD;
         is_clear.then(|| (place.party, (BASE + EACH * (score - least)).min(MOST)))
     }
 
-    /// `It` before anything was named: the document.
+    /// Returns the document for an `It` that precedes every name.
     fn opening(&self, found: &Found<'_>) -> Option<(Party, f32)> {
         let section = self.section();
         let is_title = |b: &Block| matches!(b.kind, BlockKind::Heading(1));
@@ -156,7 +161,7 @@ impl<'a> Scope<'a> {
         self.doc.blocks.get(self.block).and_then(|b| b.section)
     }
 
-    /// The places before an anaphor that agree with it, the nearest sentences first.
+    /// Returns the places before an anaphor that agree with it, nearest sentences first.
     fn places(&self, found: &Found<'_>) -> Vec<Place<'a>> {
         let section = self.section();
         let mut places = Vec::new();
@@ -166,11 +171,12 @@ impl<'a> Scope<'a> {
             if !self.is_in_section(sentence, section) || places.len() >= MAX_PLACES {
                 break;
             }
-            // The first word of a sentence refers to another sentence.
+            // The first word of a sentence refers to an earlier sentence.
             if back == 0 && found.is_first {
                 continue;
             }
-            // Things are picked up from the previous sentence, people and what is described from further back.
+            // Things are taken up from the previous sentence, people and described things from
+            // further back.
             let is_near = back <= usize::from(found.is_first);
             if !is_near && matches!(found.wants, Wants::Thing | Wants::Group) {
                 break;
@@ -203,7 +209,7 @@ impl<'a> Scope<'a> {
         places
     }
 
-    /// Drops both of `Ada and Jonas`: either may be meant.
+    /// Drops both names of `Ada and Jonas`, since either may be meant.
     fn drop_joined(&self, places: &mut Vec<Place<'a>>, from: usize) {
         let is_joined = |a: &Place<'_>, b: &Place<'_>| {
             let between = self.doc.text.get(a.span.end()..b.span.start()).unwrap_or("");
@@ -277,7 +283,8 @@ impl<'a> Scope<'a> {
     }
 }
 
-/// The least score: people are often meant, things seldom, and groups by words that mean several things as well.
+/// Returns the least score for a reference. It rises from people, who are often meant, to groups,
+/// whose pronouns have several meanings.
 fn least(wants: Wants) -> f32 {
     match wants {
         Wants::Person { .. } => 1.0,
@@ -287,7 +294,7 @@ fn least(wants: Wants) -> f32 {
     }
 }
 
-/// True for a name and a longer one of which it is the last or first word.
+/// Returns whether the names are equal, or the shorter one begins or ends the longer one at a word.
 fn is_one_name(a: &str, b: &str) -> bool {
     let (short, long) = if a.len() < b.len() { (a, b) } else { (b, a) };
     let begins = long.strip_prefix(short).is_some_and(|rest| rest.starts_with(' '));
@@ -295,13 +302,14 @@ fn is_one_name(a: &str, b: &str) -> bool {
     short == long || (!short.is_empty() && (begins || ends))
 }
 
-/// False for kinds of which a text seldom has more than one: `the team`, `the city`.
+/// Returns whether a noun of this type may refer to a name of the type that does not end in the
+/// noun: `the team`, `the city`. A text rarely has more than one such thing nearby.
 fn is_countable(entity_type: EntityType) -> bool {
     use EntityType::{Location, Organization, Project, Service};
     matches!(entity_type, Organization | Service | Project | Location)
 }
 
-/// True when a name of several words ends in a noun: `Tide Clock` and `the clock`.
+/// Returns whether a name of several words ends in a noun: `Tide Clock` and `the clock`.
 fn ends_in(name: &str, noun: Option<&str>) -> bool {
     let last = name.rsplit_once([' ', '-']).map(|(_, last)| last);
     last.zip(noun).is_some_and(|(last, noun)| last.eq_ignore_ascii_case(noun))
@@ -311,7 +319,7 @@ fn is_article(word: &str) -> bool {
     matches!(word, "The" | "A" | "An" | "Our" | "This" | "the" | "a" | "an" | "our" | "this")
 }
 
-/// True for a place at the beginning of its sentence, an article aside.
+/// Returns whether a place begins its sentence, not counting an article.
 fn is_subject(doc: &NormalDoc, sentence: Span<Norm>, place: Span<Norm>) -> bool {
     let before = doc.text.get(sentence.start()..place.start()).unwrap_or("");
     let mut words = before.split_whitespace();

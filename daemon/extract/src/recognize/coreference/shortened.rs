@@ -1,9 +1,9 @@
 //! Shortened names: `Babbage` or `Charles` after `Charles Babbage`, `Quillgate` after `Quillgate Systems GmbH`.
 //!
-//! In: a document's mentions. Out: a mention that is a part of an earlier, longer name gets that name; such parts that
-//! no recognizer found become mentions.
-//! Invariants: only people and organizations have short names; a part of two different names in the document is used
-//! for neither; what an author linked or a note states keeps its own name.
+//! In: a document's mentions. Out: a mention that is a part of an earlier, longer name gets that
+//! name; such parts that no recognizer found become mentions.
+//! Invariants: only people and organizations have short names; a part that two different names
+//! share stands for neither; a name that an author linked or a note states stays as it is.
 
 use rustc_hash::FxHashMap;
 
@@ -12,20 +12,20 @@ use model::parcel::{BlockKind, Mention, NormalDoc, PlaceFeatures, RecognizerKind
 use model::terms::{Confidence, EntityType, Span};
 
 const SCORE: f32 = 0.55;
-/// Shortest part of a name that may replace it, in bytes.
+/// Shortest part that may stand for a name, in bytes.
 const MIN_PART_BYTES: usize = 3;
 
-/// The owner of a part of a name, and from where on.
+/// The full name behind a part, and the place from which the part stands for it.
 struct Bearer {
     name: String,
     entity_type: EntityType,
-    /// Where the full name occurs first.
+    /// Where the full name first occurs.
     from: usize,
-    /// True when another name has this part, too.
+    /// Whether another name has the same part.
     is_shared: bool,
 }
 
-/// Replaces shortened names by the full ones. Mentions stay in order of place.
+/// Replaces shortened names by full ones. Mentions stay in order of place.
 pub(in crate::recognize) fn lengthen(doc: &NormalDoc, mentions: &mut Vec<Mention>) {
     let bearers = bearers_of(mentions);
     if bearers.is_empty() {
@@ -60,7 +60,7 @@ fn may_be_short(mention: &Mention) -> bool {
         && !mention.place.is_entity_given
 }
 
-/// Returns the parts by which people are called, and organizations' names without their kind.
+/// Returns the parts that people are called by, and organizations' names without their kind.
 fn bearers_of(mentions: &[Mention]) -> FxHashMap<String, Bearer> {
     let mut bearers: FxHashMap<String, Bearer> = FxHashMap::default();
     for mention in mentions {
@@ -103,7 +103,8 @@ fn is_part(part: &str) -> bool {
         && !words::is_ordinary(part)
 }
 
-/// Returns capitalized words that are such a part, follow the full name, and belong to no mention.
+/// Returns mentions for capitalized words that are such a part, follow the full name, and belong to
+/// no other mention.
 fn unclaimed(
     doc: &NormalDoc,
     mentions: &[Mention],
@@ -117,7 +118,7 @@ fn unclaimed(
             while mentions.get(next).is_some_and(|m| m.span.end() <= start) {
                 next += 1;
             }
-            // Steps may hold names, so only mentions that are not steps claim the place.
+            // A step may contain names, so it does not claim the place.
             let around = mentions.get(next..).unwrap_or(&[]).iter().take(4);
             let is_claimed = around
                 .filter(|m| m.entity_type != EntityType::Step)
@@ -138,7 +139,7 @@ fn unclaimed(
     added
 }
 
-/// The words of a text that begin with a capital, with their places.
+/// Yields the capitalized words of a text with their places.
 fn capitalized(text: &str, offset: usize) -> impl Iterator<Item = (usize, &str)> {
     let is_word = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '\'' | '’');
     text.split(move |c: char| !is_word(c)).filter(|word| word.starts_with(char::is_uppercase)).map(

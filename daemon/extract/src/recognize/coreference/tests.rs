@@ -19,7 +19,7 @@ const TYPES: [(&str, EntityType); 12] = [
     ("Tide Clock", EntityType::Product),
 ];
 
-/// Every listed name where it stands in a text, the longest first.
+/// Returns the listed names in a text, each place once; longer names win.
 fn mentions_of(text: &str) -> Vec<Mention> {
     let mut out: Vec<Mention> = Vec::new();
     for (name, entity_type) in TYPES {
@@ -43,7 +43,7 @@ fn lengthened(text: &str) -> Vec<String> {
     mentions.iter().map(|m| format!("{} = {}", m.span.of(&doc.text), m.name)).collect()
 }
 
-/// `word@place = name` for each anaphor.
+/// Prints `word@place = name` for each anaphor.
 fn anaphors(lines: &str) -> String {
     let doc = testing::doc(lines);
     let mentions = mentions_of(&doc.text);
@@ -128,12 +128,12 @@ fn a_pronoun_stands_for_what_was_named_before() {
 #[test]
 fn what_agrees_best_is_meant_and_nothing_where_two_names_agree_alike() {
     let rows = [
-        // The subject of a clause, not an object.
+        // The subject of a clause refers back, an object does not.
         ("Kafka is fast because it writes in order.", "it = Kafka"),
         ("Kafka is fast. We like it because it writes.", ""),
         ("The team met at Kafka. It was late.", ""),
         ("The Signing Service talks to Kafka. They meet.", ""),
-        // A noun: the last word of a name, or the kind of the only thing that has it.
+        // A noun refers to a name that ends in it, or to the only name of its kind.
         ("The Tide Clock hangs here. The clock is old.", "The clock = Tide Clock"),
         ("The Tide Clock hangs here. The wall is old.", ""),
         ("Kafka is here. The kafka is old.", ""),
@@ -143,10 +143,10 @@ fn what_agrees_best_is_meant_and_nothing_where_two_names_agree_alike() {
         ),
         ("Quillgate Systems GmbH met the Edge Team. The company is old.", ""),
         ("The Tide Clock hangs here. The clock tower is old.", ""),
-        // Somebody called `she` is no `he`.
+        // A person called `she` is never `he`.
         ("Ada Moreno came. She met Jonas Pikkar. He left.", "She = Ada Moreno"),
         ("Ada Moreno came. She met Jonas Pikkar. She left.", "She = Ada Moreno; She = Ada Moreno"),
-        // Both were named, neither more than the other.
+        // Several people were named, none more prominently than the others.
         ("Ada Moreno, Jonas Pikkar and others came. She left.", ""),
         ("We met Ada Moreno. We met Jonas Pikkar. He left.", ""),
     ];

@@ -1,7 +1,8 @@
-//! Accept: whether a run with an entry's norm is a mention of it, by how and where it is written.
+//! Accept: whether a run with an entry's norm is a mention of the entry, by its spelling and place.
 //!
 //! In: an entry and the place of a run. Out: yes or no.
-//! Invariants: it runs for few words, so it may search (by bisection); the cost is logarithmic in the document's marks.
+//! Invariants: it runs for few words, so it may bisect: the cost is logarithmic in the document's
+//! marks.
 //! Not here: finding runs (`scan.rs`).
 
 use std::ops::Range;
@@ -10,14 +11,14 @@ use super::{Entry, Habit};
 use model::parcel::{InlineKind, NormalDoc};
 use model::terms::{Norm, Span};
 
-/// What a run is judged by, apart from its words.
+/// What a run is judged by besides its words.
 pub(super) struct RunContext<'d> {
     pub(super) doc: &'d NormalDoc,
     pub(super) sentences: &'d [Span<Norm>],
 }
 
 impl RunContext<'_> {
-    /// True when the run at `place` is a mention of `entry`.
+    /// Returns whether the run at `place` is a mention of `entry`.
     pub(super) fn accepts(&self, entry: Entry<'_>, place: Range<usize>, is_plural: bool) -> bool {
         let Some(surface) = self.doc.text.get(place.clone()) else { return false };
         if self.is_part_of_path(&place) || self.is_part_of_compound(&place, surface) {
@@ -27,7 +28,8 @@ impl RunContext<'_> {
             if is_plural { surface.strip_suffix('s').unwrap_or(surface) } else { surface };
         let is_alone = || self.is_marked(&place);
         if let Some(code) = self.code_around(&place) {
-            // `git push origin` names no branch `origin`; `KeyRotationJob::run` does name the job.
+            // `git push origin` does not name a branch `origin`; `KeyRotationJob::run` does name
+            // the job.
             let is_whole = code.start() == place.start && code.end() == place.end;
             return is_whole || (entry.habit == Habit::Free && singular == entry.surface);
         }
@@ -37,14 +39,15 @@ impl RunContext<'_> {
         }
     }
 
-    /// True when a word is written like its entry, capitals included, where the sentence does not require a capital.
+    /// Returns whether a word is spelled like its entry, with a capital that does not come from the
+    /// start of a sentence.
     fn is_written_like(&self, entry: Entry<'_>, singular: &str, start: usize) -> bool {
         let has_capital = singular.bytes().any(|b| b.is_ascii_uppercase());
         let is_telling = singular.bytes().skip(1).any(|b| !b.is_ascii_lowercase());
         singular == entry.surface && has_capital && (is_telling || !self.begins_sentence(start))
     }
 
-    /// True when only signs precede `start` in its sentence or cell.
+    /// Returns whether no letter or digit precedes `start` in its sentence or cell.
     fn begins_sentence(&self, start: usize) -> bool {
         let after = self.sentences.partition_point(|s| s.start() <= start);
         let sentence = after.checked_sub(1).and_then(|i| self.sentences.get(i));
@@ -57,7 +60,7 @@ impl RunContext<'_> {
             .any(char::is_alphanumeric)
     }
 
-    /// True when the run is exactly the text of a bold span, a code span or a link.
+    /// Returns whether the run is exactly the text of a bold span, a code span or a link.
     fn is_marked(&self, place: &Range<usize>) -> bool {
         let is_same = |span: Span<Norm>| {
             let text = span.of(&self.doc.text);
@@ -85,7 +88,7 @@ impl RunContext<'_> {
             .map(|(_, span)| span)
     }
 
-    /// True inside `src/kafka/main.go`, `/etc/kafka`, `~/kafka`; false for `Kafka/Redis`.
+    /// Returns true inside `src/kafka/main.go`, `/etc/kafka` and `~/kafka`, false in `Kafka/Redis`.
     fn is_part_of_path(&self, place: &Range<usize>) -> bool {
         let bytes = self.doc.text.as_bytes();
         let before = place.start.checked_sub(1).and_then(|i| bytes.get(i)).copied().unwrap_or(b' ');
@@ -108,7 +111,8 @@ impl RunContext<'_> {
             || (after == b'/' && bytes.get(place.end + 1).is_none_or(is_edge))
     }
 
-    /// True inside `kafka-exporter` and `kafka_lag`; false in `Kafka-based` and `non-Kafka`.
+    /// Returns true inside `kafka-exporter` and `kafka_lag`, false in `Kafka-based` and
+    /// `non-Kafka`.
     fn is_part_of_compound(&self, place: &Range<usize>, surface: &str) -> bool {
         let bytes = self.doc.text.as_bytes();
         let joins = |at: usize| match bytes.get(at) {
@@ -122,8 +126,9 @@ impl RunContext<'_> {
     }
 }
 
-/// Marks searched backwards for the code span around a run: marks nest no deeper than bold around code.
+/// Marks searched backward for the code span around a run. Marks nest no deeper than bold around
+/// code.
 const NESTED_MARKS: usize = 3;
 
-/// Bytes looked at on each side for the rest of a path.
+/// Bytes searched on each side for the rest of a path.
 const MAX_PATH_BYTES: usize = 200;

@@ -1,17 +1,20 @@
-//! Hash: reads the words of a run and hashes them as it goes.
+//! Hash: reads the words of a run and hashes them on the way.
 //!
 //! In: text. Out: words with the hash of the run so far.
-//! Invariants: the hash of a run equals the hash of its norm, because a word is what `norm_of` keeps
-//! together: letters, digits, `.` between them, `+ #` at their end. Each byte is read once.
+//! Invariants: the hash of a run equals the hash of its norm, because a word here is what `norm_of`
+//! keeps together: letters and digits, `.` between them, `+` and `#` at their end. Each byte is
+//! read once.
 //! Not here: which runs are looked up (`scan.rs`).
 
 use model::terms::norm_of;
 
-/// FNV-1a, the 64-bit variant: byte by byte, so the hash of a run goes on from the hash of its beginning.
+/// FNV-1a, the 64-bit variant. It works byte by byte, so the hash of a run continues that of its
+/// beginning.
 pub(super) const FNV_START: u64 = 0xcbf2_9ce4_8422_2325;
 const FNV_PRIME: u64 = 0x0000_0100_0000_01b3;
 
-/// The lowercase of a byte that a word holds; 0 for the others, 1 for what needs a closer look.
+/// The lowercase of a byte that belongs to a word; 0 for separators, 1 for bytes that need a closer
+/// look.
 pub(super) const LOWER: [u8; 256] = {
     let mut lower = [0u8; 256];
     let mut b = 0;
@@ -29,7 +32,7 @@ pub(super) const LOWER: [u8; 256] = {
     lower
 };
 
-/// The hash of a norm.
+/// Returns the hash of a norm.
 pub(super) fn hash_of(norm: &[u8]) -> u64 {
     norm.iter().fold(FNV_START, |hash, byte| step(hash, *byte))
 }
@@ -38,12 +41,13 @@ pub(super) fn step(hash: u64, byte: u8) -> u64 {
     (hash ^ u64::from(byte)).wrapping_mul(FNV_PRIME)
 }
 
-/// A hash as an index below `size`, a power of two.
+/// Maps a hash to an index below `size`, a power of two.
 pub(super) fn fold(hash: u64, size: usize) -> usize {
     ((hash ^ (hash >> 31)) as usize) & (size - 1)
 }
 
-/// The hashes of a surface's beginnings, one for each word or hump end, the whole included.
+/// Returns the hashes of a surface's prefixes, one for each end of a word or hump, the whole
+/// included.
 pub(super) fn prefix_hashes(surface: &str) -> Vec<u64> {
     let bytes = surface.as_bytes();
     let mut out = Vec::with_capacity(4);
@@ -64,7 +68,8 @@ pub(super) fn prefix_hashes(surface: &str) -> Vec<u64> {
     out
 }
 
-/// The hashes at the humps inside one word of ASCII: `KeyRotationJob` may be written `key-rotation job`.
+/// Adds the hashes at the humps inside an ASCII word: `KeyRotationJob` may be written
+/// `key-rotation job`.
 fn hump_hashes(word: &[u8], mut hash: u64, out: &mut Vec<u64>) {
     if !word.is_ascii() {
         return;
@@ -83,17 +88,17 @@ fn hump_hashes(word: &[u8], mut hash: u64, out: &mut Vec<u64>) {
 
 /// One word of a run.
 pub(super) struct Token {
-    /// One past its last byte; equal to the start for a sign outside ASCII.
+    /// One past its last byte; equal to the start if there is no word, only a sign.
     pub(super) end: usize,
     /// Where the next word may begin.
     pub(super) next: usize,
-    /// The hash of the run with this word.
+    /// The hash of the run that ends with this word.
     pub(super) hash: u64,
-    /// The hash without the word's last byte, for plurals.
+    /// The same hash without the word's last byte, for plurals.
     pub(super) hash_before_last: u64,
 }
 
-/// Reads the word that begins at `start`, its hash going on from `hash`.
+/// Reads the word at `start` and continues `hash` with it.
 pub(super) fn read_token(text: &str, start: usize, end: usize, hash: u64) -> Token {
     let bytes = text.as_bytes();
     let (mut at, mut now, mut before) = (start, hash, hash);
@@ -126,7 +131,7 @@ pub(super) fn read_token(text: &str, start: usize, end: usize, hash: u64) -> Tok
     }
 }
 
-/// True when the sign at `at` belongs to the word: a dot between its letters, a `+` or `#` at its end.
+/// Returns whether the sign at `at` belongs to the word: a dot inside it, a `+` or `#` at its end.
 fn belongs(bytes: &[u8], start: usize, at: usize, end: usize) -> bool {
     let is_name = |b: &u8| b.is_ascii_alphanumeric();
     let previous = at.checked_sub(1).filter(|p| *p >= start).and_then(|p| bytes.get(p));
@@ -135,7 +140,7 @@ fn belongs(bytes: &[u8], start: usize, at: usize, end: usize) -> bool {
     after_name && (bytes[at] == b'.') == next_is_name
 }
 
-/// The same for a word with letters outside ASCII, by way of `norm_of`.
+/// Reads a word with letters outside ASCII, which `norm_of` has to fold first.
 fn read_wide_token(text: &str, start: usize, end: usize, hash: u64) -> Token {
     let rest = text.get(start..end).unwrap_or("");
     let mut len = 0;

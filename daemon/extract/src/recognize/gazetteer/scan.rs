@@ -1,9 +1,9 @@
 //! Scan: walks a document's words once and looks up the runs that may be names.
 //!
 //! In: a gazetteer and a document. Out: its matches, in order of place.
-//! Invariants: matches never overlap and never cross blocks; each byte is hashed once, plus once for each
-//! longer run tried; a hash alone is no match, the norms are compared.
-//! Not here: whether a run that has an entry's norm is accepted (`accept.rs`).
+//! Invariants: matches never overlap and never cross blocks; each byte is hashed once, plus once
+//! for each longer run tried; a match needs equal norms, not just equal hashes.
+//! Not here: whether a run with an entry's norm is accepted (`accept.rs`).
 
 use super::accept::RunContext;
 use super::hash::{FNV_START, LOWER, Token, read_token, step};
@@ -11,7 +11,7 @@ use super::{EXACT_SCORE, Entry, Gazetteer, PLURAL_SCORE};
 use model::parcel::{Block, BlockKind, Mention, NormalDoc, PlaceFeatures, RecognizerKind};
 use model::terms::{Confidence, Norm, Span};
 
-/// Most words of one run; a longer title is matched by its link or not at all.
+/// Most words of a run. A longer title is found only by its link.
 const MAX_RUN_WORDS: usize = 12;
 
 /// A run that is a mention.
@@ -78,7 +78,7 @@ impl<'d, 'g> Scan<'d, 'g> {
             || (ends_with_s(bytes, token.end) && self.gazetteer.may_begin(token.hash_before_last))
     }
 
-    /// The longest accepted run that begins with `token` at `start`.
+    /// Returns the longest accepted run that begins with `token` at `start`.
     fn longest(&self, start: usize, token: &Token, end: usize) -> Option<GazetteerHit<'g>> {
         let text = &self.doc.text;
         let bytes = text.as_bytes();
@@ -122,8 +122,8 @@ impl<'d, 'g> Scan<'d, 'g> {
         is_match.then_some(GazetteerHit { end, entry, is_plural })
     }
 
-    /// In fenced code only identifiers count (`KeyRotationJob`, `rotate_keys`), equal to an entry to the
-    /// letter.
+    /// Matches fenced code: only identifiers (`KeyRotationJob`, `rotate_keys`) that equal an entry
+    /// exactly.
     fn code(&self, block: &Block, out: &mut Vec<Mention>) {
         let text = &self.doc.text;
         let bytes = text.as_bytes();
@@ -158,8 +158,8 @@ fn ends_with_s(bytes: &[u8], end: usize) -> bool {
     end.checked_sub(1).and_then(|last| bytes.get(last)) == Some(&b's')
 }
 
-/// Where the next word of a run begins, when what follows `at` joins words: one space, hyphen, underscore,
-/// slash or line break, `::`, ` & `, or nothing but a sign that the norm drops.
+/// Returns where the next word of a run begins, if a joint follows `at`: one space, hyphen,
+/// underscore, slash, line break or apostrophe, `::`, or ` & `.
 fn after_joint(bytes: &[u8], at: usize, end: usize) -> Option<usize> {
     let rest = bytes.get(at..end)?;
     let width = match rest {
@@ -171,7 +171,7 @@ fn after_joint(bytes: &[u8], at: usize, end: usize) -> Option<usize> {
     rest.get(width).filter(|b| LOWER[**b as usize] != 0).map(|_| at + width)
 }
 
-/// Where the text goes on after a URL, host or mail address that begins with this word.
+/// Returns where the text continues after a URL, host or mail address that begins with this word.
 fn past_url(bytes: &[u8], start: usize, token: &Token, end: usize) -> Option<usize> {
     let rest = bytes.get(token.end..end)?;
     let is_url = match rest {
@@ -183,7 +183,8 @@ fn past_url(bytes: &[u8], start: usize, token: &Token, end: usize) -> Option<usi
     is_url.then(|| token.end + rest.iter().position(stops).unwrap_or(rest.len()))
 }
 
-/// Where a run's surface begins: an alias may hold its article (`the signer`), a mention never does.
+/// Returns where the mention begins: an alias may include its article (`the signer`), a mention
+/// does not.
 fn after_article(text: &str, start: usize, end: usize) -> usize {
     let surface = text.get(start..end).unwrap_or("");
     let rest = surface.strip_prefix("the ").or_else(|| surface.strip_prefix("The "));

@@ -1,4 +1,4 @@
-//! Tables of what matches and what does not, and the order of rows.
+//! Tables of what matches and what does not, and the independence from the order of rows.
 
 use super::*;
 use expect_test::{Expect, expect};

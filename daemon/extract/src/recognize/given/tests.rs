@@ -1,4 +1,5 @@
-//! Given names from the file to the mentions: where they stand, and what stays of what was recognized.
+//! Given names from the file to the mentions: where they occur, and what stays of the recognized
+//! ones.
 
 use std::fmt::Write;
 use std::sync::Arc;
@@ -35,7 +36,7 @@ fn recognized(doc: NormalDoc) -> MentionedDoc {
     stage.run(ChunkedDoc { doc, chunks: Vec::new() }).expect("recognize has no faults")
 }
 
-/// Each mention with its place in the file, and what is warned of.
+/// Prints each mention with its place in the file, and the warnings.
 fn check(path: &str, text: &str, rows: &str, expect: Expect) {
     let doc = recognized(normal(path, text.as_bytes(), rows));
     let mut out = String::new();

@@ -1,7 +1,7 @@
-//! Collect: gathers the surfaces of one document by norm, and drops those that are not terms.
+//! Collect: groups the surfaces of one document by norm and drops those that are not terms.
 //!
 //! In: surfaces with the weight of their place. Out: `MinedTerm`s ordered by norm.
-//! Invariants: a term's surface is its most frequent one, ties to the smaller; its weight is its largest.
+//! Invariants: a term has its most frequent surface, the smaller of equals, and its largest weight.
 
 use std::cmp::Reverse;
 
@@ -13,14 +13,14 @@ use model::terms::{NormKey, norm_of};
 
 /// Longest term in bytes.
 const MAX_TERM_BYTES: usize = 60;
-/// Longest word of a term in bytes; longer ones are hashes, keys or base64.
+/// Longest word of a term, in bytes; longer ones are hashes, keys or base64.
 const MAX_WORD_BYTES: usize = 40;
-/// Shortest lowercase token of code that is a term, in bytes; shorter ones are variables.
+/// Shortest lowercase code token that is a term, in bytes; shorter ones are variables.
 const MIN_CODE_BYTES: usize = 3;
-/// Weight of a run that so far only began sentences.
+/// Weight of a run seen only at the start of sentences.
 const NOTED: u8 = 0;
 
-/// Terms of one document.
+/// The terms of one document.
 pub(super) struct Terms<'a> {
     max_words: usize,
     by_norm: FxHashMap<NormKey, Uses<'a>>,
@@ -38,7 +38,8 @@ impl<'a> Terms<'a> {
         Terms { max_words, by_norm: FxHashMap::default() }
     }
 
-    /// Adds a whole title or bold text, if it is short and not running text.
+    /// Adds a whole title or bold text if it has only the characters of a name and no function word
+    /// at either end.
     pub(super) fn add_phrase(&mut self, text: &'a str, weight: u8) {
         let phrase = text.trim().trim_end_matches([':', '.', '!', '?', ',']).trim_end();
         let is_plain = |c: char| {
@@ -51,7 +52,8 @@ impl<'a> Terms<'a> {
         }
     }
 
-    /// Adds a code span of one token; several are a command, a dotted one a file, a field or a host.
+    /// Adds a code span of one token. Spans of several tokens are commands, dotted ones files,
+    /// fields or hosts.
     pub(super) fn add_code(&mut self, code: &'a str, weight: u8) {
         let token = code.trim().trim_end_matches("()");
         let is_plain = |c: char| c.is_alphanumeric() || matches!(c, '_' | ':' | '-' | '#');
@@ -63,15 +65,15 @@ impl<'a> Terms<'a> {
         }
     }
 
-    /// Adds a surface.
+    /// Adds a surface unless it is ordinary.
     pub(super) fn add(&mut self, surface: &'a str, weight: u8) {
         if self.is_term(surface) && !words::is_ordinary(&norm_of(surface)) {
             self.insert(surface, weight);
         }
     }
 
-    /// Adds a term that the document defines, of several words or none that is ordinary: an author who defines
-    /// `grace window` means it, but `key` alone would be found on every line.
+    /// Adds a term that the document defines, if it has several words or is not ordinary: an author
+    /// who defines `grace window` means it, but `key` alone would be found on every line.
     pub(super) fn add_defined(&mut self, surface: &'a str, weight: u8) {
         let n_words = surface.split_whitespace().count();
         if n_words <= self.max_words && (n_words > 1 || !is_plain_word(surface)) {
@@ -94,13 +96,13 @@ impl<'a> Terms<'a> {
         }
     }
 
-    /// Records a run at the beginning of a sentence. Two such runs of several words make a term; one word needs another
-    /// place.
+    /// Records a run at the start of a sentence. A run of several words becomes a term with a
+    /// second such place; a single word needs another kind of place.
     pub(super) fn note(&mut self, surface: &'a str) {
         self.add(surface, NOTED);
     }
 
-    /// The terms, ordered by norm.
+    /// Returns the terms, ordered by norm.
     pub(super) fn finish(self) -> Vec<MinedTerm> {
         let mut out: Vec<MinedTerm> =
             self.by_norm.into_iter().filter_map(|(norm, uses)| term(norm, uses)).collect();
@@ -123,7 +125,7 @@ impl<'a> Terms<'a> {
     }
 }
 
-/// True for an ordinary word, and for its inflected and derived forms (`Rendering`, `sorted`, `locally`).
+/// Returns whether a word is ordinary, or inflected or derived (`Rendering`, `sorted`, `locally`).
 fn is_plain_word(word: &str) -> bool {
     let is_inflected = word.len() > 5
         && ["ing", "ed", "ly"].iter().any(|ending| word.ends_with(ending))
@@ -131,10 +133,10 @@ fn is_plain_word(word: &str) -> bool {
     is_inflected || words::is_ordinary(word)
 }
 
-/// Surfaces kept of one norm; a name is written in a handful of ways.
+/// Most surfaces kept for a norm; a name is written in a handful of ways.
 const MAX_SURFACES: usize = 8;
 
-/// True for numbers, versions and what is mostly digits.
+/// Returns whether a norm is a number, a version or mostly digits.
 fn is_number(norm: &str) -> bool {
     let n_digits = norm.bytes().filter(u8::is_ascii_digit).count();
     let n_letters = norm.chars().filter(|c| c.is_alphabetic()).count();

@@ -1,9 +1,9 @@
 //! Select: which terms enter the gazetteer.
 //!
-//! In: for each norm its counts over all documents. Out: the terms, best first by C-value.
-//! Invariants: pure; a term passes or fails by its own counts, except that a plural gives way to its singular, and a
-//! part that only occurs inside a longer term gives way to that; the cap follows a total order, so neither the order of
-//! the input nor weaker terms change the result.
+//! In: the counts of each norm over all documents. Out: the terms, best first by C-value.
+//! Invariants: pure; a term is judged by its own counts, except that a plural yields to its
+//! singular and a part that occurs only inside a longer term yields to that term; the cap follows a
+//! total order, so neither the order of the input nor weaker terms change the result.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -15,9 +15,9 @@ use model::terms::{EntityType, NormKey, norm_of};
 pub struct TermCount {
     /// Its norm.
     pub norm: NormKey,
-    /// Its surface in most documents, ties to the smaller.
+    /// Its surface in most documents, the smaller of equals.
     pub surface: String,
-    /// Documents that hold it.
+    /// Documents that contain it.
     pub n_documents: u32,
     /// Sum over documents of its weight there.
     pub weight_sum: u64,
@@ -25,10 +25,10 @@ pub struct TermCount {
     pub max_weight: u8,
 }
 
-/// Weight that a single word must reach somewhere: bold, code, heading or title.
+/// Weight that a single word needs in some document: bold, code, heading or title.
 const MARKED: u8 = 2;
 
-/// The terms that enter, best first: by C-value, then by documents, then by norm.
+/// Returns the terms that enter, ordered by C-value, then documents, then norm.
 pub fn select(
     counts: impl Iterator<Item = TermCount>,
     settings: &config::settings::Gazetteer,
@@ -47,14 +47,14 @@ pub fn select(
         (b_value, b.n_documents).cmp(&(a_value, a.n_documents)).then_with(|| a.norm.cmp(&b.norm))
     });
     let mut entering: Vec<TermCount> = ranked.into_iter().map(|(_, count)| count).collect();
-    // The gazetteer finds `signing keys` by `signing key`; two entries would split one name.
+    // The gazetteer finds `signing keys` through `signing key`; two entries would split one name.
     let norms: FxHashSet<NormKey> = entering.iter().map(|count| count.norm.clone()).collect();
     entering.retain(|count| count.norm.strip_suffix('s').is_none_or(|norm| !norms.contains(norm)));
     entering.truncate(settings.top_k);
     entering.into_iter().map(term).collect()
 }
 
-/// The longer terms that contain a term.
+/// Sums over the longer terms that contain a term.
 #[derive(Debug, Default)]
 struct Nest {
     n: u64,
@@ -62,7 +62,7 @@ struct Nest {
     most_documents: u32,
 }
 
-/// For each norm inside a longer entering term, the sums over those longer terms.
+/// Returns these sums for each norm inside a longer entering term.
 fn nests_of(entering: &[TermCount]) -> FxHashMap<NormKey, Nest> {
     let mut nests: FxHashMap<NormKey, Nest> = FxHashMap::default();
     for longer in entering {
@@ -82,8 +82,9 @@ fn nests_of(entering: &[TermCount]) -> FxHashMap<NormKey, Nest> {
     nests
 }
 
-/// C-value (Frantzi, Ananiadou, Mima 2000) in thousandths: the weight of a term's places over all documents, less the
-/// mean weight of the longer terms that hold it, times 1 + log₂ of its words. The 1 lets single words have one, too.
+/// Returns the C-value (Frantzi, Ananiadou, Mima 2000) in thousandths: the term's weight over all
+/// documents, less the mean weight of the longer terms that contain it, times 1 + log₂ of its
+/// words. The 1 gives single words a value above zero.
 fn c_value(count: &TermCount, nest: Option<&Nest>) -> u64 {
     let n_words = count.surface.split([' ', '-']).filter(|word| !word.is_empty()).count().max(1);
     let inside = nest.map_or(0.0, |nest| nest.weight_sum as f64 / nest.n.max(1) as f64);

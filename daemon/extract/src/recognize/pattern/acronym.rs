@@ -1,10 +1,10 @@
 //! Acronym: `KMS`, where the document says what it stands for, or uses it more than once.
 //!
-//! In: a word of two to six capitals. Out: the acronym, and its long form where the two stand together as
-//! `Key Management Service (KMS)` or `KMS (Key Management Service)`.
-//! Invariants: the long form's initials are the acronym's letters, function words skipped; looks at most
-//! ten words about; emphasis in capitals (`DO NOT`) is no acronym, nor are those that name a kind of thing
-//! (`API`, `URL`).
+//! In: a word of two to six capitals. Out: the acronym, and its long form if the two stand together
+//! as `Key Management Service (KMS)` or `KMS (Key Management Service)`.
+//! Invariants: the initials of the long form are the acronym's letters, function words skipped;
+//! reads a bounded number of words around it; emphasis in capitals (`DO NOT`) is not an acronym,
+//! and neither is a kind of thing (`API`, `URL`).
 //! Not here: that the two are the same entity (`relate/sentence.rs`).
 
 use super::{Finds, Hit, Proof};
@@ -15,7 +15,7 @@ use model::terms::EntityType;
 const SCORE: f32 = 0.6;
 const KNOWN_SCORE: f32 = 0.8;
 const DEFINED_SCORE: f32 = 0.85;
-/// Function words that a long form may hold beyond the acronym's letters.
+/// Most function words in a long form that match no letter.
 const MAX_SKIPPED: usize = 4;
 
 pub(super) fn read(view: View<'_>, i: usize, finds: &mut Finds<'_>) -> Option<Hit> {
@@ -45,7 +45,7 @@ pub(super) fn read(view: View<'_>, i: usize, finds: &mut Finds<'_>) -> Option<Hi
     Some(named(i, acronym, EntityType::Concept, SCORE, Proof::Twice))
 }
 
-/// The letters of an acronym, plural `s` left off.
+/// Returns the letters of an acronym, without a plural `s`.
 fn letters_of<'a>(view: View<'a>, i: usize) -> Option<&'a str> {
     let word = view.word(i);
     let shape = view.shape(i);
@@ -59,7 +59,7 @@ fn named(i: usize, acronym: &str, entity_type: EntityType, score: f32, proof: Pr
     Hit { proof, name: Some(acronym.to_string()), ..Hit::firm(i, i, entity_type, score) }
 }
 
-/// The words that the acronym at `i` stands for, before it or in parentheses after it.
+/// Returns the words that the acronym at `i` stands for: before it, or after it in parentheses.
 fn long_form(view: View<'_>, i: usize, acronym: &str) -> Option<(usize, usize)> {
     let is_enclosed =
         i > 0 && view.gap_is(i - 1, " (") && view.after(i).starts_with([')', ',', ';']);
@@ -74,7 +74,8 @@ fn long_form(view: View<'_>, i: usize, acronym: &str) -> Option<(usize, usize)> 
     (ending_at(view, last, acronym)? == i + 1).then_some((i + 1, last))
 }
 
-/// Walks back from word `last` over the acronym's letters; the word of its first letter.
+/// Walks back from word `last` along the acronym's letters, and returns the word of the first
+/// letter.
 fn ending_at(view: View<'_>, last: usize, acronym: &str) -> Option<usize> {
     let mut at = last;
     let mut n_skipped = 0;

@@ -1,10 +1,10 @@
 //! Date: `2024-03-12`, `12 March 2024`, `March 12, 2024`, `March 2024`, `Q3 2024`.
 //!
-//! In: a word. Out: a date that begins there, named in ISO form (`2024-03-12`, `2024-03`, `2024-Q3`), so
-//! that one day has one name.
-//! Invariants: days lie in their range; a year has four digits, 1000 to 2999; looks at most three words
+//! In: a word. Out: a date that begins there, named in ISO form (`2024-03-12`, `2024-03`,
+//! `2024-Q3`), so each day has one name.
+//! Invariants: days are in range; a year has four digits, 1000 to 2999; looks at most three words
 //! ahead.
-//! Not here: a year or month alone, weekdays, times of day: they name nothing by themselves.
+//! Not here: years or months alone, weekdays and times of day, which name nothing by themselves.
 
 use notes::parse::MONTHS;
 
@@ -28,7 +28,7 @@ fn iso(view: View<'_>, i: usize) -> Option<Hit> {
     }
     let year = year(view, i)?;
     let month = number(view, i + 1, 12)?;
-    // `2024-03-12T10:00` is the day with a time.
+    // `2024-03-12T10:00` is the day, with a time.
     let day = view.word(i + 2).get(..2)?;
     let rest = view.word(i + 2).get(2..)?;
     let day: u32 = day.parse().ok().filter(|d| (1..=31).contains(d))?;
@@ -85,7 +85,7 @@ fn number(view: View<'_>, i: usize, max: u32) -> Option<u32> {
     view.word(i).parse().ok().filter(|n| (1..=max).contains(n))
 }
 
-/// A day of the month, with `st`, `nd`, `rd`, `th` or without.
+/// Returns a day of the month, written with or without `st`, `nd`, `rd` or `th`.
 fn day(view: View<'_>, i: usize) -> Option<u32> {
     let word = view.word(i);
     let bare = word.strip_suffix("st").or_else(|| word.strip_suffix("nd"));
@@ -106,7 +106,7 @@ fn year(view: View<'_>, i: usize) -> Option<u32> {
     view.word(i).parse().ok().filter(|y| (1000..3000).contains(y))
 }
 
-/// The number of a month written out or cut to three or four letters, with a capital.
+/// Returns the number of a capitalized month, written out or cut to three or four letters.
 fn month(view: View<'_>, i: usize) -> Option<u32> {
     let word = view.word(i);
     if !view.shape(i).has(Shape::CAPITAL) || !(3..=9).contains(&word.len()) {

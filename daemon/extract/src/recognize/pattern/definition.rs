@@ -1,8 +1,10 @@
 //! Definition: the terms that a glossary defines.
 //!
-//! In: the outline of a document. Out: one mention a defined term: a bold or `term:` lead of a list item, a
-//! heading below a glossary's own, the first cell of a table with columns such as `Term` and `Meaning`.
-//! Invariants: only where the title, the heading or the table's header says that words are defined; linear.
+//! In: the outline of a document. Out: one mention for each defined term: a bold or `term:` lead of
+//! a list item, a heading below the heading of a glossary, the first cell of a table with columns
+//! such as `Term` and `Meaning`.
+//! Invariants: only where the title, the heading or the table's header announces definitions;
+//! linear.
 //! Not here: that the document defines them (`relate/define.rs`).
 
 use super::proof::mention;
@@ -10,14 +12,15 @@ use model::parcel::{Block, BlockKind, Mention, NormalDoc};
 use model::terms::{EntityType, Norm, Span};
 
 const SCORE: f32 = 0.9;
-/// Longest defined term, in bytes and words.
+/// Longest term, in bytes and in words.
 const MAX_TERM_BYTES: usize = 60;
 const MAX_TERM_WORDS: usize = 6;
 
-/// Words that announce definitions in a title or heading of a few words: `Glossary`, `Quillgate vocabulary`.
+/// Words that announce definitions in a short title or heading: `Glossary`, `Quillgate vocabulary`.
 const ANNOUNCING: [&str; 4] = ["glossary", "terminology", "vocabulary", "jargon"];
 
-/// Words that do so only among themselves and fillers: `Terms and definitions`, but not `Type definitions`.
+/// Words that announce definitions only if all words are in this list: `Terms and definitions`, not
+/// `Type definitions`.
 const ANNOUNCING_ALONE: [&str; 8] =
     ["definitions", "terms", "key", "and", "of", "the", "our", "common"];
 
@@ -30,7 +33,7 @@ pub(super) fn find(doc: &NormalDoc, out: &mut Vec<Mention>) {
     out.extend(mentions.map(|span| mention(span, span.of(&doc.text), EntityType::Concept, SCORE)));
 }
 
-/// The places of the terms that a document defines, in order.
+/// Returns the places of the terms that a document defines, in order.
 pub(crate) fn defined_terms(doc: &NormalDoc) -> Vec<Span<Norm>> {
     let mut out = Vec::new();
     let is_glossary = is_glossary_heading(&doc.title);
@@ -57,7 +60,7 @@ pub(crate) fn defined_terms(doc: &NormalDoc) -> Vec<Span<Norm>> {
     out
 }
 
-/// True for a title or heading that announces definitions: `Glossary`, `Terms and definitions`.
+/// Returns whether a title or heading announces definitions: `Glossary`, `Terms and definitions`.
 pub(crate) fn is_glossary_heading(text: &str) -> bool {
     let is_one_of = |word: &str, list: &[&str]| list.iter().any(|it| it.eq_ignore_ascii_case(word));
     let words: Vec<&str> =
@@ -68,7 +71,7 @@ pub(crate) fn is_glossary_heading(text: &str) -> bool {
                 && words.iter().any(|word| is_one_of(word, &["definitions", "terms"])))
 }
 
-/// True for a table whose header names a term and its meaning.
+/// Returns whether a table's header names a term and its meaning.
 pub(crate) fn is_definition_table(header: &str) -> bool {
     let mut cells = header.split(" | ").map(|cell| cell.trim().to_lowercase());
     let first = cells.next().unwrap_or_default();
@@ -95,7 +98,7 @@ fn first_cell(doc: &NormalDoc, block: &Block) -> Option<Span<Norm>> {
     Some(Span::new(block.span.start(), block.span.start() + cell.len()))
 }
 
-/// What stands before the first `:` or dash of a block.
+/// Returns the text before the first `:` or dash of a block.
 fn lead(doc: &NormalDoc, block: &Block) -> Option<Span<Norm>> {
     let text = block.span.of(&doc.text);
     let head = text.get(..text.floor_char_boundary(MAX_TERM_BYTES + 4))?;

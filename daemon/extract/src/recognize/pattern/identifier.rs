@@ -1,8 +1,8 @@
 //! Identifier: `rotate_keys`, `MAX_BYTES`, `KeyRotationJob` in running text.
 //!
 //! In: a word. Out: an identifier or CamelCase name at that word.
-//! Invariants: placeholders (`my_file`, `foo_bar`) and pieces of paths, hosts or wildcards are skipped, and so is a
-//! CamelCase word that occurs in headings only.
+//! Invariants: skips placeholders (`my_file`, `foo_bar`), pieces of paths, hosts or wildcards, and
+//! CamelCase words that occur only in headings.
 //! Not here: identifiers in code spans (`code.rs`).
 
 use super::{Hit, Proof};
@@ -14,7 +14,7 @@ const SNAKE_SCORE: f32 = 0.8;
 const CAMEL_SCORE: f32 = 0.75;
 /// Longest identifier in bytes; longer ones are generated.
 const MAX_BYTES: usize = 64;
-/// Words that mark an identifier as an example of itself.
+/// Words that mark an identifier as an example.
 const PLACEHOLDERS: [&str; 12] =
     ["foo", "bar", "baz", "qux", "my", "your", "some", "example", "xxx", "xyz", "abc", "here"];
 
@@ -33,7 +33,7 @@ pub(super) fn read(view: View<'_>, i: usize) -> Option<Hit> {
     Some(Hit { proof: Proof::OutsideHeading, ..Hit::firm(i, i, entity_type, CAMEL_SCORE) })
 }
 
-/// True for two or more parts with letters, none of them a placeholder.
+/// Returns whether a word has two or more parts with letters, none of them a placeholder.
 pub(super) fn is_snake(word: &str) -> bool {
     let core = word.trim_matches('_');
     let n_parts =
@@ -41,7 +41,7 @@ pub(super) fn is_snake(word: &str) -> bool {
     n_parts >= 2 && core.len() >= 4 && !is_placeholder(core.split('_'))
 }
 
-/// Returns the type of a CamelCase word; `None` for other words and placeholders.
+/// Returns the type of a CamelCase word, `None` for other words and placeholders.
 pub(super) fn camel_type(word: &str) -> Option<EntityType> {
     let humps = tokens_of(word);
     let is_short = word.len() < 4 || humps.len() < 2;
@@ -51,7 +51,7 @@ pub(super) fn camel_type(word: &str) -> Option<EntityType> {
     Some(lexicon::type_of_camel(word))
 }
 
-/// True when a part marks an identifier as an example of itself.
+/// Returns whether a part marks an identifier as an example.
 pub(super) fn is_placeholder<'a>(mut parts: impl Iterator<Item = &'a str>) -> bool {
     parts.any(|part| PLACEHOLDERS.iter().any(|p| p.eq_ignore_ascii_case(part)))
 }

@@ -1,11 +1,12 @@
-//! Name: capitalised names in running text (`Signing Service`, `Ada Moreno`, `Redwood`), people after a cue (`Owner:
-//! Ada Moreno`, `by Ada Moreno`) and `@handle`s.
+//! Name: capitalized names in running text (`Signing Service`, `Ada Moreno`, `Redwood`), people
+//! after a cue (`Owner: Ada Moreno`, `by Ada Moreno`) and `@handle`s.
 //!
-//! In: a capitalised word. Out: the name that begins at or just after it.
-//! Invariants: two to four words, not all of them ordinary unless the last decides the kind (`Support Desk`); a capital
-//! that the sentence requires is no proof; a heading, where every word may have a capital, is read only as a whole;
-//! each run is read once.
-//! Not here: first names and surnames. Without a cue a person's name is a `Concept` until a model says more.
+//! In: a capitalized word. Out: the name that begins at or just after it.
+//! Invariants: a name has at most four words; several words are not all ordinary unless the last
+//! gives the kind (`Support Desk`); a capital at the start of a sentence proves nothing; a heading,
+//! where every word may be capitalized, is read only as a whole; each run is read once.
+//! Not here: first names and surnames. Without a cue a person's name is a `Concept` until a model
+//! gives it a type.
 
 use super::{Finds, Hit, Proof, standard};
 use crate::recognize::runs;
@@ -21,14 +22,14 @@ const MAX_WORDS: usize = 4;
 /// Shortest single name, in bytes.
 const MIN_SINGLE_BYTES: usize = 3;
 
-/// What stands before `by` and a person.
+/// Words that precede `by` and a person.
 const AUTHORED: &str = " written authored created developed maintained reviewed approved \
      reported led designed edited presented posted published contributed suggested proposed founded \
      owned signed started run recorded drafted requested opened raised chaired hosted given talk post \
      book article guide blog paper video comment photo edition presentation plugin theme course \
      thread idea work ";
 
-/// What stands before the colon where people are listed.
+/// Words that precede the colon of a list of people.
 const PERSON_CUES: &str = " owner owners author authors contact contacts maintainer maintainers \
      reviewer reviewers lead assignee reporter approver approvers editor manager chair presenter \
      speaker attendees participants ";
@@ -36,9 +37,9 @@ const PERSON_CUES: &str = " owner owners author authors contact contacts maintai
 /// Reads the names of one block.
 #[derive(Default)]
 pub(super) struct Names {
-    /// Runs that begin before this word have been read.
+    /// All runs that begin before this word have been read.
     next: usize,
-    /// The last word of the latest person, so that `Ada Moreno and Jonas Pikkar` are two.
+    /// The last word of the latest person, so that `Ada Moreno and Jonas Pikkar` are two people.
     person_end: Option<usize>,
 }
 
@@ -61,7 +62,8 @@ impl Names {
         }
     }
 
-    /// Reads a person, or anything else where a person is expected (`Owner: Trust Team`).
+    /// Reads a person after a cue, or another name where a person is expected
+    /// (`Owner: Trust Team`).
     fn cued(&self, view: View<'_>, run: Run) -> Option<Hit> {
         let before = run.from.checked_sub(1)?;
         let word = view.word(before);
@@ -92,7 +94,8 @@ impl Names {
     }
 }
 
-/// True when the `by` at `at` begins its sentence or follows a word of making: `written by`, `a talk by`.
+/// Returns whether the `by` at `at` begins its sentence or follows a verb or noun of authorship:
+/// `written by`, `a talk by`.
 fn is_authored(view: View<'_>, at: usize) -> bool {
     let Some(before) = at.checked_sub(1) else { return true };
     view.shape(at).has(Shape::FIRST)
@@ -102,7 +105,8 @@ fn is_authored(view: View<'_>, at: usize) -> bool {
                 .any(|w| !w.is_empty() && w.eq_ignore_ascii_case(view.word(before))))
 }
 
-/// A heading that is one name of a known kind (`Storage Team`), if the text below uses it too.
+/// Reads a heading that is a name of a known kind (`Storage Team`). The text below must use it,
+/// too.
 pub(super) fn read_heading(view: View<'_>, i: usize) -> Option<Hit> {
     if i > 0 || !(2..=MAX_WORDS).contains(&view.words.len()) {
         return None;
@@ -115,7 +119,8 @@ pub(super) fn read_heading(view: View<'_>, i: usize) -> Option<Hit> {
     is_name.then_some(Hit { proof: Proof::MidSentence, ..whole })
 }
 
-/// A run cut before the first id or standard in it, and before a word that goes on as something else.
+/// Cuts a run before the first id or standard in it, and before a word that is part of something
+/// longer.
 fn cut(view: View<'_>, mut run: Run) -> Option<Run> {
     let is_other = |at: usize| {
         view.shape(at).is_caps()
@@ -149,7 +154,8 @@ fn several(view: View<'_>, run: Run, finds: &mut Finds<'_>) -> Option<Hit> {
     if !run.is_first || !words::is_ordinary(view.word(run.from)) {
         return Some(whole);
     }
-    // `Using Docker Compose`: the first word may be the sentence's, so both readings are kept until proven.
+    // `Using Docker Compose`: the first word may only start the sentence, so both readings wait for
+    // proof.
     let rest = Run { from: run.from + 1, is_first: false, ..run };
     let inner = if rest.n_words() == 1 {
         single(view, rest.from, false)
@@ -170,7 +176,7 @@ fn single(view: View<'_>, i: usize, is_first: bool) -> Option<Hit> {
         return None;
     }
     let is_technology = lexicon::is_technology(&word.to_lowercase());
-    // `| Rust |` and `- Rust` stand alone: no sentence owes them the capital.
+    // `| Rust |` and `- Rust` are alone: their capital does not come from a sentence.
     let is_alone = is_first && (i + 1 == view.words.len() || view.after(i).starts_with(" |"));
     let (entity_type, proof) = match (is_technology, is_first && !is_alone) {
         (true, false) => (EntityType::Technology, Proof::Firm),
@@ -182,7 +188,8 @@ fn single(view: View<'_>, i: usize, is_first: bool) -> Option<Hit> {
     Some(Hit { proof, ..Hit::firm(i, i, entity_type, SINGLE_SCORE) })
 }
 
-/// An `@handle` of three characters or more; no mail address, package or decorator call.
+/// Reads an `@handle` of three characters or more that is not a mail address, a package or a
+/// decorator call.
 pub(super) fn read_handle(view: View<'_>, i: usize) -> Option<Hit> {
     if view.byte_before(i) != b'@' || view.word(i).len() < 3 || view.shape(i).has(Shape::WIDE) {
         return None;

@@ -1,15 +1,15 @@
 //! Order: the numbered lists that are procedures.
 //!
 //! In: the outline of a document. Out: the lists whose items follow each other in time.
-//! Invariants: they do only where most of them begin like instructions, fewer where the words above announce an order,
-//! never where they announce a choice; one pass over the blocks.
-//! Not here: what their items are called (`step.rs`), and that one precedes the next (`relate/steps.rs`).
+//! Invariants: most items must begin like instructions, fewer if the words above announce an order;
+//! a list is not a procedure if they announce only a choice; one pass over the blocks.
+//! Not here: what the items are called (`step.rs`), that one precedes the next (`relate/steps.rs`).
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use model::parcel::{BlockKind, NormalDoc};
 
-/// Verbs that instructions begin with.
+/// Verbs that begin instructions.
 const INSTRUCTIONS: &str = "\
      access accept acknowledge activate adapt add adjust agree aim align allow alter analyze annotate answer \
      append apply approve archive arrange ask assemble assign attach authenticate back bake begin block boot \
@@ -32,32 +32,33 @@ const INSTRUCTIONS: &str = "\
      transfer trigger trim try tune turn type understand uninstall unlock unmount unpack unplug untar unzip \
      update upgrade upload use validate verify visit wait walk warm wash watch weigh wipe withdraw work wrap \
      write yield";
-/// Words that may stand before an instruction's verb.
+/// Words that may precede an instruction's verb.
 const OPENERS: &str = "\
      first second third then next now finally lastly afterwards again optionally optional carefully please \
      once also and";
-/// Words of a heading or lead that announce an order of time.
+/// Words of a heading or lead that announce an order in time.
 const ORDERS: &str =
     "step steps procedure procedures workflow walkthrough runbook instructions timeline";
-/// Words of a lead that announce things to choose from.
+/// Words of a lead that announce a choice.
 const CHOICES: &str =
     "ability abilities can may ways options reasons examples exercises either any one tips ideas";
 
-/// Bytes read of a heading, and of the end of a lead: many lists may stand under one long text.
+/// Bytes read of a heading, and of the end of a lead. Bounded, because many lists may follow one
+/// long text.
 const MAX_LEAD_BYTES: usize = 200;
 
-/// What is known of a list.
+/// What is known about a list.
 struct Count {
     n_items: u32,
     /// Number of instructions among them.
     n_instructions: u32,
-    /// The words above announce an order.
+    /// Whether the words above announce an order.
     is_said: bool,
-    /// They announce a choice.
+    /// Whether they announce a choice and no order.
     is_choice: bool,
 }
 
-/// The lists, with the depth in them, whose items follow each other in time.
+/// Returns the lists, each with its depth, whose items follow each other in time.
 pub(crate) fn ordered_lists(doc: &NormalDoc) -> FxHashSet<(u32, u8)> {
     let mut counts: FxHashMap<(u32, u8), Count> = FxHashMap::default();
     let mut lead = "";
@@ -88,6 +89,7 @@ pub(crate) fn ordered_lists(doc: &NormalDoc) -> FxHashSet<(u32, u8)> {
         count.n_items += 1;
         count.n_instructions += u32::from(is_instruction(text));
     }
+    // After an announced order a third of the items is enough, otherwise most must be instructions.
     let is_ordered = |(_, it): &(_, Count)| {
         let n_needed = if it.is_said { it.n_items.div_ceil(3) } else { it.n_items / 2 + 1 };
         !it.is_choice && it.n_items > 1 && it.n_instructions >= n_needed
@@ -95,7 +97,8 @@ pub(crate) fn ordered_lists(doc: &NormalDoc) -> FxHashSet<(u32, u8)> {
     counts.into_iter().filter(is_ordered).map(|(key, _)| key).collect()
 }
 
-/// True for a text whose first word, openers aside, is a verb that instructs; a clause before it may say when.
+/// Returns whether the first word of a text, openers skipped, is an instruction's verb. A clause
+/// before it may state a condition.
 fn is_instruction(text: &str) -> bool {
     let words = |text: &str| {
         let words = text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
@@ -114,7 +117,7 @@ fn is_instruction(text: &str) -> bool {
     begins(main.map_or(text, |(_, main)| main))
 }
 
-/// True when a word of the text stands in a list of words between blanks.
+/// Returns whether a word of the text is in a list separated by spaces.
 fn has_word(list: &str, text: &str) -> bool {
     let listed = |word: &str| list.split_ascii_whitespace().any(|it| it.eq_ignore_ascii_case(word));
     text.split(|c: char| !c.is_alphanumeric()).any(|word| !word.is_empty() && listed(word))

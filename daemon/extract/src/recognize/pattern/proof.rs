@@ -1,7 +1,8 @@
-//! Proof: collects hits until the whole document is read, then keeps those that the document confirms.
+//! Proof: collects hits until the whole document is read, then keeps those the document confirms.
 //!
 //! In: hits, in order of place. Out: mentions.
-//! Invariants: surfaces are compared by hash of their letters, without the plural `s` of an acronym; linear.
+//! Invariants: surfaces are compared by a hash of the name, which for an acronym omits the plural
+//! `s`; linear.
 //! Not here: overlaps (`overlap.rs`).
 
 use std::hash::{Hash, Hasher};
@@ -20,13 +21,13 @@ pub(super) enum Proof {
     Firm,
     /// The same surface outside headings.
     OutsideHeading,
-    /// The same surface a second time, or defined in the document.
+    /// The same surface a second time, not only in headings, or a definition in the document.
     Twice,
-    /// The same surface where no sentence begins.
+    /// The same surface inside a sentence.
     MidSentence,
-    /// The same surface twice where no sentence begins, and nowhere in small letters.
+    /// The same surface twice inside sentences, and nowhere in lowercase.
     Proper,
-    /// As `Proper`, but this place is itself no evidence, because its sentence begins here.
+    /// Like `Proper`, but this place is no evidence, because its sentence begins here.
     ProperAtStart,
 }
 
@@ -36,7 +37,7 @@ struct Find {
     key: u64,
 }
 
-/// What the document shows of one surface.
+/// What the document shows about a surface.
 #[derive(Default)]
 struct Seen {
     n: u32,
@@ -51,11 +52,11 @@ pub(super) struct Finds<'a> {
     text: &'a str,
     /// True while a heading is read.
     pub(super) is_heading: bool,
-    /// True where a capital says that a word is a name: not in German, where every noun has one.
+    /// Whether a capital marks a name: not in German, where every noun has one.
     pub(super) capitals_name: bool,
     finds: Vec<Find>,
     seen: FxHashMap<u64, Seen>,
-    /// Hash of the small-letter form → hash of the surface, for surfaces that await `Proof::Proper`.
+    /// Hash of the lowercase form → hash of the surface, for surfaces that need `Proof::Proper`.
     small: FxHashMap<u64, u64>,
 }
 
@@ -65,7 +66,7 @@ impl<'a> Finds<'a> {
         Finds { text, is_heading: false, capitals_name: true, finds: Vec::new(), seen, small }
     }
 
-    /// Takes a hit.
+    /// Adds a hit.
     pub(super) fn push(&mut self, view: View<'_>, hit: Hit) {
         let surface = view.run(hit.from, hit.to);
         let (Some(first), false) = (view.words.get(hit.from), surface.is_empty()) else { return };
@@ -96,7 +97,7 @@ impl<'a> Finds<'a> {
         self.seen.entry(hash_of(acronym)).or_default().is_defined = true;
     }
 
-    /// Adds the hits that were confirmed.
+    /// Returns the confirmed hits as mentions.
     pub(super) fn settle(mut self, words: &Words<'_>, out: &mut Vec<Mention>) {
         if !self.small.is_empty() {
             for word in words.all().iter().filter(|word| word.shape.is_quiet()) {
@@ -127,7 +128,7 @@ impl Seen {
     }
 }
 
-/// A surface on one line.
+/// Returns a surface on one line.
 fn plain(surface: &str) -> String {
     surface.replace('\n', " ")
 }
@@ -138,7 +139,7 @@ fn hash_of(text: &str) -> u64 {
     hasher.finish()
 }
 
-/// A mention that a whole block or span states, outside the pass over words.
+/// Makes a mention for a whole block or span, outside the pass over words.
 pub(super) fn mention(
     span: Span<model::terms::Norm>,
     name: &str,

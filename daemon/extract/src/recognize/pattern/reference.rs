@@ -1,10 +1,12 @@
-//! Reference: what authors link to on other sites, by the words of the link: `[PromLens](https://…)`,
-//! `[rc-zip](https://…)`, `[Monitoring Python Batch Jobs](https://…)`.
+//! Reference: pages of other sites that authors link to, named by the words of the link:
+//! `[PromLens](https://…)`, `[rc-zip](https://…)`, `[Monitoring Python Batch Jobs](https://…)`.
 //!
-//! In: the links of a document to other sites. Out: one mention a link whose words are written like a name.
-//! Invariants: a name begins with a capital, or its first word has a hyphen or a capital inside; function words at its
-//! ends, ordinary words alone, addresses and whole sentences are no names. Linear.
-//! Of the links with such words in `corpus/real` (tuning half), five of six are names to its readers.
+//! In: the links of a document to other sites. Out: one mention for each link whose words are
+//! written like a name.
+//! Invariants: a name begins with a capital, or its first word has a hyphen or an inner capital;
+//! text with function words at its ends, single ordinary words, addresses and whole sentences are
+//! not names. Linear.
+//! Measured on `corpus/real` (tuning half): readers take five of six such links for names.
 //! Not here: links to documents, which name their targets (`stated.rs`).
 
 use super::proof::mention;
@@ -13,11 +15,11 @@ use model::parcel::{BlockKind, InlineKind, LinkKind, Mention, NormalDoc};
 use model::terms::{EntityType, Norm, Span};
 
 const SCORE: f32 = 0.6;
-/// Most words of a name, and its longest form in bytes.
+/// Longest name, in words and in bytes.
 const MAX_WORDS: usize = 6;
 const MAX_BYTES: usize = 60;
 
-/// Adds the names that links to other sites bear.
+/// Adds the names that links to other sites have.
 pub(super) fn find(doc: &NormalDoc, out: &mut Vec<Mention>) {
     for link in doc.links.iter().filter(|link| link.kind == LinkKind::Url) {
         let text = link.span.of(&doc.text);
@@ -26,7 +28,7 @@ pub(super) fn find(doc: &NormalDoc, out: &mut Vec<Mention>) {
         let has_code = within
             .next()
             .is_some_and(|it| it.kind == InlineKind::Code && it.span.start() < link.span.end());
-        // Numbered links are a table of contents: ordinary words are names of pages there.
+        // Numbered links are a table of contents: there, ordinary words are titles of pages.
         let is_page = words::all_ordinary(text) && is_numbered(doc, link.span);
         if has_code || !is_written_so(text) || (words::all_ordinary(text) && !is_page) {
             continue;
@@ -39,7 +41,7 @@ pub(super) fn find(doc: &NormalDoc, out: &mut Vec<Mention>) {
     }
 }
 
-/// True at the beginning of an item of a numbered list.
+/// Returns whether a link begins an item of a numbered list.
 fn is_numbered(doc: &NormalDoc, link: Span<Norm>) -> bool {
     let at = doc.blocks.partition_point(|b| b.span.end() <= link.start());
     let block = doc.blocks.get(at).filter(|b| b.span.start() == link.start());
@@ -66,7 +68,8 @@ fn is_written_so(text: &str) -> bool {
         && !is_bound
 }
 
-/// One word names a program more often than anything else; a title has small words.
+/// Returns the type of a name: a single word is most often a program, words in lowercase mean a
+/// title.
 fn type_of(text: &str) -> EntityType {
     let small = |word: &str| word.starts_with(char::is_lowercase);
     match lexicon::type_of(text) {

@@ -2,17 +2,18 @@
 //! `SHA-256`.
 //!
 //! In: a word in capitals. Out: the standard or id that begins there.
-//! Invariants: a body of standards needs a number after it; an id is capitals, a hyphen and digits; both
-//! look at most five words ahead; a placeholder (`ABC-` and letters for digits) is none.
+//! Invariants: the name of a standards body needs a number after it; an id is capitals, a hyphen
+//! and digits; both look at most five words ahead; a placeholder (`ABC-` with letters for digits)
+//! is not an id.
 
 use super::Hit;
 use crate::recognize::token::View;
 use model::terms::EntityType;
 
-/// Bodies whose documents go by number.
+/// Bodies that number their documents.
 const BODIES: &str =
     " RFC ISO IEC IEEE NIST PEP FIPS ECMA ANSI BCP ITU DIN ETSI EIP JSR JEP SP PCI ";
-/// What stands before the number of an algorithm or encoding, not of an id.
+/// Names of algorithms or encodings that precede a number, which is then not an id.
 const ALGORITHMS: &str =
     " SHA UTF AES RSA MD HMAC ECDSA UCS CRC DES HS RS ES PS GPT BASE CP KOI TLS HTTP ";
 
@@ -24,7 +25,7 @@ fn is_listed(word: &str, list: &str) -> bool {
     !word.is_empty() && list.split(' ').any(|listed| listed == word)
 }
 
-/// A standard that begins at word `i`.
+/// Reads a standard that begins at word `i`.
 pub(super) fn read(view: View<'_>, i: usize) -> Option<Hit> {
     let word = view.word(i);
     let letters = word.trim_end_matches(|c: char| c.is_ascii_digit());
@@ -53,7 +54,7 @@ pub(super) fn read(view: View<'_>, i: usize) -> Option<Hit> {
     Some(Hit::firm(i, to, EntityType::Standard, SCORE))
 }
 
-/// An id or the name of an algorithm that begins at word `i`.
+/// Reads an id or the name of an algorithm that begins at word `i`.
 pub(super) fn read_id(view: View<'_>, i: usize) -> Option<Hit> {
     let word = view.word(i);
     let shape = view.shape(i);
@@ -74,7 +75,7 @@ pub(super) fn read_id(view: View<'_>, i: usize) -> Option<Hit> {
         || after
             .strip_prefix(['-', '/', '.'])
             .is_some_and(|rest| rest.starts_with(|c: char| c.is_alphanumeric()));
-    // `IL-6` and `HIV-1` are names of anything; what is counted soon has two digits.
+    // `IL-6` and `HIV-1` may name anything; ids that are counted soon have two digits.
     let is_short = to == i + 1 && view.word(to).len() == 1;
     let entity_type = match (is_algorithm, is_short) {
         (true, _) => EntityType::Technology,

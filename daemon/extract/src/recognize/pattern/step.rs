@@ -1,10 +1,10 @@
 //! Step: the items of ordered lists, `Step 3: …`, and the prerequisites of a procedure.
 //!
 //! In: the outline of a document. Out: `Step` mentions, named by the first clause of the step.
-//! Invariants: only lists of two or more instructions, and none under a heading that says they are no
-//! sequence (`Consequences`, `References`); a clause is at most 80 bytes; linear in the blocks.
-//! Not here: which step precedes which (`relate/steps.rs`); which lists are procedures (`order.rs`); cutting a step's
-//! surface around the names in it (`overlap.rs`).
+//! Invariants: of lists only procedures (`order.rs`), and none under a heading that excludes a
+//! sequence (`Consequences`, `References`); a clause has at most 80 bytes; linear in the blocks.
+//! Not here: which step precedes which (`relate/steps.rs`), which lists are procedures
+//! (`order.rs`), steps that overlap names (`overlap.rs`).
 
 use super::order::ordered_lists;
 use super::proof::mention;
@@ -13,12 +13,12 @@ use model::parcel::{Block, BlockKind, Mention, NormalDoc};
 use model::terms::{EntityType, Norm, Span};
 
 const SCORE: f32 = 0.8;
-/// Prerequisites name nothing of their own; they are found because S4 §6 lists them.
+/// Confidence of prerequisites, which name nothing of their own; S4 §6 asks for them.
 const PREREQUISITES_SCORE: f32 = 0.4;
 /// Longest name of a step, in bytes.
 const MAX_CLAUSE_BYTES: usize = 80;
 
-/// Words of a heading under which numbers count, and do not order.
+/// Words of a heading under which numbers count items but do not order them.
 const UNORDERED: &str = " reference references consequence consequences decision decisions \
      option options alternative alternatives reason reasons goal goals check checks criteria \
      principle principles question questions note notes footnotes bibliography rules requirements \
@@ -46,7 +46,7 @@ pub(super) fn find(doc: &NormalDoc, out: &mut Vec<Mention>) {
     }
 }
 
-/// False under a heading that announces anything but a sequence.
+/// Returns false under a heading that announces something other than a sequence.
 pub(crate) fn is_in_sequence(doc: &NormalDoc, block: &Block) -> bool {
     let heading = block.section.and_then(|idx| doc.blocks.get(idx as usize));
     let text = heading.map_or("", |h| h.span.of(&doc.text));
@@ -54,7 +54,8 @@ pub(crate) fn is_in_sequence(doc: &NormalDoc, block: &Block) -> bool {
     !text.split(|c: char| !c.is_alphanumeric()).any(|word| !word.is_empty() && is_unordered(word))
 }
 
-/// The first clause of a block: up to the first sign that ends one, at most 80 bytes, cut between words.
+/// Returns the first clause of a block: up to the first sign that ends a clause, at most 80 bytes,
+/// cut between words.
 pub(crate) fn clause_of(text: &str, span: Span<Norm>) -> Span<Norm> {
     let whole = span.of(text);
     let mut end = whole.len();
@@ -78,8 +79,8 @@ pub(crate) fn clause_of(text: &str, span: Span<Norm>) -> Span<Norm> {
     Span::new(span.start(), span.start() + cut.trim_end().len())
 }
 
-/// A clause up to its first comma, if that leaves an instruction: three words or more, and no `If`, `In` or
-/// `After`.
+/// Returns a clause up to its first comma, if that leaves an instruction: three words or more, not
+/// beginning with `If`, `In` or `After`.
 fn before_comma(clause: &str) -> &str {
     let Some(head) = clause.find(", ").and_then(|comma| clause.get(..comma)) else { return clause };
     let mut words = head.split_whitespace();
@@ -87,7 +88,7 @@ fn before_comma(clause: &str) -> &str {
     if is_adjunct || words.count() < 2 { clause } else { head }
 }
 
-/// What follows `Step 3:` at the start of a block, or `Step 3` itself when nothing does.
+/// Returns the text after `Step 3:` at the start of a block, or `Step 3` itself if nothing follows.
 fn numbered(text: &str, span: Span<Norm>) -> Option<Span<Norm>> {
     let whole = span.of(text);
     let rest = whole.strip_prefix("Step ").or_else(|| whole.strip_prefix("STEP "))?;
@@ -101,7 +102,8 @@ fn numbered(text: &str, span: Span<Norm>) -> Option<Span<Norm>> {
     Some(clause_of(text, Span::new(span.end() - clause.len(), span.end())))
 }
 
-/// A heading or lead `Prerequisites`, named after the document so that not all documents share it.
+/// Returns a heading or lead `Prerequisites`, named after the document so that documents do not
+/// share it.
 fn prerequisites(doc: &NormalDoc, block: &Block) -> Option<Mention> {
     let text = block.span.of(&doc.text);
     let rest = text.strip_prefix("Prerequisites").or_else(|| text.strip_prefix("PREREQUISITES"))?;

@@ -1,12 +1,16 @@
-//! Term: the general terms that a document introduces or keeps using: `called a _function pointer_`, `spawned thread`.
+//! Term: general terms that a document introduces or repeats: `called a _function pointer_`,
+//! `spawned thread`.
 //!
-//! In: a document and its words. Out: one mention a place of such a term, named by its singular.
-//! Invariants: a term is introduced where it is marked (emphasis, bold, a link) and the words beside it say that it is
-//! called so, or where several plain words are emphasized; or it stands alone between function words (`the spawned
-//! thread of`) several times. An ordinary word is a term only in the document that introduces it. Linear.
-//! Of the repeated terms, three of four are terms to the readers of `corpus/real` (tuning half); of introduced ones
-//! four of five.
-//! Not here: glossaries (`definition.rs`); terms of the whole folder (`mine.rs`), which counts introduced ones.
+//! In: a document and its words. Out: one mention for each place of such a term, named by its
+//! singular.
+//! Invariants: a term is introduced if it is marked (emphasis, bold, a link) and the words beside
+//! it name or define it, or if several plain words are emphasized. It is repeated if it occurs
+//! alone between function words (`the spawned thread of`) several times. An ordinary word is a term
+//! only in the document that introduces it. Linear.
+//! Measured on `corpus/real` (tuning half): readers take three of four repeated terms for terms,
+//! and four of five introduced ones.
+//! Not here: glossaries (`definition.rs`), terms of the whole folder (`mine.rs`), which counts
+//! introduced ones.
 
 use rustc_hash::FxHashMap;
 
@@ -17,18 +21,18 @@ use model::parcel::{BlockKind, InlineKind, Mention, NormalDoc};
 use model::terms::{EntityType, Norm, NormKey, Span, norm_of};
 
 const SCORE: f32 = 0.6;
-/// Longest term, in words and bytes.
+/// Longest term, in words and in bytes.
 const MAX_WORDS: usize = 3;
 const MAX_BYTES: usize = 40;
 /// Shortest word of a repeated term, in bytes.
 const MIN_WORD_BYTES: usize = 3;
-/// Uses that make a term of several words.
+/// Uses that make a group of words a term.
 const MIN_USES: u32 = 2;
 
-/// What precedes a marked term that is introduced, articles aside.
+/// Words that precede the mark of an introduced term, articles skipped.
 const INTRODUCING: [&str; 7] =
     ["called", "named", "known as", "termed", "dubbed", "referred to as", "call this"];
-/// What follows it.
+/// Words that follow it.
 const DEFINING: [&str; 8] = [
     " is a ",
     " is an ",
@@ -40,10 +44,10 @@ const DEFINING: [&str; 8] = [
     " stands for ",
 ];
 
-/// Words before a noun group.
+/// Words that precede a noun group.
 const BEFORE: &str = " a an the this each every any another its their our your of with for in by from on into between \
                       as via without about through ";
-/// Words that say nothing about a thing but its place, number or quality in the text around.
+/// Words that only give a thing's place, number or quality in the text.
 const GENERAL: &str = " actual additional appropriate bad best big blank blog certain clear common complete correct \
                        current default different earlier entire exact example existing extra final first following \
                        full general given good great handful important individual initial interesting kind large \
@@ -53,7 +57,7 @@ const GENERAL: &str = " actual additional appropriate bad best big blank blog ce
                        successful sufficient third time two three four five unique usual various way whole wide \
                        wrong ";
 
-/// Adds the places of the terms.
+/// Adds the places of the document's terms.
 pub(super) fn find(doc: &NormalDoc, words: &Words<'_>, out: &mut Vec<Mention>) {
     let mut terms: FxHashMap<NormKey, &str> = FxHashMap::default();
     let introduced = introduced(doc).into_iter().map(|span| singular(span.of(&doc.text)));
@@ -70,7 +74,7 @@ pub(super) fn find(doc: &NormalDoc, words: &Words<'_>, out: &mut Vec<Mention>) {
     }
 }
 
-/// The places where a document introduces terms, in order of kind and place.
+/// Returns the places where a document introduces terms: marks first, then links.
 pub(in crate::recognize) fn introduced(doc: &NormalDoc) -> Vec<Span<Norm>> {
     let inlines = doc.inlines.iter().filter(|it| it.kind != InlineKind::Code);
     let marks = inlines.map(|it| (it.span, it.kind == InlineKind::Emphasis));
@@ -91,7 +95,7 @@ pub(in crate::recognize) fn introduced(doc: &NormalDoc) -> Vec<Span<Norm>> {
     out
 }
 
-/// True for a few plain words with no function word among them.
+/// Returns whether the text is a few plain words, none of them a function word.
 fn is_phrase(text: &str) -> bool {
     let is_word = |word: &str| {
         !words::is_function_word(word) && word.chars().all(|c| c.is_alphabetic() || c == '-')
@@ -106,7 +110,7 @@ fn is_quiet(text: &str) -> bool {
     !text.chars().skip(1).any(char::is_uppercase) && !text.split(' ').any(|it| it.ends_with("ly"))
 }
 
-/// True where the words beside a mark say that something is called so, or what it is.
+/// Returns whether the words beside a mark name or define something.
 fn is_introduced(text: &str, span: Span<Norm>) -> bool {
     let before = text.get(..span.start()).unwrap_or("").trim_end_matches([' ', '“', '"', '(']);
     let before =
@@ -116,7 +120,8 @@ fn is_introduced(text: &str, span: Span<Norm>) -> bool {
         || DEFINING.iter().any(|it| after.starts_with(it))
 }
 
-/// Groups of words that a document uses several times as nouns, in their singular and ordered by norm.
+/// Returns the groups of words that a document uses several times as nouns, in the singular,
+/// ordered by norm.
 fn repeated<'w>(doc: &NormalDoc, words: &'w Words<'_>) -> Vec<&'w str> {
     let mut uses: FxHashMap<NormKey, Uses<'w>> = FxHashMap::default();
     for (block_idx, block) in doc.blocks.iter().enumerate() {
@@ -143,7 +148,7 @@ fn repeated<'w>(doc: &NormalDoc, words: &'w Words<'_>) -> Vec<&'w str> {
     terms.into_iter().map(|(_, term)| term).collect()
 }
 
-/// How a document uses a group.
+/// How a document uses a group of words.
 #[derive(Debug, Default)]
 struct Uses<'w> {
     term: &'w str,
@@ -153,14 +158,16 @@ struct Uses<'w> {
 }
 
 impl Uses<'_> {
-    /// One word is a term if it is counted (`a closure`, `closures`) and not ordinary.
+    /// Returns whether the group is a term. A single word must be countable (`a closure`,
+    /// `closures`) and not ordinary.
     fn is_term(&self) -> bool {
         let is_counted = self.has_singular && self.has_plural && !words::is_ordinary(self.term);
         self.n >= MIN_USES && (self.term.contains([' ', '-']) || is_counted)
     }
 }
 
-/// Calls `take` for each run of small words that stands alone after an article or preposition.
+/// Calls `take` for each run of lowercase words between function words, after an article or
+/// preposition.
 fn groups<'w>(view: View<'w>, mut take: impl FnMut(&'w str)) {
     let is_part = |i: usize| {
         view.shape(i).is_quiet()
@@ -180,7 +187,7 @@ fn groups<'w>(view: View<'w>, mut take: impl FnMut(&'w str)) {
         let is_led = from
             .checked_sub(1)
             .is_some_and(|before| view.gap_is(before, " ") && is_listed(BEFORE, view.word(before)));
-        // What goes on in capitals or code is part of a longer name.
+        // A run that continues with capitals or code is part of a longer name.
         let goes_on = matches!(view.gap(i), Some(" " | "-" | "’" | "'"))
             && !words::is_function_word(view.word(i + 1));
         if is_led && !goes_on && is_group(view, from, i) {
@@ -203,7 +210,7 @@ fn is_group(view: View<'_>, from: usize, to: usize) -> bool {
         && view.run(from, to).len() <= MAX_BYTES
 }
 
-/// Adds the places of terms in a block, the longest first.
+/// Adds the places of terms in a block, the longest term first.
 fn places(view: View<'_>, terms: &FxHashMap<NormKey, &str>, out: &mut Vec<Mention>) {
     let mut i = 0;
     while i < view.words.len() {
@@ -226,7 +233,8 @@ fn places(view: View<'_>, terms: &FxHashMap<NormKey, &str>, out: &mut Vec<Mentio
     }
 }
 
-/// True where a run may be a term: not inside a compound or code, and without a capital that makes it another name.
+/// Returns whether a run may be a term: not inside a compound or code, and without a capital that
+/// makes it a name.
 fn may_be(view: View<'_>, from: usize, to: usize) -> bool {
     let is_plain = |i: usize| {
         let shape = view.shape(i);
@@ -242,7 +250,7 @@ fn may_be(view: View<'_>, from: usize, to: usize) -> bool {
     (from..=to).all(is_plain) && !is_name && !is_glued && !is_after
 }
 
-/// The term without the `s` of a plural.
+/// Returns the term without the `s` of a plural.
 pub(in crate::recognize) fn singular(term: &str) -> &str {
     let is_kept = |ending: &&str| term.ends_with(*ending);
     if term.len() <= MIN_WORD_BYTES || ["ss", "us", "is", "ies", "ous"].iter().any(is_kept) {

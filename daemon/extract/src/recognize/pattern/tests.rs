@@ -1,4 +1,4 @@
-//! One table a pattern: what it finds, and what it leaves alone.
+//! One table for each pattern: what it finds and what it ignores.
 
 use super::*;
 use crate::recognize::overlap;

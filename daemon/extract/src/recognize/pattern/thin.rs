@@ -1,23 +1,23 @@
-//! Thin: keeps a dump of identifiers from flooding the graph.
+//! Thin: keeps a long list of identifiers from flooding the graph.
 //!
-//! In: the mentions of one document. Out: the same, but where it lists many distinct identifiers without a word about
-//! them, those it writes only once are gone.
-//! Invariants: a document with few such identifiers is left alone, and so is what a sentence, an item or a row says
-//! something about; what stays does not depend on the order of mentions.
+//! In: the mentions of one document. Out: the same, except that identifiers the document writes
+//! only once, with no words about them, are dropped if it has many distinct ones.
+//! Invariants: a document with few identifiers is left alone, and so is an identifier that a
+//! sentence, item or row says something about; the result does not depend on the order of mentions.
 
 use rustc_hash::FxHashMap;
 
 use model::parcel::{Mention, NormalDoc};
 use model::terms::EntityType;
 
-/// Distinct identifiers of one document that a reader may still care about one by one. A service's page
-/// names a dozen, a reference of flags or metrics hundreds.
+/// Distinct identifiers in one document that a reader may still care about individually. A
+/// service's page names a dozen, a reference of flags or metrics hundreds.
 const MAX_SINGLE_IDENTIFIERS: usize = 60;
 
-/// Words beside an identifier in its block that say something about it.
+/// Words beside an identifier in its block that count as saying something about it.
 const SAYING_WORDS: usize = 2;
 
-/// Drops the single uses of too many identifiers.
+/// Drops identifiers that occur once and alone if there are too many.
 pub(super) fn identifiers(doc: &NormalDoc, mentions: &mut Vec<Mention>) {
     let is_code = |m: &Mention| matches!(m.entity_type, EntityType::Identifier | EntityType::Api);
     let mut uses: FxHashMap<&str, u32> = FxHashMap::default();
@@ -35,7 +35,7 @@ pub(super) fn identifiers(doc: &NormalDoc, mentions: &mut Vec<Mention>) {
     mentions.retain(|_| single.next() != Some(true));
 }
 
-/// True for an identifier that is all its item or row says.
+/// Returns whether an identifier is all that its item or row says.
 fn is_bare(doc: &NormalDoc, mention: &Mention) -> bool {
     let after = doc.blocks.partition_point(|block| block.span.start() <= mention.span.start());
     let block = after.checked_sub(1).and_then(|idx| doc.blocks.get(idx));

@@ -1,17 +1,17 @@
 //! Version: `v2.3`, `2.3.1`, `1.2.3-rc1`, and `2.3` after the word version.
 //!
-//! In: a word with a digit. Out: a version that begins there, named with its `v` so that `2.3.1` and
+//! In: a word with a digit. Out: a version that begins there, named with its `v`, so `2.3.1` and
 //! `v2.3.1` are one.
-//! Invariants: two parts need a `v` or the word; four parts are an address; neither 3.14 nor 1.2.3.4 is a
-//! version.
-//! Not here: which thing the version belongs to.
+//! Invariants: two parts need a `v` or the word before them; four parts are an address; so neither
+//! 3.14 nor 1.2.3.4 is a version.
+//! Not here: what the version belongs to.
 
 use super::Hit;
 use crate::recognize::token::{Shape, View};
 use model::terms::EntityType;
 
 const SCORE: f32 = 0.9;
-/// Longest part in digits; longer numbers are counts or addresses.
+/// Longest part, in digits; longer numbers are counts or addresses.
 const MAX_DIGITS: usize = 5;
 
 pub(super) fn read(view: View<'_>, i: usize) -> Option<Hit> {
@@ -49,7 +49,7 @@ pub(super) fn read(view: View<'_>, i: usize) -> Option<Hit> {
     (!goes_on).then(|| Hit { name: Some(name), ..Hit::firm(i, to, EntityType::Version, SCORE) })
 }
 
-/// Takes in `-rc1`, `-beta.2`.
+/// Extends a version by its suffix: `-rc1`, `-beta.2`.
 fn with_suffix(view: View<'_>, mut to: usize) -> usize {
     let is_label = |at: usize| {
         let shape = view.shape(at);

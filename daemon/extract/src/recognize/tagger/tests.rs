@@ -1,4 +1,4 @@
-//! A model that the test makes, read by the stage.
+//! A model made by the test, run by the stage.
 
 use arc_swap::ArcSwap;
 use expect_test::{Expect, expect};
@@ -31,7 +31,7 @@ fn settings_of(folder: &Path) -> config::settings::Recognize {
     config::settings::Recognize { model: folder.display().to_string(), ..Default::default() }
 }
 
-/// Mentions of a document that is read deeply, by the whole stage with one known name, `Signing Service`.
+/// Checks the mentions of a document after the whole stage, with one known name, `Signing Service`.
 fn check(lines: &str, pass: Pass, expected: Expect) {
     let (_keep, model) = model();
     let term = GazetteerTerm {

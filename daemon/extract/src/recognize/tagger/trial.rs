@@ -1,6 +1,6 @@
-//! Trial: loads and runs a model in a process with limits, before the daemon does the same.
+//! Trial: loads and runs a model in a process with limits before the daemon does.
 //!
-//! In: its folder. Out: nothing, or why it cannot be used.
+//! In: the model's folder. Out: nothing, or why it cannot be used.
 //! Not here: the limits, and how the process is started (`embed::prepare`).
 
 use std::path::Path;
@@ -10,13 +10,13 @@ use super::TaggerError;
 use embed::prepare;
 use onnx::Tagger;
 
-/// Has another process try the model of a folder.
+/// Has another process try the model in a folder.
 pub(super) fn hold(folder: &Path) -> Result<(), TaggerError> {
     let failed = |why| TaggerError::Trial { path: folder.to_path_buf(), why };
     prepare::hold("--try-model", folder).map_err(failed)
 }
 
-/// Runs the trial's process: `kgd --try-model FOLDER`.
+/// Runs in the trial's process: `kgd --try-model FOLDER`.
 pub fn run(folder: &Path) -> ExitCode {
     prepare::run_limited(folder, || Tagger::load(folder)?.try_out())
 }

@@ -1,11 +1,11 @@
-//! Features: what the classifier of names sees of a mention: its letters, the words around it, where it stands, what
-//! was taken for it so far.
+//! Features: what the classifier of names sees of a mention: its letters, the words around it, its
+//! place, and the type it has so far.
 //!
-//! In: a document and a mention. Out: numbers below [`N_FEATURES`], hashes of words with their role, and the stretches
-//! of text whose static vectors count.
-//! Invariants: a function of the document alone; looks at a bounded number of bytes; the trainer and the daemon call
-//! the same functions.
-//! Not here: what they weigh (`typing.rs`).
+//! In: a document and a mention. Out: numbers below [`N_FEATURES`], hashes of words with their
+//! role, and the stretches of text whose static vectors are used.
+//! Invariants: a function of the document alone; reads a bounded number of bytes; the trainer and
+//! the daemon call the same functions.
+//! Not here: the weights (`mod.rs`).
 
 use rustc_hash::FxHashMap;
 use xxhash_rust::xxh3::xxh3_64;
@@ -15,20 +15,20 @@ use crate::recognize::{lexicon, words};
 use model::parcel::{Mention, NormalDoc, RecognizerKind};
 use model::terms::norm_of;
 
-/// Numbers that features are hashed to.
+/// Features are hashed to numbers below this.
 pub const N_FEATURES: usize = 1 << 17;
-/// Stretches of text of a mention: its name, and the words before and after it.
+/// Stretches of text for each mention: its name, and the words before and after it.
 pub const N_INPUTS: usize = 3;
-/// Bytes and words that are read on each side, within the block.
+/// Bytes and words read on each side, within the block.
 const REACH: usize = 120;
 const MAX_WORDS: usize = 8;
-/// Words on each side whose vector is read.
+/// Words on each side whose vector is used.
 const STRETCH: usize = 6;
 
-/// What a document says of its names as a whole.
+/// What the whole document shows about its names.
 #[derive(Debug, Default)]
 pub struct Context {
-    /// By norm: mentions, those in code, those that begin with a small letter.
+    /// By norm: number of mentions, of those in code, of those that begin with a lowercase letter.
     names: FxHashMap<String, [u32; 3]>,
 }
 
@@ -46,7 +46,7 @@ impl Context {
     }
 }
 
-/// The text of a mention's block before it and after it.
+/// Returns the text of a mention's block before and after the mention.
 pub fn sides<'a>(doc: &'a NormalDoc, mention: &Mention) -> [&'a str; 2] {
     let (start, end) = (mention.span.start(), mention.span.end());
     let next = doc.blocks.partition_point(|it| it.span.start() <= start);
@@ -58,7 +58,7 @@ pub fn sides<'a>(doc: &'a NormalDoc, mention: &Mention) -> [&'a str; 2] {
     [doc.text.get(from..start).unwrap_or(""), doc.text.get(end..to).unwrap_or("")]
 }
 
-/// The words of a mention's block before it, the last first, and after it.
+/// Returns the words of a mention's block before it, nearest first, and after it.
 fn around<'a>(doc: &'a NormalDoc, mention: &Mention) -> [Vec<&'a str>; 2] {
     let [before, after] = sides(doc, mention);
     let mut left: Vec<&str> = words_of(tail(before, REACH)).collect();
@@ -67,7 +67,8 @@ fn around<'a>(doc: &'a NormalDoc, mention: &Mention) -> [Vec<&'a str>; 2] {
     [left, words_of(head(after, REACH)).take(MAX_WORDS).collect()]
 }
 
-/// Replaces `out` with the features of a mention, ascending, each once, and returns its stretches of text.
+/// Replaces `out` with the features of a mention, sorted and without duplicates, and returns its
+/// stretches of text.
 pub fn see(
     doc: &NormalDoc,
     mention: &Mention,
@@ -158,7 +159,7 @@ pub fn see(
     [surface.to_string(), before.join(" "), after.join(" ")]
 }
 
-/// Runs of letters and digits, and single signs.
+/// Yields runs of letters and digits, and single signs.
 fn words_of(text: &str) -> impl Iterator<Item = &str> {
     let mut rest = text;
     std::iter::from_fn(move || {
@@ -174,7 +175,8 @@ fn words_of(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// A word as a feature: numbers are one, names and acronyms are one each, other words in small letters.
+/// Returns a word as a feature: one for all numbers, one for acronyms, one for capitalized words;
+/// other words in lowercase.
 fn plain(word: &str) -> String {
     let is_long = word.chars().nth(1).is_some();
     let letters = || word.chars().filter(|c| c.is_alphabetic());
@@ -189,7 +191,8 @@ fn plain(word: &str) -> String {
     }
 }
 
-/// Capitals, small letters and digits, each run as one sign: `EphA4` is `AaA0`.
+/// Returns the shape of a surface, each run of capitals, lowercase letters or digits as one sign:
+/// `EphA4` is `AaA0`.
 fn shape_of(surface: &str) -> String {
     const LONGEST: usize = 6;
     let mut shape = String::new();

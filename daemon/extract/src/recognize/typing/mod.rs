@@ -1,12 +1,13 @@
 //! Typing: what kind of thing a mention names, by a classifier of our own.
 //!
-//! In: a document's mentions, their types corrected. Out: the same with the types that the classifier sees, each as
-//! sure as such a judgement was right on texts that it was not trained on.
-//! Invariants: a function of the document and the committed weights; never judges names that readers know (`known.rs`)
-//! or whose own words say what they are (`lexicon.rs`), nor what a document states, defines or writes as code. Looks at
-//! a bounded number of bytes, so time is linear.
-//! Not here: the vote over all mentions of a name (`link/vote.rs`), cues that tell a kind by themselves (`context.rs`),
-//! training (`tests/training`; `daemon/models/types/CARD.md` describes the weights).
+//! In: a document's mentions, with types that `context.rs` corrected. Out: the same mentions with
+//! the types of the classifier, each with a certainty calibrated on texts it was not trained on.
+//! Invariants: a function of the document and the committed weights; never judges names that
+//! readers know (`known.rs`) or whose own words give the type (`lexicon.rs`), nor what a document
+//! states, defines or writes as code. Reads a bounded number of bytes, so time is linear.
+//! Not here: the vote over all mentions of a name (`link/vote.rs`), cues that decide a type by
+//! themselves (`context.rs`), training (`tests/training`; `daemon/models/types/CARD.md` describes
+//! the weights).
 //!
 //! The file, little-endian: magic `KGT1`; u32 hidden, rows; f32 temperature; the layers (`net.rs` of this crate).
 
@@ -28,7 +29,7 @@ static BUILTIN: &[u8] = include_bytes!("../../../../models/types/types.bin");
 static WEIGHTS: LazyLock<Weights> =
     LazyLock::new(|| Weights::read(BUILTIN).expect("the committed weights are tested to load"));
 
-/// What a mention may be; one output more says that it is no name.
+/// The types a mention may have; one more output means that it is not a name.
 pub const KINDS: [EntityType; 9] = [
     EntityType::Person,
     EntityType::Organization,
@@ -58,7 +59,7 @@ impl Weights {
         Some(Weights { temperature, layers: Layers::read(&mut file, shape)? })
     }
 
-    /// The likeliest kind of a name, and how likely it is.
+    /// Returns the most likely kind of a name, with its probability.
     fn best(&self, hidden: &[f32]) -> Option<(EntityType, f32)> {
         let outputs = self.layers.outputs(hidden).zip(KINDS);
         let powers: Vec<_> =
@@ -69,7 +70,7 @@ impl Weights {
     }
 }
 
-/// Judges the mentions.
+/// Sets the types of the mentions that are open.
 pub(super) fn judge(doc: &NormalDoc, mentions: &mut [Mention]) {
     let context = Context::of(doc, mentions);
     let (weights, mut features) = (&*WEIGHTS, Vec::new());
@@ -81,7 +82,7 @@ pub(super) fn judge(doc: &NormalDoc, mentions: &mut [Mention]) {
             let projected =
                 |text: &String| weights.layers.project(slot, &unit_vector(vectors(), text));
             let of_name;
-            // A name occurs again, the words around it hardly ever.
+            // Names occur again, the words around them hardly ever, so only names are cached.
             let part: &[f32] = match slot {
                 0 => names.entry(text).or_insert_with_key(projected),
                 _ => {
@@ -97,7 +98,7 @@ pub(super) fn judge(doc: &NormalDoc, mentions: &mut [Mention]) {
     }
 }
 
-/// Gives a mention the kind, unless its type is of that kind and says more.
+/// Sets the mention's type to the kind, unless its type is a finer one of that kind.
 fn settle(mention: &mut Mention, kind: EntityType, likely: f32) {
     let is_finer = match kind {
         EntityType::Technology => mention.entity_type.is_software(),
@@ -112,7 +113,8 @@ fn settle(mention: &mut Mention, kind: EntityType, likely: f32) {
     mention.place.certainty = parts.clamp(1, PlaceFeatures::CERTAIN);
 }
 
-/// True where code font or a word of the name says what it is: `Signing Service`, `OrdersGateway`.
+/// Returns whether code font or a word of the name gives the type: `Signing Service`,
+/// `OrdersGateway`.
 fn is_said(mention: &Mention) -> bool {
     let name = mention.name.as_str();
     mention.place.in_code
@@ -120,13 +122,14 @@ fn is_said(mention: &Mention) -> bool {
         || !name.contains(' ') && lexicon::type_of_camel(name).is_telling()
 }
 
-/// True where form, cues and authors leave open what a mention is.
+/// Returns whether form, cues and authors leave the type of a mention open.
 pub fn is_open(mention: &Mention) -> bool {
     let is_exact =
         matches!(mention.entity_type, EntityType::Date | EntityType::Version | EntityType::Step);
     let is_trusted = match mention.recognizer {
         RecognizerKind::Stated | RecognizerKind::Coreference | RecognizerKind::Given => true,
-        // The author stated this type. That a page bears the name says little about what the name means.
+        // The author stated this type. A page's title, by contrast, says little about what the name
+        // means.
         RecognizerKind::Gazetteer => mention.entity_type.is_telling(),
         RecognizerKind::Pattern | RecognizerKind::Statistical => false,
     };

@@ -1,10 +1,10 @@
-//! The committed weights, and what is left alone.
+//! The committed weights, and the mentions they leave alone.
 
 use super::*;
 use model::parcel::testing;
 use model::terms::{Confidence, Span};
 
-/// A mention that nobody knows more of than its form.
+/// A mention about which only its form is known.
 fn mention(doc: &NormalDoc, name: &str, entity_type: EntityType) -> Mention {
     let start = doc.text.find(name).expect("the name stands there");
     Mention {
@@ -40,7 +40,7 @@ fn letters_and_the_words_around_a_name_tell_its_kind() {
         ("Then Bjarne Holm said that he would leave.", "Bjarne Holm", Person, Person),
         ("She was born in Oldenstadt, a town in Germany.", "Oldenstadt", Concept, Location),
         ("She joined Zorvik in May.", "Zorvik", Organization, Organization),
-        // What readers know, and what says itself what it is, stays.
+        // Names that readers know, and names that say what they are, keep their type.
         ("The expression of Postgres in mice was low.", "Postgres", Technology, Technology),
         ("The Signing Service was kept at low levels.", "Signing Service", Technology, Technology),
         ("The Frontier Summit was short.", "Frontier Summit", Event, Event),
