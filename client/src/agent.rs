@@ -1,8 +1,11 @@
-//! Agents: the programs that kgd knows how to connect to, where they keep their MCP servers, and how an entry looks.
+//! Agents: the programs that kgd can connect to, where they keep their MCP servers, and what an
+//! entry looks like.
 //!
-//! In: the name of an agent, a project. Out: a path, an entry, the environment in which the agent starts it.
-//! Invariants: the table says what each agent's documentation or source says; `docs/src/how-to/connect.md` cites it.
-//! Not here: asking a person (`kgctl setup`), and trying the entry (`handshake.rs`).
+//! In: the name of an agent, a project. Out: a path, an entry, the environment in which the agent
+//! starts it.
+//! Invariants: the table follows each agent's documentation or source; `docs/src/how-to/connect.md`
+//! cites it.
+//! Not here: asking a person (`kgctl setup`), trying the entry (`handshake.rs`).
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -24,17 +27,17 @@ use edit::{Format, Place};
 /// Reads a variable of the environment.
 pub type Lookup<'a> = &'a dyn Fn(&str) -> Option<OsString>;
 
-/// Whose file it is.
+/// The owner of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scope {
-    /// That of a folder in which the agent works.
+    /// A folder in which the agent works.
     Folder,
-    /// That of the user, for all folders.
+    /// The user, for all folders.
     User,
 }
 
 impl Scope {
-    /// `folder` or `user`.
+    /// Returns `folder` or `user`.
     pub fn as_str(self) -> &'static str {
         match self {
             Scope::Folder => "folder",
@@ -55,18 +58,19 @@ pub struct Agent {
     list: &'static str,
     /// Whether an entry states `"type": "stdio"`.
     is_typed: bool,
-    /// The file of a folder.
+    /// The path of the file in a folder.
     folder: Option<&'static str>,
     user: UserFile,
-    /// What the agent's own command for adding a server uses, or its documentation shows first.
+    /// The scope that the agent's own command for adding a server uses, or that its documentation
+    /// shows first.
     usual: Scope,
     /// Whether servers inherit the agent's environment; others get only [`PASSED`].
     inherits: bool,
-    /// A sentence about how the agent reads its file again, without its full stop.
+    /// A sentence on how the agent reads its file again, without its full stop.
     pub reload: &'static str,
 }
 
-/// `file` below the folder in `variable`, else below `otherwise` in the home folder.
+/// A `file` below the folder in `variable`, otherwise below `otherwise` in the home folder.
 #[derive(Debug)]
 struct UserFile {
     variable: Option<&'static str>,
@@ -80,7 +84,7 @@ const CONFIG: (Option<&str>, &str) = (Some("XDG_CONFIG_HOME"), ".config");
 #[cfg(target_os = "macos")]
 const CONFIG: (Option<&str>, &str) = (None, "Library/Application Support");
 
-/// Every agent, as the command line lists them.
+/// Every agent, in the order of the command line.
 pub const AGENTS: [Agent; 7] = [
     Agent {
         name: "claude-code",
@@ -181,17 +185,18 @@ pub const AGENTS: [Agent; 7] = [
 const PASSED: [&str; 6] = ["HOME", "LOGNAME", "PATH", "SHELL", "TERM", "USER"];
 
 impl Agent {
-    /// Returns the agent of a name.
+    /// Returns the agent with this name.
     pub fn of(name: &str) -> Option<&'static Agent> {
         AGENTS.iter().find(|it| it.name == name)
     }
 
-    /// The scope to use when none is given.
+    /// Returns the scope to use if none is given.
     pub fn usual_scope(&self) -> Scope {
         self.usual
     }
 
-    /// Returns the file of a scope; none if the agent has none for folders, or nothing says where home is.
+    /// Returns the file of a scope; `None` if the agent has none for folders, or the home folder is
+    /// unknown.
     pub fn path(&self, scope: Scope, folder: &Path, env: Lookup<'_>) -> Option<PathBuf> {
         match scope {
             Scope::Folder => Some(folder.join(self.folder?)),
@@ -204,7 +209,7 @@ impl Agent {
         }
     }
 
-    /// Returns where the entry of a server stands in the agent's files.
+    /// Returns the place of a server's entry in the agent's files.
     pub fn place<'a>(&self, name: &'a str) -> Place<'a> {
         Place { format: self.format, list: self.list, name }
     }
@@ -218,13 +223,13 @@ impl Agent {
             .collect()
     }
 
-    /// Returns the variables that an entry has to set: without them, the server would look for kgd's files elsewhere
-    /// than `places`, and start a second daemon there.
+    /// Returns the variables that an entry must set. Without them the server would look for kgd's
+    /// files elsewhere than in `places`, and start a second daemon there.
     pub fn needed(&self, places: &Places, env: Lookup<'_>, uid: u32) -> BTreeMap<String, String> {
         needed(self.inherits, places, env, uid)
     }
 
-    /// Returns the fields of an entry, as the agent's documentation orders them.
+    /// Returns the fields of an entry, in the order of the agent's documentation.
     pub fn fields(&self, server: &Server) -> Map<String, Value> {
         let mut fields = Map::new();
         if self.is_typed {
@@ -238,7 +243,7 @@ impl Agent {
         fields
     }
 
-    /// Returns what a person can paste into a file that has no servers yet.
+    /// Returns the text to paste into a file that has no servers yet.
     pub fn pasted(&self, name: &str, fields: &Map<String, Value>) -> String {
         self.place(name).put("", fields).unwrap_or_default().trim_end().to_string()
     }
@@ -251,12 +256,12 @@ pub struct Server {
     pub command: String,
     /// Its arguments.
     pub args: Vec<String>,
-    /// Variables that it gets beside those of its agent.
+    /// Variables that it gets in addition to those of its agent.
     pub env: BTreeMap<String, String>,
 }
 
 impl Server {
-    /// Reads the entry of an agent's file; none if it starts no program.
+    /// Reads the entry of an agent's file; returns `None` if it starts no program.
     pub fn read(entry: &Value) -> Option<Self> {
         let text = |value: &Value| match value {
             Value::String(text) => text.clone(),
@@ -275,21 +280,22 @@ impl Server {
         })
     }
 
-    /// Whether it is a shim of kgd.
+    /// Returns whether it is a shim of kgd.
     pub fn is_ours(&self) -> bool {
         Path::new(&self.command).file_name().is_some_and(|it| it == "kg-mcp")
     }
 }
 
-/// Returns the variables that the entry of an agent has to set which inherits the environment, or passes on as little
-/// as any.
+/// Returns the variables that the entry must set, for an agent that inherits the environment, or
+/// for one that passes on as little as any.
 pub fn needed(
     inherits: bool,
     places: &Places,
     env: Lookup<'_>,
     uid: u32,
 ) -> BTreeMap<String, String> {
-    // What a person chose with a variable of kgd is kept even where agents inherit it: it may not be set there.
+    // A place chosen by a variable of kgd is set even if agents inherit the variable: it may be
+    // missing where they start.
     let seen = |name: &str| {
         let is_passed = PASSED.contains(&name) || (inherits && !name.starts_with("KG_"));
         if is_passed { env(name) } else { None }
@@ -361,7 +367,7 @@ mod tests {
         assert_eq!(needed("codex", &places), ["KG_RUNTIME_DIR=/run/user/7/kgd"]);
         let chosen = Places { state: "/s".into(), ..places };
         assert_eq!(needed("cursor", &chosen), ["KG_STATE_DIR=/s"]);
-        // For an agent that is not known as for the one that passes on least.
+        // An unknown agent is treated like the one that passes on least.
         let pasted = super::needed(false, &chosen, &env, 7).into_keys().collect::<Vec<_>>();
         assert_eq!(pasted, ["KG_RUNTIME_DIR", "KG_STATE_DIR"]);
     }

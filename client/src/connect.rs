@@ -1,8 +1,9 @@
 //! Connect: an MCP client of the daemon, over its socket.
 //!
-//! In: a connected socket. Out: a session that can call tools of the sets `core`, `notes` and `admin`.
-//! Invariants: this is the only file of the client that names the MCP library's connection.
-//! Not here: starting the daemon (`launch.rs`), and the replies of tools (`call.rs`).
+//! In: a connected socket. Out: a session that can call tools of the sets `core`, `notes` and
+//! `admin`.
+//! Invariants: no other file of the client names the MCP library's connection.
+//! Not here: starting the daemon (`launch.rs`), the replies of tools (`call.rs`).
 
 use std::io::Read as _;
 use std::os::unix::net::UnixStream as StdUnixStream;
@@ -112,7 +113,7 @@ impl Overheard {
         let Kind::Refusal(refusal) = Kind::of(heard.split(|byte| *byte == b'\n').next()?) else {
             return None;
         };
-        // A code of a newer daemon is at least a refusal.
+        // An unknown code, from a newer daemon, still means a refusal.
         let code = serde_json::from_value(refusal.code.into()).unwrap_or(Code::Unavailable);
         let view = ErrorView { code, message: refusal.message, hint: refusal.hint, conflict: None };
         Some(ConnectError::Refused(view))

@@ -12,14 +12,14 @@ use proto::tool::memory::{
 
 use crate::render::clean;
 
-/// The relation when no other is given.
+/// The relation if no other is given.
 const RELATED: &str = "related_to";
 
-/// The relation from members to their topic, and the topic's type.
+/// The relation from members to their topic; below, the topic's type.
 const MEMBER: &str = "part_of";
 const TOPIC: &str = "topic";
 
-/// Most names of a topic that are listed.
+/// Most names of a topic that are shown.
 const MAX_TOLD: usize = 8;
 
 /// A proposal.
@@ -85,7 +85,7 @@ pub enum Answer {
     Skip,
     /// End the review.
     Quit,
-    /// Not a valid answer; the words say what would be.
+    /// Not a valid answer, with the answers that would be valid.
     Unclear(String),
 }
 
@@ -134,7 +134,7 @@ pub fn candidates(report: &ConsolidationReply, gaps: &GapsReply) -> Vec<Candidat
 }
 
 impl Candidate {
-    /// Describes the proposal in some lines, followed by the keys.
+    /// Describes the proposal in a few lines, followed by the keys.
     pub fn described(&self) -> Vec<String> {
         let lines: Vec<String> = match self {
             Candidate::Summary { name, entity_type, draft } => vec![

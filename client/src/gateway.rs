@@ -1,16 +1,18 @@
 //! Gateway: one MCP server in front of the daemons of several projects.
 //!
-//! In: lines of the client, lines of the projects, time. Out: lines for each of them. How: the client's handshake and
-//! list of tools are answered by the first project that can (the project of the current folder is asked first); a
-//! project is opened when it is first needed, with a handshake of its own. A call goes to the project that it, or an
-//! address in it, names. Without one, searches go to all and are merged by relevance (`merge.rs`); other calls go to
-//! the
-//! project of the folder in which the agent started, else, if they only read, to the default; else they are refused.
-//! Names of resources and prompts include the project (`naming.rs`).
-//! Invariants: every request of the client is answered once, under its own id, unless the client cancels it; a slow or
-//! dead project does not delay the answers of others; a request that may change something never reaches a project that
-//! it was not meant for.
-//! Not here: threads and sockets (`gateway/pump.rs`); a single project, which needs no gateway (`shim.rs`).
+//! In: lines of the client, lines of the projects, time. Out: lines for each of them. How: the
+//! first project that can answers the client's handshake and its request for the list of tools; the
+//! project of the current folder is asked first. A project is opened when it is first needed, with
+//! a handshake of its own. A call goes to the project that it names, or that an address in it
+//! names. A search without one goes to all projects, and the hits are merged by relevance
+//! (`merge.rs`). Any other call goes to the project of the folder in which the agent started; if
+//! there is none, calls that only read go to the default, and the others are refused. Names of
+//! resources and prompts include the project (`naming.rs`).
+//! Invariants: each request of the client is answered once, under its own id, unless the client
+//! cancels it; a slow or dead project does not delay the answers of others; a request that may
+//! change something never reaches a project it was not meant for.
+//! Not here: threads and sockets (`gateway/pump.rs`); a single project, which needs no gateway
+//! (`shim.rs`).
 
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
@@ -52,13 +54,13 @@ use listen::Listening;
 use route::{First, Route, route};
 use trouble::Trouble;
 
-/// Longest wait for all projects together, from the call on.
+/// Longest time that a call waits for all projects.
 pub const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Longest wait for a project that did not answer the search before.
+/// Longest wait for a project that did not answer the previous search.
 const SHORT_PATIENCE: Duration = Duration::from_secs(1);
 
-/// Wait for the first project, when any can answer, before the next one is asked as well.
+/// When any project can answer: the time after which the next one is asked as well.
 const HEDGE: Duration = Duration::from_secs(3);
 
 /// A line and its receiver.
@@ -89,7 +91,7 @@ pub struct Gateway {
     out: Vec<Out>,
 }
 
-/// The parameters of a call whose result is to have this form.
+/// Returns the parameters of a call whose result must have this form.
 fn in_form(form: Form, params: &Value) -> Value {
     let mut params = params.clone();
     params["_meta"][META_KEY] = form.as_str().into();
@@ -142,7 +144,7 @@ impl Gateway {
             Kind::Request(id) => self.on_request(id, line, now),
             Kind::Cancelled(id) => self.cancel(&id),
             Kind::Answer(id) => self.on_client_answer(&id, line),
-            // Each project gets its own after answering its handshake.
+            // Each project gets its own after it answers its handshake.
             Kind::Initialized => {}
             Kind::Notification => {
                 for project in self.open_projects() {
@@ -205,7 +207,7 @@ impl Gateway {
         std::mem::take(&mut self.out)
     }
 
-    /// Returns the longest wait for a project among others.
+    /// Returns how long to wait for a project when several are asked.
     fn patience_with(&self, project: usize) -> Duration {
         let is_slow = self.backends.get(project).is_some_and(|it| it.is_slow);
         if is_slow { SHORT_PATIENCE.min(self.patience) } else { self.patience }
@@ -377,7 +379,7 @@ impl Gateway {
         let Some(backend) = self.backends.get_mut(project) else { return };
         backend.is_slow = false;
         if !backend.is_opening_with(id) {
-            // Checks the project, too: none may answer for another.
+            // Checks the project, too: a project may answer only its own requests.
             let asked = self.parts.get(&id).copied();
             let is_theirs = |(number, idx): &(u64, usize)| {
                 self.jobs
@@ -460,7 +462,7 @@ impl Gateway {
         }
     }
 
-    /// Cancels a request for the client; it is not answered then.
+    /// Cancels a request for the client, which then gets no answer.
     fn cancel(&mut self, client_id: &str) {
         let is_meant = |job: &Job| {
             // A handshake cannot be cancelled.

@@ -31,11 +31,11 @@ const STACK_BYTES: usize = 2 << 20;
 pub struct Served {
     /// The projects known at the start.
     pub projects: Vec<Project>,
-    /// Where to look for projects registered since; none if only the known ones are served.
+    /// Where to look for projects registered since; `None` if only the known ones are served.
     pub registry: Option<std::path::PathBuf>,
     /// Tool sets.
     pub tools: Vec<String>,
-    /// What results carry; `None` leaves it to each project's settings.
+    /// What results contain; `None` leaves it to each project's settings.
     pub form: Option<Form>,
     /// The client's name in the daemons' logs.
     pub client: String,
@@ -100,7 +100,7 @@ pub fn serve(address: &str, settings: &Http, token: &Path, served: Served) -> Re
         let stop = stop_requested().map_err(|error| error.to_string())?;
         let names = served.names().join(", ");
         let address = format!("kg-mcp: serving {names} at http://{}{MCP_PATH}\n", server.address());
-        // Nothing can be done if standard error is gone.
+        // If standard error is gone, nothing can be done.
         let _ = io::stderr().write_all((address + &warning.unwrap_or_default()).as_bytes());
         server.serve(Arc::new(served), stop).await;
         Ok(())

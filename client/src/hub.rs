@@ -1,7 +1,7 @@
 //! Hub: reaches the front end of a hub, and starts it if none runs.
 //!
-//! In: a hub's address. Out: places in which its projects lie like those of folders.
-//! Not here: what a front end is (`kgd --hub`); no word is said to a database from here.
+//! In: a hub's address. Out: places that hold the hub's projects like those of folders.
+//! Not here: what a front end is (`kgd --hub`); nothing here speaks to a database.
 
 use std::io::Read;
 use std::net::Shutdown;
@@ -15,7 +15,7 @@ use config::{Places, Registry};
 use crate::launch::{LaunchError, Life, Target};
 use crate::shim::Kind;
 
-/// How long a front end may take to say what is wrong.
+/// Longest wait for a front end to report an error.
 const PATIENCE: Duration = Duration::from_secs(2);
 
 /// The file in a hub's places that holds its address; it may contain a password.
@@ -24,8 +24,8 @@ const URL_FILE: &str = "hub.url";
 /// Makes sure that a front end of this hub runs, and returns its places.
 ///
 /// # Errors
-/// [`LaunchError`] with what the front end said, such as that the database cannot be reached. Where it was reached
-/// before, its projects say so themselves, until it can be reached again.
+/// [`LaunchError`] with the front end's message, such as that the database cannot be reached. If it
+/// was reachable before, its projects report this themselves until it is reachable again.
 pub fn reach(places: &Places, url: &str) -> Result<Places, LaunchError> {
     let places = places.of_hub(url);
     create_private_dir(&places.state)?;
@@ -41,13 +41,13 @@ pub fn reach(places: &Places, url: &str) -> Result<Places, LaunchError> {
     }
     let front = places.front();
     create_private_dir(&front.root)?;
-    // It lets whoever comes find the registry and the projects' sockets.
+    // It creates the registry and the projects' sockets, where every client finds them.
     let mut stream = Target::new(&places, front)?.connect_or_start(Life::UntilIdle)?;
-    // Nothing is asked of it.
+    // No request is sent to it.
     stream.shutdown(Shutdown::Write)?;
     stream.set_read_timeout(Some(PATIENCE))?;
     let mut said = Vec::new();
-    // One that asks its database at the moment hangs up later.
+    // A front end that is just querying its database closes the connection later.
     let _ = stream.read_to_end(&mut said);
     let is_unknown = Registry::load(&places.config).is_ok_and(|it| it.projects().is_empty());
     match Kind::of(said.split(|byte| *byte == b'\n').next().unwrap_or_default()) {
@@ -56,7 +56,7 @@ pub fn reach(places: &Places, url: &str) -> Result<Places, LaunchError> {
     }
 }
 
-/// The hub whose places these are, if they are a hub's.
+/// Returns the hub whose places these are, if they belong to one.
 pub(crate) fn address_in(places: &Places) -> Option<String> {
     address_at(&places.state)
 }

@@ -1,9 +1,10 @@
 //! Launch: connects to the daemon of a project, and starts it if none answers.
 //!
 //! In: a project and its places. Out: a connected socket.
-//! Invariants: the daemon runs in a session of its own, with nothing of ours open but its log; it does not become a
-//! zombie of ours; two clients that start it at once end with one daemon.
-//! Not here: the conversation over the socket (`connect.rs`, `shim.rs`). No async runtime: the shim must stay small.
+//! Invariants: the daemon runs in its own session, with nothing of ours open except its log; it
+//! does not become a zombie of ours; two clients that start it at once end up with one daemon.
+//! Not here: the conversation over the socket (`connect.rs`, `shim.rs`). No async runtime: the shim
+//! must stay small.
 
 use std::fs::OpenOptions;
 use std::io::{self, ErrorKind};
@@ -45,13 +46,14 @@ const POLL: Duration = Duration::from_millis(10);
 /// A longer log is rotated when a daemon starts, in bytes.
 const MAX_LOG_BYTES: u64 = 5_000_000;
 
-/// Most lines of a log shown for a daemon that exited at once.
+/// Most lines shown from the log of a daemon that exited at once.
 const MAX_LAST_WORDS: usize = 20;
 
 /// Prefix of a daemon's own error at the end of its log.
 const LAST_WORDS: &str = "kgd: ";
 
-/// Minutes without a client after which a daemon started by a client exits, unless settings say otherwise.
+/// Minutes without a client after which a daemon started by a client exits, unless settings say
+/// otherwise.
 const IDLE_MINUTES: u64 = 30;
 
 /// Why no daemon answers.
@@ -99,7 +101,7 @@ fn before_hint(message: &str) -> &'static str {
 pub enum Life {
     /// Until it is stopped.
     Stay,
-    /// Until nobody has been connected for a while (`serve.idle_exit_minutes`).
+    /// Until no client has been connected for a while (`serve.idle_exit_minutes`).
     UntilIdle,
 }
 
@@ -143,7 +145,7 @@ impl Target {
     /// # Errors
     /// [`LaunchError::NotRunning`], or [`LaunchError::Io`] when there is a socket that cannot be used.
     pub fn connect(&self) -> Result<UnixStream, LaunchError> {
-        // Errors of a daemon that is up but stuck have hints of their own; only a missing one is worth a start.
+        // A daemon that is up but stuck has hints of its own; only a missing one is worth a start.
         connect_within(&self.paths.socket, START_TIMEOUT).map_err(|error| match error.kind() {
             ErrorKind::TimedOut => {
                 self.silent("accepts no connections\nhint: `kgctl restart`".to_string())
@@ -257,7 +259,7 @@ impl Target {
         lines[lines.len().saturating_sub(count)..].iter().map(|line| line.to_string()).collect()
     }
 
-    /// Returns the log after byte `from`: the daemon's own error, else the last lines.
+    /// Returns the log after byte `from`: the daemon's own error, otherwise the last lines.
     fn last_words(&self, from: u64) -> String {
         let log = std::fs::read(&self.paths.log).unwrap_or_default();
         // Shorter than before: it was rotated when the daemon started.
@@ -302,7 +304,8 @@ impl Target {
     }
 }
 
-/// Returns the daemon's program: `KGD_BIN`, else in the folder of this one, else on the path.
+/// Returns the daemon's program: `KGD_BIN`, otherwise in the folder of this one, otherwise on the
+/// path.
 ///
 /// # Errors
 /// [`LaunchError::NoBinary`].
@@ -324,7 +327,7 @@ fn installed_version(kgd: &Path) -> Option<String> {
     Some(String::from_utf8(output.stdout).ok()?.split_whitespace().last()?.to_string())
 }
 
-/// Returns how a daemon's version differs from ours, and a hint; `None` when both are the same.
+/// Returns how a daemon's version differs from ours, with a hint; `None` if both are the same.
 pub fn version_mismatch(daemon: &str, program: &str) -> Option<(String, String)> {
     let ours = proto::version();
     let hint = match () {

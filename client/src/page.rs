@@ -2,10 +2,11 @@
 //!
 //! In: a reply of `graph`, the folder of the project. Out: self-contained HTML: the drawing library, a script, the
 //! style, the graph, and an equivalent list and table for readers who cannot see a drawing or run scripts.
-//! Invariants: the page uses no network (its policy forbids everything except three pieces of script and style, by
-//! hash); text of documents is inserted as text only; the same reply gives the same bytes; links lead to files of the
-//! project only.
-//! Not here: requesting the graph, writing and opening the file (`kgctl graph`); drawing (`assets/graph/`).
+//! Invariants: the page uses no network (its policy forbids everything except three pieces of
+//! script and style, by hash); text of documents is inserted as text only; equal replies give equal
+//! bytes; links lead only to files of the project.
+//! Not here: requesting the graph, writing and opening the file (`kgctl graph`), drawing
+//! (`assets/graph/`).
 
 use std::borrow::Cow;
 use std::fmt::Write;
@@ -17,7 +18,7 @@ use serde_json::Value;
 
 use crate::render::{clean, counted};
 
-/// The first bytes of every page, by which it is recognized.
+/// The first bytes of every page, which identify it.
 pub const MARK: &str = "<!doctype html>\n<!-- drawn by kgctl graph -->\n";
 
 /// Cytoscape.js; its source is documented beside it.
@@ -26,13 +27,13 @@ const SCRIPT: &str =
     concat!(include_str!("../assets/graph/places.js"), include_str!("../assets/graph/page.js"));
 const STYLE: &str = include_str!("../assets/graph/page.css");
 
-/// SHA-256 of the three, for the policy; a test prints the new value when one has changed.
+/// SHA-256 of the three, for the policy. A test prints the new value if one has changed.
 const LIBRARY_HASH: &str = "CBWRq3NbK2o7MaPGD486Pi/ujJKTngx4IK0SCFcbbNg=";
 const SCRIPT_HASH: &str = "+DZb3t8ysGB9uRYB9K37Fr+14N/aBUcRuEWqoSQjavQ=";
 const STYLE_HASH: &str = "ws0Ecj+xGCvm/Qa5DJWf15zeIi/RoI3b7BKSLJjdfe0=";
 
-/// Renders the page; places are links where `root`, the project's folder, is known. Pages of equal replies are equal,
-/// except for project and tick.
+/// Renders the page. Places are links if `root`, the project's folder, is given. Pages of equal
+/// replies are equal, except for project and tick.
 pub fn page(reply: &GraphReply, root: Option<&Path>) -> String {
     let page = Page {
         reply,
@@ -51,7 +52,7 @@ pub fn page(reply: &GraphReply, root: Option<&Path>) -> String {
     html
 }
 
-/// The entity whose neighborhood this is; none for a whole folder.
+/// Returns the entity whose neighborhood this is, or `None` for a whole folder.
 pub fn subject(reply: &GraphReply) -> Option<&GraphNode> {
     reply.nodes.first().filter(|_| reply.communities.is_empty())
 }
@@ -90,7 +91,7 @@ const KEYS: &str = "<p class=\"faint\" id=\"keys\">Drag to move, wheel to zoom f
     decayed, one that is struck through has been superseded or does not count any more.</p>\n\
     <noscript><p>The drawing needs scripts; the list and the table say the same.</p></noscript>\n";
 
-/// A reply, and the address of the folder that its paths are relative to.
+/// A reply, and the address of the folder to which its paths are relative.
 struct Page<'r> {
     reply: &'r GraphReply,
     root: Option<String>,
@@ -152,7 +153,7 @@ impl Page<'_> {
         html.push_str("</ul>\n");
     }
 
-    /// A place, as a link to its file.
+    /// Renders a place as a link to its file.
     fn file(&self, path: &str, place: &str) -> String {
         let Some(root) = &self.root else { return safe(place) };
         let to = encoded(path.as_bytes());
@@ -195,7 +196,7 @@ impl Page<'_> {
         format!("{} ({})", safe(&source.text), self.file(&source.path, &source.place()))
     }
 
-    /// The graph as JSON for a script element: nothing in it can end or open an element.
+    /// Renders the graph as JSON for a script element: nothing in it can end or open an element.
     fn data(&self) -> String {
         // Through text: `to_value` would widen the `f32` 0.1 to 0.10000000149011612.
         let text = serde_json::to_string(self.reply).unwrap_or_default();
@@ -230,7 +231,7 @@ fn entry(node: &GraphNode, name: String) -> String {
     format!("{name} {} ({:.0} %{by})", safe(&entry.id), entry.confidence * 100.0)
 }
 
-/// A path as part of an address.
+/// Encodes a path as part of an address.
 fn encoded(path: &[u8]) -> String {
     let mut out = String::with_capacity(path.len());
     for byte in path {

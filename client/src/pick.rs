@@ -1,4 +1,4 @@
-//! Pick: a list of doubtful readings to decide with the keyboard: the screen, and the effect of keys.
+//! Pick: a list of doubtful readings to decide with the keyboard: the screen, and what keys do.
 //!
 //! In: items, keys. Out: requests to the daemon, the screen as text.
 //! Invariants: pure; a decision is shown only after the daemon has confirmed it; text of documents is shown without
@@ -129,7 +129,7 @@ impl List {
             Key::Accept => return self.ask(self.at, Verdict::Accepted),
             Key::Reject => return self.ask(self.at, Verdict::Rejected),
             Key::Undo => {
-                // The item under the cursor if it is decided, else the latest decided one.
+                // The item under the cursor if it is decided, otherwise the latest decided one.
                 let is_decided = self.rows.get(self.at).is_some_and(|it| it.1 != Verdict::Open);
                 let row = if is_decided { Some(self.at) } else { self.decided.last().copied() };
                 return row.map_or(Step::Show, |row| self.ask(row, Verdict::Open));

@@ -1,9 +1,9 @@
-//! The shim's state: what must be known about a session so that it survives a restart of the daemon.
+//! The shim's state: what a session needs to survive a restart of the daemon.
 //!
-//! In: the lines that pass, both ways. Out: which to forward, answer or replay.
-//! Invariants: every request of the client is answered exactly once, by the daemon or by us; the client sees one
-//! handshake however many daemons there were; lines are forwarded byte for byte.
-//! Not here: reading and writing (`shim/pump.rs`), and the meaning of messages.
+//! In: the lines in both directions. Out: which to forward, answer or replay.
+//! Invariants: every request of the client is answered exactly once, by the daemon or by us; the
+//! client sees one handshake, however many daemons there were; lines are forwarded byte for byte.
+//! Not here: reading and writing (`shim/pump.rs`), the meaning of messages.
 
 use std::collections::HashSet;
 use std::time::Duration;
@@ -35,7 +35,7 @@ pub(crate) const RESTARTED: &str = "daemon restarted";
 /// Silent connections in a row before the client gets an error.
 pub(crate) const MAX_SILENT: u32 = 4;
 
-/// Pause after the first silent connection in a row; longer after each.
+/// Pause after the first silent connection in a row; each further one makes it longer.
 const PAUSE: Duration = Duration::from_millis(20);
 
 /// What to do with a line.
@@ -64,12 +64,12 @@ pub struct Shim {
     initialized: Option<Vec<u8>>,
     /// Ids (as JSON) of the client's unanswered requests.
     in_flight: HashSet<String>,
-    /// Those of them that are answered when a subscription ends: nobody waits for that.
+    /// Those of them that are answered only when a subscription ends. Nobody waits for that.
     listening: HashSet<String>,
     /// Ids of the daemon's own unanswered requests to the client.
     asked: HashSet<String>,
-    /// Requests sent to a daemon that has not answered the replayed handshake yet; sent again if it ends before that,
-    /// because it has not read them.
+    /// Requests sent to a daemon that has not yet answered the replayed handshake. If it ends
+    /// before that, it has not read them, and they are sent again.
     held: Vec<Remembered>,
     /// Id of a replayed `initialize`, whose answer the client already has.
     replayed: Option<String>,
@@ -83,12 +83,13 @@ pub struct Shim {
     /// The project's name.
     project: String,
     patience: Patience,
-    /// The last daemon hung, and no other has sent anything since.
+    /// Whether the last daemon hung, and no other has sent anything since.
     is_hung: bool,
 }
 
 impl Shim {
-    /// Creates a session for the project of that name that requests these tool sets in the name of `client`.
+    /// Creates a session for the project with this name that requests these tool sets in the name
+    /// of `client`.
     ///
     /// The tool sets of `kgctl` are removed, whoever passed them on.
     pub fn new(project: &str, tools: &[String], client: &str) -> Self {
@@ -114,7 +115,7 @@ impl Shim {
         }
     }
 
-    /// Sets what results carry; `None` leaves it to the daemon's settings.
+    /// Sets what results contain; `None` leaves it to the daemon's settings.
     pub fn in_form(mut self, form: Option<Form>) -> Self {
         if let (Some(form), Ok(Value::Object(mut preamble))) =
             (form, serde_json::from_slice(&self.preamble))
@@ -135,23 +136,23 @@ impl Shim {
         if self.is_hung { self.patience.shortened() } else { self.patience }
     }
 
-    /// Returns true if a daemon is connected, as far as we know.
+    /// Returns whether a daemon is connected, as far as we know.
     pub fn is_connected(&self) -> bool {
         self.connected
     }
 
-    /// Returns true while a request of the client is unanswered; subscriptions do not count.
+    /// Returns whether a request of the client is unanswered; subscriptions do not count.
     pub fn is_waiting(&self) -> bool {
         !self.in_flight.is_subset(&self.listening)
     }
 
-    /// Returns true while the client's handshake is unanswered.
+    /// Returns whether the client's handshake is unanswered.
     pub fn is_opening(&self) -> bool {
         self.initialize.as_ref().is_some_and(|it| self.in_flight.contains(&it.id))
     }
 
-    /// Returns true if daemons keep dying of the client's messages, so that connecting again is useless. Resets the
-    /// count.
+    /// Returns whether daemons keep dying from the client's messages, so that connecting again is
+    /// useless. Resets the count.
     pub fn gives_up(&mut self) -> bool {
         let gives_up = self.n_silent >= MAX_SILENT;
         if gives_up {
@@ -194,8 +195,8 @@ impl Shim {
         lines
     }
 
-    /// Handles a line from the client. While no daemon is connected, a request is swallowed and not recorded: then the
-    /// caller must connect or refuse it.
+    /// Handles a line from the client. While no daemon is connected, a request is dropped and not
+    /// recorded: the caller must connect or refuse it.
     pub fn on_client_line(&mut self, kind: &Kind, line: &[u8]) -> Forward {
         match kind {
             Kind::Initialize(_) | Kind::Request(_) if !self.connected => return Forward::Swallow,
@@ -235,8 +236,8 @@ impl Shim {
         self.n_silent = 0;
         self.is_hung = false;
         match kind {
-            // Reported to waiting requests once the daemon has hung up; the client cannot use a line that answers
-            // nothing.
+            // Reported to waiting requests once the daemon has closed the connection: the client
+            // cannot use a line that answers nothing.
             Kind::Refusal(refusal) if is_first => {
                 self.refusal = Some(refusal.clone());
                 return Forward::Swallow;
@@ -324,7 +325,7 @@ impl Shim {
         }
     }
 
-    /// Returns the error for a line when no daemon is available, unless nobody waits for one.
+    /// Returns the error for a line when no daemon is available, unless the line needs no answer.
     pub fn on_refusal(&mut self, kind: &Kind, why: &str) -> Option<Vec<u8>> {
         let (message, hint) = why.split_once("\nhint: ").unwrap_or((why, "see `kgctl doctor`"));
         match kind {
@@ -349,8 +350,8 @@ impl Shim {
         opening.into_iter().chain(self.held.iter().map(|it| Kind::Request(it.id.clone()))).collect()
     }
 
-    /// Returns the pause before the next connection: a daemon that hung up silently may still be shutting down, and
-    /// would take the next connection, too.
+    /// Returns the pause before the next connection: a daemon that closed the connection silently
+    /// may still be shutting down, and would take the next connection, too.
     pub fn pause(&self) -> Duration {
         if self.connected || self.n_silent == 0 { Duration::ZERO } else { PAUSE * self.n_silent }
     }

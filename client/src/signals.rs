@@ -1,13 +1,14 @@
 //! Signals: waits for a request to end.
 //!
-//! Invariant: a signal after [`stop_requested`] returned is not lost, and does not end the process by itself.
+//! Invariant: a signal after [`stop_requested`] has returned is not lost, and does not end the
+//! process by itself.
 
 use std::future::Future;
 use std::io;
 
 use tokio::signal::unix::{SignalKind, signal};
 
-/// Resolves when the process should end: by ctrl-c, by `SIGTERM`, or because its terminal has gone.
+/// Resolves when the process should end: on Ctrl-C, on `SIGTERM`, or when its terminal is gone.
 ///
 /// # Errors
 /// When the system refuses.

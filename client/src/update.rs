@@ -1,8 +1,8 @@
-//! Update: the newest published version, and how this copy was installed.
+//! Update: finds the newest published version, and how this copy was installed.
 //!
-//! In: the address of a feed of releases; the place of this program. Out: a version and its page; a way of installing,
-//! and the command that updates it.
-//! Invariants: one request, only when asked; what a feed says is shown, never run.
+//! In: the address of a feed of releases; the place of this program. Out: a version and its page; a
+//! way of installing, and the command that updates it.
+//! Invariants: one request, only when asked; text of a feed is shown, never run.
 //! Not here: the setting (`update.url`), what is printed.
 
 use std::ffi::OsString;
@@ -13,17 +13,17 @@ use proto::{is_older, visible};
 use serde_json::Value;
 use web::{Patience, Web};
 
-/// Longest reply of a feed, bytes: one release with its notes and files.
+/// Longest reply of a feed, in bytes: one release with its notes and files.
 const MAX_BYTES: u64 = 4 << 20;
 
-/// Timeouts: somebody waits for the answer.
+/// Timeouts. A person waits for the answer.
 const PATIENCE: Patience = Patience {
     connect: Duration::from_secs(10),
     read: Duration::from_secs(20),
     whole: Some(Duration::from_secs(30)),
 };
 
-/// Returns the feed of releases: the one that the settings name, else that of the repository.
+/// Returns the feed of releases: the one that the settings name, otherwise that of the repository.
 pub fn feed_of(url: &str, repository: &str) -> Option<String> {
     if !url.is_empty() {
         return Some(url.to_string());
@@ -31,25 +31,25 @@ pub fn feed_of(url: &str, repository: &str) -> Option<String> {
     let repository = repository.trim_end_matches('/').trim_end_matches(".git");
     let (scheme, rest) = repository.split_once("://")?;
     let (host, path) = rest.split_once('/')?;
-    // Forgejo and Gitea speak GitHub's format below another path.
+    // Forgejo and Gitea use GitHub's format under another path.
     Some(match host {
         "github.com" => format!("https://api.github.com/repos/{path}/releases/latest"),
         host => format!("{scheme}://{host}/api/v1/repos/{path}/releases/latest"),
     })
 }
 
-/// What a feed says.
+/// The result of reading a feed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Newest {
-    /// No feed is named.
+    /// No feed is set.
     Nowhere,
     /// The feed at this address has no release.
     Nothing(String),
     /// A release.
     Release {
-        /// Such as `0.2.0`.
+        /// The version, such as `0.2.0`.
         version: String,
-        /// The page about it.
+        /// The page about the release.
         page: Option<String>,
     },
 }
@@ -57,7 +57,7 @@ pub enum Newest {
 /// Asks a feed for its newest release.
 ///
 /// # Errors
-/// Why it cannot be asked, or that what it says is not a release.
+/// Why the feed cannot be read, or that its reply is not a release.
 pub fn newest(url: &str) -> Result<Newest, String> {
     let web = Web::new(url, PATIENCE).map_err(|it| it.to_string())?;
     let reply = web.get(url, &[("accept", "application/json")]).map_err(|it| it.to_string())?;
@@ -82,12 +82,12 @@ pub fn newest(url: &str) -> Result<Newest, String> {
 }
 
 impl Newest {
-    /// The version, if it is newer than this one.
+    /// Returns the version if it is newer than this one.
     pub fn newer_than(&self, own: &str) -> Option<&str> {
         self.version().filter(|version| is_older(own, version))
     }
 
-    /// The version.
+    /// Returns the version.
     pub fn version(&self) -> Option<&str> {
         match self {
             Newest::Release { version, .. } => Some(version),
@@ -95,7 +95,7 @@ impl Newest {
         }
     }
 
-    /// The page about it.
+    /// Returns the page about the release.
     pub fn page(&self) -> Option<&str> {
         match self {
             Newest::Release { page, .. } => page.as_deref(),
@@ -103,7 +103,7 @@ impl Newest {
         }
     }
 
-    /// What is published, in words.
+    /// Describes what is published.
     pub fn told(&self) -> String {
         match self {
             Newest::Nowhere => {
@@ -120,7 +120,7 @@ impl Newest {
 pub enum Installed {
     /// By `cargo install`.
     Cargo,
-    /// By a package of the system.
+    /// By a package of the operating system.
     Package,
     /// In a Python environment, at this place.
     Wheel(PathBuf),
@@ -132,12 +132,12 @@ pub enum Installed {
     Homebrew,
     /// A build of the source.
     Source,
-    /// Some file.
+    /// In another way, as a plain file.
     File,
 }
 
 impl Installed {
-    /// Judges by the place of the program, with its links followed.
+    /// Decides by the place of the program, with links resolved.
     pub fn of(program: &Path, env: impl Fn(&str) -> Option<OsString>) -> Installed {
         let folder = program.parent().unwrap_or(program);
         let home = || Some(PathBuf::from(env("HOME")?).join(".cargo"));
@@ -163,7 +163,7 @@ impl Installed {
         }
     }
 
-    /// The way, in a few words.
+    /// Describes the way in a few words.
     pub fn way(&self) -> &'static str {
         match self {
             Installed::Cargo => "by cargo",
@@ -177,7 +177,7 @@ impl Installed {
         }
     }
 
-    /// The command that updates it.
+    /// Returns the command that updates it.
     pub fn command(&self) -> String {
         let command = match self {
             Installed::Cargo => {

@@ -1,4 +1,5 @@
-//! Tests the page of `kgctl graph` in a real browser: it is drawn, reacts to clicks and keys, and reaches no network.
+//! Tests the page of `kgctl graph` in a real browser: it is drawn, reacts to clicks and keys, and
+//! uses no network.
 //!
 //! To run them: `apt-get install --no-install-recommends chromium && cargo nextest run --test browser`.
 
@@ -9,17 +10,17 @@ use client::page::page;
 use proto::tool::admin::GraphReply;
 use serde_json::{Value, json};
 
-// The crate of integration tests has it; this crate must not depend on that one.
+// It is in the crate of integration tests, on which this crate must not depend.
 #[path = "../../tests/browser.rs"]
 #[expect(unreachable_pub, reason = "public in that crate")]
 mod browser;
 
 /// A browser with the page of a graph.
 trait Shown: Sized {
-    /// Opens the page of this graph in a browser; none without Chromium.
+    /// Opens the page of this graph in a browser; returns `None` without Chromium.
     fn showing(reply: &GraphReply, fragment: &str) -> Option<Self>;
 
-    /// The same, of a page that knows the project's folder, so that a click opens a document.
+    /// Does the same with a page that knows the project's folder, so that a click opens a document.
     fn with_files_in(root: Option<&Path>, reply: &GraphReply, fragment: &str) -> Option<Self>;
 
     /// Returns where an entity is drawn.
@@ -55,7 +56,7 @@ impl Shown for Browser {
     }
 
     fn check(&mut self) {
-        // An answer comes after earlier events.
+        // The answer arrives after all earlier events.
         self.value("1");
         for method in ["Runtime.exceptionThrown", "Runtime.consoleAPICalled", "Log.entryAdded"] {
             assert_eq!(self.told(method), Vec::<&Value>::new(), "{method}");
@@ -67,7 +68,7 @@ impl Shown for Browser {
     }
 
     fn labels(&mut self) -> usize {
-        // They are placed before the next frame.
+        // Labels are placed before the next frame.
         self.value("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))");
         assert_eq!(self.value(OVERLAPS), json!([]));
         self.value(LABELS).as_array().map_or(0, Vec::len)
@@ -79,7 +80,7 @@ const DRAWING: &str = "document.getElementById('drawing')._cyreg.cy";
 const STATE: &str = "document.getElementById('state').textContent";
 const DETAILS: &str = "document.getElementById('beside').innerText";
 
-/// Returns a star: the first name is related to each of the others, alternately by `uses` and `depends_on`.
+/// Returns a star: the first name is related to all others, alternately by `uses` and `depends_on`.
 fn star(names: &[&str]) -> GraphReply {
     let node = |(idx, name): (usize, &&str)| {
         json!({
@@ -266,7 +267,8 @@ fn the_page_is_dark_where_that_is_wanted() {
     browser.check();
 }
 
-/// Returns a folder of communities: in each, the first entity is related to all others, and to the first of the next.
+/// Returns a folder of communities. In each, the first entity is related to all others and to the
+/// first of the next community.
 fn folder(n_communities: usize, size: usize) -> GraphReply {
     let n = n_communities * size;
     let node = |idx: usize| {
@@ -299,10 +301,10 @@ fn folder(n_communities: usize, size: usize) -> GraphReply {
     .expect("a reply")
 }
 
-/// The texts of the labels that are shown.
+/// The texts of the visible labels.
 const LABELS: &str = "[...document.querySelectorAll('#labels span')].filter(it => !it.hidden).map(it => it.textContent)";
 
-/// The pairs of labels that lie upon each other.
+/// The pairs of labels that overlap.
 const OVERLAPS: &str = "(() => { const shown = [...document.querySelectorAll('#labels span')] \
     .filter(it => !it.hidden).map(it => [it.textContent, it.getBoundingClientRect()]); \
     return shown.flatMap(([one, a], i) => shown.slice(i + 1).filter(([, b]) => a.x + .5 < b.right && \

@@ -1,4 +1,4 @@
-//! Tests the programs as a user and an agent start them, against a daemon played by the test.
+//! Tests the programs as a user or an agent starts them, against a daemon that the test plays.
 
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::fs::PermissionsExt;
@@ -169,7 +169,7 @@ fn settings_show_where_they_came_from() {
     assert_eq!(code, 0);
     let row = out.lines().find(|line| line.starts_with("watch.debounce_ms")).unwrap_or_default();
     assert!(row.contains("100") && row.contains("kg.yaml:2"), "{out}");
-    // No row wraps: every line but the header and the two files begins with a key.
+    // No row wraps: every line except the header and the two files begins with a key.
     let keys = out.lines().filter(|line| line.starts_with(char::is_lowercase)).count();
     assert_eq!(keys + 4, out.lines().count(), "{out}");
     std::fs::write(home.at("notes/kg.yaml"), "serve:\n  idle_exit_minutes: 0\n").expect("written");
@@ -226,7 +226,7 @@ fn wrong_settings_are_named_before_a_daemon_is_started_or_stopped() {
     let (code, _, err) = run(&["--project", "notes", "status"]);
     assert!(code == 2 && err.starts_with("error: ") && err.contains("kg.yaml:2"), "{err}");
     assert!(err.contains("`watch.debounce`") && err.contains("\nhint: perhaps"), "{err}");
-    // A running daemon is left alone, and is never asked to stop.
+    // A running daemon is left alone, and never asked to stop.
     home.daemon(|tool, _| panic!("nobody was to call `{tool}`"));
     let (code, _, err) = run(&["--project", "notes", "restart"]);
     assert!(code == 2 && err.contains("kg.yaml:2"), "{err}");
@@ -414,7 +414,7 @@ fn a_dump_is_of_one_tick() {
     let home = Home::new();
     let calls = std::sync::atomic::AtomicU64::new(0);
     home.daemon(move |_, arguments| {
-        // A commit comes between the first two parts.
+        // A commit occurs between the first two parts.
         let call = calls.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
         let tick = if call == 0 { 1 } else { 2 };
         let rows = json!([{ "kind": "entity", "part": arguments.get("cursor"), "tick": tick }]);

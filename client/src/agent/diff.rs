@@ -1,11 +1,12 @@
 //! Diff: shows how one edit changes a text.
 //!
-//! In: two texts. Out: their lines that differ, `-` before those of the old one and `+` before those of the new one.
-//! Not here: several changes far apart; what lies between them is shown as changed.
+//! In: two texts. Out: their lines that differ, `-` before lines of the old text and `+` before
+//! lines of the new one.
+//! Not here: several distant changes; the lines between them are shown as changed.
 
 use crate::render::{Style, clean};
 
-/// Renders what changes between two texts.
+/// Renders the changes between two texts.
 pub fn changes(before: &str, after: &str, style: Style) -> String {
     let (old, new): (Vec<&str>, Vec<&str>) = (before.lines().collect(), after.lines().collect());
     let shorter = old.len().min(new.len());

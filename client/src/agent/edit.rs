@@ -1,8 +1,9 @@
-//! Edit: adds the entry of one server to an agent's file, or takes it out.
+//! Edit: adds the entry of one server to an agent's file, or removes it.
 //!
 //! In: a text, the name of the list of servers, the name and fields of the entry. Out: the new text.
-//! Invariants: the new text says what the old one said but for that entry, and where an entry comes or goes as a whole,
-//! every other byte stays; a text for which this would not hold is refused.
+//! Invariants: the new text has the same values as the old one, except for that entry. If an entry
+//! is added or removed as a whole, every other byte stays. A text that does not allow this is
+//! refused.
 //! Not here: files (`file.rs`).
 
 use serde_json::{Map, Value};
@@ -21,22 +22,22 @@ pub enum Format {
 /// Why a text is not changed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum EditError {
-    /// It is not in its language.
+    /// It cannot be parsed.
     #[error("line {line}, column {column}: {why}")]
     Parse {
-        /// 1 for the first.
+        /// Line, from 1.
         line: usize,
-        /// 1 for the first.
+        /// Column, from 1.
         column: usize,
-        /// What is wrong there.
+        /// What is wrong.
         why: String,
     },
-    /// It is laid out in a way that would change more than the entry.
+    /// Its layout does not allow a change of the entry alone.
     #[error("`{0}` is written in a way that cannot be changed safely")]
     Layout(String),
 }
 
-/// Where an entry stands: in a list of a text.
+/// The place of an entry: in a list of a text.
 #[derive(Debug, Clone, Copy)]
 pub struct Place<'a> {
     /// The language.
@@ -60,7 +61,7 @@ impl Place<'_> {
         }
     }
 
-    /// Returns the text with the entry. What an existing entry says beside `fields` stays.
+    /// Returns the text with the entry. Fields of an existing entry that are not in `fields` stay.
     ///
     /// # Errors
     /// See [`EditError`].
@@ -83,7 +84,7 @@ impl Place<'_> {
         if is_kept && self.value(&after)? == wanted { Ok(after) } else { Err(layout()) }
     }
 
-    /// Returns the text without the entry; none if it has none.
+    /// Returns the text without the entry, or `None` if it has none.
     ///
     /// # Errors
     /// See [`EditError`].
@@ -111,13 +112,13 @@ impl Place<'_> {
         Ok(self.value(text)?.get(self.list).is_some())
     }
 
-    /// Returns whether the text says nothing at all.
+    /// Returns whether the text holds no value at all.
     pub fn says_nothing(&self, text: &str) -> bool {
         let is_bare = text.chars().all(|c| c.is_whitespace() || matches!(c, '{' | '}'));
         is_bare && self.value(text).is_ok_and(|it| it.as_object().is_some_and(Map::is_empty))
     }
 
-    /// Returns the text without its list, which is empty.
+    /// Returns the text without its empty list.
     ///
     /// # Errors
     /// See [`EditError`].
@@ -143,7 +144,7 @@ impl Place<'_> {
         if value.is_object() { Ok(value) } else { Err(EditError::Layout("the whole".into())) }
     }
 
-    /// What the text says beside the list.
+    /// Returns the values of the text outside the list.
     fn others(&self, text: &str) -> Result<Value, EditError> {
         let mut value = self.value(text)?;
         value.as_object_mut().map(|it| it.shift_remove(self.list));
@@ -165,7 +166,8 @@ fn merge(into: &mut Value, from: &Value) {
     }
 }
 
-/// Whether `long` is `short` with additions: every byte of it is there, in its order.
+/// Returns whether `long` is `short` with additions: every byte of `short` is in it, in the same
+/// order.
 fn is_insertion(short: &str, long: &str) -> bool {
     let mut rest = long.bytes();
     short.bytes().all(|byte| rest.any(|it| it == byte))

@@ -1,8 +1,8 @@
 //! File: reads an agent's file and replaces it as a whole.
 //!
-//! Invariants: a reader sees the old or the new file, never a part; a link is followed, and stays; permissions stay; a
-//! file that somebody changed meanwhile is not replaced.
-//! Not here: what the file says (`edit.rs`).
+//! Invariants: a reader sees the old or the new file, never a part; a link is followed and kept;
+//! permissions are kept; a file that changed meanwhile is not replaced.
+//! Not here: the content of the file (`edit.rs`).
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind, Write};
@@ -11,7 +11,7 @@ use std::path::Path;
 /// Returns the text of a file; empty if there is none.
 ///
 /// # Errors
-/// What the system says, or that it is not UTF-8.
+/// The system's error, or that the file is not UTF-8.
 pub fn read(path: &Path) -> io::Result<String> {
     match fs::read_to_string(path) {
         Err(error) if error.kind() == ErrorKind::NotFound && !path.is_symlink() => {
@@ -21,10 +21,10 @@ pub fn read(path: &Path) -> io::Result<String> {
     }
 }
 
-/// Replaces a file that still says `before`, or makes it with its folders.
+/// Replaces a file whose text is still `before`, or creates it with its folders.
 ///
 /// # Errors
-/// What the system says, or that the file has changed.
+/// The system's error, or that the file has changed.
 pub fn replace(path: &Path, before: &str, after: &str) -> io::Result<()> {
     let path = if path.is_symlink() { path.canonicalize()? } else { path.to_path_buf() };
     let folder = path.parent().unwrap_or(Path::new("."));

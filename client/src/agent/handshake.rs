@@ -1,8 +1,9 @@
-//! Handshake: starts a server as an agent does, and asks it what an agent asks first.
+//! Handshake: starts a server as an agent does, and sends it an agent's first requests.
 //!
-//! In: a server, an environment, a folder. Out: the steps that went well, with times, and the trouble that ended them.
-//! Invariants: ends; the server is stopped at the end.
-//! Not here: where the server is written down (`kgctl doctor --client`).
+//! In: a server, an environment, a folder. Out: the successful steps with their times, and the
+//! failure that ended them.
+//! Invariants: ends within bounded time; the server is stopped at the end.
+//! Not here: where the server is configured (`kgctl doctor --client`).
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -20,39 +21,39 @@ use tokio::time::timeout;
 use super::Server;
 use crate::render::{counted, thousands};
 
-/// How long an answer may take. Agents wait 10 to 60 seconds.
+/// Longest wait for an answer. Agents wait 10 to 60 seconds.
 pub const PATIENCE: Duration = Duration::from_secs(30);
 
-/// How long a server may take to end when its input has ended.
+/// Longest wait for a server to end after its input has ended.
 const FAREWELL: Duration = Duration::from_secs(2);
 
-/// Most of its standard error that is shown, in bytes.
+/// Most bytes of its standard error that are shown.
 const MAX_WORDS_BYTES: u64 = 4_000;
 
-/// The revision that the agents of the table ask for, or a newer one.
+/// The revision that the agents of the table request; some request a newer one.
 const ASKED: &str = "2025-06-18";
 
 /// The revisions of MCP that agents speak.
 const REVISIONS: [&str; 4] = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"];
 
-/// Most pages of `tools/list`; a server that goes on is broken.
+/// Most pages of `tools/list`. A server with more is broken.
 const MAX_PAGES: usize = 100;
 
-/// A step that went well.
+/// A successful step.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Step {
-    /// What was asked.
+    /// The request.
     pub name: String,
     /// How long it took.
     pub took: Duration,
-    /// What came of it.
+    /// The result.
     pub detail: String,
 }
 
-/// What ended the handshake.
+/// The failure that ended the handshake.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Trouble {
-    /// What was asked.
+    /// The request.
     pub name: String,
     /// What happened.
     pub why: String,
@@ -66,10 +67,10 @@ impl Trouble {
     }
 }
 
-/// Goes through the handshake; `steps` gets those that went well.
+/// Runs the handshake; `steps` receives the successful steps.
 ///
 /// # Errors
-/// [`Trouble`] at the first step that did not.
+/// [`Trouble`] at the first step that failed.
 pub async fn run(
     server: &Server,
     environment: &BTreeMap<OsString, OsString>,
@@ -83,7 +84,7 @@ pub async fn run(
     done
 }
 
-/// A conversation with a server that runs.
+/// A conversation with a running server.
 struct Talk {
     child: Child,
     input: ChildStdin,
@@ -129,7 +130,8 @@ impl Talk {
         let words = tokio::spawn(async move {
             let mut bytes = Vec::new();
             let mut words = words;
-            // What cannot be read is not shown. The rest is read, too, so that the server never waits for us.
+            // Output that cannot be read is not shown. The rest is read, too, so the server never
+            // blocks on it.
             let _ = (&mut words).take(MAX_WORDS_BYTES).read_to_end(&mut bytes).await;
             let _ = tokio::io::copy(&mut words, &mut tokio::io::sink()).await;
             String::from_utf8_lossy(&bytes).trim().to_string()
@@ -205,7 +207,7 @@ impl Talk {
         }
     }
 
-    /// Sends a request and waits for its answer; what comes in between is not for us.
+    /// Sends a request and waits for its answer; other messages are skipped.
     async fn ask(&mut self, method: &str, parameters: Value) -> Result<Value, Trouble> {
         self.n_asked += 1;
         let id = self.n_asked;
@@ -253,7 +255,7 @@ impl Talk {
         }
     }
 
-    /// Why the server has ended: what it said, or how.
+    /// Returns why the server ended: its last output, otherwise its exit status.
     async fn last_words(&mut self, method: &str) -> Trouble {
         let ended = timeout(FAREWELL, self.child.wait()).await;
         let words =
@@ -270,12 +272,12 @@ impl Talk {
 
     async fn end(mut self) {
         drop(self.input);
-        // What does not end is killed when it is dropped.
+        // A server that does not end is killed when it is dropped.
         let _ = timeout(FAREWELL, self.child.wait()).await;
     }
 }
 
-/// Trouble in the words of a server, which may end with a hint.
+/// Makes a failure from a server's message, which may end with a hint.
 fn told(words: &str, name: &str) -> Trouble {
     let words = words.trim_start_matches("error: ");
     let (why, hint) =

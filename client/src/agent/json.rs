@@ -1,9 +1,9 @@
-//! JSON with comments: changes one entry of a file and leaves every other byte alone.
+//! JSON with comments: changes one entry of a file and keeps every other byte.
 //!
 //! In: a text, a key, a value. Out: the text with the entry, or without it.
-//! Invariants: what is inserted follows the file's own indentation, line ends and trailing commas; removing an entry
-//! that was just inserted gives back the text.
-//! Not here: whether the result says what was meant (`edit.rs`).
+//! Invariants: an inserted entry follows the file's own indentation, line ends and trailing commas;
+//! removing an entry that was just inserted restores the text.
+//! Not here: whether the result has the intended values (`edit.rs`).
 
 use jsonc_parser::ast::{Object, ObjectProp};
 use jsonc_parser::tokens::{Token, TokenAndRange};
@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use super::edit::EditError;
 
-/// Comments and trailing commas, and nothing else that JSON lacks.
+/// Allows comments and trailing commas, and no other deviation from JSON.
 const DIALECT: ParseOptions = ParseOptions {
     allow_comments: true,
     allow_trailing_commas: true,
@@ -26,13 +26,13 @@ const DIALECT: ParseOptions = ParseOptions {
     allow_extended_string_escapes: false,
 };
 
-/// Indentation of a file that has none.
+/// Indentation for a file that has none.
 const UNIT: &str = "  ";
 
-/// What an empty file is taken for.
+/// Replaces an empty file.
 const EMPTY: &str = "{}\n";
 
-/// Returns what a text says; an empty one says `{}`.
+/// Parses a text; an empty one counts as `{}`.
 pub(super) fn value(text: &str) -> Result<Value, EditError> {
     parse_to_serde_value(or_empty(text), &DIALECT).map_err(|error| EditError::Parse {
         line: error.line_display(),
@@ -45,8 +45,8 @@ fn or_empty(text: &str) -> &str {
     if text.trim().is_empty() { EMPTY } else { text }
 }
 
-/// Returns the text with `value` at `key` of the outermost object. Objects are merged: what `value` does not name
-/// stays.
+/// Returns the text with `value` at `key` of the outermost object. Objects are merged: fields that
+/// `value` does not have stay.
 pub(super) fn put(text: &str, key: &str, value: &Value) -> Option<String> {
     let text = or_empty(text);
     let parsed = Parsed::new(text)?;
@@ -108,7 +108,7 @@ impl<'a> Parsed<'a> {
         };
         match (property.value.as_object(), value) {
             (Some(inner), Value::Object(fields)) => {
-                // Only one splice may go to the end of an object, so new fields go there together.
+                // Only one splice may go to the end of an object, so new fields are added together.
                 let (known, new): (Vec<_>, Vec<_>) =
                     fields.iter().partition(|(name, _)| inner.get(name).is_some());
                 for (name, field) in known {
@@ -191,7 +191,7 @@ impl<'a> Parsed<'a> {
         }
         let mut splices = Vec::new();
         if is_last && !is_first && comma.is_none() {
-            // What is now the last one had a comma only because another followed.
+            // The property that is now last had a comma only because another followed.
             let previous = object.properties[at - 1].range.end;
             let comma = self.comma(previous)?;
             splices.push(Splice { from: comma, to: comma + 1, text: String::new() });
@@ -208,7 +208,7 @@ impl<'a> Parsed<'a> {
         Some(splices)
     }
 
-    /// Returns where the comma after a property stands that ends at `end`.
+    /// Returns the place of the comma after a property that ends at `end`.
     fn comma(&self, end: usize) -> Option<usize> {
         let next = self.tokens.iter().find(|it| it.range.start >= end)?;
         (next.token == Token::Comma).then_some(next.range.start)
@@ -254,7 +254,7 @@ struct Style {
 }
 
 impl Style {
-    /// Objects on several lines, arrays on one.
+    /// Renders a value: objects on several lines, arrays on one.
     fn rendered(&self, value: &Value, indent: &str) -> String {
         match value {
             Value::Object(fields) if !fields.is_empty() => {

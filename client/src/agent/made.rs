@@ -1,7 +1,10 @@
-//! Made: what there was of an agent's file before kgd wrote its first entry into it, so that it can be taken back.
+//! Made: what kgd added to an agent's file besides entries, so that removing the last entry can
+//! undo it.
 //!
-//! In: a path, and the texts before and after. Out: the text, or that the file goes, once the last entry is gone.
-//! Invariants: a list or a file that was there before stays, however empty; without a record everything stays.
+//! In: a path, and the texts before and after. Out: after the last entry is removed, the text to
+//! keep, or that the file is removed.
+//! Invariants: a list or file that existed before stays, however empty; without a record everything
+//! stays.
 //! Not here: the entries (`edit.rs`).
 
 use std::collections::BTreeMap;
@@ -17,7 +20,7 @@ use super::file;
 /// The file below the state directory that holds the records.
 const RECORDS: &str = "agents.json";
 
-/// What there was not.
+/// What did not exist before.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Made {
     /// The file.
@@ -29,25 +32,25 @@ pub struct Made {
     /// The list of servers.
     #[serde(default)]
     list: bool,
-    /// All that the file said, where that was blanks.
+    /// The whole text of the file, if it was blank.
     #[serde(default)]
     blank: Option<String>,
 }
 
-/// What is left of a file.
+/// What remains of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Left {
     /// This text.
     Text(String),
-    /// Nothing: the file goes, and its folder with it if that was made and is empty.
+    /// Nothing: the file is removed, and its folder with it if kgd created that and it is empty.
     Nothing,
 }
 
 impl Made {
-    /// Looks at a file that says `before`, ahead of the first entry.
+    /// Examines a file with the text `before`, ahead of the first entry.
     ///
     /// # Errors
-    /// If the text is not understood.
+    /// If the text cannot be parsed.
     pub fn of(path: &Path, before: &str, place: &Place<'_>) -> Result<Made, EditError> {
         Ok(Made {
             file: !path.exists(),
@@ -57,10 +60,10 @@ impl Made {
         })
     }
 
-    /// Returns what is left of a text from which an entry was taken.
+    /// Returns what remains of a text from which an entry was removed.
     ///
     /// # Errors
-    /// If the text is not understood.
+    /// If the text cannot be parsed.
     pub fn taken_from(&self, text: String, place: &Place<'_>) -> Result<Left, EditError> {
         let is_used = !place.entries(&text)?.is_empty();
         let text = if is_used || !self.list { text } else { place.without_list(&text)? };
@@ -73,17 +76,17 @@ impl Made {
         }
     }
 
-    /// Removes a file that still says `before`.
+    /// Removes a file whose text is still `before`.
     ///
     /// # Errors
-    /// What the system says, or that the file has changed.
+    /// The system's error, or that the file has changed.
     pub fn remove(&self, path: &Path, before: &str) -> io::Result<()> {
         if file::read(path)? != before {
             return Err(io::Error::other("it was changed meanwhile"));
         }
         fs::remove_file(path)?;
         if let Some(folder) = path.parent().filter(|_| self.folder) {
-            // Not if something else is in it.
+            // Fails if the folder has other files, which is intended.
             let _ = fs::remove_dir(folder);
         }
         Ok(())
@@ -99,7 +102,7 @@ pub struct Records {
 }
 
 impl Records {
-    /// Reads them; none where they cannot be read.
+    /// Reads the records; there are none if they cannot be read.
     pub fn load(state: &Path) -> Records {
         let path = state.join(RECORDS);
         let text = file::read(&path).unwrap_or_default();
@@ -107,15 +110,15 @@ impl Records {
         Records { path, text, of }
     }
 
-    /// What was made of a file; nothing where there is no record.
+    /// Returns what kgd added for a file; nothing without a record.
     pub fn of(&self, path: &Path) -> Made {
         self.of.get(path).cloned().unwrap_or_default()
     }
 
-    /// Records a file at its first entry, or forgets it after the last.
+    /// Records a file before its first entry, or drops the record after its last.
     ///
     /// # Errors
-    /// What the system says.
+    /// The system's error.
     pub fn note(&mut self, path: &Path, made: Option<Made>) -> io::Result<()> {
         match made {
             Some(made) => _ = self.of.entry(path.to_path_buf()).or_insert(made),

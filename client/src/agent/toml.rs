@@ -1,14 +1,14 @@
-//! TOML: changes one table of a file and leaves every other byte alone.
+//! TOML: changes one table of a file and keeps every other byte.
 //!
 //! In: a text, a key, a value. Out: the text with the entry, or without it.
-//! Not here: whether the result says what was meant (`edit.rs`).
+//! Not here: whether the result has the intended values (`edit.rs`).
 
 use serde_json::{Map, Value};
 use toml_edit::{Array, DocumentMut, InlineTable, Item, Table, TableLike};
 
 use super::edit::EditError;
 
-/// Returns what a text says.
+/// Parses a text.
 pub(super) fn value(text: &str) -> Result<Value, EditError> {
     toml_edit::de::from_str(text).map_err(|error| {
         let at = error.span().map_or(0, |it| it.start);
@@ -22,7 +22,8 @@ pub(super) fn value(text: &str) -> Result<Value, EditError> {
     })
 }
 
-/// Returns the text with a table `name` in `list`. Tables are merged: what `fields` does not name stays.
+/// Returns the text with a table `name` in `list`. Tables are merged: fields that are not in
+/// `fields` stay.
 pub(super) fn put(
     text: &str,
     list: &str,
@@ -83,7 +84,7 @@ pub(super) fn remove_outermost(text: &str, list: &str) -> Option<String> {
     edited(text, |document| document.remove(list).map(drop))
 }
 
-/// The library writes `\n`, so a text with `\r\n` is changed without its `\r`.
+/// Applies a change. The library writes `\n`, so a text with `\r\n` is changed without its `\r`.
 fn edited(text: &str, change: impl FnOnce(&mut DocumentMut) -> Option<()>) -> Option<String> {
     let has_returns = text.contains("\r\n");
     let mut document: DocumentMut = text.replace("\r\n", "\n").parse().ok()?;

@@ -50,11 +50,11 @@ struct Flags {
     projects: Vec<String>,
     all_projects: bool,
     tools: Vec<String>,
-    /// What results carry, where the user said so.
+    /// What results contain, if the user set it.
     form: Option<Form>,
     client: String,
     http: Option<String>,
-    /// The hub that is asked, by its address.
+    /// The address of the hub to ask, if any.
     hub: Option<String>,
 }
 
@@ -115,7 +115,7 @@ fn dial(target: Target) -> impl FnMut() -> Result<UnixStream, String> {
         let stream = target.connect_or_start(Life::UntilIdle).map_err(|error| error.to_string())?;
         let note = if is_told { None } else { target.version_note("kg-mcp") };
         if let Some(note) = note {
-            // Only once: agents keep what their servers print here.
+            // Only once: agents show or store what their servers print here.
             is_told = true;
             let _ = std::io::stderr().write_all(note.as_bytes());
         }
@@ -123,7 +123,7 @@ fn dial(target: Target) -> impl FnMut() -> Result<UnixStream, String> {
     }
 }
 
-/// Serves projects by a list or a wildcard, which may still match only one.
+/// Serves the projects that a list or a wildcard selects; that may still be a single one.
 fn serve_chosen(flags: &Flags, places: &Places) -> Result<(), String> {
     let registry = Registry::load(&places.config).map_err(|error| error.to_string())?;
     let env = std::env::var("KG_PROJECT").ok();
@@ -133,7 +133,7 @@ fn serve_chosen(flags: &Flags, places: &Places) -> Result<(), String> {
         Choice::One(project) => return serve_one(flags, places, project),
         Choice::Several(projects, served) => (projects, served),
     };
-    // Settings that no daemon would accept do not make a project writable.
+    // A project whose settings no daemon would accept counts as read-only.
     let settings = |root: &Path| config::load::load(places, Some(root), &[]);
     let served = match flags.hub {
         Some(_) => {
@@ -157,7 +157,7 @@ fn serve_chosen(flags: &Flags, places: &Places) -> Result<(), String> {
         .map_err(|error| error.to_string())
 }
 
-/// Serves the same projects over HTTP.
+/// Serves the selected projects over HTTP.
 fn serve_http(flags: &Flags, places: &Places, address: &str) -> Result<(), String> {
     let registry = Registry::load(&places.config).map_err(|error| error.to_string())?;
     let env = std::env::var("KG_PROJECT").ok();

@@ -33,7 +33,7 @@ pub(super) struct Asker {
     pub(super) id: String,
     is_newest: bool,
     is_kept: bool,
-    /// Whether a tool's result is to have no structured content.
+    /// Whether a tool's result must omit structured content.
     is_text_only: bool,
 }
 
@@ -47,7 +47,7 @@ impl Asker {
         Asker { id, is_newest, is_kept: KEPT.contains(&method), is_text_only }
     }
 
-    /// Whether a tool's result is to have structured content.
+    /// Returns whether a tool's result has structured content.
     pub(super) fn is_structured(&self) -> bool {
         !self.is_text_only
     }
@@ -60,7 +60,7 @@ impl Asker {
         if let Some(fields) = result.as_object_mut().filter(|_| self.is_newest) {
             add(fields, "resultType", "complete".into());
             if self.is_kept {
-                // As daemons do themselves: a list may change at any time.
+                // Daemons state the same: a list may change at any time.
                 add(fields, "ttlMs", 0.into());
                 add(fields, "cacheScope", "private".into());
             }

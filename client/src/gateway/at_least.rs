@@ -1,6 +1,6 @@
 //! At least: the ticks that an answer of several projects must show.
 //!
-//! In: the argument `at_least` of a call, `{project: tick}`. Out: for each project its own.
+//! In: the argument `at_least` of a call, `{project: tick}`. Out: each project's own tick.
 //! Invariants: a name that selects no served project is refused, never ignored.
 //! Not here: waiting (the projects do), the ticks of an answer (`merge.rs`).
 
@@ -11,7 +11,8 @@ use super::served::Served;
 
 const NAME: &str = "at_least";
 
-/// Refuses ticks of projects that are not served, and a tick that could be of any project.
+/// Refuses ticks of projects that are not served, and a bare tick, which could belong to any
+/// project.
 pub(super) fn check(arguments: &Map<String, Value>, served: &Served) -> Result<(), ErrorView> {
     match arguments.get(NAME) {
         None | Some(Value::Null) => Ok(()),
@@ -30,7 +31,7 @@ pub(super) fn check(arguments: &Map<String, Value>, served: &Served) -> Result<(
     }
 }
 
-/// The parameters of a call for one project, with its own tick alone.
+/// Returns the parameters of a call for one project, with only its own tick.
 pub(super) fn of(mut params: Value, project: usize, served: &Served) -> Value {
     let Some(arguments) = params.get_mut("arguments").and_then(Value::as_object_mut) else {
         return params;

@@ -18,7 +18,7 @@ pub(super) struct Backend {
     hello: Option<Value>,
     /// Requests waiting for the handshake: id and line; no line if only the handshake is needed.
     waiting: Vec<(u64, Option<Vec<u8>>)>,
-    /// Set when the last search timed out here: the next ones wait for a shorter time.
+    /// Whether the last search timed out here; the next ones wait for a shorter time.
     pub(super) is_slow: bool,
 }
 

@@ -19,7 +19,7 @@ use super::served::Served;
 pub enum Choice {
     /// One project, without a gateway.
     One(Project),
-    /// Several; or only the default, which was not named explicitly, so that no write may go there by default.
+    /// Several; or only the default, which nobody named, so that writes need a project.
     Several(Vec<Project>, Served),
 }
 
@@ -44,7 +44,8 @@ pub fn choose(flags: &[String], all: bool, around: Surroundings<'_>) -> Result<C
     let which = |flag: Option<&str>| registry.which(flag, env, cwd);
     let mut projects = Vec::new();
     if all {
-        // A folder that could not be registered now was registered by an older version, or was different then.
+        // A folder that cannot be registered now comes from an older version, or was different
+        // then.
         let registered = registry.projects().iter().map(Registered::project);
         projects.extend(registered.filter(|it| objection(&it.root, Who::Person).is_none()));
         if projects.is_empty() {
@@ -85,7 +86,7 @@ pub fn choose(flags: &[String], all: bool, around: Surroundings<'_>) -> Result<C
     Ok(Choice::Several(projects, served))
 }
 
-/// Returns the project of that name or folder; else several, separated by commas.
+/// Returns the project of that name or folder; otherwise several, separated by commas.
 fn named<'a>(
     flag: &'a str,
     which: impl Fn(Option<&'a str>) -> Result<Project, WhichError>,
@@ -100,8 +101,8 @@ fn named<'a>(
     }
 }
 
-/// Returns the folder of the innermost project around `cwd`, served or not: inside a project that is not served, no
-/// other is the current one.
+/// Returns the folder of the innermost project around `cwd`, served or not: inside a project that
+/// is not served, no other project is the current one.
 fn around_cwd(projects: &[Project], registry: &Registry, cwd: &Path) -> Option<std::path::PathBuf> {
     let cwd = cwd.canonicalize().unwrap_or_else(|_| cwd.to_path_buf());
     let registered = registry.projects().iter().map(|it| &it.root);

@@ -1,9 +1,9 @@
 //! Cursor: the position in an answer of several projects.
 //!
 //! In: for each project, its own cursor and the hits returned since. Out: a short text for the next page.
-//! Invariants: nothing is stored between calls; a project's own cursor is opaque and returned unchanged; returned hits
-//! are remembered by their `ref`, so that none is repeated or lost even if a page ends in the middle of a project's
-//! answer.
+//! Invariants: nothing is stored between calls; a project's own cursor is opaque and returned
+//! unchanged; returned hits are identified by their `ref`, so no hit is repeated or lost even if a
+//! page ends in the middle of a project's answer.
 //! Not here: choosing the hits of a page (`merge.rs`).
 
 use std::fmt::Write;
@@ -17,7 +17,7 @@ const MARK: &str = "all.";
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct Onward {
     pub(super) project: usize,
-    /// The project's own cursor; none at its beginning.
+    /// The project's own cursor; `None` at the beginning of its hits.
     pub(super) cursor: Option<String>,
     /// Hits of the answer to that cursor that were already returned, by [`mark`].
     pub(super) told: Vec<u32>,
@@ -31,7 +31,7 @@ pub(super) fn mark(handle: &str) -> u32 {
         .fold(0x811c_9dc5, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193))
 }
 
-/// Returns the text of a cursor; none if no project has more.
+/// Returns the text of a cursor, or `None` if no project has more.
 pub(super) fn write(onward: &[Onward], served: &Served) -> Option<String> {
     let part = |it: &Onward| {
         let mut text = escape(served.permalink(it.project));
@@ -45,7 +45,8 @@ pub(super) fn write(onward: &[Onward], served: &Served) -> Option<String> {
     (!parts.is_empty()).then(|| format!("{MARK}{}", parts.join(".")))
 }
 
-/// Parses a cursor from [`write`]; none for any other text. Skips projects that are not served any more.
+/// Parses a cursor from [`write`]; returns `None` for any other text. Skips projects that are no
+/// longer served.
 pub(super) fn read(text: &str, served: &Served) -> Option<Vec<Onward>> {
     let mut onward = Vec::new();
     for part in text.trim().strip_prefix(MARK)?.split('.') {

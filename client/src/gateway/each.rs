@@ -1,9 +1,10 @@
-//! Each: what several projects know of one thing, one project after the other.
+//! Each: lists what several projects know about one thing, one project after the other.
 //!
-//! In: each project's answer, or why there is none. Out: one tool result: the answers below the names of their
-//! projects, in their order.
-//! Invariants: a project that does not know the thing is left out while another one does; the whole keeps to the
-//! budget, of which each project has an equal share, and what some do not need the others have.
+//! In: each project's answer, or why there is none. Out: one tool result: the answers below the
+//! names of their projects, in the order of the projects.
+//! Invariants: a project that does not know the thing is left out if another one does; the whole
+//! stays within the budget: each project has an equal share, and what some do not need goes to the
+//! others.
 //! Not here: answers that are lists of hits, which are merged (`merge.rs`).
 
 use serde_json::{Map, Value, json};
@@ -15,14 +16,14 @@ use super::spread::Spread;
 use super::trouble::Trouble;
 use crate::render::clean;
 
-/// Least characters of the structured form.
+/// Smallest budget of the structured form, in characters.
 const SMALLEST_CHARS: usize = 800;
 
-/// Characters around the text of a project: its heading, and that it is cut.
+/// Characters added to a project's text: its heading, and the sign that it is cut.
 const AROUND_CHARS: usize = 8;
 const CUT: &str = "\n… (name the `project` for more)";
 
-/// Puts the answers of the targets of `spread` one after the other.
+/// Lists the answers of the targets of `spread`.
 pub(super) fn each(spread: &Spread, answers: Vec<Answer>, served: &Served) -> Value {
     let mut replies: Vec<(Onward, Value)> = Vec::new();
     let mut troubles: Vec<(Onward, Trouble)> = Vec::new();
@@ -38,7 +39,7 @@ pub(super) fn each(spread: &Spread, answers: Vec<Answer>, served: &Served) -> Va
     for (target, it) in &mut replies {
         served.statements().mark_one(it, served.name(target.project));
     }
-    // Where one project alone is asked, it answers as it does by itself.
+    // A project that is asked alone answers as it does without a gateway.
     if let ([_], [(_, only)]) = (spread.targets.as_slice(), replies.as_slice()) {
         return only.clone();
     }
@@ -64,14 +65,15 @@ pub(super) fn each(spread: &Spread, answers: Vec<Answer>, served: &Served) -> Va
     json!({ "content": [{ "type": "text", "text": text }], "structuredContent": structured })
 }
 
-/// Texts below their headings within so many characters; one that is too long ends with a whole line.
+/// Joins texts below their headings within `max_chars` characters; a text that is too long is cut
+/// after a whole line.
 fn side_by_side(mut texts: Vec<(String, &str)>, max_chars: usize) -> String {
     let n_chars = |text: &str| text.chars().count();
     let mut order: Vec<usize> = (0..texts.len()).collect();
     order.sort_by_key(|at| texts.get(*at).map_or(0, |it| n_chars(it.1)));
     let mut left = max_chars;
     let mut shares = vec![0; texts.len()];
-    // The shortest first: what it leaves is shared by the others.
+    // The shortest first: the others share what it leaves.
     for (n, at) in order.iter().enumerate() {
         let Some((heading, text)) = texts.get(*at) else { continue };
         let around = n_chars(heading) + AROUND_CHARS;
@@ -98,7 +100,8 @@ fn cut(text: &str, max_chars: usize) -> String {
     format!("{whole}{CUT}")
 }
 
-/// Drops the ends of the longest lists in the answers until the whole has at most so many characters.
+/// Drops the ends of the longest lists in the answers until the whole has at most `max_chars`
+/// characters.
 fn shorten(structured: &mut Value, max_chars: usize) {
     while structured.to_string().chars().count() > max_chars {
         let answers = structured.as_object_mut().into_iter().flat_map(|it| it.values_mut());

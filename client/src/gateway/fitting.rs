@@ -1,7 +1,9 @@
-//! Fitting: the projects of a hub that can answer a call best, where it names none.
+//! Fitting: the projects of a hub that fit a call best when it names none.
 //!
-//! In: a tool and its arguments; the front end's control socket. Out: some of the projects served, the fittest first.
-//! Invariants: a front end that does not answer delays a call by `PATIENCE` at most; without one, nothing is chosen.
+//! In: a tool and its arguments; the front end's control socket. Out: some of the served projects,
+//! the best first.
+//! Invariants: a front end that does not answer delays a call by at most `PATIENCE`; without a
+//! front end nothing is chosen.
 //! Not here: what fits (`hub`, in the front end), asking the projects (`spread.rs`).
 
 use std::io::{BufRead, BufReader, Write};
@@ -15,27 +17,28 @@ use serde_json::{Map, Value};
 
 use super::served::Served;
 
-/// Most projects that are asked where a call names none. At 16 of 89 projects those asked hold the best hit of
-/// (`tests/benches/RESULTS.md`, *outline*); each costs as much as a question of one project.
+/// Most projects asked when a call names none. `tests/benches/RESULTS.md` (*outline*) measures how
+/// often those asked hold the best hit; each costs as much as a question to one project.
 pub(super) const MOST: usize = 16;
 
-/// How long a front end may take: it answers from memory, but for the first time, when it fetches outlines.
+/// Longest wait for a front end. It answers from memory, except for the first time, when it fetches
+/// outlines.
 const PATIENCE: Duration = Duration::from_secs(6);
 
-/// Arguments with a question, and those with the name of an entity.
+/// Arguments that hold a question; below, those that hold the name of an entity.
 const QUESTIONS: [&str; 2] = ["q", "query"];
 const NAMES: [&str; 3] = ["name", "a", "b"];
 
 /// Tools whose `q` is a name.
 const OF_NAMES: [&str; 1] = ["entity_lookup"];
 
-/// Tools about one project that go to the fittest where none is named.
+/// Tools that answer for one project, and go to the fittest one when none is named.
 pub(super) const ABOUT_NAMES: [&str; 2] = ["explain_entity", "connect"];
 
-/// Returns the fittest projects; none where no front end can be asked. Those of `at_least` are among them.
+/// Returns the fittest projects, after those of `at_least`; `None` if there is no front end.
 ///
 /// # Errors
-/// What the front end said.
+/// When the front end does not choose, and why.
 pub(super) fn fitting(
     tool: &str,
     arguments: &Map<String, Value>,
@@ -84,7 +87,7 @@ fn ask(socket: &Path, fit: &Fit) -> Result<Fitting, String> {
     };
     let said = said().map_err(|error| error.to_string())?;
     serde_json::from_str(&said).map_err(|_| {
-        // A refusal says why.
+        // A refusal has a reason.
         let refusal: Value = serde_json::from_str(&said).unwrap_or_default();
         let why = refusal.pointer("/error/message").and_then(Value::as_str);
         why.unwrap_or("it ended").to_string()
@@ -100,7 +103,7 @@ mod tests {
 
     use super::*;
 
-    /// What a front end that answers `said` was asked, and what comes of it.
+    /// Checks what a front end that answers `said` is asked, and which projects result.
     fn check(tool: &str, arguments: Value, said: &str, asked: &str, chosen: &str) {
         let folder = tempfile::tempdir().expect("a folder");
         let socket = folder.path().join("front");

@@ -53,7 +53,7 @@ pub(super) enum Task {
 }
 
 impl Task {
-    /// What the projects' results must carry: what is merged must be whole.
+    /// Returns the form that results need: an answer can be merged only if it is whole.
     pub(super) fn form(&self) -> Form {
         match self {
             Task::Search(_) | Task::Projects { .. } => Form::Whole,
@@ -71,19 +71,19 @@ pub(super) struct Part {
     /// Method and parameters; none if only the handshake is needed.
     pub(super) request: Option<(String, Value)>,
     pub(super) answer: Option<Answer>,
-    /// When to stop waiting; never if none.
+    /// When to stop waiting; `None` means never.
     pub(super) deadline: Option<Instant>,
-    /// It was sent again, because the daemon ended before answering.
+    /// Whether it was sent again because the daemon ended before it answered.
     pub(super) is_repeated: bool,
 }
 
 impl Job {
-    /// Returns true if its parts only read, so that a lost one can be sent again.
+    /// Returns whether its parts only read, so that a lost one can be sent again.
     pub(super) fn may_repeat(&self) -> bool {
         !matches!(self.task, Task::One { .. } | Task::Either(_) | Task::Listen(_))
     }
 
-    /// Returns true if another request is needed before this is the answer.
+    /// Returns whether another request is needed before `answer` is final.
     pub(super) fn is_asked_further(&mut self, idx: usize, answer: &mut Answer) -> bool {
         let Task::Either(readings) = &mut self.task else { return false };
         let part = self.parts.get_mut(idx).and_then(|it| it.request.as_mut());
@@ -91,7 +91,7 @@ impl Job {
         readings.next(answer).map(|next| *params = next).is_some()
     }
 
-    /// Returns true when there is nothing more to wait for.
+    /// Returns whether there is nothing left to wait for.
     pub(super) fn is_done(&self) -> bool {
         let is_good = |it: &Part| matches!(it.answer, Some(Ok(_)));
         match &self.task {
@@ -104,7 +104,8 @@ impl Job {
         }
     }
 
-    /// After all have answered, selects the one project that has the note to watch; returns true if it must be asked.
+    /// Once all have answered, selects the only project that has the note to watch; returns whether
+    /// it must be asked.
     pub(super) fn turns_to_owner(&mut self) -> bool {
         let owner = match self.task {
             Task::Seek { of: Sought::Watch, .. } if self.is_done() => {
@@ -206,7 +207,7 @@ pub(super) fn one(project: usize, answer: Answer, is_tool: bool, served: &Served
     if is_tool {
         served.statements().mark_one(&mut result, served.name(project));
     }
-    // A reply names its project itself; an error does not.
+    // A reply names its own project; an error does not.
     if is_tool && result.get("isError") == Some(&Value::Bool(true)) {
         let name = served.name(project);
         if let Some(Value::Object(fields)) = result.get_mut("structuredContent") {
@@ -257,7 +258,7 @@ fn list(field: &str, answers: Vec<(usize, Answer)>, served: &Served) -> Conclude
     Ok(out)
 }
 
-/// Renders a project for a reader.
+/// Renders a project for people.
 fn line_of(row: &Value, marks: &str) -> String {
     let text = |key: &str| row[key].as_str().unwrap_or_default();
     let counts = match (row["n_documents"].as_u64(), row["n_entities"].as_u64()) {
@@ -294,7 +295,8 @@ fn not_served(told: &[Option<Map<String, Value>>], served: &Served) -> (Vec<Valu
     (rows, lines)
 }
 
-/// Returns the registered projects: those that are served, with their own row and whether they answer, and the others.
+/// Returns the registered projects: those served, each with its own row and whether it answers, and
+/// the others.
 fn projects(answers: Vec<(usize, Answer)>, is_json: bool, served: &Served) -> Concluded {
     let told = |answer: &Answer| -> Option<Map<String, Value>> {
         answer.as_ref().ok()?.get("structuredContent")?.as_object().cloned()

@@ -1,6 +1,6 @@
 //! Line: formats JSON-RPC messages as lines.
 //!
-//! In: ids, methods, results. Out: one line each, without its end.
+//! In: ids, methods, results. Out: one line each, without the line break.
 //! Invariants: a client's id is returned verbatim; converting it to a number type might change it.
 
 use serde_json::{Value, json};

@@ -28,7 +28,8 @@ pub(super) struct Listening {
     is_acknowledged: bool,
 }
 
-/// Returns each project's share of the client's filter. Fails with an address that names no project.
+/// Returns each project's share of the client's filter, or an address that names no served project
+/// as an error.
 pub(super) fn shares(wanted: &Value, served: &Served) -> Result<Vec<(usize, Value)>, String> {
     let mut lists = wanted.as_object().cloned().unwrap_or_default();
     let addresses = lists.shift_remove(ADDRESSES).unwrap_or_default();
@@ -51,24 +52,25 @@ pub(super) fn shares(wanted: &Value, served: &Served) -> Result<Vec<(usize, Valu
         Some((project, Value::Object(share)))
     };
     let shares: Vec<_> = theirs.into_iter().enumerate().filter_map(share).collect();
-    // An empty filter is acknowledged by any project that can.
+    // Any project can acknowledge an empty filter.
     let first = served.likeliest_first().into_iter().take(1).map(|it| (it, json!({})));
     Ok(if shares.is_empty() { first.collect() } else { shares })
 }
 
 impl Listening {
-    /// Creates a subscription of so many parts.
+    /// Creates a subscription with `n_parts` parts.
     pub(super) fn of(n_parts: usize) -> Self {
         Listening { accepted: vec![None; n_parts], held: Vec::new(), is_acknowledged: false }
     }
 
-    /// Returns true when it is over.
+    /// Returns whether the subscription is over.
     pub(super) fn is_done(&self, parts: &[Part]) -> bool {
         let mut accepted = parts.iter().zip(&self.accepted).filter(|(_, it)| it.is_some());
         parts.iter().all(|it| it.answer.is_some()) || accepted.any(|(it, _)| it.answer.is_some())
     }
 
-    /// Returns what ends it: the answer of a project that had accepted, if there is one.
+    /// Returns what ends the subscription: if possible the answer of a project that had accepted
+    /// it.
     pub(super) fn conclude(self, asker: &Asker, parts: Vec<Part>, served: &Served) -> Concluded {
         let answers = parts
             .into_iter()
@@ -82,7 +84,8 @@ impl Listening {
         Ok(result)
     }
 
-    /// Returns the acknowledgement, then the held notifications, once every project has answered; else nothing.
+    /// Returns the acknowledgement and the held notifications once every project has answered;
+    /// otherwise nothing.
     fn acknowledge(&mut self, asker: &Asker, parts: &[Part]) -> Vec<Value> {
         let mut all = parts.iter().zip(&self.accepted);
         let is_answered = all.all(|(part, it)| it.is_some() || part.answer.is_some());

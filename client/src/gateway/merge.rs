@@ -1,13 +1,13 @@
 //! Merge: combines the answers of several projects.
 //!
 //! In: each project's answer, or why there is none. Out: one tool result, with new text.
-//! Invariants: each hit names its `project`; hits are ordered by relevance, and each project's own order is kept: a hit
-//! stands where the most relevant one from it on belongs. What has none is ordered by rank, the first of each project
-//! by
-//! score, then the second of each. A budget holds for the whole, and then both forms have the same hits; `next_cursor`
-//! counts the hits returned here, not those that a project returned; projects without an answer are listed in
-//! `unavailable` and in the text. `project` of the whole lists those that answered, `tick` is their latest, `projects`
-//! has each one's own.
+//! Invariants: each hit names its `project`. Hits are ordered by relevance, and each project's own
+//! order is kept: a hit is placed by the highest relevance from it on. Equal ones are ordered by
+//! rank: the first of each project by score, then the second of each. The budget holds for the
+//! whole, and both forms then have the same hits; `next_cursor` counts the hits returned here, not
+//! those that a project returned. Projects without an answer are listed in `unavailable` and in the
+//! text. `project` of the whole lists those that answered, `tick` is their latest, `projects` has
+//! each one's own.
 //! Not here: the requests (`spread.rs`), the text (`text.rs`).
 
 use std::cmp::Ordering;
@@ -26,10 +26,10 @@ use super::trouble::{Trouble, error_result};
 /// Most objects of an additional list, such as entities.
 const MAX_ALSO: usize = 20;
 
-/// What belongs to the statements of an answer.
+/// Fields that belong to the statements of an answer.
 const OF_ANSWER: [&str; 6] = ["plan", "reason", "about", "passages", "conflicts", "hint"];
 
-/// What adds up.
+/// Fields that are summed.
 const SUMS: [&str; 7] =
     ["n_notes", "hidden_stale", "n_added", "n_changed", "n_moved", "n_removed", "n_left"];
 
@@ -41,7 +41,7 @@ pub(super) type Answer = Result<Value, Trouble>;
 struct Hit {
     project: usize,
     rank: usize,
-    /// The greatest relevance of this hit and those behind it in its project.
+    /// The highest relevance of this hit and the later ones of its project.
     relevance: f64,
     value: Value,
     beside: Option<Value>,
@@ -59,7 +59,7 @@ impl Reply {
         self.fields.get(name) == Some(&Value::Bool(true))
     }
 
-    /// Whether its hits are in the order of their days.
+    /// Returns whether its hits are ordered by day.
     fn is_dated(&self) -> bool {
         let plan = self.fields.get("plan").and_then(Value::as_str);
         plan == Some("timeline")
@@ -82,7 +82,8 @@ pub(super) fn merge(spread: &Spread, answers: Vec<Answer>, served: &Served) -> V
         return all_failed(&troubles, served);
     }
     if matches!(spread.spec.order, Order::Answer | Order::Latest) {
-        // One that does not know a name, or nothing about the question, is no trouble while another one does.
+        // A project that lacks a name, or has nothing on the question, is not an error if another
+        // one answers.
         troubles.retain(|(_, it)| it.code != "not_found");
     }
     if spread.spec.order == Order::Answer {
@@ -114,8 +115,8 @@ pub(super) fn merge(spread: &Spread, answers: Vec<Answer>, served: &Served) -> V
                 "structuredContent": structured,
             });
         }
-        // The least important part is dropped first; in the text, additional lists come after all hits and take no room
-        // from them.
+        // The least important part is dropped first. In the text, additional lists follow all hits
+        // and take no room from them.
         match extras {
             0 => n -= 1,
             _ if n_shown < n => n = n_shown.max(1),
@@ -158,7 +159,7 @@ fn read(spread: &Spread, target: &Onward, result: Value) -> Result<Reply, Troubl
     Ok(Reply { target: target.clone(), hits, fields })
 }
 
-/// How much a hit has to do with the question, 0 to 1; a daemon that does not say it says what is `weak`.
+/// Returns how relevant a hit is to the question, 0 to 1. Older daemons only mark `weak` hits.
 fn relevance(hit: &Value) -> f64 {
     let is_weak = hit.get("weak") == Some(&Value::Bool(true));
     let unsaid = if is_weak { 0.0 } else { 1.0 };
@@ -209,7 +210,7 @@ pub(super) fn named(project: &str, value: &Value) -> Value {
     Value::Object(out)
 }
 
-/// All answers.
+/// All answers, and what merging them needs.
 struct Whole<'a> {
     spread: &'a Spread,
     served: &'a Served,
@@ -239,7 +240,8 @@ impl Whole<'_> {
             }
             Order::Relevance | Order::Answer => hits.sort_by(|one, other| {
                 let by_score = || score(other).partial_cmp(&score(one)).unwrap_or(Ordering::Equal);
-                // A project without an answer also has a first hit: it must not precede those of a better project.
+                // A project with no answer has a first hit, too: it must not precede those of a
+                // better project.
                 let by_relevance = other.relevance.total_cmp(&one.relevance);
                 by_relevance.then(one.rank.cmp(&other.rank)).then_with(by_score)
             }),
@@ -247,15 +249,15 @@ impl Whole<'_> {
                 std::cmp::Reverse(text(it, "modified").or_else(|| text(it, "at")))
             }),
             Order::Path => hits.sort_by_key(|it| text(it, "path")),
-            // They are not merged (`each.rs`).
+            // These are not merged (`each.rs`).
             Order::Each => {}
         }
         hits.drain(..self.spread.n_skipped.min(hits.len()));
         hits
     }
 
-    /// Composes the first `n` hits with at most `extras` objects of each additional list: both forms, and how many hits
-    /// fit into the text.
+    /// Composes the first `n` hits, with at most `extras` objects of each additional list. Returns
+    /// both forms, and how many hits fit the text.
     fn compose(&self, hits: &[Hit], n: usize, extras: usize) -> (Value, String, usize) {
         let told = hits.get(..n).unwrap_or(hits);
         let spec = self.spread.spec;
@@ -312,7 +314,7 @@ impl Whole<'_> {
     fn insert_rest(&self, out: &mut Map<String, Value>, hits: &[Hit], n: usize) {
         let is_set = |name: &str| self.replies.iter().any(|it| it.fields.contains_key(name));
         if is_set("nothing_relevant") {
-            // A project that finds nothing at all need not say so.
+            // A project without hits need not state it.
             let is_so = |it: &Reply| it.is_set("nothing_relevant") || it.hits.is_empty();
             out.insert("nothing_relevant".to_string(), self.replies.iter().all(is_so).into());
         }
@@ -366,7 +368,7 @@ impl Whole<'_> {
         out.extend(unavailable(self.troubles, self.served));
     }
 
-    /// Returns the contradictions within each project, by the numbers that their statements have here.
+    /// Returns the contradictions within each project, numbered like the statements here.
     fn conflicts(&self, told: &[Hit]) -> Vec<Value> {
         let mut all = Vec::new();
         for reply in self.replies {
@@ -385,7 +387,8 @@ impl Whole<'_> {
         all
     }
 
-    /// Joins the projects' values of a field: once if all are equal, else each with its name.
+    /// Joins the projects' values of a field: one value if all are equal, otherwise each with its
+    /// project.
     fn joined(&self, name: &str) -> Option<String> {
         let told: Vec<(&str, &str)> = self
             .replies
@@ -406,7 +409,7 @@ impl Whole<'_> {
         )
     }
 
-    /// Adds whether, and where, the answer continues.
+    /// Adds whether the answer continues, and where.
     fn insert_onward(&self, out: &mut Map<String, Value>, hits: &[Hit], n: usize) {
         let is_more = |it: &Reply| {
             it.fields.get("has_more") == Some(&Value::Bool(true))
@@ -447,8 +450,9 @@ impl Whole<'_> {
         }
     }
 
-    /// Returns where each project continues after the first `n` hits: after its whole answer, or within it. A project
-    /// that did not answer starts where it was to start now; such projects alone do not make another page.
+    /// Returns where each project continues after the first `n` hits: after its whole answer, or
+    /// within it. A project that did not answer starts where it should have started now; such
+    /// projects alone make no further page.
     fn onward(&self, hits: &[Hit], n: usize) -> Vec<Onward> {
         let mut onward = Vec::new();
         for reply in self.replies {

@@ -1,11 +1,12 @@
 //! Naming: adds the project to names of tools, resources and prompts.
 //!
-//! In: lists and results of one project. Out: the same with the project in their names; and the inverse. The rules: a
-//! tool takes `project`. A resource `memory://specs/search` of project `alpha` is `memory://alpha/specs/search`;
-//! `kgd://project_info` is `kgd://project_info/alpha`; templates likewise. A prompt `recap` is `alpha.recap`. `alpha`
-//! is the permalink of the project's name, which contains neither `/` nor `.`, so that the inverse is unique. If a call
-//! gives `project`, its addresses are that project's own, with or without its name: if `alpha` has no `x`,
-//! `memory://alpha/x` is a note in a folder of that name.
+//! In: lists and results of one project. Out: the same with the project in their names; and the
+//! inverse. The rules: a tool takes `project`. A resource `memory://specs/search` of project
+//! `alpha` is `memory://alpha/specs/search`; `kgd://project_info` is `kgd://project_info/alpha`;
+//! templates likewise. A prompt `recap` is `alpha.recap`. `alpha` is the permalink of the project's
+//! name, which contains neither `/` nor `.`, so the inverse is unique. If a call gives `project`,
+//! its addresses belong to that project, with or without its name: if `alpha` has no note `x`,
+//! `memory://alpha/x` is a note in a folder `alpha`.
 //! Invariants: a name of a project that is not served is never resolved.
 //! Not here: asking for the lists (`gateway.rs`).
 
@@ -102,7 +103,8 @@ pub(super) fn rename_addresses(result: &mut Value, project: usize, served: &Serv
     }
 }
 
-/// Adds the project to the first message of a prompt: a bare path does not say which project it is in.
+/// Adds the project to the first message of a prompt, because a bare path does not show its
+/// project.
 pub(super) fn name_in_messages(result: &mut Value, name: &str) {
     if let Some(text) = result.pointer_mut("/messages/0/content/text")
         && let Some(told) = text.as_str()
@@ -114,8 +116,8 @@ pub(super) fn name_in_messages(result: &mut Value, name: &str) {
     }
 }
 
-/// Adds the project to the first line of a tool's text that begins with the address `own`; elsewhere it is text of a
-/// document.
+/// Adds the project to the first line of a tool's text that begins with the address `own`; the same
+/// words on later lines are text of a document.
 fn whole_in_text(text: &str, own: &str, permalink: &str) -> String {
     let is_it = |line: &str| {
         line.strip_prefix(own)
@@ -132,8 +134,8 @@ fn whole_in_text(text: &str, own: &str, permalink: &str) -> String {
     lines.collect()
 }
 
-/// Most characters of the list of the default set, which stands in the context of an agent at all times. Lists that are
-/// longer in any case name the projects.
+/// Most characters of the list of tools, which stays in an agent's context. Names of projects are
+/// left out if the list fits only without them; a list that is longer anyway has them.
 const MAX_LIST_CHARS: usize = 15_000;
 
 /// Adds the parameter `project` to each tool of a list, with the names of the projects while they fit.
@@ -166,7 +168,7 @@ pub(super) fn add_project(result: &mut Value, served: &Served) {
         if !schema.get("properties").is_some_and(Value::is_object) {
             schema["properties"] = json!({});
         }
-        // A list is taken, too; the schema stays one that every client understands.
+        // A list is accepted, too; the schema stays one that every client understands.
         let mut project = json!({ "type": "string" });
         if let Some(default) = default {
             project["description"] = default.into();

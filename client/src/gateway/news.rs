@@ -1,4 +1,4 @@
-//! News: what projects send on their own, and the client's answers to that.
+//! News: what projects send on their own, and the client's answers to it.
 //!
 //! In: requests and notifications of projects. Out: the same for the client, under ids of ours, with the project in
 //! addresses.

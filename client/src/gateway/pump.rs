@@ -23,7 +23,8 @@ use crate::shim::{Kind, MAX_LINE_BYTES, Shim, pump, too_long};
 /// How long answers in flight may still arrive after the client closed its end.
 const LINGER: Duration = Duration::from_secs(2);
 
-/// Lines queued for one project, or for us. A full queue means that the project does not read.
+/// Most lines queued for one project, or for the gateway. A full queue means that the project does
+/// not read.
 const MAX_WAITING: usize = 64;
 
 /// Stack of a thread that connects to a daemon, in bytes: it reads settings before starting one.

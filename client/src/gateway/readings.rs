@@ -1,9 +1,10 @@
 //! Readings: resolves an address that begins with the name of the project given beside it.
 //!
-//! In: the parameters of both readings, the project's answers to them. Out: the next request, or the answer. How:
-//! `memory://p/plan` beside `project: p` is `plan`, as in replies, or `p/plan`, because notes of basic-memory have
-//! their project in their permalinks. Both are tried, before anything is changed.
-//! Invariants: where both are notes, neither is chosen; nothing is changed before only one is left.
+//! In: the parameters of both readings, the project's answers to them. Out: the next request, or
+//! the answer. How: `memory://p/plan` with `project: p` means `plan`, as in replies, or `p/plan`,
+//! because notes of basic-memory have their project in their permalinks. Both are tried before
+//! anything is changed.
+//! Invariants: if both are notes, neither is chosen; nothing is changed until only one is left.
 //! Not here: addresses without a project beside them (`naming.rs`).
 
 use proto::error::{Code, ErrorView};
@@ -28,7 +29,7 @@ pub(super) struct Reading {
 pub(super) struct Readings {
     /// Without the name of the project, and verbatim.
     both: [Reading; 2],
-    /// Set when the request may change something; then the note is looked up first.
+    /// Whether the request may change something; if so, the note is looked up first.
     is_writing: bool,
     /// The project's permalink.
     project: String,
@@ -56,7 +57,7 @@ impl Readings {
         json!({ "name": ReadNote::NAME, "arguments": { "path": address } })
     }
 
-    /// Returns the parameters of the next request; `None` when `answer` is final.
+    /// Returns the parameters of the next request, or `None` if `answer` is final.
     pub(super) fn next(&mut self, answer: &mut Answer) -> Option<Value> {
         let result = answer.as_ref().ok().filter(|_| !self.is_decided)?;
         let is_known = |result: &Value| match Trouble::of_result(result) {
@@ -109,7 +110,7 @@ impl Readings {
     }
 }
 
-/// Returns true when two replies are about the same note.
+/// Returns whether two replies are about the same note.
 fn is_same(one: &Value, other: &Value) -> bool {
     let at = |pointer: &str| {
         let path = |it: &Value| it.pointer(pointer)?.as_str().map(str::to_string);

@@ -1,10 +1,11 @@
 //! Route: determines the projects for a request of the client.
 //!
 //! In: a method and its parameters. Out: the requests to projects, or the answer.
-//! Invariants: a request that names a project goes only there; one that names none goes to all, if it searches or
-//! lists, or to the current project; if there is none, it is refused with the code `ambiguous`. The address of a note
-//! without a project is one of the project of the current folder; outside of all, reading and watching ask all projects
-//! for it, and writing is refused.
+//! Invariants: a request that names a project goes only there. One that names none goes to all
+//! projects if it searches or lists, otherwise to the current project; without a current project it
+//! is refused with the code `ambiguous`. The address of a note without a project belongs to the
+//! project of the current folder; outside all projects, reading and watching ask every project for
+//! it, and writing is refused.
 //! Not here: sending (`gateway.rs`), and combining the answers (`job.rs`).
 
 use proto::catalog::CATALOG;
@@ -52,7 +53,7 @@ pub(super) enum Route {
     First(First, Value),
     /// One project.
     One { project: usize, params: Value, is_tool: bool },
-    /// One project, by whichever of two readings it has the note.
+    /// One project, with whichever of two readings of an address is a note there.
     Either { project: usize, readings: Readings },
     /// All projects, for the note with this address, which one of them should have.
     Seek { address: String, of: Sought, params: Value },
@@ -62,7 +63,7 @@ pub(super) enum Route {
     List { field: &'static str, targets: Vec<Onward>, params: Value },
     /// All projects, as the list of projects.
     Projects { params: Value, is_json: bool },
-    /// Each project that it concerns, until it is ended.
+    /// Each project that the subscription concerns, until it ends.
     Listen(Vec<(usize, Value)>),
     /// All open projects, without waiting for them.
     Open(Value),
@@ -114,7 +115,7 @@ fn call(mut params: Value, served: &Served) -> Route {
         Some(_) => return refuse(INVALID_PARAMS, "`arguments` is not an object", None),
     };
     if !CATALOG.iter().any(|it| it.name == tool) {
-        // Any project says which tool is nearest.
+        // Any project can suggest the nearest tool.
         let project = served.home().or(served.default()).unwrap_or_default();
         return Route::One { project, params: with(params, arguments), is_tool: true };
     }
@@ -127,7 +128,7 @@ fn call(mut params: Value, served: &Served) -> Route {
     };
     let named = match several.as_slice() {
         [] => match by_address(&mut arguments, served) {
-            // As a single project resolves it for itself.
+            // With one project, or inside one, that project resolves the address itself.
             None if served.len() > 1 && served.home().is_none() => match address(&arguments) {
                 Some(address) if Kind::of(&tool) == Kind::Reads && spec(&tool).is_none() => {
                     let address = address.to_string();
@@ -154,7 +155,7 @@ fn call(mut params: Value, served: &Served) -> Route {
         let is_json = wants_json(&arguments);
         return Route::Projects { params: quiet(with(params, arguments)), is_json };
     }
-    // An id is one project's own.
+    // An id is valid in one project only.
     let spec = spec(&tool).filter(|_| !arguments.contains_key("entity_id") || !several.is_empty());
     if let Some(spec) = spec {
         let is_ours = |it: &Value| it.as_str().is_some_and(|it| cursor::read(it, served).is_some());
@@ -203,7 +204,8 @@ fn only_one(tool: &str) -> ErrorView {
     }
 }
 
-/// Removes the projects from the arguments, a name or a list; a project need not know its name here.
+/// Removes the projects from the arguments, one name or a list. A project need not know its name
+/// here.
 fn named(arguments: &mut Map<String, Value>, served: &Served) -> Result<Vec<usize>, ErrorView> {
     for name in ["project", "vault"] {
         let given = match arguments.shift_remove(name) {
@@ -237,8 +239,8 @@ fn address(arguments: &Map<String, Value>) -> Option<&str> {
     addresses.into_iter().find(|it| it.starts_with(SCHEME))
 }
 
-/// Returns both readings, if the address in the arguments begins with the name of the project given beside it, as in
-/// replies; it might also be a folder of that name.
+/// Returns both readings if the address in the arguments begins with the name of the project given
+/// beside it, as in replies; it might also be a folder of that name.
 fn without_its_name(
     params: &Value,
     arguments: &Map<String, Value>,
@@ -270,7 +272,8 @@ fn whose(address: &str, served: &Served) -> ErrorView {
     }
 }
 
-/// Returns the project of an address as [`super::naming`] writes it, and makes it an address of that project.
+/// Returns the project of an address written by [`super::naming`], and makes it an address within
+/// that project.
 fn by_address(arguments: &mut Map<String, Value>, served: &Served) -> Option<usize> {
     ADDRESSES.iter().find_map(|name| {
         let value = arguments.get_mut(*name)?;
@@ -286,7 +289,7 @@ fn with(mut params: Value, arguments: Map<String, Value>) -> Value {
     params
 }
 
-/// Removes the token for progress: the progress of several projects does not add up.
+/// Removes the progress token: the progress of several projects does not add up.
 fn quiet(mut params: Value) -> Value {
     if let Some(Value::Object(meta)) = params.get_mut("_meta") {
         meta.shift_remove("progressToken");
@@ -333,8 +336,8 @@ fn at_address(mut params: Value, at: &str, served: &Served) -> Route {
     Route::One { project, params, is_tool: false }
 }
 
-/// Routes the address of a resource, which may omit its project, as in a call; `sought` is none for the end of
-/// watching.
+/// Routes the address of a resource, which may omit its project, as in a call; `sought` is `None`
+/// for the end of watching.
 fn of_resource(params: Value, sought: Option<Sought>, served: &Served) -> Route {
     let uri = params.get("uri").and_then(Value::as_str).unwrap_or_default();
     if !uri.starts_with(SCHEME) || inward(uri, served).is_some() {

@@ -1,9 +1,11 @@
-//! Same: the entities of other projects that an entity is.
+//! Same: finds the entities of different projects that are one entity.
 //!
-//! In: the entities of an answer, each with its project, and what people have stated (`kgctl hub same-as`), in the file
-//! that a hub's front end keeps. Out: the field `same_as` of each.
-//! Invariants: two entities are the same if name and type are, or if somebody stated it; this is found anew in each
-//! answer, and nothing merged is stored. Only what the asker may see is in the file.
+//! In: the entities of an answer, each with its project, and what people have stated
+//! (`kgctl hub same-as`), in the file that a hub's front end keeps. Out: the field `same_as` of
+//! each.
+//! Invariants: two entities are the same if their names and types are, or if somebody stated it.
+//! This is computed for each answer, and nothing merged is stored. The file has only what the
+//! caller may see.
 //! Not here: who may see what (the hub).
 
 use std::path::Path;
@@ -12,7 +14,7 @@ use serde_json::{Value, json};
 
 use super::served::Served;
 
-/// Most rows of one entity.
+/// Most rows for one entity.
 const MOST: usize = 10;
 
 /// An entity of a project.
@@ -20,7 +22,7 @@ const MOST: usize = 10;
 struct Named {
     project: String,
     name: String,
-    /// Absent where a statement alone names it.
+    /// `None` if only a statement names it.
     kind: Option<String>,
     also: Vec<String>,
 }
@@ -42,11 +44,11 @@ impl Named {
     }
 }
 
-/// What people have stated.
+/// What people have stated to be the same.
 #[derive(Debug, Default)]
 pub(super) struct Statements(Vec<[Named; 2]>);
 
-/// Lowercase letters and digits, with what distinguishes names such as C, C++ and C#.
+/// Returns lowercase letters and digits, with the signs that distinguish C, C++ and C#.
 fn norm(name: &str) -> String {
     let kept = |c: &char| c.is_alphanumeric() || matches!(c, '+' | '#');
     name.chars().filter(kept).flat_map(char::to_lowercase).collect()
@@ -57,14 +59,15 @@ impl Statements {
     pub(super) fn read(file: &Path, served: &Served) -> Self {
         let text = std::fs::read_to_string(file).unwrap_or_default();
         let rows: Vec<[String; 4]> = serde_json::from_str(&text).unwrap_or_default();
-        // A session serves what was there when it began, perhaps less than may be seen.
+        // A session serves the projects of its start, which may be fewer than the caller may see
+        // now.
         let is_served = |name: &str| served.names().any(|it| it == name);
         let named = |project, name| Named { project, name, kind: None, also: Vec::new() };
         let pairs = rows.into_iter().filter(|[a, _, b, _]| is_served(a) && is_served(b));
         Statements(pairs.map(|[a, name, b, other]| [named(a, name), named(b, other)]).collect())
     }
 
-    /// Those that are stated to be this one, directly or through others.
+    /// Returns the entities stated to be this one, directly or through others.
     fn partners(&self, of: &Named) -> Vec<&Named> {
         let mut found: Vec<&Named> = Vec::new();
         loop {
@@ -102,7 +105,7 @@ impl Statements {
         }
     }
 
-    /// Adds it to what one project knows about an entity, and its text.
+    /// Adds `same_as` to what one project knows about an entity, and to its text.
     pub(super) fn mark_one(&self, result: &mut Value, project: &str) {
         let Some(entity) = result.pointer("/structuredContent/entity") else { return };
         let mut entity = entity.clone();

@@ -1,10 +1,11 @@
 //! Seek: finds the project of a note whose address names none.
 //!
-//! In: each project's answer to the same request, by a tool or for a resource. Out: the answer of the one that has the
-//! note, which is then asked to watch it if requested.
-//! Invariants: if several have it, none is chosen; projects that did not answer are listed, because they may have it,
-//! too.
-//! Not here: addresses with a project (`naming.rs`), and tools that write, which are refused (`route.rs`).
+//! In: each project's answer to the same request, by a tool or for a resource. Out: the answer of
+//! the project that has the note, which is then asked to watch it if requested.
+//! Invariants: if several have it, none is chosen; projects that did not answer are listed, because
+//! they may have it, too.
+//! Not here: addresses with a project (`naming.rs`), tools that write, which are refused
+//! (`route.rs`).
 
 use proto::error::{Code, ErrorView};
 use serde_json::{Map, Value, json};
@@ -15,7 +16,7 @@ use super::naming::outward;
 use super::served::Served;
 use super::trouble::{Trouble, error_result};
 
-/// What is requested of a note.
+/// What is requested about a note.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Sought {
     /// The answer of a reading tool.
@@ -27,7 +28,7 @@ pub(super) enum Sought {
 }
 
 impl Sought {
-    /// Returns the method that all projects are asked with.
+    /// Returns the method of the request to all projects.
     pub(super) fn method(self) -> &'static str {
         if self == Sought::Tool { "tools/call" } else { "resources/read" }
     }
@@ -43,7 +44,7 @@ impl Sought {
     }
 }
 
-/// Returns why a project does not have the note; none if it has it, or several of the name.
+/// Returns why a project does not have the note, or `None` if it has one or several of that name.
 fn lack(answer: &Answer) -> Option<Trouble> {
     let trouble = match answer {
         Ok(result) => Trouble::of_result(result),

@@ -26,7 +26,7 @@ pub struct Served {
     home: Option<usize>,
     /// The registry's default, if it is served.
     default: Option<usize>,
-    /// What people have stated to be the same in two of them, in a file.
+    /// The file with what people have stated to be the same in two projects.
     same_as: Option<PathBuf>,
     /// The control socket of a hub's front end, which knows what each project holds.
     front: Option<PathBuf>,
@@ -111,7 +111,7 @@ impl Served {
         self
     }
 
-    /// Sets the control socket of the front end of the hub whose projects these are.
+    /// Sets the control socket of the front end whose hub has these projects.
     pub fn with_front(mut self, socket: PathBuf) -> Self {
         self.front = Some(socket);
         self
@@ -126,7 +126,7 @@ impl Served {
         self.same_as.as_deref().map_or_else(Statements::default, |it| Statements::read(it, self))
     }
 
-    /// Records which projects are read-only: these offer fewer tools.
+    /// Records which projects are read-only; these offer fewer tools.
     pub fn with_read_only(mut self, is_read_only: impl Fn(&Path) -> bool) -> Self {
         for it in &mut self.members {
             it.is_read_only = is_read_only(&it.root);
@@ -166,7 +166,7 @@ impl Served {
         self.members.iter().map(|it| it.name.as_str())
     }
 
-    /// Returns the names for people: `alpha`, `beta`; where there are many, the first ones.
+    /// Returns the names for people: `alpha`, `beta`; if there are many, only the first ones.
     pub(super) fn listing(&self) -> String {
         let names = self.names().take(MAX_LISTED).map(|name| format!("`{name}`"));
         let rest = self.len().saturating_sub(MAX_LISTED);
@@ -225,8 +225,9 @@ impl Served {
         })
     }
 
-    /// Returns all, those first that have the most tools and are likeliest to run: the project of the current folder,
-    /// then the default; read-only ones last, because they do not offer every tool.
+    /// Returns all projects. First come those that are most likely to run, the project of the
+    /// current folder and the default; read-only ones come last, because they do not offer every
+    /// tool.
     pub(super) fn likeliest_first(&self) -> Vec<usize> {
         let mut order: Vec<usize> = self.home.into_iter().chain(self.default).collect();
         order.extend(0..self.len());

@@ -1,8 +1,8 @@
 //! Spread: splits a search without a project into one search per project.
 //!
 //! In: a tool and its arguments. Out: the request to each project, and how much of it to return.
-//! Invariants: `k`, `limit`, `page` and `max_chars` hold for the whole answer; each project is asked for as much as the
-//! whole could take from it.
+//! Invariants: `k`, `limit`, `page` and `max_chars` hold for the whole answer; each project is
+//! asked for as much as the whole could take from it.
 //! Not here: merging the answers (`merge.rs`).
 
 use config::Settings;
@@ -21,16 +21,16 @@ const MIN_CHARS: u32 = 200;
 /// The order of hits of several projects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Order {
-    /// By relevance; what has none by rank: scores of different projects are hardly comparable.
+    /// By relevance, then by rank: scores of different projects are hardly comparable.
     Relevance,
     /// The last modified or changed first.
     Latest,
     /// By path.
     Path,
-    /// Not at all: each answer stands below the name of its project.
+    /// Not merged: each answer is below the name of its project.
     Each,
-    /// As statements of one answer: by relevance, those of a timeline by day; without those of projects that know
-    /// nothing.
+    /// As statements of one answer: by relevance, those of a timeline by day. Projects that know
+    /// nothing are left out.
     Answer,
 }
 
@@ -56,15 +56,15 @@ pub(super) struct Spec {
     pub(super) hits: &'static str,
     /// The list parallel to the hits.
     pub(super) beside: Option<&'static str>,
-    /// Additional lists of objects, merged by rank, too.
+    /// Additional lists of objects, also merged by rank.
     pub(super) also: &'static [&'static str],
     /// Lists of texts.
     pub(super) texts: &'static [&'static str],
     pub(super) order: Order,
     pub(super) paging: Paging,
-    /// Default number of hits.
+    /// Number of hits when the call gives none.
     pub(super) n_usual: usize,
-    /// Whether hits that do not fit are left for another call; a page is only cut.
+    /// Whether hits that do not fit are left to another call; a page is only cut.
     pub(super) is_bounded: bool,
 }
 
@@ -204,7 +204,7 @@ pub(super) struct Spread {
     pub(super) spec: &'static Spec,
     /// The projects to ask, and where to continue in each.
     pub(super) targets: Vec<Onward>,
-    /// They were chosen among so many.
+    /// The number of projects from which the targets were chosen, if they were chosen.
     pub(super) chosen_of: Option<usize>,
     /// Hits to skip, hits to return, and the page number.
     pub(super) n_skipped: usize,
@@ -221,7 +221,8 @@ pub(super) struct Spread {
 }
 
 impl Spread {
-    /// Prepares the call of `spec`'s tool with these arguments, for these projects `only` where some are given.
+    /// Prepares the call of `spec`'s tool with these arguments. If `only` is not empty, it limits
+    /// the projects.
     ///
     /// # Errors
     /// A cursor that is not from several projects, or a page too far behind.
@@ -275,7 +276,8 @@ impl Spread {
         let targets =
             targets.into_iter().filter(|it| only.is_empty() || only.contains(&it.project));
         let is_json = wants_json(&arguments);
-        // What is merged must be whole, so only the merged answer is cut as JSON; `search` has a form of its own.
+        // What is merged must be whole, so only the merged answer is cut; `search` has a form of
+        // its own.
         arguments.shift_remove("format");
         if spec.tool != "search" {
             arguments.shift_remove("output_format");
@@ -303,7 +305,7 @@ impl Spread {
                 if let Some(cursor) = &target.cursor {
                     arguments.insert("cursor".into(), cursor.as_str().into());
                 }
-                // Hits that were already returned come again, and are skipped.
+                // The project returns these hits again, and they are skipped.
                 if !target.told.is_empty() {
                     let n = (self.n_told + target.told.len()).min(100);
                     arguments.insert("k".into(), json!(n));

@@ -146,7 +146,7 @@ fn the_handshake_is_that_of_the_first_project_that_can() {
     );
 }
 
-/// Opens all three: the ids 1 to 13 are used.
+/// Opens all three projects; this uses the ids 1 to 13.
 const OPEN: &str = r#"
     c init 0
     a 3 result {"instructions":"Ask."}
@@ -159,7 +159,7 @@ const OPEN: &str = r#"
     c' 9 result {"structuredContent":{"entities":[]}}
 "#;
 
-/// Like [`check`], after [`OPEN`], whose own output is left out.
+/// Like [`check`], after [`OPEN`], whose output is omitted.
 fn check_open(script: &str, expected: Expect) {
     let mut before = String::new();
     let whole = format!("{OPEN}c {{\"id\":\"mark\",\"method\":\"ping\"}}\n{script}");

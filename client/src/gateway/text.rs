@@ -1,8 +1,8 @@
 //! Text: renders an answer of several projects.
 //!
 //! In: the merged answer, projects without one. Out: text within the budget, and how many hits it shows.
-//! Invariants: each place is preceded by its project; omitted hits are counted; text of documents cannot break a line,
-//! move a cursor or change the reading direction.
+//! Invariants: each place is preceded by its project; omitted hits are counted; text of documents
+//! cannot break a line, move a cursor or change the reading direction.
 //! Not here: selecting the hits (`merge.rs`).
 
 use proto::shape::place;
@@ -203,7 +203,7 @@ fn change(hit: &Value) -> String {
     was + &text("path").unwrap_or_default()
 }
 
-/// Renders `− 4: - [role] Reviewer`, one line each; what an added document holds has no signs.
+/// Renders `− 4: - [role] Reviewer`, one line each; lines of an added document have no signs.
 fn changed_lines(hit: &Value) -> String {
     let lines = hit.get("lines").and_then(Value::as_array).into_iter().flatten();
     let is_added = hit.get("kind").and_then(Value::as_str) == Some("added");
@@ -336,7 +336,7 @@ fn deleted(out: &Map<String, Value>) -> Option<String> {
     Some(clean(&format!("deleted: {}", list.join(", "))).into_owned())
 }
 
-/// Renders the hints from the graph of each project's entries.
+/// Renders the hints that come from the graph of each project's entries.
 fn hints(out: &Map<String, Value>) -> Option<String> {
     let list = out.get("hints")?.as_array()?.iter().filter_map(Value::as_str);
     Some(list.map(clean).collect::<Vec<_>>().join("\n"))

@@ -86,7 +86,7 @@ impl Trouble {
         row
     }
 
-    /// Renders it below the hits of others.
+    /// Renders the trouble as a line below the hits of others.
     pub(super) fn line(&self, project: &str) -> String {
         let hint = self.hint.as_ref().map(|hint| format!("; {}", short(hint))).unwrap_or_default();
         format!("({project} is not in this: {}{hint})", short(&self.message))

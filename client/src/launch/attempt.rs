@@ -1,8 +1,9 @@
 //! Attempt: the steps from no daemon to one that answers.
 //!
 //! In: a target that does not answer. Out: more waiting, a start, or why waiting is useless.
-//! Invariants: while another process holds the lock, or the claim to start, this waits for it; a daemon of ours that
-//! gave way to another is not a failure, and is started again if that one ends.
+//! Invariants: while another process holds the lock, or the claim to start, this waits for it; a
+//! daemon of ours that gave way to another is not a failure, and is started again if the other one
+//! ends.
 //! Not here: connecting (`launch.rs`).
 
 use std::time::{Duration, Instant};
@@ -53,7 +54,7 @@ impl<'a> Launch<'a> {
             let since = *self.held_since.get_or_insert_with(Instant::now);
             return self.patience(since, HOLDER_TIMEOUT, "holds the lock, but did not answer");
         }
-        // Nobody holds the lock, so a start is due, by whoever has the claim.
+        // Nobody holds the lock, so a start is due, by the owner of the claim.
         self.held_since = None;
         if self.claim.is_some() {
             return self.start();

@@ -1,8 +1,8 @@
 //! Claim: the right to start a project's daemon, held by one client at a time.
 //!
 //! In: a project's files. Out: the claim, until it is dropped or its process ends in any way.
-//! Invariants: only the owner starts a daemon, so that an agent's shim cannot overtake `kgctl restart`, which takes the
-//! claim before it stops the old daemon; the file is never removed.
+//! Invariants: only the owner starts a daemon, so an agent's shim cannot overtake `kgctl restart`,
+//! which takes the claim before it stops the old daemon; the file is never removed.
 //! Not here: the daemon's own lock, which prevents two daemons of one project.
 
 use std::fs::{File, OpenOptions};
@@ -22,7 +22,7 @@ pub struct Claim {
 }
 
 impl Claim {
-    /// Takes the claim; returns none when another client has it. Does not wait.
+    /// Takes the claim; returns `None` if another client has it. Does not wait.
     pub(super) fn take(paths: &ProjectPaths) -> io::Result<Option<Self>> {
         let path = paths.lock.with_file_name(FILE);
         let mut options = OpenOptions::new();

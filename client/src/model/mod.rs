@@ -1,4 +1,5 @@
-//! Models: the embedding models that `kgctl model` manages: each a folder with a manifest, shared by all projects.
+//! Models: the embedding models that `kgctl model` manages. Each is a folder with a manifest,
+//! shared by all projects.
 //!
 //! In: folders, files, a hub. Out: models that `embed.model` can name.
 //! Invariants: a model is complete or absent: it is built in a temporary folder and renamed last; one command at a time

@@ -31,9 +31,9 @@ pub struct Wish {
     pub force: bool,
     /// Prompt for questions; empty means none.
     pub query_prompt: String,
-    /// Prompt for documents, likewise.
+    /// Prompt for documents; empty means none.
     pub document_prompt: String,
-    /// The prompts are the user's, and override those in the model's files.
+    /// Whether the prompts come from the user, and override those in the model's files.
     pub prompts_count: bool,
 }
 
@@ -164,7 +164,7 @@ impl Shelf {
             return Ok(tried);
         }
         let said = String::from_utf8_lossy(&output.stderr);
-        // Panics of the library may come first; the last such line is the error itself.
+        // Panics of the library may come first; the last such line is the actual error.
         let error = said.rfind("model file `").or(said.rfind("model folder `"));
         let error = error.and_then(|at| said.get(at..)).unwrap_or(&said).trim_end();
         let shown = error.replace(&folder.display().to_string(), &wish.origin);
@@ -191,7 +191,7 @@ impl Shelf {
         synced.map_err(io(&self.models))
     }
 
-    /// Removes a model and its partial download; other processes no longer see it at once.
+    /// Removes a model and its partial download. Other processes stop seeing the model at once.
     ///
     /// # Errors
     /// When there is none of that name.

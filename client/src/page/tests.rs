@@ -33,7 +33,7 @@ fn reply_of(names: &[&str]) -> GraphReply {
     serde_json::from_value(reply).expect("a reply")
 }
 
-/// The page without what we wrote ourselves.
+/// Returns the page without the parts that we wrote.
 fn ours_removed(page: &str) -> String {
     [LIBRARY, SCRIPT, STYLE].iter().fold(page.to_string(), |page, part| page.replacen(part, "", 1))
 }

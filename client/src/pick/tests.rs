@@ -1,4 +1,4 @@
-//! What keys do to a list, and how it looks.
+//! What keys do to a list, and what it looks like.
 
 use std::collections::BTreeMap;
 

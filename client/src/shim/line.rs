@@ -78,9 +78,9 @@ impl Kind {
 /// The request that is answered when its subscription ends, which may be never.
 const LISTEN: &str = "subscriptions/listen";
 
-/// Returns true if a client's line subscribes to changes.
+/// Returns whether a client's line subscribes to changes.
 pub(super) fn listens(line: &[u8]) -> bool {
-    // Few do; the others are not parsed twice.
+    // Few lines do; the others are not parsed twice.
     line.windows(LISTEN.len()).any(|it| it == LISTEN.as_bytes())
         && serde_json::from_slice::<Head<'_>>(line)
             .is_ok_and(|head| head.method.as_deref() == Some(LISTEN))
@@ -156,7 +156,7 @@ fn cancelled_id(line: &[u8]) -> Option<String> {
 /// The result of [`read`].
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Line {
-    /// A line without its end; never blank.
+    /// A line without its line break; never blank.
     Whole(Vec<u8>),
     /// A line that was too long, with the id of its message if it could be read.
     TooLong(Option<String>),
@@ -199,7 +199,7 @@ fn skip(start: Vec<u8>, from: &mut impl BufRead) -> io::Result<Option<String>> {
     Ok(head.ok().and_then(|head| head.id?.text()))
 }
 
-/// The bytes up to and including the end of the line.
+/// The bytes up to the end of the line, the line break included.
 struct RestOfLine<'a, R> {
     from: &'a mut R,
     ended: bool,

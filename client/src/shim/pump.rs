@@ -1,9 +1,10 @@
 //! The pump: moves lines between a client's pipes and the daemon's socket.
 //!
 //! In: the client's input and output, and a way to reach the daemon. Out: nothing; it ends with the client.
-//! Invariants: three threads and no async runtime, so that the process stays under 5 MiB; each direction blocks on its
-//! own, so that a slow side slows only the other end of its own direction; lines are never interleaved; a hanging
-//! daemon is given up (`shim/watch.rs`), one that works for a long time is not.
+//! Invariants: three threads and no async runtime, so that the process stays under 5 MiB; each
+//! direction blocks on its own, so a slow side slows only the other end of its own direction; lines
+//! are never interleaved; a hanging daemon is given up (`shim/watch.rs`), a daemon that works for a
+//! long time is not.
 //! Not here: what to forward, replay and answer (`shim.rs`).
 
 use std::io::{self, BufReader, ErrorKind, Read, Write};
@@ -29,9 +30,9 @@ const MAX_ANSWER_BYTES: usize = 16 << 20;
 
 enum Event {
     FromClient(Line),
-    /// The daemon hung up.
+    /// The daemon closed the connection.
     DaemonGone,
-    /// Nothing is in flight any more.
+    /// Nothing is in flight anymore.
     Drained,
 }
 
@@ -51,7 +52,7 @@ impl<W: Write> Shared<W> {
         self.shim().is_connected()
     }
 
-    /// Returns true if a daemon is connected and has unanswered requests of the client.
+    /// Returns whether a daemon is connected and owes answers to the client.
     fn awaits_answers(&self) -> bool {
         let shim = self.shim();
         shim.is_connected() && shim.is_waiting()
@@ -63,7 +64,7 @@ impl<W: Write> Shared<W> {
     }
 }
 
-/// Writes one line with its end in one call.
+/// Writes one line and its line break in one call.
 fn send(to: &mut impl Write, line: &[u8]) -> io::Result<()> {
     let mut whole = Vec::with_capacity(line.len() + 1);
     whole.extend_from_slice(line);
@@ -102,7 +103,7 @@ where
 {
     let shared = Arc::new(Shared { shim: Mutex::new(shim), output: Mutex::new(output) });
     let (events, inbox) = channel();
-    // One line ahead at most: a client that floods us is slowed by its own pipe.
+    // At most one line ahead: a client that floods us is slowed by its own pipe.
     let (turn, turns) = std::sync::mpsc::sync_channel(1);
     let from_client = events.clone();
     spawn("from client", move || read_client(input, &from_client, &turns))?;
@@ -175,8 +176,8 @@ where
             {
                 return self.refuse(&kind, &why);
             }
-            // Recorded before it is sent, and only while connected: then either the daemon answers, or the reader
-            // answers for it when the connection ends.
+            // Recorded before it is sent, and only while connected: then either the daemon answers,
+            // or the reader does when the connection ends.
             let verdict = self.shared.shim().on_client_line(&kind, line);
             match (verdict, &mut self.connection) {
                 (Forward::Pass, Some(connection)) => {
@@ -185,7 +186,8 @@ where
                     }
                     return Ok(());
                 }
-                // The daemon went away between our check and the record. If it refused us, the next one will, too.
+                // The daemon ended between our check and the record. If it refused us, the next one
+                // will, too.
                 (Forward::Swallow, _) if needs_daemon => {
                     let refusal = self.shared.shim().on_late_line(&kind);
                     if let Some(refusal) = refusal {
@@ -224,7 +226,7 @@ where
             error.to_string()
         })?;
         let connection = self.connection.insert(Connection { stream, reader });
-        // A failure here is one of the connection, which the reader notices too.
+        // If this fails, the connection is broken, which the reader notices, too.
         let _ = opening.iter().try_for_each(|line| send(&mut connection.stream, line));
         Ok(())
     }
@@ -236,8 +238,8 @@ where
         }
     }
 
-    /// Handles the end of the daemon. Usually the next request reconnects; but a client that waits for its handshake
-    /// sends none, and a request that no daemon read must reach the next one.
+    /// Handles the end of the daemon. Usually the next request reconnects. But a client that waits
+    /// for its handshake sends none, and a request that no daemon has read must reach the next one.
     fn resume(&mut self) -> io::Result<()> {
         let waiting = self.shared.shim().waiting();
         if waiting.is_empty() || self.shared.is_connected() {
@@ -277,7 +279,7 @@ fn read_daemon<W: Write>(
             Ok(Line::Whole(line)) => line,
             Err(error) if error.kind() == ErrorKind::TimedOut => {
                 shared.shim().on_hang();
-                // Sending may be blocked, too.
+                // A send may be blocked, too.
                 from.get_ref().hang_up();
                 break;
             }

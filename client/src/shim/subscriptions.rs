@@ -1,17 +1,17 @@
-//! Subscriptions: what a client watches, so that they can be repeated to the next daemon.
+//! Subscriptions: what a client watches, so that it can be repeated to the next daemon.
 //!
-//! In: requests of the client (`resources/list`, `resources/subscribe`, `resources/unsubscribe`), answers of the
-//! daemon. Out: requests of our own for the next daemon; once it has answered them, notifications for the client:
-//! what it watches may have changed in between.
-//! Not here: `subscriptions/listen` of revisions since 2026-07-28, which ends with its daemon, and whose client listens
-//! again.
+//! In: requests of the client (`resources/list`, `resources/subscribe`, `resources/unsubscribe`),
+//! answers of the daemon. Out: requests of our own to the next daemon; once it has answered them,
+//! notifications for the client, because what it watches may have changed meanwhile.
+//! Not here: `subscriptions/listen` of revisions since 2026-07-28, which ends with its daemon; the
+//! client then listens again.
 
 use std::collections::{BTreeSet, HashMap};
 
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-/// Most watched addresses: as many as a daemon watches for one session.
+/// Most watched addresses: as many as a daemon watches in one session.
 const MAX_WATCHED: usize = 1_000;
 
 /// Prefix of the methods concerned.
@@ -20,11 +20,12 @@ const METHODS: &str = "resources/";
 /// The subscriptions of one client.
 #[derive(Debug, Default)]
 pub(super) struct Subscriptions {
-    /// Set if it watches the list of resources.
+    /// Whether it watches the list of resources.
     watches_list: bool,
     /// Addresses of the resources that it watches.
     resources: BTreeSet<String>,
-    /// By the id of each request of ours, as JSON: the notification for the client when it is answered.
+    /// For the id of each request of ours, as JSON, the notification that the client gets when it
+    /// is answered.
     asked: HashMap<String, Vec<u8>>,
 }
 
@@ -42,7 +43,7 @@ struct Params {
 impl Subscriptions {
     /// Records a request of the client.
     pub(super) fn on_request(&mut self, line: &[u8]) {
-        // Few do; the others are not parsed twice.
+        // Few lines do; the others are not parsed twice.
         if !line.windows(METHODS.len()).any(|it| it == METHODS.as_bytes()) {
             return;
         }
@@ -81,12 +82,13 @@ impl Subscriptions {
         requests
     }
 
-    /// Handles an answer of the daemon. For a request of ours, returns the notification that replaces it.
+    /// Handles an answer of the daemon. If it answers a request of ours, returns the notification
+    /// that replaces it.
     pub(super) fn on_answer(&mut self, id: &str) -> Option<Vec<u8>> {
         self.asked.remove(id)
     }
 
-    /// Forgets requests to a daemon that is gone.
+    /// Drops requests to a daemon that is gone.
     pub(super) fn on_disconnect(&mut self) {
         self.asked.clear();
     }

@@ -2,8 +2,8 @@ use expect_test::{Expect, expect};
 
 use super::*;
 
-/// Plays a script and prints the effect of each line: `c` from the client, `s` from the daemon, `up`, `down`, and `no`
-/// when the daemon cannot be reached for a line.
+/// Plays a script and prints the effect of each line: `c` from the client, `s` from the daemon,
+/// `up`, `down`, and `no` if the daemon cannot be reached for a line.
 fn check(script: &str, expected: Expect) {
     let mut shim = Shim::new("notes", &["core".to_string()], "test");
     let mut shown = String::new();
@@ -35,7 +35,7 @@ fn check(script: &str, expected: Expect) {
     expected.assert_eq(&shown);
 }
 
-/// Shortens an error by the parts that all of ours share.
+/// Shortens an error by the parts that all our errors share.
 fn brief(line: &str) -> String {
     line.replace(r#""jsonrpc":"2.0","#, "").split(r#","data":"#).collect::<Vec<_>>()[0].to_string()
 }

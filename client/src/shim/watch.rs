@@ -1,9 +1,9 @@
-//! Watch: distinguishes a hanging daemon from one that works for a long time.
+//! Watch: distinguishes a hanging daemon from one that takes a long time.
 //!
 //! In: a connection, and whether the daemon owes an answer. Out: its bytes; an error of kind `TimedOut` once it hangs.
-//! Rule: a daemon that owes an answer and is silent for some time is probed over a second connection; it hangs if it
-//! neither answers that, nor hangs up, nor refuses it. So a call may take any time, and the daemon need not report
-//! progress.
+//! Rule: a daemon that owes an answer and is silent for some time is probed over a second
+//! connection. It hangs if it neither answers there, nor closes the connection, nor refuses it. So
+//! a call may take any time, and the daemon need not report progress.
 //! Not here: the errors for waiting requests (`shim.rs`).
 
 use std::io::{self, ErrorKind, Read, Write};
@@ -47,7 +47,7 @@ pub(super) struct Watched<F> {
     socket: Option<PathBuf>,
     patience: Patience,
     owes_answer: F,
-    /// It owed an answer at the last check, and has been silent since.
+    /// Whether it owed an answer at the last check and has been silent since.
     is_suspect: bool,
 }
 
@@ -95,8 +95,8 @@ fn is_late(error: &io::Error) -> bool {
     matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut)
 }
 
-/// Returns true if a daemon reacts to a further connection, or on the existing one, in this time. Refusing a connection
-/// is a reaction.
+/// Returns whether a daemon reacts to a further connection, or on the existing one, within
+/// `patience`. Refusing a connection is a reaction.
 fn gives_sign(socket: &Path, there: &UnixStream, patience: Duration) -> bool {
     let until = Instant::now() + patience;
     let ask = || -> io::Result<bool> {
@@ -111,10 +111,11 @@ fn gives_sign(socket: &Path, there: &UnixStream, patience: Duration) -> bool {
     ask().unwrap_or_else(|error| !is_late(&error))
 }
 
-/// Connects to a socket. A daemon that accepts no connections lets its queue fill up, and then all clients wait.
+/// Connects to a socket. The queue of a daemon that accepts no connections fills up, and then all
+/// clients wait.
 ///
 /// # Errors
-/// Of kind `TimedOut` when there is no place in the queue for so long.
+/// Of kind `TimedOut` if there is no place in the queue for `patience`.
 pub(crate) fn connect_within(path: &Path, patience: Duration) -> io::Result<UnixStream> {
     let until = Instant::now() + patience;
     let address = SocketAddrUnix::new(path)?;

@@ -1,4 +1,4 @@
-//! `kgctl ask` and `kgctl remember`: an answer from everything in the folder, and what is to be kept.
+//! `kgctl ask` and `kgctl remember`: answers a question from the whole folder, and keeps a fact.
 
 use clap::ValueEnum;
 use client::render::asked;

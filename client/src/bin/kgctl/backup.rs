@@ -60,7 +60,7 @@ pub(crate) async fn run(arguments: &Arguments, ctx: &Context) -> Result<Exit, Fa
 async fn restore(from: &Path, ctx: &Context) -> Result<Exit, Failure> {
     let target = ctx.target()?;
     let from = std::path::absolute(from)?;
-    // Do not stop the daemon for a file that is no database at all.
+    // A file that is not a database is no reason to stop the daemon.
     look_at(&from)?;
     target.check()?;
     let was_running = stop::stop(&target).await?;
@@ -84,7 +84,7 @@ fn look_at(file: &Path) -> Result<(), Failure> {
     if head == MAGIC { Ok(()) } else { Err(refused("it is not an SQLite database")) }
 }
 
-/// Runs `kgd --restore`; returns its line of JSON.
+/// Runs `kgd --restore` and returns its line of JSON.
 async fn put_back(target: &Target, from: &Path) -> Result<String, Failure> {
     let mut output = run_kgd(target, from)?;
     for _ in 1..ATTEMPTS {

@@ -1,8 +1,10 @@
 //! Census: a quick count of what a folder holds, before it is registered.
 //!
-//! In: a folder and its settings. Out: files by type, and which would be left out and why.
-//! Invariants: follows no links; stops counting soon after the limit, so that it ends even at `/`.
-//! Not here: `.gitignore` and `.kgignore`, which the daemon applies; its own counts are in `status`.
+//! In: a folder and its settings. Out: files by type, and entries that would be left out, by
+//! reason.
+//! Invariants: follows no links; stops counting soon after the limit, so it ends even at `/`.
+//! Not here: `.gitignore` and `.kgignore`, which the daemon applies; its own counts are in
+//! `status`.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -14,7 +16,7 @@ use confine::{Meta, Root};
 /// Folders that are never read, as in the daemon's watcher.
 const BUILT_IN: &[&str] = &[".git", ".obsidian", ".trash", "node_modules", "target", ".venv"];
 
-/// Entries visited in all; a folder with more needs no exact count.
+/// Most entries visited. A folder with more needs no exact count.
 const MAX_ENTRIES: usize = 4 * MANY_FILES;
 
 /// What a folder contains.
@@ -26,7 +28,7 @@ pub(crate) struct Census {
     pub(crate) skipped: BTreeMap<String, u64>,
     /// Entries seen, files and folders.
     pub(crate) entries: usize,
-    /// Set when counting stopped at the limit.
+    /// Whether counting stopped at the limit.
     pub(crate) cut: bool,
 }
 

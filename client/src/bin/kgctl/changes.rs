@@ -1,4 +1,4 @@
-//! `kgctl changes`: what came, went or changed.
+//! `kgctl changes`: shows which documents were added, changed or removed.
 
 use client::render::changes;
 use proto::tool::core::Changes;
@@ -6,7 +6,7 @@ use proto::tool::core::Changes;
 use super::context::Context;
 use super::failure::{Exit, Failure};
 
-/// Characters of a page: a terminal scrolls.
+/// Characters of a page. Large, because a terminal scrolls.
 const MAX_CHARS: u32 = 100_000;
 
 /// Show what came, went or changed in the documents, with the lines.

@@ -1,4 +1,4 @@
-//! `kgctl connect`: how two things hang together.
+//! `kgctl connect`: shows how two things are connected.
 
 use client::render::answer;
 use proto::tool::core::Connect;

@@ -1,4 +1,5 @@
-//! What every command starts from: the places of files, the selected project, and a connection to its daemon.
+//! What every command starts from: the places of files, the selected project, and a connection to
+//! its daemon.
 //!
 //! In: the flags that all commands share. Out: a target, a session, a place to print.
 //! Not here: what a command does with them.
@@ -18,14 +19,14 @@ use serde::Serialize;
 
 use super::failure::{Exit, Failure};
 
-/// Connection attempts: a daemon that is shutting down can take one or two connections with it.
+/// Connection attempts. A daemon that is shutting down can break one or two connections.
 const N_ATTEMPTS: u32 = 4;
 
-/// Pause before the next connection.
+/// Pause before the next attempt.
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// How often, and with what pause, to look for the last words of a daemon that hung up: it logs them just before it
-/// ends.
+/// How often, and with what pause, to look for the last words of a daemon that closed the
+/// connection: it logs them just before it ends.
 const FAREWELL_LOOKS: u32 = 50;
 const FAREWELL_LOOK: Duration = Duration::from_millis(20);
 
@@ -34,7 +35,7 @@ pub(crate) struct Context {
     project: Option<String>,
     may_start: bool,
     hub: Option<String>,
-    /// Print JSON instead of text.
+    /// Whether to print JSON instead of text.
     pub(crate) json: bool,
     /// How text is styled.
     pub(crate) style: Style,
@@ -45,12 +46,12 @@ impl Context {
         Context { project, json, may_start, hub: None, style: Style::for_stdout() }
     }
 
-    /// The same about the projects of a hub.
+    /// Returns the same context for the projects of a hub.
     pub(crate) fn of_hub(self, hub: Option<String>) -> Self {
         Context { hub, ..self }
     }
 
-    /// The value of `--project`.
+    /// Returns the value of `--project`.
     pub(crate) fn project_flag(&self) -> Option<&str> {
         self.project.as_deref()
     }
@@ -73,7 +74,7 @@ impl Context {
         Ok(Target::new(&self.places()?, self.project()?)?)
     }
 
-    /// Opens a session with the daemon; starts it if none runs and that is allowed.
+    /// Opens a session with the daemon, and starts it first if none runs and starting is allowed.
     pub(crate) async fn session(&self) -> Result<Session, Failure> {
         self.session_with(&self.target()?).await
     }
@@ -96,7 +97,8 @@ impl Context {
                     warn_of_version(session.daemon_version().as_deref());
                     return Ok(session);
                 }
-                // It was idle and ended just as we connected; the next one will serve us.
+                // The daemon was idle and ended just as we connected; the next attempt gets a new
+                // one.
                 Err(ConnectError::Io(_) | ConnectError::Handshake(_))
                     if self.may_start && n_left > 0 =>
                 {
@@ -135,7 +137,7 @@ impl Context {
         self.print(&(show_json(&text) + "\n"))
     }
 
-    /// Prints a reply: as JSON if requested, else as rendered by `text`.
+    /// Prints a reply: as JSON if requested, otherwise as rendered by `text`.
     pub(crate) fn print_reply<T: Serialize>(
         &self,
         reply: &T,
@@ -144,12 +146,13 @@ impl Context {
         if self.json { self.print_json(reply) } else { self.print(&text(reply)) }
     }
 
-    /// Asks whether to go on in spite of a doubt; `yes` answers for the user. Without a terminal the answer is no.
+    /// Asks whether to continue despite a doubt; `yes` answers for the user. Without a terminal the
+    /// answer is no.
     pub(crate) fn confirm(&self, doubt: &str, yes: bool) -> Result<(), Failure> {
         self.ask(&format!("{doubt} Continue?"), doubt.trim_end_matches('.'), yes)
     }
 
-    /// Like [`Context::confirm`], with a question, and what to say if the answer is no.
+    /// Like [`Context::confirm`], with a question, and the message if the answer is no.
     pub(crate) fn ask(&self, question: &str, refusal: &str, yes: bool) -> Result<(), Failure> {
         if yes {
             return Ok(());
@@ -165,12 +168,13 @@ impl Context {
     }
 }
 
-/// Prints a note on standard error. Nothing can be done if that fails.
+/// Prints a note on standard error. If that fails, nothing can be done.
 pub(crate) fn warn(text: &str) {
     let _ = std::io::stderr().write_all(text.as_bytes());
 }
 
-/// Returns why a daemon ended that already listened, such as a damaged ledger: what it logged after byte `n_logged`.
+/// Returns why a daemon that already listened ended, such as a damaged ledger: what it logged after
+/// byte `n_logged`.
 pub(crate) async fn last_words(target: &Target, n_logged: u64) -> Option<Failure> {
     for _ in 0..FAREWELL_LOOKS {
         if target.pid().is_none() {

@@ -1,7 +1,7 @@
-//! `kgctl doctor`: finds what is wrong, or about to go wrong.
+//! `kgctl doctor`: finds present and likely problems.
 //!
 //! In: programs, settings, registry, places, and the daemon if it runs. Out: findings, each with a hint.
-//! Invariants: changes nothing, and starts nothing but, with `--client`, what an agent would.
+//! Invariants: changes nothing; starts nothing, except that `--client` starts what an agent would.
 //! Not here: repairing (`retry.rs`, `verify.rs`, `backup.rs`).
 
 use std::path::{Path, PathBuf};
@@ -23,7 +23,7 @@ mod agent;
 mod daemon;
 mod memory;
 
-/// Fewest watches for a large folder; with fewer, the daemon falls back to polling.
+/// Fewest watches for a large folder. With fewer, the daemon falls back to polling.
 const FEW_WATCHES: u64 = 65_536;
 
 /// Check programs, settings, databases, memory and failed files for problems.
@@ -154,13 +154,14 @@ fn registry(places: &Places) -> Vec<Finding> {
     found
 }
 
-/// Reports registered projects outside of the folders in which agents may create projects, and folders that could not
-/// be registered now: older versions let agents register any folder.
+/// Reports registered projects outside the folders in which agents may create projects, and folders
+/// that could not be registered now: older versions let agents register any folder.
 fn boundary(places: &Places) -> Vec<Finding> {
     let Ok(registry) = Registry::load(&places.config) else { return Vec::new() };
     let named = match load(places, None, &[]) {
         Ok(loaded) => loaded.settings.projects.roots,
-        // No daemon starts with them, so nobody knows what will be allowed once they are corrected.
+        // No daemon starts with these settings, so it is unknown what the corrected ones will
+        // allow.
         Err(error) => return vec![failed("boundary", error.into())],
     };
     let roots = boundary::roots(&named);

@@ -1,5 +1,5 @@
-//! `kgctl dump`: prints the whole graph as JSON lines, all of one tick. Text is printed as the documents have it, with
-//! invisible characters as JSON escapes.
+//! `kgctl dump`: prints the whole graph of one tick as JSON lines. Text is printed as in the
+//! documents, with invisible characters as JSON escapes.
 
 use std::io::{BufWriter, Write};
 
@@ -11,7 +11,7 @@ use serde_json::Value;
 use super::context::Context;
 use super::failure::{Exit, Failure};
 
-/// How often a dump starts over because the graph changed meanwhile.
+/// How often a dump may start over because the graph changed meanwhile.
 const MAX_TRIES: usize = 3;
 
 /// Rows per request.
@@ -35,8 +35,8 @@ pub(crate) async fn run(ctx: &Context) -> Result<Exit, Failure> {
     Ok(Exit::Done)
 }
 
-/// Reads all rows, starting over when a commit comes in between. Kept in memory, because nothing may be printed before
-/// the last part is known to be of the same tick.
+/// Reads all rows, and starts over when a commit intervenes. Rows are kept in memory, because
+/// nothing may be printed before the last part is known to belong to the same tick.
 pub(crate) async fn read(session: &Session) -> Result<Graph, Failure> {
     for _ in 0..MAX_TRIES {
         if let Some(graph) = try_read(session).await? {
@@ -48,7 +48,7 @@ pub(crate) async fn read(session: &Session) -> Result<Graph, Failure> {
     Err(failure.hint("run `kgctl wait` first"))
 }
 
-/// Returns none when the tick changed on the way.
+/// Returns `None` if the tick changed meanwhile.
 async fn try_read(session: &Session) -> Result<Option<Graph>, Failure> {
     let mut graph: Option<Graph> = None;
     let mut cursor = None;

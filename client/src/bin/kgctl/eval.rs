@@ -1,10 +1,12 @@
 //! `kgctl eval`: measures kgd on a corpus annotated by hand, stage by stage.
 //!
-//! In: a folder with `docs/`, `gold/` and `questions/` (for a table of questions see `questions.rs`). Out: precision,
-//! recall and F1 of mentions, of links given the mentions, of relations given mentions and links, and of everything end
-//! to end; ranking metrics for questions; per half where the corpus is divided, with intervals.
-//! Invariants: the corpus is only read; the daemons that read it keep their state in a scratch folder that is deleted
-//! afterwards, also after an interrupt, and see none of the user's settings except `KG_*` variables.
+//! In: a folder with `docs/`, `gold/` and `questions/` (for a table of questions see
+//! `questions.rs`). Out: precision, recall and F1 of mentions, of links given the mentions, of
+//! relations given mentions and links, and of everything end to end; ranking metrics for questions;
+//! with intervals, and for each half if the corpus is divided.
+//! Invariants: the corpus is only read. The daemons that read it keep their state in a scratch
+//! folder that is deleted afterwards, even after an interrupt, and use none of the user's settings
+//! except `KG_*` variables.
 //! Not here: the metrics (`client::score`).
 
 use std::collections::BTreeMap;
@@ -39,10 +41,10 @@ use stage::{Given, Scratch, Stage};
 /// The formulas compared.
 const FORMULAS: [&str; 7] = ["hybrid", "rrf", "minmax", "text", "vector", "s0", "s4"];
 
-/// Hits per question: ten documents are ranked, and several hits may be of one document.
+/// Hits per question: ten documents are ranked, and several hits may belong to one document.
 const HITS: u32 = 50;
 
-/// Longest accepted answer, in characters: enough that no hit is dropped.
+/// Longest accepted answer, in characters: large enough to drop no hit.
 const MAX_CHARS: u32 = 100_000;
 
 /// Longest wait for the corpus to be indexed.
@@ -108,7 +110,7 @@ pub(crate) async fn run(arguments: &Arguments, ctx: &Context) -> Result<Exit, Fa
         () = interrupted => Err(Failure::new(Exit::Failed, "interrupted")),
         measured = measure(&stages, &gold) => measured,
     };
-    // Also when measuring failed or was interrupted: nothing else would ever stop these daemons.
+    // Even if measuring failed or was interrupted: nothing else would ever stop these daemons.
     let mut stopped = Ok(());
     for stage in &stages {
         stopped = stopped.and(stop::stop(&stage.target).await.map(drop));
@@ -140,7 +142,8 @@ fn with_log(failure: Failure, target: &Target) -> Failure {
     )
 }
 
-/// Reads the corpus once for each stage, in sequence, so that the stages do not compete for processors.
+/// Reads the corpus once for each stage, one after the other, so that the stages do not compete for
+/// processors.
 async fn measure(stages: &[Stage; 3], gold: &Gold) -> Result<Report, Failure> {
     let mut answers = Answers::new();
     let mut found = [Found::default(), Found::default(), Found::default()];
@@ -154,7 +157,8 @@ async fn measure(stages: &[Stage; 3], gold: &Gold) -> Result<Report, Failure> {
     Ok(compare::report(gold, &found, &answers))
 }
 
-/// Opens a session with a daemon that is starting. A daemon that cannot use its input logs why as it ends.
+/// Opens a session with a daemon that is starting. If the daemon cannot use its input, its log says
+/// why.
 async fn open(target: &Target) -> Result<Session, Failure> {
     match Session::open(target.connect_or_start(Life::Stay)?).await {
         Ok(session) => Ok(session),
@@ -217,7 +221,7 @@ async fn found_for(
     Ok(reply.chunks.into_iter().map(|hit| hit.path).collect())
 }
 
-/// Reads a file of the corpus; a missing one is the user's mistake.
+/// Reads a file of the corpus. A missing file is the user's mistake.
 fn read_file(path: &Path) -> Result<String, Failure> {
     std::fs::read_to_string(path).map_err(|error| {
         Failure::new(Exit::Refused, format!("cannot read `{}`: {error}", path.display()))

@@ -1,4 +1,4 @@
-//! `kgctl explain`: everything known about one entity.
+//! `kgctl explain`: shows everything known about one entity.
 
 use client::render::answer;
 use proto::tool::core::ExplainEntity;

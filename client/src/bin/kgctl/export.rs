@@ -1,8 +1,8 @@
 //! `kgctl export`: writes the graph in a format for other programs.
 //!
 //! In: a format, where to write. Out: one file, or a folder of several, and counts of their contents.
-//! Invariants: everything is of one tick; a file is complete or absent; existing files are replaced only with
-//! `--force`.
+//! Invariants: everything belongs to one tick; a file is complete or absent; existing files are
+//! replaced only with `--force`.
 //! Not here: the formats (`client::interchange::export`).
 
 use std::fs::{self, File, OpenOptions};
@@ -20,7 +20,7 @@ use serde_json::{Value, json};
 use super::context::{Context, warn};
 use super::failure::{Exit, Failure};
 
-/// How often reading starts over because the graph changed meanwhile.
+/// How often reading may start over because the graph changed meanwhile.
 const MAX_TRIES: usize = 3;
 
 /// Rows per request.

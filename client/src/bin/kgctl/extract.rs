@@ -1,4 +1,4 @@
-//! `kgctl extract`: extract and link again, and report what changed.
+//! `kgctl extract`: extracts and links again, and reports the changes.
 
 use client::render::answer;
 use proto::tool::core::ExtractAndLink;

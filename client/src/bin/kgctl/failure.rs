@@ -1,4 +1,4 @@
-//! Failure: the exit code of a command, and the message when it fails.
+//! Failure: the exit code of a command, and the message if it fails.
 //!
 //! In: the errors of everything a command uses. Out: `error: …` and `hint: …`, or both as JSON; a code.
 //! Not here: deciding that something failed.
@@ -55,7 +55,7 @@ pub(crate) struct Failure {
     code: Option<Code>,
     message: String,
     hint: Option<String>,
-    /// Set when the reader of our output has closed it, which is not a failure.
+    /// Whether the reader of our output has closed it, which is not a failure.
     silent: bool,
 }
 
@@ -80,7 +80,7 @@ impl Failure {
         self.exit
     }
 
-    /// Returns the text to print; none if nobody reads it.
+    /// Returns the text to print, or `None` if nobody reads it.
     pub(crate) fn text(&self) -> Option<String> {
         let hint = self.hint.as_ref().map(|hint| format!("hint: {hint}\n")).unwrap_or_default();
         (!self.silent).then(|| format!("error: {}\n{hint}", self.message))

@@ -53,9 +53,9 @@ pub(crate) async fn run(arguments: Arguments, ctx: &Context) -> Result<Exit, Fai
     Ok(if is_left { Exit::Failed } else { Exit::Done })
 }
 
-/// Returns a path as the daemon expects it. Inside the project it is relative to the current folder. Elsewhere it is
-/// relative to the project if its parent folder exists there, else to the current folder; the file itself is usually
-/// deleted.
+/// Returns a path as the daemon expects it. Inside the project it is relative to the current
+/// folder. Elsewhere it is relative to the project if its parent folder exists there, otherwise to
+/// the current folder. The file itself is usually deleted.
 fn within(path: &str, cwd: &Path, root: &Path) -> String {
     let cwd = cwd.canonicalize().unwrap_or_else(|_| cwd.to_path_buf());
     let typed = cwd.join(path);
@@ -91,7 +91,7 @@ mod tests {
             ("notes/sub", "gone.md", "sub/gone.md"),
             ("", "gone.md", "gone.md"),
             ("", "notes/sub/gone.md", "sub/gone.md"),
-            // Both are possible: the project's own folder wins.
+            // Both readings are possible: the project's own folder wins.
             ("", "notes/gone.md", "notes/gone.md"),
             ("", "lost/gone.md", "lost/gone.md"),
         ] {

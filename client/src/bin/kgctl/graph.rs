@@ -18,7 +18,7 @@ use serde_json::json;
 use super::context::{Context, warn};
 use super::failure::{Exit, Failure};
 
-/// Longest part of a file's name that comes from the entity's name, characters.
+/// Longest part of a file's name that comes from the entity's name, in characters.
 const MAX_NAME_CHARS: usize = 60;
 
 /// Draw the folder, or an entity and its relations, as one HTML file that needs no network.
@@ -100,8 +100,8 @@ fn summary(reply: &GraphReply, out: &Path) -> String {
     text
 }
 
-/// Returns a name such as `graph-signing-service-2.html`: letters and digits of the entity's name, and the number of
-/// hops; `graph-folder.html` for a folder.
+/// Returns a name such as `graph-signing-service-2.html`: letters and digits of the entity's name,
+/// and the number of hops; `graph-folder.html` for a folder.
 fn file_name(reply: &GraphReply) -> String {
     if subject(reply).is_none() {
         return "graph-folder.html".to_string();
@@ -138,7 +138,7 @@ fn write(out: &Path, page: &str) -> Result<(), Failure> {
     })
 }
 
-/// Returns true if nothing is there, or an older page.
+/// Returns whether there is no file, or an older page.
 fn may_be_replaced(out: &Path) -> std::io::Result<bool> {
     let mut head = Vec::new();
     // Reading a pipe would block, and a device is not a page.

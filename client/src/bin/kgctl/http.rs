@@ -79,7 +79,7 @@ fn settings(places: &Places) -> Result<Http, Failure> {
     Ok(load(places, None, &[])?.settings.http)
 }
 
-/// Returns the status of a running daemon; none if it does not run.
+/// Returns the status of the daemon, or `None` if it does not run.
 async fn status(target: &Target) -> Option<StatusReply> {
     let session = Session::open(target.connect().ok()?).await.ok()?;
     session.call(&Status::default()).await.ok()
@@ -124,10 +124,10 @@ async fn show(ctx: &Context) -> Result<Exit, Failure> {
     Ok(Exit::Done)
 }
 
-/// Writes the address into the user's settings; restarts a running daemon.
+/// Writes the address into the user's settings, and restarts a running daemon.
 async fn switch(at: &str, ctx: &Context) -> Result<Exit, Failure> {
     let places = ctx.places()?;
-    // Fail before anything is written.
+    // Fails before anything is written.
     ctx.project()?;
     if !at.is_empty() {
         let address = parsed(at)?;
@@ -174,8 +174,8 @@ fn place_of_token(all_projects: bool, ctx: &Context) -> Result<(PathBuf, bool), 
     Ok((file, is_made))
 }
 
-/// Returns the token and its file; creates kgd's own if there is none. A daemon that serves HTTP with one that somebody
-/// has deleted is restarted, so that it takes the new one.
+/// Returns the token and its file; creates kgd's own token if there is none. If somebody deleted
+/// the token of a daemon that serves HTTP, the daemon is restarted to use the new one.
 async fn token_of(all_projects: bool, ctx: &Context) -> Result<(String, PathBuf), Failure> {
     let (file, is_made) = place_of_token(all_projects, ctx)?;
     if is_made && !file.exists() {

@@ -125,7 +125,7 @@ fn of_name(name: Option<&str>) -> Vec<String> {
     name.map(|name| vec!["--hub-project".to_string(), name.to_string()]).unwrap_or_default()
 }
 
-/// Runs `kgd`; returns its line of JSON.
+/// Runs `kgd` and returns its line of JSON.
 fn ask(
     ctx: &Context,
     url: &str,
@@ -148,14 +148,14 @@ fn ask(
     }
     let said = String::from_utf8_lossy(&output.stderr);
     let said = said.trim().strip_prefix("kgd: ").unwrap_or(said.trim());
-    // Its codes mean what ours do.
+    // Its exit codes mean what ours do.
     let known = [Exit::Refused, Exit::NoDaemon];
     let exit = known.into_iter().find(|exit| output.status.code() == Some(*exit as i32));
     let said = if said.is_empty() { "`kgd` failed" } else { said };
     Err(Failure::new(exit.unwrap_or(Exit::Failed), said))
 }
 
-/// One line of `key value` pairs.
+/// Renders a reply as one line of `key value` pairs.
 fn text(reply: &Value) -> String {
     let word = |value: &Value| value.as_str().map_or_else(|| value.to_string(), String::from);
     let pairs = reply.as_object().into_iter().flatten();

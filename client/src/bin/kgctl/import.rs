@@ -2,9 +2,9 @@
 //!
 //! In: a vault, a folder or configuration of basic-memory, a memory of server-memory, an export of ChatGPT or Claude.
 //! Out: a registered folder, or new notes in one, and a report.
-//! Invariants: a vault is never written to, and is registered read-only unless the user wants otherwise; a folder that
-//! its user made read-only gets no notes; with `--dry-run` nothing changes anywhere. Exits with 1 when something could
-//! not be read, even if the rest was imported.
+//! Invariants: a vault is never written to, and is registered read-only unless the user decides
+//! otherwise; a folder that its user made read-only gets no notes; with `--dry-run` nothing changes
+//! anywhere. Exits with 1 if something could not be read, even if the rest was imported.
 //! Not here: reading and writing (`client::interchange`).
 
 use std::path::{Path, PathBuf};
@@ -53,7 +53,7 @@ pub(crate) struct Arguments {
 #[derive(Serialize)]
 struct Reply {
     reports: Vec<Report>,
-    /// Projects that were registered, or were already.
+    /// Projects that are registered now, old or new.
     projects: Vec<Registered>,
     /// What to do next.
     next: Vec<String>,
@@ -183,14 +183,14 @@ fn write(
     Ok(Reply { reports: vec![report], projects: Vec::new(), next })
 }
 
-/// Returns the registered project that contains a folder, which need not exist yet.
+/// Returns the registered project that contains a folder, which may not exist yet.
 fn project_around(places: &Places, folder: &Path) -> Result<Option<Project>, Failure> {
     let registry = Registry::load(&places.config)?;
     let there = folder.ancestors().find_map(|it| it.canonicalize().ok());
     Ok(there.and_then(|there| registry.nearest(&there).map(|it| it.project())))
 }
 
-/// Registers vaults as they are.
+/// Registers vaults without changing them.
 fn register(
     format: Format,
     source: &Path,

@@ -1,4 +1,4 @@
-//! `kgctl ingest`: index files now, ahead of any backlog.
+//! `kgctl ingest`: indexes files now, ahead of any backlog.
 
 use std::path::Path;
 
@@ -43,15 +43,15 @@ pub(crate) async fn run(arguments: Arguments, ctx: &Context) -> Result<Exit, Fai
     Ok(if reply.errors.is_empty() { Exit::Done } else { Exit::Failed })
 }
 
-/// Returns a path or glob as the daemon expects it, relative to the project. What the user typed is relative to the
-/// current folder if it exists there or that is inside the project, else to the project. A folder stands for everything
-/// in it.
+/// Returns a path or glob as the daemon expects it, relative to the project. A path that the user
+/// typed is relative to the current folder if it exists there or that folder is inside the project,
+/// otherwise to the project. A folder stands for everything in it.
 fn within(path: &str, cwd: &Path, root: &Path) -> String {
     let cwd = cwd.canonicalize().unwrap_or_else(|_| cwd.to_path_buf());
     let from_here = cwd.starts_with(root) || cwd.join(path).exists();
     let whole = if from_here { cwd.join(path) } else { root.join(path) };
     let is_dir = whole.is_dir();
-    // Resolves `..` and links if the path exists; a glob stays unchanged.
+    // Resolves `..` and links if the path exists. A glob stays unchanged.
     let whole = whole.canonicalize().unwrap_or(whole);
     let inside = whole.strip_prefix(root).unwrap_or(&whole).to_string_lossy().into_owned();
     match (is_dir, inside.is_empty()) {

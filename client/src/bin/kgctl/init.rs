@@ -100,7 +100,8 @@ pub(crate) async fn run(arguments: Arguments, ctx: &Context) -> Result<Exit, Fai
     Ok(Exit::Done)
 }
 
-/// Asks before a registered folder gets another name: agents and scripts may select it by the old one.
+/// Asks before it gives a registered folder another name: agents and scripts may select it by the
+/// old one.
 fn ask_about_name(known: &Registered, arguments: &Arguments, ctx: &Context) -> Result<(), Failure> {
     let wanted = arguments.name.as_deref().map(str::trim).filter(|it| !it.is_empty());
     let Some(wanted) = wanted.filter(|it| *it != known.name) else { return Ok(()) };
@@ -113,7 +114,7 @@ fn ask_about_name(known: &Registered, arguments: &Arguments, ctx: &Context) -> R
     ctx.confirm(&doubt, arguments.yes)
 }
 
-/// Registers the folder; returns the project.
+/// Registers the folder and returns the project.
 fn register(places: &Places, folder: &Project, arguments: &Arguments) -> Result<Project, Failure> {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
     Ok(Registry::update(&places.config, |registry| {
@@ -125,7 +126,7 @@ fn register(places: &Places, folder: &Project, arguments: &Arguments) -> Result<
     })?)
 }
 
-/// Refuses state inside the documents: every commit would be a change to index.
+/// Refuses state inside the documents, where every commit would be a change to index.
 pub(crate) fn refuse_overlap(
     places: &Places,
     folder: &Project,
@@ -143,7 +144,7 @@ pub(crate) fn refuse_overlap(
     Err(Failure::new(Exit::Refused, message).hint("set `KG_STATE_DIR` to a folder elsewhere"))
 }
 
-/// Refuses a folder of the system, a whole home, or a place for keys.
+/// Refuses a folder of the system, a whole home folder, or a place for keys.
 pub(crate) fn refuse_place(root: &Path) -> Result<(), Failure> {
     let hint = "a project is a folder of documents, such as `~/notes`";
     boundary::objection(root, Who::Person)

@@ -14,7 +14,7 @@ use proto::tool::kb::{
 use super::context::Context;
 use super::failure::{Exit, Failure};
 
-/// Default limits of `list`, for one scope and for one tag or project: the largest allowed.
+/// Default limits of `list`, for one scope, and for one tag or project: the largest allowed ones.
 const MOST_OF_SCOPE: u32 = 500;
 const MOST_OF_NODE: u32 = 100;
 
@@ -290,7 +290,7 @@ async fn timelines(
             question: scope.clone(),
             strategy: Some(Strategy::Timeline),
             scope: Some(scope),
-            // As with a tag or a project: a list is complete.
+            // As for a tag or a project: a list is complete.
             include_stale: Some(true),
             limit: limit.or(Some(MOST_OF_SCOPE)),
             ..KbAsk::default()

@@ -1,4 +1,4 @@
-//! `kgctl links`: the links to a note, or all broken links.
+//! `kgctl links`: lists the links to a note, or all broken links.
 
 use client::render::links;
 use proto::tool::admin::BrokenLinks;

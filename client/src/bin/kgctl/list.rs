@@ -1,4 +1,4 @@
-//! `kgctl list`: the registered projects, and whether their daemons run.
+//! `kgctl list`: lists the registered projects, and whether their daemons run.
 
 use ::config::registry::Registered;
 use ::config::{Places, Registry};
@@ -17,7 +17,7 @@ pub(crate) fn run(ctx: &Context) -> Result<Exit, Failure> {
 }
 
 fn row(it: &Registered, places: &Places) -> ProjectRow {
-    // Checks the lock instead of connecting: under systemd a connection would start the daemon.
+    // Checks the lock instead of connecting: under systemd, a connection would start the daemon.
     let paths = places.project(&it.project()).ok();
     let pid = paths.and_then(|paths| client::launch::locked_by(&paths.lock));
     let state = match (it.root.is_dir(), pid) {

@@ -54,7 +54,7 @@ fn follow(log: &Path, mut at: u64) -> Result<Exit, Failure> {
         std::thread::sleep(POLL);
         let Ok(mut log) = File::open(log) else { continue };
         let length = log.metadata()?.len();
-        // A shorter file is a new one: the old one is rotated when a daemon starts.
+        // A shorter file is a new one: a daemon rotates the log at its start.
         at = if length < at { 0 } else { at };
         log.seek(SeekFrom::Start(at))?;
         let mut fresh = Vec::new();

@@ -1,4 +1,4 @@
-//! `kgctl lookup`: entities by name.
+//! `kgctl lookup`: finds entities by name.
 
 use client::render::answer;
 use proto::tool::core::EntityLookup;

@@ -1,8 +1,9 @@
 //! kgctl: the command line of kgd.
 //!
-//! In: arguments. Out: text or JSON on standard output, errors likewise on standard error, and an exit code for
-//! scripts: 0 done, 1 failed, 2 refused or misused, 3 nothing found, 4 no daemon, 5 timed out.
-//! Not here: what a command does; each has a file of its own.
+//! In: arguments. Out: text or JSON on standard output, errors in the same form on standard error,
+//! and an exit code for scripts: 0 done, 1 failed, 2 refused or misused, 3 nothing found, 4 no
+//! daemon, 5 timed out.
+//! Not here: what a command does; each has its own file.
 
 use std::io::Write;
 use std::process::ExitCode;
@@ -175,8 +176,8 @@ fn main() -> ExitCode {
     }
 }
 
-/// Reads the arguments. Ends the process where clap has something to print; a wrong usage is returned only with
-/// `--json`.
+/// Parses the arguments. Ends the process if clap has something to print; a usage error is returned
+/// only with `--json`.
 fn parse() -> Result<Arguments, Failure> {
     let parsed = help::grouped(Arguments::command())
         .try_get_matches()

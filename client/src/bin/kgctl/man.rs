@@ -1,7 +1,9 @@
 //! `kgctl man`: manual pages of the three programs.
 //!
-//! In: clap's definition of `kgctl`, and what the other two print for `--help`. Out: files in roff.
-//! Not here: what a command does; the help of the other two, which a test keeps current (`docs/src/reference/`).
+//! In: clap's definition of `kgctl`, and the output of the other two for `--help`. Out: files in
+//! roff.
+//! Not here: what a command does; the help of the other two, which a test keeps current
+//! (`docs/src/reference/`).
 
 use std::fmt::Write;
 use std::path::PathBuf;
@@ -36,8 +38,8 @@ pub(crate) fn run(arguments: &Arguments, ctx: &Context) -> Result<Exit, Failure>
     Ok(Exit::Done)
 }
 
-/// Writes the help of a program as a page: its first paragraph is the name's, lines that begin with a flag are items,
-/// lines that are further indented belong to the one above.
+/// Writes the help of a program as a page: its first paragraph gives the name's line, lines that
+/// begin with a flag are items, and further indented lines belong to the line above.
 fn page(name: &str, help: &str) -> String {
     let (about, rest) = help.split_once("\n\n").unwrap_or((help, ""));
     let about = about.replace('\n', " ");
@@ -64,7 +66,7 @@ fn page(name: &str, help: &str) -> String {
     page
 }
 
-/// Returns a line of text as roff reads it literally.
+/// Returns a line of text that roff reads literally.
 fn escaped(text: &str) -> String {
     let text = text.replace('\\', "\\e").replace('-', "\\-");
     if text.starts_with(['.', '\'']) { format!("\\&{text}") } else { text }

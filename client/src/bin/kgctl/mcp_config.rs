@@ -51,8 +51,8 @@ pub(crate) fn run(arguments: &Arguments, ctx: &Context) -> Result<Exit, Failure>
 /// Name of a server for several projects.
 const SEVERAL: &str = "kgd";
 
-/// Returns the entry for an agent's `mcpServers`, with the tool sets to offer if not those of `kg-mcp` itself. Paths
-/// are absolute, because agents start servers anywhere.
+/// Returns the entry for an agent's `mcpServers`, with the tool sets if they differ from the
+/// default of `kg-mcp`. Paths are absolute, because agents start servers in any folder.
 pub(crate) fn snippet(project: &Project, places: &Places, tools: Option<&str>) -> Value {
     let mut args = flag(project).to_vec();
     args.extend(tools.into_iter().flat_map(|tools| ["--tools".to_string(), tools.to_string()]));
@@ -65,7 +65,8 @@ fn flag(project: &Project) -> [String; 2] {
 
 fn server(name: &str, args: Vec<String>, places: &Places) -> Value {
     let mut server = json!({ "command": shim().display().to_string(), "args": args });
-    // Which agent it is for is not known: one that passes on no variables would start another daemon elsewhere.
+    // The agent is not known. If it passes on no variables, the server would otherwise start
+    // another daemon elsewhere.
     let uid = rustix::process::getuid().as_raw();
     let env = needed(false, places, &|name| std::env::var_os(name), uid);
     if !env.is_empty() {
@@ -74,7 +75,7 @@ fn server(name: &str, args: Vec<String>, places: &Places) -> Value {
     json!({ "mcpServers": { name: server } })
 }
 
-/// `kg-mcp` in the folder of this program, else only its name.
+/// Returns `kg-mcp` in the folder of this program, otherwise only its name.
 pub(crate) fn shim() -> PathBuf {
     let here = std::env::current_exe().ok();
     let beside = here.as_deref().and_then(Path::parent).map(|dir| dir.join("kg-mcp"));

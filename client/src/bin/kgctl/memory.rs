@@ -1,4 +1,4 @@
-//! `kgctl memory`: what agents remember, on the command line.
+//! `kgctl memory`: shows and maintains what agents remember.
 
 mod consolidate;
 

@@ -1,4 +1,4 @@
-//! `kgctl model`: manages embedding models beside the built-in one.
+//! `kgctl model`: manages embedding models in addition to the built-in one.
 //!
 //! In: a folder or a name. Out: models for `embed.model`.
 //! Not here: the files (`client::model`), embedding.
@@ -155,7 +155,7 @@ fn list(ctx: &Context) -> Result<Exit, Failure> {
     Ok(Exit::Done)
 }
 
-/// Returns the row of a model in use that is not in the folder of models.
+/// Returns the row of a model that is in use but not in the folder of models.
 fn elsewhere(embed: &Embed) -> ModelRow {
     let (state, origin, dimensions) = match embed.model.as_str() {
         "none" => ("only static vectors", "", None),
@@ -249,7 +249,7 @@ fn remove(it: &Remove, ctx: &Context) -> Result<Exit, Failure> {
     Ok(Exit::Done)
 }
 
-/// Returns the embedding settings of the user.
+/// Returns the user's embedding settings.
 fn settings(ctx: &Context) -> Result<Embed, Failure> {
     Ok(load(&ctx.places()?, None, &[])?.settings.embed)
 }
@@ -270,7 +270,7 @@ fn summary(manifest: &Manifest, ctx: &Context) -> Result<Exit, Failure> {
     Ok(Exit::Done)
 }
 
-/// Creates a progress bar on standard error, if that is a terminal.
+/// Creates a progress bar on standard error if that is a terminal.
 fn bar() -> ProgressBar {
     let bar = ProgressBar::no_length();
     let style =

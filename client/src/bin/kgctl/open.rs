@@ -1,8 +1,8 @@
-//! `kgctl open`: the page for people, in a browser.
+//! `kgctl open`: opens the page for people in a browser.
 //!
 //! In: the project's daemon, started if needed. Out: a browser with the page, or its address.
-//! Invariants: the token stands behind `#`, which no browser sends and no server logs; it is no argument of a program,
-//! which other users of the machine could list.
+//! Invariants: the token follows `#`, so no browser sends it and no server logs it; it is never an
+//! argument of a program, which other users of the machine could list.
 //! Not here: the page and its data (the daemon).
 
 use std::fs::{self, OpenOptions};
@@ -53,7 +53,7 @@ pub(crate) async fn run(arguments: &Arguments, ctx: &Context) -> Result<Exit, Fa
     Ok(Exit::Done)
 }
 
-/// Writes a file for its owner alone that leads a browser to the page.
+/// Writes a file, readable only by its owner, that leads a browser to the page.
 fn write_door(door: &Path, address: &str) -> Result<(), Failure> {
     let part = door.with_extension(format!("{}.part", std::process::id()));
     let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&part)?;

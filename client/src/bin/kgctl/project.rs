@@ -1,4 +1,5 @@
-//! `kgctl project`: the registered folders, their names, the default, and which are read-only.
+//! `kgctl project`: manages the registered folders: their names, the default, and which are
+//! read-only.
 //!
 //! Not here: starting daemons (`kgctl init`, `kgctl start`); an agent's shim starts one when it is needed.
 
@@ -115,7 +116,7 @@ async fn add(arguments: &Add, ctx: &Context) -> Result<Exit, Failure> {
     Ok(Exit::Done)
 }
 
-/// Asks for confirmation where the user may have meant something else.
+/// Asks for confirmation if the user may have meant something else.
 pub(crate) fn doubt(
     places: &Places,
     folder: &Project,
@@ -139,7 +140,7 @@ pub(crate) fn doubt(
     )
 }
 
-/// Returns the project as it is now registered.
+/// Registers the folder and returns the project.
 fn register(places: &Places, folder: &Project, arguments: &Add) -> Result<Registered, Failure> {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
     let name = arguments.name.as_deref().map(str::trim);
@@ -159,8 +160,8 @@ fn register(places: &Places, folder: &Project, arguments: &Add) -> Result<Regist
     Ok(registered)
 }
 
-/// Restarts a running daemon, which reads name and settings only at its start; it lives as long as the one before would
-/// have. Returns false when none runs.
+/// Restarts a running daemon, which reads its name and settings only at its start; the new one has
+/// the lifetime of the old one. Returns false if none runs.
 pub(super) async fn restart(places: &Places, project: Project) -> Result<bool, Failure> {
     let target = Target::new(places, project)?;
     let Some(holder) = target.holder() else { return Ok(false) };

@@ -10,7 +10,7 @@ use serde::Serialize;
 use super::context::Context;
 use super::failure::{Exit, Failure};
 
-/// Longest wait for the first documents of a newly registered folder, milliseconds.
+/// Longest wait for the first documents of a newly registered folder, in milliseconds.
 const FIRST_DOCUMENTS_MS: u64 = 2_000;
 
 /// Search the documents by meaning, words and graph.
@@ -69,11 +69,12 @@ pub(crate) struct Arguments {
     explain: bool,
 }
 
-/// The reply as `--json` prints it, with the field names of `hybrid_query`: hits first, and in each its place first.
+/// The reply as `--json` prints it, with the field names of `hybrid_query`: hits first, and each
+/// hit's place first.
 #[derive(Serialize)]
 struct QueryView<'a> {
     chunks: Vec<HitRow<'a>>,
-    /// The same, by the name that other programs use.
+    /// The same hits under the name that other programs use.
     hits: Vec<HitRow<'a>>,
     entities: &'a [proto::shape::EntityView],
     edges: &'a [proto::shape::EdgeView],
@@ -148,7 +149,8 @@ pub(crate) async fn run(arguments: Arguments, ctx: &Context) -> Result<Exit, Fai
     Ok(if reply.chunks.is_empty() && is_final { Exit::NothingFound } else { Exit::Done })
 }
 
-/// Asks, and asks once more after a short wait if there are no hits because the index is still being built.
+/// Asks; if there are no hits because the index is still being built, asks once more after a short
+/// wait.
 async fn ask(session: &Session, request: &HybridQuery) -> Result<HybridReply, Failure> {
     let reply = session.call(request).await?;
     if !reply.chunks.is_empty() || reply.freshness.building.is_none() {

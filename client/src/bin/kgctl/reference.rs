@@ -1,7 +1,7 @@
 //! Reference: generates `docs/src/reference/commands.md` from clap's definitions.
 //!
 //! In: the definition of the command line. Out: Markdown, one heading per command, in groups.
-//! Invariant: a committed page that is not current fails a test.
+//! Invariant: a test fails if the committed page is not current.
 //! Not here: what a command does.
 
 use std::fmt::Write;
@@ -20,7 +20,7 @@ const OPENING: &str = "\
 This page is generated from the definitions in `client/src/bin/kgctl/`; do not edit it.
 ";
 
-/// The whole page.
+/// Renders the whole page.
 fn commands_markdown() -> String {
     let mut root = super::Arguments::command();
     root.build();
@@ -43,7 +43,7 @@ fn write_command(text: &mut String, command: &Command, parent: &str, level: usiz
     let _ = writeln!(text, "{}", sentence(&about));
     let usage = command.clone().render_usage().to_string();
     let usage = usage.trim_start_matches("Usage: ").trim();
-    // Below the root, clap names the program only by its last part.
+    // Below the root, clap prints only the last part of the program's name.
     let usage = usage.find(command.get_name()).map_or(usage, |at| &usage[at..]);
     let _ = write!(text, "\n```text\n{parent} {usage}\n```\n");
     let own = command.get_arguments().filter(|it| !it.is_global_set() && it.get_id() != "help");
@@ -57,7 +57,7 @@ fn write_command(text: &mut String, command: &Command, parent: &str, level: usiz
     }
 }
 
-/// Writes one list item per argument.
+/// Writes one list item for each argument.
 fn write_arguments<'a>(text: &mut String, arguments: impl Iterator<Item = &'a Arg>) {
     for argument in arguments.filter(|it| !it.is_hide_set()) {
         let values: Vec<&str> =
@@ -80,7 +80,7 @@ fn write_arguments<'a>(text: &mut String, arguments: impl Iterator<Item = &'a Ar
     }
 }
 
-/// Clap drops the last full stop of a doc comment.
+/// Restores the last full stop of a doc comment, which clap drops.
 fn sentence(words: &str) -> String {
     let words = words.trim();
     if words.is_empty() || words.ends_with(['.', '!', '?']) {

@@ -1,4 +1,4 @@
-//! `kgctl reload`: the daemon reads its settings anew.
+//! `kgctl reload`: has the daemon read its settings again.
 
 use client::render::maintain;
 use proto::tool::admin::Reload;
@@ -7,7 +7,7 @@ use super::context::Context;
 use super::failure::{Exit, Failure};
 
 pub(crate) async fn run(ctx: &Context) -> Result<Exit, Failure> {
-    // A daemon that is started for this would have read them just now.
+    // A daemon started for this would already have read them.
     let target = ctx.target()?;
     if target.connect().is_err() {
         return Err(Failure::new(

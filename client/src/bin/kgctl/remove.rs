@@ -43,7 +43,8 @@ pub(crate) fn find(places: &Places, name: &str) -> Result<Registered, Failure> {
     })
 }
 
-/// Stops the daemon and unregisters the project; with `purge` also deletes its index, after confirmation unless `yes`.
+/// Stops the daemon and unregisters the project; with `purge` also deletes its index, after a
+/// confirmation unless `yes`.
 pub(crate) async fn forget(
     found: &Registered,
     purge: bool,

@@ -1,8 +1,9 @@
-//! `kgctl restore`: lists or restores what a note was before a tool replaced or removed it.
+//! `kgctl restore`: lists or restores the versions of a note that tools replaced or removed.
 //!
 //! In: a note, or none; a time. Out: the kept versions, or the note as it was.
-//! Invariant: the version that a restore replaces is kept in turn.
-//! Not here: keeping and writing (`kgd --kept`, which needs no daemon and disturbs none).
+//! Invariant: the version that a restore replaces is kept, too.
+//! Not here: keeping and writing (`kgd --kept`, which needs no daemon and does not disturb a
+//! running one).
 
 use std::process::Command;
 
@@ -50,7 +51,7 @@ pub(crate) fn run(arguments: &Arguments, ctx: &Context) -> Result<Exit, Failure>
     Ok(Exit::Done)
 }
 
-/// Runs `kgd`; returns its line of JSON.
+/// Runs `kgd` and returns its line of JSON.
 fn ask_kgd(ctx: &Context, job: &[&str]) -> Result<Value, Failure> {
     let target = ctx.target()?;
     target.check()?;

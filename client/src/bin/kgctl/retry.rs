@@ -34,8 +34,8 @@ pub(crate) async fn run(arguments: &Arguments, ctx: &Context) -> Result<Exit, Fa
     Ok(if is_clear { Exit::Done } else { Exit::Failed })
 }
 
-/// Returns a path relative to the project. What was typed is relative to the current folder if that is inside the
-/// project, else to the project. The file need not exist any more.
+/// Returns a path relative to the project. A typed path is relative to the current folder if that
+/// is inside the project, otherwise to the project. The file may no longer exist.
 fn within(path: &str, cwd: &Path, root: &Path) -> String {
     let mut full = PathBuf::new();
     for part in cwd.join(path).components() {

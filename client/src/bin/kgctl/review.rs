@@ -38,7 +38,7 @@ pub(crate) struct Arguments {
     limit: Option<u32>,
 }
 
-/// Items fetched for the list.
+/// Most items fetched for the list.
 const LISTED: u32 = 100;
 
 pub(crate) async fn run(arguments: Arguments, ctx: &Context) -> Result<Exit, Failure> {
@@ -87,7 +87,8 @@ async fn pick(ctx: &Context) -> Result<Exit, Failure> {
     Ok(Exit::Done)
 }
 
-/// Exits as a signal would, after restoring the terminal. A pending read for a key keeps nothing alive.
+/// Exits as the signal would, after restoring the terminal. A pending read for a key cannot keep
+/// the process alive.
 #[expect(
     clippy::disallowed_methods,
     reason = "a thread that waits for a key would keep the process alive"

@@ -1,8 +1,8 @@
-//! `kgctl setup`: connects an agent, by an entry in the file where it keeps its MCP servers.
+//! `kgctl setup`: connects an agent by an entry in the file with its MCP servers.
 //!
 //! In: an agent, a project. Out: the change, shown and, once confirmed, written.
-//! Invariants: nothing is written that was not shown; a file that is not understood is not touched, and the entry is
-//! printed to paste.
+//! Invariants: nothing is written that was not shown; a file that cannot be parsed is not changed,
+//! and the entry is printed for pasting.
 //! Not here: what the files look like (`client::agent`).
 
 use std::io::{IsTerminal, stdin};
@@ -64,14 +64,14 @@ fn tool_sets(text: &str) -> Result<String, String> {
     }
 }
 
-/// What happens to the file.
+/// A change of the agent's file.
 struct Change {
     agent: &'static Agent,
     scope: Scope,
     path: PathBuf,
     /// The name of the entry.
     name: String,
-    /// The entry; none when it is taken out.
+    /// The entry; `None` if it is to be removed.
     fields: Option<Map<String, Value>>,
     before: String,
     after: String,
@@ -150,7 +150,7 @@ fn target(
     Ok((scope, path))
 }
 
-/// The entry's name for a project. Some agents accept only these characters.
+/// Returns the entry's name for a project. Some agents accept only these characters.
 pub(crate) fn entry_name(project: &Project) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
     let name = project.name.chars().map(|c| if is_plain(c) { c } else { '-' });
@@ -187,14 +187,14 @@ fn refused(path: &Path, error: EditError) -> Failure {
 }
 
 impl Change {
-    /// Writes it, and what is to be known to take it back.
+    /// Writes the change, and records what is needed to undo it.
     fn write(&self, left: Option<Left>, records: &mut Records) -> std::io::Result<()> {
         let place = self.agent.place(&self.name);
         match left {
             Some(Left::Nothing) => records.of(&self.path).remove(&self.path, &self.before)?,
             Some(Left::Text(_)) => file::replace(&self.path, &self.before, &self.after)?,
             None => {
-                // Before the entry: what is known too early does no harm.
+                // Before the entry: a record without an entry does no harm.
                 let made = Made::of(&self.path, &self.before, &place);
                 records.note(&self.path, made.ok())?;
                 return file::replace(&self.path, &self.before, &self.after);
@@ -221,8 +221,8 @@ impl Change {
         }
     }
 
-    /// Shows what would be written. With `--json`, that is not the reply, so a person who is asked sees it on standard
-    /// error.
+    /// Shows what would be written. With `--json` this is not the reply, so it goes to standard
+    /// error, where the person who is asked sees it.
     fn show(&self, arguments: &Arguments, ctx: &Context) -> Result<(), Failure> {
         let mut text = match self.kind() {
             "none" => format!("`{}` is in {} already\n", self.name, self.path.display()),
@@ -274,7 +274,7 @@ impl Change {
     }
 }
 
-/// Says what the agent is offered, and what else there is.
+/// Describes which tools the agent gets, and which other sets there are.
 fn offered(tools: &str) -> String {
     let sets = tools.split(',').filter_map(ToolSet::parse).map(|set| {
         let n_tools = CATALOG.iter().filter(|it| it.is_in(set)).count();

@@ -1,4 +1,4 @@
-//! `kgctl start`: starts the daemon, to run until it is stopped.
+//! `kgctl start`: starts the daemon, which then runs until it is stopped.
 
 use std::os::unix::net::UnixStream;
 
@@ -16,7 +16,7 @@ pub(crate) async fn run(ctx: &Context) -> Result<Exit, Failure> {
     if let (Ok(stream), false) = (target.connect(), is_brief(&target)) {
         return report(ctx, stream, "already running").await;
     }
-    // One that a client started would end when it is idle, so it is replaced.
+    // A daemon that a client started ends when it is idle, so it is replaced.
     stop::stop(&target).await?;
     report(ctx, target.start_claimed(Life::Stay, claim)?, "started").await
 }
@@ -25,7 +25,7 @@ fn is_brief(target: &Target) -> bool {
     target.holder().is_some_and(|holder| holder.life == Some(Life::UntilIdle))
 }
 
-/// Prints that the daemon runs, and its process id.
+/// Prints that the daemon runs, with its process id.
 pub(super) async fn report(ctx: &Context, stream: UnixStream, word: &str) -> Result<Exit, Failure> {
     let session = Session::open(stream).await?;
     let reply = session.call(&Status::default()).await?;

@@ -1,4 +1,4 @@
-//! `kgctl status`: indexing progress and daemon health.
+//! `kgctl status`: shows indexing progress and daemon health.
 
 use std::time::Duration;
 

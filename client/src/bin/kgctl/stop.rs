@@ -1,4 +1,4 @@
-//! `kgctl stop`: lets the daemon finish its current work, then waits until it has ended.
+//! `kgctl stop`: lets the daemon finish its current work and waits until it has ended.
 
 use std::time::{Duration, Instant};
 
@@ -12,7 +12,7 @@ use serde_json::json;
 use super::context::Context;
 use super::failure::{Exit, Failure};
 
-/// Longest wait for a daemon that was asked to stop, and again for one that was signaled.
+/// Longest wait for a daemon that was asked to stop, and again after it was signaled.
 const PATIENCE: Duration = Duration::from_secs(DRAIN_SECONDS + FAREWELL_SECONDS + 2);
 
 const POLL: Duration = Duration::from_millis(20);
@@ -26,7 +26,7 @@ pub(crate) async fn run(ctx: &Context) -> Result<Exit, Failure> {
     Ok(Exit::Done)
 }
 
-/// Stops the daemon and waits for its end; returns false when none ran.
+/// Stops the daemon and waits for its end; returns false if none ran.
 pub(crate) async fn stop(target: &Target) -> Result<bool, Failure> {
     let asked = ask(target).await;
     let holder = target.holder();
@@ -34,8 +34,8 @@ pub(crate) async fn stop(target: &Target) -> Result<bool, Failure> {
     if asked.is_some() && is_gone(pid).await {
         return Ok(true);
     }
-    // It does not listen, or does not end. Its process id comes from the lock file, and only a process with the
-    // daemon's name is signaled.
+    // It does not listen, or does not end. The process id comes from the lock file, and only a
+    // process with the daemon's name is signaled.
     if let Some(holder) = holder.filter(|holder| holder.pid == pid && holder.is_daemon()) {
         holder.ask_to_end()?;
     }
@@ -50,7 +50,7 @@ pub(crate) async fn stop(target: &Target) -> Result<bool, Failure> {
 async fn ask(target: &Target) -> Option<u32> {
     let session = Session::open(target.connect().ok()?).await.ok()?;
     let pid = session.call(&Status::default()).await.ok()?.pid;
-    // A broken connection is also an answer.
+    // A broken connection counts as an answer, too.
     let _ = session.call(&Shutdown {}).await;
     session.close().await;
     Some(pid)

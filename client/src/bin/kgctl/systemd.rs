@@ -1,4 +1,4 @@
-//! Systemd: units for a daemon that starts at login, and again when it fails.
+//! Systemd: installs units for a daemon that starts at login, and again if it fails.
 //!
 //! In: a project. Out: units and drop-ins in the user's unit folder, enabled and started.
 //! Invariants: files that a user has edited are not overwritten; settings of one project are in drop-ins of its
@@ -25,7 +25,7 @@ const DROP_IN: &str = "kgctl.conf";
 
 /// Installs, enables and starts the units of a project; returns a line for the user.
 pub(super) fn install(target: &Target) -> Result<String, Failure> {
-    // Fails before anything is written: nothing works without a user manager.
+    // Fails before anything is written: without a user manager nothing works.
     systemctl(&["show-environment"])?;
     let folder = unit_folder()?;
     std::fs::create_dir_all(&folder)?;
@@ -93,8 +93,8 @@ fn unit_folder() -> Result<PathBuf, Failure> {
     Ok(config.join("systemd/user"))
 }
 
-/// Returns the drop-in that names the program and its places, if the user's environment sets them: a user manager does
-/// not have the variables of a shell.
+/// Returns the drop-in that names the program, and its places if the user's environment sets them:
+/// a user manager does not have the variables of a shell.
 fn service_drop_in(target: &Target) -> Result<String, Failure> {
     let kgd = find_kgd(|name| std::env::var_os(name))?;
     let kgd = std::path::absolute(kgd)?;
@@ -126,7 +126,7 @@ fn socket_drop_in(target: &Target) -> String {
     )
 }
 
-/// Quotes a word of a unit file, with everything literal that systemd would expand.
+/// Quotes a word of a unit file and escapes what systemd would expand.
 fn quoted(path: &Path) -> String {
     let text = specifier_safe(&path.display().to_string());
     format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""))
@@ -136,7 +136,7 @@ fn specifier_safe(text: &str) -> String {
     text.replace('%', "%%")
 }
 
-/// Returns a path as an instance name, as `systemd-escape --path` does.
+/// Returns a path as an instance name, like `systemd-escape --path`.
 fn escape_path(path: &Path) -> String {
     let text = path.as_os_str().as_encoded_bytes();
     let text = text.strip_prefix(b"/").unwrap_or(text);

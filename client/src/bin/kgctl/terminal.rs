@@ -1,7 +1,7 @@
 //! Terminal: an alternate screen with single key presses, for as long as the value lives.
 //!
-//! Invariants: the terminal is restored when the value is dropped, also after an error; no key is lost when the
-//! terminal changes its size.
+//! Invariants: the terminal is restored when the value is dropped, even after an error; no key is
+//! lost when the terminal changes its size.
 //! Not here: what is shown (`client::pick`).
 
 use std::io::{IsTerminal, Write};
@@ -10,11 +10,11 @@ use rustix::termios::{OptionalActions, Termios, tcgetattr, tcgetwinsize, tcsetat
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::task::JoinHandle;
 
-/// Alternate screen without a cursor; and back.
+/// Switches to the alternate screen without a cursor; below, back again.
 const ENTER: &str = "\x1b[?1049h\x1b[?25l";
 const LEAVE: &str = "\x1b[?25h\x1b[?1049l";
 
-/// Home, and everything below erased.
+/// Moves to the top left and erases everything below.
 const CLEAR: &str = "\x1b[H\x1b[J";
 
 /// Size of a terminal that does not report one: columns, rows.
@@ -24,21 +24,21 @@ const DEFAULT_SIZE: (usize, usize) = (80, 24);
 pub(crate) struct Terminal {
     before: Termios,
     resized: Signal,
-    /// A read that goes on while the screen is drawn anew.
+    /// A read that continues while the screen is redrawn.
     reading: Option<JoinHandle<std::io::Result<Vec<u8>>>>,
 }
 
 /// What a person did.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Event {
-    /// Typed these bytes; none when the terminal is gone.
+    /// Typed these bytes; empty when the terminal is gone.
     Typed(Vec<u8>),
-    /// Changed the size of the terminal, so that the screen has to be shown again.
+    /// Changed the size of the terminal, so the screen must be shown again.
     Resized,
 }
 
 impl Terminal {
-    /// Returns true when a person can see output and press keys.
+    /// Returns whether a person can see output and press keys.
     pub(crate) fn is_there() -> bool {
         std::io::stdin().is_terminal() && std::io::stdout().is_terminal()
     }
@@ -65,7 +65,7 @@ impl Terminal {
         }
     }
 
-    /// Replaces the screen.
+    /// Replaces the contents of the screen.
     pub(crate) fn show(&self, screen: &str) -> std::io::Result<()> {
         self.write(&format!("{CLEAR}{screen}"))
     }
@@ -76,7 +76,7 @@ impl Terminal {
         out.flush()
     }
 
-    /// Waits for what happens next. Other tasks run meanwhile.
+    /// Waits for the next event. Other tasks run meanwhile.
     pub(crate) async fn next(&mut self) -> std::io::Result<Event> {
         let reading = self.reading.get_or_insert_with(|| tokio::task::spawn_blocking(read));
         let typed = tokio::select! {
@@ -96,7 +96,7 @@ fn read() -> std::io::Result<Vec<u8>> {
 
 impl Drop for Terminal {
     fn drop(&mut self) {
-        // Nothing can be done if this fails.
+        // If this fails, nothing can be done.
         let _ = self.write(LEAVE);
         let _ = tcsetattr(std::io::stdin(), OptionalActions::Now, &self.before);
     }

@@ -1,4 +1,5 @@
-//! `kgctl update`: whether a newer version is published, how this copy was installed, and how to update it.
+//! `kgctl update`: shows whether a newer version is published, how this copy was installed, and how
+//! to update it.
 
 use ::config::load::load;
 use client::update::{Installed, Newest, feed_of, newest};
@@ -7,7 +8,7 @@ use serde_json::json;
 use super::context::Context;
 use super::failure::{Exit, Failure};
 
-/// The repository that releases are published in; empty where none is named.
+/// The repository with the releases; empty if none is set.
 const REPOSITORY: &str = env!("CARGO_PKG_REPOSITORY");
 
 pub(crate) fn run(ctx: &Context) -> Result<Exit, Failure> {

@@ -8,7 +8,7 @@ use proto::tool::admin::{Wait, WaitReply};
 use super::context::Context;
 use super::failure::{Exit, Failure};
 
-/// Longest single wait: less than the daemon's deadline for a request.
+/// Longest single wait: shorter than the daemon's deadline for a request.
 const SLICE: Duration = Duration::from_secs(20);
 
 /// Wait until everything is settled: read, linked and searchable by meaning.

@@ -180,7 +180,7 @@ fn pages(
     }
 }
 
-/// Answers like a daemon of a project with so many hits.
+/// Answers like the daemon of a project with `n` hits.
 fn project_of(letter: &str, n: usize, arguments: &Map<String, Value>) -> Answer {
     let from: usize = match arguments.get("cursor").and_then(Value::as_str) {
         Some(cursor) => cursor.parse().expect("its own cursor"),
@@ -244,11 +244,11 @@ fn a_budget_holds_for_the_whole_and_both_forms_tell_the_same() {
             (merged["content"][0]["text"].as_str().expect("a text"), &merged["structuredContent"]);
         assert!(text.chars().count() <= max_chars, "{max_chars}:\n{text}");
         let size = structured.to_string().chars().count();
-        // One hit with its place takes up to 300.
+        // One hit with its place needs up to 300.
         assert!(size <= max_chars.max(300), "{max_chars}: {size}");
         let n = structured["chunks"].as_array().expect("a list").len();
         assert_eq!(text.matches("words of").count(), n, "{text}");
-        // A tiny budget is for hits, in both forms.
+        // A tiny budget is spent on hits, in both forms.
         assert!(
             n > 0 && (max_chars < 500 || structured["next_cursor"].is_string()),
             "{structured}"

@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::super::Served;
 use super::*;
 
-/// A gateway over `a` and `b` between a client and daemons played by the test.
+/// A gateway over `a` and `b`, between a client and daemons that the test plays.
 struct Stage {
     client: BufReader<UnixStream>,
     daemons: [Receiver<UnixStream>; 2],
@@ -123,7 +123,7 @@ fn one_that_is_dead_and_one_that_sleeps_keep_nobody_waiting() {
     let reply = stage.hear();
     let away = &reply["result"]["structuredContent"]["unavailable"][0];
     assert_eq!((&away["project"], &away["message"]), (&json!("a"), &json!("the daemon is ill")));
-    // From now on it does not answer: calls of others continue, and the search ends without it.
+    // From here on it does not answer: other calls continue, and the search ends without it.
     stage.say(call(2, "entity_lookup", json!({"q": "x"})));
     assert_eq!(next(&mut b)["params"]["name"], "entity_lookup");
     stage.say(json!({"jsonrpc": "2.0", "id": 3, "method": "ping"}));

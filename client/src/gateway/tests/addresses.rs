@@ -92,7 +92,7 @@ fn an_address_may_name_the_project_that_is_named_beside_it() {
     let lacks = r#"{"isError":true,"structuredContent":{"code":"not_found","message":"no `x`"}}"#;
     let found = |path: &str| format!(r#"{{"structuredContent":{{"path":"{path}"}}}}"#);
     let (short, whole) = (found("x.md"), found("b/x.md"));
-    // A change looks the note up first; neither reading exists, both do, and each alone.
+    // A change looks the note up first. Cases: neither reading exists, both do, and each alone.
     let writes = format!(
         r#"c call 1 edit_note {{"path":"memory://b/x","project":"b"}}
            b 12 result {short}
@@ -146,7 +146,7 @@ fn an_address_may_name_the_project_that_is_named_beside_it() {
             waiting false
         "#]],
     );
-    // One note may have both names.
+    // Both names may lead to one note.
     let reads = format!(
         r#"c call 1 read_note {{"path":"memory://b/x","project":"b"}}
            b 12 result {short}

@@ -7,7 +7,7 @@ use super::*;
 const BODY: &[u8] = b"0123456789abcdefghij";
 const SHA: &str = "7a52cd3a4e15d7ed0e2c5d8b8bbe5e0d8a1ec7e1d3e3b9ab3f1e1c5ad0d8f3c7";
 
-/// The result of fetching from a server, with the pauses made.
+/// The result of fetching from a server, with the pauses.
 struct Done {
     result: Result<(), ModelError>,
     bytes: Option<Vec<u8>>,
@@ -43,7 +43,7 @@ fn files(done: &Done) -> Vec<String> {
     entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect()
 }
 
-/// Answers with the requested range, cut after some bytes, with an ETag.
+/// Answers with the requested range, cut after `after` bytes, with an ETag.
 fn cut(request: &Request, after: usize) -> Answer {
     let whole = Answer::part_of(BODY, request).with("etag", "\"v1\"");
     Answer { cut_after: Some(after), ..whole }
@@ -96,7 +96,7 @@ fn a_file_that_changed_meanwhile_is_fetched_from_its_beginning() {
     let done = fetch(
         move |request| {
             n_asked += 1;
-            // As `If-Range` specifies: another version means the whole file.
+            // As `If-Range` specifies: for another version the server sends the whole file.
             if n_asked == 1 {
                 cut(request, 6)
             } else {
@@ -146,7 +146,7 @@ fn a_wrong_hash_is_an_error_and_the_file_is_gone() {
         done.result
     );
     assert!(files(&done).is_empty(), "{:?}", files(&done));
-    // A hash that the hub sends before the redirect counts as well.
+    // A hash that the hub sends before the redirect is checked, too.
     let answer = |request: &Request| match request.path.as_str() {
         "/model.onnx" => Answer::of(302, "")
             .with("location", "/there?x=1")
@@ -181,7 +181,7 @@ fn refusals_end_at_once_and_troubles_are_tried_again() {
         matches!(&done.result, Err(ModelError::Failed { why }) if why.contains("answered 503"))
     );
     assert_eq!((done.requests.len(), done.pauses), (5, vec![2, 4, 8, 16]));
-    // In seconds or as a date; a pause is at most two minutes.
+    // In seconds or as a date. A pause is at most two minutes.
     for (told, pause) in [("7", 7), ("Fri, 01 Jan 2100 00:00:00 GMT", 120)] {
         let mut n_asked = 0;
         let done = fetch(

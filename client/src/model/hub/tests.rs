@@ -96,7 +96,7 @@ fn a_repository_is_fetched_with_all_its_parts() {
 
 #[test]
 fn a_known_name_brings_its_prompts() {
-    // Our name, and those on the hub.
+    // Our name, and its names on the hub.
     for name in [
         "multilingual-e5-small",
         "Multilingual-E5-small",
@@ -147,7 +147,7 @@ fn a_copy_under_the_name_of_another_model_is_refused_or_said_to_be_unverified() 
     let (_, proof) =
         place.pull_proved("bge-base-en-v1.5", Source::Local(&folder), false).expect("pulled");
     assert_eq!(proof, Proof::None);
-    // A hash is pinned, but for another file than this one.
+    // A hash is pinned, but for a file other than this one.
     write("config.json", r#"{"hidden_size": 384}"#);
     let (_, proof) =
         place.pull_proved("all-minilm-l6-v2", Source::Local(&folder), false).expect("pulled");

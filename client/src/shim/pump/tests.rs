@@ -6,7 +6,7 @@ use super::*;
 use crate::shim::Patience;
 use crate::shim::watch::connect_within;
 
-/// A shim between a client and daemons played by the test.
+/// A shim between a client and daemons that the test plays.
 struct Stage {
     client: BufReader<UnixStream>,
     /// The daemon's end of each connection that the shim opened.
@@ -185,7 +185,8 @@ fn a_line_that_is_too_long_is_answered_and_the_next_one_passes() {
 fn a_flood_both_ways_does_not_lock_up() {
     let mut stage = stage(0);
     let mut daemon = shake_hands(&mut stage);
-    // More than all buffers on the way hold: the client only writes, and the daemon answers before it reads on.
+    // More than all buffers on the way hold: the client only writes, and the daemon answers before
+    // it reads on.
     let count = 2_000;
     let filler = "y".repeat(1_000);
     let mut writer = stage.client.get_ref().try_clone().expect("a copy");
@@ -214,7 +215,7 @@ fn a_flood_both_ways_does_not_lock_up() {
 fn a_daemon_that_lets_nobody_in_is_asked_once_a_request() {
     const REFUSAL: &str = r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":"you are old","data":{"code":"version_mismatch","hint":"update"}}}"#;
     let mut stage = stage(0);
-    // Both orders: the daemon hangs up before it reads the request, and after.
+    // Both orders: the daemon closes the connection before it reads the request, and after.
     for hears in [false, true] {
         stage.say(INIT);
         let mut daemon = stage.daemon();
@@ -226,12 +227,12 @@ fn a_daemon_that_lets_nobody_in_is_asked_once_a_request() {
         drop(daemon);
         assert_eq!(stage.hear(), REFUSAL.replace("null", "0"));
     }
-    // It was updated meanwhile.
+    // The daemon was updated meanwhile.
     shake_hands(&mut stage);
     stage.end();
 }
 
-/// Starts a pump before a socket on which the test listens; also returns its folder.
+/// Starts a pump for a socket on which the test listens; also returns the socket's folder.
 fn stage_at_socket(patience: Patience) -> (Stage, UnixListener, tempfile::TempDir) {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("kgd.sock");

@@ -16,7 +16,7 @@ use serde_json::Value;
 use super::super::setup::entry_name;
 use super::{good, warning};
 
-/// Tries every entry of kgd for the project, or any entry of kgd if there is none.
+/// Tries each entry of kgd for the project; without a project, each entry of kgd.
 pub(super) async fn findings(agent: &Agent, project: Option<&Project>) -> Vec<Finding> {
     let here = std::env::current_dir().unwrap_or_default();
     let folder = project.map_or(here.as_path(), |it| it.root.as_path());
@@ -58,8 +58,8 @@ struct Entry {
     server: Server,
 }
 
-/// Returns what is wrong with the agent's files, the entries to try, and the files that were read. An entry of a folder
-/// comes before one of the user that has its name, as it does for agents.
+/// Returns the problems of the agent's files, the entries to try, and the files that were read. As
+/// for agents, an entry of a folder takes precedence over one of the user with the same name.
 fn entries(
     agent: &Agent,
     folder: &Path,

@@ -68,7 +68,7 @@ pub(super) async fn findings(target: &Target, scrubs: bool) -> Vec<Finding> {
     found
 }
 
-/// Lines at the end of the log that are searched for the reason why a daemon ended.
+/// Lines at the end of the log to search for the reason why a daemon ended.
 const LOG_LINES: usize = 20;
 
 /// Returns the error of a daemon that could not start or had to end.
@@ -153,7 +153,8 @@ fn watching(mode: &str) -> Finding {
     good(subject, format!("by {mode}"))
 }
 
-/// Reports one slot for a language model. An unusable one is only a warning: kgd works without it.
+/// Reports one slot for a language model. An unusable one is only a warning, because kgd works
+/// without it.
 fn of_llm(slot: &LlmView) -> Finding {
     match slot.state.as_str() {
         "ready" | "untried" => good("llm", slot.told()),
@@ -254,10 +255,11 @@ fn documents(status: &StatusReply, checkup: &CheckupReply) -> Vec<Finding> {
     found
 }
 
-/// Documents that are named for secrets or personal data.
+/// Most documents named for secrets or personal data.
 const MAX_NAMED: usize = 3;
 
-/// Reports how many secrets or personal data documents hold, and the first of these documents.
+/// Reports how many secrets or personal data documents contain, and names the first of these
+/// documents.
 fn of_secrets<'p>(
     what: &str,
     counts: &BTreeMap<String, u64>,
@@ -300,7 +302,7 @@ const OF_HTTP: [&str; 2] = ["`http.", "the token's file"];
 /// Settings files in the folder, which are not documents.
 const OF_SETTINGS: [&str; 2] = [::config::load::PROJECT_FILE, ::config::limits::DEFAULT_PREDICATES];
 
-/// Splits a reason into what went wrong and the hint of the stage, if it gave one.
+/// Splits a reason into the problem and the stage's hint, if it has one.
 fn reason_and_hint(reason: &str) -> (&str, Option<&str>) {
     reason.split_once("; hint: ").map_or((reason, None), |(reason, hint)| (reason, Some(hint)))
 }

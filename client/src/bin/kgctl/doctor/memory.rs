@@ -10,10 +10,10 @@ use client::render::health::Finding;
 
 use super::{good, warning};
 
-/// Share of a limit above which to warn, in percent.
+/// Share of a limit, in percent, above which to warn.
 const NEARLY_ALL: u64 = 90;
 
-/// Memory of a process, KiB.
+/// Memory of a process, in KiB.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 struct Use {
     resident: u64,
@@ -68,7 +68,7 @@ fn field(text: &str, name: &str) -> Option<u64> {
     line.split_whitespace().next()?.parse().ok()
 }
 
-/// Returns the lowest limit of a control group and its ancestors, KiB.
+/// Returns the lowest limit of a control group and its ancestors, in KiB.
 fn group_limit(groups: &str, read: &dyn Fn(&str) -> Option<String>) -> Option<u64> {
     let group = groups.lines().find_map(|line| line.strip_prefix("0::/"))?;
     let limits = Path::new(group).ancestors().filter_map(|around| {

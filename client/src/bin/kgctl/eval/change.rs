@@ -1,6 +1,7 @@
 //! Change: the settings that a comparison changes, checked before anything is read.
 //!
-//! In: texts `KEY=VALUE` and the current settings. Out: environment variables, and which of the changes have no effect.
+//! In: texts `KEY=VALUE` and the current settings. Out: environment variables, and the changes that
+//! have no effect.
 //! Not here: running (`questions.rs`), reading settings (`config::load`).
 
 use std::path::Path;
@@ -10,8 +11,8 @@ use ::config::load::load;
 
 use super::{Exit, Failure};
 
-/// Prefixes of keys that do not affect scores, only speed, amounts and times. `eval` itself chooses the number of hits,
-/// the length of answers, and the formula.
+/// Prefixes of keys that affect not scores but only speed, amounts and times. `eval` itself sets
+/// the number of hits, the length of answers, and the formula.
 const WITHOUT_EFFECT: &[&str] = &[
     "write",
     "watch.debounce_ms",
@@ -32,7 +33,7 @@ const WITHOUT_EFFECT: &[&str] = &[
     "retrieval.floor.",
 ];
 
-/// Prefixes of keys that matter only where the better model's vectors do.
+/// Prefixes of keys that matter only if the better model's vectors do.
 const OF_VECTORS: &[&str] = &["embed.", "vectors.", "retrieval.weights.better_"];
 
 /// A set of changes.
@@ -40,13 +41,13 @@ const OF_VECTORS: &[&str] = &["embed.", "vectors.", "retrieval.weights.better_"]
 pub(super) struct Change {
     /// Environment variables: names and values.
     pub(super) variables: Vec<(String, String)>,
-    /// Changes without effect, in words.
+    /// Descriptions of the changes without effect.
     pub(super) idle: Vec<String>,
-    /// True when the better model's vectors must be computed to see a difference.
+    /// Whether the better model's vectors must be computed to see a difference.
     pub(super) is_about_vectors: bool,
 }
 
-/// Checks settings.
+/// Checks the settings of a comparison.
 ///
 /// # Errors
 /// When a key is not a setting, or its value is invalid.
@@ -85,7 +86,7 @@ pub(super) fn read(against: &[String], places: &Places, root: &Path) -> Result<C
     Ok(change)
 }
 
-/// Matches a whole key, or a prefix of one that ends at a dot or an underscore.
+/// Returns whether the key equals `with`, or begins with it up to a dot or an underscore.
 fn begins_so(key: &str, with: &str) -> bool {
     key.strip_prefix(with).is_some_and(|rest| {
         rest.is_empty() || with.ends_with(['.', '_']) || rest.starts_with(['.', '_'])

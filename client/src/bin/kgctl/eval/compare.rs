@@ -1,4 +1,4 @@
-//! Compare: scores of what kgd found against the annotations, with intervals.
+//! Compare: scores what kgd found against the annotations, with intervals.
 //!
 //! In: gold, and what was found given nothing, the mentions, or mentions and links. Out: a report.
 //! Not here: the metrics (`client::score`), reading either side.
@@ -12,7 +12,7 @@ use client::score::{self, Counts, Links, RelationMark, RelationScores};
 use super::gold::Gold;
 use super::graph::Found;
 
-/// The documents that answer a question, and those that were found, best first.
+/// The documents that answer a question, and the documents found, best first.
 pub(super) type Answer = (BTreeSet<String>, Vec<String>);
 
 /// By formula: each question with its answer.
@@ -87,7 +87,7 @@ fn intervals(gold: &Gold, found: &Found) -> BTreeMap<String, Interval> {
     let mut by_row: BTreeMap<&str, Vec<Counts>> = BTreeMap::new();
     for document in &gold.documents {
         let document = BTreeSet::from([document.clone()]);
-        // Which predicates are judged, and which entity a name denotes, is decided on the whole set.
+        // The whole set decides which predicates are judged and which entity a name denotes.
         let (part, own) = (gold.part(&document), found.part(&document));
         let mentions = score::mentions(&part.mentions, &own.mentions).rows();
         let relations = relations(gold, &part, &own).rows();
@@ -105,14 +105,15 @@ fn relations(whole: &Gold, part: &Gold, found: &Found) -> RelationScores {
     )
 }
 
-/// Returns the relations whose predicate was annotated at all: the annotations say nothing about others (plain links
-/// are facts of the files, not readings).
+/// Returns the relations whose predicate was annotated at all. The annotations say nothing about
+/// others: plain links are facts of the files, not readings of them.
 fn judged(found: Vec<RelationMark>, gold: &Gold) -> Vec<RelationMark> {
     let annotated: BTreeSet<&str> = gold.relations.iter().map(|it| it.predicate.as_str()).collect();
     found.into_iter().filter(|it| annotated.contains(it.predicate.as_str())).collect()
 }
 
-/// Returns relations with every name replaced by its entity's, so that it does not matter which alias was chosen.
+/// Returns relations with each name replaced by its entity's, so the choice of alias does not
+/// matter.
 fn relation_set(relations: &[RelationMark], gold: &Gold) -> BTreeSet<RelationMark> {
     let resolved = |it: &RelationMark| RelationMark {
         path: it.path.clone(),

@@ -1,8 +1,8 @@
 //! Gold: the human annotations of a corpus.
 //!
-//! In: `gold/*.tsv` and `questions/questions.tsv`. Out: mentions with their spans, names, relations, questions, and the
-//! halves of the corpus: the one seen during development, and the one held out.
-//! Invariants: an annotation that does not fit its document is an error that names file and line.
+//! In: `gold/*.tsv` and `questions/questions.tsv`. Out: mentions with their spans, names,
+//! relations, questions, and the halves of the corpus: one for development, one held out.
+//! Invariants: an annotation that does not fit its document is an error with its file and line.
 //! Not here: comparing.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -19,19 +19,20 @@ pub(super) struct Gold {
     pub(super) documents: BTreeSet<String>,
     pub(super) mentions: Vec<MentionMark>,
     pub(super) relations: Vec<RelationMark>,
-    /// The table of mentions, line by line as in the file; empty for a line about a document that does not count.
+    /// The table of mentions, line by line as in the file; `None` for a line about a document that
+    /// does not count.
     pub(super) table: Vec<Option<[String; 5]>>,
     /// Questions, each with the documents that answer it.
     pub(super) questions: Vec<(String, BTreeSet<String>)>,
-    /// Documents by half; empty when the corpus is not divided.
+    /// Documents by half; empty if the corpus is not divided.
     pub(super) halves: BTreeMap<String, BTreeSet<String>>,
-    /// From a page and the norm of a name on it to the norm of the entity.
+    /// Maps a page and the norm of a name on it to the norm of the entity.
     on_page: HashMap<(String, String), String>,
-    /// From the norm of a name to the norms of the entities that have it.
+    /// Maps the norm of a name to the norms of the entities that have it.
     aliases: HashMap<String, BTreeSet<String>>,
 }
 
-/// One row of a table, and its place.
+/// One row of a table, with its place.
 pub(super) struct Row<const N: usize> {
     pub(super) place: String,
     /// Line number, from 1.
@@ -74,8 +75,8 @@ impl Gold {
         })
     }
 
-    /// Returns the norm of the entity that has this name on this page, else of the only one that has it anywhere; else
-    /// the norm of the name itself.
+    /// Returns the norm of the entity that has this name on this page, otherwise of the only entity
+    /// that has it anywhere, otherwise the norm of the name itself.
     pub(super) fn canonical(&self, path: &str, name: &str) -> String {
         let own = norm(name);
         if let Some(entity) = self.on_page.get(&(path.to_string(), own.clone())) {
@@ -88,13 +89,14 @@ impl Gold {
         }
     }
 
-    /// Returns true when an entity has this name anywhere.
+    /// Returns whether an entity has this name anywhere.
     pub(super) fn is_name_of(&self, name: &str, entity: &str) -> bool {
         let (name, entity) = (norm(name), norm(entity));
         name == entity || self.aliases.get(&name).is_some_and(|it| it.contains(&entity))
     }
 
-    /// Returns the annotations of some documents, and the questions that these alone answer.
+    /// Returns the annotations of some documents, and the questions that these documents alone
+    /// answer.
     pub(super) fn part(&self, documents: &BTreeSet<String>) -> Gold {
         let mut part =
             Gold { halves: BTreeMap::new(), documents: documents.clone(), ..self.clone() };
@@ -105,7 +107,7 @@ impl Gold {
     }
 }
 
-/// Returns the documents of each half, where the corpus is divided.
+/// Returns the documents of each half if the corpus is divided.
 fn halves(
     gold: &Path,
     documents: &BTreeSet<String>,
@@ -129,7 +131,8 @@ fn relation([path, subject, predicate, object]: [String; 4]) -> RelationMark {
 /// The parsed table of mentions.
 struct Marked {
     marks: Vec<MentionMark>,
-    /// The entities that names denote on their pages; a name that denotes several on one page is left out.
+    /// The entities that names denote on their pages. A name that denotes several on one page is
+    /// left out.
     on_page: HashMap<(String, String), String>,
     table: Vec<Option<[String; 5]>>,
 }

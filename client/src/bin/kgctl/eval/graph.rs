@@ -1,6 +1,6 @@
 //! Found: the rows of a dump that concern the annotated documents.
 //!
-//! In: a dump. Out: mentions, names of entities, relations per document.
+//! In: a dump. Out: mentions, names of entities, relations of each document.
 //! Not here: comparing.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -11,11 +11,11 @@ use serde_json::Value;
 
 use super::{Exit, Failure};
 
-/// A relation as one document states it.
+/// A relation that a document states.
 #[derive(Debug, Clone)]
 struct Stated {
     path: String,
-    /// Ids of its ends.
+    /// The ids of its ends.
     ends: [String; 2],
     predicate: String,
 }
@@ -26,7 +26,7 @@ pub(super) struct Found {
     pub(super) mentions: Vec<MentionMark>,
     /// Names of all entities, by id.
     pub(super) names: HashMap<String, String>,
-    /// One relation per document that states it.
+    /// A relation for each document that states it.
     relations: Vec<Stated>,
 }
 
@@ -103,7 +103,7 @@ impl Found {
         Ok(found)
     }
 
-    /// Returns the relations by the names of their ends.
+    /// Returns the relations with the names of their ends.
     pub(super) fn relations(&self) -> Vec<RelationMark> {
         let name = |id: &String| self.names.get(id).cloned().unwrap_or_default();
         let mark = |it: &Stated| {
@@ -113,8 +113,8 @@ impl Found {
         self.relations.iter().map(mark).collect()
     }
 
-    /// Renames each entity to the name that `given` used for it, where its mentions agree on one: the daemon may
-    /// display another of its names, which other entities also have.
+    /// Renames each entity to the name that `given` used for it, if its mentions agree on one: the
+    /// daemon may display another of its names, which other entities have, too.
     pub(super) fn call_as_given(&mut self, given: &[MentionMark]) {
         let spans: HashMap<_, _> =
             given.iter().map(|it| ((&it.path, it.start, it.end), &it.entity)).collect();

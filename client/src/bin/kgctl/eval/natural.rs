@@ -25,10 +25,10 @@ mod measure;
 use gold::Gold;
 use measure::{Hit, Seen};
 
-/// Hits that a reader looks at; two-step questions need two of them.
+/// Hits that a reader looks at. Two-step questions need two of them.
 const HITS: u32 = 10;
 
-/// True for a folder that is annotated like this.
+/// Returns whether a folder is annotated in this way.
 pub(super) fn is_one(corpus: &Path) -> bool {
     corpus.join("gold/entities.tsv").is_file()
 }
@@ -42,7 +42,7 @@ pub(super) async fn run(of: &Path, ctx: &Context) -> Result<Exit, Failure> {
         () = interrupted => Err(Failure::new(Exit::Failed, "interrupted")),
         seen = read(&stage, &gold) => seen,
     };
-    // Also when reading failed or was interrupted: nothing else would ever stop this daemon.
+    // Even if reading failed or was interrupted: nothing else would ever stop this daemon.
     let stopped = stop::stop(&stage.target).await;
     let seen = seen.map_err(|failure| with_log(failure, &stage.target))?;
     stopped?;

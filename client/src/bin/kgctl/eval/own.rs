@@ -1,13 +1,15 @@
-//! Own: questions made from a folder's own links, titles and headings, with what they are made of held out.
+//! Own: makes questions from a folder's own links, titles and headings, which are held out of a
+//! copy.
 //!
-//! In: the project's folder. Out: a copy of it in a scratch folder, and a table of questions about the copy:
-//! - `link`: the words that a link of another note stands on; in the copy they stand there without the link, and that
-//!   note is no answer.
+//! In: the project's folder. Out: a copy of it in a scratch folder, and a table of questions about
+//! the copy:
+//! - `link`: the text of a link in another note. The copy has the text without the link, and that
+//!   note does not count as an answer.
 //! - `title`: a note's title, which the copy lacks; its file has another name there.
 //! - `heading`: a heading within a note, which the copy lacks.
 //!
-//! Invariants: the folder is only read; a note is asked for in one way, and what is held out of it is left out of the
-//! copy; which notes are chosen depends on nothing but their paths and texts.
+//! Invariants: the folder is only read; each note is used for one question, and what is held out of
+//! it is missing in the copy; which notes are chosen depends only on their paths and texts.
 //! Not here: asking and scoring (`questions.rs`).
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -20,7 +22,7 @@ use notes::resolve::{file_key, name_key, paths_above};
 
 use super::{Exit, Failure};
 
-/// Most questions of a kind, and most notes that are read.
+/// Most questions of each kind; below, most notes read.
 const MOST: usize = 100;
 const MAX_NOTES: usize = 20_000;
 
@@ -34,12 +36,12 @@ struct Source {
     note: Note,
 }
 
-/// A question, and what the copy lacks for it.
+/// A question, and what is held out of the copy for it.
 struct Asked {
     kind: &'static str,
     text: String,
     wanted: usize,
-    /// The note in which something is held out, what, and what stands there instead.
+    /// The note with something held out, the places, and the text that replaces each.
     held_out: (usize, Vec<(Range<usize>, String)>),
 }
 
@@ -64,7 +66,7 @@ pub(super) fn write(root: &Path, scratch: &Path) -> Result<(PathBuf, PathBuf), F
     for (at, source) in sources.iter().enumerate() {
         let mut text = source.text.clone();
         let mut held_out = changes.remove(&at).unwrap_or_default();
-        // From the end on, so that places stay where they are.
+        // From the end backward, so that earlier places stay valid.
         held_out.sort_by_key(|(place, _)| std::cmp::Reverse(place.start));
         held_out.iter().for_each(|(place, instead)| text.replace_range(place.clone(), instead));
         let path = copy.join(name(at));
@@ -83,7 +85,8 @@ pub(super) fn write(root: &Path, scratch: &Path) -> Result<(PathBuf, PathBuf), F
     Ok((copy, table))
 }
 
-/// The Markdown files of a folder, but hidden ones and those whose paths a table cannot hold.
+/// Reads the Markdown files of a folder, except hidden ones and those whose paths a table cannot
+/// hold.
 fn read(root: &Path) -> Result<Vec<Source>, Failure> {
     let mut sources = Vec::new();
     let mut open = vec![root.to_path_buf()];
@@ -115,8 +118,8 @@ fn read(root: &Path) -> Result<Vec<Source>, Failure> {
     Ok(sources)
 }
 
-/// The questions by kind, each note asked for or held out of in one of them only. Kinds take turns, so that notes that
-/// serve several kinds are shared among them.
+/// Returns the questions by kind. Each note is asked for, or has something held out, in one
+/// question only. The kinds take turns, so they share the notes that serve several kinds.
 fn questions(sources: &[Source]) -> Vec<Asked> {
     let mut kinds = [links(sources), titles(sources), headings(sources)].map(|mut of_kind| {
         of_kind.retain(|it| it.text.chars().filter(|c| c.is_alphabetic()).count() >= MIN_LETTERS);
@@ -187,7 +190,7 @@ fn titles(sources: &[Source]) -> Vec<Asked> {
     sources.iter().enumerate().filter_map(asked).filter(|it| !it.held_out.1.is_empty()).collect()
 }
 
-/// The line of the front matter that states a title.
+/// Returns the line of the front matter that states a title.
 fn line_of_title(source: &Source) -> Option<Range<usize>> {
     source.note.frontmatter.as_ref()?;
     let front = source.text.get(..source.note.body)?;
@@ -207,19 +210,19 @@ fn headings(sources: &[Source]) -> Vec<Asked> {
     asked
 }
 
-/// Words on one line, without the marks of code and emphasis.
+/// Returns words on one line, without the marks of code and emphasis.
 fn plain(words: &str) -> String {
     let words = words.replace(['`', '*'], "");
     words.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// The path with a name that says nothing.
+/// Returns the path with a meaningless file name.
 fn without_name(path: &str) -> String {
     let name = format!("{}.md", hash(path));
     path.rsplit_once('/').map_or(name.clone(), |(folder, _)| format!("{folder}/{name}"))
 }
 
-/// A name for a text by which texts are in no order of their own (FNV-1a).
+/// Returns a hash of a text (FNV-1a); it gives texts an order that is independent of their content.
 fn hash(text: &str) -> String {
     let step = |sum: u64, byte| (sum ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
     format!("{:016x}", text.bytes().fold(0xcbf2_9ce4_8422_2325, step))

@@ -30,7 +30,7 @@ use super::{Arguments, Context, Exit, FORMULAS, Failure, PATIENCE, found_for, re
 /// Most problems of a table that are printed.
 const MAX_REMARKS: usize = 20;
 
-/// Pause between two checks of how many vectors are done.
+/// Pause between two checks of how many vectors are computed.
 const LOOK_AGAIN: Duration = Duration::from_millis(200);
 
 pub(super) async fn run(arguments: &Arguments, ctx: &Context) -> Result<Exit, Failure> {
@@ -64,8 +64,9 @@ pub(super) async fn run(arguments: &Arguments, ctx: &Context) -> Result<Exit, Fa
         for idle in &change.idle {
             warn(&format!("{idle}: nothing to compare\n"));
         }
-        // Both sides run the same way, so that only the settings differ: not by the project's own daemon, whose better
-        // vectors may take hours to compute again. Those are computed only if the comparison is about vectors.
+        // Both sides run the same way, so that only the settings differ. The project's own daemon
+        // is not used, because its better vectors could take hours to compute again; they are
+        // computed only if the comparison is about vectors.
         let common =
             if change.is_about_vectors || arguments.with_vectors { BETTER } else { STATIC };
         let models = places.models();
@@ -74,7 +75,7 @@ pub(super) async fn run(arguments: &Arguments, ctx: &Context) -> Result<Exit, Fa
             [] => None,
             _ => Some(elsewhere(table, &root, &models, common, &change.variables).await?),
         };
-        // There would be nothing to compare.
+        // Without a ranking there is nothing to compare.
         let remarks = other.iter().flat_map(|it| &it.remarks);
         if let Some(remark) = remarks.into_iter().find(|it| it.why.starts_with(UNRANKED)) {
             let why = format!("with the other settings: {}", remark.why);
@@ -92,13 +93,13 @@ pub(super) async fn run(arguments: &Arguments, ctx: &Context) -> Result<Exit, Fa
 /// An environment variable that both sides of a comparison run with.
 type Common = (&'static str, &'static str);
 
-/// Static vectors, which every folder has at once.
+/// Static vectors only, which every folder has at once.
 const STATIC: Common = ("KG_EMBED__MODEL", "none");
 
 /// All vectors of the better model.
 const BETTER: Common = ("KG_EMBED__BACKGROUND", "on");
 
-/// Prints caveats on standard error.
+/// Prints the caveats on standard error.
 fn tell(answered: &Answered) {
     let other = answered.against.as_ref().map(|it| &it.answered.remarks);
     // Problems with the table are the same on both sides.
@@ -113,7 +114,8 @@ fn tell(answered: &Answered) {
     }
 }
 
-/// Explains that the better model's vectors are incomplete: scores change until they are.
+/// Returns the caveat that the better model's vectors are incomplete, so that scores will still
+/// change.
 async fn lacking(session: &Session, were_wanted: bool) -> Result<Option<String>, Failure> {
     let Some(it) = session.call(&Status::default()).await?.embedding else {
         let none =
@@ -133,14 +135,15 @@ async fn lacking(session: &Session, were_wanted: bool) -> Result<Option<String>,
     }))
 }
 
-/// Explains that the reranking model cannot be used, which may show only with the first question.
+/// Returns the caveat that the reranking model cannot be used, which may be known only after the
+/// first question.
 async fn unranked(session: &Session) -> Result<Option<Remark>, Failure> {
     let warnings = session.call(&Status::default()).await?.warnings.into_iter();
     let why = warnings.map(|it| it.warning).find(|it| it.starts_with(UNRANKED));
     Ok(why.map(|why| Remark { line: None, why, left_out: false }))
 }
 
-/// Returns the expected files that are not in the index: nothing can find them.
+/// Returns the expected files that are not in the index, which nothing can find.
 async fn not_indexed(session: &Session, asked: &[Question]) -> Result<Vec<Remark>, Failure> {
     let mut known: BTreeMap<&str, bool> = BTreeMap::new();
     let mut remarks = Vec::new();
@@ -175,7 +178,7 @@ async fn is_indexed(session: &Session, path: &str) -> Result<bool, Failure> {
     }
 }
 
-/// Reads the table.
+/// Reads the table of questions.
 fn parse(path: &Path, root: &Path) -> Result<Table, Failure> {
     let hint = "a line is a question, a tab, and the files that answer it, separated by commas; a header names \
                 the columns `question` and `paths`";
@@ -258,7 +261,8 @@ fn scored(wanted: &BTreeSet<String>, ranked: Vec<String>) -> Scored {
     }
 }
 
-/// Asks the same questions to a separate daemon with these variables, which indexes the folder first.
+/// Asks the same questions to a separate daemon with these variables, after it has indexed the
+/// folder.
 async fn elsewhere(
     table: &Path,
     root: &Path,
@@ -300,7 +304,8 @@ async fn elsewhere(
     Ok(serde_json::from_slice(&output.stdout)?)
 }
 
-/// Returns the error that a run with `--json` printed in its last line, else all of its output.
+/// Returns the error that a run with `--json` printed in its last line, otherwise all of its
+/// output.
 fn why_it_failed(said: &str) -> String {
     let last: Option<Value> = said.lines().rev().find_map(|line| serde_json::from_str(line).ok());
     let of = |name: &str| last.as_ref()?.get("error")?.get(name)?.as_str().map(str::to_string);

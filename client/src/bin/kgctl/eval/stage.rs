@@ -1,9 +1,9 @@
-//! Stage: one daemon per kind of reading, each with its given annotations.
+//! Stage: one daemon for each kind of reading, with the annotations that it is given.
 //!
 //! In: a corpus and its gold. Out: daemons that read it given nothing, given the annotated mentions, and given mentions
 //! and links (`recognize.given`).
-//! Invariants: everything these daemons keep is in one scratch folder, which is deleted at the end; the corpus is only
-//! read; annotated entities are used only in the stage that says so.
+//! Invariants: everything these daemons store is in one scratch folder, which is deleted at the
+//! end; the corpus is only read; annotated entities are used only in the stage that is given links.
 //! Not here: comparing.
 
 use std::fmt::Write;
@@ -81,8 +81,8 @@ fn write_settings(places: &Places, given: Given, gold: &Gold) -> Result<(), Fail
     Ok(())
 }
 
-/// Renders the gold for `recognize.given`. Every row keeps its line number of the corpus, so that errors about it point
-/// there.
+/// Renders the gold for `recognize.given`. Each row keeps its line number in the corpus, so that
+/// errors point there.
 fn table_of(gold: &Gold, with_links: bool) -> String {
     let mut text = String::new();
     for (idx, row) in gold.table.iter().enumerate() {
@@ -99,7 +99,7 @@ fn table_of(gold: &Gold, with_links: bool) -> String {
     if gold.table.is_empty() {
         text.push_str("path\tsurface\tnth\ttype\tentity\n");
     }
-    // A page annotated without a name has no names.
+    // A page annotated without any name has no names.
     gold.documents.iter().for_each(|path| {
         let _ = writeln!(text, "{path}");
     });
@@ -116,7 +116,7 @@ impl Scratch {
         Scratch::named("eval")
     }
 
-    /// Another one, for questions and the folder that they are about.
+    /// Creates another one, for questions and the folder they are about.
     pub(super) fn of_questions() -> Result<Self, Failure> {
         Scratch::named("self")
     }
@@ -129,12 +129,12 @@ impl Scratch {
         Ok(scratch)
     }
 
-    /// Returns the path of a folder inside it, not created yet.
+    /// Returns the path of a folder inside it, which is not created yet.
     pub(super) fn at(&self, name: &str) -> PathBuf {
         self.dir.join(name)
     }
 
-    /// Links the user's added models into the state of a daemon; they are only read.
+    /// Links the user's added models into a daemon's state; they are only read.
     pub(super) fn lend(&self, models: &Path, state: &str) -> Result<(), Failure> {
         if models.is_dir() {
             let places =

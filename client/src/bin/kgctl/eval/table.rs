@@ -31,7 +31,7 @@ pub(super) struct Question {
     pub(super) wanted: BTreeSet<String>,
     /// Documents that do not count, such as the one that the question is made from.
     pub(super) except: BTreeSet<String>,
-    /// What sort of question it is; empty where the table has no such column.
+    /// The kind of the question; empty if the table has no such column.
     pub(super) kind: String,
 }
 
@@ -74,7 +74,7 @@ pub(super) fn read(text: &str, root: &Path) -> Result<Table, String> {
     Ok(table)
 }
 
-/// Where each cell of a row stands.
+/// The columns of the cells of a row.
 #[derive(Debug, Clone, Copy, Default)]
 struct Columns {
     question: usize,
@@ -153,7 +153,7 @@ fn is_file(root: &Path, path: &str) -> bool {
     found.is_ok_and(|found| found.is_ok_and(|found| found.meta.is_file()))
 }
 
-/// Returns a path as the index names it; none when it leaves the folder.
+/// Returns a path as the index names it, or `None` if it leaves the folder.
 fn inside(path: &str, root: &Path) -> Option<String> {
     let path = Path::new(path);
     let relative = match path.is_absolute() {

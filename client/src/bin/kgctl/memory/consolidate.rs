@@ -1,4 +1,5 @@
-//! `kgctl memory consolidate`: reviews the report's proposals one by one, with keys on a terminal, else by lines.
+//! `kgctl memory consolidate`: reviews the report's proposals one by one, with keys on a terminal,
+//! otherwise by lines.
 //!
 //! In: the report, keys or lines. Out: tool calls for the accepted proposals; counts.
 //! Invariants: an accepted proposal is carried out before the next one is shown; a failure is reported and does not
@@ -111,7 +112,7 @@ async fn review(
     Ok((counts, troubles))
 }
 
-/// Carries out a proposal; an error says why it failed.
+/// Carries out a proposal, or returns why it failed.
 async fn carry_out(session: &Session, call: &Call) -> Result<(), String> {
     let told = |error: &dyn std::fmt::Display| error.to_string();
     let failed = |items: &[ItemError], missing: &[String]| match (items.first(), missing.first()) {
@@ -139,13 +140,13 @@ async fn carry_out(session: &Session, call: &Call) -> Result<(), String> {
 }
 
 impl Asking {
-    /// Explains how to type words.
+    /// Returns how to add words to an answer.
     fn hint(&self) -> Option<String> {
         matches!(self, Asking::Keys(_))
             .then(|| "to add words: `:`, the key, the words, enter".to_string())
     }
 
-    /// Shows a proposal and waits for an answer; none when the input ends.
+    /// Shows a proposal and waits for an answer; returns `None` if the input ends.
     async fn ask(&mut self, lines: &[String], ctx: &Context) -> Result<Option<String>, Failure> {
         match self {
             Asking::Lines => {
@@ -174,7 +175,7 @@ impl Asking {
     }
 }
 
-/// Adds typed keys; returns true when they are an answer: one key, or after `:` a whole line.
+/// Adds typed keys; returns whether they are an answer: one key, or a whole line after `:`.
 fn press(typed: &mut String, bytes: &[u8]) -> bool {
     for c in String::from_utf8_lossy(bytes).chars() {
         match c {

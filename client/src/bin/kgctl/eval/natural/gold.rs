@@ -1,7 +1,7 @@
-//! Gold: what a careful reader found on each page.
+//! Gold: what a careful reader annotated on each page.
 //!
 //! In: the tables of `gold/`. Out: pages with their entities, definitions, relations; pairs of names; questions.
-//! Invariant: a row that does not fit is an error that names file and line.
+//! Invariant: a row that does not fit is an error with its file and line.
 //! Not here: comparing.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -18,15 +18,16 @@ use crate::failure::{Exit, Failure};
 pub(super) struct Page {
     pub(super) half: String,
     pub(super) n_words: u64,
-    /// Types by entity.
+    /// The type of each entity.
     pub(super) types: BTreeMap<String, String>,
-    /// Entities by the norm of a name as the page writes it.
+    /// The entity of each name, by the norm of the name as the page writes it.
     pub(super) by_name: BTreeMap<String, String>,
-    /// Both ends, in the order of their names, with the predicates stated from the first to the second or back.
+    /// The ends of each relation, in the order of their names, with the predicates stated in either
+    /// direction.
     pub(super) relations: BTreeMap<[String; 2], BTreeSet<String>>,
 }
 
-/// Two names that a program might take for one.
+/// Two names that a program might take for one entity.
 #[derive(Debug, Clone)]
 pub(super) struct Pair {
     pub(super) group: String,
@@ -34,7 +35,7 @@ pub(super) struct Pair {
     pub(super) is_same: bool,
 }
 
-/// A question and the places that answer it: one, or both of two.
+/// A question and the places that answer it. A two-step question has two places.
 #[derive(Debug, Clone)]
 pub(super) struct Question {
     pub(super) id: String,
@@ -48,13 +49,13 @@ pub(super) struct Question {
 #[derive(Debug, Clone, Default)]
 pub(super) struct Gold {
     pub(super) pages: BTreeMap<String, Page>,
-    /// Group and entity, with the passages that define it.
+    /// For a group and an entity, the passages that define it.
     pub(super) definitions: BTreeMap<(String, String), Vec<String>>,
     pub(super) pairs: Vec<Pair>,
     pub(super) questions: Vec<Question>,
 }
 
-/// The group of a page: its first folder.
+/// Returns the group of a page: its first folder.
 pub(super) fn group_of(path: &str) -> &str {
     path.split_once('/').map_or("", |(group, _)| group)
 }
@@ -118,12 +119,12 @@ impl Gold {
         page.ok_or_else(|| refused(place, &format!("`{path}` is not in `pages.tsv`")))
     }
 
-    /// The entities that some page of their group defines, each with the group.
+    /// Returns the entities that a page of their group defines, each with the group.
     pub(super) fn defined_entities(&self) -> impl Iterator<Item = &(String, String)> {
         self.definitions.keys()
     }
 
-    /// The annotations of some pages.
+    /// Returns the annotations of the pages of one half.
     pub(super) fn part(&self, half: &str) -> Gold {
         let mut part = self.clone();
         part.pages.retain(|_, page| page.half == half);
@@ -144,7 +145,7 @@ fn refused(place: &str, why: &str) -> Failure {
     Failure::new(Exit::Refused, format!("{place}: {why}"))
 }
 
-/// First and last line of a quote, whose blanks stand for any white space.
+/// Returns the first and last line of a quote, whose spaces match any white space.
 fn lines_of(text: &str, quote: &str) -> Option<[u32; 2]> {
     let words: Vec<&str> = quote.split_whitespace().collect();
     let found = text.match_indices(words.first()?).find_map(|(start, _)| {

@@ -1,10 +1,12 @@
-//! Measure: shares of what was found that is right, and of what is there that was found.
+//! Measure: computes which share of what kgd found is right, and which share of what is there it
+//! found.
 //!
-//! In: gold, and a dump with the answers to questions. Out: rows with 95 % intervals, over pages (pairs, entities and
-//! questions where a row is about these) drawn with replacement.
-//! A name found on a page is right when the page's annotator wrote it down, so a share of junk is an upper bound and a
-//! precision a lower one. Dates, versions and what is not shown as a thing (steps) are not judged. Product, technology,
-//! service and project are one type, as are identifier and API: readers differ there.
+//! In: gold, and a dump with the answers to questions. Out: rows with 95 % intervals over pages
+//! drawn with replacement, or over pairs, entities and questions if a row is about these.
+//! A name found on a page is right if the page's annotator wrote it down, so a share of junk is an
+//! upper bound and a precision a lower one. Dates, versions and entities that answers do not show
+//! (steps) are not judged. Product, technology, service and project count as one type, and so do
+//! identifier and API, because readers disagree on them.
 //! Not here: the metrics' tables on the screen (`client::render::natural`).
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -19,19 +21,20 @@ use serde_json::Value;
 use super::gold::{Gold, Page, Question, group_of};
 use crate::failure::{Exit, Failure};
 
-/// Hits among which the answer of a one-step question must be, and both of a two-step question.
+/// How many first hits must contain the answer of a one-step question, and both of a two-step
+/// question.
 const FIRST: [usize; 2] = [3, 5];
 
-/// The most mentioned entities whose definitions are judged.
+/// Number of most mentioned entities whose definitions are judged.
 const MOST_MENTIONED: usize = 100;
 
-/// Share of the words of a definition that an annotated one must have, or the other way round.
+/// Share of the words of the shorter of two definitions that the other must have, to be alike.
 const ALIKE: f64 = 0.6;
 
-/// Predicates that say only that something is linked.
+/// Predicates that only state a link.
 const LINKS: [&str; 1] = ["links_to"];
 
-/// Right ones of all, of one page, pair, entity or question.
+/// The right ones and all, for one page, pair, entity or question.
 type Count = [u64; 2];
 
 /// A hit: its path and lines.
@@ -40,7 +43,7 @@ pub(super) struct Hit {
     pub(super) lines: [u32; 2],
 }
 
-/// An entity as a page shows it.
+/// What a page shows of an entity.
 #[derive(Debug, Default)]
 struct OnPage {
     names: BTreeSet<String>,
@@ -50,9 +53,9 @@ struct OnPage {
 /// What kgd found.
 #[derive(Default)]
 pub(super) struct Seen {
-    /// By path and id of the entity.
+    /// By path and entity id.
     on_page: BTreeMap<(String, String), OnPage>,
-    /// Type and norms of the names of each entity.
+    /// The type of each entity, and the norms of its names.
     entities: BTreeMap<String, (String, BTreeSet<String>)>,
     /// Path, ends, predicate.
     relations: BTreeSet<(String, [String; 2], String)>,
@@ -139,7 +142,7 @@ impl Seen {
         self.entities.get(id).map_or("", |(kind, _)| kind)
     }
 
-    /// The entities on a page that are judged: those shown, without dates and versions.
+    /// Returns the entities on a page that are judged: those shown, except dates and versions.
     fn of_page<'a>(&'a self, path: &'a str) -> impl Iterator<Item = (&'a str, &'a OnPage)> {
         let from = (path.to_string(), String::new());
         let rows = self.on_page.range(from..).take_while(move |((p, _), _)| p == path);
@@ -147,7 +150,8 @@ impl Seen {
         judged.map(|((_, id), on_page)| (id.as_str(), on_page))
     }
 
-    /// The annotated entity that an entity is on a page, by its names there, else by its names anywhere.
+    /// Returns the annotated entity that an entity is on a page, by its names there, otherwise by
+    /// any of its names.
     fn gold_of<'a>(&self, path: &str, page: &'a Page, id: &str) -> Option<&'a String> {
         let here = self.on_page.get(&(path.to_string(), id.to_string()));
         let elsewhere = self.entities.get(id).map(|(_, names)| names);
@@ -155,7 +159,7 @@ impl Seen {
         names.into_iter().find_map(|name| page.by_name.get(name))
     }
 
-    /// The entity that denotes an annotated one on most places of its group.
+    /// Returns the entity that denotes an annotated one in most places of its group.
     pub(super) fn entity_of(&self, gold: &Gold, (group, entity): &(String, String)) -> Option<Id> {
         let mut n_of: BTreeMap<&str, u64> = BTreeMap::new();
         let pages = gold.pages.iter().filter(|(path, _)| group_of(path) == group);
@@ -169,7 +173,7 @@ impl Seen {
         (n > 0).then(|| id.parse().ok())?
     }
 
-    /// Mentions of an annotated entity in its group.
+    /// Counts the mentions of an annotated entity in its group.
     fn n_mentions(&self, gold: &Gold, (group, entity): &(String, String)) -> u64 {
         let pages = gold.pages.iter().filter(|(path, _)| group_of(path) == group);
         let of_page = |(path, page): (&String, &Page)| -> u64 {
@@ -228,13 +232,14 @@ fn names_found(seen: &Seen, path: &str, page: &Page) -> Count {
     [found_on(seen, path, page).len() as u64, page.types.len() as u64]
 }
 
-/// The annotated entities of a page that are found there.
+/// Returns the annotated entities of a page that were found there.
 fn found_on<'a>(seen: &Seen, path: &str, page: &'a Page) -> BTreeSet<&'a String> {
     let names = seen.of_page(path).flat_map(|(_, it)| &it.names);
     names.filter_map(|name| page.by_name.get(name)).collect()
 }
 
-/// Annotated relations of which both names are found: no more can be found without more names.
+/// Counts the annotated relations whose names were both found. No others can be found without more
+/// names.
 fn within_reach(seen: &Seen, path: &str, page: &Page) -> Count {
     let found = found_on(seen, path, page);
     let n = page.relations.keys().filter(|ends| ends.iter().all(|it| found.contains(it))).count();
@@ -258,7 +263,7 @@ fn types_right(seen: &Seen, path: &str, page: &Page) -> Count {
     count
 }
 
-/// Types between which readers differ are one.
+/// Merges the types on which readers disagree.
 fn class(kind: &str) -> &str {
     match kind {
         "Product" | "Technology" | "Service" | "Project" => "Product",
@@ -267,7 +272,8 @@ fn class(kind: &str) -> &str {
     }
 }
 
-/// Of pairs taken for one, those that are one; of those that are one, those taken for one.
+/// Returns two shares: of the pairs taken for one entity, those that are one; of those that are
+/// one, those taken for one.
 fn pairs(gold: &Gold, seen: &Seen) -> (Vec<Count>, Vec<Count>) {
     let mut ids: BTreeMap<(&str, &String), BTreeSet<&String>> = BTreeMap::new();
     for ((path, id), it) in &seen.on_page {
@@ -301,7 +307,7 @@ fn definitions(gold: &Gold, seen: &Seen) -> Vec<Count> {
     judged.map(|of| [u64::from(is_useful(of).is_some()), 1]).collect()
 }
 
-/// True when most words of the shorter text are in the other.
+/// Returns whether most words of the shorter text are in the other.
 fn are_alike(a: &str, b: &str) -> bool {
     let words = |text: &str| -> BTreeSet<String> {
         text.split_whitespace().map(norm).filter(|it| !it.is_empty()).collect()
@@ -311,7 +317,7 @@ fn are_alike(a: &str, b: &str) -> bool {
     n_shared >= ALIKE * a.len().min(b.len()).max(1) as f64
 }
 
-/// The pairs that a page relates, as the annotator calls them where they are annotated.
+/// Returns the pairs that a page relates, under the annotator's names if they are annotated.
 fn related<'a>(seen: &'a Seen, path: &'a str, page: &'a Page) -> BTreeSet<[&'a str; 2]> {
     let from = (path.to_string(), Default::default(), String::new());
     let stated = seen.relations.range(from..).take_while(|(p, ..)| p == path);
