@@ -1,4 +1,4 @@
-//! A tool is declared once: its parameter struct *is* the tool.
+//! Tool: a tool is declared once, by the struct of its parameters.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -20,12 +20,13 @@ pub enum Effect {
     Writes,
 }
 
-/// Which callers are shown a tool.
+/// Which callers see a tool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ToolSet {
-    /// For an agent of which nothing is known: tools of the other sets ([`crate::catalog::DEFAULT`]).
+    /// For an agent about which nothing is known: tools of the other sets
+    /// ([`crate::catalog::DEFAULT`]).
     Default,
-    /// Questions, entities, paths, and what is indexed.
+    /// Questions, entities, paths, and the state of the index.
     Core,
     /// For agents that read and write notes.
     Notes,
@@ -38,7 +39,7 @@ pub enum ToolSet {
 }
 
 impl ToolSet {
-    /// Every set, in teaching order.
+    /// Every set, in the order in which they are explained.
     pub const ALL: [ToolSet; 6] = [
         ToolSet::Default,
         ToolSet::Core,
@@ -48,7 +49,7 @@ impl ToolSet {
         ToolSet::Admin,
     ];
 
-    /// The name used in the preamble and in `kg-mcp --tools`.
+    /// Returns the name used in the preamble and in `kg-mcp --tools`.
     pub fn as_str(self) -> &'static str {
         match self {
             ToolSet::Default => "default",
@@ -60,19 +61,19 @@ impl ToolSet {
         }
     }
 
-    /// The names of the sets for agents, for a hint.
+    /// Returns the names of the sets for agents, for a hint.
     pub fn listing() -> String {
         let sets = Self::ALL.into_iter().filter(|it| *it != ToolSet::Admin);
         sets.map(|it| format!("`{}`", it.as_str())).collect::<Vec<_>>().join(", ")
     }
 
-    /// Reads [`ToolSet::as_str`].
+    /// Parses [`ToolSet::as_str`].
     pub fn parse(text: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|set| set.as_str() == text)
     }
 }
 
-/// A tool's declaration. The struct's field docs become the JSON schema that agents see.
+/// A tool's declaration. The docs of the struct's fields become the JSON schema that agents see.
 pub trait Tool: DeserializeOwned + Serialize + JsonSchema + Send + 'static {
     /// Its name on the wire.
     const NAME: &'static str;
@@ -80,10 +81,10 @@ pub trait Tool: DeserializeOwned + Serialize + JsonSchema + Send + 'static {
     const SUMMARY: &'static str;
     /// What calling it may do.
     const EFFECT: Effect;
-    /// Which set it belongs to.
+    /// The set it belongs to.
     const SET: ToolSet;
-    /// Whether calling it twice does no more than once, though it writes.
+    /// Whether a repeated call has no further effect, although the tool writes.
     const IS_IDEMPOTENT: bool = false;
-    /// What it answers.
+    /// The type of its answer.
     type Reply: Serialize + DeserializeOwned + JsonSchema + Send + 'static;
 }

@@ -1,4 +1,4 @@
-//! Tools for `kgctl` alone; never listed to agents.
+//! Tools for `kgctl` alone, never listed to agents.
 
 mod forget;
 mod graph;

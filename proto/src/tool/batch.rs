@@ -1,8 +1,8 @@
-//! Batch: the items of a request, each read by itself.
+//! Batch: the items of a request, each parsed separately.
 //!
-//! In: a list as it was sent. Out: items, or why one cannot be read and what it seems to be called.
-//! Invariants: one that cannot be read costs the others nothing; its schema is that of a whole one; what is quoted of
-//! it is short.
+//! In: a list as it was sent. Out: items; for an invalid one, the reason and its likely name.
+//! Invariants: an invalid item does not affect the others; the schema is that of a valid item;
+//! quotations of an item are short.
 
 use std::borrow::Cow;
 
@@ -14,32 +14,33 @@ use serde_json::Value;
 use super::memory::ItemError;
 use crate::error::Code;
 
-/// Longest name and complaint in a reply, characters; a complaint quotes what was sent.
+/// Longest name and message in a reply, in characters. A message quotes what was sent.
 const MAX_TOLD: usize = 200;
 
-/// Fields that say what an item is about.
+/// Fields that name the subject of an item.
 const NAMES: [&str; 6] =
     ["name", "entity_name", "entityName", "from_entity", "from", "short_title"];
 
 /// An item of a request.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Item<T> {
-    /// As it should be.
+    /// A valid item.
     Whole(T),
-    /// Something is missing or wrong.
+    /// A field is missing or invalid.
     Unreadable {
         /// What was sent.
         sent: Value,
-        /// What is wrong with it.
+        /// What is wrong.
         why: String,
     },
 }
 
 impl<T> Item<T> {
-    /// The item, or what is returned in its place; `at` is its position in the list.
+    /// Returns the item, or the error that is returned in its place; `at` is its position in the
+    /// list.
     ///
     /// # Errors
-    /// When it is not whole.
+    /// If the item is invalid.
     pub fn read(self, at: usize) -> Result<T, ItemError> {
         let (sent, why) = match self {
             Item::Whole(whole) => return Ok(whole),

@@ -1,4 +1,4 @@
-//! The tools every agent gets: ask, look up, explain, connect, ingest, review, status (S4 §11).
+//! The tools of every agent: ask, look up, explain, connect, ingest, review, status (S4 §11).
 
 mod ask;
 mod changes;
@@ -153,17 +153,17 @@ pub struct HitView {
     pub also_in: Option<AlsoIn>,
 }
 
-/// Characters that a token of an answer is taken for. Answers have places and scores, which language models cut into
-/// more tokens than prose, of which one has about four.
+/// Characters assumed for one token of an answer. Answers contain places and scores, which language
+/// models split into more tokens than prose, where a token has about four characters.
 const CHARS_A_TOKEN: u32 = 3;
 
-/// Longest text answer in characters; `usual` where neither budget is given.
+/// Returns the longest text answer in characters; `usual` if no budget is given.
 pub fn budget(max_chars: Option<u32>, max_tokens: Option<u32>, usual: u32) -> u32 {
     let by_tokens = max_tokens.map(|n| n.saturating_mul(CHARS_A_TOKEN));
     max_chars.into_iter().chain(by_tokens).min().unwrap_or(usual)
 }
 
-/// A name, or an id from another answer: a number.
+/// A name, or an id from another answer, which is a number.
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum NameOrId {
@@ -197,7 +197,7 @@ fn is_false(flag: &bool) -> bool {
 }
 
 impl HitView {
-    /// The place as people cite it: `note.md:12-18`, `report.pdf p. 3`, `letter.docx`.
+    /// Returns the place as people cite it: `note.md:12-18`, `report.pdf p. 3`, `letter.docx`.
     pub fn place(&self) -> String {
         let pages = self.pages.map_or([None; 2], |[first, last]| [Some(first), Some(last)]);
         crate::shape::place(&self.path, self.lines, pages)

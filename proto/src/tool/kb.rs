@@ -1,7 +1,8 @@
 //! Kb: entries of knowledge (S2), each a note `kb-00042-…` with a type, tags, a confidence that decays, and versions.
 //!
-//! Names of tools and parameters are S2's. Wherever an entry or node is named, ids such as `kb-00042`, `tag:python`,
-//! `project:kgd`, `person:ada`, `tool:cargo` and `note:docs/a.md` are accepted.
+//! Tools and parameters have the names of S2. Wherever an entry or node is named, ids such as
+//! `kb-00042`, `tag:python`, `project:kgd`, `person:ada`, `tool:cargo` and `note:docs/a.md` are
+//! accepted.
 
 mod ask;
 mod ingest;
@@ -44,7 +45,7 @@ impl EntryType {
         EntryType::LessonLearned,
     ];
 
-    /// As it is written.
+    /// Returns the name on the wire.
     pub fn as_str(self) -> &'static str {
         match self {
             EntryType::FactualReference => "factual_reference",
@@ -54,7 +55,7 @@ impl EntryType {
         }
     }
 
-    /// Reads [`EntryType::as_str`], whatever its case, also with hyphens or blanks.
+    /// Parses [`EntryType::as_str`], in any case, with underscores, hyphens or spaces.
     pub fn parse(text: &str) -> Option<Self> {
         let text = text.trim().to_lowercase().replace(['-', ' '], "_");
         Self::ALL.into_iter().find(|it| it.as_str() == text)

@@ -1,7 +1,7 @@
 //! Memory: entities with observations and relations (S1), each a note that people read and change, too.
 //!
-//! Names, order and parameters of the tools are S1's; the names that the reference server-memory has for them
-//! (`entityType`, `entityName`, `from`, …) are accepted beside them.
+//! Names, order and parameters of the tools are those of S1. The names that the reference
+//! server-memory uses (`entityType`, `entityName`, `from`, …) are accepted, too.
 
 mod consolidate;
 mod graph;

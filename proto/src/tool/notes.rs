@@ -1,7 +1,7 @@
 //! Notes: Markdown files that people and agents write (S0 §6.2, S3).
 //!
-//! Names and defaults of parameters are S0's where it has them. `project` is checked before a tool is called: a session
-//! is about one project, and a gateway has chosen it.
+//! Parameters have the names and defaults of S0 where S0 defines them. `project` is checked before
+//! a tool is called: a session belongs to one project, which a gateway has chosen.
 
 mod browse;
 mod content;
@@ -131,7 +131,7 @@ pub struct BacklinkView {
 pub fn by_place(backlinks: &[BacklinkView]) -> Vec<BacklinkView> {
     let mut places: Vec<BacklinkView> = Vec::new();
     for it in backlinks {
-        // Those of one line come one after the other.
+        // Backlinks of one line follow each other.
         match places.last_mut().filter(|told| (&told.path, told.line) == (&it.path, it.line)) {
             None => places.push(it.clone()),
             Some(told) if told.relation.split(", ").any(|relation| relation == it.relation) => {}

@@ -1,4 +1,4 @@
-//! The tool that takes something out of everything that is kept.
+//! The tool that removes something from everything that is stored.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! `graph`: the neighborhood of one entity, or the whole folder, to be drawn.
+//! `graph`: the neighborhood of one entity, or the whole folder, for a drawing.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

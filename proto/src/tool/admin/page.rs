@@ -1,5 +1,5 @@
-//! What the page of `kgctl open` needs beside other tools: its address, documents as HTML, and the keys by which an
-//! entity's names and relations are decided.
+//! What the page of `kgctl open` needs besides other tools: its address, documents as HTML, and the
+//! keys for deciding on an entity's names and relations.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

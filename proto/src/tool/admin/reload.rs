@@ -1,4 +1,4 @@
-//! The tool that reads settings anew.
+//! The tool that reads settings again.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! The tool that makes the weekly report of memory.
+//! The tool that writes the weekly report of memory.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

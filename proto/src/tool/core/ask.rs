@@ -1,4 +1,4 @@
-//! `ask`: an answer from everything that the folder holds.
+//! `ask`: an answer from the whole folder.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -37,7 +37,7 @@ impl AskPlan {
         AskPlan::Summary,
     ];
 
-    /// As it is written.
+    /// Returns the name on the wire.
     pub fn as_str(self) -> &'static str {
         match self {
             AskPlan::Auto => "auto",
@@ -136,7 +136,8 @@ pub struct StatementView {
 }
 
 impl StatementView {
-    /// Its day with what states it, where that is not the statement or its section: `note of 2026-03-12`.
+    /// Returns its day, with the source of the date if that is not the statement or its section:
+    /// `note of 2026-03-12`.
     pub fn day(&self) -> String {
         match self.dated_by.as_str() {
             by @ ("note" | "file") => format!("{by} of {}", self.date),
@@ -144,7 +145,7 @@ impl StatementView {
         }
     }
 
-    /// Its words, unless its claim has them all.
+    /// Returns its words, unless its claim contains them all.
     pub fn quote(&self) -> Option<&str> {
         let words = |text: &str| -> Vec<String> {
             let words = text.split(|c: char| !c.is_alphanumeric()).filter(|it| !it.is_empty());

@@ -1,4 +1,4 @@
-//! `changes`: what came, went or changed.
+//! `changes`: which documents were added, changed or removed.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! `connect`: how two things hang together.
+//! `connect`: how two things are connected.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

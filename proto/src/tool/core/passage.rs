@@ -1,4 +1,4 @@
-//! `read_passage`: the whole of what a hit shows a part of.
+//! `read_passage`: the whole passage of which a hit shows a part.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -65,7 +65,7 @@ pub struct PassageReply {
 }
 
 impl PassageReply {
-    /// The place as people cite it: `note.md:12-18`, `report.pdf p. 3`, `letter.docx`.
+    /// Returns the place as people cite it: `note.md:12-18`, `report.pdf p. 3`, `letter.docx`.
     pub fn place(&self) -> String {
         let pages = self.pages.map_or([None; 2], |[first, last]| [Some(first), Some(last)]);
         crate::shape::place(&self.path, self.lines, pages)

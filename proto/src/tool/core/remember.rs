@@ -1,4 +1,4 @@
-//! `remember`: keeps a fact, a decision or a preference where it belongs.
+//! `remember`: stores a fact, a decision or a preference where it belongs.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -20,7 +20,7 @@ pub enum Remembered {
 }
 
 impl Remembered {
-    /// As it is written.
+    /// Returns the name on the wire.
     pub fn as_str(self) -> &'static str {
         match self {
             Remembered::Fact => "fact",

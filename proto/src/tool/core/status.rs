@@ -1,4 +1,4 @@
-//! `status`: how the project stands.
+//! `status`: indexing progress and daemon health.
 
 use std::collections::BTreeMap;
 
@@ -190,7 +190,7 @@ pub struct ScrubView {
 }
 
 impl ScrubView {
-    /// In words, for people.
+    /// Returns a description for people.
     pub fn told(&self) -> String {
         let last = match &self.finished_at {
             Some(at) => format!("last round over at {at}"),
@@ -212,7 +212,7 @@ pub struct VectorsInMemory {
     pub precision: String,
 }
 
-/// How the warning begins that the model which orders hits anew cannot be used.
+/// Prefix of the warning that the reranking model cannot be used.
 pub const UNRANKED: &str = "`retrieval.rerank.model` cannot be used";
 
 /// How far the better model's vectors are. Questions are answered by those that are there, and by static vectors where
@@ -273,12 +273,12 @@ fn is_none_refused(n: &u64) -> bool {
 }
 
 impl EmbeddingView {
-    /// In words, for people.
+    /// Returns a description for people.
     pub fn told(&self) -> String {
         let mut text = format!("{} of {} vectors by {}", self.done, self.total, self.model);
         if self.refused > 0 {
             text.push_str(&format!(", {} of them refused", self.refused));
-            // Another model refuses what it always will.
+            // A local model would refuse the same text again, so only a server is worth a retry.
             if self.model == "remote" {
                 text.push_str(" (`kgctl retry --all` asks for these again)");
             }
@@ -289,7 +289,7 @@ impl EmbeddingView {
         if self.state != "done" {
             text.push_str(&format!(", {}", self.state));
         }
-        // Of a server that is asked again later, nothing is known that would be a rate.
+        // While a server is to be asked again later, nothing is computed, so there is no rate.
         let is_going = self.again_seconds.is_none();
         if let (Some(rate), true, "working" | "waiting") =
             (self.texts_a_second, is_going, self.state.as_str())
@@ -342,7 +342,7 @@ pub struct LlmView {
 }
 
 impl LlmView {
-    /// In words, for people.
+    /// Returns a description for people.
     pub fn told(&self) -> String {
         let of = if self.model.is_empty() { "the client's model" } else { &self.model };
         let mut text = format!("{}: {of} by {}, {}", self.slot, self.api, self.state);
@@ -362,7 +362,7 @@ impl LlmView {
     }
 }
 
-/// `, about 5 min`.
+/// Renders a duration like `, about 5 min`.
 fn about(seconds: u64) -> String {
     match seconds {
         0..=89 => format!(", about {} s", seconds.max(1)),
@@ -394,7 +394,7 @@ pub struct DeepView {
 }
 
 impl DeepView {
-    /// In words, for people.
+    /// Returns a description for people.
     pub fn told(&self) -> String {
         let n = |n: u64| if n == 1 { "1 document".to_string() } else { format!("{n} documents") };
         let mut text = match (self.left, self.paused) {
@@ -457,12 +457,12 @@ pub struct WarningView {
 }
 
 impl WarningView {
-    /// True when it is about no document.
+    /// Returns whether it concerns the folder rather than a document.
     pub fn is_of_folder(&self) -> bool {
         self.path == "."
     }
 
-    /// What was found in the document, where the warning is about secrets or personal data.
+    /// Returns what was found in the document if the warning is about secrets or personal data.
     pub fn of_secrets(&self) -> Option<&str> {
         let (what, _) = self.warning.split_once(": ")?;
         ["redacted", "personal data, kept"].contains(&what).then_some(what)

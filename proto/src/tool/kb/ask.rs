@@ -35,7 +35,7 @@ impl Strategy {
         Strategy::Connection,
     ];
 
-    /// As it is written.
+    /// Returns the name on the wire.
     pub fn as_str(self) -> &'static str {
         match self {
             Strategy::Auto => "auto",
@@ -46,7 +46,7 @@ impl Strategy {
         }
     }
 
-    /// Reads [`Strategy::as_str`], whatever its case.
+    /// Parses [`Strategy::as_str`], in any case.
     pub fn parse(text: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|it| text.eq_ignore_ascii_case(it.as_str()))
     }

@@ -1,4 +1,4 @@
-//! The tool that makes entries of files.
+//! The tool that makes entries from files.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! The tool that keeps entries in order.
+//! The tool that maintains entries.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! The tools that find entries and open them.
+//! The tools that find and open entries.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
@@ -98,7 +98,7 @@ pub struct KbGet {
     pub include_inactive: Option<bool>,
 }
 
-/// An id, or a list of them.
+/// Parses an id, or a list of ids.
 fn one_or_several<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
     #[derive(Deserialize)]
     #[serde(untagged)]

@@ -1,4 +1,4 @@
-//! The tools of memory that search.
+//! The memory tools that search.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

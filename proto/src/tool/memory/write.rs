@@ -1,4 +1,4 @@
-//! The tools of memory that change notes.
+//! The memory tools that change notes.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! The tools that show notes, without a search.
+//! The tools that show notes without a search.
 
 use std::collections::BTreeMap;
 

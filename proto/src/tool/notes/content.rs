@@ -1,4 +1,4 @@
-//! The tools that hand over a note or file in the form that another program expects.
+//! The tools that return a note or file in the form that another program expects.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! The tools that show and bring back what a note was.
+//! The tools that show and restore earlier versions of a note.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,9 +1,9 @@
 //! The tools about what notes of one type have in common.
 //!
-//! A field of a note is a key of its front matter, a category of its observations or a type of its relations. A schema
-//! is a note of the type `schema` whose front matter says `entity: TYPE` and, under `schema`, one field a line:
-//! `name: string, what it is`; `name?` may be missing, `name(array)` may be stated several times,
-//! `name(enum): [a, b]` has one of these values.
+//! A field of a note is a key of its front matter, a category of its observations or a type of its
+//! relations. A schema is a note of type `schema` whose front matter has `entity: TYPE` and, under
+//! `schema`, one field on each line: `name: string, what it is`. `name?` is optional, `name(array)`
+//! may occur several times, `name(enum): [a, b]` has one of these values.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
