@@ -1,7 +1,7 @@
-//! Compare: one number for all rows of a project, as the hub has them and as they are here.
+//! Compare: one number for all rows of a project, in the hub and in an index here.
 //!
 //! In: a hub or an index. Out: a tick and a digest; equal digests mean equal rows.
-//! Not here: which rows differ (`publish.rs` finds and mends that).
+//! Not here: which rows differ (`publish.rs` finds and repairs those).
 
 use std::path::Path;
 use std::sync::Arc;
@@ -13,10 +13,11 @@ use crate::rows::{self, Part};
 use crate::table::{From, Source, TABLES, Table};
 use crate::{HubError, pull};
 
-/// Every sum that the hub has of a project, for comparison: a number for all rows of all tables.
+/// Returns the tick of a project in the hub, and one number for all rows of all its compared
+/// tables.
 ///
 /// # Errors
-/// What the database said.
+/// The database's error, or that the role may not read the project.
 pub async fn digest(hub: &Hub, project: &str) -> Result<(i64, u64), HubError> {
     let all = pull::visible(hub).await?;
     let forbidden = || HubError::Forbidden(project.to_string(), "read", "");
@@ -32,10 +33,10 @@ pub async fn digest(hub: &Hub, project: &str) -> Result<(i64, u64), HubError> {
     Ok((it.tick, digest))
 }
 
-/// The same number of an index here.
+/// Returns the same for an index here.
 ///
 /// # Errors
-/// When it cannot be read.
+/// If the index cannot be read.
 pub fn digest_of(readers: &Arc<Readers>, state_dir: &Path) -> Result<(u64, u64), HubError> {
     let snapshot: Snapshot = readers.snapshot()?;
     let ledger = open_for_reading(&state_dir.join("ledger.sqlite"))?;
@@ -53,7 +54,7 @@ pub fn digest_of(readers: &Arc<Readers>, state_dir: &Path) -> Result<(u64, u64),
     Ok((tick, digest))
 }
 
-/// All but the better vectors, which may come later than the commit.
+/// Yields every table except the better vectors, which may be computed after the commit.
 fn compared() -> impl Iterator<Item = (&'static Table, u64)> {
     TABLES.iter().zip(0_u64..).filter(|(table, _)| table.from != From::Better)
 }

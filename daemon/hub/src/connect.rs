@@ -1,9 +1,10 @@
-//! Connect: from a hub's address to a connection.
+//! Connect: opens a connection to a hub from its address.
 //!
-//! In: a URL as PostgreSQL has them, a file with the password. Out: a client.
-//! Invariants: on another machine nothing is said without TLS, and its certificate is verified, against the system's
-//! authorities or those of the file `sslrootcert` names; a password is never logged.
-//! Not here: what is asked.
+//! In: a PostgreSQL URL, a file with the password. Out: a client.
+//! Invariants: a connection to another machine uses TLS, unless the URL sets `sslmode`. The
+//! certificate is verified against the system's authorities, or against those in the file that
+//! `sslrootcert` names. A password is never logged.
+//! Not here: queries.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -17,36 +18,36 @@ use tokio_postgres_rustls::MakeRustlsConnect;
 
 use crate::{HubError, schema};
 
-/// Longest wait for a connection; half of what a client waits for a front end that it starts.
+/// Longest wait for a connection: half of what a client waits for a front end that it starts.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// When a network that swallows packets counts as gone: nothing that was sent is acknowledged for so long, or nobody
-/// answers on an idle connection.
+/// The time after which a network that swallows packets counts as down: nothing that was sent is
+/// acknowledged, or an idle connection gets no answer, for this long.
 const SILENCE: Duration = Duration::from_secs(30);
 
-/// Longest that one statement, and the wait for a lock, may take.
+/// Longest time for a statement, and for the wait for a lock.
 const STATEMENT_TIMEOUT: &str = "SET statement_timeout = '10min'; SET lock_timeout = '30s'";
 
-/// Where a hub is, and as whom it is asked.
+/// The place of a hub, and the role that queries it.
 #[derive(Debug, Clone)]
 pub struct Address {
     config: Config,
-    /// Authorities to trust; the system's when left out.
+    /// Authorities to trust; `None` means the system's.
     authorities: Option<PathBuf>,
     shown: String,
 }
 
-/// A connection.
+/// A connection to a hub.
 pub struct Hub {
     pub(crate) client: Client,
 }
 
 impl Address {
-    /// Reads a URL such as `postgres://role@host/database?sslrootcert=FILE`. The password: of `token_file`, else
-    /// `PGPASSWORD`, else what the URL has.
+    /// Parses a URL such as `postgres://role@host/database?sslrootcert=FILE`. The password comes
+    /// from `token_file`, otherwise from `PGPASSWORD`, otherwise from the URL.
     ///
     /// # Errors
-    /// When one of them cannot be read.
+    /// If the URL or the file cannot be read.
     pub fn parse(url: &str, token_file: Option<&Path>) -> Result<Self, HubError> {
         let wrong = |why: String| HubError::Address(format!("the hub's address: {why}"));
         let (url, authorities) = without_authorities(url);
@@ -79,15 +80,15 @@ impl Address {
         Ok(Address { config, authorities, shown })
     }
 
-    /// Host, database and role, as messages name it.
+    /// Returns role, host and database, as messages name the hub.
     pub fn shown(&self) -> &str {
         &self.shown
     }
 
-    /// Connects, and makes sure that the tables are of the version that is known here.
+    /// Connects, and checks that the tables have the version that this program needs.
     ///
     /// # Errors
-    /// What the database or the network said.
+    /// The error of the database or the network, or another version.
     pub async fn connect(&self) -> Result<Hub, HubError> {
         let hub = self.connect_as_owner().await?;
         let found = schema::version(&hub).await?;
@@ -97,10 +98,10 @@ impl Address {
         Ok(hub)
     }
 
-    /// As [`Address::connect`], whatever is there.
+    /// Does the same as [`Address::connect`] for tables of any version, or none.
     ///
     /// # Errors
-    /// What the database or the network said.
+    /// The error of the database or the network.
     pub async fn connect_as_owner(&self) -> Result<Hub, HubError> {
         let tls = MakeRustlsConnect::new(self.tls()?);
         let (client, connection) = self.config.connect(tls).await.map_err(|why| {
@@ -136,7 +137,7 @@ impl Address {
     }
 }
 
-/// What a person can do where no connection comes about.
+/// Returns what a person can do if no connection can be made.
 fn hint_for(why: &tokio_postgres::Error) -> &'static str {
     let said = crate::message_of(why);
     match why.code().and_then(|code| code.code().get(..2)) {
@@ -149,7 +150,7 @@ fn hint_for(why: &tokio_postgres::Error) -> &'static str {
     }
 }
 
-/// Takes the parameter `sslrootcert` out of a URL: the driver does not know it.
+/// Removes the parameter `sslrootcert` from a URL, because the driver does not know it.
 fn without_authorities(url: &str) -> (String, Option<PathBuf>) {
     let Some((front, query)) = url.split_once('?') else { return (url.to_string(), None) };
     let (own, rest): (Vec<&str>, Vec<&str>) =
@@ -160,7 +161,7 @@ fn without_authorities(url: &str) -> (String, Option<PathBuf>) {
     (format!("{front}{joint}{rest}"), file)
 }
 
-/// The port that need not be named.
+/// The default port, which messages leave out.
 const USUAL_PORT: u16 = 5432;
 
 fn shown(config: &Config) -> String {

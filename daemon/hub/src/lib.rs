@@ -1,9 +1,9 @@
 //! Hub: what a project's daemon publishes to PostgreSQL, and what a front end copies from it.
 //!
-//! In: snapshots of an index; the address of a database. Out: rows in that database; replicas of an index, which the
-//! read path answers from as it does from any other.
-//! Invariants: a hub shows whole ticks; of two publishers of one project the older is refused; nothing secret leaves;
-//! nothing here runs unless the user named a hub.
+//! In: snapshots of an index; the address of a database. Out: rows in that database; replicas of an
+//! index, which the read path uses like any other.
+//! Invariants: a hub shows whole ticks; of two publishers of one project the older is refused; no
+//! secret leaves this machine; nothing here runs unless the user named a hub.
 //! Not here: answering (`query`), when to publish and whom to serve (`daemon`).
 
 mod compare;
@@ -31,36 +31,36 @@ pub use select::{Asked, Outlines};
 /// Why the hub cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum HubError {
-    /// It refused a statement, or went away.
+    /// It refused a statement, or closed the connection.
     #[error("the hub: {}", message_of(.0))]
     Database(#[from] tokio_postgres::Error),
-    /// There is no connection to it.
+    /// It cannot be reached.
     #[error("the hub `{hub}` cannot be reached: {}\nhint: {hint}", message_of(.why))]
     NoConnection {
         /// Its address, without the password.
         hub: String,
-        /// What to look at.
+        /// What to check.
         hint: &'static str,
-        /// What the database, the network or TLS said.
+        /// The error of the database, the network or TLS.
         why: tokio_postgres::Error,
     },
     /// The address, the token or the certificates cannot be used.
     #[error("{0}")]
     Address(String),
-    /// The index or the replica.
+    /// The index or the replica cannot be used.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// No migration was applied, or by another version.
+    /// No migration was applied, or one of another version.
     #[error(
         "the hub's tables have version {found}, this kgd needs {needed}\nhint: `kgctl hub migrate URL` as their owner"
     )]
     Version {
-        /// What is there; 0 is nothing.
+        /// The version found; 0 if there are no tables.
         found: i32,
-        /// What this program knows.
+        /// The version that this program needs.
         needed: i32,
     },
-    /// The project is not there, or not for this role.
+    /// The project does not exist, or this role has no right to it.
     #[error(
         "the hub has no project `{0}` that this role may {1}\nhint: `kgctl hub grant URL --name {0} --role ROLE{2}`"
     )]
@@ -70,7 +70,7 @@ pub enum HubError {
         "the hub's project `{0}` has no entity `{1}`\nhint: `kgctl --hub URL --project {0} lookup` finds names"
     )]
     NoEntity(String, String),
-    /// Another folder publishes it.
+    /// Another folder publishes the project.
     #[error(
         "the hub's project `{0}` is published from another folder\n\
          hint: another `publish.project`, or `kgctl publish --take-over`"
@@ -79,7 +79,7 @@ pub enum HubError {
     /// Another publisher began later.
     #[error("another publisher of `{0}` has begun since: this one stops")]
     Fenced(String),
-    /// It was restored from a backup, or another publisher came and went.
+    /// The project was restored from a backup, or another publisher changed it in between.
     #[error(
         "the hub's project `{0}` changed since this publisher's last transaction; comparing again"
     )]
@@ -91,7 +91,7 @@ pub enum HubError {
          folder"
     )]
     Secret(String),
-    /// It was published by a kgd of other tables.
+    /// The project was published with other index tables.
     #[error(
         "`{name}` was published with index tables {found}, this kgd has {ours}\n\
          hint: run the same version of kgd on both sides"
@@ -99,12 +99,12 @@ pub enum HubError {
     Shape {
         /// The project.
         name: String,
-        /// Its tables.
+        /// The version of its tables.
         found: i32,
-        /// Ours.
+        /// The version of ours.
         ours: i32,
     },
-    /// Rows that make no sense.
+    /// Rows that cannot be parsed.
     #[error("the hub's table `{0}` holds rows that cannot be read")]
     Torn(&'static str),
     /// The task that reads or writes the index ended.
@@ -119,7 +119,7 @@ impl From<rusqlite::Error> for HubError {
 }
 
 impl HubError {
-    /// The exit code of a program that ends with this; those of `kgctl` mean the same.
+    /// Returns the exit code of a program that ends with this error; `kgctl` uses the same codes.
     pub fn exit_code(&self) -> u8 {
         match self {
             HubError::Store(_) | HubError::Crashed(_) | HubError::Torn(_) => 1,
@@ -128,13 +128,14 @@ impl HubError {
         }
     }
 
-    /// Returns true where waiting may help: nobody has refused anything.
+    /// Returns whether waiting may help: no request was refused.
     pub fn is_passing(&self) -> bool {
         match self {
             HubError::Database(error) | HubError::NoConnection { why: error, .. } => {
                 error.code().is_none_or(|code| {
                     let class = code.code().get(..2).unwrap_or_default();
-                    // Connections, resources, shutdown, conflicts.
+                    // The classes of connections, resources, interventions by the operator,
+                    // conflicts and system errors.
                     matches!(class, "08" | "53" | "57" | "40" | "58")
                 })
             }
@@ -144,7 +145,7 @@ impl HubError {
     }
 }
 
-/// What the database said, which the driver's own message leaves out.
+/// Returns the database's message, which the driver's own message leaves out.
 fn message_of(error: &tokio_postgres::Error) -> String {
     let mut text = error.to_string();
     let mut cause = std::error::Error::source(error);

@@ -1,11 +1,12 @@
-//! Select: which projects can answer a question best, by their outlines.
+//! Select: which projects can answer a question best, judged by their outlines.
 //!
 //! In: outlines; a question's terms and vector, or names. Out: projects, the fittest first.
-//! How: resource selection, as federated search has it. By words as CORI (Callan, Lu and Croft 1995): what tells
-//! projects apart is how many of their chunks hold each word of the question, and how few other projects hold it. By
-//! meaning as ReDDE (Si and Callan 2003): the nearest window counts, of which a bit a dimension is kept.
-//! Invariant: only projects that are visible count, in every number.
-//! Not here: reading a question (`query`), who is asked then (`client`).
+//! How: resource selection, as in federated search. By words it follows CORI (Callan, Lu and Croft
+//! 1995): a project scores by how many of its chunks contain each word of the question, weighted by
+//! how few other projects contain it. By meaning it follows ReDDE (Si and Callan 2003): the nearest
+//! window scores; outlines keep one bit for each dimension of a window.
+//! Invariant: only visible projects contribute to any number.
+//! Not here: parsing a question (`query`), asking the chosen projects (`client`).
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,33 +16,34 @@ use model::terms::norm_of;
 use crate::outline::{BITS_A_WORD, OF_TEXT, Outline, WHOLE_NAME, name_words, number_of};
 use crate::pull::Visible;
 
-/// What is added to the chunks that hold a word before they are divided by it: by so much the second one counts less
-/// than the first. CORI has 50 and 150, for documents of large collections; with a tenth of it more of the best are
-/// found, and with a 25th as many (`tests/benches/RESULTS.md`, *outline*).
+/// Added to the number of chunks with a word in the denominator of the word's share, so that the
+/// second such chunk adds less than the first. CORI uses 50 and 150, for documents of large
+/// collections. A tenth of these finds more of the best hits, and a 25th finds as many as a tenth
+/// (`tests/benches/RESULTS.md`, *outline*).
 const DAMPING: f64 = 5.0;
-/// The same for each mean project's size.
+/// The same, multiplied by the project's size relative to the mean.
 const DAMPING_BY_SIZE: f64 = 15.0;
 
-/// What the nearest window counts, of which words count 1. Nearly the same to .8.
+/// Weight of the nearest window, where words weigh 1. Weights up to .8 give nearly the same result.
 const BY_MEANING: f64 = 0.4;
 
-/// How much more a whole name counts than a word as rare.
+/// Weight of a whole name relative to an equally rare word.
 const WHOLE: f64 = 3.0;
 
-/// What is asked.
+/// A question, or names to look up.
 #[derive(Debug, Default)]
 pub struct Asked {
-    /// The terms of a question, any of which may match, as expressions of the text index.
+    /// The terms of a question, as expressions of the text index. Any of them may match.
     pub terms: Vec<String>,
-    /// Names that are looked up.
+    /// Names to look up.
     pub names: Vec<String>,
-    /// The question's vector in the space of the static model; empty where there is none.
+    /// The question's vector in the space of the static model; empty if there is none.
     pub vector: Vec<f32>,
 }
 
-/// One thing to look for in an outline.
+/// One thing to look up in an outline.
 enum Sign {
-    /// A term of the text, in its spellings, each of words that stand side by side.
+    /// A term of the text: for each spelling, its adjacent words.
     Term(Vec<Vec<u32>>),
     NameWord(BTreeSet<u32>),
     Name(u32),
@@ -49,7 +51,7 @@ enum Sign {
 
 impl Asked {
     fn signs(&self) -> Vec<Sign> {
-        // Of the beginning of a word nothing is known.
+        // An outline knows nothing about prefixes of words.
         let whole = |phrase: &Phrase| !phrase.words.is_empty() && !phrase.is_prefix;
         let numbers = |phrase: Phrase| {
             phrase.words.iter().map(|word| number_of(OF_TEXT, word)).collect::<Vec<_>>()
@@ -68,7 +70,7 @@ impl Asked {
 }
 
 impl Sign {
-    /// The chunks, or names, of a project that hold it.
+    /// Returns how many chunks, or names, of a project contain it.
     fn n_in(&self, it: &Outline) -> u32 {
         let all_of =
             |words: &Vec<u32>| words.iter().map(|word| it.words.of(*word)).min().unwrap_or(0);
@@ -82,7 +84,7 @@ impl Sign {
     }
 }
 
-/// A project and what is known of it.
+/// A project, and its outline if known.
 struct Known {
     name: String,
     place: String,
@@ -97,7 +99,7 @@ pub struct Outlines {
 }
 
 impl Outlines {
-    /// Takes the projects that are visible now: others are forgotten with their outlines.
+    /// Sets the projects that are visible now; others are dropped with their outlines.
     pub fn see(&mut self, visible: &[Visible]) {
         let mut before = std::mem::take(&mut self.projects);
         for it in visible {
@@ -107,38 +109,39 @@ impl Outlines {
         }
     }
 
-    /// The projects whose outline is not that of their last transaction.
+    /// Returns the projects whose outline does not match their last transaction.
     pub fn stale(&self) -> Vec<i32> {
         let is_stale = |it: &Known| it.outline.as_ref().is_none_or(|(place, _)| *place != it.place);
         self.projects.iter().filter(|(_, it)| is_stale(it)).map(|(id, _)| *id).collect()
     }
 
-    /// True when there is an outline of every project.
+    /// Returns whether every project has an outline.
     pub fn is_whole(&self) -> bool {
         self.projects.values().all(|it| it.outline.is_some())
     }
 
-    /// Takes the outline of a project, as of a place in its history, if it is still visible.
+    /// Sets the outline of a project, with its place in the project's history, if the project is
+    /// still visible.
     pub fn put(&mut self, id: i32, place: String, outline: Outline) {
         if let Some(known) = self.projects.get_mut(&id) {
             known.outline = Some((place, outline));
         }
     }
 
-    /// Adds a project that no hub has, for measurements.
+    /// Adds a project that is in no hub, for measurements.
     pub fn add(&mut self, id: i32, name: &str, outline: Outline) {
         let (name, place) = (name.to_string(), String::new());
         let outline = Some((place.clone(), outline));
         self.projects.insert(id, Known { name, place, published: 0, outline });
     }
 
-    /// Bytes that they take in memory.
+    /// Returns the bytes that the outlines take in memory.
     pub fn n_bytes(&self) -> usize {
         self.projects.values().filter_map(|it| Some(it.outline.as_ref()?.1.n_bytes())).sum()
     }
 
-    /// The names of at most `most` projects, those first that can answer best; where nothing is asked, or nothing of it
-    /// is known, those that were published last.
+    /// Returns the names of at most `most` projects, the fittest first. If nothing is asked, or no
+    /// project knows any of it, the projects that were published last come first.
     pub fn best(&self, asked: &Asked, most: usize) -> Vec<String> {
         let nothing = Outline::default();
         let outlines: Vec<&Outline> = self
@@ -154,7 +157,7 @@ impl Outlines {
             sum += score;
             scored.push((score, known));
         }
-        // A stable sort: ties keep the order of publication.
+        // The second sort is stable, so projects with equal scores keep the order of publication.
         scored.sort_by_key(|(_, it)| std::cmp::Reverse(it.published));
         if sum > 0.0 {
             scored.sort_by(|(one, _), (other, _)| other.total_cmp(one));
@@ -163,7 +166,7 @@ impl Outlines {
     }
 }
 
-/// How much of what is asked each project holds, 0 to 1.
+/// Returns how well each project covers what is asked, 0 to 1.
 fn scores_by_words(outlines: &[&Outline], asked: &Asked) -> Vec<f64> {
     let mut scores = vec![0.0; outlines.len()];
     let n_projects = outlines.len() as f64;
@@ -184,10 +187,10 @@ fn scores_by_words(outlines: &[&Outline], asked: &Asked) -> Vec<f64> {
     scores.iter().map(|it| if most > 0.0 { it / most } else { 0.0 }).collect()
 }
 
-/// How near a question is to windows of which only signs are kept.
+/// Computes how near a question is to windows of which only the signs are kept.
 struct Nearness<'a> {
     question: &'a [f32],
-    /// Its own signs.
+    /// The signs of the question's components.
     signs: Vec<u64>,
     length: f32,
 }
@@ -202,7 +205,8 @@ impl<'a> Nearness<'a> {
         Nearness { question, signs: question.chunks(BITS_A_WORD).map(word).collect(), length }
     }
 
-    /// The cosine with the window that has most signs in common; 0 where it is not near at all.
+    /// Returns the cosine with the window that has the most signs in common; 0 if it is negative,
+    /// or either vector is missing.
     fn of(&self, windows: &[u64]) -> f64 {
         if self.length == 0.0 {
             return 0.0;
@@ -229,7 +233,8 @@ mod tests {
     use super::*;
     use crate::outline::{WORDS, packed};
 
-    /// A project of so many chunks, with words and how many chunks hold each, names, and signs of windows.
+    /// A project with `n` chunks: its words with the number of chunks that contain each, its names,
+    /// and the signs of its windows.
     fn outline(n: u64, words: &[(&str, u32)], names: &[&str], windows: &[u8]) -> Outline {
         let counts = words.iter().map(|(word, n)| (number_of(OF_TEXT, word), *n)).collect();
         let mut of_names: FxHashMap<u32, u32> = FxHashMap::default();
