@@ -1,13 +1,15 @@
-//! Address: which document a name means.
+//! Address: resolves a name to one document.
 //!
-//! In: a path, a permalink, a title, an alias, the name of a file, or `memory://…` with one of these. Out: one
-//! document, or an error that lists the documents with that name or with the nearest names.
-//! Steps: an exact path; a bare name that is the title or the file name of one document (of several: refused, unless
-//! one states it as its permalink); S0 §7.3 (id, permalink, path); names as links resolve them, except that a path with
-//! folders never means a file elsewhere.
-//! A name of several documents is refused, never guessed, since a write may follow. For a change two kinds of permalink
-//! are refused, too: one that other notes of the same title compete for, because it moves when a note comes or goes,
-//! and one that results only when signs are dropped, as `C++` becomes `c`.
+//! In: a path, a permalink, a title, an alias, a file name, or `memory://…` with one of these. Out:
+//! one document, or an error that lists the documents with that name or with the nearest names.
+//! Order of lookup: an exact path; a bare name that is the title or file name of one document
+//! (refused if there are several, unless a note states it as its permalink); S0 §7.3 (id,
+//! permalink, path); names as links resolve them, except that a path with folders never matches a
+//! file in another folder.
+//! An ambiguous name is refused, never guessed, because a write may follow. A change also refuses
+//! two kinds of permalink: one that other notes of the same title compete for, because it moves
+//! when a note is added or removed, and one that matches only after punctuation is dropped, as
+//! `C++` becomes `c`.
 //! Not here: patterns (`build_context`), headings and blocks of a note.
 
 use notes::resolve::{file_key, fold, is_in_words, name_key};
@@ -21,22 +23,23 @@ use crate::error::invalid;
 use index::store::Snapshot;
 use index::store::links::BY_PATH_SLUG;
 
-/// Most notes that an address with `*` names.
+/// Most notes that an address with `*` matches.
 const MAX_MATCHES: i64 = 1_000;
 
-/// Names that an error lists: the nearest ones, or those that share the name.
+/// Most names listed in an error: the nearest ones, or those that share the name.
 const MAX_LISTED: usize = 5;
 
-/// Names that are compared with an unknown one.
+/// Most names compared with an unknown one.
 const MAX_COMPARED: i64 = 200_000;
 
-/// Least likeness of names, 0 to 1.
+/// Least similarity of names, 0 to 1, to be suggested.
 const MIN_LIKENESS: f64 = 0.55;
 
-/// Returns the one document that an address means.
+/// Returns the one document that an address denotes.
 ///
 /// # Errors
-/// `invalid_params` for what cannot be an address, `not_found` with the nearest names, `ambiguous` with the paths.
+/// `invalid_params` for a malformed address, `not_found` with the nearest names, `ambiguous` with
+/// the paths.
 pub fn document(snapshot: &Snapshot, address: &str) -> Result<i64, ErrorView> {
     let address = address.trim();
     let bare = address.strip_prefix(notes::uri::SCHEME);
@@ -45,7 +48,7 @@ pub fn document(snapshot: &Snapshot, address: &str) -> Result<i64, ErrorView> {
             return Ok(doc);
         }
         let bearers = if address.contains('/') { vec![] } else { bearing(snapshot, address)? };
-        // Before permalinks: the permalink of another note may differ in signs only.
+        // Before permalinks: another note's permalink may be the same apart from punctuation.
         match bearers.as_slice() {
             [] => {}
             _ if is_stated(snapshot, address)? => {}
@@ -54,7 +57,7 @@ pub fn document(snapshot: &Snapshot, address: &str) -> Result<i64, ErrorView> {
         }
     }
     match lookup(snapshot, address) {
-        // Clients that expand a URI template write `%20` for a blank.
+        // Clients that expand a URI template write `%20` for a space.
         Err(missing) if bare.is_some_and(|bare| bare.contains('%')) => {
             let decoded = percent_decoded(bare.unwrap_or_default());
             lookup(snapshot, &format!("{}{decoded}", notes::uri::SCHEME)).map_err(|_| missing)
@@ -63,7 +66,7 @@ pub fn document(snapshot: &Snapshot, address: &str) -> Result<i64, ErrorView> {
     }
 }
 
-/// As [`document`], for a change: never by a permalink that may move to another note.
+/// As [`document`], for a change: rejects a permalink that may move to another note.
 ///
 /// # Errors
 /// As [`document`].
@@ -111,13 +114,13 @@ fn at_path(snapshot: &Snapshot, path: &str) -> Result<Option<i64>, AskError> {
     Ok(snapshot.prepare_cached(sql)?.query_row([path], |row| row.get(0)).optional()?)
 }
 
-/// Returns whether a note states this permalink; then it means nothing else.
+/// Returns whether a note states this permalink itself, which makes it unambiguous.
 fn is_stated(snapshot: &Snapshot, permalink: &str) -> Result<bool, AskError> {
     let sql = "SELECT 1 FROM notes WHERE permalink = ?1 AND is_stated";
     Ok(snapshot.prepare_cached(sql)?.exists([fold(permalink)])?)
 }
 
-/// Documents with a name as title or as file name.
+/// Returns the documents that have a name as title or file name.
 fn bearing(snapshot: &Snapshot, name: &str) -> Result<Vec<i64>, AskError> {
     let mut statement = snapshot.prepare_cached(
         "SELECT doc_id FROM doc_names WHERE key = ?1 AND kind = ?2
@@ -145,8 +148,9 @@ fn lookup(snapshot: &Snapshot, address: &str) -> Result<i64, ErrorView> {
     }
 }
 
-/// Returns the documents that an address means by S0 §7.3: by id, else by permalink, else by path, else by the
-/// permalink that such a path or title would have. Several only for a pattern, in the order of permalinks.
+/// Returns the documents that an address denotes by S0 §7.3: by id, else by permalink, else by
+/// path, else by the permalink derived from such a path or title. Only a pattern returns several,
+/// ordered by permalink.
 pub fn find(snapshot: &Snapshot, address: &str) -> Result<Result<Vec<i64>, UriError>, AskError> {
     let lookup = match uri::parse(address) {
         Ok(Address::Note(lookup)) => lookup,
@@ -170,7 +174,7 @@ pub fn find(snapshot: &Snapshot, address: &str) -> Result<Result<Vec<i64>, UriEr
             return Ok(Ok(found));
         }
     }
-    // The first of several files whose paths differ in signs only.
+    // Paths may differ only in punctuation; the first one wins.
     let by_slug = "SELECT n.doc_id FROM doc_names n JOIN docs d ON d.id = n.doc_id
                    WHERE n.key = ?1 AND n.kind = ?2 ORDER BY d.path LIMIT 1";
     let found = snapshot
@@ -188,7 +192,8 @@ fn ids(
     snapshot.prepare_cached(sql)?.query_map([key], |row| row.get(0))?.collect()
 }
 
-/// Notes whose permalink or whose path as a slug matches; `*` means any characters, nothing else is special.
+/// Returns the notes whose permalink or slugged path matches; `*` stands for any characters,
+/// nothing else is special.
 fn matching(snapshot: &Snapshot, pattern: &str) -> Result<Vec<i64>, rusqlite::Error> {
     let glob = pattern.replace('[', "[[]").replace('?', "[?]");
     snapshot
@@ -201,7 +206,7 @@ fn matching(snapshot: &Snapshot, pattern: &str) -> Result<Vec<i64>, rusqlite::Er
         .collect()
 }
 
-/// Documents with a title, else with that file name, else with that alias.
+/// Returns the documents with this title, else with this file name, else with this alias.
 fn named(snapshot: &Snapshot, address: &str) -> Result<Vec<i64>, AskError> {
     let name = address.trim().trim_start_matches(notes::uri::SCHEME);
     let mut statement = snapshot.prepare_cached(
@@ -210,7 +215,7 @@ fn named(snapshot: &Snapshot, address: &str) -> Result<Vec<i64>, AskError> {
     let by = notes::resolve::By::Title as i64;
     let by_file = notes::resolve::By::FileName as i64;
     let by_alias = notes::resolve::By::Alias as i64;
-    // Without its folders a path would mean another file.
+    // A path without its folders could match another file.
     let file = (!name.contains('/')).then(|| (file_key(name), by_file));
     let keys = [Some((name_key(name), by)), file, Some((name_key(name), by_alias))];
     for (key, kind) in keys.into_iter().flatten() {
@@ -254,7 +259,7 @@ fn missing(snapshot: &Snapshot, address: &str) -> Result<ErrorView, AskError> {
     })
 }
 
-/// Paths of the documents whose path, title or alias is most similar to a name.
+/// Returns the paths of the documents whose path, title or alias is most similar to a name.
 fn nearest(snapshot: &Snapshot, address: &str) -> Result<Vec<String>, AskError> {
     let name = address.trim().trim_start_matches(notes::uri::SCHEME);
     let (whole, last) = (fold(name), name_key(name.rsplit('/').next().unwrap_or(name)));

@@ -1,8 +1,10 @@
-//! Changes: what the journal says of a stretch of commits, as one net change a document.
+//! Changes: the journal of a range of commits, as one net change per document.
 //!
-//! In: the journal, the last commit that the asker knows, conditions. Out: the reply of `changes`, one page.
-//! Invariants: a document that is as it was has no change; what came and went again has none either; pages of one
-//! answer are of the same commits, so none is repeated or left out; both forms of a page have the same documents.
+//! In: the journal, the last commit that the caller knows, filters. Out: the reply of `changes`,
+//! one page.
+//! Invariants: a document that ends as it began has no change, nor has one that was added and
+//! removed again; the pages of one answer cover the same commits, so no change is repeated or left
+//! out; both formats of a page have the same documents.
 //! Not here: what a commit changes (`index/store/journal.rs`), what `since` means (`server`).
 
 use std::collections::HashMap;
@@ -23,21 +25,21 @@ use crate::graph::{entity, lookup, name_of};
 use crate::plan::condition::Under;
 use crate::{AskError, QueryContext};
 
-/// Documents of a page where nothing is said.
+/// Documents on a page unless the caller sets a limit.
 const USUAL_LIMIT: u32 = 50;
 
-/// From which commit on changes are wanted.
+/// The commit after which changes are wanted.
 #[derive(Debug, Clone)]
 pub struct Since {
     /// Changes of later commits.
     pub tick: Tick,
-    /// What the asker said, as the reply shows it.
+    /// The caller's `since`, as the reply shows it.
     pub told: String,
-    /// What the asker should know about it.
+    /// A hint about it for the caller.
     pub hint: Option<String>,
 }
 
-/// What all pages of an answer have in common, and how many documents were on those before.
+/// What all pages of an answer share, and the number of documents on the pages before.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 struct PageOf {
     since: u64,
@@ -65,7 +67,7 @@ impl PageOf {
     }
 }
 
-/// Returns a page of changes; `since` is asked only for the first one.
+/// Returns a page of changes; `since` is called only for the first one.
 pub fn changes(
     ctx: &QueryContext<'_>,
     ledger: &ChangeLedger,
@@ -123,7 +125,7 @@ pub fn changes(
             if !reply.changes.is_empty() {
                 break;
             }
-            // One stays, whatever the budget.
+            // One change is always kept, whatever the budget.
             while view.lines.pop().is_some() && !room.take(&view) {
                 view.n_more_lines += 1;
             }
@@ -135,13 +137,13 @@ pub fn changes(
     Ok(reply)
 }
 
-/// What several commits did to one document.
+/// The combined effect of several commits on one document.
 #[derive(Debug, Clone, PartialEq)]
 struct Net {
     uid: String,
     before: Option<DocVersion>,
     after: Option<DocVersion>,
-    /// The last commit, and when it was.
+    /// The last commit, and its time.
     tick: Tick,
     at_ms: i64,
     lines: Vec<ChangedLine>,
@@ -150,7 +152,7 @@ struct Net {
     n_commits: usize,
 }
 
-/// The net change of each document that has changed, the latest first.
+/// Returns the net change of each changed document, latest first.
 fn net(changes: Vec<DocChange>) -> Vec<Net> {
     let mut by_uid: HashMap<String, Net> = HashMap::new();
     for it in changes {
@@ -181,7 +183,7 @@ fn net(changes: Vec<DocChange>) -> Vec<Net> {
 
 impl Net {
     fn add(&mut self, later: DocChange) {
-        // Of a document that went and came back, what it was compared with is gone.
+        // A document that went and came back has lost the version that it would be compared with.
         self.is_unseen |= later.is_unseen || (later.before.is_none() && self.before.is_some());
         (self.after, self.tick, self.at_ms) = (later.after, later.tick, later.at_ms);
         self.n_commits += 1;
@@ -219,7 +221,7 @@ impl Net {
         before.filter(|it| *it != self.path())
     }
 
-    /// As it is shown; lines of several commits get their present numbers.
+    /// Renders the change; lines from several commits get their current numbers.
     fn view(&self, ctx: &QueryContext<'_>) -> Result<ChangeView, AskError> {
         let kind = self.kind();
         let is_unseen = self.is_unseen && kind == "changed";
@@ -259,11 +261,11 @@ impl Net {
     }
 }
 
-/// Gives lines that came the numbers that they have now.
+/// Gives added lines their current numbers.
 fn renumber(lines: &mut [ChangedLine], present: &[Line]) {
     for line in lines.iter_mut().filter(|it| !it.gone) {
         let now = present.iter().find(|it| (it.kind, &it.text) == (line.kind, &line.text));
-        // The index does not know the lines of the front matter.
+        // The index has no line numbers for front matter.
         line.line = now.map(|it| it.number).filter(|it| *it > 0).unwrap_or(line.line);
     }
     lines.sort_by_key(|it| (it.line, !it.gone));
@@ -275,7 +277,7 @@ fn line_view(line: ChangedLine) -> ChangedLineView {
     ChangedLineView { gone, kind: kind.as_str().into(), line, text }
 }
 
-/// Keeps the changes of documents that are or were at paths that are meant.
+/// Keeps the changes of documents whose current or former path matches.
 fn keep_under(ctx: &QueryContext<'_>, path: &str, all: &mut Vec<Net>) -> Result<(), AskError> {
     let mut values = Vec::new();
     let condition = Under::from(path).sql(&mut values);
@@ -292,11 +294,11 @@ fn keep_under(ctx: &QueryContext<'_>, path: &str, all: &mut Vec<Net>) -> Result<
     Ok(())
 }
 
-/// What changes are about an entity.
+/// Decides which changes concern an entity.
 struct About {
-    /// Its names, in lower case.
+    /// Its names, in lowercase.
     names: Vec<String>,
-    /// Documents that are its home.
+    /// The entity's own documents.
     homes: FxHashSet<String>,
     entity: i64,
 }
@@ -313,7 +315,8 @@ impl About {
     }
 
     fn keep(&self, ctx: &QueryContext<'_>, all: &mut Vec<Net>) -> Result<(), AskError> {
-        // An added document is new as a whole, and only its first lines are kept.
+        // An added document is entirely new, but the journal keeps only its first lines; ask the
+        // index instead.
         let mut mentions = ctx.snapshot.prepare_cached(
             "SELECT EXISTS (SELECT 1 FROM docs d JOIN mentions m ON m.doc_id = d.id JOIN names n ON n.id = m.name_id
                WHERE d.uid = ?1 AND n.entity_id = ?2)",
@@ -334,7 +337,7 @@ impl About {
         Ok(())
     }
 
-    /// Whether one of the names stands there as words of their own.
+    /// Returns whether one of the names occurs as a whole word.
     fn is_named_in(&self, text: &str) -> bool {
         let text = text.to_lowercase();
         let is_letter = |c: Option<char>| c.is_some_and(char::is_alphanumeric);
@@ -354,7 +357,8 @@ mod tests {
     use super::*;
     use index::store::LineKind;
 
-    /// `tick uid before>after lines`, where a version is a path and a letter for its content: `a:x>a:y -one +two`.
+    /// Parses `tick uid before>after lines`, where a version is a path and a letter for its
+    /// content: `a:x>a:y -one +two`.
     fn change(text: &str) -> DocChange {
         let mut words = text.split(' ');
         let mut word = || words.next().expect("a word");

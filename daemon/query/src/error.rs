@@ -1,4 +1,4 @@
-//! What can go wrong while answering, as the caller sees it.
+//! Errors of answering, as the caller sees them.
 
 use proto::error::{Code, ErrorView};
 

@@ -7,7 +7,7 @@
 //! direction only (`tests/it/layers.rs`).
 //! Not here: the text form of replies (`render`), sessions and tools (`server`).
 
-/// Runs a part of a step in a span of this name, which `tests/benches/questions.rs` times.
+/// Runs a part of a step in a tracing span of this name, which `tests/benches/questions.rs` times.
 macro_rules! stage {
     ($name:literal, $work:expr) => {
         tracing::trace_span!(target: "kgd::ask", $name).in_scope(|| $work)
@@ -55,9 +55,9 @@ pub use plan::question::{is_stop_word, text_query, text_terms};
 pub use rank::signals::signals;
 pub use relevance::Signals;
 
-/// What answering needs beside a request.
+/// Everything that answering needs besides the request.
 pub struct QueryContext<'a> {
-    /// One view of the index.
+    /// A consistent view of the index.
     pub snapshot: &'a Snapshot,
     /// The project's settings.
     pub settings: &'a config::Settings,
@@ -67,19 +67,21 @@ pub struct QueryContext<'a> {
     pub reranker: Option<&'a Reranker>,
     /// Relations that contradict themselves when stated in both directions.
     pub one_way: &'a [&'static str],
-    /// Relations of which one subject has one object.
+    /// Relations in which one subject has only one object.
     pub functional: &'a [&'static str],
-    /// Review decisions; what a person rejected is left out of every answer.
+    /// Review decisions; answers leave out what a person rejected.
     pub decisions: DecisionsAt<'a>,
 }
 
 /// Answers a question in five steps. Each step returns a type of its own and only reads those of the steps before.
 ///
-/// 1. **Plan**: what is asked, checked against settings and index: words, operators, filters, weights.
-/// 2. **Recall**: candidates by full text and by vectors, the entities that the question names, and how far its words
-///    can be trusted.
+/// 1. **Plan**: the question, checked against settings and index: words, operators, filters,
+/// weights.
+/// 2. **Recall**: candidates by full text and by vectors, the entities that the question names, and
+/// how much its words can be trusted.
 /// 3. **Expand**: the chunks that relations and shared names lead to.
-/// 4. **Rank**: one score a chunk, the sum of its weighted signals; then corrections among the best.
+/// 4. **Rank**: one score per chunk, the sum of its weighted signals; then corrections among the
+/// best.
 /// 5. **Present**: snippets, places and reasons, within the caller's budget.
 pub fn answer(ctx: &QueryContext<'_>, request: &HybridQuery) -> Result<HybridReply, ErrorView> {
     let plan = plan::plan(ctx, request)?;
@@ -90,7 +92,8 @@ pub fn answer(ctx: &QueryContext<'_>, request: &HybridQuery) -> Result<HybridRep
     Ok(stage!("present", present::present(ctx, &plan, &recalled, &expanded, ranked))?)
 }
 
-/// Returns what the best hits of a question say about it; `tests/benches/retrieval/floor.rs` fits relevance to that.
+/// Returns the relevance signals of the best hits of a question, to which
+/// `tests/benches/retrieval/floor.rs` fits the floor.
 ///
 /// # Errors
 /// As [`answer`].
@@ -112,8 +115,8 @@ fn found(
     let expanded = stage!("expand", expand::expand(ctx, plan, &recalled))?;
     let mut ranked = stage!("rank", rank::rank(ctx, plan, &recalled, &expanded))?;
     if ranked.is_cut && ranked.hits.len() <= plan.k + plan.cursor.n_seen() {
-        // A deeper search changes what each signal counts. Its hits are appended, not merged, so that the first ones
-        // and their order do not depend on how many are asked for.
+        // A deeper search changes the weight of each signal. Its hits are appended, not merged, so
+        // that the first hits and their order do not depend on how many are requested.
         let recalled = stage!("recall", recall::recall(ctx, plan, plan::MAX_RECALL))?;
         let expanded = stage!("expand", expand::expand(ctx, plan, &recalled))?;
         ranked.append(stage!("rank", rank::rank(ctx, plan, &recalled, &expanded))?);

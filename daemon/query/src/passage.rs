@@ -1,10 +1,10 @@
-//! Passage: reads a passage as a whole, with its neighbors.
+//! Passage: reads a whole passage with its neighbors.
 //!
-//! In: a hit's `ref`, or a place as answers cite it. Out: the passage's text with its place, and the `ref`s of the
-//! neighbors.
-//! Invariants: a `ref` identifies a document and words, so it survives moves, edits elsewhere and a rebuilt index, and
-//! never leads to other words (of passages with the same words in one document it is the first); what exceeds the
-//! budget is cut at the far ends, and the reply says so.
+//! In: a hit's `ref`, or a place as answers cite it. Out: the passage's text with its place, and
+//! the `ref`s of the neighbors.
+//! Invariants: a `ref` identifies a document and words, so it survives moves, edits elsewhere and a
+//! rebuilt index, and never resolves to other words (of passages with the same words in one
+//! document it is the first); text beyond the budget is cut at the far ends, and the reply says so.
 //! Not here: which passages answer a question (`rank`).
 
 use std::ops::RangeInclusive;
@@ -19,20 +19,20 @@ use crate::quote::written::{Cells, written};
 use crate::{AskError, QueryContext};
 use index::store::lines::{HeadingMap, LineMap, PageMap};
 
-/// Digits of a `ref`: of the document's uid, and of the mark.
+/// Digits in a `ref`: of the document's uid, and of the mark.
 const UID_DIGITS: usize = 4;
 const MARK_DIGITS: usize = 8;
 
-/// Characters of an answer beside the text.
+/// Characters in an answer besides the text.
 const OVERHEAD_CHARS: usize = 260;
 
-/// Characters up to which a passage brings those around it.
+/// A passage up to this length also returns those around it, characters.
 pub(crate) const SHORT_CHARS: usize = 1_700;
 
 /// Most neighbors on each side.
 const MAX_AROUND: u32 = 20;
 
-/// Documents proposed where none has the given path.
+/// Most documents suggested for an unknown path.
 const MAX_PROPOSALS: usize = 3;
 
 /// Returns the `ref` of a passage.
@@ -71,8 +71,9 @@ pub fn read_passage(
     Ok(doc.reply(own, around as usize, room))
 }
 
-/// The passages that come with one of `n` where nothing is said: as many after and before it as have at most `most`
-/// characters together. A heading with a sentence leads to what is below it, a table to what it is about.
+/// Returns the passages to show with one of `n` by default: as many after and before it as have at
+/// most `most` characters in total. A heading with one sentence thus brings the text below it, a
+/// table the text that introduces it.
 pub(crate) fn together(
     own: usize,
     n: usize,
@@ -101,11 +102,11 @@ struct Document {
     pages: PageMap,
     headings: Option<HeadingMap>,
     spans: Vec<Span>,
-    /// The file, if it may be shown as it is.
+    /// The file, if it may be shown verbatim.
     file: Option<String>,
 }
 
-/// A passage: bytes of the document's text, lines of its file, the headings above it.
+/// A passage: bytes in the document's text, lines in its file, the headings above it.
 struct Span {
     start: usize,
     end: usize,
@@ -155,7 +156,7 @@ impl Document {
         Some(handle(&self.uid, mark(&self.uid, self.words(idx))))
     }
 
-    /// The bytes from the first to the last of some passages.
+    /// Returns the byte range from the first to the last of some passages.
     fn stretch(&self, first: usize, last: usize) -> (usize, usize) {
         let start = self.spans.get(first).map_or(0, |it| it.start);
         let end = self.spans.get(last).map_or(start, |it| it.end);
@@ -167,7 +168,7 @@ impl Document {
         self.text.get(start..end).map_or(0, |text| text.chars().count())
     }
 
-    /// Returns the passages with as many of their neighbors as are wanted and fit.
+    /// Returns the passages with as many of the wanted neighbors as fit.
     fn reply(&self, own: RangeInclusive<usize>, around: usize, room: usize) -> PassageReply {
         let (mut first, mut last) = (*own.start(), *own.end());
         let wanted = (
@@ -220,7 +221,7 @@ impl Document {
         }
     }
 
-    /// The lines of some passages as their file has them, if they fit.
+    /// Returns the lines of some passages as written in their file, if they fit.
     fn as_written(&self, first: usize, last: usize, room: usize) -> Option<String> {
         let file = self.file.as_ref()?;
         let (from, to) = (self.spans.get(first)?.lines.0, self.spans.get(last)?.lines.1);
@@ -228,7 +229,7 @@ impl Document {
     }
 }
 
-/// The passage of a `ref`; `None` when the text is no `ref`.
+/// Returns the passage of a `ref`; `None` if the text is not a `ref`.
 fn by_handle(ctx: &QueryContext<'_>, at: &str) -> Result<Option<(Document, usize)>, ErrorView> {
     let is_handle = at.len() == UID_DIGITS + MARK_DIGITS
         && at.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
@@ -243,7 +244,7 @@ fn by_handle(ctx: &QueryContext<'_>, at: &str) -> Result<Option<(Document, usize
             return Ok(Some((doc, idx)));
         }
     }
-    // A file may have a name that looks like a `ref`.
+    // A file name may look like a `ref`.
     if document_at(ctx, at)?.is_some() {
         return Ok(None);
     }
@@ -259,7 +260,7 @@ fn by_handle(ctx: &QueryContext<'_>, at: &str) -> Result<Option<(Document, usize
 }
 
 fn documents_of(ctx: &QueryContext<'_>, uid: &str) -> Result<Vec<i64>, AskError> {
-    // `g` comes after every digit of a uid.
+    // `g` sorts after every digit of a uid.
     let mut statement = ctx
         .snapshot
         .prepare_cached("SELECT id FROM docs WHERE uid >= ?1 AND uid < ?1 || 'g' ORDER BY uid")?;
@@ -267,7 +268,7 @@ fn documents_of(ctx: &QueryContext<'_>, uid: &str) -> Result<Vec<i64>, AskError>
     Ok(rows.collect::<Result<_, _>>()?)
 }
 
-/// Where in a document.
+/// A position in a document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Spot {
     Beginning,
@@ -275,7 +276,7 @@ enum Spot {
     Page(u32),
 }
 
-/// The passage at a place as answers cite it.
+/// Returns the passage at a place as answers cite it.
 fn by_place(ctx: &QueryContext<'_>, at: &str) -> Result<(Document, usize), ErrorView> {
     let mut found = None;
     for (path, spot) in readings(at) {
@@ -329,7 +330,8 @@ fn beyond(doc: &Document, spot: Spot) -> ErrorView {
     ErrorView { code: Code::NotFound, message, hint: Some(hint), conflict: None }
 }
 
-/// The ways to read a place: all of it as a path, then a path with a line, a page, a section behind.
+/// Returns the possible readings of a place: all of it as a path, then a path followed by a line,
+/// page or section.
 fn readings(at: &str) -> Vec<(&str, Spot)> {
     let at = at.split(" § ").next().unwrap_or(at).trim().trim_start_matches("./");
     let mut out = vec![(at, Spot::Beginning)];

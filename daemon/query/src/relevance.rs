@@ -1,17 +1,20 @@
-//! Relevance: how probable it is that a text has to do with a question, 0 to 1.
+//! Relevance: the probability that a text is relevant to a question, 0 to 1.
 //!
-//! Scores only compare hits of one answer: each signal is divided by its best value, so the nearest of many unrelated
-//! texts looks as good as a perfect hit. Three signals mean the same in every answer and every folder: the share of the
-//! question's words that the text contains, rare words counting more; the cosine of its best window, in the scale of
-//! its model; and whether the question has a name that the whole folder lacks. A logistic function makes one number of
-//! them, so that answers of several projects can be compared, too.
-//! In: signals. Out: a probability. Invariant: more words, a nearer text and no missing name never lower it.
+//! Scores only compare the hits of one answer: each signal is divided by its best value, so the
+//! nearest of many unrelated texts looks as good as a perfect hit. Three signals mean the same in
+//! every answer and every folder: the share of the question's words in the text, rare words
+//! counting more; the cosine of its best window, on the scale of its model; and whether the
+//! question has a name that the whole folder lacks. A logistic function combines them into one
+//! number, so that answers of several projects can be compared, too.
+//! In: signals. Out: a probability. Invariant: more words, a higher cosine and the absence of a
+//! missing name never lower it.
 //! The coefficients are fitted by `tests/benches/retrieval/floor.rs`, which prints them.
-//! Not here: where signals come from (`present/floor.rs`, `memory/search.rs`), what follows for an answer.
+//! Not here: the sources of the signals (`present/floor.rs`, `memory/search.rs`), the consequences
+//! for an answer.
 
 use config::settings::Floor;
 
-/// What a text and its folder say about a question.
+/// The signals of a text and its folder for a question.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Signals {
     /// Share of the question's words in the text, rare words counting more, 0 to 1.
@@ -35,7 +38,7 @@ const BY_WORDS: Calibration = Calibration { base: -2.08, words: 4.78, near: 0.0,
 const STATIC: Calibration = Calibration { base: -1.42, words: 2.66, near: 5.28, lacks_name: 1.27 };
 const BETTER: Calibration = Calibration { base: -1.24, words: 2.15, near: 7.15, lacks_name: 1.4 };
 
-/// Returns the probability that a text with these signals has to do with the question.
+/// Returns the probability that a text with these signals is relevant to the question.
 pub(crate) fn relevance(floor: &Floor, signals: Signals) -> f32 {
     let (of, above) = match signals.near {
         None => (&BY_WORDS, 0.0),

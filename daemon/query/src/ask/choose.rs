@@ -1,10 +1,12 @@
-//! Choose: which plan answers a question, by rules.
+//! Choose: selects the plan that answers a question, by rules.
 //!
-//! In: the question, what is known of the names in it. Out: the plan, why, and what is asked beside the words that ask
-//! for it: `history of the Key Store` asks for a timeline of `the Key Store`.
-//! Of several cues the first one counts, but a path needs two names that are known, and a summary one that is all that
-//! is asked about; a plan that lacks them leaves the question to the next cue, at last to the search.
-//! Not here: a plan that was asked for (`mod.rs`).
+//! In: the question and what is known about the names in it. Out: the plan, the reason, and the
+//! question without the words that selected the plan: `history of the Key Store` becomes a timeline
+//! of `the Key Store`.
+//! The first cue wins, with two conditions: a path needs two known names, and a summary needs a
+//! known name that covers all or most of the question. If the condition fails, the next cue is tried;
+//! the search comes last.
+//! Not here: a plan that the caller chose (`mod.rs`).
 
 use proto::tool::core::AskPlan;
 
@@ -12,23 +14,24 @@ use crate::kb::graph::words_of;
 use crate::kb::planner::{CONNECTION, DECISION, LISTING, TIMELINE, cues};
 use crate::quote::statement;
 
-/// Words that ask for everything about a thing.
+/// Words that ask for everything about a subject.
 const SUMMARY: &str = "summar, overview, what is known, what do we know, what do you know, tell me about, \
     everything about, all about, describe";
 
-/// Words that ask what a thing is, unless they ask for something of it: `what is the password of the office`.
+/// Words that ask what a thing is, unless they ask for an attribute: `what is the password of the
+/// office`.
 const IDENTITY: &str = "what is, what are, what was, who is, who was, who are";
 
-/// Words that ask for steps, at the beginning and anywhere.
+/// Words that ask for steps: the first list only at the beginning, the second anywhere.
 const STEPS_FIRST: &str = "how are, how is";
 const STEPS: &str = "how do, how to, how can, how should, how does one, steps, procedure, instructions, \
     walk me through, checklist";
 
-/// Words that ask for a decision and do not say what it is about.
+/// Words that ask for a decision without saying what it is about.
 pub(super) const ASKING: &str = "decide decided decision choose chose chosen choice rationale reason reasons supersede \
     superseded instead switch switched change changed evolve evolved come came story history agree agreed";
 
-/// Words of a sentence that states a decision.
+/// Phrases of a sentence that states a decision.
 const DECIDED: [&str; 13] = [
     "decided",
     "decision",
@@ -45,20 +48,20 @@ const DECIDED: [&str; 13] = [
     "we go with",
 ];
 
-/// Words of a sentence that says why.
+/// Phrases of a sentence that gives a reason.
 const REASONS: [&str; 6] = ["because", "since ", "so that", "in order to", "rationale", "reason"];
 
-/// A plan, and what it is to answer.
+/// A plan, the reason for it, and what it has to answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Choice {
     pub plan: AskPlan,
     pub reason: String,
-    /// The question without the words that ask for the plan; empty where nothing is left that says what is meant.
+    /// The question without the words that ask for the plan; empty if nothing meaningful is left.
     pub rest: String,
 }
 
 impl Choice {
-    /// A plan that was asked for.
+    /// A plan that the caller chose.
     pub(super) fn given(plan: AskPlan, question: &str) -> Choice {
         let words = Words::of(question);
         let lists: &[&'static str] = match plan {
@@ -72,13 +75,13 @@ impl Choice {
     }
 }
 
-/// Whether a question asks how two things are related, if it names two.
+/// Returns whether a question asks how two things are related, provided it names two.
 pub(crate) fn connects(question: &str) -> bool {
     Words::of(question).cue(CONNECTION).is_some()
 }
 
-/// Chooses a plan for a question that names so many things. `has_subject` says whether one of them is what the rest of
-/// a question is about: all of that, or most of it.
+/// Chooses a plan for a question with this many known names. `has_subject` returns whether one of
+/// them covers the rest of a question, wholly or mostly.
 pub(crate) fn choose(
     question: &str,
     n_names: usize,
@@ -118,22 +121,22 @@ pub(crate) fn choose(
     Choice { plan: AskPlan::Search, reason: "no cue for another plan".to_string(), rest: whole() }
 }
 
-/// How much of a question its subject must be.
+/// How much of a question its subject must cover.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Share {
     All,
     Most,
 }
 
-/// Words of a list in a question.
+/// A cue found in a question.
 #[derive(Debug, Clone, Copy)]
 struct Cue {
     text: &'static str,
-    /// Where it begins in the folded words.
+    /// Byte offset in the folded words.
     at: usize,
 }
 
-/// A question as its words, as written and folded.
+/// The words of a question, as written and folded.
 struct Words<'q> {
     written: Vec<(&'q str, usize)>,
     folded: String,
@@ -150,7 +153,7 @@ impl<'q> Words<'q> {
         Words { written, folded, has_phrase: question.contains('"') }
     }
 
-    /// The first cue of a list; it may be the beginning of a word.
+    /// Returns the first cue of a list in the question; a cue may be a prefix of a word.
     fn cue(&self, list: &'static str) -> Option<Cue> {
         let place = |text: &'static str| {
             let at = self.folded.find(&format!(" {text}"))? + 1;
@@ -159,7 +162,8 @@ impl<'q> Words<'q> {
         cues(list).filter_map(place).min_by_key(|cue| cue.at)
     }
 
-    /// The words that say what is meant, beside a cue and what else only asks for a plan.
+    /// Returns the words that carry meaning: the question without the cue and the other words that
+    /// only ask for a plan.
     fn beside(&self, plan: AskPlan, cue: Option<Cue>) -> String {
         let asking = statement::words_of(ASKING);
         let only_asks = |word: &str| {
@@ -167,7 +171,7 @@ impl<'q> Words<'q> {
             let said = statement::words_of(word);
             lists || plan == AskPlan::Decisions && !said.is_empty() && said.is_subset(&asking)
         };
-        // A phrase in quotation marks is one condition.
+        // A quoted phrase is a single condition, so nothing may be cut out of it.
         if matches!(plan, AskPlan::Search | AskPlan::Path) || self.has_phrase {
             return self.text(|_, _| true);
         }
@@ -186,29 +190,29 @@ impl<'q> Words<'q> {
     }
 }
 
-/// Whether a text has no word that says what is meant.
+/// Returns whether a text has no word that carries meaning.
 pub(super) fn says_nothing(text: &str) -> bool {
     statement::words_of(text).is_empty() && !text.contains(|c: char| c.is_ascii_digit())
 }
 
-/// Whether a question asks how something is done.
+/// Returns whether a question asks how something is done.
 pub(super) fn asks_how(question: &str) -> bool {
     let words = Words::of(question);
     words.cue(STEPS).is_some() || words.cue(STEPS_FIRST).is_some_and(|cue| cue.at <= 1)
 }
 
-/// Whether a question asks why.
+/// Returns whether a question asks why.
 pub(super) fn asks_why(question: &str) -> bool {
     Words::of(question).cue("why, rationale, reason").is_some()
 }
 
-/// Whether a sentence says that something was decided.
+/// Returns whether a sentence states that something was decided.
 pub(super) fn decides(text: &str) -> bool {
     let lower = text.to_lowercase();
     DECIDED.iter().any(|cue| lower.contains(cue))
 }
 
-/// Whether a sentence says why.
+/// Returns whether a sentence gives a reason.
 pub(super) fn gives_reason(text: &str) -> bool {
     let lower = text.to_lowercase();
     REASONS.iter().any(|cue| lower.contains(cue))

@@ -1,8 +1,9 @@
-//! Dated: of which day a statement is, and what says so.
+//! Dated: the day of a statement, and where that day is stated.
 //!
-//! In: a statement with its place. Out: [`Dated`]: the day in its own words, else that of the turn or heading that it
-//! stands under, else the one that its note states, else the day on which its file was changed.
-//! Invariant: a month or a year that is named without a day is given as such (`2026-02`, `2026`).
+//! In: a statement with its place. Out: [`Dated`]: the day in its own words, else the day of the
+//! turn or heading that it belongs to, else the day that its note states, else the day on which its
+//! file was changed.
+//! Invariant: a month or a year without a day stays as it is (`2026-02`, `2026`).
 //! Not here: the days that a question names (`plan/when.rs`).
 
 use notes::date::{self, Named};
@@ -10,17 +11,18 @@ use rusqlite::{OptionalExtension, Row};
 
 use crate::{AskError, QueryContext};
 
-/// Characters at the beginning of a line in which a date is that of the whole line: `2026-01-07: The disk was full.`
+/// A date within this many characters of a line's start dates the whole line: `2026-01-07: The disk
+/// was full.`
 const HEAD_CHARS: usize = 40;
 
-/// Characters of a date behind `Date:`.
+/// Most characters of a date after `Date:`.
 const MAX_DATE_CHARS: usize = 20;
 
-/// Words before a year alone, without which a number of four digits is none.
+/// Words before a bare year. Without one of them a four-digit number is not read as a year.
 const BEFORE_YEAR: [&str; 9] =
     ["in", "since", "from", "until", "by", "of", "during", "before", "after"];
 
-/// A day and what states it.
+/// A day and where it is stated.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Dated {
     /// `YYYY-MM-DD`, `YYYY-MM` or `YYYY`.
@@ -30,24 +32,24 @@ pub(crate) struct Dated {
 }
 
 impl Dated {
-    /// The day of the document at a path.
+    /// Returns the day of the document at a path.
     pub(crate) fn of_path(ctx: &QueryContext<'_>, path: &str) -> Result<Dated, AskError> {
         let mut statement = ctx.snapshot.prepare_cached("SELECT id FROM docs WHERE path = ?1")?;
         let doc = statement.query_row([path], |row| row.get(0)).optional()?;
         doc.map_or_else(|| Ok(Dated::default()), |doc| of_document(ctx, doc))
     }
 
-    /// Whether it is the statement's own day, and not that of its whole document.
+    /// Returns whether the day belongs to the statement itself rather than to its whole document.
     pub(crate) fn is_own(&self) -> bool {
         matches!(self.by, "line" | "section")
     }
 }
 
-/// What dates the statements of one document.
+/// The dates of one document's statements.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Days {
     of_document: Dated,
-    /// First and last line of each turn that has a day.
+    /// First line, last line and day of each dated turn.
     turns: Vec<(u32, u32, String)>,
 }
 
@@ -63,7 +65,8 @@ impl Days {
         Ok(Days { of_document: of_document(ctx, doc)?, turns })
     }
 
-    /// The day of a statement: its words, the line that it stands on, the headings above it, the innermost first.
+    /// Returns the day of a statement: from its words, its line, or the headings above it,
+    /// innermost first.
     pub(crate) fn of<'h>(
         &self,
         words: &str,
@@ -92,8 +95,8 @@ impl Days {
     }
 }
 
-/// The day that a document states in its front matter, its file's name or a line of its own, else the day on which it
-/// was changed.
+/// Returns the day that a document states in its front matter, its file name or a line of its text,
+/// else the day on which it was changed.
 fn of_document(ctx: &QueryContext<'_>, doc: i64) -> Result<Dated, AskError> {
     let mut statement = ctx.snapshot.prepare_cached(
         "SELECT day, path, CAST(json_extract(meta, '$.date') AS TEXT), CAST(coalesce(
@@ -116,7 +119,7 @@ fn of_document(ctx: &QueryContext<'_>, doc: i64) -> Result<Dated, AskError> {
     })
 }
 
-/// The day behind `Date:` at the beginning of a text, however that is marked.
+/// Returns the value after `Date:` at the beginning of a text, whatever markup surrounds it.
 fn stated_date(beginning: &str) -> Option<String> {
     let lower = beginning.to_lowercase();
     let is_sign = |c: char| c.is_whitespace() || matches!(c, '*' | '_' | ':' | '|');
@@ -131,12 +134,12 @@ fn stated_date(beginning: &str) -> Option<String> {
     dates.filter_map(|it| date::first_day(&whole(&it)).or_else(|| date::first_day(&it))).next()
 }
 
-/// A time without its clock: `2026-02-20T10:00` is of a day.
+/// Removes the time of day: `2026-02-20T10:00` becomes `2026-02-20`.
 fn whole(time: &str) -> String {
     time.split(['T', ' ']).next().unwrap_or_default().to_string()
 }
 
-/// The first date that a text names; one without a year is of `year`, if that is given.
+/// Returns the first date in a text; `year`, if given, completes a date without one.
 pub(crate) fn first_date(text: &str, year: Option<i16>) -> Option<String> {
     let lower = text.to_lowercase();
     let words = date::words(&lower);

@@ -1,10 +1,11 @@
-//! Decided: what the folder states as decided about a thing, and why.
+//! Decided: the decisions that the folder states about a subject, and their reasons.
 //!
-//! In: a question. Out: statements: observations of the category `decision`, what stands below a heading such as
-//! `Decisions`, records of decisions (by type, folder or entry), and sentences that say that something was decided.
-//! Documents that state decisions are searched by themselves, so that others do not crowd them out.
-//! Invariants: what is stated comes before what is only said; each statement has by itself, or by what stands above it,
-//! to do with the question; a reason follows what was decided in its document.
+//! In: a question. Out: statements: observations of the category `decision`, text below a heading
+//! such as `Decisions`, decision records (by type, folder or entry), and sentences that say that
+//! something was decided. Documents that state decisions are searched separately, so that other
+//! documents do not crowd them out.
+//! Invariants: explicit decisions come before mere mentions; each statement is relevant to the
+//! question by itself or by its headings; a reason follows the decision of its document.
 //! Not here: the story of entries that supersede each other (`entries/story.rs`).
 
 use proto::error::ErrorView;
@@ -24,47 +25,47 @@ use crate::plan::when::When;
 use crate::quote::source::Source;
 use crate::{AskError, QueryContext};
 
-/// Categories of observations that are decisions.
+/// Categories of observations that count as decisions.
 const CATEGORIES: &str =
     "('decision', 'decisions', 'decided', 'agreed', 'agreement', 'resolution')";
 
-/// Beginnings of a word in a heading below which decisions stand, and most words of such a heading.
+/// Prefixes of words in a heading above decisions, and the most words that such a heading has.
 const HEADINGS: [&str; 5] = ["decision", "decided", "agreed", "agreement", "resolution"];
 const MAX_HEADING_WORDS: usize = 4;
 
 /// Words of such a heading by which nothing is decided yet: `Not decided`, `Open decisions`.
 const UNDECIDED: [&str; 6] = ["not", "no", "open", "pending", "yet", "needed"];
 
-/// Headings below which reasons stand.
+/// Headings above reasons.
 const REASONS: [&str; 8] =
     ["context", "rationale", "reason", "reasons", "why", "motivation", "background", "drivers"];
 
-/// Documents whose records are decisions: by type, or by folder or name.
+/// SQL condition for decision records: by type, or by folder or file name.
 const RECORDS: &str = "(lower(coalesce(d.doc_type, '')) IN ('decision', 'adr')
     OR lower('/' || d.path) GLOB '*/decision*/*' OR lower('/' || d.path) GLOB '*/adr*/*'
     OR lower('/' || d.path) GLOB '*/adr[-_ 0-9]*')";
 
-/// What a statement gains that is stated as a decision, or only says that one was made.
+/// Bonus of a statement that is marked as a decision, and of one that only mentions one.
 const STATED: f64 = 0.3;
 const SAID: f64 = 0.1;
 
-/// Documents that are read where all decisions are asked for.
+/// Most documents read when all decisions are asked for.
 const MAX_LATEST: usize = 100;
 
-/// Reasons of one document.
+/// Most reasons per document.
 const MAX_REASONS: usize = 2;
 
 /// A question about decisions.
 pub(super) struct Wanted<'a> {
     pub request: &'a Ask,
-    /// What is asked beside the words that ask for decisions; empty: all.
+    /// The question without the words that ask for decisions; empty means all decisions.
     pub rest: &'a str,
     pub about: Option<i64>,
     pub limit: usize,
 }
 
-/// The decisions that a question asks for, those that fit best first; all, the latest first, where it does not say
-/// which.
+/// Returns the decisions that a question asks for, best match first; if it does not say which, all
+/// of them, latest first.
 pub(super) fn decided(
     sources: &Sources<'_>,
     found: &Found,
@@ -72,7 +73,7 @@ pub(super) fn decided(
 ) -> Result<Vec<Picked>, ErrorView> {
     let (ctx, library) = (sources.ctx, sources.library);
     let named = wanted.about.map(|about| name_of(ctx, about)).transpose()?.flatten();
-    // Times say when, not what.
+    // Dates select by time; the rest is the topic.
     let when = &found.asked.when;
     let topic = match when.is_empty() {
         true => wanted.rest.to_string(),
@@ -139,13 +140,13 @@ pub(super) fn decided(
     Ok(picked)
 }
 
-/// A statement of a document that states decisions.
+/// A statement from a document that states decisions.
 struct Stated {
     picked: Picked,
     is_reason: bool,
 }
 
-/// The documents that state decisions, as ascending rows.
+/// Returns the documents that state decisions, as ascending row ids.
 fn documents(ctx: &QueryContext<'_>, library: &Library) -> Result<Vec<i64>, AskError> {
     let headed = HEADINGS.map(|word| format!("lower(name) LIKE '%{word}%'")).join(" OR ");
     let sql = format!(
@@ -168,7 +169,7 @@ fn entries(library: &Library) -> impl Iterator<Item = i64> {
     library.shelf.entries().filter(may).map(|row| row.doc)
 }
 
-/// The latest of some documents that the filters of a request let through.
+/// Returns the latest of some documents that pass the filters of a request.
 fn latest(ctx: &QueryContext<'_>, request: &Ask, docs: &[i64]) -> Result<Vec<i64>, AskError> {
     let mut values = vec![serde_json::to_string(docs).unwrap_or_default()];
     let mut sql =
@@ -188,7 +189,7 @@ fn latest(ctx: &QueryContext<'_>, request: &Ask, docs: &[i64]) -> Result<Vec<i64
     Ok(rows.collect::<Result<_, _>>()?)
 }
 
-/// What documents state as decided, and the reasons that they give.
+/// Returns the decisions that documents state, and the reasons that they give.
 fn of_documents(
     ctx: &QueryContext<'_>,
     library: &Library,
@@ -213,7 +214,8 @@ fn of_documents(
     Ok(all)
 }
 
-/// Tells what is decided from what is a reason, and leaves out the rest. `lines` have decisions as observations.
+/// Separates decisions from reasons and drops the rest. `lines` are the lines of decision
+/// observations.
 fn stated(said: Vec<Picked>, is_record: bool, lines: &[u32]) -> Vec<Stated> {
     let headings = |it: &Picked| it.above.len().saturating_sub(1);
     let below = |it: &Picked, is_such: fn(&str) -> bool| {
@@ -221,7 +223,7 @@ fn stated(said: Vec<Picked>, is_record: bool, lines: &[u32]) -> Vec<Stated> {
     };
     let is_stated = |it: &Picked| lines.contains(&it.source.line) || below(it, heads_decisions);
     let has_stated = said.iter().any(is_stated);
-    // A record without such a heading says first what was decided.
+    // A record without such a heading opens with the decision.
     let of_record = |(at, it): (usize, &Picked)| {
         is_record && !has_stated && (at == 0 || decides(&it.says.text))
     };
@@ -250,7 +252,7 @@ fn heads_reasons(heading: &str) -> bool {
     lower.split(|c: char| !c.is_alphanumeric()).any(|word| REASONS.contains(&word))
 }
 
-/// The first reasons of each document of which a decision is shown.
+/// Keeps the first reasons of each document with a shown decision.
 fn of_first(reasons: impl Iterator<Item = Picked>, shown: &[Picked]) -> Vec<Picked> {
     let mut kept: Vec<Picked> = Vec::new();
     for it in reasons {

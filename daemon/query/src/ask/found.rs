@@ -1,8 +1,8 @@
-//! Found: the hits of a question, and what it asks for.
+//! Found: the hits for a question, and what the question asks for.
 //!
-//! In: a question with its filters. Out: hits with their whole text, the things that the question names, how much any
-//! text has to do with it.
-//! Invariant: hits come in the order of `hybrid_query`.
+//! In: a question with its filters. Out: hits with their full text, the entities that the question
+//! names, and a measure of a text's relevance to it.
+//! Invariant: hits are in the order of `hybrid_query`.
 //! Not here: statements (`picked.rs`).
 
 use config::settings::Floor;
@@ -25,12 +25,12 @@ use crate::recall::share_of_worth;
 use crate::relevance::{self, Signals};
 use crate::{AskError, QueryContext, plan};
 
-/// Budget in which each hit has its longest snippet, characters, and what a hit takes of it at least.
+/// Budget that gives each hit its longest snippet, and the least budget per hit, characters.
 const ROOM: u32 = 20_000;
 const LEAST_ROOM: u32 = 400;
 
-/// The meaning of one sentence speaks for it from so much below `retrieval.floor.similar` on: it is less near to a
-/// question than a passage.
+/// How far below `retrieval.floor.similar` a single sentence may lie: sentences are less similar to
+/// a question than passages.
 const ENOUGH: f32 = 0.06;
 
 /// A question with its filters.
@@ -41,7 +41,7 @@ pub(crate) struct Search<'a> {
     pub after: Option<&'a str>,
     pub before: Option<&'a str>,
     pub about: Option<i64>,
-    /// The only documents that may answer, as ascending rows.
+    /// If given, only these documents may answer, as ascending row ids.
     pub among: Option<Vec<i64>>,
     /// Most hits.
     pub depth: usize,
@@ -63,31 +63,31 @@ impl<'a> Search<'a> {
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Found {
     pub hits: Vec<Hit>,
-    /// What the question names, the surest first.
+    /// Entities that the question names, surest first.
     pub named: Vec<i64>,
     pub nothing_relevant: bool,
     pub hint: Option<String>,
-    /// How the question was read, where that differs from how it is written.
+    /// How the question was interpreted, where that differs from its wording.
     pub readings: Vec<String>,
     pub query: String,
     pub asked: Asked,
 }
 
-/// What a question asks for by words and names, by which texts are judged.
+/// The words and names of a question, by which texts are judged.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Asked {
     pub(super) words: Vec<String>,
     worth: Vec<f32>,
-    /// Words that are names and that the folder lacks, one bit each.
+    /// Name words that the folder lacks, one bit each.
     lacking: u64,
     names: Vec<Seed>,
     floor: Floor,
-    /// The times that it names.
+    /// The dates that the question names.
     pub(super) when: When,
 }
 
 impl Asked {
-    /// How much texts have to do with the question, 0 to 1; `near` is their cosine.
+    /// Returns how relevant a text is to the question, 0 to 1; `near` is its cosine.
     pub(super) fn relevance(&self, found: u64, near: Option<f32>) -> f32 {
         let floor = Floor { vector: self.floor.similar - ENOUGH, ..self.floor };
         let signals = Signals {
@@ -98,18 +98,18 @@ impl Asked {
         relevance::relevance(&floor, signals)
     }
 
-    /// The share of the question's words that were found, rare words counting more, 0 to 1.
+    /// Returns the share of the question's words that were found, 0 to 1; rare words weigh more.
     pub(super) fn share(&self, found: u64) -> f32 {
         share_of_worth(&self.worth, found)
     }
 
-    /// The share of the question's words that a hit holds.
+    /// Returns the share of the question's words that a hit contains.
     pub(super) fn share_of(&self, hit: &Hit) -> f32 {
         let texts = [&hit.source.path, &hit.section, &hit.source.text];
         self.share(texts.iter().fold(0, |found, text| found | matched(text, &self.words)))
     }
 
-    /// Whether that is enough.
+    /// Returns whether a relevance reaches the floor.
     pub(super) fn fits(&self, relevance: f32) -> bool {
         relevance >= self.floor.relevance
     }
@@ -118,22 +118,22 @@ impl Asked {
 /// One hit.
 #[derive(Debug, Clone)]
 pub(crate) struct Hit {
-    /// The chunk; 0 for a whole document that was added.
+    /// Row id of the chunk; 0 for a whole document that was added.
     pub chunk: i64,
     pub doc: i64,
     pub relevance: f32,
-    /// Its best words, and where they begin.
+    /// The best excerpt and its place.
     pub source: SourceView,
-    /// Its place with all its lines.
+    /// The place of the whole chunk, with all its lines.
     pub at: String,
     pub section: String,
     pub dated: Dated,
     pub is_weak: bool,
-    /// Whether it holds steps.
+    /// Whether the chunk is a procedure.
     pub is_procedure: bool,
 }
 
-/// Searches as `hybrid_query` does.
+/// Searches in the same way as `hybrid_query`.
 pub(crate) fn search(ctx: &QueryContext<'_>, wanted: Search<'_>) -> Result<Found, ErrorView> {
     let request = HybridQuery {
         q: wanted.query.to_string(),
@@ -201,7 +201,7 @@ pub(crate) fn search(ctx: &QueryContext<'_>, wanted: Search<'_>) -> Result<Found
 }
 
 impl Found {
-    /// Adds the entries that took the places of those that were found, each behind the first that it supersedes.
+    /// Adds the entries that supersede found ones, each after the first hit that it supersedes.
     pub(crate) fn add_successors(
         &mut self,
         ctx: &QueryContext<'_>,
@@ -219,7 +219,8 @@ impl Found {
         Ok(())
     }
 
-    /// Adds an entry as a hit at a place, unless it is there; then it is no longer weak.
+    /// Inserts an entry as a hit at a position. If it is a hit already, clears its weak flag
+    /// instead.
     pub(crate) fn add_entry(
         &mut self,
         ctx: &QueryContext<'_>,
@@ -251,8 +252,8 @@ impl Found {
         Ok(())
     }
 
-    /// The thing that is all a question is about, or most of it; `rest` is the question without the words that ask for
-    /// a summary.
+    /// Returns the entity that covers the whole question, or most of it; `rest` is the question
+    /// without the words that ask for a summary.
     pub(crate) fn subject(
         &self,
         ctx: &QueryContext<'_>,

@@ -1,14 +1,15 @@
-//! Ask: an answer from documents, notes, memory and entries, by one plan.
+//! Ask: answers a question from documents, notes, memory and entries, with one plan.
 //!
-//! In: a question, optionally a plan. Out: statements quoted from their places, and further passages. `choose.rs`
-//! chooses the plan by the words of the question and the names in it, `found.rs` searches, `picked.rs` picks
-//! statements, `dated.rs` dates them; `steps.rs` and `decided.rs` know what procedures and decisions need. What a plan
-//! needs beside is what other tools answer: the search of `hybrid_query`, the paths of `connect`, what
-//! `explain_entity` knows. `kb_ask` and `kb_summarize` are views of it (`entries/`).
-//! Invariants: every statement is quoted from the place that is cited for it; one floor judges what any plan finds,
-//! that of `hybrid_query`, and a plan that finds nothing falls back to the search, and says so; the same index and
-//! question give the same answer.
-//! Not here: the graph of entries (`kb/graph.rs`), sentences of a model's own.
+//! In: a question, optionally a plan. Out: statements quoted from their places, and further
+//! passages. `choose.rs` chooses the plan by the question's words and names, `found.rs` searches,
+//! `picked.rs` picks statements, `dated.rs` dates them; `steps.rs` and `decided.rs` handle
+//! procedures and decisions. For the rest a plan uses what other tools return: the search of
+//! `hybrid_query`, the paths of `connect`, the facts of `explain_entity`. `kb_ask` and
+//! `kb_summarize` are views of it (`entries/`).
+//! Invariants: every statement is quoted from the place cited for it; the floor of `hybrid_query`
+//! judges the results of every plan; a plan that finds nothing falls back to the search and says
+//! so; the same index and question give the same answer.
+//! Not here: the graph of entries (`kb/graph.rs`), sentences that a model writes.
 
 mod choose;
 mod dated;
@@ -46,36 +47,37 @@ use crate::plan::when::When;
 use crate::quote::statement::Statement;
 use crate::{AskError, QueryContext};
 
-/// Statements of an answer, and at most.
+/// Statements in an answer: default and maximum.
 const LIMITS: (u32, u32) = (8, 50);
 
-/// Hits that are found, and those of which a search or a summary reads the statements.
+/// Hits fetched, and how many of them a search or a summary reads for statements.
 const DEPTH: usize = 30;
 const READ: usize = 12;
 
-/// Relations of a summary.
+/// Most relations in a summary.
 const MAX_RELATIONS: u32 = 6;
 
-/// What a statement of a timeline gains that has a day of its own.
+/// Bonus of a statement in a timeline that has its own day.
 const OWN_DAY: f64 = 0.15;
 
-/// The share of a question from which on what has it is what is asked about.
+/// A name that covers at least this share of a question is its subject.
 const HALF: f32 = 0.5;
 
-/// Statements without a day of their own that a note of a day that was asked for gives.
+/// Most statements without their own day from a daily note that was asked for.
 const MAX_OF_NOTE: usize = 3;
 
-/// A further statement holds at least this share of what the best one, or the passage that answers, holds of the
-/// question.
+/// A further statement must contain at least this fraction of the question's share that the best
+/// statement, or the passage that answers, contains.
 const LEAST_OF_BEST: f32 = 0.6;
 
-/// A statement that holds so much more of the question than the best passage brings its own passage to the front.
+/// A statement whose share of the question is this much higher than the best passage's moves its
+/// own passage to the front.
 const AHEAD: f32 = 0.3;
 
 /// Least confidence of a relation in a summary.
 const SURE: f32 = 0.5;
 
-/// Further passages of an answer.
+/// Most further passages in an answer.
 const MAX_PASSAGES: usize = 4;
 
 /// Most other places of a statement.
@@ -84,13 +86,13 @@ const MAX_ALSO: usize = 3;
 /// Most conflicts of an answer.
 const MAX_CONFLICTS: usize = 3;
 
-/// What an answer is made from.
+/// Sources of an answer.
 pub struct Sources<'a> {
     /// The index.
     pub ctx: &'a QueryContext<'a>,
     /// The entries.
     pub library: &'a Library,
-    /// Reads the graph, which a path alone needs.
+    /// Reads the graph; only a path needs it.
     pub projection: &'a dyn Fn() -> Result<Arc<Projection>, AskError>,
 }
 
@@ -106,7 +108,7 @@ impl<'a> Sources<'a> {
         Ok(doc.and_then(|doc| self.library.shelf.of_doc(doc)))
     }
 
-    /// Returns the entries that took the place of the one at a path.
+    /// Returns the entries that supersede the one at a path.
     fn superseded_by(&self, path: &str) -> Result<Vec<String>, AskError> {
         let row = self.entry_at(path)?;
         Ok(row.map(|row| self.library.superseded_by(row)).unwrap_or_default())
@@ -121,7 +123,7 @@ pub fn ask(sources: &Sources<'_>, request: &Ask) -> Result<AskReply, ErrorView> 
     answer(sources, request, true)
 }
 
-/// As [`ask`], but in single sentences where `with_passage` is not set.
+/// As [`ask`], but in single sentences unless `with_passage` is set.
 pub(crate) fn answer(
     sources: &Sources<'_>,
     request: &Ask,
@@ -183,7 +185,7 @@ pub(crate) fn answer(
         reply.about.extend(entity_view(ctx, *name, None)?);
     }
     if reply.statements.is_empty() {
-        // Without the words that ask for a plan, which the search would look for.
+        // Without the words that ask for a plan, which would otherwise be searched.
         let found = if is_narrower { &found } else { &whole };
         if reply.plan != AskPlan::Search {
             let tried = reply.plan.as_str();
@@ -213,7 +215,7 @@ pub(crate) fn answer(
     Ok(reply)
 }
 
-/// What all plans need.
+/// Shared state of all plans.
 struct Asker<'a> {
     sources: &'a Sources<'a>,
     limit: usize,
@@ -221,10 +223,10 @@ struct Asker<'a> {
 }
 
 impl Asker<'_> {
-    /// The passage that answers best as it stands, then the best sentences of the others.
+    /// Returns the passage that answers best, in full, then the best sentences of the others.
     fn searched(&self, reply: &mut AskReply, found: &Found) -> Result<(), AskError> {
         let others = self.statements(found, READ)?;
-        // Of a procedure the steps are wanted, not the page that introduces it.
+        // A procedure is answered by its steps, not by the page that introduces it.
         let steps = match choose::asks_how(&found.query) {
             true => steps::hit_with_steps(&found.hits),
             false => None,
@@ -256,8 +258,9 @@ impl Asker<'_> {
         Ok(())
     }
 
-    /// What is said of a thing, oldest first: all that has a day of its own, and the best of each other document. Where
-    /// times are named, what is of those times, wherever it stands.
+    /// Returns statements about a subject, oldest first: all that have their own day, and the best
+    /// one of each other document. If the question names dates, returns statements of those dates,
+    /// wherever they are.
     fn timeline(&self, reply: &mut AskReply, found: &Found, rest: &str) -> Result<(), ErrorView> {
         let Sources { ctx, library, .. } = self.sources;
         let bonus = |it: &Picked| if it.dated.is_own() { OWN_DAY } else { 0.0 };
@@ -294,7 +297,7 @@ impl Asker<'_> {
         found: &Found,
         picked: Vec<Picked>,
     ) -> Result<(), AskError> {
-        // A name alone is no answer to a question for something of it.
+        // The name alone does not answer a question about an attribute.
         let best = picked.iter().map(|it| it.share).fold(0.0, f32::max);
         if best > 0.0 && best < HALF && !found.named.is_empty() {
             return Ok(());
@@ -305,7 +308,7 @@ impl Asker<'_> {
         Ok(())
     }
 
-    /// What a thing is, what it is related to, and what is said of it.
+    /// Returns what a thing is, its relations, and statements about it.
     fn summary(&self, reply: &mut AskReply, found: &Found, name: i64) -> Result<(), ErrorView> {
         let request = ExplainEntity {
             entity_id: Some(name),
@@ -353,7 +356,7 @@ impl Asker<'_> {
         Ok(())
     }
 
-    /// The paths between two things.
+    /// Returns the paths between two things.
     fn path(&self, reply: &mut AskReply, ends: [i64; 2]) -> Result<(), ErrorView> {
         (_, reply.statements) = paths(self.sources, ends, self.limit)?;
         if reply.statements.first().is_some_and(|it| it.claim.is_none()) {
@@ -387,8 +390,8 @@ fn dated_view(source: SourceView, dated: &Dated, relevance: f32, kind: &str) -> 
     }
 }
 
-/// The steps of the best path between two things, and what states those of the best two; where there is none, the
-/// sentences that mention both.
+/// Returns the steps of the best path between two things, and the evidence for the best two; if
+/// there is no path, sentences that mention both.
 pub(crate) fn paths(
     sources: &Sources<'_>,
     ends: [i64; 2],
@@ -409,7 +412,7 @@ pub(crate) fn paths(
     Ok((found.paths.into_iter().next().map(|path| path.steps).unwrap_or_default(), statements))
 }
 
-/// A relation with its best evidence; none without any.
+/// Returns a relation with its best evidence, or `None` without evidence.
 fn relation(
     ctx: &QueryContext<'_>,
     it: &RelationView,
@@ -425,7 +428,7 @@ fn relation(
     }))
 }
 
-/// The best hit, unless a statement of another one holds much more of the question.
+/// Returns the first hit, unless a statement of another hit contains much more of the question.
 fn best_passage<'f>(found: &'f Found, statements: &[Picked]) -> Option<&'f found::Hit> {
     let first = found.hits.first()?;
     let best = statements.iter().max_by(|a, b| a.share.total_cmp(&b.share));
@@ -434,7 +437,8 @@ fn best_passage<'f>(found: &'f Found, statements: &[Picked]) -> Option<&'f found
     Some(ahead.unwrap_or(first))
 }
 
-/// The places of hits that no statement quotes, and that hold about as much of the question as the best.
+/// Returns the places of hits that no statement quotes and that contain about as much of the
+/// question as the best hit.
 fn further(found: &Found, statements: &[StatementView]) -> Vec<FurtherView> {
     let is_quoted = |path: &str| statements.iter().any(|it| it.source.path == path);
     let share = |hit: &&found::Hit| found.asked.share_of(hit);
@@ -447,7 +451,8 @@ fn further(found: &Found, statements: &[StatementView]) -> Vec<FurtherView> {
     others.take(MAX_PASSAGES).map(view).collect()
 }
 
-/// Pairs of statements that contradict each other, and why; `is_one_source` tells which are of one document.
+/// Returns pairs of statements that contradict each other, with the reason; `is_one_source` returns
+/// whether two are of one document.
 pub(crate) fn conflicts(
     said: &[Vec<Statement>],
     is_one_source: impl Fn(usize, usize) -> bool,

@@ -1,10 +1,10 @@
-//! Nearest: what the folder says beside a text that is to be remembered.
+//! Nearest: compares a text that is about to be remembered with what the folder states.
 //!
-//! In: the text, and the note that it is about. Out: where it is said already, what says nearly the same, and what
-//! contradicts it.
-//! Invariants: two statements are compared only where their subject is the same: in the note of that subject, or where
-//! they name it, or where both say it themselves.
-//! Not here: what two statements say (`quote/claim.rs`), where the text is written (`remember`).
+//! In: the text, and the note of its subject. Out: where it is stated already, similar statements,
+//! and statements that contradict it.
+//! Invariants: two statements are compared only if they have the same subject: in the note of that
+//! subject, or where they name it, or where both state it themselves.
+//! Not here: parsing statements (`quote/claim.rs`), where the text is written (`remember`).
 
 use proto::error::ErrorView;
 use proto::shape::SourceView;
@@ -17,35 +17,36 @@ use crate::quote::source::Source;
 use crate::quote::statement::{Statement, without_id, without_marks};
 use crate::{AskError, QueryContext};
 
-/// Least share of common words of a text that is similar.
+/// Least share of common words of a similar text.
 const SIMILAR: f64 = 0.34;
 
 /// Longest line that is compared, characters.
 const MAX_LINE: usize = 500;
 
-/// A text that is to be remembered.
+/// A text to remember.
 #[derive(Debug, Clone, Default)]
 pub struct Told<'a> {
     /// What it says.
     pub text: &'a str,
-    /// Row of the note of what it is about.
+    /// Row id of its subject's note.
     pub doc: Option<i64>,
-    /// Names of what it is about.
+    /// Names of its subject.
     pub names: &'a [String],
-    /// Where it stands itself.
+    /// Its own place, if it is already stored.
     pub own: Option<&'a SourceView>,
 }
 
-/// A statement near another.
+/// A statement similar to another.
 #[derive(Debug, Clone)]
 pub struct Nearest {
-    /// Its words and place.
+    /// Its text and place.
     pub source: SourceView,
-    /// Why they conflict, if they do.
+    /// The reason for the conflict, if there is one.
     pub conflict: Option<String>,
 }
 
-/// Where the note that a text is about says it already, in these words or others that mean the same.
+/// Returns where the note of the subject already states a text, in the same words or in equivalent
+/// ones.
 ///
 /// # Errors
 /// When the index cannot be read.
@@ -59,7 +60,7 @@ pub fn said_before(
     Ok(lines_of(ctx, doc)?.into_iter().rfind(is_same))
 }
 
-/// The last line of a note that has the first words of a text.
+/// Returns the last line of a note that starts with the first words of a text.
 ///
 /// # Errors
 /// When the index cannot be read.
@@ -79,7 +80,7 @@ pub fn standing(
     Ok(exact.or_else(|| lines.iter().rfind(is_same)).cloned())
 }
 
-/// The lines of a note, without their marks.
+/// Returns the lines of a note, without markup.
 fn lines_of(ctx: &QueryContext<'_>, doc: i64) -> Result<Vec<SourceView>, AskError> {
     let Some(source) = Source::load(ctx, doc)? else { return Ok(vec![]) };
     let mut at = 0;
@@ -94,18 +95,18 @@ fn lines_of(ctx: &QueryContext<'_>, doc: i64) -> Result<Vec<SourceView>, AskErro
     Ok(lines)
 }
 
-/// A line without the marks of lists, categories, tags and numbers.
+/// Strips the markers of lists, categories, tags and numbers from a line.
 fn bare(line: &str) -> &str {
     without_category(without_tags(without_marks(without_id(line.trim())))).trim()
 }
 
-/// A statement without its category, `[decision] `.
+/// Strips the category of a statement, `[decision] `.
 fn without_category(text: &str) -> &str {
     let category = text.strip_prefix('[').and_then(|rest| rest.split_once("] "));
     category.filter(|(name, _)| !name.contains(['[', ']'])).map_or(text, |(_, rest)| rest)
 }
 
-/// A statement without the tags at its end.
+/// Strips the tags at the end of a statement.
 fn without_tags(text: &str) -> &str {
     let mut text = text.trim_end();
     while let Some((rest, tag)) = text.rsplit_once(' ')
@@ -117,8 +118,8 @@ fn without_tags(text: &str) -> &str {
     text
 }
 
-/// The statements of the folder that say nearly what a text says, or the contrary: those that it contradicts first,
-/// then the nearest, at most `most`.
+/// Returns the statements of the folder that say nearly the same as a text, or the opposite:
+/// contradictions first, then by similarity, at most `most`.
 ///
 /// # Errors
 /// When the index cannot be read.
@@ -128,7 +129,7 @@ pub fn nearest(
     told: &Told<'_>,
     most: usize,
 ) -> Result<Vec<Nearest>, ErrorView> {
-    // As words only: a text is no query, whatever operators it seems to have.
+    // As plain words: operators in the text must not be parsed as a query.
     let words: Vec<&str> = told.text.split(|c: char| !c.is_alphanumeric()).collect();
     let words: Vec<String> =
         words.into_iter().filter(|it| !it.is_empty()).map(str::to_lowercase).collect();
@@ -157,7 +158,7 @@ pub fn nearest(
         let likeness = own.iter().map(|one| one.likeness(says)).fold(0.0, f64::max);
         let other = Claim::of(bare(&says.text), told.names);
         if other.is_empty() {
-            // A heading that is the name of the subject says nothing of it.
+            // A heading with the name of the subject states nothing about it.
             return;
         }
         let is_about = |it: &Claim| {
@@ -175,7 +176,7 @@ pub fn nearest(
     }
     let found = search(ctx, Search { query: &query, depth: 20, ..Search::default() })?;
     for it in found.statements(ctx, library, Choosing::among(found.hits.len()))? {
-        // An entry has no subject but what it says.
+        // An entry's only subject is what it states.
         let is_entry = told.names.is_empty() && library.shelf.of_doc(it.doc).is_some();
         if told.doc != Some(it.doc) {
             add(&it.says, it.source, is_entry);

@@ -1,9 +1,10 @@
 //! Picked: the statements of hits that answer a question.
 //!
-//! A statement scores by the share of the question's words that it contains, its nearness in meaning, and the rank of
-//! its passage; one of an entry whose place another took counts half, and what took its place is read, too.
-//! Invariants: no statement of an entry precedes one of its successors; no heading is a statement, nor is a line that
-//! only leads to the next one.
+//! A statement scores by the share of the question's words that it contains, its similarity in
+//! meaning, and the rank of its passage. The score of a superseded entry is halved, and its
+//! successor is read, too.
+//! Invariants: no statement of an entry precedes one of its successors; headings are not
+//! statements, nor are lines that only introduce the next one.
 //! Not here: which statements a plan shows (`mod.rs`).
 
 use embed::cosine;
@@ -20,22 +21,22 @@ use crate::quote::source::Source;
 use crate::quote::statement::{Statement, words_of};
 use crate::{AskError, QueryContext};
 
-/// Weights of words, meaning and the rank of the passage.
+/// Weights of words, meaning, and rank of the passage.
 const WEIGHTS: [f64; 3] = [0.5, 0.3, 0.2];
 
-/// Least score of a statement that answers.
+/// Least score of an answering statement.
 const LEAST: f64 = 0.2;
 
-/// Most statements that are compared with the question.
+/// Most statements compared with the question.
 const MAX_STATEMENTS: usize = 300;
 
-/// Documents that are read for what is of a time.
+/// Most documents read for statements of a date.
 const MAX_DOCS_OF_TIMES: i64 = 30;
 
-/// What a word counts that stands above a statement, in its title or headings, and not in it.
+/// Weight of a question's word that occurs only above a statement, in its title or headings.
 const ABOVE: f64 = 0.5;
 
-/// Factor for statements of an entry whose place another took.
+/// Factor for statements of a superseded entry.
 const REPLACED: f64 = 0.5;
 
 /// A statement of a hit.
@@ -45,18 +46,18 @@ pub(crate) struct Picked {
     pub doc: i64,
     pub says: Statement,
     pub source: SourceView,
-    /// Where other documents say the same: rows and places.
+    /// Other documents that say the same: row ids and places.
     pub also: Vec<(i64, SourceView)>,
     pub dated: Dated,
-    /// That of its passage.
+    /// The relevance of its passage.
     pub relevance: f32,
-    /// The headings above it, the innermost first, and its title.
+    /// The headings above it, innermost first, then the title.
     pub above: Vec<String>,
-    /// How much it has to do with the question by itself and what stands above it, 0 to 1.
+    /// How relevant it is to the question, by itself and its headings, 0 to 1.
     pub own: f32,
-    /// The share of the question's words that it holds, rare words counting more, 0 to 1.
+    /// The share of the question's words that it contains, 0 to 1; rare words weigh more.
     pub share: f32,
-    /// What the rank of its passage is worth, 0 to 1.
+    /// The weight of its passage's rank, 0 to 1.
     pub rank: f64,
     pub score: f64,
 }
@@ -64,23 +65,23 @@ pub(crate) struct Picked {
 /// How statements are chosen.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Choosing {
-    /// Hits that are read.
+    /// Number of hits that are read.
     pub n_hits: usize,
-    /// Whether words above a statement count, too: a list of decisions is about what its note is about.
+    /// Whether words above a statement count: a list of decisions is about the subject of its note.
     pub is_above_read: bool,
-    /// What is added to the score of a statement.
+    /// Bonus added to the score of a statement.
     pub bonus: fn(&Picked) -> f64,
 }
 
 impl Choosing {
-    /// By what statements of the first hits say.
+    /// Chooses among the first hits by the statements' own words.
     pub(crate) fn among(n_hits: usize) -> Self {
         Choosing { n_hits, is_above_read: false, bonus: |_| 0.0 }
     }
 }
 
 impl Found {
-    /// The statements of the first hits that answer, best first, each said once.
+    /// Returns the statements of the first hits that answer, best first, without repetitions.
     pub(crate) fn statements(
         &self,
         ctx: &QueryContext<'_>,
@@ -103,8 +104,8 @@ impl Found {
         Ok(self.best(ctx, library, picked, choosing))
     }
 
-    /// What is said of the times that the question names, wherever it stands, and has to do with `topic`, if that says
-    /// anything.
+    /// Returns statements of the dates that the question names, wherever they are, filtered by
+    /// `topic` if that carries meaning.
     pub(super) fn of_times(
         &self,
         ctx: &QueryContext<'_>,
@@ -136,7 +137,8 @@ impl Found {
         Ok(all)
     }
 
-    /// What a stretch of a document says, but for headings and lines that lead to the next one.
+    /// Returns the statements of a range of a document, without headings and lines that introduce
+    /// the next one.
     pub(super) fn said(
         &self,
         ctx: &QueryContext<'_>,
@@ -173,7 +175,7 @@ impl Found {
         Ok(picked)
     }
 
-    /// The statements that answer, best first, each said once.
+    /// Returns the statements that answer, best first, without repetitions.
     pub(super) fn best(
         &self,
         ctx: &QueryContext<'_>,
@@ -194,7 +196,7 @@ impl Found {
             };
             let share = asked.iter().map(count).sum::<f64>() / asked.len().max(1) as f64;
             let near = near.get(n).copied();
-            // The rank of its passage alone does not make a sentence an answer.
+            // The rank of the passage alone does not make a sentence an answer.
             let fits = WEIGHTS[0] * share + WEIGHTS[1] * near.unwrap_or(0.0).max(0.0);
             let (words, rank) = (&self.asked.words, WEIGHTS[2] * it.rank);
             let held = matched(&it.says.text, words) | matched(&title, words);
@@ -210,12 +212,12 @@ impl Found {
         behind_successors(library, said, number)
     }
 
-    /// Statements that repeat an earlier one become places of that.
+    /// Merges statements that repeat an earlier one into its list of places.
     pub(super) fn said_once(picked: impl Iterator<Item = Picked>) -> Vec<Picked> {
         let mut said: Vec<Picked> = Vec::new();
         for it in picked {
             match said.iter_mut().find(|one| one.says.repeats(&it.says)) {
-                // The best come first, so this one may only repeat an earlier one.
+                // Best first, so a repetition is never better than what it repeats.
                 Some(one)
                     if one.doc == it.doc || one.also.iter().any(|(doc, _)| *doc == it.doc) => {}
                 Some(one) => one.also.push((it.doc, it.source)),
@@ -225,7 +227,7 @@ impl Found {
         said
     }
 
-    /// The cosine of each statement with the question; empty where the model gives none.
+    /// Returns the cosine of each statement with the question; empty if the model gives no vectors.
     fn nearness(&self, ctx: &QueryContext<'_>, picked: &[Picked]) -> Vec<f64> {
         let Ok(question) = ctx.embedder.try_question(&self.query) else { return vec![] };
         let texts: Vec<&str> = picked.iter().map(|it| it.says.text.as_str()).collect();
@@ -234,7 +236,7 @@ impl Found {
     }
 }
 
-/// The passage that statements are of.
+/// The passage that a statement comes from.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Of {
     pub chunk: i64,
@@ -243,20 +245,21 @@ pub(super) struct Of {
     pub rank: f64,
 }
 
-/// What the place of a passage among the hits is worth.
+/// Returns the weight of a passage's rank among the hits.
 pub(super) fn rank(at: usize) -> f64 {
     1.0 / (1.0 + at as f64)
 }
 
-/// The line of a text that holds a place.
+/// Returns the line of a text that contains an offset.
 fn line_of(text: &str, place: usize) -> &str {
     let start = text.get(..place).and_then(|it| it.rfind('\n')).map_or(0, |at| at + 1);
     let rest = text.get(start..).unwrap_or("");
     rest.get(..rest.find('\n').unwrap_or(rest.len())).unwrap_or("")
 }
 
-/// Halves what a superseded entry says. Where it answers all the same, its successor must appear, whatever its words:
-/// the best statement of that gets the score that the other would have if it were not superseded.
+/// Halves the scores of superseded entries. If such an entry still answers, its successor must
+/// appear, whatever its words: the successor's best statement gets the score that the older one
+/// would have if it were not superseded.
 fn weigh_successors(picked: &mut [Picked], library: &Library) {
     let best = |picked: &[Picked], doc: i64| {
         let own = picked.iter().enumerate().filter(|(_, it)| it.doc == doc);

@@ -1,7 +1,8 @@
-//! Steps: the passage that says how something is done, whole and as its file has it.
+//! Steps: the passage that says how something is done, complete and as written in its file.
 //!
-//! In: the hits of a question. Out: the one with steps, with all of its section where that is not too long.
-//! Invariant: numbers, code fences and blank lines stay; what is too long ends with a whole line.
+//! In: the hits of a question. Out: the hit with steps, extended to its whole section unless that
+//! is too long.
+//! Invariant: numbers, code fences and blank lines are kept; long text is cut at the end of a line.
 //! Not here: whether a question asks for steps (`choose.rs`).
 
 use proto::shape::SourceView;
@@ -10,17 +11,17 @@ use super::found::Hit;
 use crate::quote::written::{Cells, is_numbered, written};
 use crate::{AskError, QueryContext};
 
-/// Hits among which steps are looked for.
+/// Number of hits that are searched for steps.
 const MAX_TO_STEPS: usize = 6;
 
-/// Fewest numbered lines that are steps.
+/// Fewest numbered lines that count as steps.
 const MIN_STEPS: usize = 2;
 
-/// Most characters of steps: with what stands around them they fit the usual budget of an answer.
+/// Most characters of steps: with the surrounding text they fit the default budget of an answer.
 const MAX_CHARS: usize = 2_600;
 
-/// Returns the best of the first hits that has steps: a passage that is a procedure before one that only shows the
-/// steps of its neighbor.
+/// Returns the best of the first hits that has steps. A passage that is a procedure wins over one
+/// that only shows the steps of its neighbor.
 pub(super) fn hit_with_steps(hits: &[Hit]) -> Option<&Hit> {
     let shows_steps =
         |hit: &&Hit| hit.source.text.lines().filter(|line| is_numbered(line)).count() >= MIN_STEPS;
@@ -28,8 +29,8 @@ pub(super) fn hit_with_steps(hits: &[Hit]) -> Option<&Hit> {
     hits.clone().find(|hit| hit.is_procedure).or_else(|| hits.find(shows_steps))
 }
 
-/// The section of a hit as written, or as much of it as its passage has; what was found of it where the file is not
-/// kept.
+/// Returns the section of a hit as written, cut to fit; its passage if less than half of the section
+/// fits; the hit's excerpt if the file is not kept.
 pub(super) fn whole(ctx: &QueryContext<'_>, hit: &Hit) -> Result<SourceView, AskError> {
     let Some(file) = index::store::written(ctx.snapshot, hit.doc)? else {
         return Ok(hit.source.clone());
@@ -50,14 +51,14 @@ pub(super) fn whole(ctx: &QueryContext<'_>, hit: &Hit) -> Result<SourceView, Ask
     ))
 }
 
-/// The lines of a passage.
+/// The line range of a passage.
 struct Lines {
     first: u32,
     last: u32,
     is_own: bool,
 }
 
-/// The passages side by side below the same heading as a hit.
+/// Returns the consecutive passages around a hit below the same heading.
 fn passages(ctx: &QueryContext<'_>, hit: &Hit) -> Result<Vec<Lines>, AskError> {
     let mut statement = ctx.snapshot.prepare_cached(
         "SELECT o.id, o.idx, o.line_start, o.line_end FROM chunks c

@@ -1,7 +1,7 @@
-//! Memory: the graph as the tools of memory show it, where every entity is a note first.
+//! Memory: the graph as the memory tools show it, where every entity is a note first.
 //!
-//! In: a projection, entities. Out: shortest paths, neighborhoods, relations, by the entities' ids.
-//! Invariants: as in `paths.rs`; neighbors come in the order of how sure they are.
+//! In: a projection, entities. Out: shortest paths, neighborhoods and relations, by entity id.
+//! Invariants: as in `paths.rs`; neighbors are sorted by confidence.
 //! Not here: which notes these entities are (`server`).
 
 use rusqlite::OptionalExtension;
@@ -13,7 +13,7 @@ use crate::graph::projection::{Projection, Relation};
 use index::store::Snapshot;
 use model::terms::EntityType;
 
-/// A relation as it is stated: subject, type, object.
+/// A stated relation: subject, type, object.
 pub type Triple = (i64, String, i64);
 
 /// Returns the entity of a document.
@@ -25,7 +25,7 @@ pub fn entity_of(snapshot: &Snapshot, doc: i64) -> Result<Option<i64>, AskError>
     Ok(statement.query_row([doc], |row| row.get(0)).optional()?.flatten())
 }
 
-/// What an entity is called, of which type it is, and its document where it has one.
+/// The name and type of an entity, and its document if it has one.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Named {
     /// Its name.
@@ -36,7 +36,7 @@ pub struct Named {
     pub doc: Option<i64>,
 }
 
-/// Returns what an entity is called; nothing when it is gone.
+/// Returns the name and type of an entity; empty if it is gone.
 ///
 /// # Errors
 /// When the index cannot be read.
@@ -50,13 +50,15 @@ pub fn named(snapshot: &Snapshot, entity: i64) -> Result<Named, AskError> {
     Ok(found.optional()?.unwrap_or_default())
 }
 
-/// Returns the shortest path between two entities, however long, both ends included; of several, the surest.
+/// Returns the shortest path between two entities, of any length, both ends included; the surest of
+/// several.
 pub fn shortest_path(projection: &Projection, ends: [i64; 2]) -> Option<Vec<i64>> {
     let [from, to] = ends;
     if from == to { Some(vec![from]) } else { paths::shortest(projection, ends) }
 }
 
-/// Returns the entities within `depth` steps of one, nearest first, at most `most`, and whether there are more.
+/// Returns the entities within `depth` steps of one, nearest first, at most `most`, and whether
+/// there are more.
 pub fn around(projection: &Projection, entity: i64, depth: u32, most: usize) -> (Vec<i64>, bool) {
     let mut found = vec![entity];
     let mut seen = FxHashSet::from_iter([entity]);
@@ -82,8 +84,8 @@ pub fn around(projection: &Projection, entity: i64, depth: u32, most: usize) -> 
     (found, false)
 }
 
-/// Returns the notes that relations join to one, surest first, at most `most`, each with the relation:
-/// `depends_on →`, or `← depends_on` where it points here.
+/// Returns the notes related to one, surest first, at most `most`, each with the relation:
+/// `depends_on →`, or `← depends_on` if it points to this note.
 ///
 /// # Errors
 /// When the index cannot be read.

@@ -1,11 +1,12 @@
-//! Connect: how two things hang together.
+//! Connect: how two entities are related.
 //!
-//! In: two entities, the projection of their commit. Out: the best paths between them (`paths.rs`), each step with what
-//! states it; where there is none, the passages that mention both (`together.rs`). The same for notes as entities of
-//! memory (`memory.rs`).
-//! Invariants: a relation that `explain_entity` shows is a path of one step; the same index gives the same reply; the
-//! work is bounded, whatever the folder holds.
-//! Not here: reading the graph (`graph/projection.rs`), what states a step (`entities/steps.rs`).
+//! In: two entities, the projection of their commit. Out: the best paths between them (`paths.rs`),
+//! each step with its evidence; if there is no path, the passages that mention both
+//! (`together.rs`). `memory.rs` does the same for notes as entities of memory.
+//! Invariants: a relation that `explain_entity` shows is a path of one step; the same index gives
+//! the same reply; the work is bounded, however large the folder.
+//! Not here: reading the graph (`graph/projection.rs`), the evidence of a step
+//! (`entities/steps.rs`).
 
 pub mod memory;
 mod paths;
@@ -24,19 +25,19 @@ use crate::graph::lookup::{given, not_found};
 use crate::graph::projection::Projection;
 use crate::{AskError, QueryContext};
 
-/// Steps of a path if the caller gives no limit.
+/// Longest path when the caller gives no limit, in steps.
 const USUAL_HOPS: u32 = 4;
 
-/// Longest path, in steps.
+/// Longest path that may be asked for, in steps.
 const MAX_HOPS: u32 = 6;
 
-/// Most relations shown of one step: two things may be related in several ways.
+/// Most relations shown for one step: two entities may be related in several ways.
 const MAX_OF_STEP: usize = 3;
 
-/// Relations shown of each end where nothing joins them.
+/// Relations shown for each end when no path joins them.
 const MAX_OF_END: usize = 3;
 
-/// Returns the entity that a parameter means, as `explain_entity` would.
+/// Resolves a parameter to an entity, as `explain_entity` does.
 ///
 /// # Errors
 /// `not_found` with near names, and `ambiguous` with the candidates.
@@ -121,7 +122,7 @@ fn path_view(
     Ok(PathView { score: path.score, steps })
 }
 
-/// The surest relations of an entity.
+/// Returns the surest relations of an entity.
 fn near(
     ctx: &QueryContext<'_>,
     projection: &Projection,

@@ -1,13 +1,15 @@
-//! Paths: the best ways from one entity to another.
+//! Paths: the best paths from one entity to another.
 //!
 //! In: a projection, two entities, bounds. Out: paths, best first.
-//! The score of a path is the product of the confidences of its steps, each weighted by its kind of relation, with a
-//! cost for every further step and for passing through a hub: a thing that is related to everything explains nothing.
-//! The search is A* over paths without circles. A first walk from the target gives the least cost from each entity for
-//! each number of steps, so that only paths which can still arrive are followed, the best first.
-//! Invariants: two paths differ in at least one entity; at most [`MAX_VISITS`] relations are looked at; ties are
-//! decided by entities' ids, not by rows.
-//! Not here: what states a step (`steps.rs`).
+//! The score of a path is the product of the confidences of its steps, each weighted by its
+//! relation type, with a penalty for every further step and for passing through a hub, because
+//! something related to everything explains nothing.
+//! The search is A* over acyclic paths. A first walk from the target computes the least cost from
+//! each entity for each number of steps, so that only paths that can still arrive are followed, the
+//! best first.
+//! Invariants: two paths differ in at least one entity; at most [`MAX_VISITS`] relations are
+//! visited; ties are broken by entity id, not by row.
+//! Not here: the evidence of a step (`steps.rs`).
 
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BinaryHeap};
@@ -17,39 +19,39 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::graph::projection::{Projection, Relation};
 
-/// Most relations looked at in one search: some tens of milliseconds.
+/// Most relations visited in one search: takes some tens of milliseconds.
 const MAX_VISITS: usize = 300_000;
 
-/// What each step after the first leaves of the score.
+/// Factor by which each step after the first lowers the score.
 const FURTHER: f32 = 0.7;
 
-/// Relations that an entity may have before passing through it costs something.
+/// Number of relations from which on passing through an entity has a cost.
 const USUAL_DEGREE: f32 = 12.0;
 
-/// Least confidence that counts, so that a score is never 0.
+/// Least confidence of a step, so that a score is never 0.
 const MIN_CONFIDENCE: f32 = 0.01;
 
-/// How many and how long.
+/// Number of paths and their length.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Bounds {
     pub max_hops: usize,
     pub limit: usize,
 }
 
-/// A way from one entity to another.
+/// A path from one entity to another.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Path {
-    /// Both ends and what lies between, in order.
+    /// Both ends and the entities between, in order.
     pub entities: Vec<i64>,
-    /// In (0, 1].
+    /// Score in (0, 1].
     pub score: f32,
 }
 
-/// What a search found.
+/// The result of a search.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct Found {
     pub paths: Vec<Path>,
-    /// Whether relations were left out.
+    /// Whether relations were skipped because of the limit.
     pub is_cut: bool,
 }
 
@@ -65,13 +67,13 @@ pub(super) fn best(
     };
     let mut walk = Walk { projection, weights, n_visits: 0 };
     let rests = rests(&mut walk, from, to, bounds.max_hops);
-    // The second walk follows what the first one found, so it may look at as much again.
+    // The second walk follows the result of the first, and has a budget of its own.
     let n_visits = std::mem::take(&mut walk.n_visits);
     let paths = paths(&mut walk, [from, to], &rests, bounds);
     Found { paths, is_cut: n_visits.max(walk.n_visits) > MAX_VISITS }
 }
 
-/// Looks at relations, and counts them.
+/// Visits relations, and counts the visits.
 struct Walk<'p> {
     projection: &'p Projection,
     weights: &'p BTreeMap<String, f32>,
@@ -79,7 +81,8 @@ struct Walk<'p> {
 }
 
 impl Walk<'_> {
-    /// The neighbors of a node, each with the cost of the best step there; none when too much was looked at.
+    /// Returns the neighbors of a node, each with the cost of the best step; empty once the limit
+    /// is exceeded.
     fn neighbors(&mut self, node: NodeIndex) -> FxHashMap<NodeIndex, f32> {
         let mut nearest: FxHashMap<NodeIndex, f32> = FxHashMap::default();
         self.n_visits += self.projection.degree(node);
@@ -97,12 +100,12 @@ impl Walk<'_> {
     fn step(&self, relation: &Relation<'_>) -> f32 {
         let usual = || self.weights.get("default").copied().unwrap_or(0.5);
         let weight = self.weights.get(relation.predicate).copied().unwrap_or_else(usual);
-        // A kind of relation that says little is halved at most: a sure link is still better than a guess.
+        // A weak relation type halves the worth at most, so a certain link still beats a guess.
         let worth = relation.confidence * (1.0 + weight.clamp(0.0, 1.0)) / 2.0;
         -(worth.max(MIN_CONFIDENCE) * FURTHER).ln()
     }
 
-    /// The cost of passing through a node.
+    /// Returns the cost of passing through a node.
     fn hub(&self, node: NodeIndex) -> f32 {
         (self.projection.degree(node) as f32 / USUAL_DEGREE).max(1.0).ln()
     }
@@ -113,7 +116,7 @@ impl Walk<'_> {
     }
 }
 
-/// The least costs from nodes to the target within a number of steps, which is the index.
+/// The least costs from nodes to the target, indexed by the number of steps left.
 type Rests = Vec<FxHashMap<NodeIndex, f32>>;
 
 fn rests(walk: &mut Walk<'_>, from: NodeIndex, to: NodeIndex, max_hops: usize) -> Rests {
@@ -126,7 +129,7 @@ fn rests(walk: &mut Walk<'_>, from: NodeIndex, to: NodeIndex, max_hops: usize) -
             let through = if node == to { rest } else { rest + walk.hub(node) };
             for (other, cost) in walk.neighbors(node) {
                 let known = next.entry(other).or_insert(f32::INFINITY);
-                // No path passes through its own beginning.
+                // No path passes through its own start.
                 if through + cost < *known && node != from {
                     *known = through + cost;
                     nearer.insert(other);
@@ -135,27 +138,27 @@ fn rests(walk: &mut Walk<'_>, from: NodeIndex, to: NodeIndex, max_hops: usize) -
         }
         let cost = |node: NodeIndex| Some((node, *next.get(&node)?));
         changed = nearer.into_iter().filter_map(cost).collect();
-        // The cheapest first, in case there are too many.
+        // Cheapest first, in case the limit is reached.
         changed.sort_by(|one, other| walk.order(*one, *other));
         rests.push(next);
     }
     rests
 }
 
-/// A path that has not arrived yet.
+/// A path that has not reached the target yet.
 #[derive(Debug, Clone, PartialEq)]
 struct Partial {
     nodes: Vec<NodeIndex>,
     entities: Vec<i64>,
     cost: f32,
-    /// Its cost at the target, at least.
+    /// Lower bound of its cost at the target.
     estimate: f32,
 }
 
 impl Eq for Partial {}
 
 impl Ord for Partial {
-    /// The cheapest is the greatest, as the heap wants it.
+    /// Reversed: the heap pops the greatest, which has to be the cheapest.
     fn cmp(&self, other: &Self) -> Ordering {
         let by_estimate = other.estimate.total_cmp(&self.estimate);
         by_estimate.then_with(|| other.entities.cmp(&self.entities))
@@ -182,7 +185,7 @@ fn paths(walk: &mut Walk<'_>, ends: [NodeIndex; 2], rests: &Rests, bounds: &Boun
             let mut same = partial.entities.clone();
             same.sort_unstable();
             if seen.insert(same) {
-                // The first step is free.
+                // The first step has no penalty.
                 let score = (-partial.cost).exp() / FURTHER;
                 found.push(Path { entities: partial.entities, score: rounded(score) });
             }
@@ -210,7 +213,8 @@ fn paths(walk: &mut Walk<'_>, ends: [NodeIndex; 2], rests: &Rests, bounds: &Boun
     found
 }
 
-/// Returns the shortest path between two entities, however long, both ends included; of several, the surest.
+/// Returns the shortest path between two entities, of any length, both ends included; the surest of
+/// several.
 pub(super) fn shortest(projection: &Projection, ends: [i64; 2]) -> Option<Vec<i64>> {
     let [from, to] = ends.map(|end| projection.node(end));
     let (from, to) = (from?, to?);
@@ -288,7 +292,7 @@ mod tests {
         assert_eq!(entities(&found(&graph, [1, 2], 4, 2)), [&[1, 3, 2][..], &[1, 9, 2]]);
     }
 
-    /// Every path without circles, best first, by trying all.
+    /// The scores of all acyclic paths, best first, by brute force.
     fn tried(graph: &Projection, ends: [i64; 2], max_hops: usize) -> Vec<f32> {
         let mut walk = Walk { projection: graph, weights: &BTreeMap::new(), n_visits: 0 };
         let [Some(from), Some(to)] = ends.map(|it| graph.node(it)) else { return vec![] };

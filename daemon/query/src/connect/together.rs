@@ -1,8 +1,8 @@
-//! Together: the places where two things are mentioned together, for those that no relation joins.
+//! Together: the places that mention two entities together, for pairs that no relation joins.
 //!
-//! In: two entities. Out: one place a document, the nearest mentions first.
+//! In: two entities. Out: one place per document, closest mentions first.
 //! Invariants: at most [`MAX_MENTIONS`] mentions of each are read.
-//! Not here: whether something joins them (`paths.rs`).
+//! Not here: whether a relation joins them (`paths.rs`).
 
 use std::collections::BTreeMap;
 
@@ -14,19 +14,19 @@ use crate::quote::snippet::{choose, render};
 use crate::quote::source::Source;
 use crate::{AskError, QueryContext};
 
-/// Most mentions of one entity that are read, the first by document.
+/// Most mentions of one entity that are read, in the order of documents.
 const MAX_MENTIONS: i64 = 20_000;
 
-/// Bytes between two mentions that are still quoted as one passage.
+/// Most bytes between two mentions that are quoted as one passage.
 const ONE_PASSAGE: usize = 240;
 
-/// Characters shown behind the second mention.
+/// Characters shown after the second mention.
 const AROUND: usize = 60;
 
-/// Bytes that a note counts as away from what it mentions.
+/// Distance in bytes between an entity and what its own note mentions.
 const OWN_NOTE: usize = 1_000;
 
-/// Where an entity is mentioned, by document: bytes of its text, ascending.
+/// Byte offsets of an entity's mentions, by document, ascending.
 type Places = BTreeMap<i64, Vec<usize>>;
 
 /// Two mentions in one document.
@@ -38,7 +38,7 @@ struct Pair {
     last: usize,
 }
 
-/// The best places where both are mentioned.
+/// Returns the best places that mention both.
 pub(super) fn together(
     ctx: &QueryContext<'_>,
     ends: [i64; 2],
@@ -72,7 +72,7 @@ pub(super) fn together(
     Ok(views)
 }
 
-/// The words around both mentions: as one passage, or as two where they are far apart.
+/// Quotes the words around both mentions: as one passage, or as two if they are far apart.
 fn quoted(text: &str, pair: &Pair) -> String {
     if pair.last - pair.first > ONE_PASSAGE {
         return format!("{} … {}", line_around(text, pair.first), line_around(text, pair.last));
@@ -80,7 +80,7 @@ fn quoted(text: &str, pair: &Pair) -> String {
     let before = text.get(..pair.first).unwrap_or_default();
     let start = before.rfind(['\n', '.']).map_or(0, |at| at + 1);
     let passage = text.get(start..).unwrap_or_default();
-    // Of a long sentence, the part that holds both.
+    // A long sentence is reduced to the part with both mentions.
     let begin = pair.first.saturating_sub(start + AROUND);
     let begin = if pair.last - start > ONE_PASSAGE { begin } else { 0 };
     let range = choose(passage, &[], &[], begin, pair.last - start - begin + AROUND);
@@ -100,14 +100,14 @@ fn places(ctx: &QueryContext<'_>, entity: i64) -> Result<Places, AskError> {
     Ok(places)
 }
 
-/// The documents that are the entity's own.
+/// Returns the entity's own documents.
 fn own_docs(ctx: &QueryContext<'_>, entity: i64) -> Result<Vec<i64>, AskError> {
     let mut statement =
         ctx.snapshot.prepare_cached("SELECT id FROM docs WHERE entity_id = ?1 ORDER BY id")?;
     Ok(statement.query_map([entity], |row| row.get(0))?.collect::<Result<_, _>>()?)
 }
 
-/// The two mentions of a document that are nearest to each other.
+/// Returns the closest pair of mentions in a document.
 fn nearest(doc: i64, ones: &[usize], others: &[usize]) -> Option<Pair> {
     let pairs = ones.iter().flat_map(|one| {
         let at = others.partition_point(|other| other < one);

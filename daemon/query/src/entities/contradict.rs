@@ -1,10 +1,11 @@
-//! Contradict: statements against a relation, and the relations that have some.
+//! Contradict: statements against a relation, and the relations that have any.
 //!
-//! In: a relation. Out: statements that deny it; for a relation that holds in one direction only, also statements of
-//! the opposite direction; for one with a single object, what other documents state about another object.
-//! Invariants: contradiction lowers the confidence of a relation and is shown beside its evidence; it never removes a
-//! relation, and never creates one. Another object is shown, but lowers nothing: which one is out of date is for the
-//! reader to say.
+//! In: a relation. Out: statements that deny it; for a relation that holds in only one direction,
+//! also statements of the opposite direction; for one with a single object, statements of other
+//! documents about another object.
+//! Invariants: a contradiction lowers the confidence of a relation and is shown next to its
+//! evidence; it never removes or creates a relation. Another object is shown but lowers nothing:
+//! the reader decides which one is out of date.
 //! Not here: finding denials in text (`extract/relate/depend/`).
 
 use rusqlite::{Row, params};
@@ -17,7 +18,8 @@ use extract::relate::DENIED;
 /// Most statements read for one side of a relation.
 const MAX_STATEMENTS: i64 = 50;
 
-/// Statements from one entity to another; the predicate as it is stored, the entity ids in the statement as given.
+/// Statements from one entity to another; the predicate as it is stored, the entity ids in the
+/// statement as given.
 const BETWEEN: &str = "SELECT e.predicate, e.confidence * coalesce(sn.link, 1.0) * coalesce(bn.link, 1.0), e.doc_id,
        e.start, e.end, e.raw_start, e.raw_end, e.pattern
      FROM evidence e LEFT JOIN names sn ON sn.id = e.subject LEFT JOIN names bn ON bn.id = e.object
@@ -34,7 +36,7 @@ const CONTRADICTED: &str = "SELECT r.src_id, r.rel, r.dst_id FROM relations r
        WHERE r.rel IN (SELECT value FROM json_each(?1))
      ORDER BY 1, 2, 3 LIMIT ?2";
 
-/// Statements of one relation, the surest first.
+/// Returns the statements of one relation, surest first.
 pub(super) fn statements_of(
     ctx: &QueryContext<'_>,
     subject: i64,
@@ -59,7 +61,7 @@ pub(super) fn statements_of(
     Ok(found.collect::<Result<_, _>>()?)
 }
 
-/// Statements against a relation, the surest first.
+/// Returns the statements against a relation, surest first.
 pub(super) fn against(
     ctx: &QueryContext<'_>,
     subject: i64,
@@ -75,7 +77,8 @@ pub(super) fn against(
     Ok(found)
 }
 
-/// Statements of other documents that give the subject of a functional relation another object, the surest first.
+/// Returns statements of other documents that give the subject of a functional relation another
+/// object, surest first.
 pub(super) fn rivals(
     ctx: &QueryContext<'_>,
     stated: &[Statement],
@@ -84,7 +87,7 @@ pub(super) fn rivals(
     else {
         return Ok(Vec::new());
     };
-    // One document may name several, such as two owners in a list.
+    // One document may name several objects, such as two owners in a list.
     let agrees = |it: &Statement| stated.iter().any(|own| own.doc == it.doc);
     let is_rival =
         |it: &Statement| it.subject == first.subject && it.object != first.object && !agrees(it);
@@ -93,7 +96,7 @@ pub(super) fn rivals(
     Ok(found)
 }
 
-/// Contradicted relations, as subject, predicate and object.
+/// Returns contradicted relations, as subject, predicate and object.
 pub(crate) fn contradicted(
     ctx: &QueryContext<'_>,
     limit: u32,

@@ -1,11 +1,13 @@
 //! Definition: the sentence that best says what an entity is.
 //!
-//! In: an entity. Out: a sentence with its place and why it was chosen.
-//! Invariants: what sentences state and what stands where the entity is mentioned compete by points; ties go to the
-//! first by path and place, so that the same documents give the same sentence in whatever order they were read.
-//! Bounded: a limited number of statements, mentions and documents of an entity is considered, and one document's text
-//! at a time.
-//! Not here: which sentences define something for the graph (`extract/relate/define.rs`), forms of words (`says.rs`).
+//! In: an entity. Out: a sentence with its place and the reason for the choice.
+//! Invariants: extracted statements and sentences around mentions compete by points; ties go to the
+//! first by path and offset, so the result does not depend on the order in which documents were
+//! read.
+//! Bounded: a limited number of an entity's statements, mentions and documents is considered, with
+//! one document's text in memory at a time.
+//! Not here: which sentences define something for the graph (`extract/relate/define.rs`), wordings
+//! (`says.rs`).
 
 use proto::tool::core::DefinitionView;
 use rusqlite::{Row, params};
@@ -17,28 +19,29 @@ use crate::{AskError, QueryContext};
 use extract::chunk::sentences;
 use model::terms::norm_of;
 
-/// Most defining statements that are compared; the surest.
+/// Most defining statements compared, surest first.
 const MAX_STATEMENTS: i64 = 256;
 
-/// Most mentions that are read of one document, and in all: of its own note first, then of the documents that name it
-/// in a heading or mention it most.
+/// Most mentions read per document, and in total: of its own note first, then of the documents that
+/// have it in a heading or mention it most.
 const MAX_MENTIONS_OF_DOC: i64 = 12;
 const MAX_MENTIONS: i64 = 256;
 
-/// Most documents that are read for mentions.
+/// Most documents read for mentions.
 const MAX_DOCS: usize = 24;
 
-/// Bytes that are read below a heading, and at the beginning of a note.
+/// Bytes read below a heading, and at the beginning of a note.
 const MAX_SECTION_BYTES: usize = 4_000;
 
 /// Sentences below a heading that are considered.
 const MAX_OPENING_SENTENCES: usize = 4;
 
-/// Shortest paragraph that is running text, words, and how it ends; headings and captions are shorter or have no stop.
+/// Fewest words of a paragraph of running text, and the characters that it ends with; headings and
+/// captions are shorter or lack them.
 const MIN_PARAGRAPH_WORDS: usize = 5;
 const STOPS: [char; 9] = ['.', ':', ';', '?', '!', ')', '"', '”', '…'];
 
-/// Lengths of a good definition, characters.
+/// Length of a good definition, characters.
 const GOOD_CHARS: std::ops::RangeInclusive<usize> = 25..=300;
 
 /// Beginnings of sentences that open a page without saying what it is about.
@@ -67,7 +70,7 @@ const REMARKING: [&str; 22] = [
     "Here ",
 ];
 
-/// Points that places add to those of the form.
+/// Points for the place and length of a sentence, added to those of its wording.
 const OWN_NOTE: i32 = 10;
 const UNDER_ITS_HEADING: i32 = 6;
 const TOO_LONG: i32 = -8;
@@ -78,7 +81,7 @@ const TOO_SHORT: i32 = -12;
 enum DefinitionKind {
     /// `The Key Vault is a …` in its own note.
     OwnNote,
-    /// An entry of a glossary, of a list or table of definitions.
+    /// An entry of a glossary, or of a list or table of definitions.
     Glossary,
     /// `X is a …`, `X means …` in another document.
     Sentence,
@@ -88,12 +91,12 @@ enum DefinitionKind {
     Section,
     /// `X is the …`, which is as often a remark; `X is defined in …`.
     Remark,
-    /// A sentence that says what it does or is for: `The X type keeps …`.
+    /// A sentence about its behavior or purpose: `The X type keeps …`.
     Description,
 }
 
 impl DefinitionKind {
-    /// The kind of a statement, and its points.
+    /// Returns the kind of a statement, and its points.
     fn of(pattern: &str, is_own_note: bool) -> (DefinitionKind, i32) {
         let (kind, points) = match pattern {
             "table:definition" | "section:glossary" | "list:definition" => {
@@ -140,7 +143,7 @@ impl DefinitionKind {
     }
 }
 
-/// A sentence that may define.
+/// A sentence that may be a definition.
 #[derive(Debug)]
 struct DefinitionCandidate {
     kind: DefinitionKind,
@@ -157,11 +160,11 @@ impl DefinitionCandidate {
     }
 }
 
-/// What a reviewer let stand of the candidates, the best so far.
+/// The best candidate so far that no reviewer rejected.
 #[derive(Default)]
 struct Choice {
     best: Option<DefinitionCandidate>,
-    /// Where a person rejected what a sentence states.
+    /// Spans of statements that a person rejected.
     rejected: Vec<(i64, (usize, usize))>,
 }
 
@@ -174,7 +177,7 @@ impl Choice {
     }
 }
 
-/// The best defining sentence of an entity, if there is one.
+/// Returns the best defining sentence of an entity, if there is one.
 pub(super) fn definition(
     ctx: &QueryContext<'_>,
     entity: i64,
@@ -188,7 +191,7 @@ pub(super) fn definition(
     Ok(source.map(|source| DefinitionView { source, by: best.kind.as_str().into() }))
 }
 
-/// Where a definition says what it means: an entry of a glossary may begin with a heading that is its name.
+/// Returns the span of the meaning: a glossary entry may begin with a heading that is its name.
 fn meaning(source: &Source, best: &DefinitionCandidate) -> (usize, usize) {
     let (start, end) = best.span;
     let words = source.text.get(start..end).unwrap_or("");
@@ -233,7 +236,7 @@ fn statements(ctx: &QueryContext<'_>, entity: i64, choice: &mut Choice) -> Resul
     Ok(())
 }
 
-/// A place where an entity is mentioned.
+/// One mention of an entity.
 struct MentionRow {
     doc: i64,
     at: usize,
@@ -243,9 +246,10 @@ struct MentionRow {
     is_own_note: bool,
 }
 
-/// Offers the sentences that mention it, and what stands below its headings.
+/// Offers the sentences that mention it, and the text below its headings.
 fn mentions(ctx: &QueryContext<'_>, entity: i64, choice: &mut Choice) -> Result<(), AskError> {
-    // The lowest bit of `place`: in a heading. Documents without a mention count for their own entity alone.
+    // The lowest bit of `place` means: in a heading. A document without a mention is included only
+    // if it is the entity's own note.
     let mut rows = ctx.snapshot.prepare_cached(
         "WITH own AS (SELECT doc_id FROM entities WHERE id = ?1),
            all_of AS (SELECT m.doc_id, m.at, m.surface, m.place & 1 AS is_heading FROM names n
@@ -286,7 +290,8 @@ fn mentions(ctx: &QueryContext<'_>, entity: i64, choice: &mut Choice) -> Result<
     Ok(())
 }
 
-/// What the text says where an entity is mentioned; where no name is given, what its own note begins with.
+/// Returns a candidate from the text around a mention; without a surface, from the beginning of its
+/// own note.
 fn candidate(source: &Source, row: MentionRow) -> Option<DefinitionCandidate> {
     let text = &source.text;
     let norm = norm_of(&row.surface);
@@ -303,12 +308,12 @@ fn candidate(source: &Source, row: MentionRow) -> Option<DefinitionCandidate> {
         let start = text.get(..row.at)?.rfind('\n').map_or(0, |newline| newline + 1);
         let line = text.get(start..)?.split('\n').next()?;
         let (form, (from, to)) = says(line, row.at - start, &row.surface)?;
-        // In its own note `X is the …` is no remark.
+        // In its own note `X is the …` is not just a remark.
         let said = if is_own && form == Form::Remark { Form::Kind } else { form };
         (DefinitionKind::of_form(form, is_own), said.points(), (start + from, start + to))
     };
     let sentence = text.get(span.0..span.1)?;
-    // `A low-level reader of archives.` says what it is without a verb.
+    // `A low-level reader of archives.` defines it without a verb.
     let is_kind = matches!(kind, DefinitionKind::Opening | DefinitionKind::Section)
         && (sentence.starts_with("A ") || sentence.starts_with("An "));
     let points = if is_kind { Form::Entry.points() } else { points };
@@ -325,7 +330,8 @@ fn candidate(source: &Source, row: MentionRow) -> Option<DefinitionCandidate> {
     Some(DefinitionCandidate { kind, points, path: row.path, doc: row.doc, span })
 }
 
-/// Where the first telling sentence below a heading stands, if the heading is all the name at `at`.
+/// Returns the span of the first informative sentence below a heading, if the heading is exactly
+/// the name at `at`.
 fn under_heading(text: &str, at: usize, name: &str, limit: usize) -> Option<(usize, usize)> {
     let start = text.get(..at)?.rfind('\n').map_or(0, |newline| newline + 1);
     let end = at + text.get(at..)?.find('\n')?;
@@ -335,7 +341,7 @@ fn under_heading(text: &str, at: usize, name: &str, limit: usize) -> Option<(usi
     opening(text, end, limit)
 }
 
-/// The first sentence of running text from a place to another that is no remark.
+/// Returns the first sentence of running text in a range that is not a remark.
 fn opening(text: &str, from: usize, limit: usize) -> Option<(usize, usize)> {
     let paragraphs = paragraphs(text, from).take_while(|(at, _)| *at < limit);
     let running = paragraphs.filter(|(_, paragraph)| is_running(paragraph));
@@ -351,7 +357,7 @@ fn opening(text: &str, from: usize, limit: usize) -> Option<(usize, usize)> {
     })
 }
 
-/// Paragraphs from a place on, without blanks around, within [`MAX_SECTION_BYTES`].
+/// Splits text into paragraphs from an offset on, trimmed, within [`MAX_SECTION_BYTES`].
 fn paragraphs(text: &str, from: usize) -> impl Iterator<Item = (usize, &str)> {
     let mut end = text.len().min(from + MAX_SECTION_BYTES);
     while !text.is_char_boundary(end) {
@@ -367,7 +373,7 @@ fn paragraphs(text: &str, from: usize) -> impl Iterator<Item = (usize, &str)> {
     })
 }
 
-/// True for a paragraph of running text.
+/// Returns whether a paragraph is running text.
 fn is_running(paragraph: &str) -> bool {
     let is_long = paragraph.split_whitespace().nth(MIN_PARAGRAPH_WORDS - 1).is_some();
     is_long && (paragraph.ends_with(STOPS) || paragraph.contains(". "))

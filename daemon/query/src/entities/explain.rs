@@ -24,10 +24,10 @@ use crate::quote::source::Source;
 use crate::{AskError, QueryContext};
 use model::terms::norm_of;
 
-/// Most facts of the own note.
+/// Most facts from its own note.
 const MAX_FACTS: usize = 50;
 
-/// Most documents named as sources.
+/// Most documents listed as sources.
 const MAX_SOURCES: usize = 8;
 
 /// Most evidence shown for one relation.
@@ -68,7 +68,7 @@ pub fn explain_entity(
     })
 }
 
-/// What the own note of an entity states of it.
+/// Returns the facts that an entity's own note states about it.
 fn facts(ctx: &QueryContext<'_>, id: i64) -> Result<Vec<SourceView>, AskError> {
     let mut statement = ctx.snapshot.prepare_cached(
         "SELECT d.path, o.line, o.category, o.content FROM entities e JOIN docs d ON d.id = e.doc_id
@@ -82,7 +82,7 @@ fn facts(ctx: &QueryContext<'_>, id: i64) -> Result<Vec<SourceView>, AskError> {
     Ok(rows.collect::<Result<_, _>>()?)
 }
 
-/// The other entities that a name denotes, where it denotes several.
+/// Returns the other entities that share a name.
 fn same_name(
     ctx: &QueryContext<'_>,
     id: i64,
@@ -90,7 +90,7 @@ fn same_name(
 ) -> Result<Vec<EntityView>, AskError> {
     let Some(name) = name else { return Ok(Vec::new()) };
     let own = name_of(ctx, id)?.unwrap_or_default();
-    // A path means one note: its namesakes are those of the title.
+    // A path denotes one note, so its namesakes are those of its title.
     let name = if is_path(name) { own.as_str() } else { name };
     let others = bearers(ctx, &norm_of(name))?.into_iter().filter(|other| *other != id);
     let others = others.take(MAX_ALIASES);
@@ -103,8 +103,8 @@ fn same_name(
     Ok(views)
 }
 
-/// Relations within `hops`, each with its best evidence: what the entity's own note states first, then the surest
-/// within a hop.
+/// Returns the relations within `hops`, each with its best evidence: those that the entity's own
+/// note states first, then by confidence within each hop.
 fn relations(
     ctx: &QueryContext<'_>,
     entity: i64,
@@ -120,7 +120,7 @@ fn relations(
         let mut next = Vec::new();
         for from in std::mem::take(&mut frontier) {
             let mut groups = grouped(shown_about(ctx, from, &[])?);
-            // A stable sort: the rest stays in its order.
+            // The sort is stable: the rest keeps its order.
             groups.sort_by_key(|group| !group.iter().any(|it| Some(it.doc) == own));
             for group in groups {
                 let Some(best) = group.first() else { continue };
@@ -142,7 +142,7 @@ fn relations(
     Ok(out)
 }
 
-/// The document that is an entity's note.
+/// Returns the document that is an entity's note.
 fn own_doc(ctx: &QueryContext<'_>, entity: i64) -> Result<Option<i64>, AskError> {
     let mut statement = ctx.snapshot.prepare_cached("SELECT doc_id FROM entities WHERE id = ?1")?;
     Ok(statement.query_row([entity], |row| row.get(0)).optional()?.flatten())
@@ -190,10 +190,11 @@ pub(crate) fn grouped(statements: Vec<Statement>) -> Vec<Vec<Statement>> {
     groups
 }
 
-/// Shows one statement.
+/// Renders one statement.
 type Show = fn(&QueryContext<'_>, &Statement) -> Result<Option<EvidenceView>, AskError>;
 
-/// The relation between two entities with its best evidence and what contradicts it; `None` where nothing states it.
+/// Returns the relation between two entities with its best evidence and its contradictions; `None`
+/// without evidence.
 pub(crate) fn relation_of(
     ctx: &QueryContext<'_>,
     ends: [i64; 2],
@@ -278,7 +279,7 @@ fn sources(ctx: &QueryContext<'_>, entity: i64) -> Result<Vec<MentioningSource>,
     Ok(out)
 }
 
-/// The words around a place, on one line.
+/// Returns the words around an offset, on one line.
 pub(crate) fn line_around(text: &str, at: usize) -> String {
     let before = text.get(..at).unwrap_or("");
     let start = before.rfind('\n').map_or(0, |newline| newline + 1);

@@ -1,4 +1,5 @@
-//! Link reasons: how each name came to denote an entity, with the features of S4 §7 computed again from the rows.
+//! Link reasons: why each name denotes an entity, with the features of S4 §7 recomputed from the
+//! rows.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +12,7 @@ use extract::link::resolve::{NameFacts, Surroundings, USED_SCORE, features};
 use index::store::Likeness;
 use model::terms::EntityType;
 
-/// How each name came to denote the entity: the features of S4 §7, computed again from the rows.
+/// Returns why each name denotes the entity: the features of S4 §7, recomputed from the rows.
 pub(super) fn link_views(ctx: &QueryContext<'_>, entity: i64) -> Result<Vec<LinkView>, AskError> {
     let mut statement = ctx.snapshot.prepare_cached(
         "SELECT id, norm, surface, type, n_docs, decision, link, via FROM names
@@ -31,7 +32,7 @@ pub(super) fn link_views(ctx: &QueryContext<'_>, entity: i64) -> Result<Vec<Link
     let around = Likeness::new(ctx.snapshot, ctx.embedder, &verdict);
     let mut out = Vec::new();
     for (facts, decision, link, via) in rows {
-        // What Resolve compared it with: the name through which it was linked, or itself.
+        // Resolve compared it with the name through which it was linked, or with itself.
         let through = match via {
             Some(via) => name_facts(ctx, via)?,
             None => None,
@@ -67,7 +68,7 @@ pub(super) fn link_views(ctx: &QueryContext<'_>, entity: i64) -> Result<Vec<Link
     Ok(out)
 }
 
-/// The features of two names, as Resolve computed them.
+/// Returns the features of a pair of names, as Resolve computed them.
 pub(super) fn features_of(
     ctx: &QueryContext<'_>,
     name: i64,
@@ -83,7 +84,8 @@ pub(super) fn features_of(
     Ok(found.map(|(name, value)| (name.to_string(), value)).into())
 }
 
-/// Other entities that its names may denote, and other names that may denote it; nothing was decided about these.
+/// Returns other entities that its names may denote, and other names that may denote it; both
+/// undecided.
 fn open_views(ctx: &QueryContext<'_>, entity: i64) -> Result<Vec<LinkView>, AskError> {
     let mut statement = ctx.snapshot.prepare_cached(
         "SELECT a.id, b.id, a.surface, b.surface, p.score, a.decision
@@ -109,7 +111,7 @@ fn open_views(ctx: &QueryContext<'_>, entity: i64) -> Result<Vec<LinkView>, AskE
     Ok(out)
 }
 
-/// The entity as a name: the row of its own name, else its own row.
+/// Returns the entity as a name: the row of its own name, else its own row.
 fn entity_facts(ctx: &QueryContext<'_>, entity: i64) -> Result<Option<NameFacts>, AskError> {
     Ok(ctx
         .snapshot
@@ -121,7 +123,7 @@ fn entity_facts(ctx: &QueryContext<'_>, entity: i64) -> Result<Option<NameFacts>
         .optional()?)
 }
 
-/// The facts of a name.
+/// Returns the facts of a name.
 fn name_facts(ctx: &QueryContext<'_>, name: i64) -> Result<Option<NameFacts>, AskError> {
     Ok(ctx
         .snapshot

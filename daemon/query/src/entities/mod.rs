@@ -1,9 +1,10 @@
-//! Entities: what is known about one, what is around it, and which readings a person should review.
+//! Entities: what is known about one, its neighborhood, and the readings that a person should
+//! review.
 //!
-//! `explain.rs` gathers everything for `explain_entity`: its definition, its timeline, its relations with evidence and
-//! with what contradicts them (`contradict.rs`), and why each name denotes it (`link_reasons.rs`). `neighborhood.rs`
-//! and `overview.rs` return a graph to draw, `review.rs` the doubtful links and relations, `steps.rs` what
-//! states a relation of a path.
+//! `explain.rs` collects everything for `explain_entity`: definition, timeline, relations with
+//! their evidence and contradictions (`contradict.rs`), and why each name denotes it
+//! (`link_reasons.rs`). `neighborhood.rs` and `overview.rs` return a graph to draw, `review.rs` the
+//! doubtful links and relations, `steps.rs` the evidence for a relation on a path.
 //! Not here: finding an entity by name (`graph/lookup.rs`).
 
 mod contradict;

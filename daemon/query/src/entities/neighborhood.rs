@@ -1,8 +1,10 @@
-//! Neighborhood: the entities within some hops of one, and the relations between them, to be drawn.
+//! Neighborhood: the entities within some hops of one and the relations between them, for drawing.
 //!
-//! In: an entity, hops, bounds. Out: entities with definitions and places, relations with their best evidence.
-//! Invariants: the same index gives the same reply: entities in the order of hop, confidence of the way there, and id;
-//! relations in the order of confidence and ends. Whatever exceeds a limit is counted. A document's text is read once.
+//! In: an entity, hops, bounds. Out: entities with definitions and places, relations with their
+//! best evidence.
+//! Invariants: the same index gives the same reply; entities are sorted by hop, confidence of the
+//! way there, and id, relations by confidence and ends. Everything beyond a limit is counted. The
+//! text of a document is read once.
 //! Not here: the whole folder (`overview.rs`), drawing (`client/src/page/`).
 
 use proto::error::ErrorView;
@@ -25,16 +27,16 @@ use crate::{AskError, QueryContext};
 /// Entities in a reply when the caller gives no limit.
 pub const LIMIT: u32 = 300;
 
-/// Most entities that may be asked for: what the map of a folder holds.
+/// Most entities that may be asked for: as many as the map of a folder holds.
 const MOST: u32 = 5_000;
 
-/// Most relations in a reply, for each entity that it may have.
+/// Most relations in a reply, per entity of the limit.
 pub(super) const EDGES_PER_ENTITY: usize = 4;
 
 /// Most places of one entity.
 const MAX_PLACES: i64 = 3;
 
-/// Returns the neighborhood of one entity, or where none is given, the overview of the folder.
+/// Returns the neighborhood of one entity, or the overview of the folder if none is given.
 pub fn neighborhood(
     ctx: &QueryContext<'_>,
     projection: &Projection,
@@ -74,7 +76,7 @@ pub fn neighborhood(
     Ok(GraphReply { nodes, edges, truncated, ..GraphReply::default() })
 }
 
-/// Says how much is left out, and what helps besides a higher limit.
+/// Reports how much is left out, and what helps besides a higher limit.
 pub(super) fn left_out(n_entities: usize, n_relations: usize, hint: &str) -> Option<String> {
     let what = match (n_entities, n_relations) {
         (0, 0) => return None,
@@ -85,7 +87,7 @@ pub(super) fn left_out(n_entities: usize, n_relations: usize, hint: &str) -> Opt
     Some(format!("{what} left out; raise `limit`, or {hint}"))
 }
 
-/// Where a walk has been.
+/// State of a walk.
 struct Walk<'p> {
     limit: usize,
     /// Entities with their hop, in the order of the reply.
@@ -136,7 +138,7 @@ impl<'p> Walk<'p> {
         self.keep(read);
     }
 
-    /// Takes the surest of the entities one hop further, up to the limit.
+    /// Takes the surest entities one hop further, up to the limit.
     fn take(&mut self, ways: FxHashMap<i64, f32>, hop: u32) -> Vec<(f32, i64)> {
         let mut next: Vec<(f32, i64)> =
             ways.into_iter().map(|(entity, way)| (way, entity)).collect();
@@ -162,7 +164,7 @@ impl<'p> Walk<'p> {
     }
 }
 
-/// Returns the entity of the note at `path` as part of a neighborhood; `None` where there is none.
+/// Returns the entity of the note at `path` as part of a neighborhood, or `None`.
 ///
 /// # Errors
 /// When the index cannot be read.

@@ -1,9 +1,12 @@
-//! Overview: the whole folder as one graph to be drawn.
+//! Overview: the whole folder as one graph, for drawing.
 //!
-//! In: the projection, a limit, relations. Out: the most mentioned entities that are related to each other, most
-//! mentioned first, the relations between them, and the communities that these make.
-//! Invariants: each entity has a relation to another one of the reply; the same index gives the same reply.
-//! Not here: the details of entities and relations (`neighborhood.rs`), finding communities (`graph/communities.rs`).
+//! In: the projection, a limit, relation types. Out: the most mentioned entities that are related
+//! to each other, most mentioned first, the relations between them, and the communities that they
+//! form.
+//! Invariants: each entity has a relation to another one of the reply; the same index gives the
+//! same reply.
+//! Not here: the details of entities and relations (`neighborhood.rs`), finding communities
+//! (`graph/communities.rs`).
 
 use std::collections::BTreeSet;
 
@@ -18,10 +21,11 @@ use crate::graph::communities::communities;
 use crate::graph::projection::{Projection, Relation};
 use crate::{AskError, QueryContext};
 
-/// Most entities that a community is called after.
+/// Most entities in the name of a community.
 const NAMES_OF_COMMUNITY: usize = 2;
 
-/// Returns the overview: at most `limit` entities, and only the relations `rels`, unless there are none.
+/// Returns the overview: at most `limit` entities, and only the relation types `rels`, unless that
+/// is empty.
 pub(super) fn overview(
     ctx: &QueryContext<'_>,
     projection: &Projection,
@@ -45,7 +49,7 @@ pub(super) fn overview(
     Ok(GraphReply { nodes, edges, communities, truncated, freshness: Freshness::default() })
 }
 
-/// All things, most mentioned first; ties by norm.
+/// Returns all things, most mentioned first; ties by norm.
 fn by_mentions(ctx: &QueryContext<'_>) -> Result<Vec<i64>, AskError> {
     let mut statement = ctx.snapshot.prepare_cached(
         "SELECT e.id, e.type FROM entities e LEFT JOIN names n ON n.entity_id = e.id
@@ -57,7 +61,7 @@ fn by_mentions(ctx: &QueryContext<'_>) -> Result<Vec<i64>, AskError> {
     Ok(things.map(|(id, _)| id).collect())
 }
 
-/// What is drawn.
+/// The part of the graph to draw.
 struct Chosen<'p> {
     entities: Vec<i64>,
     relations: Vec<Relation<'p>>,
@@ -66,7 +70,7 @@ struct Chosen<'p> {
 }
 
 impl<'p> Chosen<'p> {
-    /// Chooses the entities that have a relation to a more mentioned one, and these.
+    /// Chooses the entities that are related to a more frequently mentioned one, and the latter.
     fn from(projection: &'p Projection, ranked: &[i64], limit: usize, rels: &[String]) -> Self {
         let is_wanted =
             |it: &Relation<'_>| rels.is_empty() || rels.iter().any(|rel| rel == it.predicate);
@@ -83,7 +87,7 @@ impl<'p> Chosen<'p> {
                 continue;
             }
             related.extend(earlier.iter().copied().chain([idx]));
-            // An entity comes only together with one that it is related to.
+            // An entity is added only together with one that it is related to.
             let n_new = if earlier.is_disjoint(&chosen) { 2 } else { 1 };
             if chosen.len() + n_new > limit {
                 continue;
@@ -101,7 +105,7 @@ impl<'p> Chosen<'p> {
     }
 }
 
-/// The relations among entities, each once.
+/// Returns the relations among entities, each once.
 fn between<'p>(
     projection: &'p Projection,
     entities: &[i64],
@@ -147,7 +151,7 @@ mod tests {
         let relations =
             [(1, "uses", 2, 0.9), (3, "uses", 5, 0.9), (4, "owns", 1, 0.9), (2, "uses", 4, 0.4)];
         let projection = Projection::of(&relations);
-        // The third is less mentioned than the fifth, and the sixth has no relation.
+        // 3 is mentioned less than 5, and 6 has no relation.
         let ranked = [6, 1, 5, 4, 2, 3];
         let check = |limit: usize, rels: &[&str], entities: &[i64], n_relations, n_left_out| {
             let rels: Vec<String> = rels.iter().map(|it| it.to_string()).collect();

@@ -1,4 +1,4 @@
-//! Review: the doubtful links and relations, and whether the key of a decision names any.
+//! Review: lists doubtful links and relations, and checks whether a decision's key names any.
 
 use std::collections::BTreeMap;
 
@@ -33,7 +33,7 @@ pub fn list_doubtful(
             "give `below` from 0 to 1 and a limit of 1 to 100",
         ));
     }
-    // The filter by place follows, so everything is read first.
+    // The place is filtered afterwards, so everything is read first.
     let most = if place.is_some() { u32::MAX } else { limit };
     let mut items = doubtful_links(ctx, below, most)?;
     items.extend(proposals(ctx, most)?);
@@ -65,14 +65,14 @@ fn is_at(path: &str, place: &str) -> bool {
         || path.strip_prefix(place).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
-/// Two names that denote, or may denote, one entity.
+/// Two names that denote, or may denote, the same entity.
 struct NamePair {
     names: [(i64, String, String); 2],
     kind: &'static str,
     score: f32,
 }
 
-/// Links of inexact names whose score is low.
+/// Returns inexact links with a low score.
 fn doubtful_links(
     ctx: &QueryContext<'_>,
     below: f32,
@@ -83,14 +83,15 @@ fn doubtful_links(
          FROM names a JOIN names b ON b.id = a.via
          WHERE a.decision = 3 AND a.link < ?1 ORDER BY a.link, a.norm",
     )?;
-    // A link below τ₂ does not exist, so doubt is measured on what lies between τ₂ and 1.
+    // No link scores below τ₂, so doubt is measured on the range from τ₂ to 1.
     let tau2 = ctx.settings.link.tau2;
     let ceiling = tau2 + (1.0 - tau2) * below;
     let rows = statement.query_map(params![ceiling], pair)?;
     undecided(ctx, rows, limit)
 }
 
-/// Pairs that were nearly linked, and names that may denote one of several: undecided, whatever their score.
+/// Returns the pairs that were almost linked, and names that may denote one of several; all are
+/// undecided, whatever their score.
 fn proposals(ctx: &QueryContext<'_>, limit: u32) -> Result<Vec<ReviewItem>, AskError> {
     let mut statement = ctx.snapshot.prepare_cached(
         "SELECT a.id, a.norm, a.surface, b.id, b.norm, b.surface, p.score, a.decision
@@ -111,7 +112,8 @@ fn pair(row: &Row<'_>) -> rusqlite::Result<NamePair> {
     Ok(NamePair { names: [name(0)?, name(3)?], kind, score: row.get(6)? })
 }
 
-/// The first pairs without a decision, each with its features and the first mention of the name.
+/// Returns the first pairs without a decision, each with its features and the first mention of the
+/// name.
 fn undecided(
     ctx: &QueryContext<'_>,
     pairs: impl Iterator<Item = rusqlite::Result<NamePair>>,
@@ -145,7 +147,7 @@ fn undecided(
     Ok(items)
 }
 
-/// The first mention of a name, by path.
+/// Returns the first mention of a name, by path.
 fn first_mention(
     ctx: &QueryContext<'_>,
     name: i64,
@@ -218,10 +220,11 @@ fn doubtful_relations(
             (statement.subject, statement.predicate.as_str(), statement.object);
         let known = KnownRelation::of(ctx, subject, predicate, object)?;
         let Some(known) = known.filter(|it| it.verdict(ctx).is_none()) else { continue };
-        // The same confidence as in every other tool: all statements for the relation, less those against it.
+        // The same confidence as in every other tool: the statements for the relation, lowered by
+        // those against it.
         let stated = statements_of(ctx, subject, predicate, object)?;
         let confidence = weighed(&stated, &against(ctx, subject, predicate, object)?);
-        // At 1 explicit statements are listed, too: the author, or our reading, may be wrong.
+        // At 1, explicit statements are listed, too: the author, or our parsing, may be wrong.
         if confidence >= below && below < 1.0 {
             continue;
         }
@@ -237,7 +240,7 @@ fn doubtful_relations(
     Ok(items)
 }
 
-/// Contradicted relations without a decision.
+/// Returns contradicted relations without a decision.
 fn contradicted_relations(ctx: &QueryContext<'_>, limit: u32) -> Result<Vec<ReviewItem>, AskError> {
     let mut items = Vec::new();
     for (subject, predicate, object) in contradicted(ctx, limit.saturating_mul(2))? {
@@ -260,7 +263,7 @@ fn contradicted_relations(ctx: &QueryContext<'_>, limit: u32) -> Result<Vec<Revi
     Ok(items)
 }
 
-/// Refuses keys that name nothing in this graph, so that a typing error is not stored forever.
+/// Rejects keys that match nothing in this graph, so that a typo is not stored forever.
 pub fn norm_keys_exist(ctx: &QueryContext<'_>, keys: &[String]) -> Result<(), ErrorView> {
     for key in keys {
         if let Some(("observation", rest)) = key.split_once(':')

@@ -1,15 +1,16 @@
-//! Says: how a line of a document says what a thing is that it names: `Custom statuses are …`, `Ryū, an algorithm for
-//! …`, `a pattern known as a stream`, `jobs: the number of …`, a row of a table.
+//! Says: recognizes how a line of a document describes something that it names: `Custom statuses
+//! are …`, `Ryū, an algorithm for …`, `a pattern known as a stream`, `jobs: the number of …`, a row
+//! of a table.
 //!
-//! In: a line (a paragraph, a heading, an item, a row) and a name in it. Out: the form of words, and the sentence or
-//! item that has it.
-//! Invariants: what was done to a thing (`was added in`), questions and remarks (`is a lot of`) say nothing; linear in
-//! the line.
+//! In: a line (a paragraph, heading, list item or row) and a name in it. Out: the wording, and the
+//! sentence or item that uses it.
+//! Invariants: what was done to a thing (`was added in`), questions and remarks (`is a lot of`) are
+//! no descriptions; linear in the line.
 //! Not here: which of several sentences is the best (`definition.rs`).
 
 use extract::chunk::sentences;
 
-/// A form of words that says what a thing is or does; the most telling one first.
+/// A wording that describes what something is or does; the most informative first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Form {
     /// `X is a …`.
@@ -43,7 +44,7 @@ pub(super) enum Form {
 }
 
 impl Form {
-    /// How much it says, as a share of a hundred.
+    /// Returns how informative the wording is, 0 to 100.
     pub(super) fn points(self) -> i32 {
         match self {
             Form::Kind => 90,
@@ -63,10 +64,10 @@ impl Form {
     }
 }
 
-/// Words before a name that begins a sentence.
+/// Words that may precede a name at the start of a sentence.
 const ARTICLES: [&str; 9] = ["", "the", "a", "an", "our", "this", "each", "every", "rust's"];
 
-/// Nouns beside a name that say its kind.
+/// Nouns next to a name that state its kind.
 const NOUNS: &str = " \
     api app application attribute block button class command conference constant crate directive extension \
     feature field file filter flag format framework function handler header key keyword label language \
@@ -74,7 +75,7 @@ const NOUNS: &str = " \
     procedure process program property protocol server service setting statement struct syntax system table \
     tag team template theme tool trait type utility value variable view ";
 
-/// Base forms of verbs that say what something does; with an `s` they follow a singular.
+/// Base forms of verbs that describe what something does; with an `s` they follow a singular.
 const VERBS: &str = " \
     accept act add adjust affect allow answer apply automate build bundle change check coerce collect combine \
     compare compile configure connect contain control convert copy count cover create decide define describe \
@@ -87,18 +88,18 @@ const VERBS: &str = " \
     stay stop store supply support take tell test track transform translate turn use wait work wrap write \
     yield ";
 
-/// After `is`, these say what something does although they are participles.
+/// Participles and other words that, after `is`, describe what something does.
 const USED: &str = " \
     called made meant used for how where what designed intended responsible based built defined written known \
     short similar like equivalent capable able ";
 
-/// After `is a` or `are`, these lead to a remark.
+/// Words that, after `is a` or `are`, make a remark rather than a definition.
 const REMARKS: &str = " \
     mix fine core second third more less only same best first last most case reason default right way next \
     good bad better great lot bit must little few not no now also still already always never often available \
     here there done ready free new old part able going both all too very ";
 
-/// Ends of what stands before a name that is introduced.
+/// Ends of the text before a name that is being introduced.
 const NAMED: [&str; 10] = [
     " called ",
     " named ",
@@ -112,7 +113,7 @@ const NAMED: [&str; 10] = [
     " calls this ",
 ];
 
-/// Begins what follows a name that is described in passing.
+/// Beginnings of the text after a name that is described in passing.
 const APPOSED: [&str; 13] = [
     ", a ",
     ", an ",
@@ -130,17 +131,18 @@ const APPOSED: [&str; 13] = [
 ];
 const RELATIVE: [&str; 4] = [", which ", ", in which ", ", by which ", ", where "];
 
-/// First words of a clause that ends before the comma after a name: `With X, the …` says nothing about X.
+/// First words of a clause that ends before the comma after a name: `With X, the …` does not
+/// describe X.
 const OPENERS: &str = " \
     after although as at because before by during every for from if in like on once since to unlike until \
     using when whenever while with without ";
 
-/// What follows a verb of the third person, where it is no noun.
+/// Words that follow a verb in the third person, but not a plural noun.
 const DETERMINERS: &str = " \
     a all an another any both each every how its more no not one only some that the these this those to two \
     up what when where whether which you your ";
 
-/// What stands between a name and its meaning in a list.
+/// Separators between a name and its meaning in a list.
 const SIGNS: [&str; 6] = [": ", " - ", " – ", " — ", " -- ", " = "];
 
 /// Fewest words of a meaning.
@@ -149,7 +151,7 @@ const MIN_WORDS: usize = 3;
 /// Most words of a label before a name.
 const MAX_LABEL_WORDS: usize = 3;
 
-/// What a line says of the name at `at`, and where in the line.
+/// Returns how a line describes the name at `at`, and where in the line.
 pub(super) fn says(line: &str, at: usize, surface: &str) -> Option<(Form, (usize, usize))> {
     let end = at + surface.len();
     if line.contains(" | ") {
@@ -169,7 +171,7 @@ pub(super) fn says(line: &str, at: usize, surface: &str) -> Option<(Form, (usize
     in_sentence(before, after, surface).map(|form| (form, span))
 }
 
-/// A row of a table: its first cell names what the others explain.
+/// A row of a table: its first cell names what the other cells explain.
 fn row(line: &str, at: usize, end: usize) -> Option<Form> {
     let mut cells = Vec::new();
     let mut start = 0;
@@ -187,7 +189,7 @@ fn row(line: &str, at: usize, end: usize) -> Option<Form> {
     is_explained.then_some(if own == 0 { Form::Entry } else { Form::Purpose })
 }
 
-/// A block that begins with the name and goes on with its meaning.
+/// A block that begins with the name, followed by its meaning.
 fn lead(after: &str, is_lead: bool) -> Option<Form> {
     if !is_lead {
         return None;
@@ -220,7 +222,7 @@ fn in_sentence(before: &str, after: &str, surface: &str) -> Option<Form> {
         None => (predicate, is_plural, has_noun),
     };
     match subject.and_then(|place| Some((place, predicate_form(predicate, is_plural)?))) {
-        // `The closure uses v` is about one closure.
+        // `The closure uses v` is about one particular closure.
         Some((Subject::Whole, Form::Does | Form::May))
             if !has_noun && is_one_of_many(before, surface) =>
         {
@@ -269,20 +271,20 @@ fn in_sentence(before: &str, after: &str, surface: &str) -> Option<Form> {
     (has_noun || goes_on(&[" to ", " for "])).then_some(Form::Use)
 }
 
-/// `The closure`, `this thread`: one thing of a kind that small letters name.
+/// `The closure`, `this thread`: one instance of a kind; the name is in lowercase.
 fn is_one_of_many(before: &str, surface: &str) -> bool {
     let is_definite = ["The", "This", "Our", "Its"].contains(&before.trim());
     is_definite && surface.chars().all(|c| c.is_lowercase() || c == ' ' || c == '-')
 }
 
-/// What follows ` (stdout)`, unless it says what the name before it is.
+/// Skips ` (stdout)`, unless it describes the name before it.
 fn past_parenthesis(after: &str) -> &str {
     let Some(inside) = after.strip_prefix(" (") else { return after };
     let is_short = |end: &usize| inside.get(..*end).is_some_and(|it| !has_words(it, MIN_WORDS));
     inside.find(')').filter(is_short).and_then(|end| inside.get(end + 1..)).unwrap_or(after)
 }
 
-/// What follows ` and Send`, another name of the same subject.
+/// Skips ` and Send`, another name of the same subject.
 fn past_other(after: &str) -> Option<&str> {
     let rest = after.strip_prefix(" and ").or_else(|| after.strip_prefix(" or "))?;
     let end = rest.find(' ')?;
@@ -298,7 +300,8 @@ enum Subject {
     Clause,
 }
 
-/// Whether a name after these words is a subject: `The`, `The function`, `Short for extension,`.
+/// Returns whether a name after these words is a subject: `The`, `The function`, `Short for
+/// extension,`.
 fn subject(before: &str) -> Option<Subject> {
     let lower = before.trim_end().to_lowercase();
     let words: Vec<&str> = lower.split_whitespace().collect();
@@ -324,8 +327,8 @@ fn subject(before: &str) -> Option<Subject> {
     }
 }
 
-/// What follows a name and the noun for its kind, and whether that is a plural; `The println! macro` reads on after
-/// `macro`.
+/// Skips the noun for the kind after a name, and returns whether it is a plural; `The println!
+/// macro` continues after `macro`.
 fn past_noun(after: &str, is_plural: bool) -> (&str, bool, bool) {
     let word = after.strip_prefix(' ').map(|it| it.split(' ').next().unwrap_or(it)).unwrap_or("");
     let word = word.trim_end_matches([',', '.', ';', ':', ')']);
@@ -339,7 +342,7 @@ fn past_noun(after: &str, is_plural: bool) -> (&str, bool, bool) {
     (rest, word.ends_with('s') && !word.ends_with("ss"), true)
 }
 
-/// What a predicate says of its subject.
+/// Returns what a predicate says about its subject.
 fn predicate_form(predicate: &str, is_plural: bool) -> Option<Form> {
     let mut words = predicate.strip_prefix(' ')?.split_whitespace();
     let mut word = words.next()?;
@@ -367,7 +370,7 @@ fn predicate_form(predicate: &str, is_plural: bool) -> Option<Form> {
                 "the" => (!is_remark && !then.is_empty()).then_some(Form::Remark),
                 _ if is_listed(USED, next) => Some(Form::Does),
                 _ if is_listed(REMARKS, next) => None,
-                // `are attached`, `are being read`: what is done to them.
+                // `are attached`, `are being read` describe what is done to them.
                 _ => (word == "are" && !next.ends_with("ed") && !next.ends_with("ing"))
                     .then_some(Form::Are),
             }
@@ -379,7 +382,7 @@ fn predicate_form(predicate: &str, is_plural: bool) -> Option<Form> {
             let is_known = base.is_some_and(|base| {
                 is_listed(VERBS, base) || is_listed(VERBS, base.trim_end_matches('e'))
             });
-            // `supplies a …`: a verb, whichever it is.
+            // `supplies a …` must be a verb, even an unlisted one.
             let next = words.next().unwrap_or("");
             let is_verb = !is_plural
                 && word.ends_with('s')
@@ -390,7 +393,7 @@ fn predicate_form(predicate: &str, is_plural: bool) -> Option<Form> {
     }
 }
 
-/// The base form of a verb in the third person.
+/// Returns the base form of a verb in the third person.
 fn base_of(word: &str) -> Option<&str> {
     match word {
         "has" => Some("have"),
@@ -400,7 +403,7 @@ fn base_of(word: &str) -> Option<&str> {
     }
 }
 
-/// `a template such as X`, also after other examples: `tools like A (Linux), B, or X`.
+/// Recognizes `a template such as X`, also after other examples: `tools like A (Linux), B, or X`.
 fn is_example(before: &str) -> bool {
     let like = before.rsplit_once("s like ").or_else(|| before.rsplit_once("s including "));
     let Some((kind, examples)) = before.rsplit_once(" such as ").or(like) else { return false };

@@ -1,7 +1,7 @@
-//! Steps: a relation of the projection with what states it: sentence, place, date, extractor.
+//! Steps: a relation of the projection with its evidence: sentence, place, date, extractor.
 //!
 //! In: a relation. Out: [`RelationView`], or its best evidence alone.
-//! Not here: which relations make a path (`connect/paths.rs`).
+//! Not here: which relations form a path (`connect/paths.rs`).
 
 use proto::shape::{EvidenceView, RelationView, SourceView};
 use rusqlite::OptionalExtension;
@@ -12,10 +12,10 @@ use crate::graph::{Statement, name_of};
 use crate::quote::source::Source;
 use crate::{AskError, QueryContext};
 
-/// Most characters of a sentence that is shown whole.
+/// Longest sentence that is shown whole, characters.
 const MAX_SENTENCE: usize = 240;
 
-/// A relation with its evidence; `None` when one of its ends is gone.
+/// Returns a relation with its evidence; `None` if one of its ends is gone.
 pub(crate) fn relation_view(
     ctx: &QueryContext<'_>,
     relation: &Relation<'_>,
@@ -43,7 +43,7 @@ pub(crate) fn relation_view(
     Ok(view)
 }
 
-/// What states a relation that no evidence has.
+/// Returns the source of a relation that has no extracted evidence.
 pub(super) fn stated_beside(
     ctx: &QueryContext<'_>,
     relation: &Relation<'_>,
@@ -55,7 +55,7 @@ pub(super) fn stated_beside(
     }
 }
 
-/// The evidence of a statement, quoted by a sentence.
+/// Renders a statement as evidence, quoting its sentence.
 fn sentence(
     ctx: &QueryContext<'_>,
     statement: &Statement,
@@ -68,7 +68,8 @@ fn sentence(
     Ok(Some(view))
 }
 
-/// Returns the sentence, or the line, that holds a span; `None` where that is longer than [`MAX_SENTENCE`].
+/// Returns the sentence, or the line, that contains a span; `None` if it is longer than
+/// [`MAX_SENTENCE`].
 fn sentence_around(text: &str, span: (usize, usize)) -> Option<String> {
     const ENDS: [&str; 3] = [". ", "! ", "? "];
     let (before, after) = (text.get(..span.0)?, text.get(span.1..)?);
@@ -77,7 +78,7 @@ fn sentence_around(text: &str, span: (usize, usize)) -> Option<String> {
         ENDS.iter().filter_map(|end| Some(before.get(line..)?.rfind(end)? + line + end.len()));
     let start = stops.max().unwrap_or(line);
     let line = after.find('\n').unwrap_or(after.len());
-    // The span may end with the sentence's own stop.
+    // The span may already include the end of the sentence.
     let is_whole = text.get(start..span.1).is_some_and(|it| it.ends_with(['.', '!', '?']));
     let stops = ENDS.iter().filter_map(|end| Some(after.get(..line)?.find(end)? + 1));
     let end = if is_whole { 0 } else { stops.min().unwrap_or(line) };
@@ -105,7 +106,7 @@ fn of_link(
     Ok(view.optional()?)
 }
 
-/// What an entry states in its front matter or by naming another one.
+/// Renders what an entry states in its front matter or by naming another one.
 fn of_entry(
     ctx: &QueryContext<'_>,
     doc: i64,

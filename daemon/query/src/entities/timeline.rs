@@ -1,8 +1,9 @@
 //! Timeline: when an entity is mentioned, by the days of the documents.
 //!
-//! In: an entity. Out: the first and the last mention, and counts by month, by year where there are many months.
+//! In: an entity. Out: the first and the last mention, and counts by month, or by year if there are
+//! many months.
 //! Invariants: at most the latest [`MAX_PERIODS`] counts; earlier mentions are summed up.
-//! Not here: which day a document is of (`store/commit.rs`).
+//! Not here: the day of a document (`store/commit.rs`).
 
 use std::collections::BTreeMap;
 
@@ -11,21 +12,21 @@ use proto::tool::core::{DatedPlace, PeriodView, TimelineView};
 use crate::quote::source::first_place;
 use crate::{AskError, QueryContext};
 
-/// Most months or years.
+/// Most months or years in a reply.
 const MAX_PERIODS: usize = 24;
 
-/// Mentions and documents.
+/// Numbers of mentions and documents.
 type Counts = (u64, u64);
 
 /// Day, path and id of a document.
 type Dated = (String, String, i64);
 
-/// When an entity is mentioned; `None` when it never is.
+/// Returns when an entity is mentioned; `None` if it never is.
 pub(super) fn timeline(
     ctx: &QueryContext<'_>,
     entity: i64,
 ) -> Result<Option<TimelineView>, AskError> {
-    // By document first, from an index alone: a name may be mentioned ten thousand times.
+    // Grouped by document first, from an index alone: a name may be mentioned ten thousand times.
     let mut statement = ctx.snapshot.prepare_cached(
         "SELECT d.day, d.path, d.id, t.n FROM
            (SELECT m.doc_id AS doc, count(*) AS n FROM names n JOIN mentions m ON m.name_id = n.id
@@ -54,7 +55,8 @@ pub(super) fn timeline(
     Ok(Some(TimelineView { first, last, per: per.into(), counts, n_earlier }))
 }
 
-/// The first mention in a document; of several of one day, the first by path was chosen.
+/// Returns the first mention in a document. Of several documents of a day, the caller chose the
+/// first by path.
 fn placed(
     ctx: &QueryContext<'_>,
     entity: i64,
@@ -65,7 +67,8 @@ fn placed(
     Ok(place.map(|place| DatedPlace { day, place }))
 }
 
-/// By month, else by year; the latest, and how many mentions there are before.
+/// Groups by month, or by year if there are too many; returns the latest periods, and the number of
+/// mentions before.
 fn periods(months: BTreeMap<String, Counts>) -> (&'static str, Vec<PeriodView>, u64) {
     let (per, periods) = if months.len() <= MAX_PERIODS {
         ("month", months)

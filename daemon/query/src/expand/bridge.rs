@@ -1,13 +1,16 @@
-//! Bridge: passages that share nothing with the question, but to which its best passages lead.
+//! Bridge: passages that have nothing in common with the question, but that its best passages lead
+//! to.
 //!
-//! "Who directed the film that X wrote?" finds the passage on the film; who directed it has a passage of its own, which
-//! shares nothing with the question but the director's name in the first. So the names in the few best passages are
-//! followed one step: to the document that is about the name, else to the few that mention it.
-//! In: the best candidates of text and vectors, the entities that the question names. Out: for each chunk that is
-//! reached, by how much, through which entity and from which chunk.
-//! Invariants: a hub leads nowhere (`neighbors.rs`); a document leads only to others, so that a long document does not
-//! lift itself; the best passages count as reached by themselves, lest the ones they lead to overtake them. Where no
-//! rare name joins anything, as for most questions that one passage answers, all values are 0.
+//! "Who directed the film that X wrote?" finds the passage about the film; its director has a
+//! passage of their own, which has nothing in common with the question except the name in the first
+//! passage. So the names in the few best passages are followed one step: to the document about the
+//! name, else to the few that mention it.
+//! In: the best candidates of text and vectors, and the entities that the question names. Out: for
+//! each reached chunk, how strongly, through which entity and from which chunk.
+//! Invariants: a hub leads nowhere (`neighbors.rs`); a document leads only to others, so that a
+//! long document does not boost itself; the best passages count as reached, too, so that the ones
+//! they lead to do not overtake them. If no rare name joins anything, as for most questions that a
+//! single passage answers, all values are 0.
 //! Not here: relations (`mod.rs`).
 
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -19,10 +22,10 @@ use crate::recall::naming::Seed;
 /// Best candidates whose names are followed.
 const MAX_FROM: usize = 3;
 
-/// How fast a candidate counts less than the best one: its share of the best score to this power.
+/// Exponent of a candidate's share of the best score: how fast its weight falls off.
 const STEEPNESS: i32 = 4;
 
-/// The value of the best candidates themselves, relative to those that they lead to.
+/// Value of the best candidates themselves, relative to those that they lead to.
 const OWN: f32 = 0.7;
 
 /// How a chunk was reached.
@@ -30,16 +33,16 @@ const OWN: f32 = 0.7;
 pub(crate) struct Reach {
     /// In [0, 1].
     pub value: f32,
-    /// The entity that leads there; `None` for a best candidate itself.
+    /// The entity that leads there; `None` for a best candidate.
     pub entity: Option<i64>,
-    /// The chunk that mentions it; `None` where the question names it.
+    /// The chunk that mentions it; `None` if the question names it.
     pub from: Option<i64>,
 }
 
 /// Reached chunks.
 pub(crate) type Reaches = FxHashMap<i64, Reach>;
 
-/// The best candidates, each with its weight in (0, 1]: the best one has 1.
+/// Returns the best candidates, each with a weight in (0, 1]; the best one has 1.
 pub(crate) fn best(fused: &[(i64, f32)]) -> Vec<(i64, f32)> {
     let Some((_, most)) = fused.first().filter(|(_, score)| *score > 0.0) else {
         return Vec::new();
@@ -48,7 +51,7 @@ pub(crate) fn best(fused: &[(i64, f32)]) -> Vec<(i64, f32)> {
     fused.iter().take(MAX_FROM).map(|(chunk, score)| (*chunk, weight(*score))).collect()
 }
 
-/// Chunks that the names in the best candidates lead to.
+/// Returns the chunks that the names in the best candidates lead to.
 pub(crate) fn bridges(
     neighbors: &mut Neighbors<'_>,
     best: &[(i64, f32)],
@@ -70,8 +73,8 @@ pub(crate) fn bridges(
     Ok(reached)
 }
 
-/// Chunks that the entities of the question lead to. A single entity counts fully; of the eight that a pasted paragraph
-/// names, each counts an eighth.
+/// Returns the chunks that the entities of the question lead to. A single entity has full weight;
+/// each of the eight in a pasted paragraph has an eighth.
 pub(crate) fn named(
     neighbors: &mut Neighbors<'_>,
     seeds: &[Seed],
@@ -95,9 +98,9 @@ fn keep(reached: &mut Reaches, chunk: i64, reach: Reach) {
     }
 }
 
-/// Follows some names of a document (`None`: of the question) one step: to candidates that share them, and to one chunk
-/// of each document that they lead to. A name's worth is divided among those documents; several names add up to at most
-/// 1.
+/// Follows names from a document (`None`: from the question) one step: to the candidates that share
+/// them, and to one chunk in each document that they lead to. The worth of a name is divided among
+/// those documents; several names add up to at most 1.
 fn step(
     neighbors: &mut Neighbors<'_>,
     names: &[(i64, f32)],
@@ -139,7 +142,7 @@ fn step(
     Ok(reached.into_iter().map(|(chunk, by)| (chunk, sum(by))).collect())
 }
 
-/// Adds up shares; the entity with the largest one is the way.
+/// Adds up shares; the entity with the largest share is reported as the way.
 fn sum(mut by: Vec<(f32, i64)>) -> Reach {
     by.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
     let value: f32 = by.iter().map(|(share, _)| share).sum();

@@ -1,9 +1,10 @@
-//! Expand, the third step: the chunks that the graph leads to.
+//! Expand, the third step: finds the chunks that the graph leads to.
 //!
-//! In: a plan, what was recalled. Out: [`Expanded`]: how relations (S4 §14's hops), names in the question and names in
-//! the best candidates (`bridge.rs`) lead to each chunk, and all candidates with the scores of text and vectors.
-//! `neighbors.rs` reads chunks, entities and documents, each once a question.
-//! Not here: what each of these counts (`rank`).
+//! In: a plan and the recalled candidates. Out: [`Expanded`]: how relations (the hops of S4 §14),
+//! names in the question and names in the best candidates (`bridge.rs`) lead to each chunk, and all
+//! candidates with their text and vector scores. `neighbors.rs` reads each chunk, entity and
+//! document once per question.
+//! Not here: how much each of these weighs (`rank`).
 
 pub(crate) mod bridge;
 pub(crate) mod neighbors;
@@ -23,13 +24,13 @@ use crate::recall::naming::Seed;
 use crate::recall::{Candidates, Recalled, complete, copies};
 use crate::{AskError, QueryContext};
 
-/// Entities followed further at each hop; the surest ones.
+/// Most entities followed at each hop, the surest ones.
 const MAX_FRONTIER: usize = 24;
 
-/// Statements followed from one entity.
+/// Most statements followed from one entity.
 const MAX_BRANCHES: usize = 24;
 
-/// Chunks that statements may add to the candidates.
+/// Most chunks that statements add to the candidates.
 const MAX_GRAPH_CHUNKS: usize = 40;
 
 /// How an entity was reached.
@@ -42,17 +43,17 @@ pub(crate) struct Reached {
     pub by: Option<Statement>,
 }
 
-/// What relations say about one chunk.
+/// The signals of relations for one chunk.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct RelationSignal {
-    /// S4 §14's hop score of the nearest entity, times the confidence of the way there.
+    /// The hop score (S4 §14) of the nearest entity, times the confidence of the way there.
     pub hop: f32,
     /// Weight of the relation that led there.
     pub relation: f32,
-    /// `hop`, where the author's own structure (a link, a list, a field) states the relation; 0 where it was read from
-    /// a sentence.
+    /// `hop`, if the author's own structure (a link, list or field) states the relation; 0 if it
+    /// was read from a sentence.
     pub stated: f32,
-    /// That entity.
+    /// The nearest entity.
     pub entity: Option<i64>,
 }
 
@@ -61,21 +62,21 @@ pub(crate) struct RelationSignal {
 pub(crate) struct Expanded {
     /// Entities within the hops of the plan.
     pub reached: FxHashMap<i64, Reached>,
-    /// The same, in the order in which they were reached.
+    /// The same entities, in the order in which they were reached.
     pub order: Vec<i64>,
     pub relations: FxHashMap<i64, RelationSignal>,
     /// Chunks reached by an entity of the question.
     pub names: Reaches,
     /// Chunks reached by an entity of a best candidate.
     pub bridges: Reaches,
-    /// The document of each chunk; empty where further hits of a document lose nothing.
+    /// The document of each chunk; empty if there is no penalty for further hits of a document.
     pub docs: FxHashMap<i64, i64>,
-    /// All candidates, also those that only the graph leads to.
+    /// All candidates, including those that only the graph leads to.
     pub candidates: Candidates,
 }
 
 impl Expanded {
-    /// Every chunk that the graph says something about.
+    /// Returns every chunk that has a graph signal.
     pub(crate) fn chunks(&self) -> impl Iterator<Item = i64> {
         let reached = self.names.keys().chain(self.bridges.keys());
         self.relations.keys().chain(reached).copied()
@@ -128,7 +129,7 @@ pub(crate) fn expand(
     Ok(expanded)
 }
 
-/// Returns whether the graph takes part in the score.
+/// Returns whether the graph contributes to the score.
 fn uses_graph(plan: &Plan, recalled: &Recalled) -> bool {
     let Weights { graph, names, bridge, .. } = plan.weights;
     let has_weight = [graph, names, bridge].iter().any(|it| it * recalled.trust.words > 0.0);
@@ -169,7 +170,8 @@ fn walk(ctx: &QueryContext<'_>, plan: &Plan, seeds: &[Seed]) -> Result<Expanded,
     Ok(found)
 }
 
-/// What relations say about the candidates, and about the chunks in which they are stated.
+/// Returns the relation signals of the candidates, and of the chunks in which the relations are
+/// stated.
 fn relations(
     ctx: &QueryContext<'_>,
     plan: &Plan,
@@ -197,7 +199,7 @@ fn relations(
     Ok(signals)
 }
 
-/// The chunks that hold the statements on the way, surest way first.
+/// Returns the chunks with the statements on the way, surest way first.
 fn chunks_of_statements(
     ctx: &QueryContext<'_>,
     plan: &Plan,
@@ -222,7 +224,8 @@ fn chunks_of_statements(
     Ok(chunks)
 }
 
-/// The strongest signal among the entities that a chunk mentions, or whose note it belongs to.
+/// Returns the strongest signal among the entities that a chunk mentions, or whose note it belongs
+/// to.
 fn signal_of(
     neighbors: &mut Neighbors<'_>,
     plan: &Plan,
@@ -243,8 +246,8 @@ fn signal_of(
     Ok(best)
 }
 
-/// Returns whether an author's structure states a relation. Words and grammar of sentences are read by rules, which may
-/// be wrong.
+/// Returns whether the author's own structure states a relation. Sentences are parsed by rules,
+/// which may be wrong.
 fn is_stated(pattern: &str) -> bool {
     !matches!(pattern.split(':').next(), Some("sentence" | "depend"))
 }

@@ -1,10 +1,12 @@
-//! Neighbors: chunks, the entities they mention, and the documents that these lead to, each read once a question.
+//! Neighbors: chunks, the entities that they mention, and the documents that these lead to, each
+//! read once per question.
 //!
-//! In: a chunk or an entity. Out: its neighbors. An entity with documents of its own leads to these, else to those that
-//! mention it; one that too many documents share leads nowhere, because it joins documents with nothing in common.
-//! Invariants: at most [`MAX_READS`] chunks and entities are read for a question, however large the folder; neighbors
-//! have a fixed order.
-//! Not here: what a neighbor is worth (`bridge.rs`).
+//! In: a chunk or an entity. Out: its neighbors. An entity leads to its own documents, else to
+//! those that mention it; one that too many documents share leads nowhere, because it joins
+//! documents that have nothing in common.
+//! Invariants: at most [`MAX_READS`] chunks and entities are read per question, however large the
+//! folder; neighbors have a fixed order.
+//! Not here: the weight of a neighbor (`bridge.rs`).
 
 use std::rc::Rc;
 
@@ -15,7 +17,8 @@ use crate::plan::within::Within;
 use crate::recall::copies;
 use crate::{AskError, QueryContext};
 
-/// Most documents that an entity leads to; one with more is a hub. On two multi-hop sets 5, 10 and 20 find the same.
+/// Most documents that an entity leads to; one with more is a hub. On two multi-hop sets 5, 10 and
+/// 20 give the same results.
 const MAX_LED_TO: usize = 8;
 
 /// Most mentions of an entity that are read to find its documents.
@@ -24,16 +27,17 @@ const MAX_MENTIONS: i64 = 400;
 /// Most entities of one chunk, the first by id.
 const MAX_OF_CHUNK: i64 = 200;
 
-/// Chunks and entities that are read for one question, beside its candidates.
+/// Most chunks and entities read per question, besides its candidates.
 const MAX_READS: usize = 400;
 
-/// Where a chunk stands: document, start and end in its text.
+/// The place of a chunk: document, start and end in its text.
 type ChunkSpan = (i64, i64, i64);
 
-/// Where an entity leads.
+/// The documents that an entity leads to.
 #[derive(Debug, Default)]
 pub(crate) struct Leads {
-    /// Documents with the byte of their text where they first mention it, 0 in its own; ordered by document.
+    /// Documents with the byte offset of the first mention, 0 in the entity's own; ordered by
+    /// document.
     docs: Vec<(i64, i64)>,
 }
 
@@ -43,25 +47,25 @@ impl Leads {
         self.docs.binary_search_by_key(&doc, |(known, _)| *known).is_ok()
     }
 
-    /// The documents that it leads to.
+    /// Returns the documents that it leads to.
     pub(crate) fn docs(&self) -> impl Iterator<Item = i64> {
         self.docs.iter().map(|(doc, _)| *doc)
     }
 
-    /// The number of documents that it leads to from this one.
+    /// Returns the number of documents that it leads to, apart from this one.
     pub(crate) fn n_from(&self, doc: Option<i64>) -> usize {
         self.docs.len() - usize::from(doc.is_some_and(|doc| self.lead_to(doc)))
     }
 }
 
-/// What was read for one question so far.
+/// Rows read so far for one question.
 pub(crate) struct Neighbors<'d> {
     ctx: &'d QueryContext<'d>,
     within: &'d Within,
     stand: FxHashMap<i64, ChunkSpan>,
     entities: FxHashMap<i64, Rc<[i64]>>,
     leads: FxHashMap<i64, Rc<Leads>>,
-    /// The chunk of a document at a place; `None` where there is none or it must not answer.
+    /// The chunk at a place in a document; `None` if there is none or it is filtered out.
     places: FxHashMap<(i64, i64), Option<i64>>,
     n_reads: usize,
 }
@@ -72,12 +76,12 @@ impl<'d> Neighbors<'d> {
         Neighbors { ctx, within, stand, entities, leads, places, n_reads: 0 }
     }
 
-    /// The document of a chunk; 0 for one that is gone.
+    /// Returns the document of a chunk; 0 if the chunk is gone.
     pub(crate) fn doc(&mut self, chunk: i64) -> Result<i64, AskError> {
         Ok(self.stand(chunk)?.0)
     }
 
-    /// Entities that a chunk mentions or whose note it belongs to, by id.
+    /// Returns the entities that a chunk mentions or whose note it belongs to, by id.
     pub(crate) fn entities(&mut self, chunk: i64) -> Result<Rc<[i64]>, AskError> {
         if let Some(known) = self.entities.get(&chunk) {
             return Ok(known.clone());
@@ -102,7 +106,7 @@ impl<'d> Neighbors<'d> {
         Ok(place)
     }
 
-    /// The documents that an entity leads to; none for a hub.
+    /// Returns the documents that an entity leads to; none for a hub.
     pub(crate) fn leads(&mut self, entity: i64) -> Result<Rc<Leads>, AskError> {
         if let Some(known) = self.leads.get(&entity) {
             return Ok(known.clone());
@@ -115,7 +119,8 @@ impl<'d> Neighbors<'d> {
         Ok(leads)
     }
 
-    /// The chunks that an entity leads to from a document, one in each other document that may answer.
+    /// Returns the chunks that an entity leads to from a document: one in each other document that
+    /// passes the filters.
     pub(crate) fn chunks(&mut self, entity: i64, from: Option<i64>) -> Result<Vec<i64>, AskError> {
         let leads = self.leads(entity)?;
         let mut chunks = Vec::with_capacity(leads.docs.len());
@@ -131,7 +136,7 @@ impl<'d> Neighbors<'d> {
         Ok(chunks)
     }
 
-    /// Counts a read; false when there have been too many.
+    /// Counts a read; false once the limit is exceeded.
     fn may_read(&mut self) -> bool {
         self.n_reads += 1;
         self.n_reads <= MAX_READS
@@ -159,7 +164,7 @@ fn read_leads(ctx: &QueryContext<'_>, entity: i64) -> Result<Leads, AskError> {
     if !docs.is_empty() {
         return Ok(if docs.len() > MAX_LED_TO { Leads::default() } else { Leads { docs } });
     }
-    // The counts of its names first, so that a hub's mentions are not read.
+    // The counts first, so that a hub's mentions are not read.
     let mut facts = ctx.snapshot.prepare_cached(
         "SELECT coalesce(max(n_docs), 0), coalesce(sum(n_mentions), 0) FROM names WHERE entity_id = ?1",
     )?;

@@ -1,18 +1,20 @@
 //! Communities: which nodes of a weighted graph belong together (Louvain).
 //!
-//! In: the number of nodes, undirected edges with weights. Out: the community of each node, numbered from 0.
-//! A node moves to the neighboring community that raises the modularity most; when none moves, each community becomes
-//! one node of a smaller graph, in which the same is repeated until nothing changes.
-//! Invariants: no chance: nodes are visited in their order, and ties go to the community of the lowest number. A pass
-//! costs a visit of each edge, and there are at most [`MAX_PASSES`] on each level.
-//! Not here: which entities are drawn, and what a community is called (`entities/overview.rs`).
+//! In: the number of nodes, undirected edges with weights. Out: the community of each node,
+//! numbered from 0.
+//! A node moves to the neighboring community that raises the modularity most. When no node moves,
+//! each community becomes one node of a smaller graph, and the process repeats until nothing
+//! changes.
+//! Invariants: deterministic: nodes are visited in order, and ties go to the community with the
+//! lowest number. A pass visits each edge once, and there are at most [`MAX_PASSES`] per level.
+//! Not here: which entities are drawn, and the name of a community (`entities/overview.rs`).
 
 use std::collections::BTreeMap;
 
-/// Most passes over the nodes of one level; a few are usual, and a bound keeps the cost linear.
+/// Most passes over the nodes of one level. A few are usual; the bound keeps the cost linear.
 const MAX_PASSES: usize = 20;
 
-/// Least gain for which a node moves: smaller ones are rounding, and could alternate forever.
+/// Least gain for which a node moves: smaller ones are rounding errors and could alternate forever.
 const MIN_GAIN: f64 = 1e-9;
 
 /// Returns the community of each node; the largest is number 0, ties by the first node.
@@ -45,9 +47,9 @@ fn by_size(of: &[usize]) -> Vec<usize> {
 
 /// The graph of one level.
 struct Level {
-    /// Of each node: its neighbors, with the weight of the edges there.
+    /// The neighbors of each node, with the weight of the edges to them.
     neighbors: Vec<BTreeMap<usize, f64>>,
-    /// Of each node: twice the weight of the edges inside it.
+    /// For each node, twice the weight of the edges inside it.
     inside: Vec<f64>,
 }
 
@@ -102,10 +104,10 @@ impl Level {
         of
     }
 
-    /// Makes each community one node.
+    /// Merges each community into one node.
     fn merged(&self, of: &[usize], n_communities: usize) -> Level {
         let between = self.neighbors.iter().enumerate().flat_map(|(node, others)| {
-            // Each edge stands at both of its ends.
+            // Each edge is stored at both ends.
             let once = others.iter().filter(move |(other, _)| node < **other);
             once.map(move |(other, weight)| (of[node], of[*other], *weight))
         });

@@ -1,15 +1,15 @@
-//! Confidence: what several statements of one relation are worth together.
+//! Confidence: the combined confidence of several statements of one relation.
 //!
-//! In: statements for a relation and against it. Out: one number, the same in whatever order they came.
-//! Not here: what one statement is worth (`extract/relate/`).
+//! In: statements for a relation and against it. Out: one number, independent of their order.
+//! Not here: the confidence of a single statement (`extract/relate/`).
 
 use super::Statement;
 
-/// Kinds of source that corroborate each other. Words and grammar of sentences are one, since they mostly read the same
-/// sentence.
+/// Kinds of sources that corroborate each other. Wording and grammar of sentences are one kind,
+/// because they mostly read the same sentence.
 const KINDS: [&str; 6] = ["sentence", "section", "list", "table", "title", "link"];
 
-/// Share of the confidence that is lost to a certain contradiction.
+/// Share of the confidence that a certain contradiction removes.
 const LOSS: f32 = 0.5;
 
 /// The best confidence of each kind of source, and of all others.
@@ -29,7 +29,7 @@ impl Corroboration {
         }
     }
 
-    /// Adds what another one has.
+    /// Merges another corroboration into this one.
     pub(crate) fn join(&mut self, other: &Corroboration) {
         for (best, more) in self.0.iter_mut().zip(other.0) {
             *best = best.max(more);
@@ -42,7 +42,7 @@ impl Corroboration {
         rounded(1.0 - doubt)
     }
 
-    /// Returns the confidence of a relation that these statements support and those others contradict.
+    /// Returns the confidence of a relation, given the statements for it and against it.
     pub(crate) fn weighed(&self, against: &Corroboration) -> f32 {
         rounded(self.value() * (1.0 - LOSS * against.value()))
     }

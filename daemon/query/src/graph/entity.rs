@@ -1,4 +1,4 @@
-//! What the index knows about one entity: name, type, aliases, note, mentions.
+//! Entity: what the index knows about one entity: name, type, aliases, note, mentions.
 
 use proto::shape::EntityView;
 use rusqlite::{OptionalExtension, params};
@@ -9,7 +9,7 @@ use model::terms::EntityType;
 /// Most other names of one entity.
 pub(crate) const MAX_ALIASES: usize = 12;
 
-/// An entity in brief; `None` when it is gone.
+/// Returns an entity in brief; `None` if it is gone.
 pub(crate) fn entity_view(
     ctx: &QueryContext<'_>,
     entity: i64,
@@ -29,12 +29,12 @@ pub(crate) fn entity_view(
     }))
 }
 
-/// Three digits are enough to compare, and keep the answer small.
+/// Rounds to three digits: enough to compare, and short in answers.
 pub(crate) fn rounded(value: f32) -> f32 {
     (value * 1000.0).round() / 1000.0
 }
 
-/// Other surfaces that denote the entity, most used first.
+/// Returns the other surfaces that denote the entity, most used first.
 pub(crate) fn aliases(
     ctx: &QueryContext<'_>,
     entity: i64,
@@ -51,7 +51,7 @@ pub(crate) fn aliases(
     Ok(all.into_iter().filter(|alias| alias != name).take(MAX_ALIASES).collect())
 }
 
-/// Mentions of an entity, and documents with one.
+/// Returns the number of mentions of an entity, and of documents with one.
 pub(crate) fn counts(ctx: &QueryContext<'_>, entity: i64) -> Result<(u64, u64), AskError> {
     Ok(ctx
         .snapshot
@@ -62,7 +62,7 @@ pub(crate) fn counts(ctx: &QueryContext<'_>, entity: i64) -> Result<(u64, u64), 
         .query_row([entity], |row| Ok((row.get::<_, i64>(0)? as u64, row.get::<_, i64>(1)? as u64)))?)
 }
 
-/// The path of the entity's own note, if it has one.
+/// Returns the path of the entity's own note, if it has one.
 pub(crate) fn home(ctx: &QueryContext<'_>, entity: i64) -> Result<Option<String>, AskError> {
     Ok(ctx
         .snapshot

@@ -1,4 +1,4 @@
-//! Lookup: which entity a name means.
+//! Lookup: resolves a name to an entity.
 
 use std::collections::BTreeMap;
 
@@ -15,10 +15,10 @@ use crate::{AskError, QueryContext};
 use extract::link::features::{popularity, string_similarity};
 use model::terms::{EntityType, norm_of};
 
-/// Least likeness of a misspelt name that is still offered.
+/// Least similarity of a misspelled name that is still suggested.
 const MIN_LIKENESS: f32 = 0.6;
 
-/// Finds entities by exact, partial or misspelt name.
+/// Finds entities by exact, partial or misspelled name.
 pub fn entity_lookup(
     ctx: &QueryContext<'_>,
     request: &EntityLookup,
@@ -42,7 +42,7 @@ pub fn entity_lookup(
         ));
     }
     let found = names_like(ctx, &norm, wanted_type, limit as usize)?;
-    // A path means its note first.
+    // A path denotes its note first.
     let at_path = note_at(ctx, &request.q)?.map(|entity| (entity, 1.0));
     let rest = found.into_iter().filter(|(entity, _)| at_path.is_none_or(|it| it.0 != *entity));
     let mut entities = Vec::new();
@@ -60,15 +60,15 @@ pub fn entity_lookup(
     Ok(EntityReply { entities, freshness: Freshness::default() })
 }
 
-/// Returns entities whose names contain `norm` or are similar to it: 1 for an exact name, by share of length for a
-/// prefix or a part, else by likeness.
+/// Returns entities whose names contain `norm` or are similar to it. Scores 1 for an exact name,
+/// the share of the length for a prefix or part, else the similarity.
 fn names_like(
     ctx: &QueryContext<'_>,
     norm: &str,
     wanted: Option<EntityType>,
     limit: usize,
 ) -> Result<Vec<(i64, f32)>, AskError> {
-    // Every name is compared, so nothing else is looked up before a name is like the one that is asked for.
+    // Every name is compared, so the type is looked up only for similar ones.
     let mut statement = ctx.snapshot.prepare_cached(
         "SELECT norm, entity_id, n_docs FROM names NOT INDEXED WHERE entity_id IS NOT NULL",
     )?;
@@ -87,7 +87,7 @@ fn names_like(
         {
             continue;
         }
-        // Known names first among equals, by at most a hundredth.
+        // Popular names win among equals, by at most a hundredth.
         let score = likeness * 0.99 + popularity(row.get(2)?) * 0.01;
         let entry = best.entry(row.get(1)?).or_insert(0.0);
         *entry = entry.max(score);
@@ -123,7 +123,7 @@ fn likeness(asked: &str, name: &str) -> f32 {
     if similarity >= MIN_LIKENESS { similarity * 0.9 } else { 0.0 }
 }
 
-/// The entity that an id or a name means; exactly one of them must be given.
+/// Returns the entity for an id or a name; exactly one of them must be given.
 pub(crate) fn find_one(
     ctx: &QueryContext<'_>,
     entity_id: Option<i64>,
@@ -139,7 +139,7 @@ pub(crate) fn find_one(
     }
 }
 
-/// The entity that a parameter means: an id from another answer, with or without `#`, or a name.
+/// Resolves a parameter to an entity: an id from another answer, with or without `#`, or a name.
 pub(crate) fn given(
     ctx: &QueryContext<'_>,
     parameter: &str,
@@ -161,7 +161,7 @@ pub(crate) fn is_path(name: &str) -> bool {
     name.contains('/') || name.ends_with(".md") || name.ends_with(".markdown")
 }
 
-/// The entity of the note at a path, with or without its extension, or with that permalink.
+/// Returns the entity of the note at a path, with or without its extension, or with that permalink.
 fn note_at(ctx: &QueryContext<'_>, name: &str) -> Result<Option<i64>, AskError> {
     if !is_path(name) {
         return Ok(None);
@@ -171,7 +171,7 @@ fn note_at(ctx: &QueryContext<'_>, name: &str) -> Result<Option<i64>, AskError> 
     Ok(statement.query_row([doc], |row| row.get(0)).optional()?)
 }
 
-/// The notes with a name, with the codes of their types.
+/// Returns the notes with a name, with their type codes.
 fn bearing_notes(ctx: &QueryContext<'_>, norm: &str) -> Result<Vec<(i64, i64)>, AskError> {
     let mut statement = ctx.snapshot.prepare_cached(
         "SELECT id, type FROM entities WHERE norm = ?1 AND doc_id IS NOT NULL ORDER BY id",
@@ -180,7 +180,7 @@ fn bearing_notes(ctx: &QueryContext<'_>, norm: &str) -> Result<Vec<(i64, i64)>, 
     Ok(rows.collect::<Result<_, _>>()?)
 }
 
-/// Every entity that a name denotes in some document, and the notes with that name.
+/// Returns every entity that a name denotes in some document, and the notes with that name.
 pub(crate) fn bearers(ctx: &QueryContext<'_>, norm: &str) -> Result<Vec<i64>, AskError> {
     let mut statement = ctx.snapshot.prepare_cached(
         "SELECT entity_id FROM names WHERE norm = ?1 AND entity_id IS NOT NULL
@@ -210,7 +210,7 @@ fn by_name(ctx: &QueryContext<'_>, name: &str) -> Result<i64, ErrorView> {
         return Ok(entity);
     }
     let near = names_like(ctx, &norm, None, 5)?;
-    // A clear winner is taken, so that a plural or a typing error needs no second call.
+    // A clear winner is accepted, so that a plural or a typo needs no second call.
     if let [(entity, score), rest @ ..] = near.as_slice() {
         let runner_up = rest.first().map_or(0.0, |r| r.1);
         if *score >= 0.85 && score - runner_up >= 0.05 {
@@ -224,7 +224,8 @@ fn by_name(ctx: &QueryContext<'_>, name: &str) -> Result<i64, ErrorView> {
     Err(not_found(name, &names))
 }
 
-/// The entity of all mentions with this spelling, such as `Babbage` after `Charles Babbage`; `None` where they differ.
+/// Returns the entity of all mentions with this spelling, such as `Babbage` after `Charles
+/// Babbage`; `None` if they differ.
 fn written_so(ctx: &QueryContext<'_>, surface: &str) -> Result<Option<i64>, AskError> {
     let mut statement = ctx.snapshot.prepare_cached(
         "SELECT DISTINCT n.entity_id FROM mentions m JOIN names n ON n.id = m.name_id
@@ -235,7 +236,8 @@ fn written_so(ctx: &QueryContext<'_>, surface: &str) -> Result<Option<i64>, AskE
     Ok(<[i64; 1]>::try_from(found).ok().map(|[entity]| entity))
 }
 
-/// Lists what a name may denote: notes with that name, its senses, the candidates where it is unsure.
+/// Lists what a name may denote: notes with that name, its senses, and the candidates if it is
+/// unresolved.
 fn ambiguous(ctx: &QueryContext<'_>, name: &str, norm: &str) -> Result<ErrorView, AskError> {
     let mut statement = ctx.snapshot.prepare_cached(
         "WITH meant(id) AS (

@@ -1,10 +1,10 @@
-//! Graph: entities and the statements that join them, as the index has them.
+//! Graph: entities and the statements that join them, as stored in the index.
 //!
-//! `entity.rs` says what is known about one entity, `relations.rs` which relations exist, `lookup.rs` which entity a
-//! name means, `projection.rs` is the whole graph in memory, `communities.rs` groups
-//! a graph. Here: the statements about an entity, with the review
-//! decisions applied.
-//! Not here: following them for a question (`expand`), or for a drawing (`entities/neighborhood.rs`).
+//! `entity.rs` returns what is known about one entity, `relations.rs` which relation types exist,
+//! `lookup.rs` resolves names, `projection.rs` is the whole graph in memory, `communities.rs`
+//! groups a graph. Here: the statements about an entity, with the review decisions applied.
+//! Not here: following them for a question (`expand`), or for a drawing
+//! (`entities/neighborhood.rs`).
 
 pub(crate) mod communities;
 pub(crate) mod confidence;
@@ -21,7 +21,7 @@ use extract::relate::learned::is_shown;
 use index::store::{Verdict, note_party, relation_key};
 use model::terms::norm_of;
 
-/// Most statements read for one entity and direction; the surest ones.
+/// Most statements read for one entity and direction, surest first.
 const MAX_STATEMENTS: i64 = 200;
 
 /// One statement that joins two entities.
@@ -73,7 +73,7 @@ pub(crate) fn statements_about(
     Ok(accepted)
 }
 
-/// Returns the statements about an entity that answers show, ordered as [`statements_about`] orders them.
+/// Returns the statements about an entity that answers show, in the order of [`statements_about`].
 pub(crate) fn shown_about(
     ctx: &QueryContext<'_>,
     entity: i64,
@@ -84,7 +84,7 @@ pub(crate) fn shown_about(
     Ok(statements)
 }
 
-/// The names and documents that denote an entity: party number and link confidence.
+/// Returns the names and documents that denote an entity: party number and link confidence.
 fn parties_of(ctx: &QueryContext<'_>, entity: i64) -> Result<Vec<(i64, f32)>, AskError> {
     let mut statement = ctx.snapshot.prepare_cached(
         "SELECT id, link FROM names WHERE entity_id = ?1 UNION ALL SELECT -id, 1.0 FROM docs WHERE entity_id = ?1",
@@ -96,7 +96,7 @@ fn parties_of(ctx: &QueryContext<'_>, entity: i64) -> Result<Vec<(i64, f32)>, As
 /// One side of the statements about an entity.
 struct Side<'a> {
     entity: i64,
-    /// A name of the entity, or its note as a negative number.
+    /// A name of the entity, or the negated row id of its note.
     party: i64,
     /// Confidence of the link from that name to the entity.
     link: f32,
@@ -106,8 +106,8 @@ struct Side<'a> {
     is_note: bool,
 }
 
-/// Reads the statements with a party on one side. An unresolved link is no relation of a note that happens to have that
-/// name.
+/// Reads the statements with a party on one side. An unresolved link states no relation of a note
+/// that happens to have that name.
 fn read_side(
     ctx: &QueryContext<'_>,
     side: Side<'_>,
@@ -159,12 +159,12 @@ pub(crate) fn is_rejected(ctx: &QueryContext<'_>, statement: &Statement) -> Resu
     Ok(known.and_then(|it| it.verdict(ctx)) == Some(Verdict::Rejected))
 }
 
-/// A relation as people decide about it.
+/// A relation in the form that review decisions use.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct KnownRelation {
     /// The names of subject and object.
     names: [String; 2],
-    /// The notes that they are.
+    /// The paths of their notes.
     paths: [Option<String>; 2],
     /// The key of exactly these parties.
     pub key: String,
@@ -173,7 +173,7 @@ pub(crate) struct KnownRelation {
 }
 
 impl KnownRelation {
-    /// `None` when a party is gone.
+    /// Returns `None` if a party is gone.
     pub(crate) fn of(
         ctx: &QueryContext<'_>,
         subject: i64,
@@ -191,7 +191,7 @@ impl KnownRelation {
         let (Some(subject), Some(object)) = (party(subject)?, party(object)?) else {
             return Ok(None);
         };
-        // What is shown may change with the rest of the folder; a decision stays.
+        // Displayed names may change with the rest of the folder; the key of a decision must not.
         let norms = [subject.3.clone(), object.3.clone()];
         let own = |it: &Party, norm: &String| it.1.as_deref().map_or(norm.clone(), note_party);
         let [from, to] = &norms;
@@ -203,12 +203,13 @@ impl KnownRelation {
         }))
     }
 
-    /// The decision about these parties, else about all with their names.
+    /// Returns the decision about exactly these parties, else about all with their names.
     pub(crate) fn verdict(&self, ctx: &QueryContext<'_>) -> Option<Verdict> {
         ctx.decisions.get(&self.key).or_else(|| ctx.decisions.get(&self.by_name))
     }
 
-    /// The relation in words, such as `README` (web/README.md) uses `Vault`; with the path where the name is shared.
+    /// Returns the relation in words, such as `README` (web/README.md) uses `Vault`; the path is
+    /// added if the name is shared.
     pub(crate) fn claim(
         &self,
         ctx: &QueryContext<'_>,
@@ -226,7 +227,7 @@ impl KnownRelation {
     }
 }
 
-/// An entity's canonical name.
+/// Returns an entity's canonical name.
 pub(crate) fn name_of(ctx: &QueryContext<'_>, entity: i64) -> Result<Option<String>, AskError> {
     Ok(ctx
         .snapshot

@@ -1,10 +1,11 @@
 //! Projection: the graph of one commit in memory, so that paths through it can be searched.
 //!
-//! In: evidence, links between documents, what entries state beside them, review decisions. Out: [`Projection`]:
-//! entities and the relations between them, each once.
-//! Invariants: every relation that [`shown_about`](super::shown_about) finds is in it; no rejected one is;
-//! the relations at an entity have the same order however the index came about; reading it costs a scan of each table.
-//! Not here: which commit it is of (`projections.rs`), searching it (`connect/`).
+//! In: evidence, links between documents, further relations that entries state, review decisions.
+//! Out: [`Projection`]: entities and the relations between them, each once.
+//! Invariants: it contains every relation that [`shown_about`](super::shown_about) finds and no
+//! rejected one; the order of an entity's relations does not depend on how the index was built;
+//! reading costs one scan of each table.
+//! Not here: the commit that it belongs to (`projections.rs`), searching it (`connect/`).
 
 use std::cmp::Ordering;
 
@@ -20,16 +21,16 @@ use extract::relate::learned::is_shown;
 use index::store::{Verdict, note_party, relation_key};
 use model::terms::norm_of;
 
-/// The relation of a link that its author gave no type.
+/// The relation of a link without a type.
 const PLAIN: &str = "links_to";
 
 /// The relation of an embedded document.
 const EMBEDS: &str = "embeds";
 
-/// What states a relation best.
+/// The best source of a relation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum By {
-    /// Evidence: its rows are found by the ends and the predicate.
+    /// Evidence; its rows are found by the ends and the predicate.
     Evidence,
     /// A row of `note_links`.
     Link { doc: i64, seq: i64 },
@@ -37,22 +38,22 @@ pub(crate) enum By {
     Entry { doc: i64 },
 }
 
-/// A relation that no evidence has, such as one that an entry states.
+/// A relation without evidence rows, such as one that an entry states.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FurtherRelation {
-    /// Its subject as a party of evidence: a name, or minus a document.
+    /// Its subject as a party of evidence: a name id, or a negated document id.
     pub subject: i64,
     /// Its type.
     pub predicate: String,
-    /// Its object, in the same way.
+    /// Its object, likewise.
     pub object: i64,
     /// The document that states it.
     pub doc: i64,
-    /// How sure it is.
+    /// Its confidence.
     pub confidence: f32,
 }
 
-/// An edge: a relation as it is stated.
+/// An edge: a stated relation.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Edge {
     predicate: u32,
@@ -60,7 +61,7 @@ struct Edge {
     by: By,
 }
 
-/// A relation at an entity.
+/// A relation, as seen from an entity.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Relation<'p> {
     pub subject: i64,
@@ -71,7 +72,7 @@ pub(crate) struct Relation<'p> {
 }
 
 impl Relation<'_> {
-    /// Surest first; ties by the relation itself.
+    /// Orders by confidence, surest first; ties by the relation itself.
     pub(crate) fn order(&self, other: &Relation<'_>) -> Ordering {
         let own = |it: &Relation<'_>| (it.subject, it.object);
         let by_confidence = other.confidence.total_cmp(&self.confidence);
@@ -108,7 +109,7 @@ impl Projection {
         Ok(reading.finish(ctx.one_way))
     }
 
-    /// A graph of these relations: subject, predicate, object, confidence.
+    /// Builds a graph from relations: subject, predicate, object, confidence.
     #[cfg(test)]
     pub(crate) fn of(relations: &[(i64, &str, i64, f32)]) -> Self {
         let mut reading = Reading::default();
@@ -119,7 +120,7 @@ impl Projection {
         reading.finish(&[])
     }
 
-    /// The number of entities that have a relation, and of relations.
+    /// Returns the number of entities with a relation, and of relations.
     pub fn size(&self) -> (usize, usize) {
         (self.graph.node_count(), self.graph.edge_count())
     }
@@ -132,13 +133,13 @@ impl Projection {
         self.graph.node_weight(node).copied().unwrap_or_default()
     }
 
-    /// The number of relations at a node.
+    /// Returns the number of relations at a node.
     pub(crate) fn degree(&self, node: NodeIndex) -> usize {
         let both = [Direction::Outgoing, Direction::Incoming];
         both.map(|direction| self.graph.edges_directed(node, direction).count()).iter().sum()
     }
 
-    /// The relations at a node, each with the node at its other end.
+    /// Returns the relations at a node, each with the node at its other end.
     pub(crate) fn at(
         &self,
         node: NodeIndex,
@@ -150,7 +151,7 @@ impl Projection {
         outgoing.chain(incoming).filter_map(|(other, edge)| Some((other, self.relation(edge)?)))
     }
 
-    /// The relations at an entity, surest first.
+    /// Returns the relations at an entity, surest first.
     pub(crate) fn about(&self, entity: i64) -> Vec<Relation<'_>> {
         let node = self.node(entity);
         let mut found: Vec<_> =
@@ -159,7 +160,7 @@ impl Projection {
         found
     }
 
-    /// The relations between two entities in either direction, surest first.
+    /// Returns the relations between two entities in either direction, surest first.
     pub(crate) fn between(&self, one: i64, other: i64) -> Vec<Relation<'_>> {
         let (Some(a), Some(b)) = (self.node(one), self.node(other)) else { return Vec::new() };
         let mut found = Vec::new();
@@ -183,10 +184,10 @@ impl Projection {
 /// Subject, number of the predicate, object.
 type Key = (i64, u32, i64);
 
-/// Which entity each party of evidence is.
+/// Maps parties of evidence to entities.
 #[derive(Debug, Default)]
 struct Parties {
-    /// Of each name: entity, and confidence of the link to it.
+    /// For each name: its entity, and the confidence of the link to it.
     names: FxHashMap<i64, (i64, f32)>,
     docs: FxHashMap<i64, i64>,
     /// Entities that have a note.
@@ -203,7 +204,7 @@ impl Parties {
         while let Some(row) = rows.next()? {
             parties.names.insert(row.get(0)?, (row.get(1)?, row.get(2)?));
         }
-        // By an index that has both columns: rows of documents hold their texts.
+        // Ordered by a covering index: rows of documents contain their texts and are slow to scan.
         let mut docs = ctx.snapshot.prepare_cached(
             "SELECT id, entity_id FROM docs WHERE entity_id IS NOT NULL ORDER BY entity_id",
         )?;
@@ -217,7 +218,8 @@ impl Parties {
         Ok(parties)
     }
 
-    /// The entity of a party; an unresolved link is no relation of a note that happens to have that name.
+    /// Returns the entity of a party. An unresolved link states no relation of a note that happens
+    /// to have that name.
     fn entity(&self, party: i64, is_link: bool) -> Option<(i64, f32)> {
         if party < 0 {
             return self.docs.get(&-party).map(|entity| (*entity, 1.0));
@@ -231,7 +233,7 @@ impl Parties {
 #[derive(Default)]
 struct Rejections<'c> {
     ctx: Option<&'c QueryContext<'c>>,
-    /// Of each entity: its norm, and what it is called in decisions.
+    /// For each entity: its norm, and its key in decisions.
     parties: FxHashMap<i64, [String; 2]>,
 }
 
@@ -252,7 +254,8 @@ impl<'c> Rejections<'c> {
         Ok(Rejections { ctx: Some(ctx), parties: rows.collect::<Result<_, _>>()? })
     }
 
-    /// See [`KnownRelation::verdict`](super::KnownRelation::verdict).
+    /// Returns whether a relation was rejected; see
+    /// [`KnownRelation::verdict`](super::KnownRelation::verdict).
     fn hold(&self, subject: i64, predicate: &str, object: i64) -> bool {
         let Some(ctx) = self.ctx else { return false };
         let ends = (self.parties.get(&subject), self.parties.get(&object));
@@ -269,16 +272,16 @@ struct Draft {
     by: By,
 }
 
-/// The graph while it is read.
+/// The graph while it is being read.
 #[derive(Default)]
 struct Reading<'c> {
     rejected: Rejections<'c>,
     numbers: FxHashMap<String, u32>,
     predicates: Vec<String>,
     drafts: FxHashMap<Key, Draft>,
-    /// Statements that there is no such relation.
+    /// Statements that deny such a relation.
     denied: FxHashMap<Key, Corroboration>,
-    /// Subjects and objects that some relation joins.
+    /// Pairs of subject and object that some relation joins.
     joined: FxHashSet<(i64, i64)>,
 }
 
@@ -342,8 +345,8 @@ impl Reading<'_> {
         Ok(())
     }
 
-    /// Adds links that no evidence has: those in front matter, embeds, and typed ones whose relation was rejected,
-    /// which are plain links then.
+    /// Adds links without evidence: those in front matter, embeds, and typed links whose relation
+    /// was rejected, which become plain links.
     fn read_links(&mut self, ctx: &QueryContext<'_>, parties: &Parties) -> Result<(), AskError> {
         let mut statement = ctx
             .snapshot
@@ -388,7 +391,7 @@ impl Reading<'_> {
     }
 }
 
-/// A link's type as a predicate: `Part of` is `part_of`.
+/// Turns a link's type into a predicate: `Part of` becomes `part_of`.
 fn predicate_of(relation_type: &str) -> String {
     let words = relation_type.to_lowercase();
     let words = words.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());

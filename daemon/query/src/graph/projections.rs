@@ -1,7 +1,8 @@
-//! Projections: the projection of the last commit that was asked for.
+//! Projections: caches the projection of the last requested commit.
 //!
-//! In: snapshots. Out: the [`Projection`] of each, read when the first caller asks for it after a commit.
-//! Invariants: a projection is what its snapshot says; a second caller waits for it while the first one reads it.
+//! In: snapshots. Out: the [`Projection`] of each, read on the first request after a commit.
+//! Invariants: a projection matches its snapshot; a second caller waits while the first one reads
+//! it.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
@@ -10,16 +11,16 @@ use super::projection::{FurtherRelation, Projection};
 use crate::{AskError, QueryContext};
 use model::terms::Tick;
 
-/// A projection, its commit, and the number of a model's readings of entries until then.
+/// A projection, its commit, and the number of model readings of entries at that time.
 type Kept = (Tick, u64, Arc<Projection>);
 
-/// The projection of the last commit that was asked for.
+/// The projection of the last requested commit.
 #[derive(Debug, Default)]
 pub struct Projections(Mutex<Option<Kept>>);
 
 impl Projections {
-    /// The projection of a snapshot; `further` gives the relations that no evidence has, and `n_readings` numbers what
-    /// they depend on beside the commit.
+    /// Returns the projection of a snapshot. `further` returns the relations without evidence;
+    /// `n_readings` is the version of what they depend on besides the commit.
     ///
     /// # Errors
     /// When the index cannot be read.
@@ -42,7 +43,7 @@ impl Projections {
         let (n_entities, n_relations) = read.size();
         let elapsed_us = begun.elapsed().as_micros() as u64;
         tracing::debug!(n_entities, n_relations, elapsed_us, "the graph was read");
-        // A caller with an older snapshot must not push out the newer one.
+        // A caller with an older snapshot must not replace the newer projection.
         if last.as_ref().is_none_or(|kept| kept.0 <= tick) {
             *last = Some((tick, n_readings, read.clone()));
         }

@@ -1,18 +1,19 @@
-//! Relations that may be asked for: ours, and those that a user added and some document states.
+//! Relations: the relation types that may be asked for: built-in ones, and those that a user added
+//! and some document states.
 
 use crate::error::invalid;
 use crate::{AskError, QueryContext};
 use extract::relate::Vocabulary;
 use proto::error::ErrorView;
 
-/// The relations of kgd's own vocabulary (S4 §8's and more), and the one that links state.
+/// Returns the relation types of kgd's own vocabulary (S4 §8 and more), plus that of links.
 fn vocabulary() -> Vec<&'static str> {
     let mut names = Vocabulary::builtin().names();
     names.push("links_to");
     names
 }
 
-/// Refuses unknown relations: a typing error would silently find nothing.
+/// Rejects unknown relation types: a typo would silently find nothing.
 pub(crate) fn check(ctx: &QueryContext<'_>, rels: &[String]) -> Result<(), ErrorView> {
     match unknown_relations(ctx, rels)?.first() {
         Some(rel) => {
@@ -23,7 +24,7 @@ pub(crate) fn check(ctx: &QueryContext<'_>, rels: &[String]) -> Result<(), Error
     }
 }
 
-/// Returns the relations that no rule gives and no document states.
+/// Returns the relation types that are neither built in nor stated in any document.
 ///
 /// # Errors
 /// When the index cannot be read.

@@ -1,26 +1,27 @@
-//! Decay: how much of an entry's confidence is left.
+//! Decay: the remaining confidence of an entry.
 //!
-//! In: the confidence in its note, its type, when its clock began, the time. Out: the confidence now.
-//! `base * 2^(-age / half-life)` (S2). The clock begins when the entry was last edited or opened by `kb_get`, whichever
-//! came later; a search does not count.
-//! Invariant: pure; a clock that begins in the future counts as just begun.
+//! In: the confidence in its note, its type, the start of its clock, the time. Out: the confidence
+//! now.
+//! `base * 2^(-age / half-life)` (S2). The clock starts when the entry was last edited or opened by
+//! `kb_get`, whichever came later; a search does not restart it.
+//! Invariant: pure; a clock that starts in the future counts as just started.
 
 use proto::tool::kb::EntryType;
 
 use super::Times;
 
-/// Below this confidence an entry has a warning.
+/// An entry below this confidence gets a warning.
 pub const WARNED_UNDER: f64 = 0.5;
 
 /// Below this confidence an entry is hidden unless the caller asks for stale ones.
 pub const HIDDEN_UNDER: f64 = 0.3;
 
-/// Confidence of an entry that states none.
+/// Confidence of an entry that states none, as a base.
 pub const USUAL: f64 = 0.9;
 
 const DAY_MS: f64 = 86_400_000.0;
 
-/// Days after which half of the confidence is left.
+/// Days after which half of the confidence remains.
 pub fn half_life_days(entry_type: EntryType) -> f64 {
     match entry_type {
         EntryType::FactualReference => 90.0,
@@ -30,12 +31,12 @@ pub fn half_life_days(entry_type: EntryType) -> f64 {
     }
 }
 
-/// When the clock of an entry began.
+/// Returns when the clock of an entry started.
 pub fn anchor(times: Times) -> i64 {
     times.opened_ms.map_or(times.updated_ms, |opened_ms| opened_ms.max(times.updated_ms))
 }
 
-/// The confidence that is left.
+/// Returns the remaining confidence.
 pub fn effective(base: f64, entry_type: EntryType, anchor_ms: i64, now_ms: i64) -> f64 {
     let age_days = now_ms.saturating_sub(anchor_ms).max(0) as f64 / DAY_MS;
     base * (-age_days / half_life_days(entry_type)).exp2()

@@ -1,12 +1,16 @@
-//! Graph: entries and the things they name, with typed relations between them (S2's deterministic edges, and those that
-//! a model read).
+//! Graph: entries and the things that they name, with typed relations between them (S2's
+//! deterministic edges, and those that a model read).
 //!
-//! In: the entries of a shelf, with what a model read in them. Out: [`Graph`]; neighbors, breadth-first walks,
-//! shortest ways, chains of supersession.
-//! Nodes: `kb-00042`, `tag:python`, `project:kgd`, `person:ada`, `tool:cargo`, `concept:…`, `note:docs/a.md`.
-//! Relations: `has_tag`, `in_project`, `supersedes`, `references`, those of `related_entities`, `mentions_person`,
-//! `uses_tool`, `extracted_from`.
-//! Invariants: entries come and go one by one, and the order in which they came changes nothing; an inactive entry
+//! In: the entries of a shelf, with the relations that a model read in them. Out: [`Graph`];
+//! neighbors, breadth-first walks, shortest paths, chains of supersession.
+//! Nodes: `kb-00042`, `tag:python`, `project:kgd`, `person:ada`, `tool:cargo`, `concept:…`,
+//! `note:docs/a.md`.
+//! Relations: `has_tag`, `in_project`, `supersedes`, `references`, those of `related_entities`,
+//! `mentions_person`, `uses_tool`, `extracted_from`.
+//! Invariants: entries are added and removed one by one, and their order changes nothing; an
+//! inactive entry states nothing; no relation leads to a missing entry; a relation in a note is
+//! never attributed to a model, and precedes those of a model; the same entries give the same
+//! order.
 //! states nothing; no relation leads to a missing entry; a relation in a note is never attributed to a model, and
 //! precedes those of a model; the same entries give the same order.
 
@@ -19,13 +23,13 @@ use serde_json::Value;
 
 use super::shelf::EntryRow;
 
-/// The relation of an entry to one that it replaces.
+/// The relation from an entry to one that it replaces.
 pub const SUPERSEDES: &str = "supersedes";
 
 /// Kinds of nodes that have a prefix.
 pub const KINDS: [&str; 7] = ["tag", "project", "person", "tool", "concept", "technology", "note"];
 
-/// Where a relation is stated: by which entry, and its place there.
+/// Where a relation is stated: the number of the entry, and its place there.
 type Place = (u64, usize);
 
 /// A relation, as one of its ends sees it.
@@ -63,7 +67,7 @@ pub struct Neighbor<'g> {
     pub edge: &'g str,
     /// Whether the relation points to it.
     pub is_outgoing: bool,
-    /// Who says so.
+    /// Source of the relation.
     pub by: By,
 }
 
@@ -78,17 +82,17 @@ pub struct Step {
     pub to: String,
     /// Whether the relation is stated in this direction.
     pub is_outgoing: bool,
-    /// Who says so.
+    /// Source of the relation.
     pub by: By,
 }
 
-/// A node with the relations at it, also those to entries that are not there.
+/// A node with its relations, including those to entries that do not exist.
 #[derive(Debug, Clone, Default, PartialEq)]
 struct Node {
     is_entry: bool,
-    /// Those that begin here.
+    /// Relations that start here.
     from_here: BTreeMap<Place, EntryEdge>,
-    /// Those that end here.
+    /// Relations that end here.
     to_here: BTreeMap<Place, EntryEdge>,
 }
 
@@ -96,13 +100,13 @@ struct Node {
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Graph {
     nodes: HashMap<Arc<str>, Node>,
-    /// Nodes that are no entries, by their names' words, of whatever kind.
+    /// Nodes other than entries, by the words of their names, of any kind.
     by_name: HashMap<String, BTreeSet<Arc<str>>>,
-    /// The same, by their ids in small letters.
+    /// The same nodes, by their ids in lowercase.
     by_folded_id: HashMap<String, BTreeSet<Arc<str>>>,
 }
 
-/// What a name is looked up by: its words, folded, without punctuation.
+/// Returns the lookup key of a name: its words, folded, without punctuation.
 pub(super) fn name_key(name: &str) -> String {
     words_of(name).join(" ")
 }
@@ -138,7 +142,7 @@ pub fn of_kind(kind: &str, name: &str) -> Option<String> {
 }
 
 impl Graph {
-    /// Adds an entry with its relations; `read` are those that a model read in it.
+    /// Adds an entry with its relations; `read` are the relations that a model read in it.
     pub(super) fn add(&mut self, row: &EntryRow, read: &[(String, String)]) {
         self.node(&id_text(row.number)).is_entry = true;
         for (place, (from, kind, to), by) in relations(row, read) {
@@ -151,7 +155,7 @@ impl Graph {
         }
     }
 
-    /// Takes away an entry with its relations, given as it was added.
+    /// Removes an entry with its relations, given as it was added.
     pub(super) fn remove(&mut self, row: &EntryRow, read: &[(String, String)]) {
         let own = id_text(row.number);
         self.node(&own).is_entry = false;
@@ -192,9 +196,9 @@ impl Graph {
         }
     }
 
-    /// Returns whether there is such a node.
+    /// Returns whether a node exists.
     pub fn has(&self, id: &str) -> bool {
-        // An entry that is only named is not there.
+        // An entry that is only referenced does not exist.
         self.nodes.get(id).is_some_and(|node| node.is_entry || id.contains(':'))
     }
 
@@ -212,12 +216,12 @@ impl Graph {
         same.max_by(|a, b| self.degree(a).cmp(&self.degree(b)).then(b.cmp(a)))
     }
 
-    /// Returns the node with an id in whatever case; of several the first.
+    /// Returns the node with an id, ignoring case; the first of several.
     pub(super) fn with_folded_id(&self, key: &str) -> Option<&str> {
         self.by_folded_id.get(key)?.first().map(|id| &**id)
     }
 
-    /// Returns how many relations begin or end at a node.
+    /// Returns how many relations start or end at a node.
     pub fn degree(&self, id: &str) -> usize {
         match self.nodes.get(id) {
             Some(node) if !node.is_entry => node.to_here.len(),
@@ -248,7 +252,7 @@ impl Graph {
         })
     }
 
-    /// Every relation, once, seen from where it begins.
+    /// Returns every relation once, as seen from its start.
     fn edges(&self) -> impl Iterator<Item = Neighbor<'_>> {
         let entries = self.nodes.iter().filter(|(_, node)| node.is_entry);
         entries.flat_map(|(id, _)| self.neighbors(id).filter(|it| it.is_outgoing))
@@ -315,7 +319,8 @@ impl Graph {
         chain.into()
     }
 
-    /// Returns the other entries that supersede one and that it supersedes, in a circle; ascending.
+    /// Returns the other entries that supersede one and are superseded by it, in a cycle;
+    /// ascending.
     pub(super) fn circle(&self, number: u64) -> BTreeSet<u64> {
         let reached = |is_older: bool| {
             let (mut seen, mut open) = (BTreeSet::new(), vec![number]);
@@ -328,7 +333,7 @@ impl Graph {
             seen
         };
         let older = reached(true);
-        // Most supersede nothing.
+        // Most entries supersede nothing, so skip the second walk.
         if older.is_empty() { older } else { &older & &reached(false) }
     }
 
@@ -351,8 +356,8 @@ impl Graph {
     }
 }
 
-/// Returns whether a relation from `node` to `other` is stated at an earlier place, too. Two notes can state but one
-/// kind of the same: that an entry supersedes another.
+/// Returns whether the same relation from `node` to `other` is also stated at an earlier place. Two
+/// notes can state the same relation only for supersession.
 fn is_repeated(node: &Node, place: Place, kind: &str, other: &str) -> bool {
     let is_same = |it: &EntryEdge| *it.kind == *kind && *it.other == *other;
     kind == SUPERSEDES && node.from_here.range(..place).any(|(_, it)| is_same(it))
@@ -368,11 +373,11 @@ fn step(at: &str, next: &Neighbor<'_>) -> Step {
     }
 }
 
-/// From where, of which kind, to where.
+/// Start, type and end of a relation.
 type Relation = (String, String, String);
 
-/// Returns what an entry adds to the graph: each relation once, those that its note states first. One that does not
-/// count adds none.
+/// Returns the relations that an entry adds to the graph, each once, those stated in its note
+/// first. An inactive entry adds none.
 fn relations(row: &EntryRow, read: &[(String, String)]) -> Vec<(Place, Relation, By)> {
     if !row.entry.is_active {
         return vec![];
@@ -421,7 +426,7 @@ fn stated(row: &EntryRow) -> Vec<Relation> {
     out
 }
 
-/// The names of a hint: one, or several.
+/// Returns the names in a hint, which holds one or several.
 fn hinted(value: Option<&Value>) -> Vec<String> {
     match value {
         Some(Value::String(name)) => vec![name.clone()],
@@ -432,7 +437,7 @@ fn hinted(value: Option<&Value>) -> Vec<String> {
     }
 }
 
-/// Targets and types of `related_entities`.
+/// Returns the targets and types of `related_entities`.
 fn related(value: Option<&Value>) -> Vec<(String, String)> {
     let text = |item: &Value, keys: &[&str]| {
         keys.iter().find_map(|key| item.get(key).and_then(Value::as_str)).map(str::to_string)
@@ -453,7 +458,7 @@ fn related(value: Option<&Value>) -> Vec<(String, String)> {
     }
 }
 
-/// `depends on` as `depends_on`.
+/// Turns `depends on` into `depends_on`.
 fn edge_kind(text: &str) -> String {
     let words: Vec<String> = text.split_whitespace().map(str::to_lowercase).collect();
     if words.is_empty() { "related_to".into() } else { words.join("_") }

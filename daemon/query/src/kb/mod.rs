@@ -1,9 +1,10 @@
-//! Kb: entries of knowledge (S2), found and followed.
+//! Kb: finds knowledge entries (S2) and follows their relations.
 //!
 //! In: a snapshot, the ledger of entries, the time. Out: entries in brief, found, related, quoted.
-//! Invariants: an entry is what its note says; an inactive entry leads nowhere and is hidden unless the caller asks for
-//! it; confidence is a pure function of an entry, its clock and the time.
-//! Not here: writing entries (`serve/tool/kb/`), the shape of their notes (`notes::entry`).
+//! Invariants: an entry is what its note states; an inactive entry leads nowhere and is hidden
+//! unless the caller asks for it; confidence is a pure function of an entry, its clock and the
+//! time.
+//! Not here: writing entries (`serve/tool/kb/`), the format of their notes (`notes::entry`).
 
 pub mod decay;
 pub mod graph;
@@ -26,10 +27,10 @@ pub use self::shelves::Shelves;
 use crate::AskError;
 use index::store::{KbFacts, KbLedger, Snapshot};
 
-/// When an entry was made, changed and opened; milliseconds since 1970.
+/// When an entry was created, changed and opened; milliseconds since 1970.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Times {
-    /// When it was made.
+    /// When it was created.
     pub created_ms: i64,
     /// When it was last changed, by a tool or by hand.
     pub updated_ms: i64,
@@ -37,7 +38,7 @@ pub struct Times {
     pub opened_ms: Option<i64>,
 }
 
-/// Lookups of single entries in the ledger after which one of all is cheaper.
+/// Lookups of single entries in the ledger after which reading all of them is cheaper.
 const MAX_LOOKUPS: usize = 1_000;
 
 /// Every entry with its clock, at one moment.
@@ -46,19 +47,19 @@ pub struct Library {
     pub shelf: Arc<Shelf>,
     ledger: KbLedger,
     n_lookups: Cell<usize>,
-    /// What the ledger knows of all, once it was read as a whole.
+    /// The ledger's records of all entries, once they have been read together.
     all: OnceCell<Recorded>,
     now_ms: i64,
 }
 
-/// What the ledger knows of all entries.
+/// The ledger's records of all entries.
 struct Recorded {
     facts: HashMap<u64, KbFacts>,
     opened: HashMap<u64, i64>,
 }
 
 impl Library {
-    /// Opens the entries of a snapshot with the ledger, which is read as it is needed.
+    /// Opens the entries of a snapshot with the ledger, which is read on demand.
     ///
     /// # Errors
     /// When index or ledger cannot be read.
@@ -74,13 +75,13 @@ impl Library {
         Ok(Library { shelf, ledger, n_lookups: Cell::new(0), all: OnceCell::new(), now_ms })
     }
 
-    /// Returns what the ledger knows of an entry: its newest version, and when it was last opened.
+    /// Returns the ledger's record of an entry: its newest version, and when it was last opened.
     fn recorded(&self, number: u64) -> Result<(Option<KbFacts>, Option<i64>), AskError> {
         let n_lookups = self.n_lookups.get() + 1;
         self.n_lookups.set(n_lookups);
         if n_lookups > MAX_LOOKUPS && self.all.get().is_none() {
             let (facts, opened) = (self.ledger.facts()?, self.ledger.accesses()?);
-            // Nobody else can have set it: a library is of one thread.
+            // Cannot be set already: a library belongs to one thread.
             let _ = self.all.set(Recorded { facts, opened });
         }
         Ok(match self.all.get() {
@@ -89,23 +90,26 @@ impl Library {
         })
     }
 
-    /// Returns the newest stored version of an entry; 0 for none.
+    /// Returns the newest stored version of an entry, or 0.
     ///
     /// # Errors
-    /// When the ledger cannot be read; so with everything that depends on the clock of an entry.
+    /// When the ledger cannot be read; the same holds for everything that depends on an entry's
+    /// clock.
     pub fn version(&self, row: &EntryRow) -> Result<u64, AskError> {
         Ok(self.recorded(row.number)?.0.map_or(0, |facts| facts.version))
     }
 
-    /// Returns the clock of an entry. A note that differs from its newest version was edited by hand: at the time in
-    /// its front matter, else at the time of its file, which is less reliable: `touch` or a clone changes it.
+    /// Returns the clock of an entry. A note that differs from its newest version was edited by
+    /// hand: at the time in its front matter, else at the time of its file, which is less reliable
+    /// because `touch` or a clone changes it.
     pub fn times(&self, row: &EntryRow) -> Result<Times, AskError> {
         let (facts, opened_ms) = self.recorded(row.number)?;
         let (stated_created, stated_updated) = row.stated_ms;
         let (created_ms, updated_ms) = match facts {
             Some(facts) if facts.hash == row.hash => (facts.created_ms, facts.updated_ms),
             Some(facts) => {
-                // A date before the newest version was not updated by the edit, which is later.
+                // The edit is later than the newest version, so an earlier date in the front matter
+                // was not updated.
                 let stated_ms = stated_updated.filter(|it| *it > facts.updated_ms);
                 let changed_ms = stated_ms.unwrap_or(row.modified_ms);
                 (facts.created_ms, facts.updated_ms.max(changed_ms))

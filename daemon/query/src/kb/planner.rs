@@ -1,11 +1,13 @@
-//! Planner: which strategy answers a question, by rules.
+//! Planner: chooses the strategy that answers a question, by rules.
 //!
-//! In: a question and the existing nodes. Out: [`Planned`]: strategy, nodes, and the reason in words.
-//! Nodes are found in a question by id (`tag:python`, `kb-00042`) and by name, longest first, unless the name is a
-//! common word. Cue words (`why did we`, `connected`, `history`) choose the strategy.
-//! Invariants: the same question and nodes give the same plan; a strategy that needs a node is chosen only if the
-//! question names one; otherwise the plan is `auto`.
-//! Not here: a model that plans (the seam is this function's result).
+//! In: a question and the existing nodes. Out: [`Planned`]: strategy, nodes, and the reason in
+//! words.
+//! Nodes are found in a question by id (`tag:python`, `kb-00042`) and by name, longest first,
+//! unless the name is a common word. Cue words (`why did we`, `connected`, `history`) choose the
+//! strategy.
+//! Invariants: the same question and nodes give the same plan; a strategy that needs a node is
+//! chosen only if the question names one; otherwise the plan is `auto`.
+//! Not here: planning by a model (its result has the same type).
 
 use std::collections::HashSet;
 
@@ -25,11 +27,11 @@ const MAX_WORDS: usize = 6;
 pub struct Planned {
     /// The strategy.
     pub strategy: Strategy,
-    /// Why.
+    /// The reason.
     pub reason: String,
     /// The first node in the question.
     pub scope: Option<String>,
-    /// The second.
+    /// The second node.
     pub target: Option<String>,
 }
 
@@ -40,7 +42,7 @@ pub(crate) const CONNECTION: &str = "connect, connected, connection, connects, b
 /// Words that ask for a comparison.
 const COMPARISON: &str = "compare, comparison, difference, differ, versus";
 
-/// Words that ask for all of something and do not say of what.
+/// Words that ask for all of something without saying of what.
 pub(crate) const LISTING: &str = "list, show, tell, give, get, find, all, every, each, any, known, know, \
     learned, have, entries, things, everything, made, so, far, currently, \
     related, many, number, count, total, exist";
@@ -65,7 +67,7 @@ pub(crate) fn cues(list: &'static str) -> impl Iterator<Item = &'static str> {
 pub fn plan(question: &str, shelf: &Shelf) -> Planned {
     let folded = format!(" {} ", words_of(question).join(" "));
     let (nodes, said) = named(question, shelf);
-    // A cue may be the beginning of a word.
+    // A cue may be a prefix of a word.
     let says = |list: &'static str| cues(list).find(|cue| folded.contains(&format!(" {cue}")));
     let planned = |strategy: Strategy, why: String, n: usize| Planned {
         strategy,
@@ -122,7 +124,7 @@ pub fn plan(question: &str, shelf: &Shelf) -> Planned {
     planned(Strategy::Auto, why, 1)
 }
 
-/// Plans for the entries of a node: by day for a project, else by nearness.
+/// Plans for the entries of a node: by day for a project, else by distance.
 pub fn around(node: String, why: impl Fn(&str) -> String) -> Planned {
     let strategy = match node.starts_with("project:") {
         true => Strategy::Timeline,
@@ -131,7 +133,7 @@ pub fn around(node: String, why: impl Fn(&str) -> String) -> Planned {
     Planned { strategy, reason: why(&node), scope: Some(node), target: None }
 }
 
-/// Returns the entries that a question names: by id, and in a comparison also by title.
+/// Returns the entries that a question names: by id, and, in a comparison, by title as well.
 pub fn named_entries<'s>(question: &str, shelf: &'s Shelf) -> Vec<&'s EntryRow> {
     let folded = words_of(question);
     let compares = folded.iter().any(|word| cues(COMPARISON).any(|cue| word.starts_with(cue)));
@@ -151,7 +153,8 @@ pub fn words_beside(question: &str, node: &str, shelf: &Shelf) -> Vec<String> {
     others.chain(rest_of(&said, true).into_iter().map(String::from)).collect()
 }
 
-/// Returns the type of entries that a question asks for, if it asks for nothing else beside the nodes that it names.
+/// Returns the type of entries that a question asks for, if it asks for nothing else besides the
+/// nodes that it names.
 pub fn type_asked(question: &str, shelf: &Shelf) -> Option<EntryType> {
     let (nodes, said) = named(question, shelf);
     type_of(&rest_of(&said, !nodes.is_empty()))
@@ -187,7 +190,8 @@ fn type_of(words: &[&str]) -> Option<EntryType> {
     types.all(|it| it == Some(first)).then_some(first)
 }
 
-/// Returns the node that a text means: by id, else by name, of several the one with most relations.
+/// Returns the node that a text denotes: by id, else by name; of several, the one with most
+/// relations.
 pub fn resolve(text: &str, shelf: &Shelf) -> Option<String> {
     let graph = &shelf.graph;
     if let Some(id) = node_id(text) {
@@ -219,11 +223,11 @@ fn bare_id(word: &str) -> &str {
     id.trim_end_matches("'s")
 }
 
-/// Returns the nodes that a question names, in its order, and its other words.
+/// Returns the nodes that a question names, in order, and its other words.
 fn named(question: &str, shelf: &Shelf) -> (Vec<String>, Vec<String>) {
     let mut found: Vec<(usize, String)> = Vec::new();
     let mut rest: Vec<&str> = question.split_whitespace().collect();
-    // Ids first, since they are not words.
+    // Ids first, because splitting into words would break them.
     for (at, word) in rest.iter_mut().enumerate() {
         let id = bare_id(word);
         if let Some(node) = node_id(id).filter(|_| id.contains([':', '-'])) {
@@ -266,7 +270,7 @@ fn named(question: &str, shelf: &Shelf) -> (Vec<String>, Vec<String>) {
     (nodes, others)
 }
 
-/// Returns whether a word is too common to be taken for a name.
+/// Returns whether a word is too common to be a name.
 fn is_common(word: &str) -> bool {
     let is_type = EntryType::ALL.iter().any(|it| it.as_str().starts_with(word));
     is_stop_word(word) || is_type || word.chars().count() < 2

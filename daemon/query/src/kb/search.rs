@@ -1,9 +1,10 @@
 //! Search: entries by words and by meaning, fused by reciprocal rank (S2).
 //!
-//! In: a question, and the entries that may answer. Out: entries, best first, with score and source.
-//! Each list has three times as many as are wanted; `score = Σ 1 / (60 + rank + 1)`, rank from 0. Passages below
-//! `retrieval.floor` are in neither list: some vector is always near, so without a floor no result would count as
-//! sparse.
+//! In: a question, and the entries that may answer. Out: entries, best first, with score and
+//! source.
+//! Each list is three times as long as the limit; `score = Σ 1 / (60 + rank + 1)`, rank from 0.
+//! Passages below `retrieval.floor` are in neither list: some vector is always near, so without a
+//! floor no result would count as sparse.
 //! Invariants: words only, no operators, so no question is an error; ties go to the smaller number.
 
 use std::collections::HashMap;
@@ -27,14 +28,14 @@ const K: f64 = 60.0;
 /// Length of each list, in multiples of the limit.
 const OVER_FETCH: usize = 3;
 
-/// Passages that are recalled for each entry: an entry may have several.
+/// Passages recalled per entry: an entry may have several.
 const PASSAGES: usize = 4;
 
-/// Fewer results than this are extended by the graph, and by at most this many hints.
+/// With fewer results than this, neighbors in the graph are suggested, at most this many.
 pub const SPARSE_UNDER: usize = 3;
 const MAX_HINTS: usize = 3;
 
-/// Neighbors of one node that are considered.
+/// Most neighbors of one node that are considered.
 const MAX_NEIGHBORS: usize = 10;
 
 /// An entry with its score.
@@ -44,7 +45,7 @@ pub struct EntryHit<'l> {
     pub row: &'l EntryRow,
     /// The sum of its reciprocal ranks.
     pub score: f64,
-    /// How probable it is that it has to do with the question, 0 to 1.
+    /// How likely it is relevant to the question, 0 to 1.
     pub relevance: f32,
 }
 
@@ -57,7 +58,7 @@ pub struct Searched<'l> {
     pub source: &'static str,
     /// Entries that were found but are too stale to be shown.
     pub n_hidden: usize,
-    /// How the question was read, where that differs from how it is written.
+    /// How the question was interpreted, where that differs from its wording.
     pub readings: Vec<String>,
 }
 
@@ -72,7 +73,7 @@ pub struct EntryQuery<'q> {
     pub with_stale: bool,
 }
 
-/// Searches the entries that `may` answer.
+/// Searches the entries that `may` accepts.
 ///
 /// # Errors
 /// `invalid_params`; when the index cannot be read.
@@ -137,7 +138,7 @@ pub fn behind_successors<T>(
     for at in 0..left.len() {
         let Some(entry) = left.get_mut(at).and_then(Option::take) else { continue };
         let own = number_of(&entry);
-        // Newest first. The chain has each entry once, so this ends in a circle, too.
+        // Newest first. The chain has each entry once, so this terminates even in a cycle.
         let chain = library.shelf.graph.chain(own);
         for number in chain.iter().rev().take_while(|number| **number != own) {
             let is_it =
@@ -162,7 +163,7 @@ fn fused(lists: &[Vec<i64>]) -> Vec<(i64, f64)> {
     scores
 }
 
-/// Removes everything from a question that could be an operator.
+/// Removes everything that could be an operator.
 pub(crate) fn plain(question: &str) -> String {
     let signs = |c: char| matches!(c, '"' | '(' | ')' | '*' | ':' | '^' | '{' | '}' | '[' | ']');
     let words = question.split(|c: char| c.is_whitespace() || signs(c));
@@ -206,7 +207,7 @@ fn documents(ctx: &QueryContext<'_>, chunks: Vec<i64>, most: usize) -> Result<Ve
     Ok(docs)
 }
 
-/// Returns the relevance of each document, that of its best passage.
+/// Returns the relevance of each document, which is that of its best passage.
 fn relevance_of_documents(
     ctx: &QueryContext<'_>,
     plan: &Plan,

@@ -1,11 +1,12 @@
 //! Shelf: the entries of one commit, as their notes state them, and the graph between them.
 //!
-//! In: the rows of notes, and what a model read in them. Out: [`Shelf`], in memory, the same for the same rows, whether
-//! they were read at once or one after the other.
-//! Invariants: a note is an entry when its front matter has an id such as `kb-00042`, or when it is in the folder of
-//! entries and its name begins with one; of several notes with one id the one with the id in its name counts, then the
-//! first by path, and the others are reported; relations that a model read hold only for the text that it read.
-//! Not here: which commit a shelf is of (`shelves.rs`).
+//! In: the rows of notes, and what a model read in them. Out: [`Shelf`], in memory, the same for
+//! the same rows, whether they were read at once or one by one.
+//! Invariants: a note is an entry if its front matter has an id such as `kb-00042`, or if it is in
+//! the folder of entries and its name starts with one; of several notes with one id the one with
+//! the id in its name wins, then the first by path, and the others are reported; relations that a
+//! model read are valid only for the text that it read.
+//! Not here: the commit of a shelf (`shelves.rs`).
 
 use std::borrow::Borrow;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -33,15 +34,15 @@ const MAX_QUOTED: usize = 60;
 /// An entry.
 #[derive(Debug, Clone, PartialEq)]
 pub struct EntryRow {
-    /// Row of its document.
+    /// Row id of its document.
     pub doc: i64,
     /// Its number.
     pub number: u64,
     /// Path of its note.
     pub path: String,
-    /// Its short title: the stated one, else the name of its file.
+    /// Its short title: the stated one, else its file name.
     pub title: String,
-    /// Its type; a fact where the note has an unknown one.
+    /// Its type; a fact if the note has an unknown one.
     pub entry_type: EntryType,
     /// The confidence in its note.
     pub confidence: f64,
@@ -55,15 +56,15 @@ pub struct EntryRow {
     pub hash: [u8; 16],
     /// Hash of its title and text.
     pub text_hash: [u8; 16],
-    /// Hash of what it says without its title, see [`Shelf::saying`].
+    /// Hash of its text without the title, see [`Shelf::saying`].
     pub said_hash: [u8; 16],
-    /// When it was created and changed by its front matter; milliseconds since 1970.
+    /// Creation and change as its front matter states them, milliseconds since 1970.
     pub stated_ms: (Option<i64>, Option<i64>),
-    /// Invalid values in it and what counts instead, in words.
+    /// Invalid values and their replacements, in words.
     pub doubts: Vec<String>,
 }
 
-/// Lists the invalid values of an entry, and what counts instead.
+/// Describes the invalid values of an entry and their replacements.
 fn doubts(number: u64, entry: &Entry) -> Vec<String> {
     let mut doubts = Vec::new();
     let short = |text: &str| -> String {
@@ -97,7 +98,7 @@ fn doubts(number: u64, entry: &Entry) -> Vec<String> {
     doubts
 }
 
-/// Parses a time or a day (its beginning, in UTC) of front matter, in milliseconds since 1970.
+/// Parses a time of front matter, or a day (its start in UTC), as milliseconds since 1970.
 fn time_of(text: Option<&str>) -> Option<i64> {
     let text = text?.trim();
     let utc = |time: DateTime| time.to_zoned(TimeZone::UTC).ok().map(|it| it.timestamp());
@@ -106,12 +107,12 @@ fn time_of(text: Option<&str>) -> Option<i64> {
     time.map(Timestamp::as_millisecond)
 }
 
-/// Selects what an entry is read from: of any note that may be one, by the folder of entries.
+/// Selects the columns of any note that may be an entry; the folder of entries is a parameter.
 const NOTES: &str = "SELECT d.id, d.path, d.title, d.mtime_ms, d.hash, n.metadata, d.text
    FROM notes n JOIN docs d ON d.id = n.doc_id
    WHERE (n.metadata LIKE '%\"id\"%kb-%' OR substr(lower(d.path), 1, length(?1)) = lower(?1))";
 
-/// Reads a note as an entry; `None` when it is none.
+/// Reads a note as an entry; `None` if it is not one.
 fn entry_of(row: &Row<'_>, folder: &str) -> Result<Option<EntryRow>, AskError> {
     let metadata: String = row.get(5)?;
     let metadata: Map<String, Value> = serde_json::from_str(&metadata).unwrap_or_default();
@@ -150,16 +151,16 @@ fn entry_of(row: &Row<'_>, folder: &str) -> Result<Option<EntryRow>, AskError> {
 /// Every entry of one commit.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Shelf {
-    /// The notes of each number, never none; the first one counts.
+    /// The notes of each number, never empty; the first one is the entry.
     notes: BTreeMap<u64, Vec<Arc<EntryRow>>>,
-    /// The number of each note, also of those that do not count.
+    /// The number of each note, including notes that lost to another with the same number.
     by_doc: HashMap<i64, u64>,
     /// Active entries, by the words of their titles.
     by_title: HashMap<String, BTreeSet<u64>>,
-    /// The same, by what they say.
+    /// The same, by the hash of their texts.
     by_said: HashMap<[u8; 16], BTreeSet<u64>>,
     enriched: Arc<HashMap<u64, Enriched>>,
-    /// How they are related.
+    /// Their relations.
     pub graph: Graph,
 }
 
@@ -185,10 +186,10 @@ impl Shelf {
         Ok(shelf)
     }
 
-    /// Reads these documents again, as a later snapshot has them.
+    /// Reads these documents again, from a later snapshot.
     ///
     /// # Errors
-    /// When the index cannot be read; the shelf is of no commit then.
+    /// When the index cannot be read; the shelf matches no commit then.
     pub(super) fn follow(
         &mut self,
         snapshot: &Snapshot,
@@ -217,14 +218,15 @@ impl Shelf {
         });
     }
 
-    /// Takes a note away, if it is there.
+    /// Removes a note, if it is there.
     fn take(&mut self, doc: i64) {
         if let Some(number) = self.by_doc.remove(&doc) {
             self.change(number, |notes| notes.retain(|it| it.doc != doc));
         }
     }
 
-    /// Changes the notes of a number; what follows from the one that counts follows it.
+    /// Changes the notes of a number, and updates everything derived from the first one if that
+    /// changed.
     fn change(&mut self, number: u64, change: impl FnOnce(&mut Vec<Arc<EntryRow>>)) {
         let mut notes = self.notes.remove(&number).unwrap_or_default();
         let before = notes.first().cloned();
@@ -252,7 +254,8 @@ impl Shelf {
         }
     }
 
-    /// Returns the doubts about an entry: its invalid values, and that it supersedes others in a circle.
+    /// Returns the problems of an entry: its invalid values, and whether it is in a cycle of
+    /// supersession.
     pub fn doubts_of(&self, row: &EntryRow) -> Vec<String> {
         let mut doubts = row.doubts.clone();
         let circle = self.graph.circle(row.number);
@@ -274,37 +277,37 @@ impl Shelf {
         self.entries().flat_map(of_row).collect()
     }
 
-    /// Every entry, by number.
+    /// Returns every entry, by number.
     pub fn entries(&self) -> impl Iterator<Item = &EntryRow> {
         self.notes.values().filter_map(|notes| notes.first()).map(|row| &**row)
     }
 
-    /// The entry of that number.
+    /// Returns the entry with a number.
     pub fn get(&self, number: u64) -> Option<&EntryRow> {
         self.notes.get(&number).and_then(|notes| notes.first()).map(|row| &**row)
     }
 
-    /// The first active entry whose title has these words.
+    /// Returns the first active entry whose title has these words.
     pub(super) fn titled(&self, key: &str) -> Option<&EntryRow> {
         self.by_title.get(key)?.first().and_then(|number| self.get(*number))
     }
 
-    /// The first active entry that says a text and nothing else, apart from its title.
+    /// Returns the first active entry with exactly this text, apart from its title.
     pub fn saying(&self, text: &str) -> Option<&EntryRow> {
         self.by_said.get(&hash_of_said(text))?.first().and_then(|number| self.get(*number))
     }
 
-    /// The entry of a node; `None` for other nodes.
+    /// Returns the entry of a node; `None` for other nodes.
     pub fn of_node(&self, node: &str) -> Option<&EntryRow> {
         if node.contains(':') { None } else { number_of(node).and_then(|it| self.get(it)) }
     }
 
-    /// The entry of a document.
+    /// Returns the entry of a document.
     pub fn of_doc(&self, doc: i64) -> Option<&EntryRow> {
         self.by_doc.get(&doc).and_then(|number| self.get(*number)).filter(|row| row.doc == doc)
     }
 
-    /// Paths of other notes with the same id.
+    /// Returns the paths of other notes with the same id.
     pub fn others_of(&self, number: u64) -> Vec<&str> {
         let others = self.notes.get(&number).into_iter().flatten().skip(1);
         let mut paths: Vec<&str> = others.map(|row| row.path.as_str()).collect();
@@ -312,7 +315,7 @@ impl Shelf {
         paths
     }
 
-    /// Notes whose id another note has.
+    /// Lists the notes whose id belongs to another note.
     pub fn duplicates(&self) -> Vec<String> {
         let of_row = |row: &EntryRow| {
             let (owner, id) = (row.path.clone(), id_text(row.number));
@@ -322,18 +325,18 @@ impl Shelf {
         self.entries().flat_map(of_row).collect()
     }
 
-    /// The reading of a model of an entry in its present form.
+    /// Returns what a model read in an entry, if the entry has not changed since.
     pub fn reading(&self, row: &EntryRow) -> Option<&Enriched> {
         reading(&self.enriched, row)
     }
 
-    /// Active entries that no model has read in their present form.
+    /// Returns the active entries that no model has read in their current form.
     pub fn unread(&self) -> impl Iterator<Item = &EntryRow> {
         let is_read = |row: &EntryRow| self.reading(row).is_some_and(|it| !it.is_due);
         self.entries().filter(move |row| row.entry.is_active && !is_read(row))
     }
 
-    /// Adds a reading of a model.
+    /// Adds what a model read.
     #[cfg(test)]
     pub(super) fn put_reading(&mut self, reading: Enriched) {
         let rows: Vec<EntryRow> = self.entries().cloned().collect();
@@ -363,18 +366,19 @@ impl Shelf {
         });
     }
 
-    /// The greatest number.
+    /// Returns the greatest number.
     pub fn last_number(&self) -> u64 {
         self.notes.keys().next_back().copied().unwrap_or(0)
     }
 }
 
-/// The hash of what a text says, whatever its blanks, and of one line its signs.
+/// Hashes what a text says: a single line by its words, several lines exactly but for whitespace;
+/// see [`Claim::key`].
 fn hash_of_said(text: &str) -> [u8; 16] {
     ContentHash::of(Claim::key(text).as_bytes()).0.to_le_bytes()
 }
 
-/// Takes a number away from those of a key.
+/// Removes a number from those of a key.
 fn drop_number<K, Q>(numbers: &mut HashMap<K, BTreeSet<u64>>, key: &Q, number: u64)
 where
     K: Borrow<Q> + Eq + Hash,
@@ -387,7 +391,7 @@ where
     }
 }
 
-/// What the paths of entries begin with that have no other sign.
+/// Returns the path prefix of entries that have no id in their front matter.
 fn prefix(folder: &str) -> String {
     format!("{}/kb-", folder.trim_matches('/'))
 }
@@ -402,7 +406,7 @@ mod tests {
 
     use super::*;
 
-    /// The note of a document as a dice says: any number, some without a sign of it in their names.
+    /// A pseudorandom note: any number, some without the number in their names.
     fn row(doc: i64, dice: &mut impl FnMut(u64) -> u64) -> EntryRow {
         let number = dice(8) + 1;
         let others: Vec<String> = (0..dice(3)).map(|_| id_text(dice(9) + 1)).collect();

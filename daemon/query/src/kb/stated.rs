@@ -1,8 +1,8 @@
-//! Stated: the relations of entries for the graph of the whole folder.
+//! Stated: the relations of entries, for the graph of the whole folder.
 //!
-//! In: a shelf. Out: its relations between parties that the folder knows: entries and notes are documents; people,
-//! tools, concepts and projects are names.
-//! Invariants: tags join nothing, because whatever has one in common is hardly related by it.
+//! In: a shelf. Out: its relations between parties that the folder knows: entries and notes are
+//! documents; people, tools, concepts and projects are names.
+//! Invariants: tags join nothing, because sharing a tag hardly relates two things.
 //! Not here: the graph of entries alone (`graph.rs`).
 
 use notes::entry::id_text;
@@ -40,7 +40,7 @@ pub fn relations(snapshot: &Snapshot, shelf: &Shelf) -> Result<Vec<FurtherRelati
     Ok(out)
 }
 
-/// Returns the entity that a node of the graph of entries is, where the folder knows it.
+/// Returns the entity for a node of the entry graph, if the folder knows it.
 ///
 /// # Errors
 /// When the index cannot be read.
@@ -54,7 +54,8 @@ pub fn entity_of(snapshot: &Snapshot, shelf: &Shelf, node: &str) -> Result<Optio
     Ok(entity.optional()?.flatten())
 }
 
-/// What a node of the graph of entries is for evidence: a name, or minus a document.
+/// Returns the party of evidence for a node of the entry graph: a name id, or a negated document
+/// id.
 fn party_of(snapshot: &Snapshot, shelf: &Shelf, node: &str) -> Result<Option<i64>, AskError> {
     let (sql, value) = match node.split_once(':') {
         None => return Ok(shelf.of_node(node).map(|row| -row.doc)),

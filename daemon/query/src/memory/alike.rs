@@ -1,7 +1,10 @@
-//! Alike: which nodes are similar, by the mean vector of their facts; clusters of them, with labels; draft summaries.
+//! Alike: similar nodes by the mean vector of their facts, labeled clusters of them, and draft
+//! summaries.
 //!
-//! In: the mean vectors of all nodes, and their relations. Out: pairs, clusters with labels, draft summaries.
-//! Invariants: exact and deterministic: every pair is compared, once, ties are broken by name; a summary quotes facts.
+//! In: the mean vectors of all nodes, and their relations. Out: pairs, clusters with labels, draft
+//! summaries.
+//! Invariants: exact and deterministic: every pair is compared once, ties are broken by name; a
+//! summary quotes facts.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -12,7 +15,8 @@ use crate::AskError;
 use index::store::Snapshot;
 use sys::{Rows, products};
 
-/// Nodes that are compared with as many others at once: enough for the product to be fast, few enough for the cache.
+/// Nodes in a block that is compared with another at once: enough for a fast matrix product, few
+/// enough for the cache.
 const BLOCK: usize = 512;
 
 /// Nearest neighbors of a node that may share its cluster.
@@ -22,17 +26,17 @@ const N_NEAREST: usize = 5;
 const CLUSTERED: f32 = 0.6;
 const RELATED: f32 = 0.5;
 
-/// Most pairs that are kept during the search.
+/// Most pairs kept during the search.
 const MAX_PAIRS: usize = 50_000;
 
-/// Words of a label, and its shortest word.
+/// Words in a label, and characters of its shortest word.
 const LABEL_WORDS: usize = 3;
 const MIN_WORD_CHARS: usize = 4;
 
-/// Facts of a draft summary.
+/// Facts in a draft summary.
 const DRAFT_FACTS: usize = 3;
 
-/// Two nodes by their indices in [`Means::docs`].
+/// Two nodes, as indices into [`Means::docs`].
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Pair {
     /// The first.
@@ -45,10 +49,10 @@ pub struct Pair {
 
 /// The mean vectors of all nodes that have one, ordered by name.
 pub struct Means {
-    /// Rows of their documents.
+    /// Row ids of their documents.
     pub docs: Vec<i64>,
     width: usize,
-    /// One row a node, of length 1.
+    /// One row per node, of length 1.
     values: Vec<f32>,
 }
 
@@ -76,8 +80,8 @@ impl Means {
         Ok(Means { docs, width, values })
     }
 
-    /// Calls `visit` with a node, another one, and its cosines with that and those that follow; with each pair once, in
-    /// whichever order.
+    /// Calls `visit` with a node, the first of the nodes compared with it, and the cosines with
+    /// that one and those that follow. Each pair is visited once, in any order.
     fn each_pair(&self, mut visit: impl FnMut(usize, usize, &[f32])) {
         let width = self.width;
         if width == 0 {
@@ -92,7 +96,7 @@ impl Means {
                 let Some(part) = out.get_mut(..block.n_rows * n) else { return };
                 products(&block, &others, part);
                 for (i, row) in part.chunks_exact(n).enumerate() {
-                    // Of its own block, only those behind it.
+                    // In its own block, only with the rows after it.
                     let skipped = if beside == at { i + 1 } else { 0 };
                     let row = row.get(skipped..).unwrap_or_default();
                     visit(at * BLOCK + i, beside * BLOCK + skipped, row);
@@ -166,7 +170,7 @@ impl Means {
             groups.entry(label).or_default().push(at);
         }
         let mut groups: Vec<Vec<usize>> = groups.into_values().filter(|it| it.len() > 1).collect();
-        // Labels are arbitrary: groups of equal size are ordered by their first node.
+        // Component ids are arbitrary: groups of equal size are ordered by their first node.
         groups.sort_by_key(|it| (std::cmp::Reverse(it.len()), it.first().copied()));
         groups
     }
@@ -175,7 +179,7 @@ impl Means {
 /// The most similar pairs so far.
 struct BestPairs {
     pairs: Vec<Pair>,
-    /// A pair below this is none of them.
+    /// Pairs with a lower score are dropped.
     least: f32,
     most: usize,
 }
@@ -212,10 +216,11 @@ impl BestPairs {
     }
 }
 
-/// The nearest of each node so far, with at least [`CLUSTERED`]; ties go to the smaller index.
+/// The nearest neighbors of each node so far, with at least [`CLUSTERED`]; ties go to the smaller
+/// index.
 struct Nearest {
     of: Vec<Vec<(usize, f32)>>,
-    /// Of each node: what is below is none of its nearest.
+    /// For each node, the least score of a new neighbor.
     least: Vec<f32>,
 }
 
@@ -338,7 +343,7 @@ pub fn nodes(snapshot: &Snapshot, docs: &[i64]) -> Result<Vec<NodeRow>, AskError
 mod tests {
     use super::*;
 
-    /// Some nodes in more than one block, each of which leans to one of a few directions.
+    /// Nodes in more than one block, each of which is close to one of a few directions.
     fn means(n: usize, width: usize) -> Means {
         let mut state = 1_u64;
         let mut dice = || {

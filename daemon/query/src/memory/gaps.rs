@@ -1,10 +1,11 @@
-//! Gaps: nodes whose facts mention others to which they state no relation.
+//! Gaps: nodes whose facts mention others without a relation to them.
 //!
-//! In: facts, the names and aliases of nodes, the targets of links. Out: which node mentions which, and in how many
-//! facts. A name counts where it occurs as whole words; in scripts without blanks (日本) anywhere. Its case matters only
-//! for a common word (`Vault`) and for names of at most two signs.
-//! Invariants: aliases count as names; a name of several nodes counts for none of them, a link for its target; the
-//! result follows from the text of notes, not from what has been recognized in them so far.
+//! In: facts, the names and aliases of nodes, the targets of links. Out: which node mentions which,
+//! and in how many facts. A name matches whole words; in scripts without spaces (日本) it matches
+//! anywhere. Case matters only for a common word (`Vault`) and for names of at most two characters.
+//! Invariants: aliases count as names; a name that several nodes share is ignored, a link counts as
+//! its target; the result follows from the text of notes, not from what has been recognized in them
+//! so far.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -104,7 +105,7 @@ impl Names {
 /// A name that is searched for.
 struct WantedName {
     doc: i64,
-    /// The name as written, where its case matters.
+    /// The name as written, if its case matters.
     exact: Option<String>,
 }
 
@@ -128,12 +129,12 @@ impl Finder {
         for (key, (name, docs)) in bearers {
             let (Some(doc), 1) = (docs.first().copied(), docs.len()) else { continue };
             let is_shy = is_ordinary(&name) || name.chars().count() <= 2;
-            // A name in small letters occurs in any case.
+            // A lowercase name matches in any case.
             let exact = (is_shy && name != key).then_some(name);
             wanted.push(WantedName { doc, exact });
             keys.push(key);
         }
-        // More names than an automaton can hold are not searched.
+        // If there are too many names for an automaton, they are not searched.
         Finder { automaton: AhoCorasick::new(&keys).ok().filter(|_| !keys.is_empty()), wanted }
     }
 

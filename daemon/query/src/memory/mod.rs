@@ -1,9 +1,9 @@
 //! Memory: notes as entities with facts and typed relations (S1).
 //!
-//! In: a snapshot, and from the ledger the ordinals that were used. Out: rows as types, in a stable order.
-//! Invariants: names are compared as names of notes are, and a name of several notes is refused; facts are ordered by
-//! ordinal, and those without one get the next above every one that was ever used; a relation is a typed link in a
-//! note's text that leads to a note.
+//! In: a snapshot, and the used ordinals from the ledger. Out: rows as types, in a stable order.
+//! Invariants: names are compared in the same way as names of notes, and an ambiguous name is
+//! refused; facts are ordered by ordinal, and those without one get ordinals above every one that
+//! was ever used; a relation is a typed link in a note's text that leads to a note.
 //! Not here: similarity and clusters (`alike.rs`), missing relations (`gaps.rs`), similar names
 //! (`near.rs`), search (`search.rs`), the tools.
 
@@ -28,13 +28,13 @@ use index::store::links::lead;
 use index::store::{MemoryLedger, Snapshot};
 use model::terms::norm_of;
 
-/// Most paths that an error lists for a name of several notes.
+/// Most paths in the error for an ambiguous name.
 const MAX_LISTED: usize = 5;
 
 /// An entity in brief.
 #[derive(Debug, Clone, PartialEq)]
 pub struct NodeRow {
-    /// Row of its document.
+    /// Row id of its document.
     pub doc: i64,
     /// Path of its note.
     pub path: String,
@@ -48,9 +48,10 @@ pub struct NodeRow {
     pub tags: Vec<String>,
     /// When its note was modified, milliseconds since 1970.
     pub modified_ms: i64,
-    /// It has a type, or is in the folder of memory; other notes can be named, but are not listed.
+    /// Whether it has a type or is in the memory folder; other notes can be named, but are not
+    /// listed.
     pub is_node: bool,
-    /// It is in the folder of memory.
+    /// Whether it is in the memory folder.
     pub in_folder: bool,
     /// The highest ordinal in its front matter.
     pub last_ordinal: u64,
@@ -58,12 +59,12 @@ pub struct NodeRow {
     pub n_facts: u64,
 }
 
-/// A fact under its number.
+/// A numbered fact.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FactRow {
     /// Its index among the facts of its note.
     pub seq: i64,
-    /// Its number.
+    /// Its ordinal.
     pub ordinal: u64,
     /// Its text.
     pub content: String,
@@ -72,9 +73,9 @@ pub struct FactRow {
 /// A relation between two notes.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Edge {
-    /// Row of the document that states it.
+    /// Row id of the document that states it.
     pub from: i64,
-    /// Row of its target; `None` while there is none.
+    /// Row id of its target; `None` if it is unresolved.
     pub to: Option<i64>,
     /// Its target as written.
     pub target: String,
@@ -82,7 +83,7 @@ pub struct Edge {
     pub relation_type: String,
 }
 
-/// Selects nodes; `WHERE` and order follow.
+/// Selects nodes; `WHERE` and order are appended.
 const NODE: &str = "SELECT n.doc_id, d.path, n.name, coalesce(n.type, 'note'), n.summary, n.tags, d.mtime_ms,
    n.is_node, n.in_folder, n.last_ordinal, n.n_facts FROM memory_nodes n JOIN docs d ON d.id = n.doc_id";
 
@@ -102,19 +103,19 @@ fn node_of(row: &Row<'_>) -> rusqlite::Result<NodeRow> {
     })
 }
 
-/// Which nodes are listed.
+/// Filters and paging of a list of nodes.
 #[derive(Debug, Clone, Default)]
 pub struct Listed {
-    /// Only this type, in any case.
+    /// Only this type, ignoring case.
     pub entity_type: Option<String>,
-    /// Only nodes modified since, milliseconds since 1970; then the last modified come first, else the order is by
-    /// name.
+    /// Only nodes modified since, milliseconds since 1970, sorted by modification, latest first;
+    /// otherwise sorted by name.
     pub since_ms: Option<i64>,
     /// Only nodes without a resolved relation.
     pub is_orphan: bool,
-    /// Nodes to skip, and most nodes.
+    /// Number of nodes to skip.
     pub skip: usize,
-    /// See `skip`.
+    /// Most nodes.
     pub most: usize,
 }
 
@@ -150,8 +151,8 @@ pub fn at(snapshot: &Snapshot, path: &str) -> Result<Option<NodeRow>, AskError> 
     Ok(statement.query_row([path], node_of).optional()?)
 }
 
-/// Returns the note that a name means: by name, title or file name, else by alias, else by the name that it is shown
-/// by, else by path or permalink.
+/// Returns the note that a name denotes: by name, title or file name, else by alias, else by
+/// displayed name, else by path or permalink.
 ///
 /// # Errors
 /// `not_found`, and `ambiguous` with the paths.
@@ -190,13 +191,14 @@ pub fn by_name(snapshot: &Snapshot, name: &str) -> Result<Option<NodeRow>, Error
     Ok(None)
 }
 
-/// Finds the notes that a name means, in one way.
+/// One way to find the notes with a name.
 type NodesNamed = fn(&Snapshot, &str) -> Result<Vec<NodeRow>, AskError>;
 
-/// How notes are found by a name, the surest first.
+/// Ways to find notes by name, in order of precedence.
 const NAMED_BY: [NodesNamed; 3] = [bearing, of_alias, shown_as];
 
-/// Returns the one note that bears a name, has it as an alias or is shown by it; none for a path, or a name of several.
+/// Returns the one note with this name, alias or displayed name; `None` for a path or an ambiguous
+/// name.
 ///
 /// # Errors
 /// When the index cannot be read.
@@ -253,7 +255,8 @@ fn of_alias(snapshot: &Snapshot, name: &str) -> Result<Vec<NodeRow>, AskError> {
     Ok(statement.query_map(keys, node_of)?.collect::<Result<_, _>>()?)
 }
 
-/// Notes that are shown by a name: by their first heading, where they state no title and it is theirs alone.
+/// Returns the notes displayed under a name: by their first heading, if they state no title and no
+/// other note has it.
 fn shown_as(snapshot: &Snapshot, name: &str) -> Result<Vec<NodeRow>, AskError> {
     let mut statement = snapshot.prepare_cached(
         "SELECT h.doc_id, h.surface FROM headings h JOIN entities e ON e.doc_id = h.doc_id AND e.name = h.surface
@@ -269,7 +272,7 @@ fn shown_as(snapshot: &Snapshot, name: &str) -> Result<Vec<NodeRow>, AskError> {
     Ok(found)
 }
 
-/// Returns every name that a note states of itself.
+/// Returns every name that a note states for itself.
 ///
 /// # Errors
 /// When the index cannot be read.
@@ -280,8 +283,9 @@ pub fn names(snapshot: &Snapshot, doc: i64) -> Result<Vec<String>, AskError> {
     Ok(statement.query_map([doc], |row| row.get(0))?.collect::<Result<_, _>>()?)
 }
 
-/// Returns the targets by which a link from one note leads to another, the best first: the name, where it is unique and
-/// does not look like a path; the path; the permalink, for a path that no link can contain.
+/// Returns the targets with which a link from one note resolves to another, best first: the name,
+/// if it is unique and does not look like a path; the path; the permalink, for a path that a link
+/// cannot contain.
 pub fn link_targets(
     snapshot: &Snapshot,
     from: &NodeRow,
@@ -351,7 +355,7 @@ fn edge_of(row: &Row<'_>) -> rusqlite::Result<Edge> {
     })
 }
 
-/// Returns the relations that begin or end in a note, each once.
+/// Returns the relations that start or end in a note, each once.
 pub fn edges_of(snapshot: &Snapshot, doc: i64) -> Result<BTreeSet<Edge>, AskError> {
     let mut statement = snapshot
         .prepare_cached(&format!("{EDGE} AND l.doc_id = ?1 UNION ALL {EDGE} AND l.dst = ?1"))?;
@@ -385,7 +389,7 @@ impl Web {
         Ok(Web { neighbors, edges })
     }
 
-    /// The nodes that are related to one, in either direction.
+    /// Returns the nodes related to one, in either direction.
     pub fn neighbors(&self, doc: i64) -> impl Iterator<Item = i64> + '_ {
         self.neighbors.get(&doc).into_iter().flatten().copied()
     }

@@ -1,9 +1,10 @@
-//! Near: the note whose name is all but the one that a caller gives.
+//! Near: the note whose name is most similar to a given name.
 //!
-//! In: a name that no note has. Out: the note of the most similar name, and whether the name is a slip of the pen.
-//! Invariants: names that differ in a number are never taken for each other; where several are as similar, none is a
-//! slip.
-//! Not here: what is done about it (`remember`).
+//! In: a name that no note has. Out: the note with the most similar name, and whether the given
+//! name is a typo.
+//! Invariants: names that differ in a number are never confused; if several are equally similar,
+//! none is a typo.
+//! Not here: what the caller does about it (`remember`).
 
 use notes::resolve::{By, name_key};
 use rusqlite::params;
@@ -12,22 +13,23 @@ use super::{NodeRow, node};
 use crate::AskError;
 use index::store::Snapshot;
 
-/// Shortest name that may be a slip, characters: of shorter ones one letter makes another name.
+/// Shortest name that may be a typo, characters: in a shorter one a single letter makes another
+/// name.
 const MIN_SLIP_CHARS: usize = 6;
 
-/// Least likeness of names that are worth a word, 0 to 1.
+/// Least similarity of names that is worth reporting, 0 to 1.
 const MIN_LIKENESS: f64 = 0.8;
 
-/// A note of a similar name.
+/// A note with a similar name.
 #[derive(Debug, Clone)]
 pub struct Near {
     /// The note.
     pub node: NodeRow,
-    /// One letter is wrong, missing, too much, or two have changed places.
+    /// Whether one letter is wrong, missing or extra, or two are swapped.
     pub is_slip: bool,
 }
 
-/// Returns the note whose name or alias is the most similar to one that no note has.
+/// Returns the note whose name or alias is most similar to a name that no note has.
 ///
 /// # Errors
 /// When the index cannot be read.

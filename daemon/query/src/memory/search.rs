@@ -1,15 +1,17 @@
 //! Search: facts as passages.
 //!
-//! In: a question. Out: the notes whose facts, names or other text answer it, with the facts that do.
-//! A fact is a chunk of its own (`extract/chunk`), so the read path of documents recalls and ranks it; a name that the
-//! question holds as a whole, or a type, adds to that.
-//! A node is as relevant as its most relevant passage (`present/floor.rs`); one that is named has the greatest
-//! relevance.
-//! A question may demand words as one to documents may (`"a phrase"`, `begin*`, `-word`), and facts of a category
-//! (`[duty]`).
-//! Invariants: no question is an error; ties are broken by row.
-//! An instruction before a text moves all texts alike and does not rank them better, neither with static vectors nor
-//! with MiniLM's (`tests/it/memory_reference.rs`), so there is one perspective, [`GENERAL`].
+//! In: a question. Out: the notes whose facts, names or other text answer it, with the matching
+//! facts.
+//! A fact is a chunk of its own (`extract/chunk`), so the read path of documents recalls and ranks
+//! it; a name that the question contains as a whole, or a type, adds to the score.
+//! A node is as relevant as its most relevant passage (`present/floor.rs`); a node that is named
+//! has the greatest relevance.
+//! A question may use the operators of document questions (`"a phrase"`, `begin*`, `-word`), and
+//! demand facts of a category (`[duty]`).
+//! Invariants: no question is an error; ties are broken by row id.
+//! An instruction in front of a text shifts all texts alike and does not improve the ranking,
+//! neither with static vectors nor with MiniLM's (`tests/it/memory_reference.rs`), so there is one
+//! perspective, [`GENERAL`].
 
 use std::collections::BTreeMap;
 
@@ -33,29 +35,29 @@ use crate::{AskError, QueryContext};
 use index::store::Snapshot;
 use model::terms::is_unspaced;
 
-/// The perspective of what was found by its text.
+/// The perspective of a node found by its text.
 pub const GENERAL: &str = "general";
 
 /// The perspective of a node whose name matches.
 pub const NAME: &str = "name";
 
-/// What is added to the score of a node whose name equals the question, contains it, or whose type contains it: a typed
-/// name is meant.
+/// Bonus for a node whose name equals the question, contains it, or whose type contains it: such a
+/// question asks for that node.
 const NAMED: [f32; 3] = [1.0, 0.9, 0.8];
 
-/// Most passages that are recalled: those of a thousand facts may be wanted.
+/// Most passages recalled: a caller may want those of a thousand facts.
 const MAX_PASSAGES: usize = 4_000;
 
-/// Passages that are recalled for each node that is wanted: a node has several.
+/// Passages recalled per requested node: a node has several.
 const PASSAGES: usize = 4;
 
-/// Most facts that are returned of one node.
+/// Most facts returned per node.
 const MAX_MATCHING: usize = 20;
 
-/// How a question is compared.
+/// How a question is matched.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Comparison {
-    /// As documents are: by words, meaning and names.
+    /// As for documents: by words, meaning and names.
     #[default]
     Usual,
     /// By words alone.
@@ -67,15 +69,16 @@ pub enum Comparison {
 pub struct FactQuery {
     /// The question.
     pub question: String,
-    /// How it is compared.
+    /// How it is matched.
     pub comparison: Comparison,
     /// Only facts of nodes of this type.
     pub node_type: Option<String>,
     /// Only facts of nodes with all of these tags.
     pub tags: Vec<String>,
-    /// Only facts that mention this entity, by name or id, or are its own.
+    /// Only facts that mention this entity, by name or id, or belong to its own note.
     pub entity: Option<String>,
-    /// Only facts of this day or later, `YYYY-MM-DD`: of the first day that one names, else of its note's.
+    /// Only facts of this day or later, `YYYY-MM-DD`: the first day that a fact names, else the day
+    /// of its note.
     pub after: Option<String>,
     /// Only facts before this day.
     pub before: Option<String>,
@@ -88,38 +91,38 @@ pub struct FactHit {
     pub seq: i64,
     /// Its text.
     pub content: String,
-    /// The line of the file on which it begins.
+    /// The line of the file on which it starts.
     pub line: u64,
-    /// Who says it, in a conversation.
+    /// The speaker, in a conversation.
     pub speaker: Option<String>,
-    /// Its day, as far as its text or heading names one.
+    /// Its day, if its text or heading names one.
     pub day: Option<String>,
-    /// Of its passage.
+    /// Score of its passage.
     pub score: f32,
-    /// How probable it is that its passage has to do with the question, 0 to 1.
+    /// How likely its passage is relevant to the question, 0 to 1.
     pub relevance: f32,
-    /// Whether that is too little.
+    /// Whether that is below the floor.
     pub is_weak: bool,
 }
 
-/// A node with what was found of it.
+/// A node with its matches.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Found {
     /// The node.
     pub node: NodeRow,
-    /// The facts that match, best first; none where only the name or other text does.
+    /// The matching facts, best first; empty if only the name or other text matches.
     pub facts: Vec<FactHit>,
-    /// Of its best passage, and for its name.
+    /// Score of its best passage, plus the bonus for its name.
     pub score: f32,
     /// What matched: [`GENERAL`] or [`NAME`].
     pub perspective: &'static str,
-    /// How probable it is that it has to do with the question, 0 to 1.
+    /// How likely it is relevant to the question, 0 to 1.
     pub relevance: f32,
-    /// Whether that is too little.
+    /// Whether that is below the floor.
     pub is_weak: bool,
 }
 
-/// Returns the facts of one note, the best first.
+/// Returns the matching facts of one note, best first.
 ///
 /// # Errors
 /// When the index cannot be read.
@@ -143,7 +146,7 @@ pub fn facts_of(
     Ok(found)
 }
 
-/// Returns nodes by their names and facts, the best first; skips the first `skip`.
+/// Returns nodes by their names and facts, best first; skips the first `skip`.
 ///
 /// # Errors
 /// As [`facts_of`].
@@ -204,7 +207,7 @@ pub fn nodes(
     Ok(found)
 }
 
-/// What was found of a node.
+/// The matches of a node.
 #[derive(Default)]
 struct Scored<'p> {
     score: f32,
@@ -212,7 +215,7 @@ struct Scored<'p> {
     is_named: bool,
 }
 
-/// What the first four steps of the read path find in some notes.
+/// The results of the first four steps of the read path in some notes.
 struct Passages {
     plan: Plan,
     recalled: Recalled,
@@ -221,7 +224,7 @@ struct Passages {
 }
 
 impl Passages {
-    /// Reads them; `None` where the question has no words. `docs`: `None` for all.
+    /// Runs the steps; `None` if the question has no words. `docs` is `None` for all notes.
     fn read(
         ctx: &QueryContext<'_>,
         docs: Option<Vec<i64>>,
@@ -241,7 +244,7 @@ impl Passages {
         }
         let entity = entity.map(|it| lookup::given(ctx, "entity", &it)).transpose()?;
         let of_notes = OfNotes { docs, ..OfNotes::default() };
-        // Days are those of facts, not of their documents.
+        // The days filter facts, not their documents.
         let (after, before) = (draft.filter.after, draft.filter.before);
         let filter = Filter { of_notes, entity, after: None, before: None, ..draft.filter };
         let formula = match query.comparison {
@@ -250,7 +253,7 @@ impl Passages {
         };
         let depth = wanted.clamp(draft.depth, MAX_PASSAGES);
         let mut plan = Plan { formula, filter, depth, ..draft };
-        // Facts of one node stand together, however many there are.
+        // Many facts of one node are no reason to lower their scores.
         plan.weights.same_document = 0.0;
         let mut plan = plan.resolve(ctx)?;
         if after.is_some() || before.is_some() {
@@ -259,7 +262,7 @@ impl Passages {
         }
         for category in &categories {
             let filed = chunks_of_category(ctx.snapshot, category)?;
-            // Brackets around what is no category are signs like any other.
+            // If there is no such category, the brackets are ordinary punctuation.
             if !filed.is_empty() {
                 plan.within.narrow(ctx, filed)?;
             }
@@ -270,13 +273,13 @@ impl Passages {
         Ok(Some(Passages { plan, recalled, hits }))
     }
 
-    /// Whether a node may answer by its name.
+    /// Returns whether a node may answer by its name.
     fn may_answer(&self, doc: i64) -> bool {
         let is_of_facts = self.plan.within.mentioning.is_some();
         !is_of_facts && self.plan.within.docs.as_ref().is_none_or(|docs| docs.contains(&doc))
     }
 
-    /// The facts that a hit holds, and how probable it is that it has to do with the question, 0 to 1.
+    /// Returns the facts in a hit, and how likely it is relevant to the question, 0 to 1.
     fn judged(
         &self,
         ctx: &QueryContext<'_>,
@@ -299,8 +302,8 @@ impl Passages {
     }
 }
 
-/// The notes that are nodes of the type that is wanted, or in which a tool of memory has numbered a fact, in ascending
-/// order; `None` where all documents are.
+/// Returns the notes that are nodes of the wanted type, or in which a memory tool has numbered a
+/// fact, in ascending order; `None` if that is every document.
 fn node_docs(snapshot: &Snapshot, query: &FactQuery) -> Result<Option<Vec<i64>>, AskError> {
     let mut statement = snapshot.prepare_cached(
         "SELECT doc_id FROM memory_nodes n WHERE (is_node OR EXISTS
@@ -314,7 +317,7 @@ fn node_docs(snapshot: &Snapshot, query: &FactQuery) -> Result<Option<Vec<i64>>,
     Ok((docs.len() as i64 != n_docs || docs.is_empty()).then_some(docs))
 }
 
-/// The passages of facts from one day on, and before another.
+/// Returns the passages of facts from one day on, and before another.
 fn chunks_of_days(
     snapshot: &Snapshot,
     after: Option<&str>,
@@ -328,7 +331,7 @@ fn chunks_of_days(
     Ok(rows.collect::<Result<_, _>>()?)
 }
 
-/// The passages of facts of a category, in any case.
+/// Returns the passages of facts of a category, ignoring case.
 fn chunks_of_category(snapshot: &Snapshot, category: &str) -> Result<FxHashSet<i64>, AskError> {
     let mut statement = snapshot.prepare_cached(&format!(
         "SELECT c.id FROM memory_facts f JOIN chunks c ON {IS_OF_FACT}
@@ -338,7 +341,8 @@ fn chunks_of_category(snapshot: &Snapshot, category: &str) -> Result<FxHashSet<i
     Ok(rows.collect::<Result<_, _>>()?)
 }
 
-/// Returns the categories that a question names, `[duty]`, and the question with them as words.
+/// Returns the categories that a question names, `[duty]`, and the question with these as plain
+/// words.
 fn categories_of(question: &str) -> (Vec<&str>, String) {
     fn of(word: &str) -> Option<&str> {
         word.strip_prefix('[')?.strip_suffix(']').filter(|it| !it.is_empty())
@@ -353,7 +357,7 @@ fn doc_of(snapshot: &Snapshot, chunk: i64) -> Result<i64, AskError> {
     Ok(statement.query_row([chunk], |row| row.get(0))?)
 }
 
-/// The fact that a passage holds; none in other text of a note.
+/// Returns the fact in a passage; empty for other text of a note.
 fn facts_in(snapshot: &Snapshot, hit: &ScoredChunk) -> Result<Vec<FactHit>, AskError> {
     let mut statement = snapshot.prepare_cached(&format!(
         "SELECT f.seq, f.content, f.line_start, f.speaker, f.day FROM chunks c JOIN memory_facts f ON {IS_OF_FACT}
@@ -368,7 +372,7 @@ fn facts_in(snapshot: &Snapshot, hit: &ScoredChunk) -> Result<Vec<FactHit>, AskE
     Ok(rows.collect::<Result<_, _>>()?)
 }
 
-/// Adds facts that are not there yet: one of more than a chunk has several passages.
+/// Adds facts that are not there yet: a fact longer than a chunk has several passages.
 fn add(found: &mut Vec<FactHit>, more: Vec<FactHit>) {
     for fact in more {
         if !found.iter().any(|it| it.seq == fact.seq) {
@@ -405,8 +409,8 @@ fn named(snapshot: &Snapshot, question: &str) -> Result<Vec<(i64, f32)>, AskErro
     Ok(found)
 }
 
-/// Whether words begin somewhere in a text: `bo` in `uncle bob`, not in `harbor`. In a script without spaces every
-/// sign may begin one.
+/// Returns whether some words start at a word boundary in a text: `bo` in `uncle bob`, not in
+/// `harbor`. In a script without spaces every character is a boundary.
 fn begins_word(text: &str, words: &str) -> bool {
     let is_within = |c: char| c.is_alphanumeric() && !is_unspaced(c);
     text.match_indices(words).any(|(at, _)| !text[..at].chars().next_back().is_some_and(is_within))

@@ -1,6 +1,6 @@
-//! Browse: notes and documents without a question: listed, by folder, by when they were modified.
+//! Browse: lists notes and documents without a question, by folder or by modification time.
 //!
-//! In: filters and a page. Out: notes in brief, in a fixed order; how many there are in all.
+//! In: filters and a page. Out: notes in brief, in a fixed order, and their total number.
 //! Not here: what notes state (`mod.rs`), searching (`search.rs`).
 
 use std::collections::BTreeMap;
@@ -20,16 +20,16 @@ use crate::plan::{CHANGED_MS, Filter, OfNotes};
 use crate::{AskError, QueryContext};
 use index::store::Snapshot;
 
-/// Which notes are listed.
+/// Filters of a list.
 #[derive(Debug, Clone, Default)]
 pub struct Wanted {
     /// A folder, the path of a note, or a pattern.
     pub path: Option<String>,
-    /// All of these tags, or tags under them.
+    /// Notes must have all of these tags, or tags under them.
     pub tags: Vec<String>,
-    /// Any of these types or formats.
+    /// Notes must have one of these types or formats.
     pub types: Vec<String>,
-    /// Modified later than this, milliseconds since 1970; then the last modified come first.
+    /// Modified later than this, milliseconds since 1970; sorts by modification, latest first.
     pub modified_after: Option<i64>,
     /// Notes only, no other documents.
     pub only_notes: bool,
@@ -40,7 +40,7 @@ pub struct Wanted {
 pub struct Page {
     /// From 1.
     pub number: u32,
-    /// Entries of a page.
+    /// Entries per page.
     pub size: u32,
 }
 
@@ -66,12 +66,12 @@ impl Page {
         Ok(Page { number, size })
     }
 
-    /// The number of entries before this page.
+    /// Returns the number of entries before this page.
     pub fn skip(self) -> usize {
         (self.number as usize - 1).saturating_mul(self.size as usize)
     }
 
-    /// The number of the next page, if there is one.
+    /// Returns the number of the next page, if there is one.
     pub fn next(self, n_all: usize) -> Option<u32> {
         (self.skip().saturating_add(self.size as usize) < n_all)
             .then(|| self.number.saturating_add(1))
@@ -87,7 +87,7 @@ pub fn brief(snapshot: &Snapshot, doc: i64) -> Result<NoteView, AskError> {
     Ok(statement.query_row([doc], note_view)?)
 }
 
-/// Returns the path of another note with this permalink.
+/// Returns the path of another note that has this permalink.
 ///
 /// # Errors
 /// When the index cannot be read.
@@ -103,8 +103,8 @@ pub fn bearer_of(
     Ok(found.optional()?)
 }
 
-/// Returns the permalink that a new note at this path must state because another note has its default one: the first
-/// free one of `base-1`, `base-2` …; `None` where the default is free.
+/// Returns the permalink that a new note at this path must state because another note has its
+/// default one: the first free one of `base-1`, `base-2` …; `None` if the default is free.
 ///
 /// # Errors
 /// When the index cannot be read.
@@ -131,8 +131,9 @@ pub fn lasting_permalink(
     }
 }
 
-/// Returns the file in the folder of `path` that already is the note with this title, in another spelling (`My Note.md`
-/// for `my-note.md`); `None` where there is none, or where it is the file at `path`.
+/// Returns the file in the folder of `path` that already is the note with this title, in another
+/// spelling (`My Note.md` for `my-note.md`); `None` if there is none, or if it is the file at
+/// `path`.
 ///
 /// # Errors
 /// When the index cannot be read.
@@ -152,7 +153,7 @@ pub fn namesake(snapshot: &Snapshot, title: &str, path: &str) -> Result<Option<S
         if folder(&found) != folder(path) {
             continue;
         }
-        // The file at `path` itself is another note if its title differs.
+        // The file at `path` itself is a different note if its title differs.
         let is_there = found == path;
         let rank = (!(is_there && name_key(&titled) == key), file_key(&found) != key, !is_there);
         if best.as_ref().is_none_or(|(known, _)| rank < *known) {
@@ -162,7 +163,7 @@ pub fn namesake(snapshot: &Snapshot, title: &str, path: &str) -> Result<Option<S
     Ok(best.map(|it| it.1).filter(|found| found != path))
 }
 
-/// What a list shows of a document.
+/// Selects the columns of a document in brief.
 fn brief_sql() -> String {
     format!(
         "SELECT d.title, d.path, n.permalink, coalesce(d.doc_type, d.format), d.entity_id, {CHANGED_MS}, d.n_bytes, \
@@ -182,8 +183,8 @@ fn note_view(row: &rusqlite::Row<'_>) -> rusqlite::Result<NoteView> {
     })
 }
 
-/// Formats a time as RFC 3339 with always three digits of milliseconds, so that the order of texts from several
-/// projects is the order of time.
+/// Formats a time as RFC 3339, always with milliseconds, so that sorting texts from several
+/// projects sorts by time.
 pub fn rfc3339(ms: i64) -> String {
     Timestamp::from_millisecond(ms).map(|it| format!("{it:.3}")).unwrap_or_default()
 }

@@ -1,7 +1,7 @@
-//! Eligible: which notes may answer a search, by what they state and by their front matter.
+//! Eligible: the notes that may answer a search, by their statements and their front matter.
 //!
-//! In: a request, conditions. Out: ascending rows of documents.
-//! Not here: whether front matter matches (`metadata.rs`), the search itself (`search.rs`).
+//! In: a request, conditions. Out: ascending row ids of documents.
+//! Not here: matching front matter (`metadata.rs`), the search itself (`search.rs`).
 
 use proto::tool::notes::{ItemType, SearchNotes};
 use rustc_hash::FxHashMap;
@@ -10,13 +10,13 @@ use serde_json::Value;
 use super::metadata::Conditions;
 use crate::{AskError, QueryContext};
 
-/// Returns whether a request asks only for statements of notes.
+/// Returns whether a request asks only for statements.
 pub(super) fn is_of_statements(request: &SearchNotes) -> bool {
     let wanted = request.search_item_types.as_deref().unwrap_or_default();
     !wanted.is_empty() && !wanted.contains(&ItemType::Entity)
 }
 
-/// Returns those of `docs`, or of all documents, that state something of the wanted kinds.
+/// Returns the documents, out of `docs` or of all, that have statements of the wanted kinds.
 pub(super) fn stating(
     ctx: &QueryContext<'_>,
     request: &SearchNotes,
@@ -55,7 +55,7 @@ pub(super) fn fitting(
         let metadata = row.get_ref(1)?.as_str().unwrap_or_default();
         let mut metadata = conditions.concerned(metadata);
         let doc: i64 = row.get(0)?;
-        // `key:: value` in the text adds to the front matter.
+        // `key:: value` in the text extends the front matter.
         for (key, value) in fields.remove(&doc).unwrap_or_default() {
             match metadata.entry(key).or_insert_with(|| Value::Array(vec![])) {
                 Value::Array(values) => values.push(value.into()),
@@ -70,7 +70,7 @@ pub(super) fn fitting(
     Ok(found)
 }
 
-/// The inline fields (`key:: value`) that conditions refer to, by document.
+/// Returns the inline fields (`key:: value`) that conditions refer to, by document.
 fn fields(
     ctx: &QueryContext<'_>,
     conditions: &Conditions,

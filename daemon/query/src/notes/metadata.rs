@@ -1,10 +1,11 @@
 //! Metadata: filters on the front matter of notes.
 //!
-//! In: keys with values or operators (`{"status": "open", "priority": {"$gte": 3}}`), a note's front matter as S0 §3.2
-//! stores it (strings, lists and maps of strings). Out: whether it matches.
-//! Two numbers are compared as numbers, other values as text, which is the right order for ISO dates; words ignore
-//! case. A word is neither more nor less than a value that is given as a number. A list matches if one of its items
-//! does; a list in the filter must be contained as a whole.
+//! In: keys with values or operators (`{"status": "open", "priority": {"$gte": 3}}`), a note's
+//! front matter as S0 §3.2 stores it (strings, lists and maps of strings). Out: whether it matches.
+//! Two numbers are compared as numbers, other values as text, which is the right order for ISO
+//! dates; words ignore case. A word is neither greater nor less than a value that is given as a
+//! number. A list matches if one of its items does; a list in the filter must be contained as a
+//! whole.
 //! Invariants: pure; an invalid operator or value is an error, never a filter that matches nothing.
 //! Not here: tags and types of notes, which have filters of their own.
 
@@ -21,14 +22,14 @@ use crate::error::invalid;
 const MAX_KEYS: usize = 20;
 const MAX_VALUES: usize = 100;
 
-/// Deepest `a.b.c`.
+/// Deepest nesting of a key, `a.b.c`.
 const MAX_DEPTH: usize = 8;
 
 /// The conditions of a filter, all of which must hold.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Conditions(Vec<(KeyPath, MetadataCondition)>);
 
-/// A folded key: `a.b.c` as parts, and as a whole, since a key may contain full stops.
+/// A folded key: `a.b.c` as parts and as a whole, because a key may contain dots.
 #[derive(Debug, Clone, PartialEq)]
 struct KeyPath {
     parts: Vec<String>,
@@ -51,7 +52,7 @@ enum MetadataCondition {
 #[derive(Debug, Clone, PartialEq)]
 struct Bound {
     text: String,
-    /// It was given as a number, not as a text that may look like one.
+    /// Whether it was given as a JSON number rather than as text that looks like one.
     is_number: bool,
 }
 
@@ -102,7 +103,7 @@ impl Conditions {
         self.0.iter().any(|(path, _)| key == path.whole || path.parts.first() == Some(&key))
     }
 
-    /// Parses the keys of front matter that conditions refer to; empty for JSON that is no map.
+    /// Parses the keys of front matter that conditions refer to; empty if the JSON is not a map.
     pub(super) fn concerned(&self, metadata: &str) -> Map<String, Value> {
         let mut json = serde_json::Deserializer::from_str(metadata);
         json.deserialize_map(Concerned(self)).unwrap_or_default()
@@ -120,7 +121,8 @@ impl Conditions {
     }
 }
 
-/// Keeps the keys that conditions refer to: parsing the whole front matter of all notes would cost more than a search.
+/// Parses only the keys that conditions refer to: parsing the whole front matter of all notes would
+/// cost more than a search.
 struct Concerned<'a>(&'a Conditions);
 
 impl<'de> Visitor<'de> for Concerned<'_> {
@@ -143,10 +145,10 @@ impl<'de> Visitor<'de> for Concerned<'_> {
     }
 }
 
-/// Collects the texts at a path, which is given as parts and as a whole; also those in a list.
+/// Collects the texts at a path, given as parts and as a whole, including those in lists.
 fn gather(key: &str, value: &Value, parts: &[String], whole: &str, found: &mut Vec<String>) {
     let key = fold(key);
-    // A key may contain full stops.
+    // A key may contain dots.
     if key == whole {
         leaves(value, found);
         return;
@@ -198,11 +200,11 @@ impl Comparison {
         let order = match (number(found), number(&wanted.text)) {
             (Some(found), Some(wanted)) => found.total_cmp(&wanted),
             _ if wanted.is_number => return false,
-            // With the precision of the filter: a whole year, month or day equals it.
+            // Compare with the precision of the filter: any day in a year equals that year.
             _ if is_date(found) && (is_date(&wanted.text) || is_year(&wanted.text)) => {
                 found.get(..wanted.text.len()).unwrap_or(found).cmp(wanted.text.as_str())
             }
-            // Values of different kinds are not ordered: `someday` is not after any day.
+            // Values of different kinds have no order: `someday` is not after any day.
             (found, wanted) if found.is_some() != wanted.is_some() => return false,
             _ if is_date(found) != is_date(&wanted.text) => return false,
             _ => fold(found).cmp(&fold(&wanted.text)),
@@ -228,7 +230,7 @@ fn number(text: &str) -> Option<f64> {
     is_plain.then(|| text.parse().ok()).flatten()
 }
 
-/// Returns whether a text begins with a day or a month of ISO 8601; as text these are in the order of time.
+/// Returns whether a text starts with a day or month of ISO 8601; as text these sort by time.
 fn is_date(text: &str) -> bool {
     let (year, rest) = text.split_at_checked(4).unwrap_or((text, ""));
     let is_month = |it: &str| it.starts_with('-') && it.bytes().skip(1).all(|c| c.is_ascii_digit());
@@ -277,7 +279,7 @@ fn condition(key: &str, operator: &str, value: &Value) -> Result<MetadataConditi
     }
 }
 
-/// Converts a value to text, as front matter is stored (S0 §3.2).
+/// Converts a value to text, in the form in which front matter is stored (S0 §3.2).
 fn text(key: &str, value: &Value) -> Result<String, ErrorView> {
     match value {
         Value::String(text) => Ok(text.clone()),

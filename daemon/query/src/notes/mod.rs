@@ -1,10 +1,11 @@
-//! Notes: what they state, what links to them, and which links are broken.
+//! Notes: their statements, the links to them, and broken links.
 //!
-//! In: a snapshot and a document. Out: rows as types, in the order of places, or of paths and places.
-//! `stated.rs` applies review decisions to them; `browse.rs` lists notes; `search.rs` searches them, with the filters
-//! of `eligible.rs` and `metadata.rs`; `schema.rs` compares those of one type.
-//! Invariant: rows have the words of the author; a link to a document that is gone counts as broken.
-//! Not here: which note an address means (`address.rs`), how a reply shows it (the tools).
+//! In: a snapshot and a document. Out: rows as types, ordered by place, or by path and place.
+//! `stated.rs` applies review decisions to them; `browse.rs` lists notes; `search.rs` searches
+//! them, with the filters of `eligible.rs` and `metadata.rs`; `schema.rs` compares those of one
+//! type.
+//! Invariant: rows have the words of the author; a link to a removed document counts as broken.
+//! Not here: resolving an address to a note (`address.rs`), the form of a reply (the tools).
 
 pub mod browse;
 mod eligible;
@@ -29,22 +30,22 @@ use index::store::links::place_key;
 /// The relation type of an embed.
 pub const EMBEDS: &str = "embeds";
 
-/// Extensions of text files. Only a link to one of these, or to a bare name, can be broken: other files are
-/// attachments, which may exist although they are not indexed.
+/// Extensions of text files. Only a link to one of these, or to a bare name, can be broken: other
+/// files are attachments, which may exist although they are not indexed.
 const TEXT_EXTENSIONS: [&str; 5] = ["md", "markdown", "txt", "html", "htm"];
 
 /// A note, without its text.
 #[derive(Debug, Clone, PartialEq)]
 pub struct NoteRow {
-    /// Row of its document.
+    /// Row id of its document.
     pub doc: i64,
-    /// Id of its entity, as agents know it.
+    /// Id of its entity, as agents see it.
     pub entity: Option<i64>,
-    /// Where it lies.
+    /// Its path.
     pub path: String,
     /// Its title.
     pub title: String,
-    /// Its permalink; `None` for a moment after it was first seen.
+    /// Its permalink; `None` briefly after it was first seen.
     pub permalink: Option<String>,
     /// Frontmatter `type`.
     pub note_type: Option<String>,
@@ -65,11 +66,11 @@ pub struct ObservationRow {
     pub tags: Vec<String>,
     /// The words in parentheses at its end.
     pub context: Option<String>,
-    /// `^id` at its end.
+    /// The `^id` at its end.
     pub block: Option<String>,
-    /// Bytes of the file.
+    /// Bytes in the file.
     pub span: (usize, usize),
-    /// Line of the file.
+    /// Line in the file.
     pub line: u32,
 }
 
@@ -88,25 +89,25 @@ pub struct LinkRow {
     pub is_typed: bool,
     /// Its target as written.
     pub target: String,
-    /// The heading in it.
+    /// The heading in its target.
     pub heading: Option<String>,
-    /// The block in it.
+    /// The block in its target.
     pub block: Option<String>,
-    /// The text that is shown instead.
+    /// The text displayed for it.
     pub display: Option<String>,
     /// The words in parentheses after a typed relation.
     pub context: Option<String>,
-    /// Row of its target.
+    /// Row id of its target.
     pub to: Option<i64>,
     /// Path of its target.
     pub to_path: Option<String>,
-    /// Bytes of the file: of the whole link, and of its target.
+    /// Bytes in the file: of the whole link.
     pub span: (usize, usize),
-    /// See `span`.
+    /// Bytes in the file: of its target.
     pub target_span: (usize, usize),
-    /// Line of the file.
+    /// Line in the file.
     pub line: u32,
-    /// The words of that line, or a part of them.
+    /// The text of that line, or a part of it.
     pub said: String,
 }
 
@@ -121,18 +122,18 @@ pub enum Missing {
     Block,
 }
 
-/// A place in a note that links may lead to.
+/// A place in a note that a link may point to.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PlaceRow {
-    /// Its words or its id.
+    /// Its words, or the id of a block.
     pub name: String,
-    /// Bytes of the file: a heading with its section, a block.
+    /// Bytes in the file: of a heading with its section, or of a block.
     pub span: (usize, usize),
-    /// Line of the file.
+    /// Line in the file.
     pub line: u32,
 }
 
-/// Returns the note of a document; `None` when that is no note.
+/// Returns the note of a document; `None` if the document is not a note.
 pub fn note(snapshot: &Snapshot, doc: i64) -> Result<Option<NoteRow>, AskError> {
     let found = snapshot
         .prepare_cached(
@@ -178,7 +179,7 @@ pub fn observations(snapshot: &Snapshot, doc: i64) -> Result<Vec<ObservationRow>
     Ok(rows.collect::<Result<_, _>>()?)
 }
 
-/// Selects links; `WHERE` and order follow.
+/// Selects links; `WHERE` and order are appended.
 const LINK: &str =
     "SELECT f.path, f.title, l.kind, l.rel, l.is_typed, l.target, l.heading, l.block, l.display,
    l.context, t.id, t.path, l.start, l.end, l.target_start, l.target_end, l.line, l.said
@@ -230,12 +231,13 @@ pub fn fields(snapshot: &Snapshot, doc: i64) -> Result<BTreeMap<String, Vec<Stri
     Ok(fields)
 }
 
-/// Returns the relations of a note: its links and embeds, each type and target only once, where it is stated first.
+/// Returns the relations of a note: its links and embeds. Each type and target appears once, at its
+/// first place.
 pub fn relations(snapshot: &Snapshot, doc: i64) -> Result<Vec<LinkRow>, AskError> {
     Ok(distinct(doc, links(snapshot, doc)?))
 }
 
-/// Returns the relations among the links of a note.
+/// Filters the links of a note to its relations.
 fn distinct(doc: i64, mut rows: Vec<LinkRow>) -> Vec<LinkRow> {
     let mut seen = std::collections::HashSet::new();
     rows.retain(|it| {
@@ -283,8 +285,9 @@ pub fn links_by_file_name(
     Ok(rows.collect::<Result<_, _>>()?)
 }
 
-/// Returns the broken links of notes whose path begins with `prefix`, by path and place: at most `most`. Links to files
-/// that are not text (images, PDF) are not among them, since the index does not know whether those exist.
+/// Returns the broken links of notes whose path starts with `prefix`, by path and place: at most
+/// `most`. Links to files that are not text (images, PDF) are skipped, because the index does not
+/// know whether those exist.
 pub fn broken_links(
     snapshot: &Snapshot,
     prefix: &str,
@@ -310,18 +313,19 @@ pub fn broken_links(
     Ok(broken)
 }
 
-/// Returns whether a target that was not found can only be a document.
+/// Returns whether an unresolved target can only be a document.
 fn may_be_document(kind: LinkKind, target: &str) -> bool {
     let name = target.rsplit('/').next().unwrap_or(target);
     let extension = name.rsplit_once('.').map(|(_, extension)| extension.to_lowercase());
     let is_document = |extension: &str| TEXT_EXTENSIONS.contains(&extension);
     match (kind, extension) {
         (LinkKind::Image, _) => false,
-        // The folder may exist.
+        // A link to a folder, which may exist.
         (LinkKind::Markdown, _) if name.is_empty() => false,
         (_, None) => true,
         (LinkKind::Markdown, Some(extension)) => is_document(&extension),
-        // A name may contain a full stop (`v1.2`, `Dr. No`): an extension is short, one word, and has a letter.
+        // A name may contain a dot (`v1.2`, `Dr. No`): an extension is short, a single word, and
+        // has a letter.
         (_, Some(extension)) => {
             is_document(&extension)
                 || extension.len() > 5
@@ -350,8 +354,9 @@ fn missing_in(snapshot: &Snapshot, to: i64, link: &LinkRow) -> Result<Option<Mis
     }
 }
 
-/// Returns the place of a heading, or of an anchor with that name, in a note. `A#B` means the first `B` below an `A`; a
-/// number at the end (`usage-1`) distinguishes headings with the same words, as on web pages.
+/// Returns the place of a heading, or of an anchor with that name, in a note. `A#B` means the first
+/// `B` below an `A`; a number at the end (`usage-1`) distinguishes headings with the same words, as
+/// on web pages.
 pub fn heading_place(
     snapshot: &Snapshot,
     doc: i64,

@@ -1,10 +1,14 @@
-//! Schema: what the notes of one type have in common, and which differ from it.
+//! Schema: the fields that notes of one type have in common, and the notes that differ.
 //!
-//! In: a type, or a note. Out: the fields that notes state, with their shares; faults of single notes.
-//! A field is a key of the front matter, a category of observations or a type of relations. A schema is a note of the
-//! type `schema` (`proto::tool::notes`); a note may state one of its own under `schema`, or name one there.
-//! Invariants: the order of the answer does not depend on the order of rows; what a person rejected does not count.
-//! Not here: writing a schema note (`write_note`), or refusing a note that does not fit: a schema describes.
+//! In: a type, or a note. Out: the fields that notes state, with their shares; faults of single
+//! notes.
+//! A field is a key of the front matter, a category of observations or a type of relations. A
+//! schema is a note of the type `schema` (`proto::tool::notes`); a note may state its own under
+//! `schema`, or name one there.
+//! Invariants: the order of the answer does not depend on the order of rows; rejected statements
+//! are ignored.
+//! Not here: writing a schema note (`write_note`), or refusing a note that does not match: a schema
+//! only describes.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,16 +23,17 @@ use super::{NoteRow, note, stated};
 use crate::error::invalid;
 use crate::{AskError, QueryContext, address};
 
-/// Least share of a field that is suggested, and that counts as new beside a schema: basic-memory's.
+/// Least share of a field to be suggested, or to be reported as new next to a schema:
+/// basic-memory's value.
 pub const USUAL: f32 = 0.25;
 
-/// Share from which a field is required: basic-memory's.
+/// Share from which on a field is required: basic-memory's value.
 const REQUIRED: f32 = 0.95;
 
-/// Share below which a field of a schema counts as dropped: basic-memory's.
+/// Share below which a field of a schema counts as dropped: basic-memory's value.
 const DROPPED: f32 = 0.10;
 
-/// Most notes that are compared; the order is that of their paths.
+/// Most notes compared, in the order of their paths.
 const MAX_NOTES: i64 = 5_000;
 
 /// Most faults and samples in a reply, and characters of a sample.
@@ -40,14 +45,14 @@ const SAMPLE_CHARS: usize = 60;
 const COMMON: [&str; 8] =
     ["title", "type", "permalink", "tags", "aliases", "created", "modified", "schema"];
 
-/// The type of notes that hold a schema.
+/// The type of schema notes.
 const SCHEMA: &str = "schema";
 
-/// Says how to state a schema.
+/// Hint how to state a schema.
 const HOW_TO: &str = "`schema_infer` suggests one; `write_note` it with `note_type: schema`, and `entity` and `schema` \
                       in `metadata`";
 
-/// What one note states of one field.
+/// The values of one field in one note.
 #[derive(Debug, Clone, Default)]
 struct Stated {
     values: Vec<String>,
@@ -63,7 +68,7 @@ struct Rule {
     name: String,
     is_optional: bool,
     is_list: bool,
-    /// `string`, `number`, … or the type of the notes that a relation leads to.
+    /// `string`, `number`, … or the type of a relation's target notes.
     value_type: String,
     /// The values of an enumeration.
     allowed: Vec<String>,
@@ -75,10 +80,10 @@ struct Schema {
     rules: Vec<Rule>,
 }
 
-/// Returns what notes of a type usually state.
+/// Returns the fields that notes of a type usually state.
 ///
 /// # Errors
-/// `not_found` where there is no such note; when the index cannot be read.
+/// `not_found` if there is no such note; when the index cannot be read.
 pub fn infer(
     ctx: &QueryContext<'_>,
     note_type: &str,
@@ -106,10 +111,11 @@ pub fn infer(
     })
 }
 
-/// Returns which notes of a type differ from its schema, or from what nearly all of them state.
+/// Returns the notes of a type that differ from its schema, or else from what nearly all of them
+/// state.
 ///
 /// # Errors
-/// `not_found` where there is no such note; when the index cannot be read.
+/// `not_found` if there is no such note; when the index cannot be read.
 pub fn validate_type(
     ctx: &QueryContext<'_>,
     note_type: &str,
@@ -121,10 +127,11 @@ pub fn validate_type(
     validate(ctx, &notes, Some(note_type), &notes)
 }
 
-/// Returns whether one note differs from its schema, or from what nearly all notes of its type state.
+/// Returns how one note differs from its schema, or else from what nearly all notes of its type
+/// state.
 ///
 /// # Errors
-/// `not_found` for a document that is no note; when the index cannot be read.
+/// `invalid_params` for a document that is not a note; when the index cannot be read.
 pub fn validate_note(ctx: &QueryContext<'_>, doc: i64) -> Result<SchemaValidateReply, ErrorView> {
     let row = note(ctx.snapshot, doc)?;
     let row = row.ok_or_else(|| invalid("that document is no note".into(), "name a note"))?;
@@ -140,7 +147,7 @@ pub fn validate_note(ctx: &QueryContext<'_>, doc: i64) -> Result<SchemaValidateR
 /// Returns how the notes of a type differ from its schema.
 ///
 /// # Errors
-/// `not_found` where there is no schema; when the index cannot be read.
+/// `not_found` if there is no schema; when the index cannot be read.
 pub fn diff(ctx: &QueryContext<'_>, note_type: &str) -> Result<SchemaDiffReply, ErrorView> {
     let schema = schema_of(ctx, note_type)?.ok_or_else(|| ErrorView {
         code: Code::NotFound,
@@ -207,7 +214,7 @@ fn validate(
     Ok(reply)
 }
 
-/// The notes of a type with their fields, by path.
+/// Returns the notes of a type with their fields, by path.
 fn of_type(ctx: &QueryContext<'_>, note_type: &str) -> Result<Vec<(NoteRow, Fields)>, AskError> {
     let mut statement = ctx.snapshot.prepare_cached(
         "SELECT d.id FROM docs d JOIN notes n ON n.doc_id = d.id
@@ -257,7 +264,7 @@ fn text_of(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_string)
 }
 
-/// How often each field is stated, the most usual first.
+/// Counts how often each field is stated, the most frequent first.
 fn uses(notes: &[(NoteRow, Fields)]) -> Vec<FieldUse> {
     #[derive(Default)]
     struct Count {
@@ -288,19 +295,19 @@ fn uses(notes: &[(NoteRow, Fields)]) -> Vec<FieldUse> {
             samples: count.samples,
         })
         .collect();
-    // Stable: those of equal shares stay in the order of kind and name.
+    // Stable: fields with equal shares stay sorted by kind and name.
     uses.sort_by_key(|it| std::cmp::Reverse(it.n_notes));
     uses
 }
 
-/// What nearly all notes state, as rules.
+/// Returns rules for the fields that nearly all notes state.
 fn usual_rules(notes: &[(NoteRow, Fields)]) -> Vec<Rule> {
     let usual = uses(notes).into_iter().filter(|it| it.share >= REQUIRED);
     usual
         .map(|it| Rule {
             name: it.name,
             is_optional: false,
-            // One note may say more than the others.
+            // A note may have more values than the others.
             is_list: true,
             value_type: "any".into(),
             allowed: Vec::new(),
@@ -308,7 +315,7 @@ fn usual_rules(notes: &[(NoteRow, Fields)]) -> Vec<Rule> {
         .collect()
 }
 
-/// The schema note of a type.
+/// Returns the schema note of a type.
 fn schema_of(ctx: &QueryContext<'_>, note_type: &str) -> Result<Option<Schema>, AskError> {
     let wanted = fold(note_type);
     let schemas = of_type(ctx, SCHEMA)?.into_iter().map(|(row, _)| row);
@@ -318,7 +325,7 @@ fn schema_of(ctx: &QueryContext<'_>, note_type: &str) -> Result<Option<Schema>, 
     Ok(schemas.filter(of_entity).find_map(|row| schema_in(&row)))
 }
 
-/// The schema that a note states of itself, or names.
+/// Returns the schema that a note states or names for itself.
 fn own_schema(ctx: &QueryContext<'_>, row: &NoteRow) -> Result<Option<Schema>, AskError> {
     let is_schema = row.note_type.as_deref().is_some_and(|it| it.eq_ignore_ascii_case(SCHEMA));
     match row.metadata.get(SCHEMA) {
@@ -335,7 +342,7 @@ fn schema_in(row: &NoteRow) -> Option<Schema> {
     Some(Schema { path: row.path.clone(), rules })
 }
 
-/// The lines of a schema: `name?(array): string, what it is`.
+/// Parses the lines of a schema: `name?(array): string, what it is`.
 fn rules_of(schema: &Map<String, Value>) -> Vec<Rule> {
     let rules = schema.iter().map(|(key, value)| {
         let (name, kind) = match key.split_once('(') {
@@ -364,7 +371,7 @@ fn listed(text: &str) -> Vec<String> {
     text.split(',').map(|it| it.trim().trim_matches('"').to_string()).collect()
 }
 
-/// What a note lacks and states otherwise.
+/// Returns what a note lacks and what differs from the rules.
 fn fault_of(row: &NoteRow, fields: &Fields, rules: &[Rule]) -> SchemaFault {
     let mut fault =
         SchemaFault { title: row.title.clone(), path: row.path.clone(), ..SchemaFault::default() };
@@ -390,7 +397,7 @@ fn fault_of(row: &NoteRow, fields: &Fields, rules: &[Rule]) -> SchemaFault {
     fault
 }
 
-/// How a statement differs from its rule.
+/// Describes how a field differs from its rule.
 fn difference(rule: &Rule, stated: &Stated) -> Option<String> {
     let (name, n) = (&rule.name, stated.values.len());
     if n > 1 && !rule.is_list {
@@ -399,7 +406,7 @@ fn difference(rule: &Rule, stated: &Stated) -> Option<String> {
     let is_wrong = |value: &&String| match rule.value_type.as_str() {
         "number" => value.trim().parse::<f64>().is_err(),
         "integer" => value.trim().parse::<i64>().is_err(),
-        // Front matter is kept as text: `True` (S0 §3.2).
+        // Front matter is stored as text: `True` (S0 §3.2).
         "boolean" => !["true", "false"].contains(&value.trim().to_lowercase().as_str()),
         _ => !rule.allowed.is_empty() && !rule.allowed.iter().any(|it| fold(it) == fold(value)),
     };
@@ -411,7 +418,7 @@ fn difference(rule: &Rule, stated: &Stated) -> Option<String> {
     Some(format!("`{name}` is `{}`, not {wanted}", short(wrong)))
 }
 
-/// A schema note with these fields.
+/// Renders a schema note with these fields.
 fn suggested(note_type: &str, fields: &[&FieldUse]) -> String {
     let title = short(note_type);
     let mut text =

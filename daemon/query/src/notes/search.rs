@@ -1,10 +1,10 @@
 //! Search: notes and their statements, by words, by meaning or by both, with S0's filters (S0 §5).
 //!
 //! In: a query and filters. Out: one page of notes, each with its best passage, and of single observations and
-//! relations. `fts` demands all words, the last one as a beginning (S0 §5.2), and falls back to any of them where no
-//! note has all; `vector` keeps what is similar enough; `hybrid` is S0 §14.5's formula (`rank`). A question without a
-//! vector is searched by words, and the answer says so. Without a query, the filters select notes, the newest first.
-//! Invariants: pages of one index do not overlap; a filter holds for every result, for a statement through its note.
+//! relations. `fts` demands all words, the last one as a prefix (S0 §5.2), and falls back to any of them if no note has
+//! all; `vector` keeps what is similar enough; `hybrid` is S0 §14.5's formula (`rank`). A question without a vector is
+//! searched by words, and the answer says so. Without a query, the filters select notes, newest first.
+//! Invariants: pages of one index do not overlap; every result passes the filters, a statement through its note.
 //! Not here: the formula of `hybrid_query`, which uses names and the graph; corrections of its best hits.
 
 use config::settings::Formula;
@@ -31,11 +31,11 @@ use crate::{AskError, QueryContext};
 use embed::cosine;
 use index::words::Indexer;
 
-/// Results of a page by default, and at most.
+/// Results per page: default and maximum.
 const PAGE: u32 = 10;
 const MAX_PAGE: u32 = 100;
 
-/// Best notes whose statements are compared by meaning.
+/// Number of best notes whose statements are compared by meaning.
 const MAX_STATING: usize = 200;
 
 /// Searches notes. `after`: only notes modified later than this, milliseconds since 1970.
@@ -68,7 +68,7 @@ pub fn search_notes(
     }
     let mut of_notes = of_notes;
     if is_of_statements(request) {
-        // Otherwise notes without statements would use up the depth of the search.
+        // Otherwise notes without statements would use up the search depth.
         of_notes.docs = Some(stating(ctx, request, of_notes.docs.take())?);
     }
     let mut search = Search::plan(ctx, request, wanted, of_notes, size)?;
@@ -76,7 +76,7 @@ pub fn search_notes(
     let mut used = wanted;
     let has_words = !search.is_listing && !search.plan.question.is_of_documents();
     if wanted != SearchType::Fts && found.recalled.question.is_none() && has_words {
-        // S0 §5: without vectors, words.
+        // S0 §5: fall back to words without vectors.
         used = SearchType::Fts;
         search = Search { plan: Plan { formula: Formula::Text, ..search.plan }, ..search };
         found = search.run(ctx)?;
@@ -128,7 +128,7 @@ fn nothing(skip: usize, used: SearchType) -> &'static str {
     }
 }
 
-/// Returns the results to skip, and the results of a page.
+/// Returns the number of results to skip, and the size of a page.
 fn page(request: &SearchNotes) -> Result<(usize, usize), ErrorView> {
     let size = request.page_size.unwrap_or(PAGE);
     if !(1..=MAX_PAGE).contains(&size) {
@@ -153,7 +153,7 @@ fn no_tags(request: &SearchNotes) -> bool {
     request.tags.as_ref().is_none_or(Vec::is_empty)
 }
 
-/// S0 §5.5's filters.
+/// Converts the filters of S0 §5.5.
 fn filters(
     ctx: &QueryContext<'_>,
     request: &SearchNotes,
@@ -179,8 +179,8 @@ fn filters(
     Ok(of_notes)
 }
 
-/// Prepares a query as S0 §5.2 says: words with signs in quotation marks, the last word as a beginning, operators
-/// unchanged. Words side by side mean `AND`.
+/// Prepares a query as in S0 §5.2: words with punctuation are quoted, the last word becomes a
+/// prefix, operators are unchanged. Adjacent words mean `AND`.
 pub(crate) fn prepared(query: &str) -> String {
     let tokens: Vec<&str> = query.split_whitespace().collect();
     if tokens.len() > 1 && tokens.iter().any(|it| matches!(*it, "AND" | "OR" | "NOT"))
@@ -213,7 +213,7 @@ struct Search {
     hints: Vec<String>,
 }
 
-/// What a search found.
+/// The results of a search.
 struct FoundNotes {
     recalled: Recalled,
     hits: Vec<ScoredChunk>,
@@ -230,7 +230,7 @@ impl Search {
         let is_listing = request.query.trim().is_empty();
         let max_listed = if is_of_statements(request) { usize::MAX } else { MAX_RECALL };
         let (q, formula) = match wanted {
-            // A draft needs a question; it is replaced below.
+            // A draft needs a question; this one is replaced below.
             _ if is_listing => ("*".to_string(), Formula::Text),
             SearchType::Fts => (prepared(&request.query), Formula::Text),
             SearchType::Vector => (request.query.clone(), Formula::Vector),
@@ -265,7 +265,7 @@ impl Search {
         Ok(Search { hints: plan.hints.clone(), plan, wanted, is_listing })
     }
 
-    /// The first four steps of the read path; a note is presented as a whole, not by its passages.
+    /// Runs the first four steps of the read path; a note is presented as a whole, not by passages.
     fn run(&self, ctx: &QueryContext<'_>) -> Result<FoundNotes, ErrorView> {
         let recalled = recall(ctx, &self.plan, self.plan.depth)?;
         let expanded = expand(ctx, &self.plan, &recalled)?;
@@ -273,7 +273,8 @@ impl Search {
         Ok(FoundNotes { recalled, hits })
     }
 
-    /// Returns everything that was found, best first; of a list, just enough to know whether it exceeds `enough`.
+    /// Returns all candidates, best first; for a list, just enough to know whether it exceeds
+    /// `enough`.
     fn candidates(
         &mut self,
         ctx: &QueryContext<'_>,
@@ -492,7 +493,7 @@ impl<'a> Judge<'a> {
     }
 }
 
-/// Three digits are enough to compare.
+/// Rounds to three digits, enough to compare.
 fn rounded(value: f32) -> f32 {
     (value * 1000.0).round() / 1000.0 + 0.0
 }

@@ -1,7 +1,8 @@
 //! Stated: the facts and relations that notes state, without those that a person rejected.
 //!
-//! In: a document or a place, review decisions. Out: rows; undecided facts as items of a review.
-//! Invariants: a rejected fact is skipped; a rejected relation is a plain link; the notes are not changed.
+//! In: a document or a path, review decisions. Out: rows; undecided facts as items of a review.
+//! Invariants: a rejected fact is skipped; a rejected relation becomes a plain link; the notes are
+//! not changed.
 //! Not here: what counts as a fact (the crate `notes`).
 
 use std::collections::BTreeMap;
@@ -35,7 +36,7 @@ pub fn accepted(ctx: &QueryContext<'_>, doc: i64) -> Result<Vec<ObservationRow>,
     Ok(rows)
 }
 
-/// The decision about the fact of this note, else about all facts with these words.
+/// Returns the decision about the fact in this note, else about all facts with these words.
 fn verdict(
     ctx: &QueryContext<'_>,
     uid: Option<&str>,
@@ -46,12 +47,13 @@ fn verdict(
     uid.and_then(|uid| of(Some(uid))).or_else(|| of(None))
 }
 
-/// Returns the relations of a note (see [`super::relations`]); a rejected one is a plain link.
+/// Returns the relations of a note (see [`super::relations`]); a rejected one becomes a plain link.
 pub fn relations(ctx: &QueryContext<'_>, doc: i64) -> Result<Vec<LinkRow>, AskError> {
     Ok(super::distinct(doc, undone(ctx, super::links(ctx.snapshot, doc)?)?))
 }
 
-/// Returns the links of other notes to a document (see [`super::backlinks`]); a rejected relation is a plain link.
+/// Returns the links of other notes to a document (see [`super::backlinks`]); a rejected relation
+/// becomes a plain link.
 pub fn backlinks(
     ctx: &QueryContext<'_>,
     doc: i64,
@@ -74,7 +76,7 @@ fn undone(ctx: &QueryContext<'_>, mut links: Vec<LinkRow>) -> Result<Vec<LinkRow
     Ok(links)
 }
 
-/// Returns whether a person rejected the relation that the graph reads from a typed link.
+/// Returns whether a person rejected the relation that the graph derives from a typed link.
 fn is_rejected(ctx: &QueryContext<'_>, link: &LinkRow) -> Result<bool, AskError> {
     let mut statement = ctx.snapshot.prepare_cached(
         "SELECT f.entity_id, e.predicate, coalesce(n.entity_id, d.entity_id)
@@ -145,7 +147,7 @@ pub(crate) fn undecided(
     Ok(items)
 }
 
-/// Returns whether a fact has this key, which is without its beginning `observation:`.
+/// Returns whether a fact has this key, given without the prefix `observation:`.
 pub(crate) fn is_known(snapshot: &Snapshot, key: &str) -> Result<bool, AskError> {
     let (uid, fact) = match key.strip_prefix('@').and_then(|it| it.split_once('>')) {
         Some((uid, fact)) => (Some(uid), fact),

@@ -1,7 +1,7 @@
-//! Decisions: the keys by which a person decides about an entity's names and relations.
+//! Decisions: the keys with which a person decides about an entity's names and relations.
 //!
-//! In: an entity, perhaps another. Out: keys for `review_links`, with what was decided.
-//! Not here: taking decisions (`serve/tool`), what is doubtful (`entities/review.rs`).
+//! In: an entity, optionally another one. Out: keys for `review_links`, with the decisions so far.
+//! Not here: making decisions (`serve/tool`), finding doubtful cases (`entities/review.rs`).
 
 use proto::error::ErrorView;
 use proto::shape::Freshness;
@@ -14,7 +14,7 @@ use crate::graph::{KnownRelation, shown_about};
 use crate::{AskError, QueryContext};
 use index::store::{Verdict, link_key};
 
-/// Returns what can be decided about an entity.
+/// Returns the possible decisions about an entity.
 ///
 /// # Errors
 /// `not_found` for an entity that is gone, and when the index cannot be read.
@@ -30,7 +30,7 @@ pub fn entity_decisions(
         Some(other) => {
             let (other_norm, other_is_note) = named(ctx, other)?.ok_or_else(|| gone(other))?;
             let can_join = other != entity && !(is_note && other_is_note) && other_norm != norm;
-            // The name without a note is led to the one with it.
+            // The name without a note is linked to the one with a note.
             let (from, to) =
                 if is_note { (other_norm, norm.clone()) } else { (norm.clone(), other_norm) };
             can_join.then(|| link_key(&from, &to))
@@ -44,7 +44,7 @@ pub fn entity_decisions(
     })
 }
 
-/// An entity's norm, and whether it has a note.
+/// Returns an entity's norm, and whether it has a note.
 fn named(ctx: &QueryContext<'_>, entity: i64) -> Result<Option<(String, bool)>, AskError> {
     let sql = "SELECT norm, doc_id IS NOT NULL FROM entities WHERE id = ?1";
     let mut statement = ctx.snapshot.prepare_cached(sql)?;
@@ -55,7 +55,8 @@ fn word(verdict: Option<Verdict>) -> Option<String> {
     verdict.map(|it| if it == Verdict::Accepted { "accepted" } else { "rejected" }.to_string())
 }
 
-/// The other names, by the name through which each was linked; not those that its note states.
+/// Returns the other names, each with the name through which it was linked; names stated in its
+/// note are left out.
 fn names(ctx: &QueryContext<'_>, entity: i64, own: &str) -> Result<Vec<NameDecision>, AskError> {
     let mut statement = ctx.snapshot.prepare_cached(
         "SELECT a.norm, a.surface, a.n_mentions, coalesce(b.norm, ?2) FROM names a LEFT JOIN names b ON b.id = a.via

@@ -1,10 +1,12 @@
-//! Html: Markdown as HTML for a page that trusts no document.
+//! Html: renders Markdown as HTML for a page that trusts no document.
 //!
-//! In: the text of a file, what to mark in it, where its links lead, the bytes wanted. Out: HTML of tags of our own.
-//! Invariants: every text is escaped, and so is raw HTML, which is shown as it is written; no style, no script, no
-//! attribute of a document's but checked addresses (the web's, and ours); nothing is loaded: an image is a link. What
-//! begins outside of the bytes wanted keeps its tags, so that half a list is still a list.
-//! Not here: which entities and links there are (`mod.rs`).
+//! In: the text of a file, the marks in it, the targets of its links, the wanted bytes. Out: HTML
+//! with a fixed set of tags.
+//! Invariants: every text is escaped, including raw HTML, which is shown as source; no style, no
+//! script, no attribute from a document except checked addresses (web addresses and our own);
+//! nothing is loaded: an image becomes a link. Elements that start before the wanted bytes keep
+//! their tags, so that half a list is still a list.
+//! Not here: finding entities and links (`mod.rs`).
 
 use std::fmt::Write as _;
 use std::ops::Range;
@@ -12,22 +14,22 @@ use std::ops::Range;
 use notes::parse::Head;
 use pulldown_cmark::{BlockQuoteKind, CodeBlockKind, Event, Tag, TagEnd};
 
-/// What a browser may be led to, beside pages of our own.
+/// Schemes of outside links that a browser may follow.
 const SCHEMES: [&str; 3] = ["http://", "https://", "mailto:"];
 
-/// A place of a text that names an entity.
+/// A place in a text that names an entity.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Mark {
-    /// Bytes of the text.
+    /// Bytes in the text.
     pub(super) at: Range<usize>,
     /// The entity.
     pub(super) entity: i64,
 }
 
-/// Where the link leads that stands at a byte of the text: the path of a document.
+/// Returns the path of the document that the link at a byte of the text leads to.
 pub(super) type Leads<'a> = &'a dyn Fn(usize) -> Option<String>;
 
-/// Renders the bytes `wanted` of Markdown. `marks` are ordered and do not overlap.
+/// Renders the bytes `wanted` of Markdown. `marks` are sorted and do not overlap.
 pub(super) fn markdown(
     text: &str,
     marks: &[Mark],
@@ -46,7 +48,7 @@ pub(super) fn markdown(
     }
 }
 
-/// Renders text without markup: paragraphs, or as it is laid out.
+/// Renders text without markup: as paragraphs, or preformatted.
 pub(super) fn plain(text: &str, marks: &[Mark], is_laid_out: bool) -> String {
     if is_laid_out {
         let mut out = String::from("<pre>");
@@ -79,7 +81,7 @@ fn escape(out: &mut String, text: &str) {
     }
 }
 
-/// Writes a text that begins at byte `at`, with the marks in it.
+/// Writes a text that starts at byte `at`, with the marks in it.
 fn marked(out: &mut String, text: &str, at: usize, marks: &[Mark]) {
     let end = at + text.len();
     let first = marks.partition_point(|it| it.at.start < at);
@@ -102,7 +104,7 @@ fn marked(out: &mut String, text: &str, at: usize, marks: &[Mark]) {
     escape(out, text.get(done..).unwrap_or_default());
 }
 
-/// A path as part of an address.
+/// Percent-encodes a path.
 pub(super) fn encoded(path: &str) -> String {
     let mut out = String::with_capacity(path.len());
     for byte in path.bytes() {
@@ -121,9 +123,9 @@ struct Page<'t> {
     text: &'t str,
     marks: &'t [Mark],
     out: String,
-    /// What closes each open link or image.
+    /// The closing tag of each open link or image.
     links: Vec<&'static str>,
-    /// Whether the row is a table's first.
+    /// Whether the current row is a table's first.
     is_head: bool,
 }
 
@@ -168,7 +170,8 @@ impl Page<'_> {
         }
     }
 
-    /// Writes the words of an event, as far as they are wanted. Words that stand in the file as they are can be marked.
+    /// Writes the part of an event's words that is wanted. Only words that appear verbatim in the
+    /// file can be marked.
     fn words(&mut self, words: &str, range: &Range<usize>, wanted: &Range<usize>) {
         let found = self.text.get(range.clone()).and_then(|raw| raw.find(words));
         let Some(at) = found.map(|offset| range.start + offset) else {
@@ -176,7 +179,7 @@ impl Page<'_> {
         };
         let from = wanted.start.clamp(at, at + words.len());
         let to = wanted.end.clamp(from, at + words.len());
-        // Nothing of a passage is lost to a boundary inside a character.
+        // If a boundary is inside a character, show all the words rather than lose any.
         let part = words.get(from - at..to - at).unwrap_or(words);
         let from = if part.len() == words.len() { at } else { from };
         let marks = if self.links.is_empty() { self.marks } else { &[] };
@@ -187,7 +190,7 @@ impl Page<'_> {
         let open = match tag {
             Tag::Paragraph => "<p>",
             Tag::Heading { level, .. } => {
-                // The page has the only heading of the first level.
+                // Level 1 is reserved for the heading of the page.
                 let level = (*level as usize + 1).min(6);
                 let _ = write!(self.out, "<h{level}>");
                 return;
@@ -246,7 +249,7 @@ impl Page<'_> {
         self.out.push_str(open);
     }
 
-    /// Opens a link: to a document that it leads to, to the web, or to nowhere.
+    /// Opens a link: to a document, to the web, or to nowhere.
     fn link(&mut self, target: &str, is_image: bool, document: Option<String>) {
         let lower = target.to_ascii_lowercase();
         let is_outside = SCHEMES.iter().any(|scheme| lower.starts_with(scheme));

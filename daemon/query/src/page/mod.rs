@@ -1,9 +1,9 @@
-//! Page: documents and passages for people, and what they may decide about an entity.
+//! Page: documents and passages for people, and the decisions that they can make about an entity.
 //!
-//! In: a document, chunks, or an entity. Out: HTML with the entities marked (`html.rs`); the keys of decisions
-//! (`decisions.rs`).
-//! Invariants: what is shown comes from the index, so it is redacted and of one commit; where the file's Markdown is
-//! not kept, the normalized text is shown, and the reply says so.
+//! In: a document, chunks, or an entity. Out: HTML with the entities marked (`html.rs`); the keys
+//! of decisions (`decisions.rs`).
+//! Invariants: everything shown comes from the index, so it is redacted and from one commit; if the
+//! file's Markdown is not kept, the normalized text is shown, and the reply says so.
 //! Not here: serving the page (`mcp_http`, `serve/http.rs`), its scripts (`server/page/`).
 
 use std::ops::Range;
@@ -26,21 +26,21 @@ mod html;
 
 pub use decisions::entity_decisions;
 
-/// Most passages of one call.
+/// Most passages per call.
 const MAX_PASSAGES: usize = 100;
 
-/// Most entities that are listed beside a document.
+/// Most entities listed next to a document.
 const MAX_LISTED: i64 = 200;
 
-/// A document's text as it is shown.
+/// The text of a document to show.
 struct Text {
     text: String,
-    /// Whether it is the file's Markdown; else the normalized text.
+    /// Whether it is the file's Markdown rather than the normalized text.
     is_markdown: bool,
-    /// Whether its lines are to be kept as they are.
+    /// Whether its line breaks are to be kept.
     is_laid_out: bool,
     marks: Vec<Mark>,
-    /// Where the links lead, by their place.
+    /// The targets of links, by their place.
     links: FxHashMap<usize, String>,
 }
 
@@ -76,7 +76,7 @@ impl Text {
     }
 }
 
-/// The places of the text that name entities, in order. Of two of which one holds the other, the inner one.
+/// Returns the places that name entities, in order. Of two nested places the inner one wins.
 fn marks(
     ctx: &QueryContext<'_>,
     doc: i64,
@@ -93,7 +93,7 @@ fn marks(
         let surface: String = row.get(3)?;
         let byte = |i: usize| row.get::<_, i64>(i).map(|it| it as usize);
         let at = if is_raw { byte(0)?..byte(1)? } else { byte(2)?..byte(2)? + surface.len() };
-        // A file in another encoding has other places.
+        // In a file with another encoding the offsets do not match.
         let is_it = text.get(at.clone()).is_some_and(|it| norm_of(it) == norm_of(&surface));
         if is_it && !at.is_empty() {
             all.push(Mark { at, entity: row.get(4)? });
@@ -110,7 +110,7 @@ fn marks(
     Ok(kept.into_values().collect())
 }
 
-/// The documents to which a note's links lead, by the place of each.
+/// Returns the documents that a note's links lead to, by the place of each link.
 fn links(ctx: &QueryContext<'_>, doc: i64) -> Result<FxHashMap<usize, String>, AskError> {
     let mut statement = ctx.snapshot.prepare_cached(
         "SELECT l.start, d.path FROM note_links l JOIN docs d ON d.id = l.dst WHERE l.doc_id = ?1",
@@ -120,10 +120,10 @@ fn links(ctx: &QueryContext<'_>, doc: i64) -> Result<FxHashMap<usize, String>, A
     Ok(rows.collect::<Result<_, _>>()?)
 }
 
-/// Returns a document for people.
+/// Renders a document for people.
 ///
 /// # Errors
-/// When the index cannot be read, or has it no more.
+/// When the index cannot be read, or no longer has the document.
 pub fn document_view(ctx: &QueryContext<'_>, doc: i64) -> Result<DocumentView, ErrorView> {
     let gone = || invalid("the document is gone".into(), "search for it again");
     let text = Text::load(ctx, doc)?.ok_or_else(gone)?;
@@ -179,7 +179,7 @@ fn mentioned(ctx: &QueryContext<'_>, doc: i64) -> Result<Vec<MentionedEntity>, A
     Ok(rows.collect::<Result<_, _>>()?)
 }
 
-/// Returns passages for people.
+/// Renders passages for people.
 ///
 /// # Errors
 /// `invalid_params` for too many, and when the index cannot be read.
@@ -209,7 +209,7 @@ pub fn passages(ctx: &QueryContext<'_>, chunks: &[i64]) -> Result<RenderReply, E
 
 type Bytes = Range<usize>;
 
-/// A chunk's document, and its bytes of the normalized text and of the file.
+/// Returns a chunk's document, and its bytes in the normalized text and in the file.
 fn place(ctx: &QueryContext<'_>, chunk: i64) -> Result<Option<(i64, Bytes, Bytes)>, AskError> {
     let sql = "SELECT doc_id, start, end, raw_start, raw_end FROM chunks WHERE id = ?1";
     let mut statement = ctx.snapshot.prepare_cached(sql)?;

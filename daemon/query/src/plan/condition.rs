@@ -1,9 +1,11 @@
-//! Condition: which documents a tag or a path means.
+//! Condition: the documents that a tag or a path denotes.
 //!
-//! In: a tag or path as typed. Out: the condition on documents as SQL; the nearest existing ones where none matches.
-//! `docs/` means paths with that beginning, in this case if there are any, else in any case. In `docs/*.md`, `*` and
-//! `?` stay within a folder and `**` does not; a pattern without a folder matches names in any folder. A tag includes
-//! those below it, as in Obsidian: documents with `baking/bread` also have `baking`.
+//! In: a tag or path as typed. Out: the condition on documents as SQL; if nothing matches, the
+//! nearest existing ones.
+//! `docs/` means paths with that prefix, case-sensitively if there are any, else in any case. In
+//! `docs/*.md`, `*` and `?` stay within a folder and `**` does not; a pattern without a folder
+//! matches names in any folder. A tag includes those below it, as in Obsidian: documents with
+//! `baking/bread` also have `baking`.
 //! Not here: joining conditions (`filter.rs`, `demand.rs`).
 
 use std::collections::BTreeSet;
@@ -14,25 +16,25 @@ use super::filter::Filter;
 use super::unmet;
 use crate::{AskError, QueryContext};
 
-/// Most spellings of one path in other cases that are used.
+/// Most spellings of one path in other cases.
 const MAX_CASES: usize = 8;
 
-/// Names that a hint offers instead; paths that are compared for it.
+/// Most names that a hint suggests, and most paths compared for it.
 const MAX_NEAREST: usize = 3;
 const MAX_COMPARED: usize = 20_000;
 
-/// Up to one less `**/` of a pattern match whole folders only.
+/// From this `**/` of a pattern on, `**/` may match within a name, too.
 const MAX_ANY_FOLDERS: usize = 4;
 
 /// Least similarity of a name that a hint offers.
 const MIN_LIKENESS: f64 = 0.8;
 
-/// Where a document must be.
+/// The paths that a document must have.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Under {
-    /// Its path begins with one of these.
+    /// Its path starts with one of these.
     Begins(Vec<String>),
-    /// Its path matches one of these globs of SQLite, and has this number of slashes, if one is given.
+    /// Its path matches one of these globs of SQLite and, if given, has this number of slashes.
     Fits { globs: Vec<String>, n_slashes: Option<usize> },
 }
 
@@ -43,7 +45,7 @@ impl From<&str> for Under {
             return Under::Begins(vec![path.into()]);
         }
         let whole = if path.ends_with('/') { format!("{path}**") } else { path.into() };
-        // Brackets occur in names and are not part of our patterns.
+        // Brackets occur in names and have no meaning in our patterns.
         let mut globs = any_folders(&whole.replace('[', "[[]"));
         if !whole.contains('/') {
             globs.extend(globs.clone().into_iter().map(|glob| format!("*/{glob}")));
@@ -54,7 +56,8 @@ impl From<&str> for Under {
     }
 }
 
-/// Converts a pattern to globs of SQLite: `**/` matches no folder or any folders, which takes two globs each.
+/// Converts a pattern to globs of SQLite: `**/` matches zero or more folders, which takes two globs
+/// each.
 fn any_folders(pattern: &str) -> Vec<String> {
     let mut globs = vec![String::new()];
     for (at, part) in pattern.split("**/").enumerate() {
@@ -63,7 +66,7 @@ fn any_folders(pattern: &str) -> Vec<String> {
         for glob in begun {
             match at {
                 0 => globs.push(part.clone()),
-                // Beyond the limit it may match within a name, too.
+                // Beyond the limit it may also match within a name.
                 MAX_ANY_FOLDERS.. => globs.push(format!("{glob}*{part}")),
                 _ => globs.extend([format!("{glob}{part}"), format!("{glob}*/{part}")]),
             }
@@ -73,7 +76,8 @@ fn any_folders(pattern: &str) -> Vec<String> {
 }
 
 impl Under {
-    /// The documents in exactly this folder, or the one at this path, or those that match a pattern.
+    /// Matches the documents directly in this folder, the one at this path, or those that match a
+    /// pattern.
     pub(crate) fn folder(asked: &str) -> Under {
         match Under::from(asked) {
             Under::Begins(paths) if paths.iter().all(|it| it == ".") => {
@@ -91,7 +95,7 @@ impl Under {
         }
     }
 
-    /// Returns whether every document is there.
+    /// Returns whether it matches every document.
     pub(crate) fn is_everywhere(&self) -> bool {
         matches!(self, Under::Begins(paths) if paths.iter().any(String::is_empty))
     }
@@ -125,8 +129,8 @@ fn plain(tag: &str) -> String {
     tag.trim().trim_start_matches('#').trim_end_matches('/').to_lowercase()
 }
 
-/// Replaces paths that differ from existing ones by case only; returns a hint for each tag, path, type, language and
-/// day that no document has.
+/// Replaces paths that differ from existing ones only by case; returns a hint for each tag, path,
+/// type, language and day that no document has.
 pub(super) fn resolve(
     ctx: &QueryContext<'_>,
     filter: &mut Filter,
@@ -188,7 +192,7 @@ pub(crate) fn exists(ctx: &QueryContext<'_>, filter: &Filter) -> Result<bool, As
     Ok(ctx.snapshot.prepare_cached(&sql)?.exists(rusqlite::params_from_iter(values))?)
 }
 
-/// The beginnings of paths that differ from this path by case only.
+/// Returns the prefixes of existing paths that differ from this path only by case.
 fn in_any_case(ctx: &QueryContext<'_>, asked: &str) -> Result<BTreeSet<String>, AskError> {
     let (lower, n_chars) = (asked.to_lowercase(), asked.chars().count());
     let mut found = BTreeSet::new();
@@ -214,7 +218,8 @@ fn nearest_paths(ctx: &QueryContext<'_>, asked: &str) -> Result<Vec<String>, Ask
     Ok(nearest(asked, all.into_iter().collect()))
 }
 
-/// Returns the nearest of some names: those that contain `asked`, the shortest first, then similar spellings.
+/// Returns the nearest of some names: those that contain `asked`, shortest first, then similar
+/// spellings.
 fn nearest(asked: &str, all: Vec<String>) -> Vec<String> {
     let asked = asked.trim_end_matches('/').to_lowercase();
     let likeness = |other: &str| {

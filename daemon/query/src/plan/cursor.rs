@@ -1,9 +1,11 @@
-//! Cursor: where a list of hits goes on.
+//! Cursor: where the next page of hits starts.
 //!
-//! In: a request, the hits shown so far. Out: a short text that the caller passes back for the next page.
-//! Invariants: the daemon keeps no state; a cursor identifies passages by document and content, and repeated texts by
-//! content alone, so that the next page neither repeats nor skips any, whatever was indexed, moved, copied or ranked
-//! again in between; the cursor of another question is refused.
+//! In: a request, the hits shown so far. Out: a short text that the caller passes back for the next
+//! page.
+//! Invariants: the daemon keeps no state; a cursor identifies passages by document and content, and
+//! repeated texts by content alone, so that the next page neither repeats nor skips any, whatever
+//! was indexed, moved, copied or ranked again in the meantime; the cursor of another question is
+//! refused.
 //! Not here: the order of hits (`rank`).
 
 use base64::Engine;
@@ -36,7 +38,7 @@ impl Cursor {
     /// Parses the cursor that an answer to this request returned.
     ///
     /// # Errors
-    /// When the text is no cursor, or belongs to another question.
+    /// When the text is not a cursor, or belongs to another question.
     pub(crate) fn parse(text: &str, request: &HybridQuery) -> Result<Cursor, ErrorView> {
         let hint = "pass the `next_cursor` of an answer to the same question, or omit it for the first page";
         let bytes = BASE64_URL_SAFE_NO_PAD.decode(text.trim()).unwrap_or_default();
@@ -66,7 +68,8 @@ impl Cursor {
         self.seen.contains(&mark)
     }
 
-    /// Returns the cursor after these passages; `None` where the deepest search finds no further candidates.
+    /// Returns the cursor after these passages; `None` if even the deepest search cannot have more
+    /// candidates.
     pub(crate) fn after(&self, marks: &[u32]) -> Option<String> {
         let mut seen: Vec<u32> = self.seen.iter().chain(marks).copied().collect();
         seen.sort_unstable();
@@ -77,7 +80,8 @@ impl Cursor {
     }
 }
 
-/// Hashes everything that decides which hits come in which order; not their number, nor their length.
+/// Hashes everything that determines the hits and their order, but neither their number nor their
+/// length.
 fn asked(request: &HybridQuery) -> u32 {
     let same = HybridQuery {
         q: request.q.trim().to_string(),
@@ -90,8 +94,8 @@ fn asked(request: &HybridQuery) -> u32 {
     xxh3_64(serde_json::to_string(&same).unwrap_or_default().as_bytes()) as u32
 }
 
-/// Identifies a passage by its document, also after a renaming, and its words. The chunk's own hash would not do: it
-/// includes the title, which may be the name of the file.
+/// Identifies a passage by its document, even after a rename, and its words. The chunk's own hash
+/// would not work: it includes the title, which may be the file name.
 pub(crate) fn mark(uid: &str, words: &str) -> u32 {
     xxh3_64(&[uid.as_bytes(), words.as_bytes()].concat()) as u32
 }

@@ -1,8 +1,9 @@
-//! Demand: what must be true of a chunk, and which chunks it is true of.
+//! Demand: the conditions on a chunk, and the chunks that meet them.
 //!
-//! In: a parsed expression. Out: the chunks that meet it; the part that remains where no chunk does.
-//! Invariant: relaxing drops wanted words only, never exclusions or conditions on documents.
-//! Not here: what a tag or a path means (`condition.rs`).
+//! In: a parsed expression. Out: the chunks that meet it; if none does, the part that remains after
+//! relaxing.
+//! Invariant: relaxing drops only wanted words, never exclusions or conditions on documents.
+//! Not here: the meaning of a tag or path (`condition.rs`).
 
 use rustc_hash::FxHashSet;
 
@@ -12,16 +13,16 @@ use super::question::Question;
 use super::within::{self, Among, both};
 use crate::{AskError, QueryContext};
 
-/// What must be true of a chunk.
+/// A condition on a chunk.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Demand {
     /// It matches this FTS5 expression.
     Words(String),
     /// Its document has this tag.
     Tag(String),
-    /// Its document is there.
+    /// Its document has such a path.
     Path(Under),
-    /// All of the first, none of the others.
+    /// All of the wanted, none of the excluded.
     All { wanted: Vec<Demand>, excluded: Vec<Demand> },
     /// One of these.
     Any(Vec<Demand>),
@@ -77,7 +78,7 @@ impl Demand {
         None
     }
 
-    /// Returns the part that remains when no word must match; `None` when that is nothing.
+    /// Returns the part that remains without its words, or `None`.
     fn relaxed(&self) -> Option<Demand> {
         match self {
             Demand::Words(_) => None,
@@ -93,7 +94,7 @@ impl Demand {
         }
     }
 
-    /// Visits the tags and paths within.
+    /// Visits the tags and paths in it.
     pub(crate) fn visit<'d>(&'d mut self, see: &mut impl FnMut(&'d mut Demand)) {
         match self {
             Demand::Words(_) => {}
@@ -105,7 +106,7 @@ impl Demand {
         }
     }
 
-    /// A tag or a path as a filter.
+    /// Converts a tag or path to a filter.
     fn filter(&self) -> Filter {
         match self {
             Demand::Tag(tag) => Filter { tags: vec![tag.clone()], ..Filter::default() },
@@ -159,7 +160,7 @@ fn every_chunk(ctx: &QueryContext<'_>) -> Result<FxHashSet<i64>, AskError> {
     Ok(rows.collect::<Result<_, _>>()?)
 }
 
-/// Joins the words among some parts to one expression.
+/// Joins the words among some parts into one expression.
 fn merged(parts: Vec<Demand>, sign: &str) -> Vec<Demand> {
     let (mut words, mut others) = (Vec::new(), Vec::new());
     for part in parts {
@@ -184,8 +185,8 @@ pub(crate) fn joined(parts: &[String], sign: &str) -> Option<String> {
     }
 }
 
-/// Returns the chunks that meet the demand of a question, and whether words were dropped because no chunk met all of
-/// it.
+/// Returns the chunks that meet the demand of a question, and whether words were dropped because no
+/// chunk met all of it.
 pub(crate) fn demanded(
     ctx: &QueryContext<'_>,
     question: &Question,
@@ -195,7 +196,7 @@ pub(crate) fn demanded(
     let Some(demand) = demand else { return Ok((None, false)) };
     let found = demand.chunks(ctx)?;
     let is_met = match allowed {
-        // Where no chunk may answer, dropping words would not help.
+        // If no chunk may answer at all, dropping words would not help.
         Some(allowed) => allowed.is_empty() || found.iter().any(|chunk| allowed.contains(chunk)),
         None => !found.is_empty(),
     };

@@ -1,20 +1,20 @@
-//! Event: a time that a question gives by what happened: `before the trip to Rome`, `since she moved`.
+//! Event: a time given by an event: `before the trip to Rome`, `since she moved`.
 //!
-//! In: a question as typed. Out: [`Event`]: on which side of it the time lies, and its words.
-//! Invariants: what names a date itself is no event (`when.rs` reads that), nor is a word that says nothing.
-//! Not here: when it was (`recall/event.rs`).
+//! In: a question as typed. Out: [`Event`]: whether the time is before or after it, and its words.
+//! Invariants: a date is not an event (`when.rs` reads those), nor is a word without meaning.
+//! Not here: the date of the event (`recall/event.rs`).
 
 use super::question::Question;
 use super::when::When;
 
-/// Where a time lies.
+/// Side of the event on which the time lies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Side {
     Before,
     After,
 }
 
-/// Words before an event.
+/// Words that introduce an event.
 const SIDES: [(&str, Side); 4] = [
     ("before", Side::Before),
     ("until", Side::Before),
@@ -22,7 +22,7 @@ const SIDES: [(&str, Side); 4] = [
     ("since", Side::After),
 ];
 
-/// An event that a time is counted from.
+/// An event relative to which a time is given.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Event {
     pub side: Side,
@@ -31,7 +31,7 @@ pub(crate) struct Event {
 }
 
 impl Event {
-    /// Reads the last event of a question, up to the next stop or comma.
+    /// Parses the last event of a question, up to the next period or comma.
     pub(crate) fn of(question: &str) -> Option<Event> {
         let word_at = |(at, word): (usize, &str)| {
             let side = SIDES.iter().find(|(it, _)| word.eq_ignore_ascii_case(it))?.1;
@@ -46,7 +46,7 @@ impl Event {
     }
 }
 
-/// Words between blanks, with their places.
+/// Splits a text at whitespace; returns the words with their offsets.
 fn words_of(text: &str) -> impl Iterator<Item = (usize, &str)> {
     let parts = text.split_inclusive(char::is_whitespace).scan(0, |at, part| {
         let start = *at;

@@ -1,12 +1,14 @@
-//! Expression: the operators of a question: quotation marks, `AND`, `OR`, `NOT`, `-word`, `word*`, `title:`, `tag:` and
-//! `path:`.
+//! Expression: the operators of a question: quotation marks, `AND`, `OR`, `NOT`, `-word`, `word*`,
+//! `title:`, `tag:` and `path:`.
 //!
-//! In: a question as typed. Out: what must be true of a chunk and its document; the question without its operators.
-//! `None` where there is no operator, or no valid expression: such a question is just its words.
-//! Words side by side mean `AND` (S0 §5.2); `NOT` and `-` need another word that is wanted. Words that say nothing
-//! about the topic (`the`, `how`) are not demanded. `tag:x` or `path:x` alone demands no words.
-//! Invariants: every index word is quoted, so no question is an error; linear in the question; nesting is bounded.
-//! Not here: which chunks meet the demand, and what happens where none does (`demand.rs`); ranking.
+//! In: a question as typed. Out: the conditions on a chunk and its document; the question without
+//! its operators; `None` if it has no operators or is not a valid expression: such a question is
+//! just its words.
+//! Adjacent words mean `AND` (S0 §5.2); `NOT` and `-` need another, wanted word. Words without
+//! meaning (`the`, `how`) are not demanded. `tag:x` or `path:x` alone demands no words.
+//! Invariants: every index word is quoted, so no question is an error; linear in the question;
+//! nesting is bounded.
+//! Not here: which chunks meet the demand, and what happens if none does (`demand.rs`); ranking.
 
 use super::condition::Under;
 use super::demand::{Demand, joined};
@@ -14,27 +16,27 @@ use super::question::is_stop_word;
 use index::words::{beginnings, folded, terms_of};
 use model::terms::is_word_char;
 
-/// Deepest nesting of brackets, and most words.
+/// Deepest nesting of parentheses, and most words.
 const MAX_DEPTH: usize = 8;
 const MAX_WORDS: usize = 64;
 
-/// Fewest letters of a word that `-` excludes: shorter ones are options of commands (`ls -la`).
+/// Fewest letters of a word that `-` excludes: shorter ones are command-line options (`ls -la`).
 const MIN_EXCLUDED: usize = 4;
 
-/// What a question demands.
+/// The demands of a question.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Expression {
-    /// What must be true of a chunk, beside tags and paths.
+    /// Conditions on a chunk, besides tags and paths.
     pub demand: Option<Demand>,
     /// Tags that its document must have.
     pub tags: Vec<String>,
-    /// Where its document must be.
+    /// Paths that its document must have.
     pub paths: Vec<Under>,
     /// The wanted words, without operators.
     pub plain: String,
-    /// The quoted phrases that are wanted, as FTS5 expressions.
+    /// The wanted phrases, as FTS5 expressions.
     pub phrases: Vec<String>,
-    /// Beginnings of words that are wanted, with their FTS5 expressions.
+    /// Wanted prefixes, with their FTS5 expressions.
     pub beginnings: Vec<(String, String)>,
 }
 
@@ -51,10 +53,10 @@ enum Token<'q> {
     Field(&'q str, &'q str),
 }
 
-/// An operand. `None` when it demands nothing.
+/// An operand. `None` if it demands nothing.
 type Operand = Option<Demand>;
 
-/// Parses a question; `None` when it has no operators or is no valid expression.
+/// Parses a question; `None` if it has no operators or is not a valid expression.
 pub(crate) fn expression(text: &str) -> Option<Expression> {
     let tokens = tokens(text)?;
     if !has_operators(&tokens) || tokens.len() > MAX_WORDS {
@@ -88,9 +90,9 @@ pub(crate) fn only_excludes(text: &str) -> bool {
     !tokens.is_empty() && (0..tokens.len()).all(is_excluded)
 }
 
-/// Splits a text into words and operators; `None` when a quotation mark is not closed.
+/// Splits a text into words and operators; `None` if a quotation mark is not closed.
 fn tokens(text: &str) -> Option<Vec<Token<'_>>> {
-    // In a text of capitals `AND` and `OR` are ordinary words.
+    // In a text in capitals, `AND` and `OR` are ordinary words.
     let has_small = text.chars().any(char::is_lowercase);
     let mut found = Vec::new();
     let mut rest = text.trim_start();
@@ -112,7 +114,7 @@ fn tokens(text: &str) -> Option<Vec<Token<'_>>> {
     Some(found)
 }
 
-/// Reads one word with its operators; returns the text behind it.
+/// Parses one word with its operators; returns the text after it.
 fn word<'q>(text: &'q str, has_small: bool, found: &mut Vec<Token<'q>>) -> Option<&'q str> {
     let end =
         text.find(|c: char| c.is_whitespace() || matches!(c, '"' | ')')).unwrap_or(text.len());
@@ -153,11 +155,11 @@ fn word<'q>(text: &'q str, has_small: bool, found: &mut Vec<Token<'q>>) -> Optio
     Some(behind)
 }
 
-/// What a word may be sought in, in any case.
+/// Fields in which a word can be searched; case is ignored.
 pub(crate) const FIELDS: [&str; 3] = ["title", "tag", "path"];
 
-/// Reads `title:x`, `tag:x` or `path:x`, whose value may be quoted after the colon; returns the text behind it.
-/// Anything else before a colon is a word.
+/// Parses `title:x`, `tag:x` or `path:x`, whose value may be quoted after the colon; returns the
+/// text after it. Anything else before a colon is a word.
 fn field<'q>(word: &'q str, behind: &'q str) -> Option<(Token<'q>, &'q str)> {
     let (name, value) = word.split_once(':')?;
     let field = FIELDS.into_iter().find(|it| it.eq_ignore_ascii_case(name))?;
@@ -167,7 +169,7 @@ fn field<'q>(word: &'q str, behind: &'q str) -> Option<(Token<'q>, &'q str)> {
     }
     let begins =
         |c: char| is_word_char(c) || matches!(c, '/' | '#' | '.' | '*' | '_') || !c.is_ascii();
-    // `path:*` alone is no condition.
+    // `path:*` alone is not a condition.
     let is_value =
         value.starts_with(begins) && value.contains(|c| !matches!(c, '*' | '#' | '/' | '.'));
     is_value.then_some((Token::Field(field, value), behind))
@@ -185,7 +187,7 @@ struct Reader<'t, 'q> {
     tokens: &'t [Token<'q>],
     found: Expression,
     depth: usize,
-    /// True within an operand of `NOT`.
+    /// Whether it is within an operand of `NOT`.
     is_out: bool,
 }
 
@@ -198,7 +200,7 @@ impl<'q> Reader<'_, 'q> {
         is_it
     }
 
-    /// Parses operands of `OR`. `None` when it is no expression.
+    /// Parses operands of `OR`. `None` if it is not an expression.
     fn any(&mut self) -> Option<Operand> {
         let mut parts = vec![self.all()?];
         while self.next_is(Token::Or) {
@@ -224,7 +226,7 @@ impl<'q> Reader<'_, 'q> {
             }
             self.next_is(Token::And);
         }
-        // Excluding something from everything is no question.
+        // Everything except something is not a question.
         let is_question = !wanted.is_empty() || excluded.is_empty();
         is_question.then(|| Demand::all(wanted, excluded))
     }
@@ -274,14 +276,14 @@ impl<'q> Reader<'_, 'q> {
     }
 }
 
-/// The terms of one word, all of which must match: a compound is one phrase; in scripts without blanks, each pair of
-/// signs is a term.
+/// Returns the terms of one word, all of which must match: a compound is one phrase; in scripts
+/// without spaces, each pair of characters is a term.
 fn all_terms(word: &str) -> Operand {
     let terms: Vec<String> = terms_of(word).into_iter().map(|term| term.fts).collect();
     joined(&terms, " AND ").map(Demand::Words)
 }
 
-/// The words of a quotation, side by side.
+/// Returns the words of a quotation as a phrase.
 fn phrase(words: &str) -> Option<String> {
     index::words::quoted_phrase(words).filter(|_| !folded(words).is_empty())
 }

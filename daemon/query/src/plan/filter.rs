@@ -1,7 +1,7 @@
-//! Filter: which documents may answer, as conditions on their rows.
+//! Filter: the documents that may answer, as conditions on their rows.
 //!
-//! In: what a request and its question ask of documents. Out: SQL with parameters.
-//! Not here: what a path or a tag means (`condition.rs`), reading the documents (`within.rs`).
+//! In: the document conditions of a request and its question. Out: SQL with parameters.
+//! Not here: the meaning of a path or tag (`condition.rs`), reading the documents (`within.rs`).
 
 use std::borrow::Cow;
 
@@ -19,32 +19,32 @@ pub(crate) struct Filter {
     /// Label in the front matter.
     pub security: Option<String>,
     pub language: Option<String>,
-    /// Only documents that mention this entity; for the passages that do see `Within::mentioning`.
+    /// Only documents that mention this entity; `Within::mentioning` has the passages that do.
     pub entity: Option<i64>,
     pub after: Option<String>,
     pub before: Option<String>,
-    /// Conditions of searches of notes.
+    /// Conditions that only note searches have.
     pub of_notes: OfNotes,
 }
 
-/// Conditions that only searches of notes have (S0 §5.5).
+/// Conditions that only note searches have (S0 §5.5).
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct OfNotes {
-    /// Any of these types or formats, in lower case.
+    /// One of these types or formats, in lowercase.
     pub types: Vec<String>,
     /// Modified later than this, milliseconds since 1970.
     pub modified_after: Option<i64>,
     /// Words in the title, folded.
     pub title: Option<String>,
     pub permalink: Option<String>,
-    /// The beginning of a permalink, or a pattern with `*`.
+    /// A prefix of a permalink, or a pattern with `*`.
     pub permalink_match: Option<String>,
-    /// The only documents that may answer, as ascending rows.
+    /// If given, only these documents may answer, as ascending row ids.
     pub docs: Option<Vec<i64>>,
 }
 
-/// When a document was last changed: as its front matter states, else as its file says. `$.date` of `meta` would not
-/// do: it holds `created`, too.
+/// When a document was last changed, by its front matter, else by its file. `$.date` of `meta`
+/// would not work: it also holds `created`.
 pub(crate) const CHANGED_MS: &str = "coalesce(1000 * CAST(coalesce( \
      strftime('%s', json_extract(d.meta, '$.extra.modified')), \
      strftime('%s', json_extract(d.meta, '$.extra.updated')), \
@@ -52,7 +52,7 @@ pub(crate) const CHANGED_MS: &str = "coalesce(1000 * CAST(coalesce( \
      AS INTEGER), d.mtime_ms)";
 
 impl OfNotes {
-    /// Returns whether `docs` lets a document through.
+    /// Returns whether `docs` accepts a document.
     pub(crate) fn means(&self, doc: i64) -> bool {
         self.docs.as_ref().is_none_or(|docs| docs.binary_search(&doc).is_ok())
     }
@@ -99,7 +99,8 @@ impl OfNotes {
 }
 
 impl Filter {
-    /// Returns the condition on `docs d` as SQL with its parameters; `None` when every document may answer.
+    /// Returns the condition on `docs d` as SQL with its parameters; `None` if every document may
+    /// answer.
     pub(crate) fn sql(&self) -> Option<(String, Vec<String>)> {
         let Some(docs) = &self.of_notes.docs else { return self.sql_beside_docs() };
         let rows = "d.id IN (SELECT value FROM json_each(?))";
@@ -108,7 +109,7 @@ impl Filter {
         Some((format!("{beside} AND {rows}"), values))
     }
 
-    /// As [`Filter::sql`], without [`OfNotes::docs`], for which SQLite would scan a list for each row.
+    /// As [`Filter::sql`], without [`OfNotes::docs`], for which SQLite would scan a list per row.
     pub(crate) fn sql_beside_docs(&self) -> Option<(String, Vec<String>)> {
         let (mut clauses, mut values): (Vec<Cow<'_, str>>, Vec<String>) = Default::default();
         if let Some(entity) = self.entity {

@@ -1,12 +1,13 @@
-//! Plan, the first step: what a request asks for.
+//! Plan, the first step: interprets a request.
 //!
 //! In: a request, the settings, a snapshot. Out: a [`Plan`], which the later steps only read.
-//! Files in the order in which a question passes them: `question.rs` (its words), `expression.rs` (operators),
-//! `demand.rs` (what must be true of a chunk), `condition.rs` (paths and tags), `filter.rs`, `within.rs` (the documents
-//! that may answer), `when.rs` (times), `event.rs` (times given by what happened), `unmet.rs` (which condition excludes
-//! everything), `cursor.rs` (the next page).
-//! Invariant: a plan is built here and nowhere else; what later steps learn is in their own output.
-//! Not here: looking for anything (`recall`).
+//! Files in the order in which a question passes them: `question.rs` (its words), `expression.rs`
+//! (operators), `demand.rs` (conditions on a chunk), `condition.rs` (paths and tags), `filter.rs`,
+//! `within.rs` (the documents that may answer), `when.rs` (times), `event.rs` (times given by
+//! events), `unmet.rs` (the condition that excludes everything), `cursor.rs` (the next page).
+//! Invariant: a plan is built here and nowhere else; the results of later steps are in their own
+//! output.
+//! Not here: searching (`recall`).
 
 pub(crate) mod condition;
 pub(crate) mod cursor;
@@ -39,7 +40,7 @@ use crate::{AskError, QueryContext};
 /// Longest question, characters.
 pub(crate) const MAX_QUESTION_CHARS: usize = 1_000;
 
-/// Most candidates of one signal, and so the number of hits that a cursor can reach.
+/// Most candidates per signal, and so the number of hits that a cursor can reach.
 pub(crate) const MAX_RECALL: usize = 400;
 
 /// A checked request.
@@ -47,34 +48,36 @@ pub(crate) const MAX_RECALL: usize = 400;
 pub(crate) struct Plan {
     pub question: Question,
     pub filter: Filter,
-    /// The documents and passages that the filter lets through.
+    /// The documents and passages that pass the filter.
     pub within: Within,
     /// The times that the question names.
     pub when: When,
-    /// What happened at a time that the question means.
+    /// An event relative to which the question gives a time.
     pub event: Option<Event>,
-    /// Hits of one page.
+    /// Hits per page.
     pub k: usize,
-    /// Candidates of one signal. From the settings alone, since another depth gives another order.
+    /// Candidates per signal. It depends only on the settings, because another depth gives another
+    /// order.
     pub depth: usize,
     pub hops: u32,
     pub rels: Vec<String>,
     pub max_chars: usize,
-    /// Most characters of the structured answer; 0 where none is wanted, no limit where left out.
+    /// Most characters of the structured answer: 0 for none; no limit if omitted.
     pub structured_chars: Option<u32>,
     /// The hits of earlier pages.
     pub cursor: Cursor,
     pub formula: Formula,
-    /// As the settings have them; for how much text and vectors count for this question see `recall::Trust`.
+    /// As in the settings; `recall::Trust` adjusts text and vectors to this question.
     pub weights: Weights,
     pub floor: Floor,
     pub other_names: bool,
     pub relation_weights: BTreeMap<String, f32>,
-    /// Least cosine of a hit by meaning, for the formulas `s0` and `vector`; `None` where the request gives none.
+    /// Least cosine of a hit by meaning, for the formulas `s0` and `vector`; `None` if the request
+    /// has none.
     pub min_similarity: Option<f32>,
-    /// Most documents that are listed for a question without words.
+    /// Most documents listed for a question without words.
     pub max_listed: usize,
-    /// What the caller should know about how the conditions were read.
+    /// Hints for the caller about how the conditions were interpreted.
     pub hints: Vec<String>,
 }
 
@@ -83,7 +86,7 @@ pub(crate) fn plan(ctx: &QueryContext<'_>, request: &HybridQuery) -> Result<Plan
     plan_among(ctx, request, None)
 }
 
-/// As [`plan`], where only these documents may answer, given as ascending rows.
+/// As [`plan`], restricted to some documents, given as ascending row ids.
 pub(crate) fn plan_among(
     ctx: &QueryContext<'_>,
     request: &HybridQuery,
@@ -94,7 +97,8 @@ pub(crate) fn plan_among(
         return Ok(draft);
     }
     let entity = entity_of(ctx, request)?;
-    // A wrong relation in the settings is reported by `status`: it must not fail every question.
+    // Only relations of the request: a wrong one in the settings is reported by `status` and must
+    // not fail every question.
     relations::check(ctx, request.rels.as_deref().unwrap_or_default())?;
     let of_notes = OfNotes { docs, ..draft.filter.of_notes };
     let filter = Filter { entity, of_notes, ..draft.filter };
@@ -102,7 +106,8 @@ pub(crate) fn plan_among(
 }
 
 impl Plan {
-    /// Checks a request and fills in what it omits. The index is not read yet: [`Plan::resolve`] does that.
+    /// Checks a request and fills in its defaults. Does not read the index: [`Plan::resolve`] does
+    /// that.
     pub(crate) fn draft(request: &HybridQuery, defaults: &Retrieval) -> Result<Plan, ErrorView> {
         let n_chars = request.q.chars().count();
         if request.q.trim().is_empty() || n_chars > MAX_QUESTION_CHARS {
@@ -122,7 +127,7 @@ impl Plan {
                     )
                 })?,
         };
-        // A cursor is valid whether the formula is spelled out on one page and omitted on another.
+        // A cursor is valid even if the formula is given on one page and omitted on another.
         let asked = HybridQuery { formula: Some(format!("{formula:?}")), ..request.clone() };
         let cursor = match &request.cursor {
             Some(text) => Cursor::parse(text, &asked)?,
@@ -153,7 +158,7 @@ impl Plan {
         })
     }
 
-    /// Looks up paths and tags in the index, and the documents that the filter lets through.
+    /// Resolves paths and tags in the index, and reads the documents that pass the filter.
     pub(crate) fn resolve(mut self, ctx: &QueryContext<'_>) -> Result<Plan, AskError> {
         self.hints = condition::resolve(ctx, &mut self.filter, self.question.demand.as_mut())?;
         self.within = Within::read(ctx, &self.filter)?;

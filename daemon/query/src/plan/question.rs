@@ -1,4 +1,4 @@
-//! Question: its words, its terms in the text index, and which runs of words may be names.
+//! Question: its words, its terms in the text index, and the runs of words that may be names.
 //!
 //! In: a question as typed. Out: [`Question`].
 //! Not here: operators (`expression.rs`).
@@ -11,11 +11,11 @@ use model::terms::is_word_char;
 /// Longest run of words tried as a name.
 const MAX_NAME_WORDS: usize = 6;
 
-/// Most terms of a question that are searched; the rest of a long paste adds cost, not meaning.
+/// Most terms of a question that are searched; more of a long paste adds cost, not meaning.
 const MAX_TERMS: usize = 64;
 
-/// English words that say nothing about the topic. A question of nothing else keeps them, and so does one that is
-/// surely in another language.
+/// English words without a topic of their own. A question that has no other words keeps them, and
+/// so does one that is certainly in another language.
 const STOP_WORDS: &[&str] = &[
     "a", "about", "after", "all", "also", "am", "an", "and", "any", "are", "as", "at", "be",
     "because", "been", "before", "being", "between", "both", "but", "by", "can", "could", "did",
@@ -29,22 +29,25 @@ const STOP_WORDS: &[&str] = &[
     "with", "would", "you", "your",
 ];
 
-/// A question, taken apart once.
+/// A parsed question.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Question {
     /// As asked, trimmed, without operators.
     pub text: String,
-    /// Its content words, folded, in order; a snippet should show them.
+    /// Its content words, folded, in order; snippets prefer them.
     pub words: Vec<String>,
-    /// The text search as FTS5 expressions, any of which may match; empty when there is no word.
+    /// The full-text search as FTS5 expressions, any of which may match; empty if there are no
+    /// words.
     pub terms: Vec<String>,
-    /// True when its language is surely not English.
+    /// Whether its language is certainly not English.
     pub is_foreign: bool,
     /// The demands of its operators.
     pub demand: Option<Expression>,
-    /// The words that are written like names, one bit each: with a capital or a digit, and not the first one.
+    /// The words written like names, one bit each: with a capital or a digit, and not the first
+    /// one.
     pub names: u64,
-    /// In a question of common words alone: the index in `terms` of all of them side by side, as typed.
+    /// For a question of stop words only: the index in `terms` of all of them side by side, as
+    /// typed.
     pub typed: Option<usize>,
 }
 
@@ -75,7 +78,7 @@ impl Question {
         let names = if is_foreign { 0 } else { names(text, &words) };
         let text = text.to_string();
         let question = Question { text, words, terms, is_foreign, demand, names, typed };
-        // `the tag:ops` asks for no word.
+        // `the tag:ops` does not ask for any word.
         let is_of_documents = |demand: &Expression| {
             let asks_no_phrase = demand.phrases.is_empty() && demand.beginnings.is_empty();
             asks_no_phrase && !(demand.tags.is_empty() && demand.paths.is_empty())
@@ -86,7 +89,7 @@ impl Question {
         }
     }
 
-    /// A question that asks for documents by their conditions alone.
+    /// A question that selects documents by conditions alone.
     pub(crate) fn of_documents() -> Self {
         Question {
             text: String::new(),
@@ -99,17 +102,17 @@ impl Question {
         }
     }
 
-    /// Returns whether it asks for documents by their conditions, and for no word.
+    /// Returns whether it selects documents by conditions and asks for no word.
     pub(crate) fn is_of_documents(&self) -> bool {
         self.text.is_empty() && self.demand.is_some()
     }
 
-    /// Returns whether it has no word that a document could contain.
+    /// Returns whether it has no words that a document could contain.
     pub(crate) fn is_empty(&self) -> bool {
         self.terms.is_empty() && !self.is_of_documents()
     }
 
-    /// All terms as one FTS5 expression; empty when there is no word at all.
+    /// Returns all terms as one FTS5 expression; empty if there are no words.
     pub(crate) fn fts(&self) -> String {
         self.terms.join(" OR ")
     }
@@ -129,7 +132,8 @@ impl Question {
     }
 }
 
-/// Returns the words, one bit each, that are written like names. Where every word has a capital, that says nothing.
+/// Returns the words, one bit each, that are written like names. If every word is capitalized, none
+/// is.
 fn names(text: &str, words: &[String]) -> u64 {
     let is_capital = |run: &&str| !run.starts_with(char::is_lowercase);
     if runs(text).all(|run| is_capital(&run)) {
@@ -140,12 +144,12 @@ fn names(text: &str, words: &[String]) -> u64 {
     shown.fold(0, |names, at| names | 1_u64.checked_shl(at as u32).unwrap_or(0))
 }
 
-/// Returns whether a word says nothing about the topic.
+/// Returns whether a word carries no topic.
 pub fn is_stop_word(word: &str) -> bool {
     STOP_WORDS.binary_search(&word).is_ok()
 }
 
-/// The terms of some words, each once.
+/// Returns the terms of some words, each once.
 fn terms<'t>(words: impl Iterator<Item = &'t str>) -> Vec<Term> {
     let mut terms: Vec<Term> = Vec::new();
     for word in words {
@@ -158,7 +162,7 @@ fn terms<'t>(words: impl Iterator<Item = &'t str>) -> Vec<Term> {
     terms
 }
 
-/// Returns a question as an FTS5 expression; empty when there is no word.
+/// Returns a question as an FTS5 expression; empty if it has no words.
 pub fn text_query(question: &str) -> String {
     Question::new(question).fts()
 }
@@ -168,8 +172,8 @@ pub fn text_terms(question: &str) -> Vec<String> {
     Question::new(question).terms
 }
 
-/// Splits a compound (`dose-dependent`, `src/store`, `error:upstream`) into its parts, any of which may match; keeps
-/// numbers such as `2024-01-31` and paths such as `std::fs` whole.
+/// Splits a compound (`dose-dependent`, `src/store`, `error:upstream`) into its parts, any of which
+/// may match; keeps numbers such as `2024-01-31` and paths such as `std::fs` whole.
 fn parts(run: &str) -> impl Iterator<Item = &str> {
     let is_compound = run.contains(char::is_alphabetic);
     let has_single_colons = is_compound && !run.contains("::");
@@ -184,8 +188,9 @@ fn runs(text: &str) -> impl Iterator<Item = &str> {
     run_places(text).filter_map(|(start, end)| text.get(start..end))
 }
 
-/// Returns the places of words: runs of letters and digits, joined by inner signs as in `rotate_keys`, `v1.2.3` or
-/// `a::b`, with the signs around them that make a name (`C++`, `.NET`).
+/// Returns the byte ranges of words: runs of letters and digits, joined by inner punctuation as in
+/// `rotate_keys`, `v1.2.3` or `a::b`, including the surrounding punctuation of names such as `C++`
+/// and `.NET`.
 fn run_places(text: &str) -> impl Iterator<Item = (usize, usize)> {
     let mut at = 0;
     std::iter::from_fn(move || {
@@ -209,7 +214,7 @@ fn run_places(text: &str) -> impl Iterator<Item = (usize, usize)> {
     })
 }
 
-/// Returns the length of the sign at the beginning that joins the words around it; 0 when there is none.
+/// Returns the length of the punctuation at the start that joins the words around it, or 0.
 fn n_joining(text: &str) -> usize {
     let Some(sign) = text.chars().next() else { return 0 };
     let length = match sign {
@@ -244,7 +249,7 @@ mod tests {
             ("builders vaul*", r#"("builder" OR "builders") OR "vaul"*"#),
             ("rotate_keys v1.2.3", r#"("rotat key" OR "rotate keys") OR "v1 2 3""#),
             (r#""quoted" AND NOT xy*"#, r#"("quot" OR "quoted")"#),
-            // No expression: its words.
+            // Not a valid expression: just its words.
             (r#""quoted AND x*"#, r#"("quot" OR "quoted") OR "x""#),
             ("???", ""),
             ("C++ or C#", r#""c++" OR "c#""#),

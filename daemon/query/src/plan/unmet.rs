@@ -1,7 +1,7 @@
-//! Unmet: which condition excludes every document.
+//! Unmet: the condition that excludes every document.
 //!
-//! In: a filter. Out: in words, the condition that no document meets, with existing values; else the two that no
-//! document meets together.
+//! In: a filter. Out: in words, the condition that no document meets, with existing values; else
+//! the two that no document meets together.
 //! Not here: the nearest tags and paths (`condition.rs`).
 
 use extract::recognize::words;
@@ -14,10 +14,10 @@ use crate::{AskError, QueryContext};
 /// Most existing types or languages that a hint names.
 const MAX_NAMED: usize = 8;
 
-/// A condition in words, as they follow `no document`, and as a filter of its own.
+/// A condition in words, to follow `no document`, and as a filter of its own.
 type Condition = (String, Filter);
 
-/// Returns a hint for each type, language and day that no document has, with existing ones.
+/// Returns a hint for each type, language and day that no document has, with existing values.
 pub(crate) fn alone(ctx: &QueryContext<'_>, filter: &Filter) -> Result<Vec<String>, AskError> {
     let mut hints = Vec::new();
     for (what, alone) in beside_places(filter) {
@@ -40,7 +40,7 @@ pub(crate) fn alone(ctx: &QueryContext<'_>, filter: &Filter) -> Result<Vec<Strin
     Ok(hints)
 }
 
-/// Returns why conditions that some documents meet exclude everything together.
+/// Returns why conditions that each match some documents match none together.
 pub(crate) fn together(
     ctx: &QueryContext<'_>,
     filter: &Filter,
@@ -62,7 +62,8 @@ pub(crate) fn together(
     Ok(Some("no document meets all of the conditions".into()))
 }
 
-/// Returns a hint where the entity is a note named like an ordinary word, which hardly any document mentions.
+/// Returns a hint if the entity is a note named like an ordinary word, which hardly any document
+/// mentions.
 pub(crate) fn common_name(
     ctx: &QueryContext<'_>,
     filter: &Filter,
@@ -95,7 +96,7 @@ fn none_answers(ctx: &QueryContext<'_>, filter: &Filter) -> Result<String, AskEr
     })
 }
 
-/// Returns `there are a, b, …`, or a single day; `None` where there is nothing.
+/// Returns `there are a, b, …`, or a single day; `None` if there are none.
 fn listed(ctx: &QueryContext<'_>, sql: &str) -> Result<Option<String>, AskError> {
     let mut statement = ctx.snapshot.prepare_cached(sql)?;
     let rows = statement.query_map([], |row| row.get::<_, Option<String>>(0))?;
@@ -131,7 +132,7 @@ fn conditions(ctx: &QueryContext<'_>, filter: &Filter) -> Result<Vec<Condition>,
     Ok(all)
 }
 
-/// The conditions other than tags, paths and entities.
+/// Returns the conditions other than tags, paths and entities.
 fn beside_places(filter: &Filter) -> Vec<Condition> {
     let mut all: Vec<Condition> = Vec::new();
     if let Some(doc_type) = &filter.doc_type {
@@ -163,7 +164,7 @@ fn beside_places(filter: &Filter) -> Vec<Condition> {
     all
 }
 
-/// Joins two conditions, each of which has one part.
+/// Joins two conditions, each with a single part.
 fn joined(first: &Filter, second: &Filter) -> Filter {
     let of_notes = match first.of_notes.types.is_empty() {
         true => second.of_notes.clone(),

@@ -1,10 +1,10 @@
 //! When: the times that a question names.
 //!
-//! In: a question as typed. Out: [`When`]: days, months and years, and stretches of time that are counted back from the
-//! newest day of the index (`last month`, `three weeks ago`), so that the same index always gives the same answer.
-//! A month without a year means that month of any year.
-//! Invariant: what is not surely a time is none.
-//! Not here: how a date is written (`notes::date`), how much a time counts (`rank/signals.rs`).
+//! In: a question as typed. Out: [`When`]: days, months and years, and periods counted back from
+//! the newest day of the index (`last month`, `three weeks ago`), so that the same index always
+//! gives the same answer. A month without a year means that month of any year.
+//! Invariant: only what is certainly a time counts as one.
+//! Not here: date formats (`notes::date`), the weight of a time (`rank/signals.rs`).
 
 use jiff::ToSpan;
 use jiff::civil::Date;
@@ -19,20 +19,20 @@ const NUMBERS: &[&str] = &[
     "twelve",
 ];
 
-/// Farthest back that is counted, in units.
+/// Most units counted back.
 const MAX_BACK: i64 = 500;
 
-/// Most spellings of a stretch of time.
+/// Most spellings of a period.
 const MAX_SPELLINGS: usize = 24;
 
-/// Times that a question names; any of them.
+/// Times that a question names; a date may match any of them.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct When(Vec<Time>);
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Time {
     Named(Named),
-    /// So many units before the newest day: the unit that this day lies in is 0.
+    /// This many units before the newest day; the unit that contains that day is 0.
     Back {
         unit: Unit,
         n: i64,
@@ -50,12 +50,12 @@ enum Unit {
 }
 
 impl When {
-    /// Reads the times of a question.
+    /// Parses the times of a question.
     pub(crate) fn of(question: &str) -> When {
         When::parted(question).0
     }
 
-    /// Reads the times of a question, and returns the question without their words.
+    /// Parses the times of a question, and returns the question without those words.
     pub(crate) fn parted(question: &str) -> (When, String) {
         let lower = question.to_lowercase();
         let words = date::words(&lower);
@@ -78,7 +78,8 @@ impl When {
         (When(times), rest)
     }
 
-    /// How texts may write its days and months: `2026-02-14`, `14 February`; of a stretch its months.
+    /// Returns how texts may write its days and months: `2026-02-14`, `14 February`; for a period,
+    /// its months.
     pub(crate) fn spellings(&self) -> Vec<String> {
         let mut all = Vec::new();
         let month = |n: i8| {
@@ -115,17 +116,17 @@ impl When {
         all
     }
 
-    /// Whether no time is named.
+    /// Returns whether no time is named.
     pub(crate) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Whether a time is counted back from the newest day.
+    /// Returns whether a time is counted back from the newest day.
     pub(crate) fn is_relative(&self) -> bool {
         self.0.iter().any(|it| matches!(it, Time::Back { .. }))
     }
 
-    /// The days before or after one; none beyond the calendar.
+    /// Returns the days before or after one; `None` beyond the calendar.
     pub(crate) fn beside(day: Date, side: Side) -> Option<When> {
         let between = match side {
             Side::Before => Time::Between(Date::MIN, day.yesterday().ok()?),
@@ -143,7 +144,8 @@ impl When {
         When(self.0.into_iter().filter_map(between).collect())
     }
 
-    /// Whether a date in ISO form, `2024-03-12` or `2024-03`, with or without its signs, lies in one of the times.
+    /// Returns whether a date in ISO form, `2024-03-12` or `2024-03`, with or without hyphens, is
+    /// in one of the times.
     pub(crate) fn holds(&self, date: &str) -> bool {
         let digits: String = date.chars().filter(char::is_ascii_digit).collect();
         let part = |from: usize, to: usize| digits.get(from..to)?.parse::<i16>().ok();
@@ -163,7 +165,7 @@ impl When {
     }
 }
 
-/// Reads a time that begins with the first word, and returns how many words it takes; at least one is passed.
+/// Parses a time that starts at the first word, and returns how many words to skip; at least one.
 fn read(words: &[&str], before: Option<&str>) -> (Option<Time>, usize) {
     match date::read(words, before) {
         (Some(named), n_words) => (Some(Time::Named(named)), n_words),
@@ -171,7 +173,7 @@ fn read(words: &[&str], before: Option<&str>) -> (Option<Time>, usize) {
     }
 }
 
-/// Reads `yesterday`, `last week`, `three months ago`.
+/// Parses `yesterday`, `last week`, `three months ago`.
 fn back(words: &[&str]) -> (Option<Time>, usize) {
     let word = |at: usize| words.get(at).copied().unwrap_or_default();
     let of = |unit, n| Some(Time::Back { unit, n });
@@ -203,7 +205,7 @@ fn unit(word: &str) -> Option<Unit> {
     }
 }
 
-/// The days of a unit before the newest day.
+/// Returns the days of a unit before the newest day.
 fn stretch(newest: Date, unit: Unit, n: i64) -> Option<Time> {
     let (first, last) = match unit {
         Unit::Day => {

@@ -1,7 +1,8 @@
-//! Within: the documents that a filter lets through, and their passages.
+//! Within: the documents that pass a filter, and their passages.
 //!
-//! In: a filter. Out: rows of documents, passages and windows; for a filter by an entity, the passages that mention it.
-//! Invariant: reading costs no more than the smaller of what the filter lets through and the whole index.
+//! In: a filter. Out: row ids of documents, passages and windows; for a filter by entity, the
+//! passages that mention it.
+//! Invariant: reading costs no more than the smaller of the filtered documents and the whole index.
 //! Not here: the conditions of a filter (`filter.rs`), repeated texts (`recall/copies.rs`).
 
 use rusqlite::{OptionalExtension, params_from_iter};
@@ -13,10 +14,10 @@ use crate::{AskError, QueryContext};
 /// Up to this many rows are looked up one by one; for more, an index is scanned.
 const MAX_LOOKUPS: usize = 1_000;
 
-/// Rows that may answer; all where there is no set.
+/// Rows that may answer; `None` for all.
 pub(crate) type Among = Option<FxHashSet<i64>>;
 
-/// Returns the rows that are in both.
+/// Intersects two sets of rows.
 pub(crate) fn both(one: Among, other: Among) -> Among {
     match (one, other) {
         (Some(mut one), Some(other)) => {
@@ -27,17 +28,17 @@ pub(crate) fn both(one: Among, other: Among) -> Among {
     }
 }
 
-/// What may answer, read once for a question.
+/// The rows that may answer, read once per question.
 #[derive(Debug, Default)]
 pub(crate) struct Within {
     /// The documents.
     pub docs: Among,
-    /// The only passages in them, where the question is about an entity or facts of some days or categories.
+    /// If given, only these passages: those about an entity, or facts of some days or categories.
     pub mentioning: Among,
 }
 
 impl Within {
-    /// Reads the documents that a filter lets through.
+    /// Reads the documents that pass a filter.
     pub(crate) fn read(ctx: &QueryContext<'_>, filter: &Filter) -> Result<Within, AskError> {
         let docs = documents(ctx, filter)?;
         let mentioning = match (filter.entity, &docs) {
@@ -47,7 +48,7 @@ impl Within {
         Ok(Within { docs, mentioning })
     }
 
-    /// Lets only these passages through, of those that may answer.
+    /// Restricts the passages that may answer to these.
     pub(crate) fn narrow(
         &mut self,
         ctx: &QueryContext<'_>,
@@ -78,7 +79,7 @@ impl Within {
     }
 }
 
-/// The chunks of documents that mention an entity, or belong to its own note.
+/// Returns the chunks of documents that mention an entity, or belong to its own note.
 fn chunks_about(
     ctx: &QueryContext<'_>,
     entity: i64,
@@ -114,7 +115,7 @@ fn chunks_about(
     Ok(found)
 }
 
-/// The documents that a filter lets through.
+/// Returns the documents that pass a filter.
 pub(super) fn documents(ctx: &QueryContext<'_>, filter: &Filter) -> Result<Among, AskError> {
     let Some((condition, values)) = filter.sql_beside_docs() else {
         return Ok(filter.of_notes.docs.as_ref().map(|docs| docs.iter().copied().collect()));
@@ -129,7 +130,7 @@ pub(super) fn documents(ctx: &QueryContext<'_>, filter: &Filter) -> Result<Among
     Ok(Some(docs))
 }
 
-/// The chunks of documents.
+/// Returns the chunks of documents.
 pub(crate) fn chunks(
     ctx: &QueryContext<'_>,
     docs: &FxHashSet<i64>,
@@ -138,7 +139,7 @@ pub(crate) fn chunks(
     rows_of(ctx, docs, one, "SELECT doc_id, id FROM chunks")
 }
 
-/// The windows of chunks.
+/// Returns the windows of chunks.
 pub(crate) fn windows(
     ctx: &QueryContext<'_>,
     chunks: &FxHashSet<i64>,
@@ -147,8 +148,8 @@ pub(crate) fn windows(
     rows_of(ctx, chunks, one, "SELECT chunk_id, id FROM chunk_vec_map")
 }
 
-/// The rows of some owners, by one of two statements: `one` selects the rows of an owner, `all` each owner with its
-/// row.
+/// Returns the rows of some owners by one of two statements: `one` selects the rows of one owner,
+/// `all` selects every owner with its row.
 pub(crate) fn rows_of(
     ctx: &QueryContext<'_>,
     owners: &FxHashSet<i64>,

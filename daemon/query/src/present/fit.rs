@@ -1,10 +1,11 @@
-//! Fit: an answer within the caller's budget, in both of its forms.
+//! Fit: shrinks an answer to the caller's budget, in both of its forms.
 //!
 //! In: a complete answer, the budget. Out: the answer without its least important parts.
-//! Invariants: one hit stays where there was one, its snippet cut if necessary; both forms have the same hits, so that
-//! a cursor never skips one that only one form showed; the structured form, where it is bounded, has at most its
-//! budget, or [`SMALLEST_CHARS`], plus what a cursor takes beyond half of that, as it does after a hundred hits.
-//! Not here: the text form (`render`), the length of a snippet where there is room (`mod.rs`).
+//! Invariants: at least one hit remains, its snippet cut if necessary; both forms have the same
+//! hits, so that a cursor never skips one that only one form showed; a bounded structured form has
+//! at most its budget, or [`SMALLEST_CHARS`], plus what a cursor takes beyond half of that, as it
+//! does after a hundred hits.
+//! Not here: the text form (`render`), the length of a snippet if there is room (`mod.rs`).
 
 use std::io;
 
@@ -17,16 +18,17 @@ use super::reasons::AS_IN;
 /// Room in the structured form for what is added later: project, tick, `building`, `truncated`.
 const ADDED_LATER_CHARS: usize = 200;
 
-/// Least size of the structured form: one hit with a short snippet.
+/// Smallest budget of the structured form: one hit with a short snippet.
 const SMALLEST_CHARS: usize = 800;
 
 /// Shortest snippet that a hit is cut to, characters.
 pub(super) const MIN_SNIPPET_CHARS: usize = 60;
 
-/// Drops the least important parts until the answer fits: the parts of the scores, edges, entities, files in the
-/// reasons, signals in the reasons, then the last hits. `structured_chars` bounds the structured form, if it is given
-/// and not 0. `least` is how long each snippet stays before later hits are dropped: the cursor leads to those, and a
-/// few words of every hit would not answer. `cursor` is as long as the one that will be returned, if there will be one.
+/// Drops the least important parts until the answer fits: the parts of the scores, edges, entities,
+/// files in the reasons, signals in the reasons, then the last hits. `structured_chars` bounds the
+/// structured form, if given and not 0. `least` is the length that each snippet keeps before later
+/// hits are dropped: the cursor leads to those, and a few words of every hit would answer nothing.
+/// `cursor` is as long as the one that will be returned, if there will be one.
 pub(super) fn fit(
     reply: &mut HybridReply,
     max_chars: usize,
@@ -68,7 +70,7 @@ pub(super) fn fit(
     }
 }
 
-/// Returns the characters of a value as JSON, without making the text.
+/// Returns the length of a value as JSON, in characters, without building the text.
 fn json_chars(value: &impl Serialize) -> usize {
     struct Counter(usize);
     impl io::Write for Counter {
@@ -85,10 +87,10 @@ fn json_chars(value: &impl Serialize) -> usize {
     serde_json::to_writer(&mut counter, value).map_or(0, |()| counter.0)
 }
 
-/// Removes the last item, and its characters from the reply's; false if there was none.
+/// Removes the last item, and its characters from `n_chars`; returns false if there was none.
 fn pop<T: Serialize>(items: &mut Vec<T>, n_chars: &mut usize) -> bool {
     let Some(item) = items.pop() else { return false };
-    // The comma before it, too.
+    // Including the comma before it.
     *n_chars -= json_chars(&item) + usize::from(!items.is_empty());
     true
 }
@@ -102,8 +104,8 @@ fn is_signal(part: &str) -> bool {
     matches!(part.split(' ').next(), Some("text" | "vector" | "semantic"))
 }
 
-/// Drops one part and keeps `n_chars` of the reply's JSON up to date; returns false when no part is left that may be
-/// dropped.
+/// Drops one part and keeps `n_chars` of the reply's JSON up to date; returns false if nothing is
+/// left that may be dropped.
 fn drop_one(reply: &mut HybridReply, n_chars: &mut usize) -> bool {
     if reply.chunks.iter().any(|hit| !hit.components.is_empty()) {
         reply.chunks.iter_mut().for_each(|hit| hit.components.clear());
@@ -123,7 +125,7 @@ fn drop_one(reply: &mut HybridReply, n_chars: &mut usize) -> bool {
         *n_chars = json_chars(reply);
         return true;
     }
-    // Components also name the signals of a hit, and other hits the model of a vector.
+    // The signals are also in the components, and other hits name the model of a vector.
     let n_before = size_of_reasons(reply);
     for reasons in &mut reply.explanations {
         let kept: Vec<&str> = reasons.split(" + ").filter(|part| !is_signal(part)).collect();
@@ -141,7 +143,7 @@ fn drop_one(reply: &mut HybridReply, n_chars: &mut usize) -> bool {
         pop(&mut reply.explanations, n_chars);
         return pop(&mut reply.chunks, n_chars);
     }
-    // Only one hit is left, so measuring all of the reply is measuring what changed.
+    // Only one hit is left, so measuring the whole reply costs no more than measuring the change.
     let Some(hit) = reply.chunks.first_mut() else { return false };
     let is_dropped = hit.also_in.take().is_some()
         || !std::mem::take(&mut hit.section).is_empty()
@@ -151,8 +153,8 @@ fn drop_one(reply: &mut HybridReply, n_chars: &mut usize) -> bool {
     is_dropped
 }
 
-/// Cuts an eighth off the snippet that has most to spare above its shortest length, which `least` says. Returns its
-/// position, or `None` when all are as short as they may be.
+/// Cuts an eighth off the snippet with the most room above its shortest length in `least`. Returns
+/// its position, or `None` if no snippet can be cut further.
 fn cut_longest(reply: &mut HybridReply, least: &[usize]) -> Option<usize> {
     let n_chars = |hit: &HitView| hit.snippet.chars().count();
     let least_of = |at: usize| least.get(at).copied().unwrap_or(MIN_SNIPPET_CHARS);

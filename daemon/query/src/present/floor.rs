@@ -1,12 +1,14 @@
-//! Floor: whether a hit has anything to do with the question.
+//! Floor: whether a hit is relevant to the question.
 //!
-//! A passage contains a word if the text index found it by that word, in whatever form: its stem, a part of a compound,
-//! a beginning, a corrected spelling, another name.
-//! In: a question, hits with their passages. Out: their relevance, which are weak, and whether all are.
-//! Invariants: neither the hits nor their order change; a hit is weak only if its relevance is below
-//! `retrieval.floor.relevance` and no name leads there from a hit that is not weak. A question of nothing but common
-//! words (`the of and`) is answered by passages that contain them as typed.
-//! Not here: how signals become relevance (`relevance.rs`).
+//! A passage contains a word if the text index found it by that word, in any form: its stem, a part
+//! of a compound, a prefix, a corrected spelling, another name.
+//! In: a question, hits with their passages. Out: their relevance, which are weak, and whether all
+//! are.
+//! Invariants: neither the hits nor their order change; a hit is weak only if its relevance is
+//! below `retrieval.floor.relevance` and no name leads to it from a hit that is not weak. A
+//! question that has only stop words (`the of and`) is answered by passages that contain them as
+//! typed.
+//! Not here: computing relevance from signals (`relevance.rs`).
 
 use config::settings::Floor;
 use extract::link::features::edit_distance_is_one;
@@ -23,42 +25,44 @@ use crate::relevance::{self, Signals};
 use index::postings::Scorer;
 use model::terms::is_word_char;
 
-/// The floors, and what the words of a question are worth.
+/// The floors, and the weights of a question's words.
 pub(crate) struct WeakFloor<'a> {
     floors: Floor,
     words: &'a [String],
-    /// The worth of each word of the question, by how few chunks have it.
+    /// The worth of each word of the question: rare words are worth more.
     worth: &'a [f32],
     /// Entities that the question names, with the words that name them.
     seeds: &'a [Seed],
-    /// Knows which of the question's words each chunk has.
+    /// Knows which words of the question each chunk contains.
     scorer: Option<&'a Scorer>,
-    /// See [`Question::typed`]: an answer to such a question has its words as typed, or is named by it.
+    /// See [`Question::typed`]: an answer to such a question contains its words as typed, or is
+    /// named by it.
     typed: Option<usize>,
     asked: &'a str,
-    /// The question's words that are names and that the folder lacks, one bit each.
+    /// Name words of the question that the folder lacks, one bit each.
     lacking: u64,
 }
 
-/// From `retrieval.floor.similar` on the meaning of a fact alone suffices, which is so much above the cosine that
-/// speaks neither for nor against it.
+/// From `retrieval.floor.similar` on, a fact's meaning alone is enough. The neutral cosine of a
+/// fact is this much lower.
 const ENOUGH: f32 = 0.06;
 
-/// Fewest letters of a name that may be misspelled; a letter makes a shorter one another.
+/// Fewest letters of a name that may be misspelled: in a shorter one a single letter makes another
+/// name.
 const MIN_SLIPPED: usize = 4;
 
-/// How well a hit fits.
+/// How well a hit matches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Strength {
-    /// By itself.
+    /// On its own.
     Strong,
-    /// Hardly, but a name or a relation leads there from a hit that may fit.
+    /// Hardly, but a name or a relation leads to it from a hit that may match.
     LedTo,
     /// Hardly.
     Weak,
 }
 
-/// What is thought of a hit.
+/// The judgment of a hit.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Verdict {
     /// 0 to 1.
@@ -76,14 +80,14 @@ impl<'a> WeakFloor<'a> {
         WeakFloor { floors, words, worth, seeds, scorer, typed, asked: text, lacking }
     }
 
-    /// Judges facts: one sentence is less near to a question than a passage.
+    /// Judges facts: a single sentence is less similar to a question than a passage.
     pub(crate) fn of_facts(self) -> Self {
         let Floor { similar, better_similar, .. } = self.floors;
         let (vector, better) = (similar - ENOUGH, better_similar - ENOUGH);
         WeakFloor { floors: Floor { vector, better, ..self.floors }, ..self }
     }
 
-    /// Returns how well a hit with this path, these headings and these words fits.
+    /// Returns how well a hit with this path, these headings and these words matches.
     pub(crate) fn judge(&self, candidate: &ScoredChunk, texts: [&str; 3]) -> Verdict {
         let sure = Verdict { relevance: 1.0, strength: Strength::Strong };
         if candidate.components.contains_key(CITED) {
@@ -98,7 +102,7 @@ impl<'a> WeakFloor<'a> {
         let found = named | self.scorer.map_or(0, |scorer| scorer.held(candidate.chunk));
         let mut relevance = self.relevance(found, candidate.near);
         if relevance < self.floors.relevance {
-            // The texts last: to find words in them costs more than all that is known already.
+            // The texts last: searching them for words costs more than everything known so far.
             relevance = relevance::relevance(&self.floors, self.signals(candidate, texts));
         }
         let is_led_to = candidate.bridge.entity.is_some()
@@ -112,7 +116,7 @@ impl<'a> WeakFloor<'a> {
         Verdict { relevance, strength }
     }
 
-    /// Returns what a hit and the folder say about the question.
+    /// Returns the signals of a hit and the folder for the question.
     pub(crate) fn signals(&self, candidate: &ScoredChunk, texts: [&str; 3]) -> Signals {
         let held = self.scorer.map_or(0, |scorer| scorer.held(candidate.chunk));
         let found = self.named(candidate) | held;
@@ -125,7 +129,8 @@ impl<'a> WeakFloor<'a> {
         Signals { words, near, lacks_name: self.lacking & !found != 0 }
     }
 
-    /// The words that the folder lacks, but that are one letter from a word of the texts: `Ledgr` of `Ledger`.
+    /// Returns the words that the folder lacks but that differ by one letter from a word in the
+    /// texts: `Ledgr` from `Ledger`.
     fn misspelled(&self, texts: [&str; 3]) -> u64 {
         let is_slip = |name: &str| {
             let mut words = texts.iter().flat_map(|text| text.split(|c| !is_word_char(c)));
@@ -139,7 +144,8 @@ impl<'a> WeakFloor<'a> {
         slips.fold(0, |found, (idx, _)| found | 1 << idx)
     }
 
-    /// Returns the relevance of a chunk of which nothing is known but its words in the text index and its nearness.
+    /// Returns the relevance of a chunk when only its words in the text index and its cosine are
+    /// known.
     pub(crate) fn of_chunk(&self, chunk: i64, near: Option<(f32, bool)>) -> f32 {
         self.relevance(self.scorer.map_or(0, |scorer| scorer.held(chunk)), near)
     }
@@ -148,7 +154,7 @@ impl<'a> WeakFloor<'a> {
         relevance::relevance(&self.floors, self.of_words(found, near))
     }
 
-    /// The question's words that name an entity of the hit, whatever the hit calls it.
+    /// Returns the words of the question that name an entity of the hit, whatever the hit calls it.
     fn named(&self, candidate: &ScoredChunk) -> u64 {
         let is_of = |seed: &&Seed| {
             let entity = Some(seed.entity);
@@ -157,7 +163,8 @@ impl<'a> WeakFloor<'a> {
         self.seeds.iter().filter(is_of).fold(0, |found, seed| found | seed.words)
     }
 
-    /// Returns whether common words occur side by side, as typed; a single one (`WHO`, `May`) must match its capitals.
+    /// Returns whether the stop words occur side by side, as typed; a single one (`WHO`, `May`)
+    /// must match in case, too.
     fn stands_as_typed(&self, chunk: i64, typed: usize, texts: [&str; 3]) -> bool {
         if self.words.len() > 1 {
             let held = self.scorer.map_or(0, |scorer| scorer.held(chunk));
@@ -179,7 +186,7 @@ pub(super) fn flag(reply: &mut HybridReply, verdicts: &[Verdict]) {
     reply.nothing_relevant = nothing_relevant;
 }
 
-/// Returns which hits are weak, and whether nothing else was found.
+/// Returns which hits are weak, and whether there are no others.
 pub(crate) fn weak(strengths: &[Strength]) -> (Vec<bool>, bool) {
     let has_strong = strengths.contains(&Strength::Strong);
     let is_weak = |strength: &Strength| match strength {

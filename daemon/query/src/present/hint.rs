@@ -1,6 +1,7 @@
-//! Hint: what a caller should know about how a question was read.
+//! Hint: how a question was interpreted, as far as the caller should know.
 //!
-//! In: a plan, what was recalled. Out: a reply that names conditions which were dropped or which no document meets.
+//! In: a plan, the recalled candidates. Out: a reply that names the conditions that were dropped or
+//! that no document meets.
 //! Not here: corrected words (`recall/text.rs`), which the first hit mentions.
 
 use proto::tool::core::HybridReply;
@@ -11,10 +12,10 @@ use crate::plan::{Plan, unmet};
 use crate::recall::Recalled;
 use crate::{AskError, QueryContext};
 
-/// Longest question that is repeated, characters.
+/// Longest quotation of a question, characters.
 const MAX_REPEATED: usize = 40;
 
-/// Returns the reply to a question without any letter or digit.
+/// Returns the reply to a question without letters or digits.
 pub(crate) fn nothing_asked(plan: &Plan) -> HybridReply {
     let asked: String = plan.question.text.chars().take(MAX_REPEATED).collect();
     let hint = match asked.is_empty() {

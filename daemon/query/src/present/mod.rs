@@ -1,9 +1,11 @@
-//! Present, the last step: the best hits as cited passages with reasons, within the caller's budget.
+//! Present, the last step: the best hits as cited passages with reasons, within the caller's
+//! budget.
 //!
-//! In: a plan, what the earlier steps found. Out: the reply of `hybrid_query`.
-//! `floor.rs` flags weak hits, `reasons.rs` says why each was chosen, `hint.rs` how the question was read, `fit.rs`
-//! fits both forms of the reply into the budget.
-//! Invariant: neither the hits nor their order change here; only the last ones may be left to the next page.
+//! In: a plan, and the results of the earlier steps. Out: the reply of `hybrid_query`.
+//! `floor.rs` flags weak hits, `reasons.rs` explains why each was chosen, `hint.rs` how the
+//! question was interpreted, `fit.rs` fits both forms of the reply into the budget.
+//! Invariant: neither the hits nor their order change here; only the last ones may be left to the
+//! next page.
 
 mod fit;
 pub(crate) mod floor;
@@ -33,28 +35,29 @@ use crate::{AskError, QueryContext};
 use index::store::lines::{HeadingMap, LineMap, PageMap};
 use model::terms::EntityType;
 
-/// Characters of a hit beside its snippet in the text form: number, path, lines, section, score.
+/// Characters of a hit besides its snippet in the text form: number, path, lines, section, score.
 const HIT_OVERHEAD: usize = 100;
 
 /// Shortest and longest snippet, characters.
 const SNIPPET_CHARS: (usize, usize) = (70, 2_000);
 
-/// The first hits are read, and the rest are only looked over: shares of the budget of each of the first and of each of
-/// the rest, where as many fit as [`SHOWN`] says. No snippet is cut for later hits: those are left to the next page.
+/// Readers read the first hits and only skim the rest: shares of the budget for each of the first
+/// hits, and for each of the others, of which [`SHOWN`] hits in all have to fit. No snippet is cut
+/// to make room for later hits: those go to the next page.
 const SHARES: [f32; 3] = [8.0, 6.0, 4.0];
 const SHARE_BEHIND: f32 = 1.25;
 const SHOWN: usize = 7;
 
-/// Shortest snippet of one of the first, characters.
+/// Shortest snippet of one of the first hits, characters.
 const MIN_LEADING_CHARS: usize = 150;
 
-/// Passages on each side that are looked at for what stands around a hit.
+/// Passages on each side that are read for the text around a hit.
 const MOST_BESIDE: i64 = 12;
 
 /// Length of a snippet that represents a whole note, characters.
 const NOTE_SNIPPET_CHARS: usize = 240;
 
-/// Entities and relations shown beside the hits.
+/// Most entities and relations shown next to the hits.
 const MAX_ENTITIES: usize = 5;
 const MAX_EDGES: usize = 6;
 
@@ -69,12 +72,14 @@ pub(crate) fn present(
     let mut reply = hint::reply(ctx, plan, recalled, !ranked.hits.is_empty())?;
     let (mut marks, mut verdicts, mut has_more) = (Vec::new(), Vec::new(), false);
     let floor = WeakFloor::of(plan, recalled);
-    // What leading hits show, and how long the snippet of each hit stays before later hits are dropped.
+    // The ranges that leading hits show, and the length that each snippet keeps before later hits
+    // are dropped.
     let (mut shown, mut least) = (Vec::<(i64, Range<usize>)>::new(), Vec::new());
     for candidate in &ranked.hits {
         let Some(passage) = ChunkText::load(ctx, candidate.chunk)? else { continue };
         let own_mark = mark(&passage.uid, passage.words());
-        // A repeated text is marked without its document, since another of its places may be shown on the next page.
+        // A repeated text is marked without its document, because the next page may show another
+        // place of it.
         let page_mark = match copies::is_held_once(ctx, passage.doc_id, passage.start)? {
             true => mark("", passage.words()),
             false => own_mark,
@@ -92,7 +97,7 @@ pub(crate) fn present(
         let of_document = shown.iter().filter(|(of, _)| *of == doc);
         let is_shown = of_document.clone().any(|(_, bytes)| passage.is_within(bytes));
         let is_leading = shown.len() < SHARES.len() && !is_shown;
-        // What has pages is cited by page: of that only the words that answer are shown.
+        // Paged documents are cited by page, so only the answering words are shown.
         let is_first = of_document.count() == 0 && passage.pages.is_none();
         let seen = match is_leading && is_first {
             true => passage.with_neighbors(ctx)?,
@@ -121,7 +126,8 @@ pub(crate) fn present(
             format!("only the first {MAX_RECALL} hits are ranked: narrow the question for others");
         reply.hint = Some(hint.iter().cloned().chain([end]).collect::<Vec<_>>().join("; "));
     }
-    // Room is kept for the longest cursor: that of fewer hits, where none leads behind all of them.
+    // Reserve room for the longest possible cursor: the one after fewer hits if there is none after
+    // all of them.
     let next = (1..=marks.len()).rev().find_map(|n| plan.cursor.after(marks.get(..n)?));
     fit::fit(&mut reply, plan.max_chars, plan.structured_chars, &least, next);
     has_more |= reply.chunks.len() < marks.len();
@@ -131,7 +137,7 @@ pub(crate) fn present(
     }
     marks.truncate(reply.chunks.len());
     reply.next_cursor = plan.cursor.after(&marks).filter(|_| has_more && !marks.is_empty());
-    // After fitting: how the question was read must not cost a hit.
+    // After fitting, so that the note on the interpretation never costs a hit.
     if let Some(first) = reply.explanations.first_mut().filter(|_| !recalled.readings.is_empty()) {
         *first = format!("{}: {first}", recalled.readings.join("; "));
     }
@@ -155,7 +161,7 @@ pub(crate) fn signals(
     Ok(signals)
 }
 
-/// Adds the first entities that were reached, and the relations that led to them.
+/// Adds the first reached entities, and the relations that led to them.
 fn add_neighborhood(
     ctx: &QueryContext<'_>,
     expanded: &Expanded,
@@ -177,7 +183,8 @@ fn add_neighborhood(
     Ok(())
 }
 
-/// Returns how long the snippet of the hit at a place may be: its share of the budget beside what every hit takes.
+/// Returns the snippet length of the hit at a position: its share of the budget after the overhead
+/// of all hits.
 fn snippet_chars(plan: &Plan, at: usize) -> usize {
     let share_of = |at: usize| SHARES.get(at).copied().unwrap_or(SHARE_BEHIND);
     let n_shown = plan.k.min(SHOWN);
@@ -198,28 +205,28 @@ pub(crate) struct ChunkText {
     pages: Option<Vec<u8>>,
     headings: Option<Vec<u8>>,
     origin: OriginView,
-    /// Its lines in the file.
+    /// Its line range in the file.
     span_lines: [u32; 2],
     pub(crate) start: usize,
     end: usize,
-    /// Its place among those of its document.
+    /// Its index among the chunks of its document.
     idx: i64,
 }
 
-/// What a hit is shown out of, and in how many characters.
+/// The text that a hit may show, and how many characters of it.
 struct Room {
     seen: Seen,
     n_chars: usize,
 }
 
-/// A stretch of a document's text, and its lines in the file.
+/// A range of a document's text, and its lines in the file.
 struct Seen {
     bytes: Range<usize>,
     lines: [u32; 2],
 }
 
 impl ChunkText {
-    /// `None` when it is gone.
+    /// Returns a chunk with its document; `None` if it is gone.
     pub(crate) fn load(ctx: &QueryContext<'_>, chunk: i64) -> Result<Option<ChunkText>, AskError> {
         let mut statement = ctx.snapshot.prepare_cached(
             "SELECT d.id, d.uid, d.path, c.section, d.text, d.lines, d.pages, d.headings, c.start, c.end,
@@ -250,7 +257,7 @@ impl ChunkText {
         self.text.get(self.start..self.end).unwrap_or("")
     }
 
-    /// Whether bytes of its document hold most of it.
+    /// Returns whether a byte range of its document contains most of it.
     fn is_within(&self, bytes: &Range<usize>) -> bool {
         let both = self.end.min(bytes.end).saturating_sub(self.start.max(bytes.start));
         2 * both > self.end - self.start
@@ -260,7 +267,7 @@ impl ChunkText {
         Seen { bytes: self.start..self.end, lines: self.span_lines }
     }
 
-    /// The passage with what stands around it, as `read_passage` shows it.
+    /// Returns the passage with the text around it, as `read_passage` shows it.
     fn with_neighbors(&self, ctx: &QueryContext<'_>) -> Result<Seen, AskError> {
         let mut spans = ctx.snapshot.prepare_cached(
             "SELECT start, end, line_start, line_end, idx FROM chunks WHERE doc_id = ?1 AND abs(idx - ?2) <= ?3
@@ -288,8 +295,8 @@ impl ChunkText {
     }
 }
 
-/// The words of a hit that answer best, as they are written, the line on which they begin, and what is thought of it;
-/// `None` when it is gone.
+/// Returns the words of a hit that answer best, as written, the line on which they start, and the
+/// judgment; `None` if the hit is gone.
 pub(crate) fn best_words(
     ctx: &QueryContext<'_>,
     plan: &Plan,
@@ -338,7 +345,7 @@ fn hit_view(
     let span = (start as i64, end as i64);
     let also_in = copies::also_in(ctx, plan, passage.doc_id, span, text, shown.clone())?;
     let (start, end) = (start + range.start, (start + range.end).saturating_sub(1));
-    // A chunk may hold several short sections: the heading above the words that are shown says more.
+    // A chunk may contain several short sections, so show the heading above the displayed words.
     let section = match HeadingMap::decode(passage.headings.as_deref()) {
         Some(headings) => headings.path_at(text, start),
         None => passage.section.clone(),
@@ -366,8 +373,8 @@ fn hit_view(
         lines: shown_lines,
         pages: pages.map(|(first, last)| [first, last]),
         section: shorten(&section, 60),
-        // The sum of the rounded components, so that a reader who adds them up gets this very number; + 0 because the
-        // sum of nothing is -0.
+        // Sum the rounded components, so that a reader who adds them up gets the same number; + 0
+        // because the sum of nothing is -0.
         score: rounded(components.values().sum()) + 0.0,
         components,
         relevance: 0.0,

@@ -1,8 +1,9 @@
-//! Reasons: why a hit was chosen, for a person.
+//! Reasons: why a hit was chosen, in words.
 //!
-//! In: a hit, what was recalled and expanded. Out: `text + vector + 1 hop by depends_on to Key Store + Ada Moreno as in
-//! teams.md`.
-//! Where the project has a better model, `vector` names the one that gave the nearness, also while the better one does
+//! In: a hit, the recalled and the expanded candidates. Out: `text + vector + 1 hop by depends_on
+//! to Key Store + Ada Moreno as in teams.md`.
+//! If the project has a better model, `vector` names the model that gave the cosine, even while the
+//! better one is not ready yet, as just after a start.
 //! not answer yet, as just after a start.
 
 use rusqlite::OptionalExtension;
@@ -16,10 +17,10 @@ use crate::recall::Recalled;
 use crate::recall::nearness::{QuestionVectors, has_better_model};
 use crate::{AskError, QueryContext};
 
-/// Between a name and the file whose passage led on by it.
+/// Joins a name and the file whose passage mentions it.
 pub(super) const AS_IN: &str = " as in ";
 
-/// Joins the reasons of a hit.
+/// Joins the reasons for a hit.
 pub(super) fn reasons(
     ctx: &QueryContext<'_>,
     recalled: &Recalled,
@@ -71,7 +72,7 @@ fn by_model(ctx: &QueryContext<'_>, recalled: &Recalled, hit: &ScoredChunk, name
     let plain = ctx.embedder.space();
     let better = recalled.question.as_ref().map(QuestionVectors::better_spaces);
     let is_better = hit.near.is_some_and(|(_, is_better)| is_better);
-    // Of two models, both may have read the text; the nearest vector counts.
+    // With two models, either may have embedded the text; the nearest vector counts.
     let better = better.filter(|spaces| is_better && !spaces.is_empty());
     let spaces = better.unwrap_or_else(|| vec![plain]);
     let names: Vec<&str> = spaces.iter().map(|it| it.split('@').next().unwrap_or(it)).collect();

@@ -1,18 +1,19 @@
-//! Claim: what a short statement says of its subject, by its words in their order.
+//! Claim: what a short statement says about its subject, by its words in order.
 //!
-//! In: a statement, and the names of what it is about. Out: whether another says the same or the contrary.
-//! Two claims are the same when they have the same words, but for case, signs and words that say nothing. They
-//! contradict each other when they differ in one place only: one denies, or the words there are opposites, or something
-//! that has one value at a time has two.
-//! Invariants: what differs in any other place, or may be so beside the other, is no contradiction: to claim one
-//! falsely is worse than to miss one.
+//! In: a statement, and the names of its subject. Out: whether another statement says the same or
+//! the opposite.
+//! Two claims are the same if they have the same words, apart from case, punctuation and filler
+//! words. They contradict each other if they differ in exactly one place: one is a denial, or the
+//! words there are opposites, or something that has a single value has two.
+//! Invariants: a difference in any other place, or one that both claims allow, is no contradiction:
+//! a false contradiction is worse than a missed one.
 //! Not here: which statements have the same subject (`ask/nearest.rs`).
 
 use std::cell::RefCell;
 
 use index::words::Indexer;
 
-/// Words that say nothing here, wherever they stand.
+/// Filler words, ignored anywhere.
 const LIGHT: [&str; 12] = [
     "a",
     "an",
@@ -28,11 +29,11 @@ const LIGHT: [&str; 12] = [
     "anymore",
 ];
 
-/// Words for the subject, where it is known.
+/// Words for the subject, if it is known.
 const PRONOUNS: [&str; 10] =
     ["he", "she", "it", "they", "this", "his", "her", "its", "their", "the"];
 
-/// Words that begin the name of one attribute: `the owner is Ann`, but not `owners are Ann and Bob`.
+/// Words that introduce a single attribute: `the owner is Ann`, but not `owners are Ann and Bob`.
 const DEFINITE: [&str; 9] = ["the", "our", "my", "your", "his", "her", "its", "their", "this"];
 
 const DENIALS: [&str; 3] = ["not", "never", "cannot"];
@@ -40,7 +41,7 @@ const DENIALS: [&str; 3] = ["not", "never", "cannot"];
 /// Joins an attribute and its value.
 const IS: &str = "is";
 
-/// Words of which one excludes the other, of the same thing.
+/// Words that exclude each other when said of the same thing.
 const OPPOSITES: [[&str; 2]; 24] = [
     ["likes loves enjoys prefers", "dislikes hates avoids"],
     ["enabled", "disabled"],
@@ -68,7 +69,7 @@ const OPPOSITES: [[&str; 2]; 24] = [
     ["with", "without"],
 ];
 
-/// What stands before the one value that something has.
+/// Words in front of a value that can have only one.
 const SINGLE: [&str; 26] = [
     "called",
     "named",
@@ -98,7 +99,7 @@ const SINGLE: [&str; 26] = [
     "planned for",
 ];
 
-/// Words of a state that a number measures or a date ends.
+/// Verbs of a state that has a single number or date.
 const STATES: [&str; 34] = [
     "is", "has", "have", "takes", "take", "lasts", "last", "costs", "cost", "expires", "expire",
     "starts", "start", "begins", "begin", "ends", "end", "runs", "run", "needs", "need",
@@ -106,7 +107,7 @@ const STATES: [&str; 34] = [
     "rotates", "uses", "use", "are",
 ];
 
-/// What introduces a text rather than names an attribute.
+/// Words that introduce a text rather than name an attribute.
 const INTRODUCTIONS: [&str; 24] = [
     "note",
     "todo",
@@ -134,7 +135,7 @@ const INTRODUCTIONS: [&str; 24] = [
     "remember",
 ];
 
-/// Units that may stand behind one number and be left out behind another.
+/// Units that may follow one number and be missing after another.
 const UNITS: [&str; 16] = [
     "eur", "usd", "gbp", "dollars", "euros", "%", "percent", "ms", "s", "mb", "gb", "kb", "tb",
     "km", "kg", "people",
@@ -154,34 +155,34 @@ const NUMBERS: [(&str, &str); 11] = [
     ("twelve", "12"),
 ];
 
-/// Most words of a value, and of the attribute that has it.
+/// Most words of a value, and of its attribute.
 const MAX_VALUE: usize = 4;
 const MAX_ATTRIBUTE: usize = 4;
 
-/// Longest text that is compared by what it says, bytes.
+/// Longest text compared by its content, bytes.
 const MAX_KEYED: usize = 500;
 
-/// What a statement says.
+/// The content of a statement.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Claim {
     words: Vec<Word>,
     denies: bool,
-    /// Whether its subject is named in it.
+    /// Whether it names its subject.
     pub names_subject: bool,
-    /// Whether it names one attribute: `the owner …`, `owner: …`.
+    /// Whether it names a single attribute: `the owner …`, `owner: …`.
     is_definite: bool,
-    /// Whether a colon stands before the value.
+    /// Whether a colon precedes the value.
     has_colon: bool,
 }
 
 /// A word.
 #[derive(Debug, Clone, PartialEq)]
 struct Word {
-    /// As it is compared.
+    /// Stem, for comparison.
     stem: String,
-    /// In lower case.
+    /// In lowercase.
     plain: String,
-    /// As it is written, without signs.
+    /// As written, without punctuation.
     shown: String,
 }
 
@@ -198,14 +199,14 @@ impl Word {
             .starts_with(|c: char| c.is_ascii_digit())
     }
 
-    /// Whether it is written as names are, where no sentence begins.
+    /// Returns whether it is capitalized like a name, outside the start of a sentence.
     fn is_name(&self) -> bool {
         self.shown.chars().any(char::is_uppercase)
     }
 }
 
 thread_local! {
-    /// It is not cheap to make, and every word needs one.
+    /// Expensive to create, and needed for every word.
     static INDEXER: RefCell<Indexer> = RefCell::new(Indexer::new());
 }
 
@@ -219,7 +220,7 @@ fn stem(word: &str) -> String {
 }
 
 impl Claim {
-    /// Reads a statement about something with these names.
+    /// Parses a statement about a subject with these names.
     pub(crate) fn of(text: &str, names: &[String]) -> Claim {
         let mut claim = Claim::default();
         let expanded =
@@ -245,7 +246,7 @@ impl Claim {
             true => rest,
             false => rest.get(1..).unwrap_or_default(),
         };
-        // A denial behind a comma denies only what follows: `likes coffee, not tea`.
+        // A denial after a comma denies only what follows: `likes coffee, not tea`.
         let denies_all = !expanded.contains(", not ");
         for (at, (shown, is_key)) in rest.iter().enumerate() {
             let mut lower = shown.to_lowercase();
@@ -273,7 +274,7 @@ impl Claim {
                 }
             }
         }
-        // `does not like` says of liking what `likes` says.
+        // `does not like` then has the same words as `likes`.
         let is_helper = |it: &Word| matches!(it.plain.as_str(), "do" | "does" | "did");
         if claim.denies
             && let Some(at) = claim.words.iter().position(is_helper)
@@ -283,23 +284,23 @@ impl Claim {
         claim
     }
 
-    /// Whether there are words to compare.
+    /// Returns whether there are no words to compare.
     pub(crate) fn is_empty(&self) -> bool {
         self.words.is_empty()
     }
 
-    /// Whether it says enough to be understood without knowing its subject.
+    /// Returns whether it can be understood without knowing its subject.
     pub(crate) fn stands_alone(&self) -> bool {
         self.words.iter().take_while(|it| it.plain != IS).count() >= 3
             || self.words.iter().skip(1).any(Word::is_name)
     }
 
-    /// Whether both say the same.
+    /// Returns whether both say the same.
     pub(crate) fn is_same(&self, other: &Claim) -> bool {
         !self.is_empty() && self.denies == other.denies && self.stems().eq(other.stems())
     }
 
-    /// What all texts have in common that say the same; of several lines their very words.
+    /// Returns a key that is equal for texts that say the same; for several lines, the exact words.
     pub(crate) fn key(text: &str) -> String {
         let is_one = !text.trim().contains('\n') && text.len() <= MAX_KEYED;
         let claim = if is_one { Claim::of(text, &[]) } else { Claim::default() };
@@ -314,7 +315,7 @@ impl Claim {
         self.words.iter().map(|it| it.stem.as_str())
     }
 
-    /// Why both cannot be so, where they have the same subject.
+    /// Returns why both cannot be true of the same subject, or `None`.
     pub(crate) fn contradicts(&self, other: &Claim) -> Option<String> {
         if self.is_empty() || other.is_empty() {
             return None;
@@ -336,7 +337,7 @@ impl Claim {
         opposite(values).or_else(|| self.other_value(other, frame, values, behind))
     }
 
-    /// Why two values exclude each other.
+    /// Returns why two values exclude each other.
     fn other_value(
         &self,
         other: &Claim,
@@ -363,7 +364,7 @@ impl Claim {
                 .then(|| told("the numbers differ"))
                 .flatten();
         }
-        // What only says more is no other value: `Ann`, `Ann Smith`.
+        // A more specific value is not a different one: `Ann`, `Ann Smith`.
         let holds = |all: &[Word], part: &[Word]| {
             part.iter().all(|it| all.iter().any(|o| o.stem == it.stem))
         };
@@ -390,7 +391,7 @@ impl Claim {
     }
 }
 
-/// The words of a value without the unit of its number.
+/// Strips the unit of a number from a value.
 fn without_units(words: &[Word]) -> &[Word] {
     match words {
         [number, unit] if number.is_number() && UNITS.contains(&unit.plain.as_str()) => {
@@ -400,7 +401,7 @@ fn without_units(words: &[Word]) -> &[Word] {
     }
 }
 
-/// Why two words exclude each other.
+/// Returns why two words exclude each other.
 fn opposite([one, two]: [&[Word]; 2]) -> Option<String> {
     let ([one], [two]) = (one, two) else { return None };
     let side = |side: &str, word: &Word| {
@@ -411,7 +412,7 @@ fn opposite([one, two]: [&[Word]; 2]) -> Option<String> {
     are.then(|| format!("`{}` and `{}` are opposites", one.shown, two.shown))
 }
 
-/// Words at the beginning that name the subject.
+/// Returns the number of words at the start that name the subject.
 fn subject_at(words: &[(&str, bool)], names: &[String]) -> usize {
     let mut longest = 0;
     for name in names {

@@ -1,6 +1,6 @@
 //! Matched: which words of a question a text contains, and where.
 //!
-//! In: a text, the words of a question, folded. Out: places, or one bit a word.
+//! In: a text, the folded words of a question. Out: places, or one bit per word.
 //! Not here: the text index, which finds chunks (`recall/text.rs`).
 
 use rustc_hash::FxHashSet;
@@ -8,8 +8,9 @@ use rustc_hash::FxHashSet;
 use index::words::{folded, humps};
 use model::terms::{gram_length, is_word_char};
 
-/// Returns the places where a question word begins, with the word's number. Words match by their first letters, so that
-/// `rotation` answers `rotate`; parts of a CamelCase word likewise; in scripts without blanks, words match anywhere.
+/// Returns the places where a word of the question starts, with its number. Words match by prefix,
+/// so that `rotation` matches `rotate`; parts of a CamelCase word, too; in scripts without spaces,
+/// words match anywhere.
 pub(super) fn word_hits(text: &str, words: &[String]) -> Vec<(usize, usize)> {
     let asked: Vec<QuestionTerm> = words.iter().map(|word| QuestionTerm::of(word)).collect();
     let (mut hits, mut run, mut start) = (Vec::new(), Vec::new(), None);
@@ -32,7 +33,7 @@ pub(super) fn word_hits(text: &str, words: &[String]) -> Vec<(usize, usize)> {
         }
     }
     hits.extend(run_hits(&run, &asked));
-    // A compound that never occurs as a whole is found by its first word that is specific.
+    // A compound that never occurs as a whole is found by its first specific word.
     let found: FxHashSet<usize> = hits.iter().map(|(_, n)| *n).collect();
     for (n, one) in asked.iter().enumerate().filter(|(n, _)| !found.contains(n)) {
         let Some(first) = one.first_specific() else { continue };
@@ -45,7 +46,7 @@ pub(super) fn word_hits(text: &str, words: &[String]) -> Vec<(usize, usize)> {
 /// A word or compound of the question.
 struct QuestionTerm {
     whole: String,
-    /// The beginnings of its words; numbers are whole.
+    /// The prefixes of its words; numbers are whole.
     parts: Vec<String>,
 }
 
@@ -54,7 +55,8 @@ impl QuestionTerm {
         QuestionTerm { whole: word.into(), parts: word.split(' ').map(stem).collect() }
     }
 
-    /// Returns whether a text continues with it: with its words in order, or with all of them joined.
+    /// Returns whether a text continues with it: with its words in order, or with all of them
+    /// joined.
     fn begins(&self, text: &[(usize, String)]) -> bool {
         let mut words = text.iter();
         let mut fits = |part: &String| {
@@ -66,7 +68,7 @@ impl QuestionTerm {
         self.parts.iter().all(&mut fits) || self.is_joined_of(text)
     }
 
-    /// `keyrotationjob` of `key-rotation job`.
+    /// Matches `keyrotationjob` with `key-rotation job`.
     fn is_joined_of(&self, text: &[(usize, String)]) -> bool {
         let mut rest = self.whole.as_str();
         for (_, word) in text {
@@ -79,7 +81,7 @@ impl QuestionTerm {
         false
     }
 
-    /// The beginning of a compound's first word that is neither a number nor short.
+    /// Returns the prefix of a compound's first word that is neither a number nor short.
     fn first_specific(&self) -> Option<&str> {
         let parts = self.parts.get(..).filter(|parts| parts.len() > 1)?;
         let mut specific = parts.iter().filter(|part| part.len() >= 3 && !is_number(part));
@@ -91,7 +93,7 @@ fn is_number(word: &str) -> bool {
     word.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// Returns where in consecutive words a word of the question begins.
+/// Returns where words of the question start in consecutive words.
 fn run_hits(run: &[(usize, String)], asked: &[QuestionTerm]) -> Vec<(usize, usize)> {
     let mut hits = Vec::new();
     for (i, (at, _)) in run.iter().enumerate() {
@@ -108,13 +110,13 @@ pub(crate) fn matched(text: &str, words: &[String]) -> u64 {
         .fold(0, |found, (_, n)| found | 1_u64.checked_shl(*n as u32).unwrap_or(0))
 }
 
-/// Returns the places of the question's grams in a run without blanks.
+/// Returns the places of the question's grams in a run without spaces.
 fn inner_hits(run: &str, words: &[String]) -> impl Iterator<Item = (usize, usize)> {
     let grams = words.iter().enumerate().filter(|(_, word)| gram_length(word).is_some());
     grams.flat_map(move |(n, gram)| run.match_indices(gram.as_str()).map(move |(at, _)| (at, n)))
 }
 
-/// The first letters of a word.
+/// Returns the prefix by which a word matches.
 fn stem(word: &str) -> String {
     let n = word.chars().count();
     let is_whole = n <= 5 || is_number(word);

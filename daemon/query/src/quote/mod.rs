@@ -1,8 +1,8 @@
-//! Quote: which words of a text are shown, and the place where they stand.
+//! Quote: which words of a text are shown, and their place.
 //!
-//! `matched.rs` finds the words of a question in a text, `snippet.rs` chooses the stretch around them, `source.rs` says
-//! where it is: line, page or heading; `outline.rs` reads headings; `statement.rs` compares sentences; `written.rs`
-//! shows lines of a file.
+//! `matched.rs` finds the words of a question in a text, `snippet.rs` chooses the range around
+//! them, `source.rs` returns its place: line, page or heading; `outline.rs` reads headings;
+//! `statement.rs` compares sentences; `written.rs` shows lines of a file.
 
 pub(crate) mod claim;
 pub(crate) mod matched;

@@ -1,7 +1,7 @@
-//! Outline: the headings of a document and what stands below them.
+//! Outline: the headings of a document and the text below them.
 //!
-//! In: a document. Out: its headings in order; those above a place, the innermost first.
-//! Not here: how a place is cited (`source.rs`).
+//! In: a document. Out: its headings in order; the headings above a place, innermost first.
+//! Not here: citing a place (`source.rs`).
 
 use index::store::lines::{HeadingMap, LineMap};
 
@@ -10,7 +10,7 @@ use crate::{AskError, QueryContext};
 /// A heading.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Heading {
-    /// Where it begins and ends in the normalized text.
+    /// Start in the normalized text; `end` likewise.
     start: usize,
     end: usize,
     level: u32,
@@ -22,7 +22,8 @@ struct Heading {
 pub(crate) struct Outline(Vec<Heading>);
 
 impl Outline {
-    /// Reads the headings of a Markdown note by its lines, else those of the map that its format has.
+    /// Reads the headings of a Markdown note from its lines, else those of its format's heading
+    /// map.
     pub(crate) fn read(
         ctx: &QueryContext<'_>,
         doc: i64,
@@ -52,13 +53,13 @@ impl Outline {
         Ok(Outline(headings))
     }
 
-    /// Whether a place lies in a heading.
+    /// Returns whether an offset is inside a heading.
     pub(crate) fn is_heading(&self, place: usize) -> bool {
         let above = self.0.iter().rev().find(|it| it.start <= place);
         above.is_some_and(|it| place < it.end)
     }
 
-    /// The headings above a place, or at it, the innermost first.
+    /// Returns the headings above or at an offset, innermost first.
     pub(crate) fn above(&self, place: usize) -> impl Iterator<Item = &str> {
         let mut deepest = u32::MAX;
         let above = self.0.iter().rev().filter(move |it| it.start <= place);

@@ -4,9 +4,9 @@ use std::ops::Range;
 
 use super::matched::word_hits;
 
-/// Returns where in `text` to cut a snippet of at most `max_chars`: the stretch whose different question words are
-/// worth most (`worth`, in the order of `words`; all the same where it is missing), from the beginning of a sentence
-/// on; without any, from `otherwise` on. The byte range begins at a word.
+/// Returns the byte range of a snippet of at most `max_chars` in `text`: the range whose distinct
+/// question words are worth most (`worth`, in the order of `words`; equal if missing), starting at
+/// a sentence; without any such word, starting at `otherwise`. The range starts at a word.
 pub(crate) fn choose(
     text: &str,
     words: &[String],
@@ -20,14 +20,14 @@ pub(crate) fn choose(
     start..end_of(text, start, max_chars)
 }
 
-/// Where a snippet of at most `max_chars` ends that begins at `start`.
+/// Returns where a snippet of at most `max_chars` that starts at `start` ends.
 fn end_of(text: &str, start: usize, max_chars: usize) -> usize {
     let mut chars = text.get(start..).unwrap_or("").char_indices();
     chars.nth(max_chars).map_or(text.len(), |(at, _)| word_end_before(text, start, start + at))
 }
 
-/// As [`choose`], out of a text that holds a passage at `own`: all of that with what stands around it, where there is
-/// room, else a part of it.
+/// As [`choose`], from a text that contains a passage at `own`: the whole passage with the text
+/// around it if there is room, else a part of the passage.
 pub(crate) fn choose_around(
     text: &str,
     own: Range<usize>,
@@ -59,7 +59,8 @@ pub(crate) fn choose_around(
     filled(text, 0, start..end_of(text, start, max_chars), max_chars)
 }
 
-/// The range with lines before it, not before `first`, where it ends with its text and has room left.
+/// Extends the range to lines before it, down to `first`, if it ends with its text and has room
+/// left.
 fn filled(text: &str, first: usize, range: Range<usize>, max_chars: usize) -> Range<usize> {
     let n_chars = text.get(range.clone()).unwrap_or("").chars().count();
     let before = text.get(first..range.start).unwrap_or("");
@@ -73,13 +74,13 @@ fn filled(text: &str, first: usize, range: Range<usize>, max_chars: usize) -> Ra
     next_boundary(text, start)..range.end
 }
 
-/// The snippet on one line, with marks where it was cut.
+/// Renders the snippet on one line, with marks where it was cut.
 pub(crate) fn render(text: &str, range: Range<usize>) -> String {
     let words: Vec<&str> = text.get(range.clone()).unwrap_or("").split_whitespace().collect();
     marked(text, range, &words.join(" "))
 }
 
-/// The snippet with its lines and their indentation, with marks where it was cut.
+/// Renders the snippet with its lines and indentation, with marks where it was cut.
 pub(crate) fn render_lines(text: &str, range: Range<usize>) -> String {
     let lines = text.get(range.clone()).unwrap_or("").lines().map(str::trim_end);
     let lines: Vec<&str> = lines.filter(|line| !line.is_empty()).collect();
@@ -99,8 +100,9 @@ fn marked(text: &str, range: Range<usize>, shown: &str) -> String {
     out
 }
 
-/// The sentence with a hit from which on `max_chars` bytes hold the most worth; the earliest on a tie. A sentence that
-/// is long before it comes to the hit counts from the hit on.
+/// Returns the start of the sentence with a hit from which `max_chars` bytes contain the most
+/// worth; the earliest on a tie. If the hit comes late in a long sentence, the snippet starts at
+/// the hit.
 fn best_start(
     text: &str,
     hits: &[(usize, usize)],
@@ -118,7 +120,7 @@ fn best_start(
     best.map(|(_, start)| start)
 }
 
-/// What the different words are worth that `max_chars` bytes hold.
+/// Returns the worth of the distinct words within `max_chars` bytes.
 fn worth_within(hits: &[(usize, usize)], worth: &[f32], start: usize, max_chars: usize) -> f32 {
     let from = hits.partition_point(|(at, _)| *at < start);
     let within = hits.iter().skip(from).take_while(|(at, _)| at - start < max_chars);
@@ -128,7 +130,8 @@ fn worth_within(hits: &[(usize, usize)], worth: &[f32], start: usize, max_chars:
     seen.iter().map(|word| worth.get(*word).copied().unwrap_or(1.0)).sum()
 }
 
-/// The start of the sentence that holds `at`, if it is at most `max_back` bytes before; else `at` itself.
+/// Returns the start of the sentence that contains `at`, if it is at most `max_back` bytes before;
+/// else a word start within that distance, or `at` itself.
 fn back_to_sentence(text: &str, at: usize, max_back: usize) -> usize {
     let low = next_boundary(text, at.saturating_sub(max_back));
     let before = text.get(low..at).unwrap_or("");

@@ -1,6 +1,7 @@
-//! Source: a place in a document as a reader finds it: line, page or heading, whatever the format has.
+//! Source: a place in a document in the form that readers use: line, page or heading, depending on
+//! the format.
 //!
-//! In: a document and a place of its normalized text. Out: [`SourceView`].
+//! In: a document and an offset in its normalized text. Out: [`SourceView`].
 //! Not here: which words are quoted (`snippet.rs`, `entities/`).
 
 use proto::shape::{EvidenceView, PlaceView, SourceView};
@@ -29,7 +30,7 @@ pub(crate) struct Source {
 }
 
 impl Source {
-    /// Reads a document; `None` when it is gone.
+    /// Reads a document; `None` if it is gone.
     pub(crate) fn load(ctx: &QueryContext<'_>, doc: i64) -> Result<Option<Self>, AskError> {
         let mut statement = ctx.snapshot.prepare_cached(
             "SELECT path, text, lines, pages, headings, day, title FROM docs WHERE id = ?1",
@@ -48,7 +49,7 @@ impl Source {
         Ok(source.optional()?)
     }
 
-    /// The place at a byte of the text, quoted by these words.
+    /// Returns the place at a byte of the text, with the given quotation.
     pub(crate) fn view(&self, at: usize, text: String) -> SourceView {
         let section = self.headings.as_ref().map(|it| it.path_at(&self.text, at));
         SourceView {
@@ -60,23 +61,23 @@ impl Source {
         }
     }
 
-    /// The headings of the document, which is the one with this id.
+    /// Returns the headings of the document, which has this id.
     pub(crate) fn outline(&self, ctx: &QueryContext<'_>, doc: i64) -> Result<Outline, AskError> {
         Outline::read(ctx, doc, &self.text, &self.lines, self.headings.as_ref())
     }
 
-    /// The nearest heading above a byte of the text.
+    /// Returns the nearest heading above a byte of the text.
     pub(crate) fn heading_at(&self, at: usize) -> Option<&str> {
         self.headings.as_ref()?.last_at(&self.text, at)
     }
 
-    /// Where the next heading begins after a byte of the text; the end of the text when there is none.
+    /// Returns where the next heading after a byte of the text starts, or the end of the text.
     pub(crate) fn next_heading(&self, at: usize) -> usize {
         let next = self.headings.as_ref().and_then(|it| it.next_after(at));
         next.unwrap_or(self.text.len())
     }
 
-    /// The words at a span of the text, on one line, with their place.
+    /// Quotes a span of the text, on one line, with its place.
     pub(crate) fn quote(&self, span: (usize, usize)) -> SourceView {
         let (start, end) = span;
         let words = self.text.get(start..end).unwrap_or("");
@@ -84,7 +85,7 @@ impl Source {
         self.view(start, snippet::render(words, range))
     }
 
-    /// A statement that the document makes.
+    /// Returns a statement of the document as evidence.
     pub(crate) fn evidence(&self, statement: &Statement) -> EvidenceView {
         EvidenceView {
             source: self.quote(statement.span),
@@ -96,7 +97,7 @@ impl Source {
     }
 }
 
-/// Where a document first mentions an entity; `None` when it does not.
+/// Returns where a document first mentions an entity; `None` if it does not.
 pub(crate) fn first_place(
     ctx: &QueryContext<'_>,
     entity: i64,

@@ -1,8 +1,10 @@
-//! Statement: one sentence of a text, with what decides whether another says the same or the contrary.
+//! Statement: one sentence of a text, in a form that shows whether another says the same or the
+//! opposite.
 //!
-//! In: text. Out: its sentences, with the stems of their content words, their numbers, and whether they deny.
-//! Two statements are about the same when they share most words; they conflict when their numbers differ then, or only
-//! one is a denial.
+//! In: text. Out: its sentences, with the stems of their content words, their numbers, and whether
+//! they are denials.
+//! Two statements have the same subject if they share most words; then they conflict if their
+//! numbers differ, or if only one is a denial.
 //! Not here: which of them answer a question (`ask/`).
 
 use std::collections::BTreeSet;
@@ -20,14 +22,16 @@ const MAX_CHARS: usize = 500;
 /// Most sentences of one text that are considered.
 const MAX_OF_TEXT: usize = 200;
 
-/// Share of common words from which two sentences have the same subject, and from which they are the same.
+/// Share of common words from which on two sentences have the same subject, and from which on they
+/// are the same.
 const ABOUT_THE_SAME: f64 = 0.5;
 const THE_SAME: f64 = 0.8;
 
-/// Fewest common words of statements of which one denies the other: `token keys` and `signing keys` are two things.
+/// Fewest common words of statements one of which denies the other: `token keys` and `signing keys`
+/// are two things.
 const MIN_COMMON: usize = 3;
 
-/// Words that deny.
+/// Words of denial.
 const DENIALS: [&str; 8] = ["not", "no", "never", "cannot", "without", "neither", "nor", "none"];
 
 /// A sentence.
@@ -35,7 +39,7 @@ const DENIALS: [&str; 8] = ["not", "no", "never", "cannot", "without", "neither"
 pub(crate) struct Statement {
     /// Its words, on one line.
     pub text: String,
-    /// Where it stands in its text.
+    /// Its bytes in the text.
     pub range: Range<usize>,
     pub words: BTreeSet<String>,
     numbers: BTreeSet<String>,
@@ -43,7 +47,8 @@ pub(crate) struct Statement {
 }
 
 impl Statement {
-    /// The sentences of a text that are long enough to say something and short enough to be quoted.
+    /// Returns the sentences of a text that are long enough to be meaningful and short enough to
+    /// quote.
     pub(crate) fn all_of(text: &str) -> Vec<Statement> {
         let ranges = sentences(text).flat_map(|range| by_line(text, range));
         let found = ranges.filter_map(|range| {
@@ -57,7 +62,7 @@ impl Statement {
         found.take(MAX_OF_TEXT).collect()
     }
 
-    /// A sentence that was already cut out.
+    /// Parses a sentence.
     pub(crate) fn new(text: String, range: Range<usize>) -> Self {
         let is_numeral = |c: char| c.is_alphanumeric() || matches!(c, '.' | ':' | '%');
         let numbers = text
@@ -73,25 +78,25 @@ impl Statement {
         Statement { words: words_of(&text), text, range, numbers, denies }
     }
 
-    /// The share of the words of two statements that both have, 0 to 1.
+    /// Returns the share of two statements' words that they have in common, 0 to 1.
     pub(crate) fn likeness(&self, other: &Statement) -> f64 {
         let both = self.words.intersection(&other.words).count();
         both as f64 / (self.words.len() + other.words.len() - both).max(1) as f64
     }
 
-    /// Whether two statements are about the same.
+    /// Returns whether two statements have the same subject.
     pub(crate) fn is_about(&self, other: &Statement) -> bool {
         self.likeness(other) >= ABOUT_THE_SAME
     }
 
-    /// Whether two statements say the same.
+    /// Returns whether two statements say the same.
     pub(crate) fn repeats(&self, other: &Statement) -> bool {
         self.likeness(other) >= THE_SAME
             && self.numbers == other.numbers
             && self.denies == other.denies
     }
 
-    /// Why two statements conflict, if they do.
+    /// Returns why two statements conflict, or `None`.
     pub(crate) fn conflict(&self, other: &Statement) -> Option<String> {
         if !self.is_about(other) {
             return None;
@@ -107,7 +112,7 @@ impl Statement {
     }
 }
 
-/// Parts a sentence at line ends: normalized text has them between blocks, items and rows only.
+/// Splits a sentence at line ends, which normalized text has only between blocks, items and rows.
 fn by_line(text: &str, range: Range<usize>) -> Vec<Range<usize>> {
     let mut start = range.start;
     let lines = text.get(range).unwrap_or("").split_inclusive('\n');
@@ -119,7 +124,7 @@ fn by_line(text: &str, range: Range<usize>) -> Vec<Range<usize>> {
     parts.collect()
 }
 
-/// A fact without the mark by which notes number it: ` ^o12`.
+/// Strips the number that notes give to a fact: ` ^o12`.
 pub(crate) fn without_id(text: &str) -> &str {
     let text = text.trim_end();
     match text.rsplit_once(" ^") {
@@ -148,7 +153,8 @@ pub(crate) fn words_of(text: &str) -> BTreeSet<String> {
     out.split_whitespace().map(str::to_string).collect()
 }
 
-/// An observation without the mark of its list and its category: `- [fact] likes teal` says `likes teal`.
+/// Strips the list marker and category of an observation: `- [fact] likes teal` becomes `likes
+/// teal`.
 pub(crate) fn without_marks(sentence: &str) -> &str {
     let Some(item) = ["- ", "* ", "+ "].iter().find_map(|mark| sentence.strip_prefix(mark)) else {
         return sentence;

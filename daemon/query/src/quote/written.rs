@@ -1,33 +1,34 @@
-//! Written: passages as their file has them, with list numbers, headings, fences, tables and link targets.
+//! Written: passages as written in their file, with list numbers, headings, fences, tables and link
+//! targets.
 //!
-//! In: lines of a document. Out: the same lines of its file, widened to whole lists and fences where there is room.
-//! The index holds normalized text, which says the same in fewer marks; a reader who is to follow steps or copy code
-//! needs the marks.
-//! Invariants: where the file is not kept (it holds secrets, or nobody could read it as it is) the normalized text is
-//! shown; nothing beyond the passage is.
+//! In: lines of a document. Out: the same lines of its file, extended to whole lists and fences if
+//! there is room. The index holds normalized text, which has less markup; a reader who follows
+//! steps or copies code needs the markup.
+//! Invariants: if the file is not kept (it contains secrets, or cannot be shown verbatim), the
+//! normalized text is shown; nothing beyond the passage is shown.
 //! Not here: keeping the file (`index`'s `store/written.rs`).
 
 use std::borrow::Cow;
 use std::ops::RangeInclusive;
 
-/// Lines as they are written.
+/// Lines of a file, verbatim.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Written {
     pub text: String,
-    /// The first and the last of them, from 1.
+    /// The first and the last line, from 1.
     pub lines: [u32; 2],
 }
 
-/// How rows of tables are shown.
+/// How table rows are shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Cells {
     AsWritten,
-    /// Without the blanks and strokes that only make columns equally wide.
+    /// Without the spaces and dashes that only align columns.
     Unpadded,
 }
 
-/// The lines `wanted` of a file, widened within `passage` to whole lists and fences, in at most `room` characters;
-/// `None` if less than half of them fits.
+/// Returns the lines `wanted` of a file, extended within `passage` to whole lists and fences, in at
+/// most `room` characters; `None` if less than half of them fits.
 pub(crate) fn written(
     text: &str,
     wanted: RangeInclusive<u32>,
@@ -58,7 +59,7 @@ pub(crate) fn written(
     }
     let is_fence = |number: u32| at(number).is_some_and(self::is_fence);
     let n_fences = |numbers: RangeInclusive<u32>| numbers.filter(|it| is_fence(*it)).count();
-    // Half a fence makes the rest of an answer code.
+    // An unclosed fence would turn the rest of an answer into code.
     let is_inside = |number: u32| n_fences(*passage.start()..=number.saturating_sub(1)) % 2 == 1;
     let has_list = (first..=last).any(|it| at(it).is_some_and(is_item));
     let belongs = |number: u32| at(number).is_some_and(|it| is_item(it) || is_continued(it));
@@ -97,7 +98,7 @@ pub(crate) fn written(
     (!text.trim().is_empty()).then_some(Written { text, lines: [first, last] })
 }
 
-/// A row of a table with one blank and three strokes where there are more.
+/// Shrinks runs in a table row to at most one space and three dashes.
 fn unpadded(line: &str) -> Cow<'_, str> {
     let (mut row, mut last, mut n) = (String::new(), ' ', 0);
     for c in line.chars() {
@@ -120,7 +121,7 @@ fn is_fence(line: &str) -> bool {
     line.starts_with("```") || line.starts_with("~~~")
 }
 
-/// Whether a line begins an item of a list, or a row of a table.
+/// Returns whether a line starts a list item or a table row.
 fn is_item(line: &str) -> bool {
     let line = line.trim_start();
     is_numbered(line)
@@ -128,7 +129,7 @@ fn is_item(line: &str) -> bool {
         || ["- ", "* ", "+ "].iter().any(|it| line.starts_with(it))
 }
 
-/// Whether a line begins an item of a numbered list.
+/// Returns whether a line starts an item of a numbered list.
 pub(crate) fn is_numbered(line: &str) -> bool {
     let line = line.trim_start();
     let digits = line.bytes().take_while(u8::is_ascii_digit).count();
@@ -136,7 +137,7 @@ pub(crate) fn is_numbered(line: &str) -> bool {
         && line.get(digits..).is_some_and(|it| it.starts_with(". ") || it.starts_with(") "))
 }
 
-/// Whether a line goes on with an item, or stands between two.
+/// Returns whether a line continues an item, or is a blank line between two.
 fn is_continued(line: &str) -> bool {
     line.trim().is_empty() || line.starts_with("  ") || line.starts_with('\t')
 }
@@ -177,7 +178,7 @@ mod tests {
             written(page, 5..=5, 1..=9, 100, Cells::AsWritten).expect("fits").text,
             "```sh\none\ntwo\nthree\n```"
         );
-        // Where there is no room for all of it, the part is fenced.
+        // If the whole fence does not fit, the part gets a fence of its own.
         assert_eq!(
             written(page, 5..=5, 1..=9, 5, Cells::AsWritten).expect("fits").text,
             "```\ntwo\n```"

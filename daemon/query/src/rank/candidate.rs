@@ -1,8 +1,9 @@
-//! Candidates, as a signal sees them: what the question asks, and what stands in one chunk and its document.
+//! Candidate: what a signal sees: the question, one chunk and its document.
 //!
-//! In: the output of the earlier steps. Out: columns of a chunk, and how much of the question a text holds.
-//! Invariant: nothing is read before it is asked for, so a signal without weight costs nothing.
-//! Not here: what is made of it (`signals.rs`, `thin.rs`, `rerank.rs`).
+//! In: the output of the earlier steps. Out: columns of a chunk, and how much of the question a
+//! text contains.
+//! Invariant: nothing is read before it is needed, so a signal without weight costs nothing.
+//! Not here: the signals (`signals.rs`, `thin.rs`, `rerank.rs`).
 
 use std::cell::{OnceCell, RefCell};
 
@@ -24,10 +25,11 @@ use crate::{AskError, QueryContext};
 pub(super) const TEXT: &str =
     "CAST(substr(CAST(d.text AS BLOB), c.start + 1, c.end - c.start) AS TEXT)";
 
-/// Longest passage that hardly says by itself what it is about: most turns of a conversation are shorter.
+/// Longest passage that usually does not name its own topic: most turns of a conversation are
+/// shorter.
 const MAX_TURN_TOKENS: i64 = 80;
 
-/// What the earlier steps know about a question.
+/// Results of the earlier steps for a question.
 pub(crate) struct SignalInput<'a> {
     pub ctx: &'a QueryContext<'a>,
     pub plan: &'a Plan,
@@ -49,7 +51,7 @@ impl<'a> SignalInput<'a> {
         SignalInput { ctx, plan, recalled, expanded, words, fused, indexer }
     }
 
-    /// What text and vectors say of a chunk together, 0 to 1.
+    /// Returns the combined score of text and vectors for a chunk, 0 to 1.
     fn fused(&self, chunk: i64) -> f32 {
         let trust = &self.recalled.trust;
         let all = || fused(self.plan, &self.expanded.candidates, trust).into_iter().collect();
@@ -57,7 +59,7 @@ impl<'a> SignalInput<'a> {
         value / (trust.text + trust.vector).max(f32::EPSILON)
     }
 
-    /// Returns the single words of the question, each with what it is worth.
+    /// Returns the single words of the question, with their worth.
     pub(crate) fn words(&self) -> &QuestionWords {
         self.words.get_or_init(|| QuestionWords::of(self.plan, self.recalled))
     }
@@ -74,8 +76,8 @@ pub(crate) struct Candidate<'a> {
 }
 
 impl Candidate<'_> {
-    /// Reads a column of the chunk, `c`, or of its document, `d`, such as `c.section` or `d.path`; see
-    /// `daemon/index/src/store/schema.rs`. `None`: the index lacks the chunk.
+    /// Reads a column of the chunk, `c`, or of its document, `d`, such as `c.section` or `d.path`;
+    /// see `daemon/index/src/store/schema.rs`. Returns `None` if the index lacks the chunk.
     pub(crate) fn read<T: FromSql>(&self, column: &str) -> Result<Option<T>, AskError> {
         let query =
             format!("SELECT {column} FROM chunks c JOIN docs d ON d.id = c.doc_id WHERE c.id = ?1");
@@ -83,7 +85,8 @@ impl Candidate<'_> {
         Ok(statement.query_row([self.chunk], |row| row.get(0)).optional()?)
     }
 
-    /// What text and vectors say of the better one of the chunks before and after a short one, 0 to 1.
+    /// Returns the combined score of text and vectors for the better neighbor of a short chunk, 0
+    /// to 1.
     pub(crate) fn best_beside(&self) -> Result<f32, AskError> {
         let mut statement = self.input.ctx.snapshot.prepare_cached(
             "SELECT n.id FROM chunks c JOIN chunks n ON n.doc_id = c.doc_id AND n.idx IN (c.idx - 1, c.idx + 1)
@@ -97,7 +100,7 @@ impl Candidate<'_> {
         Ok(best)
     }
 
-    /// Reads the dates that the chunk names, in ISO form without its signs.
+    /// Reads the dates that the chunk names, in ISO form without hyphens.
     pub(crate) fn dates(&self) -> Result<Vec<String>, AskError> {
         let mut statement = self.input.ctx.snapshot.prepare_cached(
             "SELECT n.norm FROM chunks c JOIN mentions m ON m.doc_id = c.doc_id AND m.at >= c.start AND m.at < c.end
@@ -107,8 +110,8 @@ impl Candidate<'_> {
         Ok(rows.collect::<Result<_, _>>()?)
     }
 
-    /// Returns the worth of the question's words in a column of text, 0 to 1, as the text index compares words: a
-    /// rare word is worth more, and a stem matches its inflections.
+    /// Returns the worth of the question's words in a column of text, 0 to 1, with the text index's
+    /// comparison of words: a rare word is worth more, and a stem matches its inflections.
     pub(crate) fn share_in(&self, column: &str) -> Result<f32, AskError> {
         let Some(text) = self.read::<Option<String>>(column)?.flatten() else { return Ok(0.0) };
         let is_english = self.read::<String>("c.language")?.is_some_and(|it| it == "en");
@@ -117,9 +120,9 @@ impl Candidate<'_> {
         Ok(self.input.words().share(&words))
     }
 
-    /// Returns how much a name and the question are the same words, 0 to 1: the worth of the question's words that the
-    /// name holds, times the share of the name's words that the question holds. Common words, and a number before
-    /// others, such as a chapter's or a date, do not count.
+    /// Returns how well a name and the question match, 0 to 1: the worth of the question's words in
+    /// the name, times the share of the name's words in the question. Stop words are ignored, and
+    /// so is a leading number, such as that of a chapter or a date.
     pub(crate) fn is_named_by(&self, name: &str) -> Result<f32, AskError> {
         let words: Vec<&str> =
             name.split(|c| !is_word_char(c)).filter(|it| !it.is_empty()).collect();

@@ -1,8 +1,8 @@
-//! Cited: questions that are the name of a file, such as `keys.md`, `docs/keys.md` or `keys.md:12`.
+//! Cited: questions that are a file name, such as `keys.md`, `docs/keys.md` or `keys.md:12`.
 //!
-//! In: a question, hits. Out: the same, preceded by one passage of each such document: the one at the line, else the
-//! first.
-//! Invariant: any other question costs no look-up.
+//! In: a question, hits. Out: the hits, preceded by one passage of each such document: the one at
+//! the line, else the first.
+//! Invariant: other questions cost no look-up.
 //! Not here: reading a passage by its place (`passage.rs`).
 
 use rusqlite::{OptionalExtension, params};
@@ -11,13 +11,13 @@ use super::ScoredChunk;
 use crate::plan::Plan;
 use crate::{AskError, QueryContext};
 
-/// The component.
+/// Name of the component.
 pub(crate) const COMPONENT: &str = "file";
 
-/// Documents of one name that are put first.
+/// Most documents with the name that are put first.
 const MAX_DOCS: i64 = 5;
 
-/// Longest ending of a file's name, bytes.
+/// Longest file extension, bytes.
 const MAX_ENDING: usize = 8;
 
 /// Puts the passages of a cited file first.
@@ -62,7 +62,7 @@ fn file(question: &str) -> Option<(&str, Option<i64>)> {
     (is_ending && !stem.is_empty()).then_some((path, line))
 }
 
-/// The documents at a path, or at that path below some folder; exact paths first.
+/// Returns the documents at a path, or at that path below any folder; exact paths first.
 fn documents(ctx: &QueryContext<'_>, path: &str) -> Result<Vec<i64>, AskError> {
     let mut statement = ctx.snapshot.prepare_cached(
         "SELECT id FROM docs WHERE path = ?1 COLLATE NOCASE OR substr(path, -length(?2)) = ?2 COLLATE NOCASE
@@ -73,7 +73,7 @@ fn documents(ctx: &QueryContext<'_>, path: &str) -> Result<Vec<i64>, AskError> {
     Ok(rows.collect::<Result<_, _>>()?)
 }
 
-/// The chunk of a document at a line, else the first one.
+/// Returns the chunk of a document at a line, else the first one.
 fn chunk_of(ctx: &QueryContext<'_>, doc: i64, line: Option<i64>) -> Result<Option<i64>, AskError> {
     let mut at = ctx.snapshot.prepare_cached(
         "SELECT id FROM chunks WHERE doc_id = ?1 ORDER BY line_end < ?2, idx LIMIT 1",

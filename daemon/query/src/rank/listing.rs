@@ -1,15 +1,16 @@
-//! Listing: the documents that a question without words asks for.
+//! Listing: answers a question without words with a list of documents.
 //!
-//! In: a question of tags and paths (`tag:ops`, `path:docs/ -draft`). Out: the first passage of each document that
-//! meets it, newest document first, at most `Plan::max_listed`. Nothing is scored, since no passage answers better.
-//! Not here: what a tag or a path means (`plan/condition.rs`).
+//! In: a question of tags and paths (`tag:ops`, `path:docs/ -draft`). Out: the first passage of
+//! each matching document, newest document first, at most `Plan::max_listed`. Nothing is scored,
+//! because no passage answers better than another.
+//! Not here: the meaning of a tag or path (`plan/condition.rs`).
 
 use super::ScoredChunk;
 use crate::plan::Plan;
 use crate::recall::Recalled;
 use crate::{AskError, QueryContext};
 
-/// Returns one passage of each document that is asked for.
+/// Returns one passage of each matching document.
 pub(super) fn listed(
     ctx: &QueryContext<'_>,
     plan: &Plan,

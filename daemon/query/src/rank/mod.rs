@@ -1,12 +1,14 @@
-//! Rank, the fourth step: one score for each candidate, the sum of weighted components that are all kept.
+//! Rank, the fourth step: one score per candidate, the sum of weighted components, all of which are
+//! kept.
 //!
-//! In: a plan, what was recalled and expanded. Out: [`Ranked`], best first.
-//! `hybrid`, `rrf`, `minmax`: text, vectors and the signals of `signals.rs`; less for a further hit of the same
-//! document. `s0`: S0 §14.5's 0.5 · text, stretched, + 0.5 · cosine; below the least similarity only the text counts.
-//! `s4`: S4 §14's 0.7 · semantic + 0.2 · hop + 0.1 · relation. `text`, `vector`: one signal alone.
-//! [`adjust`] then corrects the order of the best: `thin.rs` (a short passage gives way to a fuller one), `rerank.rs`
-//! (a cross-encoder), `cited.rs` (the file that the question names). `listing.rs` replaces all of this where a question
-//! has no words.
+//! In: a plan, the recalled and expanded candidates. Out: [`Ranked`], best first.
+//! `hybrid`, `rrf`, `minmax`: text, vectors and the signals of `signals.rs`, with a penalty for
+//! further hits of the same document. `s0`: S0 §14.5's 0.5 · text, stretched, + 0.5 · cosine; below
+//! the least similarity only the text counts. `s4`: S4 §14's 0.7 · semantic + 0.2 · hop + 0.1 ·
+//! relation. `text`, `vector`: one signal alone.
+//! [`adjust`] then corrects the order of the best hits: `thin.rs` (a short passage gives way to a
+//! fuller one), `rerank.rs` (a cross-encoder), `cited.rs` (the file that the question names).
+//! `listing.rs` replaces all of this if a question has no words.
 //! Invariant: the components of a hit sum to its score.
 
 mod candidate;
@@ -32,7 +34,7 @@ use crate::recall::Recalled;
 use crate::recall::fuse::{Values, text_and_vector};
 use crate::{AskError, QueryContext};
 
-/// What text and vectors count each in S0's formula.
+/// Weight of text and of vectors in S0's formula.
 pub(crate) const S0_HALF: f32 = 0.5;
 
 /// A chunk with its score.
@@ -40,7 +42,7 @@ pub(crate) const S0_HALF: f32 = 0.5;
 pub(crate) struct ScoredChunk {
     pub chunk: i64,
     pub score: f32,
-    /// Weighted; they sum to the score.
+    /// Weighted components, which sum to the score.
     pub components: BTreeMap<&'static str, f32>,
     /// The cosine of its best window, and whether the better model gave it.
     pub near: Option<(f32, bool)>,
@@ -56,14 +58,14 @@ pub(crate) struct ScoredChunk {
 #[derive(Debug, Default)]
 pub(crate) struct Ranked {
     pub hits: Vec<ScoredChunk>,
-    /// True when a deeper search may find more.
+    /// Whether a deeper search may find more.
     pub is_cut: bool,
-    /// True when there may be more than the deepest search finds.
+    /// Whether there may be more than the deepest search finds.
     pub is_ended: bool,
 }
 
 impl Ranked {
-    /// Puts the hits of a deeper search behind these.
+    /// Appends the hits of a deeper search.
     pub(crate) fn append(&mut self, deeper: Ranked) {
         let known: FxHashSet<i64> = self.hits.iter().map(|it| it.chunk).collect();
         self.hits.extend(deeper.hits.into_iter().filter(|it| !known.contains(&it.chunk)));
@@ -110,7 +112,7 @@ pub(crate) fn adjust(
     Ok(Ranked { hits, ..ranked })
 }
 
-/// Every candidate with its components, by score; equal ones by row.
+/// Returns every candidate with its components, sorted by score; equal ones by row.
 fn scored(
     ctx: &QueryContext<'_>,
     plan: &Plan,
@@ -120,12 +122,12 @@ fn scored(
     let (text, vector) = text_and_vector(plan, &expanded.candidates);
     let mut chunks: BTreeSet<i64> = text.keys().chain(vector.keys()).copied().collect();
     chunks.extend(expanded.chunks());
-    // Before `spread`: a chunk that the filters drop must not lower the other chunks of its document.
+    // Before `spread`: a filtered-out chunk must not lower the other chunks of its document.
     chunks.retain(|chunk| recalled.allows(*chunk));
     let near: Values = expanded.candidates.vector.iter().copied().collect();
     let is_better = |chunk| expanded.candidates.better.contains(&chunk);
-    // S0 keeps the last match by words, whose stretched score is 0. A question about an entity also keeps passages that
-    // only mention it.
+    // S0 keeps the last match by words, whose stretched score is 0. A question about an entity also
+    // keeps passages that only mention it.
     let keeps_all = plan.formula == Formula::S0 || plan.filter.entity.is_some();
     let input = SignalInput::new(ctx, plan, recalled, expanded);
     let mut hits = Vec::new();
@@ -149,7 +151,8 @@ fn scored(
     Ok(hits)
 }
 
-/// The weighted components of a candidate by the formula, whose values of text and vector are given.
+/// Returns the weighted components of a candidate by the plan's formula, given its values of text
+/// and vector.
 fn components(
     candidate: &Candidate<'_>,
     text: f32,
@@ -184,7 +187,7 @@ fn components(
     })
 }
 
-/// Where a chunk is, for the order of equal ones: path and place. Row ids depend on the run of indexing.
+/// Sort key of equally scored chunks: path and place. Row ids depend on the order of indexing.
 type PlaceOfChunk = (String, i64);
 
 fn place_of(ctx: &QueryContext<'_>, chunk: i64) -> Result<PlaceOfChunk, AskError> {
@@ -194,7 +197,7 @@ fn place_of(ctx: &QueryContext<'_>, chunk: i64) -> Result<PlaceOfChunk, AskError
     Ok(statement.query_row([chunk], |row| Ok((row.get(0)?, row.get(1)?)))?)
 }
 
-/// Puts hits of equal scores, which are adjacent, in the order of their places. Only those places are read.
+/// Sorts hits with equal scores, which are adjacent, by place. Only those places are read.
 fn by_place_where_equal(
     hits: &mut [ScoredChunk],
     mut place: impl FnMut(i64) -> Result<PlaceOfChunk, AskError>,
@@ -209,7 +212,8 @@ fn by_place_where_equal(
     Ok(())
 }
 
-/// Moves further hits of a document back: each loses `weight` for each better one, as a component of its own.
+/// Moves further hits of a document back: each loses `weight` for each better one, as a component
+/// of its own.
 fn spread(hits: Vec<ScoredChunk>, docs: &FxHashMap<i64, i64>, weight: f32) -> Vec<ScoredChunk> {
     let mut waiting: Vec<Option<ScoredChunk>> = hits.into_iter().map(Some).collect();
     let mut n_taken: FxHashMap<i64, f32> = FxHashMap::default();
@@ -402,7 +406,7 @@ mod tests {
         let scores = [(5, 8.0), (1, 4.0), (2, 4.0), (3, 4.0), (4, 2.0)];
         let hit = |(chunk, score)| ScoredChunk { chunk, score, ..ScoredChunk::default() };
         let mut hits: Vec<ScoredChunk> = scores.into_iter().map(hit).collect();
-        // Later rows stand in earlier files.
+        // Later rows are in earlier files.
         let place = |chunk: i64| Ok((format!("{}.md", 9 - chunk), 0));
         by_place_where_equal(&mut hits, place).expect("ordered");
         assert_eq!(hits.iter().map(|it| it.chunk).collect::<Vec<_>>(), [5, 3, 2, 1, 4]);

@@ -1,6 +1,7 @@
-//! Question words: what each word of a question is worth, and how much of that a text holds.
+//! Question words: the worth of each word of a question, and how much of it a text contains.
 //!
-//! In: a plan and what full text learned about its words. Out: the share of their worth that a text holds, 0 to 1.
+//! In: a plan, and the statistics that full text has about its words. Out: the share of their worth
+//! that a text contains, 0 to 1.
 //! Invariant: words are compared as the text index stores them, so a stem matches its inflections.
 //! Not here: phrases that a question demands (`plan/demand.rs`).
 
@@ -10,12 +11,12 @@ use crate::plan::Plan;
 use crate::recall::Recalled;
 use index::words::phrases_in;
 
-/// The words of a question as the text index stores them, each with what it is worth; the worths sum to 1.
+/// The words of a question as the text index stores them, with their worth, which sums to 1.
 pub(crate) struct QuestionWords {
     words: FxHashMap<String, usize>,
     worth: Vec<f32>,
-    /// The terms that are no single words: the parts of an identifier, or a beginning; with their worth, compared with
-    /// all single words together.
+    /// Terms that are not single words: the parts of an identifier, or a prefix. Their worth is
+    /// relative to that of all single words together.
     others: Vec<Other>,
 }
 
@@ -67,19 +68,20 @@ impl QuestionWords {
         QuestionWords { words, worth, others }
     }
 
-    /// Returns whether the question has no single words, only phrases and beginnings.
+    /// Returns whether the question has no single words, only phrases and prefixes.
     pub(crate) fn is_empty(&self) -> bool {
         self.worth.is_empty()
     }
 
-    /// Returns the worth of the question's words among `words`, which are separated by blanks, 0 to 1.
+    /// Returns the worth of the question's words among `words`, which are separated by spaces, 0 to
+    /// 1.
     pub(crate) fn share(&self, words: &str) -> f32 {
         let found: FxHashSet<usize> =
             words.split(' ').filter_map(|word| self.words.get(word).copied()).collect();
         found.into_iter().filter_map(|term| self.worth.get(term)).sum()
     }
 
-    /// As [`QuestionWords::share`], with beginnings and the parts of identifiers.
+    /// As [`QuestionWords::share`], including prefixes and the parts of identifiers.
     pub(crate) fn share_with_others(&self, words: &str) -> f32 {
         let held: FxHashSet<&str> = words.split(' ').collect();
         let singles = if self.worth.is_empty() { 0.0 } else { 1.0 };

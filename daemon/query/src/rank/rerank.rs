@@ -1,15 +1,16 @@
-//! Rerank: a cross-encoder, which reads each of the best hits together with the question, reorders them.
+//! Rerank: reorders the best hits with a cross-encoder, which reads each together with the
+//! question.
 //!
-//! In: hits, best first. Out: the same; the first few have one more component, `rerank`.
-//! Invariants: components sum to the score; hits behind the first few keep their order; a model that cannot be used
-//! changes nothing.
+//! In: hits, best first. Out: the same hits; the first few have one more component, `rerank`.
+//! Invariants: components sum to the score; the hits after the first few keep their order; a model
+//! that cannot be used changes nothing.
 //! Not here: the model (`embed::reranker`).
 
 use super::ScoredChunk;
 use super::candidate::{Candidate, SignalInput, TEXT};
 use crate::AskError;
 
-/// Adds the number of the cross-encoder to the first hits.
+/// Adds the score of the cross-encoder to the first hits.
 pub(super) fn rerank(
     input: &SignalInput<'_>,
     mut hits: Vec<ScoredChunk>,
@@ -43,7 +44,8 @@ pub(super) fn rerank(
     Ok(hits)
 }
 
-/// The text of a chunk under its document's title, since many passages do not name their subject.
+/// Returns the text of a chunk under its document's title, because many passages do not name their
+/// subject.
 fn passage(candidate: &Candidate<'_>) -> Result<Option<String>, AskError> {
     let Some(text) = candidate.read::<String>(TEXT)? else { return Ok(None) };
     let title: String = candidate.read("d.title")?.unwrap_or_default();

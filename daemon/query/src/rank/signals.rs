@@ -1,10 +1,12 @@
-//! Signals: what counts in the score beside text and vectors, one row each.
+//! Signals: the parts of the score besides text and vectors, one row each.
 //!
 //! In: a candidate. Out: a value in [0, 1].
-//! To add a signal: a row in [`SIGNALS`], and a weight of the same name in `config::settings::Weights`. It then appears
-//! in scores, in `components`, in reasons, in the docs and in the rankings that `tests/benches/retrieval.rs` compares.
-//! Measure it first: a signal that gains nothing is not merged.
-//! Not here: text and vectors (`recall/fuse.rs`), corrections that compare hits (`thin.rs`, `rerank.rs`, `cited.rs`).
+//! To add a signal, add a row to [`SIGNALS`] and a weight of the same name to
+//! `config::settings::Weights`. It then appears in scores, in `components`, in reasons, in the docs
+//! and in the rankings that `tests/benches/retrieval.rs` compares. Measure it first: a signal
+//! without a gain is not merged.
+//! Not here: text and vectors (`recall/fuse.rs`), corrections that compare hits (`thin.rs`,
+//! `rerank.rs`, `cited.rs`).
 
 use config::settings::Weights;
 use notes::date::first_day;
@@ -13,25 +15,26 @@ use super::candidate::{Candidate, TEXT};
 use crate::AskError;
 use crate::recall::turn::{speakers, stated_day};
 
-/// The first characters of a document, where a conversation or a report names its day.
+/// The first characters of a document, in which a conversation or report states its day.
 const HEAD: &str = "substr(d.text, 1, 200)";
 
-/// Computes the value of a candidate, 0 to 1. Called for each, if the weight is not 0. A chunk that the index lacks,
-/// as in unit tests, has the value 0.
+/// Computes the value of a candidate, 0 to 1. Called for each candidate if the weight is not 0. A
+/// chunk that the index lacks, as in unit tests, gets 0.
 type ValueOf = fn(&Candidate<'_>) -> Result<f32, AskError>;
 
-/// Where a weight is among the settings.
+/// Returns the signal's weight in the settings.
 type WeightOf = fn(&mut Weights) -> &mut f32;
 
 /// A part of the score of the formulas `hybrid`, `rrf` and `minmax`.
 pub(crate) struct Signal {
-    /// Its name in the components of a hit, and of its setting `retrieval.weights.NAME`.
+    /// Its name in the components of a hit, and in its setting `retrieval.weights.NAME`.
     pub name: &'static str,
     pub weight: WeightOf,
-    /// Whether it is read from the words of the question; it loses weight where these are not trusted
-    /// (`recall/trust.rs`).
+    /// Whether it depends on the words of the question; such a signal loses weight if these are not
+    /// trusted (`recall/trust.rs`).
     pub is_by_words: bool,
-    /// Whether its name is a reason that a reader understands; else `present/reasons.rs` describes it in words.
+    /// Whether its name is a reason that a reader understands; otherwise `present/reasons.rs`
+    /// describes it.
     pub is_reason: bool,
     pub value: ValueOf,
 }
@@ -98,14 +101,14 @@ pub(crate) const SIGNALS: &[Signal] = &[
     },
 ];
 
-/// The name of a document's file, without its ending.
+/// Returns a document's file name, without its extension.
 fn file_name(it: &Candidate<'_>) -> Result<String, AskError> {
     let path = it.read::<String>("d.path")?.unwrap_or_default();
     let name = path.rsplit('/').next().unwrap_or_default();
     Ok(name.rsplit_once('.').map_or(name, |(stem, _)| stem).to_string())
 }
 
-/// How much of the passage those say whom the question names.
+/// Returns how much of the passage was said by the people whom the question names.
 fn speaker(it: &Candidate<'_>) -> Result<f32, AskError> {
     let question = &it.input.plan.question;
     if question.names == 0 {
@@ -122,8 +125,9 @@ fn speaker(it: &Candidate<'_>) -> Result<f32, AskError> {
     Ok(n_meant as f32 / speakers.len().max(1) as f32)
 }
 
-/// Whether the passage, its headings or the head of its document name a date in a time of the question, or its document
-/// is of such a day; or whether it states a day before or after an event of the question, as that says.
+/// Returns 1 if the passage, its headings or the head of its document name a date that the question
+/// asks for, or the document is of such a day; or if the passage states a day on the asked side of
+/// an event.
 fn when(it: &Candidate<'_>) -> Result<f32, AskError> {
     let (when, beside_event) = (&it.input.plan.when, &it.input.recalled.when);
     let is_stated = |day: String| beside_event.holds(&day);
@@ -142,7 +146,7 @@ fn when(it: &Candidate<'_>) -> Result<f32, AskError> {
     Ok(f32::from(u8::from(dates.iter().any(|date| when.holds(date)))))
 }
 
-/// Returns the name of each signal, and where its weight is.
+/// Returns the name of each signal with the accessor of its weight.
 pub fn signals() -> impl Iterator<Item = (&'static str, WeightOf)> {
     SIGNALS.iter().map(|it| (it.name, it.weight))
 }
@@ -156,7 +160,8 @@ mod tests {
     const BEGIN: &str = "<!-- generated from `SIGNALS` and `Weights`: begin -->\n";
     const END: &str = "<!-- end -->\n";
 
-    /// The signals as the docs list them; what a signal is stands behind the colon of its weight's comment.
+    /// Renders the signals as the docs list them; the description is the text after the colon in
+    /// the comment of the weight.
     fn table() -> String {
         let (comments, mut weights) = (config::reference::comments(), Weights::default());
         let mut table = "\n| signal | is | weight |\n|---|---|---|\n".to_string();

@@ -1,12 +1,14 @@
-//! Thin: a few words under a title that matches the question, such as a list of links under "See also".
+//! Thin: passages of a few words under a title that matches the question, such as a list of links
+//! under "See also".
 //!
-//! The title of its document finds every passage, too, and the fewer words a passage has of its own, the nearer it is
-//! to the title: by BM25, which divides by length, and by meaning. So the best passage of a runbook would be its list
-//! of links.
-//! In: hits, best first. Out: the same; where one is thin, and another hit of its document shortly behind it holds more
-//! of the question itself, the two exchange their scores, as a component of both.
-//! Invariants: documents keep their order; components sum to the score; only the first few hits are considered, and
-//! only thin ones and their possible replacements are read.
+//! The title of a document finds all its passages, and the fewer words of its own a passage has,
+//! the nearer it is to the title: by BM25, which divides by length, and by meaning. So the best
+//! passage of a runbook would be its list of links.
+//! In: hits, best first. Out: the same hits; if one is thin and another hit of its document shortly
+//! after it contains more of the question itself, the two exchange their scores, as a component of
+//! both.
+//! Invariants: documents keep their order; components sum to the score; only the first few hits are
+//! considered, and only thin ones and their possible replacements are read.
 
 use rusqlite::OptionalExtension;
 use rustc_hash::FxHashSet;
@@ -15,16 +17,16 @@ use super::ScoredChunk;
 use super::candidate::{SignalInput, TEXT};
 use crate::{AskError, QueryContext};
 
-/// The component.
+/// Name of the component.
 const COMPONENT: &str = "own_words";
 
-/// Hits that are considered.
+/// Hits considered.
 const DEPTH: usize = 20;
 
-/// Longest passage that is thin, bytes of text.
+/// Longest passage that counts as thin, bytes of text.
 const THIN: usize = 160;
 
-/// Least share of the thin hit's score that its replacement must have.
+/// Least score of a replacement, as a share of the thin hit's score.
 const NEAR: f32 = 0.5;
 
 /// Exchanges thin passages for fuller ones.
@@ -55,7 +57,7 @@ pub(super) fn exchange(
     Ok(hits)
 }
 
-/// Exchanges two hits: their places and their scores.
+/// Exchanges the positions and scores of two hits.
 fn swap(hits: &mut [ScoredChunk], thin: &SizedHit, other: &SizedHit) {
     let more = thin.score - other.score;
     let at = |place: &SizedHit| hits.iter().position(|it| it.chunk == place.chunk);
@@ -68,7 +70,7 @@ fn swap(hits: &mut [ScoredChunk], thin: &SizedHit, other: &SizedHit) {
     }
 }
 
-/// A hit with what is known about it without reading its text.
+/// A hit with the facts that are known without reading its text.
 struct SizedHit {
     chunk: i64,
     doc: i64,

@@ -1,11 +1,12 @@
-//! Abbreviation: short forms that people write for words of software, and the words.
+//! Abbreviation: common short forms of software words.
 //!
-//! In: a word that no document has. Out: its other form, which some may have.
-//! Invariant: a word that some document has is never replaced, so a folder's own use of it (`fn` in code) wins.
-//! Not here: short forms that a document defines itself, which are names (`extract/link/alias.rs`), and beginnings of
-//! words.
+//! In: a word that no document has. Out: its other form, which some document may have.
+//! Invariant: a word that some document has is never replaced, so a folder's own use of it (`fn` in
+//! code) wins.
+//! Not here: short forms that a document defines itself, which are names (`extract/link/alias.rs`),
+//! and prefixes.
 
-/// Short forms, each with its word.
+/// Short forms, each followed by its word.
 const FORMS: &str = "admin administrator, app application, arg argument, async asynchronous, attr attribute, auth \
     authentication, bool boolean, char character, cmd command, config configuration, ctx context, db \
     database, deps dependencies, dev development, dir directory, docs documentation, env environment, err \
@@ -18,7 +19,7 @@ fn forms() -> impl Iterator<Item = (&'static str, &'static str)> {
     FORMS.split(", ").filter_map(|pair| pair.split_once(' '))
 }
 
-/// The other forms of a word, folded.
+/// Returns the other forms of a word, folded.
 pub(crate) fn other_forms(word: &str) -> impl Iterator<Item = &'static str> {
     forms().filter_map(move |(short, long)| match word {
         _ if word == short => Some(long),

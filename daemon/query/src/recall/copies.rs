@@ -1,9 +1,12 @@
-//! Copies: a text that several documents contain is indexed at one place, its home; here the other places come back.
+//! Copies: a text that several documents contain is indexed at one place, its home; this module
+//! restores the other places.
 //!
-//! In: candidates. Out: the same, except that a chunk whose words are partly indexed elsewhere counts as if they were
-//! indexed here, that a chunk outside the filter is replaced by its copies inside, and that a chunk which adds nothing
-//! to the one it repeats is dropped, to be named as a further source.
-//! Invariant: the cost of each step is bounded by the number of candidates, however many places a text has.
+//! In: candidates. Out: the same candidates, except that a chunk some of whose words are indexed
+//! elsewhere is scored as if they were indexed here, a chunk outside the filter is replaced by its
+//! copies inside, and a chunk that adds nothing to the one it repeats is dropped, to be named as a
+//! further source.
+//! Invariant: the cost of each step is bounded by the number of candidates, however many places a
+//! text has.
 //! Not here: which place is indexed (`store/duplicates/`).
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -21,32 +24,32 @@ use crate::quote::matched::matched;
 use crate::{AskError, QueryContext};
 use index::store::lines::{LineMap, PageMap};
 
-/// Further sources named with a hit.
+/// Most further sources named with a hit.
 const MAX_ALSO_IN: usize = 3;
 
-/// Places of one text that are considered.
+/// Most places of one text that are considered.
 const MAX_PLACES: i64 = 64;
 
-/// Copies that may replace one chunk outside the filter.
+/// Most copies that replace one chunk outside the filter.
 const MAX_STAND_INS: usize = 8;
 
-/// Chunks outside the filter that are searched because of their copies inside.
+/// Most chunks outside the filter that are searched because of their copies inside.
 const MAX_HOMES: usize = 20_000;
 
-/// A chunk with what is indexed of it.
+/// A chunk, and the part of it that is indexed.
 struct Part {
     id: i64,
     doc: i64,
     span: (i64, i64),
-    /// Everything that it is found by when nothing is left out: title, headings, text.
+    /// All the text that would find it if nothing were left out: title, headings, text.
     words: String,
-    /// Those of its words that are indexed elsewhere.
+    /// The words of it that are indexed elsewhere.
     left_out: String,
-    /// True when so little of it is indexed here that only its title and headings find it.
+    /// Whether so little of it is indexed here that only its title and headings find it.
     is_remainder: bool,
 }
 
-/// The homes outside the filter of texts that are repeated inside it.
+/// Returns the homes, outside the filter, of texts that are repeated inside it.
 pub(crate) fn homes(ctx: &QueryContext<'_>, plan: &Plan) -> Result<Vec<i64>, AskError> {
     if let Some(mentioning) = &plan.within.mentioning {
         return homes_beside(ctx, mentioning);
@@ -72,7 +75,7 @@ pub(crate) fn homes(ctx: &QueryContext<'_>, plan: &Plan) -> Result<Vec<i64>, Ask
     Ok(found.into_iter().collect())
 }
 
-/// The homes of texts that are repeated in some chunks.
+/// Returns the homes of texts that are repeated in some chunks.
 fn homes_beside(ctx: &QueryContext<'_>, chunks: &FxHashSet<i64>) -> Result<Vec<i64>, AskError> {
     let mut partial = ctx.snapshot.prepare_cached(
         "SELECT doc_id, start, end FROM chunks WHERE id = ?1 AND own IS NOT NULL",
@@ -92,7 +95,7 @@ fn homes_beside(ctx: &QueryContext<'_>, chunks: &FxHashSet<i64>) -> Result<Vec<i
     Ok(found.into_iter().collect())
 }
 
-/// The texts that some documents share with others, as they are indexed.
+/// Returns the texts that some documents share with others, as they are indexed.
 fn repeated_within(
     ctx: &QueryContext<'_>,
     docs: &FxHashSet<i64>,
@@ -106,8 +109,8 @@ fn repeated_within(
     Ok(texts.into_iter().collect())
 }
 
-/// Returns the candidates with every score at the place that may answer: inside the filter, and complete where a part
-/// of a chunk's words is indexed elsewhere.
+/// Moves every score to a place that may answer: inside the filter, and completed if a part of a
+/// chunk's words is indexed elsewhere.
 pub(crate) fn bring_back(
     ctx: &QueryContext<'_>,
     plan: &Plan,
@@ -124,7 +127,7 @@ pub(crate) fn bring_back(
     Ok(candidates)
 }
 
-/// Replaces candidates outside the filter by their copies inside.
+/// Replaces candidates outside the filter with their copies inside.
 fn stand_in(
     ctx: &QueryContext<'_>,
     plan: &Plan,
@@ -163,8 +166,8 @@ fn stand_in(
     Ok(Candidates { text, vector: vectors.into_iter().collect(), better })
 }
 
-/// Adds to chunks that were found by a part of their words the score of the part that is indexed elsewhere. Drops those
-/// that were found by no word beyond the ones of that home.
+/// Adds, to chunks that were found by a part of their words, the score of the part that is indexed
+/// elsewhere. Drops those that were found by no word beyond that part.
 fn complete_texts(
     ctx: &QueryContext<'_>,
     plan: &Plan,
@@ -200,8 +203,8 @@ fn share(plan: &Plan, indexed: &Part, words: u64) -> f32 {
     (theirs & words).count_ones() as f32 / theirs.count_ones().max(1) as f32
 }
 
-/// Returns the home of a chunk of which nothing is indexed here; the chunk itself otherwise, and where the home must
-/// not answer.
+/// Returns the home of a chunk none of which is indexed here; returns the chunk itself otherwise,
+/// or if the home must not answer.
 pub(crate) fn indexed_at(
     ctx: &QueryContext<'_>,
     within: &Within,
@@ -219,7 +222,7 @@ pub(crate) fn indexed_at(
     Ok(chunk)
 }
 
-/// Returns whether the chunk that begins there is indexed once however many documents contain it.
+/// Returns whether the chunk that starts there is indexed once, however many documents contain it.
 pub(crate) fn is_held_once(
     ctx: &QueryContext<'_>,
     doc: i64,
@@ -268,8 +271,8 @@ struct Print {
     is_chunk: bool,
 }
 
-/// The prints of a chunk and of the paragraphs in it. Paragraphs are in order and never overlap, so the last one that
-/// begins before the chunk is the first that may reach into it.
+/// Returns the prints of a chunk and of the paragraphs in it. Paragraphs are sorted and never
+/// overlap, so the last one that starts before the chunk is the first that may extend into it.
 fn prints(ctx: &QueryContext<'_>, doc: i64, span: (i64, i64)) -> Result<Vec<Print>, AskError> {
     let mut statement = ctx.snapshot.prepare_cached(
         "SELECT text, start, end, 0 FROM prints WHERE doc_id = ?1 AND kind = 1 AND start < ?3 AND end > ?2
@@ -283,7 +286,7 @@ fn prints(ctx: &QueryContext<'_>, doc: i64, span: (i64, i64)) -> Result<Vec<Prin
     Ok(rows.collect::<Result<_, _>>()?)
 }
 
-/// The text that is indexed for this one: its root, or itself.
+/// Returns the text that is indexed in place of this one: its root, or itself.
 fn root_of(ctx: &QueryContext<'_>, text: i64) -> Result<i64, AskError> {
     let root: Option<i64> = ctx
         .snapshot
@@ -293,12 +296,12 @@ fn root_of(ctx: &QueryContext<'_>, text: i64) -> Result<i64, AskError> {
     Ok(root.unwrap_or(text))
 }
 
-/// Where the root of a text is indexed.
+/// Returns where the root of a text is indexed.
 fn home(ctx: &QueryContext<'_>, text: i64) -> Result<Option<(i64, i64)>, AskError> {
     first_place(ctx, root_of(ctx, text)?)
 }
 
-/// Where a text is indexed: document and byte.
+/// Returns where a text is indexed: document and byte.
 fn first_place(ctx: &QueryContext<'_>, text: i64) -> Result<Option<(i64, i64)>, AskError> {
     for sql in [
         "SELECT doc_id, start FROM copies WHERE text = ?1 ORDER BY rank, start LIMIT 1",
@@ -316,7 +319,7 @@ fn first_place(ctx: &QueryContext<'_>, text: i64) -> Result<Option<(i64, i64)>, 
     Ok(None)
 }
 
-/// The homes of what is left out of a chunk, in the order of its text.
+/// Returns the homes of the parts that are left out of a chunk, in the order of its text.
 fn homes_of(ctx: &QueryContext<'_>, copy: &Part) -> Result<Vec<i64>, AskError> {
     let mut out = Vec::new();
     for print in prints(ctx, copy.doc, copy.span)? {
@@ -343,7 +346,8 @@ fn chunk_at(ctx: &QueryContext<'_>, doc: i64, at: i64) -> Result<Option<i64>, As
 /// A place of a text: path, byte, document.
 type TextPlace = (String, i64, i64);
 
-/// The places of a text and of those with the same root, in documents that may answer; identical texts first.
+/// Returns the places of a text and of those with the same root, in documents that may answer;
+/// identical texts first.
 fn places(ctx: &QueryContext<'_>, within: &Within, text: i64) -> Result<Vec<TextPlace>, AskError> {
     let root = root_of(ctx, text)?;
     let mut texts = vec![root];
@@ -381,7 +385,7 @@ fn places(ctx: &QueryContext<'_>, within: &Within, text: i64) -> Result<Vec<Text
     Ok(out)
 }
 
-/// The chunks inside the filter that repeat words of a chunk outside it.
+/// Returns the chunks inside the filter that repeat words of a chunk outside it.
 fn stand_ins(
     ctx: &QueryContext<'_>,
     within: &Within,
@@ -401,8 +405,8 @@ fn stand_ins(
     Ok(out)
 }
 
-/// The other documents that contain what a hit shows; `None` for most hits. Of a chunk of several paragraphs only those
-/// count that were asked for.
+/// Returns the other documents that contain what a hit shows; `None` for most hits. For a chunk of
+/// several paragraphs, only those that match the question count.
 pub(crate) fn also_in(
     ctx: &QueryContext<'_>,
     plan: &Plan,
@@ -423,7 +427,7 @@ pub(crate) fn also_in(
             n_most = n_most.max(count_documents(ctx, print.text)?.saturating_sub(1));
         }
         for (path, start, other) in found.into_iter().filter(|(_, _, other)| *other != doc) {
-            // The print of a whole chunk begins before those of its paragraphs.
+            // The print of a whole chunk starts before those of its paragraphs.
             let place = first.entry(other).or_insert((n_seen, path, start));
             place.2 = place.2.min(start);
             n_seen += 1;
@@ -445,8 +449,8 @@ pub(crate) fn also_in(
     Ok((n > 0).then_some(AlsoIn { places, n }))
 }
 
-/// The print of the whole chunk, and those of the shown paragraphs that hold most of the words that were found, or else
-/// most of what is shown.
+/// Returns the print of the whole chunk, and those of the shown paragraphs that contain most of the
+/// matched words, or else most of the shown text.
 fn asked_for<'a>(
     plan: &Plan,
     prints: &'a [Print],

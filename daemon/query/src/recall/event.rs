@@ -1,8 +1,9 @@
-//! Event: the days before or after what a question names: `before the trip`.
+//! Event: the days before or after an event that a question names: `before the trip`.
 //!
-//! In: the words of the event. Out: [`When`]: the days before or after that of the best passage by words that holds
-//! most of them and states a day; none where no passage does.
-//! Not here: which words are an event (`plan/event.rs`), how much a time counts (`rank/signals.rs`).
+//! In: the words of the event. Out: [`When`]: the days before or after the day stated by the best
+//! passage that contains most of those words; empty if there is no such passage.
+//! Not here: finding the event in a question (`plan/event.rs`), the weight of a time
+//! (`rank/signals.rs`).
 
 use super::share_of_worth;
 use super::text::by_text;
@@ -12,11 +13,11 @@ use crate::plan::when::When;
 use crate::plan::within::Among;
 use crate::{AskError, QueryContext};
 
-/// Passages that are looked at, and the least share of the event's words, by worth, that one must hold.
+/// Passages considered, and the least share of the event's words, by worth, that one must contain.
 const DEPTH: usize = 10;
 const LEAST: f32 = 0.6;
 
-/// Returns the times that the event of a question leaves.
+/// Returns the times that the event of a question allows.
 pub(super) fn times(ctx: &QueryContext<'_>, plan: &Plan, among: &Among) -> Result<When, AskError> {
     let Some(event) = &plan.event else { return Ok(When::default()) };
     let found = by_text(ctx, &event.words, DEPTH, &[], among)?;

@@ -1,4 +1,4 @@
-//! Fuse: full text and vectors on one scale, as each formula wants them.
+//! Fuse: brings full text and vectors to one scale, as each formula requires.
 //!
 //! In: candidates. Out: a value in [0, 1] for each signal and chunk, or the weighted sum of both.
 //! Not here: the weights (`trust.rs`), other signals (`rank/signals.rs`).
@@ -17,7 +17,7 @@ const RANKS: f32 = 60.0;
 /// A signal's value by chunk.
 pub(crate) type Values = FxHashMap<i64, f32>;
 
-/// Candidates by text and vectors alone, best first.
+/// Returns the candidates by text and vectors alone, best first.
 pub(crate) fn fused(plan: &Plan, candidates: &Candidates, trust: &Trust) -> Vec<(i64, f32)> {
     let (text, vector) = text_and_vector(plan, candidates);
     let chunks: BTreeSet<i64> = text.keys().chain(vector.keys()).copied().collect();
@@ -28,7 +28,7 @@ pub(crate) fn fused(plan: &Plan, candidates: &Candidates, trust: &Trust) -> Vec<
     out
 }
 
-/// The values of text and of vectors, each brought to [0, 1] as the formula says.
+/// Returns the values of text and of vectors, each scaled to [0, 1] as the formula requires.
 pub(crate) fn text_and_vector(plan: &Plan, candidates: &Candidates) -> (Values, Values) {
     let (text, vector) = (&candidates.text, &candidates.vector);
     let similar = || {
@@ -51,14 +51,14 @@ pub(crate) fn text_and_vector(plan: &Plan, candidates: &Candidates) -> (Values, 
     }
 }
 
-/// Each score divided by the best one. That need not be the first: where a question demands something, all chunks may
-/// be ones that the signal did not find by itself.
+/// Divides each score by the best one. That need not be the first: if a question demands something,
+/// the signal may have found none of the chunks by itself.
 fn over_best(list: &[(i64, f32)]) -> Values {
     let best = list.iter().map(|(_, score)| *score).fold(1e-6, f32::max);
     list.iter().map(|(chunk, score)| (*chunk, score / best)).collect()
 }
 
-/// Reciprocal ranks, the first one as 1.
+/// Converts scores to reciprocal ranks; the first one is 1.
 fn by_rank(list: &[(i64, f32)]) -> Values {
     let mut order: Vec<&(i64, f32)> = list.iter().collect();
     order.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
@@ -66,7 +66,7 @@ fn by_rank(list: &[(i64, f32)]) -> Values {
     order.into_iter().enumerate().map(|(rank, (chunk, _))| (*chunk, value(rank))).collect()
 }
 
-/// The least score as 0, the best one as 1; scores that are all equal as 1.
+/// Stretches scores so that the lowest is 0 and the best is 1; if all are equal, they are 1.
 fn stretched(list: &[(i64, f32)]) -> Values {
     let scores = || list.iter().map(|(_, score)| *score);
     let (least, most) = (scores().fold(f32::INFINITY, f32::min), scores().fold(0.0, f32::max));

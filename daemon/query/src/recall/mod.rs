@@ -1,11 +1,12 @@
-//! Recall, the second step: each signal's best candidates.
+//! Recall, the second step: the best candidates of each signal.
 //!
-//! In: a plan, a depth. Out: [`Recalled`]: candidates by full text and by vectors, the entities that the question
-//! names, and how far its words can be trusted.
-//! Files in the order in which they are used: `copies.rs` (a repeated text is indexed once), `naming.rs` (names in the
-//! question), `text.rs` and `abbreviation.rs` (words), `nearness.rs` (vectors), `trust.rs` (how much words count),
-//! `fuse.rs` (both signals on one scale); `event.rs` (a time given by what happened), `turn.rs` (who says a passage,
-//! and when). Not here: relations and shared names (`expand`), scores (`rank`).
+//! In: a plan, a depth. Out: [`Recalled`]: candidates by full text and by vectors, the entities
+//! that the question names, and how much its words can be trusted.
+//! Files in the order of use: `copies.rs` (a repeated text is indexed once), `naming.rs` (names in
+//! the question), `text.rs` and `abbreviation.rs` (words), `nearness.rs` (vectors), `trust.rs` (the
+//! weight of words), `fuse.rs` (both signals on one scale); `event.rs` (a time given by an event),
+//! `turn.rs` (the speaker and day of a passage).
+//! Not here: relations and shared names (`expand`), scores (`rank`).
 
 pub(crate) mod abbreviation;
 pub(crate) mod copies;
@@ -33,29 +34,32 @@ use crate::plan::{MAX_RECALL, Plan};
 use crate::{AskError, QueryContext};
 use index::postings::{Scorer, Unread};
 
-/// Chunks with what text and vectors say about them.
+/// Chunks with their text and vector scores.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Candidates {
-    /// By full text, best first, then those added by [`complete`]; BM25, negated so that larger is better.
+    /// By full text, best first, followed by those that [`complete`] added; BM25, negated so that
+    /// larger is better.
     pub text: Vec<(i64, f32)>,
-    /// By vectors, best first, then those added by [`complete`]; the nearness of the best window.
+    /// By vectors, best first, followed by those that [`complete`] added; the nearness of the best
+    /// window.
     pub vector: Vec<(i64, f32)>,
     /// Chunks whose nearness comes from the better model.
     pub better: FxHashSet<i64>,
 }
 
 impl Candidates {
-    /// Every chunk that either signal found, maybe twice.
+    /// Returns every chunk that either signal found, possibly twice.
     pub(crate) fn chunks(&self) -> impl Iterator<Item = i64> {
         self.text.iter().chain(&self.vector).map(|(chunk, _)| *chunk)
     }
 
-    /// The length of the longer list.
+    /// Returns the length of the longer list.
     pub(crate) fn longest(&self) -> usize {
         self.text.len().max(self.vector.len())
     }
 
-    /// The share of the candidates by vectors whose nearness comes from the better model, 0 to 1.
+    /// Returns the share of the vector candidates whose nearness comes from the better model, 0 to
+    /// 1.
     fn better_share(&self) -> f32 {
         let n_better = self.vector.iter().filter(|(chunk, _)| self.better.contains(chunk)).count();
         n_better as f32 / self.vector.len().max(1) as f32
@@ -69,49 +73,51 @@ impl Candidates {
     }
 }
 
-/// What the signals found.
+/// The results of the signals.
 #[derive(Default)]
 pub(crate) struct Recalled {
     pub candidates: Candidates,
-    /// The question's own vectors; `None` when vectors are not asked for or no model knows the question.
+    /// The question's own vectors; `None` if vectors are not wanted or no model knows the
+    /// question's language.
     pub question: Option<QuestionVectors>,
     /// Entities that the question names.
     pub seeds: Vec<Seed>,
-    /// The times that an event of the question leaves.
+    /// The times that an event of the question allows.
     pub when: When,
-    /// The only chunks that meet what the question demands, where it demands something.
+    /// If the question demands something, only these chunks meet it.
     pub matching: Among,
-    /// True when words had to be given up because nothing meets the whole demand.
+    /// Whether words were dropped because nothing meets the whole demand.
     pub is_relaxed: bool,
-    /// How the question was read, where that differs from how it is written.
+    /// How the question was interpreted, where that differs from its wording.
     pub readings: Vec<String>,
-    /// What each term of the question is worth, by how rare it is; empty where words were not looked up.
+    /// The worth of each term of the question: rare terms are worth more; empty if words were not
+    /// looked up.
     pub worth: Vec<f32>,
     /// Scores any chunk by the question's words.
     pub scorer: Option<Scorer>,
-    /// How much text and vectors count for this question.
+    /// The weights of text and vectors for this question.
     pub trust: Trust,
-    /// The depth that was asked for.
+    /// The requested depth.
     pub depth: usize,
-    /// True when a signal may know more than [`MAX_RECALL`] candidates.
+    /// Whether a signal may have more than [`MAX_RECALL`] candidates.
     pub is_ended: bool,
 }
 
 impl Recalled {
-    /// Returns the question's words that are names and that no passage has, in whatever form, one bit each.
+    /// Returns the name words of the question that no passage has in any form, one bit each.
     pub(crate) fn lacking(&self, question: &Question) -> u64 {
         let Some(scorer) = &self.scorer else { return 0 };
         let named = self.seeds.iter().fold(0, |words, seed| words | seed.words);
         question.names & !(scorer.known() | named)
     }
 
-    /// Returns whether a chunk meets what the question demands.
+    /// Returns whether a chunk meets the demand of the question.
     pub(crate) fn allows(&self, chunk: i64) -> bool {
         self.matching.as_ref().is_none_or(|matching| matching.contains(&chunk))
     }
 }
 
-/// Finds the candidates of all signals, at most `depth` of each.
+/// Finds the candidates of all signals, at most `depth` per signal.
 pub(crate) fn recall(
     ctx: &QueryContext<'_>,
     plan: &Plan,
@@ -123,7 +129,8 @@ pub(crate) fn recall(
     Ok(recalled)
 }
 
-/// As [`recall`], with what each signal found by itself and nothing more: reciprocal ranks of notes need just that.
+/// As [`recall`], with the results of each signal alone: reciprocal ranks of notes need exactly
+/// that.
 pub(crate) fn by_each_signal(
     ctx: &QueryContext<'_>,
     plan: &Plan,
@@ -137,7 +144,8 @@ pub(crate) fn by_each_signal(
         Recalled { seeds: named.seeds, matching, is_relaxed, depth, ..Recalled::default() };
     let mut candidates = Candidates::default();
     let is_by_words = plan.formula != Formula::Vector && plan.formula != Formula::S4;
-    // A hit by meaning alone is judged by its words, too (`present/floor.rs`).
+    // Hits by meaning alone are judged by their words as well (`present/floor.rs`), so words are
+    // looked up for every formula.
     let among = both(recalled.matching.clone(), allowed.clone());
     let found = text::by_text(ctx, &plan.question, depth, &named.more_terms, &among)?;
     (recalled.scorer, recalled.worth) = (found.scorer, found.worth);
@@ -159,7 +167,7 @@ pub(crate) fn by_each_signal(
     recalled.is_ended = candidates.longest() >= MAX_RECALL;
     let mut candidates = copies::bring_back(ctx, plan, candidates, recalled.question.as_ref())?;
     if let Some(matching) = &mut recalled.matching {
-        // A copy stands in for what matches.
+        // A copy represents the chunk that matches.
         matching.extend(candidates.text.iter().map(|(chunk, _)| *chunk));
         candidates.vector.retain(|(chunk, _)| matching.contains(chunk));
     }
@@ -167,9 +175,10 @@ pub(crate) fn by_each_signal(
     Ok(recalled)
 }
 
-/// Returns the candidates with the scores that the depth of each search cut off, also for the chunks of `more`. Without
-/// this a chunk just below the cut would count as wholly unlike the question, and the best of both signals would be a
-/// matter of luck: by `tests/benches/retrieval.rs` this is what makes `hybrid` better than full text alone.
+/// Fills in the scores that the depth of each search cut off, also for the chunks of `more`.
+/// Otherwise a chunk just below the cut would count as completely dissimilar, and the combined
+/// order would depend on the depth: by `tests/benches/retrieval.rs` this is what makes `hybrid`
+/// better than full text alone.
 pub(crate) fn complete(
     ctx: &QueryContext<'_>,
     plan: &Plan,
@@ -187,7 +196,7 @@ pub(crate) fn complete(
                 candidates.text.extend(found.map(|(chunk, score)| (chunk, score as f32)));
             }
             Err(Unread::Sql(error)) => return Err(error.into()),
-            // An index that cannot be read directly leaves the score at 0.
+            // If the index cannot be read directly, the score stays 0.
             Err(Unread::Shape(_)) => {}
         }
     }
@@ -204,8 +213,8 @@ pub(crate) fn complete(
     Ok(candidates)
 }
 
-/// Returns the share of a question's worth that the words of `found`, one bit each, hold. 1 where no word is worth
-/// anything, since then nothing was asked for by words.
+/// Returns the share of a question's worth that the words of `found`, one bit each, have. Returns 1
+/// if no word is worth anything, because then the question does not ask by words.
 pub(crate) fn share_of_worth(worth: &[f32], found: u64) -> f32 {
     let all: f32 = worth.iter().sum();
     let is_found = |at: usize| found.checked_shr(at as u32).unwrap_or(0) & 1 == 1;

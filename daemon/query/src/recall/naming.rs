@@ -1,10 +1,11 @@
-//! Naming: which known entities a question names, as written or nearly so, and how else they are called.
+//! Naming: the known entities that a question names, exactly or nearly, and their other names.
 //!
-//! In: a question. Out: entities with the confidence of the link; further terms to search for: the right spelling of a
-//! misspelt name, other names of the entity.
-//! Invariants: a known name is linked as a whole, by its norm, never by a part of it; the longest run of words wins its
-//! place. Only a run with a word that no document has is compared with misspelt names, through the index of name keys
-//! (`extract/link/blocking.rs`), so other questions cost nothing more.
+//! In: a question. Out: entities with the confidence of the link; further search terms: the right
+//! spelling of a misspelled name, other names of the entity.
+//! Invariants: a known name is matched as a whole, by its norm, never by a part of it; the longest
+//! run of words wins. Only a run with a word that no document has is compared with known names for
+//! misspellings, through the index of name keys (`extract/link/blocking.rs`), so other questions
+//! cost nothing more.
 //! Not here: linking names in documents (`extract/link/`).
 
 use std::collections::BTreeSet;
@@ -20,26 +21,26 @@ use extract::link::features::digits_agree;
 use index::words::phrase_of;
 use model::terms::norm_of;
 
-/// Most entities a question is taken to name.
+/// Most entities that a question names.
 const MAX_SEEDS: usize = 8;
 
-/// Shortest single-word surface that may name an entity of a question by accident of spelling.
+/// Shortest single-word surface that is looked up as a name: shorter ones match by accident.
 const MIN_NAME_CHARS: usize = 2;
 
-/// Longest run of words tried as a misspelt name, and most runs of one question.
+/// Longest run of words tried as a misspelled name, and most runs per question.
 const MAX_MISSPELT_WORDS: usize = 4;
 const MAX_MISSPELT_RUNS: usize = 12;
 
-/// Norms of so many characters may differ in two places.
+/// Norms of at least this many characters may differ in two places.
 const LONG_NORM_CHARS: usize = 12;
 
-/// Confidence of a link by a misspelt name.
+/// Confidence of a link by a misspelled name.
 const MISSPELT: f32 = 0.8;
 
-/// Names compared with one misspelt run at most.
+/// Most names compared with one misspelled run.
 const MAX_COMPARED: usize = 200;
 
-/// Other names searched for, of one entity and of all.
+/// Most other names searched for, per entity and in total.
 const MAX_OTHER_NAMES: usize = 2;
 const MAX_OTHER_TERMS: usize = 8;
 
@@ -48,7 +49,7 @@ const MAX_OTHER_TERMS: usize = 8;
 pub(crate) struct Seed {
     pub entity: i64,
     pub link: f32,
-    /// The question's words that name it, one bit each, as [`matched`] numbers them.
+    /// The words of the question that name it, one bit each, numbered as in [`matched`].
     pub words: u64,
 }
 
@@ -56,14 +57,14 @@ pub(crate) struct Seed {
 #[derive(Debug, Default)]
 pub(crate) struct Named {
     pub seeds: Vec<Seed>,
-    /// Terms that the question does not contain but means.
+    /// Terms that the question means but does not contain.
     pub more_terms: Vec<OtherName>,
 }
 
 /// Another name of an entity in the question.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct OtherName {
-    /// As an FTS5 expression.
+    /// The name as an FTS5 expression.
     pub fts: String,
     /// The words of the question that it replaces, one bit each.
     pub words: u64,
@@ -72,7 +73,7 @@ pub(crate) struct OtherName {
 /// A run of the question's words: first, one past the last, as written.
 type Run<'q> = (usize, usize, &'q str);
 
-/// Links the question's words to entities. The longest run of words that is a known name wins its place.
+/// Links words of the question to entities. The longest run of words that is a known name wins.
 pub(crate) fn named(ctx: &QueryContext<'_>, plan: &Plan) -> Result<Named, AskError> {
     let mut named = Named::default();
     let mut taken: Vec<Run<'_>> = Vec::new();
@@ -93,7 +94,8 @@ pub(crate) fn named(ctx: &QueryContext<'_>, plan: &Plan) -> Result<Named, AskErr
     if plan.other_names {
         for seed in named.seeds.clone() {
             let names = other_names(ctx, seed.entity)?;
-            // A name that shares a word with the question would count that word twice: cranfield loses .01 nDCG@10.
+            // A name that shares a word with the question would count that word twice: cranfield
+            // loses .01 nDCG@10.
             let is_new = |name: &&String| matched(name, &plan.question.words) == 0;
             let new = names.iter().filter(is_new).take(MAX_OTHER_NAMES);
             let new =
@@ -122,7 +124,7 @@ fn add(named: &mut Named, seed: Seed) {
     }
 }
 
-/// The entity that a norm or its singular denotes.
+/// Returns the entity that a norm or its singular denotes.
 fn known(ctx: &QueryContext<'_>, norm: &str) -> Result<Option<(i64, f32)>, AskError> {
     let mut statement = ctx.snapshot.prepare_cached(
         "SELECT entity_id, link FROM names WHERE norm = ?1 AND sense = 0 AND entity_id IS NOT NULL",
@@ -136,7 +138,7 @@ fn known(ctx: &QueryContext<'_>, norm: &str) -> Result<Option<(i64, f32)>, AskEr
     Ok(None)
 }
 
-/// Links runs with a word that no document has to the known name with nearly the same spelling.
+/// Links runs with a word that no document has to a known name with nearly the same spelling.
 fn misspelt<'q>(
     ctx: &QueryContext<'_>,
     runs: &[Run<'q>],
@@ -182,7 +184,7 @@ fn is_written(ctx: &QueryContext<'_>, word: &str) -> Result<bool, AskError> {
     Ok(false)
 }
 
-/// Of the known names with nearly this spelling, the one in most documents.
+/// Returns, of the known names with nearly this spelling, the one in most documents.
 fn nearly(ctx: &QueryContext<'_>, surface: &str) -> Result<Option<(i64, f32, String)>, AskError> {
     let norm = norm_of(surface);
     let mut keyed = ctx.snapshot.prepare_cached(
@@ -203,14 +205,15 @@ fn nearly(ctx: &QueryContext<'_>, surface: &str) -> Result<Option<(i64, f32, Str
     Ok(best.map(|(_, found)| found))
 }
 
-/// Returns whether one or two typing errors separate two norms: a letter added, missing, replaced, or two swapped.
+/// Returns whether one typo, or two in long names, separates two norms: a letter added, missing or
+/// replaced, or two swapped.
 fn is_nearly(asked: &str, name: &str) -> bool {
     let n = asked.chars().count().min(name.chars().count());
     let most = if n >= LONG_NORM_CHARS { 2 } else { 1 };
     n >= MIN_EDIT_CHARS && digits_agree(asked, name) && strsim::osa_distance(asked, name) <= most
 }
 
-/// Other names of an entity: those that authors gave it, or that most documents have.
+/// Returns other names of an entity: those that authors gave it, or that most documents use.
 fn other_names(ctx: &QueryContext<'_>, entity: i64) -> Result<Vec<String>, AskError> {
     let mut statement = ctx.snapshot.prepare_cached(
         "SELECT surface FROM names WHERE entity_id = ?1 AND sense = 0 AND surface <> '' AND link >= 1.0

@@ -1,14 +1,16 @@
-//! Nearness: how near windows are to a question, by the best vector that each of them has.
+//! Nearness: the similarity of windows to a question, by the best vector of each.
 //!
-//! In: a question; the static vectors, which every window that may be English has, and those of the better models, as
-//! far as they exist. Out: one number a chunk, all on one scale: a better model's where it has any vector, else the
-//! static one's.
-//! Cosines of two spaces cannot be compared. Those of better models are brought to the scale that they share
-//! (`Embedder::nearness`), and a window that has several is as near as the nearest says: a question may be in another
-//! language than the window, which not every model understands. Where a window lacks every better vector, its static
-//! cosine is mapped to the better one of equal rank among windows that have both (`scale.rs`).
-//! Invariants: with all better vectors the static ones have no influence; with none, the better ones have none.
-//! Not here: making vectors, or how much nearness counts (`trust.rs`, `rank`).
+//! In: a question; the static vectors, which every window that may be English has, and those of the
+//! better models, as far as they exist. Out: one number per chunk, all on one scale: that of a
+//! better model if the chunk has such a vector, else that of the static one.
+//! Cosines of two spaces cannot be compared. Those of better models are mapped to a common scale
+//! (`Embedder::nearness`), and the highest one counts if a window has several: a question may be in
+//! another language than the window, which not every model understands. If a window lacks all
+//! better vectors, its static cosine is mapped to the better one of equal rank among windows that
+//! have both (`scale.rs`).
+//! Invariants: with all better vectors the static ones have no influence; with none, the better
+//! ones have none.
+//! Not here: computing vectors, the weight of nearness (`trust.rs`, `rank`).
 
 mod scale;
 
@@ -26,16 +28,18 @@ use index::vectors::{Layer, Nearest, View};
 use model::parcel::UnitVector;
 use model::terms::Tick;
 
-/// Windows with both vectors that a scale needs before a part of the better vectors is used.
+/// Least number of windows with both vectors before an incomplete set of better vectors is used.
 const MIN_PAIRS: usize = 16;
 
-/// Windows searched for each chunk that is wanted: several windows of one chunk may be near.
+/// Windows searched per wanted chunk: several windows of one chunk may be near.
 const WINDOWS_A_CHUNK: usize = 3;
 
-/// Windows of a question, at most, whose better vectors are made before others: about a page of hits.
+/// Most windows per question whose better vectors are then computed before others: about a page of
+/// hits.
 const MET_A_QUESTION: usize = 20;
 
-/// Up to this many chunks that meet a demand are searched by themselves; of more, some are among the nearest of all.
+/// Up to this many chunks that meet a demand are searched separately; of more, some are among the
+/// nearest of all.
 const MAX_MATCHING: usize = 5_000;
 
 /// A question's vectors.
@@ -44,10 +48,10 @@ pub(crate) struct QuestionVectors {
     better: Option<Better>,
 }
 
-/// The better models' part.
+/// The part of the better models.
 #[derive(Default)]
 struct Better {
-    /// One at least.
+    /// At least one.
     spaces: Vec<Space>,
     /// The nearest windows by these models.
     near: Vec<Nearest>,
@@ -59,31 +63,31 @@ struct Space {
     layer: Arc<Layer>,
     view: Arc<View>,
     question: UnitVector,
-    /// False when it is the static model with unrounded vectors.
+    /// False for the static model with unrounded vectors.
     is_other_model: bool,
 }
 
-/// A chunk by its best window.
+/// A chunk with its best window.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Near {
     pub chunk: i64,
     pub nearness: f32,
-    /// True when the nearness comes from the better model.
+    /// Whether the nearness comes from the better model.
     pub is_better: bool,
 }
 
-/// A window: row, nearness, whether it comes from the better model.
+/// A window: row id, nearness, whether that comes from the better model.
 type Scored = (i64, f32, bool);
 
 impl QuestionVectors {
-    /// The vector spaces of the better models that answer.
+    /// Returns the vector spaces of the better models that answer.
     pub(crate) fn better_spaces(&self) -> Vec<&str> {
         let spaces = self.better.iter().flat_map(|better| &better.spaces);
         let others = spaces.filter(|space| space.is_other_model);
         others.map(|space| space.layer.embedder().space()).collect()
     }
 
-    /// The question's static vector.
+    /// Returns the question's static vector.
     pub(crate) fn plain(&self) -> Option<&UnitVector> {
         self.plain.as_ref()
     }
@@ -113,7 +117,7 @@ impl QuestionVectors {
 }
 
 impl Better {
-    /// The windows nearest to the question, nearest first.
+    /// Returns the windows nearest to the question, nearest first.
     fn nearest(&self, tick: Tick, wanted: usize, among: Option<&FxHashSet<i64>>) -> Vec<Nearest> {
         let mut near: FxHashMap<i64, f32> = FxHashMap::default();
         for space in &self.spaces {
@@ -127,7 +131,7 @@ impl Better {
         near
     }
 
-    /// How near these windows are, as far as they have a better vector.
+    /// Returns the nearness of those windows that have a better vector.
     fn cosines_of(&self, ids: &FxHashSet<i64>, tick: Tick) -> FxHashMap<i64, f32> {
         let mut near = FxHashMap::default();
         for space in &self.spaces {
@@ -136,7 +140,7 @@ impl Better {
         near
     }
 
-    /// Whether no window lacks a vector.
+    /// Returns whether no window lacks a vector.
     fn is_full(&self, ctx: &QueryContext<'_>) -> bool {
         let tick = ctx.snapshot.tick();
         ctx.snapshot.has_all_better_vectors()
@@ -145,7 +149,7 @@ impl Better {
 }
 
 impl Space {
-    /// Brings cosines to the common scale, and keeps those that are greater than what is known.
+    /// Maps cosines to the common scale, and keeps those greater than the known ones.
     fn note_nearer(
         &self,
         cosines: impl IntoIterator<Item = (i64, f32)>,
@@ -163,8 +167,8 @@ fn has_length(vector: &UnitVector) -> bool {
     vector.0.iter().any(|component| *component != 0)
 }
 
-/// Returns the chunks nearest to the question, nearest first, among those that are allowed and that match its demand.
-/// `None` when the question has no vector.
+/// Returns the chunks nearest to the question, nearest first, among those that are allowed and meet
+/// its demand. `None` if the question has no vector.
 pub(crate) fn ask(
     ctx: &QueryContext<'_>,
     question: &Question,
@@ -177,7 +181,7 @@ pub(crate) fn ask(
     };
     let allowed = allowed.as_ref().map(|chunks| within::windows(ctx, chunks)).transpose()?;
     let matching = matching.as_ref().filter(|chunks| chunks.len() <= MAX_MATCHING);
-    // The nearest of these; not those that happen to be among the nearest of all.
+    // Search among the matching chunks; the nearest of all may contain none of them.
     let matching = matching.map(|chunks| within::windows(ctx, chunks)).transpose()?;
     let among = both(allowed, matching);
     let wanted = depth * WINDOWS_A_CHUNK;
@@ -201,13 +205,13 @@ pub(crate) fn ask(
 }
 
 /// Returns whether the project has a better model. The built-in table with unrounded vectors
-/// (`vectors.precision: float32`) is none.
+/// (`vectors.precision: float32`) does not count.
 pub(crate) fn has_better_model(ctx: &QueryContext<'_>) -> bool {
     ctx.settings.embed.model != "none"
 }
 
-/// Returns the nearest windows, nearest first. Where too few windows have vectors of both kinds, the static ones answer
-/// as they are, and better ones for windows that have no others.
+/// Returns the nearest windows, nearest first. If too few windows have vectors of both kinds,
+/// static cosines are returned unmapped, and better ones only for windows without static ones.
 fn nearest_windows(
     ctx: &QueryContext<'_>,
     asked: &mut QuestionVectors,
@@ -262,7 +266,7 @@ fn nearest_first(scored: &mut Vec<Scored>, wanted: usize) {
     scored.truncate(wanted);
 }
 
-/// Notes for the backfill which of the best windows lack their better vector.
+/// Notes for the backfill which of the best windows lack a better vector.
 fn note_met(better: Option<&Better>, scored: &[Scored]) {
     let lack = scored.iter().take(MET_A_QUESTION).filter(|(_, _, is_better)| !is_better);
     for space in better.iter().flat_map(|better| &better.spaces) {
@@ -276,7 +280,8 @@ type Pairs = Vec<(f32, f32)>;
 /// A window with its static cosine and its better one.
 type Both = (i64, Option<f32>, Option<f32>);
 
-/// Returns the windows that either model found with both cosines, and the pairs of those that have both.
+/// Returns the windows that either model found, with both cosines, and the pairs of those that have
+/// both.
 fn merge(
     ctx: &QueryContext<'_>,
     asked: &QuestionVectors,
@@ -304,8 +309,8 @@ fn merge(
     Ok((pairs, both))
 }
 
-/// Returns how near these chunks are by their best windows, including windows that are not searched. Skips chunks
-/// without vectors.
+/// Returns the nearness of these chunks by their best windows, including windows that are not
+/// searched. Skips chunks without vectors.
 pub(crate) fn of_chunks(
     ctx: &QueryContext<'_>,
     chunks: &[i64],
@@ -350,7 +355,7 @@ pub(crate) fn of_chunks(
 }
 
 impl QuestionVectors {
-    /// Maps a static cosine to the scale of nearness; `None` when that scale is not known.
+    /// Maps a static cosine to the scale of nearness; `None` if that scale is unknown.
     fn placed(&self, ctx: &QueryContext<'_>, plain: f32) -> Result<Option<f32>, AskError> {
         let Some(better) = &self.better else { return Ok(Some(plain)) };
         if better.scale.get().is_none() {
@@ -365,7 +370,7 @@ impl QuestionVectors {
 struct Window {
     id: i64,
     chunk: i64,
-    /// Its static vector, where it is not part of the search; empty where it has none.
+    /// Its static vector, if that is not part of the search; empty if it has none.
     aside: Option<Vec<u8>>,
 }
 
@@ -378,7 +383,7 @@ fn windows_of(ctx: &QueryContext<'_>, chunk: i64) -> Result<Vec<Window>, AskErro
     Ok(rows.collect::<Result<_, _>>()?)
 }
 
-/// Keeps the first of equally near windows.
+/// Keeps the nearest window of a chunk; the first one on a tie.
 fn keep_best(best: &mut FxHashMap<i64, Near>, chunk: i64, nearness: f32, is_better: bool) {
     let near = Near { chunk, nearness, is_better };
     let kept = best.entry(chunk).or_insert_with(|| near.clone());

@@ -1,10 +1,14 @@
 //! Text: the chunks that answer by their words.
 //!
-//! In: the terms of a question, any of which may match. Out: the best chunks by BM25, and how the question was read.
-//! A word of six letters or more that no document has is read as the nearest one, with one typing error, or two in a
-//! long word; where no word of the question exists, the last one is read as the beginning of a longer word.
-//! Invariants: the same commit and question give the same answer; the cost of looking up a word is bounded.
-//! Not here: demands (`plan/demand.rs`), names (`naming.rs`), posting lists and scores (`index::postings`).
+//! In: the terms of a question, any of which may match. Out: the best chunks by BM25, and how the
+//! question was interpreted.
+//! A word of six letters or more that no document has is replaced by the nearest one, with one
+//! typo, or two in a long word; if no word of the question exists, the last one is taken as a
+//! prefix.
+//! Invariants: the same commit and question give the same answer; the cost of looking up a word is
+//! bounded.
+//! Not here: demands (`plan/demand.rs`), names (`naming.rs`), posting lists and scores
+//! (`index::postings`).
 
 use std::cmp::Reverse;
 
@@ -17,11 +21,12 @@ use crate::{AskError, QueryContext};
 use index::postings::{FIELDS, Postings, Scorer, Unread};
 use index::words::{ENDINGS, Phrase, beginnings, phrases_in, terms_of};
 
-/// Shortest word that is corrected, and shortest one that may have two typing errors, letters.
+/// Shortest word that is corrected, and shortest one that may have two typos, letters.
 const MIN_SLIPPED: usize = 6;
 const MIN_TWO_SLIPS: usize = 10;
 
-/// Letters at the beginning of a word that are assumed to be right; words compared; words corrected in one question.
+/// Letters at the start of a word that are assumed to be right; most words compared; most words
+/// corrected per question.
 const N_SURE: usize = 2;
 const MAX_COMPARED: usize = 4_000;
 const MAX_CORRECTED: usize = 3;
@@ -29,7 +34,7 @@ const MAX_CORRECTED: usize = 3;
 /// Worth of a corrected word relative to one as typed: the question may mean another word.
 const CORRECTED: f32 = 0.5;
 
-/// Shortest word that is read as a beginning.
+/// Shortest word that is taken as a prefix, letters.
 const MIN_BEGINNING: usize = 3;
 
 /// The result of a search by words.
@@ -39,14 +44,14 @@ pub(crate) struct ByText {
     pub best: Vec<(i64, f32)>,
     /// Scores any other chunk.
     pub scorer: Option<Scorer>,
-    /// How the question was read, where that differs from how it is written.
+    /// How the question was interpreted, where that differs from its wording.
     pub readings: Vec<String>,
-    /// The worth of each term of the question, by how few chunks hold it: ln(1 + chunks / (1 + chunks with it)); for a
-    /// corrected term, a share of that.
+    /// The worth of each term of the question; rare terms are worth more: ln(1 + chunks / (1 +
+    /// chunks with it)); for a corrected term, a share of that.
     pub worth: Vec<f32>,
 }
 
-/// The chunks that a filter lets through, and those outside where texts inside it are indexed.
+/// Returns the chunks that pass a filter, and those outside at which texts inside it are indexed.
 pub(crate) fn chunks_of(
     ctx: &QueryContext<'_>,
     plan: &Plan,
@@ -61,7 +66,8 @@ pub(crate) fn chunks_of(
     Ok(chunks)
 }
 
-/// Returns the best chunks by BM25 over the terms of a question, any of which may match, and over `more`.
+/// Returns the best chunks by BM25 over the terms of a question, any of which may match, and over
+/// `more`.
 pub(crate) fn by_text(
     ctx: &QueryContext<'_>,
     question: &Question,
@@ -88,7 +94,7 @@ pub(crate) fn by_text(
     }
 }
 
-/// An FTS5 expression, and the words of the question that it represents, one bit each.
+/// An FTS5 expression, and the words of the question that it stands for, one bit each.
 struct SearchTerm {
     fts: String,
     words: u64,
@@ -119,7 +125,7 @@ fn scored(
             unknown.push((at, phrases));
         }
     }
-    // Unless a misspelt name was found as a whole, which leaves nothing to correct.
+    // Unless a misspelled name was found as a whole, which leaves nothing to correct.
     if terms.len() == question.terms.len() {
         for (at, phrases) in unknown.iter().take(MAX_CORRECTED) {
             let shown = question.words.get(*at).map_or("", String::as_str);
@@ -136,7 +142,8 @@ fn scored(
                 continue;
             }
             let Some((word, as_written, meant)) = nearest(&postings, phrases)? else { continue };
-            // `builder`, which no document has, shares its stem with `build`, which one has: no correction.
+            // `builder`, which no document has, shares its stem with the indexed `build`: not a
+            // correction.
             let meant = if meant == as_written { word.clone() } else { meant };
             let phrase = Phrase { words: vec![word], is_prefix: false };
             let n_found = scorer.add_all(&postings, &[phrase], bit(*at))?;
@@ -152,7 +159,8 @@ fn scored(
         && let Some(last) = question.words.last().filter(|it| it.chars().count() >= MIN_BEGINNING)
     {
         let phrases: Vec<Phrase> = beginnings(last).iter().flat_map(|it| phrases_in(it)).collect();
-        // Where other words are missing, too, a guess alone must not count as an answer (`present/floor.rs`).
+        // If other words are missing, too, a guess alone must not count as an answer
+        // (`present/floor.rs`).
         let is_alone = question.words.len() == 1;
         if scorer.add_all(&postings, &phrases, u64::from(is_alone))? > 0 {
             readings.push(format!("`{last}` read as the beginning of a word"));
@@ -163,7 +171,7 @@ fn scored(
     Ok(ByText { best, scorer: Some(scorer), readings, worth })
 }
 
-/// As [`scored`], by FTS5 itself, where the index has a layout that we do not read.
+/// As [`scored`], with FTS5 itself, for an index layout that we cannot read.
 fn by_fts5(
     ctx: &QueryContext<'_>,
     expression: &str,
@@ -187,8 +195,8 @@ fn by_fts5(
     Ok(found)
 }
 
-/// Returns the indexed word that a missing one is most likely a misspelling of, the word asked for, and the whole word
-/// that was meant.
+/// Returns the indexed word for which a missing one is most likely a typo, the word asked for, and
+/// the whole word that was meant.
 fn nearest(
     postings: &Postings<'_>,
     phrases: &[Phrase],
@@ -222,11 +230,11 @@ fn nearest(
     Ok(best.map(|(_, word, meant)| (word, asked.to_string(), meant)))
 }
 
-/// Equally near words that are compared by the number of their chunks.
+/// Most equally near words that are compared by their number of chunks.
 const MAX_TIED: usize = 8;
 
-/// Returns how many typing errors separate a word of the index, which may be a stem, from the one asked for, and the
-/// whole word; `None` for more than `most`.
+/// Returns the number of typos between an indexed word, which may be a stem, and the one asked for,
+/// and the whole word; `None` for more than `most`.
 fn slips(asked: &str, word: &str, most: usize) -> Option<(usize, String)> {
     let n_asked = asked.chars().count();
     let n_word = word.chars().count();
@@ -238,7 +246,7 @@ fn slips(asked: &str, word: &str, most: usize) -> Option<(usize, String)> {
         let whole = format!("{word}{ending}");
         (strsim::osa_distance(asked, &whole), whole)
     });
-    // Of equally near endings the longest: `rotation`, not `rotaton`.
+    // Of equally near endings the longest one: `rotation`, not `rotaton`.
     let nearest = compared.min_by_key(|(distance, whole)| (*distance, Reverse(whole.len())));
     nearest.filter(|(distance, _)| *distance <= most)
 }

@@ -1,14 +1,15 @@
-//! Trust: how much full text and vectors count for one question.
+//! Trust: the weights of full text and vectors for one question.
 //!
-//! A question in other words than its answer still has a best hit by words, and that one, divided by itself, looks as
-//! good as any. Two numbers separate such a question from one that its words answer: which share of it the best hit
-//! holds, rare words counting more, and how far the best hit stands out from the twentieth behind it (how scores fall
-//! predicts the quality of a ranking: Shtok, Kurland, Carmel, Raiber and Markovits 2012, "Predicting query performance
-//! by query-drift estimation"). A hit that holds the whole question, such as a single word or a title, is right however
-//! many other hits hold it, too.
-//! In: the weights of the settings, what full text and vectors found. Out: [`Trust`].
-//! Invariants: the weights of text and vectors have the same sum as before; a demand is trusted; without a vector of
-//! the question nothing changes.
+//! A question in other words than its answer still has a best hit by words, and that one, divided
+//! by itself, looks as good as any. Two numbers separate such a question from one that its words
+//! answer: the share of it that the best hit contains, rare words counting more, and how far the
+//! best hit stands out from the twentieth after it (how scores fall predicts the quality of a
+//! ranking: Shtok, Kurland, Carmel, Raiber and Markovits 2012, "Predicting query performance by
+//! query-drift estimation"). A hit that contains the whole question, such as a single word or a
+//! title, is right however many other hits contain it, too.
+//! In: the weights of the settings, the results of full text and vectors. Out: [`Trust`].
+//! Invariants: the sum of both weights does not change; a demand is trusted fully; if the question
+//! has no vector, nothing changes.
 //! Measured: `tests/benches/retrieval.rs`, with 30 questions that avoid the words of their answers.
 
 use config::settings::{Formula, Weights};
@@ -16,25 +17,27 @@ use config::settings::{Formula, Weights};
 use super::{Recalled, share_of_worth};
 use crate::plan::Plan;
 
-/// The hit that the best one is compared with.
+/// Rank of the hit that the best one is compared with.
 const BEHIND: usize = 20;
 
-/// Held share times distance at which words say nothing about the answer, and from which on they say everything.
+/// Contained share times distance up to which words are not trusted at all, and from which on they
+/// are trusted fully.
 const NOTHING: f32 = 0.15;
 const EVERYTHING: f32 = 0.35;
 
-/// Held share from which on words are trusted however many passages hold it, and at which they are trusted fully.
+/// Contained share from which on words are trusted however many passages contain it, and from which
+/// on fully.
 const MUCH: f32 = 0.7;
 const NEARLY_WHOLE: f32 = 0.9;
 
-/// How much the signals count for one question.
+/// The weights of the signals for one question.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Trust {
     /// Weight of full text.
     pub text: f32,
-    /// Weight of vectors; they get what full text loses.
+    /// Weight of vectors; they gain what full text loses.
     pub vector: f32,
-    /// The share of their weight that all signals keep which are read from the question's words, 0 to 1.
+    /// Factor for the weight of every signal that depends on the question's words, 0 to 1.
     pub words: f32,
 }
 
@@ -45,8 +48,9 @@ impl Default for Trust {
 }
 
 impl Trust {
-    /// `better`: the share of candidates, 0 to 1, with vectors of the better model, whose cosines deserve more weight.
-    /// `evidence`: how much the words say about the answer, 0 to 1; `None` trusts them fully.
+    /// `better`: the share of candidates, 0 to 1, with vectors of the better model, whose cosines
+    /// deserve more weight. `evidence`: how reliable the words are, 0 to 1; `None` trusts them
+    /// fully.
     fn new(weights: &Weights, better: f32, evidence: Option<f32>) -> Trust {
         let text = weights.text + better * (weights.better_text - weights.text);
         let vector = weights.vector + better * (weights.better_vector - weights.vector);
@@ -55,7 +59,7 @@ impl Trust {
     }
 }
 
-/// Returns how much the signals count, by what text and vectors found.
+/// Returns the weights of the signals, given the results of text and vectors.
 pub(super) fn of(plan: &Plan, recalled: &Recalled) -> Trust {
     let better = recalled.candidates.better_share();
     Trust::new(&plan.weights, better, evidence_of_words(plan, recalled))
@@ -76,7 +80,8 @@ fn evidence(held: f32, stands_out: f32) -> f32 {
     between(held * stands_out, NOTHING, EVERYTHING).max(between(held, MUCH, NEARLY_WHOLE))
 }
 
-/// Returns how far the best hit stands out, as the share of its score that the twentieth behind it lacks, 0 to 1.
+/// Returns how far the best hit stands out: the share of its score that the twentieth after it
+/// lacks, 0 to 1.
 fn stands_out(hits: &[(i64, f32)], depth: usize) -> f32 {
     let best = hits.first().map_or(0.0, |(_, score)| *score);
     let behind = hits.get(BEHIND.min(depth.saturating_sub(1))).map_or(0.0, |(_, score)| *score);

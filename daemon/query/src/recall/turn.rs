@@ -1,7 +1,8 @@
-//! Turn: who says a passage, and of which day it is, as far as it states that.
+//! Turn: the speaker and day of a passage, as far as it states them.
 //!
-//! In: a chunk. Out: speakers and a day: those of the fact that it holds, else what its text says.
-//! Not here: how a turn is written (`notes::turn`).
+//! In: a chunk. Out: speakers and a day: those of the fact that it contains, else those in its
+//! text.
+//! Not here: the syntax of a turn (`notes::turn`).
 
 use notes::date::first_day;
 use notes::turn::speaker_of;
@@ -9,14 +10,15 @@ use rusqlite::{OptionalExtension, params};
 
 use crate::{AskError, QueryContext};
 
-/// A fact, `f`, is the one that a chunk, `c`, holds.
+/// SQL condition: the chunk `c` contains the fact `f`.
 pub(crate) const IS_OF_FACT: &str =
     "f.doc_id = c.doc_id AND f.line_start <= c.line_end AND f.line_end >= c.line_start";
 
 /// Characters at the head of a document that may state its day.
 const HEAD_CHARS: i64 = 200;
 
-/// Returns the day that a passage states, in ISO form: its fact, its text, its headings, the head of its document.
+/// Returns the day that a passage states, in ISO form: in its fact, its text, its headings, or the
+/// head of its document.
 pub(crate) fn stated_day(ctx: &QueryContext<'_>, chunk: i64) -> Result<Option<String>, AskError> {
     let mut statement = ctx.snapshot.prepare_cached(&format!(
         "SELECT (SELECT f.day FROM memory_facts f WHERE {IS_OF_FACT} ORDER BY f.seq LIMIT 1),
@@ -32,7 +34,8 @@ pub(crate) fn stated_day(ctx: &QueryContext<'_>, chunk: i64) -> Result<Option<St
     Ok(of_fact.or_else(|| texts.iter().find_map(|text| first_day(text))))
 }
 
-/// Returns who speaks in a passage: the speaker of its fact, else one a line that begins with a name and a colon.
+/// Returns the speakers of a passage: those of its facts, else those of lines that start with a
+/// name and a colon.
 pub(crate) fn speakers(
     ctx: &QueryContext<'_>,
     chunk: i64,

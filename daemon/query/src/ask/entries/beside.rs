@@ -1,10 +1,10 @@
-//! Beside: answers to questions of entries from the whole folder: documents, notes and memory.
+//! Beside: answers questions about entries from the whole folder: documents, notes and memory.
 //!
-//! In: a question whose scope or names entries do not know, or that no entry answers. Out: the answer of `ask`, with
-//! the strategy that its plan is here.
-//! Invariants: no entry is quoted but as a step of a path: those that answer were found before; an answer of which
-//! `ask` says that nothing is relevant is none.
-//! Not here: what entries answer (`strategy.rs`).
+//! In: a question with a scope or names that entries do not have, or that no entry answers. Out:
+//! the answer of `ask`, under the strategy that corresponds to its plan.
+//! Invariants: entries are quoted only as steps of a path, because those that answer were found
+//! before; an answer that `ask` marks as irrelevant is dropped.
+//! Not here: answers from entries (`strategy.rs`).
 
 use notes::entry::id_text;
 use proto::error::ErrorView;
@@ -19,7 +19,7 @@ use crate::kb::graph::{By, Step};
 use crate::kb::planner::resolve;
 use crate::kb::stated;
 
-/// Each strategy and the plan that it is.
+/// Each strategy with the corresponding plan.
 const PLANS: [(Strategy, AskPlan); 5] = [
     (Strategy::Auto, AskPlan::Search),
     (Strategy::DecisionTrace, AskPlan::Decisions),
@@ -28,10 +28,10 @@ const PLANS: [(Strategy, AskPlan); 5] = [
     (Strategy::Connection, AskPlan::Path),
 ];
 
-/// Most statements of an answer.
+/// Most statements in an answer.
 const MAX_STATEMENTS: usize = 50;
 
-/// Answers for a scope that is no node of the graph of entries, but a thing that the folder knows.
+/// Answers for a scope that is not a node of the entry graph but is known to the folder.
 pub(super) fn of_scope<'l>(
     sources: &Sources<'l>,
     question: &KbQuestion,
@@ -57,7 +57,7 @@ pub(super) fn of_scope<'l>(
     Ok(Some(KbAnswer { scope, ..answered.unwrap_or_else(nothing) }))
 }
 
-/// Answers where entries know nothing, and how two things are connected that only the folder knows.
+/// Answers where entries have nothing, and connects two things that only the folder knows.
 pub(super) fn of_folder<'l>(
     sources: &Sources<'l>,
     question: &KbQuestion,
@@ -77,7 +77,7 @@ pub(super) fn of_folder<'l>(
     }
 }
 
-/// Adds the best path through the whole folder, with what states its steps.
+/// Adds the best path through the whole folder, with the statements that support its steps.
 pub(super) fn connected(
     sources: &Sources<'_>,
     ends: [&str; 2],
@@ -91,7 +91,7 @@ pub(super) fn connected(
             None => entity_given(sources.ctx, "scope", text).ok(),
         };
         let Some(found) = found else {
-            // A tag is a node that the folder does not know.
+            // A tag is a node only of the entry graph.
             return node(sources.library, text).map(|_| ());
         };
         *entity = found;
@@ -106,7 +106,7 @@ pub(super) fn connected(
     Ok(())
 }
 
-/// What `ask` answers by a plan; none where that is nothing.
+/// Returns what `ask` answers with a plan, or `None` if that is empty.
 fn asked<'l>(
     sources: &Sources<'l>,
     question: &KbQuestion,
@@ -146,7 +146,7 @@ fn asked<'l>(
     Ok((!answered.documents.is_empty()).then_some(answered))
 }
 
-/// The steps of a path from an entity, the surest relation of each.
+/// Returns the steps of a path from an entity, with the surest relation of each.
 fn way(sources: &Sources<'_>, from: i64, steps: &[RelationView]) -> Result<Vec<Step>, ErrorView> {
     let (mut at, mut hop, mut way) = (from, 0, Vec::new());
     for it in steps {
@@ -165,7 +165,7 @@ fn way(sources: &Sources<'_>, from: i64, steps: &[RelationView]) -> Result<Vec<S
     Ok(way)
 }
 
-/// The id of an entry, else the name.
+/// Returns the id of the entry at a path, else the name.
 fn node_of(sources: &Sources<'_>, name: &str, path: Option<&str>) -> Result<String, ErrorView> {
     let entry = path.map(|path| sources.entry_at(path)).transpose()?.flatten();
     Ok(entry.map_or_else(|| name.to_string(), |row| id_text(row.number)))

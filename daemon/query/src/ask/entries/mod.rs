@@ -1,8 +1,9 @@
-//! Entries: answers from entries and their graph (S2): the views of `ask` that `kb_ask` and `kb_summarize` show.
+//! Entries: answers from entries and their graph (S2): the views of `ask` behind `kb_ask` and
+//! `kb_summarize`.
 //!
-//! In: a question, optionally a strategy. Out: entries, a path, sentences; from the whole folder where entries know
-//! nothing.
-//! Not here: the entries, their graph, and how a question is read (`kb/`).
+//! In: a question, optionally a strategy. Out: entries, a path, sentences; from the whole folder
+//! where entries have nothing.
+//! Not here: the entries, their graph, and the parsing of a question (`kb/`).
 
 mod beside;
 mod story;

@@ -1,8 +1,10 @@
-//! Story: how a decision came about: matching decisions with those that they supersede and that supersede them.
+//! Story: how a decision evolved: matching decisions with those that they supersede and those that
+//! supersede them.
 //!
-//! In: a question, optionally a scope. Out: entries, oldest first in each story, with their part in it.
-//! Invariants: a question for a scope and nothing else gets all its decisions; inactive entries are part of a story,
-//! but never start one.
+//! In: a question, optionally a scope. Out: entries, oldest first within each story, each with its
+//! role.
+//! Invariants: a question that names only a scope returns all its decisions; inactive entries may
+//! be part of a story but never start one.
 
 use std::collections::{BTreeSet, HashSet};
 
@@ -20,10 +22,11 @@ use crate::kb::planner::words_beside;
 use crate::kb::{EntryRow, Library, Shelf};
 use crate::quote::statement::words_of;
 
-/// Decisions in the answer where none contains a word of the question.
+/// Decisions returned when none contains a word of the question.
 const MAX_NEAR: usize = 3;
 
-/// Adds the matching decisions with their stories; all decisions of a scope when nothing else is asked.
+/// Adds the matching decisions with their stories; all decisions of a scope if the question asks
+/// for nothing else.
 pub(super) fn traced<'l>(
     sources: &Sources<'l>,
     question: &KbQuestion,
@@ -37,7 +40,7 @@ pub(super) fn traced<'l>(
         |row: &EntryRow| is_decision(row) && scope.as_ref().is_none_or(|scope| scope.holds(row));
     let all = || library.shelf.entries().filter(|row| row.entry.is_active && may(row)).collect();
     let beside = scope.as_ref().map(|it| words_beside(&question.text, &it.name(), &library.shelf));
-    // The name of the scope says nothing about which of its decisions is meant.
+    // The scope's name does not help to choose among its decisions.
     let text = beside.map_or_else(|| question.text.clone(), |it| it.join(" "));
     let asked = asked(&text);
     let asks_all = scope.is_some() && asked.is_empty();
@@ -62,7 +65,8 @@ pub(super) fn traced<'l>(
         let numbers = library.shelf.graph.chain(row.number).into_iter();
         let new = numbers.filter(|it| seen.insert(*it)).filter_map(|it| library.shelf.get(it));
         for row in new {
-            // A superseding entry comes after the superseded one, whatever their dates; otherwise the day decides.
+            // A superseding entry follows the superseded one, whatever their dates; otherwise the
+            // day decides.
             let place = chain_depth(&library.shelf, row.number);
             chain.push((place, library.times(row)?.created_ms, row));
         }
@@ -72,8 +76,8 @@ pub(super) fn traced<'l>(
     Ok(())
 }
 
-/// Describes the part of an entry in a story: what it supersedes, and whether it is current. In a story with branches
-/// several may be.
+/// Describes the role of an entry in a story: what it supersedes, and whether it is current. A
+/// story with branches may have several current entries.
 fn in_story<'l>(library: &'l Library, row: &'l EntryRow) -> CitedEntry<'l> {
     let via = library.supersedes(row);
     let older = via.join(", ");
@@ -94,8 +98,8 @@ fn asked(question: &str) -> BTreeSet<String> {
     words_of(question).into_iter().filter(|word| !asking.contains(word)).collect()
 }
 
-/// Keeps the decisions whose titles and texts contain at least half as many of the question's words as the best one;
-/// the first few, which are near in meaning, where none contains any.
+/// Keeps the decisions that contain at least half as many of the question's words, in title or
+/// text, as the best one. If none contains any, keeps the first few, which are near in meaning.
 fn about<'l>(
     ctx: &QueryContext<'_>,
     asked: &BTreeSet<String>,
@@ -111,7 +115,7 @@ fn about<'l>(
     Ok(held.into_iter().filter(|(n, _)| 2 * n >= best).map(|it| it.1).take(most).collect())
 }
 
-/// Returns the length of the longest chain of supersession from the oldest entry to one.
+/// Returns the length of the longest chain of supersession that leads to an entry.
 fn chain_depth(shelf: &Shelf, number: u64) -> usize {
     let mut seen = HashSet::from([number]);
     let mut at = vec![number];

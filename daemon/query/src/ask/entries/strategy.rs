@@ -1,10 +1,12 @@
-//! Strategy: how a question is answered from entries and their graph (S2's five).
+//! Strategy: answers a question from entries and their graph (the five strategies of S2).
 //!
-//! In: a question, optionally a strategy, scope and target. Out: entries, each with a reason, or a path; where entries
-//! know nothing, what `ask` answers from the whole folder (`beside.rs`).
-//! Entries are searched as `ask` searches: the same plan, ranking and floor, among the documents that are entries.
-//! Invariants: `auto` uses the strategy that `planner.rs` chooses and, where that finds nothing, the search; the answer
-//! names the strategy and why it was chosen; inactive entries appear in the story of a decision only.
+//! In: a question, optionally a strategy, scope and target. Out: entries, each with a reason, or a
+//! path; where entries have nothing, what `ask` answers from the whole folder (`beside.rs`).
+//! Entries are searched as in `ask`, with the same plan, ranking and floor, restricted to documents
+//! that are entries.
+//! Invariants: `auto` uses the strategy that `planner.rs` chooses and falls back to the search if
+//! that finds nothing; the answer names the strategy and the reason for it; inactive entries appear
+//! only in the story of a decision.
 
 use std::collections::HashSet;
 
@@ -22,13 +24,13 @@ use crate::kb::planner::{
 use crate::kb::search::{behind_successors, plain};
 use crate::kb::{EntryRow, Library};
 
-/// Steps of `related`.
+/// Depth of `related`, in steps.
 const RELATED_STEPS: usize = 2;
 
-/// Most steps of `connection`.
+/// Longest path of `connection`, in steps.
 pub const CONNECTION_STEPS: usize = 4;
 
-/// Hits of a search, in multiples of the limit: several may be of one entry, and some are stale.
+/// Hits fetched, as a multiple of the limit: several may belong to one entry, and some are stale.
 const OVER_FETCH: usize = 3;
 
 /// Most hits of a search.
@@ -44,9 +46,9 @@ pub struct KbQuestion {
     pub text: String,
     /// The strategy.
     pub strategy: Strategy,
-    /// See `kb_ask`.
+    /// Scope, as in `kb_ask`.
     pub scope: Option<String>,
-    /// See `kb_ask`.
+    /// Target, as in `kb_ask`.
     pub target: Option<String>,
     /// Whether `auto` adds neighbors in the graph.
     pub with_graph: bool,
@@ -54,18 +56,18 @@ pub struct KbQuestion {
     pub with_stale: bool,
     /// Most entries.
     pub limit: usize,
-    /// Whether documents answer in single sentences, not in passages.
+    /// Whether documents answer in single sentences instead of passages.
     pub in_sentences: bool,
-    /// The plan of a model; `None` leaves it to rules.
+    /// The plan that a model made; `None` plans by rules.
     pub planned: Option<Planned>,
 }
 
-/// An entry and why it is part of the answer.
+/// An entry and the reason why it is in the answer.
 #[derive(Debug, Clone)]
 pub struct CitedEntry<'l> {
     /// The entry.
     pub row: &'l EntryRow,
-    /// Why.
+    /// The reason.
     pub context: String,
     /// The nodes on the path to it.
     pub via: Vec<String>,
@@ -76,21 +78,21 @@ pub struct CitedEntry<'l> {
 pub struct KbAnswer<'l> {
     /// The strategy that was used.
     pub strategy: Strategy,
-    /// Why.
+    /// The reason for it.
     pub reason: String,
-    /// The node of the scope.
+    /// The node that the scope resolved to.
     pub scope: Option<String>,
-    /// The node of the target.
+    /// The node that the target resolved to.
     pub target: Option<String>,
     /// Entries in the order of the strategy.
     pub entries: Vec<CitedEntry<'l>>,
-    /// For `connection`.
+    /// The path, for `connection`.
     pub way: Vec<Step>,
-    /// What documents, notes and memory say, where entries know nothing.
+    /// Statements from documents, notes and memory, where entries have nothing.
     pub documents: Vec<StatementView>,
     /// What the search found.
     pub(crate) found: Found,
-    /// Why there is no entry, or how the question was read.
+    /// Why there is no entry, or how the question was interpreted.
     pub hint: Option<String>,
 }
 
@@ -137,7 +139,7 @@ fn of_entries<'l>(sources: &Sources<'l>, question: &KbQuestion) -> Result<KbAnsw
         target: None,
     };
     if planned.strategy == Strategy::Auto {
-        // Only a given scope narrows the search, not a name in the question.
+        // Only an explicit scope narrows the search; a name in the question does not.
         let (named, scope) = (planned.scope.clone(), question.scope.clone());
         let planned = Planned { scope, target: None, ..planned };
         let why = planned.reason.clone();
@@ -159,8 +161,8 @@ fn of_entries<'l>(sources: &Sources<'l>, question: &KbQuestion) -> Result<KbAnsw
     }
 }
 
-/// Returns what `auto` finds by search and graph, without planning; the entries of a node where the question is one;
-/// the answer of [`ask`] where the search finds nothing.
+/// Returns what `auto` finds by search and graph, without planning. Returns the entries of a node
+/// if the question is one, and the answer of [`ask`] if the search finds nothing.
 ///
 /// # Errors
 /// As [`ask`].
@@ -191,7 +193,7 @@ fn run<'l>(
         Strategy::DecisionTrace => story::traced(sources, question, scope.as_deref(), &mut answer)?,
         Strategy::Timeline => {
             dated(library, needed("scope", scope, strategy)?, &mut answer)?;
-            // A question for one type gets only that type, also within a given scope.
+            // A question about one type returns only that type, within a given scope, too.
             if let Some(wanted) = type_asked(&question.text, &library.shelf) {
                 answer.entries.retain(|it| it.row.entry_type == wanted);
             }
@@ -222,7 +224,8 @@ fn run<'l>(
     }
     let n = answer.entries.len();
     let n_shown = n.min(question.limit);
-    // The search stops at the limit, so its number says nothing; the others find all.
+    // The search stops at the limit, so its count means nothing; the other strategies find
+    // everything.
     let counts = match strategy == Strategy::Auto {
         true => None,
         false if n_shown < n => {
@@ -276,7 +279,7 @@ pub(super) fn node(library: &Library, text: &str) -> Result<String, ErrorView> {
     })
 }
 
-/// Which entries belong to a scope.
+/// The entries that belong to a scope.
 pub(super) enum Scope {
     Type(EntryType),
     Node(String, HashSet<u64>),
@@ -311,7 +314,7 @@ impl Scope {
     }
 }
 
-/// Resolves a scope, where one is given, and notes it in the answer.
+/// Resolves a scope, if given, and records it in the answer.
 pub(super) fn scoped(
     library: &Library,
     scope: Option<&str>,
@@ -325,7 +328,8 @@ pub(super) fn scoped(
 /// Entries, each with its relevance.
 type Relevant<'l> = Vec<(&'l EntryRow, f32)>;
 
-/// The entries that a search among those that `may` answer finds, best first, with their relevance; and the search.
+/// Searches the entries that `may` accepts; returns them best first, with their relevance, and the
+/// search result.
 pub(super) fn entries_found<'l>(
     sources: &Sources<'l>,
     text: &str,
@@ -367,7 +371,7 @@ fn searched<'l>(
     let (limit, with_stale) = (question.limit, question.with_stale);
     let (hits, found) = entries_found(sources, &question.text, (limit, with_stale), may)?;
     let mut seen: HashSet<u64> = HashSet::new();
-    // Entries that the question names come first, whatever their texts say.
+    // Entries named in the question come first, whatever their texts contain.
     for row in named_entries(&question.text, &library.shelf) {
         if row.entry.is_active && may(row) && seen.insert(row.number) {
             let context = "named in the question".to_string();
@@ -404,7 +408,7 @@ fn searched<'l>(
     Ok(())
 }
 
-/// Adds the entries of a scope by the day of their creation.
+/// Adds the entries of a scope, ordered by the day of their creation.
 fn dated<'l>(
     library: &'l Library,
     scope: String,
@@ -459,7 +463,8 @@ fn near<'l>(
     Ok(())
 }
 
-/// Adds the shortest path between two nodes; where entries know none, the best one through the whole folder.
+/// Adds the shortest path between two nodes; if the entry graph has none, the best path through the
+/// whole folder.
 fn connected(
     sources: &Sources<'_>,
     ends: [&str; 2],
@@ -484,7 +489,7 @@ fn connected(
     Ok(())
 }
 
-/// Returns the entries on a path, in its order.
+/// Returns the entries on a path, in order.
 pub fn entries_on<'l>(library: &'l Library, way: &[Step]) -> Vec<&'l EntryRow> {
     let nodes = way.iter().take(1).map(|step| &step.from).chain(way.iter().map(|step| &step.to));
     nodes.filter_map(|node| node_id(node).and_then(|id| library.shelf.of_node(&id))).collect()

@@ -1,9 +1,11 @@
-//! Summary: an answer of sentences, each cited; where entries conflict, both sides. A view of `ask`.
+//! Summary: answers in cited sentences; where entries conflict, with both sides. A view of `ask`.
 //!
-//! In: a question. Out: [`Summary`]: the statements that `ask` picks (`ask/found.rs`) from the entries that `kb_ask`
-//! finds; where no entry says anything, those of the whole folder, cited by their places.
-//! Invariants: every sentence is quoted from what is cited for it; the same index gives the same answer.
-//! Not here: sentences of a model's own (the seam is this module's result).
+//! In: a question. Out: [`Summary`]: the statements that `ask` picks (`ask/found.rs`) from the
+//! entries that `kb_ask` finds; where no entry answers, those of the whole folder, cited by their
+//! places.
+//! Invariants: every sentence is quoted from the source cited for it; the same index gives the same
+//! answer.
+//! Not here: sentences that a model writes (they would be made from this module's result).
 
 use std::collections::BTreeSet;
 
@@ -25,9 +27,9 @@ const MAX_CONFLICTS: usize = 5;
 /// An answer.
 #[derive(Debug, Clone, Default)]
 pub struct Summary<'l> {
-    /// Sentences, the best first.
+    /// Sentences, best first.
     pub sentences: Vec<CitedSentence>,
-    /// Where entries do not agree.
+    /// Entries that disagree.
     pub conflicts: Vec<ConflictOfEntries>,
     /// The entries that were read.
     pub entries: Vec<CitedEntry<'l>>,
@@ -76,7 +78,7 @@ pub fn text_of(ctx: &QueryContext<'_>, row: &EntryRow) -> Result<String, AskErro
     Ok(ctx.snapshot.prepare_cached(sql)?.query_row([row.doc], |row| row.get(0))?)
 }
 
-/// A sentence with the entries that say it.
+/// Builds a sentence with the entries that state it.
 fn cited(library: &Library, it: &Picked) -> CitedSentence {
     let docs = std::iter::once(it.doc).chain(it.also.iter().map(|it| it.0));
     let rows: Vec<&EntryRow> = docs.filter_map(|doc| library.shelf.of_doc(doc)).collect();
@@ -87,8 +89,8 @@ fn cited(library: &Library, it: &Picked) -> CitedSentence {
     }
 }
 
-/// Sentences of two entries that contradict each other, or of which one entry supersedes the other's; the superseding
-/// side first, else the later entry.
+/// Returns pairs of sentences from two entries that contradict each other, or one of which
+/// supersedes the other. The superseding side comes first, else the later entry.
 fn of_entries(library: &Library, picked: &[Picked]) -> Vec<ConflictOfEntries> {
     let said: Vec<_> = picked.iter().map(|it| vec![it.says.clone()]).collect();
     let doc = |at: usize| picked.get(at).map(|it| it.doc);
@@ -119,7 +121,7 @@ fn of_entries(library: &Library, picked: &[Picked]) -> Vec<ConflictOfEntries> {
         let replaces = format!("{} supersedes {}", id_text(newer.number), id_text(older.number));
         let why = match (is_newer || is_older, why) {
             (true, None) => replaces,
-            // As the sides stand here.
+            // `why` again, because the sides may have been swapped.
             (true, Some(_)) => {
                 let why = one.says.conflict(&other.says).unwrap_or_default();
                 format!("{replaces}; {why}")

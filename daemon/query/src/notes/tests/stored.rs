@@ -68,11 +68,11 @@ fn links_follow_titles_aliases_and_moves() {
             "target -> b/target.md"
         ]
     );
-    // One that is nearer takes the links; an alias appears.
+    // A nearer note takes over the links; an alias appears.
     bench.put("a/target.md", "---\naliases: [Other Name]\n---\n");
     bench.settle_all();
     assert_eq!(led(&bench, "a/x.md")[..2], ["Target -> a/target.md", "Other name -> a/target.md"]);
-    // The file moves away: the link by path follows the path, the others the name.
+    // The file moves away: the link by path follows the path, the others follow the name.
     let mut moved = bench.item("c/target.md", "---\naliases: [Other Name]\n---\n");
     if let Item::Document(ticket, _) = &mut moved {
         ticket.moved_from = Some(RelPath::new("a/target.md"));
@@ -104,7 +104,7 @@ fn permalinks_are_numbered_by_depth_and_path() {
         bench.permalinks(),
         of(&["a/note.md = note", "b/note.md = note-2", "x.md = note-1", "z/deep/note.md = note-3"])
     );
-    // The number is free again; a stated one comes first.
+    // The number is free again; a stated permalink takes precedence.
     bench.drop_file("x.md");
     bench.put("y/y.md", "---\npermalink: Note\n---\n");
     bench.settle_all();

@@ -1,22 +1,24 @@
-//! Scale: where a cosine of one space stands among those of another.
+//! Scale: maps a cosine of one vector space to another.
 //!
-//! In: windows for which both are known. Out: for a static cosine, the better cosine of equal rank.
-//! Invariants: what is nearer by the one is not further by the other; what the pairs say is not left: beyond their ends
-//! the line through both ends goes on, within the bounds of a cosine.
+//! In: windows whose cosines are known in both. Out: for a static cosine, the better cosine of
+//! equal rank.
+//! Invariants: the mapping is monotonic; beyond the known pairs it continues the line through the
+//! first and last pair, within the bounds of a cosine.
 
-/// Pairs from which ranks are trusted; with fewer, only how large the ones are beside the others.
+/// Least number of pairs for which ranks are trusted; with fewer, only the ratio of the means is
+/// used.
 const ENOUGH: usize = 8;
 
-/// From one space to the other.
+/// The mapping from one space to the other.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Scale {
-    /// Ascending, each by itself; of equal length.
+    /// Each sorted ascending by itself; of equal length.
     from: Vec<f32>,
     to: Vec<f32>,
 }
 
 impl Scale {
-    /// From pairs of a static and a better cosine; none without any.
+    /// Builds the mapping from pairs of a static and a better cosine; `None` without pairs.
     pub(super) fn of(pairs: Vec<(f32, f32)>) -> Option<Self> {
         let (mut from, mut to): (Vec<f32>, Vec<f32>) = pairs.into_iter().unzip();
         if from.is_empty() {
@@ -32,12 +34,12 @@ impl Scale {
         Some(Scale { from, to })
     }
 
-    /// The better cosine that a static one is worth.
+    /// Returns the better cosine that corresponds to a static one.
     pub(super) fn place(&self, plain: f32) -> f32 {
         let above = self.from.partition_point(|known| *known < plain);
         let last = self.from.len().saturating_sub(1);
         let (low, high) = match above {
-            // Beyond the pairs.
+            // Outside the range of the pairs.
             0 => (0, last),
             above if above > last => (0, last),
             above => (above - 1, above),
