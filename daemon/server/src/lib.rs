@@ -1,4 +1,4 @@
-//! Server: one project and whoever talks to it. `project` joins the engine and the index; `serve` speaks MCP; `notes`
+//! Server: one project and its clients. `project` joins the engine and the index; `serve` speaks MCP; `notes`
 //! alone changes files; `llm` asks language models where the user configured one.
 //!
 //! It lies on `engine` and `query`; the program `kgd` starts it.

@@ -1,22 +1,22 @@
-//! Change: edits that are decided by what the note says when its turn has come.
+//! Change: edits that are computed from the current text of a note, inside its turn.
 //!
-//! In: a path, and a function from the text as it is to changes of it. Out: what was written, and what the function
-//! returned.
-//! Invariants: nobody who takes turns writes between the look and the write; where somebody else does (an editor), the
-//! function is asked again, so nothing of either is lost.
+//! In: a path, and a function from the current text to changes of it. Out: what was written, and
+//! what the function returned.
+//! Invariants: no writer that takes turns writes between the read and the write; if another program
+//! does (an editor), the function is called again, so neither change is lost.
 
 use notes::edit::{Change, EditError, apply};
 
 use super::{NoteError, Notes, Written};
 
-/// How often a note is looked at again that somebody else changed meanwhile.
+/// Most attempts at a note that another program keeps changing.
 const MAX_TRIES: usize = 8;
 
 impl Notes {
     /// Changes a note as `plan` decides.
     ///
     /// # Errors
-    /// As [`Notes::edit`], and what `plan` says; then nothing has changed.
+    /// As [`Notes::edit`], and the errors of `plan`; then nothing has changed.
     pub fn change<R>(
         &self,
         path: &str,

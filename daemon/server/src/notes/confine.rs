@@ -1,7 +1,9 @@
-//! Confine: from a path that somebody gives to a folder that is open, inside the project.
+//! Confine: opens the folder of a given path, inside the project.
 //!
-//! In: a path relative to the root. Out: the open folder and the name in it, with every link on the way followed.
-//! Invariants: those of the crate `confine`, which opens; here its refusals become those of a note.
+//! In: a path relative to the root. Out: the open folder and the name in it, with every link on the
+//! way followed.
+//! Invariants: those of the crate `confine`, which opens the folder; here its refusals become those
+//! of a note.
 //! Not here: whether the watcher reads the path (`mod.rs`).
 
 use std::io;
@@ -12,8 +14,8 @@ pub(super) use ::confine::{Missing, Spot};
 
 use super::NoteError;
 
-/// The part of a path below the root as one string: `a/b.md` of `./a//b.md`. An absolute path inside the root is one,
-/// too.
+/// Returns the part of a path below the root as one string: `a/b.md` for `./a//b.md`. An absolute
+/// path inside the root is accepted, too.
 pub(super) fn below(root: &Path, path: &str) -> Result<String, NoteError> {
     let bad = |why: &str| NoteError::BadPath { path: path.to_string(), why: why.to_string() };
     match ::confine::below(root, path) {
@@ -24,24 +26,24 @@ pub(super) fn below(root: &Path, path: &str) -> Result<String, NoteError> {
     }
 }
 
-/// Opens the folder of a path, which is of [`below`].
+/// Opens the folder of a path that [`below`] returned.
 pub(super) fn spot(root: &Path, path: &str, missing: Missing) -> Result<Spot, NoteError> {
     let opened = Root::open(root).map_err(Error::from);
     opened.and_then(|root| root.spot(path, missing)).map_err(|error| refused(path, error))
 }
 
-/// The path with its links followed. What is not there yet is taken as it is written.
+/// Returns the path with its links followed. Parts that do not exist yet are kept as written.
 pub(super) fn resolved(root: &Path, path: &str) -> Result<String, NoteError> {
     let opened = Root::open(root).map_err(Error::from);
     opened.and_then(|root| root.real(path)).map_err(|error| refused(path, error))
 }
 
-/// Whether something stands at a path, be it a link to nothing.
+/// Returns whether anything exists at a path, even a dangling link.
 pub(super) fn is_there(root: &Path, path: &str) -> bool {
     Root::open(root).is_ok_and(|root| root.look(path).is_ok())
 }
 
-/// Whether a file stands at a path that is reached by a link, or is one, wherever that leads.
+/// Returns whether a file is reached through a link, or is a link itself, wherever that leads.
 pub(super) fn is_by_link(root: &Path, path: &str) -> bool {
     let Ok(root) = Root::open(root) else { return false };
     match root.find(path) {

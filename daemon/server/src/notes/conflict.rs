@@ -1,8 +1,11 @@
-//! Conflict: the two versions of a note that somebody else has changed, as a caller may see them.
+//! Conflict: both versions of a note that somebody else has changed, in the form that a caller may
+//! see.
 //!
-//! In: the bytes that are there and those that were to be written. Out: the lines in which they differ.
-//! Invariants: secrets are removed before anything is compared; at most a screen of each is returned.
-//! Not here: whether there is a conflict, and where the version lies that was not written (`mod.rs`).
+//! In: the bytes that are there and those that were to be written. Out: the lines in which they
+//! differ.
+//! Invariants: secrets are removed before anything is compared; at most a screenful of each is
+//! returned.
+//! Not here: detecting a conflict, and where the unwritten version is kept (`mod.rs`).
 
 use std::path::Path;
 
@@ -10,11 +13,11 @@ use proto::error::{ConflictView, VersionView};
 
 use super::checksum;
 
-/// Most characters of each version.
+/// Most characters shown of each version.
 const MAX_CHARS: usize = 4_000;
 
-/// Describes a conflict. `theirs` is `None` if the note is gone, `mine` if nothing was to be written or the edit no
-/// longer applies.
+/// Describes a conflict. `theirs` is `None` if the note is gone; `mine` is `None` if nothing was to
+/// be written or the edit no longer applies.
 pub(super) fn view(
     path: &str,
     theirs: Option<&[u8]>,
@@ -43,7 +46,7 @@ pub(super) fn view(
     }
 }
 
-/// The lines of two texts without those at both ends that are the same.
+/// Returns the lines of two texts, without those at both ends that are equal.
 fn differing(one: &str, other: &str) -> (VersionView, VersionView) {
     let lines = [one, other].map(|text| text.split_inclusive('\n').collect::<Vec<_>>());
     let [ones, others] = &lines;

@@ -1,21 +1,22 @@
 //! Diff: the lines in which two texts differ.
 //!
-//! In: a text before and after. Out: how many lines went and came; the same as a unified diff.
-//! Invariants: the changes lead from one text to the other, line by line; they are the fewest where the texts are
-//! short enough to compare each line with each.
+//! In: a text before and after. Out: how many lines were removed and added; the same as a unified
+//! diff.
+//! Invariants: the changes turn one text into the other, line by line; they are minimal if the
+//! texts are short enough to compare each line with each.
 //! Not here: which texts are compared (`history.rs`).
 
 use std::fmt::Write as _;
 use std::ops::Range;
 
-/// Most pairs of lines that are compared: 4 MB. Beyond that, what lies between the first and the last line that differ
-/// counts as replaced.
+/// Most pairs of lines that are compared: 4 MB of memory. Beyond that, everything between the first
+/// and the last differing line counts as replaced.
 const MAX_PAIRS: usize = 1_000_000;
 
-/// Lines shown around a change.
+/// Unchanged lines shown around a change.
 const CONTEXT: usize = 2;
 
-/// One stretch of lines that took the place of another.
+/// A range of lines that was replaced with another.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Hunk {
     gone: Range<usize>,
@@ -44,13 +45,13 @@ impl<'a> Diff<'a> {
         Diff { before, after, hunks }
     }
 
-    /// How many lines came, and how many went.
+    /// Returns how many lines were added, and how many were removed.
     pub(super) fn counts(&self) -> (u64, u64) {
         let count = |of: fn(&Hunk) -> usize| self.hunks.iter().map(of).sum::<usize>() as u64;
         (count(|it| it.come.len()), count(|it| it.gone.len()))
     }
 
-    /// As `diff -u` shows it.
+    /// Renders the difference in the format of `diff -u`.
     pub(super) fn unified(&self) -> String {
         let mut out = String::new();
         let groups = self.hunks.chunk_by(|one, next| next.gone.start <= one.gone.end + 2 * CONTEXT);
@@ -74,7 +75,7 @@ impl<'a> Diff<'a> {
     }
 }
 
-/// `first line,count`; of no lines the line above.
+/// Renders `first line,count`; for an empty range, the line above it.
 fn place(lines: &Range<usize>) -> String {
     let first = if lines.is_empty() { lines.start } else { lines.start + 1 };
     format!("{first},{}", lines.len())
@@ -86,7 +87,7 @@ fn lines(out: &mut String, mark: char, all: &[&str], range: Range<usize>) {
     }
 }
 
-/// The stretches that differ between two ranges of lines, by their longest common subsequence.
+/// Returns the hunks between two ranges of lines, by their longest common subsequence.
 fn hunks(before: &[&str], after: &[&str], gone: Range<usize>, come: Range<usize>) -> Vec<Hunk> {
     if gone.is_empty() && come.is_empty() {
         return vec![];
@@ -95,7 +96,8 @@ fn hunks(before: &[&str], after: &[&str], gone: Range<usize>, come: Range<usize>
     if old.len().saturating_mul(new.len()) > MAX_PAIRS {
         return vec![Hunk { gone, come }];
     }
-    // `longest[i][j]`: of what begins at these lines.
+    // `longest[i][j]`: length of the longest common subsequence of the lines from `i` and from `j`
+    // on.
     let width = new.len() + 1;
     let mut longest = vec![0u32; (old.len() + 1) * width];
     for i in (0..old.len()).rev() {

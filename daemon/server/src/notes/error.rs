@@ -1,7 +1,7 @@
 //! Why a note is not written: for every refusal a stable code, what happened, and what to do.
 //!
-//! Invariant: whatever the reason, the file is as it was; a version that could not be written lies where the error
-//! says.
+//! Invariant: whatever the reason, the file is unchanged; a version that could not be written is
+//! kept where the error says.
 
 use notes::edit::EditError;
 use proto::error::{Code, ConflictView, ErrorView};
@@ -11,10 +11,10 @@ use engine::watch::SkipReason;
 /// Why a note was not written.
 #[derive(Debug, thiserror::Error)]
 pub enum NoteError {
-    /// `write: false`.
+    /// The project is read-only: `write: false`.
     #[error("this project is read-only")]
     ReadOnly,
-    /// A path that cannot name a note, or leads elsewhere than it seems.
+    /// A path that cannot name a note, or resolves to something else.
     #[error("`{path}` cannot be written: {why}")]
     BadPath {
         /// The path as given.
@@ -25,7 +25,7 @@ pub enum NoteError {
     /// The path, or a link on its way, leads out of the project.
     #[error("`{0}` leads out of the project")]
     Outside(String),
-    /// The watcher does not read it: it would never be found.
+    /// The watcher does not read it, so it would never be found.
     #[error("`{path}` is not indexed ({reason}), so it is not written either")]
     Unwatched {
         /// The path.
@@ -36,18 +36,18 @@ pub enum NoteError {
     /// A folder, pipe, socket or device.
     #[error("`{0}` is not a regular file")]
     NotAFile(String),
-    /// There is none.
+    /// No such note.
     #[error("no note `{0}`")]
     NotFound(String),
-    /// There is one already.
+    /// The note exists already.
     #[error("`{path}` already exists")]
     Exists {
         /// The path.
         path: String,
-        /// SHA-256 of what is there.
+        /// SHA-256 of the existing note.
         checksum: String,
     },
-    /// More than is read.
+    /// Larger than the limit.
     #[error("`{path}` would have {n_bytes} bytes; at most {max} are indexed")]
     TooLarge {
         /// The path.
@@ -57,46 +57,47 @@ pub enum NoteError {
         /// The limit, `watch.max_file_bytes`.
         max: u64,
     },
-    /// Nobody may write it.
+    /// The file is write-protected.
     #[error("`{0}` is write-protected")]
     Protected(String),
-    /// Bytes that are not UTF-8.
+    /// The file is not UTF-8.
     #[error("`{0}` is not UTF-8 text")]
     NotText(String),
-    /// A sign that no text holds, and for which no reader takes it for text.
+    /// A NUL character, which makes readers treat the file as binary.
     #[error("`{0}` would contain a NUL, which is not text")]
     Nul(String),
-    /// It is not what the caller, or this very edit, has read.
+    /// It differs from what the caller, or this very edit, has read.
     #[error("`{}` has changed meanwhile: {}", .0.path, now(.0.checksum.as_deref()))]
     Conflict(Box<ConflictView>),
-    /// It would remove a secret that the caller cannot have seen, or write the mark in its place.
+    /// The write would remove a secret that the caller cannot have seen, or store a redaction mark
+    /// in its place.
     #[error("`{path}` holds {why}")]
     Secret {
         /// The path.
         path: String,
-        /// What it holds.
+        /// The reason.
         why: &'static str,
     },
-    /// The edit itself.
+    /// The edit does not apply.
     #[error("`{path}`: {why}")]
     Edit {
         /// The path.
         path: String,
-        /// Why not.
+        /// The reason.
         why: EditError,
     },
     /// No version of this note is kept, or none of this time.
     #[error("no kept version {0}")]
     NotKept(String),
-    /// What a tool writes would not be in the ledger, which is lost; the words of the store, with their hint.
+    /// The ledger, which must record the write, is lost; the message of the store, with its hint.
     #[error("{}", .0.split("\nhint: ").next().unwrap_or_default())]
     NoLedger(String),
-    /// The system said no.
+    /// The system refused.
     #[error("cannot write `{path}`: {why}")]
     Io {
         /// The path.
         path: String,
-        /// What it said.
+        /// The system's error.
         why: std::io::Error,
     },
 }
@@ -111,7 +112,7 @@ fn now(found: Option<&str>) -> String {
 }
 
 impl NoteError {
-    /// What kind of trouble.
+    /// Returns the code of the error.
     pub fn code(&self) -> Code {
         match self {
             NoteError::ReadOnly => Code::ReadOnly,
@@ -131,7 +132,7 @@ impl NoteError {
         }
     }
 
-    /// What to do about it.
+    /// Returns what to do about it.
     pub fn hint(&self) -> Option<String> {
         let hint = match self {
             NoteError::ReadOnly => "it was made so by `write: false`; ask its owner",
@@ -184,7 +185,7 @@ impl NoteError {
         Some(hint.to_string())
     }
 
-    /// The error as a caller sees it.
+    /// Returns the error as a caller sees it.
     pub fn view(&self) -> ErrorView {
         let conflict = match self {
             NoteError::Conflict(conflict) => Some(conflict.clone()),

@@ -1,12 +1,13 @@
-//! Files: reads one whole, replaces it whole or not at all, removes it, gives it another name.
+//! Files: reads a file, replaces it atomically, removes or renames it.
 //!
-//! In: an open folder and a name in it (`confine.rs`). Out: bytes; or a file that is the new one, durably.
-//! Invariants: only regular files are opened, never waited for; at every instant the name shows the old bytes or the
-//! new ones; the new file has the mode, owner and attributes of the old one; what is there is compared once more just
-//! before it is replaced, and what was replaced after it: a file that somebody put there in between goes back, where
-//! the file system can exchange two names; a temporary file is gone when this returns, and after a crash when the next
+//! In: an open folder and a name in it (`confine.rs`). Out: bytes; or the new file, durably.
+//! Invariants: only regular files are opened, and opening never blocks; at every instant the name
+//! shows either the old bytes or the new ones; the new file has the mode, owner and attributes of
+//! the old one; the file is compared once more just before it is replaced, and the replaced one
+//! afterwards: a file that somebody put there in between is put back, if the file system can
+//! exchange two names; a temporary file is gone when this returns, and after a crash when the next
 //! daemon starts (`journal.rs`).
-//! Not here: what the bytes are, keeping the old ones (`kept.rs`).
+//! Not here: the meaning of the bytes, keeping the old ones (`kept.rs`).
 
 use std::fs::{File, Metadata, Permissions};
 use std::io::{self, Read, Write};
@@ -24,13 +25,13 @@ use rustix::io::Errno;
 use super::confine::Spot;
 use super::journal::Journal;
 
-/// Largest list of attributes, and largest attribute, that is copied, bytes.
+/// Largest attribute list, and largest attribute, that is copied, bytes.
 const MAX_ATTRIBUTE_BYTES: usize = 64 * 1024;
 
-/// How often a file of somebody who saves again and again is put back.
+/// How often the file of a program that saves again and again is put back.
 const MAX_EXCHANGES: usize = 16;
 
-/// A file as it was read.
+/// A file as read.
 #[derive(Debug)]
 pub(super) struct Found {
     pub(super) bytes: Vec<u8>,
@@ -40,22 +41,22 @@ pub(super) struct Found {
 }
 
 impl Found {
-    /// Names that lead to the same file.
+    /// Returns the number of names that lead to the same file.
     pub(super) fn n_names(&self) -> u64 {
         self.metadata.nlink()
     }
 
-    /// Size, also of what was cut.
+    /// Returns the size, including what was cut.
     pub(super) fn n_bytes(&self) -> u64 {
         self.metadata.len()
     }
 
-    /// Whether nobody may write it.
+    /// Returns whether nobody has permission to write it.
     pub(super) fn is_protected(&self) -> bool {
         self.metadata.permissions().mode() & 0o222 == 0
     }
 
-    /// Who may read and write it.
+    /// Returns its permission bits.
     pub(super) fn mode(&self) -> u32 {
         self.metadata.mode() & 0o7777
     }
@@ -66,14 +67,14 @@ impl Found {
     }
 }
 
-/// Why a file could not be replaced.
+/// Why a file could not be replaced or moved.
 #[derive(Debug)]
 pub(super) enum Trouble {
     /// Not a regular file.
     NotAFile,
-    /// It is another one now; what it holds.
+    /// The file has changed; its current bytes.
     Changed(Option<Vec<u8>>),
-    /// The system said no.
+    /// The system refused.
     Io(io::Error),
 }
 
@@ -89,7 +90,7 @@ impl From<io::Error> for Trouble {
     }
 }
 
-/// Reads a file, at most `max_bytes` of it; none where there is none.
+/// Reads at most `max_bytes` of a file; `None` if it does not exist.
 pub(super) fn read(spot: &Spot, max_bytes: u64) -> Result<Option<Found>, Trouble> {
     read_at(&spot.folder, &spot.name, max_bytes)
 }
@@ -107,8 +108,8 @@ fn read_at(folder: &OwnedFd, name: &str, max_bytes: u64) -> Result<Option<Found>
     Ok(Some(Found { bytes, is_cut, metadata, file }))
 }
 
-/// Puts bytes in the place of a file, or makes it where there is none, with a mode where one is given. `keep` is called
-/// when the new file lies ready, and keeps the old bytes: if it cannot, nothing changes.
+/// Replaces a file with bytes, or creates it, with a mode if one is given. `keep` is called when
+/// the new file is ready, and keeps the old bytes: if it fails, nothing changes.
 pub(super) fn replace(
     spot: &Spot,
     mode: Option<u32>,
@@ -140,7 +141,7 @@ pub(super) fn replace(
     Ok(temporary.settle()?)
 }
 
-/// Removes a file, if it still is what was read.
+/// Removes a file if it still is the one that was read.
 pub(super) fn remove(
     spot: &Spot,
     old: &Found,
@@ -156,8 +157,8 @@ pub(super) fn remove(
     Ok(::confine::sync(&spot.folder)?)
 }
 
-/// Gives a file another path, where nothing is. `keep` is called before, and keeps its bytes: if it cannot, nothing
-/// changes.
+/// Renames a file to a path where nothing is. `keep` is called first and keeps its bytes: if it
+/// fails, nothing changes.
 pub(super) fn rename(
     from: &Spot,
     to: &Spot,
@@ -168,7 +169,7 @@ pub(super) fn rename(
     match renameat_with(&from.folder, old, &to.folder, new, RenameFlags::NOREPLACE) {
         Ok(()) => {}
         Err(Errno::EXIST) => return Err(Trouble::Changed(None)),
-        // The file system cannot.
+        // The file system does not support `renameat2`.
         Err(Errno::INVAL | Errno::NOSYS) => {
             linkat(&from.folder, old, &to.folder, new, AtFlags::empty())?;
             unlinkat(&from.folder, old, AtFlags::empty())?;
@@ -176,12 +177,12 @@ pub(super) fn rename(
         Err(error) => return Err(error.into()),
     }
     sys::fail::point("note.moved");
-    // First where it is now: after a crash it may be at both paths, but not at none.
+    // The new folder first: after a crash the file may be at both paths, but never at none.
     ::confine::sync(&to.folder)?;
     Ok(::confine::sync(&from.folder)?)
 }
 
-/// Makes a folder in the state folder, durably.
+/// Creates a folder in the state folder, durably.
 pub(super) fn make_dir(path: &Path) -> io::Result<()> {
     config::place::create_private_dir(path).map_err(|error| match error {
         config::place::PlaceError::Io { source, .. } => source,
@@ -189,26 +190,27 @@ pub(super) fn make_dir(path: &Path) -> io::Result<()> {
     })
 }
 
-/// An error that is about the state folder and not about the note.
+/// Turns an error about the note into one that names the state folder.
 pub(super) fn in_state(dir: &Path, why: &io::Error) -> io::Error {
     io::Error::new(why.kind(), format!("the state folder `{}`: {why}", dir.display()))
 }
 
-/// Owner, attributes and mode of the old file, as far as they can be given.
+/// Copies owner, attributes and mode of the old file, as far as permitted.
 fn take_after(old: &Found, new: &File) -> io::Result<()> {
     let own = new.metadata()?;
     let (uid, gid) = (old.metadata.uid(), old.metadata.gid());
     if (own.uid(), own.gid()) != (uid, gid) {
         let (user, group) = (rustix::fs::Uid::from_raw(uid), rustix::fs::Gid::from_raw(gid));
-        // Only root gives files away; a group of ours is kept at least.
+        // Only root can change the owner, but a group that we belong to can be kept.
         let _ = fchown(new, Some(user), Some(group)).or_else(|_| fchown(new, None, Some(group)));
     }
     copy_attributes(&old.file, new);
-    // Last: giving a file away takes some bits.
+    // Last, because changing the owner clears some mode bits.
     new.set_permissions(Permissions::from_mode(old.mode()))
 }
 
-/// Access lists, labels and what else programs have noted beside the bytes. What cannot be copied is left.
+/// Copies access lists, labels and other extended attributes. Those that cannot be copied are
+/// skipped.
 fn copy_attributes(old: &File, new: &File) {
     let mut names = vec![0u8; MAX_ATTRIBUTE_BYTES];
     let Ok(n) = flistxattr(old, names.as_mut_slice()) else { return };
@@ -222,7 +224,7 @@ fn copy_attributes(old: &File, new: &File) {
     }
 }
 
-/// A file that is to become another one; gone when it does not.
+/// A file that is about to take the place of another; removed if it does not.
 pub(super) struct Temporary<'a> {
     spot: &'a Spot,
     name: String,
@@ -234,7 +236,7 @@ impl<'a> Temporary<'a> {
     pub(super) fn make(spot: &'a Spot, journal: &Journal, is_new: bool) -> io::Result<Self> {
         static NUMBER: AtomicU64 = AtomicU64::new(0);
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-        // Hidden and `.tmp`: watchers and sync programs leave it alone.
+        // Hidden and `.tmp`, so that watchers and sync programs ignore it.
         let name = format!(
             "{}{}-{number}{}",
             super::journal::BEGINNING,
@@ -248,7 +250,8 @@ impl<'a> Temporary<'a> {
         let entry = journal.begin(&path)?;
         let flags =
             OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        // A new file gets the usual mode; one that replaces another is nobody else's until it has that one's.
+        // A new file gets the usual mode. One that replaces another is private until it has the
+        // mode of that.
         let mode = if is_new { Mode::from_raw_mode(0o666) } else { Mode::RUSR | Mode::WUSR };
         let file = openat(&spot.folder, name.as_str(), flags, mode)?;
         Ok(Temporary { spot, name, file: File::from(file), _entry: entry })
@@ -258,25 +261,26 @@ impl<'a> Temporary<'a> {
         &self.file
     }
 
-    /// Makes durable what it has become. Its old name goes first: none may be left when its entry is gone.
+    /// Makes the result durable. Removes the temporary name first: none may be left once its entry
+    /// is gone.
     fn settle(self) -> io::Result<()> {
         self.remove();
         ::confine::sync(&self.spot.folder)
     }
 
     fn remove(&self) {
-        // It is not there where it has become the other one.
+        // Not found if it has become the other file.
         let _ = unlinkat(&self.spot.folder, self.name.as_str(), AtFlags::empty());
     }
 
-    /// Takes the place of a file; of another one that somebody put there meanwhile it does not.
+    /// Takes the place of a file, unless somebody put another one there meanwhile.
     pub(super) fn take_place_of(&self, old: &Found) -> Result<(), Trouble> {
         let (folder, own, name) = (&self.spot.folder, self.name.as_str(), self.spot.name.as_str());
         let exchange = || renameat_with(folder, own, folder, name, RenameFlags::EXCHANGE);
         match exchange() {
             Ok(()) => {}
             Err(Errno::NOENT) => return Err(Trouble::Changed(None)),
-            // The file system cannot: what is put there from now to then is lost.
+            // The file system cannot exchange names: a file saved at this very moment is lost.
             Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => {
                 return Ok(renameat(folder, own, folder, name)?);
             }
@@ -285,7 +289,8 @@ impl<'a> Temporary<'a> {
         if read_at(folder, own, u64::MAX)?.is_some_and(|out| old.is_same(&out)) {
             return Ok(());
         }
-        // What was put there meanwhile goes back; and if somebody is faster again, the newer one.
+        // Put back what was saved meanwhile; if somebody saves again at that moment, the newer
+        // file.
         let id = |name: &str| -> Result<_, Errno> {
             let stat = statat(folder, name, AtFlags::SYMLINK_NOFOLLOW)?;
             Ok((stat.st_dev, stat.st_ino))
@@ -305,7 +310,8 @@ impl<'a> Temporary<'a> {
         Err(Trouble::Changed(read(self.spot, u64::MAX)?.map(|found| found.bytes)))
     }
 
-    /// Where nothing is; what somebody made there in between stays.
+    /// Moves the file to a name that must be free; a file that somebody created there meanwhile
+    /// stays.
     fn link_to(&self, spot: &Spot) -> Result<(), Trouble> {
         let (old, new) = (self.name.as_str(), spot.name.as_str());
         let moved =

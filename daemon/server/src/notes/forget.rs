@@ -1,9 +1,11 @@
-//! Forget: kept versions of notes without what is to be gone, and the bytes of files that may still hold it.
+//! Forget: removes forgotten text from kept versions of notes, and reads the bytes of files that
+//! may still contain it.
 //!
-//! In: which notes are meant, and how the versions of all others are rewritten. Out: how many went, and were rewritten.
-//! Invariants: writers of notes wait meanwhile; a rewritten version keeps its time and its reason; files of the project
-//! are read and never written.
-//! Not here: what is to be gone (`erase/`).
+//! In: the notes to forget, and the rewriting of all other versions. Out: how many versions were
+//! removed and rewritten.
+//! Invariants: writers of notes wait meanwhile; a rewritten version keeps its time and its reason;
+//! files of the project are read and never written.
+//! Not here: what is to be forgotten (`erase/`).
 
 use std::io;
 
@@ -11,20 +13,20 @@ use super::confine::{Missing, below, spot};
 use super::{Notes, files};
 use index::erase::Rewrite;
 
-/// What became of kept versions.
+/// How many kept versions were affected.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Forgotten {
-    /// Versions that went whole, because their note was meant.
+    /// Versions removed as a whole, because their note is forgotten.
     pub(crate) n_removed: u64,
-    /// Versions that lost a span.
+    /// Versions from which a span was removed.
     pub(crate) n_rewritten: u64,
 }
 
 impl Notes {
-    /// Removes the kept versions of the notes that are meant and takes out of the others what is to be gone.
+    /// Removes the kept versions of forgotten notes, and forgotten text from those of other notes.
     ///
     /// # Errors
-    /// When a version cannot be read or written; those before it are done.
+    /// When a version cannot be read or written; the versions before it are done.
     pub(crate) fn forget_kept(
         &self,
         is_meant: &dyn Fn(&str) -> bool,
@@ -50,7 +52,8 @@ impl Notes {
         Ok(done)
     }
 
-    /// The bytes of a file of the project, wherever a link inside leads; `None` when it cannot be read.
+    /// Returns the bytes of a file of the project, following links inside it; `None` if it cannot
+    /// be read.
     pub(crate) fn bytes_at(&self, path: &str) -> Option<Vec<u8>> {
         let path = below(&self.root, path).ok()?;
         let spot = spot(&self.root, &path, Missing::Refuse).ok()?;

@@ -1,10 +1,10 @@
-//! History: what a note was, version by version, and how one of them is written back.
+//! History: the earlier versions of a note, and how one of them is restored.
 //!
-//! In: where a note lies, and where it lay before; a version, by its time. Out: versions with the lines that changed,
-//! the text of one, the note as it was.
-//! Invariants: what a restore replaces is kept in its turn, so nothing is ever lost by it; callers see texts without
-//! secrets, and a restored file is the one that was kept, secrets and all.
-//! Not here: keeping (`kept.rs`), changes of which no version is kept (the ledger's journal).
+//! In: the current and former paths of a note; the time of a version. Out: versions with the
+//! numbers of changed lines, the text of one, the restored note.
+//! Invariants: what a restore replaces is kept, too, so nothing is ever lost by it; callers see
+//! texts without secrets, and a restored file is exactly the one that was kept, secrets included.
+//! Not here: keeping versions (`kept.rs`), changes without a kept version (the ledger's journal).
 
 use model::terms::ContentHash;
 use notes::edit::Change;
@@ -16,32 +16,32 @@ use super::confine::{Missing, below, spot};
 use super::diff::Diff;
 use super::{NoteError, Notes, Version, Why, Written, checksum, files};
 
-/// A kept version, and what took its place.
+/// A kept version, compared with the one that replaced it.
 #[derive(Debug)]
 pub struct Past {
     /// The version.
     pub version: Version,
-    /// Hash of its bytes, as the ledger has it.
+    /// Hash of its bytes, in the form that the ledger uses.
     pub hash: [u8; 16],
-    /// Lines that the next version has and this one has not.
+    /// Lines of the next version that this one lacks.
     pub n_added: u64,
-    /// Lines that the next version has not.
+    /// Lines of this version that the next one lacks.
     pub n_removed: u64,
 }
 
-/// What a version holds, as callers may see it.
+/// The content of a version, as callers may see it.
 #[derive(Debug)]
 pub struct VersionText {
     /// The version.
     pub version: Version,
     /// Its text.
     pub text: String,
-    /// From it to the note as it is now; of a note that is gone to nothing.
+    /// From this version to the current note; if the note is gone, to nothing.
     pub diff: String,
 }
 
 impl Notes {
-    /// The kept versions of a note, newest first; of all notes when none is named.
+    /// Returns the kept versions of a note, newest first; of all notes if none is named.
     ///
     /// # Errors
     /// [`NoteError::BadPath`] and [`NoteError::Outside`].
@@ -52,7 +52,8 @@ impl Notes {
         })
     }
 
-    /// The newest kept versions of a note that lies, or lay, at these paths, each compared with what took its place.
+    /// Returns the newest kept versions of a note that has, or had, these paths, each compared with
+    /// what replaced it.
     ///
     /// # Errors
     /// As [`Notes::kept`], or when a version cannot be read.
@@ -68,7 +69,7 @@ impl Notes {
                 Diff::of(&before, &after).counts()
             };
             let hash = ContentHash::of(&bytes).0.to_le_bytes();
-            // What was never written did not come before anything.
+            // A version that was never written did not precede anything.
             if version.why != Why::Unwritten {
                 next = Some(bytes);
             }
@@ -77,7 +78,7 @@ impl Notes {
         Ok(found)
     }
 
-    /// The text of a version, by its time (the beginning is enough) or as `last`.
+    /// Returns the text of a version, given its time (a prefix is enough) or `last`.
     ///
     /// # Errors
     /// [`NoteError::NotKept`], or when it cannot be read.
@@ -93,8 +94,8 @@ impl Notes {
         Ok(VersionText { version, text, diff })
     }
 
-    /// Writes a kept version back, by its time (the beginning is enough) or as `last`; what is there now is kept in its
-    /// turn.
+    /// Restores a kept version, given its time (a prefix is enough) or `last`; the current note is
+    /// kept.
     ///
     /// # Errors
     /// [`NoteError`]; then nothing has changed.
@@ -103,11 +104,11 @@ impl Notes {
         Ok(self.restore_over(&path, std::slice::from_ref(&path), at, None)?.0)
     }
 
-    /// The same of one of the versions at `paths`, for a caller who may only write what is indexed; with the version
-    /// that was written.
+    /// Restores one of the versions at `paths`, for a caller who may only write what is indexed;
+    /// also returns the version.
     ///
     /// # Errors
-    /// As [`Notes::restore`], and [`NoteError::Conflict`] where the note is not `expected`.
+    /// As [`Notes::restore`], and [`NoteError::Conflict`] if the note is not `expected`.
     pub fn restore_for(
         &self,
         paths: &[String],
@@ -146,10 +147,11 @@ impl Notes {
         Ok((written, version))
     }
 
-    /// Paths of notes that are gone and are, or were, called so: by path, title, permalink or file name.
+    /// Returns the paths of removed notes that have, or had, this name: path, title, permalink or
+    /// file name.
     pub fn gone_as(&self, name: &str) -> Vec<String> {
         let all = self.kept.all();
-        // The newest of each path, of those where nothing lies now.
+        // The newest version of each path at which nothing is now.
         let newest = all.chunk_by(|one, other| one.path == other.path).filter_map(<[_]>::first);
         let gone = newest.filter(|it| self.bytes_at(&it.path).is_none());
         let is_called = |version: &&Version| {
@@ -176,8 +178,8 @@ impl Notes {
         found.into_iter().map(|it| it.path.clone()).collect()
     }
 
-    /// The one kept version whose time begins so, or the newest that was the note: one that could not be written never
-    /// was, and one from before a move only where there is no other.
+    /// Returns the one kept version whose time starts with `at`. For `last`, the newest one: an
+    /// unwritten version, which never was the note, and one from before a move come last.
     fn version(&self, paths: &[String], at: &str) -> Result<Version, NoteError> {
         let path = paths.first().map_or("", String::as_str);
         let mut found = self.versions_at(paths)?;

@@ -1,10 +1,12 @@
-//! Journal: which temporary files are being written, so that those which a crash left are removed.
+//! Journal: records which temporary files are being written, so that those left by a crash can be
+//! removed.
 //!
-//! In: the path of a temporary file, before it is made. Out: an entry, a small file in the state folder that is locked
-//! as long as its writer lives. At a start, the temporary files of entries that nobody holds are removed.
-//! An entry is on the disk before its temporary file is made.
-//! Invariants: only files with our own ending are removed, and only inside the project; what another process writes
-//! just now is left alone.
+//! In: the path of a temporary file, before it is created. Out: an entry: a small file in the state
+//! folder, locked as long as its writer lives. At startup, the temporary files of unlocked entries
+//! are removed.
+//! Invariants: an entry is on disk before its temporary file is created; only files with our own
+//! extension are removed, and only inside the project; files that another process is writing are
+//! left alone.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
@@ -18,10 +20,10 @@ use rustix::fs::{AtFlags, unlinkat};
 use super::confine::{Missing, below, spot};
 use super::files::{in_state, make_dir};
 
-/// How the name of a temporary file begins.
+/// Prefix of temporary names.
 pub(super) const BEGINNING: &str = ".kgd-";
 
-/// How it ends: the watcher reads none of these.
+/// Their extension, which the watcher ignores.
 pub(super) const ENDING: &str = ".tmp";
 
 /// The entries of one project.
@@ -39,12 +41,12 @@ pub(super) struct Entry {
 }
 
 impl Journal {
-    /// The journal of a project, by its state folder.
+    /// Opens the journal of a project in its state folder.
     pub(super) fn new(state_dir: &Path) -> Self {
         Journal { dir: state_dir.join("writing") }
     }
 
-    /// Notes a temporary file that is about to be made.
+    /// Records a temporary file that is about to be created.
     pub(super) fn begin(&self, temporary: &str) -> io::Result<Entry> {
         self.note(temporary).map_err(|why| in_state(&self.dir, &why))
     }
@@ -57,22 +59,22 @@ impl Journal {
             let path = self.dir.join(format!("{}-{number}", std::process::id()));
             let made = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path);
             let mut file = match made {
-                // Of an earlier process of the same number.
+                // Left by an earlier process with the same id.
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => continue,
                 made => made?,
             };
             file.lock()?;
-            // Gone, too, when it cannot be written.
+            // Created before the write, so that dropping it removes the file if the write fails.
             let entry = Entry { path, _file: file.try_clone()? };
             file.write_all(temporary.as_bytes())?;
-            // Before the temporary file is made: none may outlive its entry.
+            // Before the temporary file is created: it must not outlive its entry.
             file.sync_all()?;
             sync_dir(&self.dir)?;
             return Ok(entry);
         }
     }
 
-    /// Removes what earlier processes left. Gives how many files that were.
+    /// Removes the files that earlier processes left, and returns their number.
     pub(super) fn sweep(&self, root: &Path) -> usize {
         let Ok(entries) = std::fs::read_dir(&self.dir) else { return 0 };
         entries.flatten().filter(|entry| sweep_one(root, &entry.path())).count()
@@ -81,7 +83,7 @@ impl Journal {
 
 impl Drop for Entry {
     fn drop(&mut self) {
-        // A later sweep finds nothing to remove for it.
+        // If this fails, a later sweep finds nothing left to remove for it.
         let _ = std::fs::remove_file(&self.path);
     }
 }

@@ -1,11 +1,12 @@
-//! Kept: the bytes of notes before they were replaced or removed, for 30 days.
+//! Kept: stores the bytes of notes before they are replaced or removed, for 30 days.
 //!
 //! In: a note's path and its bytes. Out: versions, by path and time; their bytes.
-//! Invariants: what is kept lies in the user's own state folder, readable for the user alone, durably, before the note
-//! changes; it is the file as it was, secrets and all, until other detectors come or somebody forgets a part of it
-//! (`forget.rs`); nothing else but age, and the oldest when there is too much, removes it. There is no index but the
-//! names of the files: `kept/PATH/TIME-HASH.WHY-MODE-DOER`, without the last two where they are not known.
-//! Not here: writing a version back (`mod.rs`).
+//! Invariants: kept files are in the user's own state folder, readable only by the user, and
+//! durable before the note changes; they are exact copies, secrets included, until detectors change
+//! or somebody forgets a part (`forget.rs`); apart from that, only age, or too large a total,
+//! removes them, the oldest first. The names of the files are the only index:
+//! `kept/PATH/TIME-HASH.WHY-MODE-DOER`, without the last two if unknown.
+//! Not here: restoring a version (`mod.rs`).
 
 use std::fs::OpenOptions;
 use std::io::{self, Write};
@@ -22,11 +23,11 @@ use super::files::{in_state, make_dir};
 /// Why a version is kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Why {
-    /// Another one took its place.
+    /// Another version replaced it.
     Replaced,
     /// The note was removed.
     Removed,
-    /// The note got another path.
+    /// The note was moved to another path.
     Moved,
     /// It could not be written, because the note had changed.
     Unwritten,
@@ -35,7 +36,7 @@ pub enum Why {
 impl Why {
     const ALL: [Why; 4] = [Why::Replaced, Why::Removed, Why::Moved, Why::Unwritten];
 
-    /// As it stands in the name of the file.
+    /// Returns the word in the name of the file.
     pub fn as_str(self) -> &'static str {
         match self {
             Why::Replaced => "replaced",
@@ -59,22 +60,22 @@ pub struct Version {
     pub why: Why,
     /// Its size.
     pub n_bytes: u64,
-    /// Where it lies.
+    /// Its file.
     pub file: PathBuf,
-    /// The mode of the note's file, where it was kept with the bytes.
+    /// The mode of the note's file, if it was recorded.
     pub mode: Option<u32>,
-    /// For whom another version took its place: `edit_note@claude-code`.
+    /// For whom it was replaced: `edit_note@claude-code`.
     pub by: Option<String>,
 }
 
 impl Version {
-    /// When it was kept.
+    /// Returns when it was kept.
     pub fn time(&self) -> Option<Timestamp> {
         let civil = jiff::civil::DateTime::strptime(TIME, &self.at).ok()?;
         Some(civil.to_zoned(jiff::tz::TimeZone::UTC).ok()?.timestamp())
     }
 
-    /// Its bytes.
+    /// Reads its bytes.
     pub(super) fn bytes(&self) -> io::Result<Vec<u8>> {
         std::fs::read(&self.file)
     }
@@ -89,16 +90,16 @@ pub(super) struct Kept {
 /// Digits of the hash in a name.
 const HASH_DIGITS: usize = 12;
 
-/// How the time in a name is written; in this form names are in the order of time.
+/// Format of the time in a name; it sorts by time.
 const TIME: &str = "%Y%m%dT%H%M%S%.6fZ";
 
 impl Kept {
-    /// The kept versions of a project, by its state folder.
+    /// Opens the kept versions of a project in its state folder.
     pub(super) fn new(state_dir: &Path) -> Self {
         Kept { dir: state_dir.join("kept") }
     }
 
-    /// Keeps the bytes of a note; durable when this returns.
+    /// Keeps the bytes of a note, durably.
     pub(super) fn keep(
         &self,
         path: &str,
@@ -125,7 +126,7 @@ impl Kept {
                     let _ = std::fs::remove_file(&file);
                 })?;
             }
-            // The same bytes at the same instant.
+            // The same bytes were kept at the same instant.
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Ok(file),
             Err(error) => return Err(error),
         }
@@ -133,7 +134,7 @@ impl Kept {
         Ok(file)
     }
 
-    /// The kept versions of a note, newest first.
+    /// Returns the kept versions of a note, newest first.
     pub(super) fn versions(&self, path: &str) -> Vec<Version> {
         let mut found = Vec::new();
         let Ok(entries) = std::fs::read_dir(self.dir.join(path)) else { return found };
@@ -142,7 +143,7 @@ impl Kept {
         found
     }
 
-    /// Every kept version, by path, newest first.
+    /// Returns every kept version, by path, newest first.
     pub(super) fn all(&self) -> Vec<Version> {
         let mut found = Vec::new();
         let mut open = vec![String::new()];
@@ -161,7 +162,7 @@ impl Kept {
         found
     }
 
-    /// Removes what is too old, and the oldest while all of it is too much.
+    /// Removes versions that are too old, and the oldest ones while the total is too large.
     pub(super) fn prune(&self, now: Timestamp) {
         let oldest = now - jiff::SignedDuration::from_hours(24 * i64::from(KEPT_DAYS));
         let oldest = oldest.strftime(TIME).to_string();
@@ -176,14 +177,14 @@ impl Kept {
         }
     }
 
-    /// Keeps other bytes, or another path, in the place of a version.
+    /// Replaces a version with other bytes, or moves it to another path.
     pub(super) fn rewrite(&self, version: &Version, path: &str, bytes: &[u8]) -> io::Result<()> {
         let suffix = suffix(version.why, version.mode, version.by.as_deref());
         let now = self.keep_as(path, bytes, &suffix, &version.at)?;
         if now == version.file { Ok(()) } else { self.remove(version) }
     }
 
-    /// Removes a version, and the folders that are empty without it.
+    /// Removes a version, and the folders that this leaves empty.
     pub(super) fn remove(&self, version: &Version) -> io::Result<()> {
         match std::fs::remove_file(&version.file) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
@@ -195,7 +196,7 @@ impl Kept {
             .skip(1)
             .take_while(|it| it.starts_with(&self.dir) && **it != self.dir);
         for folder in folders {
-            // One that holds something stays.
+            // A folder that is not empty stays.
             if std::fs::remove_dir(folder).is_err() {
                 break;
             }
@@ -204,7 +205,7 @@ impl Kept {
     }
 }
 
-/// What stands behind the full stop of a name.
+/// Returns the part of a name after the dot.
 fn suffix(why: Why, mode: Option<u32>, by: Option<&str>) -> String {
     let mode = mode.map(|mode| format!("{mode:o}"));
     match (mode, by) {
@@ -214,7 +215,7 @@ fn suffix(why: Why, mode: Option<u32>, by: Option<&str>) -> String {
     }
 }
 
-/// What the name of a file says.
+/// Parses the name of a kept file.
 fn version(path: &str, file: &Path) -> Option<Version> {
     let (stem, suffix) = file.file_name()?.to_str()?.rsplit_once('.')?;
     let mut parts = suffix.splitn(3, '-');

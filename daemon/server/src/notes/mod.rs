@@ -1,11 +1,13 @@
-//! Notes: writes, edits, removes and moves notes; the one place of the daemon that changes files of a project.
+//! Notes: writes, edits, removes and moves notes; the only place in the daemon that changes files
+//! of a project.
 //!
 //! In: paths and edits (`notes::edit`). Out: what was changed, or a coded refusal.
-//! Invariants: a note is replaced whole or not at all, durably, and only what was read is replaced; its bytes before
-//! are kept first; writers of one project take turns, also those of other processes; nothing outside the project, on
-//! the deny list, or that is not indexed is written; a read-only project is not written at all. Indexing never comes
-//! here.
-//! Not here: what an edit changes (the crate `notes`), waiting until it can be found (`Project::index_now`), tools.
+//! Invariants: a note is replaced atomically and durably, and only if it is the one that was read;
+//! its old bytes are kept first; writers of one project take turns, across processes; nothing is
+//! written outside the project, on the deny list, or where it would not be indexed; a read-only
+//! project is never written. Indexing does not use this module.
+//! Not here: what an edit changes (the crate `notes`), waiting until it can be found
+//! (`Project::index_now`), tools.
 
 mod change;
 mod confine;
@@ -54,7 +56,7 @@ use redact::Redactor;
 /// Extensions of notes.
 const EXTENSIONS: [&str; 2] = ["md", "markdown"];
 
-/// How often old kept versions are looked for, seconds.
+/// Interval between removals of old kept versions, seconds.
 const PRUNE_SECONDS: i64 = 3_600;
 
 /// The notes of one project.
@@ -70,62 +72,63 @@ pub struct Notes {
     held: Held,
 }
 
-/// A note as it is.
+/// The current text of a note.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NoteText {
     /// Its path, from the root.
     pub path: String,
-    /// All of it, secrets included: not for the eyes of callers.
+    /// The whole text, secrets included: not for callers.
     pub text: String,
     /// SHA-256 of its bytes, hexadecimal.
     pub checksum: String,
 }
 
-/// A file as it is, of whatever kind.
+/// The current bytes of a file of any kind.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RawFile {
     /// Its path, from the root.
     pub path: String,
-    /// All of it, secrets included: not for the eyes of callers.
+    /// All bytes, secrets included: not for callers.
     pub bytes: Vec<u8>,
-    /// SHA-256 of them, hexadecimal.
+    /// SHA-256 of the bytes, hexadecimal.
     pub checksum: String,
 }
 
-/// Whether a note that is there may be replaced.
+/// Whether an existing note may be replaced.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Overwrite {
-    /// It is an error.
+    /// Replacing is an error.
     No,
-    /// It is kept for 30 days.
+    /// The old note is kept for 30 days.
     Yes,
 }
 
-/// What a write did.
+/// The result of a write.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Written {
-    /// The path that is indexed.
+    /// The path under which it is indexed.
     pub path: RelPath,
-    /// SHA-256 of the bytes before; none where there was no note.
+    /// SHA-256 of the bytes before; `None` if there was no note.
     pub checksum_before: Option<String>,
-    /// SHA-256 of the bytes now; that of before where nothing had to change. None where there is no note any more.
+    /// SHA-256 of the bytes now; equal to the one before if nothing had to change. `None` if the
+    /// note is gone.
     pub checksum: Option<String>,
-    /// What was changed, by bytes of the text before. Of a new or overwritten note all of it.
+    /// The changes, as byte ranges of the old text. For a new or overwritten note, the whole text.
     pub changes: Vec<Change>,
-    /// What a person might not expect.
+    /// Warnings about results that a person might not expect.
     pub warnings: Vec<String>,
 }
 
 impl Written {
-    /// Whether the file is another one now.
+    /// Returns whether the file has changed.
     pub fn is_changed(&self) -> bool {
         self.checksum_before != self.checksum
     }
 }
 
-/// A note that was read to be changed.
+/// A note that was read in order to change it.
 struct Opened {
-    /// The path as it is indexed.
+    /// The path under which it is indexed.
     path: String,
     spot: Spot,
     found: Found,
@@ -134,7 +137,8 @@ struct Opened {
 }
 
 impl Notes {
-    /// The notes of a project; removes what a crash may have left. The root must be canonical.
+    /// Opens the notes of a project and removes what a crash may have left. The root must be
+    /// canonical.
     pub fn open(root: &Path, state_dir: &Path, settings: &Settings) -> Notes {
         let notes = Notes {
             root: root.to_path_buf(),
@@ -154,13 +158,13 @@ impl Notes {
         notes
     }
 
-    /// The same, by these settings, which may change.
+    /// Uses these settings, which may change later.
     #[must_use]
     pub fn following(self, settings: Live<Settings>) -> Notes {
         Notes { settings, ..self }
     }
 
-    /// The same, but nothing is written while the ledger is lost that `held` knows.
+    /// Refuses to write while the ledger is lost, as `held` knows.
     #[must_use]
     pub fn guarded_by(self, held: Held) -> Notes {
         Notes { held, ..self }
@@ -169,7 +173,7 @@ impl Notes {
     /// Reads a note.
     ///
     /// # Errors
-    /// As [`Notes::edit`], but for those of writing.
+    /// As [`Notes::edit`], except for errors of writing.
     pub fn read(&self, path: &str) -> Result<NoteText, NoteError> {
         let Opened { path, text, checksum, .. } = self.opened(path)?;
         Ok(NoteText { path, text, checksum })
@@ -188,8 +192,9 @@ impl Notes {
         Ok(RawFile { path, bytes: found.bytes, checksum })
     }
 
-    /// The path under which what stands at `path`, or will, is indexed: where that is a link, that of its target. A
-    /// path that cannot be one is returned as it is; reading or writing there fails with the reason.
+    /// Returns the path under which the file at `path` is, or will be, indexed: for a link, that of
+    /// its target. An invalid path is returned unchanged; reading or writing it then fails with the
+    /// reason.
     pub fn indexed_as(&self, path: &str) -> String {
         let found = self.allowed(path).and_then(|path| {
             let spot = spot(&self.root, &path, Missing::Refuse)?;
@@ -198,18 +203,19 @@ impl Notes {
         found.unwrap_or_else(|_| path.to_string())
     }
 
-    /// Where a path inside the project leads, of a file or a folder, where a link is on its way.
+    /// Returns the real path of a file or folder in the project if a link is on its way, else
+    /// `None`.
     pub fn led_to(&self, path: &str) -> Option<String> {
         let path = below(&self.root, path.trim_end_matches('/')).ok()?;
         confine::resolved(&self.root, &path).ok().filter(|real| *real != path)
     }
 
-    /// Whether a file stands at a path that is reached by a link, or is one, wherever that leads.
+    /// Returns whether a file is reached through a link, or is a link itself, wherever that leads.
     pub fn is_by_link(&self, path: &str) -> bool {
         below(&self.root, path).is_ok_and(|path| confine::is_by_link(&self.root, &path))
     }
 
-    /// A part of a note as callers may see it.
+    /// Returns a part of a note as callers may see it.
     pub fn shown(&self, path: &str, text: &str) -> String {
         self.redactor.shown(path, text)
     }
@@ -271,7 +277,7 @@ impl Notes {
         self.replace(&note.path, &note.spot, Some(&note.found), &after, changes)
     }
 
-    /// What [`Notes::edit`] would change, without changing it.
+    /// Returns what [`Notes::edit`] would change, without changing it.
     ///
     /// # Errors
     /// As [`Notes::edit`].
@@ -296,7 +302,7 @@ impl Notes {
         })
     }
 
-    /// Removes a note. Its bytes are kept.
+    /// Removes a note, after keeping its bytes.
     ///
     /// # Errors
     /// [`NoteError`]; then nothing has changed.
@@ -305,7 +311,7 @@ impl Notes {
         let path = self.allowed(path)?;
         let spot = spot(&self.root, &path, Missing::Refuse)?;
         self.refuse_link(&path, &spot)?;
-        // Also one that is no text, or too large to be indexed.
+        // Also removes a file that is not text, or too large to be indexed.
         let old =
             files::read(&spot, u64::MAX).map_err(|trouble| self.failed(&path, trouble, None))?;
         let old = old.ok_or_else(|| NoteError::NotFound(path.clone()))?;
@@ -327,14 +333,14 @@ impl Notes {
         })
     }
 
-    /// Waits for the turn to write; others wait until it is dropped.
+    /// Waits for the turn to write; others wait until the lock is dropped.
     fn turn(&self) -> Result<File, NoteError> {
         self.check_writable()?;
         self.held.check_ledger().map_err(|lost| NoteError::NoLedger(lost.to_string()))?;
         self.lock()
     }
 
-    /// As [`Notes::turn`], for what does not write notes.
+    /// As [`Notes::turn`], for work that does not write notes.
     fn lock(&self) -> Result<File, NoteError> {
         let path = self.state_dir.join("notes.lock");
         let opened = OpenOptions::new().create(true).append(true).mode(0o600).open(&path);
@@ -346,7 +352,7 @@ impl Notes {
         if self.settings.write { Ok(()) } else { Err(NoteError::ReadOnly) }
     }
 
-    /// The path below the root, if it is one of a note that would be indexed.
+    /// Returns the path below the root if a note at it would be indexed.
     fn allowed(&self, path: &str) -> Result<String, NoteError> {
         let path = below(&self.root, path)?;
         let extension = RelPath::new(path.clone()).extension();
@@ -356,7 +362,7 @@ impl Notes {
         self.watched(path)
     }
 
-    /// The path, if the watcher reads it.
+    /// Returns the path if the watcher reads it.
     fn watched(&self, path: String) -> Result<String, NoteError> {
         match self.rules().verdict(&path, false) {
             Verdict::Read => Ok(path),
@@ -365,12 +371,13 @@ impl Notes {
         }
     }
 
-    /// The rules as the ignore files say them now.
+    /// Reads the rules from the current ignore files.
     fn rules(&self) -> Rules {
         Rules::new(&self.root, &self.settings.watch).allowing(&self.settings.privacy.allow_paths)
     }
 
-    /// The path under which the file of a spot is indexed: its own, or that of a link to it.
+    /// Returns the path under which the file of a spot is indexed: its own, or that of a link to
+    /// it.
     fn indexed_path(&self, path: String, spot: &Spot) -> Result<String, NoteError> {
         if spot.real == path {
             return Ok(path);
@@ -384,7 +391,7 @@ impl Notes {
         }
     }
 
-    /// A link is followed to write, but not to remove or move what it leads to.
+    /// Writing follows a link, but removing or moving must name the target itself.
     fn refuse_link(&self, path: &str, spot: &Spot) -> Result<(), NoteError> {
         if spot.real == path {
             return Ok(());
@@ -405,7 +412,7 @@ impl Notes {
         }
     }
 
-    /// Reads a note that is to be changed.
+    /// Reads a note in order to change it.
     fn opened(&self, path: &str) -> Result<Opened, NoteError> {
         let path = self.allowed(path)?;
         let spot = spot(&self.root, &path, Missing::Refuse)?;
@@ -417,7 +424,7 @@ impl Notes {
         Ok(Opened { path, spot, found, text, checksum })
     }
 
-    /// The changes of an edit, and the text afterwards.
+    /// Returns the changes of an edit, and the text afterwards.
     fn edited(
         &self,
         note: &Opened,
@@ -428,7 +435,7 @@ impl Notes {
         let ops = &*ops.iter().map(|op| shown::meant(op, &note.text)).collect::<Vec<_>>();
         let failed = |why| NoteError::Edit { path: path.clone(), why };
         if expected.is_some_and(|it| it != note.checksum) {
-            // What would have been written is kept, where the edit fits the note as it is now.
+            // If the edit still applies, its result is kept with the conflict.
             let mine = edit_all(&note.text, ops).ok().map(|changes| apply(&note.text, &changes));
             self.check_expected(path, expected, note.text.as_bytes(), mine.as_deref())?;
         }
@@ -456,7 +463,7 @@ impl Notes {
         }
     }
 
-    /// A note that is not what it was; what was to be written is kept.
+    /// Returns the error for a note that has changed, after keeping what was to be written.
     fn conflict(&self, path: &str, found: Option<&[u8]>, mine: Option<&[u8]>) -> NoteError {
         let kept = mine.and_then(|mine| self.keep_unwritten(path, mine));
         let shown = |text: &str| self.shown(path, text);
@@ -496,7 +503,7 @@ impl Notes {
         self.replace_bytes(path, None, spot, old, text.as_bytes(), changes)
     }
 
-    /// `mode`: of a file that is made.
+    /// `mode` applies to a new file.
     fn replace_bytes(
         &self,
         path: &str,
@@ -534,7 +541,8 @@ impl Notes {
         Ok(written)
     }
 
-    /// Returns the error for the caller; if a version could not be written, with the place where it is kept.
+    /// Returns the error for the caller; if a version could not be written, with the place where it
+    /// is kept.
     fn failed(&self, path: &str, trouble: Trouble, mine: Option<&[u8]>) -> NoteError {
         match trouble {
             Trouble::NotAFile => NoteError::NotAFile(path.to_string()),
@@ -543,7 +551,7 @@ impl Notes {
         }
     }
 
-    /// Forgets old versions, now and then.
+    /// Removes old versions, at most once per interval.
     fn prune(&self, now: Timestamp) {
         let last = self.pruned.load(Ordering::Relaxed);
         if now.as_second() - last >= PRUNE_SECONDS {
@@ -558,8 +566,8 @@ pub fn checksum(bytes: &[u8]) -> String {
     Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Refuses names for new files and folders that another system, or a shell, reads as something else. What is there
-/// already keeps its name.
+/// Refuses names for new files and folders that another system, or a shell, reads as something
+/// else. Existing ones keep their names.
 fn check_portable(root: &Path, path: &str) -> Result<(), NoteError> {
     let bad = |why: &str| NoteError::BadPath { path: path.to_string(), why: why.to_string() };
     let ends = path.match_indices('/').map(|(slash, _)| slash).chain([path.len()]);

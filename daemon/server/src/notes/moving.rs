@@ -1,8 +1,9 @@
-//! Moving: gives a note another path, and other notes the links that lead there.
+//! Moving: renames a note and updates the links in other notes.
 //!
 //! In: both paths, edits of the note itself, edits of others. Out: what was changed, or would be.
-//! Invariants: everything is tried before anything is changed; the note as it was is kept under the path before; the
-//! note is never at two paths or at none; what cannot be rewritten afterwards is reported, and the rest is done.
+//! Invariants: everything is tried before anything is changed; the original note is kept under its
+//! old path; the note is never at two paths or at none; a link that cannot be rewritten afterwards
+//! is reported, and the rest is done.
 //! Not here: which links must be rewritten, and how (`notes::edit::retarget`).
 
 use jiff::Timestamp;
@@ -12,44 +13,44 @@ use super::confine::{Missing, below, spot};
 use super::{NoteError, Notes, Why, Written, files};
 use model::terms::RelPath;
 
-/// Edits of a note that leads to one that moves.
+/// Edits of a note with links to one that moves.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Rewrite {
     /// Its path.
     pub path: String,
-    /// What is to be different.
+    /// The edits.
     pub ops: Vec<Op>,
-    /// SHA-256 of the text that the edits are made for.
+    /// SHA-256 of the text to which the edits apply.
     pub expected: Option<String>,
 }
 
-/// What became of one note's links.
+/// The result for the links of one note.
 #[derive(Debug)]
 pub struct Rewritten {
     /// Its path.
     pub path: String,
-    /// What was changed, or why it could not be.
+    /// The changes, or why they failed.
     pub done: Result<Written, NoteError>,
 }
 
-/// What is to be done between a file's new name and its new bytes.
+/// Called between the renaming of a file and the writing of its new bytes.
 pub type Settle<'a> = dyn Fn(&[RelPath]) + 'a;
 
-/// What a move did, or would do.
+/// The result of a move, or of a dry run.
 #[derive(Debug)]
 pub struct Moved {
     /// The path before.
     pub from: RelPath,
     /// The path now.
     pub to: RelPath,
-    /// Edits of the note itself; none where there were none to make.
+    /// Edits of the note itself; `None` if there were none.
     pub own: Option<Written>,
-    /// Edits of others; and of the note itself, where somebody changed it just then.
+    /// Edits of others, and of the note itself if somebody changed it at that moment.
     pub others: Vec<Rewritten>,
 }
 
 impl Moved {
-    /// Every path whose file is another one now.
+    /// Returns every path whose file has changed.
     pub fn changed(&self) -> Vec<RelPath> {
         let others = self.others.iter().filter_map(|it| it.done.as_ref().ok());
         let changed = others.filter(|it| it.is_changed()).map(|it| it.path.clone());
@@ -58,12 +59,13 @@ impl Moved {
 }
 
 impl Notes {
-    /// Moves a note. `settle` is called when the file has its new path and still its old bytes, by which alone it is
-    /// known to be the same document; without it, this is a dry run, which only returns what would change.
+    /// Moves a note. `settle` is called when the file has its new path and still its old bytes:
+    /// only by these is it recognized as the same document. Without `settle` this is a dry run that
+    /// returns what would change.
     ///
     /// # Errors
-    /// [`NoteError`], for the note itself, or for the first other one that could not be edited; then nothing has
-    /// changed. Failures after the note has moved are in [`Moved::others`].
+    /// [`NoteError`] for the note itself, or for the first other one that could not be edited; then
+    /// nothing has changed. Failures after the move are in [`Moved::others`].
     pub fn rename(
         &self,
         from: &str,
@@ -93,7 +95,7 @@ impl Notes {
             let mut others: Vec<Rewritten> = others.iter().map(preview).collect();
             let own = match self.preview(from, own, None) {
                 Ok(own) => own.is_changed().then_some(own),
-                // It can be moved all the same.
+                // A protected note cannot be edited but can be moved.
                 Err(error @ NoteError::Protected(_)) => {
                     let done = Err(error);
                     others.push(Rewritten { path: to, done });
@@ -130,7 +132,7 @@ impl Notes {
         Ok(Moved { from: paths.0, to: paths.1, own, others })
     }
 
-    /// Checks that nothing is at a path. Another spelling of the same file is no obstacle.
+    /// Checks that nothing is at a path. Another spelling of the same file's name is allowed.
     fn check_free(&self, from: &str, to: &str) -> Result<(), NoteError> {
         let spot = match spot(&self.root, to, Missing::Refuse) {
             Err(NoteError::NotFound(_)) => return Ok(()),

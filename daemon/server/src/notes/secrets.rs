@@ -1,10 +1,10 @@
-//! Secrets: what a write may not do to them.
+//! Secrets: restrictions on writes to notes that contain them.
 //!
 //! In: a note before and after an edit. Out: whether the edit is allowed.
-//! Invariants: who reads notes through kgd sees marks where secrets stand. So a write that adds a mark would put it in
-//! the place of a secret, and one that takes a secret away would do so unseen: both are refused. What stands in
-//! `privacy.allow_paths` is shown as it is, and may be changed.
-//! Not here: what a secret looks like (`normalize/redact.rs`).
+//! Invariants: callers see marks instead of secrets. So a write that adds a mark would replace a
+//! secret with it, and one that removes a secret would do so unseen: both are refused. Notes in
+//! `privacy.allow_paths` are shown verbatim and may be changed freely.
+//! Not here: detecting secrets (`normalize/redact.rs`).
 
 use std::collections::BTreeMap;
 
@@ -12,10 +12,10 @@ use notes::edit::Op;
 
 use redact::Redactor;
 
-/// How marks begin that stand for what is hidden.
+/// Prefix of the marks that replace secrets.
 pub const MARK: &str = "[redacted:";
 
-/// Why a write is refused, if it is.
+/// Returns why a write is refused, or `None`.
 pub(super) fn objection(
     redactor: &Redactor,
     path: &str,
@@ -38,7 +38,8 @@ pub(super) fn objection(
     is_lost.then_some("a secret in the text that would be replaced or removed")
 }
 
-/// Returns true if a text to find lies inside a secret: any answer but "not found" would reveal a part of it.
+/// Returns whether a text to find overlaps a secret: any answer but "not found" would reveal a part
+/// of it.
 pub(super) fn is_probed(redactor: &Redactor, path: &str, text: &str, ops: &[Op]) -> bool {
     let wanted = ops.iter().filter_map(|op| match op {
         Op::Replace { find, .. } if !find.is_empty() => Some(find.as_str()),
@@ -57,7 +58,7 @@ pub(super) fn is_probed(redactor: &Redactor, path: &str, text: &str, ops: &[Op])
     wanted.any(|find| {
         let mut found = text.match_indices(find).map(|(at, _)| (at, at + find.len()));
         found.any(|(from, to)| {
-            // Around a whole secret it would be lost: that is refused, and reveals nothing.
+            // A text around a whole secret would remove it: that is refused, which reveals nothing.
             let holds_it = |at: usize, n: usize| from <= at && at + n <= to;
             hidden.iter().any(|(at, n)| from < at + n && *at < to && !holds_it(*at, *n))
         })
@@ -69,7 +70,7 @@ mod tests {
     use super::*;
     use config::settings::{PiiMode, Privacy};
 
-    /// A token that is none, in two parts so that no scanner takes this file for a leak.
+    /// A fake token, in two parts so that no scanner takes this file for a leak.
     fn token() -> String {
         format!("gh{}", "p_a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8")
     }

@@ -1,15 +1,17 @@
-//! Shown: texts that come back as a note was shown.
+//! Shown: reverses the escaping of hidden characters in texts that callers send back.
 //!
-//! In: what a caller wants written, and the note as it is. Out: the same, with what was written out meant again.
-//! Invariants: a note that is read and written back keeps every byte, and a text about such characters stays a text.
-//! Not here: what is written out (`proto::visible`).
+//! In: a text that a caller wants written, and the current note. Out: the text with escapes from
+//! that note turned back.
+//! Invariants: a note that is read and written back keeps every byte, and a text that merely
+//! mentions such an escape is unchanged.
+//! Not here: which characters are escaped (`proto::visible`).
 
 use std::borrow::Cow;
 
 use notes::edit::Op;
 use proto::visible::restore_from;
 
-/// An edit as it was meant, of a note that says `original`.
+/// Returns an edit as the caller meant it, for a note whose text is `original`.
 pub(super) fn meant(op: &Op, original: &str) -> Op {
     let mut op = op.clone();
     let texts: Vec<&mut String> = match &mut op {

@@ -1,4 +1,4 @@
-//! Notes on a real file system: what is written, what is kept, what is refused.
+//! Notes on a real file system: what is written, kept and refused.
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
@@ -7,7 +7,7 @@ use super::*;
 use proto::error::Code;
 use serde_json::json;
 
-/// A project's folder, its state, and something outside.
+/// A project folder, its state folder, and a folder outside.
 struct Place {
     dir: tempfile::TempDir,
     settings: Settings,
@@ -42,7 +42,7 @@ impl Place {
         Notes::open(&root, &self.dir.path().join("state"), &self.settings)
     }
 
-    /// Every file below the project's folder.
+    /// Lists every file below the project's folder.
     fn files(&self) -> Vec<String> {
         let mut found = vec![];
         let mut open = vec![String::new()];
@@ -86,7 +86,7 @@ fn an_edit_replaces_the_file_and_keeps_the_bytes_before() {
     assert_eq!(kept.len(), 1);
     assert_eq!(fs::read_to_string(&kept[0].file).expect("kept"), "one\n");
     assert_eq!(kept[0].why, Why::Replaced);
-    // What is so already is not written.
+    // An edit without effect does not write.
     let inode = place.at("a.md").metadata().expect("it is there").ino();
     let same = notes.edit("a.md", &[Op::RemoveKey("none".into())], None).expect("nothing to do");
     assert!(!same.is_changed() && same.changes.is_empty());
@@ -141,7 +141,7 @@ fn a_change_under_our_hands_is_a_conflict() {
     let notes = place.notes();
     let spot = spot(&notes.root, "a.md", Missing::Refuse).expect("a spot");
     let old = files::read(&spot, 100).expect("read").expect("it is there");
-    // As an editor saves, in between: by another file, or into the same.
+    // Saves as editors do, in between: by another file, or into the same one.
     for change in [
         |place: &Place| fs::rename(place.at("b"), place.at("a.md")),
         |place: &Place| fs::write(place.at("a.md"), "in place\n"),
@@ -152,7 +152,7 @@ fn a_change_under_our_hands_is_a_conflict() {
         assert!(matches!(trouble, Err(Trouble::Changed(Some(_)))), "{trouble:?}");
     }
     assert_eq!(place.text("a.md"), "in place\n");
-    // After the last look, too: it goes back.
+    // A file saved after the last check is put back, too.
     let old = files::read(&spot, 100).expect("read").expect("it is there");
     place.put("b", "theirs\n");
     let ours = files::Temporary::make(&spot, &notes.journal, false).expect("made");
@@ -193,7 +193,7 @@ fn modes_and_attributes_stay_and_links_are_followed_inside() {
     fs::set_permissions(place.at("a.md"), fs::Permissions::from_mode(0o640)).expect("a mode");
     notes.edit("a.md", &append("two"), None).expect("written");
     assert_eq!(place.at("a.md").metadata().expect("it is there").mode() & 0o7777, 0o640);
-    // A link keeps leading there; what it leads to is replaced.
+    // A link stays a link; its target is replaced.
     symlink("sub/b.md", place.at("link.md")).expect("a link");
     symlink(place.at("sub"), place.at("folder")).expect("a link");
     let written = notes.edit("link.md", &append("two"), None).expect("written");
@@ -321,7 +321,7 @@ fn a_secret_is_not_lost_by_who_cannot_see_it() {
     );
     notes.edit("a.md", &append("More"), None).expect("written");
     assert!(place.text("a.md").contains(&secret));
-    // Who removes the note knows that all of it goes; it is kept.
+    // Removing the note is allowed, because the caller knows that everything goes; it is kept.
     notes.remove("a.md", None).expect("removed");
     assert!(
         fs::read_to_string(&notes.kept(Some("a.md")).expect("a list")[0].file)

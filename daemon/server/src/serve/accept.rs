@@ -1,9 +1,11 @@
-//! Accept: one task a connection, from the first byte to the last.
+//! Accept: one task per connection, from the first byte to the last.
 //!
-//! In: a door, sessions that came in over HTTP (`http.rs`), a project. Out: sessions, until asked to stop.
-//! Invariants: at most `MAX_CLIENTS` at once, and `MAX_HTTP_CLIENTS` over HTTP: the next one takes the place of one
-//! that has opened no session, and gets an error where all have; nothing that happens in one connection ends another;
-//! when asked to stop, nobody new comes in, and those who are here get the replies to what they asked.
+//! In: a door, sessions that came in over HTTP (`http.rs`), a project. Out: sessions, until asked
+//! to stop.
+//! Invariants: at most `MAX_CLIENTS` at once, and `MAX_HTTP_CLIENTS` over HTTP; one more client
+//! takes the place of a connection that has opened no session, and gets an error if all have;
+//! nothing that happens in one connection ends another; when asked to stop, no new client is
+//! accepted, and connected ones get the replies to their requests.
 //! Not here: when to stop (`process.rs`).
 
 use std::sync::Arc;
@@ -35,17 +37,17 @@ use crate::project::Project;
 use crate::project::activity::Visit;
 use sys::fail;
 
-/// How often it is made sure that the socket is there.
+/// Interval between checks that the socket exists.
 const TEND_INTERVAL: Duration = Duration::from_secs(2);
 
-/// Looks after which the socket is touched. Cleaners of temporary files work by days, `systemd-tmpfiles` by 10 at
-/// least.
+/// Number of checks after which the socket is touched. Cleaners of temporary files work by days;
+/// `systemd-tmpfiles` waits at least 10.
 const LOOKS_A_TOUCH: u32 = 300;
 
-/// Pause after the system refused a connection, such as for too many open files.
+/// Pause after the system refused a connection, for example because of too many open files.
 const REFUSED_PAUSE: Duration = Duration::from_millis(200);
 
-/// Everybody who is connected.
+/// All connected clients.
 #[derive(Debug)]
 pub struct Sessions {
     tasks: JoinSet<()>,
@@ -53,7 +55,7 @@ pub struct Sessions {
 }
 
 impl Sessions {
-    /// Hangs up on everybody, once their last replies are written, and waits at most `limit` for
+    /// Closes all connections once their last replies are written, and waits at most `limit` for
     /// that.
     pub async fn end(mut self, limit: Duration) {
         self.hang_up.send_replace(true);
@@ -64,8 +66,7 @@ impl Sessions {
     }
 }
 
-/// Lets clients in until `stop` returns, then closes the door and gives back those who are still
-/// here.
+/// Accepts clients until `stop` returns, then closes the door and returns those still connected.
 pub async fn serve(
     mut door: Door,
     mut visitors: mpsc::Receiver<UnixStream>,
@@ -75,7 +76,7 @@ pub async fn serve(
 ) -> Sessions {
     begin_reports(&project);
     let mut sessions = Sessions { tasks: JoinSet::new(), hang_up: watch::Sender::new(false) };
-    // A pool each, so that neither door can fill the other's.
+    // Separate pools, so that neither door can fill the other's.
     let (of_socket, of_http) = (Seats::default(), Seats::default());
     let admit =
         |sessions: &mut Sessions, stream: UnixStream, (seats, most): (&Seats<Peer>, usize)| {
@@ -85,7 +86,7 @@ pub async fn serve(
                 routes: Arc::clone(&routes),
                 hang_up: sessions.hang_up.subscribe(),
             };
-            // Taken here and not in the task, so that whoever came last is refused.
+            // Taken here, not in the task, so that the last client to arrive is the one refused.
             match seats.take(peer, most) {
                 Some((seat, leave)) => {
                     let visit = project.activity().enter();
@@ -111,7 +112,7 @@ pub async fn serve(
                 }
                 last_trouble = trouble;
             }
-            // Only so that finished tasks do not pile up.
+            // Only to clean up finished tasks.
             Some(_) = sessions.tasks.join_next(), if !sessions.tasks.is_empty() => {}
             Some(stream) = visitors.recv() => {
                 admit(&mut sessions, stream, (&of_http, MAX_HTTP_CLIENTS));
@@ -142,11 +143,11 @@ async fn look_after(door: &mut Door, project: &Project, n_looks: u32) -> Result<
     Ok(())
 }
 
-/// Whose a connection is: a process, by its id, where the system says. One that only connects again and again takes no
-/// other's place.
+/// The owner of a connection: a process id, if the system reports it. A process that only
+/// reconnects again and again displaces nobody else.
 type Peer = Option<i32>;
 
-/// What a connection's task needs.
+/// State of a connection's task.
 struct Guest {
     project: Arc<Project>,
     routes: Arc<Routes>,
@@ -157,12 +158,12 @@ impl Guest {
     async fn welcome(self, stream: UnixStream, visit: Visit, seat: Seat<Peer>, leave: Leave) {
         let mut hang_up = self.hang_up.clone();
         let hang_up = async move {
-            // An error means that the sender is gone, which comes to the same.
+            // An error means that the sender is gone, which means the same.
             let _ = hang_up.wait_for(|hang_up| *hang_up).await;
         };
         tokio::select! {
             () = self.converse(stream, &seat, hang_up) => {}
-            // Only where no session was opened: one that is open is in use.
+            // Displaces only a connection without a session: an open session is in use.
             _ = leave => never_opened("a connection"),
         }
         drop(visit);
@@ -203,7 +204,7 @@ impl Guest {
                 seat.occupy();
                 let cancel = running.cancellation_token();
                 let mut ended = std::pin::pin!(running.waiting());
-                // Without `cancel`, what is asked before the end is answered.
+                // Without `cancel`, requests received before the end are answered.
                 tokio::select! {
                     _ = &mut ended => {}
                     () = gone.said() => {
@@ -222,7 +223,7 @@ impl Guest {
     }
 }
 
-/// A limit in seconds, unless a test asks for another.
+/// Returns a limit in seconds, unless a test sets another one.
 pub(super) fn limit(name: &str, seconds: u64) -> Duration {
     fail::number(name).map_or(Duration::from_secs(seconds), Duration::from_millis)
 }

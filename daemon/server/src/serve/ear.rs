@@ -1,8 +1,8 @@
-//! Ear: reads from a client, and notices when it is gone rather than done.
+//! Ear: reads from a client, and distinguishes one that is gone from one that has finished sending.
 //!
-//! In: a socket. Out: its bytes, and a sign once the other side cannot hear us any more.
-//! Invariants: who only finished sending is not gone: it still waits for answers.
-//! Not here: what is called off then (`accept.rs`).
+//! In: a socket. Out: its bytes, and a signal once the other side can no longer read.
+//! Invariants: a client that only finished sending is not gone: it still waits for answers.
+//! Not here: what is cancelled then (`accept.rs`).
 
 use std::io;
 use std::os::fd::AsFd;
@@ -16,17 +16,17 @@ use tokio::net::UnixStream;
 use tokio::net::unix::OwnedReadHalf;
 use tokio::sync::Notify;
 
-/// Whether the client is gone: waited for by one task, said by any. Clones share one state.
+/// Signals that the client is gone: awaited by one task, set by any. Clones share one state.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Gone(Arc<Notify>);
 
 impl Gone {
-    /// Says it.
+    /// Sets the signal.
     pub(crate) fn say(&self) {
         self.0.notify_one();
     }
 
-    /// Returns once it was said. Cancel-safe.
+    /// Returns once the signal is set. Cancel-safe.
     pub(super) async fn said(&self) {
         self.0.notified().await;
     }
@@ -62,7 +62,7 @@ impl AsyncRead for Ear {
     }
 }
 
-/// True when both directions are closed; a client that only finished sending closed one.
+/// Returns whether both directions are closed; a client that only finished sending closed one.
 fn is_hung_up(stream: &UnixStream) -> bool {
     let mut seen = [PollFd::from_borrowed_fd(stream.as_fd(), PollFlags::empty())];
     let now = Timespec { tv_sec: 0, tv_nsec: 0 };
@@ -88,7 +88,7 @@ mod tests {
             let theirs = (!closes).then_some(theirs);
             let mut heard = Vec::new();
             ear.read_to_end(&mut heard).await.expect("the end");
-            // Biased: a sign that was given is seen first.
+            // Biased, so that a signal that was set is seen first.
             let is_gone = tokio::select! {
                 biased;
                 () = gone.said() => true,

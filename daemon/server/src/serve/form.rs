@@ -1,9 +1,10 @@
-//! Form: which of text and structured content a result carries, and within how many characters.
+//! Form: whether a result carries text, structured content or both, and within how many characters.
 //!
 //! In: the session's form, the arguments of a call, a typed reply. Out: the reply in that form.
-//! Invariants: text and structured content each keep to the call's budget, but for [`Form::Whole`]; what was left out
-//! is said in `truncated`; a text alone costs no JSON.
-//! Not here: the text (`render`), which hits fit (`query`'s `present`), what else is left out (`proto::form::fit`).
+//! Invariants: text and structured content each keep to the call's budget, except in
+//! [`Form::Whole`]; what was left out is reported in `truncated`; text alone needs no JSON.
+//! Not here: the text (`render`), which hits fit (`query`'s `present`), what else is left out
+//! (`proto::form::fit`).
 
 use config::Settings;
 use proto::error::{Code, ErrorView};
@@ -13,13 +14,13 @@ use proto::tool::core;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-/// The budgets of an answer. They may be given to every tool, too.
+/// The budget parameters of an answer. Every tool accepts them.
 const BUDGETS: [&str; 2] = ["max_chars", "max_tokens"];
 
-/// What any tool accepts, characters.
+/// Range of budgets that every tool accepts, characters.
 const RANGE: (u32, u32) = (200, 100_000);
 
-/// What one call's result carries.
+/// What the result of one call carries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Wanted {
     /// The form.
@@ -30,7 +31,7 @@ pub struct Wanted {
     pub max_chars: usize,
 }
 
-/// Why a call is refused that asks for a format that there is not; `knows` as for [`Wanted::of`].
+/// Returns the error for an unknown format; `knows` as in [`Wanted::of`].
 pub(super) fn unknown_format(
     arguments: &Map<String, Value>,
     knows: impl Fn(&str) -> bool,
@@ -45,17 +46,17 @@ pub(super) fn unknown_format(
     })
 }
 
-/// A reply, not yet cleaned (`leaving.rs`).
+/// A reply before it is cleaned (`leaving.rs`).
 pub struct Replied {
-    /// The reply as JSON, where it is wanted.
+    /// The reply as JSON, if wanted.
     pub structured: Option<Value>,
-    /// The text form; `None` where the text is the JSON.
+    /// The text form; `None` if the text is the JSON.
     pub text: Option<String>,
 }
 
 impl Wanted {
-    /// Reads the form from a call's arguments, and removes what the tool does not know of it. `knows` says whether the
-    /// tool has a parameter; `long` is its usual budget for programs.
+    /// Reads the form from a call's arguments and removes those that the tool does not have.
+    /// `knows` returns whether the tool has a parameter; `long` is its default budget for programs.
     pub fn of(
         session: Form,
         arguments: &mut Map<String, Value>,
@@ -84,12 +85,12 @@ impl Wanted {
         Wanted { form: session, is_json, max_chars: max_chars as usize }
     }
 
-    /// Whether the result has structured content.
+    /// Returns whether the result has structured content.
     pub fn is_structured(self) -> bool {
         self.is_json || self.form != Form::Text
     }
 
-    /// Most characters of the structured content: 0 where none is wanted, `None` where it may have any length.
+    /// Returns the most characters of the structured content: 0 for none, `None` for no limit.
     pub fn structured_chars(self) -> Option<u32> {
         match self.form {
             _ if !self.is_structured() => Some(0),
@@ -98,10 +99,10 @@ impl Wanted {
         }
     }
 
-    /// The reply in this form.
+    /// Converts the reply to this form.
     ///
     /// # Errors
-    /// When it cannot be JSON.
+    /// When it cannot be converted to JSON.
     pub fn apply<R: Serialize>(
         self,
         reply: &R,
@@ -112,7 +113,8 @@ impl Wanted {
         if room == Some(0) {
             return Ok(Replied { structured: None, text });
         }
-        // Through a string: `to_value` would widen the `f32` 0.1 to 0.10000000149011612, which costs a model tokens.
+        // Through a string: `to_value` would widen the `f32` 0.1 to 0.10000000149011612, which
+        // costs a model tokens.
         let mut structured = serde_json::from_str(&serde_json::to_string(reply)?)?;
         if let Some(room) = room {
             fit(&mut structured, room as usize);
@@ -160,7 +162,7 @@ mod tests {
                 prop_assert_eq!(fitted, reply);
             } else {
                 prop_assert!(n_chars(&fitted) <= before + 220);
-                // Below 800 even the tick goes, the last of what an answer can do without.
+                // Below 800 even the tick is dropped, the last thing that an answer can do without.
                 prop_assert!(fitted["tick"] == 7 || room < 800);
             }
         }

@@ -1,7 +1,8 @@
-//! Http: the daemon's second door, MCP over HTTP; off unless a flag or the user's own settings ask for it.
+//! Http: the daemon's second door, MCP over HTTP; off unless a flag or the user's own settings turn
+//! it on.
 //!
-//! In: an address. Out: sessions that are handed to the first door's loop (`accept.rs`), each as one end of a pair of
-//! sockets, so that all of its limits, sets of tools and farewells hold for them alike.
+//! In: an address. Out: sessions that are handed to the first door's loop (`accept.rs`), each as
+//! one end of a socket pair, so that its limits, tool sets and shutdown apply to them as well.
 //! Invariants: the daemon serves one project, so a request need not name it, and may name no other.
 //! Not here: HTTP itself (`mcp_http`).
 
@@ -25,17 +26,17 @@ use super::page::{self, PageDoor};
 use crate::project::Project;
 use sys::fail;
 
-/// Sessions that wait to be let in.
+/// Most sessions waiting to be accepted.
 const MAX_WAITING: usize = 64;
 
-/// Where HTTP is served, and for whom.
+/// The HTTP server, and the sessions that it opens.
 pub struct HttpDoor {
     server: Server,
     sessions: Sessions,
     warning: Option<String>,
 }
 
-/// Hands sessions over.
+/// Opens sessions and hands them over.
 #[derive(Clone)]
 pub(super) struct Sessions {
     project: String,
@@ -45,16 +46,16 @@ pub(super) struct Sessions {
 }
 
 impl Sessions {
-    /// The same, once the project is open.
+    /// Returns the same for an open project.
     pub(super) fn of(&self, project: &Arc<Project>) -> Self {
         Sessions { serves: Some(Arc::clone(project)), ..self.clone() }
     }
 
-    /// Opens a session that begins with this preamble.
+    /// Opens a session that starts with this preamble.
     fn open_with(&self, mut preamble: Value) -> io::Result<UnixStream> {
         preamble["kgd"] = PREAMBLE_VERSION.into();
         let (ours, theirs) = UnixStream::pair()?;
-        // Into an empty buffer it goes whole.
+        // The buffer is empty, so the line fits.
         ours.try_write(format!("{preamble}\n").as_bytes())?;
         let busy = |_| io::Error::other("the daemon is stopping, or very busy");
         self.visitors.try_send(theirs).map_err(busy)?;
@@ -63,12 +64,13 @@ impl Sessions {
 }
 
 impl HttpDoor {
-    /// Takes the address that the flag or else the settings name, with the token at `token` unless they name another;
-    /// gives where the page for people will be, and the sessions to come, too. None where neither names one, or where
-    /// only the settings do and another program has it: they may be those of several projects.
+    /// Binds the address of the flag, or else of the settings, with the token at `token` unless
+    /// they name another; also returns the door of the page for people, and the receiver of
+    /// sessions. `None` if neither names an address, or if only the settings do and another program
+    /// uses it: settings may be shared by several projects.
     ///
     /// # Errors
-    /// What is wrong with the address or the settings.
+    /// When the address or the settings are invalid.
     pub async fn bind(
         flag: Option<&str>,
         settings: &Http,
@@ -109,23 +111,23 @@ impl HttpDoor {
         Ok((Some(door), page, coming))
     }
 
-    /// Where it serves.
+    /// Returns the address that it serves.
     pub fn address(&self) -> String {
         format!("http://{}{MCP_PATH}", self.server.address())
     }
 
-    /// What the user should know about who may ask.
+    /// Returns a warning about who can connect, if there is one.
     pub fn warning(&self) -> Option<String> {
         self.warning.clone()
     }
 
-    /// Answers until asked to stop.
+    /// Serves until asked to stop.
     pub async fn serve(self, project: Arc<Project>, stop: impl Future<Output = ()>) {
         self.server.serve(Arc::new(self.sessions.of(&project)), stop).await;
     }
 }
 
-/// The tool sets that may be offered.
+/// Parses the tool sets that may be offered.
 fn sets(names: &[String]) -> anyhow::Result<Vec<&'static str>> {
     let set = |name: &String| match ToolSet::parse(name) {
         Some(ToolSet::Admin) | None => Err(anyhow::anyhow!(
@@ -138,7 +140,7 @@ fn sets(names: &[String]) -> anyhow::Result<Vec<&'static str>> {
     names.iter().map(set).collect()
 }
 
-/// The limits that are set, unless a test asks for others.
+/// Returns the configured limits, unless a test sets others.
 pub(super) fn limits(settings: &Http) -> Limits {
     let usual = Limits::of(settings);
     let count = |name: &str, usual: usize| {
@@ -152,7 +154,7 @@ pub(super) fn limits(settings: &Http) -> Limits {
         burst: fail::number("http.burst").map_or(usual.burst, |it| it as u32),
         idle: limit("http.idle_ms", usual.idle.as_secs()),
         patience: limit("http.patience_ms", usual.patience.as_secs()),
-        // Who waits for indexing is answered when the belt is finished.
+        // Calls that wait for indexing are answered once the belt is finished.
         farewell: Duration::from_secs(DRAIN_SECONDS + FAREWELL_SECONDS),
         ..usual
     }

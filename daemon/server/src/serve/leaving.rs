@@ -1,10 +1,11 @@
-//! Leaving: removes secrets from everything that leaves the daemon, and writes out hidden characters.
+//! Leaving: removes secrets from everything that leaves the daemon, and escapes hidden characters.
 //!
 //! In: replies as JSON, errors, arguments. Out: the same, cleaned.
-//! Hidden characters are written out (`proto::visible`), and names that come back that way are restored. Documents were
-//! cleaned of secrets when they were read; their text leaves as it is stored, so secrets that the user allowed
-//! (`privacy.allow_paths`, `privacy.allow_marks`) are shown. Everything else may repeat a request, a path or a reason,
-//! and is cleaned here. The text form of replies is cleaned by `render`.
+//! Hidden characters are escaped (`proto::visible`), and escaped names that come back are restored.
+//! Documents were cleaned of secrets when they were read; their text leaves as stored, so secrets
+//! that the user allowed (`privacy.allow_paths`, `privacy.allow_marks`) are shown. Everything else
+//! may repeat a request, a path or a reason, and is cleaned here. The text form of replies is
+//! cleaned by `render`.
 //! Not here: what a secret is (`redact`); the log (`process.rs`).
 
 use std::borrow::Cow;
@@ -29,8 +30,8 @@ const STORED: [&str; 10] = [
     "checksum",
 ];
 
-/// Keys of requests that must not be cleaned: they name something, or are to be written. What a write may do to secrets
-/// is decided where the note is known (`notes/secrets.rs`).
+/// Keys of requests that must not be cleaned: they name something, or are to be written. What a
+/// write may do to secrets is decided where the note is known (`notes/secrets.rs`).
 const TAKEN: [&str; 24] = [
     "knowledge_details",
     "text",
@@ -83,8 +84,8 @@ const NAMING: [&str; 21] = [
     "to_entity",
 ];
 
-/// Cleans arguments before anything is done with them: an answer may repeat them in another form, such as a norm, in
-/// which a secret could no longer be recognized.
+/// Cleans arguments before they are used: an answer may repeat them in another form, such as a
+/// norm, in which a secret could no longer be recognized.
 pub(super) fn clean_request(mut arguments: Map<String, Value>) -> Map<String, Value> {
     let open = arguments.iter_mut().filter(|(key, _)| !TAKEN.contains(&key.as_str()));
     open.for_each(|(_, value)| clean_reply(value));
@@ -111,7 +112,8 @@ fn restore_names(value: &mut Value, is_name: bool) {
     }
 }
 
-/// Writes out hidden characters in every text of a reply, including stored text and keys that the author chose.
+/// Escapes hidden characters in every text of a reply, including stored text and keys that the
+/// author chose.
 pub(super) fn show_reply(reply: &mut Value) {
     match reply {
         Value::String(text) => {
@@ -148,7 +150,7 @@ pub(super) fn clean_reply(reply: &mut Value) {
     }
 }
 
-/// Cleans one text and writes out its hidden characters.
+/// Cleans one text and escapes its hidden characters.
 pub(super) fn clean_text(text: &str) -> String {
     show(&clean(text)).into_owned()
 }

@@ -1,9 +1,9 @@
-//! A writer that gives up on a peer that does not read.
+//! Limits: a writer that gives up on a peer that does not read.
 //!
-//! In: bytes. Out: the same bytes, or an error of kind `TimedOut` when none could be written for
-//! the limit.
-//! Invariants: nothing is buffered here; any progress starts the limit anew.
-//! Not here: how much waits before it (`wire.rs` bounds that).
+//! In: bytes. Out: the same bytes, or an error of kind `TimedOut` if none could be written for the
+//! limit.
+//! Invariants: nothing is buffered here; any progress restarts the limit.
+//! Not here: how much waits in front of it (`wire.rs` bounds that).
 
 use std::future::Future;
 use std::io;
@@ -19,12 +19,12 @@ use tokio::time::Sleep;
 pub(crate) struct TimedWriter<W> {
     inner: W,
     limit: Duration,
-    /// Runs while a write is stuck.
+    /// Set while a write is stuck.
     stuck: Option<Pin<Box<Sleep>>>,
 }
 
 impl<W: AsyncWrite + Unpin> TimedWriter<W> {
-    /// Wraps `inner`; `limit` counts from the moment a write cannot go on.
+    /// Wraps `inner`; `limit` starts when a write cannot proceed.
     pub(super) fn new(inner: W, limit: Duration) -> Self {
         TimedWriter { inner, limit, stuck: None }
     }

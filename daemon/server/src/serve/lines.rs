@@ -1,10 +1,12 @@
-//! Lines: cuts what a client sends into lines, in bounded memory.
+//! Lines: splits the input of a client into lines, in bounded memory.
 //!
-//! In: bytes. Out: one line at a time, without its end; or that one was too long; or the end.
-//! Invariants: never more than `max_bytes` of a line are held; a line that is too long is reported
-//! once, at once, and skipped to its end; dropping the future of `next` loses nothing; half a line
-//! before the end is nothing; who is patient waits for a line to begin, not for it to go on.
-//! Not here: what a line says (`preamble.rs`, `wire.rs`).
+//! In: bytes. Out: one line at a time, without its terminator; or that one was too long; or the
+//! end.
+//! Invariants: at most `max_bytes` of a line are held; a line that is too long is reported once,
+//! immediately, and skipped to its end; dropping the future of `next` loses nothing; an unfinished
+//! line before the end is dropped; the patience limits a line that has started, not the wait for
+//! one.
+//! Not here: the meaning of a line (`preamble.rs`, `wire.rs`).
 
 use std::io;
 use std::time::Duration;
@@ -12,12 +14,12 @@ use std::time::Duration;
 use tokio::io::{AsyncBufReadExt, AsyncRead, BufReader};
 use tokio::time::{Instant, timeout_at};
 
-/// What `next` found.
+/// The result of `next`.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Line {
     /// A line without its `\n` or `\r\n`; it may be empty.
     Whole(Vec<u8>),
-    /// A line of more than the limit, which is skipped.
+    /// A line that exceeds the limit and is skipped.
     TooLong,
     /// The client sends no more.
     End,
@@ -29,7 +31,7 @@ pub(crate) struct Lines<R> {
     reader: BufReader<R>,
     max_bytes: usize,
     line: Vec<u8>,
-    /// Inside a line that was reported as too long.
+    /// Whether the input is inside a line that was reported as too long.
     is_skipping: bool,
     put_back: Option<Line>,
     patience: Option<Duration>,
@@ -37,7 +39,7 @@ pub(crate) struct Lines<R> {
 }
 
 impl<R: AsyncRead + Unpin> Lines<R> {
-    /// Reads lines of at most `max_bytes`, counted without their end.
+    /// Reads lines of at most `max_bytes`, not counting the terminator.
     pub(super) fn new(reader: R, max_bytes: usize) -> Self {
         let reader = BufReader::new(reader);
         Lines {
@@ -51,20 +53,20 @@ impl<R: AsyncRead + Unpin> Lines<R> {
         }
     }
 
-    /// Gives up on a line that was begun when nothing came for so long.
+    /// Gives up on an unfinished line if nothing arrives for this long.
     pub(crate) fn patient_for(self, patience: Duration) -> Self {
         Lines { patience: Some(patience), ..self }
     }
 
-    /// Hands a line back: the next call to `next` returns it.
+    /// Puts a line back: the next call to `next` returns it.
     pub(crate) fn put_back(&mut self, line: Line) {
         self.put_back = Some(line);
     }
 
-    /// The next line. Cancel-safe: what was read stays here.
+    /// Returns the next line. Cancel-safe: what was read stays here.
     ///
     /// # Errors
-    /// What the socket says; `TimedOut` when a line that was begun does not go on.
+    /// Errors of the socket; `TimedOut` when an unfinished line does not continue.
     pub(super) async fn next(&mut self) -> io::Result<Line> {
         if let Some(line) = self.put_back.take() {
             return Ok(line);
@@ -123,7 +125,7 @@ mod tests {
 
     use super::*;
 
-    /// Gives out at most `step` bytes a read.
+    /// Yields at most `step` bytes per read.
     struct Drip<'a> {
         rest: &'a [u8],
         step: usize,
@@ -195,7 +197,7 @@ mod tests {
         let mut lines = Lines::new(ours, 3).patient_for(Duration::from_millis(1));
         for half in [&b"ab"[..], b"abcdef"] {
             let next = lines.next();
-            // Nothing was begun: however long it takes, this is no reason to give up.
+            // No line has started, so no wait is too long.
             assert!(tokio::time::timeout(Duration::from_millis(5), next).await.is_err());
             tokio::io::AsyncWriteExt::write_all(&mut theirs, half).await.expect("written");
             let error = loop {

@@ -1,11 +1,11 @@
-//! Listen: the socket, and who may come in.
+//! Listen: the socket, and who may connect to it.
 //!
-//! In: a path, or a socket that systemd made. Out: a `Door` that lets the owner's processes in and
+//! In: a path, or a socket that systemd made. Out: a `Door` that accepts the owner's processes and
 //! nobody else.
-//! Invariants: the socket has mode 0600 in a directory that only its owner may write to (0700 when
-//! it is made here); a living daemon's socket is never taken; only the socket that was made here is
-//! ever removed.
-//! Not here: what is said over it (`accept.rs`), or the one daemon a project (the lock, in
+//! Invariants: the socket has mode 0600 in a directory that only its owner may write to (0700 if it
+//! is created here); a running daemon's socket is never taken; only a socket created here is ever
+//! removed.
+//! Not here: the protocol (`accept.rs`), or the limit of one daemon per project (the lock, in
 //! `process.rs`).
 
 use std::fs::{self, DirBuilder, Metadata, Permissions};
@@ -25,7 +25,7 @@ pub use inherited::from_systemd;
 /// Why there is no door.
 #[derive(Debug, thiserror::Error)]
 pub enum ListenError {
-    /// Somebody answers at that path.
+    /// Another daemon answers at that path.
     #[error("a daemon already serves `{}`\nhint: `kgctl status` asks it", .0.display())]
     Served(PathBuf),
     /// The path is too long for a socket.
@@ -39,7 +39,7 @@ pub enum ListenError {
     /// The path, or the directory around it, is not safe to use.
     #[error("`{}` cannot hold the socket: {why}\nhint: {hint}", path.display())]
     Unsafe {
-        /// What was looked at.
+        /// The path or directory.
         path: PathBuf,
         /// What is wrong with it.
         why: &'static str,
@@ -49,28 +49,27 @@ pub enum ListenError {
     /// The system refused.
     #[error("cannot listen at `{}`: {source}", path.display())]
     Io {
-        /// Where.
+        /// The path.
         path: PathBuf,
-        /// What it said.
+        /// The system's error.
         source: io::Error,
     },
 }
 
-/// A listening socket. Dropping it stops listening and removes what it made.
+/// A listening socket. Dropping it stops listening and removes the socket if it was created here.
 #[derive(Debug)]
 pub struct Door {
     listener: UnixListener,
     path: PathBuf,
-    /// Device and inode of the socket, when it was made here and not by systemd.
+    /// Device and inode of the socket, if it was created here and not by systemd.
     made: Option<(u64, u64)>,
 }
 
 impl Door {
-    /// Makes the socket at `path`. A socket that nobody serves any more is replaced. Call it inside
-    /// a runtime.
+    /// Creates the socket at `path`. A stale socket is replaced. Must be called inside a runtime.
     ///
-    /// # Errors [`ListenError::Served`] when somebody answers there; the others say what is wrong
-    /// with the path.
+    /// # Errors
+    /// [`ListenError::Served`] if a daemon answers there; the others describe the path's fault.
     pub async fn bind(path: &Path) -> Result<Self, ListenError> {
         if path.as_os_str().len() > MAX_SOCKET_PATH_BYTES {
             return Err(ListenError::TooLong(path.to_path_buf()));
@@ -88,20 +87,20 @@ impl Door {
         Ok(Door { listener, path: path.to_path_buf(), made: Some(identity(&found)) })
     }
 
-    /// Where it is.
+    /// Returns its path.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// True when systemd made the socket and keeps it.
+    /// Returns whether systemd made the socket and keeps it.
     pub fn is_inherited(&self) -> bool {
         self.made.is_none()
     }
 
-    /// The next connection of a process of the same user; others are hung up on.
+    /// Returns the next connection of a process of the same user; closes those of others.
     ///
     /// # Errors
-    /// What the system says, such as too many open files; the door is still good.
+    /// System errors, such as too many open files; the door is still usable.
     pub async fn accept(&self) -> io::Result<UnixStream> {
         loop {
             let (stream, _) = self.listener.accept().await?;
@@ -113,7 +112,7 @@ impl Door {
         }
     }
 
-    /// Makes the socket again if somebody has removed or replaced it; true then.
+    /// Recreates the socket if it was removed or replaced, and returns whether it did.
     ///
     /// # Errors
     /// As [`Door::bind`].
@@ -123,7 +122,7 @@ impl Door {
             return Ok(false);
         }
         tracing::warn!(path = %self.path.display(), "the socket was removed; recreating it");
-        // The old door must not take the new socket with it: its identity no longer fits.
+        // Dropping the old door does not remove the new socket: its identity differs.
         *self = Door::bind(&self.path.clone()).await?;
         Ok(true)
     }
@@ -131,7 +130,7 @@ impl Door {
     /// Touches the socket, so that cleaners of temporary files see that it is in use.
     ///
     /// # Errors
-    /// What the system says.
+    /// System errors.
     pub fn touch(&self) -> Result<(), ListenError> {
         if self.made.is_none() {
             return Ok(());
@@ -152,11 +151,11 @@ impl Drop for Door {
     }
 }
 
-/// Makes `link`, the path where clients look, lead to a socket that lies elsewhere. Does nothing
-/// when it does so already.
+/// Makes `link`, the path where clients look, a link to a socket elsewhere. Does nothing if it is
+/// one already.
 ///
 /// # Errors
-/// [`ListenError::Served`] when another daemon answers at `link`.
+/// [`ListenError::Served`] if another daemon answers at `link`.
 pub async fn link_to(link: &Path, socket: &Path) -> Result<(), ListenError> {
     let io_error = |source| ListenError::Io { path: link.to_path_buf(), source };
     if link == socket || fs::read_link(link).is_ok_and(|target| target == socket) {
@@ -178,7 +177,7 @@ fn check_directory(dir: &Path) -> Result<(), ListenError> {
     if found.uid() != geteuid().as_raw() {
         unsafe_because("it belongs to another user", "choose a directory of your own")
     } else if found.mode() & 0o022 != 0 {
-        // To look inside is harmless: the socket has mode 0600, and strangers are hung up on.
+        // Others may read the directory: the socket has mode 0600, and `accept` rejects strangers.
         unsafe_because(
             "others may write to it",
             "`chmod 700` it, or choose another with `--socket`",
@@ -188,7 +187,7 @@ fn check_directory(dir: &Path) -> Result<(), ListenError> {
     }
 }
 
-/// Removes a socket that nobody serves; leaves everything else alone.
+/// Removes a stale socket; leaves everything else alone.
 async fn clear(path: &Path) -> Result<(), ListenError> {
     let io_error = |source| ListenError::Io { path: path.to_path_buf(), source };
     let found = match fs::symlink_metadata(path) {
@@ -201,7 +200,7 @@ async fn clear(path: &Path) -> Result<(), ListenError> {
         return Err(ListenError::Unsafe { path: path.to_path_buf(), why, hint });
     }
     match UnixStream::connect(path).await {
-        // A full backlog is somebody, too.
+        // A full backlog means that a daemon is there.
         Ok(_) => Err(ListenError::Served(path.to_path_buf())),
         Err(error) if error.kind() == ErrorKind::WouldBlock => {
             Err(ListenError::Served(path.to_path_buf()))

@@ -1,13 +1,14 @@
-//! Serve: speaks MCP over one Unix socket, one session a connection.
+//! Serve: speaks MCP over one Unix socket, one session per connection.
 //!
-//! In: connections, and the project they ask about. Out: replies. In reading order: `listen` (the socket), `accept`
-//! (one task a connection), `ear`, `lines` and `preamble` (the first line), `wire` (JSON-RPC, one message a line),
-//! `turns` (whose read is next), `session` (the requests of MCP), `routes` (one line a tool), `tool/` (what each tool
-//! does), `form` (text or JSON, within a budget), `leaving` (no secrets in replies). Sessions over HTTP (`http`), and
-//! those of the page for people (`page`), come in by the same loop.
-//! Invariants: a client can only hurt its own connection: whatever it sends or fails to read, memory stays bounded and
-//! the others are answered; only the daemon's own user may connect.
-//! Not here: how a question is answered (`query/`), or when the daemon ends (`process.rs`).
+//! In: connections, and their project. Out: replies. In reading order: `listen` (the socket),
+//! `accept` (one task per connection), `ear`, `lines` and `preamble` (the first line), `wire`
+//! (JSON-RPC, one message per line), `turns` (whose read is next), `session` (the requests of MCP),
+//! `routes` (one line per tool), `tool/` (the handlers), `form` (text or JSON, within a budget),
+//! `leaving` (no secrets in replies). Sessions over HTTP (`http`), and those of the page for people
+//! (`page`), come in through the same loop.
+//! Invariants: a client can only hurt its own connection: whatever it sends or fails to read,
+//! memory stays bounded and other clients are answered; only the daemon's own user may connect.
+//! Not here: answering questions (`query/`), or when the daemon ends (`process.rs`).
 
 pub mod accept;
 mod ear;

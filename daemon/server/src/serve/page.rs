@@ -1,9 +1,11 @@
-//! Page: the page for people, served from loopback once somebody asks for it.
+//! Page: the page for people, served on loopback once somebody asks for it.
 //!
-//! In: the tool `open_page`. Out: a server of the page's files and data, at an address that stays the same for a
-//! project where it is free. Where MCP is served over HTTP on loopback, the page is there.
-//! Invariants: no TCP socket is opened before a person asks; the page is on loopback only, whatever `http.listen` says;
-//! tools that end or forget things, or give out everything at once, are not called by a page.
+//! In: the tool `open_page`. Out: a server of the page's files and data, at an address that stays
+//! the same for a project as long as it is free. If MCP is served over HTTP on loopback, that
+//! server also serves the page.
+//! Invariants: no TCP socket is opened before a person asks; the page is on loopback only, whatever
+//! `http.listen` says; a page cannot call tools that stop the daemon, forget data, or return
+//! everything at once.
 //! Not here: HTTP (`mcp_http`), what tools do (`tool/`).
 
 use std::path::PathBuf;
@@ -31,7 +33,7 @@ const FILES: &[(&str, &str, &[u8])] = &[
     ("/page/review.js", SCRIPT, include_bytes!("../../page/review.js")),
     ("/page/memory.js", SCRIPT, include_bytes!("../../page/memory.js")),
     ("/page/health.js", SCRIPT, include_bytes!("../../page/health.js")),
-    // The drawing of `kgctl graph`.
+    // Shared with `kgctl graph`.
     ("/page/places.js", SCRIPT, include_bytes!("../../../../client/assets/graph/places.js")),
     (
         "/page/cytoscape.js",
@@ -44,13 +46,14 @@ const HTML: &str = "text/html; charset=utf-8";
 const CSS: &str = "text/css; charset=utf-8";
 const SCRIPT: &str = "text/javascript; charset=utf-8";
 
-/// Tools that no page calls: they end the daemon, forget, or give out all that is stored.
+/// Tools that a page must not call: they stop the daemon, forget data, or return everything that is
+/// stored.
 const CLOSED: [&str; 6] = ["shutdown", "forget", "backup", "dump", "verify", "open_page"];
 
-/// Ports from which that of a project is taken: those that nobody is assigned (RFC 6335).
+/// Range of project ports: those that are not assigned to anybody (RFC 6335).
 const PORTS: std::ops::Range<u16> = 49_152..65_535;
 
-/// Requests for the address that wait.
+/// Most waiting requests for the address.
 const MAX_ASKED: usize = 8;
 
 /// Returns a file of the page.
@@ -64,18 +67,18 @@ pub(super) fn may_call(tool: &str) -> bool {
     !CLOSED.contains(&tool)
 }
 
-/// Where the page will be served.
+/// Serves the page on demand.
 pub struct PageDoor {
-    /// Where it is, once it is served.
+    /// Its address, once it is served.
     pub(super) address: Option<String>,
     pub(super) settings: Http,
-    /// The token of MCP over HTTP.
+    /// Path of the token of MCP over HTTP.
     pub(super) http_token: PathBuf,
     pub(super) sessions: Sessions,
 }
 
 impl PageDoor {
-    /// Answers who asks for the page until asked to stop, and serves it from the first one on.
+    /// Handles requests for the page until asked to stop, and serves it from the first request on.
     pub async fn serve<F: Future<Output = ()> + Send + 'static>(
         mut self,
         project: Arc<Project>,
@@ -108,9 +111,10 @@ impl PageDoor {
         }
     }
 
-    /// Takes the project's own port of loopback, or any.
+    /// Binds the project's own port on loopback, or any.
     async fn bind(&self, project: &Project) -> Result<Server, String> {
-        // Of MCP's settings only the limits hold here: no other page may ask, and the token is the page's own.
+        // Only the limits of MCP's settings apply here: no other page may connect, and the token is
+        // the page's own.
         let settings = Http { hosts: Vec::new(), origins: Vec::new(), ..self.settings.clone() };
         let state = project.state_dir.as_os_str().as_encoded_bytes();
         let own = PORTS.start + (xxh3_64(state) % u64::from(PORTS.end - PORTS.start)) as u16;
@@ -126,7 +130,7 @@ impl PageDoor {
     }
 }
 
-/// Who may ask: who has the token of MCP, or the page's own.
+/// Grants access with the token of MCP, or with the page's own.
 pub(super) fn access(
     settings: &Http,
     http_token: &std::path::Path,
@@ -134,7 +138,7 @@ pub(super) fn access(
     Access::of(settings, http_token)?.with_page(&token::of_page(http_token))
 }
 
-/// Whether the server of MCP can serve the page, too.
+/// Returns whether the server of MCP can serve the page, too.
 pub(super) fn is_on_loopback(server: &Server) -> bool {
     server.address().ip().to_canonical().is_loopback()
 }

@@ -1,9 +1,9 @@
-//! Preamble: what one of our own programs may say before MCP begins.
+//! Preamble: a line that our own programs may send before MCP begins.
 //!
 //! In: the first line of a connection, such as
-//! `{"kgd":1,"tools":["core","admin"],"client":"kgctl"}`. Out: which tools the session gets.
-//! Without a preamble the line belongs to MCP and stays for it.
-//! Invariants: a preamble that is not understood ends the connection with an error that says why.
+//! `{"kgd":1,"tools":["core","admin"],"client":"kgctl"}`. Out: the tools of the session. A first
+//! line that is not a preamble is left for MCP.
+//! Invariants: an invalid preamble ends the connection with an error that says why.
 //! Not here: the handshake of MCP itself (`rmcp`).
 
 use proto::PREAMBLE_VERSION;
@@ -20,7 +20,7 @@ use super::lines::{Line, Lines};
 /// Longest client name that is logged, in characters.
 const MAX_CLIENT_CHARS: usize = 60;
 
-/// What a session gets.
+/// The options of a session.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Preamble {
     /// Sets of tools that are listed and may be called.
@@ -54,7 +54,7 @@ pub(crate) enum PreambleError {
     Io(#[from] io::Error),
 }
 
-/// What to say to a client that speaks another preamble, and what it can do.
+/// Describes the version mismatch with a client, and what it can do.
 fn of_version(theirs: u64) -> String {
     let ours = proto::version();
     let hint = match theirs > PREAMBLE_VERSION {
@@ -85,7 +85,7 @@ impl PreambleError {
     }
 }
 
-/// Enough to distinguish a preamble from a message.
+/// Just enough to distinguish a preamble from a message.
 #[derive(Deserialize)]
 struct Probe {
     kgd: Option<IgnoredAny>,
@@ -97,7 +97,7 @@ struct Version {
     kgd: u64,
 }
 
-/// Fields that are not known are left alone: a newer client may say more.
+/// Unknown fields are ignored: a newer client may send more.
 #[derive(Deserialize)]
 struct Wording {
     tools: Option<Vec<String>>,
@@ -124,7 +124,7 @@ where
 }
 
 fn parse(line: &[u8]) -> Result<Preamble, PreambleError> {
-    // The version first: in another one the rest may be of other kinds.
+    // The version first, because in another version the other fields may have other types.
     let Version { kgd } = serde_json::from_slice(line).map_err(PreambleError::Malformed)?;
     if kgd != PREAMBLE_VERSION {
         return Err(PreambleError::Version(kgd));

@@ -1,8 +1,8 @@
-//! Progress: reports how far a long call is, if its caller asked for that.
+//! Progress: reports the progress of a long call, if its caller asked for it.
 //!
 //! In: reports from a tool's handler. Out: the newest one, for the session to send.
 //! Invariants: reporting never waits and never fails; only the newest report is kept, so a fast
-//! handler and a slow client cost nothing; what is sent grows, as MCP asks.
+//! handler and a slow client cost nothing; reports that are sent increase, as MCP requires.
 //! Not here: the notification itself (`session.rs`).
 
 use tokio::sync::watch;
@@ -10,31 +10,32 @@ use tokio::sync::watch;
 /// One report.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Step {
-    /// Units of work that are done.
+    /// Completed units of work.
     pub done: u64,
-    /// Units of work in all, when known.
+    /// Total units of work, if known.
     pub total: Option<u64>,
     /// What is being done.
     pub message: String,
 }
 
-/// Where a handler reports. Cheap to clone; does nothing when nobody asked.
+/// A handle for reporting. Cheap to clone; does nothing if nobody asked.
 #[derive(Debug, Clone, Default)]
 pub struct Progress(Option<watch::Sender<Option<Step>>>);
 
 impl Progress {
-    /// Reports to nobody.
+    /// Returns a handle that reports to nobody.
     pub fn silent() -> Self {
         Progress(None)
     }
 
-    /// A place to report, and its reader.
+    /// Returns a handle, and the reader of its reports.
     pub(crate) fn channel() -> (Self, Reports) {
         let (sender, reports) = watch::channel(None);
         (Progress(Some(sender)), Reports { reports, last_done: None })
     }
 
-    /// Reports that `done` of `total` units are finished. Reports that do not grow are not sent.
+    /// Reports that `done` of `total` units are finished. Reports that do not increase are not
+    /// sent.
     pub fn report(&self, done: u64, total: impl Into<Option<u64>>, message: impl Into<String>) {
         if let Some(sender) = &self.0 {
             sender.send_replace(Some(Step { done, total: total.into(), message: message.into() }));
@@ -42,7 +43,7 @@ impl Progress {
     }
 }
 
-/// What a handler reported.
+/// The reports of a handler.
 #[derive(Debug)]
 pub(crate) struct Reports {
     reports: watch::Receiver<Option<Step>>,
@@ -50,7 +51,7 @@ pub(crate) struct Reports {
 }
 
 impl Reports {
-    /// The next report that is further than the last one; `None` when there will be none.
+    /// Returns the next report that is further than the last one; `None` if there will be none.
     /// Cancel-safe.
     pub(crate) async fn next(&mut self) -> Option<Step> {
         loop {

@@ -1,9 +1,9 @@
-//! Resources: notes, and what is known of the project, as MCP shows them to people who attach things.
+//! Resources: notes, and facts about the project, in MCP's form for people who attach things.
 //!
-//! In: a project and one view of its index. Out: addresses (`memory://PERMALINK`, [`INFO`]), their texts, and which of
-//! those that somebody watches changed.
-//! Invariants: secrets are marks; pages follow paths, so a cursor outlives changes elsewhere; whoever does not watch
-//! costs nothing.
+//! In: a project and one view of its index. Out: addresses (`memory://PERMALINK`, [`INFO`]), their
+//! texts, and which watched ones changed.
+//! Invariants: secrets are replaced with marks; pages follow paths, so a cursor survives changes
+//! elsewhere; a client that watches nothing costs nothing.
 //! Not here: MCP's own types (`session/offers.rs`).
 
 use std::collections::BTreeMap;
@@ -18,13 +18,13 @@ use crate::serve::tool::invalid;
 use index::store::Snapshot;
 use query::{AskError, address};
 
-/// The address of what is known of the project (S0 §6.3).
+/// The address of the facts about the project (S0 §6.3).
 pub(super) const INFO: &str = "kgd://project_info";
 
-/// Notes a page.
+/// Notes per page.
 const PAGE: usize = 100;
 
-/// Longest text of a resource, bytes; a longer one is cut at a line, and says so.
+/// Longest text of a resource, bytes; a longer one is cut at a line, with a notice.
 const MAX_BYTES: usize = 1 << 20;
 
 /// A note that may be attached.
@@ -37,10 +37,10 @@ pub(super) struct Offered {
     pub(super) n_bytes: u64,
 }
 
-/// What stands before a path in a cursor.
+/// Prefix of a path in a cursor.
 const BEHIND: &str = "behind:";
 
-/// A page of notes behind the path of a cursor, and the cursor to go on with.
+/// Returns a page of notes after the path of a cursor, and the cursor of the next page.
 pub(super) fn list(
     snapshot: &Snapshot,
     cursor: Option<&str>,
@@ -75,7 +75,7 @@ pub(super) fn list(
     Ok((found, next))
 }
 
-/// What an address holds: text, and whether it is Markdown; else JSON.
+/// Returns the text at an address, and whether it is Markdown rather than JSON.
 pub(super) fn read(
     project: &Project,
     snapshot: &Snapshot,
@@ -127,7 +127,7 @@ fn cut(mut text: String) -> String {
     text
 }
 
-/// S0 §6.3: the project, its counts, and how far indexing is.
+/// Returns the project, its counts, and the progress of indexing (S0 §6.3).
 fn info(project: &Project, snapshot: &Snapshot) -> Result<String, ErrorView> {
     let count =
         |sql: &str| -> Result<i64, AskError> { Ok(snapshot.query_row(sql, [], |row| row.get(0))?) };
@@ -153,16 +153,16 @@ fn info(project: &Project, snapshot: &Snapshot) -> Result<String, ErrorView> {
     Ok(format!("{info:#}"))
 }
 
-/// What somebody watches, as it was when it was last looked at.
+/// The watched resources, with their state at the last check.
 #[derive(Debug, Default)]
 pub(super) struct Watched {
-    /// The list of notes: how many there are, and a sum over what they are called.
+    /// The list of notes: their number, and a checksum of their permalinks.
     list: Option<(i64, i64)>,
-    /// Addresses, with the file's state; none while there is no such note.
+    /// Addresses, with the state of the file; `None` while there is no such note.
     notes: BTreeMap<String, Option<Vec<u8>>>,
 }
 
-/// What changed since.
+/// Changes since the last check.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Changes {
     pub(super) is_list_changed: bool,
@@ -170,35 +170,35 @@ pub(super) struct Changes {
 }
 
 impl Watched {
-    /// Watches the list of notes from now on.
+    /// Starts watching the list of notes.
     pub(super) fn watch_list(&mut self, snapshot: &Snapshot) -> Result<(), ErrorView> {
         self.list = Some(list_now(snapshot)?);
         Ok(())
     }
 
-    /// Watches an address from now on.
+    /// Starts watching an address.
     pub(super) fn watch(&mut self, snapshot: &Snapshot, uri: &str) -> Result<(), ErrorView> {
         let now = note_now(snapshot, uri)?;
         self.notes.insert(uri.to_string(), now);
         Ok(())
     }
 
-    /// Watches an address no more.
+    /// Stops watching an address.
     pub(super) fn forget(&mut self, uri: &str) {
         self.notes.remove(uri);
     }
 
-    /// Whether nothing is watched.
+    /// Returns whether nothing is watched.
     pub(super) fn is_idle(&self) -> bool {
         self.list.is_none() && self.notes.is_empty()
     }
 
-    /// How many addresses are watched.
+    /// Returns how many addresses are watched.
     pub(super) fn n_notes(&self) -> usize {
         self.notes.len()
     }
 
-    /// What changed since this was last called.
+    /// Returns the changes since the last call.
     pub(super) fn look(&mut self, snapshot: &Snapshot) -> Result<Changes, ErrorView> {
         let mut changes = Changes::default();
         if let Some(before) = self.list {
@@ -218,14 +218,15 @@ impl Watched {
 }
 
 fn list_now(snapshot: &Snapshot) -> Result<(i64, i64), ErrorView> {
-    // From the index over permalinks alone. A sum may stay the same by chance; then one change in many goes unnoticed.
+    // Uses only the index over permalinks. The sum may stay the same by chance, so a rare change
+    // goes unnoticed.
     let sql = "SELECT count(permalink), coalesce(sum(doc_id % 1000003 * (length(permalink) + 7 * unicode(permalink)
                  + 31 * unicode(substr(permalink, -1)))), 0) FROM notes";
     let now = snapshot.query_row(sql, [], |row| Ok((row.get(0)?, row.get(1)?)));
     Ok(now.map_err(AskError::from)?)
 }
 
-/// The state of the file that an address names; that of the project is its last commit.
+/// Returns the state of the file that an address names; for the project, its last commit.
 fn note_now(snapshot: &Snapshot, uri: &str) -> Result<Option<Vec<u8>>, ErrorView> {
     if uri == INFO {
         return Ok(Some(snapshot.tick().0.to_le_bytes().to_vec()));
@@ -240,7 +241,7 @@ fn note_now(snapshot: &Snapshot, uri: &str) -> Result<Option<Vec<u8>>, ErrorView
     Ok(row.map_err(AskError::from)?)
 }
 
-/// Permalinks that hold what was typed, those that begin so first, and how many there are.
+/// Returns the permalinks that contain the typed text, prefix matches first, and their number.
 pub(super) fn permalinks_like(
     snapshot: &Snapshot,
     typed: &str,
@@ -259,7 +260,7 @@ pub(super) fn permalinks_like(
     Ok((all.into_iter().take(most).collect(), n))
 }
 
-/// Titles of notes and tags that begin with what was typed, or hold it.
+/// Returns the titles of notes and the tags that start with the typed text, or contain it.
 pub(super) fn topics_like(
     snapshot: &Snapshot,
     typed: &str,

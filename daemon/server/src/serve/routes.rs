@@ -1,10 +1,10 @@
-//! Routes: from a tool's name to its handler and the text form of its reply, in the order of `proto::catalog::CATALOG`.
+//! Routes: maps a tool's name to its handler and the text form of its reply, in the order of `proto::catalog::CATALOG`.
 //!
 //! In: a name, arguments, a deadline. Out: the reply as JSON and as text, or an error with code and hint.
-//! Invariants: a handler's signature fixes what it may do: one that reads gets a snapshot and nothing to write with; a
+//! Invariants: a handler's signature fixes what it may do: one that reads gets a snapshot and no means to write; a
 //! typed reply is rendered before it becomes JSON; every call ends by its deadline or when it is cancelled, and its
-//! queries end with it; a panic in a handler is that call's error.
-//! Not here: what a tool does (`tool/`), how its reply reads (`render`), or how MCP wraps it (`session.rs`).
+//! queries end with it; a panic in a handler becomes an error of that call.
+//! Not here: what a tool does (`tool/`), the text of its reply (`render`), or how MCP wraps it (`session.rs`).
 
 use std::future::Future;
 use std::pin::Pin;
@@ -40,13 +40,13 @@ mod table;
 
 pub use table::routes;
 
-/// Longest a call may take that waits for indexing: the 600 s of `wait`, and time for its answer.
+/// Longest time of a call that waits for indexing: the 600 s of `wait`, plus time for its answer.
 const LONGEST_WAIT: Duration = Duration::from_secs(610);
 
-/// Longest a call may take that builds an index: 100,000 files take minutes.
+/// Longest time of a call that builds an index: 100,000 files take minutes.
 const LONGEST_BUILD: Duration = Duration::from_secs(6 * 3600);
 
-/// How long a call may still take after the daemon has begun to stop.
+/// Grace period of a call after the daemon has started to stop.
 const LAST_WORDS: Duration = Duration::from_millis(200);
 
 /// One call of a tool.
@@ -57,9 +57,9 @@ pub struct Call {
     pub arguments: Map<String, Value>,
     /// What the result carries.
     pub wanted: Wanted,
-    /// Where a long call reports its progress.
+    /// Reports the progress of a long call.
     pub progress: Progress,
-    /// Who asks.
+    /// The caller.
     pub(crate) caller: Caller,
 }
 
@@ -69,7 +69,7 @@ pub(crate) struct Caller {
     pub(crate) in_flight: InFlight,
     /// This request's id.
     pub request: RequestId,
-    /// What the client calls itself.
+    /// The client's own name for itself.
     pub client: String,
     /// The client's own model, if it offers one.
     pub model: Option<Arc<dyn Provider>>,
@@ -88,7 +88,7 @@ impl Caller {
     }
 }
 
-/// Renders a tool's reply in at most so many characters.
+/// Renders a tool's reply in at most this many characters.
 type Render<T> = fn(&<T as Tool>::Reply, usize) -> String;
 
 type Answer = Result<Replied, ErrorView>;
@@ -98,19 +98,19 @@ type Running = Pin<Box<dyn Future<Output = Answer> + Send>>;
 pub struct Route {
     /// The tool's declaration.
     pub tool: Entry,
-    /// True if the reply's hidden characters are not written out: `kgctl` does that where it prints them.
+    /// Whether hidden characters of the reply are left as they are: `kgctl` escapes them when it prints.
     pub replies_verbatim: bool,
-    /// True if secrets in the arguments must reach the handler.
+    /// Whether secrets in the arguments must reach the handler.
     pub is_asked_verbatim: bool,
-    /// True if the reply is text of notes or documents rather than a list of hits, so its usual budget is larger.
+    /// Whether the reply is text of notes or documents rather than a list of hits, so its default budget is larger.
     pub is_long: bool,
-    /// True if the client may name the project `vault`.
+    /// Whether the client may name the project `vault`.
     pub has_vault: bool,
     patience: Patience,
     run: Box<dyn Fn(Call, Arc<Semaphore>) -> Running + Send + Sync>,
 }
 
-/// How long a call may take.
+/// The deadline of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Patience {
     /// `serve.request_deadline_ms`.
@@ -138,12 +138,12 @@ impl Route {
         Route { is_long: true, ..self }
     }
 
-    /// The tool comes from a server of vaults (S3), where a project is called so.
+    /// Marks a tool that comes from a server of vaults (S3), where a project is called `vault`.
     fn of_a_vault(self) -> Self {
         Route { has_vault: true, ..self }
     }
 
-    /// Keeps notes from being moved meanwhile: the index would have the old path and the disk the new one.
+    /// Keeps notes from being moved during the call: the index would have the old path and the disk the new one.
     fn of_notes_at_rest(mut self) -> Self {
         let run = Arc::new(self.run);
         self.run = Box::new(move |call, readers| {
@@ -170,7 +170,7 @@ impl Route {
     }
 }
 
-/// All routes, and the limit of how many calls read at once.
+/// All routes, and the limit of concurrent reads.
 pub struct Routes {
     routes: Vec<Route>,
     readers: Arc<Semaphore>,
@@ -193,7 +193,7 @@ impl Routes {
         self.routes.iter().find(|route| route.tool.name == name)
     }
 
-    /// Runs a tool until it answers, its deadline is over, or `cancelled` returns.
+    /// Runs a tool until it answers, its deadline passes, or `cancelled` returns.
     ///
     /// # Errors
     /// The handler's own, or `invalid_params`, `deadline_exceeded`, `cancelled`, `internal`.
@@ -232,7 +232,7 @@ impl Routes {
     }
 }
 
-/// A tool that answers from a snapshot, off the async threads.
+/// A route for a tool that answers from a snapshot, off the async threads.
 pub(crate) fn reads<T: Tool>(
     handler: fn(&Project, &Snapshot, T) -> Result<T::Reply, ErrorView>,
     render: Render<T>,
@@ -240,8 +240,7 @@ pub(crate) fn reads<T: Tool>(
     reads_to_fit(handler, render, |_, _| ())
 }
 
-/// As [`reads`], of a tool that chooses what to answer by the form of its result: `adapt` writes that into its
-/// parameters.
+/// As [`reads`], for a tool whose answer depends on the form of its result: `adapt` writes that into its parameters.
 pub(crate) fn reads_to_fit<T: Tool>(
     handler: fn(&Project, &Snapshot, T) -> Result<T::Reply, ErrorView>,
     render: Render<T>,
@@ -263,7 +262,7 @@ pub(crate) fn reads_to_fit<T: Tool>(
     })
 }
 
-/// Reads off the async threads, with a turn among all readers and one among this client's requests, which it returns.
+/// Reads off the async threads, with a turn among all readers and one among this client's requests; returns the latter.
 async fn in_turn<T: Tool, R: Send + 'static>(
     project: Arc<Project>,
     readers: Arc<Semaphore>,
@@ -274,7 +273,7 @@ async fn in_turn<T: Tool, R: Send + 'static>(
     let caller = EndsReading::default();
     let call_off = caller.0.clone();
     let reading = tokio::task::spawn_blocking(move || {
-        // Held until the work is done even if its caller has gone: this turn is what bounds the readers. The
+        // Held until the work is done even if its caller has left, because this turn bounds the number of readers. The
         // caller's own turn lasts longer.
         let _turn = turn;
         let reply = read(&project, call_off, |snapshot| work(&project, snapshot));
@@ -283,7 +282,7 @@ async fn in_turn<T: Tool, R: Send + 'static>(
     reading.await.map_err(|error| crashed(T::NAME, &error))
 }
 
-/// Calls a read off when nobody waits for it.
+/// Cancels a read when nobody waits for it.
 #[derive(Default)]
 struct EndsReading(CallOff);
 
@@ -299,7 +298,7 @@ fn read<R>(
     work: impl FnOnce(&Snapshot) -> Result<R, ErrorView>,
 ) -> Result<R, ErrorView> {
     if call_off.is_called_off() {
-        // Nobody will see this.
+        // The caller has left, so nobody sees this.
         return Err(stopping());
     }
     let _answering = project.health().answering();
@@ -319,7 +318,7 @@ fn suspicious(project: &Project, error: &index::store::StoreError) -> ErrorView 
     unreadable(error)
 }
 
-/// A tool that makes a short change.
+/// A route for a tool that makes a short change.
 pub(crate) fn writes<T, F, Fut>(handler: F, render: Render<T>) -> Route
 where
     T: Tool,
@@ -335,7 +334,7 @@ where
     route::<T>(Patience::Request, spawning::<T, F, Fut>(handler, render, true))
 }
 
-/// A tool that records who called it; it waits for indexing, too.
+/// A route for a tool that records who called it; it waits for indexing, too.
 pub(crate) fn remembers<T, F, Fut>(handler: F, render: Render<T>) -> Route
 where
     T: Tool,
@@ -368,34 +367,34 @@ where
     })
 }
 
-/// Who calls a tool.
+/// The caller of a tool.
 #[derive(Debug, Clone)]
 pub struct Who {
-    /// What the client calls itself.
+    /// The client's own name for itself.
     pub client: String,
     /// The tool.
     pub tool: &'static str,
-    /// For whom a language model is asked.
+    /// The caller on whose behalf a language model is asked.
     pub asker: Asker,
     /// The sets of tools that the session has.
     pub sets: Vec<ToolSet>,
 }
 
 impl Who {
-    /// Whether the caller may call a tool, too.
+    /// Returns whether the caller may call another tool, too.
     pub fn has<T: Tool>(&self) -> bool {
         self.sets.iter().any(|set| Entry::of::<T>().is_in(*set))
     }
 }
 
-/// A tool that waits for indexing; it may take minutes.
+/// A route for a tool that waits for indexing, possibly for minutes.
 pub(crate) fn waits<T, F, Fut>(handler: F, render: Render<T>) -> Route
 where
     T: Tool,
     F: Fn(Arc<Project>, T, Progress) -> Fut + Send + Sync + 'static,
     Fut: Future<Output = Result<T::Reply, ErrorView>> + Send + 'static,
 {
-    // Waiting is cheap, so it takes no turn: the client may ask meanwhile.
+    // Waiting is cheap, so it takes no turn: the client may call other tools meanwhile.
     route::<T>(Patience::Indexing, spawning::<T, F, Fut>(handler, render, false))
 }
 
@@ -414,8 +413,8 @@ fn route<T: Tool>(
     }
 }
 
-/// Runs an async handler as a task of its own, so that a panic ends only this call. If the caller leaves, the task
-/// ends at its next await, which is never inside a transaction: the writer commits on its own thread.
+/// Runs an async handler as a task of its own, so that a panic ends only this call. If the caller leaves, the task ends
+/// at its next await, which is never inside a transaction: the writer commits on its own thread.
 fn spawning<T, F, Fut>(
     handler: F,
     render: Render<T>,
@@ -489,7 +488,7 @@ fn crashed(tool: &str, error: &JoinError) -> ErrorView {
     if !error.is_panic() {
         return stopping();
     }
-    // The panic's message may quote a document, so it goes to the log only.
+    // The panic's message may quote a document, so it goes only to the log.
     tracing::error!(tool, "a handler panicked");
     let hint = "this is a bug in kgd; the daemon's log says where";
     error_view(Code::Internal, format!("`{tool}` crashed"), Some(hint))

@@ -1,11 +1,11 @@
 //! Session: one client's MCP conversation, without the library's macros.
 //!
-//! In: MCP requests. Out: who we are, the tools of this session's sets, and their results.
-//! Invariants: a tool outside the session's sets is neither listed nor called; a result has the form that the session
-//! or the call asked for (`form.rs`); a failed call is a result with what failed and a hint, which a model can read,
-//! and only an unknown tool is a protocol error.
-//! Not here: the tools (`routes.rs`), or the bytes (`wire.rs`). `rmcp` is named only here, in
-//! `wire.rs` and in `accept.rs`.
+//! In: MCP requests. Out: our identity, the tools of this session's sets, and their results. Invariants: a tool outside
+//! the session's sets is neither listed nor called; a result has the form that the session or the call asked for
+//! (`form.rs`); a failed call is a result with an error and a hint, which a model can read, and only an unknown tool is
+//! a protocol error.
+//! Not here: the tools (`routes.rs`), or the bytes (`wire.rs`). `rmcp` is named only here, in `wire.rs` and in
+//! `accept.rs`.
 
 use std::pin::pin;
 use std::sync::{Arc, LazyLock};
@@ -51,19 +51,19 @@ use crate::notes::NoteError;
 use crate::project::Project;
 use redact::clean;
 
-/// Shortest time between two progress notifications of a call. A person reads no faster.
+/// Shortest interval between two progress notifications of a call. A person reads no faster.
 const PROGRESS_INTERVAL: Duration = Duration::from_millis(100);
 
-/// By which Claude Code learns how long a tool's results may be before it saves them to a file instead.
+/// Key with which Claude Code learns how long a tool's results may be before it saves them to a file instead.
 const MAX_RESULT_KEY: &str = "anthropic/maxResultSizeChars";
 
-/// The most that a budget allows, characters.
+/// Largest budget, characters.
 const MAX_RESULT_CHARS: u32 = 100_000;
 
-/// Every tool as MCP describes it, in the order of the catalog.
+/// Every tool in MCP's form, in the order of the catalog.
 static TOOLS: LazyLock<Vec<Tool>> = LazyLock::new(|| CATALOG.iter().map(describe).collect());
 
-/// The same in brief, for sessions that have a tool only by the default set.
+/// The same in brief, for sessions that have a tool only through the default set.
 static BRIEF: LazyLock<Vec<Tool>> = LazyLock::new(|| {
     let brief = |(entry, tool): (&Entry, &Tool)| {
         let mut tool = tool.clone();
@@ -82,12 +82,12 @@ pub(crate) struct Session {
     form: Form,
     in_flight: InFlight,
     watching: Watching,
-    /// What the preamble called the client.
+    /// The client's name in the preamble.
     client: String,
 }
 
 impl Session {
-    /// A conversation about `project` with what the preamble asked for.
+    /// Starts a conversation about `project` with the options of the preamble.
     pub(super) fn new(
         project: Arc<Project>,
         routes: Arc<Routes>,
@@ -139,7 +139,7 @@ impl Session {
             tokio::select! {
                 biased;
                 answer = &mut answer => return answer,
-                // Sent before the loop goes on: MCP allows no progress after the answer.
+                // Sent before the loop continues: MCP allows no progress after the answer.
                 Some(step) = report => notify(&context.peer, &token, step).await,
             }
             next_at = Instant::now() + PROGRESS_INTERVAL;
@@ -158,7 +158,7 @@ async fn notify(peer: &Peer<RoleServer>, token: &ProgressToken, step: Step) {
 
 fn describe(entry: &Entry) -> Tool {
     let reads = matches!(entry.effect, Effect::Reads);
-    // Decisions can be undone and documents are never touched, but for the tools of notes.
+    // Decisions can be undone, and only the tools of notes change documents.
     let changes_files =
         !reads && matches!(entry.set, ToolSet::Notes | ToolSet::Memory | ToolSet::Kb);
     let hints = ToolAnnotations::new()
@@ -174,22 +174,22 @@ fn describe(entry: &Entry) -> Tool {
         .with_meta(MetaObject(meta))
 }
 
-/// A tool's name as people write it: `Hybrid query`.
+/// Returns a tool's display name: `Hybrid query`.
 fn title(name: &str) -> String {
     let mut words = name.replace('_', " ");
     words.get_mut(..1).into_iter().for_each(str::make_ascii_uppercase);
     words
 }
 
-/// Returns true if a tool's schema lists the parameter.
+/// Returns whether a tool's schema lists the parameter.
 fn knows(tool: &str, parameter: &str) -> bool {
     let schema = TOOLS.iter().find(|it| it.name == tool).map(|it| &it.input_schema);
     let fields = schema.and_then(|it| it.get("properties")).and_then(Value::as_object);
     fields.is_some_and(|fields| fields.contains_key(parameter))
 }
 
-/// Returns the schema of a reply, extended so that an error fits as well: the TypeScript SDK checks the structured
-/// content of errors, too, and hides the message of those that do not fit.
+/// Extends the schema of a reply so that an error matches as well: the TypeScript SDK validates the structured content
+/// of errors, too, and hides the message of those that do not match.
 fn outcome(mut reply: Map<String, Value>) -> Map<String, Value> {
     if let Some(required) = reply.shift_remove("required") {
         let either = json!([{ "required": required }, { "required": ["code", "message"] }]);
@@ -198,7 +198,7 @@ fn outcome(mut reply: Map<String, Value>) -> Map<String, Value> {
     reply
 }
 
-/// Returns a reply as a result, cleaned.
+/// Converts a reply to a cleaned result.
 fn to_result(
     answer: Result<Replied, ErrorView>,
     wanted: Wanted,
@@ -399,7 +399,7 @@ impl ServerHandler for Session {
 }
 
 impl Session {
-    /// What the client calls itself in its handshake, else in the preamble.
+    /// Returns the client's name in its handshake, else in the preamble.
     fn client_of(&self, context: &RequestContext<RoleServer>) -> String {
         let info = context.peer.peer_info();
         let name = info.map(|info| info.client_info.name.clone()).unwrap_or_default();
@@ -407,13 +407,13 @@ impl Session {
         if name.trim().is_empty() { self.client.clone() } else { name }
     }
 
-    /// Whether resources, prompts and completion are offered.
+    /// Returns whether resources, prompts and completion are offered.
     fn has_notes(&self) -> bool {
         let has_set = self.sets.iter().any(|set| matches!(set, ToolSet::Default | ToolSet::Notes));
         has_set && !self.project.is_still()
     }
 
-    /// Returns true if a tool comes with one of the session's sets; a front end of a hub serves few of them.
+    /// Returns whether a tool is in one of the session's sets; a front end of a hub serves few of them.
     fn has(&self, tool: &Entry) -> bool {
         let is_served = || !self.project.is_still() || self.routes.find(tool.name).is_some();
         self.sets.iter().any(|set| tool.is_in(*set)) && is_served()
@@ -429,22 +429,22 @@ impl Session {
         }
     }
 
-    /// Returns true for a tool that writes notes in a project whose notes are read-only: it is hidden and refused.
+    /// Returns whether a tool writes notes in a project whose notes are read-only: it is hidden and refused.
     fn is_forbidden(&self, tool: &Entry) -> bool {
         !self.project.settings.write
             && tool.effect == Effect::Writes
             && matches!(tool.set, ToolSet::Notes | ToolSet::Memory | ToolSet::Kb)
     }
 
-    /// Returns true if a tool is listed. Where agents may make no projects, the tool for that is hidden; a call still
-    /// answers what a person can do instead.
+    /// Returns whether a tool is listed. If agents may not create projects, the tool for that is hidden; a call of it
+    /// still explains what a person can do instead.
     fn offers(&self, tool: &Entry) -> bool {
         let makes_none = tool.name == CreateMemoryProject::NAME
             && self.project.settings.projects.roots.is_empty();
         self.has(tool) && !self.is_forbidden(tool) && !makes_none
     }
 
-    /// Returns why a call is refused before it begins. Removes `project` from the arguments: a session is about one.
+    /// Returns why a call is refused before it starts. Removes `project` from the arguments: a session has only one.
     fn refusal(&self, route: &Route, arguments: &mut Map<String, Value>) -> Option<ErrorView> {
         if self.is_forbidden(&route.tool) {
             return Some(NoteError::ReadOnly.view());
@@ -477,7 +477,7 @@ impl Session {
         }
     }
 
-    /// A refusal that calls parameters as the caller did, and whose hint names no tool that the session has not.
+    /// Rewrites a refusal with the caller's names of parameters; its hint names no tool that the session lacks.
     fn in_caller_s_words(&self, error: ErrorView, renamed: &[(String, String)]) -> ErrorView {
         let offers = |name: &str| CATALOG.iter().any(|it| it.name == name && self.offers(it));
         let hint = error.hint.as_deref().and_then(|hint| hints::offered(hint, offers));

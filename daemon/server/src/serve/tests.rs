@@ -1,4 +1,4 @@
-//! The door as a client sees it: real sockets, raw lines, handlers made for the purpose.
+//! The door as a client sees it: real sockets, raw lines, handlers made for the tests.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -41,12 +41,12 @@ fn fresh(project: &Project) -> Freshness {
     Freshness { project: project.name.clone(), tick: 7, building: None }
 }
 
-/// How many queries beginning with a word were begun, and how many are under way.
+/// For queries that start with a word: how many were started, and how many are running.
 type Begun = HashMap<String, (usize, usize)>;
 
 static BEGUN: LazyLock<watch::Sender<Begun>> = LazyLock::new(watch::Sender::default);
 
-/// Counts a query, and counts it out when it ends in whatever way.
+/// Counts a query, and counts it out when it ends in any way.
 struct Counted(String);
 
 impl Counted {
@@ -65,7 +65,7 @@ impl Drop for Counted {
     }
 }
 
-/// Waits until so many queries of these words were begun, and so many are under way; gives both numbers.
+/// Waits until the numbers of started and running queries with these words fit; returns both.
 async fn queries(q: &str, fits: impl Fn(usize, usize) -> bool) -> (usize, usize) {
     let numbers = |begun: &Begun| begun.get(q).copied().unwrap_or_default();
     let mut begun = BEGUN.subscribe();
@@ -80,8 +80,8 @@ async fn queries(q: &str, fits: impl Fn(usize, usize) -> bool) -> (usize, usize)
 const ENDLESS: &str =
     "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT max(i) FROM n";
 
-/// `panic` panics, `big N` answers with N characters, `endless` is a query that never ends, anything else finds
-/// nothing.
+/// A handler: `panic` panics, `big N` answers with N characters, `endless` is a query that never
+/// ends, anything else finds nothing.
 fn query(project: &Project, db: &Snapshot, asked: HybridQuery) -> Result<HybridReply, ErrorView> {
     assert_ne!(asked.q, "panic");
     let _counted = Counted::new(&asked.q);
@@ -132,7 +132,7 @@ fn fake_routes() -> Arc<Routes> {
     ]))
 }
 
-/// Nothing in these tests should ever take so long, on however busy a machine.
+/// Long enough for any test, however busy the machine.
 const PATIENT_MS: u64 = 60_000;
 
 async fn open(dir: &tempfile::TempDir, request_deadline_ms: u64) -> Arc<Project> {
@@ -181,19 +181,19 @@ impl House {
         House { project, path, stop: Some(stop), serving: Some(serving), _dir: dir }
     }
 
-    /// A client that has said nothing.
+    /// Connects a client that has sent nothing.
     async fn stranger(&self) -> Client {
         Client::new(UnixStream::connect(&self.path).await.expect("connected"))
     }
 
-    /// A client of the core tools that wants both forms.
+    /// Connects a client with the core tools that wants both forms.
     async fn connect(&self) -> Client {
         let mut client = self.stranger().await;
         client.say(r#"{"kgd":1,"tools":["core"],"form":"whole","client":"test"}"#).await;
         client
     }
 
-    /// A client that has shaken hands.
+    /// Connects a client and completes the handshake.
     async fn guest(&self) -> Client {
         let mut client = self.connect().await;
         client.initialize("2025-06-18").await;
@@ -224,7 +224,7 @@ impl Client {
         self.writing.write_all(b"\n").await.expect("written");
     }
 
-    /// The next line; `None` when we were hung up on.
+    /// Returns the next line; `None` if the connection was closed.
     async fn hear(&mut self) -> Option<Value> {
         let mut line = String::new();
         let n = self.reading.read_line(&mut line).await.unwrap_or(0);
@@ -257,7 +257,7 @@ impl Client {
     }
 }
 
-/// The tool result's text, marked when it is an error; or the protocol error.
+/// Returns the tool result's text, marked if it is an error; or the protocol error.
 fn shown(reply: &Value) -> String {
     if let Some(error) = reply.get("error") {
         let hint = error["data"]["hint"].as_str().map(|hint| format!("hint: {hint}\n"));

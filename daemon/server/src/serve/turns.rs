@@ -1,9 +1,9 @@
-//! Turns: whose read goes next, and what one client may have under way.
+//! Turns: fairness between clients, and the limit of one client's reads.
 //!
-//! In: requests that come and are answered. Out: permission to read.
-//! Invariants: a client has at most `max_reads_of_one` reads in work or answers not yet queued for it, so that
-//! nobody waits behind more than that of another; a request is counted until its answer is queued, it is
-//! cancelled, or its connection ends.
+//! In: requests that arrive and are answered. Out: permission to read.
+//! Invariants: a client has at most `max_reads_of_one` reads running or answers not yet queued, so
+//! that nobody waits behind more than that of another client; a request is counted until its answer
+//! is queued, it is cancelled, or its connection ends.
 //! Not here: reading (`routes.rs`), or queueing answers (`wire.rs`).
 
 use std::collections::HashMap;
@@ -14,17 +14,17 @@ use config::limits::{MAX_IN_FLIGHT, max_reads_of_one};
 use rmcp::model::RequestId;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-/// Why a request is not let in, with a hint.
+/// Why a request is refused, with a hint.
 type Refusal = &'static str;
 
-/// One client's requests that wait for an answer. Clones share one state.
+/// One client's unanswered requests. Clones share one state.
 #[derive(Debug, Clone)]
 pub(crate) struct InFlight {
     requests: Arc<Mutex<HashMap<RequestId, Option<Turn>>>>,
     turns: Arc<Semaphore>,
 }
 
-/// The right to read for one client, until it is dropped.
+/// One client's permission to read, until it is dropped.
 #[derive(Debug)]
 pub(crate) struct Turn {
     _permit: OwnedSemaphorePermit,
@@ -37,10 +37,10 @@ impl Default for InFlight {
 }
 
 impl InFlight {
-    /// Counts a request in.
+    /// Registers a request.
     ///
     /// # Errors
-    /// Its id is in use, or it is one too many.
+    /// If its id is in use, or there are too many.
     pub(crate) fn count_in(&self, id: &RequestId) -> Result<(), Refusal> {
         let mut requests = self.locked();
         let n_requests = requests.len();
@@ -58,18 +58,19 @@ impl InFlight {
         }
     }
 
-    /// Its answer is queued, or it needs none any more.
+    /// Removes a request whose answer is queued, or that needs none any more.
     pub(crate) fn count_out(&self, id: &RequestId) {
         self.locked().remove(id);
     }
 
-    /// Waits for this client's turn. Cancel-safe; `None` never happens, because nobody closes the turns.
+    /// Waits for this client's turn. Cancel-safe; never returns `None`, because the semaphore is
+    /// never closed.
     pub(crate) async fn turn(&self) -> Option<Turn> {
         let permit = Arc::clone(&self.turns).acquire_owned().await.ok()?;
         Some(Turn { _permit: permit })
     }
 
-    /// Keeps a turn until the request is counted out; drops it when that has happened already.
+    /// Keeps a turn until the request is removed; drops it if that has happened already.
     pub(crate) fn keep(&self, id: &RequestId, turn: Option<Turn>) {
         if let Some(place) = self.locked().get_mut(id) {
             *place = turn;
@@ -97,7 +98,7 @@ mod tests {
         assert_eq!(ours.turns.available_permits(), max_reads_of_one() - 2);
         ours.count_out(&ids[0]);
         assert_eq!(ours.turns.available_permits(), max_reads_of_one() - 1);
-        // Cancelled before it was answered: there is nothing left to keep its turn for.
+        // Cancelled before it was answered, so the turn is not kept.
         let turn = ours.turn().await;
         ours.keep(&ids[0], turn);
         assert_eq!(ours.turns.available_permits(), max_reads_of_one() - 1);

@@ -1,13 +1,13 @@
-//! Wire: JSON-RPC over one connection, one message a line; `rmcp` sees it as a transport.
+//! Wire: JSON-RPC over one connection, one message per line; `rmcp` sees it as a transport.
 //!
 //! In: lines. Out: messages for the MCP service, and its answers as lines.
-//! Invariants: at most `MAX_IN_FLIGHT` requests and `MAX_QUEUED_LINES` lines wait for one client; what is not a
-//! message is answered with an error, and a client that sends nothing else is
-//! cut off; a client that does not read is cut off; a dropped `receive` loses nothing.
-//! Not here: the meaning of a message (`session.rs`), or the cutting of lines (`lines.rs`).
+//! Invariants: at most `MAX_IN_FLIGHT` requests and `MAX_QUEUED_LINES` lines wait for one client; a
+//! line that is not a message is answered with an error, and a client that sends nothing else is
+//! disconnected, as is a client that does not read; a dropped `receive` loses nothing.
+//! Not here: the meaning of a message (`session.rs`), or the splitting into lines (`lines.rs`).
 //!
-//! `rmcp`'s own line transport does not fit: it neither answers garbage, nor bounds what waits for
-//! a slow reader, nor ends a session whose writes fail, nor knows the batches of revision
+//! `rmcp`'s own line transport is not enough: it neither answers garbage, nor bounds what waits for
+//! a slow reader, nor ends a session whose writes fail, nor supports the batches of revision
 //! 2025-03-26.
 
 use std::collections::VecDeque;
@@ -48,13 +48,14 @@ pub(crate) struct Wire<R> {
     refusal: Option<Vec<u8>>,
     in_flight: InFlight,
     n_bad_lines: u32,
-    /// The client has chosen its lifecycle. Before that `rmcp` takes a stray notification for a
-    /// reason to hang up.
+    /// Whether the client has opened its lifecycle. Before that, `rmcp` closes the connection on a
+    /// stray notification.
     is_open: bool,
 }
 
 impl<R: AsyncRead + Unpin + Send> Wire<R> {
-    /// Speaks over `lines` and `writer`; the writer gets a task of its own, which says when the client is `gone`.
+    /// Speaks over `lines` and `writer`; the writer gets a task of its own, which signals when the
+    /// client is `gone`.
     pub(super) fn new(
         lines: Lines<R>,
         writer: impl AsyncWrite + Unpin + Send + 'static,
@@ -73,13 +74,13 @@ impl<R: AsyncRead + Unpin + Send> Wire<R> {
         }
     }
 
-    /// The client's requests that wait for an answer.
+    /// Returns the client's unanswered requests.
     pub(crate) fn in_flight(&self) -> InFlight {
         self.in_flight.clone()
     }
 
     fn read(&mut self, line: &[u8]) -> Option<ClientJsonRpcMessage> {
-        // Some Windows tools begin a stream with a byte order mark; JSON allows to skip it.
+        // Some Windows tools start a stream with a byte order mark; JSON allows skipping it.
         let line = line.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(line);
         if line.iter().all(u8::is_ascii_whitespace) {
             return None;
@@ -97,7 +98,7 @@ impl<R: AsyncRead + Unpin + Send> Wire<R> {
         }
     }
 
-    /// Revision 2025-03-26 has batches. Each message of one is answered on a line of its own.
+    /// Reads a batch of revision 2025-03-26. Each message in it is answered on its own line.
     fn read_batch(&mut self, line: &[u8]) {
         match serde_json::from_slice::<VecDeque<Value>>(line) {
             Ok(batch) if (1..=MAX_IN_FLIGHT).contains(&batch.len()) => self.batch = batch,
@@ -121,7 +122,7 @@ impl<R: AsyncRead + Unpin + Send> Wire<R> {
         }
     }
 
-    /// Lets a message through, unless it is one too many or cannot be answered.
+    /// Admits a message, unless there are too many or it cannot be answered.
     fn admit(&mut self, mut message: ClientJsonRpcMessage) -> Option<ClientJsonRpcMessage> {
         self.n_bad_lines = 0;
         match &mut message {
@@ -140,7 +141,7 @@ impl<R: AsyncRead + Unpin + Send> Wire<R> {
             }
             _ if !self.is_open => return None,
             ClientJsonRpcMessage::Notification(notification) => {
-                // A cancelled request is never answered, so it must be counted out here.
+                // A cancelled request is never answered, so it is removed here.
                 if let ClientNotification::CancelledNotification(cancelled) =
                     &notification.notification
                     && let Some(id) = &cancelled.params.request_id
@@ -160,7 +161,7 @@ impl<R: AsyncRead + Unpin + Send> Wire<R> {
                 self.refuse_bad(ErrorCode::INVALID_REQUEST, id_of(&value), why);
             }
             Err(_) => {
-                // What is wrong may stand far behind an id that can be read.
+                // The error may be far after an id that can be read.
                 let head = serde_json::from_slice::<Head>(line).ok();
                 let hint = match head {
                     Some(_) => {
@@ -184,7 +185,7 @@ impl<R: AsyncRead + Unpin + Send> Wire<R> {
     }
 }
 
-/// The id of a line whose other fields are not looked at.
+/// The id of a line whose other fields are ignored.
 #[derive(serde::Deserialize)]
 struct Head {
     id: HeadId,
@@ -206,8 +207,8 @@ impl From<HeadId> for Value {
     }
 }
 
-/// True for what makes `rmcp` leave its opening phase: `initialize`, or a request that brings its
-/// own metadata.
+/// Returns whether a request ends `rmcp`'s opening phase: `initialize`, or one with its own
+/// metadata.
 fn opens(request: &ClientRequest) -> bool {
     match request {
         ClientRequest::InitializeRequest(_) => true,
@@ -216,7 +217,7 @@ fn opens(request: &ClientRequest) -> bool {
     }
 }
 
-/// The id of something that is not a message, if a reply can name it.
+/// Returns the id of something that is not a message, if a reply can name it.
 fn id_of(value: &Value) -> Value {
     match value.get("id") {
         Some(id @ (Value::String(_) | Value::Number(_))) => id.clone(),
@@ -234,7 +235,7 @@ impl<R: AsyncRead + Unpin + Send + 'static> Transport<RoleServer> for Wire<R> {
         let outbox = self.outbox.clone();
         let in_flight = self.in_flight.clone();
         async move {
-            // The library's own refusals repeat what was asked for.
+            // The library's own refusals repeat the request.
             if let ServerJsonRpcMessage::Error(refused) = &mut message {
                 refused.error.message = clean_text(&refused.error.message).into();
             }
@@ -255,7 +256,7 @@ impl<R: AsyncRead + Unpin + Send + 'static> Transport<RoleServer> for Wire<R> {
         loop {
             let outbox = self.outbox.clone()?;
             if self.refusal.is_some() {
-                // Taken only once there is room: this future may be dropped while it waits.
+                // Taken only once there is room, because this future may be dropped while it waits.
                 let room = outbox.reserve().await.ok()?;
                 room.send(self.refusal.take()?);
             }
@@ -289,7 +290,7 @@ impl<R: AsyncRead + Unpin + Send + 'static> Transport<RoleServer> for Wire<R> {
     async fn close(&mut self) -> Result<(), io::Error> {
         self.outbox = None;
         if let Some(writer) = self.writer.take() {
-            // Ends on its own: every line is written, or the writer's limit is over.
+            // Ends on its own: every line is written, or the writer's limit is exceeded.
             let _ = writer.await;
         }
         Ok(())

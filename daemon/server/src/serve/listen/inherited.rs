@@ -1,7 +1,8 @@
-//! A socket that systemd opened and passed on (`LISTEN_FDS`).
+//! Inherited: a socket that systemd opened and passed on (`LISTEN_FDS`).
 //!
-//! In: the environment. Out: a door that systemd keeps, or none when systemd passed nothing.
-//! Invariants: the socket's path and mode are checked as if it had been made here; it is never
+//! In: the environment. Out: a door whose socket belongs to systemd, or `None` if systemd passed
+//! none.
+//! Invariants: the socket's path and mode are checked as if it had been created here; it is never
 //! removed.
 //! Not here: the units (`systemd/` at the top of the repository).
 
@@ -16,10 +17,11 @@ use rustix::process::{PidfdFlags, PidfdGetfdFlags, getpid, pidfd_getfd, pidfd_op
 
 use super::{Door, ListenError, check_directory};
 
-/// The door that systemd passed, if it did. Call it inside a runtime, once.
+/// Returns the door that systemd passed, if it did. Must be called inside a runtime, once.
 ///
 /// # Errors
-/// [`ListenError::Unsafe`] when what was passed is not one private Unix stream socket with a path.
+/// [`ListenError::Unsafe`] if what was passed is not exactly one private Unix stream socket with a
+/// path.
 pub fn from_systemd() -> Result<Option<Door>, ListenError> {
     let named = |source| ListenError::Io { path: PathBuf::from("(from systemd)"), source };
     let mut fds = sd_notify::listen_fds().map_err(named)?;
@@ -38,8 +40,8 @@ pub fn from_systemd() -> Result<Option<Door>, ListenError> {
     Ok(Some(Door { listener, path: path.to_path_buf(), made: None }))
 }
 
-/// A descriptor of our own for one that is only a number. Going through the kernel needs no
-/// `unsafe`; the number stays open beside it, which costs nothing.
+/// Duplicates a descriptor that is only known by its number. Going through the kernel needs no
+/// `unsafe`; the original stays open, which does no harm.
 fn adopt(fd: i32) -> io::Result<OwnedFd> {
     let ourselves = pidfd_open(getpid(), PidfdFlags::empty())?;
     Ok(pidfd_getfd(ourselves, fd, PidfdGetfdFlags::empty())?)

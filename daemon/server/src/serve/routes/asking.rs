@@ -1,9 +1,9 @@
-//! Asking: tools that read, and may ask a language model.
+//! Asking: routes for tools that read and may ask a language model.
 //!
 //! In: handlers of both parts. Out: routes.
-//! Invariants: no snapshot and no turn is held while a model answers; it gets most of the time that a request may take,
-//! and the call does without it after that.
-//! Not here: models (`llm/`), what they are asked (`tool/`).
+//! Invariants: neither a snapshot nor a turn is held while a model answers; the model gets most of
+//! the time of a request, after which the call continues without it.
+//! Not here: models (`llm/`), their prompts (`tool/`).
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -16,10 +16,10 @@ use crate::llm::Asker;
 use crate::project::Project;
 use index::store::Snapshot;
 
-/// Share of a request's time that a language model may take: the rest is for the answer without it.
+/// Share of a request's time for a language model; the rest is for answering without it.
 const ASKING_SHARE: f64 = 0.8;
 
-/// Until when a language model may be asked in a call that begins now.
+/// Returns the deadline of the language model in a call that starts now.
 pub(super) fn until(project: &Project) -> Instant {
     let limit = Duration::from_millis(project.settings.serve.request_deadline_ms);
     Instant::now() + limit.mul_f64(ASKING_SHARE)
@@ -29,8 +29,8 @@ pub(super) fn until(project: &Project) -> Instant {
 type Answering<T, N> =
     fn(&Project, &Snapshot, T, Option<N>) -> Result<<T as Tool>::Reply, ErrorView>;
 
-/// A tool that lets a language model look at a question before it answers from a snapshot; `before` returns what to
-/// ask, if anything.
+/// A route for a tool that lets a language model look at a question before it answers from a
+/// snapshot; `before` returns the prompt, if there is one.
 pub(crate) fn asks_and_reads<T: Tool, M: Send + 'static, N: Send + 'static>(
     before: fn(&Project, &Snapshot, &T) -> Result<Option<M>, ErrorView>,
     ask: fn(&Project, M, &Asker) -> N,
@@ -71,7 +71,8 @@ pub(crate) fn asks_and_reads<T: Tool, M: Send + 'static, N: Send + 'static>(
     })
 }
 
-/// A tool that answers from a snapshot, and then lets a language model add to that.
+/// A route for a tool that answers from a snapshot, and then lets a language model add to the
+/// answer.
 pub(crate) fn reads_and_asks<T: Tool, M: Send + 'static>(
     handler: fn(&Project, &Snapshot, T) -> Result<M, ErrorView>,
     finish: fn(&Project, M, &Asker) -> Result<T::Reply, ErrorView>,

@@ -1,9 +1,10 @@
-//! Marking: tools that read, and note how far their client has read.
+//! Marking: routes for tools that read, and record how far their client has read.
 //!
 //! In: a handler that also returns a commit. Out: a route.
-//! Invariants: the mark is kept before the answer leaves, so that the client's next call finds it; where it cannot be
-//! kept (the ledger is lost, the disk is full), the answer leaves all the same.
-//! Not here: what a mark means (`tool/changes.rs`).
+//! Invariants: the mark is stored before the answer is sent, so that the client's next call finds
+//! it; if it cannot be stored (the ledger is lost, the disk is full), the answer is sent all the
+//! same.
+//! Not here: the meaning of a mark (`tool/changes.rs`).
 
 use std::sync::Arc;
 
@@ -16,10 +17,10 @@ use engine::write::Command;
 use index::store::Snapshot;
 use model::terms::Tick;
 
-/// A reply, and the last commit that the client has seen by it.
+/// A reply, and the last commit that it covers.
 type Marked<T> = Result<(<T as Tool>::Reply, Option<Tick>), ErrorView>;
 
-/// A tool that answers a client by its name from a snapshot.
+/// A route for a tool that answers from a snapshot and needs the name of its client.
 pub(crate) fn reads_and_marks<T: Tool>(
     handler: fn(&Project, &Snapshot, T, &str) -> Marked<T>,
     render: Render<T>,

@@ -1,9 +1,10 @@
-//! Parameters: from the arguments of a call to the struct that declares the tool.
+//! Parameters: converts the arguments of a call to the struct that declares the tool.
 //!
 //! In: a JSON object. Out: the tool's parameters, or an `invalid_params` error that names the field
-//! and lists what there is.
-//! Invariants: what a caller sent is quoted only in part, however long it was.
-//! Not here: other names and types of parameters (`proto::lenient`), or whether a value makes sense (`tool/`).
+//! and lists the known ones.
+//! Invariants: the caller's input is quoted only in part, however long it was.
+//! Not here: other names and types of parameters (`proto::lenient`), or whether a value makes sense
+//! (`tool/`).
 
 use proto::error::{Code, ErrorView};
 use proto::lenient::nearest;
@@ -11,10 +12,10 @@ use proto::tool::Tool;
 use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value};
 
-/// Longest part of serde's complaint that is passed on, in bytes; it quotes the value.
+/// Longest part of serde's error message that is passed on, bytes; it quotes the value.
 const MAX_COMPLAINT_BYTES: usize = 200;
 
-/// Reads the parameters of a tool.
+/// Parses the parameters of a tool.
 ///
 /// # Errors
 /// `invalid_params`, naming the field that is missing, unknown or wrong.
@@ -25,8 +26,8 @@ pub(super) fn parse<T: Tool>(arguments: Map<String, Value>) -> Result<T, ErrorVi
         Ok(parameters) => return Ok(parameters),
         Err(error) => error.to_string(),
     };
-    // serde says what is wrong, but not where. Fields are read in order, so the field at fault is
-    // the first one with which the same complaint appears.
+    // serde reports what is wrong, but not where. Fields are read in order, so the field at fault
+    // is the first one with which the same error appears.
     let mut so_far = Map::new();
     let at_fault = arguments.into_iter().find_map(|(name, value)| {
         so_far.insert(name.clone(), value);
@@ -57,7 +58,7 @@ fn explain(tool: &str, error: &str, at_fault: Option<&str>) -> String {
     }
 }
 
-/// All parameters of a tool, with those that must be given marked.
+/// Lists all parameters of a tool, with the required ones marked.
 fn hint<T: Tool>() -> String {
     let schema = SchemaSettings::draft2020_12().into_generator().into_root_schema_for::<T>();
     let required = schema.get("required").and_then(Value::as_array);

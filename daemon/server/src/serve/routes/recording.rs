@@ -1,7 +1,7 @@
-//! Recording: tools whose writes belong in the ledger are refused at the door while that is lost.
+//! Recording: refuses tools that write to the ledger while the ledger is lost.
 //!
-//! In: a route. Out: the same, which begins nothing then.
-//! Not here: what notices the loss (`store/held.rs`), or the refusal of a write that has begun (`notes/`,
+//! In: a route. Out: the same route, which then refuses before it starts.
+//! Not here: detecting the loss (`store/held.rs`), refusing a write that has started (`notes/`,
 //! `engine/write/command.rs`).
 
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use proto::error::Code;
 use super::{Route, error_view};
 
 impl Route {
-    /// Every call of this tool writes.
+    /// Marks a tool all of whose calls write.
     pub(super) fn recording(mut self) -> Self {
         let run = Arc::new(self.run);
         self.run = Box::new(move |call, readers| {

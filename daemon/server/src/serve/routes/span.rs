@@ -1,6 +1,6 @@
-//! Span: what a call took and how it ended, for OpenTelemetry.
+//! Span: traces the duration and outcome of a call, for OpenTelemetry.
 //!
-//! In: a call of a tool. Out: its answer, in a span that holds the name of the tool and the outcome, and no more.
+//! In: a call of a tool. Out: its answer, in a span with only the name of the tool and the outcome.
 //! Not here: running the tool (`routes.rs`), sending spans (the process).
 
 use std::future::Future;
@@ -12,7 +12,7 @@ use tracing::info_span;
 use super::{Answer, Call, Route, Routes};
 
 impl Routes {
-    /// Runs a tool until it answers, its deadline is over, or `cancelled` returns.
+    /// Runs a tool until it answers, its deadline passes, or `cancelled` returns.
     ///
     /// # Errors
     /// The handler's own, or `invalid_params`, `deadline_exceeded`, `cancelled`, `internal`.

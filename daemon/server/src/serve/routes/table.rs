@@ -1,7 +1,7 @@
-//! The table of routes: one line a tool, in the order of the catalog.
+//! Table: the table of routes: one line per tool, in the order of the catalog.
 //!
-//! A line names how the tool runs, its handler, and the function that renders its reply.
-//! Not here: what each of these words means (`routes.rs`).
+//! A line names the kind of route, its handler, and the function that renders its reply.
+//! Not here: the kinds of routes (`routes.rs`).
 
 use config::Settings;
 
@@ -24,7 +24,7 @@ impl Routes {
     }
 }
 
-/// Every tool, in the order of the catalog.
+/// Returns every tool's route, in the order of the catalog.
 pub fn routes() -> Routes {
     Routes::new(vec![
         reads_to_fit(tool::hybrid_query, render::core::hybrid, |question, wanted| {

@@ -1,7 +1,8 @@
-//! At least: a call may name the tick that its answer must show.
+//! At least: a call may name the tick that its answer must include.
 //!
-//! In: the argument `at_least` of a call. Out: the answer's turn, or why it would be too old.
-//! Invariants: a tick is waited for no longer than [`PATIENCE`], and never after the caller has cancelled.
+//! In: the argument `at_least` of a call. Out: waits until the tick is here, or returns why the
+//! answer would be too old.
+//! Invariants: waits no longer than [`PATIENCE`], and stops when the caller cancels.
 //! Not here: several projects, each with its own tick (the gateway).
 
 use std::path::Path;
@@ -20,7 +21,8 @@ pub(super) const NAME: &str = "at_least";
 /// Longest wait for a tick. The gateway gives a project 10 seconds to answer.
 const PATIENCE: Duration = Duration::from_secs(8);
 
-/// Has a tool of a hub's front end list it: an index that follows another one is the one that lags.
+/// Adds the argument to the schema of a tool in a hub's front end, because only an index that
+/// follows another one lags.
 pub(super) fn add_to(schema: &mut Map<String, Value>) {
     let what = format!(
         "Ticks that the answer must show, by project, as earlier replies named them; it waits up to {} seconds.",
@@ -35,7 +37,7 @@ fn refused(message: String, hint: &str) -> ErrorView {
 }
 
 impl Session {
-    /// Whether a caller means our project by this name.
+    /// Returns whether a name denotes our project.
     pub(super) fn is_ours(&self, name: &str) -> bool {
         let Project { name: ours, root, .. } = &*self.project;
         name == ours
@@ -44,7 +46,7 @@ impl Session {
             || Path::new(name) == root
     }
 
-    /// Waits until the tick is here that a call wants to see; true at once for a call that names none.
+    /// Waits until the tick that a call names is here; returns at once if it names none.
     pub(super) async fn reach(
         &self,
         wanted: Option<Value>,
@@ -57,7 +59,7 @@ impl Session {
         let reached = self.project.wait_until(PATIENCE, |_| now() >= tick);
         tokio::select! {
             is_reached = reached => if is_reached { return Ok(()) },
-            // The call says so itself.
+            // The cancelled call reports that itself.
             () = cancelled => return Ok(()),
         }
         Err(ErrorView {
@@ -86,7 +88,7 @@ impl Session {
         let fields: Map<String, Value> = match wanted {
             Value::Null => return Ok(None),
             Value::Object(fields) => fields.clone(),
-            // Some clients write objects as text.
+            // Some clients send objects as text.
             Value::String(text) => match serde_json::from_str(text) {
                 Ok(Value::Object(fields)) => fields,
                 _ => return number(wanted).map(Some),

@@ -1,12 +1,12 @@
-//! Hints: of the tools that a refusal names, only those that the session offers.
+//! Hints: adapts the hint of a refusal to the tools that the session offers.
 //!
-//! In: a hint, and whether a tool is offered. Out: the hint with tools that do the same in the place of those that are
-//! not offered, without the clauses that are about nothing else.
-//! Not here: the words of hints (the tools').
+//! In: a hint, and whether a tool is offered. Out: the hint with missing tools replaced by
+//! equivalent ones, without the clauses for which there is none.
+//! Not here: the text of hints (the tools').
 
 use proto::catalog::CATALOG;
 
-/// What else serves where a tool is not offered, the best first; the last one may be a command.
+/// Replacements for a tool that is not offered, best first; the last one may be a command.
 const INSTEAD: &[(&str, &[&str])] = &[
     ("search_notes", &["search", "hybrid_query", "search_nodes", "kb_search"]),
     ("search_nodes", &["entity_lookup", "hybrid_query", "search_notes"]),
@@ -25,17 +25,17 @@ const INSTEAD: &[(&str, &[&str])] = &[
     ("restore_note", &["kgctl restore"]),
 ];
 
-/// Returns what is left of a hint.
+/// Returns the remaining hint.
 pub(super) fn offered(hint: &str, offers: impl Fn(&str) -> bool) -> Option<String> {
     let clauses: Vec<String> = hint.split("; ").filter_map(|it| clause(it, &offers)).collect();
     (!clauses.is_empty()).then(|| clauses.join("; "))
 }
 
-/// A clause with tools that are offered; `None` if it names one that nothing replaces.
+/// Returns a clause with tools that are offered; `None` if it names one without a replacement.
 fn clause(text: &str, offers: &impl Fn(&str) -> bool) -> Option<String> {
     let is_tool = |name: &str| CATALOG.iter().any(|it| it.name == name);
     let mut parts: Vec<&str> = text.split('`').collect();
-    // Every second part stands between backticks.
+    // Every second part is between backticks.
     for part in parts.iter_mut().skip(1).step_by(2) {
         if !is_tool(part) || offers(part) {
             continue;
@@ -43,7 +43,7 @@ fn clause(text: &str, offers: &impl Fn(&str) -> bool) -> Option<String> {
         let row = INSTEAD.iter().find(|(name, _)| name == part)?;
         *part = row.1.iter().find(|it| !is_tool(it) || offers(it))?;
     }
-    // Two tools that one replaces are named once.
+    // Two tools with the same replacement are named once.
     if let [_, one, " and ", other, ..] = parts.as_slice()
         && one == other
     {

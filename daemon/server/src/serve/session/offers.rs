@@ -1,9 +1,11 @@
 //! Offers: resources, prompts and completion of a session, in MCP's types.
 //!
-//! In: MCP requests. Out: pages, texts, messages, suggestions; and notifications while somebody watches.
-//! Invariants: only sessions with the tools of notes have them; a session watches at most [`MAX_WATCHED`] notes, hears
-//! of changes at most every [`NOTIFY_EVERY`], and costs nothing while it watches none.
-//! Not here: what they hold (`resources.rs`, `prompts.rs`).
+//! In: MCP requests. Out: pages, texts, messages, suggestions; and notifications while a client
+//! watches.
+//! Invariants: only sessions with the tools of notes have them; a session watches at most
+//! [`MAX_WATCHED`] notes, is notified of changes at most every [`NOTIFY_EVERY`], and costs nothing
+//! while it watches none.
+//! Not here: their content (`resources.rs`, `prompts.rs`).
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
@@ -28,17 +30,17 @@ use crate::serve::resources::{self, Changes, INFO, Watched};
 use crate::serve::tool::{blocking, unreadable};
 use index::store::Snapshot;
 
-/// Most addresses that one session watches.
+/// Most addresses watched per session.
 const MAX_WATCHED: usize = 1_000;
 
-/// Shortest time between two looks.
+/// Shortest interval between two checks.
 const NOTIFY_EVERY: Duration = Duration::from_millis(500);
 
-/// What one session watches; clones share it.
+/// The watched resources of one session; clones share them.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Watching {
     watched: Arc<Mutex<Watched>>,
-    /// Set once somebody looks for this session.
+    /// Whether a task already checks for this session.
     is_looked_for: Arc<Mutex<bool>>,
 }
 
@@ -47,19 +49,19 @@ impl Watching {
         self.watched.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Begins to look, if nobody does yet; ends with the session.
+    /// Starts checking, unless a task does already; ends with the session.
     fn begin(&self, project: &Arc<Project>, peer: &Peer<RoleServer>) {
         let mut is_looked_for = self.is_looked_for.lock().unwrap_or_else(PoisonError::into_inner);
         if !std::mem::replace(&mut *is_looked_for, true) {
             let watched = Arc::downgrade(&self.watched);
-            // From here on, not from when the task runs: a change in between would be missed.
+            // Subscribed here, not when the task runs: a change in between would be missed.
             let changes = project.health().changes();
             tokio::spawn(tell_peer(project.clone(), changes, watched, peer.clone()));
         }
     }
 }
 
-/// Notifies a session's client of changes, until it is gone.
+/// Notifies a session's client of changes until it is gone.
 async fn tell_peer(
     project: Arc<Project>,
     mut changes: watch::Receiver<u64>,
@@ -82,7 +84,7 @@ async fn tell_peer(
     }
 }
 
-/// What changed of what is watched; none when nobody is left.
+/// Returns the changes of watched resources; `None` if the session is gone.
 async fn look(project: &Arc<Project>, watched: &Weak<Mutex<Watched>>) -> Option<Changes> {
     let held = watched.upgrade()?;
     let is_idle = held.lock().unwrap_or_else(PoisonError::into_inner).is_idle();
@@ -92,7 +94,7 @@ async fn look(project: &Arc<Project>, watched: &Weak<Mutex<Watched>>) -> Option<
     let looked = view(project.clone(), move |_, snapshot| {
         held.lock().unwrap_or_else(PoisonError::into_inner).look(snapshot)
     });
-    // What cannot be read now is looked at with the next commit.
+    // If reading fails now, the next commit triggers another check.
     Some(looked.await.unwrap_or_default())
 }
 
@@ -108,7 +110,7 @@ async fn view<T: Send + 'static>(
     .await
 }
 
-/// Follows a subscription of the newest revision until its client ends it.
+/// Serves a subscription of the newest protocol revision until its client ends it.
 pub(super) async fn listen(
     project: Arc<Project>,
     context: SubscriptionContext,
@@ -158,7 +160,7 @@ pub(super) async fn subscribe(
     let watched = watching.watched.clone();
     let asked = uri.clone();
     view(project.clone(), move |project, snapshot| {
-        // Only what there is can be watched; it may go and come back later.
+        // Only an existing resource can be watched; it may go and come back later.
         resources::read(project, snapshot, &asked)?;
         watched.lock().unwrap_or_else(PoisonError::into_inner).watch(snapshot, &asked)
     })
@@ -166,7 +168,7 @@ pub(super) async fn subscribe(
     .map_err(|error| refused_at(&uri, error))
 }
 
-/// Watches an address no more.
+/// Stops watching an address.
 pub(super) fn unsubscribe(watching: &Watching, uri: &str) {
     watching.lock().forget(uri);
 }
@@ -181,7 +183,7 @@ fn check_count(n: usize) -> Result<(), ErrorData> {
     Err(ErrorData::invalid_params(message, None))
 }
 
-/// The project, then its notes, a page of them.
+/// Lists the project, then a page of its notes.
 pub(super) async fn list(
     project: &Arc<Project>,
     watching: &Watching,
@@ -215,7 +217,7 @@ pub(super) async fn list(
 
 const MARKDOWN: &str = "text/markdown";
 
-/// How addresses are made.
+/// Returns the templates of addresses.
 pub(super) fn templates() -> ListResourceTemplatesResult {
     let note = ResourceTemplate::new("memory://{+permalink}", "note")
         .with_title("Note")
@@ -224,7 +226,7 @@ pub(super) fn templates() -> ListResourceTemplatesResult {
     ListResourceTemplatesResult::with_all_items(vec![note])
 }
 
-/// What an address holds.
+/// Reads the resource at an address.
 pub(super) async fn read(
     project: &Arc<Project>,
     uri: String,
@@ -238,7 +240,7 @@ pub(super) async fn read(
     Ok(ReadResourceResult::new(vec![ResourceContents::text(text, uri).with_mime_type(mime)]))
 }
 
-/// Every prompt.
+/// Lists every prompt.
 pub(super) fn prompts() -> ListPromptsResult {
     let prompts = PROMPTS.iter().map(|prompt| {
         let arguments = prompt.arguments.iter().map(|it| {
@@ -249,7 +251,7 @@ pub(super) fn prompts() -> ListPromptsResult {
     ListPromptsResult::with_all_items(prompts.collect())
 }
 
-/// The message of a prompt.
+/// Returns the message of a prompt.
 pub(super) async fn prompt(
     project: &Arc<Project>,
     name: String,
@@ -263,7 +265,7 @@ pub(super) async fn prompt(
     Ok(GetPromptResult::new(vec![message]).with_description(about))
 }
 
-/// What an argument may be: permalinks for addresses, titles and tags for subjects.
+/// Completes an argument: permalinks for addresses, titles and tags for topics.
 pub(super) async fn complete(
     project: &Arc<Project>,
     reference: Reference,
@@ -305,7 +307,7 @@ fn completed(values: Vec<String>, n: Option<usize>) -> Result<CompleteResult, Er
     info.map(CompleteResult::new).map_err(|why| ErrorData::internal_error(why, None))
 }
 
-/// The same of an address, which clients find in the data, too.
+/// As [`refused`], with the address in the data, where clients look for it.
 fn refused_at(uri: &str, error: ErrorView) -> ErrorData {
     let mut refusal = refused(error);
     if let Some(data) = refusal.data.as_mut().and_then(Value::as_object_mut) {
@@ -314,7 +316,7 @@ fn refused_at(uri: &str, error: ErrorView) -> ErrorData {
     refusal
 }
 
-/// A refusal in MCP's terms.
+/// Converts an error to MCP's terms.
 fn refused(error: ErrorView) -> ErrorData {
     let error = leaving::clean_error(error);
     let (message, data) = (error.to_string(), serde_json::to_value(&error).ok());

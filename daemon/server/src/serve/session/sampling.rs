@@ -1,13 +1,15 @@
-//! Sampling: the model of the client that asks, where it offers that.
+//! Sampling: the model of the calling client, if it offers one.
 //!
-//! In: what a client can do; prompts. Out: what its model says.
-//! Two ways, by the revision of the call. Before 2026-07-28 the daemon sends `sampling/createMessage` while the tool
-//! runs, and waits. From then on no request goes to a client: the tool runs without the model and its result is kept
-//! back for one that names what is to be asked (`input_required`); the client calls again with the answers, and the
-//! tool runs once more. So there only tools that read may ask: what writes would write twice.
-//! Invariants: a client that does not declare the capability is never asked; a client that does not answer what it was
-//! asked for is not asked for it again; what it echoes as `requestState` is its own words and nothing more.
-//! MCP means to remove sampling (SEP-2577); nothing here is needed for anything else.
+//! In: the client's capabilities; prompts. Out: the texts of its model.
+//! There are two ways, depending on the protocol revision of the call. Before 2026-07-28 the daemon
+//! sends `sampling/createMessage` while the tool runs, and waits. From then on no request goes to a
+//! client: the tool runs without the model, and its result is withheld and replaced by a list of
+//! prompts (`input_required`); the client calls again with the answers, and the tool runs once
+//! more. So only tools that read may ask there: tools that write would write twice.
+//! Invariants: a client that does not declare the capability is never asked; a client that does not
+//! answer a prompt is not asked again; the `requestState` that it echoes contains its own words and
+//! nothing more.
+//! MCP plans to remove sampling (SEP-2577); nothing else depends on it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -35,7 +37,7 @@ pub(super) enum ClientModel {
 }
 
 impl ClientModel {
-    /// Where texts are made.
+    /// Returns the model as a provider.
     pub(super) fn provider(&self) -> Arc<dyn Provider> {
         match self {
             ClientModel::Live(live) => live.clone(),
@@ -43,7 +45,7 @@ impl ClientModel {
         }
     }
 
-    /// What the client is to be asked before it calls again.
+    /// Returns the prompts that the client has to answer before it calls again.
     pub(super) fn needed(&self) -> Option<InputRequiredResult> {
         match self {
             ClientModel::Live(_) => None,
@@ -52,7 +54,7 @@ impl ClientModel {
     }
 }
 
-/// The model that the caller of a tool offers, if it does.
+/// Returns the model that the caller of a tool offers, if it does.
 pub(super) fn model_of(
     context: &RequestContext<RoleServer>,
     effect: Effect,
@@ -74,7 +76,7 @@ pub(super) fn model_of(
     }
 }
 
-/// The parameters of `sampling/createMessage`.
+/// Builds the parameters of `sampling/createMessage`.
 fn message(prompt: &Prompt, limits: Limits<'_>) -> Value {
     let mut params = json!({
         "messages": [{ "role": "user", "content": { "type": "text", "text": prompt.text } }],
@@ -101,7 +103,7 @@ impl Provider for Live {
         let asking = async {
             self.peer.send_request_with_option(request, options).await?.await_response().await
         };
-        // Tools that ask run off the async threads.
+        // Tools that ask run off the async threads, so blocking is fine.
         let result: ClientResult =
             self.runtime.block_on(asking).map_err(|error| declined(&error))?;
         sampled(&serde_json::to_value(result).map_err(|error| refused(&error))?)
@@ -118,14 +120,14 @@ fn declined(error: &ServiceError) -> Trouble {
 
 /// A client that is asked between two calls of the same tool.
 pub(super) struct Rounds {
-    /// What it said so far, by the key of the prompt.
+    /// Its answers so far, by the key of the prompt.
     said: BTreeMap<String, Said>,
-    /// What it was asked for so far.
+    /// The prompts sent so far, by key.
     asked: BTreeSet<String>,
     wanted: Mutex<InputRequests>,
 }
 
-/// What the client keeps for us between its calls.
+/// The state that the client keeps for us between its calls.
 #[derive(Default, Serialize, Deserialize)]
 struct State {
     asked: BTreeSet<String>,
@@ -167,7 +169,7 @@ impl Rounds {
     }
 }
 
-/// The same prompt has the same key in the next call.
+/// Returns a key that is the same for the same prompt in the next call.
 fn key_of(prompt: &Prompt) -> String {
     let text = format!("{}\0{}", prompt.system, prompt.text);
     format!("llm-{:016x}", xxhash_rust::xxh3::xxh3_64(text.as_bytes()))
@@ -223,7 +225,7 @@ mod tests {
         assert_eq!(requests.len(), 2);
         assert!(first.needed().is_none(), "asked once only");
 
-        // It answers one of them, and says something that nobody asked for.
+        // It answers one of them, and adds something that was not asked.
         let mut responses = InputResponses::new();
         responses.insert(key_of(&prompt("a")), said("A"));
         responses.insert("llm-other".into(), said("B"));
@@ -233,7 +235,7 @@ mod tests {
         assert!(matches!(ask(&second, "b"), Err(Trouble::Request { .. })), "not asked again");
         assert_eq!(ask(&second, "c"), Err(Trouble::Asked));
 
-        // What it said before is in the state.
+        // Its earlier answer is in the state.
         let state = second.needed().expect("one text").request_state;
         let third = Rounds::new(None, state.as_deref());
         assert_eq!(ask(&third, "a").expect("a text").model, "theirs");

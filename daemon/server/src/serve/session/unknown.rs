@@ -1,15 +1,15 @@
-//! Unknown: what a session says of a tool that it does not have.
+//! Unknown: the error for a tool that a session does not have.
 //!
-//! In: a name, the session's sets. Out: the set that has the tool and how to get it, else the tool of the nearest name,
-//! and what there is.
-//! Not here: parameters of other names (`proto::lenient`).
+//! In: a name, the session's sets. Out: the set that has the tool and how to get it, else the tool
+//! with the nearest name, and the available ones.
+//! Not here: parameters with other names (`proto::lenient`).
 
 use proto::catalog::{CATALOG, Entry};
 use proto::lenient::is_near;
 use proto::tool::ToolSet;
 
-/// The message and the hint; `offers` says what the session lists. A front end of a hub is not `is_whole`: more sets
-/// have no more tools there.
+/// Returns message and hint; `offers` returns whether the session lists a tool. A front end of a
+/// hub is not `is_whole`: more sets add no tools there.
 pub(super) fn told(
     name: &str,
     sets: &[ToolSet],
@@ -19,7 +19,7 @@ pub(super) fn told(
     let known: Vec<&Entry> = CATALOG.iter().filter(|entry| offers(entry)).collect();
     let listed: Vec<String> = known.iter().map(|entry| format!("`{}`", entry.name)).collect();
     let listed = listed.join(", ");
-    // What is for `kgctl` is not for agents.
+    // Tools for `kgctl` are not for agents.
     let is_other = |it: &&Entry| is_whole && it.set != ToolSet::Admin && !sets.contains(&it.set);
     let others = || CATALOG.iter().filter(is_other);
     let switched_on = |entry: &Entry| {

@@ -1,8 +1,8 @@
-//! What nobody waits for any more ends at once, and what one client asks is in nobody's way.
+//! Abandoned calls end at once, and one client's requests do not block others.
 
 use super::*;
 
-/// Clients that have every reader busy with endless queries.
+/// Connects clients that occupy every reader with endless queries.
 async fn besiege(house: &House, q: &str) -> Vec<Client> {
     let mut clients = Vec::new();
     for _ in 0..max_readers() / max_reads_of_one() {
@@ -20,7 +20,7 @@ fn asking(q: &str) -> Value {
     json!({"name": "hybrid_query", "arguments": {"q": q}})
 }
 
-/// The readers are free again: one more client is answered.
+/// Checks that the readers are free again: one more client is answered.
 async fn somebody_is_answered(house: &House) {
     let mut client = house.guest().await;
     check(
@@ -46,7 +46,7 @@ async fn cancelled_queries_end_and_let_others_in() {
     }
     queries("endless, cancelled", |_, n_running| n_running == 0).await;
     somebody_is_answered(&house).await;
-    // Those who cancelled are served on.
+    // Clients that cancelled are still served.
     clients[0].ask(9, "ping", json!({})).await;
 }
 
@@ -60,7 +60,7 @@ async fn queries_of_clients_that_vanish_end() {
 
 #[tokio::test]
 async fn overdue_queries_end() {
-    // Long enough to have them all under way, whatever else the machine does, or the first are over by then.
+    // Long enough to start all of them on a slow machine, before the first ones time out.
     let house = House::with_deadline(100).await;
     let q = "endless, overdue";
     let mut clients = Vec::new();
@@ -111,10 +111,10 @@ async fn who_does_not_read_makes_few_answers() {
     for _ in 0..20 {
         somebody_is_answered(&house).await;
     }
-    // One more is being written, and a socket holds less than one.
+    // One more is being written, and a socket buffers less than one.
     let (n_begun, _) = queries(q, |_, n_running| n_running == 0).await;
     assert!(n_begun <= wanted + 2, "{n_begun}");
-    // Nothing is lost: who reads at last gets all of it.
+    // Nothing is lost: a client that reads at last gets everything.
     let mut n_answers = 0;
     while n_answers < MAX_IN_FLIGHT - 1 {
         deaf.hear().await.expect("an answer");

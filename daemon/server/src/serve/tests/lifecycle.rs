@@ -1,4 +1,4 @@
-//! Handshakes of every revision, tools, progress, stopping.
+//! Handshakes of every revision, tools, progress, shutdown.
 
 use super::*;
 
@@ -35,7 +35,7 @@ async fn every_revision_shakes_hands() {
     "#]].assert_eq(&out);
 }
 
-/// What every request of the newest revision brings along.
+/// The metadata of every request of the newest revision.
 fn meta() -> Value {
     json!({
         "io.modelcontextprotocol/protocolVersion": "2026-07-28",
@@ -64,7 +64,7 @@ async fn the_newest_revision_discovers() {
             -32602 request _meta is missing or has malformed required fields: io.modelcontex…
         "#]],
     );
-    // A probe does not commit: a client may still fall back.
+    // A probe commits to nothing: a client may still fall back.
     let mut client = house.connect().await;
     client.ask(1, "server/discover", json!({"_meta": meta()})).await;
     assert_eq!(client.initialize("2025-11-25").await["result"]["protocolVersion"], "2025-11-25");
@@ -281,7 +281,7 @@ async fn whoever_waits_is_told_that_the_daemon_stops() {
     client
         .request(1, "tools/call", json!({"name": "ingest_docs", "arguments": {"paths": ["…"]}}))
         .await;
-    // Answered after the request above was read, so that one is under way.
+    // Answered after the request above was read, so that one is running.
     client.request(2, "ping", json!({})).await;
     assert_eq!(client.hear().await.expect("a reply")["id"], 2);
     assert_eq!(house.project.activity().n_clients(), 1);

@@ -31,7 +31,7 @@ async fn garbage_is_answered_and_then_cut_off() {
             -32600 this is JSON, but not a JSON-RPC 2.0 message
         "#]],
     );
-    // A good line in between shows that it is a client, after all.
+    // A good line in between shows that it is a client after all.
     client.ask(1, "ping", json!({})).await;
     let mut n_errors = 0;
     for n in 0..20 {
@@ -108,7 +108,7 @@ async fn a_line_that_is_too_long_costs_only_itself() {
 async fn old_clients_may_batch_and_chatter() {
     let house = House::new().await;
     let mut client = house.connect().await;
-    // rmcp alone hangs up on a notification that comes before the handshake.
+    // rmcp alone closes the connection on a notification before the handshake.
     client.say(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#).await;
     client.say("\u{feff}{\"jsonrpc\":\"2.0\",\"id\":9,\"method\":\"ping\"}\r").await;
     assert_eq!(client.hear().await.expect("pong")["id"], 9);
@@ -231,7 +231,7 @@ async fn a_client_that_does_not_read_is_cut_off() {
             async move { session.serve(wire).await.expect("a handshake").waiting().await },
         );
     client.initialize("2025-06-18").await;
-    // Each answer is larger than what the socket buffers, and none is read.
+    // Each answer is larger than the socket's buffer, and none is read.
     for id in 1..40 {
         let params = json!({"name": "hybrid_query", "arguments": {"q": "big 1000000"}});
         let message = json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params});

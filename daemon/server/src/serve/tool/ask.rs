@@ -1,4 +1,4 @@
-//! `ask`: an answer from everything that the folder holds.
+//! `ask`: an answer from everything in the folder.
 
 use proto::error::ErrorView;
 use proto::tool::core::{Ask, AskReply};
@@ -9,7 +9,7 @@ use super::kb::library;
 use crate::project::Project;
 use index::store::Snapshot;
 
-/// Answers a question by a plan.
+/// Answers a question with a plan.
 pub fn ask(
     project: &Project,
     snapshot: &Snapshot,

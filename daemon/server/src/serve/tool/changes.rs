@@ -1,4 +1,4 @@
-//! `changes`: what came, went or changed since a moment, a tick or the client's last call.
+//! `changes`: what was added, removed or changed since a time, a tick or the client's last call.
 
 use jiff::{Timestamp, Zoned};
 use proto::error::ErrorView;
@@ -11,10 +11,10 @@ use index::store::{ChangeLedger, JournalStart, Snapshot};
 use model::terms::Tick;
 use query::changes::Since;
 
-/// How far back is looked where nothing is said and the client never asked before.
+/// Default start for a client that never asked before.
 const USUAL_SINCE: &str = "7d";
 
-/// Returns changes, and the last commit that the client has seen all changes of then.
+/// Returns changes, and the last commit that the client has seen completely.
 pub fn changes(
     project: &Project,
     snapshot: &Snapshot,
@@ -26,7 +26,7 @@ pub fn changes(
     let since = || since(&ledger, snapshot, request.since.as_deref(), client);
     let mut reply = query::changes::changes(&project.desk(snapshot), &ledger, &request, since)?;
     reply.freshness = project.freshness(snapshot);
-    // A page further on, and a part of the changes, say nothing of the rest.
+    // A further page, or a filtered list, does not cover all changes.
     let is_whole = request.cursor.is_none() && request.path.is_none() && request.entity.is_none();
     let keeps_marks = is_whole && !project.is_still();
     Ok((reply, keeps_marks.then(|| snapshot.tick())))
@@ -71,7 +71,7 @@ fn since(
     Ok(Since { tick, told, hint })
 }
 
-/// `812` or `tick 812`. A year alone is a tick, too: a time needs a month.
+/// Parses `812` or `tick 812`. A bare year is a tick, too: a time needs a month.
 fn tick_of(text: &str) -> Option<Tick> {
     let text = text.trim();
     let number = text.strip_prefix("tick").map_or(text, str::trim_start);

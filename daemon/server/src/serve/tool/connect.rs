@@ -1,4 +1,4 @@
-//! `connect`: how two things hang together.
+//! `connect`: how two things are related.
 
 use notes::entry::number_of;
 use proto::error::{Code, ErrorView};
@@ -25,7 +25,7 @@ pub fn connect(
     Ok(reply)
 }
 
-/// The entity that a name, a path, an id or the id of an entry means.
+/// Resolves a name, a path, an id or an entry's id to an entity.
 fn entity_of(
     project: &Project,
     snapshot: &Snapshot,

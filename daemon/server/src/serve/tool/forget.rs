@@ -1,7 +1,7 @@
-//! Forget: takes out of everything that is kept what a person names.
+//! Forget: removes what a person names from everything that is stored.
 //!
 //! In: a path, a name or a string. Out: a receipt that does not repeat it.
-//! Invariants: once begun it goes on to its end, also when nobody waits for it any more.
+//! Invariants: once started it runs to its end, even if nobody waits for it any more.
 //! Not here: the run (`project/forget.rs`).
 
 use std::sync::Arc;
@@ -20,10 +20,10 @@ use index::store::stays_with_file;
 /// Longest string, bytes.
 const MAX_BYTES: usize = 64 << 10;
 
-/// Files of the project that are listed.
+/// Most files of the project that are listed.
 const MAX_LISTED: usize = 1_000;
 
-/// Takes what is named out of everything that is kept.
+/// Removes what is named from everything that is stored.
 pub async fn forget(
     project: Arc<Project>,
     request: Forget,
@@ -32,7 +32,8 @@ pub async fn forget(
     let named = named(&project, &request)?;
     let proves = request.prove == Some(true);
     let told = move |what: &str| progress.report(0, None, what.to_string());
-    // A task of its own: cut off between two stores, something would be left until the next run.
+    // A task of its own: if it were cut off between two stores, something would be left until the
+    // next run.
     let run = tokio::spawn(project.clone().erase(named, proves, told));
     let receipt = run.await.map_err(|lost| ForgetError::Unsettled(lost.to_string()));
     let receipt = receipt.and_then(|it| it).map_err(unfinished)?;
@@ -90,12 +91,12 @@ fn proof(scan: Scan, n_in_folder: u64) -> Proof {
     Proof { gone, files: scan.n_files, bytes: scan.n_bytes, left }
 }
 
-/// Returns whether files of the project that hold it are enough to explain a hit: the index is made of them, and the
-/// ledger identifies them by name.
+/// Returns whether files of the project that still contain it explain a hit: the index is made of
+/// them, and the ledger identifies them by name.
 fn is_of_files(hit: &Hit, all: &[Hit]) -> bool {
     let database = |file: &str| file.split_inclusive(".sqlite").next().unwrap_or(file).to_string();
     let own = database(&hit.file);
-    // The bytes of a database are those of its rows.
+    // The bytes of a database contain its rows.
     let mut rows = all.iter().filter(|it| it.place != "bytes" && database(&it.file) == own);
     own == "index.sqlite" || (rows.clone().count() > 0 && rows.all(|it| stays_with_file(&it.place)))
 }

@@ -1,4 +1,4 @@
-//! `ingest_docs` and `extract_and_link`: index now, wait, report what happened.
+//! `ingest_docs` and `extract_and_link`: index now, wait, report the result.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -20,7 +20,7 @@ use index::store::{IngestRecord, Snapshot};
 use model::terms::RelPath;
 use redact::clean;
 
-/// Most files one call may name.
+/// Most files per call.
 const MAX_FILES: usize = 100_000;
 
 /// Indexes files now and waits until they are searchable.
@@ -45,8 +45,8 @@ pub async fn ingest_docs(
         let kept: Vec<RelPath> =
             files.iter().filter(|path| !outcome.failed.contains_key(*path)).cloned().collect();
         let speaker = project.clone();
-        // The rows must show what was said; the content itself may be unchanged. A task of its own, because a caller
-        // who goes now must not leave the one without the other.
+        // The rows must show the given tags even if the content is unchanged. A task of its own,
+        // because a caller who leaves now must not leave one step without the other.
         let saying = tokio::spawn(async move {
             remember(&speaker, &request, kept.clone()).await?;
             run(&speaker, &kept, true, &progress).await
@@ -91,7 +91,7 @@ async fn remember(
     request: &IngestDocs,
     paths: Vec<RelPath>,
 ) -> Result<(), ErrorView> {
-    // What is said about files is stored as they are: without secrets.
+    // The given tags and URL are stored as they are, so secrets are removed here.
     let tags = request.tags.iter().flatten().map(|tag| clean(tag).into_owned()).collect();
     let source_url = request.source_url.as_deref().map(|url| clean(url).into_owned());
     let record = IngestRecord { tags, source_url };
@@ -100,7 +100,7 @@ async fn remember(
 
 type Found = (Vec<RelPath>, Vec<IngestError>);
 
-/// The files that paths and globs name, each once, in order.
+/// Returns the files that paths and globs match, each once, in order.
 fn find_files(project: &Project, wanted: &[String]) -> Result<Found, ErrorView> {
     let mut files = BTreeSet::new();
     let mut errors = Vec::new();
@@ -153,7 +153,7 @@ fn missing(path: &str, reason: &str) -> IngestError {
     IngestError { path: path.into(), stage: "watch".into(), reason: reason.into() }
 }
 
-/// A path or glob relative to the root; refuses whatever leads out of it.
+/// Returns a path or glob relative to the root; refuses whatever leads out of it.
 pub(super) fn inside(project: &Project, text: &str) -> Result<String, ErrorView> {
     match below(&project.root, text) {
         Ok(relative) => Ok(relative),
@@ -173,7 +173,8 @@ fn outside(project: &Project, text: &str) -> ErrorView {
     }
 }
 
-/// What lies at a path of [`inside`], links followed; of a link to nothing, the link.
+/// Returns the metadata at a path from [`inside`], following links; for a dangling link, that of
+/// the link.
 pub(super) fn found(project: &Project, path: &str) -> Result<Option<Meta>, ErrorView> {
     let root = project.opened_root().map_err(|error| unavailable(error.to_string()))?;
     match root.find(path) {
@@ -195,7 +196,8 @@ fn walk_read(project: &Project, folder: &str, visit: &mut dyn FnMut(&str)) {
     });
 }
 
-/// Visits what lies below a folder; `visit` says of a folder whether to go into it. Links are not followed.
+/// Visits everything below a folder; `visit` returns whether to descend into a folder. Links are
+/// not followed.
 pub(super) fn walk(project: &Project, top: &str, visit: &mut dyn FnMut(String, Kind) -> bool) {
     let Ok(root) = project.opened_root() else { return };
     let mut open = vec![top.to_string()];

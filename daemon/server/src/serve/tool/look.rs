@@ -1,12 +1,14 @@
-//! Look: notes that somebody changed a moment ago are indexed before a tool answers from the index.
+//! Look: indexes notes that changed a moment ago before a tool answers from the index.
 //!
-//! In: a folder of notes, the arguments of the call. Out: nothing; the index shows that folder, and the notes elsewhere
-//! that are entities, as they lie there now, as far as the watcher would notice.
-//! Invariants: bounded, by the number of notes that are looked at, of those that are indexed, and by time; where there
-//! are more notes, those of the entities that the call names are looked at; what is not done by then, the watcher does;
-//! it fails nothing. After a start the bounds are wider: the first crawl must have compared everything, or what was
-//! deleted while no daemon ran would still seem to be there.
-//! Not here: what differs (`engine/watch/digest.rs`).
+//! In: a folder of notes, the arguments of the call. Out: nothing; the index then shows that
+//! folder, and the notes elsewhere that are entities, in their current state, as far as the watcher
+//! would notice.
+//! Invariants: bounded by the number of notes that are checked, by the number that are indexed, and
+//! by time; if there are more notes, only those of the entities that the call names are checked;
+//! whatever is not done by then is left to the watcher; a failure here never fails the call. After
+//! a start the bounds are wider: the first crawl must have compared everything, or notes that were
+//! deleted while no daemon ran would still seem to exist.
+//! Not here: detecting changes (`engine/watch/digest.rs`).
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,10 +22,10 @@ use index::store::Snapshot;
 use model::terms::RelPath;
 use query::{AskError, memory as rows};
 
-/// Most notes that are looked at: each call costs a look at the size and time of every one.
+/// Most notes that are checked: each call reads the size and time of every one.
 const MAX_LOOKED: usize = 5_000;
 
-/// Most names of one call by which notes are looked at where there are more.
+/// Most names in one call whose notes are checked if there are more notes than that.
 const MAX_NAMED: usize = 100;
 
 /// Parameters that name entities.
@@ -41,17 +43,17 @@ const NAMES: [&str; 11] = [
     "nodes",
 ];
 
-/// Most notes that are indexed: more than that is no edit by hand, but a copy.
+/// Most notes that are indexed: more changes come from a copy, not from editing by hand.
 const MAX_CHANGED: usize = 256;
 
-/// Longest that an answer waits.
+/// Longest delay of an answer.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// Has the index show the notes of a folder as they lie there now.
+/// Indexes the notes of a folder in their current state.
 pub async fn look(project: &Arc<Project>, folder: &str, arguments: &Map<String, Value>) {
     let (mut most, mut patience) = (MAX_CHANGED, PATIENCE);
     if project.is_catching_up() {
-        // Half of what the request may take: the answer must be made, too.
+        // Half of the request's time; the rest is for the answer.
         patience = Duration::from_millis(project.settings.serve.request_deadline_ms / 2);
         most = MAX_LOOKED;
     }
@@ -72,7 +74,7 @@ pub async fn look(project: &Arc<Project>, folder: &str, arguments: &Map<String, 
     }
 }
 
-/// The names of entities in the arguments of a call.
+/// Returns the names of entities in the arguments of a call.
 fn names_in<'a>(arguments: &'a Map<String, Value>) -> Vec<String> {
     let fields = |map: &'a Map<String, Value>| {
         map.iter().map(|(key, value)| (NAMES.contains(&key.as_str()), value))
@@ -90,20 +92,20 @@ fn names_in<'a>(arguments: &'a Map<String, Value>) -> Vec<String> {
     names
 }
 
-/// Whether there are more entities than are looked at.
+/// Returns whether there are more entities than may be checked.
 fn is_large(snapshot: &Snapshot) -> Result<bool, AskError> {
     let sql = "SELECT count(*) FROM (SELECT 1 FROM memory_nodes WHERE is_node LIMIT ?1)";
     let n: i64 = snapshot.query_row(sql, [MAX_LOOKED as i64 + 1], |row| row.get(0))?;
     Ok(n > MAX_LOOKED as i64)
 }
 
-/// Where the notes of entities lie.
+/// Returns the paths of the notes of entities.
 fn named(snapshot: &Snapshot, names: &[String]) -> Vec<RelPath> {
     let found = names.iter().filter_map(|name| rows::named(snapshot, name).ok());
     found.map(|node| RelPath::new(node.path)).collect()
 }
 
-/// Notes that are entities and lie outside the folder of memory.
+/// Returns the notes that are entities and are outside the memory folder.
 fn elsewhere(snapshot: &Snapshot) -> Result<Vec<RelPath>, AskError> {
     let mut statement = snapshot.prepare_cached(
         "SELECT d.path FROM memory_nodes n JOIN docs d ON d.id = n.doc_id

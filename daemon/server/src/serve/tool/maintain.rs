@@ -1,8 +1,8 @@
-//! Maintenance: comparing, trying again, checking and backing up, as `kgctl` asks for it.
+//! Maintain: comparing, retrying, checking and backing up, as `kgctl` requests it.
 //!
 //! In: the parameters of the admin tools. Out: their replies.
-//! Not here: how files are compared (`engine/watch/`), how an index is rebuilt (`project/verify.rs`), or how a copy
-//! is made (`store/ledger/`).
+//! Not here: comparing files (`engine/watch/`), rebuilding an index (`project/verify.rs`), copying
+//! (`store/ledger/`).
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -31,19 +31,19 @@ use index::store::canon::PartDiff;
 use index::store::{Failing, LedgerError, StoreError, back_up, check_up};
 use model::terms::RelPath;
 
-/// Longest wait for what a rescan found.
+/// Longest wait for the changes that a rescan found.
 const LONGEST: Duration = Duration::from_secs(600);
 
-/// Longest wait for what a better model says that is asked again: it may have to wait for its turn.
+/// Longest wait for a better model that is asked again: it may have to wait for its turn.
 const ASKED_AGAIN: Duration = Duration::from_secs(5);
 
 /// Most files listed by `checkup`.
 const MAX_LISTED: usize = 1_000;
 
-/// Most differences listed by `verify`, and how many when nobody says.
+/// Most differences listed by `verify`, and the default.
 const DIFFERENCES: (u32, u32) = (1_000, 20);
 
-/// Rebuilds beside the live index and compares.
+/// Rebuilds next to the live index and compares.
 pub async fn verify(
     project: Arc<Project>,
     request: Verify,
@@ -72,7 +72,8 @@ async fn compare_with_rebuilt(
         rebuilt: it.n_rebuilt,
         differing: it.n_differing,
     };
-    // Some of each part and side that differs, so that the first one does not hide the others.
+    // Lists some of each part and side that differs, so that the first one does not hide the
+    // others.
     let n_sides = found.parts.iter().flat_map(|it| [&it.only_live, &it.only_rebuilt]);
     let n_sides = n_sides.filter(|rows| !rows.is_empty()).count();
     let share = (limit as usize).div_ceil(n_sides.max(1));
@@ -116,7 +117,7 @@ fn unverified(error: VerifyError) -> ErrorView {
     }
 }
 
-/// Reads the settings anew.
+/// Reloads the settings.
 pub async fn reload(
     project: Arc<Project>,
     _: Reload,
@@ -143,7 +144,7 @@ pub async fn reload(
     })
 }
 
-/// Compares every file with the index, and waits until what was found is settled.
+/// Compares every file with the index, and waits until the changes are settled.
 pub async fn rescan(
     project: Arc<Project>,
     request: Rescan,
@@ -194,7 +195,7 @@ pub async fn deep_pass(
     Ok(DeepPassReply { deep: deep_view(&project), freshness })
 }
 
-/// How far the deep pass is, where there is one.
+/// Returns the progress of the deep pass, if it is enabled.
 pub(super) fn deep_view(project: &Project) -> Option<DeepView> {
     let deep = project.health().deep();
     let settled = project.settled();
@@ -208,7 +209,7 @@ pub(super) fn deep_view(project: &Project) -> Option<DeepView> {
     })
 }
 
-/// Tries failed files again, and returns the outcome of each.
+/// Retries failed files, and returns the outcome of each.
 pub async fn retry(
     project: Arc<Project>,
     request: Retry,
@@ -252,7 +253,8 @@ pub async fn retry(
     .await
 }
 
-/// Asks a better model again that had been given up, and waits a little for what it says. False where there is none.
+/// Retries a better model that had been given up, and waits briefly for its answer. Returns false
+/// if there is none.
 async fn asked_again(project: &Project) -> bool {
     let n_done = project.backfilled().map_or(0, |stand| stand.n_done);
     let unanswered = project.unanswered();
@@ -264,7 +266,7 @@ async fn asked_again(project: &Project) -> bool {
             layer.try_again();
             Ok(())
         };
-        // Whether it answered stands in `status`.
+        // `status` shows whether it answered.
         let _ = blocking(ask).await;
     }
     let has_answered = |project: &Project| {
@@ -289,7 +291,7 @@ fn retried(path: &RelPath, failure: Option<&(String, String)>, is_indexed: bool)
     }
 }
 
-/// The files that failed and are meant: all, or those that are named or lie in a folder that is.
+/// Returns the wanted failed files: all, or those that are named or are in a named folder.
 fn failed_among(project: &Project, wanted: Option<&[String]>) -> Result<Vec<RelPath>, ErrorView> {
     let failed: Vec<RelPath> =
         project.breakers().list().into_iter().map(|(path, _)| path).collect();
@@ -396,14 +398,14 @@ pub async fn backup(
     .await
 }
 
-/// True in the daemon's own folder, but for its backups.
+/// Returns whether a path is in the daemon's own folder, outside its backups.
 fn is_own(state_dir: &Path, to: &Path) -> bool {
     let folder = to.parent().and_then(|folder| folder.canonicalize().ok());
     let Some((folder, own)) = folder.zip(state_dir.canonicalize().ok()) else { return false };
     folder.starts_with(&own) && !folder.starts_with(own.join("backups"))
 }
 
-/// A refusal that the caller can do something about, with the hint apart.
+/// Converts an error that the caller can act on, with its hint separated.
 fn refused(error: StoreError) -> ErrorView {
     let StoreError::Ledger(ledger) = &error else { return unreadable(error) };
     let code = match ledger {

@@ -1,8 +1,9 @@
-//! What each tool does: thin handlers over the read path and the project, mirroring `proto/src/tool/`.
+//! Tool: the handlers of the tools, thin layers over the read path and the project, in the layout
+//! of `proto/src/tool/`.
 //!
-//! Here: the short ones of the sets `core` and `admin`, and what several handlers need. `look.rs` is no tool: it has a
-//! person's latest edits indexed before a tool answers.
-//! Not here: how a question is answered (`query/`), or how a call arrives (`routes.rs`, `session.rs`).
+//! Here: the short handlers of the sets `core` and `admin`, and shared functions. `look.rs` is not
+//! a tool: it indexes a person's latest edits before a tool answers.
+//! Not here: answering questions (`query/`), or the path of a call (`routes.rs`, `session.rs`).
 
 mod ask;
 mod changes;
@@ -70,16 +71,17 @@ pub fn hybrid_query(
     Ok(reply)
 }
 
-/// A path as the shell completes it means the same as one from the project's root.
+/// Makes an absolute path inside the project, as the shell completes it, relative to the root.
 fn within(project: &Project, path: String) -> String {
     let inside = project.root.to_str().and_then(|root| path.strip_prefix(root));
     inside.map_or(path.clone(), |inside| inside.trim_start_matches('/').to_string())
 }
 
-/// The folder or path by which a caller narrows a list, relative to the project; `memory://PROJECT/folder` is one, too.
+/// Returns the folder or path with which a caller narrows a list, relative to the project; also
+/// accepts `memory://PROJECT/folder`.
 ///
 /// # Errors
-/// `not_found` for an address by which nothing lies.
+/// `not_found` for an address that matches nothing.
 fn folder_given(
     project: &Project,
     snapshot: &Snapshot,
@@ -105,7 +107,7 @@ fn folder_given(
     })
 }
 
-/// The address without the name of this project, if it begins with that.
+/// Strips the name of this project from an address, if it starts with that.
 fn own_address(project: &Project, address: &str) -> Option<String> {
     let rest = address.strip_prefix(::notes::uri::SCHEME)?;
     let (name, rest) = rest.split_once('/')?;
@@ -113,7 +115,8 @@ fn own_address(project: &Project, address: &str) -> Option<String> {
     is_own.then(|| format!("{}{rest}", ::notes::uri::SCHEME))
 }
 
-/// What `find` finds at a path that a caller gave; where nothing is indexed by it, at the one to which links lead it.
+/// Calls `find` with a path that a caller gave; if nothing is indexed there, with the path to which
+/// links resolve it.
 fn found_at<T>(
     project: &Project,
     given: &str,
@@ -121,7 +124,7 @@ fn found_at<T>(
 ) -> Result<T, ErrorView> {
     let path = within(project, given.trim().to_string());
     find(&path).or_else(|missing| {
-        // `memory://PROJECT/…`, as sessions with several projects name it.
+        // `memory://PROJECT/…`, the form used in sessions with several projects.
         let own = own_address(project, &path).filter(|_| missing.code == Code::NotFound);
         if let Some(found) = own.and_then(|own| find(&own).ok()) {
             return Ok(found);
@@ -221,10 +224,10 @@ fn decisions_of(request: &ReviewLinks) -> Vec<(String, Option<Verdict>)> {
     out
 }
 
-/// Most rows of one page.
+/// Most rows per page.
 const MAX_PAGE: u32 = 5_000;
 
-/// One page of the whole graph.
+/// Returns one page of the whole graph.
 pub fn dump(project: &Project, snapshot: &Snapshot, request: Dump) -> Result<DumpReply, ErrorView> {
     let limit = request.limit.unwrap_or(1_000);
     if !(1..=MAX_PAGE).contains(&limit) {
@@ -271,7 +274,7 @@ pub async fn wait(
     Ok(WaitReply { reached, freshness: project.freshness_now().map_err(unreadable)? })
 }
 
-/// Reports how many files are indexed to a waiting caller.
+/// Reports the number of indexed files to a waiting caller.
 fn report_building(project: &Project, progress: &Progress) {
     let known = project.watcher().state().n_known_files();
     let left = project.n_on_belt();
@@ -293,14 +296,14 @@ pub async fn shutdown(
     Ok(ShutdownReply { draining, freshness: project.freshness_now().map_err(unreadable)? })
 }
 
-/// Turns of the reads that tools make which write or wait: threads are the belt's, too.
+/// Limits the reads of tools that write or wait, because the belt needs threads, too.
 static TURNS: LazyLock<Semaphore> = LazyLock::new(|| Semaphore::new(max_readers()));
 
 /// Runs a read off the async threads.
 pub(super) async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, ErrorView> + Send + 'static,
 ) -> Result<T, ErrorView> {
-    // Nobody closes it.
+    // The semaphore is never closed.
     let turn = TURNS.acquire().await;
     let work = move || {
         let _turn = turn;
@@ -323,7 +326,7 @@ fn check_count(parameter: &str, n: usize, most: usize) -> Result<(), ErrorView> 
     }
 }
 
-/// The items of a batch, each as it can be read. Where none can, the whole is refused.
+/// Parses the items of a batch one by one. If none can be parsed, the whole batch is refused.
 fn batch_of<T>(
     parameter: &str,
     items: Vec<Item<T>>,
@@ -340,7 +343,7 @@ fn batch_of<T>(
     }
 }
 
-/// Separates the items that could be read from the errors of the others.
+/// Separates the parsed items from the errors of the others.
 fn parted<T>(items: Vec<Result<T, ItemError>>) -> (Vec<T>, Vec<ItemError>) {
     let (mut whole, mut failed) = (Vec::new(), Vec::new());
     for item in items {
@@ -362,9 +365,9 @@ pub(super) fn invalid(message: String, hint: &str) -> ErrorView {
     ErrorView { code: Code::InvalidParams, message, hint: Some(hint.into()), conflict: None }
 }
 
-/// Refuses texts that hold a secret: what tools keep is read by everybody who asks.
+/// Refuses texts with a secret: stored text is visible to every caller.
 fn check_secrets<'t>(texts: impl IntoIterator<Item = &'t str>) -> Result<(), ErrorView> {
-    // Of many parameters only the mark of a secret has come this far.
+    // Many parameters were cleaned already, so that only the mark of a secret is left.
     if !texts.into_iter().any(|it| holds_secret(it) || it.contains(MARK)) {
         return Ok(());
     }
@@ -396,7 +399,7 @@ fn unavailable(why: String) -> ErrorView {
     }
 }
 
-/// An error that comes after files were changed says so.
+/// Adds to an error that files have already changed.
 fn though_written(paths: &[RelPath], error: ErrorView) -> ErrorView {
     let what = match paths {
         [] => return error,
@@ -406,7 +409,7 @@ fn though_written(paths: &[RelPath], error: ErrorView) -> ErrorView {
     ErrorView { message: format!("{what} changed on the disk, but {}", error.message), ..error }
 }
 
-/// The error of a call that waits for a commit while none can be made.
+/// Returns the error of a call that waits for a commit while none is possible.
 fn stalled(stall: Stall) -> ErrorView {
     ErrorView {
         code: Code::Unavailable,

@@ -1,4 +1,5 @@
-//! The tools behind the page for people: where it is, documents as HTML, what can be decided about an entity.
+//! Page: the tools behind the page for people: its address, documents as HTML, decisions about an
+//! entity.
 //!
 //! Not here: serving the page (`serve/page.rs`), its HTML (`query`'s `page/`).
 

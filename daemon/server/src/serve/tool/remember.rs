@@ -1,9 +1,11 @@
-//! `remember`: keeps a fact, a decision or a preference where it belongs.
+//! `remember`: stores a fact, a decision or a preference where it belongs.
 //!
-//! In: a text, perhaps whom or what it is about. Out: where it stands now, what is similar, what it contradicts.
-//! A text about something becomes an observation of its note, which is made if there is none; any other an entry of
-//! its own. Both are written by the tools of memory and of entries.
-//! Invariants: what was given is kept whole, or the call fails; a text that is there already is not written again.
+//! In: a text, optionally its subject. Out: where it is stored, similar statements, and
+//! contradictions.
+//! A text about a subject becomes an observation in its note, which is created if there is none;
+//! any other text becomes an entry. Both are written by the tools of memory and of entries.
+//! Invariants: the text is stored completely, or the call fails; a text that is already stored is
+//! not written again.
 //! Not here: which bytes change (`memory/write.rs`, `kb/store.rs`).
 
 use std::sync::Arc;
@@ -29,13 +31,13 @@ const MAX_CHARS: usize = 20_000;
 /// Longest title of an entry, characters.
 const TITLE_CHARS: usize = 70;
 
-/// Words of a name with which a text may begin.
+/// Most words of a name at the start of a text.
 const MAX_NAME_WORDS: usize = 5;
 
-/// Similar statements of a reply.
+/// Most similar statements in a reply.
 const MAX_SIMILAR: usize = 5;
 
-/// Words that state a decision, and a preference.
+/// Words that state a decision; below, words that state a preference.
 const DECISION: [&str; 10] = [
     "we decided",
     "decided to",
@@ -60,7 +62,7 @@ const PREFERENCE: [&str; 9] = [
     "preference",
 ];
 
-/// Keeps a text.
+/// Stores a text.
 pub async fn remember(
     project: Arc<Project>,
     request: Remember,
@@ -81,7 +83,8 @@ pub async fn remember(
     let tags: Vec<String> = request.tags.unwrap_or_default();
     let tags = tags.iter().map(|it| it.trim().trim_start_matches('#').to_string());
     let tags: Vec<String> = tags.filter(|it| !it.is_empty()).collect();
-    // An observation is one line; what has more keeps its form in an entry, which links to what it is about.
+    // An observation is a single line; a longer text keeps its form in an entry that links to its
+    // subject.
     let is_one_line = !text.contains('\n');
     let mut reply = match home {
         Home::Note(note) if !is_one_line => {
@@ -108,7 +111,7 @@ pub async fn remember(
     with_neighbors(&project, text, about, reply).await
 }
 
-/// What a text is, by its words.
+/// Returns the kind of a text, by its words.
 fn kind_of(text: &str) -> Remembered {
     let lower = text.to_lowercase();
     let says = |cues: &[&str]| cues.iter().any(|cue| lower.contains(cue));
@@ -123,15 +126,15 @@ fn kind_of(text: &str) -> Remembered {
 
 /// Where a text belongs.
 enum Home {
-    /// In this note: its name and path.
+    /// In an existing note.
     Note(rows::NodeRow),
-    /// In a note that is to be made.
+    /// In a note that has to be created.
     New(EntityView),
     /// In an entry of its own.
     Entry,
 }
 
-/// Where a text belongs, and what its author should know about that.
+/// Returns where a text belongs, and a hint about that for the caller.
 async fn home_of(
     project: &Arc<Project>,
     about: Option<String>,
@@ -141,7 +144,7 @@ async fn home_of(
     blocking(move || {
         let snapshot = worker.snapshot().map_err(unreadable)?;
         let Some(about) = about else {
-            // The longest name of memory with which the text begins.
+            // The longest name in memory with which the text starts.
             let words: Vec<&str> = text.split_whitespace().take(MAX_NAME_WORDS).collect();
             let names = (1..=words.len()).rev().filter_map(|n| words.get(..n));
             for name in names {
@@ -160,7 +163,7 @@ async fn home_of(
             Err(error) if error.code == Code::Ambiguous => return Err(error),
             Err(_) => {}
         }
-        // Another name of a thing that is known: its own note, or one of its name.
+        // Another name of a known entity: use its own note, or one with its name.
         let lookup = EntityLookup { q: about.clone(), limit: Some(1), ..EntityLookup::default() };
         let found = query::entity_lookup(&worker.desk(&snapshot), &lookup);
         let known = found.ok().and_then(|found| found.entities.into_iter().next());
@@ -189,7 +192,7 @@ async fn home_of(
     .await
 }
 
-/// The observation that says a text: `[decision] We use SQLite. #storage`.
+/// Renders an observation: `[decision] We use SQLite. #storage`.
 fn observation(kind: Remembered, text: &str, tags: &[String]) -> String {
     let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
     let tags: String = tags.iter().map(|tag| format!(" #{tag}")).collect();
@@ -254,7 +257,7 @@ async fn made(
         return Err(failed(error));
     }
     let Some(made) = reply.entities.into_iter().next() else {
-        // Another agent has made it just now.
+        // Another agent has just created it.
         let path = reply.existing.into_iter().next().map(|there| there.path).unwrap_or_default();
         return observed(project, path, kind, text, tags, who).await;
     };
@@ -266,7 +269,7 @@ async fn made(
     })
 }
 
-/// The first words of a text, as a title.
+/// Returns the first words of a text, as a title.
 fn title_of(text: &str) -> String {
     let has_words =
         |line: &&str| line.chars().any(char::is_alphanumeric) && !line.starts_with("```");
@@ -311,7 +314,7 @@ async fn stored(
         tags.retain(|tag| !entry.tags.contains(tag));
         let mut warnings = vec![];
         if !tags.is_empty() {
-            // The text is there; what else was given must not be lost.
+            // The text is stored already, but its other parameters must not be lost.
             let all = entry.tags.iter().chain(&tags).cloned().collect();
             let more = KbStore {
                 update_entry_id: Some(entry.id.clone()),
@@ -356,7 +359,7 @@ async fn stored(
     })
 }
 
-/// What is replied where a note says a text already.
+/// Returns the reply if a note states the text already.
 async fn said_before(
     project: &Arc<Project>,
     note: &rows::NodeRow,
@@ -382,7 +385,7 @@ async fn said_before(
     .await
 }
 
-/// Adds where it stands, what is similar, and what is contradicted.
+/// Adds the place, similar statements, and contradictions.
 async fn with_neighbors(
     project: &Arc<Project>,
     text: String,
@@ -403,7 +406,7 @@ async fn with_neighbors(
         }
         let own =
             SourceView { path: reply.path.clone(), line: reply.line, ..SourceView::default() };
-        // An entry is no note of a thing.
+        // An entry is not the note of a subject.
         let doc = doc.filter(|_| reply.id.is_none());
         let mut names = doc.map(|doc| rows::names(&snapshot, doc)).transpose()?.unwrap_or_default();
         names.extend(reply.about.iter().cloned().chain(about));

@@ -21,7 +21,7 @@ use engine::backfill::{Again, BackfillProgress, Trouble};
 use engine::watch::{FileEvent, WatchMode, WatchView};
 use index::store::{Breakers, SCHEMA_VERSION, Snapshot};
 
-/// Rows of each list of trouble.
+/// Most rows in each list of problems.
 const MAX_LISTED: i64 = 50;
 
 /// Warning about a better model that gives no vectors.
@@ -107,7 +107,7 @@ fn scrub_view(project: &Project) -> ScrubView {
     }
 }
 
-/// The last changes of files, where they are wanted.
+/// Returns the latest file events, if wanted.
 fn events(project: &Project, are_wanted: bool) -> Vec<FileEventView> {
     if !are_wanted {
         return Vec::new();
@@ -128,7 +128,7 @@ pub(super) fn embedding_now(
     Ok(embedding(project, snapshot, count(snapshot, WINDOWS)?))
 }
 
-/// How far the better model's vectors are, where there is such a model.
+/// Returns the progress of the better model's vectors, if there is such a model.
 fn embedding(project: &Project, snapshot: &Snapshot, n_windows: u64) -> Option<EmbeddingView> {
     if let Some(why) = project.missing_model() {
         return Some(EmbeddingView {
@@ -142,7 +142,7 @@ fn embedding(project: &Project, snapshot: &Snapshot, n_windows: u64) -> Option<E
     let stand = project.backfilled()?;
     let others: Vec<&BackfillProgress> =
         stand.others.iter().filter(|it| it.n_windows > 0).collect();
-    // What another model embeds is counted there.
+    // Windows that another model embeds are counted there.
     let n_windows = if others.is_empty() { n_windows } else { stand.n_windows };
     let troubles = stand.others.iter().map(|it| &it.trouble);
     let trouble = std::iter::once(&stand.trouble).chain(troubles).flatten().next().cloned();
@@ -174,7 +174,7 @@ fn embedding(project: &Project, snapshot: &Snapshot, n_windows: u64) -> Option<E
     let rate = (stand.seconds_a_text > 0.0).then(|| (1.0 / stand.seconds_a_text) as f32);
     Some(EmbeddingView {
         state: state.into(),
-        // The backfill may not have looked at this commit yet.
+        // The backfill may not have seen this commit yet.
         done: stand.n_done.min(n_windows),
         total: n_windows,
         refused: stand.n_refused,
@@ -214,7 +214,7 @@ fn queues(project: &Project) -> Vec<QueueView> {
     project.gauges().iter().map(view).collect()
 }
 
-/// Files that fail now, or failed so often that they are left alone.
+/// Counts the files that fail now, or failed so often that they are skipped.
 fn n_failing(db: &Connection, breakers: &Breakers) -> rusqlite::Result<u64> {
     let mut n = count(db, "SELECT count(*) FROM quarantine")?;
     let mut is_counted = db.prepare_cached("SELECT 1 FROM quarantine WHERE path = ?1")?;
@@ -236,7 +236,7 @@ fn quarantine(
         Ok(QuarantineView { path: row.get(0)?, stage: row.get(1)?, reason: row.get(2)? })
     })?;
     let mut out: Vec<QuarantineView> = rows.collect::<Result<_, _>>()?;
-    // What is left alone has no row in an index that was built since.
+    // A skipped file has no row in an index that was built afterwards.
     let is_listed = |path: &str| out.iter().any(|row| row.path == path);
     let left = breakers.list().into_iter();
     let left = left.filter(|(path, it)| it.is_open() && !is_listed(path.as_str()));
@@ -295,7 +295,7 @@ fn warnings(
     let root = watch.root_trouble.iter().chain(&deaf).chain(&watch.warnings);
     out.extend(root.map(|why| WarningView { path: ".".into(), warning: why.clone() }));
     let mut statement = db.prepare_cached(
-        // What is merely counted must not leave out what went wrong.
+        // Counts come last, so that they do not displace failures.
         "SELECT path, warnings, 0 FROM docs WHERE warnings IS NOT NULL
          UNION ALL SELECT path, 'redacted: ' ||
            (SELECT group_concat(value || ' × ' || key, ', ' ORDER BY key) FROM json_each(redactions, '$.redacted')), 1

@@ -1,8 +1,9 @@
-//! Lenient: requests whose parameters `rmcp` does not understand.
+//! Lenient: repairs requests whose parameters `rmcp` does not understand.
 //!
-//! In: a request. Out: one that can be answered, or why it cannot. `rmcp` takes a known method with
-//! unexpected parameters for an unknown method, and then says that metadata is missing. A client
-//! whose greeting is merely odd (no version, capabilities in a shape of their own) is let in: we
+//! In: a request. Out: one that can be answered, or why it cannot. `rmcp` treats a known method
+//! with unexpected parameters as an unknown method, and then reports missing metadata. A client
+//! whose greeting is merely unusual (no version, its own form of capabilities) is accepted, because
+//! we use none of it.
 //! use none of it.
 
 use rmcp::model::{ClientRequest, CustomRequest, InitializeRequestParams, Request};
@@ -11,7 +12,7 @@ use serde_json::{Value, json};
 /// Makes the request answerable.
 ///
 /// # Errors
-/// What is wrong with its parameters, with a hint.
+/// If its parameters are wrong, with a hint.
 pub(super) fn repair(request: &mut ClientRequest) -> Result<(), String> {
     let ClientRequest::CustomRequest(unknown) = &*request else { return Ok(()) };
     let hint = match unknown.method.as_str() {

@@ -1,9 +1,9 @@
-//! Outbox: what goes to the client, as lines.
+//! Outbox: sends messages to the client, as lines.
 //!
 //! In: messages. Out: lines, written in order by one task.
-//! Invariants: a message is made into bytes only when there is room for it; the task ends when
-//! nobody can send any more, or when a line cannot be written.
-//! Not here: what is refused, and why (`wire.rs`).
+//! Invariants: a message is serialized only when there is room for it; the task ends when nobody
+//! can send any more, or when a line cannot be written.
+//! Not here: refusals (`wire.rs`).
 
 use std::io;
 
@@ -18,10 +18,10 @@ use crate::serve::ear::Gone;
 /// JSON-RPC code of a refusal that is our own.
 const REFUSED: ErrorCode = ErrorCode(-32_000);
 
-/// Longest part of an error about a line that is sent back, in bytes.
+/// Longest part of an error about a line that is sent back, bytes.
 const MAX_REASON_BYTES: usize = 300;
 
-/// A JSON-RPC error as a line. `rmcp` leaves an unknown id out; JSON-RPC 2.0 asks for `null`.
+/// Returns a JSON-RPC error as a line. `rmcp` omits an unknown id; JSON-RPC 2.0 requires `null`.
 pub(super) fn error_line(code: ErrorCode, id: &Value, why: &str) -> Vec<u8> {
     let why = why.get(..why.floor_char_boundary(MAX_REASON_BYTES)).unwrap_or(why);
     let error = json!({"jsonrpc": "2.0", "id": id, "error": {"code": code.0, "message": why}});
@@ -30,8 +30,8 @@ pub(super) fn error_line(code: ErrorCode, id: &Value, why: &str) -> Vec<u8> {
     line
 }
 
-/// What a connection is refused with, before it has a session. Code and hint stand in the error's data, where our
-/// own clients look.
+/// Returns the line that refuses a connection before it has a session. Code and hint are in the
+/// error's data, where our own clients look.
 pub(crate) fn refusal_line(view: &ErrorView) -> Vec<u8> {
     let code = match view.code {
         Code::InvalidParams => ErrorCode::INVALID_PARAMS,
@@ -44,7 +44,7 @@ pub(crate) fn refusal_line(view: &ErrorView) -> Vec<u8> {
     line
 }
 
-/// Writes lines until none can come any more, or one cannot be written.
+/// Writes lines until no more can come, or one cannot be written.
 pub(super) async fn write_lines(
     mut writer: impl AsyncWrite + Unpin,
     mut queue: mpsc::Receiver<Vec<u8>>,
@@ -53,8 +53,8 @@ pub(super) async fn write_lines(
     while let Some(line) = queue.recv().await {
         if let Err(error) = writer.write_all(&line).await {
             tracing::debug!(%error, "a client does not read its replies; it is cut off");
-            // Dropping the queue makes `receive` return nothing, which ends the session; the sign
-            // ends what is being done for it.
+            // Dropping the queue makes `receive` return nothing, which ends the session; the signal
+            // cancels its running requests.
             gone.say();
             return;
         }
@@ -65,7 +65,7 @@ pub(super) async fn write_lines(
 /// Waits for room, then sends.
 ///
 /// # Errors
-/// `NotConnected` when the client has gone.
+/// `NotConnected` if the client has gone.
 pub(super) async fn enqueue(
     outbox: Option<mpsc::Sender<Vec<u8>>>,
     message: &ServerJsonRpcMessage,

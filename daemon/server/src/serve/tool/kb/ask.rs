@@ -24,23 +24,25 @@ use query::kb::graph::By;
 use query::kb::planner::Planned;
 use query::kb::{EntryRow, Library};
 
-/// Entries of an answer, and at most; at most of a timeline that was asked for, which lists what there is.
+/// Entries in an answer: default and maximum; and the maximum of an explicit timeline, which lists
+/// everything.
 const LIMITS: (u32, u32) = (20, 50);
 const MAX_OF_TIMELINE: u32 = 500;
 
-/// Characters of an entry's content that a model is sent.
+/// Characters of an entry's content that are sent to a model.
 const ENTRY_CHARS: usize = 6_000;
 
 /// Most characters of an entry's content in an answer.
 const EXCERPT_CHARS: usize = 240;
 
-/// What a model is to plan, and the nodes that its plan may name.
+/// A prompt for planning, and the nodes that the plan may name.
 pub struct ToPlan {
     prompt: Prompt,
     nodes: HashSet<String>,
 }
 
-/// What the model of questions is asked about a question: nothing where there is none, or the strategy is given.
+/// Returns the prompt for planning a question; `None` if there is no model, or the strategy is
+/// given.
 pub fn to_plan(
     project: &Project,
     snapshot: &Snapshot,
@@ -65,7 +67,7 @@ pub fn to_plan(
 /// A plan with the model that made it, or why there is none.
 pub(super) type ModelPlan = Result<(QueryPlan, String), String>;
 
-/// Has the model of questions plan.
+/// Asks the model of questions for a plan.
 pub fn plan_by_model(project: &Project, to_plan: ToPlan, asker: &Asker) -> ModelPlan {
     let slot = project.llms().query().ok_or("there is no model")?;
     let said = slot.generate(&to_plan.prompt, asker).map_err(|error| error.to_string())?;
@@ -73,7 +75,7 @@ pub fn plan_by_model(project: &Project, to_plan: ToPlan, asker: &Asker) -> Model
     Ok((plan.ok_or("the model's answer is not a plan")?, said.model))
 }
 
-/// Answers by the graph of entries.
+/// Answers from the graph of entries.
 pub fn kb_ask(
     project: &Project,
     snapshot: &Snapshot,
@@ -144,7 +146,7 @@ pub fn kb_ask(
     })
 }
 
-/// A relation, with `<` before it where a path goes against it.
+/// Renders a relation, with `<` before it if a path follows it backwards.
 fn edge(is_outgoing: bool, relation: &str) -> String {
     if is_outgoing { relation.to_string() } else { format!("<{relation}") }
 }
@@ -170,15 +172,15 @@ fn asked(
     })
 }
 
-/// An answer in sentences of entries, and the entries for a model to write another one from.
+/// An answer in sentences from entries, and the entries from which a model may write another one.
 pub struct Summed {
     reply: KbSummary,
     question: String,
-    /// Ids and texts; none where there is no model.
+    /// Ids and texts; empty if there is no model.
     texts: Vec<(String, String)>,
 }
 
-/// Has the model of questions, if there is one, write the answer; else it stays as it is.
+/// Lets the model of questions, if there is one, write the answer; otherwise leaves it unchanged.
 pub fn with_answer(
     project: &Project,
     summed: Summed,
@@ -213,19 +215,19 @@ pub fn with_answer(
     Ok(reply)
 }
 
-/// A sentence, with what took the place of the entry that it cites first.
+/// Builds a sentence, with what superseded the entry that it cites first.
 fn cited_sentence(text: String, cited: Vec<String>, entries: &[EntryView]) -> CitedSentence {
     let first = entries.iter().find(|it| Some(&it.id) == cited.first());
     let superseded_by = first.map(|it| it.superseded_by.clone()).unwrap_or_default();
     CitedSentence { text, cited, superseded_by }
 }
 
-/// The number of the entry that a sentence is quoted from.
+/// Returns the number of the entry that a sentence is quoted from.
 fn number_of_first(it: &CitedSentence) -> Option<u64> {
     it.cited.first().and_then(|id| number_of(id))
 }
 
-/// Answers in sentences of entries.
+/// Answers in sentences from entries.
 pub fn kb_summarize(
     project: &Project,
     snapshot: &Snapshot,

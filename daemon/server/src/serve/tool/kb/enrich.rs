@@ -1,6 +1,6 @@
-//! What a model read in entries: forgotten, read again, counted.
+//! Model readings of entries: forgetting, repeating and counting them.
 //!
-//! Not here: the reading itself, which nobody waits for (`project/enrichment.rs`).
+//! Not here: the reading itself, which runs in the background (`project/enrichment.rs`).
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ fn has_model(project: &Project) -> bool {
     project.llms().extraction().is_some_and(Slot::is_server)
 }
 
-/// Has entries read again.
+/// Schedules entries to be read again.
 pub(super) async fn again(
     project: &Arc<Project>,
     id: Option<&str>,
@@ -45,12 +45,13 @@ pub(super) async fn again(
     Ok(KbMaintainReply { message, ..KbMaintainReply::default() })
 }
 
-/// Forgets what was read.
+/// Forgets model readings.
 pub(super) async fn forget(
     project: &Arc<Project>,
     id: Option<&str>,
 ) -> Result<KbMaintainReply, ErrorView> {
-    // An entry whose reading is forgotten counts as read, or it would be read at once.
+    // An entry whose reading is forgotten is stored as read with an empty result; otherwise it
+    // would be read again at once.
     let nothing = |row: &EntryRow| {
         let (entry, hash) = (row.number, row.text_hash);
         Reading::Done(Enriched { entry, hash, ..Enriched::default() })
@@ -77,7 +78,7 @@ pub(super) async fn forget(
     Ok(KbMaintainReply { message, ..KbMaintainReply::default() })
 }
 
-/// Counts, where there is something to count.
+/// Returns the counts, if there are any.
 pub(super) fn counts(project: &Project, library: &Library) -> Option<Enrichment> {
     let has_model = has_model(project);
     let active = || library.shelf.entries().filter(|row| row.entry.is_active);

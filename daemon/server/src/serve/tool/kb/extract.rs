@@ -1,13 +1,15 @@
-//! Extract: entries of one file, by rules.
+//! Extract: the entries of one file, by rules.
 //!
-//! In: the path and text of a file, without secrets. Out: [`Extraction`]: what it is about, and at most ten entries.
-//! A section of Markdown with enough words becomes an entry under its heading; if there are too many sections,
-//! neighbors are merged. A text without headings is one entry; code and settings give their opening comment, if any.
-//! Words decide
-//! the type of knowledge (`we decided`, `always`, `the mistake was`); where they do, a short sentence is enough.
-//! Invariants: the details are what the file says, nothing else; the same file gives the same entries; sections left
-//! out as too short are listed.
-//! Not here: reading files and keeping entries (`ingest.rs`); a model that extracts (the seam is [`extract`]).
+//! In: the path and text of a file, without secrets. Out: [`Extraction`]: a summary, and at most
+//! ten entries.
+//! A section of Markdown with enough words becomes an entry under its heading; if there are too
+//! many sections, neighbors are merged. A text without headings is one entry; code and settings
+//! yield their opening comment, if any. Words decide the type of knowledge (`we decided`, `always`,
+//! `the mistake was`); if they do, a short sentence is enough.
+//! Invariants: the details are quoted from the file, nothing else; the same file gives the same
+//! entries; sections left out as too short are listed.
+//! Not here: reading files and storing entries (`ingest.rs`); extraction by a model (it would
+//! replace [`extract`]).
 
 use std::ops::Range;
 
@@ -18,32 +20,33 @@ use proto::tool::kb::EntryType;
 use extract::chunk::sentences;
 use model::print::count_words;
 
-/// Most entries of a file (S2).
+/// Most entries per file (S2).
 const MAX_ENTRIES: usize = 10;
 
-/// Characters of a file that are looked at (S2).
+/// Characters of a file that are read (S2).
 const MAX_CHARS: usize = 100_000;
 
-/// Fewest words of a section that is an entry, and of one that says that it is a decision, a lesson or a convention.
+/// Fewest words of a section that becomes an entry, and of one whose words mark a decision, a
+/// lesson or a convention.
 const MIN_WORDS: usize = 8;
 const MIN_WORDS_OF_KIND: usize = 3;
 
-/// Deepest headings that begin an entry.
+/// Deepest headings that start an entry.
 const MAX_LEVEL: u8 = 3;
 
 /// Longest title and summary, characters.
 const MAX_TITLE: usize = 120;
 const MAX_SUMMARY: usize = 400;
 
-/// Most tags that a file hands down.
+/// Most tags that entries inherit from their file.
 const MAX_TAGS: usize = 10;
 
-/// What a file says.
+/// The entries of a file, with a summary.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Extraction {
     pub(super) summary: String,
     pub(super) entries: Vec<Extracted>,
-    /// Titles of sections that say too little.
+    /// Titles of sections that were too short.
     pub(super) left_out: Vec<String>,
 }
 
@@ -57,7 +60,7 @@ pub(super) struct Extracted {
     pub(super) tags: Vec<String>,
 }
 
-/// What a file says.
+/// Extracts the entries of a file.
 pub(super) fn extract(path: &str, text: &str) -> Extraction {
     let end = text.char_indices().nth(MAX_CHARS).map_or(text.len(), |it| it.0);
     let text = text.get(..end).unwrap_or(text);
@@ -80,7 +83,7 @@ fn is_program(name: &str) -> bool {
     )
 }
 
-/// A section: its heading, those above it, where that stands, and what is below it.
+/// A section: its heading, the headings above it, the offset of its heading, and the text below it.
 #[derive(Clone)]
 struct Section {
     title: String,
@@ -110,7 +113,7 @@ fn of_markdown(stem: &str, text: &str) -> Extraction {
     let (mut found, mut left_out) = cut(MAX_LEVEL);
     for level in (1..MAX_LEVEL).rev() {
         let coarser = if found.len() > MAX_ENTRIES { cut(level) } else { (vec![], vec![]) };
-        // One entry of everything is about nothing.
+        // A single entry for the whole file would be about nothing.
         if coarser.0.len() > 1 {
             (found, left_out) = coarser;
         }
@@ -134,7 +137,8 @@ fn of_markdown(stem: &str, text: &str) -> Extraction {
     Extraction { summary: summary_of(body), entries: entries.collect(), left_out }
 }
 
-/// The same in at most so many: `One – Three` of neighbors, about as many each, with the headings between them.
+/// Merges sections into at most `most` groups of neighbors, about equally many each, titled `One –
+/// Three`, with the headings between them.
 fn grouped(sections: &[Section], most: usize) -> Vec<Section> {
     let (n, most) = (sections.len(), most.min(sections.len()));
     let group = |at: usize| {
@@ -150,7 +154,7 @@ fn grouped(sections: &[Section], most: usize) -> Vec<Section> {
     (0..most).filter_map(group).collect()
 }
 
-/// The sections that are entries, and the titles of those that say too little.
+/// Returns the sections that become entries, and the titles of those that are too short.
 fn sections(
     text: &str,
     start: usize,
@@ -183,7 +187,8 @@ fn sections(
     (found, left_out)
 }
 
-/// Whether a section says enough to be an entry; what only leads to a list below says nothing.
+/// Returns whether a section has enough content for an entry; an introduction to a list below has
+/// none.
 fn says_enough(title: &str, body: &str) -> bool {
     let is_of_kind = || type_of(title, body) != EntryType::FactualReference && !body.ends_with(':');
     match count_words(body) {
@@ -210,7 +215,7 @@ fn of_prose(stem: &str, text: &str) -> Extraction {
     Extraction { summary, entries: vec![], left_out }
 }
 
-/// The comment at the head of code or settings.
+/// Extracts the comment at the head of code or settings.
 fn of_head(name: &str, text: &str) -> Extraction {
     let mut words: Vec<String> = Vec::new();
     let mut is_block = false;
@@ -244,7 +249,7 @@ fn of_head(name: &str, text: &str) -> Extraction {
     found
 }
 
-/// The first two sentences of running text.
+/// Returns the first two sentences of running text.
 fn summary_of(text: &str) -> String {
     let is_prose = |line: &&str| {
         let line = line.trim();
@@ -276,7 +281,8 @@ fn shortened(text: &str, most: usize) -> String {
     format!("{}…", cut.get(..end).unwrap_or(&cut))
 }
 
-/// Words that mark the type of knowledge in a section; the first type with the most of them wins.
+/// Words that mark the type of knowledge in a section; the type with the most of them wins, the
+/// first one on a tie.
 const CUES: [(EntryType, &[&str]); 3] = [
     (
         EntryType::Decision,
@@ -328,13 +334,13 @@ fn type_of(title: &str, body: &str) -> EntryType {
     let text = format!("{title}\n{body}").to_lowercase();
     let title = title.to_lowercase();
     let count = |cues: &[&str]| {
-        // A heading says what its section is about.
+        // A cue in the heading counts three times, because a heading names the topic.
         let in_title = cues.iter().filter(|cue| title.contains(cue.trim())).count();
         cues.iter().map(|cue| text.matches(cue).count()).sum::<usize>() + 2 * in_title
     };
     let mut best = (EntryType::FactualReference, 0);
     for (entry_type, cues) in CUES {
-        // One `should` among many words makes no convention.
+        // A single `should` does not make a convention.
         let least = if entry_type == EntryType::PatternConvention { 1 } else { 0 };
         let n = count(cues);
         if n > best.1.max(least) {

@@ -1,7 +1,8 @@
-//! Files: which ones `kb_ingest` reads.
+//! Files: selects the files that `kb_ingest` reads.
 //!
 //! In: a file, a folder or a pattern inside the project. Out: paths; why one is not read.
-//! Invariants: nothing outside the project is found, no link is followed; the deny list comes before all else.
+//! Invariants: nothing outside the project is found, no link is followed; the deny list is checked
+//! first.
 
 use std::path::Path;
 
@@ -15,11 +16,12 @@ use super::{folder, invalid};
 use crate::project::Project;
 use engine::watch::{SkipReason, Verdict};
 
-/// Most files of one call.
+/// Most files per call.
 const MAX_FILES: usize = 2_000;
 
-/// Formats of text that are read besides prose (S2), by extension. An allowlist of its own: `code` and `config` in
-/// `watch.extensions` also cover files that often hold passwords, such as `.properties`.
+/// Text formats that are read besides prose (S2), by extension. A separate allowlist, because
+/// `code` and `config` in `watch.extensions` also cover files that often contain passwords, such as
+/// `.properties`.
 const EXTENSIONS: &str = "\
     py js ts jsx tsx mjs go rs java kt kts scala c h cc cpp hpp cs swift rb php pl lua r jl ex exs erl hs ml clj \
     dart vue svelte sql graphql proto html css scss yaml yml toml json xml ini cfg conf csv sh bash zsh fish ps1 tf";
@@ -38,7 +40,7 @@ const NAMES: [&str; 10] = [
     "Procfile",
 ];
 
-/// The files that are meant, by path.
+/// Returns the matching files, by path.
 pub(super) fn find(project: &Project, request: &KbIngest) -> Result<Vec<String>, ErrorView> {
     let is_deep = request.recursive != Some(false);
     let relative = super::super::ingest::inside(project, request.path.trim())?;
@@ -79,12 +81,12 @@ pub(super) fn find(project: &Project, request: &KbIngest) -> Result<Vec<String>,
     Ok(files)
 }
 
-/// Visits the files below a folder, but for folders that are not watched; links are not followed.
+/// Visits the files below a folder, except in folders that are not watched; links are not followed.
 fn walk(project: &Project, top: &str, is_deep: bool, visit: &mut dyn FnMut(String)) {
     super::super::ingest::walk(project, top, &mut |path, kind| match kind {
         Kind::Folder => {
             let verdict = project.watcher().verdict(Path::new(&path), true);
-            // Entries are no source of entries.
+            // Entries are not a source of entries.
             is_deep && verdict == Verdict::Descend && path != folder(project)
         }
         Kind::File => {
@@ -95,7 +97,7 @@ fn walk(project: &Project, top: &str, is_deep: bool, visit: &mut dyn FnMut(Strin
     });
 }
 
-/// Why a file is not read, if it is not: the deny list comes first, whatever its extension.
+/// Returns why a file is not read, or `None`; the deny list comes first, whatever its extension.
 pub(super) fn objection(project: &Project, path: &str) -> Option<String> {
     let verdict = project.watcher().verdict(Path::new(path), false);
     let skipped = match verdict {

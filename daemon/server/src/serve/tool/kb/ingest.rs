@@ -1,11 +1,13 @@
-//! `kb_ingest`: entries of files, in S2's steps.
+//! `kb_ingest`: entries from files, in S2's steps.
 //!
-//! In: a file, a folder or a pattern inside the project. Out: what became of each file.
-//! Steps: deny list; formats; size; text; hash; secrets and personal data; summary; extraction; entries; the node of
-//! the file, to which each entry leads by `extracted_from`; the record. A file that has changed replaces its entries.
-//! Invariants: nothing outside the project is read, no link is followed, no file is changed; what holds a secret gives
-//! no entry; a model is asked as long as the call has time, files left over are listed for a later call; a
-//! dry run writes nothing; a file that cannot be done does not stop the others.
+//! In: a file, a folder or a pattern inside the project. Out: the result for each file.
+//! Steps: deny list; formats; size; text; hash; secrets and personal data; summary; extraction;
+//! entries; the node of the file, to which each entry leads by `extracted_from`; the record. A file
+//! that has changed replaces its entries.
+//! Invariants: nothing outside the project is read, no link is followed, no file is changed; a file
+//! with a secret yields no entry; a model is asked as long as the call has time, and files left
+//! over are listed for a later call; a dry run writes nothing; a file that fails does not stop the
+//! others.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -27,19 +29,20 @@ use ::index::store::{IngestedFile, KbRecord};
 use model::terms::RelPath;
 use redact::Redactor;
 
-/// Most files of one report.
+/// Most files in one report.
 const MAX_TOLD: usize = 500;
 
-/// Longest address of a text, characters; and what a text is read as.
+/// Longest source URL of a given text, characters; and the file name under which the text is
+/// parsed.
 const MAX_URL: usize = 500;
 const TEXT_NAME: &str = "text.md";
 
-/// Time that must be left for a model to be asked about a file.
+/// Least time that must remain to ask a model about a file.
 const LEAST_TO_ASK: Duration = Duration::from_secs(1);
 
 const UNCHANGED: &str = "as it was when it was last ingested";
 
-/// Makes entries of files.
+/// Creates entries from files.
 pub async fn kb_ingest(
     project: Arc<Project>,
     request: KbIngest,
@@ -82,7 +85,7 @@ pub async fn kb_ingest(
     Ok(reply)
 }
 
-/// Where a text that is given came from; none where files are meant.
+/// Returns the source URL of a given text; `None` if files are named instead.
 fn content_of(request: &KbIngest) -> Result<Option<String>, ErrorView> {
     let url = request.source_url.as_deref().map(str::trim).filter(|it| !it.is_empty());
     let is_whole = |url: &str| {
@@ -118,28 +121,28 @@ fn failed(path: &str, action: &str, reason: &str) -> IngestedView {
     }
 }
 
-/// What was read of a file.
+/// A file that was read.
 struct Source {
     hash: String,
     n_bytes: u64,
     redactions: Vec<String>,
-    /// Without what nobody is shown.
+    /// The text without hidden parts.
     text: String,
     found: Extraction,
-    /// The record of an earlier time.
+    /// The record of an earlier run.
     before: Option<IngestedFile>,
-    /// It is as it was then, but no model had time for it.
+    /// Whether it is unchanged since, but the model had no time for it.
     is_owed: bool,
 }
 
 enum Read {
-    /// Nothing is to be done.
+    /// There is nothing to do.
     Done(Box<IngestedView>),
-    /// Entries are to be made.
+    /// Entries have to be created.
     Fresh(Box<Source>),
 }
 
-/// Steps 1 to 4: the bytes of a file, or what is done with it instead.
+/// Steps 1 to 4: returns the bytes of a file, or why it is not ingested.
 fn bytes_of(project: &Project, path: &str) -> Result<Vec<u8>, (&'static str, String)> {
     if let Some(why) = objection(project, path) {
         return Err(("skipped", why));
@@ -164,7 +167,7 @@ fn check_size(project: &Project, n_bytes: u64) -> Result<(), (&'static str, Stri
     if n_bytes > most { Err(("skipped", told())) } else { Ok(()) }
 }
 
-/// Steps 1 to 8: what a file gives, or a text from elsewhere.
+/// Steps 1 to 8: reads and extracts a file, or a given text.
 fn read(project: &Project, path: &str, content: Option<&str>) -> Result<Read, ErrorView> {
     let done = |action: &str, reason: &str| Ok(Read::Done(Box::new(failed(path, action, reason))));
     let bytes = match content {
@@ -175,7 +178,7 @@ fn read(project: &Project, path: &str, content: Option<&str>) -> Result<Read, Er
         Ok(bytes) => bytes,
         Err((action, reason)) => return done(action, &reason),
     };
-    // What is read as what, and which rules of privacy hold.
+    // Decides how the text is parsed, and which privacy rules apply.
     let name = if content.is_some() { TEXT_NAME } else { path };
     let hash = checksum(&bytes);
     let before = ledger(project)?.ingested(path).map_err(unreadable)?.filter(|it| it.is_active);
@@ -203,12 +206,14 @@ fn read(project: &Project, path: &str, content: Option<&str>) -> Result<Read, Er
     Ok(Read::Fresh(Box::new(Source { hash, n_bytes, redactions, text, found, before, is_owed })))
 }
 
-/// What is kept as the hash of a file of which a model did not give all: it is asked the next time.
+/// Returns the stored hash of a file that a model did not complete: it is asked again the next
+/// time.
 fn owed(hash: &str) -> String {
     format!("owed {hash}")
 }
 
-/// What is shown, with words in the place of marks, which no note may hold; and the kinds of what was hidden.
+/// Returns the shown text with words in place of the redaction marks, which no note may contain,
+/// and the kinds of what was hidden.
 fn without_marks(text: &str, shown: &str) -> (String, Vec<String>) {
     const MARK: &str = "[redacted:";
     if text == shown {
@@ -229,16 +234,16 @@ fn without_marks(text: &str, shown: &str) -> (String, Vec<String>) {
     (clean, kinds)
 }
 
-/// What a file gives, and who says so.
+/// The extraction of a file, and who made it.
 struct Written {
     found: Extraction,
     by: Option<String>,
     trouble: Option<String>,
-    /// The model did not give all.
+    /// The model did not return everything.
     is_owed: bool,
 }
 
-/// Steps 7 and 8 by a model, if there is one; what it does not give stays as the rules found it.
+/// Steps 7 and 8 by a model, if there is one; where it fails, the result of the rules stays.
 fn by_model(
     project: &Project,
     path: &str,
@@ -268,7 +273,7 @@ fn by_model(
         }
     };
     let summary = ask(&file::summary_prompt(path, text)).map(|it| file::parse_summary(&it));
-    // If it gave nothing just now, it is not asked again at once.
+    // If it failed just now, it is not asked again at once.
     let entries = summary.as_ref().and_then(|_| ask(&file::entries_prompt(path, text)));
     let entries = entries.map(|it| file::parse_entries(&it));
     let is_of_use = matches!(summary, Some(Some(_))) || matches!(entries, Some(Some(_)));
@@ -281,13 +286,13 @@ fn by_model(
     match entries {
         Some(Some(entries)) => {
             found.entries = entries.into_iter().map(extracted).collect();
-            // The length of sections does not predict what a model makes an entry of.
+            // The length of sections does not predict which ones a model turns into entries.
             found.left_out.clear();
         }
         Some(None) => troubles.push("the model's answer is not a list of entries".into()),
         None => {}
     }
-    // What a model did not give now, it may in a later call.
+    // A model that failed now may succeed in a later call.
     let is_owed = !troubles.is_empty();
     let trouble = is_owed.then(|| {
         let why = troubles.join("; ");
@@ -303,7 +308,7 @@ fn extracted(it: FoundEntry) -> Extracted {
     Extracted { short_title, long_title, details, entry_type, tags }
 }
 
-/// All steps, of one file.
+/// Runs all steps for one file.
 async fn one(
     project: &Arc<Project>,
     path: &str,
@@ -318,7 +323,7 @@ async fn one(
         Read::Fresh(source) => *source,
     };
     let Source { hash, n_bytes, redactions, text, found, before, is_owed: was_owed } = source;
-    // A dry run costs nothing: it shows what the rules find.
+    // A dry run costs nothing: it shows the result of the rules.
     let Written { found, by, trouble, is_owed } = match request.dry_run == Some(true) {
         true => Written { found, by: None, trouble: None, is_owed: false },
         false => {
@@ -339,12 +344,12 @@ async fn one(
         redactions: redactions.clone(),
     };
     if was_owed && by.is_none() && request.dry_run != Some(true) {
-        // What the rules gave is there already.
+        // The result of the rules is stored already.
         let unchanged = view("unchanged", vec![], vec![]);
         let reason = Some(UNCHANGED.to_string());
         return Ok(IngestedView { reason, summary: None, left_out: vec![], ..unchanged });
     }
-    // Where no project is named it stays the one of the time before.
+    // If no project is named, the one of the previous run stays.
     let (old, known) = before.map(|it| (it.entries, it.project)).unwrap_or_default();
     let project_ref = request.project_ref.clone().or(known).filter(|it| !it.trim().is_empty());
     if request.dry_run == Some(true) {
@@ -370,7 +375,7 @@ async fn one(
         }
     }
     if entries.is_empty() && !troubles.is_empty() {
-        // The old ones stay: nothing has taken their place.
+        // The old entries stay, because nothing has replaced them.
         return Ok(failed(path, "error", &troubles.join("; ")));
     }
     let mut replaced = Vec::new();

@@ -1,4 +1,4 @@
-//! `kb_maintain`: counts and upkeep.
+//! `kb_maintain`: statistics and maintenance of entries.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -22,15 +22,15 @@ use model::terms::RelPath;
 use query::browse::rfc3339;
 use query::kb::{EntryRow, Library, decay};
 
-/// Most doubts about notes that are listed.
+/// Most problems of notes that are listed.
 const MAX_DOUBTS: usize = 100;
 
 const DAY_MS: i64 = 86_400_000;
 
-/// Days after which an entry that does not count may be purged.
+/// Days after which an inactive entry may be purged.
 const DAYS_INACTIVE: u32 = 90;
 
-/// Keeps entries in order.
+/// Runs one maintenance action.
 pub async fn kb_maintain(
     project: Arc<Project>,
     request: KbMaintain,
@@ -128,7 +128,7 @@ async fn stats(project: &Arc<Project>) -> Result<KbMaintainReply, ErrorView> {
     .await
 }
 
-/// Paths of entries without a vector.
+/// Returns the paths of entries without a vector.
 fn without_vectors(library: &Library, snapshot: &Snapshot) -> Result<Vec<String>, ErrorView> {
     // A window in a language that no model here reads has a row, but no vector.
     let sql = "SELECT EXISTS (SELECT 1 FROM chunk_vec_map m JOIN chunks c ON c.id = m.chunk_id WHERE c.doc_id = ?1
@@ -167,7 +167,7 @@ async fn activate(
     settled(project, stored, message).await
 }
 
-/// The entry after a write.
+/// Returns an entry after a write.
 async fn settled(
     project: &Arc<Project>,
     stored: Stored,
@@ -184,7 +184,7 @@ async fn settled(
     .await
 }
 
-/// Keeps what a person has changed by hand as a version.
+/// Stores a person's edit as a version.
 async fn keep_hand_edit(project: &Arc<Project>, row: &EntryRow) -> Result<(), ErrorView> {
     let (worker, row) = (project.clone(), row.clone());
     let version = blocking(move || {
@@ -203,7 +203,7 @@ async fn versions(
     let number = check_id(id)?;
     let row = match entry_named(project, id).await {
         Ok(row) => Some(row),
-        // Of one whose note was deleted, the versions are still there.
+        // If its note was deleted, the versions are still there.
         Err(error) if super::is_missing(&error) => None,
         Err(error) => return Err(error),
     };
@@ -294,7 +294,7 @@ async fn restore(
         Err(error) if error.code == Code::NotFound => {}
         done => return settled(project, done?, message).await,
     }
-    // Its note is gone: it is written anew.
+    // Its note is gone, so it is created again.
     let (worker, client) = (project.clone(), who.client.clone());
     let (version, path) = blocking(move || {
         let path = format!("{}/{}", folder(&worker), file_name(number, &kept.title));
@@ -310,7 +310,7 @@ async fn restore(
     settled(project, Stored { number, path, version, is_changed: true }, message).await
 }
 
-/// Sends the notes of entries through the belt again: those without vectors, or all.
+/// Reprocesses the notes of entries: those without vectors, or all.
 async fn rebuild(project: &Arc<Project>, is_all: bool) -> Result<KbMaintainReply, ErrorView> {
     let worker = project.clone();
     let paths = blocking(move || {

@@ -1,10 +1,11 @@
-//! Tools of entries (S2): each entry a note, each version in the ledger.
+//! Tools of entries (S2): each entry is a note, each version is in the ledger.
 //!
 //! In: requests. Out: replies, or refusals with code and hint.
-//! Invariants: notes are the truth and are read as they are now, so what a person wrote by hand counts and becomes a
-//! version when a tool next touches it; a number is given once, ever; what was written is indexed before the answer is
-//! made; without any model everything here works.
-//! Not here: which bytes change (`notes::entry`), what is found how (`query/kb`).
+//! Invariants: the notes are authoritative and are read in their current state, so what a person
+//! edited by hand counts, and becomes a version when a tool next touches it; a number is never
+//! reused; what was written is indexed before the answer is made; everything here works without a
+//! model.
+//! Not here: which bytes change (`notes::entry`), searching (`query/kb`).
 
 mod ask;
 mod enrich;
@@ -63,7 +64,7 @@ fn refused(error: NoteError) -> ErrorView {
     error.view()
 }
 
-/// Names of files in the folder of entries that begin with an id, with its number.
+/// Returns the file names in the folder of entries that start with an id, with its number.
 fn names_in_folder(project: &Project) -> impl Iterator<Item = (u64, String)> {
     let listing = project.opened_root().ok().and_then(|root| root.list(folder(project)).ok());
     let entries = listing.map(|it| it.entries).unwrap_or_default();
@@ -74,7 +75,7 @@ fn names_in_folder(project: &Project) -> impl Iterator<Item = (u64, String)> {
     })
 }
 
-/// Files of the folder of entries that have these numbers.
+/// Returns the files in the folder of entries that have these numbers.
 fn files_in_folder(project: &Project, numbers: &[u64]) -> Vec<(u64, String)> {
     let wanted = names_in_folder(project).filter(|(number, _)| numbers.contains(number));
     let path = |(number, name): (u64, String)| (number, format!("{}/{name}", folder(project)));
@@ -83,12 +84,12 @@ fn files_in_folder(project: &Project, numbers: &[u64]) -> Vec<(u64, String)> {
     files
 }
 
-/// The greatest number of a file in the folder of entries.
+/// Returns the greatest number of a file in the folder of entries.
 fn last_number_in_folder(project: &Project) -> u64 {
     names_in_folder(project).map(|it| it.0).max().unwrap_or(0)
 }
 
-/// Has the index show files as they are now; gives what could not be indexed, by path.
+/// Indexes files in their current state; returns those that could not be indexed, by path.
 async fn index(
     project: &Arc<Project>,
     paths: &[RelPath],
@@ -108,7 +109,7 @@ async fn record(project: &Arc<Project>, records: Vec<KbRecord>) -> Result<Vec<u6
     project.command(|reply| Command::RecordKb(records, reply)).await.map_err(unavailable)
 }
 
-/// Records what was done to a note, whose file is changed already.
+/// Records what was done to a note whose file has already changed.
 async fn record_written(
     project: &Arc<Project>,
     path: &str,
@@ -118,7 +119,7 @@ async fn record_written(
     recorded.map_err(|error| though_written(&[RelPath::new(path)], error))
 }
 
-/// The notes of some entries, as they lie there now, indexed; of ids that name nothing there is none.
+/// Indexes the current notes of some entries; unknown ids are skipped.
 async fn refreshed(project: &Arc<Project>, numbers: &[u64]) -> Result<(), ErrorView> {
     let (worker, wanted) = (project.clone(), numbers.to_vec());
     let paths = blocking(move || {
@@ -131,7 +132,7 @@ async fn refreshed(project: &Arc<Project>, numbers: &[u64]) -> Result<(), ErrorV
             .collect();
         let unknown = |number: &u64| shelf.get(*number).is_none();
         if wanted.iter().any(unknown) {
-            // One that a person has just put there.
+            // A person may have just created one.
             let new = files_in_folder(&worker, &wanted).into_iter();
             let new = new.filter(|(number, _)| unknown(number));
             paths.extend(new.map(|(_, path)| RelPath::new(path)));
@@ -142,7 +143,7 @@ async fn refreshed(project: &Arc<Project>, numbers: &[u64]) -> Result<(), ErrorV
     index(project, &paths).await.map(drop)
 }
 
-/// The active entry whose whole content is a text, apart from blanks.
+/// Returns the active entry whose whole content is a text, apart from whitespace.
 pub(super) fn entry_that_says(
     project: &Project,
     snapshot: &Snapshot,
@@ -152,7 +153,7 @@ pub(super) fn entry_that_says(
     Ok(library.shelf.saying(text).map(|row| library.view(row)).transpose()?)
 }
 
-/// The entry that an id names, as its note is now.
+/// Returns the entry with an id, in its current state.
 async fn entry_named(project: &Arc<Project>, id: &str) -> Result<EntryRow, ErrorView> {
     if let Some(number) = number_of(id) {
         refreshed(project, &[number]).await?;
@@ -165,7 +166,7 @@ async fn entry_named(project: &Arc<Project>, id: &str) -> Result<EntryRow, Error
     .await
 }
 
-/// A version of a note that was read or written.
+/// Builds a version from a note that was read or written.
 fn version_of(project: &Project, number: u64, path: &str, text: &str) -> NewVersion {
     let values = notes::parse::frontmatter(text).map(|front| front.values).unwrap_or_default();
     let entry: Entry = entry::of(&values);
@@ -179,7 +180,7 @@ fn version_of(project: &Project, number: u64, path: &str, text: &str) -> NewVers
     }
 }
 
-/// The version that a person made by hand, kept unless it is the newest one.
+/// Builds the version of a person's edit; it is stored unless it equals the newest one.
 fn by_hand(project: &Project, row: &EntryRow, text: &str) -> NewVersion {
     NewVersion {
         client: "a person".into(),
@@ -190,7 +191,7 @@ fn by_hand(project: &Project, row: &EntryRow, text: &str) -> NewVersion {
     }
 }
 
-/// Keeps the note of an entry as a version, where a tool of notes has written one.
+/// Stores the note of an entry as a version after a note tool has written it.
 pub(super) async fn keep_version(
     project: &Arc<Project>,
     path: &str,
@@ -213,7 +214,7 @@ pub(super) async fn keep_version(
     Ok(())
 }
 
-/// The entry whose note lies at a path.
+/// Returns the entry whose note has a path.
 fn entry_at<'s>(
     snapshot: &Snapshot,
     shelf: &'s Shelf,
@@ -237,7 +238,7 @@ fn is_missing(error: &ErrorView) -> bool {
     error.code == Code::NotFound
 }
 
-/// What an entry states to the graph.
+/// Lists the relations that an entry states.
 fn edges_of(library: &Library, number: u64) -> Vec<String> {
     let own = id_text(number);
     let outgoing = library.shelf.graph.neighbors(&own).filter(|it| it.is_outgoing);

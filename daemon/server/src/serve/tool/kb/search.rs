@@ -26,7 +26,7 @@ use query::kb::search::{
 use query::kb::{EntryRow, Library};
 use query::{AskError, MAX_DRAWN, node_at};
 
-/// Most ids of one call (S2).
+/// Most ids per call (S2).
 const MAX_IDS: usize = 20;
 
 /// Most entries returned for a node.
@@ -79,7 +79,7 @@ pub fn kb_search(
         None => search(&project.desk(snapshot), &library, wanted, may)?,
     };
     let named = node_id(&request.query).and_then(|id| library.shelf.of_node(&id));
-    // It was asked for by its id: whatever its text says, it comes first.
+    // The query is its id, so it comes first, whatever its text.
     if let Some(row) = named.filter(|row| row.entry.is_active && may(row)) {
         found.hits.retain(|hit| hit.row != row);
         found.hits.insert(0, EntryHit { row, score: 1.0, relevance: 1.0 });
@@ -119,7 +119,7 @@ pub fn kb_search(
     })
 }
 
-/// The entries of a node, such as those of `tag:python`.
+/// Returns the entries of a node, such as those of `tag:python`.
 fn of_node<'l>(
     library: &'l Library,
     rows: Vec<&'l EntryRow>,
@@ -161,7 +161,7 @@ pub async fn kb_get(
             Some(node) => node,
             None => match check_id(id) {
                 Ok(number) => id_text(number),
-                // One of several costs the others nothing.
+                // With several ids, an error of one does not affect the others.
                 Err(error) if n > 1 => {
                     failed.push(item_error(id, error));
                     continue;
@@ -220,7 +220,7 @@ pub async fn kb_get(
     })
     .await?;
     if !opened.is_empty() {
-        // Where nothing can be recorded, the entry is read all the same.
+        // If the access cannot be recorded, the entry is returned all the same.
         if let Err(error) = record(&project, vec![KbRecord::Opened(opened)]).await {
             tracing::debug!(%error, "that entries were opened is not recorded");
         }
@@ -228,8 +228,8 @@ pub async fn kb_get(
     Ok(reply)
 }
 
-/// Adds what entries say to the entities whose homes they are, the entries that took their places or gave them theirs,
-/// and the relations between those.
+/// Adds to entities the entries whose notes they are, then the entries that supersede these or are
+/// superseded by them, and the relations between those.
 pub fn add_entries(
     project: &Project,
     snapshot: &Snapshot,
@@ -244,7 +244,7 @@ pub fn add_entries(
     let room = request.limit.unwrap_or(MAX_DRAWN) as usize;
     let mut drawn: HashMap<String, i64> = HashMap::new();
     let mut at = 0;
-    // What a chain adds is looked at, too.
+    // Entries added by a chain are visited, too.
     while let Some(node) = reply.nodes.get_mut(at) {
         at += 1;
         let Some(home) = node.home.as_deref() else { continue };
@@ -288,7 +288,7 @@ pub fn add_entries(
     Ok(())
 }
 
-/// An entry whole; none when its note is gone.
+/// Returns an entry as a whole; `None` if its note is gone.
 fn whole(
     project: &Project,
     library: &Library,
@@ -301,7 +301,7 @@ fn whole(
     };
     let times = library.times(row)?;
     let shown = project.notes().shown(&row.path, &note.text);
-    // The index has all values as texts.
+    // The index stores all values as text, so they are parsed from the note.
     let values = notes::parse::frontmatter(&shown).map(|front| front.values).unwrap_or_default();
     Ok(Some(KbEntry {
         entry: library.view(row)?,

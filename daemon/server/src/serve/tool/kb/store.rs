@@ -24,16 +24,16 @@ use engine::write::Command;
 use model::terms::RelPath;
 use query::kb::{Library, decay};
 
-/// Most entries of one batch (S2).
+/// Most entries per batch (S2).
 const MAX_BATCH: usize = 10;
 
 /// Longest titles, characters.
 const MAX_TITLE: usize = 200;
 
-/// How often another number is taken where somebody just made a file of that name.
+/// How often another number is tried if somebody just created a file of that name.
 const MAX_TRIES: usize = 5;
 
-/// What became of an entry.
+/// The result of storing an entry.
 pub(super) struct Stored {
     pub(super) number: u64,
     pub(super) path: String,
@@ -41,7 +41,7 @@ pub(super) struct Stored {
     pub(super) is_changed: bool,
 }
 
-/// Keeps a new entry, or changes one.
+/// Stores a new entry, or changes one.
 pub async fn kb_store(
     project: Arc<Project>,
     request: KbStore,
@@ -94,12 +94,12 @@ pub async fn kb_store(
     .await
 }
 
-/// What hints state, in whatever form.
+/// Parses the entries that hints state, in any form.
 fn stated_in(hints: Option<&Map<String, Value>>) -> entry::Entry {
     entry::of(&Map::from_iter(hints.map(|it| ("hints".into(), Value::Object(it.clone())))))
 }
 
-/// An entry cannot take its own place.
+/// Refuses an entry that would supersede itself.
 fn check_others(id: &str, hints: Option<&Map<String, Value>>) -> Result<(), ErrorView> {
     let stated = stated_in(hints);
     let own = number_of(id);
@@ -146,7 +146,7 @@ fn edit_of(request: &KbStore) -> EntryEdit {
     }
 }
 
-/// What a new entry says, with all that must be said.
+/// Checks that a new entry has all required fields.
 pub(super) fn whole(mut new: EntryEdit) -> Result<EntryEdit, ErrorView> {
     let is_said = |text: &Option<String>| text.as_ref().is_some_and(|it| !it.trim().is_empty());
     for (name, value) in [("short_title", &new.short_title), ("knowledge_details", &new.details)] {
@@ -164,9 +164,9 @@ pub(super) fn whole(mut new: EntryEdit) -> Result<EntryEdit, ErrorView> {
     Ok(new)
 }
 
-/// What is said, if it can be kept.
+/// Checks that an edit can be stored.
 pub(super) fn checked(mut edit: EntryEdit) -> Result<EntryEdit, ErrorView> {
-    // Before anything else: why another thing is wrong would quote it.
+    // Before anything else, because the other errors quote the text.
     let hints = edit.hints.as_ref().map(|it| Value::Object(it.clone()).to_string());
     let said = [&edit.short_title, &edit.long_title, &edit.details, &edit.source_context];
     let said = said.into_iter().chain([&edit.project, &hints]).flatten();
@@ -218,7 +218,8 @@ pub(super) fn checked(mut edit: EntryEdit) -> Result<EntryEdit, ErrorView> {
     Ok(edit)
 }
 
-/// Refuses what would be a relation to nothing, and so be lost; nothing at all takes the relations away.
+/// Refuses a value that names no entry, because its relation would be lost; an empty value removes
+/// the relations.
 fn check_names_entries(key: &str, value: &Value) -> Result<(), ErrorView> {
     match entry::names_entries_only(value) {
         true => Ok(()),
@@ -229,14 +230,14 @@ fn check_names_entries(key: &str, value: &Value) -> Result<(), ErrorView> {
     }
 }
 
-/// Makes a new entry; it is in the ledger then, and not indexed yet.
+/// Creates a new entry; it is then in the ledger but not indexed yet.
 pub(super) async fn create(
     project: &Arc<Project>,
     new: EntryEdit,
     who: &Who,
     reason: &str,
 ) -> Result<Stored, ErrorView> {
-    // What cannot be written uses up no id.
+    // An entry that cannot be written must not use up an id.
     check_secrets([rendered(0, &new)?.as_str()])?;
     for _ in 0..MAX_TRIES {
         let worker = project.clone();
@@ -250,7 +251,7 @@ pub(super) async fn create(
         let number: u64 = project.command(next).await.map_err(unavailable)?;
         let (worker, new) = (project.clone(), new.clone());
         let (client, reason) = (who.client.clone(), reason.to_string());
-        // A task of its own: a caller who goes now must not leave the write without its record.
+        // A task of its own: a caller who leaves now must not leave the write without its record.
         let writing = tokio::spawn(carrying(doer(), async move {
             let writer = worker.clone();
             let written = blocking(move || write_new(&writer, number, &new)).await?;
@@ -277,7 +278,7 @@ fn rendered(number: u64, new: &EntryEdit) -> Result<String, ErrorView> {
         .map_err(|why| invalid(why.to_string(), "titles, tags and hints are plain values"))
 }
 
-/// Writes the note of a new entry; none where a file of that name is there.
+/// Writes the note of a new entry; `None` if a file of that name exists.
 fn write_new(
     project: &Project,
     number: u64,
@@ -296,8 +297,9 @@ fn write_new(
     }
 }
 
-/// Changes an entry and records the version; the index follows later. If the reason `is_stated` by the caller, a change
-/// of nothing makes a version, too: somebody has reviewed the entry.
+/// Changes an entry and records the version; the index follows later. If the caller stated the
+/// reason (`is_stated`), an edit without effect makes a version, too: somebody has reviewed the
+/// entry.
 pub(super) async fn change(
     project: &Arc<Project>,
     id: &str,
@@ -310,7 +312,7 @@ pub(super) async fn change(
     rewrite(project, id, plan, who, reason, is_stated).await
 }
 
-/// Changes the note of an entry as `plan` says.
+/// Changes the note of an entry as `plan` decides.
 pub(super) async fn rewrite(
     project: &Arc<Project>,
     id: &str,
@@ -322,7 +324,7 @@ pub(super) async fn rewrite(
     let row = entry_named(project, id).await?;
     let (number, path) = (row.number, row.path.clone());
     let (worker, client, of) = (project.clone(), who.client.clone(), path.clone());
-    // A task of its own: a caller who goes now must not leave the write without its record.
+    // A task of its own: a caller who leaves now must not leave the write without its record.
     let writing = tokio::spawn(carrying(doer(), async move {
         let _turn = worker.entries_turn.lock().await;
         let writer = worker.clone();
@@ -355,7 +357,7 @@ pub(super) async fn rewrite(
     Ok(Stored { number, path, version, is_changed: is_changed || is_stated })
 }
 
-/// Keeps several new entries.
+/// Stores several new entries.
 pub async fn kb_store_batch(
     project: Arc<Project>,
     request: KbStoreBatch,

@@ -24,35 +24,36 @@ use query::memory::alike::{Means, Pair};
 use query::memory::gaps::gaps;
 use query::memory::{Listed, NodeRow, Web};
 
-/// Rows of one page.
+/// Rows per page.
 const PAGE: usize = 200;
 
 /// Least cosine of nodes that may be related (S1).
 const ALIKE: f32 = 0.75;
 
-/// Most rows of each part of a report, and most names of a cluster.
+/// Most rows in each part of a report, most candidates considered, and most names in a cluster.
 const MAX_ROWS: usize = 50;
 const MAX_CANDIDATES: usize = 20;
 const MAX_NAMES: usize = 50;
 
-/// How many times more pairs are considered than returned: some are rejected.
+/// Pairs considered, as a multiple of those returned: some are rejected.
 const MAX_REJECTED: usize = 5;
 
-/// The relation that is decided on where nobody says which one it would be.
+/// The relation type of a decision if nobody names another one.
 const RELATED: &str = "related_to";
 
-/// A file that is newer than the last write of a tool by more than this was changed by somebody else, milliseconds.
+/// A file whose modification is later than a tool's last write by more than this was edited by
+/// hand, milliseconds.
 const BY_HAND_MS: i64 = 2_000;
 
 const USUAL_SINCE: &str = "7d";
 
-/// Most drafts of one report that a model is asked for.
+/// Most drafts per report that a model is asked for.
 const MAX_DRAFTS: usize = 5;
 
-/// Who wrote a draft of facts word for word.
+/// Author of a draft that quotes facts word for word.
 const EXTRACT: &str = "extract";
 
-/// Lists entities that are spoken of without a relation.
+/// Lists entities that are mentioned without a relation.
 pub fn get_relation_gaps(
     project: &Project,
     snapshot: &Snapshot,
@@ -73,7 +74,7 @@ pub fn get_relation_gaps(
     Ok(GapsReply { gaps: rows.into_iter().map(view).collect(), next_page, freshness })
 }
 
-/// The key under which a person decides that two entities are not related.
+/// Returns the key with which a person decides that two entities are not related.
 fn key_of(one: &str, other: &str) -> String {
     relation_key(&norm_of(one), RELATED, &norm_of(other))
 }
@@ -90,7 +91,7 @@ fn paged<T>(all: Vec<T>, page: usize) -> (Vec<T>, Option<u32>) {
     (all.into_iter().skip(skip).take(PAGE).collect(), next)
 }
 
-/// Finds pairs that are alike and not related.
+/// Finds pairs that are similar but not related.
 pub fn find_similar_nodes(
     project: &Project,
     snapshot: &Snapshot,
@@ -139,19 +140,20 @@ struct Pending {
     summarized_ms: Option<i64>,
 }
 
-/// Entities with facts that have no summary, or facts that are newer than it.
+/// Returns entities with facts that have no summary, or whose facts are newer than it.
 fn pending(snapshot: &Snapshot, ledger: &MemoryLedger) -> Result<Vec<Pending>, ErrorView> {
     let writes = ledger.last_writes().map_err(unreadable)?;
     let nodes = rows::list(snapshot, &Listed { most: usize::MAX, ..Listed::default() })?;
     let mut out = Vec::new();
     for node in nodes.into_iter().filter(|it| it.n_facts > 0) {
         let last = writes.get(&node.path).copied().unwrap_or_default();
-        // What was changed by hand since counts as a fact: nobody wrote down what it was.
+        // An edit by hand counts as a new fact, because its content is unknown.
         let by_hand = last.any_ms.is_none_or(|any| node.modified_ms > any + BY_HAND_MS);
         let observed_ms = if by_hand { Some(node.modified_ms) } else { last.observed_ms };
         let is_newer = match last.summarized_ms {
             Some(summarized) => observed_ms.is_some_and(|it| it > summarized),
-            // Written by hand, nobody knows when: surely before a fact that a tool wrote last.
+            // The time of a summary written by hand is unknown, but it is earlier than a fact that
+            // was a tool's last write.
             None => !by_hand && last.observed_ms.is_some() && last.observed_ms == last.any_ms,
         };
         let observed_ms = observed_ms.unwrap_or(node.modified_ms);
@@ -181,14 +183,14 @@ pub fn get_pending_consolidation(
     Ok(PendingReply { nodes: rows.into_iter().map(view).collect(), next_page, freshness })
 }
 
-/// A report, and what is known of the entities whose summaries a model may draft.
+/// A report, and the entities whose summaries a model may draft.
 pub struct Report {
     pub(super) reply: ConsolidationReply,
-    /// Places among the stale summaries, with all observations.
+    /// Positions among the stale summaries, with all observations.
     open: Vec<(usize, Vec<String>)>,
 }
 
-/// Has the model of questions, if there is one, write drafts; those that it does not write stay as they are.
+/// Lets the model of questions, if there is one, write drafts; the others stay as they are.
 pub fn with_drafts(
     project: &Project,
     report: Report,
@@ -208,9 +210,9 @@ pub fn with_drafts(
                 }
                 None => trouble = Some("the model's answer is not a summary".to_string()),
             },
-            // The client answers all of them at once.
+            // The client answers all prompts at once.
             Err(LlmError::Asked) => {}
-            // The next one would fare no better.
+            // The next prompt would fail, too.
             Err(error) => {
                 trouble = Some(error.to_string());
                 break;
@@ -322,7 +324,7 @@ fn cluster_views(
     Ok(views)
 }
 
-/// Counts what there is.
+/// Returns counts of nodes, facts and relations.
 pub fn get_stats(
     project: &Project,
     snapshot: &Snapshot,

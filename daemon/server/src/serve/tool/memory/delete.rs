@@ -1,6 +1,7 @@
-//! `delete_entities`: notes go, with the relations of others to them.
+//! `delete_entities`: deletes notes, with the relations of others to them.
 //!
-//! Invariant: an entity is deleted with everything that links to it, or both stay; the reply says which.
+//! Invariant: an entity is deleted together with the relations that link to it, or neither is; the
+//! reply says which.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -23,7 +24,7 @@ pub async fn delete_entities(
     request: DeleteEntities,
     who: Who,
 ) -> Result<DeletedEntitiesReply, ErrorView> {
-    // None is as good as one that is not there.
+    // An empty list is accepted, like names that do not exist.
     check_count("entity_names", request.entity_names.len().max(1), MAX_ITEMS)?;
     let worker = project.clone();
     let (mut reply, aftermath) = blocking(move || {
@@ -47,7 +48,8 @@ pub async fn delete_entities(
     Ok(reply)
 }
 
-/// Removes the relations of others to a note, and then the note, or nothing at all; gives those relations.
+/// Removes the relations of others to a note, and then the note, or nothing at all; returns those
+/// relations.
 fn delete(
     project: &Project,
     name: &str,
@@ -91,7 +93,7 @@ fn delete(
     }
 }
 
-/// A note that has lost a relation.
+/// A note from which a relation was removed.
 struct Edited {
     node: NodeRow,
     /// Its text before.
@@ -125,11 +127,12 @@ fn unrelate(
     Ok(())
 }
 
-/// Restores notes after a later step failed; returns those that could not be restored.
+/// Restores notes after a later step failed, and returns the error with those that could not be
+/// restored.
 fn taken_back(project: &Project, edited: Vec<Edited>, error: ErrorView) -> ErrorView {
     let mut left = Vec::new();
     for Edited { node, before, written } in edited {
-        // Who has changed it in between keeps the change.
+        // A change that somebody made in between is kept.
         let expected = written.checksum.as_deref();
         if project.notes().write(&node.path, &before, Overwrite::Yes, expected).is_err() {
             left.push(format!("`{}`", node.path));

@@ -1,8 +1,8 @@
-//! The whole graph as the tools of memory show it.
+//! Entities: the whole graph in the form of the memory tools.
 //!
 //! In: entities of the projection. Out: nodes and relations of memory's replies.
-//! Invariants: a relation that notes state has the type that their author wrote; an entity without a note has a name
-//! and a type, and neither a path nor a date.
+//! Invariants: a relation that notes state has the type that its author wrote; an entity without a
+//! note has a name and a type, but neither a path nor a date.
 //! Not here: walking the graph (`query/connect/memory.rs`).
 
 use std::collections::{BTreeSet, HashMap};
@@ -21,7 +21,7 @@ use query::connect::memory::{Named, Triple, entity_of, named};
 use query::memory as rows;
 use query::memory::{Edge, NodeRow};
 
-/// The graph of one snapshot, with what was read of its entities.
+/// The graph of one snapshot, with a cache of its entities.
 pub(super) struct EntityGraph<'s> {
     project: &'s Project,
     snapshot: &'s Snapshot,
@@ -29,12 +29,12 @@ pub(super) struct EntityGraph<'s> {
     known: HashMap<i64, Known>,
 }
 
-/// An entity: what it is called, and its note where it has one.
+/// An entity: its name and type, and its note if it has one.
 #[derive(Debug, Default)]
 struct Known {
     named: Named,
     note: Option<NodeRow>,
-    /// The relations that begin in its note, and those that end there.
+    /// The relations that start or end in its note.
     edges: Option<BTreeSet<Edge>>,
 }
 
@@ -44,7 +44,7 @@ impl<'s> EntityGraph<'s> {
         Ok(EntityGraph { project, snapshot, projection, known: HashMap::new() })
     }
 
-    /// The entity that a name means: a note with it, else what `explain_entity` would show.
+    /// Resolves a name: to a note with it, else as `explain_entity` does.
     pub(super) fn named(&self, parameter: &str, name: &str) -> Result<i64, ErrorView> {
         let missing = match rows::named(self.snapshot, name) {
             Ok(note) => match entity_of(self.snapshot, note.doc)? {
@@ -76,7 +76,7 @@ impl<'s> EntityGraph<'s> {
         Ok(self.known(entity)?.named.name.clone())
     }
 
-    /// An entity as a node.
+    /// Returns an entity as a node.
     pub(super) fn node_view(&mut self, entity: i64) -> Result<MemoryNode, ErrorView> {
         let Known { named, note, .. } = self.known(entity)?;
         Ok(note.as_ref().map(node_view).unwrap_or_else(|| MemoryNode {
@@ -89,7 +89,8 @@ impl<'s> EntityGraph<'s> {
         }))
     }
 
-    /// Relations with the names of their ends. Where notes state one, it is shown as they do.
+    /// Returns relations with the names of their ends. A relation that a note states is shown as
+    /// written there.
     pub(super) fn relations(
         &mut self,
         found: Vec<Triple>,
@@ -111,7 +112,7 @@ impl<'s> EntityGraph<'s> {
         Ok(views)
     }
 
-    /// The relations that one entity's note states to another one's.
+    /// Returns the relations that one entity's note states to another's.
     fn stated(&mut self, subject: i64, object: i64) -> Result<Vec<Edge>, ErrorView> {
         let doc = |known: &Known| known.note.as_ref().map(|note| note.doc);
         let ends = (doc(self.known(subject)?), doc(self.known(object)?));

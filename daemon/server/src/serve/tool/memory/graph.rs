@@ -20,16 +20,16 @@ use query::connect::memory as walk;
 use query::memory as rows;
 use query::memory::{Edge, Listed, NodeRow};
 
-/// Entities on one page of a list, and on one that returns them whole.
+/// Entities per page of a list, and of whole entities.
 const LIST_PAGE: usize = 200;
 const GRAPH_PAGE: usize = 50;
 
-/// Most entities opened at once, and most observations and relations in one answer.
+/// Most entities opened at once, and most observations and relations per answer.
 const MAX_OPENED: usize = 200;
 const MAX_FACTS: usize = 5_000;
 const MAX_RELATIONS: usize = 2_000;
 
-/// Deepest neighborhood, and most entities of one.
+/// Deepest neighborhood, and most entities in one.
 const MAX_DEPTH: u32 = 5;
 const MAX_AROUND: usize = 200;
 
@@ -92,17 +92,17 @@ pub fn read_graph(
 #[derive(Debug, Clone, Default)]
 pub(super) struct Bounds {
     pub(super) n_facts: usize,
-    /// Observations of one entity.
+    /// Observations per entity.
     pub(super) of_one: usize,
     pub(super) n_relations: usize,
-    /// For each entity, the observations that are kept first, by their places in its note.
+    /// For each entity, the observations to keep first, by their positions in its note.
     pub(super) first: Vec<Vec<i64>>,
 }
 
 const ALL: Bounds =
     Bounds { n_facts: MAX_FACTS, of_one: MAX_FACTS, n_relations: MAX_RELATIONS, first: Vec::new() };
 
-/// Returns entities with their relations, within bounds.
+/// Adds entities with their relations to a reply, within bounds.
 pub(super) fn tell(
     project: &Project,
     snapshot: &Snapshot,
@@ -158,13 +158,13 @@ fn entity(
         tags: node.tags.clone(),
         observations: facts.into_iter().map(|(_, it)| fact_view(it)).collect(),
         path: node.path.clone(),
-        // It is seen a moment after it was written.
+        // A note is seen a moment after it was written.
         created_at: rfc3339(seen.map_or(node.modified_ms, |it| it.min(node.modified_ms))),
         updated_at: rfc3339(node.modified_ms),
     })
 }
 
-/// A page of nodes, and the number of the next one.
+/// Returns a page of nodes, and the number of the next one.
 fn listed(
     snapshot: &Snapshot,
     wanted: Listed,
@@ -285,7 +285,7 @@ pub fn get_path(
         let &[one, other] = step else { continue };
         let mut joining =
             graph.relations(walk::relations_between(&graph.projection, one, other))?;
-        // A relation that points along the path comes first.
+        // Prefer a relation that points along the path.
         let begin = graph.name(one)?;
         joining.sort_by_key(|it| it.from != begin);
         relations.extend(joining.into_iter().next());

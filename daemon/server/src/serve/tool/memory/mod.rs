@@ -1,9 +1,9 @@
-//! Tools of memory (S1): entities, observations and relations, each a note, a list item, a link.
+//! Tools of memory (S1): an entity is a note, an observation a list item, a relation a link.
 //!
 //! In: requests. Out: replies, or refusals with code and hint.
-//! Invariants: an entity is changed wholly or not at all, and each item that failed has an error; what was written
-//! is indexed before the answer is made; what was done, by whom, is in the ledger.
-//! Not here: which bytes change (`notes::edit::memory`), what is found how (`query/memory`).
+//! Invariants: an entity is changed completely or not at all, and each failed item has an error;
+//! what was written is indexed before the answer is made; who did what is recorded in the ledger.
+//! Not here: which bytes change (`notes::edit::memory`), searching (`query/memory`).
 
 mod consolidate;
 mod delete;
@@ -45,11 +45,11 @@ use query::browse::rfc3339;
 use query::memory as rows;
 use query::memory::{Edge, FactRow, NodeRow};
 
-/// Most items of one batch.
+/// Most items per batch.
 const MAX_ITEMS: usize = 1_000;
 
 fn batch<T>(parameter: &str, items: Vec<Item<T>>) -> Result<Vec<Result<T, ItemError>>, ErrorView> {
-    // As the reference server has it, nothing to do is done.
+    // As in the reference server, an empty batch succeeds.
     if items.is_empty() { Ok(Vec::new()) } else { batch_of(parameter, items, MAX_ITEMS) }
 }
 
@@ -72,7 +72,7 @@ fn fact_view(fact: FactRow) -> FactView {
     FactView { ordinal: fact.ordinal, content: fact.content }
 }
 
-/// A relation with the names of both ends; the other one as written while it is not there.
+/// Returns a relation with the names of both ends; an unresolved target as written.
 fn relation_view(snapshot: &Snapshot, edge: &Edge) -> Result<MemoryRelation, ErrorView> {
     let name = |doc| -> Result<Option<String>, ErrorView> {
         Ok(rows::node(snapshot, doc)?.map(|node| node.name))
@@ -100,13 +100,13 @@ fn relation_views<'e>(
     Ok(views)
 }
 
-/// Which ordinals and items count in a note that is to be changed.
+/// Returns the ordinals and items that count in a note that is to be changed.
 fn scope_of(ledger: &MemoryLedger, node: &NodeRow) -> Result<Scope, ErrorView> {
     let used = ledger.highest(&node.path).map_err(unreadable)?;
     Ok(Scope { in_folder: node.in_folder, used })
 }
 
-/// Runs a function on the node of that name, off the async threads.
+/// Runs a function on the node with a name, off the async threads.
 async fn on_node<T: Send + 'static>(
     project: &Arc<Project>,
     name: &str,
@@ -128,7 +128,7 @@ fn refused(error: NoteError) -> ErrorView {
     error.view()
 }
 
-/// What a write leaves to be indexed and recorded.
+/// The paths to index and the events to record after a write.
 #[derive(Debug, Default)]
 pub(super) struct Aftermath {
     paths: Vec<RelPath>,
@@ -155,7 +155,8 @@ impl Aftermath {
         });
     }
 
-    /// Has the index show what was written, and the ledger keep it. Gives what could not be indexed, by path.
+    /// Indexes what was written and records it in the ledger. Returns what could not be indexed, by
+    /// path.
     pub(super) async fn settle(
         mut self,
         project: &Arc<Project>,
@@ -167,7 +168,8 @@ impl Aftermath {
         self.paths.dedup();
         let is_deleted = |it: &MemoryEvent| it.operation == Operation::Delete;
         let (deletions, others): (Vec<_>, Vec<_>) = self.events.into_iter().partition(is_deleted);
-        // Of what is gone the ledger knows the uid until the index has forgotten it; of what is new from then on.
+        // Deletions are recorded before indexing, while the index still knows their uids;
+        // everything else after it.
         if !deletions.is_empty() {
             let record = |reply| Command::RecordMemory(deletions, reply);
             let recorded = project.command(record).await;
@@ -187,7 +189,7 @@ impl Aftermath {
     }
 }
 
-/// Items whose error is that no entity has the name.
+/// Returns whether the error means that no entity has the name.
 fn is_missing(error: &ErrorView) -> bool {
     error.code == Code::NotFound
 }

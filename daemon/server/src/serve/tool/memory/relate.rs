@@ -20,21 +20,21 @@ use index::store::Operation;
 use query::memory as rows;
 use query::memory::{Edge, NodeRow};
 
-/// Both ends of a relation, and what links of the one to the other are written as.
+/// Both ends of a relation, and the forms of links from one to the other.
 struct Ends {
     from: NodeRow,
-    /// The name of the other; as it is written where nothing goes by it.
+    /// The name of the other end; as given if it does not resolve.
     to: String,
-    /// Why nothing goes by it.
+    /// Why it does not resolve.
     missing: Option<ErrorView>,
-    /// Targets as written that lead to `to`.
+    /// Link targets, as written, that resolve to `to`.
     written: BTreeSet<String>,
-    /// What a new link may be written as, the best first.
+    /// Possible targets of a new link, best first.
     targets: Vec<String>,
     scope: Scope,
 }
 
-/// The ends of a relation that is to be stated: both are there.
+/// Resolves the ends of a relation to be created: both must exist.
 fn ends(project: &Project, from: &str, to: &str) -> Result<Ends, (String, ErrorView)> {
     let ends = stated_ends(project, from, to)?;
     match ends.missing {
@@ -43,7 +43,7 @@ fn ends(project: &Project, from: &str, to: &str) -> Result<Ends, (String, ErrorV
     }
 }
 
-/// The ends of a relation that is stated: it may lead to what is not there, or is there no more.
+/// Resolves the ends of a stated relation: its target may be missing, or gone.
 fn stated_ends(project: &Project, from: &str, to: &str) -> Result<Ends, (String, ErrorView)> {
     let named = |error: ErrorView, name: &str| (name.to_string(), error);
     let snapshot = project.snapshot().map_err(|error| named(unreadable(error), from))?;
@@ -65,7 +65,7 @@ fn stated_ends(project: &Project, from: &str, to: &str) -> Result<Ends, (String,
             Some(other) => rows::link_targets(&snapshot, &one, other)?,
             None => vec![],
         };
-        // One that was written a moment ago, and what would be.
+        // Includes the targets of links written a moment ago, and of new ones.
         written.extend(targets.iter().cloned());
         Ok((written, targets, scope_of(&ledger(project)?, &one)?))
     };
@@ -75,7 +75,7 @@ fn stated_ends(project: &Project, from: &str, to: &str) -> Result<Ends, (String,
 }
 
 impl Ends {
-    /// The link of a stated relation of that type.
+    /// Returns the link of a stated relation of a type.
     fn find<'s>(&self, stated: &'s [Stated], relation_type: &str) -> Option<&'s Stated> {
         stated
             .iter()
@@ -99,7 +99,7 @@ fn type_of(text: &str) -> Result<String, ErrorView> {
     }
 }
 
-/// States relations.
+/// Creates relations.
 pub async fn create_relations(
     project: Arc<Project>,
     request: CreateRelations,
@@ -130,7 +130,7 @@ pub async fn create_relations(
     Ok(reply)
 }
 
-/// The relation, and whether it is new.
+/// Creates a relation; returns it, and whether it is new.
 fn create(
     project: &Project,
     key: &RelationKey,
@@ -145,7 +145,7 @@ fn create(
         if ends.find(&read(text).relations, &relation_type).is_some() {
             return Ok((vec![], false));
         }
-        // A name, or a path, that no link can hold is linked by the next of them.
+        // If a name or path cannot be written in a link, the next target is tried.
         let add = |target: &String| add_relation(text, ends.scope, &relation_type, target);
         let mut tried = add(ends.targets.first().unwrap_or(&ends.to));
         for target in ends.targets.iter().skip(1) {
@@ -200,7 +200,8 @@ pub async fn delete_relations(
     Ok(reply)
 }
 
-/// Takes relations out of a note; gives what was written, the text before, and how many relations those were.
+/// Removes relations from a note; returns what was written, the text before, and the number of
+/// relations.
 pub(super) fn remove_from(
     project: &Project,
     node: &NodeRow,
@@ -230,7 +231,7 @@ pub async fn update_relation_type(
         let plan = |text: &str| {
             let node = read(text);
             let Some(it) = ends.find(&node.relations, &types.0) else { return Ok((vec![], false)) };
-            // Where the new one is stated already, the old one only goes.
+            // If the new relation exists already, the old one is only removed.
             let changes = match ends.find(&node.relations, &types.1) {
                 Some(_) if types.0 != types.1 => {
                     remove_relations(text, std::slice::from_ref(&it.link))?

@@ -1,9 +1,11 @@
-//! The weekly report of memory: what needs attention, as a note that a person reads and ticks off.
+//! Report: the weekly report of memory: what needs attention, as a note that a person reads and
+//! ticks off.
 //!
-//! In: the consolidation report, the time. Out: `memory/reports/2026-W48.md`, one a week (ISO 8601), or its text.
-//! Invariants: a report that is there is never written again, whoever has changed it; it is written as any other note
-//! is; it holds no link, so it changes no backlink and no orphan; if there is nothing to report, none is written by
-//! itself.
+//! In: the consolidation report, the time. Out: `memory/reports/2026-W48.md`, one per week (ISO
+//! 8601), or its text.
+//! Invariants: an existing report is never overwritten, whoever has changed it; it is written like
+//! any other note; it has no links, so it changes no backlinks and no orphans; if there is nothing
+//! to report, none is written automatically.
 //! Not here: what needs attention (`consolidate.rs`).
 
 use std::sync::{Arc, Weak};
@@ -24,16 +26,16 @@ use crate::project::Project;
 use crate::serve::routes::Who;
 use query::browse::rfc3339;
 
-/// How often it is looked whether a week has begun.
+/// Interval between checks for a new week.
 const LOOK_EVERY: Duration = Duration::from_secs(3_600);
 
 /// Most recorded changes listed.
 const MAX_HISTORY: u32 = 1_000;
 
-/// How long one wait for a settled build lasts.
+/// Length of one wait for a settled build.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Makes the report of this week, and writes it if that is wanted.
+/// Makes the report of this week, and writes it if wanted.
 pub async fn memory_report(
     project: Arc<Project>,
     request: MemoryReport,
@@ -54,7 +56,7 @@ pub async fn memory_report(
     }
 }
 
-/// What tools did, the last first.
+/// Returns the operations of tools, latest first.
 async fn history(
     project: Arc<Project>,
     most: u32,
@@ -77,7 +79,7 @@ async fn history(
     Ok(MemoryReportReply { action: "history".into(), history, freshness, ..Default::default() })
 }
 
-/// Writes reports by itself where that is set; ends with the project.
+/// Starts writing reports automatically if that is enabled; ends with the project.
 pub(crate) fn begin(project: &Arc<Project>) {
     if project.settings.memory.report == WeeklyReport::Weekly && project.settings.write {
         tokio::spawn(follow(Arc::downgrade(project)));
@@ -109,7 +111,7 @@ async fn follow(project: Weak<Project>) {
     }
 }
 
-/// Writes the report of the week that `now` is in, unless it is there.
+/// Writes the report of the week of `now`, unless it exists.
 async fn write(
     project: &Arc<Project>,
     now: &Zoned,
@@ -126,7 +128,7 @@ async fn write(
             freshness,
         })
     };
-    // Making it costs more than looking.
+    // Checking for the file is cheaper than making the report.
     if project.opened_root().is_ok_and(|root| root.find(&path).is_ok()) {
         return done("there already", String::new());
     }
@@ -164,7 +166,7 @@ fn text_of(project: &Project, now: &Zoned) -> Result<(String, bool), ErrorView> 
     Ok((render(&report, &gaps, now), has_matter))
 }
 
-/// `memory/reports/2026-W48.md`.
+/// Returns the path, such as `memory/reports/2026-W48.md`.
 fn path_of(folder: &str, now: &Zoned) -> String {
     let folder = folder.trim_matches('/');
     let reports = if folder.is_empty() { "reports".into() } else { format!("{folder}/reports") };
@@ -224,7 +226,8 @@ fn render(report: &ConsolidationReply, gaps: &[RelationGap], now: &Zoned) -> Str
     out
 }
 
-/// Words of notes on one line, without what would be a link, a tag or a mark of a block here.
+/// Puts words of notes on one line, without anything that would be a link, a tag or a block id
+/// here.
 fn plain(text: &str) -> String {
     let words = text.replace("[[", "").replace("]]", "").replace(" #", " ").replace(" ^", " ");
     words.split_whitespace().collect::<Vec<_>>().join(" ")

@@ -1,4 +1,4 @@
-//! The tools of memory that search.
+//! The memory tools that search.
 
 use std::collections::HashMap;
 
@@ -17,7 +17,7 @@ use query::memory as rows;
 use query::memory::search::{Comparison, FactHit, FactQuery, Found, facts_of, nodes};
 use query::memory::{FactRow, NodeRow};
 
-/// Longest question, characters: as the reference server has it.
+/// Longest question, characters: as in the reference server.
 const MAX_QUESTION: usize = 2_048;
 
 /// Most entities that a search returns whole, observations of each, and relations.
@@ -25,7 +25,7 @@ const MAX_WHOLE: usize = 10;
 const FACTS_OF_ONE: usize = 20;
 const MAX_RELATIONS: usize = 100;
 
-/// Three digits are enough to compare.
+/// Rounds to three digits, enough to compare.
 fn rounded(relevance: f32) -> f32 {
     (relevance * 1000.0).round() / 1000.0
 }
@@ -66,7 +66,7 @@ pub fn query_observations(
     })
 }
 
-/// Finds entities by what is known of them.
+/// Finds entities by their names and facts.
 pub fn search_nodes(
     project: &Project,
     snapshot: &Snapshot,
@@ -86,7 +86,7 @@ pub fn search_nodes(
     };
     let desk = project.desk(snapshot);
     let skip = (page - 1).saturating_mul(limit);
-    // One more tells whether there is a next page.
+    // One more shows whether there is a next page.
     let mut found = nodes(&desk, &query, skip, limit + 1)?;
     let next_page = (found.len() > limit).then(|| u32::try_from(page + 1).unwrap_or(u32::MAX));
     found.truncate(limit);
@@ -143,7 +143,7 @@ fn comparison_of(mode: Option<MemoryMode>) -> Comparison {
     }
 }
 
-/// What was found, with the numbers that it has.
+/// Returns the found facts with their ordinals.
 fn observations_of<'h>(
     hits: &'h [FactHit],
     facts: &[FactRow],

@@ -1,4 +1,4 @@
-//! The tools of memory that change entities and their observations.
+//! The memory tools that change entities and their observations.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -30,10 +30,10 @@ use query::browse::rfc3339;
 use query::memory as rows;
 use query::memory::NodeRow;
 
-/// Files of one name that are tried before one is given up.
+/// Most file names tried for one entity.
 const MAX_FILES: usize = 100;
 
-/// Makes entities.
+/// Creates entities.
 pub async fn create_entities(
     project: Arc<Project>,
     request: CreateEntities,
@@ -90,8 +90,8 @@ enum Made {
     There(ExistingEntity),
 }
 
-/// Parts off what has the name of an entity before it: the index does not know that one yet when it comes, and as the
-/// reference server has it, the first counts.
+/// Separates entities with the name of an earlier one: the index does not know that one yet when
+/// they are created, and as in the reference server, the first one counts.
 fn parted_by_name(entities: Vec<NewMemoryEntity>) -> (Vec<NewMemoryEntity>, Vec<String>) {
     let mut seen = HashSet::new();
     let is_new = |it: &NewMemoryEntity| {
@@ -148,7 +148,7 @@ fn create(project: &Project, new: NewMemoryEntity) -> Result<Made, ErrorView> {
                 };
                 return Ok(Made::New(made, highest));
             }
-            // Another agent may have made it just now.
+            // Another agent may have just created it.
             Err(NoteError::Exists { path, .. }) => {
                 let there = project.notes().read(&path).map_err(refused)?;
                 let node = notes::memory::read(&there.text);
@@ -172,7 +172,7 @@ fn create(project: &Project, new: NewMemoryEntity) -> Result<Made, ErrorView> {
     })
 }
 
-/// Makes an entity of a note that has the name and no type.
+/// Turns a note that has the name but no type into an entity.
 fn adopted(project: &Project, there: NodeRow, entity: NewEntity) -> Result<Made, ErrorView> {
     let scope = scope_of(&ledger(project)?, &there)?;
     let plan = |text: &str| adopt(text, scope, &entity);
@@ -188,11 +188,11 @@ fn adopted(project: &Project, there: NodeRow, entity: NewEntity) -> Result<Made,
     Ok(Made::New(made, highest))
 }
 
-/// Sets a key of the front matter, and writes ordinals down with it.
+/// Sets a key of the front matter, and writes out implicit ordinals with it.
 fn with_key(text: &str, scope: Scope, op: &Op) -> Result<Vec<Change>, EditError> {
     let settled = settle(text, scope);
     let changes = edit(&apply(text, &settled), op)?;
-    // An edit that is done already is no write.
+    // An edit without effect must not write.
     if changes.is_empty() { Ok(vec![]) } else { Ok(compose(&settled, &changes)) }
 }
 
@@ -227,7 +227,7 @@ pub async fn set_tags(
     request: SetTags,
     who: Who,
 ) -> Result<TagsReply, ErrorView> {
-    // First of all: why a tag is none would quote it.
+    // First of all, because the errors of a tag quote it.
     check_secrets(request.tags.iter().map(String::as_str))?;
     let mut tags: Vec<String> = Vec::new();
     for tag in &request.tags {

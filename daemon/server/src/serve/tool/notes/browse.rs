@@ -21,13 +21,13 @@ use query::notes as rows;
 use query::notes::{LinkRow, Missing};
 use query::{AskError, stated};
 
-/// How far back `recent_activity` looks where nothing is said (S0 §6.2.8).
+/// Default time range of `recent_activity` (S0 §6.2.8).
 const USUAL_TIMEFRAME: &str = "1 day";
 
 /// Deepest listing of folders.
 const MAX_DEPTH: u32 = 10;
 
-/// The links of other notes that lead to one.
+/// Returns the links of other notes to one.
 pub fn backlinks(
     project: &Project,
     snapshot: &Snapshot,
@@ -64,7 +64,7 @@ pub fn backlinks(
     })
 }
 
-/// The note that a caller names, and the part of `note#Heading^block`, unless a note is called so.
+/// Resolves `note#Heading^block` to the note and the part, unless a note has that name.
 fn named_with_part(
     project: &Project,
     snapshot: &Snapshot,
@@ -78,11 +78,11 @@ fn named_with_part(
     }
 }
 
-/// A part of a note that links lead to.
+/// The part of a note that a link points to.
 struct Part {
-    /// Where its heading stands, else what it says.
+    /// The place of its heading, or the heading as written if it does not resolve.
     heading: Option<Result<usize, String>>,
-    /// The id alone identifies a block; the heading above it is for people.
+    /// The id alone identifies a block; the heading in front of it is for people.
     block: Option<String>,
 }
 
@@ -100,7 +100,7 @@ impl Part {
         Ok(Part { heading: heading.map(place).transpose()?, block: block.map(fold) })
     }
 
-    /// Links to a block under a heading are links to that heading, too.
+    /// A link to a block under a heading counts as a link to that heading, too.
     fn is_within(&self, whole: &Part) -> bool {
         match &whole.block {
             Some(_) => self.block == whole.block,
@@ -109,7 +109,7 @@ impl Part {
     }
 }
 
-/// Links that lead nowhere.
+/// Returns links without a target.
 pub fn broken_links(
     project: &Project,
     snapshot: &Snapshot,
@@ -157,7 +157,7 @@ pub(super) fn backlink_view(row: LinkRow) -> BacklinkView {
     }
 }
 
-/// The folders and files of a folder.
+/// Returns the folders and files in a folder.
 pub fn list_directory(
     project: &Project,
     snapshot: &Snapshot,
@@ -177,7 +177,7 @@ pub fn list_directory(
     Ok(reply)
 }
 
-/// The notes.
+/// Returns a list of notes.
 pub fn list_notes(
     project: &Project,
     snapshot: &Snapshot,
@@ -196,7 +196,7 @@ pub fn list_notes(
     Ok(reply)
 }
 
-/// What was modified lately.
+/// Returns the notes that were modified recently.
 pub fn recent_activity(
     project: &Project,
     snapshot: &Snapshot,
@@ -210,7 +210,7 @@ pub fn recent_activity(
         items.iter().copied().filter(|it| *it != ItemType::Entity).collect();
     let wanted = Wanted {
         types: request.note_types.unwrap_or_default(),
-        // What was modified at that moment counts.
+        // Includes what was modified at that very moment.
         modified_after: Some(since.as_millisecond() - 1),
         ..Wanted::default()
     };

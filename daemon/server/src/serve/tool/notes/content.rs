@@ -30,7 +30,7 @@ pub async fn read_content(
         let inside = within(&project, request.path.trim().to_string());
         let (path, missing) = match address::document(&snapshot, &inside) {
             Ok(doc) => (path_at(&snapshot, doc)?, None),
-            // A file may be there that is not indexed yet.
+            // The file may exist without being indexed yet.
             Err(error) if error.code == Code::NotFound => (inside, Some(error)),
             Err(error) => return Err(error),
         };
@@ -56,7 +56,7 @@ pub async fn read_content(
     .await
 }
 
-/// The file's text, unless it is none.
+/// Returns the file's text; an error if it is not text.
 fn text_of<'f>(file: &'f RawFile, content_type: &str) -> Result<&'f str, ErrorView> {
     let text = std::str::from_utf8(&file.bytes).ok().filter(|text| !text.contains('\0'));
     text.ok_or_else(|| ErrorView {
@@ -71,7 +71,7 @@ fn text_of<'f>(file: &'f RawFile, content_type: &str) -> Result<&'f str, ErrorVi
     })
 }
 
-/// Why a file is not read; the words of [`NoteError`] are about writing.
+/// Converts an error of reading; the messages of [`NoteError`] are about writing.
 fn refused(error: &NoteError) -> ErrorView {
     let message = match error {
         NoteError::Unwatched { path, reason } => {
@@ -84,7 +84,7 @@ fn refused(error: &NoteError) -> ErrorView {
     ErrorView { message, hint, ..error.view() }
 }
 
-/// The media type of a file, by its extension.
+/// Returns the media type of a file, by its extension.
 fn content_type(path: &str) -> &'static str {
     let extension = Path::new(path).extension().and_then(|it| it.to_str()).unwrap_or_default();
     match extension.to_lowercase().as_str() {
@@ -108,7 +108,7 @@ fn content_type(path: &str) -> &'static str {
     }
 }
 
-/// Shows a note; how differs in its text form alone.
+/// Shows a note; differs from `read_note` only in its text form.
 pub async fn view_note(
     project: Arc<Project>,
     request: ViewNote,
@@ -150,7 +150,7 @@ pub async fn fetch(
     Ok(FetchReply { id, title: note.title, text, url, metadata, freshness })
 }
 
-/// `markdown` for notes, else the extension.
+/// Returns `markdown` for notes, else the extension.
 fn format_of(path: &str) -> String {
     let extension = Path::new(path).extension().and_then(|it| it.to_str()).unwrap_or_default();
     match content_type(path) {

@@ -24,10 +24,10 @@ pub async fn edit_note(
 ) -> Result<WrittenReply, ErrorView> {
     let op = operation(&request)?;
     let path = path_to_change(&project, &request.path).await?;
-    // Until the index shows the new name, no other note may be given it.
+    // Until the index shows the new name, no other note may get it.
     let (address, _reserved) = address(&project, &op, &path).await?;
     let is_dry = request.dry_run == Some(true);
-    // Links by a name that is taken away lead nowhere afterwards.
+    // Links by a removed name are broken afterwards.
     let may_lose = !is_dry && sets_names(&op);
     let n_before = if may_lose { count_backlinks(&project, &path).await? } else { 0 };
     let ops: Vec<Op> = std::iter::once(op).chain(address).collect();
@@ -50,7 +50,7 @@ pub async fn edit_note(
             );
             written.warnings.push(told);
         }
-        // Somebody may have written in between: then the changed lines are unknown.
+        // If somebody wrote in between, the changed lines are unknown.
         let is_same = written.checksum_before.as_deref() == Some(before.checksum.as_str());
         let changed = if is_same {
             changed_lines(notes, &path, &before.text, &written.changes)
@@ -67,7 +67,7 @@ pub async fn edit_note(
     };
     let mut written = written;
     if is_dry {
-        // The file is as it was: nothing is to be indexed.
+        // The file is unchanged, so there is nothing to index.
         written.checksum = written.checksum_before.clone();
     }
     let mut reply = told(&project, &who, action, written, changed).await?;
@@ -76,7 +76,7 @@ pub async fn edit_note(
     Ok(reply)
 }
 
-/// Whether an edit may change what links call a note by.
+/// Returns whether an edit may change a name to which links resolve.
 fn sets_names(op: &Op) -> bool {
     let (Op::SetKey { key, .. } | Op::RemoveKey(key)) = op else { return false };
     let key = key.trim().to_lowercase();
@@ -93,7 +93,7 @@ async fn count_backlinks(project: &Arc<Project>, path: &str) -> Result<usize, Er
     .await
 }
 
-/// The edit that is asked for.
+/// Converts the request to an edit.
 fn operation(request: &EditNote) -> Result<Op, ErrorView> {
     let operation = request.operation.unwrap_or(match (&request.find, &request.section) {
         (Some(_), _) => EditOperation::FindReplace,
@@ -144,7 +144,8 @@ fn operation(request: &EditNote) -> Result<Op, ErrorView> {
     })
 }
 
-/// The name that an edit changes: `title` or `permalink`, and what it shall be; none where it is taken away.
+/// Returns the name that an edit changes, `title` or `permalink`, and its new value; `None` if it
+/// is removed.
 fn named_by(op: &Op) -> Option<(&'static str, Option<String>)> {
     let (Op::SetKey { key, .. } | Op::RemoveKey(key)) = op else { return None };
     let name = ["title", "permalink"].into_iter().find(|it| key.trim().eq_ignore_ascii_case(it))?;
@@ -152,8 +153,8 @@ fn named_by(op: &Op) -> Option<(&'static str, Option<String>)> {
     Some((name, Some(value.as_str().map_or_else(|| value.to_string(), str::to_string))))
 }
 
-/// What `write_note` obeys, too: a permalink of another note is refused; a note that takes the title of another, or has
-/// no permalink of its own any more beside one of that title, states one, unless it has one.
+/// Applies the rules of `write_note`: a permalink of another note is refused; a note that takes the
+/// title of another, or loses its own permalink next to one of that title, gets a stated one.
 async fn address(
     project: &Arc<Project>,
     op: &Op,
@@ -181,8 +182,8 @@ async fn address(
     Ok((op, reserved))
 }
 
-/// Refuses `outer.inner` where the front matter has `outer` with keys of its own: it would become a key with a full
-/// stop in its name beside it.
+/// Refuses `outer.inner` if the front matter has `outer` with keys of its own: it would become a
+/// separate key with a dot in its name.
 fn refuse_nested(op: &Op, text: &str) -> Result<(), ErrorView> {
     let (Op::SetKey { key, .. } | Op::RemoveKey(key)) = op else { return Ok(()) };
     let Some((outer, _)) = key.split_once('.') else { return Ok(()) };
@@ -196,7 +197,7 @@ fn refuse_nested(op: &Op, text: &str) -> Result<(), ErrorView> {
     Err(invalid(format!("`key` is `{key}`, and `{outer}` has keys of its own"), &hint))
 }
 
-/// Refuses what an operation would pass over: the caller means something else.
+/// Refuses parameters that the operation would ignore: the caller means something else.
 fn check_unused(request: &EditNote, operation: EditOperation) -> Result<(), ErrorView> {
     use EditOperation as E;
     let is_of_front = matches!(operation, E::SetFrontmatter | E::RemoveFrontmatter);

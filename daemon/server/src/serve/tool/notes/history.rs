@@ -1,10 +1,10 @@
 //! `note_history` and `restore_note`.
 //!
-//! In: a note, also one that is gone. Out: its changes, of the kept versions and of the ledger's journal; a version;
-//! the note as it was.
-//! Invariants: a note that is there is preferred to one that is gone, unless the path of the latter is given; where
-//! several that are gone are called so, none is guessed.
-//! Not here: versions and how they are written back (`crate::notes`, which `kgctl restore` uses, too).
+//! In: a note, possibly a removed one. Out: its changes, from the kept versions and the ledger's
+//! journal; a version; the restored note.
+//! Invariants: an existing note takes precedence over a removed one, unless the path of the latter
+//! is given; a name of several removed notes is refused, never guessed.
+//! Not here: versions and restoring them (`crate::notes`, which `kgctl restore` uses, too).
 
 use std::sync::Arc;
 
@@ -26,7 +26,7 @@ use crate::serve::Progress;
 use crate::serve::routes::Who;
 use crate::serve::tool::{blocking, invalid, unreadable, within};
 
-/// Changes that are shown where nothing is said.
+/// Changes shown by default.
 const USUAL_LIMIT: u32 = 20;
 
 /// Most versions of one note that are read.
@@ -77,7 +77,7 @@ pub async fn note_history(
     .await
 }
 
-/// Writes a kept version of a note back.
+/// Restores a kept version of a note.
 pub async fn restore_note(
     project: Arc<Project>,
     request: RestoreNote,
@@ -93,7 +93,7 @@ pub async fn restore_note(
         let restored = worker.notes().restore_for(&paths, version, expected);
         let (mut written, version) = restored.map_err(refused)?;
         if written.checksum_before.is_some() && written.is_changed() {
-            // The newest that there is: nobody else writes between.
+            // The newest version: nobody else writes in between.
             let replaced = worker.notes().kept(Some(written.path.as_str()));
             let replaced = replaced.map_err(|error| error.view())?;
             let name = replaced.first().map_or("", |it| &it.at);
@@ -111,7 +111,7 @@ pub async fn restore_note(
     told(&project, &who, action, written, Vec::new()).await
 }
 
-/// Where the note lies, or lay, that a caller names.
+/// Returns the current or former path of the note that a caller names.
 async fn meant(project: &Arc<Project>, given: &str) -> Result<String, ErrorView> {
     let (worker, name) = (project.clone(), given.trim().trim_start_matches(SCHEME).to_string());
     let gone = blocking(move || Ok(worker.notes().gone_as(&within(&worker, name)))).await?;
@@ -138,7 +138,7 @@ async fn meant(project: &Arc<Project>, given: &str) -> Result<String, ErrorView>
     }
 }
 
-/// A refusal; of a version that is not kept with the tool that lists them.
+/// Converts an error; for a version that is not kept, the hint names the tool that lists them.
 fn refused(error: NoteError) -> ErrorView {
     let is_unkept = matches!(error, NoteError::NotKept(_));
     let hint = is_unkept.then(|| "`note_history` lists the kept versions".to_string());
@@ -151,10 +151,10 @@ fn paths_of(project: &Project, snapshot: &Snapshot, path: &str) -> Result<Vec<St
     Ok(paths(path, &journal.of_path(path, snapshot.tick()).map_err(unreadable)?))
 }
 
-/// Where a note lies, and where it lay before, as far as nothing else lies there now.
+/// Returns the path of a note and its former paths.
 fn paths(path: &str, changes: &[DocChange]) -> Vec<String> {
     let mut paths = vec![path.to_string()];
-    // Only of the document that is there now: another one may have lain at the same path before.
+    // Only of the document that is there now: another one may have had the same path before.
     let uid = changes.iter().rev().find(|it| it.after.as_ref().is_some_and(|it| it.path == path));
     let own = changes.iter().rev().filter(|it| uid.is_some_and(|uid| uid.uid == it.uid));
     for before in own.filter_map(|it| it.before.as_ref()) {
@@ -165,11 +165,11 @@ fn paths(path: &str, changes: &[DocChange]) -> Vec<String> {
     paths
 }
 
-/// Kept versions and changes of the journal as one list, newest first: a version belongs to the first change after it
-/// that begins with its bytes.
+/// Merges kept versions and changes of the journal into one list, newest first: a version belongs
+/// to the first later change that starts from its bytes.
 fn joined(past: Vec<Past>, mut changes: Vec<DocChange>, path: &str) -> Vec<NoteChangeView> {
     let mut rows: Vec<(Timestamp, NoteChangeView)> = Vec::new();
-    // The oldest first, so that of equal bytes each finds its own change.
+    // Oldest first, so that of equal bytes each version gets its own change.
     for it in past.into_iter().rev() {
         let at = it.version.time().unwrap_or_default();
         let follows = |change: &DocChange| {
@@ -179,7 +179,7 @@ fn joined(past: Vec<Past>, mut changes: Vec<DocChange>, path: &str) -> Vec<NoteC
         let change = changes.iter().position(follows).map(|at| changes.remove(at));
         let is_nothing = it.version.why == Why::Replaced && (it.n_added, it.n_removed) == (0, 0);
         if is_nothing && change.is_none() {
-            // It was kept for a write that failed.
+            // Kept because a write failed, so it was never the note.
             continue;
         }
         let mut view = kept_view(&it.version, path);

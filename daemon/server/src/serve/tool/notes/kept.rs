@@ -1,7 +1,10 @@
-//! Kept: what a tool of notes did to an entity of memory, or to an entry, is in the ledger as if their own tools had.
+//! Kept: records what a note tool did to an entity of memory, or to an entry, as their own tools
+//! would.
 //!
-//! In: who did what to which note. Out: nothing; an event, or a version, where the note is one of those.
-//! Not here: the events of the tools of memory (`tool/memory`), the versions of those of entries (`tool/kb`).
+//! In: who did what to which note. Out: nothing; stores an event, or a version, if the note is one
+//! of those.
+//! Not here: the events of the memory tools (`tool/memory`), the versions of those of entries
+//! (`tool/kb`).
 
 use std::sync::Arc;
 
@@ -13,7 +16,7 @@ use crate::serve::routes::Who;
 use index::store::{Operation, Snapshot};
 use query::memory as rows;
 
-/// The event of what is done to a note, where that is an entity.
+/// Returns the event for an operation on a note, if that is an entity.
 pub(super) fn event_of(
     snapshot: &Snapshot,
     who: &Who,
@@ -28,7 +31,7 @@ pub(super) fn event_of(
     Ok(aftermath)
 }
 
-/// Keeps what was done to a note that is indexed as it is now.
+/// Records an operation on a note that is indexed in its current state.
 pub(super) async fn keep(
     project: &Arc<Project>,
     who: &Who,

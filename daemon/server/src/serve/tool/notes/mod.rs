@@ -1,9 +1,11 @@
-//! Tools of notes: S0 §6.2 and S3, over the writer of files (`crate::notes`) and the read path (`query`).
+//! Tools of notes: S0 §6.2 and S3, on top of the writer of files (`crate::notes`) and the read path
+//! (`query`).
 //!
 //! In: requests. Out: replies, or refusals with code and hint.
-//! Invariants: what a caller wrote, edited or read is indexed as it is now before the answer is made, so every answer
-//! of that tick and later knows it; a name of several notes is refused, never guessed.
-//! Not here: which bytes an edit changes (the crate `notes`), how notes are found (`query/`).
+//! Invariants: what a caller wrote, edited or read is indexed in its current state before the
+//! answer is made, so every answer of that tick and later includes it; an ambiguous name is
+//! refused, never guessed.
+//! Not here: which bytes an edit changes (the crate `notes`), finding notes (`query/`).
 
 mod browse;
 mod content;
@@ -44,49 +46,50 @@ use query::notes::{LinkRow, ObservationRow};
 use query::stated::{accepted, relations};
 use query::{address, notes as rows};
 
-/// Where a note lies that a caller names.
+/// The note that a caller names.
 #[derive(Debug, Clone)]
 struct Named {
-    /// Row of its document.
+    /// Row id of its document.
     doc: i64,
     path: String,
 }
 
-/// The note that a caller names, as the index knows it. A path as the shell completes it is one from the root.
+/// Resolves the note that a caller names through the index. An absolute path inside the project is
+/// relative to the root.
 fn named(project: &Project, snapshot: &Snapshot, address: &str) -> Result<Named, ErrorView> {
     let doc = super::found_at(project, address, |path| address::document(snapshot, path))?;
     let path = path_at(snapshot, doc)?;
     Ok(Named { doc, path })
 }
 
-/// How the index finds the document that a caller names.
+/// Resolves an address in the index.
 type Find = fn(&Snapshot, &str) -> Result<i64, ErrorView>;
 
-/// The path of the note that a caller names.
+/// Returns the path of the note that a caller names.
 async fn path_of(project: &Arc<Project>, address: &str) -> Result<String, ErrorView> {
     path_by(address::document, OfLink::Target, project, address).await
 }
 
-/// The path of the note that a caller would change.
+/// Returns the path of the note that a caller wants to change.
 async fn path_to_change(project: &Arc<Project>, address: &str) -> Result<String, ErrorView> {
     path_by(address::document_to_change, OfLink::Target, project, address).await
 }
 
-/// The path of the note that a caller would remove or move: that of a link is its own, which is refused then, and not
-/// that of what it leads to.
+/// Returns the path of the note that a caller wants to remove or move: for a link, its own path,
+/// which is then refused, not that of its target.
 async fn path_to_remove(project: &Arc<Project>, address: &str) -> Result<String, ErrorView> {
     path_by(address::document_to_change, OfLink::Itself, project, address).await
 }
 
-/// What is meant by the path of a link.
+/// Whether the path of a link means the link or its target.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum OfLink {
     Target,
     Itself,
 }
 
-/// A path of a file that is there and not indexed yet counts, too. What was saved a moment ago is indexed before a name
-/// is said to be nobody's.
+/// Resolves an address; also accepts the path of a file that is not indexed yet. Indexes recent
+/// changes before it reports that a name does not exist.
 async fn path_by(
     find: Find,
     of_link: OfLink,
@@ -112,7 +115,7 @@ async fn path_in_index(
     blocking(move || {
         let snapshot = worker.snapshot().map_err(unreadable)?;
         let inside = super::within(&worker, address.trim().to_string());
-        // A note of another folder may bear the name of the link, which is often one to it.
+        // A note in another folder may have the name of the link, which is often a link to it.
         if of_link == OfLink::Itself && worker.notes().is_by_link(&inside) {
             return Ok(inside);
         }
@@ -137,7 +140,7 @@ fn path_at(snapshot: &Snapshot, doc: i64) -> Result<String, ErrorView> {
     Ok(path.map_err(query::AskError::from)?)
 }
 
-/// Waits until the index shows files as they are now; returns what could not be read.
+/// Waits until the index shows the current files; returns what could not be read.
 async fn index(project: &Project, paths: &[RelPath]) -> Result<Vec<String>, ErrorView> {
     let indexed = project.index_now(paths, false, &|_| {}).await;
     let indexed: Indexed = indexed.map_err(|stall| though_written(paths, stalled(stall)))?;
@@ -147,7 +150,7 @@ async fn index(project: &Project, paths: &[RelPath]) -> Result<Vec<String>, Erro
     Ok(indexed.failed.iter().map(told).collect())
 }
 
-/// A stated fact as a caller sees it; `permalink` is that of the note.
+/// Converts a stated fact; `permalink` is that of the note.
 fn observation_view(row: ObservationRow, permalink: Option<&str>) -> ObservationView {
     let permalink =
         permalink.map(|note| notes::slug::observation(note, &row.category, &row.content));
@@ -174,7 +177,7 @@ fn link_view(row: LinkRow) -> LinkView {
     }
 }
 
-/// The facts and relations of a note.
+/// Returns the facts and relations of a note.
 fn stated(
     project: &Project,
     snapshot: &Snapshot,

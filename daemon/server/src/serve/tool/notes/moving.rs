@@ -1,4 +1,4 @@
-//! `move_note`: another path for a note, and for the links that would break.
+//! `move_note`: moves a note, and rewrites the links that would break.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -25,7 +25,7 @@ use ::index::store::{Operation, Snapshot};
 use model::terms::RelPath;
 use query::{AskError, browse, notes as rows};
 
-/// Most links of other notes that are rewritten by one move.
+/// Most links of other notes that one move rewrites.
 pub(super) const MAX_BACKLINKS: usize = 100_000;
 
 /// Moves a note.
@@ -44,7 +44,7 @@ pub async fn move_note(
     };
     let from = path_to_remove(&project, &request.path).await?;
     let is_dry = request.dry_run == Some(true);
-    // Other notes must be indexed as they are now, or links in them would be missed.
+    // Other notes must be indexed in their current state, or links in them would be missed.
     look(&project, "", &serde_json::Map::new()).await;
     index(&project, &[RelPath::new(from.clone())]).await?;
     let worker = project.clone();
@@ -53,7 +53,7 @@ pub async fn move_note(
         let to = destination(&worker, &snapshot, &from, &given)?;
         let plan = Plan::new(&worker, &snapshot, &from, &to)?;
         let expected = request.expected_checksum.as_deref();
-        // Indexed together, once: each commit resolves the links of its documents again.
+        // Indexed together, once, because each commit resolves the links of its documents again.
         let paths = plan.others.iter().map(|it| RelPath::new(it.path.clone())).collect();
         let hold = worker.watcher().hold(paths);
         let moving = RefCell::new(Some(Handle::current().block_on(worker.moving())));
@@ -100,7 +100,7 @@ pub async fn move_note(
     .await
 }
 
-/// The new path: into a folder under its own name, or under another one.
+/// Returns the new path: into a folder under its own name, or under another one.
 fn destination(
     project: &Project,
     snapshot: &Snapshot,
@@ -127,7 +127,7 @@ fn destination(
             format!("`destination` is `{bare}`, and a note is Markdown"),
             "give a path that ends in `.md`",
         )),
-        // A full stop may stand in a title.
+        // A title may contain a dot.
         _ if last.chars().all(|c| c == '.') => Err(invalid(
             format!("`destination` is `{bare}`"),
             "give a path such as `archive/plan.md`",
@@ -138,18 +138,18 @@ fn destination(
 
 fn is_known_folder(snapshot: &Snapshot, folder: &str) -> Result<bool, AskError> {
     let sql = "SELECT EXISTS (SELECT 1 FROM docs WHERE path >= ?1 AND path < ?2)";
-    // `0` is the sign after `/`.
+    // `0` is the character after `/`.
     let bounds = params![format!("{folder}/"), format!("{folder}0")];
     Ok(snapshot.query_row(sql, bounds, |row| row.get(0))?)
 }
 
-/// What is to be rewritten.
+/// The edits of a move.
 struct Plan {
     own: Vec<Op>,
     others: Vec<Rewrite>,
-    /// The texts that the edits are made for, by path.
+    /// The texts to which the edits apply, by path.
     texts: BTreeMap<String, String>,
-    /// What changes for those who know the address of another note.
+    /// A warning for those who know the address of another note.
     warning: Option<String>,
 }
 
@@ -190,14 +190,14 @@ impl Plan {
         });
         let kept = leading.remove(from).unwrap_or_default();
         let kept = by_path(&note.text, &parsed, to, |link| kept.elsewhere(link));
-        // Where a link leads says more than the path that is written.
+        // Of two edits of one link, the one that preserves its target wins.
         own.retain(|it| kept.iter().all(|other| other.span != it.span));
         own.extend(kept);
         let own = if own.is_empty() { vec![] } else { vec![Op::Retarget(own)] };
         let mut texts = BTreeMap::from([(from.to_string(), note.text)]);
         let mut others = Vec::new();
         for (path, leading) in leading {
-            // A file that is gone by now has no links any more.
+            // A file that has been removed meanwhile has no links any more.
             let Ok(other) = project.notes().read(&path) else { continue };
             let parsed = parse(&other.text);
             let mut links = retarget(&other.text, &parsed, (&path, &path), moved, |link| {
@@ -215,12 +215,13 @@ impl Plan {
     }
 }
 
-/// What the links of one note must say, by their targets.
+/// The links of one note that must be rewritten, by their targets.
 #[derive(Default)]
 struct Leading {
-    /// Those that lead to the note that is moved.
+    /// Targets that resolve to the note being moved.
     here: BTreeSet<String>,
-    /// Those that lead to another note, and would lead to this one by its new path; where the other lies.
+    /// Targets that resolve to another note, and would resolve to this one at its new path; with
+    /// the path of the other.
     elsewhere: BTreeMap<(LinkKind, String), String>,
 }
 
@@ -230,8 +231,8 @@ impl Leading {
     }
 }
 
-/// Whether a name that leads to a note is none of it any more once its file has another name. What its title, an alias
-/// or a permalink that follows from these says, it says still.
+/// Returns whether a name stops resolving to a note once its file is renamed. Its title, its
+/// aliases and a permalink derived from these still resolve.
 fn loses(target: &str, from: &str, note: &Note, permalink: Option<&str>) -> bool {
     let target = target.trim_matches('/');
     if file_key(target) == file_key(from) {
@@ -244,7 +245,7 @@ fn loses(target: &str, from: &str, note: &Note, permalink: Option<&str>) -> bool
     !(is_called || is_addressed)
 }
 
-/// No other file has the name that the note will have.
+/// Returns whether no other file has the name that the note will have.
 fn is_unique(snapshot: &Snapshot, from: &str, to: &str) -> Result<bool, AskError> {
     let sql = "SELECT NOT EXISTS (SELECT 1 FROM doc_names n JOIN docs d ON d.id = n.doc_id
                WHERE n.key = ?1 AND n.kind = ?2 AND d.path <> ?3 AND d.path <> ?4)";

@@ -23,10 +23,10 @@ use crate::serve::tool::{blocking, invalid, unreadable};
 use index::store::Snapshot;
 use query::AskError;
 
-/// How to use and to set up this server.
+/// How to use and set up this server.
 const INSTRUCTIONS: &str = include_str!("instructions.md");
 
-/// The registered projects, and the one that is asked.
+/// Lists the registered projects, and the current one.
 pub fn list_memory_projects(
     project: &Project,
     snapshot: &Snapshot,
@@ -75,7 +75,7 @@ pub fn list_memory_projects(
     Ok(ProjectsReply { projects, freshness: project.freshness(snapshot) })
 }
 
-/// Documents and entities of an index.
+/// Counts the documents and entities of an index.
 fn counts(db: &Connection) -> rusqlite::Result<(u64, u64)> {
     let count = |sql: &str| -> rusqlite::Result<u64> {
         Ok(db.query_row(sql, [], |row| row.get::<_, i64>(0))?.max(0) as u64)
@@ -84,7 +84,8 @@ fn counts(db: &Connection) -> rusqlite::Result<(u64, u64)> {
     Ok((count("SELECT count(*) FROM docs")?, entities))
 }
 
-/// The same of another project, whether or not its daemon runs; none where it has no index that can be read.
+/// Counts those of another project, whether or not its daemon runs; `None` if it has no readable
+/// index.
 fn counts_of_other(places: &Places, project: &ProjectView) -> Option<(u64, u64)> {
     let project =
         config::Project { root: PathBuf::from(&project.path), name: project.name.clone() };
@@ -93,7 +94,7 @@ fn counts_of_other(places: &Places, project: &ProjectView) -> Option<(u64, u64)>
     counts(&Connection::open_with_flags(index, flags).ok()?).ok()
 }
 
-/// Registers a folder below one of `projects.roots`, and makes it where it is missing.
+/// Registers a folder below one of `projects.roots`, and creates it if it is missing.
 pub async fn create_memory_project(
     project: Arc<Project>,
     request: CreateMemoryProject,
@@ -111,7 +112,8 @@ pub async fn create_memory_project(
         let wish = Wish::of(&folder, name, &project.settings.projects.roots)?;
         let places = Places::from_env().map_err(|error| unusable(&error.to_string()))?;
         let unusable = |error: RegistryError| unusable(&error.to_string());
-        // Before the registry is locked, which makes its folder: a refused call leaves nothing behind.
+        // Before the registry is locked, which creates its folder: a refused call leaves nothing
+        // behind.
         wish.check(&Registry::load(&places.config).map_err(unusable)?)?;
         let (registered, is_new) = Registry::update(&places.config, |registry| {
             Ok(wish.register(registry, request.set_default == Some(true)))
@@ -133,23 +135,24 @@ pub async fn create_memory_project(
     .await
 }
 
-/// A project that an agent wants, in a folder that it may have.
+/// A project that an agent wants, in a folder that it may use.
 struct Wish {
     name: String,
-    /// Where the folder really lies, or will.
+    /// The real path of the folder, existing or not.
     root: PathBuf,
-    /// The one of `projects.roots` that it lies in.
+    /// The one of `projects.roots` that contains it.
     around: PathBuf,
 }
 
 impl Wish {
-    /// Checks the folder; makes nothing.
+    /// Checks the folder without creating anything.
     fn of(folder: &Path, name: String, roots: &[String]) -> Result<Self, ErrorView> {
         let shown = folder.display();
         let root = boundary::real_path(folder)
             .map_err(|error| refuse(format!("`{shown}` cannot be used: {error}"), OTHER))?;
         let real = boundary::roots(roots);
-        // Outside of the roots the answer is the same whatever lies there, so that nobody learns what does.
+        // Outside the roots the answer never depends on what exists there, so that it reveals
+        // nothing.
         let Some(around) = real.into_iter().find(|it| root.starts_with(it) && root != *it) else {
             let message = match roots.is_empty() {
                 true => "agents make no projects here (`projects.roots` is empty)".to_string(),
@@ -168,7 +171,7 @@ impl Wish {
         Ok(Wish { name, root, around })
     }
 
-    /// Refuses a folder in or around another project, and a name that is taken or unfit.
+    /// Refuses a folder in or around another project, and a name that is taken or invalid.
     fn check(&self, registry: &Registry) -> Result<(), ErrorView> {
         if registry.at(&self.root).is_some() {
             return Ok(());
@@ -182,8 +185,8 @@ impl Wish {
         registry.check_name(&self.name, &place).map_err(refused)
     }
 
-    /// The project as it is registered now, and whether it is new. One that was registered already keeps its name:
-    /// others name it by that.
+    /// Returns the project as registered, and whether it is new. One that was registered already
+    /// keeps its name, because others use it.
     fn register(
         &self,
         registry: &mut Registry,
@@ -220,11 +223,12 @@ impl Wish {
     }
 }
 
-/// Folders that were made; gone again unless they are kept.
+/// Folders that were created; removed again unless they are kept.
 struct Made(Vec<PathBuf>);
 
 impl Made {
-    /// Makes what is missing of a folder below another; links that are put there meanwhile lead nowhere.
+    /// Creates the missing part of a folder below another; links that are put there meanwhile are
+    /// not followed.
     fn below(around: &Path, folder: &Path) -> Result<Made, ErrorView> {
         let missing = folder.ancestors().take_while(|it| it.symlink_metadata().is_err());
         let made = Made(missing.map(Path::to_path_buf).collect());
@@ -245,7 +249,7 @@ impl Made {
 
 impl Drop for Made {
     fn drop(&mut self) {
-        // Empty, since they were made just now; deepest first.
+        // Empty, because they were just created; deepest first.
         self.0.iter().for_each(|it| drop(std::fs::remove_dir(it)));
     }
 }
@@ -268,7 +272,8 @@ fn shell_word(name: &str) -> String {
     if is_plain { name.to_string() } else { format!("'{}'", name.replace('\'', "'\\''")) }
 }
 
-/// An absolute folder: what is relative would be so to the daemon, which nobody sees.
+/// Expands an absolute folder: a relative one would depend on the daemon's working directory, which
+/// the caller cannot see.
 fn folder(given: &str) -> Result<PathBuf, ErrorView> {
     let given = given.trim();
     let expanded = match given.strip_prefix("~/") {
@@ -293,7 +298,7 @@ fn unusable(why: &str) -> ErrorView {
     }
 }
 
-/// How to use this server.
+/// Returns how to use this server.
 pub fn get_mcp_instructions(
     project: &Project,
     snapshot: &Snapshot,

@@ -28,22 +28,22 @@ use query::{AskError, Projection, QueryContext, address, notes as rows};
 /// Most backlinks returned with a note.
 const MAX_BACKLINKS: usize = 20;
 
-/// Notes on one page of a pattern.
+/// Notes per page of a pattern.
 const CONTEXT_PAGE: u32 = 10;
 
-/// What documents say of a note elsewhere.
+/// Most statements about a note from other documents.
 const MAX_STATED_ELSEWHERE: usize = 10;
 
 /// Most characters of a related note.
 const SUMMARY_CHARS: usize = 160;
 
-/// Notes that are visited around one.
+/// Most notes visited around one.
 const MAX_VISITED: usize = 5_000;
 
-/// Links that lead to or from one note on the way.
+/// Most links to or from one note on the way.
 const MAX_LINKS: usize = 500;
 
-/// Reads a note as its file is now.
+/// Reads the current file of a note.
 pub async fn read_note(
     project: Arc<Project>,
     request: ReadNote,
@@ -65,7 +65,7 @@ pub async fn read_note(
     .await
 }
 
-/// Parts `note#Heading` and `note#^block`, unless a file is called so.
+/// Splits `note#Heading` and `note#^block`, unless a file has that name.
 async fn split(project: &Arc<Project>, given: &str) -> Result<(String, Option<String>), ErrorView> {
     let whole = (given.to_string(), None);
     let Some((note, part)) = given.split_once('#') else { return Ok(whole) };
@@ -99,7 +99,7 @@ fn read(
         file => file.map_err(|error| error.view())?,
     };
     let (Some(row), Some(file)) = (row, file) else {
-        // Not a note, or none that can be edited: what is indexed of it.
+        // Not a note, or one that cannot be edited: return its indexed text.
         let text: String = snapshot
             .query_row("SELECT text FROM docs WHERE id = ?1", [note.doc], |row| row.get(0))
             .map_err(AskError::from)?;
@@ -127,7 +127,7 @@ fn read(
     Ok(reply)
 }
 
-/// The bytes of a heading with its section, or of a block.
+/// Returns the bytes of a heading with its section, or of a block.
 fn part_of(snapshot: &Snapshot, note: &Named, part: &str) -> Result<(usize, usize), ErrorView> {
     let (heading, block) = heading_and_block(part);
     let has_heading = match heading {
@@ -135,9 +135,9 @@ fn part_of(snapshot: &Snapshot, note: &Named, part: &str) -> Result<(usize, usiz
         None => true,
     };
     let found = match (heading, block) {
-        // A link to a heading that is not there is broken, whatever else it names.
+        // A link to a missing heading is broken, whatever else it names.
         (_, Some(_)) if !has_heading => None,
-        // The id alone identifies a block; the heading above it is for people.
+        // The id alone identifies a block; the heading in front of it is for people.
         (_, Some(block)) => rows::block_place(snapshot, note.doc, block)?,
         _ => rows::heading_place(snapshot, note.doc, heading.unwrap_or(part))?,
     };
@@ -151,8 +151,8 @@ fn part_of(snapshot: &Snapshot, note: &Named, part: &str) -> Result<(usize, usiz
     })
 }
 
-/// Returns whole lines of a text from one on, as many as there is room for, at least a part of one; with the first and
-/// last line returned, and the next one.
+/// Returns whole lines of a text from a line on, as many as there is room for but at least a part
+/// of one; with the first and last line returned, and the next one.
 pub(super) fn window(
     text: &str,
     first_line: u32,
@@ -180,7 +180,7 @@ pub(super) fn window(
     Ok((told, [from, (line - 1).max(from)], None))
 }
 
-/// Leaves out statements until the answer fits its budget.
+/// Drops statements until the answer fits its budget.
 fn fit(reply: &mut ReadNoteReply, room: usize) -> Option<String> {
     let size = |reply: &ReadNoteReply| serde_json::to_string(reply).map_or(0, |text| text.len());
     let n_all = reply.observations.len() + reply.relations.len() + reply.backlinks.len();
@@ -208,7 +208,7 @@ fn warnings_of(snapshot: &Snapshot, doc: i64) -> Result<Vec<String>, AskError> {
     Ok(warnings.iter().flat_map(|text| text.lines()).map(str::to_string).collect())
 }
 
-/// What there is around a note, or around the notes of a pattern.
+/// Returns the neighborhood of a note, or of the notes of a pattern.
 pub fn build_context(
     project: &Project,
     snapshot: &Snapshot,
@@ -232,7 +232,7 @@ pub fn build_context(
     let docs = documents(project, snapshot, &request.path)?;
     let shown: Vec<i64> = docs.iter().copied().skip(page.skip()).take(page.size as usize).collect();
     let mut notes = Vec::new();
-    // Half of the room is the notes', the rest what is around them.
+    // Half of the room is for the notes, the rest for their neighborhood.
     let each = room / 2 / shown.len().max(1);
     let mut n_cut = 0;
     for doc in &shown {
@@ -256,7 +256,7 @@ pub fn build_context(
     })
 }
 
-/// The documents that an address names; several for a pattern only.
+/// Returns the documents that an address denotes; several only for a pattern.
 fn documents(project: &Project, snapshot: &Snapshot, given: &str) -> Result<Vec<i64>, ErrorView> {
     if let Ok(Address::Note(lookup)) = uri::parse(given)
         && lookup.is_pattern
@@ -277,7 +277,7 @@ fn documents(project: &Project, snapshot: &Snapshot, given: &str) -> Result<Vec<
     Ok(vec![found_at(project, given, |path| address::document(snapshot, path))?])
 }
 
-/// A note with what it states; whether its text was cut.
+/// Returns a note with its statements, and whether its text was cut.
 fn context_note(
     project: &Project,
     snapshot: &Snapshot,
@@ -307,8 +307,8 @@ fn context_note(
     Ok((note, is_cut))
 }
 
-/// Notes and documents around some, step by step; in each step those that links lead to, those that lead here, then
-/// those to which any other relation leads.
+/// Returns the notes and documents around some, step by step; within each step first link targets,
+/// then notes that link here, then those with any other relation.
 fn around(
     desk: &QueryContext<'_>,
     projection: &Projection,
@@ -348,7 +348,8 @@ fn around(
                     continue;
                 }
                 if related.len() == most {
-                    // What is farther changes nothing any more: a note that many link to has much around it.
+                    // Nothing farther can change the result, and a note with many links has many
+                    // neighbors.
                     return Ok(related);
                 }
                 next.push(to);
@@ -375,7 +376,7 @@ fn is_new_enough(snapshot: &Snapshot, doc: i64, newest: Option<i64>) -> Result<b
     Ok(modified >= since)
 }
 
-/// The first words of a document, without its title.
+/// Returns the first words of a document, without its title.
 fn summary(snapshot: &Snapshot, doc: i64) -> Result<String, AskError> {
     let (title, text): (String, String) = snapshot.query_row(
         "SELECT title, substr(text, 1, 2000) FROM docs WHERE id = ?1",
@@ -400,7 +401,7 @@ mod tests {
         assert_eq!((first.as_str(), lines, next), ("one\ntwo\n", [5, 6], Some(7)));
         let (second, lines, next) = window(text, 5, next, 100).expect("lines");
         assert_eq!((second.as_str(), lines, next), ("three\nfour", [7, 8], None));
-        // A line that does not fit is cut, so that one gets on.
+        // A line that does not fit is cut, so that reading makes progress.
         let (cut, lines, next) = window("a long line\nb", 1, None, 4).expect("lines");
         assert_eq!((cut.as_str(), lines, next), ("a lo", [1, 1], Some(2)));
         assert_eq!(window("", 1, None, 10).expect("none"), (String::new(), [1, 1], None));

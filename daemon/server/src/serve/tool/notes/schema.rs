@@ -11,7 +11,7 @@ use crate::serve::tool::invalid;
 use index::store::Snapshot;
 use query::notes::schema;
 
-/// What notes of a type usually state.
+/// Returns the fields that notes of a type usually state.
 pub fn schema_infer(
     project: &Project,
     snapshot: &Snapshot,
@@ -27,7 +27,7 @@ pub fn schema_infer(
     Ok(reply)
 }
 
-/// Which notes lack or differ.
+/// Returns the notes that lack fields or differ.
 pub fn schema_validate(
     project: &Project,
     snapshot: &Snapshot,
@@ -46,7 +46,7 @@ pub fn schema_validate(
     Ok(reply)
 }
 
-/// How notes have moved away from their schema.
+/// Returns how notes differ from their schema.
 pub fn schema_diff(
     project: &Project,
     snapshot: &Snapshot,

@@ -19,20 +19,21 @@ use crate::serve::tool::invalid;
 use index::store::Snapshot;
 use query::{AskError, browse};
 
-/// Passages asked for, for each note that is wanted: several may be of one note.
+/// Passages fetched per wanted note: several may be of one note.
 const PASSAGES_A_NOTE: u32 = 3;
 
-/// Longest excerpt that a note has before the rest of the room is spent, characters.
+/// Longest excerpt of a note before the remaining room is distributed, characters.
 const EXCERPT_CHARS: usize = 300;
 
-/// Room for number, score and brackets of a note's first line, and for what stands around a list of notes, characters.
+/// Characters reserved for number, score and brackets in a note's first line, and for the text
+/// around a list of notes.
 const HEAD_CHARS: usize = 40;
 const AROUND_CHARS: usize = 200;
 
-/// What stands between parts of a note that are not beside each other.
+/// Separator between parts of a note that are not adjacent.
 const GAP: &str = "\n…\n";
 
-/// Notes, and what they state, with S0's filters.
+/// Searches notes and their statements, with S0's filters.
 pub fn search_notes(
     project: &Project,
     snapshot: &Snapshot,
@@ -47,7 +48,7 @@ pub fn search_notes(
     Ok(reply)
 }
 
-/// A search among titles or permalinks is one by their filter.
+/// Turns a search in titles or permalinks into one with that filter.
 fn by_name(request: SearchNotes) -> Result<SearchNotes, ErrorView> {
     let query = Some(request.query.clone());
     let (title, permalink, permalink_match) = match request.search_type {
@@ -69,7 +70,7 @@ fn by_name(request: SearchNotes) -> Result<SearchNotes, ErrorView> {
     })
 }
 
-/// The best notes, whole as far as they fit.
+/// Returns the best notes, whole as far as they fit.
 pub fn search(
     project: &Project,
     snapshot: &Snapshot,
@@ -138,7 +139,7 @@ pub fn search(
     })
 }
 
-/// The passages of one note that answer, the best first.
+/// The matching passages of one note, best first.
 struct HitsOf {
     doc: Id,
     chunks: Vec<i64>,
@@ -150,8 +151,9 @@ fn link(found: &FoundNote) -> FoundLink {
     FoundLink { url: format!("{SCHEME}{id}"), title: found.note.title.clone(), id }
 }
 
-/// Puts whole texts in the place of excerpts, or the sections that answer where a text is too long, best first, while
-/// there is room; those that have little to do with the question come last. Returns how many are not whole.
+/// Replaces excerpts with whole texts, or with the matching sections of a text that is too long,
+/// best note first, while there is room; hardly relevant notes come last. Returns how many are not
+/// whole.
 fn spend(
     snapshot: &Snapshot,
     notes: &mut [FoundNote],
@@ -184,13 +186,14 @@ fn spend(
     Ok(n_cut)
 }
 
-/// Characters of a note's first line in an answer.
+/// Returns the length of a note's first line in an answer, characters.
 fn head_chars(note: &FoundNote) -> usize {
     let named = [&note.note.title, &note.note.path, &note.vault].into_iter().chain(&note.tags);
     HEAD_CHARS + named.map(|it| it.chars().count() + 2).sum::<usize>()
 }
 
-/// Characters that a text takes in an answer: its lines are indented, and blank ones left out.
+/// Returns the length of a text in an answer, characters: its lines are indented, and blank ones
+/// left out.
 fn shown_chars(text: &str) -> usize {
     let lines = text.lines().map(str::trim_end).filter(|it| !it.is_empty());
     lines.map(|it| it.chars().count() + 4).sum()
@@ -199,7 +202,7 @@ fn shown_chars(text: &str) -> usize {
 /// A document with its passages.
 struct Document {
     text: String,
-    /// The lines of its file, where they are kept.
+    /// The lines of its file, if it is kept.
     lines: Option<Vec<String>>,
     chunks: Vec<Chunk>,
 }
@@ -234,20 +237,21 @@ impl Document {
         Ok(Document { text: text.unwrap_or_default(), lines, chunks })
     }
 
-    /// All of it, as it is written, without what stands before its first passage.
+    /// Returns the whole text as written, without what precedes its first passage.
     fn whole(&self) -> String {
         let first = self.chunks.first().map_or(1, |it| it.line);
         self.lines_between(first, u32::MAX).unwrap_or_else(|| self.text.clone())
     }
 
-    /// Lines of the file; none where they are not kept, or the format has none.
+    /// Returns lines of the file; `None` if it is not kept, or the format has no lines.
     fn lines_between(&self, first: u32, last: u32) -> Option<String> {
         let lines = self.lines.as_ref().filter(|_| first > 0)?;
         let last = (last as usize).min(lines.len());
         Some(lines.get(first as usize - 1..last).unwrap_or_default().join("\n"))
     }
 
-    /// The sections in which passages stand, else these alone, as many as there is room for; with the first line.
+    /// Returns the sections of passages, else only the passages, as many as there is room for; with
+    /// the first line.
     fn sections(&self, hits: &[i64], room: usize) -> Option<(String, u32)> {
         let mut taken: BTreeSet<usize> = BTreeSet::new();
         for hit in hits {
@@ -264,7 +268,7 @@ impl Document {
         Some((self.joined(&taken), first.line))
     }
 
-    /// The passages around one that stand below the same heading.
+    /// Returns the range of passages around one below the same heading.
     fn section_of(&self, at: usize) -> Range<usize> {
         let is_same = |it: &&Chunk| it.section == self.chunks[at].section;
         let n_before = self.chunks[..at].iter().rev().take_while(is_same).count();
@@ -281,7 +285,7 @@ impl Document {
             if before.is_some() && beside.is_none() {
                 out.push_str(GAP);
             }
-            // What a passage repeats of the one before it is shown once.
+            // Text that a passage repeats from the one before it is shown once.
             let line = beside.map_or(chunk.line, |it| (it.last_line + 1).max(1));
             match self.lines_between(line.min(chunk.last_line + 1), chunk.last_line) {
                 Some(lines) if beside.is_some() => out = format!("{}\n{lines}", out.trim_end()),

@@ -1,8 +1,8 @@
-//! Taken: what a note takes from other notes by moving: links that lead to them, and their address.
+//! Taken: what a note takes over from other notes by moving: links to them, and their permalink.
 //!
-//! In: the index as it is, a note and its new path. Out: the links that would lead elsewhere, and what to say of an
-//! address.
-//! Not here: what such links are made to say (`notes::edit::by_path`).
+//! In: the current index, a note and its new path. Out: the links that would resolve to another
+//! note, and a warning about permalinks.
+//! Not here: rewriting such links (`notes::edit::by_path`).
 
 use notes::parse::{LinkKind, Note};
 use notes::resolve::{By, Candidate, Keys, choose, file_key};
@@ -17,18 +17,18 @@ use index::store::links::lead;
 use model::terms::RelPath;
 use query::{AskError, notes as rows};
 
-/// A link that would lead elsewhere.
+/// A link that would resolve to another note.
 pub(super) struct Taken {
-    /// The note in which it stands, before the move.
+    /// The note that contains it, before the move.
     pub at: String,
     /// Its kind and target.
     pub written: (LinkKind, String),
-    /// Where the note lies to which it leads.
+    /// The path of its current target.
     pub leads_to: String,
 }
 
-/// Links that lead to another note now and would lead to this one at `to`; and those of this note that would lead to a
-/// third one, which is nearer there.
+/// Returns the links to another note that would resolve to this one at `to`, and those of this note
+/// that would resolve to a third one, which is nearer there.
 pub(super) fn links(
     snapshot: &Snapshot,
     doc: i64,
@@ -61,8 +61,9 @@ pub(super) fn links(
     Ok(taken)
 }
 
-/// Says so where the note will have the permalink that another one has now: of notes of one title, the one in the
-/// fewest folders has it, and a number that is a title goes to the note of that title.
+/// Returns a warning if the note would take over the permalink of another one: of notes with one
+/// title, the one in the fewest folders has it, and a number that is a title goes to the note with
+/// that title.
 pub(super) fn address(
     snapshot: &Snapshot,
     from: &str,

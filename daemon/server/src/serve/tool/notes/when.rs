@@ -1,8 +1,9 @@
-//! When: from which moment on, as people say it.
+//! When: parses a starting time as people write it.
 //!
-//! In: `7d`, `1 hour`, `2 weeks ago`, `yesterday`, `last friday`, `last month`, `2026-01-31`, `2026-01`, RFC 3339; and
-//! now. Out: a moment that is not after now. Spans and dates are read by jiff, words by interim, both by the clock of
-//! this machine; what lies between is put into their words here.
+//! In: `7d`, `1 hour`, `2 weeks ago`, `yesterday`, `last friday`, `last month`, `2026-01-31`,
+//! `2026-01`, RFC 3339; and now. Out: a time that is not after now. Spans and dates are parsed by
+//! jiff, words by interim, both in the time zone of this machine; other forms are rewritten to
+//! theirs here.
 //! Invariant: a pure function of text and now.
 
 use interim::{Dialect, parse_date_string};
@@ -12,10 +13,10 @@ use proto::error::ErrorView;
 
 use crate::serve::tool::invalid;
 
-/// Longest text that is looked at, characters.
+/// Longest text that is parsed, characters.
 const MAX_CHARS: usize = 60;
 
-/// The moment that a text means.
+/// Returns the time that a text means.
 ///
 /// # Errors
 /// `invalid_params`, naming `parameter`, for a text that is not a time or is in the future.
@@ -37,11 +38,11 @@ pub(in crate::serve::tool) fn since(
     Ok(moment)
 }
 
-/// Lower case, single blanks, without the words that only say that it is past.
+/// Normalizes to lowercase and single spaces, without words that only mean that it is past.
 fn plain(text: &str) -> String {
     let lower = text.to_lowercase();
     let mut words: Vec<&str> = lower.split_whitespace().collect();
-    // `in 3 days` is to come, `in the last 3 days` has been.
+    // `in 3 days` is in the future, `in the last 3 days` in the past.
     let is_to_come = matches!(words.as_slice(), ["in", next, ..] if *next != "the");
     while let [first, _, ..] = words.as_slice()
         && matches!(*first, "since" | "the" | "in" | "within" | "from" | "after" | "over")
@@ -62,7 +63,7 @@ fn parse(text: &str, now: &Zoned) -> Option<Timestamp> {
         .or_else(|| by_words(text, now))
 }
 
-/// What interim reads; of a day of the week the last one, today included.
+/// Parses with interim; for a day of the week, returns the last one, today included.
 fn by_words(text: &str, now: &Zoned) -> Option<Timestamp> {
     const DAYS: [&str; 7] = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"];
     let moment = parse_date_string(text, now.clone(), Dialect::Us).ok()?;
@@ -91,7 +92,7 @@ fn day_by_name(text: &str, now: &Zoned) -> Option<Timestamp> {
     }
 }
 
-/// `7d`, `1 hour`, `two weeks`, `last month`, `past 3 days`.
+/// Parses `7d`, `1 hour`, `two weeks`, `last month`, `past 3 days`.
 fn back_by(text: &str, now: &Zoned) -> Option<Timestamp> {
     let (is_last, rest) = match text.split_once(' ') {
         Some(("last" | "past" | "previous", rest)) => (true, rest),
@@ -129,11 +130,11 @@ fn back_by(text: &str, now: &Zoned) -> Option<Timestamp> {
         other => other,
     };
     let span: Span = format!("{count} {unit}").trim().parse().ok()?;
-    // Days are those of the calendar, however many hours they have.
+    // Days are calendar days, however many hours they have.
     Some(now.checked_sub(span.abs()).ok()?.timestamp())
 }
 
-/// A day, a month, a moment.
+/// Parses a day, a month or a time.
 fn stated(text: &str, now: &Zoned) -> Option<Timestamp> {
     let here = |moment: DateTime| Some(moment.to_zoned(now.time_zone().clone()).ok()?.timestamp());
     let upper = text.to_uppercase();

@@ -23,17 +23,17 @@ use model::terms::RelPath;
 use query::stated::{accepted, relations};
 use query::{browse, notes as rows};
 
-/// Most changed stretches of an edit returned, and most characters of each.
+/// Most changed ranges of an edit that are returned, and most characters of each.
 const MAX_CHANGES: usize = 50;
 const MAX_CHANGE_CHARS: usize = 400;
 
-/// Most link targets without a document that are returned.
+/// Most unresolved link targets that are returned.
 const MAX_UNRESOLVED: usize = 20;
 
-/// Backlinks that are counted.
+/// Most backlinks that are counted.
 pub(super) const MAX_COUNTED: usize = 1_000;
 
-/// Writes a new note, or a whole one in the place of another.
+/// Writes a new note, or replaces a whole one.
 pub async fn write_note(
     project: Arc<Project>,
     request: WriteNote,
@@ -47,7 +47,7 @@ pub async fn write_note(
     let folder = folder.trim().trim_start_matches("./").trim_matches('/');
     let name = file_name(&request.title);
     let path = if folder.is_empty() || folder == "." { name } else { format!("{folder}/{name}") };
-    // By another path the note would be taken for its own namesake.
+    // With an unresolved path, the note would be found as its own namesake.
     let worker = project.clone();
     let title = request.title.clone();
     let path = blocking(move || {
@@ -63,7 +63,7 @@ pub async fn write_note(
     let stated = stated.map(|front| front.normalized()).unwrap_or_default();
     let is_named = |key: &str| key.trim().eq_ignore_ascii_case("permalink");
     let given = metadata.iter().chain(&stated).find(|(key, _)| is_named(key));
-    // Until the index shows the note, nobody else gets its permalink.
+    // Until the index shows the note, no other one gets its permalink.
     let _reserved = if let Some(permalink) = given.and_then(|(_, value)| value.as_str()) {
         vec![check_permalink(&project, permalink, &path).await?]
     } else if metadata.keys().chain(stated.keys()).any(|key| is_named(key)) {
@@ -126,13 +126,13 @@ pub async fn write_note(
     told(&project, &who, action, written, Vec::new()).await
 }
 
-/// Reserves a permalink; refuses one by which no address would find the note, and one that another note has.
+/// Reserves a permalink; refuses one that cannot be resolved, and one that another note has.
 pub(super) async fn check_permalink(
     project: &Arc<Project>,
     permalink: &str,
     path: &str,
 ) -> Result<Reserved, ErrorView> {
-    // An empty one is as good as none.
+    // An empty one counts as none.
     let is_address = || match uri::parse(permalink) {
         Ok(Address::Note(lookup)) => !lookup.is_pattern && !permalink.trim().contains(SCHEME),
         _ => false,
@@ -158,16 +158,17 @@ pub(super) async fn check_permalink(
     .await
 }
 
-/// What [`lasting_permalink`] found.
+/// The result of [`lasting_permalink`].
 #[derive(Default)]
 pub(super) struct Lasting {
-    /// The permalink that the note must state; none where its title is nobody else's.
+    /// The permalink that the note must state; `None` if no other note has its title.
     pub(super) permalink: Option<String>,
-    /// What others cannot take meanwhile.
+    /// Permalinks that others cannot take meanwhile.
     pub(super) reserved: Vec<Reserved>,
 }
 
-/// The permalink that a note of this title must state, where another note has the title already.
+/// Returns the permalink that a note with this title must state, if another note has the title
+/// already.
 pub(super) async fn lasting_permalink(
     project: &Arc<Project>,
     title: &str,
@@ -182,7 +183,7 @@ pub(super) async fn lasting_permalink(
     };
     let mut reserved = vec![project.reserve(&slug(title)).await];
     let mut permalink = find().await?;
-    // A note that states the numbered one may be on its way.
+    // Another note that states the numbered permalink may be about to be indexed.
     while let Some(numbered) = &permalink {
         let also = project.reserve(numbered).await;
         let again = find().await?;
@@ -195,7 +196,7 @@ pub(super) async fn lasting_permalink(
     Ok(Lasting { permalink, reserved })
 }
 
-/// Keys of the front matter before that are not there any more.
+/// Returns the keys of the front matter that were removed.
 fn keys_gone(before: &str, after: &str) -> Vec<String> {
     let keys = |text: &str| {
         let front = notes::parse::parse(text).frontmatter;
@@ -260,7 +261,7 @@ pub async fn delete_note(
     })
 }
 
-/// Says of links that they lead to this note no more.
+/// Warns that links have lost their target.
 pub(super) fn lost_links(n: usize) -> String {
     match n {
         1 => "1 link of another note leads nowhere now".into(),
@@ -268,7 +269,8 @@ pub(super) fn lost_links(n: usize) -> String {
     }
 }
 
-/// Returns what a write did, once the index shows it; `changed` only if a part of the note was edited.
+/// Returns the result of a write, once the index shows it; `changed` only if a part of the note was
+/// edited.
 pub(super) async fn told(
     project: &Arc<Project>,
     who: &Who,
@@ -327,7 +329,7 @@ pub(super) fn stem(path: &RelPath) -> String {
     name.rsplit_once('.').map_or(name, |(stem, _)| stem).to_string()
 }
 
-/// The lines that changes touched, as they were and as they are, as callers may see them.
+/// Returns the lines that changes touched, before and after, as callers may see them.
 pub(super) fn changed_lines(
     notes: &Notes,
     path: &str,
@@ -347,8 +349,8 @@ pub(super) fn changed_lines(
     changes.iter().take(MAX_CHANGES).map(told).collect()
 }
 
-/// The line at which a change begins, and what stands there then: what is put behind the last word of a line begins on
-/// the next one, and the line end before it is none of its lines.
+/// Returns the line at which a change starts, and its new text: text appended after the last word
+/// of a line starts on the next line, without the line break before it.
 fn shown_at<'a>(before: &str, change: &'a Change) -> (u32, &'a str) {
     let start = before.get(..change.span.start).unwrap_or("");
     let rest = before.get(change.span.end..).unwrap_or("");
