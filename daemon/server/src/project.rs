@@ -71,7 +71,7 @@ pub struct OpenProject {
     pub parsing: Parsing,
 }
 
-/// A caller that waits for the address of the page for people, or for why there is none.
+/// A caller that waits for the address of the page for people, or for the reason why there is none.
 pub(crate) type Asked = oneshot::Sender<Result<String, String>>;
 
 /// An open project.
@@ -97,7 +97,7 @@ pub struct Project {
     ignored: Option<String>,
     /// Relations that contradict themselves when stated both ways.
     one_way: Vec<&'static str>,
-    /// Relations of which one subject has one object.
+    /// Relations in which one subject has only one object.
     functional: Vec<&'static str>,
     build: Build,
     /// Held while the index is replaced or another is built, so that only one of these runs at a time.
@@ -125,7 +125,7 @@ pub struct Project {
     page: OnceLock<mpsc::Sender<Asked>>,
     /// When it was opened.
     opened: SystemTime,
-    /// Reads settings anew.
+    /// Reloads the settings.
     reread: reload::Reread,
     /// True if the index is made elsewhere and only read here.
     is_still: bool,
@@ -201,7 +201,7 @@ impl Project {
             Some(old) => Readers::new(old.clone()),
             None => build.readers.clone(),
         };
-        // Only the previous index stands still; a build without one has no `tick_before`.
+        // Only the previous index never changes; a build without one has no `tick_before`.
         let before = build.answers.as_ref().and_then(|_| answers.snapshot().ok());
         let tick_before = before.map(|snapshot| snapshot.tick());
         let settings = Live::new(settings);

@@ -2,12 +2,13 @@
 //!
 //! In: a path, an entity or a string; or detectors newer than those that checked the kept data. Out: counts of what was
 //! deleted, the files of the project that still hold it, and on request a scan that finds nothing.
-//! How: the index first catches up with the folder, so that it holds nothing that no file has; then follow, in this
-//! order, the ledger, its copies, kept versions, logs and pages, vectors, and last the index, which is rewritten
-//! without deleted rows. Each step is idempotent, and a file lists what is to be deleted until all is done: the next
-//! start, or the next run, finishes a run that was cut short.
-//! Invariants: no file of the project is written; nothing replaces or verifies the index meanwhile; queries keep
-//! working; what is to be forgotten is written to no file but that list.
+//! How: the index first catches up with the folder, so that it contains nothing that no file has.
+//! The run then deletes, in this order, from the ledger, its copies, kept versions, logs and pages,
+//! vectors, and last the index, which is rewritten without deleted rows. Each step is idempotent,
+//! and a file lists what is to be deleted until all is done: the next start, or the next run,
+//! finishes a run that was cut short.
+//! Invariants: no file of the project is written; nothing replaces or verifies the index during the
+//! run; queries keep working; only that list contains the forgotten strings.
 //! Not here: finding it in bytes (`erase/`) and in rows (`store/erase.rs`), who may ask (`serve/`).
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -135,8 +136,8 @@ impl Pending {
 }
 
 impl Project {
-    /// Deletes what is named from everything that is kept. With `proves`, scans the state folder afterwards. `told`
-    /// receives the name of each step.
+    /// Deletes what is named from all stored data. With `proves`, scans the state folder
+    /// afterwards. `told` receives the name of each step.
     ///
     /// # Errors
     /// See [`ForgetError`].
@@ -174,7 +175,7 @@ impl Project {
         .await
     }
 
-    /// Deletes what is pending, everywhere.
+    /// Deletes everything that is pending.
     async fn finish(self: Arc<Self>, pending: &Pending) -> Result<Receipt, ForgetError> {
         sys::fail::point("forget.begun");
         let rewrite = Arc::new(Needles::new(&pending.needles)?);
@@ -202,7 +203,8 @@ impl Project {
         Ok(receipt)
     }
 
-    /// The file that lists what is to be forgotten until the run is done; only the user can read it.
+    /// Returns the path of the file that lists what is to be forgotten until the run is done; only
+    /// the user can read it.
     fn pending_file(&self) -> PathBuf {
         self.state_dir.join("forget.pending")
     }
@@ -328,8 +330,8 @@ impl Project {
         size("index.sqlite") + size("index.sqlite-wal")
     }
 
-    /// Collects all names of what is meant, and the strings to search for, together with those of a run that was cut
-    /// short. Writes the list before it returns.
+    /// Collects all names of the target, and the strings to search for, together with those of a
+    /// run that was cut short. Writes the list before it returns.
     fn gather(&self, named: Named) -> Result<Pending, ForgetError> {
         let mut pending = self.pending().unwrap_or_else(|| Pending::new(named.clone()));
         let Pending { gone, needles, .. } = &mut pending;
@@ -441,8 +443,8 @@ fn ledgers(project: &Project) -> Result<Vec<PathBuf>, ForgetError> {
     Ok(found)
 }
 
-/// Deletes a file that is named like a copy of the ledger, cannot be read as one, and holds what is to be deleted.
-/// Returns how many files that were.
+/// Deletes a file that is named like a copy of the ledger, cannot be read as one, and contains a
+/// forgotten string. Returns how many files were deleted.
 fn remove_damaged(file: &std::path::Path, rewrite: &dyn Rewrite) -> Result<u64, ForgetError> {
     let is_ours = file.file_name().is_some_and(|name| name.to_string_lossy().starts_with("ledger"));
     let mut n_removed = 0;

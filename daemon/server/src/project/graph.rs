@@ -1,6 +1,6 @@
-//! The project's graph: what its documents state, and its entries beside them.
+//! The project's graph: the relations that its documents state, and those of its entries.
 //!
-//! Not here: what it is made of (`query`), and how it is searched.
+//! Not here: building it (`query`), or searching it.
 
 use std::sync::Arc;
 

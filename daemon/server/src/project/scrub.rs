@@ -1,9 +1,10 @@
-//! Scrub: reads everything that is stored, slice by slice, and repairs what the disk has changed.
+//! Scrub: reads all stored data, slice by slice, and repairs what the disk has changed.
 //!
-//! In: a running project, and idle time. Out: damaged documents, indexes or vectors are made again; a daemon with a
-//! damaged ledger stops; a line of `status`.
-//! Invariants: one slice at a time, on a thread of the lowest priority; a round begins [`EVERY`] so often, also across
-//! restarts, so that any damage is found within a day; a round that a restart interrupts continues where it was.
+//! In: a running project, and idle time. Out: damaged documents, indexes or vectors are rebuilt; a
+//! daemon with a damaged ledger stops; a line of `status`.
+//! Invariants: one slice at a time, on a thread of the lowest priority; a round starts every
+//! [`EVERY`], also across restarts, so that any damage is found within a day; a round that a
+//! restart interrupts continues where it was.
 //! Not here: the comparison (`store/scrub.rs`).
 
 use std::collections::VecDeque;

@@ -11,7 +11,7 @@ use super::verify::{Verification, VerifyError};
 use super::{OpenProject, Project, grouped};
 use config::Settings;
 
-/// Only a bug takes so long.
+/// Only a bug takes this long.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 const NOTES: &[(&str, &str)] = &[
@@ -76,7 +76,7 @@ async fn verify(project: &Project, repair: bool) -> Verification {
     project.verify(repair, 5, |_, _, _| {}).await.expect("verified")
 }
 
-/// The parts that differ, with their first rows, as text.
+/// Renders the parts that differ, with their first rows.
 fn differences(found: &Verification) -> String {
     let mut out = String::new();
     for part in found.parts.iter().filter(|part| part.n_differing > 0) {
@@ -182,7 +182,7 @@ async fn one_verification_at_a_time() {
     assert!(verify(&project, false).await.is_same);
 }
 
-/// Other settings: every row may differ, the tables are the same.
+/// Different settings: every row may differ, the tables are the same.
 fn other() -> Settings {
     let mut settings = Settings::default();
     settings.chunk.max_tokens = 60;
@@ -199,7 +199,7 @@ async fn the_old_index_answers_until_the_new_one_is_whole() {
     drop(project);
 
     let project = place.open(other()).await;
-    // From the first moment, and whatever the new one has by now.
+    // From the first moment, and however much of the new index exists.
     assert_eq!(n_documents(&project), 4);
     settle(&project).await;
     assert!(!project.is_being_replaced());
@@ -210,7 +210,7 @@ async fn the_old_index_answers_until_the_new_one_is_whole() {
     project.drain(PATIENCE).await;
     drop(project);
 
-    // It is the live one now: nothing is built again.
+    // It is the live one now: nothing is rebuilt.
     let project = place.open(other()).await;
     assert!(!project.is_being_replaced());
 }
@@ -267,11 +267,11 @@ async fn an_abandoned_verification_leaves_nothing_behind() {
         let worker = project.clone();
         let work = tokio::spawn(async move { worker.verify(false, 5, told).await.map(|_| ()) });
         let mut is_there = is_there;
-        // An error: it was over before it got there, which is as good.
+        // An error means that the work ended before this stage, which is just as good.
         let _ = is_there.wait_for(|is_there| *is_there).await;
         work.abort();
         let _ = work.await;
-        // The next one begins when the last one has ended.
+        // The next one starts only after the last one has ended.
         drop(project.upkeep.lock().await);
         assert!(!place.state().join("verify").exists(), "abandoned while {stage}");
     }
@@ -287,7 +287,7 @@ async fn what_is_saved_while_the_second_index_is_built_is_no_difference() {
     let place = Place::new();
     let project = place.settled(Settings::default()).await;
     let n_saves = std::sync::atomic::AtomicUsize::new(0);
-    // Something changes at each progress report; the last time while it compares.
+    // Changes something at each progress report, the last time during the comparison.
     let told = |_: u64, _: u64, what: &str| {
         let n = n_saves.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
         if n < 5 {

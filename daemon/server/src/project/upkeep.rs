@@ -1,7 +1,7 @@
-//! Upkeep: replaces the old index by a new one that is complete, rebuilds one that is damaged or deleted, and stops
-//! writes when the ledger is lost.
+//! Upkeep: replaces the old index with a complete new one, rebuilds an index that is damaged or
+//! deleted, and stops writes when the ledger is lost.
 //!
-//! In: a running project. Out: nothing that anybody waits for.
+//! In: a running project. Out: nothing; it runs in the background.
 //! Invariant: readers see one index or the other, never a file that is being replaced.
 //! Not here: swapping the files (`store/replace.rs`), the lock (`process/lock.rs`), the socket (`serve/listen.rs`),
 //! damage that no read has met yet (`scrub.rs`), or proving an index (`verify.rs`).
@@ -136,7 +136,7 @@ impl Project {
             [Part::Ledger, Part::Index, Part::Vectors].map(|part| (part, held.look_on(part)));
         // During a replacement, `held` is the new index; the old one that still answers is checked by its path.
         let is_gone = self.is_being_replaced() && !self.answers.load().path().exists();
-        // The folder first: whatever is made again below needs it.
+        // The folder first: everything recreated below needs it.
         if is_gone || seen.iter().any(|(_, seen)| matches!(seen, Seen::Lost(_))) {
             self.make_state_folder();
         }
@@ -161,7 +161,8 @@ impl Project {
         }
     }
 
-    /// Checks whether a shorter file was truncated. SQLite shrinks its files, too; then what is left holds all pages.
+    /// Checks whether a shorter file was truncated. SQLite shrinks its files, too; the rest then
+    /// still holds all pages.
     async fn mend_if_cut(&self) {
         let readers = self.build.readers.clone();
         let is_cut = move || {

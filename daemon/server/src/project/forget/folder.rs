@@ -1,6 +1,7 @@
-//! Folder: which files of the project still hold what was forgotten.
+//! Folder: finds the files of the project that still contain forgotten text.
 //!
-//! In: what is gone, and the strings by which it is found. Out: paths. Invariant: no file is written.
+//! In: what was forgotten, and the strings to find it by. Out: paths. Invariant: no file is
+//! written.
 //! Not here: the state folder (`index::erase`).
 
 use std::collections::BTreeSet;
@@ -12,7 +13,7 @@ use super::ForgetError;
 use crate::project::Project;
 
 impl Project {
-    /// Returns the files of the project that hold it, judged by the index and by their bytes.
+    /// Returns the files of the project that contain it, judging by the index and by their bytes.
     pub(super) fn files_holding(
         &self,
         gone: &Gone,
@@ -38,8 +39,9 @@ impl Project {
         Ok(found)
     }
 
-    /// Adds the files of the folder that hold it although they are not indexed: other formats, ignored and hidden ones.
-    /// Not in `.git`, whose objects are compressed, and not in files that this user cannot read.
+    /// Adds the files of the folder that contain it although they are not indexed: other formats,
+    /// ignored and hidden ones. Skips `.git`, whose objects are compressed, and files that this
+    /// user cannot read.
     pub(super) fn add_unindexed(
         &self,
         needles: &Needles,

@@ -1,8 +1,8 @@
-//! Unasked: the runs that every start begins by itself: one that a crash cut short, and one for secrets if the
-//! detectors changed since the kept data was checked.
+//! Unasked: the runs that every start begins on its own: one that a crash cut short, and one for
+//! secrets if the detectors changed since the stored data was checked.
 //!
-//! In: a project that was just opened. Out: nothing that anybody waits for; kept texts in which marks replace what only
-//! the present detectors find. No version is deleted as a whole.
+//! In: a project that was just opened. Out: in the background, kept texts in which marks replace
+//! what only the current detectors find. No version is deleted as a whole.
 //! Not here: the index, which is rebuilt when detectors change (`store/open.rs`).
 
 use std::sync::{Arc, Weak};
