@@ -51,7 +51,7 @@ const LAST_COMMIT: Duration = Duration::from_millis(500);
 /// should sleep.
 const HEARTBEAT: Duration = Duration::from_secs(2);
 
-/// How long a daemon may hold the lock that starts in vain because another one serves the project.
+/// How long a second daemon may hold the lock before it finds that another one serves the project.
 const FAILED_START: Duration = Duration::from_millis(250);
 
 /// Threads for sockets and timers. Computation has threads of its own.
@@ -179,7 +179,7 @@ fn run_logged(
     let end = runtime.block_on(live(place, paths, &mut lock, &options, logging));
     // Threads that still compute must not delay the exit: a commit that is cut off is rolled back.
     runtime.shutdown_timeout(LAST_COMMIT);
-    // Only now: whoever gets the lock may write.
+    // Only now, because the next holder of the lock may write.
     drop(lock);
     match end? {
         End::Poisoned(why) => {
@@ -332,7 +332,7 @@ async fn live(
     ending.send_replace(true);
     let sessions = serving.await?;
     let wound_down = async {
-        // Another daemon writes by now: what is on the belt is its work.
+        // Another daemon writes by now, so the belt is its work.
         if matches!(end, End::Displaced(..)) {
             // New clients are refused from here on; those connected still wait for the belt.
             sessions.end(Duration::from_secs(FAREWELL_SECONDS)).await;

@@ -23,7 +23,7 @@ pub(super) enum LockError {
         path.display()
     )]
     Held {
-        /// The file.
+        /// Path of the lock file.
         path: PathBuf,
         /// Its process and version, as it wrote them.
         holder: String,
@@ -34,9 +34,9 @@ pub(super) enum LockError {
         path.display()
     )]
     Io {
-        /// The file.
+        /// Path of the lock file.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
 }
@@ -54,7 +54,7 @@ impl Lock {
     /// daemon.
     ///
     /// # Errors
-    /// [`LockError::Held`] when another process holds it.
+    /// [`LockError::Held`] if another process holds it.
     pub(super) fn take(path: &Path, life: &str) -> Result<Self, LockError> {
         loop {
             let lock = Self::take_once(path, life)?;
@@ -65,11 +65,12 @@ impl Lock {
         }
     }
 
-    /// Makes sure that the lock is still what others find, and takes it again where it is not; true then. One that was
-    /// cut is only written again.
+    /// Checks that the lock file is still the one that others find, and takes the lock again if
+    /// not; returns whether anything had to be done. A file that was only truncated is just
+    /// rewritten.
     ///
     /// # Errors
-    /// [`LockError::Held`] when another daemon took it meanwhile: this one must end.
+    /// [`LockError::Held`] if another daemon took it in the meantime: this one must end.
     pub(super) fn tend(&mut self) -> Result<bool, LockError> {
         if self.is_there() {
             let is_cut = self.file.metadata().is_ok_and(|it| it.len() == 0);
@@ -116,7 +117,7 @@ impl Lock {
         Ok(lock)
     }
 
-    /// Writes who holds it.
+    /// Writes the holder into the file.
     fn describe(&self) -> Result<(), LockError> {
         let who = format!("{} {} {}\n", std::process::id(), proto::version(), self.life);
         let written = self.file.set_len(0).and_then(|()| self.file.write_all_at(who.as_bytes(), 0));

@@ -1,8 +1,8 @@
 //! Log: writes to standard error, and sends spans to an OpenTelemetry collector.
 //!
 //! In: the settings `log` and `telemetry`. Out: lines of text, or of JSON; a level that can be changed.
-//! Invariants: nothing is logged before secrets are removed, whoever wrote it: a path, a panic, a client's name.
-//! A log file that somebody removes is made again.
+//! Invariants: secrets are removed before anything is logged, whatever the source: a path, a panic,
+//! a client's name; a log file that was removed is created again.
 //! Not here: spans (`spans.rs`), the last words of a daemon that ends with an error (`process.rs`).
 
 use std::fs::OpenOptions;
@@ -39,7 +39,7 @@ impl Logging {
     /// Starts the log of this process, and the export of its spans.
     ///
     /// # Errors
-    /// What is wrong with `log.level`, or that a log was started before.
+    /// If `log.level` is invalid, or a log was started before.
     pub(super) fn start(settings: &Settings) -> anyhow::Result<Logging> {
         let filter = filter_of(&settings.log).map_err(anyhow::Error::msg)?;
         let (filter, level) = reload::Layer::new(filter);
@@ -90,21 +90,21 @@ impl Logging {
     }
 }
 
-/// The file that a client made standard error of the daemon that it started.
+/// The log file, which the client that started the daemon opened as its standard error.
 #[derive(Debug)]
 pub(super) struct LogFile(PathBuf);
 
 impl LogFile {
-    /// The log at `path`; none where standard error is something else, such as the journal.
+    /// Returns the log at `path`; `None` if standard error is something else, such as the journal.
     pub(super) fn at(path: &Path) -> Option<Self> {
         let log = LogFile(path.to_path_buf());
         log.is_there().then_some(log)
     }
 
-    /// Makes the file again where somebody has removed or replaced it; true then.
+    /// Recreates the file if it was removed or replaced, and returns whether it did.
     ///
     /// # Errors
-    /// What the system says.
+    /// System errors.
     pub(super) fn tend(&self) -> io::Result<bool> {
         if self.is_there() {
             return Ok(false);
@@ -123,10 +123,10 @@ impl LogFile {
     }
 }
 
-/// The filter that `log.level` means.
+/// Parses `log.level`.
 ///
 /// # Errors
-/// What is wrong with it.
+/// If it is invalid.
 pub(super) fn filter_of(log: &Log) -> Result<EnvFilter, String> {
     let wanted = &log.level;
     // `rmcp` logs whole messages below `warn`, before any secrets are removed. Its errors are about clients that left

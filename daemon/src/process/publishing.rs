@@ -1,6 +1,7 @@
 //! Publishing: keeps the hub up to date with what is committed here, in the background.
 //!
-//! In: a project whose user named a hub. Out: nothing that anybody waits for; `status` shows the progress.
+//! In: a project whose user named a hub. Out: nothing, in the background; `status` shows the
+//! progress.
 //! Invariants: no commit and no reply waits for the hub; while it is unreachable only the network is tried, at growing
 //! intervals; reading rows takes a tenth of a core at most.
 //! Not here: what is published, and how (`hub`).
@@ -80,7 +81,7 @@ impl Task {
                     rest = LOOK;
                     continue;
                 }
-                // The round below reports what is wrong, or repairs it.
+                // The round below reports the fault, or repairs it.
                 (publisher, last) = (None, Last::default());
             }
             let opened = match publisher.take() {
@@ -145,7 +146,8 @@ struct Last {
 impl Last {
     fn is_due(&self, project: &Project) -> bool {
         let is_new =
-            // The first round waits until all is settled, however long that takes: `at` is none until then.
+            // The first round waits until all is settled, however long that takes, because `at` is
+            // `None` until then.
             self.tick != Some(project.health().tick().0) || self.n_better != n_better(project);
         let is_late = self.at.is_some_and(|at| at.elapsed() > PATIENCE);
         is_new && (project.settled().resolved || is_late)

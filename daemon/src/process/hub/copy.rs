@@ -72,7 +72,8 @@ impl Copy {
         Ok(Copy { lines, id: it.id, replica, folder })
     }
 
-    /// Fetches what is new. Where that fails, the copy is as it was; it is lost only if the work itself broke off.
+    /// Fetches new rows. If that fails, the copy stays as it was; it is lost only if the work
+    /// itself broke off.
     pub(super) async fn brought_on(mut self) -> Result<(Self, Result<Copied, HubError>), HubError> {
         let runtime = Handle::current();
         let work = move || {
