@@ -1,15 +1,15 @@
-//! Where the executables are.
+//! Binary: finds or builds the executables.
 
 use std::fs::OpenOptions;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
 
-/// The `kgd` of this build: beside the test's own executable. Built when it is missing or older than its
-/// sources; `KGD_BIN` names another one.
+/// Returns the `kgd` of this build: next to the test's own executable. Built if it is missing or
+/// older than its sources; `KGD_BIN` names another one.
 ///
 /// # Panics
-/// When it is neither there nor can be built.
+/// If it is missing and cannot be built.
 pub fn kgd() -> &'static Path {
     static FOUND: OnceLock<PathBuf> = OnceLock::new();
     FOUND.get_or_init(|| match std::env::var_os("KGD_BIN") {
@@ -18,16 +18,16 @@ pub fn kgd() -> &'static Path {
     })
 }
 
-/// The `kgctl` of this build, likewise; `kg-mcp` lies beside it.
+/// Returns the `kgctl` of this build, likewise; `kg-mcp` is next to it.
 ///
 /// # Panics
-/// When it is neither there nor can be built.
+/// If it is missing and cannot be built.
 pub fn kgctl() -> &'static Path {
     static FOUND: OnceLock<PathBuf> = OnceLock::new();
     FOUND.get_or_init(|| beside_this_test("kgctl", &["client", "config", "notes", "proto"]))
 }
 
-/// A program, made from the sources in these folders.
+/// Returns a program built from the sources in these folders.
 fn beside_this_test(program: &str, folders: &[&str]) -> PathBuf {
     let test = std::env::current_exe().expect("a running test has an executable");
     // `target/debug/deps/it-0123` and `target/debug/kgd`.
@@ -36,7 +36,7 @@ fn beside_this_test(program: &str, folders: &[&str]) -> PathBuf {
     if is_current(&path, folders) {
         return path;
     }
-    // Test processes run at once: one builds, the others wait for it.
+    // Test processes run in parallel: one builds, the others wait for it.
     let lock = OpenOptions::new()
         .create(true)
         .append(true)
@@ -49,8 +49,8 @@ fn beside_this_test(program: &str, folders: &[&str]) -> PathBuf {
         if profile.ends_with("release") {
             build.args(["build", "--release", "-p", "kgd", "--bins"]);
         } else {
-            // Together with the tests: the programs alone need other features of the dependencies, which would all
-            // be compiled a second time.
+            // Together with the tests, because the programs alone need other features of the
+            // dependencies, which would all be compiled a second time.
             build.args(["build", "--workspace", "--bins", "--tests"]);
         }
         let status = build.status().expect("cargo runs");
@@ -69,7 +69,7 @@ fn is_current(executable: &Path, folders: &[&str]) -> bool {
         for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
             let path = entry.path();
             if path.is_dir() {
-                // Editing a test does not make a program old.
+                // Editing a test does not outdate a program.
                 if !(path.ends_with("target") || path.ends_with("tests")) {
                     open.push(path);
                 }

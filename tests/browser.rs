@@ -1,6 +1,6 @@
-//! A headless Chromium that tests drive by its own protocol, over two pipes. `KG_CHROMIUM` names the program (empty:
-//! none), else it is searched for; without one, a test is skipped with a message.
-//! `apt-get install --no-install-recommends chromium` brings one.
+//! Browser: a headless Chromium that tests drive with its own protocol, over two pipes.
+//! `KG_CHROMIUM` names the program (empty: none), otherwise it is searched for; without one, a test
+//! is skipped with a message. `apt-get install --no-install-recommends chromium` installs one.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Write};
@@ -10,7 +10,7 @@ use std::process::{Child, Command, Stdio};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-/// Keeps Chromium itself off the network, so that every request is the page's.
+/// Keeps Chromium itself off the network, so that every request comes from the page.
 const QUIET: &[&str] = &[
     "--headless",
     "--no-sandbox",
@@ -36,7 +36,7 @@ pub struct Browser {
     session: Option<String>,
     /// Events received besides answers.
     events: Vec<Value>,
-    /// A folder that goes with it.
+    /// A folder that is deleted with it.
     pub dir: TempDir,
 }
 
@@ -66,10 +66,10 @@ fn chromium() -> Option<PathBuf> {
 }
 
 impl Browser {
-    /// Starts a browser; none without Chromium.
+    /// Starts a browser; `None` without Chromium.
     ///
     /// # Panics
-    /// When it does not start or ends; so with everything below.
+    /// If it does not start or ends; the same holds for all methods.
     #[must_use]
     pub fn start() -> Option<Self> {
         let program = chromium()?;
@@ -101,7 +101,7 @@ impl Browser {
         Some(browser)
     }
 
-    /// Opens a page, and waits until an expression is true of it.
+    /// Opens a page, and waits until an expression is true in it.
     pub fn open(&mut self, url: &str, until: &str) {
         self.call("Page.navigate", json!({ "url": url }));
         self.until(until);
@@ -163,13 +163,13 @@ impl Browser {
              ({expression}) ? done(true) : left-- > 0 ? setTimeout(look, 10) : done(document.body.innerText); \
              look() }})"
         );
-        // A page that is being left cannot answer; the next one can.
+        // A page that is being left cannot answer, but the next one can.
         let parameters = json!({ "expression": wait, "awaitPromise": true, "returnByValue": true });
         let answer = self.call("Runtime.evaluate", parameters);
         assert_eq!(answer["result"]["value"], true, "{expression}: {answer:#}");
     }
 
-    /// Does something with the mouse.
+    /// Sends a mouse event.
     pub fn mouse(&mut self, what: &str, at: (f64, f64)) {
         let (x, y) = at;
         let button = if what == "mouseWheel" { "none" } else { "left" };
@@ -187,7 +187,7 @@ impl Browser {
 
     /// Presses a key.
     pub fn key(&mut self, key: &str) {
-        // Keys with a name write nothing.
+        // Named keys produce no text.
         let text = if key.chars().count() == 1 { key } else { "" };
         self.call("Input.dispatchKeyEvent", json!({ "type": "keyDown", "key": key, "text": text }));
         self.call("Input.dispatchKeyEvent", json!({ "type": "keyUp", "key": key }));
@@ -199,7 +199,7 @@ impl Browser {
         (pair[0].as_f64().expect("a number"), pair[1].as_f64().expect("a number"))
     }
 
-    /// Parameters of the events of this kind.
+    /// Returns the parameters of the events of a kind.
     pub fn told(&self, method: &str) -> Vec<&Value> {
         self.events.iter().filter(|it| it["method"] == method).map(|it| &it["params"]).collect()
     }

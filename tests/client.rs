@@ -1,4 +1,4 @@
-//! A raw MCP client: JSON lines over a Unix socket, so that tests see what stands on the wire.
+//! Client: a raw MCP client: JSON lines over a Unix socket, so that tests see the exact messages.
 
 use std::io::{self, BufRead, BufReader, Write};
 use std::os::unix::net::UnixStream;
@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-/// How long a reply may take before a test fails. Only a bug takes so long.
+/// Longest wait for a reply before a test fails. Only a bug takes this long.
 const PATIENCE: Duration = Duration::from_secs(90);
 
 /// How a conversation is opened.
@@ -26,12 +26,12 @@ pub struct Client {
     writer: UnixStream,
     next_id: i64,
     meta: Option<Value>,
-    /// Notifications that came while waiting for replies, oldest first.
+    /// Notifications received while waiting for replies, oldest first.
     pub notifications: Vec<Value>,
 }
 
 impl Client {
-    /// Connects and says nothing.
+    /// Connects without sending anything.
     ///
     /// # Errors
     /// When nobody listens at `socket`.
@@ -46,7 +46,7 @@ impl Client {
     /// Gives up on a write that takes longer than this.
     ///
     /// # Errors
-    /// What the system says.
+    /// System errors.
     pub fn set_write_timeout(&self, limit: Duration) -> io::Result<()> {
         self.writer.set_write_timeout(Some(limit))
     }
@@ -62,7 +62,7 @@ impl Client {
         client
     }
 
-    /// Connects as an agent of which nothing is known: no preamble, so text alone.
+    /// Connects as an unknown agent: no preamble, so text only.
     ///
     /// # Panics
     /// When nobody listens, or the handshake fails.
@@ -85,7 +85,7 @@ impl Client {
         client
     }
 
-    /// As [`Client::admin`], of a daemon that may die meanwhile; `None` then.
+    /// As [`Client::admin`], for a daemon that may die at any time; `None` if it does.
     pub fn try_admin(socket: &Path) -> Option<Self> {
         let mut client = Client::connect(socket).ok()?;
         let hello = json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {
@@ -101,7 +101,7 @@ impl Client {
         Some(client)
     }
 
-    /// As [`Client::call`], of a daemon that may die meanwhile; `None` then.
+    /// As [`Client::call`], for a daemon that may die at any time; `None` if it does.
     pub fn attempt(&mut self, tool: &str, arguments: Value) -> Option<Result<Value, Value>> {
         let id = self.next_id;
         self.next_id += 1;
@@ -118,7 +118,7 @@ impl Client {
         self.send_bytes(format!("{message}\n").as_bytes()).ok()
     }
 
-    /// The reply to request `id`; a message that was cut short counts as none.
+    /// Returns the reply to request `id`; a truncated message counts as none.
     fn try_hear(&mut self, id: i64) -> Option<Value> {
         loop {
             let mut line = String::new();
@@ -130,7 +130,7 @@ impl Client {
         }
     }
 
-    /// The handshake, after a preamble of the caller's own.
+    /// Performs the handshake, after a preamble that the caller sent.
     ///
     /// # Panics
     /// When it fails.
@@ -157,10 +157,10 @@ impl Client {
         self.send(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}));
     }
 
-    /// Sends bytes as they are.
+    /// Sends bytes unchanged.
     ///
     /// # Errors
-    /// When the daemon has hung up.
+    /// If the daemon has closed the connection.
     pub fn send_bytes(&mut self, bytes: &[u8]) -> io::Result<()> {
         self.writer.write_all(bytes)
     }
@@ -168,22 +168,22 @@ impl Client {
     /// Sends one message.
     ///
     /// # Panics
-    /// When the daemon has hung up.
+    /// If the daemon has closed the connection.
     pub fn send(&mut self, message: &Value) {
         let line = format!("{message}\n");
         self.send_bytes(line.as_bytes()).expect("the daemon reads");
     }
 
-    /// Sends no more; what comes can still be heard.
+    /// Closes the sending direction; messages can still be received.
     pub fn finish_sending(&mut self) {
-        // An error means that the daemon hung up first, which comes to the same.
+        // An error means that the daemon closed the connection first, which has the same effect.
         let _ = self.writer.shutdown(std::net::Shutdown::Write);
     }
 
-    /// The next message; `None` when the daemon hung up.
+    /// Returns the next message; `None` if the daemon closed the connection.
     ///
     /// # Panics
-    /// When nothing comes, or something that is not JSON.
+    /// If nothing arrives, or something that is not JSON.
     pub fn hear(&mut self) -> Option<Value> {
         let mut line = String::new();
         match self.reader.read_line(&mut line) {
@@ -194,7 +194,7 @@ impl Client {
         }
     }
 
-    /// Sends a request without waiting; gives its id.
+    /// Sends a request without waiting; returns its id.
     pub fn request(&mut self, method: &str, mut params: Value) -> i64 {
         let id = self.next_id;
         self.next_id += 1;
@@ -205,10 +205,10 @@ impl Client {
         id
     }
 
-    /// The reply to request `id`; notifications on the way are kept, other replies dropped.
+    /// Returns the reply to request `id`; keeps notifications on the way, drops other replies.
     ///
     /// # Panics
-    /// When the daemon hangs up before.
+    /// If the daemon closes the connection first.
     pub fn reply_to(&mut self, id: i64) -> Value {
         loop {
             let message = self.hear().expect("a reply before the daemon hangs up");
@@ -227,7 +227,7 @@ impl Client {
         self.reply_to(id)
     }
 
-    /// Calls a tool and gives the whole result: `content`, `structuredContent`, `isError`.
+    /// Calls a tool and returns the whole result: `content`, `structuredContent`, `isError`.
     ///
     /// # Errors
     /// The protocol's own error, `{"code", "message"}`.
@@ -239,7 +239,7 @@ impl Client {
         }
     }
 
-    /// Calls a tool and gives its structured content.
+    /// Calls a tool and returns its structured content.
     ///
     /// # Errors
     /// `{"code", "message", "hint"}` of a refused request, or the protocol's own error.

@@ -1,10 +1,13 @@
-//! A crowd: many clients that ask, some that write and decide, and a folder that is ingested meanwhile.
+//! Crowd: many clients that ask, some that write and decide, and a folder that is ingested
+//! meanwhile.
 //!
-//! In: a running daemon, how many of each, and when to stop. Out: a [`Report`].
-//! What is checked of every reply: it is no error; its tick is not older than the one before on that connection;
-//! it is equal to every other reply to the same request of the same tick; whatever it shows of one document is of
-//! one version; and a confirmed write is seen by everybody from then on.
-//! Not here: numbers of work (`tests/it/crowd.rs`) and how they are printed (`tests/benches/crowd.rs`).
+//! In: a running daemon, the numbers of each, and when to stop. Out: a [`Report`].
+//! Every reply is checked: it is not an error; its tick is not older than the previous one on that
+//! connection; it equals every other reply to the same request at the same tick; everything that it
+//! shows of one document has one version; and a confirmed write is visible to every client from
+//! then on.
+//! Not here: the amounts of work (`tests/it/crowd.rs`) and printing them
+//! (`tests/benches/crowd.rs`).
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -22,55 +25,56 @@ mod rude;
 use documents::{bulk, requests, seeds, written};
 use judge::Judge;
 
-/// Files that are written in one go, before those are waited for.
+/// Files written in one step, before waiting for them.
 const BULK_STEP: usize = 500;
 
-/// Files that may still be on their way when more are written.
+/// Files that may still be unindexed when more are written.
 const MAX_BACKLOG: u64 = 250;
 
 /// Most complaints kept; the first are the most useful.
 const MAX_COMPLAINTS: usize = 20;
 
-/// Longest part of a complaint that is kept, in characters.
+/// Longest part of a complaint that is kept, characters.
 const MAX_COMPLAINT_CHARS: usize = 1_500;
 
-/// Who is in the crowd.
+/// The numbers of clients and files.
 #[derive(Debug, Clone, Copy)]
 pub struct Crowd {
     /// Clients that ask.
     pub n_askers: usize,
-    /// Clients that write a document, have it ingested, ask for it, and decide about a relation; in turn.
+    /// Clients that write a document, have it ingested, query it, and decide about a relation, in
+    /// turn.
     pub n_writers: usize,
-    /// Clients that flood, fall silent, break off and vanish, again and again.
+    /// Clients that flood, fall silent, break off and vanish, repeatedly.
     pub n_rude: usize,
     /// Files of the folder that is ingested meanwhile.
     pub n_bulk: usize,
 }
 
-/// What happened.
+/// The results.
 #[derive(Debug, Default)]
 pub struct Report {
     /// Milliseconds of every call, by tool.
     pub times: BTreeMap<String, Vec<f64>>,
     /// Replies that were compared with another of the same request and tick.
     pub n_compared: usize,
-    /// Different ticks that replies named.
+    /// Distinct ticks in replies.
     pub n_ticks: usize,
-    /// Replies that showed a document of which there were several versions.
+    /// Replies that showed a document with several versions.
     pub n_versioned: usize,
     /// Documents that writers wrote and found again.
     pub n_written: usize,
-    /// Decisions that writers made and saw.
+    /// Decisions that writers made and then saw.
     pub n_decided: usize,
-    /// Rude clients that came and went.
+    /// Visits of rude clients.
     pub n_rude: usize,
     /// Files of the folder that were written.
     pub n_bulk: usize,
-    /// What went wrong, the first of it.
+    /// What went wrong, limited to the first cases.
     pub complaints: Vec<String>,
 }
 
-/// What all threads share.
+/// State shared by all threads.
 struct Stage<'a> {
     project: &'a TestProject,
     judge: Judge,
@@ -92,7 +96,7 @@ impl Stage<'_> {
     }
 }
 
-/// One connection, whose replies are all looked at.
+/// One connection, all of whose replies are checked.
 struct Guest<'a> {
     stage: &'a Stage<'a>,
     client: Client,
@@ -105,7 +109,7 @@ impl<'a> Guest<'a> {
         Guest { stage, client, last_tick: 0, times: BTreeMap::new() }
     }
 
-    /// Calls a tool; nothing when it failed, which is complained about.
+    /// Calls a tool; `None` if it failed, which is recorded as a complaint.
     fn call(&mut self, tool: &str, arguments: &Value) -> Option<Value> {
         let started = Instant::now();
         let reply = self.client.call(tool, arguments.clone());
@@ -156,8 +160,8 @@ impl Crowd {
         project.settle();
     }
 
-    /// Lets everybody do rounds until `is_enough` says so of the rounds done by this one; then all stop together.
-    /// Askers, writers and the folder each go on until they have had enough.
+    /// Lets every client run rounds until `is_enough` returns true for its number of rounds; then
+    /// all stop together. Askers, writers and the folder each continue until they have had enough.
     pub fn run(&self, project: &TestProject, is_enough: impl Fn(usize) -> bool + Sync) -> Report {
         let stage = Stage {
             project,
@@ -190,7 +194,7 @@ impl Crowd {
     }
 }
 
-/// Asks one thing after another, each asker in an order of its own.
+/// Sends one request after another, each asker in its own order.
 fn ask(stage: &Stage<'_>, asker: usize, is_enough: impl Fn(usize) -> bool) {
     let requests = requests();
     // One in eight is `kgctl`, which may dump; the others are agents.
@@ -211,8 +215,8 @@ fn ask(stage: &Stage<'_>, asker: usize, is_enough: impl Fn(usize) -> bool) {
     }
 }
 
-/// Writes a document, has it ingested, and looks for it over another connection; decides about a relation, and
-/// looks at that.
+/// Writes a document, has it ingested, and searches for it over another connection; then decides
+/// about a relation, and checks that.
 fn write(stage: &Stage<'_>, writer: usize, is_enough: impl Fn(usize) -> bool) {
     let mut hand = Guest::new(stage, stage.project.agent());
     let mut eye = Guest::new(stage, stage.project.agent());
@@ -252,7 +256,7 @@ fn save_and_find(
     stage.count(|report| report.n_written += 1);
 }
 
-/// As an editor does it: whoever reads sees the old file or the new one.
+/// Replaces a file as an editor does: a reader sees the old file or the new one.
 fn replace(project: &TestProject, path: &str, text: &str) {
     let whole = project.at(path);
     let draft = whole.with_file_name(format!(".{}.draft", path.replace('/', "-")));

@@ -1,4 +1,4 @@
-//! The whole graph as text: what `dump` says, by path and name, never by row id.
+//! Graph: the whole graph as text: the output of `dump`, by path and name, never by row id.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -9,12 +9,12 @@ use serde_json::Value;
 #[derive(Debug, Clone)]
 pub struct Graph {
     rows: Vec<Value>,
-    /// Entity ids as names; a note's with its path.
+    /// Entity ids with names; that of a note with its path.
     names: BTreeMap<i64, String>,
 }
 
 impl Graph {
-    /// From the rows of every page.
+    /// Collects the rows of every page.
     pub fn new(rows: Vec<Value>) -> Self {
         let entities = rows.iter().filter(|row| row["kind"] == "entity");
         let names = entities
@@ -28,18 +28,18 @@ impl Graph {
         Graph { rows, names }
     }
 
-    /// The rows of one kind, as dumped.
+    /// Returns the rows of one kind, as dumped.
     pub fn rows(&self, kind: &str) -> impl Iterator<Item = &Value> {
         self.rows.iter().filter(move |row| row["kind"] == kind)
     }
 
-    /// Everything, a line a row, in one order.
+    /// Renders everything, a line per row, in a fixed order.
     pub fn text(&self) -> String {
         let kinds = ["document", "chunk", "entity", "mention", "relation"];
         kinds.iter().map(|kind| self.lines(kind)).collect()
     }
 
-    /// The sorted lines of one kind.
+    /// Returns the sorted lines of one kind.
     pub fn lines(&self, kind: &str) -> String {
         let mut lines: Vec<String> = self.rows(kind).map(|row| self.line(row)).collect();
         lines.sort();
@@ -108,7 +108,8 @@ impl Graph {
         }
     }
 
-    /// The mentions as a table a reader can check: path, line, surface, type, and what it denotes.
+    /// Renders the mentions as a table that a reader can check: path, line, surface, type, and
+    /// entity.
     pub fn mention_table(&self) -> String {
         let mut rows: Vec<_> = self
             .rows("mention")
@@ -134,7 +135,7 @@ impl Graph {
         rows.into_iter().map(|(_, line)| line + "\n").collect()
     }
 
-    /// The relations as a table: both ends, confidence, patterns with their places.
+    /// Renders the relations as a table: both ends, confidence, patterns with their places.
     pub fn relation_table(&self) -> String {
         let mut lines: Vec<String> = self
             .rows("relation")
@@ -164,7 +165,8 @@ fn place(evidence: &Value) -> String {
     fields.map(|field| text(&evidence[field])).join(" ")
 }
 
-/// A value as text; numbers to six digits, because sums of floats may differ in the last one.
+/// Renders a value as text; numbers to six digits, because sums of floats may differ in the last
+/// one.
 fn text(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),

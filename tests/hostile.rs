@@ -1,13 +1,13 @@
-//! Hostile documents: small files that grow without bound, nest without end or lead in circles.
+//! Hostile: small documents that grow without bound, nest without end or lead in circles.
 //!
 //! In: nothing. Out: names and bytes, made by hand, so that no library refuses to write them.
 //! Invariant: the same bytes each time.
-//! Not here: files that fuzzing found (`corpus/hostile/`).
+//! Not here: files found by fuzzing (`corpus/hostile/`).
 
-/// Bytes that a bomb grows to: more than any limit, quickly read where there is none.
+/// Size to which a bomb grows: more than any limit, and quick to read if there is none.
 const BOMB_BYTES: u64 = 3_000_000_000;
 
-/// Elements that a deep document has inside one another.
+/// Nesting depth of a deep document.
 const DEPTH: usize = 1_000_000;
 
 /// Every hostile document, by a name with its extension.
@@ -90,7 +90,7 @@ fn deep_docx() -> Vec<u8> {
     format!("<w:document {space}><w:body>{body}</w:body></w:document>").into_bytes()
 }
 
-/// A document whose entity `j` stands for ten to the tenth letters.
+/// A document whose entity `j` expands to ten to the tenth letters.
 fn entities(body: &str) -> Vec<u8> {
     let mut head = String::from("<?xml version=\"1.0\"?><!DOCTYPE x [<!ENTITY a \"ha\">");
     for (before, name) in "abcdefghi".chars().zip("bcdefghij".chars()) {
@@ -99,7 +99,7 @@ fn entities(body: &str) -> Vec<u8> {
     format!("{head}]>{body}").into_bytes()
 }
 
-/// A PDF of these objects, numbered from 1; the first is the root.
+/// Builds a PDF of these objects, numbered from 1; the first is the root.
 pub(crate) fn pdf(objects: &[&str]) -> Vec<u8> {
     let objects: Vec<Vec<u8>> = objects.iter().map(|it| it.as_bytes().to_vec()).collect();
     pdf_of(&objects)
@@ -126,7 +126,7 @@ fn pdf_of(objects: &[Vec<u8>]) -> Vec<u8> {
     file
 }
 
-/// A page whose content is compressed to a hundredth, of compressed to a hundredth.
+/// A page whose content is compressed a hundredfold, twice.
 fn flate_pdf() -> Vec<u8> {
     let mut zlib = vec![0x78, 0x9c];
     zlib.extend(deflated_bomb());
@@ -142,7 +142,8 @@ fn flate_pdf() -> Vec<u8> {
     ])
 }
 
-/// [`BOMB_BYTES`] blanks as raw deflate: one blank, then copies of 258 bytes at distance 1, in the fixed code.
+/// Returns [`BOMB_BYTES`] spaces as raw deflate: one space, then copies of 258 bytes at distance 1,
+/// in the fixed code.
 fn deflated_bomb() -> Vec<u8> {
     let mut bits = Bits::default();
     bits.push(0b011, 3);
@@ -181,7 +182,7 @@ impl Bits {
     }
 }
 
-/// What one entry of an archive holds.
+/// Content of an archive entry.
 pub(crate) enum Entry {
     Stored(Vec<u8>),
     Bomb,
@@ -191,7 +192,7 @@ fn many_entries() -> Vec<(&'static str, Entry)> {
     (0..60_000).map(|_| ("word/document.xml", Entry::Stored(b"<w:document/>".to_vec()))).collect()
 }
 
-/// A zip archive; checksums are left at zero.
+/// Builds a zip archive; checksums are left at zero.
 pub(crate) fn zip(entries: &[(&str, Entry)]) -> Vec<u8> {
     let (mut file, mut directory) = (Vec::new(), Vec::new());
     for (name, entry) in entries {

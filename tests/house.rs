@@ -1,14 +1,15 @@
 //! Counts of the house: what the tests of English limit, and what `cargo bench -p tests --bench house` prints.
 //!
-//! In: source text. Out: comments, words, functions and parameter lists. Invariants: reads text as it stands, without
-//! a parser: macros and strings that look like code are counted as code, the same in every version.
+//! In: source text. Out: comments, words, functions and parameter lists. Invariants: text is read
+//! without a parser: macros and strings that look like code are counted as code, the same in every
+//! version.
 //! Not here: the limits (`it/english.rs`, `it/tidy.rs`).
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Source files below a folder: path relative to it, and text. Build folders and folders whose name begins with a dot
-/// are skipped.
+/// Returns the source files below a folder: relative path and text. Build folders and hidden
+/// folders are skipped.
 ///
 /// # Panics
 /// When a file cannot be read.
@@ -32,17 +33,17 @@ pub fn sources(root: &Path) -> Vec<(String, String)> {
     found
 }
 
-/// Returns whether a file holds nothing but tests, benches or what they share.
+/// Returns whether a file contains only tests, benches or what they share.
 pub fn is_test(path: &str) -> bool {
     path.starts_with("tests/") || path.ends_with("/tests.rs") || path.contains("/tests/")
 }
 
-/// The part of a file before `#[cfg(test)] mod tests`.
+/// Returns the part of a file before `#[cfg(test)] mod tests`.
 pub fn production(text: &str) -> &str {
     text.split("#[cfg(test)]\nmod tests").next().unwrap_or(text)
 }
 
-/// The comments of a source file, a line each, without their slashes.
+/// Returns the comments of a source file, one per line, without their slashes.
 pub fn comments(text: &str) -> impl Iterator<Item = &str> {
     text.lines().filter_map(|line| {
         let line = line.trim_start();
@@ -52,7 +53,7 @@ pub fn comments(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// The words of a text: runs of ASCII letters and apostrophes.
+/// Returns the words of a text: runs of ASCII letters and apostrophes.
 pub fn words(text: &str) -> impl Iterator<Item = &str> {
     text.split(|c: char| !c.is_ascii_alphabetic() && c != '\'').filter(|word| !word.is_empty())
 }
@@ -79,7 +80,8 @@ pub struct Function<'a> {
     pub n_comments: usize,
 }
 
-/// The functions of a source file. A body ends at the first `}` that is indented like its `fn`, as rustfmt writes it.
+/// Returns the functions of a source file. A body ends at the first `}` that is indented like its
+/// `fn`, as rustfmt writes it.
 pub fn functions(text: &str) -> Vec<Function<'_>> {
     let mut found = Vec::new();
     for (at, _) in text.match_indices("fn ") {
@@ -115,7 +117,7 @@ pub fn functions(text: &str) -> Vec<Function<'_>> {
     found
 }
 
-/// The text between the parentheses that follow the generics at `start`, and where it ends.
+/// Returns the text between the parentheses that follow the generics at `start`, and where it ends.
 fn parenthesized(text: &str, start: usize) -> Option<(&str, usize)> {
     let (mut depth, mut angles, mut open) = (0_usize, 0_usize, None);
     let mut before = b' ';

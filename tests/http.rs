@@ -1,4 +1,5 @@
-//! A raw HTTP client over TCP, so that tests see what stands on the wire, and may send what no library would.
+//! HTTP: a raw HTTP client over TCP, so that tests see the exact bytes, and can send what no
+//! library would.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -8,18 +9,18 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-/// How long anything may take before a test fails. Only a bug takes so long.
+/// Longest wait before a test fails. Only a bug takes this long.
 const PATIENCE: Duration = Duration::from_secs(90);
 
-/// Requests to one server, each over a connection of its own, with these headers.
+/// Sends requests to one server, each over a connection of its own, with these headers.
 #[derive(Debug, Clone)]
 pub struct Http {
-    /// Where the server is.
+    /// The server's address.
     pub address: SocketAddr,
     headers: Vec<(String, String)>,
 }
 
-/// A response; its body is read as it is asked for.
+/// A response; its body is read on demand.
 #[derive(Debug)]
 pub struct Reply {
     /// Its status.
@@ -33,31 +34,31 @@ pub struct Reply {
 /// One event of a stream.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Event {
-    /// By which a client goes on.
+    /// The id with which a client resumes.
     pub id: Option<String>,
-    /// Which kind.
+    /// The kind of event.
     pub name: String,
-    /// What it holds.
+    /// The content.
     pub data: String,
 }
 
 impl Event {
-    /// What it holds, as JSON.
+    /// Returns the content as JSON.
     ///
     /// # Panics
-    /// When it is none.
+    /// If it is not JSON.
     pub fn json(&self) -> Value {
         serde_json::from_str(&self.data).unwrap_or_else(|why| panic!("{why}: {self:?}"))
     }
 }
 
 impl Http {
-    /// A client of the server there.
+    /// Creates a client of the server at an address.
     pub fn at(address: SocketAddr) -> Self {
         Http { address, headers: Vec::new() }
     }
 
-    /// The same with a header in each request.
+    /// Adds a header to each request.
     #[must_use]
     pub fn with(&self, name: &str, value: &str) -> Self {
         let mut it = self.clone();
@@ -66,10 +67,10 @@ impl Http {
         it
     }
 
-    /// A connection over which nothing was sent.
+    /// Opens a connection without sending anything.
     ///
     /// # Panics
-    /// When nobody listens; so with everything below.
+    /// If nobody listens; the same holds for all methods.
     #[expect(clippy::disallowed_methods, reason = "connects to the daemon under test")]
     pub fn connect(&self) -> TcpStream {
         let stream = TcpStream::connect(self.address).expect("a server listens");
@@ -83,7 +84,7 @@ impl Http {
         Reply::read(self.begin(method, path, body))
     }
 
-    /// Sends a message and reads no answer; the connection on which it comes.
+    /// Sends a message without reading the answer; returns the connection on which it comes.
     pub fn send_only(&self, message: &Value) -> TcpStream {
         self.begin("POST", "/mcp", Some(message.to_string().as_bytes()))
     }
@@ -109,7 +110,7 @@ impl Http {
             head += &format!("{name}: {value}\r\n");
         }
         let _ = stream.write_all(format!("{head}\r\n").as_bytes());
-        // A server that refuses may close before it has all.
+        // A server that refuses may close the connection before it has read everything.
         let _ = stream.write_all(body.unwrap_or_default());
         stream
     }
@@ -119,7 +120,7 @@ impl Http {
         self.send("POST", path, Some(message.to_string().as_bytes()))
     }
 
-    /// Begins a session of this revision; gives a client within it.
+    /// Starts a session of this revision; returns a client in it.
     pub fn open(&self, revision: &str) -> Self {
         let hello = self.post("/mcp", &initialize(revision));
         let id = hello.header("mcp-session-id").unwrap_or_else(|| panic!("no session: {hello:?}"));
@@ -132,17 +133,17 @@ impl Http {
         inside
     }
 
-    /// Calls a tool within a session; gives its structured content.
+    /// Calls a tool in a session; returns its structured content.
     ///
     /// # Errors
-    /// That of a result that is an error.
+    /// The error of the result, if it is one.
     pub fn call(&self, tool: &str, arguments: Value) -> Result<Value, Value> {
         let params = json!({"name": tool, "arguments": arguments});
         let reply = self.post("/mcp", &request(own_id(), "tools/call", params));
         content(reply.json())
     }
 
-    /// Calls a tool as revision 2026-07-28 has it: without a session.
+    /// Calls a tool as in revision 2026-07-28: without a session.
     ///
     /// # Errors
     /// As [`Http::call`].
@@ -151,7 +152,7 @@ impl Http {
         content(reply.json())
     }
 
-    /// A request as revision 2026-07-28 has it.
+    /// Sends a request as in revision 2026-07-28.
     pub fn ask_once(&self, method: &str, mut params: Value) -> Reply {
         params["_meta"] = json!({
             "io.modelcontextprotocol/protocolVersion": "2026-07-28",
@@ -173,7 +174,8 @@ fn content(mut reply: Value) -> Result<Value, Value> {
     if result["isError"] == true { Err(content) } else { Ok(content) }
 }
 
-/// An id that no request of this process has had: one that was just answered may still count as being answered.
+/// Returns an id that no request of this process has used: one that was just answered may still
+/// count as in flight.
 fn own_id() -> u64 {
     static NEXT: AtomicU64 = AtomicU64::new(1_000);
     NEXT.fetch_add(1, Ordering::Relaxed)
@@ -184,7 +186,7 @@ pub fn request(id: u64, method: &str, params: Value) -> Value {
     json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params})
 }
 
-/// The request that begins a session.
+/// Returns the request that starts a session.
 pub fn initialize(revision: &str) -> Value {
     let client = json!({"name": "tests", "version": "0"});
     request(
@@ -200,10 +202,10 @@ impl Reply {
         Self::try_read(stream).expect("a response")
     }
 
-    /// The same, where the server may close the connection instead.
+    /// As [`Reply::read`], for a server that may close the connection instead.
     ///
     /// # Errors
-    /// Then.
+    /// If it does.
     pub fn try_read(stream: TcpStream) -> std::io::Result<Self> {
         let mut reader = BufReader::new(stream);
         let mut line = || {
@@ -225,7 +227,7 @@ impl Reply {
         Ok(Reply { status, headers, reader, is_chunked, buffer: Vec::new() })
     }
 
-    /// Whether the other side may still say something.
+    /// Returns whether the other side may still send something.
     pub fn is_open(&self) -> bool {
         let stream = self.reader.get_ref();
         stream.set_nonblocking(true).expect("ours");
@@ -234,12 +236,12 @@ impl Reply {
         !peeked.is_ok_and(|n| n == 0)
     }
 
-    /// A header.
+    /// Returns a header.
     pub fn header(&self, name: &str) -> Option<String> {
         self.headers.iter().find(|(known, _)| known == name).map(|(_, value)| value.clone())
     }
 
-    /// The whole body.
+    /// Returns the whole body.
     pub fn text(mut self) -> String {
         if self.is_chunked {
             while self.read_chunk() {}
@@ -251,7 +253,7 @@ impl Reply {
         String::from_utf8(self.buffer).expect("UTF-8")
     }
 
-    /// The whole body, which is JSON, or the last event of a stream.
+    /// Returns the whole body as JSON, or the last event of a stream.
     pub fn json(mut self) -> Value {
         if self.header("content-type").as_deref() == Some("text/event-stream") {
             let mut last = None;
@@ -279,7 +281,7 @@ impl Reply {
         size > 0
     }
 
-    /// The next event of a stream; none when it has ended. Comments are left out.
+    /// Returns the next event of a stream; `None` when it has ended. Comments are skipped.
     pub fn event(&mut self) -> Option<Event> {
         loop {
             let text = String::from_utf8_lossy(&self.buffer).into_owned();
@@ -303,7 +305,7 @@ impl Reply {
     }
 }
 
-/// A server that was started for a test, and ends with it.
+/// A server started for a test; it ends with the value.
 pub struct Serving {
     child: Child,
     /// A client of it.
@@ -311,10 +313,10 @@ pub struct Serving {
 }
 
 impl Serving {
-    /// Starts a command that says on standard error where it serves.
+    /// Starts a command that prints on standard error where it serves.
     ///
     /// # Panics
-    /// When it does not.
+    /// If it does not.
     pub fn start(mut command: Command) -> Self {
         let mut child = command
             .stdin(Stdio::null())
@@ -329,12 +331,12 @@ impl Serving {
         Serving { child, http: Http::at(address) }
     }
 
-    /// The address of a path.
+    /// Returns the address of a path.
     pub fn url(&self, path: &str) -> String {
         format!("http://{}{path}", self.http.address)
     }
 
-    /// Asks it to end; gives its exit code.
+    /// Asks it to end; returns its exit code.
     pub fn stop(mut self) -> Option<i32> {
         let pid = self.child.id().to_string();
         let sent = Command::new("kill").args(["-TERM", &pid]).status().expect("`kill` runs");
@@ -350,7 +352,7 @@ impl Drop for Serving {
     }
 }
 
-/// The last address in a text that holds `http://ADDRESS/`.
+/// Returns the last address in a text that contains `http://ADDRESS/`.
 pub fn address_in(text: &str) -> Option<SocketAddr> {
     let (_, rest) = text.rsplit_once("http://")?;
     rest.split_once('/')?.0.parse().ok()

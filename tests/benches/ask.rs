@@ -1,10 +1,11 @@
-//! Ask: how long questions take on the four note sets together, inside the daemon and over its socket.
+//! Ask: latency of questions on the four note sets together, inside the daemon and over its socket.
 //!
-//! `cargo bench -p tests --bench ask -- DATA_DIR [FOLDER...]`, with FOLDER also on 466 Markdown and text files from
-//! below those folders, so that there are 1,000 files.
-//! Inside: `hybrid_query`, `entity_lookup`, `explain_entity` by the library, one thread, a snapshot a call.
-//! Outside: the same calls by one MCP client of a real `kgd`, so with JSON, the text form and the socket; then
-//! `hybrid_query` by 1, 2, 4 and 16 clients at once. CPU a question: of the thread that answers, and of the daemon.
+//! `cargo bench -p tests --bench ask -- DATA_DIR [FOLDER...]`: with FOLDER, also on 466 Markdown
+//! and text files from below those folders, which makes 1,000 files.
+//! Inside: `hybrid_query`, `entity_lookup`, `explain_entity` through the library, on one thread, a
+//! snapshot per call. Outside: the same calls by one MCP client of a real `kgd`, including JSON,
+//! the text form and the socket; then `hybrid_query` by 1, 2, 4 and 16 clients at once. CPU per
+//! question: of the answering thread, and of the daemon.
 
 #![allow(clippy::print_stdout, reason = "a bench prints its table")]
 
@@ -21,16 +22,16 @@ use support::at_once::at_once;
 use support::{Scratch, spread};
 use tests::TestProject;
 
-/// Questions asked, beside those of the fixed list.
+/// Questions asked, besides those of the fixed list.
 const N_QUESTIONS: usize = 200;
 
-/// Further files, beside the 534 of the sets.
+/// Further files, besides the 534 of the sets.
 const N_MORE: usize = 466;
 
-/// Times that all questions are asked by some clients together.
+/// How often all questions are asked by several clients together.
 const ROUNDS: usize = 3;
 
-/// Questions that no heading asks: long, misspelt, off the topic, of many common words.
+/// Questions that no heading provides: long, misspelled, off topic, or with many common words.
 const FIXED: [&str; 8] = [
     "how do I share state between threads without data races",
     "what is the difference between a counter and a gauge and when should I use which of them",
@@ -42,10 +43,10 @@ const FIXED: [&str; 8] = [
     "Obsidian Tasks recurrence done date filter query",
 ];
 
-/// The limit inside the daemon: 95 of 100 answers within so many milliseconds.
+/// The limit inside the daemon: 95 of 100 answers within this many milliseconds.
 const LIMIT_MS: f64 = 10.0;
 
-/// The limit for the daemon's CPU milliseconds a question.
+/// The limit for the daemon's CPU per question, milliseconds.
 const CPU_LIMIT_MS: f64 = 5.0;
 
 fn main() -> Result<()> {
@@ -64,7 +65,7 @@ fn main() -> Result<()> {
     let names = names(&project)?;
     println!("{} questions, {} names; milliseconds", questions.len(), names.len());
     println!("inside the daemon (limit for p95: {LIMIT_MS}):");
-    // Once to warm the page cache and the prepared statements; a daemon at work is warm.
+    // One round to warm the page cache and the prepared statements; a daemon at work is warm.
     inside(&project, &questions, &names)?;
     for (tool, times) in inside(&project, &questions, &names)? {
         println!("  {tool:<26} {}", spread(&times));
@@ -99,7 +100,7 @@ fn main() -> Result<()> {
     Ok(())
 }
 
-/// Writes further files, so many that there are 1,000 with those of the sets.
+/// Writes further files, up to 1,000 with those of the sets.
 fn write_more(root: &Path, texts: &[Vec<u8>]) -> Result<()> {
     std::fs::create_dir_all(root.join("more"))?;
     for (n, text) in texts.iter().take(N_MORE).enumerate() {
@@ -108,7 +109,7 @@ fn write_more(root: &Path, texts: &[Vec<u8>]) -> Result<()> {
     Ok(())
 }
 
-/// Section titles, spread evenly over all chunks, and the fixed list.
+/// Returns section titles, spread evenly over all chunks, and the fixed list.
 fn questions(project: &Project) -> Result<Vec<String>> {
     let snapshot = project.snapshot()?;
     let mut statement = snapshot.prepare(
@@ -120,7 +121,7 @@ fn questions(project: &Project) -> Result<Vec<String>> {
     Ok(sections.chain(FIXED.map(String::from)).collect())
 }
 
-/// The entities most written about, and some of the rest.
+/// Returns the most mentioned entities, and some of the rest.
 fn names(project: &Project) -> Result<Vec<String>> {
     let snapshot = project.snapshot()?;
     let mut statement = snapshot.prepare(

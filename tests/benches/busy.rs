@@ -1,9 +1,11 @@
-//! Busy: how long a save and the tools that write take behind other work.
+//! Busy: latency of a save, and of the tools that write, during other work.
 //!
-//! `cargo bench -p tests --bench busy -- DATA_DIR [--large 60] [--writers 32] [--bulk 20000] [--seconds 120]`
-//! A real `kgd` with the default debounce on the notes of DATA_DIR. First, saves of a known note: at rest, and right
-//! after `--large` files of .8 MB were copied in (milliseconds beyond the debounce). Then `--writers` clients that
-//! write notes, edit them and store entries, at rest and while `--bulk` new files are indexed (milliseconds a call).
+//! `cargo bench -p tests --bench busy -- DATA_DIR [--large 60] [--writers 32] [--bulk 20000]
+//! [--seconds 120]`
+//! A real `kgd` with the default debounce on the notes of DATA_DIR. First, saves of a known note:
+//! at rest, and right after `--large` files of .8 MB were copied in (milliseconds beyond the
+//! debounce). Then `--writers` clients that write notes, edit them and store entries, at rest and
+//! while `--bulk` new files are indexed (milliseconds per call).
 
 #![allow(clippy::print_stdout, reason = "a bench prints its table")]
 
@@ -23,10 +25,10 @@ const LARGE_BYTES: usize = 800_000;
 /// Saves at rest.
 const N_SAVES: usize = 40;
 
-/// A save that is not found by then is lost.
+/// A save that is not found within this time is lost.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// A pause between two calls of one writer, milliseconds: a model thinks longer.
+/// Pause between two calls of one writer, milliseconds: a model thinks longer.
 const THINKING_MS: u64 = 250;
 
 const KNOWN: &str = "quiet/known.md";
@@ -93,7 +95,8 @@ fn is_settled(client: &mut Client) -> Result<bool> {
     Ok(reply.map_err(|error| anyhow!("{error}"))?["reached"] == true)
 }
 
-/// Saves the known note with a new word; milliseconds beyond the debounce until the word is found.
+/// Saves the known note with a new word; returns the milliseconds beyond the debounce until the
+/// word is found.
 fn saved(project: &TestProject, client: &mut Client, n: usize) -> Result<f64> {
     let word = format!("qzknown{n}save");
     project.write(KNOWN, format!("# Known\n\nThe word of this save is {word}.\n"));
@@ -112,7 +115,7 @@ fn saved(project: &TestProject, client: &mut Client, n: usize) -> Result<f64> {
     }
 }
 
-/// Copies large files in at once: notes joined until each is large enough.
+/// Copies large files in at once, each made of joined notes.
 fn copy_in(project: &TestProject, n_files: usize) -> Result<()> {
     let mut texts = Vec::new();
     for (path, _) in support::files_below(project.root())? {
@@ -124,7 +127,7 @@ fn copy_in(project: &TestProject, n_files: usize) -> Result<()> {
     for n in 0..n_files {
         let mut text = format!("# Large {n}\n\n");
         while text.len() < LARGE_BYTES {
-            // Paragraphs of their own: otherwise they would be indexed once.
+            // Distinct paragraphs: otherwise they would be indexed once.
             let next = texts.next().map(String::as_str).unwrap_or("nothing");
             text.push_str(&next.replace(". ", &format!(" in volume {n}. ")));
             text.push_str("\n\n");
@@ -136,7 +139,7 @@ fn copy_in(project: &TestProject, n_files: usize) -> Result<()> {
 
 type Times = Vec<(&'static str, f64)>;
 
-/// Clients that write until it is enough.
+/// Runs clients that write until it is enough.
 fn write_until(
     project: &TestProject,
     n_writers: usize,
@@ -166,7 +169,7 @@ fn write_until(
     })
 }
 
-/// The next call of one writer: a new note, an edit of its own last one, a new entry.
+/// Makes the next call of one writer: a new note, an edit of its own last one, or a new entry.
 fn one_call(client: &mut Client, writer: usize, n: usize) -> Result<(&'static str, f64)> {
     let kind = ["write_note", "edit_note", "kb_store"][n % 3];
     let stamp = format!("{}-{writer}-{}", std::process::id(), n / 3);

@@ -1,13 +1,15 @@
-//! Cost: CPU seconds a phase takes for N, 2 N and 4 N real documents, and which threads take them.
+//! Cost: CPU seconds per phase for N, 2 N and 4 N real documents, and the threads that spend them.
 //!
-//! `cargo bench -p tests --bench cost -- FOLDER... [--files N] [--swift] [--vectors] [--state DIR] [--peer COMMAND]`
-//! Takes every Markdown and text file below the folders once, in an order that their content decides, so that N files
-//! are a sample of 4 N. Without `--files`, 4 N is all of them. Phases follow each other in one process: `searchable`
-//! (all files committed once), `swift` (names linked, all read again with the terms that were mined), `deep` (the
-//! English model; not with `--swift`), and with `--vectors` those of the better model. The last table is linear where a
-//! phase grows as the bytes do.
-//! Beside it: the same chunks put into a bare FTS5 table, and with `--peer` the CPU of a shell command that indexes the
-//! folder in `$FOLDER`. `--state` keeps the last index there.
+//! `cargo bench -p tests --bench cost -- FOLDER... [--files N] [--swift] [--vectors] [--state DIR]
+//! [--peer COMMAND]`
+//! Takes every Markdown and text file below the folders once, in an order that depends on their
+//! content, so that N files are a sample of 4 N. Without `--files`, 4 N is all of them. Phases
+//! follow each other in one process: `searchable` (all files committed once), `swift` (names
+//! linked, all files read again with the mined terms), `deep` (the English model; not with
+//! `--swift`), and with `--vectors` those of the better model. The last table shows whether a phase
+//! grows in proportion to the bytes.
+//! For comparison: the same chunks inserted into a bare FTS5 table, and with `--peer` the CPU of a
+//! shell command that indexes the folder in `$FOLDER`. `--state` keeps the last index there.
 
 #![allow(clippy::print_stdout, reason = "a bench prints its table")]
 
@@ -29,13 +31,13 @@ use support::Scratch;
 use support::floor::bare_fts5;
 use support::pages::texts;
 
-/// Between two looks at the threads: one that ends loses at most this.
+/// Interval between samples of the threads: a thread that ends loses at most this much.
 const INTERVAL: Duration = Duration::from_millis(100);
 
 /// Longest time of one phase.
 const PATIENCE: Duration = Duration::from_secs(3_600);
 
-/// What the issue gives its limits for.
+/// The size for which the issue states its limits.
 const MEGABYTES: f64 = 9.0;
 
 fn main() -> Result<()> {
@@ -65,10 +67,10 @@ fn main() -> Result<()> {
     Ok(())
 }
 
-/// What is computed beside the swift pass.
+/// What is computed besides the swift pass.
 #[derive(Clone, Copy)]
 struct Passes {
-    /// Nothing.
+    /// Nothing more.
     is_swift: bool,
     /// The better model's vectors, too.
     has_vectors: bool,
@@ -83,14 +85,14 @@ impl Passes {
     }
 }
 
-/// What one size cost.
+/// Cost of one size.
 struct Run {
     n_files: usize,
     megabytes: f64,
     /// CPU seconds of each phase, in order.
     phases: Vec<(String, f64)>,
     threads: Vec<(String, f64)>,
-    /// Most memory that was its own, and with what is mapped: program, weights, index.
+    /// Peak memory: anonymous, and including mapped files (program, weights, index).
     peak_mib: [f64; 2],
     floor: f64,
     peer: Option<f64>,
@@ -176,7 +178,7 @@ fn compare(runs: &[Run]) {
     println!("  together   {:.2}", ratio(least.total(), most.total()));
 }
 
-/// CPU seconds of a shell command and all that it starts and waits for.
+/// Returns the CPU seconds of a shell command and of all processes that it starts and waits for.
 fn cpu_of_command(command: &str, folder: &Path) -> Result<f64> {
     let before = support::cpu_of_children()?;
     let status = Command::new("sh").args(["-c", command]).env("FOLDER", folder).status()?;
@@ -197,7 +199,7 @@ fn counts(index: &Path) -> Result<Vec<(String, i64)>> {
         .collect()
 }
 
-/// Indexes a folder and prints what each phase and each thread of this process cost.
+/// Indexes a folder and prints the cost of each phase and thread of this process.
 fn child(root: &Path, state: &Path, passes: Passes) -> Result<()> {
     let mut settings = Settings::default();
     settings.recognize.deep = !passes.is_swift;
@@ -243,10 +245,10 @@ fn child(root: &Path, state: &Path, passes: Passes) -> Result<()> {
     Ok(())
 }
 
-/// What the threads of this process have cost so far, by thread and name.
+/// CPU seconds of this process so far, by thread id and name.
 type Costs = BTreeMap<(u64, String), f64>;
 
-/// Looks at the threads again and again, because those that end take their counts with them.
+/// Samples the threads repeatedly, because a thread that ends takes its counts with it.
 struct Threads {
     is_done: Arc<AtomicBool>,
     watcher: std::thread::JoinHandle<(Costs, f64)>,
@@ -275,7 +277,8 @@ impl Threads {
         Ok(Threads { is_done, watcher })
     }
 
-    /// CPU seconds by name of thread, and what was not seen of `total`; and the most memory of its own, MiB.
+    /// Returns the CPU seconds by thread name, with the part of `total` that no sample saw, and the
+    /// peak of anonymous memory, MiB.
     fn costs(self, total: f64) -> Result<(Vec<(String, f64)>, f64)> {
         self.is_done.store(true, Ordering::Relaxed);
         let Ok((costs, own_mib)) = self.watcher.join() else {

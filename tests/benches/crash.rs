@@ -1,9 +1,10 @@
-//! Kills a real daemon at random instants of its first index and of its work on changes, and looks at what is left.
+//! Crash: kills a real daemon at random instants of its first index and of its work on changes, and
+//! checks the result.
 //!
-//! `cargo bench -p tests --bench crash -- --kills 200` prints kills, restarts, what was missing, twice or left over,
-//! and how long a restart took to settle. `--seed N` takes other instants, `--files N` another folder, `--compare N`
-//! compares with a rebuild after every N kills.
-//! Ends with an error when anything was wrong. Not here: deaths at named points (`it/crash.rs`).
+//! `cargo bench -p tests --bench crash -- --kills 200` prints kills, restarts, what was missing,
+//! duplicated or left over, and how long a restart took to settle. `--seed N` chooses other
+//! instants, `--files N` another folder, `--compare N` compares with a rebuild after every N kills.
+//! Exits with an error if anything was wrong. Not here: deaths at named points (`it/crash.rs`).
 
 #![allow(clippy::print_stdout, reason = "a bench prints its figures")]
 

@@ -1,7 +1,9 @@
-//! Crawl: what it costs to compare a folder of many unchanged files with what is known, beside a plain walk.
+//! Crawl: cost of comparing a folder of many unchanged files with the known state, against a plain
+//! walk.
 //!
-//! `cargo bench -p tests --bench crawl -- [N]`; N is the number of files, 200,000 when left out. The watcher is the
-//! daemon's own; what is known lies in an SQLite file with the columns and indexes that it asks for.
+//! `cargo bench -p tests --bench crawl -- [N]`; N is the number of files, 200,000 by default. The
+//! watcher is the daemon's own; the known state is in an SQLite file with the columns and indexes
+//! that it queries.
 
 #![allow(clippy::print_stdout, reason = "a bench prints its table")]
 
@@ -21,10 +23,10 @@ use model::terms::{ContentHash, RelPath};
 use rusqlite::{Connection, OptionalExtension, params};
 use support::{cpu_of_process, memory_mib, spread};
 
-/// Files in one folder; each folder costs a watch.
+/// Files per folder; each folder costs a watch.
 const FILES_A_FOLDER: usize = 200;
 
-/// Times each thing is done.
+/// How often each measurement is repeated.
 const RUNS: usize = 5;
 
 fn main() -> Result<()> {
@@ -106,7 +108,7 @@ fn make(root: &Path, n: usize) -> Result<()> {
     Ok(())
 }
 
-/// What any program must do: list every folder and look at every file.
+/// The minimum for any program: list every folder and `stat` every file.
 fn walk(folder: &Path, each: &mut dyn FnMut(&Path, &fs::Metadata) -> Result<()>) -> Result<()> {
     for entry in fs::read_dir(folder)? {
         let entry = entry?;
@@ -120,7 +122,7 @@ fn walk(folder: &Path, each: &mut dyn FnMut(&Path, &fs::Metadata) -> Result<()>)
     Ok(())
 }
 
-/// What the index knows, asked as the daemon asks it (`daemon/server/src/project.rs`).
+/// The known state, queried in the same way as in the daemon (`daemon/server/src/project.rs`).
 struct Known(Mutex<Connection>);
 
 impl Known {

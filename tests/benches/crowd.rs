@@ -1,9 +1,10 @@
-//! Crowd: how long calls take while 64 clients ask, 8 write and decide, and a folder is ingested; and whether every
-//! reply is one commit's.
+//! Crowd: latency of calls while 64 clients ask, 8 write and decide, and a folder is ingested; and
+//! whether every reply comes from a single commit.
 //!
-//! `cargo bench -p tests --bench crowd -- [--seconds 300] [--askers 64] [--writers 8] [--rude 0] [--bulk 100000]`
-//! `--rude N`: so many more flood the daemon, read nothing, break off and vanish, again and again.
-//! Exits with 1 when any reply was an error, torn, or older than what its client had seen.
+//! `cargo bench -p tests --bench crowd -- [--seconds 300] [--askers 64] [--writers 8] [--rude 0]
+//! [--bulk 100000]`
+//! `--rude N`: N more clients flood the daemon, read nothing, break off and vanish, repeatedly.
+//! Exits with 1 if any reply was an error, torn, or older than what its client had seen.
 
 #![allow(clippy::print_stdout, reason = "a bench prints its table")]
 
@@ -20,7 +21,7 @@ use tests::crowd::{Crowd, Report};
 /// Width of the longest bar, characters.
 const BAR: usize = 50;
 
-/// How often the daemon's memory is looked at.
+/// Interval between samples of the daemon's memory.
 const LOOK: Duration = Duration::from_millis(200);
 
 fn main() -> Result<()> {
@@ -72,7 +73,7 @@ fn main() -> Result<()> {
     Ok(())
 }
 
-/// Most memory that is the daemon's own and not a file's, MiB.
+/// Returns the peak of the daemon's anonymous memory, MiB.
 fn peak_anonymous(pid: u32, is_over: &AtomicBool) -> f64 {
     let mut peak: f64 = 0.0;
     while !is_over.load(Ordering::SeqCst) {
@@ -103,7 +104,7 @@ fn print(crowd: &Crowd, report: &Report, took: f64) {
     }
 }
 
-/// Bars of doubling width: how many calls took up to 1, 2, 4, … ms.
+/// Prints a histogram with doubling limits: how many calls took up to 1, 2, 4, … ms.
 fn histogram(times: &[f64]) {
     let mut bars: Vec<(f64, usize)> = Vec::new();
     let mut limit = 0.5;

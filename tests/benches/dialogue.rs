@@ -1,14 +1,15 @@
-//! Dialogue: whether the turns and sessions that answer questions about conversations are found.
+//! Dialogue: recall of the turns and sessions that answer questions about conversations.
 //!
-//! `cargo bench -p tests --bench dialogue -- FILE... [--layout NAME,...] [--tier static|minilm] [--set KEY=VALUE]...
-//! [--most N]`
-//! A file is one of LoCoMo's or LongMemEval's (`dialogue/format.rs`); without any, the small samples of our own in
-//! `tests/data/dialogue` are asked, which only show that the bench works. A real `kgd` for each dialogue, without the
-//! deep pass. Layouts: `turns` (a file a turn, `hybrid_query`), `sessions` (a file a session, `hybrid_query`),
-//! `entities` (an entity of memory a turn, `search_nodes`), `speakers` (an entity a speaker, a turn an observation,
-//! `search_nodes`). The floor of each is BM25 alone (`formula: text`, `mode: text`).
-//! Printed: the mean, over questions, of the share of answering turns and sessions among the first 5 and 10 that are
-//! returned. `--most` asks so many questions of each dialogue, evenly spread.
+//! `cargo bench -p tests --bench dialogue -- FILE... [--layout NAME,...] [--tier static|minilm]
+//! [--set KEY=VALUE]... [--most N]`
+//! A file is one of LoCoMo's or LongMemEval's (`dialogue/format.rs`); without any, our own small
+//! samples in `tests/data/dialogue` are used, which only show that the bench works. Runs a real
+//! `kgd` per dialogue, without the deep pass. Layouts: `turns` (a file per turn, `hybrid_query`),
+//! `sessions` (a file per session, `hybrid_query`), `entities` (a memory entity per turn,
+//! `search_nodes`), `speakers` (an entity per speaker, an observation per turn, `search_nodes`).
+//! The floor of each is BM25 alone (`formula: text`, `mode: text`).
+//! Prints the mean over questions of the share of answering turns and sessions among the first 5
+//! and 10 that are returned. `--most` limits the questions per dialogue, evenly spread.
 
 #![allow(clippy::print_stdout, reason = "a bench prints its table")]
 
@@ -27,13 +28,13 @@ use serde_json::{Value, json};
 use support::{call, wait};
 use tests::{Client, TestProject};
 
-/// Hits asked for, so that ten sessions are among them.
+/// Hits requested, so that ten sessions are among them.
 const N_HITS: usize = 60;
 
-/// Where recall is measured.
+/// Cutoffs of recall.
 const AT: [usize; 2] = [5, 10];
 
-/// Longest time that the better vectors of a dialogue may take, and how often it is looked whether they are there.
+/// Longest wait for the better vectors of a dialogue, and interval between checks.
 const BACKFILL_LIMIT: Duration = Duration::from_secs(3_600);
 const LOOK_AGAIN: Duration = Duration::from_millis(500);
 
@@ -89,7 +90,7 @@ fn keep(questions: &mut Vec<Question>, most: usize) {
     });
 }
 
-/// Sums over questions, and how many there are.
+/// Sums over questions, and their numbers.
 #[derive(Default)]
 struct Recall {
     turns: [f64; 2],
@@ -176,13 +177,13 @@ fn ask_all(
     Ok(())
 }
 
-/// Where a hit stands: a file with lines, or what an observation says.
+/// The place of a hit: a file with lines, or the text of an observation.
 enum Place {
     Lines(String, [u64; 2]),
     Said(String),
 }
 
-/// Where each turn was written.
+/// Maps stored text back to turns.
 #[derive(Default)]
 struct Shown {
     /// Path, line, turn.
@@ -218,7 +219,7 @@ fn in_files(client: &mut Client, question: &str, more: &Value) -> Result<Vec<Pla
     Ok(hits.iter().filter_map(place).collect())
 }
 
-/// The observations that are said to match, best first.
+/// Returns the matching observations, best first.
 fn in_memory(client: &mut Client, question: &str, more: &Value) -> Result<Vec<Place>> {
     let mut request = json!({"query": question, "limit": N_HITS, "max_chars": 100_000});
     add(&mut request, more);
@@ -297,7 +298,7 @@ fn write(project: &TestProject, layout: &str, dialogue: &Dialogue) -> Result<Sho
     Ok(shown)
 }
 
-/// An observation of a turn, of characters that Markdown leaves as they are.
+/// Returns a turn as an observation, in characters that Markdown leaves unchanged.
 fn said(session: &Session, turn: &Turn) -> String {
     let plain = |text: &str| -> String {
         text.chars().map(|c| if "[]*_`<>\\#^&|~!".contains(c) { ' ' } else { c }).collect()

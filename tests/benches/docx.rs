@@ -1,8 +1,9 @@
-//! DOCX: how much text of real documents is read, and what it costs beside the bare libraries.
+//! DOCX: how much text of real documents is read, and at what cost against the bare libraries.
 //!
-//! `cargo bench -p tests --bench docx -- FOLDER [OUT.jsonl]`: reads every `.docx` of a folder as the daemon does.
-//! Prints documents and megabytes a second, and the same of a pass that inflates the same bodies and only counts
-//! their XML, in turns. With OUT, writes a line `{"id", "text"}` a document for `score/text_score.py`.
+//! `cargo bench -p tests --bench docx -- FOLDER [OUT.jsonl]`: reads every `.docx` of a folder in
+//! the same way as the daemon. Prints documents and megabytes per second, and the same for a pass
+//! that inflates the same bodies and only counts their XML, alternating. With OUT, writes a line
+//! `{"id", "text"}` per document for `score/text_score.py`.
 //! `tests/formats/docx/run.sh` compares other readers on the same files.
 
 #![allow(clippy::print_stdout, reason = "a bench prints its table")]
@@ -17,7 +18,7 @@ use model::Stage as _;
 use model::parcel::SourceDoc;
 use model::terms::{ContentHash, RelPath};
 
-/// Readings of all files; the fastest counts.
+/// Rounds over all files; the fastest counts.
 const N_ROUNDS: usize = 15;
 
 fn main() -> Result<()> {
@@ -93,7 +94,7 @@ fn source(path: &Path, bytes: &[u8]) -> SourceDoc {
     }
 }
 
-/// Inflates the body, styles, lists and notes, and counts their XML.
+/// Inflates the body, styles, lists and notes, and counts their XML events.
 fn count(bytes: &[u8]) -> Option<usize> {
     let archive = rawzip::ZipArchive::from_slice(bytes).ok()?;
     let mut entries = archive.entries();

@@ -1,7 +1,9 @@
-//! Doors: how long a newcomer waits, and how long others' calls take, while somebody keeps connections half open,
-//! begins sessions, or floods without reading; beside the same without them, in the same run.
+//! Doors: how long a newcomer waits, and how long others' calls take, while a client keeps
+//! connections half open, starts sessions, or floods without reading; against the same without such
+//! a client, in the same run.
 //!
-//! `cargo bench -p tests --bench doors -- [--notes 1000] [--half-open-http 600] [--half-open-socket 3000] [--deaf 60]`
+//! `cargo bench -p tests --bench doors -- [--notes 1000] [--half-open-http 600] [--half-open-socket
+//! 3000] [--deaf 60]`
 
 #![allow(clippy::print_stdout, reason = "a bench prints its table")]
 
@@ -20,13 +22,13 @@ use support::spread;
 use tests::http::{Http, Reply, initialize, request};
 use tests::{Client, Revision, TestProject};
 
-/// Newcomers whose waits are shown.
+/// Newcomers that are measured.
 const N_NEWCOMERS: usize = 20;
 
-/// Calls whose times are shown.
+/// Calls that are measured.
 const N_CALLS: usize = 200;
 
-/// A question that finds much.
+/// A question with many hits.
 fn question() -> Value {
     json!({"name": "hybrid_query", "arguments": {"q": "who runs the service when latency rises", "k": 20}})
 }
@@ -89,7 +91,7 @@ fn main() -> Result<()> {
 fn half_a_head(http: &Http, n: usize) -> TcpStream {
     let mut stream = http.connect();
     if n.is_multiple_of(2) {
-        // Who is evicted at once may not be written to.
+        // A client that is evicted at once may fail to write.
         let _ = stream.write_all(b"POST /mcp HTTP/1.1\r\nHost: localh");
     }
     stream
@@ -103,7 +105,8 @@ fn half_a_line(socket: &std::path::Path, n: usize) -> std::io::Result<UnixStream
     Ok(stream)
 }
 
-/// How long newcomers wait by both doors, and the calls of sessions that were there before, which must live.
+/// Measures how long newcomers wait at both doors, and the calls of existing sessions, which must
+/// survive.
 fn measure(
     what: &str,
     project: &TestProject,
@@ -145,7 +148,8 @@ fn measure(
     Ok(())
 }
 
-/// Does something while `n` clients send as much as they may, and read nothing; who is cut off comes again.
+/// Runs some work while `n` clients send as much as they can and read nothing; a client that is
+/// disconnected reconnects.
 fn flooded(
     over_http: bool,
     n: usize,
@@ -191,13 +195,13 @@ fn flood_socket(project: &TestProject, n_sent: &AtomicU64, is_on: &impl Fn() -> 
     }
 }
 
-/// One session, each request of which comes over a connection of its own.
+/// One session, each request of which has a connection of its own.
 fn flood_http(http: &Http, n_sent: &AtomicU64, is_on: &impl Fn() -> bool) {
-    // Who floods may be cut off instead of being answered.
+    // A client that floods may be disconnected instead of answered.
     let hello = Reply::try_read(http.send_only(&initialize("2025-06-18")));
     let Some(id) = hello.ok().and_then(|it| it.header("mcp-session-id")) else { return };
     let session = http.with("Mcp-Session-Id", &id);
-    // Held unread: as many as one may have under way.
+    // Kept unread: as many as one client may have in flight.
     let mut unread = std::collections::VecDeque::new();
     for id in 1_000..1_300 {
         if !is_on() {

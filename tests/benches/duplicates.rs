@@ -1,11 +1,11 @@
-//! Duplicates: how well edited copies of real paragraphs are distinguished from other paragraphs, and what indexing
-//! repeated text once costs and saves.
+//! Duplicates: how well edited copies of real paragraphs are distinguished from other paragraphs,
+//! and what it costs and saves to index repeated text once.
 //!
 //! `cargo bench -p tests --bench duplicates -- DATA_DIR [--pairs N] [--notes N]`
-//! Detection: paragraphs of the note sets, each in a file of its own, and an edited copy of each in another folder;
-//! what counts is whether the index shows the copy by its original. Cost: the note sets, generated notes with three
-//! repeated paragraphs each, a page of 1 MB twice and a file of 50,000 equal paragraphs, each with `dedup` on and off,
-//! in a child process of its own.
+//! Detection: paragraphs of the note sets, each in a file of its own, and an edited copy of each in
+//! another folder; the measure is whether the index pairs the copy with its original. Cost: the
+//! note sets, generated notes with three repeated paragraphs each, a page of 1 MB twice and a file
+//! of 50,000 equal paragraphs, each with `dedup` on and off, in a child process of its own.
 
 #![allow(clippy::print_stdout, reason = "a bench prints its table")]
 
@@ -21,10 +21,10 @@ use rusqlite::{Connection, OpenFlags};
 use serde_json::{Value, json};
 use support::{Scratch, median};
 
-/// Runs of each cost; the median counts.
+/// Runs per cost; the median counts.
 const RUNS: usize = 3;
 
-/// Paragraphs of fewer words are not taken: nobody calls two words of ten a near copy.
+/// Range of paragraph lengths, words: nobody calls two of ten words a near copy.
 const WORDS: std::ops::Range<usize> = 20..400;
 
 fn main() -> Result<()> {
@@ -42,7 +42,7 @@ fn main() -> Result<()> {
     costs(Path::new(data), notes)
 }
 
-/// A number that looks random and is the same in every run.
+/// A pseudorandom number generator with a fixed sequence.
 struct Dice(u64);
 
 impl Dice {
@@ -53,7 +53,7 @@ impl Dice {
     }
 }
 
-/// What is done to a paragraph, and whether the outcome is still the same paragraph.
+/// An edit of a paragraph, and whether the result is still the same paragraph.
 type Edit = (&'static str, bool, fn(&[&str], &[&str], &mut Dice) -> Vec<String>);
 
 const EDITS: &[Edit] = &[
@@ -93,7 +93,7 @@ fn owned(words: &[&str]) -> Vec<String> {
 fn replaced(own: &[&str], n: usize, dice: &mut Dice) -> Vec<String> {
     let mut words = owned(own);
     for at in 0..n {
-        // Spread over the text, so that two do not fall on one word.
+        // Spread over the text, so that two edits do not hit the same word.
         let from = at * own.len() / n;
         let to = ((at + 1) * own.len() / n).max(from + 1);
         words[from + dice.throw(to - from)] = format!("changed{at}");
@@ -101,7 +101,7 @@ fn replaced(own: &[&str], n: usize, dice: &mut Dice) -> Vec<String> {
     words
 }
 
-/// Paragraphs of running text of the note sets, each once.
+/// Returns paragraphs of running text from the note sets, each once.
 fn paragraphs(data: &Path, most: usize) -> Result<Vec<String>> {
     let scratch = Scratch::with_notes(data)?;
     let mut found = std::collections::BTreeSet::new();
@@ -184,7 +184,7 @@ fn detection(data: &Path, pairs: usize) -> Result<()> {
     Ok(())
 }
 
-/// Names of files in `a/` and `b/` with near-duplicate paragraphs.
+/// Returns the names of files in `a/` and `b/` with near-duplicate paragraphs.
 fn told_pairs(state: &Path) -> Result<Vec<(String, String)>> {
     let db =
         Connection::open_with_flags(state.join("index.sqlite"), OpenFlags::SQLITE_OPEN_READ_ONLY)?;
@@ -262,7 +262,7 @@ fn costs(data: &Path, notes: usize) -> Result<()> {
     Ok(())
 }
 
-/// Twelve words in few bytes, so that 50,000 of them fit a file.
+/// Twelve words in few bytes, so that 50,000 copies fit in a file.
 const SHORT: &str = "a b c d e f g h i j k l";
 
 const FOOTERS: [&str; 3] = [
@@ -307,7 +307,7 @@ fn spawn(scratch: &Scratch, enabled: bool) -> Result<Value> {
     Ok(serde_json::from_slice(&output.stdout)?)
 }
 
-/// Indexes a folder and prints what this process cost.
+/// Indexes a folder and prints the cost of this process.
 fn child(root: &Path, state: &Path, enabled: bool) -> Result<()> {
     let runtime = support::runtime()?;
     let mut settings = Settings::default();

@@ -1,8 +1,8 @@
-//! English: how fast `language` reads, and beside it what the machine's cores can multiply.
+//! English: speed of `language`, against the peak multiplication rate of the machine's cores.
 //!
-//! `cargo bench -p tests --bench english -- DATA` reads the data sets in a folder; `--texts FILE` reads a file of JSON
-//! strings, one a line; `--answers FILE` prints what is found in each of them as a line of JSON, for
-//! `tests/english/compare.py`, which runs spaCy on the same texts.
+//! `cargo bench -p tests --bench english -- DATA` reads the data sets in a folder; `--texts FILE`
+//! reads a file of JSON strings, one per line; `--answers FILE` prints what is found in each of
+//! them as a line of JSON, for `tests/english/compare.py`, which runs spaCy on the same texts.
 
 #![allow(clippy::print_stdout, reason = "a bench prints its table")]
 
@@ -18,13 +18,13 @@ use language::{Entity, Pipeline, operations_a_token};
 use serde_json::{Value, json};
 use sys::{Rows, product};
 
-/// Bytes of each data set that are read, about.
+/// Approximate number of bytes read per data set.
 const MAX_SET_BYTES: usize = 100_000;
 
-/// Rounds of which the fastest counts: other work on the machine only ever slows.
+/// Rounds, of which the fastest counts: other work on the machine only slows them down.
 const N_ROUNDS: usize = 3;
 
-/// What is done with a text, its result dropped.
+/// Processes a text and drops the result.
 type Work<'a> = &'a dyn Fn(&String);
 
 fn main() -> Result<()> {
@@ -38,13 +38,13 @@ fn main() -> Result<()> {
     }
 }
 
-/// The texts of a file of JSON strings.
+/// Reads the texts of a file of JSON strings.
 fn texts_in(file: &Path) -> Result<Vec<String>> {
     let lines = std::fs::read_to_string(file).with_context(|| file.display().to_string())?;
     lines.lines().map(|line| Ok(serde_json::from_str(line)?)).collect()
 }
 
-/// Texts of all data sets in a folder: each `text` of their JSON lines.
+/// Reads the texts of all data sets in a folder: each `text` of their JSON lines.
 fn texts_below(folder: &Path) -> Result<Vec<String>> {
     let mut texts = Vec::new();
     let mut sets: Vec<_> = std::fs::read_dir(folder)?.flatten().map(|entry| entry.path()).collect();
@@ -68,7 +68,7 @@ fn texts_below(folder: &Path) -> Result<Vec<String>> {
     Ok(texts)
 }
 
-/// Prints a line for each text.
+/// Prints a line per text.
 fn answers(texts: &[String]) -> Result<()> {
     let pipeline = Pipeline::shared();
     let list = |found: Vec<Entity>| -> Vec<Value> {
@@ -89,7 +89,7 @@ fn answers(texts: &[String]) -> Result<()> {
     Ok(())
 }
 
-/// Prints tokens a CPU second, and operations a second beside the peak of a large product.
+/// Prints tokens per CPU second, and operations per second against the peak of a large product.
 fn speed(texts: &[String]) -> Result<()> {
     let start = Instant::now();
     let pipeline = Pipeline::shared();
@@ -130,7 +130,8 @@ fn speed(texts: &[String]) -> Result<()> {
     Ok(())
 }
 
-/// What one core reaches on a large matrix product with the same kernel, 10^9 operations a CPU second.
+/// Measures the rate of one core on a large matrix product with the same kernel, 10^9 operations
+/// per CPU second.
 fn peak_gflops() -> Result<f64> {
     const SIDE: usize = 1024;
     let (values, weights) = (vec![0.5; SIDE * SIDE], vec![0.25; SIDE * SIDE]);

@@ -1,12 +1,13 @@
-//! Entries: what tools of entries and of memory cost where there is much to know.
+//! Entries: cost of the tools of entries and of memory in a large knowledge base.
 //!
 //! `cargo bench -p tests --bench entries -- FOLDER... [--entries N,N,...] [--entities N] [--files]`
-//! A real `kgd` with static vectors and without the deep pass. Entries and observations are paragraphs of the Markdown
-//! files below the folders; entries are kept by `kb_store_batch`, in one daemon that grows from one number to the next
-//! (100, 1,000, 5,000 and 10,000 when left out), or with `--files` lie there as notes at the start of a daemon for each
-//! number; entities (5,000; 0 for none) lie there at the start of another one. The median of
-//! the CPU milliseconds that all threads of the daemon spend on a call; of one that writes, also until all that it
-//! made necessary is done. Nothing else is due at a call.
+//! A real `kgd` with static vectors and without the deep pass. Entries and observations are
+//! paragraphs of the Markdown files below the folders. Entries are stored with `kb_store_batch` in
+//! one daemon that grows from one number to the next (100, 1,000, 5,000 and 10,000 by default), or,
+//! with `--files`, exist as notes when a daemon starts for each number; entities (5,000; 0 for
+//! none) exist when another one starts. Prints the median of the CPU milliseconds that all threads
+//! of the daemon spend on a call; for a call that writes, also until all resulting work is done. No
+//! other work is pending during a call.
 
 #![allow(clippy::print_stdout, reason = "a bench prints its table")]
 
@@ -18,16 +19,16 @@ use support::passages::{Passage, passages};
 use support::{call, cpu_ms_since, cpu_of_threads, median, wait};
 use tests::{Client, TestProject};
 
-/// Calls of each tool at each size, after one that does not count.
+/// Calls per tool and size, after one that does not count.
 const N_CALLS: usize = 15;
 
-/// Calls of tools that look at all there is.
+/// Calls of tools that read everything.
 const N_SLOW_CALLS: usize = 5;
 
-/// Entries of one batch.
+/// Entries per batch.
 const A_BATCH: usize = 10;
 
-/// Observations of an entity.
+/// Observations per entity.
 const N_OBSERVATIONS: usize = 3;
 
 fn main() -> Result<()> {
@@ -85,7 +86,7 @@ fn entries(texts: &[Passage], sizes: &[usize], as_files: bool) -> Result<()> {
         let (stored, settled) = costs(&mut client, pid, "kb_store", new)?;
         let new = left.by_ref().take(N_CALLS + 1).map(|(_, it)| json!({"text": it.text}));
         let remembered = costs(&mut client, pid, "remember", new.collect())?.0;
-        // Spread over all of them, and never the same twice.
+        // Spread over all entries, and never the same one twice.
         let picked = |k: usize| k * size / (N_CALLS + 1);
         let ids = (0..=N_CALLS).map(|k| json!({"entry_id": format!("kb-{:05}", picked(k) + 1)}));
         let got = costs(&mut client, pid, "kb_get", ids.collect())?.0;
@@ -103,7 +104,7 @@ fn entries(texts: &[Passage], sizes: &[usize], as_files: bool) -> Result<()> {
     Ok(())
 }
 
-/// The same as a note. JSON is YAML.
+/// Renders the same entry as a note. JSON is valid YAML.
 fn note(at: usize, passage: &Passage) -> String {
     let values = entry(at, passage);
     format!(
@@ -118,7 +119,8 @@ fn note(at: usize, passage: &Passage) -> String {
     )
 }
 
-/// What an agent would keep of a passage: of the project that it is from, some with a relation to another entry.
+/// Turns a passage into an entry as an agent would store it: with its project, some with a relation
+/// to another entry.
 fn entry(at: usize, passage: &Passage) -> Value {
     let types = ["factual_reference", "decision", "pattern_convention", "lesson_learned"];
     let name = passage.of.trim_end_matches(|c: char| !c.is_alphabetic());
@@ -137,13 +139,13 @@ fn entry(at: usize, passage: &Passage) -> Value {
     })
 }
 
-/// Words of a passage as a question.
+/// Turns words of a passage into a question.
 fn question(passage: &Passage) -> String {
     let words: Vec<&str> = passage.text.split_whitespace().skip(4).take(8).collect();
     format!("what about {}?", words.join(" "))
 }
 
-/// The median of CPU milliseconds of a call, and until everything is settled.
+/// Returns the median CPU milliseconds of a call, and until everything is settled.
 fn costs(client: &mut Client, pid: u32, tool: &str, requests: Vec<Value>) -> Result<(f64, f64)> {
     let (mut calls, mut all) = (Vec::new(), Vec::new());
     for request in requests {

@@ -1,10 +1,11 @@
-//! Formats: how fast files are read, against the bare parser on the same files in the same run.
+//! Formats: speed of reading files, against the bare parser on the same files in the same run.
 //!
-//! `cargo bench -p tests --bench formats -- FOLDER…` reads every `.html`, `.htm` and `.md` below; without one,
-//! the sample corpus. Ours is the whole normalize stage: decoding, redaction, the format, the map, titles, links,
-//! language; `allowed` is the same where no secret is looked for, which no parser does. Bare is html5ever with its
-//! tree builder and the smallest tree, or pulldown-cmark's events with the same extensions, from text that is decoded
-//! already. Rounds alternate; the median of the time on the CPU is printed.
+//! `cargo bench -p tests --bench formats -- FOLDER…` reads every `.html`, `.htm` and `.md` below;
+//! without a folder, the sample corpus. Ours is the whole normalize stage: decoding, redaction, the
+//! format, the map, titles, links, language; `allowed` is the same without the search for secrets,
+//! which no parser does. Bare is html5ever with its tree builder and the smallest tree, or
+//! pulldown-cmark's events with the same extensions, from decoded text. Rounds alternate; the
+//! median CPU time is printed.
 
 #![allow(clippy::print_stdout, reason = "a bench prints its table")]
 
@@ -23,8 +24,8 @@ use model::terms::{ContentHash, RelPath};
 mod tree;
 
 const N_ROUNDS: usize = 7;
-/// Each round reads at least so much, bytes: the clock advances by 4 ms on some kernels, and the bare parser reads
-/// 300 MB a second.
+/// Each round reads at least this many bytes: the clock advances by 4 ms on some kernels, and the
+/// bare parser reads 300 MB per second.
 const MIN_BYTES: usize = 64_000_000;
 
 fn main() {
@@ -56,7 +57,7 @@ fn options() -> pulldown_cmark::Options {
         | Options::ENABLE_WIKILINKS
 }
 
-/// Files that are text, with their name.
+/// Reads the files that are text, with their names.
 fn files(folders: &[PathBuf], extensions: &[&str]) -> Vec<(String, String)> {
     let mut open = folders.to_vec();
     let mut found = Vec::new();
@@ -129,14 +130,14 @@ fn source(name: &str, text: &str) -> SourceDoc {
     }
 }
 
-/// What the work costs this thread, without the time in which others ran.
+/// Returns the CPU time of some work on this thread, without the time in which others ran.
 fn timed(work: impl FnOnce()) -> Duration {
     let start = on_cpu();
     work();
     on_cpu().saturating_sub(start)
 }
 
-/// Time that this thread has run.
+/// Returns how long this thread has run.
 fn on_cpu() -> Duration {
     let stat = std::fs::read_to_string("/proc/thread-self/schedstat").expect("Linux");
     let first = stat.split(' ').next().and_then(|field| field.parse().ok());

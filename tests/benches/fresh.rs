@@ -1,11 +1,11 @@
-//! Fresh: how long after a file was created, edited, renamed or deleted a query shows it, and how long questions take
-//! in the same minutes.
+//! Fresh: how long after a file was created, edited, renamed or deleted a query shows it, and the
+//! latency of questions in the same minutes.
 //!
 //! `cargo bench -p tests --bench fresh -- DATA_DIR [--edits N] [--bulk N]`
-//! A real `kgd` with the default debounce is asked over its socket until the answer fits: at rest, while many
-//! other files (`--bulk`, 100,000 when left out) are written, and while they are read. Milliseconds, the
-//! debounce taken off: below 0 where a crawl looked at the file before it had been quiet for so long.
-//! Meanwhile another client asks headings of the notes, some in a second.
+//! A real `kgd` with the default debounce is polled over its socket until the answer is right: at
+//! rest, while many other files (`--bulk`, 100,000 by default) are written, and while they are
+//! read. Prints milliseconds minus the debounce, which is below 0 if a crawl read the file before
+//! the debounce ended. Meanwhile another client asks headings of the notes, several per second.
 
 #![allow(clippy::print_stdout, reason = "a bench prints its table")]
 
@@ -21,16 +21,16 @@ use serde_json::{Value, json};
 use support::{percentile, spread};
 use tests::{Client, TestProject};
 
-/// The limit beyond the debounce: 95 of 100 changes within so many milliseconds.
+/// The limit beyond the debounce: 95 of 100 changes within this many milliseconds.
 const LIMIT_MS: f64 = 100.0;
 
-/// Between two looks. A look takes a few milliseconds itself.
+/// Interval between polls. A poll itself takes a few milliseconds.
 const LOOK_AGAIN: Duration = Duration::from_millis(4);
 
-/// A change that is not seen by then is lost.
+/// A change that is not visible within this time is lost.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// Between two questions of the other client.
+/// Pause between two questions of the other client.
 const THINKING: Duration = Duration::from_millis(50);
 
 /// How long the names of one change may take to resolve, milliseconds.
@@ -105,7 +105,7 @@ fn is_settled(client: &mut Client) -> Result<bool> {
     Ok(reply["reached"] == true)
 }
 
-/// A client that asks one question after the other until it is stopped.
+/// A client that asks one question after another until it is stopped.
 struct Asking<'s> {
     stop: &'static AtomicBool,
     thread: Option<std::thread::ScopedJoinHandle<'s, Result<Vec<f64>>>>,
@@ -138,14 +138,14 @@ impl<'s> Asking<'s> {
     }
 }
 
-/// The scope would wait for a thread that nobody ends.
+/// Otherwise the scope would wait forever for the thread.
 impl Drop for Asking<'_> {
     fn drop(&mut self) {
         self.stop.store(true, Ordering::Relaxed);
     }
 }
 
-/// Headings of the notes, spread evenly.
+/// Returns headings of the notes, spread evenly.
 fn headings(root: &Path) -> Result<Vec<String>> {
     let mut all = Vec::new();
     for (path, _) in support::files_below(root)? {
@@ -173,8 +173,8 @@ fn report(when: &str, times: &Times, asked: &[f64]) {
     );
 }
 
-/// One change of the cycle create, edit, rename, delete of one file; returns its kind and the time until
-/// a query shows it, less the debounce.
+/// Makes one change of the cycle create, edit, rename, delete of one file; returns its kind and the
+/// time until a query shows it, minus the debounce.
 fn change(project: &TestProject, client: &mut Client, i: usize) -> Result<(&'static str, f64)> {
     let (round, kind) = (i / KINDS.len(), KINDS[i % KINDS.len()]);
     let (path, moved) = (format!("fresh/{round}.md"), format!("fresh/{round}-moved.md"));

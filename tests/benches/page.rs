@@ -1,5 +1,5 @@
-//! Page: how long a person waits for the page of `kgctl open` in Chromium: until something is seen, for a search as one
-//! types, and for the map.
+//! Page: latency of the page of `kgctl open` in Chromium: until something is visible, for a search
+//! while typing, and for the map.
 //!
 //! `cargo bench -p tests --bench page -- [--notes 10000]`; needs Chromium (`KG_CHROMIUM`).
 
@@ -14,7 +14,7 @@ use serde_json::json;
 use tests::TestProject;
 use tests::browser::Browser;
 
-/// What is typed, one after the other.
+/// Questions that are typed, one after another.
 const QUESTIONS: [&str; 8] = [
     "latency",
     "who runs the service",
@@ -57,7 +57,7 @@ fn main() -> Result<()> {
         browser.until("document.getElementById('results').dataset.ms !== undefined");
         let ms = browser.text("document.getElementById('results').dataset.ms");
         waits.push(ms.parse()?);
-        // The same questions again, asked without a browser.
+        // The same questions again, without a browser.
         let begun = Instant::now();
         project.call("hybrid_query", json!({ "q": question, "k": 20 }));
         answers.push(begun.elapsed().as_secs_f64() * 1_000.0);

@@ -1,10 +1,11 @@
-//! Parse: what worker processes cost and gain, against parsing the same files in this process.
+//! Parse: cost and gain of worker processes, against parsing the same files in this process.
 //!
 //! `cargo bench -p tests --bench parse -- FOLDER [--seconds N] [--small N]`
-//! For each confined format below FOLDER: documents and megabytes a second through the normalize stage in process (one
-//! thread), through one worker and through two, with the processor time of daemon and workers together. `--small N`: a
-//! whole first index of N small pages (800 when left out), in process and with workers, in turn.
-//! The bench is its own worker: started with `--worker` it does what `kgd --worker` does.
+//! For each sandboxed format below FOLDER: documents and megabytes per second through the normalize
+//! stage in process (one thread), through one worker and through two, with the processor time of
+//! daemon and workers together. `--small N`: a whole first index of N small pages (800 by default),
+//! alternating in process and with workers.
+//! The bench is its own worker: started with `--worker` it acts like `kgd --worker`.
 
 #![allow(clippy::print_stdout, reason = "a bench prints its table")]
 
@@ -26,7 +27,7 @@ use model::parcel::SourceDoc;
 use model::terms::{ContentHash, Lane, RelPath};
 use support::{Scratch, median};
 
-/// Runs of each way of a first index; the median counts.
+/// Runs of each kind of first index; the median counts.
 const INDEX_RUNS: usize = 5;
 
 fn main() -> ExitCode {
@@ -118,7 +119,7 @@ fn small_text(n: usize) -> String {
     )
 }
 
-/// Feeds the files through the stage, over and over until the time is over, on so many threads.
+/// Feeds the files through the stage repeatedly until the time is up, on several threads.
 fn through(
     format: &str,
     way: &str,
@@ -142,7 +143,7 @@ fn through(
                 );
                 loop {
                     let i = next.fetch_add(1, Ordering::Relaxed);
-                    // Every file once at least.
+                    // Every file at least once.
                     if i >= sources.len() && begin.elapsed() >= at_least {
                         return;
                     }
@@ -171,7 +172,8 @@ fn through(
     Ok(())
 }
 
-/// Processor seconds of this process and of all that it started, those that run included.
+/// Returns the processor seconds of this process and of all processes that it started, including
+/// running ones.
 fn cpu_seconds() -> Result<f64> {
     let own = std::process::id();
     let stat = std::fs::read_to_string("/proc/self/stat")?;
@@ -194,7 +196,7 @@ fn cpu_seconds() -> Result<f64> {
     Ok(all)
 }
 
-/// A whole first index of small pages, each way in turn.
+/// Runs a whole first index of small pages, alternating both ways.
 fn first_index(n_pages: usize) -> Result<()> {
     let scratch = Scratch::new()?;
     for n in 0..n_pages {

@@ -1,15 +1,17 @@
-//! Questions: how long they take in a folder of many chunks.
+//! Questions: latency of questions in a folder with many chunks.
 //!
 //! `cargo bench -p tests --bench questions -- DATA_DIR [N] [--cache DIR] [--tier static|minilm]`
 //! `cargo bench -p tests --bench questions -- DATA_DIR --copies N FOLDER... [--cache DIR]`
-//! N files (100,000 where nothing is said) of one chunk each, made as `support/shuffled.rs` says, are indexed without
-//! the deep pass, which changes no chunk; with `--copies`, N edited copies of all pages below the folders instead
-//! (`support/pages.rs`). `--cache` keeps them and the index for the next time, also where they took too long. Then the
-//! sets' own questions are asked of the library, one at a time. Milliseconds, wall clock: other work on the machine is
-//! in them.
-//! With `--tier minilm` the questions are embedded by MiniLM and compared with as many vectors of its size, which are
-//! made up where there are none: making them takes hours, and times do not depend on what they say.
-//! CPU is that of the process, so without its waits; stages are wall clock, too, each without what runs inside it.
+//! N files (100,000 by default) of one chunk each, made by `support/shuffled.rs`, are indexed
+//! without the deep pass, which changes no chunk; with `--copies`, N edited copies of all pages
+//! below the folders instead (`support/pages.rs`). `--cache` keeps them and the index for the next
+//! run, even if they took too long. Then the sets' own questions are asked through the library, one
+//! at a time. Prints wall clock milliseconds, which include other work on the machine.
+//! With `--tier minilm` the questions are embedded by MiniLM and compared with as many vectors of
+//! its size; missing ones are random, because computing them takes hours, and times do not depend
+//! on their values.
+//! CPU is that of the process, so without waits; stages are wall clock, each without its inner
+//! stages.
 
 #![allow(clippy::print_stdout, reason = "a bench prints its table")]
 
@@ -31,7 +33,7 @@ use support::pages::{texts as pages_below, write_copies};
 use support::shuffled::Texts;
 use support::stages::Stages;
 
-/// Files a folder.
+/// Files per folder.
 const A_FOLDER: usize = 500;
 
 fn main() -> Result<()> {
@@ -92,7 +94,7 @@ fn main() -> Result<()> {
     Ok(())
 }
 
-/// Gives every window that lacks one a vector of MiniLM's size.
+/// Gives every window without a vector a random one of MiniLM's size.
 fn make_up(state: &Path) -> Result<()> {
     let spaces = index::store::Spaces::open(state)?;
     let model =
@@ -146,7 +148,7 @@ fn ask_all(project: &Project, questions: &[String]) -> Result<()> {
     let stages = Stages::watch();
     for formula in ["vector", "text", "hybrid"] {
         let all = || questions.iter().map(|q| ask(project, formula, q)).collect::<Result<Vec<_>>>();
-        // Once to warm the page cache and the prepared statements; a daemon at work is warm.
+        // One round to warm the page cache and the prepared statements; a daemon at work is warm.
         all()?;
         let (mut times, mut by_stage) = (Vec::new(), BTreeMap::<&str, Vec<f64>>::new());
         let mut cpu = Vec::new();

@@ -1,11 +1,12 @@
-//! Recognition: how well the names of texts are found that others have annotated, by each recognizer and by all.
+//! Recognition: how well the annotated names of texts are found, by each recognizer and by all.
 //!
-//! `cargo bench -p tests --bench recognition -- DATA [--dump DIR] [SET…]`: DATA holds a folder a set with `dev.jsonl`,
-//! one text a line with `text` and `entities` (`start`, `end` in characters, `label`). A set is read as a folder is:
-//! the gazetteer is mined over all of its texts. Prints span F1 in percent: exact spans without and with types, and
-//! overlapping spans (`partial`) without and with types. What counts are the labels of [`SETS`]; a found span that
-//! overlaps a gold span of another label is left out, and so is one of a type that the set does not annotate.
-//! `--dump` writes what was found as JSON lines.
+//! `cargo bench -p tests --bench recognition -- DATA [--dump DIR] [SET…]`: DATA has a folder per
+//! set with `dev.jsonl`, one text per line with `text` and `entities` (`start`, `end` in
+//! characters, `label`). A set is read like a folder: the gazetteer is mined over all its texts.
+//! Prints span F1 in percent: exact spans without and with types, and overlapping spans (`partial`)
+//! without and with types. Only the labels of [`SETS`] count; a found span is ignored if it
+//! overlaps a gold span with another label, or has a type that the set does not annotate. `--dump`
+//! writes the found spans as JSON lines.
 //!
 //! `… -- anaphora CORPUS` prints how many of the corpus's pronouns and descriptions (`gold/anaphora.tsv`) are
 //! resolved, and to the right name. `… -- read FILE…` prints what is recognized in files.
@@ -37,7 +38,7 @@ use model::terms::{ContentHash, EntityType, RelPath, norm_of};
 use score::{Found, Labels, Score, Text};
 use serde_json::{Value, json};
 
-/// A set, and what its labels are called here; what is not listed is not judged.
+/// Sets, with the names that their labels have here; other labels are not judged.
 const SETS: [(&str, &[(&str, &str)]); 4] = [
     (
         "crossner_ai",
@@ -85,7 +86,7 @@ const SETS: [(&str, &[(&str, &str)]); 4] = [
     ),
 ];
 
-/// What our types are called where sets are compared: software of any kind is one.
+/// Returns the common name of our types for comparing sets: software of any kind is one.
 fn coarse(entity_type: EntityType) -> &'static str {
     match entity_type {
         EntityType::Person => "person",
@@ -138,7 +139,7 @@ fn main() -> Result<()> {
     Ok(())
 }
 
-/// Scores the resolved pronouns and descriptions of the corpus's annotated pages.
+/// Scores the resolved pronouns and descriptions in the annotated pages of the corpus.
 fn anaphora(corpus: &Path) -> Result<()> {
     let gold = std::fs::read_to_string(corpus.join("gold/anaphora.tsv"))?;
     let mut of_pages: BTreeMap<&str, Vec<[&str; 3]>> = BTreeMap::new();
@@ -207,7 +208,7 @@ fn show(path: &str) -> Result<()> {
     Ok(())
 }
 
-/// Where a word stands for the n-th time, whole words and case counted.
+/// Returns where a word occurs for the n-th time; whole words, case-sensitive.
 fn nth_word(text: &str, word: &str, nth: usize) -> Option<usize> {
     let is_part = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || c == '_');
     let whole = |at: &usize| {
@@ -218,7 +219,7 @@ fn nth_word(text: &str, word: &str, nth: usize) -> Option<usize> {
     text.match_indices(word).map(|(at, _)| at).filter(whole).nth(nth.checked_sub(1)?)
 }
 
-/// One document as the first stages read it, deeply, with nothing mined.
+/// Reads one document with the first stages, deeply, without mined terms.
 fn recognized(path: &str, bytes: &[u8]) -> Result<MentionedDoc> {
     let settings = Settings::default();
     let source = SourceDoc {
@@ -292,7 +293,7 @@ fn run_set(set: &str, texts: &[Text], labels: &Labels, dump: Option<&str>) -> Re
     Ok(())
 }
 
-/// The type of each name over all texts, as the index votes it.
+/// Returns the type of each name over all texts, by the index's vote.
 fn voted(mentions: &[Vec<Mention>]) -> BTreeMap<String, EntityType> {
     let mut votes: BTreeMap<String, Votes> = BTreeMap::new();
     for mention in mentions.iter().flatten() {
@@ -321,7 +322,7 @@ fn spans(
     found.collect()
 }
 
-/// Surfaces of one norm, as the store counts them.
+/// Surfaces of one norm, counted as in the store.
 #[derive(Default)]
 struct Counted {
     surfaces: BTreeMap<String, u32>,

@@ -1,14 +1,16 @@
-//! Relations: how many of those that people annotated are found, by the words between names, by grammar, by both; and
-//! a sample of those found in folders, for judges.
+//! Relations: how many annotated relations are found, by the words between names, by grammar, and
+//! by both; and a sample of relations in folders, for judges.
 //!
-//! `cargo bench -p tests --bench relations -- score DATA CORPUS`: given the gold mentions and which of them denote one
-//! thing, the relations of `DATA/redocred`, `DATA/semeval2010_task8` and of the tuning half of `CORPUS`. Precision,
-//! recall and F1 as `DATA/score/rel_score.py` defines them: of pairs (is there a relation from A to B), and typed for
-//! the predicates that a label of the set corresponds to.
+//! `cargo bench -p tests --bench relations -- score DATA CORPUS`: given the gold mentions and their
+//! coreference, finds the relations of `DATA/redocred`, `DATA/semeval2010_task8` and of the tuning
+//! half of `CORPUS`. Prints precision, recall and F1 as `DATA/score/rel_score.py` defines them: of
+//! pairs (is there a relation from A to B), and typed, for the predicates that correspond to a
+//! label of the set.
 //!
-//! `… -- sample SEED N FOLDER=COMMIT...`: N relations of the folders' documents, read deeply, drawn by SEED, a line
-//! of JSON each with path, span, sentence and claim; `COMMIT` names what the folder is. `tests/relations/judge.py`
-//! makes sheets for judges of it, and the committed table of verdicts.
+//! `… -- sample SEED N FOLDER=COMMIT...`: N relations of the folders' documents, read deeply, drawn
+//! by SEED, one line of JSON each with path, span, sentence and claim; `COMMIT` identifies the
+//! folder. `tests/relations/judge.py` turns it into sheets for judges, and into the committed table
+//! of verdicts.
 
 #![allow(clippy::print_stdout, reason = "a bench prints its table")]
 
@@ -49,10 +51,11 @@ fn score(data: &Path, corpus: &Path) -> Result<()> {
     corpus::tuning_half(corpus)
 }
 
-/// Which evidence counts.
+/// Kinds of evidence that count.
 pub(crate) const SOURCES: [&str; 3] = ["words", "grammar", "both"];
 
-/// True when what was found is of a source: words and structure of a swift reading; grammar alone; a deep reading.
+/// Returns whether a result comes from a source: words and structure of a swift reading; grammar
+/// alone; a deep reading.
 pub(crate) fn is_of(source: &str, found: &page::Found) -> bool {
     match source {
         "words" => found.is_swift,

@@ -1,9 +1,10 @@
-//! Remember: what memory costs at a size that agents reach after years.
+//! Remember: cost of memory at a size that agents reach after years.
 //!
-//! `cargo bench -p tests --bench remember -- [ENTITIES] [OBSERVATIONS]`: 10,000 and 100,000 when left out.
-//! A real `kgd` without the deep pass, on entities of our own making; asked by one MCP client, so with JSON, the text
-//! form and the socket. In the same run the floor: what the reference server-memory does at each call, parsing its one
-//! file of JSON lines (here by `serde_json`, already in memory) and looking for a word in it.
+//! `cargo bench -p tests --bench remember -- [ENTITIES] [OBSERVATIONS]`: 10,000 and 100,000 by
+//! default. A real `kgd` without the deep pass, on generated entities; one MCP client, so JSON, the
+//! text form and the socket are included. The floor in the same run: the work of the reference
+//! server-memory per call, which parses its one file of JSON lines (here with `serde_json`, from
+//! memory) and searches it for a word.
 
 #![allow(clippy::print_stdout, reason = "a bench prints its table")]
 
@@ -17,11 +18,11 @@ use support::remembered::Remembered;
 use support::{call, memory_mib, spread, wait};
 use tests::{Client, TestProject};
 
-/// Times each tool is called; those that look at all there is less often.
+/// Calls per tool, and of tools that read everything.
 const N_CALLS: usize = 100;
 const N_SLOW_CALLS: usize = 10;
 
-/// What is a fault: `find_similar_nodes` that takes so many milliseconds.
+/// Limit: `find_similar_nodes` within this many milliseconds.
 const SIMILAR_LIMIT_MS: f64 = 1_000.0;
 
 fn main() -> Result<()> {
@@ -56,7 +57,7 @@ fn main() -> Result<()> {
     Ok(())
 }
 
-/// What each call of the reference server begins with, and its search.
+/// Measures the start of each call in the reference server, and its search.
 fn floor(memory: &Remembered) -> Result<()> {
     let text = memory.json_lines();
     let mut times = Vec::new();
@@ -102,7 +103,7 @@ fn reading(client: &mut Client, memory: &Remembered) -> Result<()> {
     let each = |tool: &'static str, of: &dyn Fn(&String) -> Value| -> Vec<(&'static str, Value)> {
         names.iter().map(|name| (tool, of(name))).collect()
     };
-    // Once to warm the page cache and the prepared statements.
+    // One call to warm the page cache and the prepared statements.
     call(client, "search_nodes", json!({"query": "warm"}))?;
     timed(client, "open_nodes", &each("open_nodes", &|name| json!({"names": [name]})))?;
     let near = |depth: u32| move |name: &String| json!({"name": name, "depth": depth});

@@ -1,26 +1,30 @@
-//! Retrieval: nDCG, Recall and MRR by signal (full text, vectors, both, with the graph) and by formula, on sets that
-//! others judged, on related notes of two vaults and on the sample corpus; and whether each differs from full text
-//! alone (paired bootstrap by the sets' own scorer).
+//! Retrieval: nDCG, Recall and MRR by signal (full text, vectors, both, with the graph) and by
+//! formula, on publicly judged sets, on related notes of two vaults and on the sample corpus; and
+//! whether each differs from full text alone (paired bootstrap by the sets' own scorer).
 //!
 //! `cargo bench -p tests --bench retrieval -- DATA_DIR [SET...] [--cache DIR] [--runs DIR] [--set KEY=VALUE]
 //! [--tier TIER]`
 //! `docs_rustbook`, `docs_prometheus`, `vault_foam` and `vault_obsidian_tasks` may be named, too (`retrieval/set.rs`).
-//! A set is indexed once and asked many times (`retrieval/ranking.rs`); `--only NAME,NAME` asks fewer. Costs are CPU
-//! time, so that other work on the machine is not in them; `--hits N` asks for fewer than 100 hits.
-//! Each set becomes a folder with one Markdown file a document (`# title`, then the text); the file's
-//! name is the document's id. `--cache` keeps folders and indexes for the next time, `--runs` keeps the
-//! run files; `--set` changes a setting, such as `retrieval.weights.graph=0`.
-//! `--tier` says whose vectors answer: `static`, `minilm` (which makes those that the cache lacks first), `half` (those
-//! of MiniLM for every second window) or a number such as `25` (those that are made first, percent). These two use a
-//! copy of the cache's index, which must have all.
-//! `--floor` prints how often answers are said to have nothing to do with the question, and fits relevance
-//! (`retrieval/floor.rs`).
-//! `--kinds` prints how each kind of question of `newcomers` and `keywords` fares (`retrieval/kinds.rs`), with
-//! `--misses` also each question that fails, but for those of the half for reporting.
-//! `--dump FILE` writes what every signal says about each candidate, with its judgment (`retrieval/dump.rs`). With
-//! `--every N`, this and `--kinds` ask every Nth question only.
-//! `--join N` writes N documents into each file, one paragraph each without its title's mark, and counts those as
-//! found whose lines a hit shows: what sizes of chunks do to long documents. (A `--cache` is for one N and one size.)
+//! A set is indexed once and asked many times (`retrieval/ranking.rs`); `--only NAME,NAME` asks
+//! fewer rankings. Costs are CPU time, so that they exclude other work on the machine; `--hits N`
+//! requests fewer than 100 hits.
+//! Each set becomes a folder with one Markdown file per document (`# title`, then the text); the
+//! file's name is the document's id. `--cache` keeps folders and indexes for the next run, `--runs`
+//! keeps the run files; `--set` changes a setting, such as `retrieval.weights.graph=0`.
+//! `--tier` selects the vectors: `static`, `minilm` (first computes those that the cache lacks),
+//! `half` (those of MiniLM for every second window) or a number such as `25` (those that are
+//! computed first, percent). The latter two use a copy of the cache's index, which must have all
+//! vectors.
+//! `--floor` prints how often answers are reported as irrelevant to the question, and fits
+//! relevance (`retrieval/floor.rs`).
+//! `--kinds` prints the results of each kind of question of `newcomers` and `keywords`
+//! (`retrieval/kinds.rs`); with `--misses` also each question that fails, except those of the
+//! reporting half.
+//! `--dump FILE` writes the value of every signal for each candidate, with its judgment
+//! (`retrieval/dump.rs`). With `--every N`, this and `--kinds` ask only every Nth question.
+//! `--join N` writes N documents into each file, one paragraph each without the heading marker, and
+//! counts a document as found if a hit shows its lines: this measures the effect of chunk sizes on
+//! long documents. (A `--cache` is valid for one N and one size.)
 
 #![allow(clippy::print_stdout, reason = "a bench prints its table")]
 
@@ -52,7 +56,7 @@ use ranking::Ranking;
 use server::project::Project;
 use set::{Query, Set};
 
-/// Set and the part whose queries may be tuned on.
+/// Sets, and the part whose queries may be used for tuning.
 const SETS: [(&str, &str); 11] = [
     ("scifact", "train"),
     ("cranfield", "dev"),
@@ -67,8 +71,8 @@ const SETS: [(&str, &str); 11] = [
     ("titles", "names"),
 ];
 
-/// Asked for by name only: folders of notes whose links have been taken out (which note do an anchor's words name?),
-/// and sets that have questions of several kinds.
+/// Asked only by name: folders of notes whose links were removed (which note do the words of an
+/// anchor name?), and sets with questions of several kinds.
 const NAMED: [(&str, &str); 6] = [
     ("newcomers", "questions"),
     ("keywords", "questions"),
@@ -78,13 +82,13 @@ const NAMED: [(&str, &str); 6] = [
     ("vault_obsidian_tasks", "anchors"),
 ];
 
-/// Sets whose documents are each about one thing, which memory may hold.
+/// Sets in which each document is about one thing, so that memory may hold them.
 const AS_MEMORY: [&str; 2] = ["musique100", "hotpotqa100"];
 
-/// Chunks asked for where nothing is said: as many as the tool gives.
+/// Chunks requested by default: the maximum of the tool.
 const HITS: u32 = 100;
 
-/// Longest time that embedding a whole set may take.
+/// Longest time for embedding a whole set.
 const BACKFILL_LIMIT: std::time::Duration = std::time::Duration::from_secs(3 * 3_600);
 
 /// Threads that ask.
@@ -176,7 +180,7 @@ fn main() -> Result<()> {
     Ok(())
 }
 
-/// One half of a set's questions, whose answers are taken out of its folder.
+/// One half of a set's questions, whose answers are removed from its folder.
 struct Case<'a> {
     base: &'a Set,
     part: &'a str,
@@ -184,7 +188,8 @@ struct Case<'a> {
     others: &'a [Set],
 }
 
-/// Asks a folder without the answers of one half of its questions; of an encyclopedia, its documents as memory, too.
+/// Asks a folder without the answers of one half of its questions; for an encyclopedia, also its
+/// documents as memory.
 async fn ask_half(
     floor: &mut floor::Floor,
     data: &Path,
@@ -220,14 +225,14 @@ async fn ask_half(
     Ok(())
 }
 
-/// As a user asks.
+/// Uses the number of hits that a user gets.
 fn settings_of(settings: &Settings) -> Settings {
     let mut settings = settings.clone();
     settings.retrieval.k = Settings::default().retrieval.k;
     settings
 }
 
-/// The judged sets where none is named, else those that are.
+/// Returns whether a set is wanted: the named ones, or by default the judged sets.
 fn is_wanted(wanted: &[String], set: &(&str, &str)) -> bool {
     if wanted.is_empty() { SETS.contains(set) } else { wanted.iter().any(|name| name == set.0) }
 }
@@ -238,7 +243,7 @@ fn settings_with(scratch: &Path, changes: &[String]) -> Result<Settings> {
     Ok(config::load::load(&places, None, changes)?.settings)
 }
 
-/// Opens a set's project, writing its files first where the cache has none.
+/// Opens a set's project, writing its files first if the cache has none.
 async fn open(
     set: &Set,
     cache: &Path,
@@ -262,7 +267,7 @@ async fn open(
         bail!("the better vectors are not there: {:?}", project.backfilled());
     }
     if tier != "static" {
-        // A round that only loads takes an instant.
+        // A round that only loads vectors takes no time.
         let is_loaded = |project: &Project| project.backfilled().is_some_and(|it| it.n_done > 0);
         project.wait_until(support::SETTLE_LIMIT, is_loaded).await;
         let stand = project.backfilled().context("a better model")?;
@@ -276,8 +281,8 @@ async fn open(
     Ok(project)
 }
 
-/// A copy of a set's index in which only so many windows, percent, have their better vectors: those that are made
-/// first, or every second one.
+/// Makes a copy of a set's index in which only a percentage of the windows have their better
+/// vectors: those that are computed first, or every second one.
 fn part_of(home: &Path, percent: Option<u64>) -> Result<PathBuf> {
     let part = home.join("part");
     let _ = std::fs::remove_dir_all(&part);
@@ -332,7 +337,7 @@ fn ask_all(
 
 type Answer = Vec<(String, f32)>;
 
-/// Every query's documents, best first, asked by several threads.
+/// Returns every query's documents, best first; asked by several threads.
 fn ask_with(project: &Project, settings: &Settings, set: &Set) -> Result<Vec<Answer>> {
     let next = AtomicUsize::new(0);
     let work = || -> Result<Vec<(usize, Answer)>> {

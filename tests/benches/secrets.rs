@@ -1,14 +1,16 @@
-//! What redaction finds, leaves and costs: recall on planted secrets of many kinds in eight formats, through the stage
-//! that reads documents; false alarms on decoys, on documentation and on code in which nobody planted any; personal
-//! data against gold; speed; beside it the peers, in the same run.
+//! Secrets: what redaction finds, leaves and costs: recall on planted secrets of many kinds in
+//! eight formats, through the stage that reads documents; false alarms on decoys, and on
+//! documentation and code without planted secrets; personal data against gold; speed; and other
+//! tools, in the same run.
 //!
 //! ```text
 //! cargo bench -p tests --bench secrets                                   planted, decoys, speed
 //! cargo bench -p tests --bench secrets -- DATA [CODE…]                   also false alarms in DATA and CODE, PII
 //! KG_PEERS=/path/to/python cargo bench -p tests --bench secrets -- DATA  also detect-secrets and presidio-analyzer
 //! ```
-//! `KG_SEED` plants others, `KG_ROUNDS` more of each kind. Predictions and tables are left in the folder `KG_OUT` (else
-//! a temporary one), for the scorer and the peers.
+//! `KG_SEED` changes the planted secrets, `KG_ROUNDS` plants more of each kind. Predictions and
+//! tables are left in the folder `KG_OUT` (by default a temporary one), for the scorer and the
+//! other tools.
 
 #![allow(clippy::print_stdout, reason = "a bench prints its table")]
 
@@ -31,10 +33,10 @@ use tests::planted::formats::{FORMATS, file};
 use tests::planted::places::planted;
 use tests::planted::{Body, Planted, decoys, left_of};
 
-/// Bytes that the speed is measured on.
+/// Bytes for measuring the speed.
 const SPEED_BYTES: usize = 50_000_000;
 
-/// How the dev set calls our kinds.
+/// The names of our kinds in the dev set.
 const LABELS: [(Kind, &str); 10] = [
     (Kind::Email, "EMAIL_ADDRESS"),
     (Kind::Phone, "PHONE_NUMBER"),
@@ -80,7 +82,7 @@ fn main() -> Result<()> {
     Ok(())
 }
 
-/// Kinds of which some must be missed, and why.
+/// Kinds of which some secrets must be missed, with the reason.
 const REASONS: [(&str, &str); 4] = [
     ("azure-devops", "in a PDF: its fixed part stands behind the end of the line"),
     ("okta-ssws", BROKEN_VALUE),
@@ -88,10 +90,10 @@ const REASONS: [(&str, &str); 4] = [
     ("twitter", BROKEN_VALUE),
 ];
 
-/// Why values are missed of which only a label says what they are.
+/// Why a value is missed that only its label identifies as a secret.
 const BROKEN_VALUE: &str = "in a PDF: the second line of a value that only its label announces";
 
-/// All that the stage makes of a file.
+/// Returns everything that the stage produces from a file.
 fn read(normalizer: &mut Normalizer, name: &str, bytes: Vec<u8>) -> String {
     let source = SourceDoc {
         path: RelPath::new(name),
@@ -104,7 +106,7 @@ fn read(normalizer: &mut Normalizer, name: &str, bytes: Vec<u8>) -> String {
     normalizer.run(source).map_or_else(|fault| fault.reason, |doc| format!("{doc:?}"))
 }
 
-/// How many secrets were found, of how many.
+/// Number of secrets found, and total.
 #[derive(Default, Clone, Copy)]
 struct Share(u32, u32);
 
@@ -173,7 +175,7 @@ fn recall(plants: &[Planted], out: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Ways around a search, with a token that is known wherever it stands.
+/// Prints evasions of the search, with a token that is recognized anywhere.
 fn evaded(plants: &[Planted]) {
     let Some(token) =
         plants.iter().find(|it| it.kind == "github").and_then(|it| it.secrets.first())
@@ -199,7 +201,8 @@ fn alarms_on_decoys(out: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Redactions in folders of code, by a thousand lines; what is redacted there may well be a secret.
+/// Prints redactions in folders of code, per thousand lines; what is redacted there may well be a
+/// secret.
 fn code_alarms(folders: impl Iterator<Item = PathBuf>) -> Result<()> {
     for folder in folders {
         let mut texts = Vec::new();
@@ -215,7 +218,7 @@ fn code_alarms(folders: impl Iterator<Item = PathBuf>) -> Result<()> {
     Ok(())
 }
 
-/// Every text file below a folder.
+/// Reads every text file below a folder.
 fn read_texts(folder: &Path, texts: &mut Vec<(PathBuf, String)>) -> Result<()> {
     for entry in fs::read_dir(folder)?.flatten() {
         let path = entry.path();
@@ -259,7 +262,7 @@ fn false_alarms(texts: &[(PathBuf, String)], data: &Path, out: &Path) -> Result<
     Ok(())
 }
 
-/// Writes predictions for the dev set in the scorer's form and has it score them.
+/// Writes predictions for the dev set in the scorer's format and runs the scorer.
 fn personal_data(data: &Path, out: &Path) -> Result<()> {
     let gold = data.join("pii_presidio/dev.jsonl");
     let Ok(lines) = fs::read_to_string(&gold) else { return Ok(()) };
@@ -304,7 +307,7 @@ fn personal_data(data: &Path, out: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Megabytes a second over mixed text, as many documents.
+/// Measures megabytes per second over mixed text, as many documents.
 fn speed(texts: &[(PathBuf, String)]) {
     let own: Vec<String> = decoys().chunks(200).map(|lines| lines.join("\n")).collect();
     let texts: Vec<&str> = match texts {
@@ -331,7 +334,7 @@ fn speed(texts: &[(PathBuf, String)]) {
     println!("  personal data, every kind: {:.1} MB/s", rate_of_personal(&texts));
 }
 
-/// One round is enough: off by default, and slower.
+/// A single round is enough: it is off by default, and slower.
 fn rate_of_personal(texts: &[&str]) -> f64 {
     let begin = Instant::now();
     let n: usize = texts.iter().map(|text| personal_data_in(text, |_| true).len()).sum();

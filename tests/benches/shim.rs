@@ -1,5 +1,5 @@
-//! Shim: what every agent pays to be connected: memory of `kg-mcp`, and the time from its start to the
-//! first answer of a daemon that already runs.
+//! Shim: the cost of every agent's connection: memory of `kg-mcp`, and the time from its start to
+//! the first answer of a running daemon.
 //!
 //! `cargo bench -p tests --bench shim -- DATA_DIR [--runs N]`, after `cargo build --release`.
 
@@ -54,7 +54,7 @@ struct Run {
     peak_mib: f64,
 }
 
-/// Starts the shim as an agent does, asks for the tools, and ends it.
+/// Starts the shim as an agent does, lists the tools, and ends it.
 fn connect(shim: &Path, project: &TestProject) -> Result<Run> {
     let at = |name: &str| project.scratch().join(name);
     let started = Instant::now();

@@ -1,10 +1,12 @@
-//! Tasks: what everyday tasks cost an agent's model: calls, characters received, answered or not.
+//! Tasks: the cost of everyday tasks for an agent's model: calls, characters received, and whether
+//! the task was solved.
 //!
 //! `cargo bench -p tests --bench tasks -- DATA [--sets SETS] [--form text|structured]`
-//! The tasks of `tasks.json` on the sample documents (`corpus/docs`) and on two public vaults (`DATA/docs_prometheus`,
-//! `DATA/vault_foam`), each by a client that has the tools of one set and makes a task's calls in order until what it
-//! expects was received. `$1` in a call is the place of the first hit of the call before. A task that writes is
-//! answered when the file says so. Beside the tasks: the size of `tools/list` and of the instructions.
+//! The tasks of `tasks.json` on the sample documents (`corpus/docs`) and on two public vaults
+//! (`DATA/docs_prometheus`, `DATA/vault_foam`), each by a client that has the tools of one set and
+//! makes a task's calls in order until it has received the expected text. `$1` in a call is the
+//! place of the first hit of the previous call. A task that writes is solved when the file has the
+//! expected text. Also prints the size of `tools/list` and of the instructions.
 
 #![allow(clippy::print_stdout, reason = "a bench prints its table")]
 
@@ -24,11 +26,11 @@ struct Task {
     vault: String,
     task: String,
     calls: Vec<(String, Value)>,
-    /// What must have been received, whatever its case.
+    /// Texts that must be received, ignoring case.
     expects: Vec<String>,
-    /// A file, and what it must say.
+    /// A file, and the text that it must contain.
     file: Option<(String, String)>,
-    /// Every call is made, also after the answer.
+    /// Whether every call is made, even after the answer.
     #[serde(default)]
     all: bool,
 }
@@ -88,7 +90,7 @@ struct Row {
     is_answered: bool,
 }
 
-/// What a client hands its model of a result: structured content where there is some, else the text.
+/// Returns what a client passes to its model: structured content if there is any, else the text.
 fn received(result: &Value) -> String {
     match result.get("structuredContent") {
         Some(structured) if !structured.is_null() => structured.to_string(),
@@ -127,7 +129,7 @@ fn run(task: &Task, client: &mut Client, root: &Path) -> Result<Row> {
     Ok(Row { vault: task.vault.clone(), task: task.task.clone(), n_calls, n_chars, is_answered })
 }
 
-/// The place of the first hit: what stands behind `1. `.
+/// Returns the place of the first hit, which follows `1. `.
 fn first_place(text: &str) -> String {
     let line = text.lines().find_map(|line| line.strip_prefix("1. ")).unwrap_or_default();
     line.split([' ', '(']).next().unwrap_or_default().to_string()
@@ -143,7 +145,7 @@ fn print(rows: &[Row]) {
     sum_up("all", rows);
 }
 
-/// Shakes hands; returns the instructions.
+/// Completes the handshake and returns the instructions.
 fn greet(client: &mut Client) -> String {
     let hello = json!({
         "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "tasks", "version": "0"},

@@ -1,11 +1,12 @@
-//! Vectors: what the scan in memory costs and what it finds, in each form that `vectors.precision` names, beside
+//! Vectors: cost and recall of the scan in memory, for each value of `vectors.precision`, against
 //! sqlite-vec's own scan and the exact floats.
 //!
 //! `cargo bench -p tests --bench vectors -- DATA_DIR [N...] [--model FOLDER] [--cache DIR]`
-//! N chunks (10,000, 100,000 and 1,000,000 where none is given) are made as `support/shuffled.rs` says: each document
-//! has many near copies, which is where rounding shows most. Vectors are the built-in model's, or those of an ONNX
-//! model in a folder (some chunks a second: for a small N; `--cache` keeps them for the next time).
-//! Times are of one thread, wall clock: other work on the machine is in them.
+//! N chunks (10,000, 100,000 and 1,000,000 by default) are made by `support/shuffled.rs`: each
+//! document has many near copies, which is where rounding shows most. Vectors are the built-in
+//! model's, or those of an ONNX model in a folder (some chunks per second, so only for a small N;
+//! `--cache` keeps them for the next run). Times are wall clock on one thread, and include other
+//! work on the machine.
 
 #![allow(clippy::print_stdout, reason = "a bench prints its table")]
 
@@ -22,16 +23,16 @@ use model::terms::Tick;
 use rusqlite::{Connection, params};
 use support::shuffled::Texts;
 
-/// Of these, those that sqlite-vec is asked, which takes long.
+/// Questions that sqlite-vec is asked, because it is slow.
 const N_SLOW: usize = 30;
 
-/// What recall is counted over.
+/// Cutoff of recall.
 const K: usize = 40;
 
-/// Windows asked for, as a question with the default settings does.
+/// Windows requested, as by a question with the default settings.
 const WANTED: usize = 120;
 
-/// Cosines this near to each other are equal: floats are added in another order.
+/// Cosines this close are equal: floats are added in a different order.
 const EQUAL: f32 = 1e-6;
 
 fn main() -> Result<()> {
@@ -55,7 +56,7 @@ fn main() -> Result<()> {
     Ok(())
 }
 
-/// The vectors of chunks, from the cache where they are there, and whether they were made.
+/// Returns the vectors of chunks, from the cache if it has them.
 fn exact(texts: &Texts, space: &Space, cache: Option<&Path>, n: usize) -> Result<Vec<Vec<f32>>> {
     let name = if let Space::Onnx(_) = space { "onnx" } else { "static" };
     let Some(path) = cache.map(|it| it.join(format!("{name}-{n}.f32"))) else {
@@ -85,7 +86,8 @@ impl Space {
         })
     }
 
-    /// The vectors of chunks, of length 1. The static model's are sums, so that those of sentences can be added.
+    /// Returns the vectors of chunks, of length 1. The static model's are sums, so those of
+    /// sentences can be added.
     fn chunks(&self, texts: &Texts, n: usize) -> Result<Vec<Vec<f32>>> {
         let mut known = std::collections::HashMap::new();
         let mut out = Vec::with_capacity(n);
@@ -155,13 +157,13 @@ fn measure(texts: &Texts, space: &Space, cache: Option<&Path>, n: usize) -> Resu
     slow_times(&db, rounded.get(..N_SLOW).unwrap_or(&rounded))
 }
 
-/// The vectors in memory.
+/// Loads the vectors into memory.
 fn copied(db: &Connection, form: Form, exact: &[Vec<f32>]) -> Result<View> {
     let before = support::memory_mib(std::process::id(), "VmRSS")?;
     let started = Instant::now();
     let view = match form {
         Form::Float32 => {
-            // A block at a time, as from a file.
+            // One block at a time, as from a file.
             let all = exact.iter().map(|it| bytes(&kept(it))).zip(1i64..);
             let all: Vec<(i64, Vec<u8>)> = all.map(|(row, id)| (id, row)).collect();
             View::of_rows(form, Tick(1), all.iter().map(|(id, row)| (*id, row.as_slice())))
@@ -178,13 +180,13 @@ fn copied(db: &Connection, form: Form, exact: &[Vec<f32>]) -> Result<View> {
     Ok(view)
 }
 
-/// A vector of floats as its space keeps it.
+/// Returns a vector of floats as its space stores it.
 fn kept(vector: &[f32]) -> UnitVector {
     let bytes = vector.iter().flat_map(|number| number.to_le_bytes());
     UnitVector(bytes.map(u8::cast_signed).collect())
 }
 
-/// As the index has them: ids from 1 on, in order.
+/// Writes the vectors as the index stores them: ids from 1 on, in order.
 fn write(path: &Path, exact: &[Vec<f32>]) -> Result<()> {
     sys::register_sqlite_vec();
     let mut db = Connection::open(path)?;
@@ -215,7 +217,7 @@ fn timed(work: &dyn Fn(&UnitVector) -> Result<()>, questions: &[UnitVector]) -> 
     questions.iter().map(one).collect()
 }
 
-/// Without a copy in memory.
+/// Measures searches without a copy in memory.
 fn slow_times(db: &Connection, few: &[UnitVector]) -> Result<()> {
     let in_blocks = |question: &UnitVector| {
         nearest_in_table(db, &question.0, WANTED, None)?;
@@ -234,7 +236,8 @@ fn slow_times(db: &Connection, few: &[UnitVector]) -> Result<()> {
     Ok(())
 }
 
-/// Of the exact nearest, how many are among as many of those found first; any of several equally near ones counts.
+/// Prints the share of the exact nearest that are among the first found; any of several equally
+/// near ones counts.
 fn recall(view: &View, exact: &[Vec<f32>], questions: &[Vec<f32>], rounded: &[UnitVector]) {
     let mut shares = Vec::new();
     for (question, rounded) in questions.iter().zip(rounded) {

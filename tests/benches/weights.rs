@@ -1,11 +1,13 @@
-//! Weights: those of the ranking's signals, learned from dumps and compared with the present ones.
+//! Weights: learns the weights of the ranking's signals from dumps, and compares them with the
+//! current ones.
 //!
-//! `cargo bench -p tests --bench weights -- DUMP...`: files of `--bench retrieval -- DATA SET... --dump FILE --hits
-//! 30`.
-//! The score is a sum with weights of 0 and more, so it stays monotone in every signal and its parts can be shown. One
-//! weight after the other is set to the value of a grid that gives the highest mean nDCG@10, every set counting once,
-//! until none changes. For each set, weights are learned on all others and compared with the present ones on it (paired
-//! bootstrap); kinds of questions are sets, those for reporting are left out.
+//! `cargo bench -p tests --bench weights -- DUMP...`: files of `--bench retrieval -- DATA SET...
+//! --dump FILE --hits 30`.
+//! The score is a sum with nonnegative weights, so it stays monotonic in every signal and its parts
+//! can be shown. One weight after another is set to the value of a grid with the highest mean
+//! nDCG@10, with equal weight for every set, until none changes. For each set, weights are learned
+//! on all others and compared with the current ones on it (paired bootstrap); kinds of questions
+//! count as sets, and those for reporting are left out.
 
 #![allow(clippy::print_stdout, reason = "a bench prints its table")]
 
@@ -16,16 +18,17 @@ use std::collections::BTreeMap;
 use anyhow::{Context, Result, bail};
 use config::settings::Weights;
 
-/// Values of a weight, and the least gain for which one changes.
+/// Candidate values of a weight, and the least gain for a change.
 const GRID: [f64; 11] = [0.0, 0.03, 0.06, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.7, 1.0];
 const LEAST_GAIN: f64 = 2e-4;
 
-/// Rounds over all weights, documents that count, and draws of an interval.
+/// Rounds over all weights, documents that count, and bootstrap draws.
 const ROUNDS: usize = 3;
 const FIRST: usize = 10;
 const DRAWS: usize = 1_000;
 
-/// A candidate: its document, the judgment of that, and the values of text with vectors and of each signal.
+/// A candidate: its document, the document's judgment, the value of text with vectors, and of each
+/// signal.
 struct Row {
     document: String,
     gain: f64,
@@ -33,7 +36,7 @@ struct Row {
     signals: Vec<f64>,
 }
 
-/// The candidates of a question, and how many documents answer it.
+/// The candidates of a question, and the number of documents that answer it.
 #[derive(Default)]
 struct Question {
     rows: Vec<Row>,
@@ -140,12 +143,12 @@ fn learn(sets: &[&[Question]], present: &[f64]) -> Vec<f64> {
     weights
 }
 
-/// The mean of the sets' means.
+/// Returns the mean of the sets' means.
 fn fit(sets: &[&[Question]], weights: &[f64]) -> f64 {
     mean(&sets.iter().map(|questions| mean(&gains(questions, weights))).collect::<Vec<_>>())
 }
 
-/// nDCG@10 of each question.
+/// Returns the nDCG@10 of each question.
 fn gains(questions: &[Question], weights: &[f64]) -> Vec<f64> {
     let gain = |question: &Question| {
         let score = |row: &Row| {
@@ -164,7 +167,7 @@ fn gains(questions: &[Question], weights: &[f64]) -> Vec<f64> {
             let first = gains.take(FIRST).enumerate();
             first.map(|(at, gain)| gain / ((at + 2) as f64).log2()).sum::<f64>()
         };
-        // A document that is no candidate counts as one of the least gain.
+        // A document that is not a candidate counts as one with the least gain.
         let mut ideal: Vec<f64> = seen.iter().map(|it| it.1).filter(|gain| *gain > 0.0).collect();
         ideal.resize(ideal.len().max(question.n_judged), 1.0);
         ideal.sort_by(|a, b| b.total_cmp(a));
@@ -177,7 +180,7 @@ fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len().max(1) as f64
 }
 
-/// The middle 95 % of the means of questions drawn with replacement, by a generator with a fixed seed.
+/// Returns the middle 95 % of the means of bootstrap samples, from a generator with a fixed seed.
 fn interval(values: &[f64]) -> (f64, f64) {
     let mut dice = 0x2545_f491_4f6c_dd1d_u64;
     let mut draw = || {

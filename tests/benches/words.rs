@@ -1,8 +1,10 @@
-//! Words: which tokenizer the text index should have: FTS5's own (`unicode61`, with and without Porter's stems,
-//! `trigram`) and ours (`index::words`), on judged English sets and on sentences in other languages.
+//! Words: which tokenizer the text index should use: FTS5's own (`unicode61`, with and without
+//! Porter's stems, `trigram`) or ours (`index::words`), on judged English sets and on sentences in
+//! other languages.
 //!
-//! `cargo bench -p tests --bench words -- DATA_DIR [SET...]` prints nDCG@10 of BM25 alone, the share of the probes (see
-//! `words/probes.tsv`) that find their sentence, and what the index costs. Each document is one row of title and text.
+//! `cargo bench -p tests --bench words -- DATA_DIR [SET...]` prints nDCG@10 of BM25 alone, the
+//! share of the probes (see `words/probes.tsv`) that find their sentence, and the cost of the
+//! index. Each document is one row of title and text.
 
 #![allow(clippy::print_stdout, reason = "a bench prints its table")]
 
@@ -22,7 +24,7 @@ use anyhow::{Context, Result};
 use formats::language::is_foreign;
 use set::Set;
 
-/// Set and the part whose queries may be tuned on.
+/// Sets, and the part whose queries may be used for tuning.
 const SETS: [(&str, &str); 5] = [
     ("scifact", "train"),
     ("cranfield", "dev"),
@@ -81,7 +83,7 @@ fn main() -> Result<()> {
     Ok(())
 }
 
-/// nDCG@10 of each query.
+/// Returns the nDCG@10 of each query.
 fn score(index: &Index, set: &Set, times: &mut Vec<f64>) -> Result<Vec<f64>> {
     let mut scores = Vec::new();
     for query in &set.queries {

@@ -1,7 +1,8 @@
-//! The documents of a crowd: seeds that stay, desks of which there are many versions, and a folder in bulk.
+//! Documents: the documents of a crowd: seeds that stay, desks with many versions, and a folder in
+//! bulk.
 //!
-//! Invariant: every sentence of a desk's document holds its mark, `qz3v17z` for version 17 of desk 3, so that
-//! whatever a reply shows of it identifies the version.
+//! Invariant: every sentence of a desk's document contains its mark, `qz3v17z` for version 17 of
+//! desk 3, so that any excerpt in a reply identifies the version.
 
 use serde_json::{Value, json};
 
@@ -36,12 +37,12 @@ pub(super) fn seeds(n_writers: usize) -> Vec<(String, String)> {
     seeds
 }
 
-/// The key under which a mooring's relation is decided about.
+/// Returns the key for deciding about a mooring's relation.
 pub(super) fn relation_key(writer: usize) -> String {
     format!("relation:mooring{writer}>depends_on>bollard{writer}")
 }
 
-/// One version of one desk's document: path and text.
+/// Returns one version of one desk's document: path and text.
 pub(super) fn written(desk: usize, version: usize) -> (String, String) {
     let mark = format!("qz{desk}v{version}z");
     let mut text = format!("---\ntype: Service\n---\n# Desk {desk}\n\n");
@@ -57,7 +58,7 @@ pub(super) fn written(desk: usize, version: usize) -> (String, String) {
     (format!("desks/Desk {desk}.md"), text)
 }
 
-/// One file of the folder that is ingested meanwhile, as a generator would leave it.
+/// Returns one file of the folder that is ingested meanwhile, as a generator would write it.
 pub(super) fn bulk(i: usize, n: usize) -> (String, String) {
     let (next, team, region, limit) = ((i * 7 + 1) % n, i % 50, i % 12, 100 + i % 400);
     let link = format!("../{}/{next}.md", next / 200);
@@ -70,7 +71,7 @@ pub(super) fn bulk(i: usize, n: usize) -> (String, String) {
     (format!("bulk/{}/{i}.md", i / 200), text)
 }
 
-/// What askers ask. Few, so that many ask the same at the same tick.
+/// Requests of the askers. Few, so that many ask the same at the same tick.
 pub(super) fn requests() -> Vec<(&'static str, Value)> {
     vec![
         ("hybrid_query", json!({"q": "who keeps the ledger of the desk"})),

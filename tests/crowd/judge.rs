@@ -1,20 +1,20 @@
-//! The judge: whether a reply is one that a single commit could have given.
+//! Judge: whether a single commit could have given a reply.
 //!
-//! In: requests and replies of every connection. Out: what is wrong with one.
-//! Not here: what must be seen after a write (`crowd.rs` knows who wrote).
+//! In: requests and replies of every connection. Out: what is wrong with a reply.
+//! Not here: what must be visible after a write (`crowd.rs` knows who wrote).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, PoisonError};
 
 use serde_json::Value;
 
-/// Ticks whose replies are kept to be compared; the numbers of memory, not of trust.
+/// Ticks whose replies are kept for comparison: a limit of memory, not of trust.
 const MAX_TICKS: usize = 300;
 
-/// Longest part of two differing replies that is printed, in characters.
+/// Longest part of two differing replies that is printed, characters.
 const MAX_SHOWN: usize = 300;
 
-/// Everything that was replied lately.
+/// All recent replies.
 #[derive(Debug, Default)]
 pub(super) struct Judge {
     seen: Mutex<Seen>,
@@ -30,7 +30,7 @@ struct Seen {
 }
 
 impl Judge {
-    /// Looks at one reply.
+    /// Checks one reply.
     ///
     /// # Errors
     /// Why no commit could have given it.
@@ -49,7 +49,8 @@ impl Judge {
         seen.compare(tick, request, content)
     }
 
-    /// Replies compared with another, ticks seen, replies that showed a versioned document.
+    /// Returns the numbers of compared replies, ticks, and replies that showed a versioned
+    /// document.
     pub(super) fn numbers(&self) -> (usize, usize, usize) {
         let seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         (seen.n_compared, seen.n_ticks, seen.n_versioned)
@@ -84,13 +85,13 @@ impl Seen {
     }
 }
 
-/// What of a reply must be the same whenever the same is asked at the same tick; nothing when the tool waits for
-/// something, or changes it.
+/// Returns the part of a reply that must be equal for equal requests at the same tick; `None` if
+/// the tool waits for something, or changes it.
 fn comparable(tool: &str, reply: &Value) -> Option<String> {
     match tool {
         "hybrid_query" | "entity_lookup" | "explain_entity" | "dump" => {
             let mut reply = reply.clone();
-            // How far the daemon is meanwhile, not what the commit holds.
+            // This is the daemon's progress, not the content of the commit.
             reply.as_object_mut()?.remove("building");
             Some(reply.to_string())
         }
@@ -99,14 +100,14 @@ fn comparable(tool: &str, reply: &Value) -> Option<String> {
     }
 }
 
-/// Every version that a reply shows of each document, by path.
+/// Returns every version that a reply shows of each document, by path.
 pub(super) fn versions(reply: &Value) -> BTreeMap<String, BTreeSet<usize>> {
     let mut found = BTreeMap::new();
     gather(reply, &mut found);
     found
 }
 
-/// An object that has a path shows what that document says.
+/// Collects versions: an object with a path shows text of that document.
 fn gather(value: &Value, found: &mut BTreeMap<String, BTreeSet<usize>>) {
     match value {
         Value::Object(fields) => {
@@ -125,7 +126,7 @@ fn gather(value: &Value, found: &mut BTreeMap<String, BTreeSet<usize>>) {
     }
 }
 
-/// Desk and version of every whole mark in a text.
+/// Returns desk and version of every complete mark in a text.
 fn marks(text: &str) -> Vec<(usize, usize)> {
     let mut found = Vec::new();
     for part in text.to_lowercase().split("qz").skip(1) {

@@ -1,6 +1,6 @@
-//! Rude clients: what nobody should do, and what must be in nobody else's way.
+//! Rude: clients that misbehave, which must not affect anybody else.
 //!
-//! In: a running daemon. Out: nothing; whatever becomes of their own requests is their affair.
+//! In: a running daemon. Out: nothing; the fate of their own requests does not matter.
 
 use std::sync::atomic::Ordering;
 
@@ -9,15 +9,15 @@ use serde_json::json;
 use super::Stage;
 use crate::Client;
 
-/// Requests of a flood: more than a client may have under way.
+/// Requests of a flood: more than a client may have in flight.
 const FLOOD: i64 = 100;
 
-/// Comes, misbehaves and goes, until the crowd is over.
+/// Connects, misbehaves and leaves, until the crowd is over.
 pub(super) fn misbehave(stage: &Stage<'_>, first: usize) {
     let mut visit = first;
     while !stage.is_over.load(Ordering::SeqCst) {
         let mut client = Client::admin(&stage.project.paths().socket);
-        // Being cut off is what they may expect.
+        // They may be disconnected.
         let _ = match visit % 4 {
             0 => flood(&mut client, "dump"),
             1 => client.send_bytes(b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/ca"),
@@ -30,7 +30,7 @@ pub(super) fn misbehave(stage: &Stage<'_>, first: usize) {
     }
 }
 
-/// Asks many things at once and reads none of it.
+/// Sends many requests at once and reads none of the replies.
 fn flood(client: &mut Client, tool: &str) -> std::io::Result<()> {
     let arguments = match tool {
         "hybrid_query" => json!({"q": "who keeps the ledger of the desk", "k": 100}),

@@ -1,12 +1,14 @@
-//! Reads every file of a folder as kgd would, in process, and prints one JSON line each, for scorers of extracted
-//! text.
+//! Reads every file of a folder in the same way as kgd, in process, and prints one JSON line each,
+//! for scorers of extracted text.
 //!
-//! `cargo run -p tests --example extract -- FOLDER > found.jsonl`: `id` is the file's name without extension,
-//! `text` the normalized text, then title, author, date, stated language, pages, headings and links. A file that
-//! cannot be read has an empty text and an `error`. Files lie right in FOLDER; the order is that of their names.
+//! `cargo run -p tests --example extract -- FOLDER > found.jsonl`: `id` is the file's name without
+//! extension, `text` the normalized text, followed by title, author, date, stated language, pages,
+//! headings and links. A file that cannot be read has an empty text and an `error`. Files are read
+//! from FOLDER itself, in the order of their names.
 //!
-//! `… extract -- FOLDER --gold GOLD` prints scores instead, one line a document and their means at the end: F1 of
-//! words and F1 of runs of four words, both as bags. GOLD is JSON lines with `id` and `text`.
+//! `… extract -- FOLDER --gold GOLD` prints scores instead, one line per document and their means
+//! at the end: F1 of words and F1 of runs of four words, both as bags. GOLD is JSON lines with `id`
+//! and `text`.
 
 use std::collections::BTreeMap;
 use std::io::Write as _;
@@ -45,7 +47,7 @@ fn read_all(folder: &str) -> anyhow::Result<Vec<Value>> {
     paths.iter().filter(|path| path.is_file()).map(|path| read(&mut normalizer, path)).collect()
 }
 
-/// Prints how well each text agrees with its gold text; what is missing scores 0.
+/// Prints how well each text agrees with its gold text; a missing text scores 0.
 fn score(lines: &[Value], gold: &str, out: &mut impl std::io::Write) -> anyhow::Result<()> {
     let found: BTreeMap<&str, &str> = lines
         .iter()

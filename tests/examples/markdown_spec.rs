@@ -68,7 +68,8 @@ struct Sums {
 }
 
 impl Sums {
-    /// Adds one example; gives its F1 with alternative text, or 0 when a heading or link is missing.
+    /// Adds one example; returns its F1 with alternative text, or 0 if a heading or link is
+    /// missing.
     fn add(&mut self, doc: &NormalDoc, html: &str) -> f64 {
         let found = words_of(&doc.text);
         let [of_text, with_alt] = [false, true].map(|with_alt| {
@@ -106,8 +107,8 @@ impl Sums {
     }
 }
 
-/// The text of simple HTML, as the specification writes it: tags of blocks part words, others do not; comments, scripts
-/// and styles show nothing.
+/// Returns the text of simple HTML, as in the specification: block tags separate words, others do
+/// not; comments, scripts and styles are dropped.
 fn text_of(html: &str, with_alt: bool) -> String {
     let mut out = String::new();
     let mut rest = html;

@@ -1,4 +1,4 @@
-//! Answers for agents: pages that go on where the last one ended, budgets, and searching about one thing.
+//! Answers for agents: pagination, budgets, and searching about one entity.
 
 use std::collections::BTreeSet;
 
@@ -41,7 +41,7 @@ fn pages_leave_nothing_out_and_repeat_nothing_whatever_changes_between_them() {
     let mut seen = paths(&first);
     assert_eq!(seen.len(), 7);
     let mut cursor = first["next_cursor"].as_str().map(str::to_string);
-    // The first page's notes move and their ranks change; a new one would come first.
+    // The first page's notes move and their ranks change; a new note would rank first.
     project.rename(&seen[0], "moved.md");
     project.write("new.md", "# New\n\nlighthouse keeper harbor, lighthouse keeper harbor\n");
     project.settle();
@@ -55,7 +55,7 @@ fn pages_leave_nothing_out_and_repeat_nothing_whatever_changes_between_them() {
     assert_eq!(each.len(), seen.len(), "something was listed twice: {seen:?}");
     assert_eq!(each.len(), 31, "thirty notes, and the new one");
     assert!(!each.contains("moved.md"), "listed before it moved");
-    // The copy that is nearer to the root becomes the place of the text.
+    // The copy nearer to the root becomes the indexed place of the text.
     let long = "The gannet sits on the lantern of the harbor. ".repeat(8);
     project.write("deep/er/long.md", format!("# Gannets\n\n{long}\n"));
     project.settle();
@@ -206,7 +206,7 @@ fn a_passage_is_read_whole_by_its_ref_wherever_it_moves() {
     project.rename("tower.md", "buildings/lighthouse.md");
     project.settle();
     assert_eq!(read(&mut project, &handle), ("buildings/lighthouse.md".into(), whole.clone()));
-    // An index made anew numbers its chunks anew; the words are the same.
+    // A rebuilt index renumbers its chunks, but the words are the same.
     project.call("verify", json!({"repair": true}));
     assert_eq!(read(&mut project, &handle).1, whole);
     project.write("buildings/lighthouse.md", "# Tower\n\nIt was pulled down.\n");
@@ -243,7 +243,7 @@ fn a_passage_is_read_by_its_place_and_with_its_neighbors() {
     let text = three["text"].as_str().expect("text");
     assert!(text.len() > one["text"].as_str().expect("text").len());
     assert_eq!(three["passages"][1].as_u64(), three["passages"][0].as_u64().map(|n| n + 2));
-    // What does not fit is left out and reported, and `after` continues there.
+    // Text beyond the budget is left out and reported, and `after` continues there.
     let cut = read(&mut project, json!({"around": 20, "max_chars": 3_500}));
     assert!(cut["truncated"].as_str().expect("told").ends_with("raise `max_chars` for more"));
     let next = project.call("read_passage", json!({"at": cut["after"]}));

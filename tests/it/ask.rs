@@ -1,4 +1,5 @@
-//! `ask` answers from all that the folder holds by one plan; `remember` keeps a text where it belongs, whole.
+//! `ask` answers from everything in the folder with one plan; `remember` stores a whole text where
+//! it belongs.
 
 use serde_json::{Value, json};
 use tests::TestProject;
@@ -71,7 +72,7 @@ fn a_question_is_answered_by_the_plan_that_its_words_ask_for() {
 fn what_is_remembered_stands_where_it_belongs_and_is_found() {
     let mut project = project();
     let remember = |project: &mut TestProject, given: Value| project.call("remember", given);
-    // Of somebody who has a note; the same words are not written twice.
+    // About somebody who has a note; the same words are not written twice.
     let ana = json!({"text": "prefers short mails", "about": "Ana Silva"});
     let kept = remember(&mut project, ana.clone());
     assert_eq!((&kept["path"], &kept["kind"]), (&json!("people/ana.md"), &json!("preference")));
@@ -82,16 +83,17 @@ fn what_is_remembered_stands_where_it_belongs_and_is_found() {
             .contains("- [preference] prefers short mails")
     );
     assert_eq!(remember(&mut project, ana)["was_known"], true);
-    // Of a new name.
+    // About a new name.
     let bo = remember(&mut project, json!({"text": "lives in Porto", "about": "Bo Chen"}));
     assert_eq!((&bo["path"], &bo["is_new"]), (&json!("memory/bo-chen.md"), &json!(true)));
-    // A name with a slip of the pen is that name, and the reply says so; one that is only similar is another.
+    // A name with a typo is that name, and the reply says so; a name that is only similar is a
+    // different one.
     let slip = remember(&mut project, json!({"text": "likes tea", "about": "Anna Silva"}));
     assert_eq!(slip["path"], "people/ana.md");
     assert!(slip["warnings"].to_string().contains("almost `Anna Silva`"), "{slip}");
     let other = remember(&mut project, json!({"text": "likes tea", "about": "Ana Silveira"}));
     assert_eq!(other["is_new"], true, "{other}");
-    // About nothing: an entry; one that begins alike is another.
+    // About nothing: becomes an entry; a text with the same beginning becomes another.
     let first = remember(&mut project, json!({"text": "The budget is 1000 EUR"}));
     let second = remember(&mut project, json!({"text": "The budget is 100"}));
     assert!(first["id"] != second["id"] && second["was_known"].is_null(), "{second}");
@@ -99,14 +101,14 @@ fn what_is_remembered_stands_where_it_belongs_and_is_found() {
         second["contradicts"].to_string().contains("the numbers differ: 100 and 1000"),
         "{second}"
     );
-    // What is given beside words that are there already is kept, too.
+    // Further parameters of a text that is already stored are stored, too.
     let again = json!({"text": "The budget is 100", "tags": ["money"]});
     let again = remember(&mut project, again);
     assert_eq!((&again["was_known"], &again["path"]), (&json!(true), &second["path"]));
     let entry = again["path"].as_str().expect("a path");
     let entry = std::fs::read_to_string(project.root().join(entry)).expect("there");
     assert!(entry.contains("money"), "{entry}");
-    // Several lines keep their form.
+    // Several lines keep their formatting.
     let steps = "To deploy:\n\n1. Build\n2. Push\n\n```sh\nmake\n\nmake push\n```";
     let entry = remember(&mut project, json!({"text": steps, "about": "Billing"}));
     let path = entry["path"].as_str().expect("a path").to_string();

@@ -1,5 +1,5 @@
-//! Each plan of `ask`, as a person would use it: what it leads with, what it leaves out, and when it says that nothing
-//! in the folder answers.
+//! Each plan of `ask`, as a person would use it: what comes first, what is left out, and when it
+//! reports that nothing in the folder answers.
 
 use serde_json::{Value, json};
 use tests::TestProject;
@@ -68,7 +68,7 @@ fn ask(project: &mut TestProject, query: &str) -> Value {
     project.call("ask", json!({"query": query}))
 }
 
-/// The words of each statement, with claim and date.
+/// Returns the text of each statement, with claim and date.
 fn said(reply: &Value) -> Vec<String> {
     let text = |it: &Value, name: &str| it[name].as_str().unwrap_or_default().to_string();
     let one = |it: &Value| match text(it, "claim") {
@@ -81,7 +81,7 @@ fn said(reply: &Value) -> Vec<String> {
 #[test]
 fn no_plan_answers_what_the_folder_does_not_know() {
     let mut project = project();
-    // A name alone is no answer to a question for something of it.
+    // The name alone does not answer a question about an attribute.
     for query in [
         "what is the office wifi password",
         "which decisions were made about the office wifi password",
@@ -105,7 +105,7 @@ fn no_plan_answers_what_the_folder_does_not_know() {
         let reply = project.call("ask", json!({"query": "wifi password", "plan": plan}));
         assert_eq!(reply["nothing_relevant"], true, "{plan}: {reply:#}");
     }
-    // What it knows is not doubted.
+    // For known subjects there is no such doubt.
     for (query, plan) in [
         ("what is the Office", "summary"),
         ("tell me about the Key Store", "summary"),
@@ -149,7 +149,7 @@ fn decisions_are_those_that_were_stated_about_the_thing() {
     let then = said(&ask(&mut project, "what did we decide in March 2026"));
     assert_eq!(then.len(), 2, "{then:?}");
     assert!(then.iter().all(|it| it.contains("timeout") || it.contains("Mira owns")), "{then:?}");
-    // All of them, the latest first, where nothing says which.
+    // Without a topic: all of them, latest first.
     let all = ask(&mut project, "list all decisions");
     let texts = said(&all).join("\n");
     for held in ["ten years", "SOAP", "timeout", "Mira owns", "Postgres", "exactly-once"] {
@@ -240,7 +240,7 @@ fn a_summary_begins_with_what_the_note_of_the_thing_says() {
     ];
     assert_eq!(said[..5], expected, "{reply:#}");
     assert_eq!(reply["statements"][1]["kind"], "fact");
-    // No heading and no line that only leads to the next one is a statement.
+    // Headings and lines that only introduce the next one are not statements.
     assert!(!said.iter().any(|it| it == "Billing sync April" || it.ends_with(':')), "{said:?}");
     let explained = project.call("explain_entity", json!({"name": "Billing"}));
     let facts: Vec<_> =

@@ -1,5 +1,6 @@
-//! The attack's list: what an agent, a hostile folder or another process must not reach, keep or break.
-//! Each test reproduces one finding and would fail on the version that it was found in. `SECURITY.md` states the model.
+//! Attacks: what an agent, a hostile folder or another process must not reach, keep or break. Each
+//! test reproduces one finding and would fail on the version in which it was found. `SECURITY.md`
+//! describes the model.
 
 mod boundary;
 mod doors;

@@ -1,5 +1,5 @@
-//! Bad input is a result, not an accident: each kind is reported in `status` or to the client, and changes nothing
-//! else. Every test has a bystander, which must stay searchable.
+//! Bad input is reported in `status` or to the client, and changes nothing else. Every test has a
+//! bystander file, which must stay searchable.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
@@ -12,7 +12,7 @@ use tests::{Client, TestProject};
 const BYSTANDER: (&str, &str) =
     ("bystander.md", "# Bystander\n\nThe quince orchard blooms in April.\n");
 
-/// What `status` says of one path: failures, warnings, and whether it is indexed.
+/// Returns what `status` reports about a path: failures, warnings, and whether it is indexed.
 fn told(project: &mut TestProject, path: &str) -> String {
     let status = project.status();
     let mut out = String::new();
@@ -40,8 +40,8 @@ fn bystander_is_found(project: &mut TestProject) {
     assert_eq!(project.found("quince orchard")[0], BYSTANDER.0);
 }
 
-/// Indexes one file of these bytes beside the bystander; checks what is reported of it, and that its words are found if
-/// they should be.
+/// Indexes one file with these bytes next to the bystander; checks what is reported, and that its
+/// words are found if they should be.
 fn check(path: &str, bytes: &[u8], words: Option<&str>, expected: Expect) {
     let mut project = TestProject::of(&[BYSTANDER]);
     project.write(path, bytes);
@@ -51,7 +51,7 @@ fn check(path: &str, bytes: &[u8], words: Option<&str>, expected: Expect) {
     if let Some(words) = words {
         assert_eq!(project.found(words)[0], path, "{words}");
     }
-    // A repaired file is indexed and its trouble forgotten.
+    // A repaired file is indexed, and its failure is forgotten.
     project.write(path, "# Repaired\n\nA walrus naps.\n");
     project.until_graph("repaired", |project| {
         (project.found("walrus naps").first().is_some_and(|first| first == path)
@@ -294,7 +294,7 @@ fn a_folder_or_pipe_named_like_a_document() {
     .assert_eq(&told(&mut project, "pipe.md"));
 }
 
-/// Root reads everything, so there is no unreadable file for it.
+/// Returns whether this runs as root, for whom no file is unreadable.
 fn is_root() -> bool {
     let is_root = config::place::current_uid() == 0;
     if is_root {
@@ -355,7 +355,7 @@ fn a_root_that_goes_away_deletes_nothing() {
     expect![[r#"[{"path":".","warning":"the root `ROOT` cannot be read: No such file or directory (os error 2); nothing is removed; hint: restore or mount it"}]"#]].assert_eq(&shown);
     assert_eq!(status["progress"]["indexed"], 2);
     bystander_is_found(&mut project);
-    // An empty mount point in its place is no reason either.
+    // An empty mount point in its place does not empty the index either.
     fs::create_dir(&root).expect("free");
     project.restart();
     let status = project.until("the root is empty", |status| {
@@ -415,7 +415,7 @@ fn one_name_for_two_documents_is_nobody_s_guess() {
     "#]]
     .assert_eq(&table);
     let error = project.try_call("explain_entity", json!({"name": "Dock"})).expect_err("two docks");
-    // A note's id comes from its uid, which is another in each run.
+    // A note's id depends on its uid, which differs in each run.
     let words = said(&error["message"]);
     let words = words
         .split(' ')
@@ -535,7 +535,7 @@ fn a_client_that_never_reads() {
     assert!(grown < 20 << 20, "{} MiB more", grown >> 20);
 }
 
-/// One refused call: code, message, hint.
+/// Returns one refused call: code, message, hint.
 fn refused(project: &mut TestProject, tool: &str, arguments: Value) -> String {
     let root = project.root().display().to_string();
     let error = project.try_call(tool, arguments.clone()).expect_err("refused");
@@ -723,7 +723,7 @@ fn a_file_to_ingest_that_is_not_there_or_not_read() {
     let paths = ["bystander.md", "missing.md", "*.rst", "blob.md"];
     let mut reply = project.call("ingest_docs", json!({"paths": paths, "skip_if_seen": false}));
     reply["tick"] = json!(0);
-    // Reported while the last file is not counted off the belt yet.
+    // Present while the last file is still counted on the belt.
     reply.as_object_mut().expect("an object").remove("building");
     expect![[r#"
         {
@@ -752,7 +752,7 @@ fn a_file_to_ingest_that_is_not_there_or_not_read() {
     .assert_eq(&format!("{reply:#}"));
 }
 
-/// Secrets of shapes that everybody knows, made up here.
+/// Fake secrets in well-known formats.
 fn secrets() -> Vec<String> {
     let key: String = (0..20)
         .map(|i| format!("MIIEpAIBAAKCAQEA{i:04}u7Qx9vLkPz2TfWm8RsYbNc4Hd6GjXa1Ee3KoVi5Bn\n"))
@@ -811,7 +811,7 @@ fn planted_secrets_are_nowhere() {
         let found = needles.iter().filter(|needle| contains(bytes, needle.as_bytes()));
         found.map(|needle| format!("{needle} in {place}")).collect()
     };
-    // A caller that asks for a secret by name gets its own words back: that is not a leak of a document.
+    // A caller that asks for a secret by name gets its own words back, which is not a leak.
     let replies = replies.replace(&format!("no entity is called `{token}`"), "");
     let mut leaks = places(replies.as_bytes(), "a reply");
     project.stop();

@@ -1,9 +1,11 @@
-//! Calls of basic-memory's own MCP tests (`tests/data/basic-memory.json`): what they need holds here, too.
+//! Runs the calls of basic-memory's own MCP tests (`tests/data/basic-memory.json`): their
+//! requirements hold here, too.
 //!
-//! A case is one test function there, in calls and texts of ours: the tools and parameters as its clients send them.
-//! What must hold is what the test is about, not its words: basic-memory answers in headings and signs of its own, and
-//! names fields of its JSON otherwise (`docs/src/how-to/basic-memory.md`). A case that a specification of ours forbids
-//! has its sentence instead of calls.
+//! A case is one test function there, in our own calls and texts: the tools and parameters as its
+//! clients send them. It checks the purpose of the test, not the wording: basic-memory answers with
+//! its own headings and symbols, and names fields of its JSON differently
+//! (`docs/src/how-to/basic-memory.md`). A case that one of our specifications forbids has its
+//! sentence instead of calls.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -14,11 +16,11 @@ use tests::TestProject;
 /// Where the cases are.
 const DATA: &str = "basic-memory.json";
 
-/// The files whose 49 cases were counted when kgd was first compared with basic-memory.
+/// The files with the 49 cases of the first comparison with basic-memory.
 const FIRST: [&str; 4] =
     ["test_param_aliases", "test_string_params", "test_output_format_json", "test_chatgpt_tools"];
 
-/// The cases of a file of `tests/data`.
+/// Returns the cases of a file in `tests/data`.
 pub(crate) fn cases(name: &str) -> Vec<Value> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("data").join(name);
     let text = std::fs::read_to_string(path).expect("it is there");
@@ -34,7 +36,7 @@ fn list<'v>(value: &'v Value, key: &str) -> impl Iterator<Item = &'v str> {
     value[key].as_array().into_iter().flatten().filter_map(Value::as_str)
 }
 
-/// A project that several cases share, and names that stand for something in their calls.
+/// A project that several cases share, and placeholders in their calls.
 pub(crate) struct Bench {
     project: TestProject,
     names: BTreeMap<String, String>,
@@ -55,7 +57,7 @@ impl Bench {
         self.names.iter().fold(text.to_string(), |text, (name, it)| text.replace(name, it))
     }
 
-    /// Runs one case; what does not hold.
+    /// Runs one case; returns what does not hold.
     pub(crate) fn run(&mut self, case: &Value) -> Vec<String> {
         let steps = case["steps"].as_array().into_iter().flatten();
         steps.flat_map(|step| self.step(step)).collect()
@@ -97,7 +99,8 @@ impl Bench {
         wrong
     }
 
-    /// `*`: some text; `any`: a list; `at most 10`: so many items, as a number is of a list.
+    /// `*`: any text; `any`: a list; `at most 10`: at most this many items; a number: exactly this
+    /// many.
     fn holds(&self, found: &Value, wanted: &Value) -> bool {
         let n = found.as_array().map(Vec::len);
         match wanted.as_str() {

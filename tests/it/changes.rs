@@ -1,12 +1,12 @@
-//! What came, went and changed, as an agent asks for it: by document, with the lines; also after a rebuild or a crash,
-//! and not what was forgotten.
+//! What was added, removed and changed, as an agent asks for it: by document, with the lines; even
+//! after a rebuild or a crash, and without what was forgotten.
 
 use std::process::Stdio;
 
 use serde_json::{Value, json};
 use tests::TestProject;
 
-/// A project whose first index is whole.
+/// A project whose first index is complete.
 fn whole() -> TestProject {
     let mut project = TestProject::of(&[
         (
@@ -21,7 +21,7 @@ fn whole() -> TestProject {
     project
 }
 
-/// One line a change: kind, paths, and signed lines with their numbers.
+/// Renders one line per change: kind, paths, and signed lines with their numbers.
 fn shown(reply: &Value) -> Vec<String> {
     let text = |value: &Value| value.as_str().unwrap_or_default().to_string();
     let line = |it: &Value| {
@@ -71,7 +71,7 @@ fn what_comes_changes_moves_and_goes_is_told_with_its_lines() {
         "moved ops/a.md > ops/b.md",
         "removed drafts/old.md",
     ];
-    // What the client has seen once, it is not told again; a restart does not change that.
+    // A client sees each change once; a restart does not affect that.
     assert_eq!(shown(&project.call("changes", json!({}))), expected);
     assert_eq!(since(&mut project, start), expected);
     assert_eq!(shown(&project.call("changes", json!({}))), Vec::<String>::new());
@@ -89,7 +89,7 @@ fn what_comes_changes_moves_and_goes_is_told_with_its_lines() {
     assert_eq!(of(&mut project, json!({"path": "**/*.md"})), expected);
     assert_eq!(of(&mut project, json!({"entity": "Ana"})), expected[1..2]);
 
-    // Edits that undo each other are none, and lines have the numbers that they have now.
+    // Edits that undo each other cancel out, and lines have their current numbers.
     project.write("people/ana.md", format!("{ana}\nMore.\n"));
     project.settle();
     project.write("people/ana.md", ana.replace("# Ana\n", "# Ana\n\nHello.\n"));
@@ -181,7 +181,7 @@ fn pages_hold_every_change_once_and_keep_to_the_budget() {
         let Some(cursor) = reply["next_cursor"].as_str() else { break };
         assert!(text.contains(cursor), "{text}");
         arguments = json!({"cursor": cursor, "max_chars": 900});
-        // What comes meanwhile is on no page.
+        // Changes in between are on no page.
         project.write("many/late.md", "Late.\n");
         project.settle();
     }

@@ -1,4 +1,4 @@
-//! `connect`: how two things hang together, and that every tool sees the same graph.
+//! `connect`: how two entities are related; and all tools see the same graph.
 
 use expect_test::expect;
 use serde_json::{Value, json};
@@ -31,7 +31,7 @@ const NOTES: &[(&str, &str)] = &[
     ),
 ];
 
-/// The text that an agent sees, without the last line, which has the tick.
+/// Returns the text that an agent sees, without the last line, which has the tick.
 fn text(project: &mut TestProject, arguments: Value) -> String {
     let reply = project.agent().call_whole("connect", arguments).expect("a reply");
     let text = reply["content"][0]["text"].as_str().expect("text").trim_end();
@@ -110,7 +110,7 @@ fn names_that_mean_nothing_or_several_things_are_refused_with_candidates() {
     .assert_eq(&ids);
 }
 
-/// Ids of entities as `#`: they follow from uids, which are random.
+/// Replaces ids of entities with `#`: they depend on uids, which are random.
 fn without_ids(text: &str) -> String {
     let mut out = String::new();
     let mut digits = String::new();
@@ -187,7 +187,7 @@ fn notes_memory_and_entries_are_one_graph() {
     let other = json!({"short_title": "Gate", "knowledge_details": "It is blue.", "hints": {"tool": "Harbor Gateway"}});
     project.call("kb_store", other);
     project.settle();
-    // From an entry over a person of memory to what a document says.
+    // From an entry through a person in memory to a statement of a document.
     let found = project.call("connect", json!({"a": id, "b": "Harbor Gateway"}));
     let steps = found["paths"][0]["steps"].as_array().expect("a path").iter();
     let steps: Vec<String> =

@@ -1,5 +1,5 @@
-//! Crashes: the daemon dies by SIGKILL at every named point and at random instants; the next one ends at the same
-//! index as if nothing had happened: nothing missing, nothing twice, nothing left over.
+//! Crashes: the daemon is killed at every named point and at random instants; the next one ends
+//! with the same index as without the crash: nothing missing, duplicated or left over.
 
 use std::os::unix::process::ExitStatusExt;
 
@@ -9,18 +9,18 @@ use tests::{Ended, Kills, Marked, TestProject};
 
 use crate::determinism::{assert_same, picture};
 
-/// When a daemon is to die.
+/// When a daemon dies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum When {
-    /// From the first index on, in a life that goes everywhere.
+    /// During the first index.
     Cold,
-    /// While an index is kept current by events.
+    /// While events keep an index current.
     Warm,
-    /// While it catches up with what changed when no daemon ran.
+    /// While it catches up with changes made when no daemon ran.
     Late,
 }
 
-/// A text that is nearly the same whatever the days.
+/// A text that is nearly the same for any number of days.
 fn policy(days: &str) -> String {
     format!(
         "# Policy\n\nWhoever finds a lantern that is not lit tells the office on the same day, and the office sends \
@@ -28,7 +28,7 @@ fn policy(days: &str) -> String {
     )
 }
 
-/// A folder that goes through everything that a daemon does, as often as it is asked.
+/// A folder that makes a daemon pass through everything it does, repeatedly.
 struct Life {
     project: TestProject,
     marked: Marked,
@@ -44,7 +44,7 @@ impl Life {
         let person = "---\ntype: Person\n---\n# Zoë Lindqvar\n\nZoë Lindqvar is on call.\n";
         project.write("Zoë Lindqvar.md", person);
         project.write("notes.txt", "Zoe Lindqvar was late. Nobody called Zoe Lindqvar.\n");
-        // Near copies: one is shown by the other, and another by that.
+        // Near copies: one refers to the other, and another to that one.
         for (path, days) in
             [("policy.md", "thirty"), ("old/policy.md", "sixty"), ("old/er/policy.md", "thirty")]
         {
@@ -55,7 +55,7 @@ impl Life {
         life
     }
 
-    /// One life, to its end or to the point at which the daemon dies.
+    /// Runs one life, to its end or to the point at which the daemon dies.
     fn live(&mut self, when: When, point: &str) -> Result<(), Ended> {
         self.n_lives += 1;
         if when != When::Cold {
@@ -83,7 +83,7 @@ impl Life {
         if when != When::Cold {
             return Ok(());
         }
-        // Other settings: the index is set aside and made anew.
+        // Other settings: the index is set aside and rebuilt.
         self.project.set(&format!("link.tau2=0.{}", 70 + self.n_lives % 2));
         self.project.try_start()?;
         self.project.settle_or_end()?;
@@ -104,7 +104,7 @@ impl Life {
         self.link_notes();
     }
 
-    /// Two notes whose links lead to each other, by a name that changes.
+    /// Writes two notes that link to each other, by a name that changes.
     fn link_notes(&self) {
         let n = self.n_lives;
         self.project
@@ -112,7 +112,7 @@ impl Life {
         self.project.write("two.md", format!("- [fact] See [[alias-{n}]] and [[one#None]].\n"));
     }
 
-    /// Rejects a link, or takes that back.
+    /// Rejects a link, or revokes that.
     fn decide(&mut self) {
         if self.link.is_null() {
             let listed = self.project.attempt("review_links", json!({"below": 1.0, "limit": 100}));
@@ -133,8 +133,8 @@ impl Life {
         if ended.status.success() { Ok(()) } else { Err(ended) }
     }
 
-    /// Dies at `point`, starts again (with the same wish, then without) and looks at what is left. False when
-    /// it was not reached.
+    /// Dies at `point`, starts again (first with the same failure, then without) and checks the
+    /// result. Returns false if the point was not reached.
     fn dies_at(&mut self, when: When, point: &str) -> bool {
         let died = self.live(when, point);
         if let Err(ended) = &died {
@@ -169,7 +169,7 @@ impl Life {
     }
 }
 
-/// Points that are passed once in a life, or too seldom to count on a later arrival.
+/// Points that a life passes once, or too rarely to rely on a later arrival.
 const RARE: &[&str] = &[
     "migrate.",
     "open.",
@@ -189,31 +189,33 @@ const RARE: &[&str] = &[
     "links.",
 ];
 
-/// Points that only a first index, or one of another make, passes. What is known is read deeply at once later.
+/// Points that only a first index, or a rebuild, passes. Known documents are later read deeply at
+/// once.
 const FIRST: &[&str] = &["migrate.", "open.", "create.", "replace.", "deep."];
 
 fn is_among(point: &str, beginnings: &[&str]) -> bool {
     beginnings.iter().any(|beginning| point.starts_with(beginning))
 }
 
-/// Where a daemon is to die: every point at its first arrival, and at a later one where there is one: while an index is
-/// kept current, and in all lives with `KG_FULL`. `KG_POINTS` names a few of them, by their beginnings.
+/// Returns where a daemon dies: every point at its first arrival, and at a later one if there is
+/// one: while an index is kept current, and in all lives with `KG_FULL`. `KG_POINTS` selects points
+/// by prefix.
 fn points(when: When) -> Vec<String> {
     let only = std::env::var("KG_POINTS").unwrap_or_default();
     let only: Vec<&str> = only.split(',').collect();
     let is_full = std::env::var_os("KG_FULL").is_some();
     let mut points = Vec::new();
-    // No life here writes notes or forgets; `notes.rs` and `attack/erasing.rs` die there.
+    // No life here writes notes or forgets; `notes.rs` and `attack/erasing.rs` cover those.
     let met = |point: &&&str| is_among(point, &only) && !is_among(point, &["note.", "forget."]);
     for point in POINTS.iter().filter(met) {
         if when != When::Cold && is_among(point, FIRST) {
             continue;
         }
-        // Links of a few notes are led anew in the interactive commit itself.
+        // With only a few notes, links are resolved in the interactive commit itself.
         if when == When::Warm && point.starts_with("links.") {
             continue;
         }
-        // What is found by a crawl rides in the bulk lane, and is committed at once.
+        // Files found by a crawl go through the bulk lane, and are committed at once.
         let is_other_lane = ["watch.interactive", "commit.resolved"].contains(point);
         if !(when == When::Late && is_other_lane) {
             points.push(point.to_string());
@@ -224,12 +226,12 @@ fn points(when: When) -> Vec<String> {
     points
 }
 
-/// Dies at each point in turn; what is left equals a rebuild each time.
+/// Dies at each point in turn; the result equals a rebuild each time.
 fn die_everywhere(when: When) {
     let mut life = Life::new();
     for (i, point) in points(when).iter().enumerate() {
         assert!(life.dies_at(when, point), "{point} was not reached");
-        // What one death leaves, the next ones would show as well, unless the index is lost.
+        // A later death would show the traces of an earlier one, unless the index is lost.
         if when == When::Cold || i % 4 == 3 {
             life.equals_a_rebuild(point);
         } else {

@@ -1,4 +1,5 @@
-//! Many at once: every reply is one commit's, whatever others write, decide, break off or fail to read.
+//! Many clients at once: every reply comes from a single commit, whatever others write, decide,
+//! break off or fail to read.
 
 use serde_json::json;
 use tests::crowd::Crowd;
@@ -7,13 +8,13 @@ use tests::{Client, TestProject};
 #[test]
 fn every_reply_of_a_crowd_is_one_commit_s() {
     let mut project = TestProject::empty();
-    // So that events often take a file before its writer has it ingested.
+    // Short, so that events often pick up a file before its writer has it ingested.
     project.set("watch.debounce_ms=20");
     let crowd = Crowd { n_askers: 64, n_writers: 8, n_rude: 4, n_bulk: 300 };
     crowd.prepare(&mut project);
     let report = crowd.run(&project, |round| round >= 6);
     assert_eq!(report.complaints, Vec::<String>::new());
-    // The checks had something to check.
+    // Makes sure that the checks had something to check.
     assert_eq!((report.n_written, report.n_decided, report.n_bulk), (48, 96, 300));
     assert!(report.n_compared > 20 && report.n_ticks > 20 && report.n_versioned > 20, "{report:?}");
     assert!(report.n_rude > 4, "{}", report.n_rude);
@@ -28,7 +29,7 @@ fn bystander_is_found(project: &mut TestProject) {
     assert_eq!(project.found("quince orchard")[0], NOTE.0);
 }
 
-/// A daemon whose patience is as short as a test's; a client that behaves needs less.
+/// A daemon with timeouts short enough for a test; a well-behaved client needs less.
 fn impatient() -> TestProject {
     let mut project = TestProject::empty();
     let limits = ["serve.opening_ms=2000", "serve.half_line_ms=500", "serve.slow_reader_ms=500"];
@@ -66,7 +67,7 @@ fn who_opens_no_session_or_stops_in_a_line_is_cut_off() {
             assert!(message["error"].is_object(), "{message}");
         }
     }
-    // A session that is open may be silent for as long as it likes.
+    // An open session may be silent for any time.
     assert_eq!(silent.ask("ping", json!({}))["result"], json!({}));
     drop(silent);
     project.until("they have gone", |status| status["clients"] == 1);

@@ -1,4 +1,4 @@
-//! The deep pass: what follows when everything is searchable, at the lowest priority.
+//! The deep pass: runs after everything is searchable, at the lowest priority.
 
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -9,7 +9,7 @@ use tests::{Client, TestProject};
 const LETTER: &str = "# Letter\n\nAda Lovelace visited Charles Babbage in London. Babbage welcomed her with tea.\n\n\
      The painter met them near Antwerp in spring.\n";
 
-/// The people of a document, as its mentions name them.
+/// Returns the people in a document, by its mentions.
 fn people(project: &mut TestProject, path: &str) -> Vec<String> {
     let graph = project.dump();
     let of_file = graph.rows("mention").filter(|row| row["path"] == path);
@@ -20,7 +20,7 @@ fn people(project: &mut TestProject, path: &str) -> Vec<String> {
     found
 }
 
-/// How many mentions the English model has found, which only the deep pass runs.
+/// Counts the mentions found by the English model, which only the deep pass runs.
 fn by_model(project: &mut TestProject) -> usize {
     let graph = project.dump();
     graph.rows("mention").filter(|row| row["recognizer"] == "statistical").count()
@@ -65,8 +65,8 @@ fn a_pause_keeps_everything_searchable_and_a_resume_goes_on() {
 
 #[test]
 fn a_document_once_read_deeply_keeps_its_names_through_edits_and_renames() {
-    // The folder exists before: events of a new one come late on a busy machine, and a file that came back after
-    // its removal was committed is another document.
+    // The folder exists beforehand: events of a new folder come late on a busy machine, and a file
+    // that comes back after its removal was committed is a different document.
     let mut project = TestProject::of(&[("letter.md", LETTER), ("old/note.md", "# Note\n")]);
     project.call("deep_pass", json!({"pause": true}));
     // With the pass paused, only a document that is read deeply at once can show such names.
@@ -116,7 +116,7 @@ fn the_deep_pass_rests_while_the_machine_is_busy_unless_somebody_waits() {
     project.write("letter.md", LETTER);
     project.fail("courtesy.pressure=90");
     project.start();
-    // Asking would let it go on.
+    // A call would let the pass continue.
     let deadline = Instant::now() + Duration::from_secs(90);
     while !project.log().contains("the deep pass is paused") {
         assert!(Instant::now() < deadline, "never\n{}", project.log());
@@ -147,7 +147,7 @@ fn background_work_gives_way_to_other_sessions_until_somebody_asks() {
     }
     project.start();
     let file = format!("/proc/{}/autogroup", project.pid());
-    // Asking the daemon would change what is looked at.
+    // A call to the daemon would change what is observed.
     let until = |share: &str| {
         let deadline = Instant::now() + Duration::from_secs(90);
         while !std::fs::read_to_string(&file).expect("it runs").trim().ends_with(share) {

@@ -1,11 +1,11 @@
-//! Invariant 3: the same files give the same graph, whatever the order, the timing and the way there.
+//! Invariant 3: the same files give the same graph, whatever the order, the timing and the history.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use tests::{TestProject, index_text};
 
-/// Graph and index of a settled project as one text.
+/// Returns graph and index of a settled project as one text.
 pub(crate) fn picture(project: &mut TestProject) -> String {
     let graph = project.dump().text();
     graph + &index_text(&project.paths().index)
@@ -30,7 +30,7 @@ pub(crate) fn assert_same(one: &str, other: &str, what: &str) {
     panic!("{what}: {} and {} lines differ\n{report}", only_one.len(), only_other.len());
 }
 
-/// The files of `corpus/docs`, or of the folder that `KG_TEST_FOLDER` names, by path.
+/// Returns the files of `corpus/docs`, or of the folder that `KG_TEST_FOLDER` names, by path.
 pub(crate) fn corpus() -> Vec<(String, String)> {
     let root = match std::env::var_os("KG_TEST_FOLDER") {
         Some(folder) => PathBuf::from(folder),
@@ -59,7 +59,7 @@ pub(crate) fn corpus() -> Vec<(String, String)> {
     files
 }
 
-/// A project of these files, indexed in one go: what every other way must end at.
+/// Indexes these files at once: every other way must end with the same result.
 fn fresh(files: &[(String, String)]) -> String {
     let mut project = TestProject::empty();
     for (path, text) in files {
@@ -70,7 +70,7 @@ fn fresh(files: &[(String, String)]) -> String {
     picture(&mut project)
 }
 
-/// Does something to a running project of `before`, and compares with a fresh index of what is left.
+/// Changes a running project of `before`, and compares the result with a fresh index.
 fn check(what: &str, before: &[(&str, &str)], change: impl Fn(&mut TestProject)) {
     let mut project = TestProject::of(before);
     change(&mut project);
@@ -113,7 +113,7 @@ fn the_corpus_file_by_file_in_reverse_with_detours() {
                 project.settle();
                 project.rename(&format!("inbox/{i}.md"), path);
             }
-            // There, gone, and there again.
+            // Added, removed, and added again.
             2 => {
                 project.write(path, text);
                 project.settle();
@@ -121,7 +121,7 @@ fn the_corpus_file_by_file_in_reverse_with_detours() {
                 project.settle();
                 project.write(path, text);
             }
-            // A neighbor that goes again.
+            // A neighbor that is removed again.
             3 => {
                 project
                     .write("zz-passing.md", format!("# Passing {i}\n\nSee [[Billing]].\n{text}"));
@@ -283,7 +283,7 @@ fn terms_enter_and_leave_the_gazetteer() {
     });
 }
 
-/// A sequence of numbers that looks random and is the same in every run.
+/// A pseudorandom sequence that is the same in every run.
 struct Dice(u64);
 
 impl Dice {
@@ -317,7 +317,7 @@ const NAMES: &[&str] = &[
     "HTTP/2",
 ];
 
-/// Paragraphs that stand in many documents, and versions of them.
+/// Paragraphs that occur in many documents, and variants of them.
 const REPEATED: &[&str] = &[
     "The Tide Clock of every harbor is set by the keeper at noon, and whoever finds it late must tell the office of the \
      Signing Service before the next tide comes in.",
@@ -328,7 +328,7 @@ const REPEATED: &[&str] = &[
     "Nothing in this note may be passed on to anybody outside of the company.",
 ];
 
-/// A document about names, of a shape that every stage has something to do with.
+/// Returns a document with names, in a form that involves every stage.
 fn document(dice: &mut Dice) -> String {
     let mut text = String::new();
     if dice.throw(2) == 0 {
@@ -384,8 +384,8 @@ const PLACES: &[&str] = &[
     "notes.md",
 ];
 
-/// Twenty random changes (create, edit, rename, move, delete, chmod, touch, swap, whole folders), sometimes several at
-/// once, sometimes with a restart or a kill in between.
+/// Makes twenty random changes (create, edit, rename, move, delete, chmod, touch, swap, whole
+/// folders), sometimes several at once, sometimes with a restart or a kill in between.
 fn wander(seed: u64) {
     let mut dice = Dice(seed);
     let mut project = TestProject::empty();
@@ -396,7 +396,7 @@ fn wander(seed: u64) {
             project.settle();
         }
     }
-    // What could not be read must be readable for a rebuild to have it.
+    // Unreadable files must become readable for a rebuild to include them.
     PLACES.iter().for_each(|path| set_mode(&project, path, 0o644));
     project.settle();
     project.verify(&format!("seed {seed}"));
@@ -442,7 +442,7 @@ fn change(project: &mut TestProject, dice: &mut Dice) {
     }
 }
 
-/// Sets a file's mode, if it is there. Who may read everything sees no difference.
+/// Sets a file's mode, if it exists. No effect for a user who may read everything.
 fn set_mode(project: &TestProject, path: &str, mode: u32) {
     use std::os::unix::fs::PermissionsExt as _;
     if project.at(path).exists() {

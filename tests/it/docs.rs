@@ -1,4 +1,4 @@
-//! The documentation as tests: a short README, a whole table of contents, links that lead somewhere, a book that
+//! Documentation: a short README, a complete table of contents, links that resolve, a book that
 //! builds.
 //!
 //! Not here: whether generated pages are current (`tidy.rs`, `config/src/reference.rs`,
@@ -35,7 +35,8 @@ fn files(folder: &Path, extension: &str) -> BTreeSet<PathBuf> {
     found
 }
 
-/// Targets of inline links and images outside code, as written. Draft chapters have an empty one.
+/// Returns the targets of inline links and images outside code, as written. Draft chapters have an
+/// empty one.
 fn targets(markdown: &str) -> Vec<String> {
     let mut found = Vec::new();
     let mut is_code = false;

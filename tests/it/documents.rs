@@ -1,16 +1,16 @@
-//! PDF, DOCX and the other formats through the whole daemon: what is found says where it stands.
+//! PDF, DOCX and the other formats through the whole daemon: each result has its place.
 
 use serde_json::{Value, json};
 use tests::{TestProject, papers};
 
-/// The place of the best hit: path, lines, pages, section.
+/// Returns the place of the best hit: path, lines, pages, section.
 fn best(project: &mut TestProject, question: &str) -> String {
     let reply = project.call("hybrid_query", json!({"q": question}));
     let hit = &reply["chunks"][0];
     format!("{} {} {} {}", hit["path"], hit["lines"], hit["pages"], hit["section"])
 }
 
-/// Where the relation of an entity is stated.
+/// Returns where the relations of an entity are stated.
 fn stated(project: &mut TestProject, name: &str) -> Vec<Value> {
     let reply = project.call("explain_entity", json!({"name": name}));
     let evidence = reply["relations"].as_array().into_iter().flatten();
@@ -33,7 +33,7 @@ fn a_pdf_is_cited_by_page() {
     assert_eq!(best(&mut project, "painted rock"), r#""report.pdf" null [1,1] null"#);
     assert_eq!(best(&mut project, "both stand in the tower"), r#""report.pdf" null [2,2] null"#);
     let evidence = stated(&mut project, "Tide Clock");
-    // The words and the grammar of the one sentence.
+    // Both wording and grammar match the one sentence.
     assert_eq!(evidence.len(), 2, "{evidence:#?}");
     for it in &evidence {
         assert_eq!((&it["path"], &it["page"]), (&json!("report.pdf"), &json!(2)));
@@ -83,7 +83,7 @@ fn a_docx_is_cited_by_its_headings() {
     let place = best(&mut project, "oil paid in advance");
     assert!(place.starts_with(r#""letter.docx" null null"#) && place.contains("Terms"), "{place}");
     let evidence = stated(&mut project, "Tide Clock");
-    // The words and the grammar of the one sentence.
+    // Both wording and grammar match the one sentence.
     assert_eq!(evidence.len(), 2, "{evidence:#?}");
     for it in &evidence {
         assert_eq!(it["path"], "letter.docx");

@@ -1,4 +1,4 @@
-//! What stands in several files is one hit that names its other places, over the socket.
+//! A text in several files is one hit that names its other places, over the socket.
 
 use std::collections::BTreeSet;
 
@@ -14,7 +14,7 @@ fn page() -> String {
     format!("# Migration\n\n{PLAN}\n\n## Steps\n\n- export\n- import\n")
 }
 
-/// Each hit's path, and the other places it names: `a.md +b.md:3 (1)`.
+/// Renders each hit's path, and the other places that it names: `a.md +b.md:3 (1)`.
 fn hits(project: &mut TestProject, query: Value) -> Vec<String> {
     let reply = project.call("hybrid_query", query);
     let hits = reply["chunks"].as_array().expect("chunks");
@@ -49,7 +49,7 @@ fn a_copied_page_is_one_hit_with_further_sources() {
     }
     let text = project.agent().call_whole("hybrid_query", ask(question)).expect("a reply");
     assert!(text.to_string().contains("also in old/plan.md:1"), "{text}");
-    // The first goes: another one answers at once, and says so.
+    // The first file is removed: another one answers at once, and says so.
     project.remove("plan.md");
     project.settle();
     assert_eq!(hits(&mut project, ask(question)), ["old/plan.md +old/er/plan.md:1 (1)"]);
@@ -143,7 +143,8 @@ fn boilerplate_counts_where_it_stands_and_floods_no_answer() {
     let found =
         hits(&mut project, json!({"q": "trademarks consent legal department", "formula": "text"}));
     assert_eq!(found, ["towns/t00.md +towns/t01.md:5 +towns/t02.md:5 +towns/t03.md:5 (59)"]);
-    // Both words are in this note: one in its own text, the other in the footer that another note shows.
+    // Both words are in this note: one in its own text, the other in the footer that is indexed at
+    // another note.
     let found = hits(&mut project, json!({"q": "town33 trademarks", "k": 3}));
     assert!(found[0].starts_with("towns/t33.md"), "{found:?}");
     let status = project.status();
@@ -180,7 +181,7 @@ fn relations_stand_while_one_of_their_places_does() {
         let depends = relations.iter().filter(|it| it["predicate"] == "depends_on");
         let paths = depends.flat_map(|it| it["evidence"].as_array().expect("evidence"));
         let paths = paths.map(|it| it["path"].as_str().expect("a path").to_string());
-        // Words and grammar both find the sentence of a place.
+        // Both wording and grammar match the sentence of a place.
         paths.collect::<BTreeSet<_>>().into_iter().collect()
     };
     assert_eq!(evidence(&mut project), ["a.md", "b/a.md"]);

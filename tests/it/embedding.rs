@@ -1,4 +1,5 @@
-//! Embedding models that the user brought: folders, names of a hub, servers; added by `kgctl`, used by the daemon.
+//! Embedding models that the user provides: folders, names on a hub, servers; added by `kgctl`,
+//! used by the daemon.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -8,7 +9,7 @@ use serde_json::{Value, json};
 use tests::TestProject;
 use web::mock::{Answer, Mock, Request};
 
-/// What a shell sees of a `kgctl` command: exit code, output, errors.
+/// Runs a `kgctl` command; returns exit code, output, errors.
 fn kgctl(project: &TestProject, arguments: &[&str], hub: &str) -> (i32, String, String) {
     let output =
         project.kgctl().args(arguments).env("KG_EMBED__HUB", hub).output().expect("it runs");
@@ -21,7 +22,7 @@ fn kgctl(project: &TestProject, arguments: &[&str], hub: &str) -> (i32, String, 
 
 const NOWHERE: &str = "http://127.0.0.1:9";
 
-/// A model of three dimensions: what is about olives, about bread, and the rest.
+/// Writes a model of three dimensions: one for olives, one for bread, one for the rest.
 fn sample(project: &TestProject) -> PathBuf {
     let folder = project.scratch().join("Tiny");
     onnx::sample::write_tagger(&folder, &[("olives", "A"), ("bread", "B")]).expect("written");
@@ -38,7 +39,7 @@ fn write_notes(project: &TestProject) {
     project.write("bread.md", "# Loaves\n\nbread bread bread\n");
 }
 
-/// The user's own settings.
+/// Writes the user's own settings.
 fn configure(project: &TestProject, text: &str) {
     let folder = project.scratch().join("config");
     std::fs::create_dir_all(&folder).expect("made");
@@ -65,7 +66,7 @@ fn a_model_is_added_used_by_its_name_and_removed() {
     let (code, out, error) = kgctl(&project, &["model", "add", "Tiny"], NOWHERE);
     assert_eq!((code, error.as_str()), (0, ""), "{out}");
     assert!(out.starts_with("tiny: added; 3 dimensions, reads 64 tokens\n"), "{out}");
-    // It is a copy.
+    // The model is a copy, so it survives the removal of the folder.
     std::fs::remove_dir_all(&folder).expect("removed");
     configure(&project, "embed:\n  model: tiny\n");
     let (_, out, _) = kgctl(&project, &["model", "list"], NOWHERE);
@@ -102,7 +103,7 @@ fn a_model_is_added_used_by_its_name_and_removed() {
     let (_, out, _) = kgctl(&project, &["model", "list"], NOWHERE);
     let row = out.lines().find(|line| line.starts_with("tiny *")).unwrap_or_default();
     assert!(row.contains("missing"), "{out}");
-    // The folder's files are read as before when it is there again.
+    // The folder's files are read as before once it is back.
     project.verify("without the model that is named");
 }
 
@@ -149,12 +150,12 @@ fn commands_about_models_say_what_is_meant() {
     let pull = ["model", "pull", "Some/Tiny", "--from", &from, "--name", "1e3"];
     let (code, out, error) = kgctl(&project, &pull, NOWHERE);
     assert!(code == 0 && error.contains("that this is `Some/Tiny` was not verified"), "{error}");
-    // As it is printed, it is a text to YAML, too.
+    // The printed form is a text in YAML, too.
     assert!(out.contains("`embed: {model: \"1e3\"}`"), "{out}");
     configure(&project, "embed: {model: \"1e3\"}");
     let (_, out, _) = kgctl(&project, &["model", "list"], NOWHERE);
     assert!(out.contains("1e3 *"), "{out}");
-    // What is used is marked wherever it is.
+    // The model in use is marked wherever it comes from.
     let remote = "{url: \"http://127.0.0.1:9\", model: m, dimensions: 7}";
     for (settings, row) in [
         (format!("model: remote, remote: {remote}"), "remote *   7"),
@@ -169,13 +170,13 @@ fn commands_about_models_say_what_is_meant() {
     }
 }
 
-/// As [`kgctl`], about the project.
+/// As [`kgctl`], for the project.
 fn in_project(project: &TestProject, arguments: &[&str]) -> (i32, String, String) {
     let root = project.root().display().to_string();
     kgctl(project, &[&["--project", &root], arguments].concat(), NOWHERE)
 }
 
-/// Notes whose vectors a server makes, or not.
+/// Notes whose vectors a server may compute.
 fn with_server(answer: impl FnMut(&Request) -> Answer + Send + 'static) -> (TestProject, Mock) {
     let mut project = TestProject::empty();
     let mock = Mock::start(answer).expect("a server");
@@ -216,7 +217,7 @@ fn what_a_server_refused_for_good_is_told_and_asked_again_when_somebody_wants_it
 
     let (code, out, _) = in_project(&project, &["retry", "--all"]);
     assert!(code == 1 && out.contains("failed; ") && out.contains("401"), "{out}");
-    // The key is read again, so it may be mended meanwhile.
+    // The key is read again, so it can be fixed meanwhile.
     std::fs::write(project.scratch().join("key"), "new").expect("written");
     let (code, out, _) = in_project(&project, &["retry", "--all"]);
     assert!(code == 0 && out.starts_with("embedding: "), "{out}");
@@ -291,7 +292,7 @@ fn weights_that_no_runtime_reads_are_converted() {
     assert!(folder.join("model.safetensors").exists(), "the user's folder is left as it was");
 }
 
-/// Names in the folder of models.
+/// Returns the names in the folder of models.
 fn shelved(project: &TestProject) -> Vec<String> {
     let entries =
         std::fs::read_dir(project.scratch().join("state/models")).expect("listed").flatten();
@@ -353,7 +354,7 @@ fn a_model_is_pulled_from_a_hub_and_its_absence_told() {
     assert_eq!((code, error.as_str()), (0, ""), "{out}");
     let (_, out, _) = kgctl(&project, &["model", "list", "--json"], NOWHERE);
     let listed: Value = serde_json::from_str(&out).expect("JSON");
-    // Behind the two that are built in.
+    // After the two built-in ones.
     assert_eq!(listed[2]["name"], "tiny");
     assert_eq!(listed[2]["origin"], format!("{}/Some/Tiny@v2", hub.url()));
     let (code, _, error) = kgctl(&project, &["model", "pull", "Some/Other"], &hub.url());
@@ -408,7 +409,7 @@ fn a_server_that_the_user_configured_makes_the_vectors() {
     let most = requests.iter().filter_map(|it| serde_json::from_slice::<Value>(&it.body).ok());
     let most = most.map(|body| body["input"].as_array().map_or(0, Vec::len)).max();
     assert!(most > Some(1), "texts go together");
-    // When it is gone, questions are answered without it.
+    // If it is gone, questions are answered without it.
     drop(mock);
     let (path, _) = first(&mut project, "olives");
     assert_eq!(path, "olives.md");
@@ -450,7 +451,7 @@ fn a_text_that_a_server_refuses_costs_no_other_its_vector() {
     assert_eq!((&embedding["refused"], &embedding["state"]), (&json!(1), &json!("done")));
     let (_, out, _) = in_project(&project, &["status"]);
     assert!(out.contains("1 of them refused (`kgctl retry --all` asks for these again)"), "{out}");
-    // It is mended: what it refused is asked for again.
+    // The server is fixed: refused texts are sent again.
     is_picky.store(false, Ordering::SeqCst);
     let (code, out, _) = in_project(&project, &["retry", "--all"]);
     assert!(code == 0 && out.starts_with("embedding: ") && !out.contains("refused"), "{out}");

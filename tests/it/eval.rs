@@ -1,4 +1,4 @@
-//! `kgctl eval` on a corpus whose scores are known, since each stage loses what it was made to lose.
+//! `kgctl eval` on a corpus with known scores, because each stage loses what it was made to lose.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,13 +8,14 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use tests::TestProject;
 
-/// A corpus of three pages in two halves, and a folder for what is temporary.
+/// A corpus of three pages in two halves, and a folder for temporary files.
 struct Corpus {
     dir: tempfile::TempDir,
 }
 
 const FILES: &[(&str, &str)] = &[
-    // No recognizer knows `frob` or `zib`; both Sams are one for linking, and two for who annotated.
+    // No recognizer knows `frob` or `zib`; the two Sams are one for linking, and two for the
+    // annotator.
     ("corpus/docs/a.md", "# Notes\n\nThe frob uses the zib. Sam is in.\n"),
     ("corpus/docs/b.md", "# Papers\n\nThe zib depends on the frob. Sam is out.\n"),
     ("corpus/docs/c.md", "# Rest\n\nAda Moreno lives in Porto.\n"),
@@ -36,7 +37,7 @@ const FILES: &[(&str, &str)] = &[
         "corpus/gold/links.tsv",
         "entity\tsurface\nFrob\tfrob\nZib\tzib\nSam Okafor\tSam\nSam Lindqvist\tSam\n",
     ),
-    // In `b.md` it was annotated the other way round.
+    // In `b.md` it was annotated in the opposite direction.
     (
         "corpus/gold/relations.tsv",
         "path\tsubject\tpredicate\tobject\na.md\tFrob\tuses\tZib\nb.md\tFrob\tdepends_on\tZib\n\
@@ -45,7 +46,8 @@ const FILES: &[(&str, &str)] = &[
     ("corpus/questions/questions.tsv", "id\tquestion\tpaths\nq1\tWho lives in Porto?\tc.md\n"),
 ];
 
-/// Two pages annotated by what a reader sees. kgd does not find `frob`, and nobody annotated `Porto`.
+/// Two pages annotated by what a reader sees. kgd does not find `frob`, and nobody annotated
+/// `Porto`.
 const NATURAL: &[(&str, &str)] = &[
     (
         "corpus/docs/x/a.md",
@@ -132,7 +134,7 @@ fn run(mut command: Command) -> (Option<i32>, String, String) {
     (output.status.code(), text(&output.stdout), text(&output.stderr))
 }
 
-/// Right, wrong and missed.
+/// Returns right, wrong and missed.
 fn counts(scores: &Value) -> [u64; 3] {
     ["right", "wrong", "missed"].map(|key| scores[key].as_u64().expect("a number"))
 }
@@ -145,7 +147,7 @@ fn each_stage_loses_only_what_is_its_own() {
     let report: Value = serde_json::from_str(&out).expect("JSON");
     let half = &report["halves"]["reporting"];
 
-    // Recognition: of the six names none but perhaps the Sams.
+    // Recognition: at most the Sams of the six names.
     let [right, _, missed] = counts(&half["mentions"]["exact"]);
     assert!(right <= 2 && right + missed == 6, "{half:#}");
     assert_eq!(counts(&half["relations"]["untyped"])[0], 0, "{half:#}");
@@ -153,7 +155,8 @@ fn each_stage_loses_only_what_is_its_own() {
     let linking = &half["mentions_given"];
     assert_eq!(counts(&linking["mentions"]["exact_typed"]), [6, 0, 0], "{linking:#}");
     assert_eq!(counts(&linking["links"]["pairwise"]), [2, 1, 0], "{linking:#}");
-    // Relations: who is who is known; one was annotated the other way round, one is not to be found.
+    // Relations: the referents are known; one relation was annotated in the opposite direction, one
+    // cannot be found.
     let relations = &half["links_given"];
     assert_eq!(counts(&relations["links"]["pairwise"]), [2, 0, 0], "{relations:#}");
     assert_eq!(relations["links"]["accuracy"], 1.0, "{relations:#}");
@@ -162,7 +165,7 @@ fn each_stage_loses_only_what_is_its_own() {
     assert_eq!(counts(&relations["without_related_to"]), [1, 1, 1], "{relations:#}");
     assert_eq!(counts(&relations["either_direction"]), [2, 0, 1], "{relations:#}");
     assert_eq!(counts(&relations["untyped"]), [1, 1, 2], "{relations:#}");
-    // The other half is known to the recognizers.
+    // The recognizers know the names of the other half.
     let tuning = &report["halves"]["tuning"];
     assert_eq!(counts(&tuning["mentions"]["exact_typed"]), [2, 0, 0], "{tuning:#}");
     assert_eq!(counts(&tuning["relations"]["typed"]), [1, 0, 0], "{tuning:#}");
@@ -213,7 +216,7 @@ fn a_table_of_the_users_own_is_in_the_way() {
 #[test]
 fn an_interrupted_run_leaves_nothing_behind() {
     let corpus = Corpus::new();
-    // A daemon that says when it starts.
+    // A daemon that reports when it starts.
     let (pipe, kgd) = (corpus.at("pipe"), corpus.at("kgd.sh"));
     assert!(Command::new("mkfifo").arg(&pipe).status().expect("it runs").success());
     let script = format!(
@@ -231,12 +234,13 @@ fn an_interrupted_run_leaves_nothing_behind() {
     let err = String::from_utf8_lossy(&output.stderr);
     assert_eq!((output.status.code(), &*err), (Some(1), "error: interrupted\n"));
     assert!(corpus.is_clean(), "the scratch folder is gone");
-    // Who has ended may wait for its parent to hear of it.
+    // An ended process may still be waiting for its parent.
     let state = fs::read_to_string(format!("/proc/{}/stat", daemon.trim())).unwrap_or_default();
     assert!(state.is_empty() || state.contains(") Z "), "the daemon has ended: {state}");
 }
 
-/// Three notes with a question that only words answer, one that only meaning does, and one that nothing does.
+/// Three notes, with a question that only words answer, one that only meaning does, and one that
+/// nothing does.
 fn asked() -> (TestProject, PathBuf) {
     let project = TestProject::of(&[
         ("tapir.md", "# Tapir\n\nA tapir browses at night near rivers.\n"),
@@ -275,7 +279,7 @@ fn questions_of_one_s_own_are_scored_by_signal_and_two_configurations_compared()
     assert!(row("text").contains("0.500"), "words alone find one of the two: {text}");
     assert!(row("fuel for my vehicle").split_whitespace().any(|rank| rank == "-"), "{text}");
     assert!(row("rrf").contains('.') && row("minmax").contains('.'), "{text}");
-    // Nobody makes any, so nothing is waited for: not in silence.
+    // None are being computed, so it does not wait, and says so.
     let (code, _, errors) = eval_questions(&project, &[&table, "--with-vectors"]);
     assert_eq!(code, 0, "{errors}");
     assert!(errors.starts_with("0 of 3 windows have a vector of minilm-l6"), "{errors}");
@@ -286,7 +290,7 @@ fn questions_of_one_s_own_are_scored_by_signal_and_two_configurations_compared()
     let report: Value = serde_json::from_str(&text).expect("JSON");
     assert_eq!(report["against"]["settings"][0], "retrieval.weights.text=0");
     assert_eq!(report["against"]["answered"]["questions"], report["questions"]);
-    // What cannot matter makes no difference, also where it is vectors that are compared.
+    // Settings without influence make no difference, even with vectors.
     for setting in ["watch.debounce_ms=400", "embed.background=on"] {
         let same = [&table, "--json", "--against", setting];
         let (code, text, errors) = eval_questions(&project, &same);

@@ -1,4 +1,4 @@
-//! Events at scale: floods, limits of the system, and file systems that report nothing.
+//! Events at scale: floods, system limits, and file systems that report nothing.
 
 #![allow(clippy::print_stdout, reason = "the long forms print their figures")]
 
@@ -26,19 +26,20 @@ fn signal(project: &TestProject, signal: &str) {
     assert!(sent.success());
 }
 
-/// `KG_FULL=1` takes 12,000 files, and the kernel's own queue: the daemon stands still while they are written.
+/// `KG_FULL=1` uses 12,000 files, and the kernel's own queue: the daemon is stopped while they are
+/// written.
 #[test]
 fn a_flood_that_overflows_the_queue_loses_nothing() {
     let n = if full() { 12_000 } else { 2_500 };
     let mut project = TestProject::empty();
     if !full() {
-        // A queue so short that even the small flood is too much.
+        // A queue so short that even the small flood overflows it.
         project.fail("watch.queue=64");
     }
     project.write("flood/first.md", "# First\n\nrow\n");
     project.start();
     project.settle();
-    // Whoever sleeps meanwhile has them all to take at once.
+    // A stopped daemon has to process them all at once.
     signal(&project, "-STOP");
     let begin = Instant::now();
     for i in 0..n {
@@ -78,7 +79,8 @@ fn folders_beyond_the_limit_of_watches_are_polled_and_the_others_are_not() {
             project.found(word).first().is_some_and(|found| found == path).then_some(())
         });
     }
-    // A folder that comes later finds no watch left and is polled, too; one that goes takes its files with it.
+    // A folder that is added later finds no watch left and is polled, too; one that is removed
+    // takes its files with it.
     project.write("f/g/late.md", "# Bird\n\nthe fulmar is seen\n");
     project.settle();
     project.write("f/g/later.md", "# Bird\n\nthe gannet is seen\n");
@@ -87,7 +89,7 @@ fn folders_beyond_the_limit_of_watches_are_polled_and_the_others_are_not() {
     fs::remove_dir_all(project.at("d")).expect("removed");
     project.settle();
     assert_eq!(n_documents(&mut project), 5);
-    // With watches to be had again, the next comparison sets them.
+    // Once watches are available again, the next comparison sets them.
     project.stop();
     project.fail("");
     project.start();
@@ -115,7 +117,7 @@ fn without_any_event_queue_everything_is_polled() {
 fn a_network_file_system_is_polled_unless_the_setting_says_otherwise() {
     let mut project = TestProject::empty();
     project.set("watch.poll_interval_ms=100");
-    // As `statfs` says of NFS.
+    // The value that `statfs` returns for NFS.
     project.fail(&format!("watch.filesystem={}", 0x6969));
     project.write("a.md", "# A\n\nwords\n");
     project.start();

@@ -1,4 +1,5 @@
-//! Names that a table of the user's states (`recognize.given`): from end to end, and tables that cannot be used.
+//! Names stated in a table of the user (`recognize.given`): end to end, and tables that cannot be
+//! used.
 
 use tests::TestProject;
 
@@ -16,7 +17,7 @@ fn write_table(project: &TestProject, rows: &str) {
         .expect("written");
 }
 
-/// The names found in a document with their types, and what they denote.
+/// Returns the names found in a document with their types and entities.
 fn mentions(project: &mut TestProject, path: &str) -> Vec<String> {
     let graph = project.dump();
     let of_path = graph.rows("mention").filter(|row| row["path"] == path);
@@ -27,7 +28,8 @@ fn mentions(project: &mut TestProject, path: &str) -> Vec<String> {
 #[test]
 fn what_the_table_names_counts_instead_of_what_is_recognized_there() {
     let mut project = given("a.md\tfrob\t2\tService\t\na.md\tthe old mill\t1\tLocation\t\nb.md\n");
-    // The first `frob` stands in the front matter, which is counted and not read; Ada Moreno would be recognized.
+    // The first `frob` is in the front matter, which is counted but not read; Ada Moreno would be
+    // recognized anyway.
     project.write(
         "a.md",
         "---\nx: frob\n---\n# Notes\n\nAda Moreno runs **frob** at the\nold mill.\n",
@@ -45,7 +47,7 @@ fn what_the_table_names_counts_instead_of_what_is_recognized_there() {
 
 #[test]
 fn what_an_entity_is_stated_for_is_not_linked_otherwise() {
-    // Without the table, `Signing Services` is `Signing Service`, and Sam is one person.
+    // Without the table, `Signing Services` would be `Signing Service`, and Sam a single person.
     let mut project = given(concat!(
         "a.md\tSigning Service\t1\tService\tSigning Service\n",
         "a.md\tSigning Services\t1\tProduct\tSigning Services\n",
@@ -56,7 +58,7 @@ fn what_an_entity_is_stated_for_is_not_linked_otherwise() {
     ));
     project.write("a.md", "# Notes\n\nThe Signing Service is one. Signing Services are sold. KMS is here. Sam is in.\n");
     project.write("b.md", "# Other\n\nSam uses the vault.\n");
-    // Also where the name is recognized, it is the entity's that was stated.
+    // A name that is also recognized denotes the stated entity.
     project.write("c.md", "# Third\n\nAsk Signing Services, or Signing Services Ltd.\n");
     project.start();
     project.settle();

@@ -1,4 +1,5 @@
-//! The graph of a small folder, to be checked by eye, and how it follows its documents and its reviewers.
+//! The graph of a small folder, to be checked by eye, and how it follows its documents and its
+//! reviewers.
 
 use expect_test::expect;
 use serde_json::json;

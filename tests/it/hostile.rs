@@ -1,4 +1,4 @@
-//! Hostile documents in a folder of good ones: each costs at most itself.
+//! Hostile documents in a folder of good ones: each affects at most itself.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -8,8 +8,8 @@ use config::formats::{FORMATS, Format};
 use serde_json::json;
 use tests::{TestProject, hostile};
 
-/// Files of `corpus/hostile/` that have a format (others are seeds for parts of documents), and those made here; names
-/// within one folder.
+/// Returns the files of `corpus/hostile/` that have a format (others are seeds for parts of
+/// documents), and those generated here, as names within one folder.
 fn documents() -> Vec<(String, Vec<u8>)> {
     let mut all: Vec<(String, Vec<u8>)> =
         hostile::documents().into_iter().map(|(name, bytes)| (name.to_string(), bytes)).collect();
@@ -47,7 +47,7 @@ fn each_hostile_document_costs_at_most_itself() {
         );
     }
     project.start();
-    // Seconds of the processor, which a busy machine gives slowly.
+    // The limits are in processor seconds, which take longer on a busy machine.
     while project.call("wait", json!({"timeout_ms": 60_000}))["reached"] != true {}
     project.settle();
     let status = project.status();

@@ -1,14 +1,15 @@
-//! MCP over HTTP, as a client sees it. What a user types, and what happens:
+//! MCP over HTTP, as a client sees it. What a user types, and the result:
 //!
-//! `kgd --http 127.0.0.1:8765` (or `http: {listen: "127.0.0.1:8765"}` in the user's own `config.yaml`) answers at
-//! `http://127.0.0.1:8765/mcp` in every revision of the protocol, and at `/sse` for clients of 2024-11-05; nothing
-//! else about the daemon changes. Without either it opens no TCP socket at all. `http.tools` says which sets of tools
-//! are there.
+//! `kgd --http 127.0.0.1:8765` (or `http: {listen: "127.0.0.1:8765"}` in the user's own
+//! `config.yaml`) answers at `http://127.0.0.1:8765/mcp` in every revision of the protocol, and at
+//! `/sse` for clients of 2024-11-05; nothing else about the daemon changes. Without either it opens
+//! no TCP socket at all. `http.tools` selects the sets of tools.
 //!
-//! Who may ask: who has the token, which the first start makes (`attack/doors.rs`), or that of `http.token_file`. With
-//! `http.token: none`, as most tests here have it, any program of this machine; where other machines can reach the
-//! address the daemon does not start then. Not a web page in a browser (its `Origin` is foreign), nor one whose name
-//! leads here (its `Host` is). Whatever is refused says why, as JSON-RPC with code, message and hint.
+//! Access requires the token that the first start creates (`attack/doors.rs`), or that of
+//! `http.token_file`. With `http.token: none`, as in most tests here, any program on this machine
+//! has access; if other machines can reach the address, the daemon then refuses to start. A web
+//! page in a browser has no access (its `Origin` is foreign), nor a page whose name resolves here
+//! (its `Host` is). Every refusal has a reason, as JSON-RPC with code, message and hint.
 //!
 //! `kg-mcp --http` serves several projects; see `http_workspaces.rs`.
 
@@ -25,7 +26,7 @@ const NOTES: &[(&str, &str)] = &[
     ("ants.md", "# Ants\n\nThey walk. The Ant Queen lays eggs, too.\n"),
 ];
 
-/// A project that is served over HTTP, with these settings and numbers for `KG_FAIL`.
+/// Starts a project that is served over HTTP, with these settings and numbers for `KG_FAIL`.
 fn served(settings: &[&str], numbers: &str) -> (TestProject, Http) {
     let mut project = TestProject::empty();
     NOTES.iter().for_each(|(path, text)| project.write(path, text));
@@ -41,7 +42,7 @@ fn served(settings: &[&str], numbers: &str) -> (TestProject, Http) {
     (project, http)
 }
 
-/// A refusal on one line.
+/// Renders a refusal on one line.
 fn shown(reply: Reply) -> String {
     let status = reply.status;
     let retry =
@@ -66,7 +67,7 @@ fn a_session_asks_writes_and_ends_in_each_revision() {
         let session = http.open(revision);
         let note = json!({"title": format!("Of {revision}"), "content": format!("Wasps of {revision} sting.")});
         let written = session.call("write_note", note).expect("written");
-        // What was written is found by the next request.
+        // The next request finds what was written.
         let found =
             session.call("hybrid_query", json!({"q": format!("wasps {revision}")})).expect("found");
         assert!(found["tick"].as_u64() >= written["tick"].as_u64());
@@ -100,7 +101,7 @@ fn the_newest_revision_needs_no_session() {
     let refused = http.call_once("explain_entity", json!({"name": "Nobody"})).expect_err("unknown");
     assert_eq!(refused["code"], "not_found");
 
-    // The ids of two clients have nothing to do with each other.
+    // The ids of two clients are independent.
     let both: Vec<_> = (0..2)
         .map(|_| {
             let http = http.clone();
@@ -109,7 +110,7 @@ fn the_newest_revision_needs_no_session() {
         .collect();
     both.into_iter().for_each(|it| assert!(it.join().expect("it ends").is_ok()));
 
-    // How far a call is comes before its answer.
+    // Progress is reported before the answer.
     let mut arguments =
         json!({"name": "ingest_docs", "arguments": {"paths": ["*.md"], "skip_if_seen": false}});
     arguments["_meta"] = json!({
@@ -187,7 +188,7 @@ fn what_cannot_be_served_says_why() {
         405 -32000 invalid_params method `PUT` is not supported here | -
         404 -32000 not_found no page at `/nowhere` | MCP is at `/mcp`, for older clients at `/sse`
     "#]].assert_eq(&shown);
-    // None of it harmed anybody.
+    // None of it affected anybody else.
     assert!(session.call("status", json!({})).is_ok());
     let named = http.with("X-Memory-Workspace", "Notes").open("2025-06-18");
     assert_eq!(named.call("status", json!({})).expect("answered")["project"], "notes");
@@ -263,7 +264,7 @@ fn a_page_that_is_listed_may_ask_from_a_browser() {
 #[test]
 fn too_many_connections_or_requests_are_turned_away() {
     let (mut project, http) = served(&[], "http.connections=2,http.burst=9,http.rate=1");
-    // Two that are in use: a connection that rests would make room.
+    // Two connections in use: an idle one would be displaced.
     let [first, second] = ["2025-06-18", "2025-11-25"].map(|revision| {
         let stream = http.open(revision).send("GET", "/mcp", None);
         assert_eq!(stream.status, 200);
@@ -271,7 +272,7 @@ fn too_many_connections_or_requests_are_turned_away() {
     });
     let told = shown(http.send("GET", "/", None));
     drop(second);
-    // Until the server has seen that one is gone.
+    // Until the server has noticed that one is gone.
     while http.send("GET", "/", None).status == 503 {}
     drop(first);
     let mut limited = http.send("GET", "/", None);
@@ -332,12 +333,12 @@ fn changes_are_told_on_the_stream_and_again_to_who_was_cut_off() {
     let place = told.id.expect("by which to go on");
     drop(stream);
     project.write("bees.md", "# Bees\n\nThey fly farther.\n");
-    // The change is read before anybody listens again.
+    // The change is indexed before anybody listens again.
     let mut missed = session.with("Last-Event-ID", &place).send("GET", "/mcp", None);
     let event =
         std::iter::from_fn(|| missed.event()).find(|it| !it.data.is_empty()).expect("told again");
     assert_eq!(event.json()["method"], "notifications/resources/updated");
-    // Progress has the stream of its request, with ids; then comes the answer.
+    // Progress is on the stream of its request, with ids; the answer follows.
     let arguments = json!({
         "name": "ingest_docs", "arguments": {"paths": ["*.md"], "skip_if_seen": false}, "_meta": {"progressToken": 1},
     });
@@ -348,7 +349,7 @@ fn changes_are_told_on_the_stream_and_again_to_who_was_cut_off() {
             .is_some_and(|it| it.id.is_some() && it.json()["params"]["progressToken"] == 1)
     );
     assert!(reply.json()["result"].is_object());
-    // Its stream is over, and can still be heard.
+    // Its stream has ended, but can still be replayed.
     let mut again = session.with("Last-Event-ID", "2-0").send("GET", "/mcp", None);
     assert!(std::iter::from_fn(|| again.event()).count() >= 1);
     assert_eq!(session.send("DELETE", "/mcp", None).status, 204);
@@ -384,7 +385,7 @@ fn clients_of_the_older_transport_have_a_stream_and_a_place_to_post() {
     expect![[r#"
         400 -32000 invalid_params this session is about the workspace `notes`, not `others` workspace=others | begin another session for another workspace
     "#]].assert_eq(&told);
-    // With its stream the session ends.
+    // The session ends with its stream.
     drop(stream);
     while http.post(&path, &request(3, "ping", json!({}))).status != 404 {}
     project.until("it is gone", |status| status["clients"] == 1);
@@ -408,7 +409,7 @@ fn a_daemon_that_is_told_to_stop_answers_first_and_hangs_up() {
     while stream.event().is_some() {}
     while legacy.event().is_some() {}
     let told = waiting.join();
-    // Answered, refused with a reason, or too late to be let in.
+    // Answered, refused with a reason, or too late to connect.
     let is_known =
         |it: &Value| it["result"].is_object() || it["error"]["data"]["code"] == "unavailable";
     assert!(told.is_err() || told.as_ref().is_ok_and(is_known), "{told:?}");

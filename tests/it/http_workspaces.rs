@@ -1,7 +1,7 @@
-//! `kg-mcp --http 127.0.0.1:8765 --all-projects`: one address for several projects. The header `X-Memory-Workspace`
-//! names the project that a session, or a request of revision 2026-07-28, is about; it must be one that is
-//! registered. Tools have no parameter for it. Daemons are started when they are needed, and a session survives the
-//! restart of its own.
+//! `kg-mcp --http 127.0.0.1:8765 --all-projects`: one address for several projects. The header
+//! `X-Memory-Workspace` names the project of a session, or of a request of revision 2026-07-28; it
+//! must be registered. Tools have no parameter for it. Daemons are started on demand, and a session
+//! survives the restart of its own.
 
 use expect_test::expect;
 use serde_json::json;
@@ -81,7 +81,7 @@ fn each_session_is_about_the_workspace_that_its_client_names() {
     http.post(&path, &hello);
     assert_eq!(stream.event().expect("an answer").json()["result"]["serverInfo"]["name"], "kgd");
 
-    // What is registered later is there, too.
+    // A project that is registered later is available, too.
     home.write("gamma/wasps.md", "# Wasps\n\nThey sting.\n");
     home.kgctl_done(&["project", "add", "gamma"]);
     assert_eq!(of("gamma").call_once("status", json!({})).expect("there")["project"], "gamma");
@@ -96,7 +96,7 @@ fn a_session_survives_its_daemon() {
     let session = serving.http.open("2025-06-18");
     assert_eq!(session.call("status", json!({})).expect("answered")["project"], "alpha");
     home.kill("alpha");
-    // The one that was asked before anybody saw it die may be lost, and says so.
+    // The call during which the death is noticed may be lost, and says so.
     let after = session.call("status", json!({})).or_else(|_| session.call("status", json!({})));
     assert_eq!(after.expect("another daemon")["project"], "alpha");
     let newest =

@@ -1,6 +1,6 @@
 //! The hub: folders published to a real PostgreSQL, and front ends that answer from it.
 //!
-//! The tests say that they are skipped where there is no PostgreSQL (`hub/postgres.rs`).
+//! Without PostgreSQL the tests print that they are skipped (`hub/postgres.rs`).
 
 mod faults;
 mod postgres;
@@ -20,7 +20,7 @@ use tests::{Agent, Client, Revision, SharedHome, TestProject};
 
 use postgres::Postgres;
 
-/// How long a front end may take to show what was published. Only a bug takes so long.
+/// Longest wait until a front end shows what was published. Only a bug takes this long.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Roles: one that publishes everything, two that read, one in a group, and one without rights.
@@ -28,7 +28,7 @@ const ROLES: &str =
     "CREATE ROLE pub LOGIN; CREATE ROLE ann LOGIN; CREATE ROLE bob LOGIN; CREATE ROLE team;
                      CREATE ROLE tim LOGIN IN ROLE team; CREATE ROLE eve LOGIN";
 
-/// A database with tables and roles.
+/// Starts a database with tables and roles.
 fn database() -> Option<Postgres> {
     let db = Postgres::start()?;
     db.sql(ROLES);
@@ -94,12 +94,12 @@ impl Front {
         self.home.kgctl(&whole)
     }
 
-    /// An agent over all of its projects.
+    /// Connects an agent for all of its projects.
     fn agent(&self) -> Agent {
         self.home.agent("", &["--hub", &self.url])
     }
 
-    /// The process id of `kgd --hub`.
+    /// Returns the process id of `kgd --hub`.
     fn pid(&self) -> Option<String> {
         let places = self.places();
         let lock = places.project(&places.front()).expect("short").lock;
@@ -107,7 +107,7 @@ impl Front {
         std::path::Path::new(&format!("/proc/{pid}/exe")).exists().then_some(pid)
     }
 
-    /// The projects that it serves, by name.
+    /// Returns the projects that it serves, by name.
     fn projects(&self) -> Vec<String> {
         let registry = Registry::load(&self.places().config).expect("read");
         let mut names: Vec<String> = registry.projects().iter().map(|it| it.name.clone()).collect();
@@ -127,7 +127,7 @@ impl Front {
 
     fn start(&self) {
         let places = self.places();
-        // Whatever is asked first starts it; a role without projects has none to ask.
+        // The first request starts it; a role without projects has none to ask.
         let _ = self.kgctl(&["status"]);
         assert!(places.project(&places.front()).expect("short").socket.exists(), "it listens");
     }
@@ -147,7 +147,7 @@ impl Drop for Front {
     }
 }
 
-/// Looks again and again until it is so.
+/// Checks repeatedly until it is true.
 fn until(what: &str, mut is_so: impl FnMut() -> bool) {
     let begun = Instant::now();
     while !is_so() {
@@ -156,7 +156,7 @@ fn until(what: &str, mut is_so: impl FnMut() -> bool) {
     }
 }
 
-/// What must be the same in two replies: all but who answers, and where.
+/// Removes what may differ between two replies: who answers, and where.
 fn compared(mut reply: Value) -> Value {
     if let Some(fields) = reply.as_object_mut() {
         for key in ["project", "building"] {
@@ -219,7 +219,7 @@ fn a_front_end_answers_as_the_daemon_does() {
         }
     };
     compare_others(&mut project, &mut there);
-    // What changes comes in the next tick, and nothing of it before.
+    // A change comes in the next tick, and no part of it before.
     project.write(
         "reference/new.md",
         "# Zebra Gateway\n\nThe Zebra Gateway depends on the Signing Service.\n",
@@ -288,7 +288,7 @@ fn a_daemon_publishes_by_itself_and_tells_how_far_it_is() {
             && status["hub"]["trouble"].is_null()
     };
     project.until("the hub shows it", is_shown);
-    // Without a database everything goes on; with one again, it catches up.
+    // Without a database everything continues; with one again, it catches up.
     db.kill();
     project.write("b.md", "# Bee Yard\n\nThe hives stand in the orchard.\n");
     project.settle();

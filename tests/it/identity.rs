@@ -1,5 +1,6 @@
-//! Identity: a document and its note entity stay themselves through whatever people, editors, git and sync tools do to
-//! their files; nothing is left at old paths, and a settled change is indexed once.
+//! Identity: a document and its note entity keep their identity, whatever people, editors, git and
+//! sync tools do to their files; nothing is left at old paths, and a settled change is indexed
+//! once.
 
 #![allow(clippy::print_stdout, reason = "the long forms print their figures")]
 
@@ -13,7 +14,7 @@ use std::time::{Duration, SystemTime};
 use rusqlite::{Connection, OpenFlags};
 use tests::{TestProject, index_text};
 
-/// A quiet time in which several steps of an editor fit even on a busy machine.
+/// A debounce long enough for several steps of an editor, even on a busy machine.
 const PATIENT: &str = "watch.debounce_ms=300";
 
 const NOTES: &[(&str, &str)] = &[
@@ -23,7 +24,7 @@ const NOTES: &[(&str, &str)] = &[
     ("plain.txt", "Rope is kept dry in the loft above the shed.\n"),
 ];
 
-/// A project of [`NOTES`], settled, that debounces patiently.
+/// A project of [`NOTES`], settled, with the long debounce.
 fn harbor() -> TestProject {
     let mut project = TestProject::empty();
     project.set(PATIENT);
@@ -46,7 +47,7 @@ fn pairs(path: &Path, sql: &str) -> BTreeMap<String, String> {
     rows.collect::<Result<_, _>>().expect("rows")
 }
 
-/// Uids by path, as the index has them; the ledger must say the same.
+/// Returns the uids by path from the index; the ledger must agree.
 fn uids(project: &TestProject) -> BTreeMap<String, String> {
     let index = pairs(&project.paths().index, "SELECT path, uid FROM docs");
     let sql = "SELECT path, uid FROM documents WHERE gone_ms IS NULL";
@@ -58,12 +59,13 @@ fn uid(project: &TestProject, path: &str) -> String {
     uids(project).remove(path).unwrap_or_else(|| panic!("`{path}` is not indexed"))
 }
 
-/// Changes of files written since the daemon started.
+/// Returns the number of file changes written since the daemon started.
 fn n_written(project: &mut TestProject) -> u64 {
     project.status()["n_written"].as_u64().expect("a number")
 }
 
-/// Every regular document file below the folder must be indexed, and nothing else; notes have their entity.
+/// Checks that every regular document file below the folder is indexed, and nothing else; notes
+/// have their entity.
 fn check_paths(project: &mut TestProject, expected: &[&str]) {
     let mut expected: Vec<String> = expected.iter().map(|path| path.to_string()).collect();
     expected.sort();
@@ -80,11 +82,11 @@ fn check_paths(project: &mut TestProject, expected: &[&str]) {
     assert_eq!(project.status()["orphaned_entities"], 0);
 }
 
-/// What changes, by old path and new; the rest must stay.
+/// Moved documents, by old and new path; the others must stay.
 type Moves<'a> = &'a [(&'a str, &'a str)];
 
-/// Does something and settles: the documents must have moved so, each must have been written as often as said, and the
-/// index must be what a rebuild of the files gives.
+/// Does something and settles: the documents must have moved as given, `n` documents must have been
+/// written, and the index must equal a rebuild of the files.
 fn check(
     what: &str,
     project: &mut TestProject,
@@ -104,7 +106,7 @@ fn check(
         expected.insert(to.to_string(), before[*from].clone());
     }
     assert_eq!(uids(project), expected, "{what}");
-    // The counter begins anew with a restart.
+    // A restart resets the counter.
     let n_known = if project.pid() == pid { n_before } else { 0 };
     let n_found = n_written(project) - n_known;
     assert_eq!(n_found, n, "{what}: documents written");
@@ -112,7 +114,7 @@ fn check(
     check_paths(project, &paths);
 }
 
-/// The index must be what it becomes when it is built anew, with the same ledger.
+/// The index must equal one that is rebuilt with the same ledger.
 fn check_rebuild(project: &mut TestProject, what: &str) {
     let live = index_text(&project.paths().index);
     project.stop();
@@ -224,7 +226,7 @@ fn three_documents_that_pass_their_names_on_end_with_a_right_graph() {
     check_rebuild(&mut project, "passed on");
 }
 
-/// `KG_FULL=1` takes 5,000 files.
+/// `KG_FULL=1` uses 5,000 files.
 #[test]
 fn a_renamed_folder_of_many_files_keeps_them_all() {
     let n = if std::env::var_os("KG_FULL").is_some() { 5_000 } else { 300 };
@@ -337,7 +339,7 @@ fn a_save_by_any_editor_is_one_change_of_the_same_document() {
 #[test]
 fn a_rename_over_another_document_carries_the_uid_unless_it_is_a_save() {
     let mut project = harbor();
-    // A draft that was indexed a moment ago is a save of what it replaces.
+    // A draft that was indexed a moment ago counts as a save of the file that it replaces.
     project.write("draft.md", "# Draft\n\nall other words, and none of them old\n");
     project.settle();
     let before = uids(&project);
@@ -345,7 +347,7 @@ fn a_rename_over_another_document_carries_the_uid_unless_it_is_a_save() {
     project.settle();
     assert_eq!(uid(&project, "boat.md"), before["boat.md"]);
     check_paths(&mut project, &["boat.md", "lamp.md", "logs/tide.md", "plain.txt"]);
-    // One that has been there for long is a document of its own; one with much the same text is not.
+    // One that has existed for long is a document of its own; one with much the same text is not.
     make_old(&mut project);
     project.rename("lamp.md", "boat.md");
     project.settle();
@@ -361,7 +363,7 @@ fn a_rename_over_another_document_carries_the_uid_unless_it_is_a_save() {
     check_rebuild(&mut project, "renamed over");
 }
 
-/// All documents have been there for long.
+/// Makes all documents old.
 fn make_old(project: &mut TestProject) {
     project.stop();
     let ledger = Connection::open(&project.paths().ledger).expect("it opens");
@@ -394,7 +396,7 @@ fn uids_come_back_with_the_branch() {
     git(&project, &["commit", "-qm", "one"]);
     git(&project, &["checkout", "-qb", "other"]);
     git(&project, &["mv", "lamp.md", "beacon.md"]);
-    // Moved and edited: git deletes the one and writes the other.
+    // Moved and edited: git deletes one file and writes the other.
     git(&project, &["mv", "logs/tide.md", "tables.md"]);
     append(&project, "tables.md", "\nAlmanac.\n");
     git(&project, &["rm", "-q", "plain.txt"]);

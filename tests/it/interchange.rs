@@ -1,4 +1,4 @@
-//! What other programs keep comes in, is indexed, and goes out again as it was.
+//! Data of other programs is imported, indexed, and exported unchanged.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -12,7 +12,7 @@ fn kgctl(project: &TestProject, arguments: &[&str]) -> Output {
     command.arg("--project").arg(project.root()).args(arguments).output().expect("it runs")
 }
 
-/// Standard output of what must be done.
+/// Returns the standard output of a command that must succeed.
 fn done(output: &Output) -> String {
     let shown = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     assert!(output.status.success(), "{}\n{}", shown(&output.stdout), shown(&output.stderr));
@@ -25,7 +25,7 @@ fn sorted(lines: &str) -> Vec<&str> {
     lines
 }
 
-/// Paths below a folder, with bytes and times.
+/// Returns the paths below a folder, with bytes and times.
 fn tree(folder: &Path) -> BTreeMap<String, (Vec<u8>, std::time::SystemTime)> {
     let mut found = BTreeMap::new();
     let mut open = vec![folder.to_path_buf()];
@@ -123,7 +123,8 @@ fn a_memory_goes_through_notes_and_the_daemon_and_comes_out_as_it_was() {
     done(&kgctl(&project, &["import", &path, "--merge"]));
     assert_eq!(tree(project.root()), before);
 
-    // What an agent and a person add to memory goes out, too; a report of memory is no entity.
+    // What an agent and a person add to memory is exported, too; a report of memory is not an
+    // entity.
     let ada =
         json!({"name": "Wren", "entity_type": "bird", "observations": ["sings", "[x] small"]});
     project.call("create_entities", json!({"entities": [ada]}));
@@ -138,7 +139,7 @@ fn a_memory_goes_through_notes_and_the_daemon_and_comes_out_as_it_was() {
     assert_eq!(wren["observations"], said);
     assert!(!out.contains("Memory in week 40"), "{out}");
 
-    // What the daemon knows of it is asked as anything else.
+    // Imported data can be queried like any other.
     let explained = project.call("entity_lookup", json!({"q": "Analytical Engine"}));
     assert!(explained.to_string().contains("Analytical Engine"), "{explained:#}");
     project.verify("after an import");
@@ -234,7 +235,7 @@ fn every_format_tells_what_the_dump_tells() {
     let drawn: Value = serde_json::from_str(&read(&canvas)).expect("JSON");
     assert_eq!(drawn["nodes"].as_array().map(Vec::len), Some(2));
 
-    // The same index gives the same bytes; a file that is there stays.
+    // The same index gives the same bytes; an existing file is not overwritten.
     let again = kgctl(&project, &["export", "csv", "--to", &folder]);
     assert_eq!(again.status.code(), Some(2), "{}", String::from_utf8_lossy(&again.stderr));
     let before = tree(Path::new(&folder));

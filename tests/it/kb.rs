@@ -12,10 +12,10 @@
 //! kb_maintain   {"action": "entry_versions", "entry_id": "kb-00001"}
 //! ```
 //!
-//! A person who opens `kb/kb-00001-wal-mode.md` sees front matter (`id`, `title`, `long_title`, `entry_type`,
-//! `project`, `tags`, `confidence`, `hints`, `supersedes`, `active`) and the details below it, and edits it like any
-//! note: the next tool call sees it, and the first tool that writes the entry keeps the edit as a version. An id is
-//! never given twice.
+//! A person who opens `kb/kb-00001-wal-mode.md` sees front matter (`id`, `title`, `long_title`,
+//! `entry_type`, `project`, `tags`, `confidence`, `hints`, `supersedes`, `active`) with the details
+//! below it, and edits it like any note: the next tool call sees the edit, and the first tool that
+//! writes the entry stores it as a version. An id is never reused.
 
 use std::fs::{File, FileTimes};
 use std::time::{Duration, SystemTime};
@@ -31,13 +31,13 @@ pub(crate) fn text_of(project: &TestProject, path: &str) -> String {
     std::fs::read_to_string(project.at(path)).expect("it is there")
 }
 
-/// Values of one field of every row.
+/// Returns the values of one field in every row.
 pub(crate) fn all<'v>(rows: &'v Value, field: &str) -> Vec<&'v str> {
     let rows = rows.as_array().unwrap_or_else(|| panic!("no rows: {rows}"));
     rows.iter().map(|row| row[field].as_str().unwrap_or_default()).collect()
 }
 
-/// Code and message of a refusal.
+/// Returns code and message of a refusal.
 pub(crate) fn refusal(project: &mut TestProject, tool: &str, arguments: Value) -> (String, String) {
     let error = project.try_call(tool, arguments).expect_err("refused");
     let text = |field: &str| error[field].as_str().unwrap_or_default().to_string();
@@ -71,7 +71,7 @@ pub(crate) fn write_old(project: &TestProject, path: &str, text: &str, days: u64
     file.set_times(FileTimes::new().set_modified(then)).expect("set");
 }
 
-/// A decision that took the place of another, a convention, a fact.
+/// A decision that superseded another, a convention, a fact.
 pub(crate) fn queue() -> TestProject {
     let mut project = started();
     store(
@@ -139,7 +139,8 @@ fn an_entry_is_a_note_that_people_can_read_and_every_version_of_it_is_kept() {
     let text = text.replace("1,000", "4,000").replace("0.9", "0.8");
     assert_eq!(text_of(&project, path), text);
 
-    // A person's edit is seen at once, and is a version as soon as a tool touches the entry.
+    // A person's edit is visible at once, and becomes a version as soon as a tool touches the
+    // entry.
     project.write(path, text.replace("4,000 pages", "9,000 pages, or by hand"));
     let entry = get(&mut project, "kb-00001");
     assert!(
@@ -167,12 +168,12 @@ fn an_entry_is_a_note_that_people_can_read_and_every_version_of_it_is_kept() {
     project.call("kb_maintain", restored);
     assert_eq!(text_of(&project, path), text);
     assert_eq!(get(&mut project, "kb-00001")["version"], 5);
-    // Nothing to change is no version, unless somebody says why.
+    // An edit without effect makes no version, unless a reason is given.
     let same = json!({"update_entry_id": "kb-00001", "confidence_level": 0.8});
     assert_eq!(project.call("kb_store", same)["action"], "unchanged");
     let looked = json!({"update_entry_id": "kb-00001", "confidence_level": 0.8, "change_reason": "still true"});
     assert_eq!(project.call("kb_store", looked)["version"], 6);
-    // What a tool of notes writes is a version by that tool, not by a person.
+    // A note tool's write is a version by that tool, not by a person.
     project.call("edit_note", json!({"path": path, "content_updates": "Measured twice."}));
     let kept =
         project.call("kb_maintain", json!({"action": "entry_versions", "entry_id": "kb-00001"}));
@@ -182,7 +183,7 @@ fn an_entry_is_a_note_that_people_can_read_and_every_version_of_it_is_kept() {
         "{kept}"
     );
     assert_eq!(get(&mut project, "kb-00001")["version"], 7);
-    // A long title that nobody gave is none, and one that only repeats the short one goes with it.
+    // A missing long title stays missing, and one that only repeats the short one is dropped.
     store(&mut project, "Short", "It has a short title only.", json!({}));
     let text = text_of(&project, "kb/kb-00002-short.md");
     assert!(!text.contains("long_title"), "{text}");
@@ -197,7 +198,7 @@ fn an_entry_is_a_note_that_people_can_read_and_every_version_of_it_is_kept() {
 fn ids_are_never_given_twice_and_survive_a_lost_index() {
     let mut project = started();
     assert_eq!(store(&mut project, "One", "The first entry says one.", json!({})), "kb-00001");
-    // By hand: one in the folder, one elsewhere, one that only its file's name identifies.
+    // By hand: one in the folder, one elsewhere, one that only its file name identifies.
     project.write(
         "elsewhere.md",
         "---\nid: kb-00007\ntitle: Elsewhere\n---\nAn entry may lie anywhere.\n",
@@ -324,7 +325,7 @@ fn hints_that_are_not_named_stay() {
     let entry = get(&mut project, "kb-00002");
     assert_eq!((&entry["supersedes"], &entry["hints"]), (&Value::Null, &json!({"person": "Bo"})));
     assert_eq!(get(&mut project, "kb-00001")["superseded_by"], Value::Null);
-    // Entries that replace each other are reported.
+    // Entries that supersede each other are reported.
     let circle =
         |own: &str, other: &str| json!({"update_entry_id": own, "hints": {"supersedes": other}});
     project.call("kb_store", circle("kb-00002", "kb-00001, kb-00003"));
@@ -332,7 +333,7 @@ fn hints_that_are_not_named_stay() {
     let warning = "it supersedes and is superseded by kb-00002: each counts as superseded";
     assert_eq!(stored["warnings"], json!([warning]), "{stored}");
     assert_eq!(get(&mut project, "kb-00003")["superseded_by"], json!(["kb-00002"]));
-    // So is what cannot be meant, key by key.
+    // So are invalid values, key by key.
     let odd = "---\nid: kb-00050\nentry_type: [decision]\nupdated: not a date\nsupersedes: [nope]\nhints: 7\n\
                active: maybe\n---\nThe water turns late.\n";
     project.write("kb/kb-00050-odd.md", odd);
@@ -361,7 +362,7 @@ fn a_batch_is_done_entry_by_entry() {
     failed.sort_unstable();
     assert_eq!(failed, ["B", "C", "E", "F"]);
     assert!(all(&made["failed"], "code").iter().all(|it| *it == "invalid_params"), "{made}");
-    // Nor does an id that is none stop the others; alone it is refused.
+    // An invalid id does not stop the others, either; alone it is refused.
     let some = json!({"entry_id": ["kb-00001", "nonsense", "kb-00077", "kb-00002"]});
     let some = project.call("kb_get", some);
     assert_eq!(all(&some["entries"], "id"), ["kb-00001", "kb-00002"]);
@@ -521,9 +522,9 @@ fn entries_are_found_by_words_and_meaning_and_by_nothing_else() {
         found.sort_unstable();
         assert_eq!(found, ids, "{filter}");
     }
-    // No operators: what a question holds is its words.
+    // No operators: the question is just its words.
     assert_eq!(found(&mut project, "\"logo AND -green tag:x ((")[0], "kb-00004");
-    // Few results are extended by what the graph leads to, with the way.
+    // Few results are extended with neighbors in the graph, with the way to them.
     let sparse =
         project.call("kb_search", json!({"query": "files paths carry", "tags": ["style"]}));
     assert_eq!(all(&sparse["results"], "id"), ["kb-00003"]);
@@ -544,7 +545,7 @@ fn entries_are_found_by_words_and_meaning_and_by_nothing_else() {
 #[test]
 fn without_vectors_words_answer_and_say_so() {
     let mut project = started();
-    // What is surely in another language has no vector by the English model.
+    // Text that is certainly in another language has no vector by the English model.
     let text = "Der Speicher wird jede Nacht geleert, weil die Sicherung sonst am Morgen noch läuft und die Kasse \
                 dann lange warten muss, bis sie wieder Belege schreiben darf.";
     store(&mut project, "Nachts leeren", text, json!({}));
@@ -574,7 +575,7 @@ fn confidence_decays_until_somebody_opens_or_edits() {
     ] {
         write_old(&project, &format!("kb/kb-{id:05}.md"), &note(id, entry_type), days);
     }
-    // What a note says of its age counts more than its file, which `touch` or a clone makes new.
+    // A note's stated age takes precedence over its file's time, which `touch` or a clone resets.
     let elsewhere = "id: kb-00007\ntitle: Elsewhere\nconfidence: 7\nsupersedes: kb-00007\n";
     let stated = format!("---\n{elsewhere}created: 2020-02-01\n---\n\nWombats dig burrows.\n");
     project.write("kb/kb-00007.md", stated);
@@ -599,7 +600,7 @@ fn confidence_decays_until_somebody_opens_or_edits() {
         json!({"query": "which port does the service listen on", "include_stale": true});
     let everything = project.call("kb_search", everything);
     assert_eq!(everything["results"].as_array().map(Vec::len), Some(6));
-    // To be found is not to be used; to be opened is.
+    // Being found does not count as use; being opened does.
     let again =
         project.call("kb_search", json!({"query": "which port does the service listen on"}));
     assert_eq!(of(&again, "kb-00002")["confidence"], told["confidence"]);

@@ -1,4 +1,5 @@
-//! Questions of entries: the strategy that answers them and why, and summaries that cite both sides.
+//! Questions about entries: the strategy that answers them and the reason, and summaries that cite
+//! both sides.
 
 use serde_json::{Value, json};
 use tests::TestProject;
@@ -18,7 +19,7 @@ fn questions_choose_their_strategy_and_say_why() {
         ["original decision", "current (supersedes kb-00001)"]
     );
 
-    // A decision about something else is no part of the story, however it is worded.
+    // A decision about something else is not part of the story, however it is worded.
     let decided = json!({"entry_type": "decision"});
     let other = "We chose Terraform because the cloud was set up by hand before.";
     store(&mut project, "Terraform", other, decided);
@@ -28,7 +29,8 @@ fn questions_choose_their_strategy_and_say_why() {
     assert_eq!(all(&traced["entries"], "id"), ["kb-00005"], "{traced}");
     project.call("kb_store", json!({"deactivate_entry_id": "kb-00005"}));
 
-    // Only superseded entries are reported as such. With two successors both count, and each is listed once.
+    // Only superseded entries are reported as such. With two successors both count, and each is
+    // listed once.
     let forked =
         json!({"entry_type": "decision", "tags": ["kafka"], "hints": {"supersedes": ["kb-00001"]}});
     let text = "We chose Kafka Streams for the small queue of the shop.";
@@ -40,7 +42,7 @@ fn questions_choose_their_strategy_and_say_why() {
     let current = "current (supersedes kb-00001)";
     let story = [("kb-00001", "original decision"), ("kb-00002", current), (&forked, current)];
     assert_eq!(told, story, "{traced}");
-    // For a project about which nothing else is asked, all decisions are listed, whatever their words.
+    // A question that is only a project lists all its decisions, whatever their words.
     let mut orion = |title: &str, text: &str| {
         let extra = json!({"entry_type": "decision", "project_ref": "Orion"});
         store(&mut project, title, text, extra)
@@ -64,7 +66,7 @@ fn questions_choose_their_strategy_and_say_why() {
     let salt = json!({"question": "why did we decide about salt for Orion"});
     let salt = project.call("kb_ask", salt);
     assert_eq!(all(&salt["entries"], "id"), [&both[1]], "{salt}");
-    // A question for a number gets it, and a note that there are more than are listed.
+    // A question for a number gets it, with a note if there are more than are listed.
     let many = json!({"question": "how many decisions are there?"});
     let many = project.call("kb_ask", many);
     let n = many["entries"].as_array().map_or(0, Vec::len);
@@ -76,7 +78,7 @@ fn questions_choose_their_strategy_and_say_why() {
         json!({"question": "x", "strategy": "timeline", "scope": "decision", "limit": 500});
     let all_of = project.call("kb_ask", all_of);
     assert_eq!((all_of["entries"].as_array().map_or(0, Vec::len), all_of.get("hint")), (n, None));
-    // An id alone gives its entry, and its surroundings.
+    // An id alone returns its entry, and its neighborhood.
     let own = project.call("kb_ask", json!({"question": both[0]}));
     assert_eq!(all(&own["entries"], "id"), both, "{own}");
     // With a given scope, only what is asked for is listed and counted.
@@ -91,12 +93,12 @@ fn questions_choose_their_strategy_and_say_why() {
     for id in both {
         project.call("kb_store", json!({"deactivate_entry_id": id}));
     }
-    // A successor that does not count any more is none.
+    // An inactive successor does not count.
     project.call("kb_store", json!({"deactivate_entry_id": forked}));
     let old = project.call("kb_get", json!({"entry_id": ["kb-00001"]}));
     assert_eq!(old["entries"][0]["superseded_by"], json!(["kb-00002"]), "{old}");
 
-    // Drawn alone it stands beside what it took the place of.
+    // Drawn alone, it appears with the entry that it supersedes.
     let graph = project.call("graph", json!({"name": "kb/kb-00002-kafka-queue.md", "hops": 1}));
     let drawn = |entry: &str| {
         let nodes = graph["nodes"].as_array().expect("nodes").iter();
@@ -153,7 +155,7 @@ fn questions_choose_their_strategy_and_say_why() {
     );
     assert!(none["hint"].as_str().is_some_and(|it| it.contains("no path")), "{none}");
 
-    // A name, a type of entries, or two ids are enough of a question.
+    // A name, a type of entries, or two ids suffice as a question.
     for (question, strategy, ids) in [
         ("who is ada lovelace", "related", vec!["kb-00002", "kb-00001", "kb-00003"]),
         ("what do we know about project shop", "timeline", vec!["kb-00001", "kb-00002"]),
@@ -213,7 +215,7 @@ fn a_summary_quotes_and_cites_and_tells_both_sides() {
     let conflict = &summary["conflicts"][0];
     assert_eq!(conflict["why"], "the numbers differ: 60 and 30", "{summary}");
     assert_eq!(conflict["one"]["cited"], json!(["kb-00006"]));
-    // A superseded entry says so wherever it is listed, and comes after its successor.
+    // A superseded entry is marked wherever it is listed, and comes after its successor.
     let found = project.call("kb_search", json!({"query": "what did we choose for the job queue"}));
     let ids = all(&found["results"], "id");
     let at =
@@ -225,7 +227,7 @@ fn a_summary_quotes_and_cites_and_tells_both_sides() {
     let old =
         asked["entries"].as_array().and_then(|it| it.iter().find(|it| it["id"] == "kb-00001"));
     assert_eq!(old.expect("told")["superseded_by"], json!(["kb-00002"]), "{asked}");
-    // Also where it alone answers in the words of the question: what replaced it is heard first.
+    // Even if only it has the words of the question, its successor comes first.
     let frob = store(&mut project, "Frob", "The frobnicator timeout is 30 seconds.", json!({}));
     let sixty = json!({"hints": {"supersedes": frob}});
     let sixty = store(&mut project, "Sixty", "New value: sixty.", sixty);
@@ -240,7 +242,7 @@ fn a_summary_quotes_and_cites_and_tells_both_sides() {
         .collect();
     let at = |id: &str| cited.iter().position(|it| *it == id);
     assert!(at(&sixty) == Some(0) && at(&frob).is_some(), "{summary}");
-    // An id finds what it names: an entry, those of a tag, a person, a project.
+    // An id finds what it names: an entry, or those of a tag, a person, a project.
     let mut ids = |query: &str| -> Vec<String> {
         let found = project.call("kb_search", json!({"query": query}));
         all(&found["results"], "id").into_iter().map(String::from).collect()
@@ -287,10 +289,10 @@ fn documents_answer_what_no_entry_does() {
     let answer = summary["answer"].as_str().expect("words");
     assert!(answer.starts_with("Signing keys rotate every 90 days. [ops/keys.md:3]"), "{summary}");
     assert_eq!(summary["sentences"][0]["cited"], json!(["ops/keys.md:3"]));
-    // Entries come first, and alone, where they answer.
+    // If entries answer, they come first, and alone.
     let clock = ask(&mut project, json!({"question": "how slow is the clock of the tides"}));
     assert_eq!((all(&clock["entries"], "id"), clock.get("documents")), (vec!["kb-00001"], None));
-    // Things that only documents know are connected, and meant by a scope.
+    // Things that only documents know can be connected, and used as a scope.
     for request in [
         json!({"question": "how are Ana Silva and Key Store related"}),
         json!({"question": "how", "strategy": "connection", "scope": "Ana Silva", "target": "Key Store"}),

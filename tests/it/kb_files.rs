@@ -1,4 +1,4 @@
-//! Entries of files, what is never kept of them, and upkeep.
+//! Entries from files, what is never stored of them, and maintenance.
 
 use serde_json::{Value, json};
 use tests::TestProject;
@@ -150,7 +150,7 @@ fn upkeep_counts_purges_and_reads_again() {
     let graph = message(&mut project, json!({"action": "rebuild_graph"}));
     assert!(graph.starts_with("the graph was read again from 4 entries"), "{graph}");
     assert!(message(&mut project, json!({"action": "vacuum"})).starts_with("nothing to do"));
-    // One that a person wrote off long ago is purged; one that was written off today is not.
+    // An entry deactivated long ago is purged; one deactivated today is not.
     write_old(
         &project,
         "kb/kb-00030-old.md",
@@ -166,7 +166,7 @@ fn upkeep_counts_purges_and_reads_again() {
             && project.at("kb/kb-00004-colour-of-the-logo.md").exists()
     );
     assert_eq!(store(&mut project, "Next", "No number is given twice.", json!({})), "kb-00031");
-    // A deleted note comes back from its versions.
+    // A deleted note is restored from its versions.
     project.remove("kb/kb-00003-small-jobs.md");
     project.settle();
     let restored = project

@@ -1,4 +1,5 @@
-//! Keeping a daemon in operation: health and metrics, settings read anew, logs and spans for programs, newer versions.
+//! Operation of a daemon: health and metrics, reloading settings, logs and spans for programs,
+//! newer versions.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::process::Command;
@@ -17,7 +18,7 @@ const NOTES: &[(&str, &str)] = &[
     ("drafts/idea.md", "# Idea\n\nThe Signing Service could use hardware keys.\n"),
 ];
 
-/// What a shell sees of a `kgctl` command: exit code, output, errors.
+/// Runs a `kgctl` command; returns exit code, output, errors.
 fn kgctl(project: &TestProject, arguments: &[&str]) -> (i32, String, String) {
     let mut command = project.kgctl();
     let output = command.arg("--project").arg(project.root()).args(arguments).output();
@@ -26,7 +27,8 @@ fn kgctl(project: &TestProject, arguments: &[&str]) -> (i32, String, String) {
     (output.status.code().unwrap_or(-1), text(&output.stdout), text(&output.stderr))
 }
 
-/// The samples of a text in Prometheus' format 0.0.4, by series; each rule that it breaks panics.
+/// Parses the samples of a text in Prometheus' format 0.0.4, by series; panics if it breaks a rule
+/// of the format.
 fn samples(text: &str) -> BTreeMap<String, f64> {
     let (mut found, mut ended) = (BTreeMap::new(), BTreeSet::new());
     let (mut name, mut kind) = (String::new(), String::new());

@@ -1,5 +1,5 @@
-//! What agents learned, on the command line: `kgctl kb …` and `kgctl memory …`, each command with what it prints and
-//! how it ends.
+//! Knowledge of agents on the command line: `kgctl kb …` and `kgctl memory …`, each command with
+//! its output and exit code.
 
 use std::io::Write;
 use std::process::Stdio;
@@ -7,14 +7,14 @@ use std::process::Stdio;
 use serde_json::{Value, json};
 use tests::TestProject;
 
-/// What a command said and its exit code, with `input` on its standard input.
+/// Returns what a command printed and its exit code, with `input` on its standard input.
 fn said(project: &TestProject, arguments: &[&str], input: &str) -> (String, i32) {
     let mut command = project.kgctl();
     command.arg("--project").arg(project.root()).args(arguments);
     let piped = || Stdio::piped();
     let child = command.stdin(piped()).stdout(piped()).stderr(piped()).spawn();
     let mut child = child.expect("it starts");
-    // One that does not read it is no error.
+    // A command that does not read it is fine.
     let _ = child.stdin.take().expect("piped").write_all(input.as_bytes());
     let out = child.wait_with_output().expect("it ends");
     let text = [out.stdout, out.stderr].map(|it| String::from_utf8(it).expect("UTF-8"));
@@ -110,7 +110,7 @@ fn entries_are_listed_shown_changed_and_counted() {
             ("kb stats", &["3 entries, 3 of them count", "types: decision 1"], 0),
         ],
     );
-    // A text that is no file; the same address again replaces what it gave.
+    // A text that is not a file; the same address again replaces its entries.
     let page =
         "# Harbor\n\nThe harbor closes at ten in the evening, and nobody is let in after that.\n";
     let url = ["kb", "ingest", "--source-url", "https://example.org/harbor"];
@@ -171,7 +171,7 @@ fn memory_is_listed_shown_reviewed_and_reported() {
         ],
     );
 
-    // The first candidate is accepted with words of our own, the relation rejected, the rest left.
+    // The first candidate is accepted with our own words, the relation rejected, the rest left.
     let (text, code) =
         said(&project, &["memory", "consolidate"], "x\na Wrote the first program.\nr\nq\n");
     assert_eq!(code, 0, "{text}");
@@ -186,7 +186,8 @@ fn memory_is_listed_shown_reviewed_and_reported() {
     }
     let ada = project.call("open_nodes", json!({"names": ["Ada Lovelace"]}));
     assert_eq!(ada["entities"][0]["summary"], "Wrote the first program.");
-    // What was rejected is not proposed again; an orphan may be deleted; an end of input is an end.
+    // A rejected candidate is not proposed again; an orphan can be deleted; the end of input ends
+    // the session.
     let (text, code) = said(&project, &["memory", "consolidate"], "d\n");
     assert!(!text.contains("relation Ada Lovelace"), "{text}");
     assert_eq!(code, 0, "{text}");
@@ -197,7 +198,7 @@ fn memory_is_listed_shown_reviewed_and_reported() {
     let report: Value = serde_json::from_str(&text).expect("JSON");
     assert!(report["report"]["orphaned_nodes"].is_array(), "{report}");
 
-    // One report a week, which nobody overwrites and which is no entity.
+    // One report per week, which is never overwritten and is not an entity.
     check(&project, &[("memory report --write", &["memory/reports/2"], 0)]);
     let (text, _) = said(&project, &["memory", "report", "--write"], "");
     let path = text.split_whitespace().last().expect("a path").to_string();
@@ -224,7 +225,7 @@ fn an_entity_goes_with_all_that_leads_to_it_or_stays() {
     ]);
     project.settle();
     let before = std::fs::read_to_string(project.at("memory/ada.md")).expect("there");
-    // Nobody may write it: its relation cannot be taken out.
+    // A write-protected note: its relation cannot be removed.
     let mut rights = std::fs::metadata(project.at("memory/zoe.md")).expect("there").permissions();
     rights.set_readonly(true);
     std::fs::set_permissions(project.at("memory/zoe.md"), rights).expect("set");
@@ -234,7 +235,7 @@ fn an_entity_goes_with_all_that_leads_to_it_or_stays() {
     let failed = reply["failed"].as_array().cloned().unwrap_or_default();
     assert_eq!(reply["not_found"], json!(["None"]));
     match failed.first() {
-        // Nothing of it was done, whatever came before.
+        // Nothing of it was done, even the steps before.
         Some(error) => {
             let message = error["message"].as_str().expect("why");
             assert!(

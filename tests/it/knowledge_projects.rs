@@ -1,5 +1,5 @@
-//! What agents learned, over several projects and through `kg-mcp`: searches that go to all, and the client's own model
-//! (sampling), whose answers find their way through gateway and shim.
+//! Knowledge of agents over several projects and through `kg-mcp`: searches that go to all
+//! projects, and the client's own model (sampling), whose answers pass through gateway and shim.
 
 use serde_json::{Value, json};
 use tests::{Agent, SharedHome};
@@ -179,7 +179,7 @@ fn the_clients_model_answers_through_shim_and_gateway() {
             let arguments = of(json!({"question": "what does the queue run on"}));
             agent.request("tools/call", json!({"name": tool, "arguments": arguments}))
         };
-        // It answers.
+        // The model answers.
         let id = call(&mut agent, "kb_summarize");
         let question = asked(&mut agent);
         let content = json!({"type": "text", "text": "On Redis [kb-00001]."});
@@ -195,21 +195,21 @@ fn the_clients_model_answers_through_shim_and_gateway() {
             (&json!("llm:theirs"), &json!("On Redis [kb-00001].")),
             "{served:?} {reply}"
         );
-        // Its person declines.
+        // The user declines.
         let id = call(&mut agent, "kb_ask");
         let question = asked(&mut agent);
         agent.answer(&question, json!({"error": {"code": -1, "message": "declined"}}));
         let reply = agent.reply_to(id)["result"]["structuredContent"].take();
         assert!(reply["llm"].as_str().is_some_and(|it| it.contains("declined")), "{reply}");
         assert_eq!(reply["entries"][0]["id"], "kb-00001", "{reply}");
-        // It says nothing: the answer comes as without it, in time.
+        // The model does not answer: the reply comes as without it, in time.
         let id = call(&mut agent, "kb_summarize");
         asked(&mut agent);
         let reply = agent.reply_to(id)["result"]["structuredContent"].take();
         assert_eq!(reply["method"], "extractive", "{reply}");
         assert!(reply["llm"].is_string(), "{reply}");
     }
-    // A client that offers none is not asked.
+    // A client that offers no model is not asked.
     let mut agent = home.agent("", &[&["--all-projects"][..], &TOOLS].concat());
     let question = json!({"question": "what does the queue run on", "project": "alpha"});
     let reply = agent.call("kb_ask", question).expect("answered");

@@ -1,5 +1,5 @@
-//! Languages and words, end to end: what is written in any script is found as it is typed and by its parts, and what
-//! reads English only leaves other languages alone.
+//! Languages and words, end to end: text in any script is found as typed and by its parts, and
+//! English-only stages skip other languages.
 
 use serde_json::json;
 use tests::TestProject;
@@ -23,7 +23,7 @@ fn project() -> TestProject {
     project
 }
 
-/// The paths that a question finds by its words alone.
+/// Returns the paths that a question finds by its words alone.
 fn found_by_text(project: &mut TestProject, question: &str) -> Vec<String> {
     let reply = project.call("hybrid_query", json!({"q": question, "formula": "text"}));
     let chunks = reply["chunks"].as_array().expect("hits");
@@ -84,7 +84,7 @@ fn a_question_can_ask_for_one_language() {
     }
 }
 
-/// The vectors are of an English model, and so are the templates of relations.
+/// The vectors are those of an English model, and the templates of relations are English, too.
 #[test]
 fn what_reads_english_only_leaves_other_languages_alone() {
     let sentence = "The Billing Portal depends on the Ledger Store";

@@ -1,12 +1,12 @@
-//! Layers: crates of the daemon name only crates below them, and knots inside a crate do not grow.
+//! Layers: crates of the daemon use only crates below them, and cycles inside a crate do not grow.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The crates of the daemon, lowest first each with how many pairs of its topmost modules lead to each
-/// other today. A number may only become smaller.
+/// The crates of the daemon, lowest first, each with the current number of pairs of its top-level
+/// modules that depend on each other. A number may only become smaller.
 const LAYERS: [(&str, usize); 14] = [
     ("sys", 0),
     ("language", 0),
@@ -24,7 +24,7 @@ const LAYERS: [(&str, usize); 14] = [
     ("daemon", 0),
 ];
 
-/// Folders under `daemon/` that are no layers: a library of its own, and a workspace of its own.
+/// Folders under `daemon/` that are not layers: a library of its own, and a workspace of its own.
 const BESIDE: [&str; 2] = ["onnx", "rust-bert"];
 
 fn workspace() -> PathBuf {
@@ -95,7 +95,8 @@ fn knots_inside_a_crate_do_not_grow() {
     assert_eq!(out, "", "more is a new knot; after less, lower the number");
 }
 
-/// Pairs of topmost modules that lead to each other through `crate::` paths, tests left out.
+/// Returns the pairs of top-level modules that depend on each other through `crate::` paths,
+/// without tests.
 fn knots(src: &Path) -> Vec<(String, String)> {
     let mut arrows: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     let mut open = vec![src.to_path_buf()];

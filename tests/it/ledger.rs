@@ -1,4 +1,5 @@
-//! What files cannot hold: kept, migrated, backed up and put back; and files that fail, counted and tried again.
+//! Data that files cannot hold: stored, migrated, backed up and restored; and files that fail,
+//! counted and retried.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -14,7 +15,7 @@ const NOTES: &[(&str, &str)] = &[
     ("log.txt", "The Signing Service was restarted.\n"),
 ];
 
-/// A project of the notes with all that a ledger keeps: uids, tags, and a decision.
+/// A project of the notes with everything that a ledger stores: uids, tags, and a decision.
 fn decided() -> (TestProject, Value) {
     let mut project = TestProject::of(NOTES);
     project.call("ingest_docs", json!({"paths": ["log.txt"], "tags": ["ops", "log"]}));
@@ -28,7 +29,7 @@ fn decided() -> (TestProject, Value) {
     (project, key)
 }
 
-/// Uids of documents, by path, as the ledger has them.
+/// Returns the uids of documents, by path, from the ledger.
 fn uids(project: &TestProject) -> Vec<String> {
     let db = Connection::open(&project.paths().ledger).expect("opens");
     let mut statement = db
@@ -43,7 +44,7 @@ fn version(ledger: &Path) -> u32 {
     db.query_row("PRAGMA user_version", [], |row| row.get(0)).expect("a number")
 }
 
-/// What a shell sees of a `kgctl` command: exit code, output, errors.
+/// Runs a `kgctl` command; returns exit code, output, errors.
 fn kgctl(project: &TestProject, arguments: &[&str]) -> (i32, String, String) {
     let output = project
         .kgctl()
@@ -59,7 +60,7 @@ fn kgctl(project: &TestProject, arguments: &[&str]) -> (i32, String, String) {
     (output.status.code().unwrap_or(-1), text(&output.stdout), text(&output.stderr))
 }
 
-/// Runs a daemon that must not start; what it says.
+/// Runs a daemon that must not start; returns its message.
 fn refusal(project: &TestProject) -> String {
     let output = project.command().output().expect("it runs");
     assert_eq!(output.status.code(), Some(1), "{output:?}");
@@ -170,7 +171,7 @@ fn a_backup_made_while_the_daemon_works_brings_everything_back() {
     assert!(is_listed(&mut project));
 }
 
-/// Stops a daemon that `kgctl` has started, whatever becomes of the test.
+/// Stops a daemon that `kgctl` has started, even if the test fails.
 struct Started<'a>(&'a TestProject);
 
 impl Drop for Started<'_> {
@@ -204,7 +205,7 @@ fn a_restore_stops_a_running_daemon_and_starts_it_again() {
         kgctl(&project, &["--no-start", "--json", "review", "--below", "1", "--limit", "100"]);
     let again: Value = serde_json::from_str(&out).expect("JSON");
     assert_eq!(again["items"].as_array().map(Vec::len), listed["items"].as_array().map(Vec::len));
-    // What is no backup costs nobody the daemon.
+    // A file that is not a backup does not affect the daemon.
     let (code, _, err) = kgctl(&project, &["backup", "--restore", "notes/log.txt"]);
     assert_eq!(code, 2, "{err}");
     assert!(
@@ -241,7 +242,7 @@ fn a_damaged_ledger_stops_the_start_and_names_the_way_back() {
         "{said}"
     );
     assert_eq!(fs::read(&ledger).expect("read"), bytes, "nothing is written to it");
-    // The words reach whoever uses the project.
+    // The message reaches the user of the project.
     let (code, _, err) = kgctl(&project, &["status"]);
     assert!(code == 4 && err.contains("is damaged") && err.contains("--restore"), "{err}");
     assert_eq!(kgctl(&project, &["backup", "--restore", &copy]).0, 0);
@@ -261,7 +262,7 @@ fn a_lost_ledger_gets_the_uids_of_the_index() {
     assert_eq!(uids(&project), known);
 }
 
-/// The files that failed, as `checkup` lists them.
+/// Returns the files that failed, as `checkup` lists them.
 fn failed(project: &mut TestProject) -> String {
     let reply = project.call("checkup", json!({}));
     assert_eq!((&reply["index"], &reply["ledger"]), (&json!("ok"), &json!("ok")));
@@ -302,7 +303,7 @@ fn a_file_that_fails_three_times_is_left_alone_until_it_changes() {
     project.restart();
     project.settle();
     assert_eq!(project.status()["tick"], tick, "nothing is tried, nothing is written");
-    // By a rescan, too, it is left alone; the same content under another time is no change.
+    // A rescan skips it, too; the same content with another time is not a change.
     let file = fs::File::options().append(true).open(project.at("binary.txt")).expect("ours");
     project.stop();
     file.set_modified(std::time::SystemTime::UNIX_EPOCH).expect("ours");
@@ -310,7 +311,7 @@ fn a_file_that_fails_three_times_is_left_alone_until_it_changes() {
     project.call("rescan", json!({}));
     project.settle();
     assert_eq!(project.status()["tick"], tick);
-    // Another content is tried, and counted from one.
+    // Changed content is tried, and counted from one.
     project.stop();
     project.write("binary.txt", b"\0\x01\x03data\0\0".repeat(1000));
     project.start();
@@ -350,7 +351,7 @@ fn a_file_that_cannot_be_read_is_counted_in_the_ledger_and_tried_again_when_aske
         project.settle();
         project.stop();
     }
-    // The count is the ledger's: it is there although the index is built anew.
+    // The ledger has the count, so it survives a rebuild of the index.
     project.lose_index();
     project.start();
     project.settle();

@@ -1,11 +1,12 @@
-//! Dialogues in the published formats of two benchmarks.
+//! Format: dialogues in the published formats of two benchmarks.
 //!
-//! In: a file of LoCoMo (`locomo10.json`: `conversation` with `session_N`, `session_N_date_time` and turns with
-//! `dia_id`, `qa` with `evidence`) or of LongMemEval (`longmemeval_s.json`: a question each with `haystack_sessions`,
-//! `haystack_dates`, `answer_session_ids` and turns that may say `has_answer`). Out: dialogues with their questions.
-//! Invariants: a question without evidence is left out, as the benchmarks do when they measure retrieval; evidence that
-//! names no turn is dropped.
-//! Not here: what is asked of them.
+//! In: a file of LoCoMo (`locomo10.json`: `conversation` with `session_N`, `session_N_date_time`
+//! and turns with `dia_id`, `qa` with `evidence`) or of LongMemEval (`longmemeval_s.json`: one
+//! question each with `haystack_sessions`, `haystack_dates`, `answer_session_ids` and turns that
+//! may have `has_answer`). Out: dialogues with their questions.
+//! Invariants: a question without evidence is skipped, as in the benchmarks' own retrieval
+//! measures; evidence that names no turn is dropped.
+//! Not here: asking them.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -19,7 +20,7 @@ pub(crate) struct Dialogue {
     pub(crate) questions: Vec<Question>,
 }
 
-/// Turns of one day.
+/// The turns of one day.
 pub(crate) struct Session {
     pub(crate) id: String,
     /// As written: `1:56 pm on 8 May, 2023`, `2023/05/20 (Sat) 02:21`.
@@ -27,7 +28,7 @@ pub(crate) struct Session {
     pub(crate) turns: Vec<Turn>,
 }
 
-/// What one speaker says at once.
+/// One utterance of a speaker.
 pub(crate) struct Turn {
     pub(crate) id: String,
     pub(crate) speaker: String,
@@ -35,16 +36,16 @@ pub(crate) struct Turn {
     pub(crate) text: String,
 }
 
-/// A question, and where its answer stands.
+/// A question, and the place of its answer.
 pub(crate) struct Question {
     pub(crate) text: String,
-    /// Turns; none where the format only knows sessions.
+    /// Turns; empty if the format only has sessions.
     pub(crate) turns: BTreeSet<String>,
     pub(crate) sessions: BTreeSet<String>,
 }
 
 impl Dialogue {
-    /// Reads a file; its shape says which format it has.
+    /// Reads a file; its shape determines the format.
     pub(crate) fn read(file: &Path) -> Result<Vec<Dialogue>> {
         let text = std::fs::read_to_string(file).with_context(|| file.display().to_string())?;
         let all: Vec<Value> = serde_json::from_str(&text)?;
@@ -57,13 +58,13 @@ impl Dialogue {
         }
     }
 
-    /// The session of a turn.
+    /// Returns the session of a turn.
     pub(crate) fn session_of(&self, turn: &str) -> Option<&str> {
         let has = |it: &&Session| it.turns.iter().any(|it| it.id == turn);
         self.sessions.iter().find(has).map(|it| it.id.as_str())
     }
 
-    /// Keeps what is there, and asks for the sessions of the turns.
+    /// Drops evidence that does not exist, and adds the sessions of the turns.
     fn checked(mut self) -> Dialogue {
         let mut questions = std::mem::take(&mut self.questions);
         for it in &mut questions {
@@ -91,7 +92,7 @@ fn locomo(sample: &Value) -> Result<Dialogue> {
     for n in 1.. {
         let id = format!("session_{n}");
         let Some(turns) = conversation.get(&id).and_then(Value::as_array) else {
-            // A few samples have dates beyond their last session.
+            // A few samples have dates after their last session.
             break;
         };
         let turn = |it: &Value| {

@@ -1,4 +1,5 @@
-//! Tree: the least that html5ever's tree builder can be run with: nodes that know name, parent and children.
+//! Tree: the smallest tree that html5ever's tree builder accepts: nodes with a name, a parent and
+//! children.
 //!
 //! In: HTML. Out: the number of nodes, so that nothing is optimized away.
 

@@ -1,7 +1,8 @@
-//! The stages one by one: what each costs over the whole folder, on one thread, both rounds of the ripple.
+//! Stages: the cost of each stage over the whole folder, on one thread, for both rounds of the
+//! ripple.
 //!
-//! In: a scratch folder. Out: a table. Not here: the belt around the stages (the whole is measured by
-//! `ingest`).
+//! In: a scratch folder. Out: a table. Not here: the belt around the stages (`ingest` measures the
+//! whole).
 
 use std::sync::Arc;
 
@@ -24,8 +25,8 @@ use crate::support::{self, Scratch};
 /// As many documents as the writer takes at once.
 const BATCH: usize = 32;
 
-/// Runs everything once, with a second round for what the gazetteer requeues, and prints what each step
-/// cost.
+/// Runs everything once, with a second round for the documents that the gazetteer requeues, and
+/// prints the cost of each step.
 pub(crate) fn run(scratch: &Scratch, repeat: usize) -> Result<()> {
     let settings = Settings::default();
     let mut costs = Costs::default();

@@ -132,7 +132,7 @@ fn read(folder: &Path) -> Result<Vec<Anchor>> {
     Ok(anchors)
 }
 
-/// Which notes have a title or file name of this norm.
+/// Returns the notes by the norm of their titles and file names.
 fn titles(notes: &BTreeMap<String, String>) -> BTreeMap<String, BTreeSet<String>> {
     let mut out: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     for (path, text) in notes {

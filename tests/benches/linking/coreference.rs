@@ -1,4 +1,5 @@
-//! Coreference: given mentions of encyclopedia abstracts, and which of a document are one thing.
+//! Coreference: encyclopedia abstracts with given mentions, and which mentions of a document denote
+//! the same thing.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -19,7 +20,7 @@ struct Page {
     types: Vec<String>,
 }
 
-/// The set's types as ours. Its `NUM` has no type here; such mentions link only exactly.
+/// Maps the set's types to ours. Its `NUM` has no equivalent; such mentions link only exactly.
 fn type_of(name: &str) -> EntityType {
     match name {
         "PER" => EntityType::Person,
@@ -93,7 +94,7 @@ pub(crate) fn run(data: &Path) -> Result<()> {
     Ok(())
 }
 
-/// What `cluster_score.py` says, on one line.
+/// Returns the output of `cluster_score.py`, on one line.
 fn score(data: &Path, gold: &str, predicted: &str) -> Result<String> {
     let folder = tempfile::tempdir()?;
     let [one, other] = ["gold.tsv", "predicted.tsv"].map(|it| folder.path().join(it));

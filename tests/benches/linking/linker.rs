@@ -1,7 +1,7 @@
-//! Linker: an index of its own that gets the places of names, and returns what they denote.
+//! Linker: a separate index that gets the places of names, and returns what they denote.
 //!
-//! Every document goes through the stages and the writer of the product; only what recognition finds is replaced, or
-//! added to, by given mentions.
+//! Every document goes through the stages and the writer of the product; only the result of
+//! recognition is replaced with given mentions, or extended by them.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use model::terms::{Confidence, ContentHash, EntityType, Generation, Lane, RelPat
 use model::{Item, Stage, Ticket};
 use rusqlite::{Connection, OptionalExtension, params};
 
-/// A name at bytes of a document's normalized text.
+/// A name at a byte range of a document's normalized text.
 #[derive(Debug, Clone)]
 pub(crate) struct Given {
     pub(crate) start: usize,
@@ -24,10 +24,10 @@ pub(crate) struct Given {
     pub(crate) entity_type: EntityType,
 }
 
-/// What a mention denotes.
+/// The referent of a mention.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Denoted {
-    /// This entity, and the note it is the home of.
+    /// This entity, and its own note if it has one.
     Entity(i64, Option<String>),
     /// Undecided.
     Unsure,
@@ -65,7 +65,7 @@ impl Linker {
         })
     }
 
-    /// The text as the product reads it: what spans refer to.
+    /// Returns the text in normalized form, to which spans refer.
     pub(crate) fn normal(&self, path: &str, text: &str) -> Result<NormalDoc> {
         let source = SourceDoc {
             path: RelPath::new(path),
@@ -79,17 +79,18 @@ impl Linker {
         stage.run(source).map_err(|fault| anyhow!("{path}: {fault}"))
     }
 
-    /// Adds a document in which these names, and no others, stand.
+    /// Adds a document with only these names.
     pub(crate) fn add_given(&mut self, path: &str, text: &str, given: Vec<Given>) {
         self.documents.insert(path.into(), (text.into(), given, false));
     }
 
-    /// Adds a document in which these names stand beside those that recognition finds.
+    /// Adds a document with these names in addition to recognized ones.
     pub(crate) fn add_found(&mut self, path: &str, text: &str, given: Vec<Given>) {
         self.documents.insert(path.into(), (text.into(), given, true));
     }
 
-    /// Indexes what was added, until nothing is left to decide. `context` gives tags to a document by its path.
+    /// Indexes the added documents until nothing is left to decide. `context` gives tags to a
+    /// document by its path.
     pub(crate) fn settle(&mut self, context: &BTreeMap<String, Vec<String>>) -> Result<()> {
         let mut paths: Vec<String> = self.documents.keys().cloned().collect();
         loop {
@@ -149,7 +150,8 @@ impl Linker {
         Ok(Item::Document(ticket, doc))
     }
 
-    /// What the name at these bytes of a document denotes; `None` when there is no such mention.
+    /// Returns what the name at these bytes of a document denotes; `None` if there is no such
+    /// mention.
     pub(crate) fn denoted(&self, path: &str, at: usize, end: usize) -> Result<Option<Denoted>> {
         let row: Option<(Option<i64>, Option<String>)> = self
             .index
@@ -169,7 +171,7 @@ impl Linker {
         }))
     }
 
-    /// Names by how they were decided: all, linked inexactly, parted by what documents mean, unsure, proposals.
+    /// Counts names by decision: all, linked inexactly, split by document, unsure, proposals.
     pub(crate) fn states(&self) -> Result<String> {
         let sql = "SELECT count(*), coalesce(sum(decision = 3), 0), coalesce(sum(is_split), 0),
             coalesce(sum(decision = 6 AND NOT is_split), 0), (SELECT count(*) FROM proposals)
@@ -184,9 +186,9 @@ impl Linker {
     }
 }
 
-/// Puts given names in place of, or among, those that were found.
+/// Replaces the recognized names with given ones, or adds these.
 fn give(doc: &mut MentionedDoc, given: &[Given], keeps_found: bool) {
-    // They point at mentions that may go.
+    // They refer to mentions that may be removed.
     doc.anaphors.clear();
     let mut mentions: Vec<Mention> = Vec::new();
     for name in given {

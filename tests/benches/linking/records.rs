@@ -1,7 +1,8 @@
 //! Records: two lists in which the same things are written differently.
 //!
-//! A record is a document with one mention: its `name` or `title`. All other fields but the price are its context,
-//! which the formula knows as tags. A pair is predicted when both mentions denote one entity.
+//! A record is a document with one mention: its `name` or `title`. All other fields except the
+//! price are its context, which the formula receives as tags. A pair is predicted if both mentions
+//! denote the same entity.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -12,8 +13,8 @@ use serde_json::{Map, Value};
 
 use super::linker::{Denoted, Given, Linker};
 
-/// Fields that say what a record is called, and what such a record is: what is sold has a name, what is published a
-/// title.
+/// Fields with the name of a record, and the type of such records: products have a name,
+/// publications a title.
 const NAME_FIELDS: [(&str, EntityType); 2] =
     [("name", EntityType::Product), ("title", EntityType::Document)];
 
@@ -122,7 +123,7 @@ fn scores(predicted: &Pairs, gold: &Pairs) -> String {
     )
 }
 
-/// Prints what is wrong and what is missing.
+/// Prints false positives and false negatives.
 fn show(predicted: &Pairs, gold: &Pairs, a: &[Record], b: &[Record]) {
     let name = |list: &[Record], id: &str| {
         list.iter().find(|it| it.id == id).map_or(String::new(), |it| it.name.clone())

@@ -1,10 +1,10 @@
-//! Scores: precision, recall and F1 of spans, exact and overlapping.
+//! Score: precision, recall and F1 of spans, exact and overlapping.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What labels of a set are called here.
+/// The names that the labels of a set have here.
 pub(crate) type Labels = BTreeMap<&'static str, &'static str>;
-/// A span in bytes, and what it is called.
+/// A span in bytes, and its name.
 pub(crate) type Found = (usize, usize, &'static str);
 
 /// One annotated text.
@@ -68,7 +68,8 @@ fn add<T>(counts: &mut [usize; 3], n: usize, found: &BTreeSet<T>, gold: &BTreeSe
     counts[2] += gold.len();
 }
 
-/// Pairs of overlapping spans, one to one, the best overlap (intersection over union) first.
+/// Counts pairs of overlapping spans, matched one to one, the best overlap (intersection over
+/// union) first.
 fn overlapping(gold: &BTreeSet<Found>, found: &BTreeSet<Found>, is_typed: bool) -> usize {
     let mut pairs = Vec::new();
     for g in gold {
@@ -93,7 +94,7 @@ fn overlapping(gold: &BTreeSet<Found>, found: &BTreeSet<Found>, is_typed: bool) 
     n
 }
 
-/// Precision, recall and F1 in percent.
+/// Returns precision, recall and F1 in percent.
 fn prf(right: usize, found: usize, gold: usize) -> [f64; 3] {
     let share = |n: usize| if n == 0 { 0.0 } else { 100.0 * right as f64 / n as f64 };
     let (p, r) = (share(found), share(gold));

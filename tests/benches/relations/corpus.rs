@@ -1,7 +1,10 @@
-//! Corpus: relations of the tuning half of our own corpus, given its gold mentions and what they denote.
+//! Corpus: relations of the tuning half of our own corpus, given its gold mentions and their
+//! referents.
 //!
-//! In: `CORPUS/docs` and `CORPUS/gold`. Out: printed scores. The pages of the reporting half are never opened.
-//! Invariants: a relation counts by document, canonical names and predicate; `related_to` has no direction.
+//! In: `CORPUS/docs` and `CORPUS/gold`. Out: printed scores. The pages of the reporting half are
+//! never opened.
+//! Invariants: a relation counts by document, canonical names and predicate; `related_to` has no
+//! direction.
 //! Not here: the other half, which `kgctl eval` prints.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -105,7 +108,7 @@ fn read(docs: &Path, path: &str, rows: &[[String; 5]]) -> Result<Vec<(Mark, Foun
     Ok(found.into_iter().map(marked).collect())
 }
 
-/// The place in the normalized text of each byte of the file that has one.
+/// Maps each byte of the file to its place in the normalized text, if it has one.
 fn places_of(doc: &NormalDoc) -> BTreeMap<usize, usize> {
     let starts = doc.text.char_indices();
     starts.map(|(at, c)| (doc.map.to_raw(Span::new(at, at + c.len_utf8())).start(), at)).collect()

@@ -1,6 +1,7 @@
-//! Page: a text with given mentions as the relate stage takes it.
+//! Page: a text with given mentions, in the form of the relate stage.
 //!
-//! In: a text, or a document that was normalized, and mentions with the number of what each denotes. Out: evidence.
+//! In: a text, or a normalized document, and mentions with the number of their referent. Out:
+//! evidence.
 //! Not here: finding mentions.
 
 use anyhow::{Result, anyhow};
@@ -13,16 +14,16 @@ use model::parcel::{
 };
 use model::terms::{Confidence, ContentHash, EntityType, RelPath, Span, SpanMap};
 
-/// A mention that is given: bytes, what it denotes, its type.
+/// A given mention: byte range, referent, type.
 pub(crate) type Given = (std::ops::Range<usize>, u32, EntityType);
 
-/// Who relates to whom, by the numbers that were given; `None` is the document.
+/// A relation between given referents; `None` is the document.
 pub(crate) struct Found {
     pub(crate) subject: Option<u32>,
     pub(crate) predicate: &'static str,
     pub(crate) object: Option<u32>,
     pub(crate) pattern: &'static str,
-    /// From a swift reading, without grammar.
+    /// Whether it comes from a swift reading, without grammar.
     pub(crate) is_swift: bool,
 }
 
@@ -58,8 +59,8 @@ pub(crate) fn of_text(text: &str) -> NormalDoc {
     }
 }
 
-/// What the document states about the given mentions, read swiftly and read deeply; of mentions that overlap the
-/// longest counts.
+/// Returns the relations that the document states between given mentions, from a swift and a deep
+/// reading; of overlapping mentions the longest counts.
 pub(crate) fn relate(doc: NormalDoc, given: Vec<Given>) -> Result<Vec<Found>> {
     let mut swift = doc.clone();
     swift.head.pass = Pass::Swift;

@@ -1,11 +1,11 @@
-//! Sample: relations drawn from folders, as judges get them.
+//! Sample: relations drawn from folders, for judges.
 //!
-//! In: a seed, how many, folders. Out: JSON lines in an order that the seed gives: folder, commit, path, span in the
-//! file,
-//! hash of those bytes, section, sentence, claim, and (not for judges) predicate, pattern, confidence.
-//! Invariants: the same folder, program and seed give the same lines; a relation is drawn once, by its surest
-//! evidence; plain links (`links_to`) and denials are none, since nobody can judge the first and the second claim
-//! nothing.
+//! In: a seed, a number, folders. Out: JSON lines in an order that depends on the seed: folder,
+//! commit, path, span in the file, hash of those bytes, section, sentence, claim, and (not for
+//! judges) predicate, pattern, confidence.
+//! Invariants: the same folder, program and seed give the same lines; a relation is drawn once, by
+//! its surest evidence; plain links (`links_to`) and denials are excluded: the former cannot be
+//! judged, the latter claim nothing.
 //! Not here: judging (`tests/relations/judge.py`).
 
 use std::path::Path;
@@ -36,7 +36,7 @@ pub(crate) fn print(seed: u64, n: usize, folders: &[&str]) -> Result<()> {
         let (folder, commit) = folder.split_once('=').unwrap_or((folder, "unknown"));
         all.extend(relations_of(Path::new(folder), commit)?);
     }
-    // Drawn by a hash of seed and claim, so that the order of folders and rows does not matter.
+    // Sorted by a hash of seed and claim, so that the order of folders and rows does not matter.
     all.sort_by_key(|row| xxh3_64(format!("{seed} {} {}", row["path"], row["claim"]).as_bytes()));
     all.iter().take(n).for_each(|row| println!("{row}"));
     Ok(())
@@ -68,7 +68,8 @@ fn relations_of(folder: &Path, commit: &str) -> Result<Vec<Value>> {
         let (subject, predicate, object): (String, String, String) =
             (row.get(6)?, row.get(7)?, row.get(8)?);
         let (subject, object) = (shown_as(row.get(12)?, subject), shown_as(row.get(13)?, object));
-        // A relation stated by a title has the title as its words; its evidence is the first place of the name.
+        // A relation stated by a title has the title as its words; its evidence is the first place
+        // of the name.
         let pattern: String = row.get(9)?;
         let sentence = match pattern.starts_with("title:") {
             true => row.get(14)?,
@@ -93,7 +94,7 @@ fn relations_of(folder: &Path, commit: &str) -> Result<Vec<Value>> {
     Ok(rows)
 }
 
-/// A party as it is written at its place, with the entity's name where that differs.
+/// Returns a party as written at its place, with the entity's name if that differs.
 fn shown_as(surface: Option<String>, name: String) -> String {
     match surface {
         Some(surface) if norm_of(&surface) != norm_of(&name) => format!("{surface} ({name})"),
@@ -102,7 +103,7 @@ fn shown_as(surface: Option<String>, name: String) -> String {
     }
 }
 
-/// The sentences that a span touches, on one line.
+/// Returns the sentences that a span touches, on one line.
 fn sentence_around(text: &str, start: usize, end: usize) -> String {
     let line_start = text.get(..start).and_then(|head| head.rfind('\n')).map_or(0, |at| at + 1);
     let line_end =
@@ -114,7 +115,8 @@ fn sentence_around(text: &str, start: usize, end: usize) -> String {
     shown.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// Indexes a folder in this process, every document read deeply, and gives the index's path.
+/// Indexes a folder in this process, reading every document deeply, and returns the path of the
+/// index.
 fn index(folder: &Path, scratch: &Scratch) -> Result<std::path::PathBuf> {
     let settings = Settings::default();
     let tokens = WordPiece::builtin();

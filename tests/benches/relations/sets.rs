@@ -1,7 +1,7 @@
 //! Sets: Re-DocRED and SemEval-2010 task 8.
 //!
-//! In: their JSON lines; spans there count code points. Out: printed scores.
-//! Not here: what a label means to its authors; the tables below say only which of ours corresponds.
+//! In: their JSON lines, in which spans count code points. Out: printed scores.
+//! Not here: the exact meaning of a label; the tables below only map it to the closest of ours.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -13,7 +13,7 @@ use serde_json::Value;
 use crate::page::{Found, Given, of_text, relate};
 use crate::{SOURCES, is_of, line};
 
-/// Our predicate, Wikidata's property, and whether that runs the other way.
+/// Our predicate, Wikidata's property, and whether that has the opposite direction.
 const WIKIDATA: [(&str, &str, bool); 21] = [
     ("located_in", "P131", false),
     ("located_in", "P17", false),
@@ -38,7 +38,7 @@ const WIKIDATA: [(&str, &str, bool); 21] = [
     ("precedes", "P1366", false),
 ];
 
-/// Our predicate, SemEval's relation, and whether that runs the other way.
+/// Our predicate, SemEval's relation, and whether that has the opposite direction.
 const SEMEVAL: [(&str, &str, bool); 5] = [
     ("part_of", "Component-Whole", false),
     ("part_of", "Member-Collection", false),
@@ -50,7 +50,7 @@ const SEMEVAL: [(&str, &str, bool); 5] = [
 type Pair = (usize, u32, u32);
 type Triple = (usize, u32, &'static str, u32);
 
-/// What was found and what is gold, of one set.
+/// Found and gold relations of one set.
 #[derive(Default)]
 struct Tally {
     gold_pairs: BTreeSet<Pair>,
@@ -59,7 +59,7 @@ struct Tally {
 }
 
 impl Tally {
-    /// A gold relation with our predicate and direction, where one corresponds.
+    /// Adds a gold relation with our predicate and direction, if one corresponds.
     fn gold(&mut self, (doc, head, tail): Pair, label: &str, table: &[(&'static str, &str, bool)]) {
         self.gold_pairs.insert((doc, head, tail));
         for (predicate, _, is_reversed) in table.iter().filter(|row| row.1 == label) {
@@ -99,7 +99,8 @@ impl Tally {
     }
 }
 
-/// Documents with all relations between their entities, most of which no single sentence states.
+/// Documents with all relations between their entities, most of which are not stated in a single
+/// sentence.
 pub(crate) fn redocred(path: &Path) -> Result<()> {
     let mut tally = Tally::default();
     for (doc, row) in rows(path)?.iter().enumerate() {
@@ -131,7 +132,7 @@ pub(crate) fn redocred(path: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Sentences with two nouns between which there is a relation, or none.
+/// Sentences with two nouns, with or without a relation between them.
 pub(crate) fn semeval(path: &Path) -> Result<()> {
     let mut tally = Tally::default();
     for (doc, row) in rows(path)?.iter().enumerate() {

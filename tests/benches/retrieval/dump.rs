@@ -1,8 +1,8 @@
-//! Dump: what every signal says about each candidate of each question, with its judgment, from which weights are
-//! learned (`benches/weights.rs`).
+//! Dump: the value of every signal for each candidate of each question, with its judgment, from
+//! which weights are learned (`benches/weights.rs`).
 //!
-//! In: a set. Out: one line a candidate: set, kind, question, document, gain, and `component=value`, where a signal's
-//! value is as large as it is before its weight, and text and vectors as they count.
+//! In: a set. Out: one line per candidate: set, kind, question, document, gain, and
+//! `component=value`, where the value of a signal is unweighted, and text and vectors are weighted.
 //! Invariant: a document has as many lines as it has passages among the candidates, best first.
 
 use std::collections::BTreeMap;

@@ -1,13 +1,16 @@
-//! Floor: how often an answer is said to have nothing to do with the question, where it has and where it cannot have.
+//! Floor: how often an answer is reported as irrelevant to the question, both if the folder has an
+//! answer and if it cannot have one.
 //!
-//! From each set the documents that answer one half of its questions are taken out, and in a second folder those of the
-//! other half: questions of what is gone ("near": of the folder's subject), questions of sets of other fields ("off"),
-//! and those that are still answered ("own"). Every question belongs to the dev part, which relevance is fitted to, or
-//! to the report part.
-//! In: a set's folders. Out: for each tool and set the shares of own questions that are lost and of others that are
-//! found, with 95 % intervals (Wilson); in the end the coefficients of `daemon/query/src/relevance.rs` that fit the dev
-//! part best, and for both parts what is found where at most so many own questions are lost.
-//! Invariant: nothing is drawn, so the same folders give the same figures.
+//! From each set the documents that answer one half of its questions are removed, and in a second
+//! folder those of the other half. Questions are of three kinds: those whose answers were removed
+//! ("near", because they are on the folder's subject), those of sets from other fields ("off"), and
+//! those that are still answered ("own"). Every question belongs to the dev part, to which
+//! relevance is fitted, or to the report part.
+//! In: a set's folders. Out: for each tool and set the shares of own questions that are lost and of
+//! others that are found, with 95 % intervals (Wilson); at the end the coefficients of
+//! `daemon/query/src/relevance.rs` that fit the dev part best, and for both parts what is found if
+//! at most a given share of own questions is lost.
+//! Invariant: nothing is random, so the same folders give the same figures.
 
 #![allow(clippy::print_stdout, reason = "a bench prints its table")]
 
@@ -25,23 +28,24 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use super::set::{Query, Set};
 
-/// Questions of one other set that are asked at most.
+/// Most questions asked from one other set.
 const QUESTIONS: usize = 40;
 
-/// Longest question of a tool, characters.
+/// Longest question that a tool accepts, characters.
 const MAX_QUESTION: usize = 1_000;
 
-/// Rounds in which coefficients are fitted to the best hit of each answer, by the coefficients of the round before.
+/// Rounds of fitting coefficients to the best hit of each answer, as chosen by the coefficients of
+/// the round before; and Newton steps per round.
 const ROUNDS: usize = 6;
 const STEPS: usize = 15;
 
-/// Strength with which coefficients are kept small, but for the first.
+/// Strength of the regularization of all coefficients but the first.
 const SMALL: f64 = 0.3;
 
-/// Shares of lost own questions for which the others that are found are printed.
+/// Shares of lost own questions for which the found others are printed.
 const LOST: [f64; 4] = [0.02, 0.05, 0.1, 0.2];
 
-/// What a question is to a folder.
+/// The relation of a question to a folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Kind {
     Own,
@@ -57,11 +61,11 @@ struct Asked {
     hits: Vec<Signals>,
 }
 
-/// What all folders gave.
+/// The results of all folders.
 #[derive(Default)]
 pub(crate) struct Floor {
     asked: Vec<Asked>,
-    /// By tool, set and kind: answers that say nothing fits, and all.
+    /// By tool, set and kind: answers reported as irrelevant, and all.
     said: BTreeMap<(&'static str, String, Kind), Share>,
 }
 
@@ -93,7 +97,8 @@ impl fmt::Display for Share {
 }
 
 impl Floor {
-    /// Asks a folder of documents its own questions, those of `gone` documents and those of other fields.
+    /// Asks a folder of documents its own questions, those whose answers are `gone`, and those of
+    /// other fields.
     pub(crate) fn ask(
         &mut self,
         project: &Project,
@@ -121,7 +126,7 @@ impl Floor {
         Ok(())
     }
 
-    /// The same of a folder of memory.
+    /// Does the same for a folder of memory.
     pub(crate) fn ask_memory(
         &mut self,
         desk: &QueryContext<'_>,
@@ -146,7 +151,7 @@ impl Floor {
         }
     }
 
-    /// Prints all.
+    /// Prints all results.
     pub(crate) fn print(&self) {
         println!("report part, at the settings' floor: own lost | near found | off found");
         for ((tool, set, kind), own) in &self.said {
@@ -169,7 +174,7 @@ impl Floor {
         }
     }
 
-    /// What is found where at most a share of own questions is lost, sets counting alike.
+    /// Prints what is found if at most a share of own questions is lost; sets have equal weight.
     fn print_curve(&self, part: &str, is_dev: bool, weights: [f64; 4], with_vectors: bool) {
         let scored: Vec<(&str, Kind, f64)> = (self.asked.iter())
             .filter(|it| it.is_dev == is_dev)
@@ -213,7 +218,8 @@ fn questions<'a>(
     own.chain(near).chain(off)
 }
 
-/// Both of Wikipedia's sets may answer each other's questions; so may those about software. Titles are no questions.
+/// Returns whether the sets are of different fields. Both of Wikipedia's sets may answer each
+/// other's questions, and so may those about software. Titles are not questions.
 fn is_strange(set: &str, other: &str) -> bool {
     let field = |name: &str| match name {
         "musique100" | "hotpotqa100" => "encyclopedia",
@@ -224,7 +230,7 @@ fn is_strange(set: &str, other: &str) -> bool {
     field(set) != field(other) && !other.ends_with("_related") && other != "titles"
 }
 
-/// The signals as numbers.
+/// Returns the signals as numbers.
 fn row(signals: &Signals, with_vectors: bool) -> [f64; 4] {
     let floor = Settings::default().retrieval.floor;
     let above = |(cosine, is_better): (f32, bool)| {
@@ -239,15 +245,15 @@ fn probability(weights: [f64; 4], row: [f64; 4]) -> f64 {
     1.0 / (1.0 + (-logit).exp())
 }
 
-/// The most relevant hit, and how relevant it is.
+/// Returns the most relevant hit, and its relevance.
 fn best(hits: &[Signals], weights: [f64; 4], with_vectors: bool) -> ([f64; 4], f64) {
     let rows = hits.iter().map(|it| row(it, with_vectors));
     let scored = rows.map(|row| (row, probability(weights, row)));
     scored.max_by(|a, b| a.1.total_cmp(&b.1)).unwrap_or(([1.0, 0.0, 0.0, 0.0], 0.0))
 }
 
-/// Logistic regression on the best hit of each answer of the dev part; sets count alike, and of each those with an
-/// answer as much as those without.
+/// Fits a logistic regression to the best hit of each answer in the dev part; sets have equal
+/// weight, and within each set the questions with an answer weigh as much as those without.
 fn fitted(asked: &[Asked], with_vectors: bool) -> [f64; 4] {
     let dev: Vec<&Asked> = asked.iter().filter(|it| it.is_dev).collect();
     let mut sizes: BTreeMap<(&str, Kind), f64> = BTreeMap::new();
@@ -256,7 +262,7 @@ fn fitted(asked: &[Asked], with_vectors: bool) -> [f64; 4] {
         let of_kind = if it.kind == Kind::Own { 100.0 } else { 50.0 };
         of_kind / sizes.get(&(it.set.as_str(), it.kind)).copied().unwrap_or(1.0)
     };
-    // By words, before anything is fitted.
+    // Start with the words alone, before anything is fitted.
     let mut weights = [0.0, 1.0, 0.0, 0.0];
     for _ in 0..ROUNDS {
         let rows: Vec<([f64; 4], f64, f64)> = (dev.iter())
@@ -296,7 +302,7 @@ fn regression(rows: &[([f64; 4], f64, f64)]) -> [f64; 4] {
     weights
 }
 
-/// Solves four linear equations of a positive definite matrix by elimination.
+/// Solves four linear equations with a positive definite matrix by elimination.
 fn solved(mut left: [[f64; 4]; 4], mut right: [f64; 4]) -> [f64; 4] {
     for at in 0..4 {
         for other in (0..4).filter(|other| *other != at) {

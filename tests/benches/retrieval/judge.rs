@@ -1,7 +1,7 @@
-//! Judge: scores run files with the data's own scorer, set by set and over all sets.
+//! Judge: scores run files with the data's own scorer, per set and over all sets.
 //!
-//! In: run files and judgments, ids prefixed by their set. Out: tables on standard output.
-//! Not here: the measures themselves (the scorer has them).
+//! In: run files and judgments, with ids prefixed by their set. Out: tables on standard output.
+//! Not here: the measures themselves (the scorer's).
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -13,13 +13,13 @@ use anyhow::{Context, Result, bail};
 use super::ranking::{ALONE, DEFAULT, Ranking};
 use super::set::Set;
 
-/// What the tables show; the first two are compared.
+/// Measures in the tables; the first two are compared.
 const MEASURES: [&str; 4] = ["nDCG@10", "Recall@5", "Recall@10", "MRR@10"];
 
-/// The name under which all sets are judged together.
+/// The name of all sets together.
 const ALL: &str = "all";
 
-/// The signals that the default must not fall below.
+/// The single signals below which the default must not fall.
 const SINGLE: [&str; 2] = [ALONE, "vector"];
 
 /// Collects runs and judgments of every set.
@@ -33,13 +33,13 @@ pub(crate) struct Judge {
 }
 
 impl Judge {
-    /// One that writes into `folder` and asks `scorer`.
+    /// Creates a judge that writes into `folder` and calls `scorer`.
     pub(crate) fn new(scorer: PathBuf, folder: PathBuf, rankings: &[Ranking]) -> Self {
         let rankings = rankings.iter().map(|it| it.name).collect();
         Judge { scorer, folder, sets: Vec::new(), rankings, means: BTreeMap::new() }
     }
 
-    /// Where a run belongs.
+    /// Returns the path of a run.
     pub(crate) fn run_path(&self, set: &str, ranking: &str) -> PathBuf {
         self.folder.join(format!("{set}.{ranking}.run"))
     }
@@ -67,7 +67,8 @@ impl Judge {
         Ok(())
     }
 
-    /// Prints all sets together, each ranking against full text alone and against the best single signal of each set.
+    /// Prints all sets together, each ranking against full text alone and against the best single
+    /// signal of each set.
     pub(crate) fn verdict(&self) -> Result<()> {
         self.concatenate()?;
         println!("{ALL} sets together, every query counting once:");
@@ -85,7 +86,8 @@ impl Judge {
         self.against_the_best()
     }
 
-    /// Every set counting once: the mean, and the set on which a ranking is worst beside the best single signal there.
+    /// Prints the mean with equal weight for every set, and the set on which a ranking is worst
+    /// compared with the best single signal there.
     fn against_the_best(&self) -> Result<()> {
         if !SINGLE.iter().all(|it| self.rankings.contains(it)) || self.sets.is_empty() {
             return Ok(());
@@ -147,7 +149,7 @@ impl Judge {
         Ok((line, [value(MEASURES[0])?.parse()?, value(MEASURES[1])?.parse()?]))
     }
 
-    /// What `other` adds to `one`, by the first two measures.
+    /// Returns the gain of `other` over `one`, by the first two measures.
     fn difference(&self, set: &str, one: &str, other: &str) -> Result<String> {
         let path = self.run_path(set, other).to_string_lossy().into_owned();
         let outcome = self.score(set, one, &MEASURES[..2], &["--compare", &path])?;

@@ -1,10 +1,11 @@
-//! Keywords: notes asked for by a few of their own words, over 1,000 notes: titles, headings, names of files, and the
-//! words that links of other notes stand on, where the links themselves have been taken out.
+//! Keywords: notes searched by a few of their own words, among 1,000 notes: by titles, headings,
+//! file names, and the words of links in other notes, where the links themselves were removed.
 //!
-//! In: four folders of notes, and the Markdown files of a folder of packages (`KG_REGISTRY`, such as the one in which
-//! Cargo keeps their sources), with which they are filled up. Out: a set whose questions have a kind.
-//! Invariants: a question that names several notes wants any of them; headings are only asked for where one note has
-//! them; the choice depends on nothing but the files.
+//! In: four folders of notes, filled up with the Markdown files of a folder of packages
+//! (`KG_REGISTRY`, such as the one in which Cargo keeps their sources). Out: a set whose questions
+//! have kinds.
+//! Invariants: a question that names several notes accepts any of them; headings are used only if a
+//! single note has them; the choice depends only on the files.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -14,10 +15,10 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use super::{PARAPHRASED, Query, Set, escaped, four_folders, read_judgments};
 
-/// Notes in all.
+/// Total number of notes.
 const NOTES: usize = 1_000;
 
-/// Headings that are asked for, and shortest and longest file that fills up, bytes.
+/// Most headings that are asked, and the range of sizes of filler files, bytes.
 const HEADINGS: usize = 300;
 const FILLING: std::ops::Range<usize> = 500..100_000;
 
@@ -67,7 +68,7 @@ pub(super) fn set(data: &Path) -> Result<Set> {
     Ok(Set { name, documents, joined, is_of_notes: true, queries, judgments })
 }
 
-/// The headings of a note, without marks.
+/// Returns the headings of a note, without markers.
 fn headings(text: &str) -> Vec<String> {
     let mut is_code = false;
     let mut headings = Vec::new();
@@ -83,14 +84,14 @@ fn headings(text: &str) -> Vec<String> {
     headings
 }
 
-/// `ch04-01-what-is-ownership.md` is `what is ownership`.
+/// Turns `ch04-01-what-is-ownership.md` into `what is ownership`.
 fn words_of_name(path: &str) -> String {
     let name = path.rsplit('/').next().unwrap_or_default().trim_end_matches(".md");
     let words = name.split(['-', '_', ' ']).filter(|it| !it.contains(|c: char| c.is_ascii_digit()));
     words.collect::<Vec<_>>().join(" ")
 }
 
-/// Adds the Markdown files of packages, equal ones once, until there are enough notes.
+/// Adds the Markdown files of packages, without duplicates, until there are enough notes.
 fn fill(documents: &mut Vec<(String, String)>, registry: &Path) -> Result<()> {
     let mut seen = BTreeSet::new();
     let files = crate::support::files_below(registry)?;

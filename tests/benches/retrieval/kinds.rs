@@ -1,9 +1,11 @@
-//! Kinds: how a set's questions fare by kind, as a user asks: ten hits, the usual budget.
+//! Kinds: the results of a set's questions by kind, as a user asks them: ten hits, the default
+//! budget.
 //!
-//! In: a set. Out: by kind of question, how often a right document is the first hit or among the first three or five,
-//! and the mean reciprocal rank; where the set says which words answer: how often a passage among the first three
-//! holds them, what `read_passage` brings for one of these, and one of their snippets.
-//! Words are compared without marks, so that Markdown and normalized text are alike.
+//! In: a set. Out: by kind of question, how often a right document is the first hit or among the
+//! first three or five, and the mean reciprocal rank; if the set has the answering words: how often
+//! one of the first three passages contains them, the result of `read_passage` for one of these, or
+//! one of their snippets.
+//! Words are compared without punctuation, so that Markdown and normalized text are treated alike.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,7 +17,7 @@ use server::project::Project;
 
 use super::set::Set;
 
-/// Hits that must answer.
+/// Hits among which the answer must be.
 const FIRST: usize = 3;
 
 #[derive(Default)]
@@ -28,7 +30,8 @@ struct Tally {
     shown: f64,
 }
 
-/// Prints a line a kind; with `has_misses`, also each question of the half for tuning that is not answered well.
+/// Prints a line per kind; with `has_misses`, also each question of the tuning half that is not
+/// answered well.
 pub(crate) fn print(
     project: &Project,
     settings: &Settings,
@@ -119,7 +122,7 @@ pub(crate) fn print(
     Ok(())
 }
 
-/// Letters, digits and symbols in lower case, words separated by one blank.
+/// Returns letters, digits and symbols in lowercase, words separated by single spaces.
 fn plain(text: &str) -> String {
     let is_mark = |c: char| c.is_ascii_punctuation() || c.is_whitespace() || "“”‘’".contains(c);
     let words = text.split(is_mark).filter(|it| !it.is_empty()).map(str::to_lowercase);

@@ -1,16 +1,17 @@
-//! Rankings: what is compared, each as settings that the same index is asked with.
+//! Ranking: the compared rankings, each as settings with which the same index is asked.
 //!
 //! In: the settings of the run. Out: the same, changed for each ranking.
-//! Invariant: the last one is the settings as they are, which is the default and must not fall below any single signal.
+//! Invariant: the last one is the unchanged settings, which are the default and must not fall below
+//! any single signal.
 
 use anyhow::{Result, bail};
 use config::Settings;
 use config::settings::{Formula, Retrieval, Weights};
 
-/// What every other ranking is compared with.
+/// The baseline of every comparison.
 pub(crate) const ALONE: &str = "text";
 
-/// The settings as they are.
+/// The unchanged settings.
 pub(crate) const DEFAULT: &str = "default";
 
 /// One way to rank.
@@ -21,7 +22,7 @@ pub(crate) struct Ranking {
 
 type Change = fn(&mut Retrieval);
 
-/// Text and vectors, before the signals one after the other.
+/// Text and vectors, before the single signals.
 const PLAIN: [(&str, Change); 3] = [
     (ALONE, |it| it.formula = Formula::Text),
     ("vector", |it| it.formula = Formula::Vector),
@@ -50,7 +51,8 @@ fn no_signals(weights: &mut Weights) {
     query::signals().for_each(|(_, weight)| *weight(weights) = 0.0);
 }
 
-/// Those named, separated by commas; all where nothing is said. The name of a signal: text, vectors and that signal.
+/// Returns the named rankings, separated by commas; all by default. The name of a signal means
+/// text, vectors and that signal.
 pub(crate) fn chosen(settings: &Settings, only: Option<&str>) -> Result<Vec<Ranking>> {
     let changed = |(name, change): (&'static str, Change)| {
         let mut settings = settings.clone();

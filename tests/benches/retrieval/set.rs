@@ -1,11 +1,13 @@
-//! A judged set: documents, queries and judgments in BEIR's form, and its documents as a folder of
-//! Markdown files.
+//! Set: a judged set: documents, queries and judgments in BEIR's format, and its documents as a
+//! folder of Markdown files.
 //!
-//! A set of notes instead (`anchors.tsv`) asks with the words that links of other notes stand on, where the links
-//! themselves have been taken out of the notes: which note do these words name? A set of related notes asks with the
-//! beginning of a note for those that it was linked with; and `corpus` is the sample corpus of this repository.
-//! Invariants: an id becomes a file name and comes back whole, whatever characters it has; notes keep their paths.
-//! Not here: what is asked of it.
+//! A set of notes instead (`anchors.tsv`) asks with the words of links in other notes, where the
+//! links themselves were removed from the notes: which note do these words name? A set of related
+//! notes asks with the beginning of a note for the notes that it was linked with; and `corpus` is
+//! the sample corpus of this repository.
+//! Invariants: an id becomes a file name and can be recovered, whatever characters it has; notes
+//! keep their paths.
+//! Not here: asking the questions.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -17,7 +19,7 @@ use serde_json::Value;
 #[path = "keywords.rs"]
 mod keywords;
 
-/// Folder in the sets over four folders, and the folder of the data that it comes from.
+/// Folders in the sets over four folders, and the folders of the data that they come from.
 const PARAPHRASED: [(&str, &str); 4] = [
     ("rustbook", "docs_rustbook"),
     ("prometheus", "docs_prometheus"),
@@ -30,26 +32,26 @@ const PARAPHRASED: [(&str, &str); 4] = [
 pub(crate) struct Query {
     pub(crate) id: String,
     pub(crate) text: String,
-    /// Its place among the queries.
+    /// Its index among the queries.
     pub(crate) place: usize,
-    /// The document that it is the beginning of, which is no answer.
+    /// The document of which it is the beginning, and which is not an answer.
     pub(crate) is_of: Option<String>,
-    /// What sort of question it is, where the set has several.
+    /// The kind of question, if the set has several.
     pub(crate) kind: String,
-    /// Words of which some stand in the passage that answers; empty where only documents are judged.
+    /// Words, some of which are in the answering passage; empty if only documents are judged.
     pub(crate) answers: Vec<String>,
 }
 
-/// A set, read whole: the largest has 8 MB.
+/// A set, in memory: the largest has 8 MB.
 pub(crate) struct Set {
     pub(crate) name: String,
-    /// Id, or the path of a note, and Markdown.
+    /// The id, or the path of a note, and its Markdown.
     pub(crate) documents: Vec<(String, String)>,
-    /// For each joined file, the documents in it, one every second line.
+    /// The documents in each joined file, one every second line.
     joined: BTreeMap<String, Vec<String>>,
-    /// True for notes, whose files keep their paths.
+    /// Whether these are notes, whose files keep their paths.
     is_of_notes: bool,
-    /// Those that have a judgment.
+    /// The queries that have a judgment.
     pub(crate) queries: Vec<Query>,
     /// Query, document, gain.
     pub(crate) judgments: Vec<(String, String, String)>,
@@ -116,7 +118,8 @@ impl Set {
         Ok(Set { name, documents, joined, is_of_notes: true, queries, judgments })
     }
 
-    /// Notes that were linked with a note, asked for by its beginning: as much as a question may hold.
+    /// Notes that were linked with a note, searched with its beginning, as long as a question may
+    /// be.
     fn of_related(name: &str, folder: &Path, part: &str) -> Result<Set> {
         let documents = notes_below(&folder.join("vault_nolinks"))?;
         let rows = read_judgments(&folder.join(format!("related.{part}.tsv")))?;
@@ -150,7 +153,7 @@ impl Set {
         Ok(Set { name, documents, joined, is_of_notes: true, queries, judgments })
     }
 
-    /// Questions that avoid the words of what answers them, over four folders side by side.
+    /// Questions that avoid the words of their answers, over four folders side by side.
     fn of_paraphrased(data: &Path) -> Result<Set> {
         let documents = four_folders(data, "vault_nolinks")?;
         let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("benches/retrieval/paraphrased.tsv");
@@ -167,7 +170,8 @@ impl Set {
         Ok(Set { name, documents, joined, is_of_notes: true, queries, judgments })
     }
 
-    /// Questions of newcomers, with words of the passages that answer them, over the same folders with their links.
+    /// Questions of newcomers, with words of the answering passages, over the same folders with
+    /// their links.
     fn of_newcomers(data: &Path) -> Result<Set> {
         let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("benches/retrieval/newcomers.tsv");
         let text = std::fs::read_to_string(file)?;
@@ -187,7 +191,7 @@ impl Set {
         Ok(Set { name, documents, joined, is_of_notes: true, queries, judgments })
     }
 
-    /// Notes asked for by their titles, and by the last word of each: what is named is wanted.
+    /// Notes searched by title, and by the last word of each: the named note is wanted.
     fn of_titles(folder: &Path) -> Result<Set> {
         let documents = notes_below(&folder.join("vault_nolinks"))?;
         let mut named: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
@@ -210,14 +214,15 @@ impl Set {
         Ok(Set { name, documents, joined, is_of_notes: true, queries, judgments })
     }
 
-    /// The documents that answer a question.
+    /// Returns the documents that answer a question.
     pub(crate) fn judged(&self, query: &str) -> impl Iterator<Item = &str> {
         let rows = self.judgments.iter().filter(move |(of, _, gain)| of == query && gain != "0");
         rows.map(|(_, document, _)| document.as_str())
     }
 
-    /// Takes out the documents that answer one half of the questions and none of the other half; returns the questions
-    /// that nothing answers now. Questions of the first half that keep an answer are dropped.
+    /// Removes the documents that answer one half of the questions and none of the other half;
+    /// returns the questions that have lost all answers. Questions of the first half that keep an
+    /// answer are dropped.
     pub(crate) fn without_half(&mut self, half: usize) -> Vec<Query> {
         let is_out = |query: &Query| query.place % 2 == half;
         let answers = |of: &dyn Fn(&Query) -> bool| -> BTreeSet<String> {
@@ -238,7 +243,7 @@ impl Set {
         out
     }
 
-    /// Puts `n` documents into each file, in an order that has nothing to do with what they are about.
+    /// Puts `n` documents into each file, in an order unrelated to their topics.
     pub(crate) fn join(&mut self, n: usize) {
         if n < 2 {
             return;
@@ -257,7 +262,7 @@ impl Set {
         self.documents = files;
     }
 
-    /// The documents that a hit shows.
+    /// Returns the documents that a hit shows.
     pub(crate) fn found(&self, path: &str, [first, last]: [u32; 2]) -> Result<Vec<String>> {
         if self.is_of_notes {
             return Ok(vec![escaped(path)]);
@@ -268,7 +273,7 @@ impl Set {
         Ok((shown(first)..=shown(last)).filter_map(|at| group.get(at).cloned()).collect())
     }
 
-    /// Writes one node of memory a document, one observation a sentence.
+    /// Writes one memory node per document, one observation per sentence.
     pub(crate) fn write_memory(&self, folder: &Path) -> Result<()> {
         std::fs::create_dir_all(folder.join("memory"))?;
         for (id, markdown) in &self.documents {
@@ -284,7 +289,7 @@ impl Set {
         Ok(())
     }
 
-    /// Writes one file a document.
+    /// Writes one file per document.
     pub(crate) fn write_files(&self, folder: &Path) -> Result<()> {
         std::fs::create_dir_all(folder)?;
         for (id, markdown) in &self.documents {
@@ -299,7 +304,7 @@ impl Set {
     }
 }
 
-/// The notes of four folders side by side.
+/// Returns the notes of four folders side by side.
 fn four_folders(data: &Path, kind: &str) -> Result<Vec<(String, String)>> {
     let mut documents = Vec::new();
     for (folder, of) in PARAPHRASED {
@@ -309,7 +314,7 @@ fn four_folders(data: &Path, kind: &str) -> Result<Vec<(String, String)>> {
     Ok(documents)
 }
 
-/// Every text file below a folder, by its path there.
+/// Returns every text file below a folder, by its relative path.
 fn notes_below(top: &Path) -> Result<Vec<(String, String)>> {
     let mut documents = Vec::new();
     let mut open = vec![top.to_path_buf()];
@@ -333,7 +338,7 @@ fn read_lines(path: &PathBuf) -> Result<Vec<Value>> {
     rows.collect::<Result<_, _>>().with_context(|| path.display().to_string())
 }
 
-/// Lines of `query TAB document TAB gain` under a header.
+/// Reads lines of `query TAB document TAB gain` after a header.
 fn read_judgments(path: &PathBuf) -> Result<Vec<(String, String, String)>> {
     let text = std::fs::read_to_string(path).with_context(|| path.display().to_string())?;
     let row = |line: &str| {
@@ -343,7 +348,7 @@ fn read_judgments(path: &PathBuf) -> Result<Vec<(String, String, String)>> {
     Ok(text.lines().skip(1).filter_map(row).collect())
 }
 
-/// The id with every byte but letters, digits and `-` as `_` and two hexadecimal digits.
+/// Escapes an id: every byte except letters, digits and `-` becomes `_` and two hexadecimal digits.
 fn escaped(id: &str) -> String {
     let mut name = String::new();
     for byte in id.bytes() {
@@ -355,7 +360,7 @@ fn escaped(id: &str) -> String {
     name
 }
 
-/// The id that became the name of a file.
+/// Recovers the id from the name of a file.
 pub(crate) fn id_of(path: &str) -> Result<String> {
     let stem = path.strip_suffix(".md").with_context(|| format!("`{path}` is none of ours"))?;
     let mut bytes = Vec::new();

@@ -1,4 +1,4 @@
-//! At once: questions a second, and how long each takes, with so many clients asking.
+//! At once: questions per second, and latency, with several clients asking at once.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
@@ -8,8 +8,8 @@ use anyhow::{Result, anyhow};
 /// Numbers of clients tried.
 const CLIENTS: [usize; 4] = [1, 2, 4, 16];
 
-/// Asks every question `rounds` times, whoever is free the next one; `client` makes one that asks. Prints a line for
-/// each number of clients.
+/// Asks every question `rounds` times; each free client takes the next one. `client` creates a
+/// client. Prints a line for each number of clients.
 pub(crate) fn at_once<A: FnMut(&str) -> Result<()>>(
     questions: &[String],
     rounds: usize,

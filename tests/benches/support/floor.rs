@@ -1,4 +1,4 @@
-//! Floor: what it costs to put an index's chunks into a bare FTS5 table.
+//! Floor: cost of inserting an index's chunks into a bare FTS5 table.
 
 use std::path::Path;
 
@@ -7,11 +7,11 @@ use rusqlite::{Connection, OpenFlags};
 
 use super::{cpu_of_thread, median};
 
-/// How often it is measured; the median counts.
+/// Number of measurements; the median counts.
 const RUNS: usize = 5;
 
-/// CPU seconds of putting the chunks of the index into a bare FTS5 table in one transaction, with title and headings
-/// or without; `scratch` is a folder for the tables.
+/// Returns the CPU seconds of inserting the chunks of the index into a bare FTS5 table in one
+/// transaction, with title and headings or without; `scratch` is a folder for the tables.
 pub(crate) fn bare_fts5(index: &Path, scratch: &Path, with_headings: bool) -> Result<f64> {
     let db = Connection::open_with_flags(index, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
     let columns =

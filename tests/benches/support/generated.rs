@@ -1,10 +1,10 @@
-//! Generated files: many at once, as a generator or an export would leave them.
+//! Generated: many files at once, as a generator or an export would write them.
 
 use std::path::Path;
 
 use anyhow::Result;
 
-/// Files a folder.
+/// Files per folder.
 const A_FOLDER: usize = 200;
 
 /// Writes `n` notes below `root/bulk`, each with a heading, names and links; 330 bytes on average.

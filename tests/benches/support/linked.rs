@@ -1,19 +1,20 @@
-//! Linked: notes as people and agents keep them, with as many links as are wanted. The same ones every time.
+//! Linked: notes like those of people and agents, with a given number of links. Deterministic.
 //!
-//! A note has front matter, headings, sentences of common words, observations, and links: by title, with other words,
-//! by path; some are typed relations. Some notes are linked to more than others, [`HUB`] from [`N_TO_HUB`].
+//! A note has front matter, headings, sentences of common words, observations, and links: by title,
+//! with other words, by path; some are typed relations. Some notes have more links than others,
+//! [`HUB`] those of [`N_TO_HUB`] notes.
 
 use std::path::Path;
 
 use anyhow::Result;
 
-/// The note to which most link.
+/// The note with the most links to it.
 pub(crate) const HUB: &str = "area-0/hub.md";
 
 /// Notes that link to it.
 pub(crate) const N_TO_HUB: usize = 1_000;
 
-/// Notes a folder.
+/// Notes per folder.
 const A_FOLDER: usize = 200;
 
 pub(crate) const NOUNS: &[&str] = &[
@@ -39,19 +40,19 @@ pub(crate) const RELATIONS: &[&str] =
 
 const CATEGORIES: &[&str] = &["fact", "decision", "idea", "question", "method"];
 
-/// Some notes.
+/// Generated notes.
 pub(crate) struct Linked {
     n_notes: usize,
     n_links: usize,
 }
 
 impl Linked {
-    /// So many notes with so many links between them.
+    /// Describes this many notes with this many links between them.
     pub(crate) fn new(n_notes: usize, n_links: usize) -> Self {
         Linked { n_notes, n_links }
     }
 
-    /// Writes them below `root`.
+    /// Writes the notes below `root`.
     pub(crate) fn write(&self, root: &Path) -> Result<()> {
         for n in 0..self.n_notes {
             let path = root.join(path(n));
@@ -63,12 +64,12 @@ impl Linked {
         Ok(())
     }
 
-    /// Paths of all.
+    /// Returns the paths of all notes.
     pub(crate) fn paths(&self) -> impl Iterator<Item = String> {
         (0..self.n_notes).map(path)
     }
 
-    /// Questions about some of them, and what they are called.
+    /// Returns the paths of some notes, with a question about each.
     pub(crate) fn sample(&self, n: usize) -> impl Iterator<Item = (String, String)> {
         let step = (self.n_notes / n).max(1);
         (0..self.n_notes).step_by(step).take(n).map(|note| {
@@ -79,7 +80,7 @@ impl Linked {
         })
     }
 
-    /// The text of a note.
+    /// Returns the text of a note.
     pub(crate) fn text(&self, n: usize) -> String {
         let mut dice = Dice::of(n);
         let status = dice.word(&["open", "done", "waiting"]);
@@ -111,7 +112,7 @@ impl Linked {
         text
     }
 
-    /// The links of a note, in the order in which they are used from the end.
+    /// Returns the links of a note, in reverse order of use.
     fn links(&self, n: usize, dice: &mut Dice) -> Vec<String> {
         let whole = self.n_links / self.n_notes;
         let rest = self.n_links % self.n_notes;
@@ -119,7 +120,7 @@ impl Linked {
         let to_hub = n > 0 && n <= N_TO_HUB;
         let mut links: Vec<String> = (usize::from(to_hub)..n_links)
             .map(|_| {
-                // The square makes some notes much linked.
+                // Squaring the random number concentrates links on some notes.
                 let share = dice.below(1 << 16) as f64 / f64::from(1 << 16);
                 let target = (share * share * (self.n_notes - 1) as f64) as usize + 1;
                 link(target.min(self.n_notes - 1), dice)
@@ -174,7 +175,7 @@ pub(crate) fn sentence(dice: &mut Dice, link: Option<String>) -> String {
     )
 }
 
-/// The same numbers every time.
+/// A random number generator with a fixed seed.
 pub(crate) struct Dice(u64);
 
 impl Dice {

@@ -1,8 +1,9 @@
-//! What the benches share: costs of a process or thread, folders of test data, percentiles, projects in
-//! scratch folders.
+//! Support: what the benches share: costs of a process or thread, folders of test data,
+//! percentiles, projects in scratch folders.
 //!
-//! Invariants: costs come from the kernel's own counts; a scratch folder goes when its value does.
-//! Not here: what is measured (one file a bench).
+//! Invariants: costs come from the kernel's own counters; a scratch folder is deleted with its
+//! value.
+//! Not here: the measurements (one file per bench).
 
 #![allow(dead_code, reason = "every bench compiles this module and uses a part of it")]
 
@@ -28,8 +29,8 @@ use serde_json::{Value, json};
 use server::project::{OpenProject, Project};
 use tests::{Client, TestProject};
 
-/// Clock ticks a second in `/proc/PID/stat`: a constant of the kernel's interface on every architecture
-/// we run on.
+/// Clock ticks per second in `/proc/PID/stat`: a constant of the kernel's interface on every
+/// architecture that we run on.
 const TICKS_A_SECOND: f64 = 100.0;
 
 /// Longest time a test folder may take to settle.
@@ -39,33 +40,35 @@ pub(crate) const SETTLE_LIMIT: Duration = Duration::from_secs(600);
 pub(crate) const NOTE_SETS: [&str; 4] =
     ["docs_rustbook", "docs_prometheus", "vault_foam", "vault_obsidian_tasks"];
 
-/// CPU seconds of all threads of a process, dead ones included; exact to 10 ms.
+/// Returns the CPU seconds of all threads of a process, including ended ones; exact to 10 ms.
 pub(crate) fn cpu_of_process(pid: u32) -> Result<f64> {
     cpu_in_stat(&format!("/proc/{pid}/stat"), [11, 12])
 }
 
-/// CPU seconds of the processes that this one has started and waited for, and of theirs.
+/// Returns the CPU seconds of the processes that this one has started and waited for, and of their
+/// children.
 pub(crate) fn cpu_of_children() -> Result<f64> {
     cpu_in_stat("/proc/self/stat", [13, 14])
 }
 
 fn cpu_in_stat(path: &str, fields: [usize; 2]) -> Result<f64> {
     let stat = std::fs::read_to_string(path)?;
-    // The second field may hold blanks and parentheses.
+    // The second field may contain spaces and parentheses.
     let (_, after_name) = stat.rsplit_once(')').context("no name in the stat")?;
     let all: Vec<&str> = after_name.split_whitespace().collect();
     let ticks = |i: usize| -> Result<f64> { Ok(all.get(i).context("short stat")?.parse()?) };
     Ok(fields.iter().map(|field| ticks(*field)).sum::<Result<f64>>()? / TICKS_A_SECOND)
 }
 
-/// CPU seconds of this thread; exact to a timer tick (1 to 4 ms).
+/// Returns the CPU seconds of this thread; exact to a timer tick (1 to 4 ms).
 pub(crate) fn cpu_of_thread() -> Result<f64> {
     let stat = std::fs::read_to_string("/proc/thread-self/schedstat")?;
     let nanoseconds: f64 = stat.split_whitespace().next().context("empty schedstat")?.parse()?;
     Ok(nanoseconds / 1e9)
 }
 
-/// CPU seconds of each thread of a process, by its id; exact to nanoseconds. A thread that ends is gone from it.
+/// Returns the CPU seconds of each thread of a process, by id; exact to nanoseconds. A thread that
+/// has ended is missing.
 pub(crate) fn cpu_of_threads(pid: u32) -> Result<BTreeMap<u64, f64>> {
     let mut costs = BTreeMap::new();
     for entry in std::fs::read_dir(format!("/proc/{pid}/task"))? {
@@ -79,14 +82,14 @@ pub(crate) fn cpu_of_threads(pid: u32) -> Result<BTreeMap<u64, f64>> {
     Ok(costs)
 }
 
-/// CPU milliseconds that a process has spent since `before`.
+/// Returns the CPU milliseconds that a process has spent since `before`.
 pub(crate) fn cpu_ms_since(pid: u32, before: &BTreeMap<u64, f64>) -> Result<f64> {
     let now = cpu_of_threads(pid)?;
     let spent = now.iter().map(|(id, cpu)| cpu - before.get(id).copied().unwrap_or(0.0));
     Ok(spent.sum::<f64>() * 1e3)
 }
 
-/// A memory line of a process (`VmHWM` is its peak, `VmRSS` what it holds now), MiB.
+/// Returns a memory line of a process (`VmHWM` is its peak, `VmRSS` its current use), MiB.
 pub(crate) fn memory_mib(pid: u32, line: &str) -> Result<f64> {
     let status = std::fs::read_to_string(format!("/proc/{pid}/status"))?;
     let found = status.lines().find_map(|l| l.strip_prefix(line)?.strip_prefix(':'));
@@ -98,7 +101,8 @@ pub(crate) fn memory_mib(pid: u32, line: &str) -> Result<f64> {
     Ok(kib / 1024.0)
 }
 
-/// The value below which `share` (0 to 1) of the values lie; nearest rank. 0 when there are none.
+/// Returns the value below which `share` (0 to 1) of the values lie; nearest rank. 0 if there are
+/// none.
 pub(crate) fn percentile(values: &[f64], share: f64) -> f64 {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
@@ -106,12 +110,12 @@ pub(crate) fn percentile(values: &[f64], share: f64) -> f64 {
     sorted.get(rank.saturating_sub(1)).copied().unwrap_or(0.0)
 }
 
-/// The median.
+/// Returns the median.
 pub(crate) fn median(values: &[f64]) -> f64 {
     percentile(values, 0.5)
 }
 
-/// `p50 1.2  p95 3.4  p99 5.6  max 7.8`, in the values' own unit.
+/// Renders `p50 1.2  p95 3.4  p99 5.6  max 7.8`, in the values' own unit.
 pub(crate) fn spread(values: &[f64]) -> String {
     let [p50, p95, p99, max] = [0.5, 0.95, 0.99, 1.0].map(|share| percentile(values, share));
     format!("p50 {p50:7.2}  p95 {p95:7.2}  p99 {p99:7.2}  max {max:7.2}  (n {})", values.len())
@@ -133,19 +137,19 @@ pub(crate) fn wait(client: &mut Client) -> Result<()> {
     Ok(())
 }
 
-/// What stands after `--` on the command line, without what cargo itself adds.
+/// Returns the arguments after `--` on the command line, without those that cargo adds.
 pub(crate) fn arguments() -> Vec<String> {
     std::env::args().skip(1).filter(|it| it != "--bench").collect()
 }
 
-/// Takes `--name VALUE` out of the arguments.
+/// Removes `--name VALUE` from the arguments, and returns the value.
 pub(crate) fn option(arguments: &mut Vec<String>, name: &str) -> Option<String> {
     let at = arguments.iter().position(|it| it == name)?;
     arguments.remove(at);
     (at < arguments.len()).then(|| arguments.remove(at))
 }
 
-/// Takes `--name` out of the arguments; true when it was there.
+/// Removes `--name` from the arguments; returns whether it was there.
 pub(crate) fn flag(arguments: &mut Vec<String>, name: &str) -> bool {
     let at = arguments.iter().position(|it| it == name);
     at.map(|at| arguments.remove(at)).is_some()
@@ -157,7 +161,7 @@ pub(crate) struct Scratch {
 }
 
 impl Scratch {
-    /// An empty one.
+    /// Creates an empty one.
     pub(crate) fn new() -> Result<Self> {
         let folder = tempfile::tempdir()?;
         for name in ["notes", "state"] {
@@ -166,7 +170,7 @@ impl Scratch {
         Ok(Scratch { folder })
     }
 
-    /// One with the note sets of `data`.
+    /// Creates one with the note sets of `data`.
     pub(crate) fn with_notes(data: &Path) -> Result<Self> {
         let scratch = Scratch::new()?;
         for set in NOTE_SETS {
@@ -177,23 +181,23 @@ impl Scratch {
         Ok(scratch)
     }
 
-    /// The indexed folder.
+    /// Returns the indexed folder.
     pub(crate) fn notes(&self) -> PathBuf {
         self.path("notes")
     }
 
-    /// The databases' folder.
+    /// Returns the databases' folder.
     pub(crate) fn state(&self) -> PathBuf {
         self.path("state")
     }
 
-    /// Another path inside.
+    /// Returns another path inside.
     pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
     }
 }
 
-/// A real `kgd` with the note sets of `data`, settled, with the default debounce.
+/// Starts a real `kgd` with the note sets of `data`, settled, with the default debounce.
 pub(crate) fn daemon_with_notes(data: &Path) -> Result<TestProject> {
     let mut project = TestProject::empty();
     for set in NOTE_SETS {
@@ -220,7 +224,7 @@ pub(crate) fn copy_folder(from: &Path, to: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Files below `folder` with their sizes, by path.
+/// Lists the files below `folder` with their sizes, by path.
 pub(crate) fn files_below(folder: &Path) -> Result<Vec<(PathBuf, u64)>> {
     let mut found = Vec::new();
     let mut open = vec![folder.to_path_buf()];
@@ -247,7 +251,7 @@ pub(crate) async fn open_settled(
     open_settled_in(root, state, settings, Parsing::InProcess).await
 }
 
-/// The same, with the place where documents are parsed.
+/// As [`open_settled`], with a choice of where documents are parsed.
 pub(crate) async fn open_settled_in(
     root: &Path,
     state: &Path,
@@ -268,7 +272,7 @@ pub(crate) async fn open_settled_in(
     Ok(project)
 }
 
-/// A runtime for the library's belt, with as many threads as the daemon's.
+/// Creates a runtime for the library's belt, with as many threads as the daemon's.
 pub(crate) fn runtime() -> Result<tokio::runtime::Runtime> {
     Ok(tokio::runtime::Builder::new_multi_thread().enable_all().build()?)
 }

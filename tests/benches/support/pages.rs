@@ -1,17 +1,17 @@
-//! Pages: real Markdown and text files, each content once, and edited copies of them.
+//! Pages: real Markdown and text files, without duplicates, and edited copies of them.
 
 use std::collections::BTreeMap;
 use std::path::Path;
 
 use anyhow::{Context, Result};
 
-/// Smaller files are stubs, larger ones are logs or data.
+/// Range of file sizes: smaller files are stubs, larger ones logs or data.
 const FILE_BYTES: std::ops::RangeInclusive<u64> = 500..=400_000;
 
-/// Shorter lines are captions, marks and blanks, words.
+/// Fewest words of a line of prose: shorter ones are captions, markup and blank lines.
 const PROSE_WORDS: usize = 4;
 
-/// All pages below some folders, in an order that only their content decides.
+/// Returns all pages below some folders, in an order that depends only on their content.
 pub(crate) fn texts(folders: &[String]) -> Result<Vec<Vec<u8>>> {
     let mut by_hash = BTreeMap::new();
     for folder in folders {
@@ -27,8 +27,8 @@ pub(crate) fn texts(folders: &[String]) -> Result<Vec<Vec<u8>>> {
     Ok(by_hash.into_values().collect())
 }
 
-/// Writes the pages `n_copies` times; lines of prose end in other words in each copy, so that none is indexed once for
-/// all.
+/// Writes the pages `n_copies` times; lines of prose end in different words in each copy, so that
+/// no text is deduplicated.
 pub(crate) fn write_copies(pages: &[Vec<u8>], n_copies: usize, to: &Path) -> Result<()> {
     for copy in 0..n_copies {
         let folder = to.join(copy.to_string());

@@ -1,28 +1,30 @@
-//! Passages: paragraphs that people wrote, of Markdown files; each once, in an order that only they decide.
+//! Passages: paragraphs written by people, from Markdown files; without duplicates, in an order
+//! that depends only on their content.
 
 use std::collections::BTreeMap;
 use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
 
-/// Shorter paragraphs are captions and badges, longer ones tables and code, characters.
+/// Range of paragraph lengths, characters: shorter ones are captions and badges, longer ones tables
+/// and code.
 const CHARS: std::ops::RangeInclusive<usize> = 60..=900;
 
-/// Words of a title.
+/// Words in a title.
 const TITLE_WORDS: usize = 6;
 
-/// A paragraph, and where it is from.
+/// A paragraph, and its origin.
 #[derive(Debug, Clone)]
 pub(crate) struct Passage {
     /// The folder of its file.
     pub(crate) of: String,
-    /// Its first words, without marks.
+    /// Its first words, without markup.
     pub(crate) title: String,
-    /// All of it on one line.
+    /// The whole paragraph on one line.
     pub(crate) text: String,
 }
 
-/// The first `wanted` paragraphs below some folders.
+/// Returns the first `wanted` paragraphs below some folders.
 pub(crate) fn passages(folders: &[String], wanted: usize) -> Result<Vec<Passage>> {
     let mut found = BTreeMap::new();
     for folder in folders {

@@ -1,7 +1,7 @@
-//! Remembered: entities as agents keep them, with as many observations as are wanted. The same ones every time.
+//! Remembered: entities like those of agents, with a given number of observations. Deterministic.
 //!
-//! An entity is a note of `memory/` in the shape that tools write: type, tags, numbered observations of common words,
-//! and three relations. Every fourth has a summary.
+//! An entity is a note in `memory/` in the form that tools write: type, tags, numbered observations
+//! of common words, and three relations. Every fourth has a summary.
 
 use std::path::Path;
 
@@ -9,22 +9,22 @@ use anyhow::Result;
 
 use super::linked::{ADJECTIVES, Dice, NOUNS, RELATIONS, sentence};
 
-/// Relations of each.
+/// Relations per entity.
 const N_RELATIONS: usize = 3;
 
-/// Some entities.
+/// Generated entities.
 pub(crate) struct Remembered {
     n_entities: usize,
     n_observations: usize,
 }
 
 impl Remembered {
-    /// So many entities with so many observations in all.
+    /// Describes this many entities with this many observations in total.
     pub(crate) fn new(n_entities: usize, n_observations: usize) -> Self {
         Remembered { n_entities, n_observations }
     }
 
-    /// Writes them below `root`.
+    /// Writes the entities below `root`.
     pub(crate) fn write(&self, root: &Path) -> Result<()> {
         let folder = root.join("memory");
         std::fs::create_dir_all(&folder)?;
@@ -35,18 +35,18 @@ impl Remembered {
         Ok(())
     }
 
-    /// Names of some of them, evenly spread.
+    /// Returns the names of some entities, evenly spread.
     pub(crate) fn sample(&self, n: usize) -> Vec<String> {
         let step = (self.n_entities / n).max(1);
         (0..self.n_entities).step_by(step).take(n).map(name).collect()
     }
 
-    /// What somebody may ask.
+    /// Returns possible questions.
     pub(crate) fn questions(n: usize) -> Vec<String> {
         (0..n).map(|n| sentence(&mut Dice::of(n * 7_919), None)).collect()
     }
 
-    /// What server-memory would keep of the same: one JSON object a line.
+    /// Returns the same content in the format of server-memory: one JSON object per line.
     pub(crate) fn json_lines(&self) -> String {
         let line = |n: usize| {
             let observations = self.observations(n);

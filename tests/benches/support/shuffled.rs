@@ -1,14 +1,14 @@
-//! Shuffled: chunks as many as are wanted, of real sentences.
+//! Shuffled: any number of chunks, made of real sentences.
 //!
-//! A chunk is 3 to 7 sentences of one document of the judged sets, a third of them replaced by sentences of others of
-//! its set. Questions are the sets' own. The same numbers every time.
+//! A chunk is 3 to 7 sentences of one document of the judged sets, a third of them replaced with
+//! sentences from others of its set. Questions are the sets' own. Deterministic.
 
 use std::path::Path;
 
 use anyhow::{Context, Result};
 use serde_json::Value;
 
-/// Set and the part whose questions are asked.
+/// Sets, and the part whose questions are asked.
 const SETS: [(&str, &str); 5] = [
     ("scifact", "train"),
     ("hotpotqa100", "dev"),
@@ -20,7 +20,7 @@ const SETS: [(&str, &str); 5] = [
 /// Shortest sentence, bytes.
 const SENTENCE: usize = 20;
 
-/// Questions asked, spread over all.
+/// Questions asked, spread over all sets.
 const N_QUESTIONS: usize = 200;
 
 /// Documents by set, each as its sentences, and the questions.
@@ -53,7 +53,7 @@ impl Texts {
         Ok(Texts { sets, questions })
     }
 
-    /// The sentences of `n` chunks.
+    /// Returns the sentences of `n` chunks.
     pub(crate) fn chunks(&self, n: usize) -> impl Iterator<Item = Vec<&str>> {
         let mut dice = Dice(0x2545_f491_4f6c_dd1d);
         let documents: Vec<(usize, usize)> = (0..self.sets.len())
@@ -78,7 +78,7 @@ fn rows(path: &Path) -> Result<Vec<Value>> {
     Ok(text.lines().map(serde_json::from_str).collect::<Result<_, _>>()?)
 }
 
-/// The same numbers every time.
+/// A random number generator with a fixed seed.
 struct Dice(u64);
 
 impl Dice {

@@ -1,6 +1,7 @@
-//! Stages: how long each stage of a question took, by the spans that the read path opens under their names.
+//! Stages: the duration of each stage of a question, from the tracing spans that the read path
+//! opens.
 //!
-//! A stage's time is without that of the stages inside it.
+//! A stage's time excludes that of the stages inside it.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -11,10 +12,10 @@ use std::time::Instant;
 use tracing::span::{Attributes, Id, Record};
 use tracing::{Event, Metadata, Subscriber};
 
-/// The spans that count.
+/// The target of the spans that count.
 const TARGET: &str = "kgd::ask";
 
-/// Milliseconds by stage, since they were taken last.
+/// Milliseconds by stage, since they were last taken.
 #[derive(Clone, Default)]
 pub(crate) struct Stages {
     spent: Arc<Mutex<BTreeMap<&'static str, f64>>>,
@@ -23,19 +24,19 @@ pub(crate) struct Stages {
 }
 
 thread_local! {
-    /// Open spans: their name, when they were entered, milliseconds of what was inside.
+    /// Open spans: name, time of entry, milliseconds of inner spans.
     static OPEN: RefCell<Vec<(&'static str, Instant, f64)>> = const { RefCell::new(Vec::new()) };
 }
 
 impl Stages {
-    /// Counts from now on, in the whole process.
+    /// Starts counting, in the whole process.
     pub(crate) fn watch() -> Self {
         let stages = Stages::default();
         let _ = tracing::subscriber::set_global_default(stages.clone());
         stages
     }
 
-    /// What was spent since the last call.
+    /// Returns the time spent since the last call.
     pub(crate) fn take(&self) -> BTreeMap<&'static str, f64> {
         std::mem::take(&mut *self.spent.lock().unwrap_or_else(PoisonError::into_inner))
     }

@@ -1,4 +1,4 @@
-//! Index: one text index in memory, made with one of the tokenizers that are compared.
+//! Index: one text index in memory, built with one of the compared tokenizers.
 
 use anyhow::Result;
 use index::words::{Indexer, TOKENIZER};
@@ -7,14 +7,14 @@ use rusqlite::Connection;
 
 use super::support;
 
-/// A way to make words of a text.
+/// A way to split a text into words.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Tokenizer {
-    /// FTS5's own, accents removed.
+    /// FTS5's own, without accents.
     Unicode,
     /// The same with Porter's stems, whatever the language.
     Porter,
-    /// FTS5's own, every three signs.
+    /// FTS5's own, every three characters.
     Trigram,
     /// `index::words`.
     Ours,
@@ -47,7 +47,7 @@ pub(crate) struct Index {
     tokenizer: Tokenizer,
     db: Connection,
     ids: Vec<String>,
-    /// CPU seconds that inserting took.
+    /// CPU seconds of the inserts.
     pub(crate) cpu_s: f64,
 }
 
@@ -85,14 +85,14 @@ impl Index {
         Ok(Index { tokenizer, db, ids, cpu_s })
     }
 
-    /// Bytes of the index.
+    /// Returns the size of the index, bytes.
     pub(crate) fn n_bytes(&self) -> Result<usize> {
         let n: i64 =
             self.db.query_row("SELECT sum(length(block)) FROM t_data", [], |row| row.get(0))?;
         Ok(n as usize)
     }
 
-    /// The best documents for a question.
+    /// Returns the best documents for a question.
     pub(crate) fn ask(&self, question: &str, limit: usize) -> Result<Vec<&str>> {
         let query = match self.tokenizer {
             Tokenizer::Ours => text_query(question),
@@ -109,8 +109,9 @@ impl Index {
     }
 }
 
-/// What `kgd` asked before: every word of the question that says something, quoted, any of them. To the trigram
-/// tokenizer a quoted word is a substring, and shorter ones find nothing.
+/// Builds the query that `kgd` used before: every meaningful word of the question, quoted, any of
+/// which may match. To the trigram tokenizer a quoted word is a substring, and shorter ones find
+/// nothing.
 fn plain_query(question: &str, is_trigram: bool) -> String {
     let mut words: Vec<String> = Vec::new();
     for run in question.split(|c: char| {

@@ -1,8 +1,10 @@
-//! Probes: sentences in many languages, written for this, each with searches that must find it among all the others.
+//! Probes: sentences in many languages, written for this bench, each with searches that must find
+//! it among all the others.
 //!
-//! `probes.tsv`: language, kind of search, search, sentence. Kinds: `word` (as it stands), `part` (a stretch of a word
-//! in a script without blanks), `accent` (typed without or with other accents), `case`, `question` (a sentence whose
-//! words overlap), `typed` and `piece` (an identifier whole, and a part of one).
+//! `probes.tsv`: language, kind of search, search, sentence. Kinds: `word` (verbatim), `part` (a
+//! part of a word in a script without spaces), `accent` (typed without or with other accents),
+//! `case`, `question` (a sentence whose words overlap), `typed` and `piece` (a whole identifier,
+//! and a part of one).
 
 use std::collections::BTreeMap;
 
@@ -12,7 +14,7 @@ use super::index::{Index, Tokenizer};
 
 const PROBES: &str = include_str!("probes.tsv");
 
-/// For each kind, how often the sentence came first, and how often among the first three.
+/// Returns, for each kind, how often the sentence was first, and how often among the first three.
 pub(crate) fn lines(tokenizer: Tokenizer) -> Result<Vec<String>> {
     let mut rows: Vec<[&str; 4]> = Vec::new();
     for line in PROBES.lines().filter(|line| !line.is_empty() && !line.starts_with('#')) {

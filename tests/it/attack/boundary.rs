@@ -1,4 +1,4 @@
-//! Where projects may be: an agent cannot make a folder that the user did not name a project.
+//! Boundary: an agent cannot turn a folder that the user did not name into a project.
 
 use std::path::{Path, PathBuf};
 
@@ -7,7 +7,7 @@ use tests::{SharedHome, TestProject};
 
 const NOTES: (&str, &str, &str) = ("notes", "a.md", "# A\n\nNothing here.\n");
 
-/// Every path below a folder, but for kgd's own.
+/// Lists every path below a folder, except kgd's own.
 fn paths_below(folder: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for entry in std::fs::read_dir(folder).expect("a folder").flatten() {
@@ -150,7 +150,7 @@ fn below_a_root_projects_are_made() {
         let folder = home.join(path.trim_start_matches("~/")).canonicalize().expect("made");
         assert_eq!(made["path"], json!(folder));
     }
-    // Of what was made for a wish that fails, nothing is left.
+    // A request that fails leaves nothing behind.
     let taken = json!({"name": "mine", "path": "~/agents/a/b"});
     project.try_call("create_memory_project", taken).expect_err("the name is taken");
     assert!(!home.join("agents/a").exists());
@@ -185,7 +185,7 @@ fn a_person_registers_what_holds_no_keys() {
     }
 }
 
-/// An agent of an older version made these projects.
+/// An agent of an older version created these projects.
 #[test]
 fn doctor_lists_what_lies_outside_and_all_projects_leaves_out_keys() {
     let home = SharedHome::of(&[NOTES, ("work/app", "b.md", "# B\n")]);

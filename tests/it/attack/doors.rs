@@ -1,7 +1,8 @@
-//! HTTP and the socket: who is let in, and who cannot lock others out.
+//! Doors: who may connect over HTTP and the socket, and who cannot lock others out.
 //!
-//! The first start with HTTP on makes a token, `kgctl http clients` prints what to paste, and `http.token: none` in the
-//! user's own configuration switches it off on loopback. How long a newcomer waits is measured in `benches/doors.rs`.
+//! The first start with HTTP enabled creates a token, `kgctl http clients` prints what to paste,
+//! and `http.token: none` in the user's own configuration switches it off on loopback.
+//! `benches/doors.rs` measures how long a newcomer waits.
 
 use std::io::Write;
 use std::net::TcpStream;
@@ -23,7 +24,8 @@ fn token_file(project: &TestProject) -> PathBuf {
     project.paths().http_token.clone()
 }
 
-/// A project that is served over HTTP as a user has it, and a client with its token.
+/// Starts a project that is served over HTTP with the default settings, and a client with its
+/// token.
 fn served(settings: &[&str]) -> (TestProject, Http) {
     let project = started(settings);
     let http = known(&project);
@@ -79,7 +81,7 @@ fn on_loopback_too_nobody_asks_without_the_token() {
             (401, Some("Bearer"))
         );
     }
-    // How the server is anybody may ask, but no page whose name leads here.
+    // Anybody may ask for the server's health, except a page whose name resolves here.
     assert_eq!(stranger.send("GET", "/health", None).text(), r#"{"status":"ok"}"#);
     assert_eq!(stranger.with("Host", "evil.example.com").send("GET", "/health", None).status, 403);
     assert_eq!(stranger.send("POST", "/health", Some(b"{}")).status, 405);
@@ -176,7 +178,7 @@ fn half_open_connections_make_room_and_take_nobody_s() {
 
 #[test]
 fn begun_sessions_end_nobody_s_who_came_back() {
-    // All requests come from one address, whose share must last for the newcomer at the end.
+    // All requests come from one address, whose allowance must last for the newcomer at the end.
     let (_project, http) = served(&["http.burst=10000"]);
     let live = [http.open("2025-06-18"), http.open("2025-11-25")];
     let hello = initialize("2025-06-18");
@@ -202,7 +204,7 @@ fn half_open_clients_of_the_socket_make_room_and_take_nobody_s() {
         .map(|n| {
             let mut stream = UnixStream::connect(&socket).expect("it listens");
             if n % 2 == 0 {
-                // One that is gone already is what this is about.
+                // The connection may be gone already, which is the point of this test.
                 let _ = stream.write_all(b"{\"jsonrpc\":\"2.0\",\"id\":1,\"meth");
             }
             stream
@@ -218,7 +220,7 @@ fn half_open_clients_of_the_socket_make_room_and_take_nobody_s() {
 fn who_floods_and_does_not_read_keeps_nobody_from_being_served() {
     let mut project = TestProject::of(&[BEES]);
     let flood = |client: &mut Client| {
-        // Until nothing more is taken: the daemon reads on once its answers are read.
+        // Until nothing more is accepted: the daemon reads on once its answers are read.
         client.set_write_timeout(Duration::from_millis(100)).expect("a limit");
         for id in 1_000..1_200 {
             let params =
@@ -278,7 +280,7 @@ fn kgctl_switches_http_on_and_off_and_says_what_to_paste() {
     assert_eq!(old.post("/mcp", &initialize("2025-06-18")).status, 401);
     assert!(renewed.open("2025-06-18").call("status", json!({})).is_ok());
 
-    // One that somebody deletes is made again, and the daemon takes it.
+    // A deleted token is created again, and the daemon uses the new one.
     std::fs::remove_file(state()["token_file"].as_str().expect("a file")).expect("deleted");
     let (_, again) = paste();
     let old = Http::at(again.address).with("Authorization", &format!("Bearer {}", new.trim()));

@@ -1,4 +1,4 @@
-//! What a reply promises survives a crash and a full disk.
+//! Durability: what a reply promises survives a crash and a full disk.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -14,10 +14,10 @@ mod replay;
 use super::writes;
 use replay::{Disk, View};
 
-/// A kind of sync, and which paths it is of.
+/// A kind of sync, and the paths to which it applies.
 type LeftOut<'a> = (&'a str, &'a dyn Fn(&Path) -> bool);
 
-/// Every file of the project with its bytes.
+/// Returns every file of the project with its bytes.
 fn contents(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     let mut all = BTreeMap::new();
     for entry in fs::read_dir(folder).expect("a folder").flatten() {
@@ -29,15 +29,15 @@ fn contents(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     all
 }
 
-/// What was asked, how far the trace was when the reply came, and the project's files then.
+/// A call, the length of the trace when its reply came, and the project's files at that time.
 struct Step {
     tool: &'static str,
     end: usize,
     files: BTreeMap<PathBuf, Vec<u8>>,
 }
 
-/// Runs a daemon under `strace` and makes one call of each kind of write. Gives the disk before and what was traced;
-/// nothing where there is no `strace`.
+/// Runs a daemon under `strace` and makes one call of each kind of write. Returns the initial disk
+/// and the trace; `None` without `strace`.
 fn traced() -> Option<(TestProject, Disk, Vec<u8>, Vec<Step>)> {
     let mut project = TestProject::empty();
     project.write("harbor.md", "# Harbor\n\nIt leads to the [[Pier]].\n");
@@ -85,7 +85,8 @@ fn traced() -> Option<(TestProject, Disk, Vec<u8>, Vec<Step>)> {
     Some((project, disk, trace, steps))
 }
 
-/// Every call that ended before a reply is in the trace before it: a traced thread waits for its line to be written.
+/// Every call that ended before a reply precedes it in the trace: a traced thread waits for its
+/// line to be written.
 fn step(project: &TestProject, tool: &'static str, trace: &Path) -> Step {
     let end = fs::metadata(trace).expect("a trace").len() as usize;
     Step { tool, end, files: contents(project.root()) }
@@ -100,7 +101,7 @@ fn what_was_answered_survives_a_crash_at_every_instant() {
         replayed(&project, &mut disk, &calls, &steps).unwrap_or_else(|why| panic!("{why}"));
     assert!(n_instants > 100, "{n_instants} instants are too few to be true");
     in_the_ledger(&project, &disk);
-    // A daemon that leaves out any kind of sync is found out.
+    // A daemon without any one kind of sync is detected.
     let state = project.paths().dir.clone();
     let is_folder = |path: &Path| path.extension().is_none();
     let left_out: [LeftOut<'_>; 5] = [
@@ -122,7 +123,7 @@ fn what_was_answered_survives_a_crash_at_every_instant() {
     }
 }
 
-/// Replays calls on a disk and looks at what each of them leaves; how many instants that were.
+/// Replays calls on a disk and checks the result after each; returns the number of instants.
 fn replayed(
     project: &TestProject,
     disk: &mut Disk,
@@ -146,7 +147,7 @@ fn replayed(
     Ok(n_instants)
 }
 
-/// The reply is out: from now on it is the new one.
+/// After the reply, only the new version may be found.
 fn is_answered(disk: &Disk, before: &Step, after: &Step) -> Result<(), String> {
     let is_new = |path: &&PathBuf| disk.read(path, View::Lazy).as_ref() == after.files.get(*path);
     match before.files.keys().chain(after.files.keys()).find(|path| !is_new(path)) {
@@ -155,8 +156,8 @@ fn is_answered(disk: &Disk, before: &Step, after: &Step) -> Result<(), String> {
     }
 }
 
-/// At any instant a note is whole, as it was or as it will be; one that is moved is somewhere; a temporary file has an
-/// entry by which the next start removes it.
+/// At any instant a note is complete, either old or new; a moved note exists somewhere; a temporary
+/// file has an entry with which the next start removes it.
 fn is_old_or_new(
     project: &TestProject,
     disk: &Disk,
@@ -212,7 +213,7 @@ fn before_is_kept(
     Ok(())
 }
 
-/// The ledger that a crash leaves knows the entry's version and the tags.
+/// After a crash the ledger has the entry's version and the tags.
 fn in_the_ledger(project: &TestProject, disk: &Disk) {
     let crashed = project.scratch().join("crashed.sqlite");
     for suffix in ["", "-wal"] {
@@ -251,7 +252,7 @@ fn a_moved_note_is_kept_as_it_was() {
     assert_eq!(fs::read_to_string(project.at("a.md")).expect("back"), "# A\n\nThe first.\n");
 }
 
-/// Each tool that writes gives its error, and says truly whether it has changed a file.
+/// Each tool that writes returns its error, and reports correctly whether it has changed a file.
 fn all_refused(project: &mut TestProject, root: &Path, key: &Value) {
     for (tool, arguments) in writes::calls(key) {
         let before = contents(root);
@@ -294,7 +295,7 @@ fn every_tool_answers_on_a_full_disk_of_databases() {
     project.until("nothing can be written", |status| !status["stalled"].is_null());
     let root = project.root().to_path_buf();
     all_refused(&mut project, &root, &key);
-    // What was refused is not done later.
+    // A refused write is not done later.
     disk.free();
     project
         .until("writing again", |status| status["stalled"].is_null() && status["settled"] == true);
@@ -314,7 +315,7 @@ fn every_tool_answers_on_a_full_disk_of_notes() {
         eprintln!("SKIPPED: this system lets us mount nothing");
         return;
     };
-    // What lies under the disk is what it begins with.
+    // The overlay starts with a copy of the project.
     let inside = disk.outside(&root);
     for (path, bytes) in contents(&root) {
         let path = inside.join(path.strip_prefix(&root).expect("inside"));
@@ -330,7 +331,7 @@ fn every_tool_answers_on_a_full_disk_of_notes() {
     writes::prepare(&mut project);
     disk.fill();
     let before = contents(&inside);
-    // Those that take a file away, or write none, need no room.
+    // Calls that remove a file, or write none, need no space.
     let need_none = ["delete_note", "move_note", "delete_entities", "ingest_docs", "review_links"];
     for (tool, arguments) in writes::calls(&json!("link:a>b")) {
         if need_none.contains(&tool) {

@@ -1,4 +1,4 @@
-//! What is forgotten is gone from every byte that kgd keeps. A person types:
+//! Erasing: what is forgotten is gone from every byte that kgd keeps. A person types:
 //!
 //! ```text
 //! kgctl forget notes/plan.md --prove      after deleting it
@@ -6,8 +6,8 @@
 //! kgctl forget --text - --prove < string
 //! ```
 //!
-//! and sees what went where, which of their own files still hold it, and that a scan of the state folder found nothing.
-//! An agent can do none of this.
+//! and sees what was removed where, which of their own files still contain it, and that a scan of
+//! the state folder found nothing. An agent can do none of this.
 
 use std::fs;
 use std::io::{BufRead as _, BufReader, Write as _};
@@ -22,7 +22,7 @@ use tests::{Revision, SharedHome, TestProject};
 /// Stored with its quotes escaped in JSON, its umlaut folded in index words, and lowercase as a name.
 const STRING: &str = "Xyzzy-Plugh \"4711\" grün";
 
-/// What of it stands in every form.
+/// The part of it that is the same in every form.
 const CORE: &str = "xyzzy-plugh";
 
 const ENTITY: &str = "Vernier Quuxley";
@@ -34,8 +34,8 @@ fn plan(days: &str) -> String {
     )
 }
 
-/// A project in which the string and the entity stand wherever kgd keeps anything: rows, index words, versions, kept
-/// copies, events, backups, logs, pages, and pages of deleted rows.
+/// A project with the string and the entity in every place where kgd stores anything: rows, index
+/// words, versions, kept copies, events, backups, logs, pages, and pages of deleted rows.
 fn planted() -> TestProject {
     let mut project = TestProject::empty();
     project.write("notes/plan.md", plan("three"));
@@ -71,7 +71,7 @@ fn planted() -> TestProject {
     project
 }
 
-/// What a person does before: the string goes from their own files.
+/// What a person does first: remove the string from their own files.
 fn taken_from_files(project: &mut TestProject) {
     for path in ["notes/plan.md", "memory/vernier-quuxley.md", "kb/kb-00001-harbor.md"] {
         let text = fs::read_to_string(project.at(path)).expect("it is there");
@@ -81,7 +81,7 @@ fn taken_from_files(project: &mut TestProject) {
     project.settle();
 }
 
-/// What a shell sees of a `kgctl` command that is given something to read.
+/// Runs a `kgctl` command with standard input; returns its exit code, output and errors.
 fn kgctl(project: &TestProject, arguments: &[&str], input: &str) -> (i32, String, String) {
     let mut command = project.kgctl();
     command.arg("--project").arg(project.root()).args(arguments);
@@ -93,7 +93,7 @@ fn kgctl(project: &TestProject, arguments: &[&str], input: &str) -> (i32, String
     (output.status.code().unwrap_or(-1), text(&output.stdout), text(&output.stderr))
 }
 
-/// Every file below a folder.
+/// Lists every file below a folder.
 fn files_below(folder: &Path, found: &mut Vec<std::path::PathBuf>) {
     for entry in fs::read_dir(folder).expect("a folder").flatten() {
         match entry.file_type().expect("a kind") {
@@ -103,7 +103,7 @@ fn files_below(folder: &Path, found: &mut Vec<std::path::PathBuf>) {
     }
 }
 
-/// The files of the state folder in whose bytes or names a string stands, in any case of letters.
+/// Returns the files of the state folder whose bytes or names contain a string, ignoring case.
 fn holders(project: &TestProject, wanted: &str) -> Vec<String> {
     let mut files = Vec::new();
     files_below(&project.paths().dir, &mut files);
@@ -128,7 +128,7 @@ fn rows(database: &Path, sql: &str) -> Vec<String> {
     rows.collect::<Result<_, _>>().expect("rows")
 }
 
-/// The one backup that was made.
+/// Returns the only backup.
 fn backup(project: &TestProject) -> std::path::PathBuf {
     let mut found = Vec::new();
     files_below(&project.paths().dir.join("backups"), &mut found);
@@ -153,7 +153,7 @@ fn a_string_goes_from_everything_that_is_kept() {
     assert!(!out.to_lowercase().contains("xyzzy"), "{out}");
     assert_eq!(holders(&project, CORE), [""; 0]);
     assert_eq!(holders(&project, "xyzzy"), [""; 0]);
-    // The span went, and nothing else.
+    // The span is gone, and nothing else.
     let versions = "SELECT text FROM kb_versions ORDER BY version LIMIT 1";
     for ledger in [project.paths().ledger.clone(), backup(&project)] {
         let text = rows(&ledger, versions).remove(0);
@@ -190,7 +190,7 @@ fn a_document_goes_and_while_it_is_there_the_receipt_says_so() {
     let (code, out, _) = kgctl(&project, &["forget", "notes/plan.md", "--prove"], "");
     assert_eq!(code, 1, "{out}");
     assert!(out.contains("still in notes/plan.md") && out.contains("hint: "), "{out}");
-    // Whatever is left in the databases is there because of the file.
+    // Whatever is left in the databases comes from the file.
     assert!(out.contains("as long as these files do") && !out.contains("left in"), "{out}");
     project.remove("notes/plan.md");
     let (code, out, error) = kgctl(&project, &["forget", "notes/plan.md", "--prove"], "");
@@ -199,7 +199,7 @@ fn a_document_goes_and_while_it_is_there_the_receipt_says_so() {
     assert_eq!(holders(&project, "It was agreed on"), [""; 0]);
     let known = "SELECT path FROM documents ORDER BY path";
     assert!(!rows(&project.paths().ledger, known).contains(&"notes/plan.md".to_string()));
-    // Once more, as after a run that was cut short.
+    // Once more, as after an interrupted run.
     let (code, out, _) = kgctl(&project, &["forget", "notes/plan.md", "--prove"], "");
     assert_eq!(code, 0, "{out}");
     for wrong in [
@@ -282,7 +282,7 @@ fn a_better_detector_takes_spans_out_of_what_is_kept() {
     project.call("backup", json!({}));
     project.settle();
     project.stop();
-    // As a program left it that took no token for a secret.
+    // The state of a version that did not recognize the token as a secret.
     let token = ["gh", "p_a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"].concat();
     let state = project.paths().dir.clone();
     let said = format!("The keeper's token is {token}, they say.\nThe rest stays.\n");
@@ -321,7 +321,7 @@ fn a_better_detector_takes_spans_out_of_what_is_kept() {
     project.settle();
 }
 
-/// Code and message of a call that must fail.
+/// Returns code and message of a call that must fail.
 fn refusal(answer: Result<Value, Value>) -> String {
     answer.expect_err("refused").to_string()
 }
@@ -367,7 +367,7 @@ fn kg_mcp_passes_no_admin_tools_on_whatever_it_is_told() {
         assert_eq!(output.status.code(), Some(2), "{output:?}");
         assert!(String::from_utf8_lossy(&output.stderr).contains("not for agents"), "{output:?}");
     }
-    // A preamble of the agent's own comes behind that of the shim, and is a line that nobody understands.
+    // A preamble sent by the agent follows that of the shim, so it is just an invalid line.
     let mut command = home.command(&shim);
     command.args(["--project", "notes", "--tools", "core,notes,memory,kb"]);
     let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("it runs");

@@ -1,6 +1,7 @@
-//! Reads stay inside the project's folder, whatever is swapped meanwhile.
+//! Opener: reads stay inside the project's folder, whatever is swapped meanwhile.
 //!
-//! What kgd opens of a project it opens through the crate `confine`, whose own tests race both of its ways.
+//! kgd opens everything of a project through the crate `confine`, whose own tests race both of its
+//! ways.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -9,25 +10,25 @@ use rustix::fs::{CWD, RenameFlags, renameat_with};
 use serde_json::{Value, json};
 use tests::{Client, TestProject};
 
-/// A word that stands only outside of the project.
+/// A word that occurs only outside the project.
 const OUTSIDE: &str = "zqoutsideleak";
 
-/// How often a file and a link to something outside change places, and as often a folder and one.
+/// How often a file and a link to an outside file are swapped, and as often a folder and a link.
 const N_SWAPS: u32 = 50_000;
 
-/// How often each tool is called, at least: most of these while all is swapped.
+/// Least number of calls of each tool, most of them during the swaps.
 const N_ROUNDS: u32 = 10;
 
 fn exchange(one: &Path, other: &Path) {
     renameat_with(CWD, one, CWD, other, RenameFlags::EXCHANGE).expect("both are there");
 }
 
-/// Makes calls in turn until all is over, and counts the rounds.
+/// Repeats the calls in turn until the end, and counts the rounds.
 fn call_on(socket: &Path, calls: &[(&str, Value)], is_over: &AtomicBool, n_rounds: &AtomicU32) {
     let mut client = Client::admin(socket);
     while !is_over.load(Ordering::Relaxed) {
         for (tool, arguments) in calls {
-            // Refused, too: the path may lead out just now.
+            // A refusal is fine, too: the path may lead out at this moment.
             let reply = client.call(tool, arguments.clone());
             let said = reply.unwrap_or_else(|error| error).to_string();
             assert!(!said.contains(OUTSIDE), "{tool}: {said}");
@@ -36,7 +37,7 @@ fn call_on(socket: &Path, calls: &[(&str, Value)], is_over: &AtomicBool, n_round
     }
 }
 
-/// Every byte below a folder.
+/// Reads every file below a folder.
 fn bytes_below(folder: &Path) -> Vec<(PathBuf, Vec<u8>)> {
     let mut found = Vec::new();
     for entry in std::fs::read_dir(folder).expect("a folder").flatten() {
@@ -63,7 +64,7 @@ fn nothing_from_outside_is_indexed_or_returned_while_links_are_swapped_in() {
     for name in ["x.md", "secret.md"] {
         std::fs::write(outside.join(name), &secret).expect("a file");
     }
-    // Beside the project, so that only what changes places is in it.
+    // Next to the project, so that the project contains only what is swapped.
     let aside = |name: &str| project.scratch().join(name);
     std::os::unix::fs::symlink(outside.join("secret.md"), aside("file")).expect("a link");
     std::os::unix::fs::symlink(&outside, aside("folder")).expect("a link");
@@ -146,7 +147,7 @@ fn the_files_that_steer_indexing_are_read_inside_only() {
     }
 }
 
-/// Calls that open or look at something by its path.
+/// Calls that open or inspect something by its path.
 const BY_PATH: [&str; 12] = [
     "File::open(",
     "OpenOptions::new(",
@@ -162,7 +163,7 @@ const BY_PATH: [&str; 12] = [
     ".exists()",
 ];
 
-/// Where files of projects are read or written.
+/// Code that reads or writes files of projects.
 const OF_PROJECTS: [&str; 12] = [
     "daemon/query/src/",
     "daemon/server/src/notes/",
@@ -178,7 +179,8 @@ const OF_PROJECTS: [&str; 12] = [
     "client/src/bin/kgctl/census.rs",
 ];
 
-/// What is opened by its path there, by any call or one, because it is no file of a project.
+/// Files that are opened by path there, through any call or a specific one, because they are not
+/// files of a project.
 const NOT_OF_PROJECTS: [(&str, &str, &str); 14] = [
     ("daemon/server/src/notes/forget.rs", "fs::read(&version.file)", "the state folder"),
     ("daemon/server/src/notes/journal.rs", "", "the state folder"),
@@ -196,7 +198,7 @@ const NOT_OF_PROJECTS: [(&str, &str, &str); 14] = [
     ("config/src/load/tree.rs", ".canonicalize()", "the user's own settings"),
 ];
 
-/// A vault's notes are read by the opener; this is what the user names to find vaults.
+/// A vault's notes are read through the opener; this path is named by the user to find vaults.
 const OF_BASIC_MEMORY: (&str, &str) = ("client/src/interchange/vault.rs", "std::fs::read(path)");
 
 #[test]

@@ -1,7 +1,8 @@
-//! Answers and exports carry no active content from documents.
+//! Output: answers and exports carry no active content from documents.
 //!
-//! What hides in a text or commands a terminal is written out as `\u{202e}` in every answer, and means the same when an
-//! agent sends it back. `kgctl dump` has JSON's own escapes, so that a program gets the very text.
+//! Characters that hide text or control a terminal are escaped as `\u{202e}` in every answer, and
+//! are restored when an agent sends them back. `kgctl dump` uses JSON's own escapes, so that a
+//! program gets the exact text.
 
 use std::borrow::Cow;
 
@@ -12,7 +13,7 @@ use tests::{Client, TestProject};
 /// A bidirectional override, an escape sequence, a zero width space, and `hi` in tags.
 const HIDDEN: &str = "gnp\u{202e}x\u{1b}[2Jy\u{200b}z\u{e0068}\u{e0069}";
 
-/// How it is shown.
+/// Its escaped form.
 const SHOWN: &str = r"gnp\u{202e}x\u{1b}[2Jy\u{200b}z\u{e0068}\u{e0069}";
 
 fn note() -> String {
@@ -31,7 +32,7 @@ fn project() -> TestProject {
     ])
 }
 
-/// Every text in a value that hides something.
+/// Collects every text in a value that contains hidden characters.
 fn hiding(value: &Value, found: &mut Vec<String>) {
     match value {
         Value::String(text) if matches!(show(text), Cow::Owned(_)) => found.push(text.clone()),
@@ -98,7 +99,7 @@ fn a_note_that_is_read_and_written_back_keeps_every_byte() {
     let bytes = std::fs::read_to_string(project.at("Orchard.md")).expect("a note");
     assert!(bytes.contains(HIDDEN) && !bytes.contains("u{"), "{bytes:?}");
     assert!(bytes.ends_with(note().split_once("\n\n").expect("a body").1), "{bytes:?}");
-    // A part that is found by how it was shown; what is not touched stays.
+    // The part is found by its escaped form; the rest stays unchanged.
     let edit = json!({
         "path": "Orchard.md", "find": format!("It is {SHOWN} old"), "content_updates": "It is new",
         "expected_checksum": written["checksum"],
@@ -106,7 +107,7 @@ fn a_note_that_is_read_and_written_back_keeps_every_byte() {
     project.call("edit_note", edit);
     let bytes = std::fs::read_to_string(project.at("Orchard.md")).expect("a note");
     assert!(bytes.contains("It is new") && bytes.contains(HIDDEN), "{bytes:?}");
-    // A text about such characters is a text.
+    // A text about such characters stays as it is.
     let about = project
         .call("write_note", json!({"title": "About", "content": r"`\u{202e}` turns the order."}));
     let about = std::fs::read_to_string(project.at(about["path"].as_str().expect("a path")))

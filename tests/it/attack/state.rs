@@ -1,4 +1,4 @@
-//! State that is deleted, replaced or damaged while the daemon runs.
+//! State: files that are deleted, replaced or damaged while the daemon runs.
 
 use std::fs::{self, File};
 use std::io::{Read, Write};
@@ -11,10 +11,10 @@ use tests::TestProject;
 
 use super::writes;
 
-/// Looks until a test gives up, after about a minute.
+/// Checks before a test gives up, after about a minute.
 const LOOKS: u32 = 1_000;
 
-/// The message of a loss, and how it is done to a file.
+/// The message of a loss, and the damage to a file that causes it.
 type Damage = (&'static str, fn(&Path));
 
 fn notes(n: u32) -> TestProject {
@@ -40,7 +40,7 @@ fn delete(path: &Path) {
     }
 }
 
-/// Puts another file of the same bytes in the place of one.
+/// Replaces a file with another one that has the same bytes.
 fn replace(path: &Path) {
     let copy = path.with_extension("copy");
     fs::copy(path, &copy).expect("copied");
@@ -51,7 +51,8 @@ fn cut(path: &Path, n_bytes: u64) {
     File::options().write(true).open(path).and_then(|it| it.set_len(n_bytes)).expect("cut");
 }
 
-/// What `status` says was lost of a part, once that is noticed the `nth` time. Until then a reply may be an error.
+/// Returns what `status` reports as lost of a part, once that is noticed the `nth` time. Until then
+/// a reply may be an error.
 fn noticed(project: &mut TestProject, part: &str, nth: usize) -> String {
     for _ in 0..LOOKS {
         let status = project.try_call("status", json!({})).unwrap_or_default();
@@ -67,7 +68,7 @@ fn lost(status: &Value) -> Vec<Value> {
     status["mended"].as_array().cloned().unwrap_or_default()
 }
 
-/// What `kgctl` prints.
+/// Returns what `kgctl` prints.
 fn kgctl(project: &TestProject, arguments: &[&str]) -> String {
     let mut command = project.kgctl();
     let output = command.arg("--project").arg(project.root()).args(arguments).output();
@@ -108,7 +109,7 @@ fn an_index_that_is_deleted_replaced_or_cut_is_built_again() {
     assert!(finds(&mut project, "zqafter3x"));
 }
 
-/// The error that every tool that writes gives.
+/// Returns the error of every tool that writes.
 fn refusals(project: &mut TestProject) -> Vec<(&'static str, String)> {
     let refusal = |(tool, arguments)| {
         let error = writes::refusal(project, tool, arguments);
@@ -141,7 +142,7 @@ fn a_lost_ledger_stops_every_write_and_comes_back_whole() {
     let ledger = project.paths().ledger.clone();
     let before = contents(project.root());
     delete(&ledger);
-    // At once, before anybody has looked at the files.
+    // At once, before the files are checked.
     for (tool, told) in refusals(&mut project) {
         assert!(told.contains("the ledger is lost"), "{tool}: {told}");
     }
@@ -152,7 +153,7 @@ fn a_lost_ledger_stops_every_write_and_comes_back_whole() {
         assert!(told.contains("the ledger is lost") && names, "{tool}: {told}");
     }
     assert_eq!(contents(project.root()), before, "a refused write leaves nothing");
-    // Reading goes on, also of what only the ledger has, and so does indexing.
+    // Reading continues, even of data that only the ledger has, and so does indexing.
     assert!(finds(&mut project, "zqbuoy2"));
     let entry = project.call("kb_get", json!({"ids": ["kb-00001"]}));
     assert!(entry.to_string().contains("Zqrigging"), "{entry}");
@@ -231,7 +232,7 @@ fn a_ledger_that_is_replaced_or_cut_stops_writes_too() {
     }
 }
 
-/// A daemon whose log is a file, as where a client starts it.
+/// A daemon that logs to a file, as when a client starts it.
 fn with_log() -> TestProject {
     let mut project = notes(12);
     project.stop();
@@ -327,7 +328,7 @@ fn a_lock_and_a_socket_that_are_deleted_are_made_again() {
     let mut project = notes(2);
     let (lock, socket) = (project.paths().lock.clone(), project.paths().socket.clone());
     fs::remove_file(&lock).expect("deleted");
-    // At once: it takes the lock, finds the socket served, and ends.
+    // It takes the lock at once, finds the socket served, and ends.
     let second = project.command().output().expect("it runs");
     assert!(!second.status.success(), "{second:?}");
     assert!(noticed(&mut project, "lock", 0).contains("taken again"));
@@ -337,7 +338,7 @@ fn a_lock_and_a_socket_that_are_deleted_are_made_again() {
     fs::remove_file(&socket).expect("deleted");
     assert!(noticed(&mut project, "socket", 0).contains("made again"));
     assert!(kgctl(&project, &["status"]).contains("settled"), "a newcomer finds it");
-    // Another's socket that nobody serves any more; and a lock that no longer says who has it.
+    // A stale socket of another process, and a lock file without its holder.
     let other = project.scratch().join("other");
     drop(std::os::unix::net::UnixListener::bind(&other).expect("a socket"));
     fs::rename(&other, &socket).expect("replaced");
@@ -361,10 +362,10 @@ fn a_daemon_whose_lock_another_took_ends() {
     assert!(ended.log.contains("another daemon (process 1, version 0.1.0)"), "{}", ended.log);
 }
 
-/// Turns a word of a database into another one, on the disk, wherever it stands; how often that was.
+/// Replaces a word in a database file with another one, everywhere; returns how often.
 fn flip(path: &Path, word: &str, other: &str) -> usize {
     assert_eq!(word.len(), other.len());
-    // The file is read and written by a process that is not the daemon's: the daemon's locks stay.
+    // The file is modified by another process than the daemon, so the daemon's locks stay.
     let file = File::options().read(true).write(true).open(path).expect("a database");
     let mut bytes = Vec::new();
     (&file).read_to_end(&mut bytes).expect("read");
@@ -381,7 +382,7 @@ fn checkpoint(path: &Path) {
     db.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())).expect("written back");
 }
 
-/// The indexed text of the documents that hold a word; answers quote the file as it is written.
+/// Returns the indexed text of the documents that contain a word; answers quote the file itself.
 fn indexed(index: &Path, word: &str) -> String {
     let db = Connection::open(index).expect("it opens");
     let sql = "SELECT coalesce(group_concat(text), '') FROM docs WHERE instr(text, ?1)";
@@ -396,7 +397,7 @@ fn flipped_bytes_of_a_text_are_found_and_mended() {
         if !scrubs_now {
             project.fail("scrub.rest_ms=100");
         }
-        // Nothing of the index is in the daemon's memory after a start.
+        // After a start, nothing of the index is in the daemon's memory.
         project.stop();
         checkpoint(&index);
         let n = flip(&index, "buoy zqbuoy7 is anchored", "buoy zqbuoy7 is snchored");
@@ -432,7 +433,7 @@ fn a_damaged_ledger_is_found_and_ends_the_daemon_which_names_the_newest_backup()
     let ledger = project.paths().ledger.clone();
     project.start();
     project.settle();
-    // Another process, as far as SQLite's locks go: only bytes are written.
+    // Another process, as far as SQLite's locks are concerned: only bytes are written.
     checkpoint(&ledger);
     let root: u64 = {
         let db = Connection::open(&ledger).expect("it opens");

@@ -1,14 +1,14 @@
-//! A call of every tool by which an agent writes, and the state that each of them needs.
+//! Writes: a call of every tool with which an agent writes, and the state that each of them needs.
 
 use proto::catalog::CATALOG;
 use proto::tool::{Effect, ToolSet};
 use serde_json::{Value, json};
 use tests::TestProject;
 
-/// Tools that write no file and nothing durable of a project that is there.
+/// Tools that write no file and nothing durable in an existing project.
 const OTHERS: [&str; 2] = ["extract_and_link", "create_memory_project"];
 
-/// Adds what the calls act upon, before the daemon starts.
+/// Writes the notes on which the calls act, before the daemon starts.
 pub(super) fn plant(project: &TestProject) {
     for name in ["edited", "moved", "deleted", "restored", "told"] {
         let text =
@@ -17,14 +17,14 @@ pub(super) fn plant(project: &TestProject) {
     }
 }
 
-/// Calls tools for the rest of it.
+/// Creates the rest of the state through tools.
 pub(super) fn prepare(project: &mut TestProject) {
     let person = |name: &str| json!({"name": name, "entityType": "person", "observations": ["sails", "reads"]});
     project.call("create_entities", json!({"entities": [person("Ada"), person("Bob")]}));
     project.call("create_relations", json!({"relations": [knows()]}));
     project.call("kb_store", json!({"short_title": "Ebb", "knowledge_details": "It comes late."}));
     project.call("delete_note", json!({"path": "acts/restored.md"}));
-    // Not `settle`, which looks for files that a daemon with a disk of its own has elsewhere.
+    // Not `settle`, which checks for files that a daemon with its own disk has elsewhere.
     project.until("settled", |status| status["settled"] == true);
 }
 
@@ -32,7 +32,7 @@ fn knows() -> Value {
     json!({"from_entity": "Ada", "to_entity": "Bob", "relation_type": "knows"})
 }
 
-/// A call of every tool of an agent that writes; `decided` is the key of a doubtful link.
+/// Returns a call of every writing tool of an agent; `decided` is the key of a doubtful link.
 pub(super) fn calls(decided: &Value) -> Vec<(&'static str, Value)> {
     let renamed = json!({"from_entity": "Ada", "to_entity": "Bob", "old_type": "knows", "new_type": "teaches"});
     let helps = json!({"from_entity": "Ada", "to_entity": "Bob", "relation_type": "helps"});
@@ -70,7 +70,7 @@ pub(super) fn calls(decided: &Value) -> Vec<(&'static str, Value)> {
     calls
 }
 
-/// The error of a call that must fail, also where only its one item does.
+/// Returns the error of a call that must fail, even if only its one item fails.
 pub(super) fn refusal(project: &mut TestProject, tool: &str, arguments: Value) -> Value {
     fn error_in(value: &Value) -> Option<&Value> {
         match value {
@@ -86,7 +86,7 @@ pub(super) fn refusal(project: &mut TestProject, tool: &str, arguments: Value) -
     };
     match (error_in(&reply), reply["files"][0]["reason"].as_str()) {
         (Some(error), _) => error.clone(),
-        // `kb_ingest` says of each file why it was not read, in words.
+        // `kb_ingest` explains for each file why it was not read.
         (None, Some(why)) => json!({"code": "unavailable", "message": why, "hint": null}),
         (None, None) => panic!("`{tool}` was done: {reply:#}"),
     }

@@ -1,15 +1,16 @@
-//! Rights: who sees what of a hub, by role, project and tool, and that what is hidden changes no answer.
+//! Rights: who sees what of a hub, by role, project and tool; and what is hidden changes no answer.
 
 use super::*;
 
-/// Of each project: what it knows, what the other one knows, and what only that one's text says.
+/// For each project: its name, its entity, the other project's entity, and words that only its text
+/// has.
 const PRIVATE: [(&str, &str, &str, &str); 2] =
     [("a", "Apple Press", "Bee Yard", "to Bob"), ("b", "Bee Yard", "Apple Press", "to Ann")];
 
 const TOOLS: [&str; 5] =
     ["hybrid_query", "read_passage", "entity_lookup", "explain_entity", "changes"];
 
-/// Asks for what a project knows, which lies in its only file.
+/// Returns arguments that ask for an entity of a project, which has a single file.
 fn arguments(tool: &str, entity: &str, project: &str) -> Value {
     match tool {
         "explain_entity" => json!({"name": entity}),
@@ -24,7 +25,7 @@ fn a_role_sees_what_it_was_granted_and_no_more() {
     let Some(db) = database() else { return };
     let mut a = TestProject::of(&[("a.md", "# Apple Press\n")]);
     let mut b = TestProject::of(&[("b.md", "# Bee Yard\n")]);
-    // Journals know what changes, not what was there.
+    // Journals contain changes, not the initial state.
     a.write("a.md", "# Apple Press\n\nThe Apple Press belongs to Ann.\n");
     b.write("b.md", "# Bee Yard\n\nThe Bee Yard belongs to Bob.\n");
     a.settle();
@@ -44,7 +45,7 @@ fn a_role_sees_what_it_was_granted_and_no_more() {
     for (role, visible) in
         [("ann", &["a"][..]), ("bob", &["b"]), ("tim", &["a", "b"]), ("pub", &["a", "b"])]
     {
-        // Every table, by SQL: rows of what is visible, and no others.
+        // Every table, by SQL: exactly the rows of visible projects.
         let ids = db.sql_as(role, "SELECT string_agg(name, ',' ORDER BY name) FROM kg.projects");
         assert_eq!(ids, visible.join(","), "{role}");
         for table in tables.lines().filter(|table| !["projects", "grants"].contains(table)) {
@@ -85,7 +86,7 @@ fn a_role_sees_what_it_was_granted_and_no_more() {
             }
         }
         if role == "ann" {
-            // A right that is taken back ends the session and removes the copy.
+            // Revoking a right ends the session and removes the copy.
             let state = front.socket("a").expect("served");
             run(&a, &["hub", "revoke", &db.url("admin"), "--name", "a", "--role", "ann"]);
             let begun = Instant::now();
@@ -97,8 +98,8 @@ fn a_role_sees_what_it_was_granted_and_no_more() {
     }
 }
 
-/// The answers that one role gets about one project, to every kind of call: private words of both projects, names,
-/// paths, counts.
+/// Returns the answers that one role gets about one project, for every kind of call: private words
+/// of both projects, names, paths, counts.
 fn answers_to(client: &mut Client) -> Vec<(String, Value)> {
     let mut asked = vec![
         ("changes", json!({"since": "0"})),
@@ -122,7 +123,7 @@ fn answers_to(client: &mut Client) -> Vec<(String, Value)> {
     for (tool, arguments) in asked {
         let mut reply = client.call(tool, arguments.clone()).unwrap_or_else(|error| error);
         if tool == "status" {
-            // What does not change by itself.
+            // Keep only what does not change on its own.
             let kept =
                 ["project", "tick", "n_documents", "n_chunks", "n_entities", "documents", "hub"];
             reply = kept.into_iter().map(|key| (key.to_string(), reply[key].clone())).collect();
@@ -132,7 +133,7 @@ fn answers_to(client: &mut Client) -> Vec<(String, Value)> {
     replies
 }
 
-/// Whether any file below a folder holds these bytes.
+/// Returns whether any file below a folder contains these bytes.
 fn holds(folder: &std::path::Path, bytes: &[u8]) -> bool {
     let Ok(entries) = std::fs::read_dir(folder) else { return false };
     entries.flatten().any(|entry| match entry.path() {
@@ -156,7 +157,7 @@ fn what_is_hidden_changes_no_answer() {
         ("b.md", b_text),
         ("a.md", "# Apple Press\n\nAnother press, and honeycomb.\n"),
     ]);
-    // The owner of the tables is no superuser, to whom policies would not apply.
+    // The owner of the tables is not a superuser, to whom policies would not apply.
     db.sql("CREATE ROLE own LOGIN CREATEROLE; GRANT CREATE ON DATABASE postgres TO own");
     let url = db.url("own");
     run(&a, &["hub", "migrate", &url]);
@@ -171,7 +172,7 @@ fn what_is_hidden_changes_no_answer() {
     let mut client = front.client("a");
     let before = answers_to(&mut client);
     assert!(before.iter().any(|(_, reply)| reply.to_string().contains("barn of Ann")));
-    // Another project of the same words, seen by others, and a statement about both.
+    // Another project with the same words, visible to others, and a statement about both.
     give("b", "pub", &["--publish"]);
     for (name, role) in [("a", "team"), ("b", "team"), ("b", "bob")] {
         give(name, role, &[]);
@@ -189,7 +190,8 @@ fn what_is_hidden_changes_no_answer() {
     for (before, after) in before.iter().zip(&after) {
         assert_eq!(before, after);
     }
-    // Begun anew, with the other project there, it is the same again; and none of the other one's bytes are here.
+    // A fresh front end, with the other project present, gives the same answers, and has none of
+    // the other's bytes.
     let fresh = Front::of(&db, "ann");
     fresh.start();
     assert_eq!(answers_to(&mut fresh.client("a")), before);
@@ -245,7 +247,8 @@ fn every_table_is_guarded_and_what_is_hidden_costs_no_time() {
             let plan = db.sql_as("ann", &sql);
             plan.replace(&format!("project = {project}"), "project = N")
         };
-        // The same plan, rows and pages as for a project that never was; the second time, when all is in memory.
+        // The same plan, rows and pages as for a project that never existed; measured the second
+        // time, when everything is in memory.
         for scans in ["on", "off"] {
             let [there, nowhere] = [hidden, 9_999].map(|project| {
                 reads(project, scans);

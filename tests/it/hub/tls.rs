@@ -5,7 +5,7 @@ use std::process::{Child, Stdio};
 
 use super::*;
 
-/// What ends with the test.
+/// A process that ends with the test.
 struct Running(Child);
 
 impl Drop for Running {

@@ -1,18 +1,19 @@
-//! Replay: what a disk holds after a crash, from a trace of system calls.
+//! Replay: the content of a disk after a crash, from a trace of system calls.
 //!
-//! In: the folder as it was before the daemon started, and what `strace` wrote of it. Out: after every call, what two
-//! kinds of crash leave.
-//! The model: a file's bytes survive by `fsync` of the file, a name by `fsync` of its folder; `rename` is one step. A
-//! [`View::Lazy`] disk keeps only that; an [`View::Eager`] one has written every name, and bytes only as they were
-//! synced: what a file is that was renamed before it was written.
-//! Not here: what must be there (`durability.rs`). Memory that is mapped is not traced, so `-shm` files stay empty.
+//! In: the folder before the daemon started, and the output of `strace`. Out: after every call, the
+//! result of two kinds of crash.
+//! The model: a file's bytes survive after `fsync` of the file, a name after `fsync` of its folder;
+//! `rename` is atomic. A [`View::Lazy`] disk keeps only that; a [`View::Eager`] one has written
+//! every name, but only synced bytes: the state of a file that was renamed before its data was
+//! written.
+//! Not here: the checks (`durability.rs`). Mapped memory is not traced, so `-shm` files stay empty.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Arguments of `strace`: hexadecimal strings, so that a path or a page is one word; the traced program stays the
-/// child of whoever started it.
+/// Arguments of `strace`: hexadecimal strings, so that a path or a page is one word; the traced
+/// program stays the child of the process that started it.
 pub(super) const STRACE: [&str; 9] = [
     "strace",
     "-D",
@@ -26,19 +27,19 @@ pub(super) const STRACE: [&str; 9] = [
      mkdirat,link,linkat,ftruncate",
 ];
 
-/// One call that succeeded.
+/// One successful call.
 #[derive(Debug, Clone)]
 pub(super) struct Call {
     name: String,
-    /// Strings and the paths of descriptors, in order, each with whether it is a path.
+    /// Strings and paths of descriptors, in order, each with whether it is a path.
     words: Vec<(bool, Vec<u8>)>,
     /// Everything else: flags and numbers.
     rest: String,
-    /// Where its line ends in the trace.
+    /// End of its line in the trace.
     pub(super) end: usize,
 }
 
-/// The calls of a trace that succeeded, in the order in which they ended.
+/// Returns the successful calls of a trace, in the order in which they ended.
 pub(super) fn calls(trace: &[u8]) -> Vec<Call> {
     let mut open: HashMap<&str, String> = HashMap::new();
     let (mut out, mut end) = (Vec::new(), 0);
@@ -83,12 +84,12 @@ fn unescape(hex: &str) -> Vec<u8> {
     bytes.collect()
 }
 
-/// Which crash.
+/// A kind of crash.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum View {
     /// Only what was synced.
     Lazy,
-    /// Every name, and bytes as they were synced.
+    /// Every name, but only synced bytes.
     Eager,
 }
 
@@ -98,7 +99,7 @@ enum Inode {
     Folder { now: BTreeMap<String, usize>, synced: BTreeMap<String, usize> },
 }
 
-/// A folder and all below it.
+/// A folder with everything below it.
 #[derive(Debug, Clone)]
 pub(super) struct Disk {
     root: PathBuf,
@@ -106,7 +107,7 @@ pub(super) struct Disk {
 }
 
 impl Disk {
-    /// A folder as it is, all of it synced.
+    /// Loads a folder, with everything synced.
     pub(super) fn of(root: &Path) -> Disk {
         let mut disk = Disk { root: root.to_path_buf(), inodes: Vec::new() };
         disk.load(root);
@@ -141,7 +142,7 @@ impl Disk {
         })
     }
 
-    /// The bytes of a file after a crash.
+    /// Returns the bytes of a file after a crash.
     pub(super) fn read(&self, path: &Path, view: View) -> Option<Vec<u8>> {
         match &self.inodes[self.find(path, Some(view))?] {
             Inode::File { synced, .. } => Some(synced.clone()),
@@ -149,7 +150,7 @@ impl Disk {
         }
     }
 
-    /// The files below a folder after a crash.
+    /// Returns the files below a folder after a crash.
     pub(super) fn files(&self, folder: &Path, view: View) -> Vec<PathBuf> {
         let (mut open, mut out) = (vec![folder.to_path_buf()], Vec::new());
         while let Some(path) = open.pop() {
@@ -197,7 +198,7 @@ impl Disk {
         }
     }
 
-    /// Does what a call did.
+    /// Applies a call.
     pub(super) fn apply(&mut self, call: &Call) {
         let numbers: Vec<usize> =
             call.rest.split([',', ')', ' ']).filter_map(|it| it.parse().ok()).collect();
@@ -209,7 +210,7 @@ impl Disk {
                 let Some((_, data)) = call.words.get(1) else { return };
                 let is_at = (call.name == "pwrite64").then(|| numbers.iter().rev().nth(1).copied());
                 let Some(bytes) = self.bytes(&path(0)) else { return };
-                // Whoever writes without a place here writes new files from their beginning.
+                // A write without an offset appends to a new file.
                 let at = is_at.flatten().unwrap_or(bytes.len());
                 bytes.resize(bytes.len().max(at + data.len()), 0);
                 bytes[at..at + data.len()].copy_from_slice(data);
@@ -249,7 +250,7 @@ impl Disk {
     }
 
     fn open(&mut self, call: &Call) {
-        // What was opened stands behind the result.
+        // The opened path follows the result.
         let Some((true, path)) = call.words.last() else { return };
         let path = PathBuf::from(String::from_utf8_lossy(path).into_owned());
         if call.rest.contains("O_CREAT") && self.find(&path, None).is_none() {
@@ -264,18 +265,19 @@ impl Disk {
 }
 
 impl Call {
-    /// What it made durable, if it did that.
+    /// Returns the path that it made durable, if it is a sync.
     pub(super) fn synced(&self) -> Option<PathBuf> {
         let is_sync = matches!(self.name.as_str(), "fsync" | "fdatasync");
         self.paths().into_iter().next().filter(|_| is_sync)
     }
 
-    /// The paths that a call names: of a descriptor, or a name with the folder that it begins at.
+    /// Returns the paths that a call names: that of a descriptor, or a name with the folder to
+    /// which it is relative.
     fn paths(&self) -> Vec<PathBuf> {
         let text = |bytes: &[u8]| PathBuf::from(String::from_utf8_lossy(bytes).into_owned());
         if matches!(self.name.as_str(), "write" | "pwrite64" | "fsync" | "fdatasync" | "ftruncate")
         {
-            // One that is deleted has no name any more.
+            // A deleted file has no name any more.
             let is_gone = self.rest.contains("(deleted)");
             return self
                 .words
