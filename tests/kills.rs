@@ -1,8 +1,8 @@
-//! Kills: a daemon that is killed at random instants, over and over, and what is left each time.
+//! Kills: a daemon that is killed at random instants, again and again, and what is left each time.
 //!
-//! In: how often, and a seed. Out: figures; zero everywhere but for times.
-//! Invariants: what happens to the folder and when the daemon dies follows from the seed; how far the daemon has come
-//! by then does not, which is the point.
+//! In: how often, and a seed. Out: figures; all zero except times.
+//! Invariants: the changes in the folder and the instants of the kills follow from the seed; how
+//! far the daemon gets by then does not, which is the point.
 //! Not here: deaths at named points (`it/crash.rs`).
 
 use std::fmt;
@@ -11,40 +11,40 @@ use std::time::{Duration, Instant};
 
 use crate::{Faults, Marked, TestProject, index_text};
 
-/// What is to be done.
+/// What to run.
 #[derive(Debug, Clone, Copy)]
 pub struct Kills {
-    /// Kills in all.
+    /// Total number of kills.
     pub n_kills: u64,
-    /// What the instants and changes follow from.
+    /// Seed of the instants and changes.
     pub seed: u64,
     /// Documents in the folder.
     pub n_files: u32,
-    /// After so many kills the index is compared with a rebuild.
+    /// The index is compared with a rebuild after this many kills.
     pub compare_every: u64,
 }
 
-/// What came of it.
+/// The results.
 #[derive(Debug, Default)]
 pub struct Figures {
-    /// Kills, of these during a first index, and again during the start after a kill.
+    /// Kills: all, those during a first index, and those during the start after a kill.
     pub n_kills: [u64; 3],
     /// Documents missing.
     pub n_missing: usize,
-    /// Rows there twice.
+    /// Duplicate rows.
     pub n_twice: usize,
-    /// Rows that nothing stands for.
+    /// Rows without a source.
     pub n_left_over: usize,
     /// Comparisons with a rebuild, and how many of them differed.
     pub n_compared: [u64; 2],
     /// From the start after a kill until everything is settled, milliseconds, in order.
     pub settle_ms: Vec<u128>,
-    /// The first things that were wrong.
+    /// The first errors.
     pub examples: Vec<String>,
 }
 
 impl Figures {
-    /// Everything that is not as it should be.
+    /// Returns the number of errors.
     pub fn n_wrong(&self) -> u64 {
         (self.n_missing + self.n_twice + self.n_left_over) as u64 + self.n_compared[1]
     }
@@ -87,11 +87,11 @@ impl fmt::Display for Figures {
     }
 }
 
-/// Numbers that look random and are the same for the same seed.
+/// A pseudo-random number generator: the same numbers for the same seed.
 struct Dice(u64);
 
 impl Dice {
-    /// A number below `sides`.
+    /// Returns a number below `sides`.
     fn throw(&mut self, sides: u64) -> u64 {
         // Knuth's MMIX constants; the high bits are the good ones.
         self.0 =
@@ -101,10 +101,10 @@ impl Dice {
 }
 
 impl Kills {
-    /// Runs it; prints its progress now and then.
+    /// Runs the kills and prints progress now and then.
     ///
     /// # Panics
-    /// When a daemon does not start or does not settle.
+    /// If a daemon does not start or does not settle.
     pub fn run(&self, tell: impl Fn(String)) -> Figures {
         let mut dice = Dice(self.seed);
         let (mut project, mut marked) = (TestProject::empty(), Marked::default());
@@ -131,7 +131,8 @@ impl Kills {
         figures
     }
 
-    /// One life with changes, a kill (perhaps two), and a look at what is left. The daemon runs afterwards.
+    /// Runs one life with changes, a kill (perhaps two), and a check of what is left. The daemon
+    /// runs afterwards.
     fn kill(
         &self,
         project: &mut TestProject,
@@ -155,7 +156,7 @@ impl Kills {
         if !is_offline {
             change(project, marked, dice);
         }
-        // The instant of the kill is what this is about, so time itself is waited for.
+        // The instant of the kill is under test, so this waits for a fixed time.
         sleep(Duration::from_millis(half_ms));
         project.kill9();
         figures.n_kills[0] += 1;
@@ -174,7 +175,7 @@ impl Kills {
     }
 }
 
-/// A few changes of every kind.
+/// Makes a few changes of every kind.
 fn change(project: &TestProject, marked: &mut Marked, dice: &mut Dice) {
     for _ in 0..=dice.throw(4) {
         let paths = marked.paths();

@@ -1,10 +1,10 @@
-//! What the integration tests share: a real daemon on a scratch folder, asked over its real socket.
+//! Shared by the integration tests: a real daemon on a scratch folder, asked over its real socket.
 //!
-//! In: files. Out: a running `kgd` ([`TestProject`]), MCP conversations ([`Client`]), and the whole graph as
-//! text without row ids ([`Graph`]), so that two graphs can be compared by eye.
-//! Invariants: nothing outside a temporary folder is touched; every process ends with its test; everything
-//! waits for replies or ticks, never for a fixed time.
-//! Not here: the tests (`it/`), what is measured (`benches/`).
+//! In: files. Out: a running `kgd` ([`TestProject`]), MCP conversations ([`Client`]), and the whole
+//! graph as text without row ids ([`Graph`]), so that two graphs can be compared by eye.
+//! Invariants: nothing outside a temporary folder is touched; every process ends with its test;
+//! everything waits for replies or ticks, never for a fixed time.
+//! Not here: the tests (`it/`), measurements (`benches/`).
 
 mod binary;
 pub mod browser;

@@ -1,7 +1,10 @@
-//! Marked: a folder of documents that name each other, each with a word that no other ever holds.
+//! Marked: a folder of documents that link to each other, each with a word that is never used
+//! again.
 //!
-//! In: what should happen to the folder. Out: files; and what a settled daemon lacks, has twice or has too much.
-//! Invariant: words are never used again, so a word that is gone from the files must be gone from the index.
+//! In: changes to make in the folder. Out: files; and what a settled daemon lacks, has twice or
+//! should not have.
+//! Invariant: words are never used again, so a word that is gone from the files must be gone from
+//! the index.
 //! Not here: whether the graph equals a fresh one (`kgctl verify`).
 
 use std::collections::BTreeMap;
@@ -10,7 +13,7 @@ use serde_json::json;
 
 use crate::{TestProject, unsound_rows};
 
-/// Words of former contents that are still looked for.
+/// How many words of former contents are still searched.
 const MAX_GONE: usize = 12;
 
 /// What is wrong with a settled project.
@@ -18,14 +21,14 @@ const MAX_GONE: usize = 12;
 pub struct Faults {
     /// Documents that their word does not find.
     pub missing: Vec<String>,
-    /// Rows that are there twice.
+    /// Duplicate rows.
     pub twice: Vec<String>,
-    /// Rows that nothing stands for any more.
+    /// Rows whose source is gone.
     pub left_over: Vec<String>,
 }
 
 impl Faults {
-    /// True when nothing is wrong.
+    /// Returns whether nothing is wrong.
     pub fn is_empty(&self) -> bool {
         self.missing.is_empty() && self.twice.is_empty() && self.left_over.is_empty()
     }
@@ -47,7 +50,7 @@ impl Marked {
         }
     }
 
-    /// Writes a document, new or with another content than before.
+    /// Writes a document, new or with different content.
     pub fn write(&mut self, project: &TestProject, path: &str) {
         let i = self.n_written;
         self.n_written += 1;
@@ -65,7 +68,7 @@ impl Marked {
         self.words.insert(path.to_string(), word);
     }
 
-    /// Renames a document; one that lies there goes.
+    /// Renames a document, replacing an existing one.
     pub fn rename(&mut self, project: &TestProject, from: &str, to: &str) {
         project.rename(from, to);
         self.forget(to);
@@ -79,7 +82,7 @@ impl Marked {
         self.forget(path);
     }
 
-    /// The paths, in order.
+    /// Returns the paths, in order.
     pub fn paths(&self) -> Vec<String> {
         self.words.keys().cloned().collect()
     }
@@ -92,10 +95,10 @@ impl Marked {
         }
     }
 
-    /// What is wrong with a settled project.
+    /// Returns what is wrong with a settled project.
     ///
     /// # Panics
-    /// When the daemon does not answer.
+    /// If the daemon does not answer.
     pub fn check(&self, project: &mut TestProject) -> Faults {
         let mut faults = Faults::default();
         for row in unsound_rows(&project.paths().index, &project.paths().ledger) {
@@ -121,15 +124,15 @@ impl Marked {
     }
 }
 
-/// Paths of the chunks that hold a word, each time it is found.
+/// Returns the paths of the chunks that contain a word, one for each hit.
 fn found_by_text(project: &mut TestProject, word: &str) -> Vec<String> {
     let reply = project.call("hybrid_query", json!({"q": word, "formula": "text", "k": 100}));
     let hits = reply["chunks"].as_array().expect("chunks").iter();
     hits.map(|hit| hit["path"].as_str().expect("a path").to_string()).collect()
 }
 
-/// The word of the `n`th content: consonants, so that no stemmer cuts it, and a digit, so that it is not taken for a
-/// slip of another.
+/// Returns the word of the `n`th content: consonants, so that no stemmer cuts it, and a digit, so
+/// that it is not taken for a typo of another word.
 fn word(n: u32) -> String {
     let digits = n.to_string();
     let letters = digits.bytes().map(|digit| char::from(b"bcdfghjklm"[usize::from(digit - b'0')]));

@@ -1,8 +1,8 @@
-//! Small PDF and DOCX documents, made here so that a test shows what is in them.
+//! Small PDF and DOCX documents, built here so that a test shows their content.
 
 use crate::hostile::{Entry, pdf, zip};
 
-/// A PDF with these lines on its pages; lines hold no parentheses.
+/// Builds a PDF with these lines on its pages; lines must not contain parentheses.
 pub fn paged(pages: &[&[&str]]) -> Vec<u8> {
     let n_pages = pages.len();
     let kids: Vec<String> = (0..n_pages).map(|page| format!("{} 0 R", 4 + 2 * page)).collect();
@@ -25,7 +25,7 @@ pub fn paged(pages: &[&[&str]]) -> Vec<u8> {
     pdf(&objects.iter().map(String::as_str).collect::<Vec<_>>())
 }
 
-/// A DOCX of these paragraphs: the level of a heading, or 0, and the text.
+/// Builds a DOCX of these paragraphs: the level of a heading, or 0, and the text.
 pub fn letter(paragraphs: &[(u8, &str)]) -> Vec<u8> {
     let body: String = paragraphs
         .iter()
@@ -40,7 +40,7 @@ pub fn letter(paragraphs: &[(u8, &str)]) -> Vec<u8> {
     word(&body)
 }
 
-/// A DOCX with this body, in WordprocessingML.
+/// Builds a DOCX with this body, in WordprocessingML.
 pub fn word(body: &str) -> Vec<u8> {
     let space = "xmlns:w=\"http://schemas.openxmlformats.org/wordprocessingml/2006/main\"";
     let styles: String = (1..=3)

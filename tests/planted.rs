@@ -1,9 +1,11 @@
-//! Planted: made-up secrets of many kinds in the places where people leave them, and lines that only look like some.
+//! Planted: made-up secrets of many kinds in the places where people leave them, and lines that
+//! only look like secrets.
 //!
-//! In: a seed. Out: [`Planted`] texts with what must not be left of them ([`kinds`]), and files that hold them in eight
-//! formats ([`formats`]).
-//! Invariants: the same seed gives the same; the shapes are written from what issuers document, not from the detector's
-//! table; no secret is real, and none stands in this source as a scanner would take for one.
+//! In: a seed. Out: [`Planted`] texts with the secrets that must be removed ([`kinds`]), and files
+//! that contain them in eight formats ([`formats`]).
+//! Invariants: the same seed returns the same texts; the shapes follow the issuers' documentation,
+//! not the detector's table; no secret is real, and none is written in this source in a form that a
+//! scanner would report.
 //! Not here: whether they are found (`it/secrets.rs`, `benches/secrets.rs`).
 
 pub mod evasions;
@@ -13,10 +15,10 @@ pub mod places;
 
 use sha2::{Digest, Sha256};
 
-/// A text in which secrets of one kind stand.
+/// A text that contains secrets of one kind.
 #[derive(Debug, Clone)]
 pub struct Planted {
-    /// What they are called in the table.
+    /// Their name in the table.
     pub kind: &'static str,
     /// The text: lines, or a table.
     pub body: Body,
@@ -24,7 +26,7 @@ pub struct Planted {
     pub secrets: Vec<String>,
 }
 
-/// How a text is laid out.
+/// The layout of a text.
 #[derive(Debug, Clone)]
 pub enum Body {
     /// Lines.
@@ -33,12 +35,12 @@ pub enum Body {
     Table(Vec<Vec<String>>),
 }
 
-/// Numbers that look random (splitmix64).
+/// A pseudo-random number generator (splitmix64).
 #[derive(Debug)]
 pub struct Dice(u64);
 
 impl Dice {
-    /// Dice of a seed.
+    /// Creates a generator with a seed.
     pub fn new(seed: u64) -> Dice {
         Dice(seed)
     }
@@ -50,7 +52,7 @@ impl Dice {
         z ^ (z >> 31)
     }
 
-    /// A number below `n`.
+    /// Returns a number below `n`.
     pub fn below(&mut self, n: usize) -> usize {
         (self.next() % n as u64) as usize
     }
@@ -60,10 +62,11 @@ impl Dice {
         (0..n).map(|_| letters[self.below(letters.len())]).collect()
     }
 
-    /// A pattern with its runs filled: `{a36}` are 36 letters and digits, h hexadecimal, u URL-safe, b base64, U
-    /// capitals and 2 to 7, C capitals and digits, d digits, l small letters and digits, s letters, digits, `.` and
-    /// `/`; `{uuid}`; `{pass}` a password as people and generators make them, `{strong}` one with signs, `{phrase}`
-    /// twelve words of a wallet. A `|` parts a prefix, so that no scanner takes this source for a leak.
+    /// Fills the runs of a pattern: `{a36}` is 36 letters and digits, h hexadecimal, u URL-safe, b
+    /// base64, U capitals and 2 to 7, C capitals and digits, d digits, l small letters and digits,
+    /// s letters, digits, `.` and `/`; `{uuid}`; `{pass}` is a password as people and generators
+    /// make them, `{strong}` one with symbols, `{phrase}` twelve words of a wallet. A `|` splits a
+    /// prefix, so that no scanner takes this source for a leak.
     pub fn fill(&mut self, pattern: &str) -> String {
         let mut out = String::new();
         let mut rest = pattern;
@@ -95,7 +98,8 @@ impl Dice {
             return format!("{{{spec}}}");
         };
         let mut made = self.of(letters, n);
-        // A sign at the end would be read as punctuation around the token, and no issuer ends with one by rule.
+        // A symbol at the end would be read as punctuation, and no issuer's tokens always end with
+        // one.
         while made.ends_with(['-', '_', '.', '/']) {
             made.pop();
             made += &self.of(ALNUM, 1);
@@ -121,7 +125,8 @@ impl Dice {
         }
     }
 
-    /// One that has a digit and a letter, as generators see to, and begins and ends with one of them.
+    /// Returns a password with a digit and a letter, as generators ensure, that begins and ends
+    /// with one of them.
     fn password_of(&mut self, letters: &str, n: usize) -> String {
         loop {
             let made = self.of(letters, n);
@@ -134,7 +139,7 @@ impl Dice {
         }
     }
 
-    /// Twelve words whose checksum holds.
+    /// Returns twelve words with a valid checksum.
     fn phrase(&mut self) -> String {
         let words: Vec<&str> =
             include_str!("../config/bip39_english.txt").lines().skip(1).collect();
@@ -167,25 +172,26 @@ fn set_of(letter: &str) -> Option<&'static str> {
 
 const ALNUM: &str = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
 
-/// What people make passwords of.
+/// Words that people make passwords of.
 const WORDS: [&str; 16] = [
     "summer", "winter", "dragon", "monkey", "hunter", "falcon", "purple", "rocket", "silver",
     "coffee", "tiger", "marble", "shadow", "pepper", "orange", "castle",
 ];
 
-/// What is left of a secret, if it is more than a reader could guess: letters and digits are compared, eight in a row.
+/// Returns what is left of a secret, if it is more than a reader could guess: ten letters and
+/// digits in a row.
 pub fn left_of(secret: &str, text: &str) -> Option<String> {
     let bare = |text: &str| text.chars().filter(|c| c.is_alphanumeric()).collect::<String>();
     let (secret, text) = (bare(secret), bare(text));
     let letters: Vec<char> = secret.chars().collect();
     let n = letters.len().min(10);
-    // What every secret of a kind begins with may be left.
+    // The prefix that all secrets of a kind share may be left.
     let skipped = letters.len().saturating_sub(n).min(8);
     let parts = letters.windows(n).skip(skipped).map(|part| part.iter().collect::<String>());
     parts.into_iter().find(|part| text.contains(part.as_str()))
 }
 
-/// Lines that only look as if they held a secret.
+/// Returns lines that only look as if they contained a secret.
 pub fn decoys() -> Vec<String> {
     const LINES: [&str; 44] = [
         "commit {h40}",

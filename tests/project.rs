@@ -17,10 +17,10 @@ use crate::{Client, Graph, Revision};
 
 mod mortal;
 
-/// A part of `KG_FAIL`: background work does not rest, however busy the machine is.
+/// Part of `KG_FAIL`: background work does not pause, however busy the machine is.
 pub(crate) const CALM: &str = "courtesy.pressure=0";
 
-/// How long anything may take before a test fails. Only a bug takes so long.
+/// Longest wait before a test fails. Only a bug takes this long.
 const PATIENCE: Duration = Duration::from_secs(90);
 
 /// Largest file that is indexed by default, bytes.
@@ -31,7 +31,7 @@ const MAX_FILE_BYTES: u64 = 2_000_000;
 pub struct Ended {
     /// Its exit status.
     pub status: ExitStatus,
-    /// What it wrote to standard error.
+    /// Its standard error.
     pub log: String,
 }
 
@@ -49,10 +49,10 @@ pub struct TestProject {
 }
 
 impl TestProject {
-    /// An empty folder without a daemon.
+    /// Creates an empty folder without a daemon.
     ///
     /// # Panics
-    /// When no temporary folder can be made; so with everything below.
+    /// If no temporary folder can be created; the methods below panic likewise.
     pub fn empty() -> Self {
         let dir = tempfile::tempdir().expect("a temporary folder");
         let root = dir.path().join("notes");
@@ -64,7 +64,7 @@ impl TestProject {
         };
         let project = Project::at(&root).expect("the folder is there");
         let paths = places.project(&project).expect("short paths");
-        // Tests of the better model's vectors ask for them; the others should not pay for them.
+        // Tests of the better model's vectors enable them; the others should not pay for them.
         let settings = vec!["watch.debounce_ms=30".to_string(), "embed.background=off".to_string()];
         let root = project.root;
         TestProject {
@@ -80,7 +80,7 @@ impl TestProject {
         }
     }
 
-    /// A folder with these files, indexed.
+    /// Creates a folder with these files and indexes it.
     pub fn of(files: &[(&str, &str)]) -> Self {
         let mut project = TestProject::empty();
         project.write_all(files);
@@ -89,7 +89,7 @@ impl TestProject {
         project
     }
 
-    /// The same, where agents may make projects beside the folder.
+    /// As [`TestProject::of`]; agents may also create projects next to the folder.
     pub fn of_with_roots(files: &[(&str, &str)]) -> Self {
         let mut project = TestProject::empty();
         project.set(&format!("projects.roots={}", project.scratch().display()));
@@ -99,50 +99,50 @@ impl TestProject {
         project
     }
 
-    /// A setting for daemons started from now on, as `key=value`.
+    /// Adds a setting, `key=value`, for daemons started from now on.
     pub fn set(&mut self, setting: &str) {
         self.settings.push(setting.to_string());
     }
 
-    /// What `KG_FAIL` is: the test's own, which counts where it says the same, and [`CALM`].
+    /// Returns `KG_FAIL`: the test's own, which has priority, and [`CALM`].
     fn fails(&self) -> String {
         let own = self.environment.iter().find(|(name, _)| name == "KG_FAIL");
         own.map_or(CALM.into(), |(_, own)| format!("{own},{CALM}"))
     }
 
-    /// What daemons started from now on shall fail at, as `KG_FAIL` says it; empty for nothing.
+    /// Sets `KG_FAIL` of daemons started from now on; empty for nothing.
     pub fn fail(&mut self, what: &str) {
         self.set_environment("KG_FAIL", what);
     }
 
-    /// The folder.
+    /// Returns the folder.
     pub fn root(&self) -> &Path {
         &self.root
     }
 
-    /// Where state, socket and settings lie; all of it is removed with the test.
+    /// Returns the parent of state, socket and settings; it is removed with the test.
     pub fn scratch(&self) -> &Path {
         self.dir.path()
     }
 
-    /// Where the daemon keeps this project.
+    /// Returns where the daemon keeps this project.
     pub fn paths(&self) -> &ProjectPaths {
         &self.paths
     }
 
-    /// A path in the folder.
+    /// Returns a path in the folder.
     pub fn at(&self, path: &str) -> PathBuf {
         self.root.join(path)
     }
 
-    /// Writes a file, making folders as needed.
+    /// Writes a file; creates folders as needed.
     pub fn write(&self, path: &str, content: impl AsRef<[u8]>) {
         let path = self.at(path);
         fs::create_dir_all(path.parent().expect("inside the folder")).expect("a folder");
         fs::write(path, content).expect("a file");
     }
 
-    /// Writes files that all have the same modification time, so that no order by time depends on the disk.
+    /// Writes files with the same modification time, so that no order by time depends on the disk.
     pub fn write_all(&self, files: &[(&str, &str)]) {
         let now = SystemTime::now();
         for (path, text) in files {
@@ -157,19 +157,19 @@ impl TestProject {
         fs::remove_file(self.at(path)).expect("it was there");
     }
 
-    /// Renames a file or folder, making folders as needed.
+    /// Renames a file or folder; creates folders as needed.
     pub fn rename(&self, from: &str, to: &str) {
         let to = self.at(to);
         fs::create_dir_all(to.parent().expect("inside the folder")).expect("a folder");
         fs::rename(self.at(from), to).expect("it was there");
     }
 
-    /// Makes a symlink at `path` that says `target`.
+    /// Creates a symlink at `path` to `target`.
     pub fn link(&self, target: &str, path: &str) {
         symlink(target, self.at(path)).expect("a symlink");
     }
 
-    /// A `kgctl` that knows only this project's places, without `--project`.
+    /// Returns a `kgctl` that knows only this project's places, without `--project`.
     pub fn kgctl(&self) -> Command {
         let mut command = Command::new(crate::kgctl());
         command
@@ -181,7 +181,7 @@ impl TestProject {
         command
     }
 
-    /// A command that would serve this folder.
+    /// Returns a command that would serve this folder.
     pub fn command(&self) -> Command {
         let mut command = self.launch_command();
         command
@@ -203,17 +203,17 @@ impl TestProject {
         command
     }
 
-    /// Starts the daemon; returns when it says that it is ready.
+    /// Starts the daemon; returns when it is ready.
     pub fn start(&mut self) {
         if let Err(ended) = self.try_start() {
             panic!("the daemon did not start: {:?}\n{}", ended.status, ended.log);
         }
     }
 
-    /// Starts the daemon; returns when it says that it is ready.
+    /// Starts the daemon; returns when it is ready.
     ///
     /// # Errors
-    /// How it ended, if it did before.
+    /// How it ended, if it ended before that.
     pub fn try_start(&mut self) -> Result<(), Ended> {
         assert!(self.daemon.is_none(), "it runs already");
         self.n_starts += 1;
@@ -241,7 +241,7 @@ impl TestProject {
         self.dir.path().join("log")
     }
 
-    /// A client of the daemon's HTTP, which `http.listen=127.0.0.1:0` asks for.
+    /// Returns a client of the daemon's HTTP, which `http.listen=127.0.0.1:0` enables.
     pub fn http(&self) -> Http {
         let log = self.log();
         let lines: Vec<&str> = log.lines().filter(|it| it.contains("over HTTP")).collect();
@@ -249,17 +249,17 @@ impl TestProject {
         Http::at(address.unwrap_or_else(|| panic!("no HTTP:\n{log}")))
     }
 
-    /// What all daemons of this test logged.
+    /// Returns the log of all daemons of this test.
     pub fn log(&self) -> String {
         fs::read_to_string(self.log_path()).unwrap_or_default()
     }
 
-    /// The daemon's process id.
+    /// Returns the daemon's process id.
     pub fn pid(&self) -> u32 {
         self.daemon.as_ref().expect("a daemon").id()
     }
 
-    /// Resident memory of the daemon, bytes.
+    /// Returns the resident memory of the daemon, bytes.
     pub fn resident_bytes(&self) -> u64 {
         let status = fs::read_to_string(format!("/proc/{}/status", self.pid())).expect("it runs");
         let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).expect("a size");
@@ -276,7 +276,7 @@ impl TestProject {
         }
     }
 
-    /// Asks the daemon to end by SIGTERM and waits for that.
+    /// Sends the daemon SIGTERM and waits for its end.
     pub fn stop(&mut self) -> Ended {
         self.client = None;
         let pid = self.pid().to_string();
@@ -314,17 +314,17 @@ impl TestProject {
         }
     }
 
-    /// The conversation used by this type's own calls: with every set of tools.
+    /// Returns the connection that this type's own calls use, with every set of tools.
     pub fn client(&mut self) -> &mut Client {
         self.client.get_or_insert_with(|| Client::admin(&self.paths.socket))
     }
 
-    /// One more conversation, as an agent has it.
+    /// Opens another connection, as an agent does.
     pub fn agent(&self) -> Client {
         Client::agent(&self.paths.socket, Revision::Initialize("2025-06-18"))
     }
 
-    /// Calls a tool that must answer.
+    /// Calls a tool that must succeed.
     pub fn call(&mut self, tool: &str, arguments: Value) -> Value {
         self.try_call(tool, arguments).unwrap_or_else(|error| panic!("`{tool}` failed: {error:#}"))
     }
@@ -337,12 +337,12 @@ impl TestProject {
         self.client().call(tool, arguments)
     }
 
-    /// What `status` says.
+    /// Returns the reply of `status`.
     pub fn status(&mut self) -> Value {
         self.call("status", json!({}))
     }
 
-    /// Paths of the hits for a question, best first, each once.
+    /// Returns the paths of the hits for a question, best first, each once.
     pub fn found(&mut self, question: &str) -> Vec<String> {
         let reply = self.call("hybrid_query", json!({"q": question, "k": 20, "max_chars": 20_000}));
         let mut paths = Vec::new();
@@ -355,7 +355,7 @@ impl TestProject {
         paths
     }
 
-    /// Every page of the dump.
+    /// Returns every page of the dump.
     pub fn dump(&mut self) -> Graph {
         'again: loop {
             let mut rows = Vec::new();
@@ -381,7 +381,8 @@ impl TestProject {
         }
     }
 
-    /// Waits until `reached` says so of `status`, looking again after every commit. Gives that status.
+    /// Waits until `reached` accepts the reply of `status`, checking after every commit; returns
+    /// that reply.
     pub fn until(&mut self, what: &str, mut reached: impl FnMut(&Value) -> bool) -> Value {
         self.until_graph(what, |project| {
             let status = project.status();
@@ -389,7 +390,7 @@ impl TestProject {
         })
     }
 
-    /// Waits until `reached` gives something, looking again after every commit.
+    /// Waits until `reached` returns something, checking after every commit.
     pub fn until_graph<T>(
         &mut self,
         what: &str,
@@ -404,20 +405,20 @@ impl TestProject {
             if Instant::now() > deadline {
                 panic!("never happened: {what}\n{:#}\n{}", self.status(), self.log());
             }
-            // A daemon that cannot write says so, and is asked again.
+            // A daemon that cannot write returns an error and is asked again.
             let _ = self.try_call("wait", json!({"tick": tick + 1, "timeout_ms": 100}));
         }
     }
 
-    /// Has the daemon prove that its index is what a rebuild gives.
+    /// Checks with `verify` that the index equals a rebuild.
     pub fn verify(&mut self, what: &str) {
         let reply = self.call("verify", json!({"limit": 40}));
         assert_eq!(reply["same"], true, "{what}: {:#}", reply["differences"]);
         assert!(reply["n_rows"].as_u64() > Some(0) || reply["parts"].is_array(), "{reply}");
     }
 
-    /// Waits until the index shows the folder as it is now, and nothing is left to do. What is listed in
-    /// `status` as failed or left out counts as shown.
+    /// Waits until the index shows the folder as it is now, and nothing is left to do. Files that
+    /// `status` lists as failed or left out count as shown.
     pub fn settle(&mut self) {
         self.until_graph("settled", |project| {
             let waited = project.call("wait", json!({"timeout_ms": 60_000}));
@@ -455,14 +456,15 @@ impl Drop for TestProject {
             let _ = daemon.wait();
         }
         if std::thread::panicking() {
-            // The folder goes with the test; the log is what a person needs then.
+            // The folder is removed with the test, so print the log that a person needs.
             use std::io::Write as _;
             let _ = writeln!(std::io::stderr(), "--- log of the daemon\n{}", self.log());
         }
     }
 }
 
-/// Every regular file that a daemon with default settings reads, with the hash of its content.
+/// Collects every regular file that a daemon with default settings reads, with the hash of its
+/// content.
 fn files_below(root: &Path, folder: &str, files: &mut BTreeSet<(String, String)>) {
     let Ok(entries) = fs::read_dir(root.join(folder)) else { return };
     for entry in entries.flatten() {

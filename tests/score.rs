@@ -1,12 +1,12 @@
 //! Scores of extracted text against gold text: F1 of words, or of runs of words, as bags.
 //!
-//! In: two texts. Out: a number from 0 to 1. The same measure as is usual for the bodies of articles, where runs
-//! of four words cover their order, too.
+//! In: two texts. Out: a number from 0 to 1. This is the usual measure for the bodies of articles,
+//! where runs of four words also cover their order.
 //! Not here: where texts come from (`examples/`).
 
 use std::collections::BTreeMap;
 
-/// Runs of letters, digits and `_`, in lowercase.
+/// Returns the runs of letters, digits and `_`, in lowercase.
 pub fn words_of(text: &str) -> Vec<String> {
     let is_part = |c: char| c.is_alphanumeric() || c == '_';
     let words = text.split(|c: char| !is_part(c)).filter(|word| !word.is_empty());
@@ -18,7 +18,7 @@ pub fn words_of(text: &str) -> Vec<String> {
 pub struct Bag<'w>(BTreeMap<&'w [String], usize>);
 
 impl<'w> Bag<'w> {
-    /// The runs of `n_words` in a text; a shorter text is one run, an empty one has none.
+    /// Counts the runs of `n_words` in a text; a shorter text is one run, an empty one has none.
     pub fn of(words: &'w [String], n_words: usize) -> Self {
         let mut bag = Bag::default();
         for run in words.windows(n_words.min(words.len()).max(1)) {
@@ -27,7 +27,7 @@ impl<'w> Bag<'w> {
         bag
     }
 
-    /// The harmonic mean of precision and recall; two empty bags agree.
+    /// Returns the harmonic mean of precision and recall; two empty bags agree.
     pub fn f1(&self, found: &Bag<'_>) -> f64 {
         let n_of = |bag: &Bag<'_>| bag.0.values().sum::<usize>();
         let in_both = |(run, n): (&&[String], &usize)| *n.min(found.0.get(*run).unwrap_or(&0));

@@ -1,4 +1,4 @@
-//! A home with several projects, their daemons started by the programs that need them.
+//! A home with several projects whose daemons are started by the programs that need them.
 
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
@@ -8,16 +8,16 @@ use config::place::{Places, Project};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-/// Folders, and the places that they share; all of it is removed with the test, and every daemon ends.
+/// Folders and the places they share; all of it is removed with the test, and every daemon ends.
 pub struct SharedHome {
     dir: TempDir,
 }
 
 impl SharedHome {
-    /// A home with these projects, each with one document: name, file, text.
+    /// Creates a home with these projects, each with one document: name, file, text.
     ///
     /// # Panics
-    /// When something cannot be made; so with everything below.
+    /// If something cannot be created; the methods below panic likewise.
     pub fn of(projects: &[(&str, &str, &str)]) -> Self {
         let home = SharedHome { dir: tempfile::tempdir().expect("a temporary folder") };
         std::fs::create_dir(home.at("config")).expect("a folder");
@@ -31,19 +31,19 @@ impl SharedHome {
         home
     }
 
-    /// A path in the home.
+    /// Returns a path in the home.
     pub fn at(&self, path: &str) -> PathBuf {
         self.dir.path().canonicalize().expect("it is there").join(path)
     }
 
-    /// Writes a file, making folders as needed.
+    /// Writes a file; creates folders as needed.
     pub fn write(&self, path: &str, text: &str) {
         let path = self.at(path);
         std::fs::create_dir_all(path.parent().expect("inside the home")).expect("a folder");
         std::fs::write(path, text).expect("a file");
     }
 
-    /// A program in this home without `--project`.
+    /// Returns a command for a program in this home, without `--project`.
     pub fn command(&self, program: &Path) -> Command {
         let mut command = Command::new(program);
         command
@@ -62,7 +62,7 @@ impl SharedHome {
         self.command(crate::kgctl()).args(arguments).stdin(Stdio::null()).output().expect("it runs")
     }
 
-    /// Runs `kgctl`, which must succeed; gives what it printed.
+    /// Runs `kgctl`, which must succeed; returns its output.
     pub fn kgctl_done(&self, arguments: &[&str]) -> String {
         let output = self.kgctl(arguments);
         let error = String::from_utf8_lossy(&output.stderr);
@@ -70,7 +70,7 @@ impl SharedHome {
         String::from_utf8(output.stdout).expect("UTF-8")
     }
 
-    /// Runs `kgctl`, which must fail; gives its exit code and what it said.
+    /// Runs `kgctl`, which must fail; returns its exit code and its standard error.
     pub fn kgctl_refused(&self, arguments: &[&str]) -> (i32, String) {
         let output = self.kgctl(arguments);
         let said = String::from_utf8_lossy(&output.stderr).into_owned();
@@ -79,7 +79,7 @@ impl SharedHome {
         (code, said.replace(&self.at("").display().to_string(), "/home/"))
     }
 
-    /// The process id of the daemon of a folder, if one runs.
+    /// Returns the process id of the daemon of a folder, if one runs.
     pub fn daemon(&self, folder: &str) -> Option<String> {
         let (state, runtime) = (self.at("state"), self.at("run"));
         let places = Places { state, runtime, config: self.at("config") };
@@ -100,13 +100,13 @@ impl SharedHome {
         }
     }
 
-    /// An agent whose server is `kg-mcp` with these arguments, started in this folder. Results are structured, and the
-    /// tools are `core` if no others are named.
+    /// Starts an agent whose server is `kg-mcp` with these arguments, in this folder. Results are
+    /// structured, and the tools are `core` unless others are named.
     pub fn agent(&self, folder: &str, arguments: &[&str]) -> Agent {
         self.agent_offering(folder, arguments, json!({}))
     }
 
-    /// The same, with these capabilities.
+    /// As [`SharedHome::agent`], with these client capabilities.
     pub fn agent_offering(&self, folder: &str, arguments: &[&str], capabilities: Value) -> Agent {
         let shim = crate::kgctl().with_file_name("kg-mcp");
         let mut child = self
@@ -156,7 +156,7 @@ impl Agent {
         input.write_all(format!("{message}\n").as_bytes()).expect("the server reads");
     }
 
-    /// Sends a request without waiting; gives its id.
+    /// Sends a request without waiting; returns its id.
     pub fn request(&mut self, method: &str, params: Value) -> u64 {
         let id = self.next_id;
         self.next_id += 1;
@@ -169,14 +169,14 @@ impl Agent {
         self.send(&json!({"jsonrpc": "2.0", "method": method, "params": params}));
     }
 
-    /// Answers a request of the server: `result` or `error`.
+    /// Answers a request of the server with `result` or `error`.
     pub fn answer(&mut self, id: &Value, mut answer: Value) {
         answer["jsonrpc"] = "2.0".into();
         answer["id"] = id.clone();
         self.send(&answer);
     }
 
-    /// The next message of the server.
+    /// Returns the next message of the server.
     pub fn hear(&mut self) -> Value {
         let mut line = String::new();
         let n = self.output.read_line(&mut line).expect("UTF-8");
@@ -184,7 +184,7 @@ impl Agent {
         serde_json::from_str(&line).expect("JSON")
     }
 
-    /// The reply to a request; what else comes before is dropped.
+    /// Returns the reply to a request; drops other messages before it.
     pub fn reply_to(&mut self, id: u64) -> Value {
         loop {
             let message = self.hear();
@@ -200,17 +200,17 @@ impl Agent {
         self.reply_to(id)
     }
 
-    /// Calls a tool; gives its whole result.
+    /// Calls a tool; returns its whole result.
     pub fn call_whole(&mut self, tool: &str, arguments: Value) -> Value {
         let mut reply = self.ask("tools/call", json!({"name": tool, "arguments": arguments}));
         assert!(reply.get("result").is_some(), "{reply}");
         reply["result"].take()
     }
 
-    /// Calls a tool; gives its structured content.
+    /// Calls a tool; returns its structured content.
     ///
     /// # Errors
-    /// That of a result that is an error.
+    /// The content of a result that is an error.
     pub fn call(&mut self, tool: &str, arguments: Value) -> Result<Value, Value> {
         let mut result = self.call_whole(tool, arguments);
         let content = result["structuredContent"].take();

@@ -1,8 +1,9 @@
-//! A small disk: a file system of a few megabytes in a mount namespace of its own, to be filled and made read-only.
+//! A small disk: a file system of a few megabytes in its own mount namespace, to be filled and made
+//! read-only.
 //!
-//! In: a path. Out: programs that see the disk there; whoever is outside sees an ordinary folder.
-//! Invariant: the disk goes with its value, whatever happened.
-//! Not here: what a daemon makes of it (`it/trouble.rs`).
+//! In: a path. Out: programs that see the disk there; everybody else sees an ordinary folder.
+//! Invariant: the disk is removed with its value in any case.
+//! Not here: how a daemon copes with it (`it/trouble.rs`).
 
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader, ErrorKind, Write};
@@ -18,13 +19,14 @@ pub struct SmallDisk {
 }
 
 impl SmallDisk {
-    /// Mounts a disk of so many bytes at a folder, which is made. `None` where this system does not let us.
+    /// Creates a folder and mounts a disk of this size on it. Returns `None` if the system does not
+    /// allow it.
     ///
     /// # Panics
-    /// When the folder cannot be made.
+    /// If the folder cannot be created.
     pub fn mount(at: &Path, n_bytes: u64) -> Option<SmallDisk> {
         fs::create_dir_all(at).expect("a folder");
-        // The runtime of a program that is root needs no user namespace; anybody else becomes root in one.
+        // Root needs no user namespace; any other user becomes root in one.
         let is_root = fs::metadata("/proc/self")
             .is_ok_and(|it| std::os::unix::fs::MetadataExt::uid(&it) == 0);
         let script = r#"mount -t tmpfs -o size="$1",mode=0700 tmpfs "$2" && echo ready && exec sleep infinity"#;
@@ -47,7 +49,7 @@ impl SmallDisk {
         Some(SmallDisk { keeper, at: at.to_path_buf(), is_root })
     }
 
-    /// The beginning of a command line that runs where the disk is.
+    /// Returns the beginning of a command line that runs where the disk is mounted.
     pub fn launcher(&self) -> Vec<String> {
         let mut words =
             vec!["nsenter".to_string(), "-t".into(), self.keeper.id().to_string(), "-m".into()];
@@ -58,10 +60,10 @@ impl SmallDisk {
         words
     }
 
-    /// Runs a shell script where the disk is; `$1` is its path.
+    /// Runs a shell script where the disk is mounted; `$1` is its path.
     ///
     /// # Panics
-    /// When it fails.
+    /// If it fails.
     pub fn run(&self, script: &str) {
         let words = self.launcher();
         let done = Command::new(&words[0])
@@ -72,16 +74,16 @@ impl SmallDisk {
         assert!(done.expect("a shell").success(), "{script}");
     }
 
-    /// A path on the disk as the outside reaches it.
+    /// Returns a path on the disk as seen from outside.
     pub fn outside(&self, path: &Path) -> PathBuf {
         let root = PathBuf::from(format!("/proc/{}/root", self.keeper.id()));
         root.join(path.strip_prefix("/").unwrap_or(path))
     }
 
-    /// Leaves no byte free.
+    /// Fills the disk to the last byte.
     ///
     /// # Panics
-    /// When it cannot be written at all.
+    /// If nothing can be written.
     pub fn fill(&self) {
         let mut file = File::create(self.outside(&self.at.join("filler"))).expect("a file");
         for size in [65_536, 4_096, 512, 1] {
@@ -96,18 +98,18 @@ impl SmallDisk {
         }
     }
 
-    /// Takes back what [`SmallDisk::fill`] did.
+    /// Undoes [`SmallDisk::fill`].
     ///
     /// # Panics
-    /// When it was not filled.
+    /// If it was not filled.
     pub fn free(&self) {
         fs::remove_file(self.outside(&self.at.join("filler"))).expect("it was filled");
     }
 
-    /// Copies everything on the disk to the folder that lies under it, as the outside sees it.
+    /// Copies everything on the disk to the folder below the mount, as seen from outside.
     ///
     /// # Panics
-    /// When something cannot be copied.
+    /// If something cannot be copied.
     pub fn copy_out(&self) {
         copy(&self.outside(&self.at), &self.at);
     }

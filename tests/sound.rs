@@ -1,14 +1,15 @@
 //! Sound: what must be true of the databases of a settled project, whatever happened before.
 //!
-//! In: the state folder. Out: one line for each row that should not be there, or is not there and should be.
-//! Not here: whether the rows say what the files do (`kgctl verify`).
+//! In: the state folder. Out: one line for each row that should not exist, or that is missing.
+//! Not here: whether the rows match the files (`kgctl verify`).
 
 use std::path::Path;
 
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 
-/// Rows that must not be: what is wrong, and a query that gives a text for each. `l` is the ledger.
+/// Rows that must not exist: what is wrong, and a query that returns a text for each. `l` is the
+/// ledger.
 const UNSOUND: &[(&str, &str)] = &[
     ("chunk without document", "SELECT id FROM chunks WHERE doc_id NOT IN (SELECT id FROM docs)"),
     ("chunk twice", "SELECT doc_id || ' ' || idx FROM chunks GROUP BY doc_id, idx HAVING count(*) > 1"),
@@ -75,7 +76,8 @@ const UNSOUND: &[(&str, &str)] = &[
            AND id NOT IN (SELECT name_id FROM stated)
            AND id NOT IN (SELECT subject FROM evidence) AND id NOT IN (SELECT object FROM evidence)",
     ),
-    // A name of several notes may denote none (decision 2), and so may one with several candidates (6).
+    // A name of several notes may denote none (decision 2), and so may a name with several
+    // candidates (6).
     ("name without entity", "SELECT norm FROM names WHERE entity_id IS NULL AND decision NOT IN (2, 6)"),
     ("name of no entity", "SELECT norm FROM names WHERE entity_id NOT IN (SELECT id FROM entities)"),
     ("name through no name", "SELECT norm FROM names WHERE via NOT IN (SELECT id FROM names)"),
@@ -129,10 +131,11 @@ const UNSOUND: &[(&str, &str)] = &[
     ("uid twice", "SELECT uid FROM l.documents GROUP BY uid HAVING count(*) > 1"),
 ];
 
-/// What is wrong with the index and the ledger in `state`; empty when they are sound. The project must be settled.
+/// Returns what is wrong with the index and the ledger; empty if they are sound. The project must
+/// be settled.
 ///
 /// # Panics
-/// When a database cannot be read.
+/// If a database cannot be read.
 pub fn unsound_rows(index: &Path, ledger: &Path) -> Vec<String> {
     sys::register_sqlite_vec();
     let db = Connection::open_with_flags(index, OpenFlags::SQLITE_OPEN_READ_ONLY);

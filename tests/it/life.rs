@@ -1,4 +1,4 @@
-//! A daemon's life: what is seen of changes, what survives stops and crashes, who may run.
+//! A daemon's life: how it notices changes, what survives stops and crashes, who may run.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -45,7 +45,8 @@ fn a_file_is_found_as_it_comes_changes_moves_and_goes() {
     assert_eq!(documents_with(&mut project, "mussels"), 0);
 }
 
-/// Documents whose chunks hold a word, by the index itself: a vector always finds something.
+/// Returns the documents whose chunks contain a word, from the full-text index alone: the vector
+/// search always finds something.
 fn documents_with(project: &mut TestProject, word: &str) -> usize {
     let reply = project.call("hybrid_query", json!({"q": word, "formula": "text", "k": 100}));
     reply["chunks"].as_array().expect("chunks").len()
@@ -67,7 +68,7 @@ fn a_folder_moves_with_all_that_is_in_it() {
         web/page.html"#]]
     .assert_eq(&paths.join("\n"));
     assert_eq!(project.found("pelicans")[0], "moved/here/deeper/one.md");
-    // A folder that was moved is watched under its new name.
+    // A renamed folder is watched under its new name.
     project.write("moved/here/deeper/two.md", "# Two\n\nCormorants.\n");
     project.settle();
     assert_eq!(project.found("cormorants")[0], "moved/here/deeper/two.md");
@@ -86,7 +87,7 @@ fn a_restart_keeps_the_graph_and_reads_nothing_again() {
     let mut project = TestProject::of(NOTES);
     let (before, tick) = (project.dump().text(), project.status()["tick"].clone());
     project.restart();
-    // Answers come from the first moment, from the index as it was.
+    // The daemon answers at once, from the index as it was.
     assert_eq!(project.found("lighthouse lamp")[0], "sub/log.txt");
     project.settle();
     assert_eq!(project.dump().text(), before);
@@ -108,7 +109,7 @@ fn what_changed_while_no_daemon_ran_is_seen_at_the_next_start() {
     assert_eq!(project.found("walrus")[0], "fresh.md");
 }
 
-/// Many documents that mention each other.
+/// Writes many documents that mention each other.
 fn bulk(project: &TestProject, n: u32) {
     for i in 0..n {
         let text = format!(
@@ -193,13 +194,13 @@ fn the_tool_shutdown_ends_the_daemon_after_its_reply() {
     assert_eq!(project.wait_for_end().status.code(), Some(0));
 }
 
-/// Every file's size, time, mode and content.
+/// Collects every file's size, time, mode and content.
 fn fingerprints(folder: &Path, found: &mut BTreeMap<String, String>) {
     for entry in fs::read_dir(folder).expect("a folder").flatten() {
         let (path, metadata) = (entry.path(), entry.metadata().expect("it is there"));
         let content = if metadata.is_dir() {
             fingerprints(&path, found);
-            // The time of a folder shows that files came and went.
+            // A folder's modification time shows that files were created or removed.
             String::new()
         } else {
             format!("{:x}", xxhash_rust::xxh3::xxh3_128(&fs::read(&path).expect("readable")))

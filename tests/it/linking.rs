@@ -1,4 +1,4 @@
-//! Names that may be one thing: proposed, decided at a terminal, and for good.
+//! Names that may denote one thing: proposed, decided at a terminal, and kept.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
@@ -53,7 +53,7 @@ impl AtTerminal {
         AtTerminal { child, keys: File::from(keyboard), shown: String::new(), terminal, before }
     }
 
-    /// Reads what is shown until it ends with a screen that has these words.
+    /// Reads the output until the last screen contains these words; returns that screen.
     fn until(&mut self, words: &str) -> String {
         loop {
             let screen = self.shown.rsplit("\x1b[H\x1b[J").next().unwrap_or_default();
@@ -69,7 +69,7 @@ impl AtTerminal {
     fn resize(&self, columns: u16) {
         let size = Winsize { ws_row: 24, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 };
         tcsetwinsize(&self.terminal, size).expect("sized");
-        // The kernel tells only a program whose session the terminal controls.
+        // The kernel signals only a program whose session the terminal controls.
         kill_process(Pid::from_child(&self.child), Signal::WINCH).expect("told");
     }
 
@@ -90,18 +90,18 @@ fn a_person_decides_with_keys() {
     let mut project = TestProject::of(NOTES);
     assert_eq!(denotes(&mut project), "Zoë Lindqvar <Zoë Lindqvar.md>");
     let mut person = AtTerminal::kgctl(&project, &["review"]);
-    // What is shown arrives in pieces: waiting for the last of them is waiting for all.
+    // Output arrives in pieces, so waiting for the last words waits for everything.
     person.until("link     `Zoe Lindqvar` is `Zoë Lindqvar`");
     person.press("\r");
     person.until("link:zoelindqvar>zoëlindqvar");
     person.until("log.txt:1");
     person.until("cosine");
-    // Another size shows the list again, without a key.
+    // A resize redraws the list without a key press.
     person.resize(20);
     person.until("1 of 1, 0 decided  …");
     person.resize(100);
     person.until("cosine");
-    // Down at the end of the list is no trouble.
+    // Pressing "down" at the end of the list does nothing.
     person.press("\x1b[Br");
     person.until(" 1 decided");
     assert_eq!(denotes(&mut project), "Zoe Lindqvar");
@@ -147,7 +147,7 @@ fn a_proposal_is_listed_with_its_features_and_joins_two_names_for_good() {
     let files: Vec<(&str, &str)> =
         files.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
     let mut project = TestProject::empty();
-    // A type that a model guesses would decide what here only a person can.
+    // A type guessed by a model would decide what only a person can decide here.
     project.set("recognize.deep=false");
     for (path, text) in &files {
         project.write(path, text);
@@ -212,7 +212,7 @@ fn an_abbreviation_is_known_in_other_documents_and_said_why() {
     assert!(decision.starts_with("used for it"), "{decision}");
 }
 
-/// One name of several things, and what each document means by it.
+/// Names that several things share, and what each document means by them.
 const SHARED_NAMES: &[(&str, &str)] = &[
     ("fruit.md", "Apple is a fruit.\n"),
     ("firm.md", "Apple is a company in Cupertino.\n"),
@@ -247,7 +247,8 @@ const SHARED_NAMES: &[(&str, &str)] = &[
     ("cake.md", "Anna is a developer who brought cake.\n"),
 ];
 
-/// The documents that mention a surface, those that mean the same by it together; `?` before what denotes nothing.
+/// Returns the documents that mention a surface, grouped by the entity they mean; `?` precedes
+/// those whose mention denotes nothing.
 fn meanings(graph: &tests::Graph, surface: &str) -> String {
     let mut groups: BTreeMap<String, BTreeSet<&str>> = BTreeMap::new();
     for row in graph.rows("mention").filter(|row| row["surface"] == surface) {
@@ -279,10 +280,10 @@ fn one_name_of_several_things_is_parted_by_what_its_sentences_say() {
         ("Boston", "Boston.md, music.md"),
         ("Java", "billing.md, java.md"),
         ("Lena", "horses.md, pay.md"),
-        // Two known people, identified by a request.
+        // Two known people; the verb of a request is not part of the name.
         ("Ruth", "?party.md, kitchen.md, net.md"),
         ("Call Ruth", ""),
-        // One calling in two words.
+        // One occupation in two wordings.
         ("Anna", "cake.md+login.md"),
     ] {
         assert_eq!(meanings(&graph, surface), expected, "{surface}");
@@ -295,7 +296,7 @@ fn one_name_of_several_things_is_parted_by_what_its_sentences_say() {
     let told = project.call("explain_entity", json!({"name": "Amazon"}));
     let others = told["same_name"].as_array().expect("others").iter();
     assert_eq!(others.map(|it| &it["type"]).collect::<Vec<_>>(), ["Organization"]);
-    // Once nobody defines it any more, it is one name again.
+    // Once no document defines the second meaning, it is one name again.
     project.write("fruit.md", "Apple makes phones.\n");
     project.settle();
     assert_eq!(meanings(&project.dump(), "Apple"), "firm.md+fruit.md+news.md");

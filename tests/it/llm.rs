@@ -1,4 +1,4 @@
-//! Language models, as a person and an agent meet them. Nothing is there at first, and everything works:
+//! Language models, as a person and an agent see them. Without any model everything works:
 //!
 //! ```text
 //! get_consolidation_report {}
@@ -7,17 +7,18 @@
 //!        Wrote the first program. Likes poetry.
 //! ```
 //!
-//! The person writes into `config.yaml` (a folder's `kg.yaml` may not):
+//! The person adds to `config.yaml` (the `kg.yaml` of a folder may not contain it):
 //!
 //! ```yaml
 //! llm:
 //!   query: {api: ollama, model: "qwen3:4b"}
 //! ```
 //!
-//! and the draft is written by that model, and says so: `Ada wrote the first program and likes poetry. (llm:qwen3:4b)`.
-//! When it answers badly, slowly or not at all, the report comes as it came before, with one line that says why, and
-//! `kgctl status` shows the state of the slot. With `api: sampling` there is no server at all: the agent's own model
-//! writes, where its client offers that.
+//! and that model writes the draft, which names it:
+//! `Ada wrote the first program and likes poetry. (llm:qwen3:4b)`. If it answers badly, slowly or
+//! not at all, the report is the same as without a model, with one more line that says why, and
+//! `kgctl status` shows the state of the slot. With `api: sampling` there is no server: the agent's
+//! own model writes if its client offers that.
 
 use std::time::{Duration, Instant};
 
@@ -25,7 +26,7 @@ use serde_json::{Value, json};
 use tests::{Client, TestProject};
 use web::mock::{Answer, Mock, Request};
 
-/// A project whose query slot is a server that answers so.
+/// Creates a project whose query slot is a server that answers with `answer`.
 fn project_with(
     answer: impl FnMut(&Request) -> Answer + Send + 'static,
     more: &str,
@@ -48,13 +49,13 @@ fn saying(text: &str) -> Answer {
     Answer::of(200, json!({"choices": [{"message": {"content": text}}]}).to_string())
 }
 
-/// What a server is asked to summarize.
+/// Returns the text that a server is asked to summarize.
 fn asked_of(request: &Request) -> String {
     let body: Value = serde_json::from_slice(&request.body).expect("JSON");
     body["messages"][1]["content"].as_str().expect("text").to_string()
 }
 
-/// Entities without a summary.
+/// Stores entities without a summary.
 fn remember(project: &mut TestProject, n: usize) {
     project.start();
     project.settle();
@@ -70,7 +71,7 @@ fn report(project: &mut TestProject) -> Value {
     project.call("get_consolidation_report", json!({}))
 }
 
-/// `name: who wrote it` of every draft.
+/// Returns `name: source` of every draft.
 fn writers(report: &Value) -> Vec<String> {
     let rows = report["stale_summaries"].as_array().expect("rows");
     let one = |row: &Value| {
@@ -178,7 +179,8 @@ fn a_model_that_is_slow_or_gone_does_not_keep_the_report() {
             "{gone}"
         );
     }
-    // Three times in a row: now it is left alone, and says until when.
+    // After three failures in a row the server is not called for a while; the report says until
+    // when.
     let left = report(&mut project);
     assert!(left["llm"].as_str().is_some_and(|why| why.contains("retrying in ")), "{left}");
     assert_eq!(slot(&mut project)["state"], "waiting");
@@ -257,7 +259,7 @@ fn settings_that_are_not_whole_cost_nobody_the_start() {
     assert_eq!(slot(&mut project)["state"], "failed");
 }
 
-/// A project whose query slot is the client's own model, with two entities.
+/// Creates a project whose query slot is the client's own model, with two entities.
 fn sampling() -> TestProject {
     let mut project = TestProject::empty();
     configure(&project, "api: sampling, model: small");
@@ -265,7 +267,7 @@ fn sampling() -> TestProject {
     project
 }
 
-/// An agent with the tools of memory that offers its model, or not.
+/// Connects an agent with the memory tools; it offers its model if `offers`.
 fn agent(project: &TestProject, offers: bool) -> Client {
     let mut client = Client::connect(&project.paths().socket).expect("a daemon listens");
     client
@@ -292,7 +294,8 @@ fn the_model_of_a_client_writes_where_it_is_offered() {
     let project = sampling();
     let mut client = agent(&project, true);
     let id = call(&mut client);
-    // It is asked while the tool runs; it writes one, and its person declines the other.
+    // The client is asked while the tool runs; it writes one summary, and its user declines the
+    // other.
     let first = client.hear().expect("a request");
     assert_eq!(first["method"], "sampling/createMessage", "{first}");
     let params = &first["params"];
@@ -330,7 +333,8 @@ fn a_client_that_offers_no_model_is_not_asked() {
     assert!(report["llm"].as_str().is_some_and(|why| why.contains("offers no model")), "{report}");
 }
 
-/// The newest revision: no request goes to a client; what it is to be asked comes as a result.
+/// In the newest revision the server sends no requests to a client; the result contains what it
+/// would ask.
 #[test]
 fn in_the_newest_revision_the_client_calls_again_with_what_its_model_said() {
     let project = sampling();
@@ -374,7 +378,7 @@ fn in_the_newest_revision_the_client_calls_again_with_what_its_model_said() {
     let report = &done["structuredContent"];
     assert_eq!(writers(report), ["Person 1: llm:theirs", "Person 2: llm:theirs"], "{done}");
     assert_eq!(report["stale_summaries"][1]["draft_summary"], "Person 2 writes.");
-    // One that answers nothing is not asked for ever.
+    // A client that answers nothing is not asked again and again.
     let nothing = call(&mut client, true, json!({"requestState": asked["requestState"]}));
     assert_eq!(writers(&nothing["structuredContent"]), ["Person 1: extract", "Person 2: extract"]);
 }

@@ -1,12 +1,13 @@
-//! What entries speak of, as a model reads it after they were stored: relations of the graph that are marked as its,
-//! replaced when the text changes, forgotten and made again when somebody wants that. Whatever the model does, storing
-//! and asking go on as without it.
+//! Relations that a model reads from entries after they were stored: marked as the model's,
+//! replaced when the text changes, and deleted and read again on request. Whatever the model does,
+//! storing and asking work as without it.
 
 use serde_json::{Value, json};
 use tests::TestProject;
 use web::mock::{Answer, Mock, Request};
 
-/// A project whose extraction slot is a server that answers so, with `more` settings of the slot.
+/// Creates a project whose extraction slot is a server that answers with `answer`; `more` are
+/// further settings of the slot.
 fn project_with(
     mut answer: impl FnMut(&Asked) -> Answer + Send + 'static,
     more: &str,
@@ -45,7 +46,7 @@ fn saying(text: &str) -> Answer {
     Answer::of(200, json!({"choices": [{"message": {"content": text}}]}).to_string())
 }
 
-/// `[{"entity": …}]` of `uses technology:SQLite`.
+/// Returns `[{"entity": …}]` of items such as `uses technology:SQLite`.
 fn relations(items: &[(&str, &str, &str)]) -> Value {
     let one = |(relation, kind, name): &(&str, &str, &str)| json!({"entity": name, "entity_type": kind, "relationship": relation});
     items.iter().map(one).collect()
@@ -102,7 +103,7 @@ fn what_a_model_read_is_marked_replaced_forgotten_and_read_again() {
     let counts = until_read(&mut project);
     assert_eq!(counts, json!({"read": 2, "relations": 4, "waiting": 0, "unreadable": 0}));
     let stated = ["has_tag tag:async-io"];
-    // Another spelling of a known node is that node.
+    // A known node in another spelling is the same node.
     let read = ["implements (llm) tag:async-io", "depends_on (llm) technology:sqlite"];
     assert_eq!(edges(&mut project, "kb-00001"), [stated[0], read[0], read[1]]);
     let way = json!({"question": "how", "strategy": "connection", "scope": "kb-00001",
@@ -113,7 +114,7 @@ fn what_a_model_read_is_marked_replaced_forgotten_and_read_again() {
     let near = project.call("kb_ask", near);
     assert_eq!(near["entries"][0]["context"], "directly connected (depends_on (llm))", "{near}");
 
-    // An edit: what was read of the old text does not hold any more.
+    // After an edit, relations read from the old text are gone.
     let n_before = mock.requests().len();
     let edit = json!({"update_entry_id": "kb-00001", "knowledge_details": "It is gone."});
     let stored = project.call("kb_store", edit);
@@ -122,7 +123,7 @@ fn what_a_model_read_is_marked_replaced_forgotten_and_read_again() {
     assert_eq!(edges(&mut project, "kb-00001"), [stated[0], read[0]]);
     assert_eq!(mock.requests().len(), n_before + 1, "the other one is as it was");
 
-    // By hand, with what nobody is to see.
+    // Written by hand, with a secret that must not reach the model.
     let token = ["ghp_", "0123456789abcdefghijABCDEFGHIJ012345"].concat();
     project.write("kb/kb-00003-hand.md", format!("---\nid: kb-00003\n---\nrows, token {token}\n"));
     project.settle();
@@ -131,7 +132,7 @@ fn what_a_model_read_is_marked_replaced_forgotten_and_read_again() {
     let hints = project.call("kb_search", json!({"query": "token"}))["hints"].clone();
     assert!(hints.to_string().contains("(via tag:async-io, llm)"), "{hints}");
 
-    // What was read outlives the daemon, and is not read twice.
+    // The results survive a restart, and the model does not read the text twice.
     let n_before = mock.requests().len();
     project.restart();
     project.settle();
@@ -193,7 +194,7 @@ fn whatever_a_model_does_entries_are_kept_and_found() {
         assert_eq!(enrichment(&mut project)["waiting"], 2, "{state}");
         assert!(mock.requests().len() < 4, "it is left alone: {}", mock.requests().len());
     }
-    // Without a model, or with one that only a client brings, there is nothing to wait for.
+    // Without a model, or with only a client's model, nothing is pending.
     for slot in ["api: off", "api: sampling"] {
         let mut project = started(TestProject::empty(), slot);
         store(&mut project, &[("Store", "It keeps rows.")]);

@@ -1,11 +1,12 @@
-//! Language models and entries: a plan of `kb_ask`, an answer of `kb_summarize`, the entries of a file, by a model
-//! where one is set, and as without one where it gives nothing.
+//! Language models and entries: a plan of `kb_ask`, an answer of `kb_summarize` and the entries of
+//! a file are made by a model if one is configured, and by rules if it returns nothing usable.
 
 use serde_json::{Value, json};
 use tests::TestProject;
 use web::mock::{Answer, Mock, Request};
 
-/// A project with three entries whose slot is a server that answers so: in the name of what it is asked to do.
+/// Creates a project with two entries and a model server. `answer` receives the task's name and the
+/// text.
 fn project_with(
     slot: &str,
     mut answer: impl FnMut(&str, &str) -> Answer + Send + 'static,
@@ -17,7 +18,7 @@ fn project_with(
         let system = of(0);
         let task =
             [("plan how", "plan"), ("answer a question", "answer"), ("JSON list", "entries")];
-        // What entries speak of is read in the background (`llm_enrich.rs`).
+        // Relations of entries are read in the background (`llm_enrich.rs`).
         if of(1).starts_with("<entry>") {
             return saying("[]");
         }
@@ -45,7 +46,7 @@ fn project_with(
     (project, mock)
 }
 
-/// How often it was asked about a file.
+/// Returns how many requests were about a file.
 fn n_about_files(mock: &Mock) -> usize {
     let is_file = |it: &&Request| String::from_utf8_lossy(&it.body).contains("<file>\\npath");
     mock.requests().iter().filter(is_file).count()
@@ -94,7 +95,7 @@ fn without_a_plan_rules_choose_and_it_is_told() {
         let told = answer["llm"].as_str().expect("a reason");
         assert!(told.starts_with("planned without `llm.query`: ") && told.contains(why), "{told}");
     }
-    // A node that is not there leads nowhere: it is searched, with the words of the plan.
+    // A scope that does not exist is ignored: the entries are searched with the words of the plan.
     let wrong = r#"{"strategy": "timeline", "scope": "tag:brokers", "search_query": "Postgres"}"#;
     let (mut project, _mock) = project_with("query", move |_, _| saying(wrong));
     let answer = project.call("kb_ask", json!({"question": "what became of our broker"}));
@@ -129,7 +130,7 @@ fn a_model_writes_the_answer_with_citations() {
     );
     assert!(summary["hint"].as_str().is_some_and(|it| it.contains("kb-00099")), "{summary}");
     assert_eq!(mock.requests().len(), 1);
-    // Where nothing is found nobody is asked.
+    // If nothing is found, the model is not called.
     let nothing = json!({"question": "queue", "scope": "project:none"});
     let _ = project.try_call("kb_summarize", nothing);
     assert_eq!(mock.requests().len(), 1);
@@ -244,7 +245,7 @@ fn a_model_that_gives_nothing_leaves_a_file_to_the_rules() {
         );
         assert!(file["llm"].as_str().is_some_and(|it| it.contains(why)), "{done}");
         assert!(file.get("written_by").is_none(), "{done}");
-        // It is asked again the next time; what the rules gave stays meanwhile.
+        // The next call asks the model again; until then the entries made by rules stay.
         let again = project.call("kb_ingest", json!({"path": "keys.md"}));
         assert_eq!(again["files"][0]["action"], "unchanged", "{again}");
         assert!(again["files"][0]["llm"].is_string(), "{again}");

@@ -31,10 +31,11 @@
 //! - works_with [[Charles Babbage]]
 //! ```
 //!
-//! and edits it like any note: a line that is added is an observation (it gets the next number, written down by the
-//! next tool that writes there), a line that is removed is forgotten, and no number is ever given twice. Two agents
-//! that write at once lose nothing. A batch is done entity by entity, each wholly or not at all; what was not done
-//! stands in `failed` (or beside the item), with a code and a hint.
+//! and edits it like any note: an added line is an observation (it gets the next number, which the
+//! next tool that writes there saves), a removed line is forgotten, and no number is used twice.
+//! Two agents that write at the same time lose nothing. A batch is processed entity by entity, each
+//! completely or not at all; what failed is listed in `failed` (or next to the item) with a code
+//! and a hint.
 
 mod graph;
 mod search;
@@ -54,13 +55,13 @@ fn text_of(project: &TestProject, path: &str) -> String {
     std::fs::read_to_string(project.at(path)).expect("it is there")
 }
 
-/// Values of one field of every row.
+/// Returns the values of one field in all rows.
 fn all<'v>(rows: &'v Value, field: &str) -> Vec<&'v str> {
     let rows = rows.as_array().unwrap_or_else(|| panic!("no rows: {rows}"));
     rows.iter().map(|row| row[field].as_str().unwrap_or_default()).collect()
 }
 
-/// `1 text` of every observation of an entity.
+/// Returns `1 text` for every observation of an entity.
 fn facts(project: &mut TestProject, name: &str) -> Vec<String> {
     let opened = project.call("open_nodes", json!({"names": [name]}));
     let facts = opened["entities"][0]["observations"].as_array().expect("an entity").clone();
@@ -75,7 +76,7 @@ fn code(project: &mut TestProject, tool: &str, arguments: Value) -> String {
     error["code"].as_str().unwrap_or_default().to_string()
 }
 
-/// Ada, Charles and an engine.
+/// Creates a project with Ada, Charles and an engine.
 fn people() -> TestProject {
     let mut project = started();
     let made = project.call(
@@ -128,7 +129,7 @@ fn an_entity_is_a_note_that_people_can_read() {
         json!({"from": "Ada Lovelace", "to": "Charles Babbage", "relation_type": "works_with"});
     assert_eq!(opened["relations"], json!([relation]));
     assert!(ada["created_at"].as_str() <= ada["updated_at"].as_str(), "{ada}");
-    // From the other end it is the same relation; and what the other tools know of it is the same note.
+    // From the other end it is the same relation, and the other tools see the same note.
     assert_eq!(
         project.call("open_nodes", json!({"names": ["charles babbage"]}))["relations"],
         json!([relation])
@@ -182,7 +183,7 @@ fn what_is_there_already_is_not_made_again_and_bad_items_do_not_stop_the_others(
     assert_eq!(all(&related["failed"], "name"), ["C++"]);
     let names = all(&made["entities"], "name");
     assert!(names.ends_with(&["C++", "C", "a/b", "a:b"]), "{made}");
-    // A note of that name that is no entity yet becomes one; what it states stays.
+    // A note with that name that is not an entity yet becomes one; its content stays.
     project.write(
         "Ideas/Kite.md",
         "---\ntags: [toy]\n---\nIt flies.\n\n- [ ] buy one\n- fast\n- plain two\n",
@@ -195,7 +196,7 @@ fn what_is_there_already_is_not_made_again_and_bad_items_do_not_stop_the_others(
     assert_eq!(made["entities"][0]["was_note"], true);
     let text = text_of(&project, "Ideas/Kite.md");
     assert!(text.contains("type: thing") && text.contains("tags: [toy, wind]"), "{text}");
-    // What is new stands behind the list, not in it.
+    // New text comes after the list, not in it.
     let body = "It flies.\n\n- [ ] buy one\n- fast ^o2\n- plain two\n- needs wind ^o1\n";
     assert!(text.contains(body), "{text}");
     let things = project.call("get_nodes_by_type", json!({"entity_type": "thing"}));
@@ -213,7 +214,7 @@ fn what_is_there_already_is_not_made_again_and_bad_items_do_not_stop_the_others(
     );
     assert_eq!(all(&opened["entities"], "name"), ["C", "a/b", "a:b", "Grace"]);
     assert_eq!(opened["entities"][3]["observations"][0]["ordinal"], 4);
-    // Two notes of one name are nobody's to choose.
+    // If two notes have one name, the tool does not choose.
     project.write("more/Ada Lovelace.md", "Another one.\n");
     project.settle();
     assert_eq!(
@@ -245,14 +246,15 @@ fn a_number_is_not_given_twice_while_its_note_is_there() {
     assert_eq!(deleted["results"][0]["deleted_ordinals"], json!([1, 3]));
     assert_eq!(deleted["results"][0]["not_found_ordinals"], json!([9]));
     assert_eq!(deleted["results"][1]["not_found"], true);
-    // An unknown name, and an empty request, are reported.
+    // An unknown name and an empty request are reported.
     let deletions = json!({"deletions": [{"entity_name": "Ada Lovelace", "observations": ["Never said"]},
         {"entity_name": "Ada Lovelace"}]});
     let deleted = project.call("delete_observations", deletions);
     assert_eq!(deleted["results"][0]["not_found_observations"], json!(["Never said"]), "{deleted}");
     assert_eq!(deleted["results"][1]["error"]["code"], "invalid_params", "{deleted}");
     assert_eq!(add(&mut project, "fourth"), 4);
-    // A person who removes the last line, and the memory of it, does not make its number free either.
+    // The number stays used even if a person removes the last line and the counter in the
+    // frontmatter.
     let text = text_of(&project, "memory/ada-lovelace.md")
         .replace("- fourth ^o4\n", "")
         .replace("last_ordinal: 3\n", "");
@@ -272,7 +274,8 @@ fn a_number_is_not_given_twice_while_its_note_is_there() {
     let empty = json!({"entity_name": "Ada Lovelace", "ordinal": 2, "new_content": " "});
     assert_eq!(code(&mut project, "replace_observation", empty), "invalid_params");
 
-    // Text that a person put below an observation goes with it, and is reported; its number stays used.
+    // Text that a person put below an observation is deleted with it and reported; its number stays
+    // used.
     project.write(
         "memory/tree.md",
         "---\ntype: plant\n---\n- trunk ^o3\n  - bough ^o9\n    is thick\n- root ^o2\n",
@@ -287,7 +290,7 @@ fn a_number_is_not_given_twice_while_its_note_is_there() {
     );
     assert!(text_of(&project, "memory/tree.md").contains("last_ordinal: 9\n"));
 
-    // A secret is not kept, whichever tool brings it; what else stands in the batch is.
+    // A secret is refused whichever tool brings it; the rest of the batch is stored.
     let before = text_of(&project, "memory/ada-lovelace.md");
     let token = format!("Her token is ghp_{}", "aB3dE6gH9".repeat(4));
     let made = json!({"entities": [{"name": "Leak", "entity_type": "person", "observations": [token]},
@@ -319,7 +322,7 @@ fn what_a_person_writes_by_hand_counts() {
         facts(&mut project, "Ada Lovelace"),
         ["1 Wrote the first program", "2 Lives in London", "3 By hand"]
     );
-    // Reading wrote nothing down; the next tool that writes does.
+    // Reading saved no numbers; the next tool that writes does.
     assert_eq!(text_of(&project, "memory/ada-lovelace.md"), by_hand);
     let path = project
         .call("get_path", json!({"from_entity": "Ada Lovelace", "to_entity": "Analytical Engine"}));
@@ -339,13 +342,13 @@ fn what_a_person_writes_by_hand_counts() {
 #[test]
 fn what_a_person_did_a_moment_ago_counts_for_the_next_tool() {
     let mut project = TestProject::empty();
-    // The watcher will not report it in time.
+    // The watcher would report the change too late.
     project.set("watch.debounce_ms=5000");
     project.start();
     let wren = json!({"name": "Wren", "entity_type": "bird", "observations": ["Sings"]});
     let wren = json!({"entities": [wren, {"name": "Robin", "entity_type": "bird"}]});
     project.call("create_entities", wren.clone());
-    // Changed: every read knows.
+    // Changed: every read sees it.
     let text = text_of(&project, "memory/wren.md");
     project.write("memory/wren.md", text.replace("Sings", "Sings at dawn"));
     assert_eq!(facts(&mut project, "Wren"), ["1 Sings at dawn"]);
@@ -355,13 +358,13 @@ fn what_a_person_did_a_moment_ago_counts_for_the_next_tool() {
     project.write("memory/owl.md", "---\ntitle: Owl\ntype: bird\n---\n- Hunts\n");
     let birds = project.call("get_nodes_by_type", json!({"entity_type": "bird"}));
     assert_eq!(all(&birds["nodes"], "name"), ["Owl", "Robin", "Wren"]);
-    // Moved: the note is found where it is now.
+    // Moved: the note is found at its new path.
     project.rename("memory/wren.md", "memory/birds/wren.md");
     let added = json!({"observations": [{"entity_name": "Wren", "contents": ["Small"]}]});
     let added = project.call("add_observations", added);
     assert_eq!(added["results"][0]["added"][0]["ordinal"], 2, "{added}");
     assert!(text_of(&project, "memory/birds/wren.md").contains("- Small ^o2"));
-    // Removed: nothing leads there, and it can be made again.
+    // Removed: nothing leads there, and the entity can be created again.
     project.remove("memory/birds/wren.md");
     let related = relate(&mut project, "Robin", "knows", "Wren");
     assert_eq!(related["not_found"], json!(["Wren"]), "{related}");
@@ -369,14 +372,14 @@ fn what_a_person_did_a_moment_ago_counts_for_the_next_tool() {
     assert_eq!(all(&made["entities"], "name"), ["Wren"], "{made}");
     assert_eq!(all(&made["existing"], "name"), ["Robin"]);
     assert!(project.at("memory/wren.md").exists());
-    // Who did what is listed, the last first, also for what is deleted.
+    // The history lists who did what, the newest first, also for deleted entities.
     project.call("delete_entities", json!({"entity_names": ["Robin"]}));
     let told = project.call("memory_report", json!({"history": 10, "entity": "robin"}));
     assert_eq!(all(&told["history"], "tool"), ["delete_entities"], "{told}");
     let told = project.call("memory_report", json!({"history": 2}));
     assert_eq!(all(&told["history"], "name"), ["Robin", "Wren"], "{told}");
     assert!(all(&told["history"], "client").iter().all(|it| !it.is_empty()), "{told}");
-    // So is what the tools of notes do to entities.
+    // It also lists what the note tools do to entities.
     let text = json!({"path": "memory/wren.md", "content_updates": "- Brown"});
     project.call("edit_note", text);
     project.call("move_note", json!({"path": "memory/wren.md", "destination": "memory/little/"}));
@@ -442,8 +445,8 @@ fn summary_tags_types_and_recent_changes() {
     let pending = project.call("get_pending_consolidation", json!({}));
     assert_eq!(all(&pending["nodes"], "name"), ["Ada Lovelace", "Charles Babbage"]);
     assert!(pending["nodes"][0]["summary_updated_at"].is_string(), "{pending}");
-    // A summary is as old as the call that gave it; one by hand is older than what a tool wrote last. What changes
-    // neither facts nor summary makes nothing stale.
+    // A summary is as old as the call that set it; one written by hand is older than the last write
+    // of a tool. A change of neither facts nor summary makes nothing stale.
     let entity = json!({"name": "Mars", "entity_type": "planet", "summary": "Red.", "observations": ["cold"]});
     project.call("create_entities", json!({"entities": [entity]}));
     let front = |name: &str, summary: &str| {

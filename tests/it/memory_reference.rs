@@ -1,9 +1,10 @@
-//! Calls of the reference server-memory, recorded with its answers (`tests/data/server-memory.json`), replayed here:
-//! equivalent answers. And what perspectives would add to vectors (`tests/data/perspectives.tsv`).
+//! Calls of the reference server-memory, recorded with its answers
+//! (`tests/data/server-memory.json`) and replayed: the answers must be equivalent. Also measures
+//! what perspectives would add to vectors (`tests/data/perspectives.tsv`).
 //!
-//! Equivalent: the same names, types, observations in their order, and relations. Two things differ knowingly: what the
-//! reference refuses whole because one name is missing is reported here item by item, and a search here finds more than
-//! what holds the very letters.
+//! Equivalent: the same names, types, observations in the same order, and relations. Two
+//! differences are intended: a request that the reference refuses as a whole because one name is
+//! missing is answered item by item, and a search finds more than exact substrings.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -93,7 +94,7 @@ fn recorded_calls_of_the_reference_server_have_equivalent_answers() {
                     "{ours}"
                 );
             }
-            // These answer in words; what they did shows in the graph that is read next.
+            // These answer in words; the graph that is read next shows their effect.
             "delete_entities" | "delete_observations" | "delete_relations" => {}
             other => panic!("{other} is not recorded"),
         }
@@ -101,7 +102,8 @@ fn recorded_calls_of_the_reference_server_have_equivalent_answers() {
     what_has_nothing_to_do_with_memory_is_flagged(&mut project);
 }
 
-/// Of 30 paraphrased questions, and 8 about nothing that is there: what is flagged as weak.
+/// Checks which of 30 paraphrased questions and 8 questions about nothing stored are flagged as
+/// weak.
 fn what_has_nothing_to_do_with_memory_is_flagged(project: &mut TestProject) {
     let text = data("perspectives.tsv");
     let pairs: Vec<(&str, &str)> = text.lines().filter_map(|line| line.split_once('\t')).collect();
@@ -138,7 +140,7 @@ fn what_has_nothing_to_do_with_memory_is_flagged(project: &mut TestProject) {
     assert!(n_found >= 29 && n_kept >= 23 && n_flagged >= 5);
 }
 
-/// What would stand before a text under each perspective.
+/// What precedes a text under each perspective.
 const PERSPECTIVES: [(&str, &str); 5] = [
     ("general", "What is this about: "),
     ("technical", "Technical details, systems and methods: "),
@@ -147,8 +149,8 @@ const PERSPECTIVES: [(&str, &str); 5] = [
     ("project", "Work, plans and decisions of a project: "),
 ];
 
-/// Mean reciprocal rank of the right observation, where every text and question is embedded in several ways and the
-/// best cosine counts.
+/// Returns the mean reciprocal rank of the right observation if every text and question is embedded
+/// in several ways and the best cosine counts.
 fn rank_mean(model: &dyn Embedder, pairs: &[(&str, &str)], ways: &[&str]) -> f64 {
     let embed = |text: &str| -> Vec<_> {
         ways.iter().flat_map(|before| model.embed(&[&format!("{before}{text}")])).collect()
@@ -168,7 +170,7 @@ fn rank_mean(model: &dyn Embedder, pairs: &[(&str, &str)], ways: &[&str]) -> f64
     total / pairs.len() as f64
 }
 
-/// So the reply of a search says `general`, and nothing is embedded five times for it.
+/// This is why a search reports the perspective `general` and does not embed a text five times.
 #[test]
 fn perspectives_add_nothing_to_the_vectors_of_either_model() {
     let text = data("perspectives.tsv");
@@ -190,7 +192,7 @@ fn perspectives_add_nothing_to_the_vectors_of_either_model() {
     }
 }
 
-/// The whole way of an agent: `kg-mcp --tools core,memory`.
+/// The whole path of an agent: `kg-mcp --tools core,memory`.
 #[test]
 fn an_agent_remembers_through_the_shim_and_the_ledger_knows_who() {
     let home = tests::SharedHome::of(&[("notes", "a.md", "# A\n")]);

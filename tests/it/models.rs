@@ -1,4 +1,4 @@
-//! Models that the user chose: found names from end to end, and folders that are no models.
+//! Models chosen by the user: names found end to end, and folders that contain no model.
 
 use tests::TestProject;
 

@@ -1,11 +1,12 @@
-//! The graph of links: a relation that a link states leads where the link leads, and nowhere else.
+//! The graph of links: a relation stated by a link leads where the link leads, and nowhere else.
 
 use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 use tests::TestProject;
 
-/// `src.md depends_on folder/note.md`, of every relation that links state; of a thing without a note its name.
+/// Returns `src.md depends_on folder/note.md` for every relation stated by a link, or the name of
+/// an object that has no note.
 fn edges(project: &mut TestProject) -> BTreeSet<String> {
     project.settle();
     let dump = project.call("dump", json!({"limit": 2_000}));
@@ -106,7 +107,7 @@ fn namesakes_are_told_apart_wherever_they_are_asked_for() {
         ("Engine.md", "x\n"),
         ("index.md", "- depends_on [[web/README]]\n"),
     ]);
-    // By its path, with or without the extension; a name alone is refused.
+    // By path, with or without the extension; the bare name is refused.
     for (name, home) in [
         ("web/README", "web/README.md"),
         ("api/README.md", "api/README.md"),
@@ -160,10 +161,10 @@ fn a_decision_about_a_note_is_none_about_its_namesakes() {
         told["relations"].as_array().expect("a list").len()
     };
     assert_eq!((objects(&mut project, "web/README"), objects(&mut project, "api/README")), (0, 1));
-    // The note keeps its decision where it goes.
+    // The note keeps its decision when it moves.
     project.call("move_note", json!({"path": "web/README.md", "destination": "site/README.md"}));
     assert_eq!(objects(&mut project, "site/README"), 0);
-    // By names, as before, all of that name.
+    // A key by names means every note with that name, as before.
     project.call("review_links", json!({ "undo": [key] }));
     assert_eq!(objects(&mut project, "site/README"), 1);
     project.call("review_links", json!({ "reject": ["relation:readme>uses>engine"] }));
@@ -233,7 +234,7 @@ fn a_section_of_facts_is_no_name_of_its_note_and_a_type_no_name_at_all() {
     let rows = dump["rows"].as_array().expect("rows");
     let entities = rows.iter().filter(|row| row["kind"] == "entity");
     let names: Vec<&str> = entities.filter_map(|it| it["name"].as_str()).collect();
-    // Nor do the headings of S0's own form become names, in however many notes they stand.
+    // The headings of S0's own form do not become names either, however many notes contain them.
     for name in ["depends_on", "Observations", "Relations"] {
         assert!(!names.contains(&name), "{names:?}");
     }

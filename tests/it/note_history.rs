@@ -1,4 +1,5 @@
-//! The history of notes as tools: what was changed, by whom, and how it is taken back; the same as `kgctl restore`.
+//! The history of notes as tools: what was changed, by whom, and how it is undone; the same as
+//! `kgctl restore`.
 
 use serde_json::{Value, json};
 use tests::TestProject;
@@ -85,7 +86,7 @@ fn a_delete_and_an_edit_are_taken_back() {
     }
     project.call("restore_note", json!({"path": "plans/p1.md"}));
     assert_eq!(project.found("alpha").first().map(String::as_str), Some("plans/p1.md"));
-    // Of an edit, and what somebody wrote since is kept and named.
+    // Undoes an edit; what somebody wrote since is kept as a version that the warning names.
     project.call("edit_note", json!({"path": "plans/p1.md", "find": "Alpha", "content": "Beta"}));
     project.write("plans/p1.md", "Newer, by hand.\n");
     let restored = project.call("restore_note", json!({"path": "plans/p1.md"}));

@@ -1,4 +1,5 @@
-//! What agents may rely on when they read and write notes: nothing is skipped, addresses last, modes stay.
+//! What agents may rely on when they read and write notes: nothing is skipped, addresses are
+//! stable, file modes stay.
 
 use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt;
@@ -10,7 +11,7 @@ fn text_of(project: &TestProject, path: &str) -> String {
     std::fs::read_to_string(project.at(path)).expect("it is there")
 }
 
-/// The text form of a reply.
+/// Returns the text form of a reply.
 fn told(project: &mut TestProject, tool: &str, arguments: Value) -> String {
     let whole = project.client().call_whole(tool, arguments).expect("an answer");
     whole["content"][0]["text"].as_str().expect("text").to_string()
@@ -107,7 +108,7 @@ fn status_tells_the_last_changes_of_files_on_request() {
     project.settle();
     project.write("a.md", "Two.\n");
     project.settle();
-    // Its day is another, and so it is read again; what it holds is the same.
+    // Its modification time changes, so it is read again; its content is the same.
     let file = std::fs::File::options().append(true).open(project.at("a.md")).expect("a file");
     file.set_modified(std::time::UNIX_EPOCH).expect("ours");
     project.settle();
@@ -129,7 +130,7 @@ fn status_tells_the_last_changes_of_files_on_request() {
     assert!(status["started_at"].as_str().is_some_and(|it| it.ends_with('Z')), "{status}");
     assert_eq!(status["n_errors"], 0);
     assert!(project.status()["recent_events"].is_null(), "only where they are asked for");
-    // In text, too; and what fails is an error.
+    // The same in text form; and a failure is an error.
     project.write("bad.md", b"\0\x01\x02data\0\0".repeat(1000));
     project.settle();
     let text = told(&mut project, "status", json!({"events": true}));
@@ -145,10 +146,10 @@ fn a_link_is_neither_removed_nor_moved_nor_is_what_it_leads_to() {
     let mut project = TestProject::of(&[("sub/b.md", "Mine.\n")]);
     std::os::unix::fs::symlink("sub/b.md", project.at("link.md")).expect("a link");
     std::os::unix::fs::symlink("sub", project.at("folder")).expect("a link");
-    // One that has the name of the note to which it leads.
+    // A link with the name of the note to which it leads.
     std::os::unix::fs::symlink("sub/b.md", project.at("b.md")).expect("a link");
     project.settle();
-    // To read, it is followed wherever a path is taken.
+    // Reads follow it wherever a path is accepted.
     for path in ["link.md", "folder/b.md"] {
         let read = project.call("backlinks", json!({"path": path}));
         assert_eq!(read["path"], "sub/b.md", "{path}");
@@ -175,10 +176,10 @@ fn a_link_is_neither_removed_nor_moved_nor_is_what_it_leads_to() {
     }
     assert!(project.at("link.md").is_symlink() && project.at("folder").is_symlink());
     assert_eq!(text_of(&project, "sub/b.md"), "Mine.\n");
-    // To write, a link is followed.
+    // Writes follow a link.
     project.call("edit_note", json!({"path": "link.md", "content": "More."}));
     assert_eq!(text_of(&project, "sub/b.md"), "Mine.\n\nMore.\n");
-    // Nor is a note its own namesake there.
+    // The note is not taken for its own namesake there.
     let write = json!({"title": "b", "directory": "folder", "content": "New.", "overwrite": true});
     let written = project.call("write_note", write);
     assert_eq!((&written["path"], &written["permalink"]), (&json!("sub/b.md"), &json!("b")));
@@ -195,7 +196,7 @@ fn a_place_with_several_links_is_told_once_and_a_key_that_stands_twice_is_warned
     assert_eq!(reply["backlinks"].as_array().map(Vec::len), Some(4), "{reply}");
     let text = told(&mut project, "backlinks", json!({"path": "plan.md"}));
     assert_eq!(text.matches("a.md:").count(), 2, "{text}");
-    // Places of a note have links of their own, and are read by themselves.
+    // Places in a note have their own links and can be read separately.
     let places = project.call("backlinks", json!({"path": "plan#Later"}));
     let of_place = |it: &Value| (it["heading"].clone(), it["block"].clone());
     let places: Vec<_> =
@@ -258,7 +259,7 @@ fn a_permalink_of_another_note_is_not_taken() {
     let error = project.try_call("write_note", request).expect_err("refused");
     assert!(error["message"].as_str().is_some_and(|it| it.contains("`victim.md`")), "{error}");
     assert!(!project.at("thief.md").exists());
-    // Nor one by which no address would find it.
+    // A permalink that no address could reach is refused, too.
     for unusable in ["memory://src", "a//b", "id/9", "<x>", "a?b", "x/../y", "a*"] {
         let metadata = json!({ "permalink": unusable });
         let write = json!({"title": "Thief", "content": "x", "metadata": metadata});
@@ -270,7 +271,7 @@ fn a_permalink_of_another_note_is_not_taken() {
         }
     }
     assert_eq!(text_of(&project, "victim.md"), "x\n");
-    // A name that is taken away leaves none that is another's.
+    // If a permalink is removed, the derived one does not collide with another note's.
     project.write("sub/victim.md", "---\ntitle: Mine\npermalink: mine\n---\ny\n");
     project.settle();
     let remove =

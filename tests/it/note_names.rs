@@ -6,7 +6,7 @@ use std::os::unix::fs::PermissionsExt;
 use serde_json::{Value, json};
 use tests::{Client, TestProject};
 
-/// Code of the refusal of a call that must be refused.
+/// Returns the error of a call that must be refused.
 #[track_caller]
 fn refused(project: &mut TestProject, tool: &str, arguments: Value) -> Value {
     project.try_call(tool, arguments.clone()).expect_err(&format!("{tool} {arguments}"))
@@ -53,7 +53,8 @@ fn a_name_of_several_notes_is_refused_with_their_paths() {
         let hint = error["hint"].as_str().expect("a hint");
         assert!(paths.iter().all(|path| hint.contains(path)), "{error}");
     }
-    // A permalink that passes on when the first note goes is read, and not written by.
+    // A permalink that another note would get if the first were deleted works for reads, not for
+    // writes.
     assert_eq!(project.call("read_note", json!({"path": "memory://twin"}))["path"], "t1.md");
     let error = refused(&mut project, "delete_note", json!({"path": "memory://twin"}));
     assert_eq!(error["code"], "ambiguous");
@@ -108,13 +109,13 @@ fn a_note_is_not_taken_for_one_whose_name_differs_in_signs() {
     assert_eq!(project.call("write_note", beside)["path"], "B Two.md");
     assert!(text_of(&project, "b-two.md").contains("Another."));
 
-    // By its slug a link leads to the file, and is led on.
+    // The link leads to the file by its slug, and is updated.
     project.call("move_note", json!({"path": "Signing Keys.md", "destination": "ops/Keys.md"}));
     assert_eq!(
         text_of(&project, "ops/use.md"),
         "- depends_on [[Keys]]\n\nSee [[Keys]] and [[Keys]].\n"
     );
-    // By title and alias it leads there still.
+    // By title and alias the link still leads there.
     project.call("move_note", json!({"path": "great.md", "destination": "greater.md"}));
     assert_eq!(text_of(&project, "fan.md"), "[[Great Title]] [[Greatest]]\n");
     let renamed =
@@ -165,7 +166,7 @@ fn addresses_may_be_written_with_percent_signs() {
 fn a_name_that_others_read_as_something_else_is_not_made() {
     let mut project = TestProject::of(&[("a.md", "x\n"), ("q: b/c.md", "x\n")]);
     project.settle();
-    // A folder that is there is as its owner called it.
+    // An existing folder keeps the name its owner chose.
     let inside = json!({"title": "Note", "content": "x", "directory": "q: b"});
     assert_eq!(project.call("write_note", inside)["path"], "q: b/note.md");
     for folder in ["CON", "w\\x", "~/x", "C:", "/tmp"] {
@@ -232,7 +233,7 @@ fn an_agent_registers_neither_the_system_nor_what_is_a_project_already() {
         assert!(error["hint"].is_string(), "{error}");
     }
     assert!(!scratch.join("two").exists() && !scratch.join("one/inner").exists());
-    // One that is registered keeps its name.
+    // A project that is registered keeps its name.
     let again = project.call("create_memory_project", made("one", "Renamed"));
     assert_eq!((&again["name"], &again["is_new"]), (&json!("One"), &json!(false)));
 }
@@ -284,16 +285,16 @@ fn an_edit_takes_no_other_notes_address() {
         assert!(error["message"].as_str().expect("one").contains("`a.md`"), "{error}");
     }
     assert_eq!(text_of(&project, "b.md"), "Two.\n");
-    // Its own is no other's.
+    // A note may set the permalink it already has.
     project.call("edit_note", set("a.md", "permalink", "first"));
-    // A title may be shared; the address that follows from it may not.
+    // Notes may share a title, but not the address derived from it.
     let told = project.call("edit_note", set("b.md", "title", "Twin"));
     assert_eq!(told["permalink"], "twin-1", "{told}");
     assert!(told["warnings"][0].as_str().expect("told").contains("`permalink: twin-1`"), "{told}");
     assert_eq!(text_of(&project, "b.md"), "---\ntitle: Twin\npermalink: twin-1\n---\n\nTwo.\n");
     let told = project.call("edit_note", set("c.md", "title", "Twin"));
     assert_eq!((&told["permalink"], &told["warnings"]), (&json!("third"), &Value::Null), "{told}");
-    // Of two that want the same one at once, one gets it.
+    // If two agents want one permalink at once, one gets it.
     let mut agents = ["a", "b"].map(|_| Client::admin(&project.paths().socket));
     let wanted = std::thread::scope(|scope| {
         let asked = agents.iter_mut().zip(["a.md", "b.md"]).map(|(agent, path)| {

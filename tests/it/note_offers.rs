@@ -1,9 +1,10 @@
-//! Resources, prompts and completion of notes, as they stand on the socket, in an older and the newest revision.
+//! Resources, prompts and completion of notes on the socket, in an older and in the newest
+//! revision.
 
 use serde_json::{Value, json};
 use tests::{Client, Revision, TestProject};
 
-/// The last revision with a handshake that is tried here.
+/// The last revision with a handshake.
 const OLDER: Revision = Revision::Initialize("2025-06-18");
 
 const NOT_FOUND: i64 = -32_002;
@@ -16,7 +17,7 @@ const NOTES: &[(&str, &str)] = &[
     ("wasps.md", "# Wasps\n\nThey sting.\n"),
 ];
 
-/// A session with the tools of notes.
+/// Starts a session with the note tools.
 fn agent(project: &TestProject, revision: Revision) -> Client {
     with_tools(project, revision, &["core", "notes"])
 }
@@ -28,14 +29,14 @@ fn with_tools(project: &TestProject, revision: Revision, tools: &[&str]) -> Clie
     client
 }
 
-/// The result of a request that must succeed.
+/// Returns the result of a request that must succeed.
 fn asked(client: &mut Client, method: &str, params: Value) -> Value {
     let mut reply = client.ask(method, params);
     assert!(reply["error"].is_null(), "{method}: {reply}");
     reply["result"].take()
 }
 
-/// The error of a request that must fail: its code and its message.
+/// Returns the code and the message of a request that must fail.
 fn refused(client: &mut Client, method: &str, params: Value) -> (i64, String) {
     let reply = client.ask(method, params);
     let code = reply["error"]["code"].as_i64();
@@ -43,7 +44,7 @@ fn refused(client: &mut Client, method: &str, params: Value) -> (i64, String) {
     (code.unwrap_or_else(|| panic!("{method} was answered: {reply}")), message.to_string())
 }
 
-/// The next notification of this kind; others before it are dropped.
+/// Returns the next notification of this kind; drops others before it.
 fn told(client: &mut Client, method: &str) -> Value {
     loop {
         let message = match client.notifications.is_empty() {
@@ -56,7 +57,7 @@ fn told(client: &mut Client, method: &str) -> Value {
     }
 }
 
-/// Returns the addresses reported as changed, until this one is.
+/// Returns the addresses reported as changed, up to and including this one.
 fn updated_until(client: &mut Client, last: &str) -> Vec<String> {
     let mut all = Vec::new();
     while all.last().is_none_or(|it| it != last) {
@@ -66,7 +67,7 @@ fn updated_until(client: &mut Client, last: &str) -> Vec<String> {
     all
 }
 
-/// Adds a line to a note; what is asked afterwards knows it.
+/// Appends a line to a note; later requests see it.
 fn edit(project: &mut TestProject, path: &str) {
     project.call("edit_note", json!({"path": path, "operation": "append", "content": "More."}));
 }
@@ -137,7 +138,7 @@ fn a_resource_is_read_without_its_secrets_and_one_that_is_not_there_has_a_code()
     let missing = json!({"uri": "memory://no/such/note"});
     assert_eq!(refused(&mut client, "resources/read", missing.clone()).0, NOT_FOUND);
     assert_eq!(refused(&mut client, "resources/subscribe", missing.clone()).0, NOT_FOUND);
-    // The newest revision has another code for it.
+    // The newest revision uses another code.
     let mut newest = agent(&project, Revision::Stateless);
     assert_eq!(refused(&mut newest, "resources/read", missing).0, INVALID_PARAMS);
 }
@@ -153,7 +154,7 @@ fn a_subscription_tells_of_its_note_until_it_ends() {
     edit(&mut project, "bees");
     assert_eq!(updated_until(&mut client, "memory://bees"), ["memory://bees"]);
 
-    // Whoever edits the file, and while it is away.
+    // Changes by anybody are reported, also while the file is away.
     project.write("wasps.md", "# Wasps\n\nThey sting twice.\n");
     assert_eq!(updated_until(&mut client, "memory://wasps"), ["memory://wasps"]);
     project.remove("wasps.md");
@@ -210,7 +211,7 @@ fn the_newest_revision_listens_to_what_it_asks_for_until_it_cancels() {
     edit(&mut project, "bees");
     edit(&mut project, "wasps");
     assert_eq!(updated_until(&mut client, "memory://wasps"), ["memory://wasps"]);
-    // What older revisions have is not there.
+    // Methods of older revisions do not exist.
     let (code, _) = refused(&mut client, "resources/subscribe", json!({"uri": "memory://bees"}));
     assert_eq!(code, METHOD_NOT_FOUND);
 }

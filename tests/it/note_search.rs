@@ -1,4 +1,4 @@
-//! Tools that search notes, through the whole daemon; the cases of S0 §13.3 by their names.
+//! Tools that search notes, through the whole daemon; the cases of S0 §13.3 by name.
 
 use serde_json::{Value, json};
 use tests::TestProject;
@@ -50,7 +50,7 @@ fn fts_relaxed_fallback() {
     let reply = project.call("search_notes", query);
     assert_eq!(all(&reply["results"], "path"), ["a.md"]);
     assert!(reply["hint"].as_str().expect("told").contains("some of them"), "{reply}");
-    // All words must stand there while something holds them all.
+    // All words must match while some note contains them all.
     project.write("c.md", "Project planning, and ideas of it.\n");
     project.settle();
     let query = json!({"query": "project planning ideas", "search_type": "fts"});
@@ -181,7 +181,7 @@ fn facts_and_relations_are_found_by_themselves() {
         ("flour.md", "# Flour\n\nMilled grain.\n"),
     ];
     let mut project = TestProject::of(&notes);
-    // Notes that state nothing take no note's place that does, however well they fit.
+    // Notes that state nothing do not displace notes that do, however well they match.
     for i in 0..210 {
         project.write(&format!("a/{i}.md"), "How much water for the flour?\n");
     }
@@ -263,7 +263,7 @@ fn search_spends_its_room_on_the_sections_that_answer() {
         project.client().call_whole("search", json!({"query": "comet tail", "max_chars": 4_000}));
     let text = text.expect("a reply")["content"][0]["text"].as_str().expect("text").chars().count();
     assert!((2_500..=4_000).contains(&text), "{text}");
-    // As clients of OpenAI's contract read it.
+    // The fields that clients of OpenAI's contract read.
     let id = reply["results"][0]["id"].clone();
     assert_eq!(
         reply["results"][0],

@@ -1,4 +1,4 @@
-//! Tools that read and write notes, through the whole daemon; the cases of S0 §13.4 by their names.
+//! Tools that read and write notes, through the whole daemon; the cases of S0 §13.4 by name.
 
 use serde_json::{Value, json};
 use tests::{Client, Revision, TestProject};
@@ -7,7 +7,7 @@ fn text_of(project: &TestProject, path: &str) -> String {
     std::fs::read_to_string(project.at(path)).expect("it is there")
 }
 
-/// Values of one field of every row.
+/// Returns the values of one field in all rows.
 pub(crate) fn all<'v>(rows: &'v Value, field: &str) -> Vec<&'v str> {
     let rows = rows.as_array().expect("rows");
     rows.iter().map(|row| row[field].as_str().unwrap_or_default()).collect()
@@ -31,7 +31,7 @@ fn write_note_creates_file() {
     );
     assert_eq!((&reply["action"], &reply["path"]), (&json!("created"), &json!("test.md")));
     assert_eq!(reply["permalink"], "test");
-    // Read-your-writes: the next question knows it.
+    // Read-your-writes: the next question sees the note.
     assert_eq!(project.found("hello"), ["test.md"]);
 }
 
@@ -51,7 +51,7 @@ fn write_note_refuses_overwrite() {
     let error = project.try_call("write_note", again).expect_err("refused");
     assert_eq!(error["code"], "exists");
     assert_eq!(text_of(&project, "test.md"), "Mine.\n");
-    // Asked for, it is replaced, and what it was is kept.
+    // With `overwrite` the note is replaced, and its old content is kept.
     let reply =
         project.call("write_note", json!({"title": "Test", "content": "Other", "overwrite": true}));
     assert_eq!(reply["action"], "overwritten");
@@ -201,7 +201,7 @@ fn resolve_pending_link() {
     let target = |project: &mut TestProject| {
         project.call("read_note", json!({"path": "a.md"}))["relations"][0]["to_path"].clone()
     };
-    // Unresolvable link stays pending.
+    // An unresolvable link stays pending.
     assert_eq!(target(&mut project), Value::Null);
     project.call("write_note", json!({"title": "Entity B", "content": "Here."}));
     assert_eq!(target(&mut project), "entity-b.md");
@@ -331,7 +331,7 @@ fn move_note_rewrites_the_links_that_would_break() {
         project.try_call("move_note", outside).expect_err("outside")["code"],
         "outside_project"
     );
-    // Links and addresses that lead elsewhere go on leading there, or it is said.
+    // Links and addresses keep leading to the same note, or the reply says otherwise.
     for dry in [true, false] {
         let take = json!({"path": "mover.md", "destination": "uniq.md", "dry_run": dry});
         let moved = project.call("move_note", take)["rewritten"].to_string();
@@ -342,13 +342,13 @@ fn move_note_rewrites_the_links_that_would_break() {
         text_of(&project, "x/src.md"),
         "Go [[deep/deeper/uniq]], [u](../deep/deeper/uniq.md) and ![[deep/deeper/uniq#^b|it]].\n"
     );
-    // A name that means another note in the new folder becomes a path.
+    // A name that would mean another note in the new folder becomes a path.
     project.call("move_note", json!({"path": "c/own.md", "destination": "d/own.md"}));
     assert_eq!(
         text_of(&project, "d/own.md"),
         "See [[c/near]], [n](../c/near.md) and [f](../b/far.md).\n"
     );
-    // What was saved a moment ago counts: in a note that is new, and in one that did not lead there before.
+    // Saves of a moment ago count: in a new note, and in one that did not link there before.
     project.write("late.md", "See [[c/near]].\n");
     project.write("b/far.md", "See [n](../c/near.md).\n");
     project.call("move_note", json!({"path": "c/near.md", "destination": "c/close.md"}));
@@ -441,7 +441,7 @@ fn secrets_are_neither_shown_nor_lost() {
     assert!(text_of(&project, "keys.md").contains(&token));
     let lost = json!({"title": "Keys", "content": "gone", "overwrite": true});
     assert_eq!(project.try_call("write_note", lost).expect_err("a secret")["code"], "refused");
-    // What a caller brings along is written as it is.
+    // What the caller sends is written unchanged.
     let own = json!({"title": "Own", "content": format!("Mine: {token}")});
     let told = project.client().call_whole("write_note", own).expect("a result");
     assert!(text_of(&project, "own.md").contains(&token) && !told.to_string().contains(&token));
@@ -486,7 +486,7 @@ fn links_that_lead_nowhere_are_reported_by_what_is_missing() {
     ];
     let mut project = TestProject::of(&notes);
     project.settle();
-    // Nor is a file that cannot be read waited for.
+    // A file that cannot be read is not waited for either.
     let written = project.call("write_note", json!({"title": "New", "content": "x"}));
     assert!(written["building"].is_null(), "{written}");
     let report = project.call("broken_links", json!({}));
@@ -515,7 +515,7 @@ fn a_relation_of_a_note_is_one_of_the_graph_and_can_be_rejected() {
     ];
     let mut project = TestProject::of(&notes);
     project.settle();
-    // As in the note itself, by what it links to, by its surroundings, and by a search.
+    // By the note itself, its backlinks, its context and a search.
     let told = |project: &mut TestProject| -> Vec<String> {
         let note = project.call("read_note", json!({"path": "Gateway.md"}));
         let around = project.call("build_context", json!({"path": "Gateway.md"}));
@@ -579,7 +579,7 @@ fn a_fact_that_is_none_is_rejected_for_good() {
     };
     assert_eq!(facts(&mut project, "talk.md"), ["fact"]);
     assert_eq!(facts(&mut project, "sub/copy.md"), ["Aloysia"], "another note's is its own");
-    // By its words alone, as before, it is none anywhere.
+    // Rejected by its words alone, as older decisions are, the observation is gone from every note.
     let key_of_note = key.as_str().expect("a key");
     let (_, words) =
         key_of_note.split_once('@').and_then(|it| it.1.split_once('>')).expect("a note");

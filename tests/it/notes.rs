@@ -1,4 +1,5 @@
-//! Notes that are written: what was there before comes back, and a death in between loses nothing.
+//! Notes that are written: the previous content can be restored, and a crash in the middle loses
+//! nothing.
 
 use std::collections::BTreeSet;
 use std::os::unix::process::ExitStatusExt;
@@ -10,7 +11,7 @@ use serde_json::{Value, json};
 use server::notes::Notes;
 use tests::TestProject;
 
-/// The editor that a daemon of this project would use.
+/// Opens the editor that a daemon of this project would use.
 fn editor(project: &TestProject) -> Notes {
     std::fs::create_dir_all(&project.paths().dir).expect("a folder");
     Notes::open(project.root(), &project.paths().dir, &config::Settings::default())
@@ -27,7 +28,7 @@ fn json_of(output: &Output) -> Value {
     serde_json::from_slice(&output.stdout).expect("JSON")
 }
 
-/// Names of all files below a folder, and their bytes.
+/// Collects the names and bytes of all files below a folder.
 fn files_below(folder: &Path, out: &mut BTreeSet<(String, Vec<u8>)>) {
     for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
         let path = entry.path();
@@ -130,7 +131,8 @@ fn a_death_while_a_note_is_removed_or_moved_leaves_it_at_one_path_or_kept() {
         project.start();
         project.settle();
         assert!(!project.at("sub/a.md").exists(), "{point}");
-        // A word that is gone may be read as a near one, so other notes may be found: the one that died is not.
+        // A word that is gone may match a similar one, so other notes may be found, but not the
+        // deleted one.
         let found = project.found("stripes77");
         assert!(!found.iter().any(|path| path == "sub/a.md"), "{point}: {found:?}");
         if let Some(path) = now_at {

@@ -1,4 +1,4 @@
-//! Questions with operators, misspelt words and beginnings of words, through the whole daemon.
+//! Questions with operators, misspelt words and prefixes of words, through the whole daemon.
 
 use serde_json::{Value, json};
 use tests::TestProject;
@@ -33,13 +33,13 @@ fn whole(project: &mut TestProject, question: &str) -> Value {
     project.call("hybrid_query", json!({"q": question, "max_chars": 20_000}))
 }
 
-/// Paths of the hits, best first.
+/// Returns the paths of the hits, best first.
 fn paths(reply: &Value) -> Vec<String> {
     let hits = reply["chunks"].as_array().expect("hits");
     hits.iter().map(|hit| hit["path"].as_str().expect("a path").to_string()).collect()
 }
 
-/// Paths of the hits, sorted, and the first reason.
+/// Returns the sorted paths of the hits, and the first reason.
 fn ask(project: &mut TestProject, question: &str) -> (Vec<String>, String) {
     let reply = whole(project, question);
     let mut paths = paths(&reply);
@@ -69,7 +69,7 @@ fn operators_say_what_every_hit_must_match() {
     for (question, expected) in rows {
         let (found, why) = ask(&mut project, question);
         assert_eq!(found, *expected, "{question}: {why}");
-        // What is demanded decides which hits there are, not what a signal counts.
+        // Required words decide which hits there are, not how each signal scores.
         let reply = whole(&mut project, question);
         for hit in reply["chunks"].as_array().expect("hits") {
             let part = |name: &str| hit["components"][name].as_f64().unwrap_or(0.0);

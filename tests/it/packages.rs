@@ -1,8 +1,9 @@
-//! The packages of a release, made from stand-ins for its programs: sound (`config/dist/check.py` says what that
-//! means), the same each time, and a wheel that can be installed without a network.
+//! The packages of a release, built from stand-ins for its programs: valid (`config/dist/check.py`
+//! defines that), reproducible, and with a wheel that installs without a network.
 //!
-//! Without Python 3.11, or its module `venv`, what needs it is skipped, with a message.
-//! Not here: packages of the real programs; `just dist` makes those, and `config/dist/try.py` installs them.
+//! Tests that need Python 3.11 or its module `venv` are skipped, with a message, if it is missing.
+//! Not here: packages of the real programs; `just dist` builds those, and `config/dist/try.py`
+//! installs them.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -16,7 +17,7 @@ fn workspace() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("a workspace").to_path_buf()
 }
 
-/// Whether Python can load a module; says so where it cannot.
+/// Returns whether Python can load a module; prints a message if not.
 fn has_python(module: &str) -> bool {
     let loaded = Command::new("python3").args(["-c", &format!("import {module}")]).output();
     let is_there = loaded.is_ok_and(|it| it.status.success());
@@ -26,7 +27,7 @@ fn has_python(module: &str) -> bool {
     is_there
 }
 
-/// Runs a program, which must succeed; returns what it printed.
+/// Runs a program that must succeed; returns its output.
 fn done(command: &mut Command) -> String {
     let output = command.output().expect("it runs");
     let said = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
@@ -34,7 +35,7 @@ fn done(command: &mut Command) -> String {
     said(&output.stdout)
 }
 
-/// Scripts by the names of the programs, which start those of this build.
+/// Writes scripts with the names of the programs that start those of this build.
 fn stand_ins(folder: &Path) {
     fs::create_dir(folder).expect("a folder");
     for name in ["kgd", "kgctl", "kg-mcp"] {
@@ -49,7 +50,7 @@ fn stand_ins(folder: &Path) {
     }
 }
 
-/// Makes all packages; returns their bytes by name.
+/// Builds all packages; returns their bytes by name.
 fn packages(programs: &Path, out: &Path) -> BTreeMap<String, Vec<u8>> {
     let script = workspace().join("config/dist/build.py");
     let mut command = Command::new("python3");

@@ -1,11 +1,14 @@
-//! The page of `kgctl open`, as a person and as a stranger see it. What a person types, and what happens:
+//! The page of `kgctl open`, as its user and a stranger see it. What a user types, and what
+//! happens:
 //!
-//! `kgctl open` shows the project's page in a browser, `kgctl open --print` prints its address and returns:
-//! `http://127.0.0.1:PORT/#token=…`. Files of the page answer anybody on this machine and hold no data; data are behind
-//! `/api/…`, which needs the token of the page, or that of MCP over HTTP for the tools that it offers.
+//! `kgctl open` shows the project's page in a browser, `kgctl open --print` prints its address and
+//! exits: `http://127.0.0.1:PORT/#token=…`. The files of the page are served to anybody on this
+//! machine and contain no data; data are behind `/api/…`, which needs the token of the page or, for
+//! the tools that MCP over HTTP offers, the token of that.
 //!
-//! The tests with a browser are skipped, with a message, where there is no Chromium (`KG_CHROMIUM` names one). `KG_AXE`
-//! names `axe.min.js` of axe-core, which then looks at every page; `KG_SCREENSHOTS` a folder for pictures of them.
+//! The tests with a browser are skipped, with a message, if there is no Chromium (`KG_CHROMIUM`
+//! names one). `KG_AXE` names `axe.min.js` of axe-core, which then checks every page;
+//! `KG_SCREENSHOTS` names a folder for screenshots.
 
 use std::path::PathBuf;
 
@@ -36,7 +39,7 @@ const NOTES: &[(&str, &str)] = &[
     ),
 ];
 
-/// The address of the page without its token, the token, and a client of it.
+/// Returns the address of the page without its token, the token, and a client for it.
 fn opened(project: &TestProject) -> (String, String, Http) {
     let root = project.root().to_str().expect("a path");
     let shown =
@@ -87,7 +90,7 @@ fn the_page_is_there_for_who_asks_and_its_data_for_who_has_the_token() {
     let rendered = ours.post("/api/tool/render_document", &json!({ "chunks": ids })).json();
     let first = rendered["passages"][0]["html"].as_str().expect("HTML");
     assert!(first.contains("<a class=\"entity\" href=\"#/entity/"), "{first}");
-    // Neither the token nor a question stands in the log.
+    // The log contains neither the token nor a question.
     assert!(!project.log().contains(&token) && !project.log().contains("key+vault"));
 }
 
@@ -129,7 +132,7 @@ fn strangers_pages_and_tools_that_end_or_forget_are_refused() {
     for (what, status, wanted) in statuses {
         assert_eq!(status, wanted, "{what}");
     }
-    // The token of MCP opens what `http.tools` offers, and no more.
+    // The token of MCP allows what `http.tools` offers, and no more.
     let mcp = std::fs::read_to_string(&project.paths().http_token).expect("a token");
     let agent = with(&http, mcp.trim());
     assert_eq!(agent.send("GET", "/api/search?q=keys", None).status, 200);
@@ -137,7 +140,7 @@ fn strangers_pages_and_tools_that_end_or_forget_are_refused() {
     assert_eq!(project.status()["progress"]["indexed"], 4, "nothing has happened");
 }
 
-/// A browser that shows the page of a project; none without Chromium.
+/// Opens the page of a project in a browser; `None` without Chromium.
 fn browser_of(project: &TestProject) -> Option<Browser> {
     let mut browser = Browser::start()?;
     let (page, token, _) = opened(project);
@@ -145,7 +148,7 @@ fn browser_of(project: &TestProject) -> Option<Browser> {
     Some(browser)
 }
 
-/// Goes to a page of the page, and waits until it says something.
+/// Goes to a view of the page, and waits until it shows a text.
 fn go(browser: &mut Browser, to: &str, says: &str) {
     browser.value(&format!("location.hash = {}", json!(to)));
     browser.until(&format!(
@@ -154,7 +157,8 @@ fn go(browser: &mut Browser, to: &str, says: &str) {
     ));
 }
 
-/// Checks a page: no errors, no other server, nothing that axe-core calls serious; takes its picture.
+/// Checks a view: no errors, no requests to other servers, nothing that axe-core calls serious;
+/// takes a screenshot.
 fn check(browser: &mut Browser, name: &str) {
     browser.value("1");
     for method in ["Runtime.exceptionThrown", "Runtime.consoleAPICalled", "Log.entryAdded"] {
@@ -168,7 +172,7 @@ fn check(browser: &mut Browser, name: &str) {
         assert!(!url.contains("token"), "{name}: {url}");
     }
     if let Some(file) = std::env::var_os("KG_AXE") {
-        // Through the protocol: the page's own policy lets no foreign script in.
+        // Through the DevTools protocol, since the page's own policy allows no foreign script.
         browser.value(&std::fs::read_to_string(file).expect("axe-core"));
         let found = browser.value(
             "axe.run().then(it => it.violations.filter(it => ['serious', 'critical'].includes(it.impact))\
@@ -206,7 +210,7 @@ fn one_types_and_sees_passages_and_walks_by_keys() {
     );
     browser.until("location.hash === '#/search?q=rotate+keys'");
     check(&mut browser, "search");
-    // Filters narrow, `c` puts sources side by side, `w` says why.
+    // Filters narrow the hits, `c` compares sources side by side, `w` says why.
     browser.key("Escape");
     browser.key("j");
     browser.key("w");
@@ -265,14 +269,14 @@ fn a_person_decides_by_keys_and_takes_it_back() {
     browser.key("u");
     browser.until("document.getElementById('said').innerText.startsWith('undone')");
     assert!(is_listed(&mut project, &key));
-    // A relation is rejected where it is read.
+    // A relation is rejected where it is shown.
     let id = project.call("explain_entity", json!({ "name": "Signing Service" }))["entity"]["id"]
         .clone();
     go(&mut browser, &format!("#/entity/{id}"), "depends_on");
     browser.value("document.querySelector('button[aria-label*=\"depends_on Key Vault\"]').click()");
     browser.until("document.getElementById('said').innerText.startsWith('rejected')");
     browser.until("!document.querySelector('main').innerText.includes('depends_on')");
-    // What its note states is its type.
+    // The type that its note states is its type.
     browser.value("document.querySelector('input[name=type]').value = 'Program'");
     browser.value("document.querySelector('input[name=type]').closest('form').requestSubmit()");
     browser.until("document.getElementById('said').innerText.includes('states the type')");
@@ -280,7 +284,7 @@ fn a_person_decides_by_keys_and_takes_it_back() {
     assert!(note.starts_with("---\ntype: Program\n"), "{note}");
 }
 
-/// The entity that a name denotes.
+/// Returns the id of the entity that a name denotes.
 fn denoted(project: &mut TestProject, name: &str) -> Value {
     let found = project.call("entity_lookup", json!({ "q": name, "limit": 1 }));
     found["entities"][0]["id"].clone()
@@ -323,7 +327,7 @@ fn two_things_are_merged_and_a_name_is_split_off_and_a_version_comes_back() {
     said(&mut browser, "merged");
     project.settle();
     assert_eq!(denoted(&mut project, "Granite Pump"), denoted(&mut project, "Quartz Relay"));
-    // What it is called now beside its name is split off again.
+    // The other name that it has now is split off again.
     let one = denoted(&mut project, "Quartz Relay");
     go(&mut browser, &format!("#/entity/{one}"), "Other names");
     browser.until("document.querySelector('button[aria-label^=\"Split off: \"]') !== null");
@@ -349,7 +353,7 @@ fn two_things_are_merged_and_a_name_is_split_off_and_a_version_comes_back() {
     assert_eq!(text, NOTES[1].1);
 }
 
-/// The keys that are listed for review.
+/// Returns the keys listed for review.
 fn items(project: &mut TestProject, arguments: Value) -> Vec<String> {
     let items = project.call("review_links", arguments)["items"].take();
     let keys = items

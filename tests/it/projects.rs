@@ -1,4 +1,5 @@
-//! Many projects: one server in front of several daemons, and the commands that keep the list of them.
+//! Many projects: one server in front of several daemons, and the commands that manage the list of
+//! projects.
 
 use expect_test::expect;
 use serde_json::{Value, json};
@@ -18,7 +19,7 @@ const BETA: (&str, &str, &str) = (
 const GAMMA: (&str, &str, &str) =
     ("gamma", "lamp.md", "# Lamp\n\nThe lamp needs no signing keys.\n");
 
-/// An agent over all projects, everything indexed.
+/// Starts an agent for all projects; everything is indexed.
 fn agent(home: &SharedHome, folder: &str, arguments: &[&str]) -> Agent {
     let mut agent = home.agent(folder, arguments);
     let tools = agent.ask("tools/list", json!({}))["result"]["tools"].take();
@@ -28,7 +29,7 @@ fn agent(home: &SharedHome, folder: &str, arguments: &[&str]) -> Agent {
     for name in names.as_array().expect("the served ones") {
         let indexed = agent.call("ingest_docs", json!({"paths": ["**/*.md"], "project": name}));
         assert_eq!(indexed.expect("indexed")["project"], *name);
-        // A link to a note that was indexed later finds it in a later tick.
+        // A link to a note that was indexed later is resolved in a later tick.
         while agent.call("status", json!({"project": name})).expect("answered")["settled"] != true {
             std::thread::yield_now();
         }
@@ -83,14 +84,14 @@ fn a_search_goes_to_all_projects_and_a_call_to_the_one_it_names() {
     assert_eq!(names["entities"][0]["project"], "alpha", "{names}");
     let status = agent.call("status", json!({"project": "gamma"})).expect("answered");
     assert_eq!(status["project"], "gamma");
-    // The place of a hit leads on, in its project.
+    // The place of a hit can be read in its project.
     let handle = named["chunks"][0]["ref"].clone();
     let passage =
         agent.call("read_passage", json!({"at": handle, "project": "beta"})).expect("answered");
     assert_eq!(passage["path"], "notes/rotation.md");
 }
 
-/// What an agent's model reads is bounded whatever the number of projects.
+/// The budget bounds what an agent's model reads, however many projects there are.
 #[test]
 fn the_budget_holds_for_all_projects_together() {
     let long = |name: &str| {
@@ -190,12 +191,12 @@ fn one_that_was_killed_is_started_again_and_one_whose_folder_is_gone_is_told() {
     let text = result["content"][0]["text"].as_str().expect("a text");
     assert!(text.starts_with("(gamma is not in this: the folder of `gamma`"), "{text}");
 
-    // Asked alone it is an error that says whose.
+    // A request to that project alone fails, and the error names the project.
     let refused =
         agent.ask("tools/call", json!({"name": "status", "arguments": {"project": "gamma"}}));
     let data = &refused["error"]["data"];
     assert_eq!((&data["code"], &data["project"]), (&json!("unavailable"), &json!("gamma")));
-    // A new session starts by way of the others.
+    // A new session starts through one of the other projects.
     drop(agent);
     let mut agent = home.agent("", &["--project", "gamma", "--project", "alpha"]);
     assert_eq!(agent.hello["serverInfo"]["name"], "kgd");
@@ -234,7 +235,7 @@ fn what_was_not_named_goes_to_the_current_folder_and_a_write_nowhere_else() {
         assert_eq!(unknown["project"], "beta", "an error says whose it is");
     }
     {
-        // Alone, it is the default all the same.
+        // Without `--project`, the default answers reads; a write must name its project.
         let mut unnamed = home.agent("", &["--tools", "core,notes"]);
         assert_eq!(unnamed.call("status", json!({})).expect("the default")["project"], "beta");
         let mut note = json!({"title": "Oil", "content": "x"});
@@ -250,7 +251,7 @@ fn what_was_not_named_goes_to_the_current_folder_and_a_write_nowhere_else() {
         assert_eq!(inside.call("status", json!({})).expect("here")["project"], "beta");
         assert_eq!(inside.call("ingest_docs", ingest.clone()).expect("here")["project"], "beta");
     }
-    // Inside a project that is not served, no other stands in for it.
+    // Inside a project that is not served, no other project is used instead.
     let mut other = home.agent("gamma", &["--project", "alpha", "--project", "beta"]);
     assert_eq!(other.call("ingest_docs", ingest).expect_err("not served")["code"], "ambiguous");
 }
@@ -260,7 +261,7 @@ fn notes_are_written_where_they_belong_and_found_from_everywhere() {
     let home = SharedHome::of(&[ALPHA, BETA, GAMMA]);
     home.kgctl_done(&["project", "add", "alpha", "--read-only"]);
     let mut agent = agent(&home, "", &["--all-projects", "--tools", "core,notes"]);
-    // The first project is read-only, and offers no tool that writes notes; the others do.
+    // The first project is read-only and offers no tool that writes notes; the others do.
     let tools = agent.ask("tools/list", json!({}))["result"]["tools"].take();
     let tools: Vec<_> = tools.as_array().expect("a list").iter().collect();
     let write = tools.iter().find(|it| it["name"] == "write_note").expect("it is offered");
@@ -313,14 +314,14 @@ fn notes_are_written_where_they_belong_and_found_from_everywhere() {
         "{recent}"
     );
 
-    // By the address that a project has here, without a `project`.
+    // By the address that the note has in this session, without a `project`.
     let permalink = best["permalink"].as_str().expect("a permalink");
     let read = agent
         .call("read_note", json!({"path": format!("memory://gamma/{permalink}")}))
         .expect("answered");
     assert_eq!((&read["project"], &read["path"]), (&json!("gamma"), &json!(path)));
 
-    // As in its own reply; and as the project itself would, since only one has it.
+    // The address in the reply works, and so does the bare one, since only one project has it.
     let told = agent.call_whole("read_note", json!({"path": path, "project": "gamma"}));
     let text = told["content"][0]["text"].as_str().expect("a text");
     let whole = format!("memory://gamma/{permalink}");
@@ -391,7 +392,7 @@ fn resources_and_prompts_of_several_projects_bear_their_names() {
     let info = agent.ask("resources/read", json!({"uri": "kgd://project_info/beta"}));
     let info = info["result"]["contents"][0]["text"].as_str().expect("a text").to_string();
     assert!(info.contains("\"project\": \"beta\""), "{info}");
-    // Without its project it is read where it is.
+    // Without a project in the address, the note is found in the project that has it.
     let bare = note.replace("memory://beta/", "memory://");
     let read = agent.ask("resources/read", json!({"uri": bare}));
     assert_eq!(read["result"]["contents"][0]["uri"], note, "{read}");
@@ -421,7 +422,8 @@ fn resources_and_prompts_of_several_projects_bear_their_names() {
         }
     }
 
-    // The subscription is repeated to the next daemon. A search is repeated if the last daemon takes it along.
+    // The subscription is repeated at the next daemon. A search is repeated if the daemon dies
+    // during it.
     home.kill("beta");
     let search = json!({"name": "hybrid_query", "arguments": {"q": "signing keys"}});
     let id = agent.request("tools/call", search);
@@ -555,7 +557,8 @@ fn a_project_is_read_only_without_a_word_in_its_folder() {
     assert!(setting().contains("true"));
     let inside = std::fs::read_dir(home.at("alpha")).expect("there").count();
     assert_eq!(inside, 1, "nothing was written into the folder");
-    // A folder with another setting is reported, and the mark can be removed all the same.
+    // If the folder's own setting contradicts the mark, the command fails; the mark can still be
+    // removed.
     home.write("alpha/kg.yaml", "write: true\n");
     let (code, said) = home.kgctl_refused(&["project", "add", "alpha", "--read-only"]);
     assert!(code == 2 && said.contains("allows what you have forbidden"), "{said}");
@@ -581,7 +584,7 @@ fn an_agents_configuration_may_name_several_projects() {
     assert!(String::from_utf8_lossy(&output.stderr).contains("--all-projects"));
 }
 
-/// S3: a vault that is named is the only one that answers; without, each hit says whose it is.
+/// S3: a named vault is the only one that answers; otherwise each hit names its vault.
 #[test]
 fn multi_vault_scoping_works_as_expected() {
     let note = "# Rotation\n\nHow the signing keys are rotated.\n\n- uses [[Vault]]\n";
@@ -611,7 +614,7 @@ fn multi_vault_scoping_works_as_expected() {
         let listed = agent.call("list_notes", with(json!({}))).expect("answered");
         assert_eq!(listed["project"], vault);
         assert_eq!(listed["notes"].as_array().map(Vec::len), Some(expected.len()), "{listed}");
-        // One path in two vaults: the one that is named.
+        // One path in two vaults: the named vault's note is read.
         let read = agent.call("read_note", with(json!({"path": "rotation.md"}))).expect("read");
         assert_eq!(read["project"], vault, "{read}");
         let back = agent.call("backlinks", with(json!({"path": "rotation.md"}))).expect("answered");

@@ -1,11 +1,11 @@
-//! Clients that others made talk with `kg-mcp`: the official Python SDK of MCP, driven by `tests/clients/drive.py`,
-//! and the command line of the MCP inspector; both also over HTTP. And MCP's conformance suite, which speaks HTTP
-//! only.
+//! Third-party clients that talk with `kg-mcp`: the official Python SDK of MCP, driven by
+//! `tests/clients/drive.py`, and the command line of the MCP inspector, both also over HTTP. And
+//! MCP's conformance suite, which only speaks HTTP.
 //!
-//! `tests/clients/setup.sh` installs them below the target folder, once; that needs their registries. `KG_CLIENTS`
-//! names
-//! another folder (empty: none). Where they cannot be had, nothing is tested here, and each test says so. To run
-//! them: `cargo nextest run --workspace --test it -E 'test(/real_clients/)' --no-capture`.
+//! `tests/clients/setup.sh` installs them once below the target folder; that needs their
+//! registries. `KG_CLIENTS` names another folder (empty: none). If they cannot be installed, each
+//! test prints that and tests nothing. To run them:
+//! `cargo nextest run --workspace --test it -E 'test(/real_clients/)' --no-capture`.
 
 use std::fs::{File, OpenOptions};
 use std::path::{Path, PathBuf};
@@ -16,18 +16,18 @@ use serde_json::{Value, json};
 use tests::SharedHome;
 use tests::http::Serving;
 
-/// How long the set-up is tried, seconds.
+/// How long the setup may take, seconds.
 const SETUP_SECONDS: &str = "180";
 
-/// How long a client may take, seconds. Only a bug takes so long.
+/// How long a client may take, seconds. Only a bug takes this long.
 const CLIENT_SECONDS: &str = "200";
 
-/// For so long a set-up that failed is not tried again: other tests need the same.
+/// A failed setup is not tried again for this long: other tests need it, too.
 const TRY_AGAIN: Duration = Duration::from_secs(600);
 
 const BEES: (&str, &str, &str) = ("notes", "bees.md", "# Bees\n\nThey fly. Bees dance.\n");
 
-/// The folder with the clients; none if they are missing, with a message.
+/// Returns the folder with the clients; prints a message and returns `None` if they are missing.
 fn clients() -> Option<PathBuf> {
     let folder = match std::env::var_os("KG_CLIENTS") {
         Some(named) => PathBuf::from(named),
@@ -47,12 +47,12 @@ fn clients() -> Option<PathBuf> {
     }
 }
 
-/// Installs the clients, unless they are there; fails with the reason.
+/// Installs the clients unless they are installed; returns the reason if that fails.
 fn set_up(folder: &Path) -> Result<(), String> {
     let lock = folder.with_extension("lock");
     let lock =
         OpenOptions::new().create(true).append(true).open(lock).map_err(|it| it.to_string())?;
-    // Test processes run at once: one installs, the others wait for it.
+    // Test processes run in parallel: one installs, the others wait for it.
     lock.lock().map_err(|it| it.to_string())?;
     let failed = folder.with_extension("failed");
     if let Some(why) = lately(&failed) {
@@ -74,7 +74,7 @@ fn set_up(folder: &Path) -> Result<(), String> {
     Err(why)
 }
 
-/// Why the set-up failed, if that is not long ago.
+/// Returns why the setup failed, if that was recent.
 fn lately(failed: &Path) -> Option<String> {
     let modified = File::open(failed).ok()?.metadata().ok()?.modified().ok()?;
     let is_recent = modified.elapsed().is_ok_and(|it| it < TRY_AGAIN);
@@ -85,7 +85,7 @@ fn kg_mcp() -> PathBuf {
     tests::kgctl().with_file_name("kg-mcp")
 }
 
-/// Runs a program of the clients in a home, with a limit.
+/// Runs a program of the clients in a home, with a time limit.
 fn run(home: &SharedHome, clients: &Path, program: &Path, arguments: &[&str]) -> Output {
     let own = clients.join("venv/bin");
     let paths = std::env::var_os("PATH").unwrap_or_default();
@@ -100,7 +100,7 @@ fn run(home: &SharedHome, clients: &Path, program: &Path, arguments: &[&str]) ->
     command.output().expect("`timeout` runs")
 }
 
-/// Runs `drive.py`, which must come to its end, with a server that ends by itself.
+/// Runs `drive.py`, which must succeed, with a server that ends by itself.
 fn drive(home: &SharedHome, clients: &Path, what: &[&str], flags: &[&str]) {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("clients/drive.py");
     let (script, server) = (script.display().to_string(), kg_mcp().display().to_string());
@@ -125,7 +125,7 @@ fn drive_one(revision: &str) {
     );
 }
 
-/// `kg-mcp --http` in front of the project `notes`.
+/// Starts `kg-mcp --http` in front of the project `notes`.
 fn serve(home: &SharedHome) -> Serving {
     let mut command = home.command(&kg_mcp());
     command.args([
@@ -172,13 +172,13 @@ fn the_python_sdk_works_over_the_older_transport() {
     drive_http("2025-06-18", "/sse");
 }
 
-/// Runs the scenarios that a revision requires of servers; what fails must stand in the baseline, and what stands
-/// there must fail.
+/// Runs the scenarios that a revision requires of servers; what fails must be in the baseline, and
+/// what is in the baseline must fail.
 fn conforms(revision: &str) {
     let Some(clients) = clients() else { return };
     let home = SharedHome::of(&[BEES]);
     let serving = serve(&home);
-    // The daemon is started, so that no scenario waits for that.
+    // Starts the daemon first, so that no scenario waits for it.
     serving.http.call_once("status", json!({})).expect("answered");
     let suite = "conformance/node_modules/@modelcontextprotocol/conformance/dist/index.js";
     let baseline = format!("clients/conformance-{revision}.yaml");

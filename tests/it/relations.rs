@@ -42,7 +42,7 @@ fn a_second_kind_of_source_raises_confidence() {
 fn a_relation_that_is_stated_both_ways_is_doubted_and_reviewed() {
     let mut project = TestProject::of(&NOTES);
     let before = relation(&mut project, "Alpha Service", "part_of");
-    // The words and, read deeply, the grammar of the one sentence.
+    // The words and, with deep reading, the grammar of the one sentence.
     assert_eq!(before["evidence"].as_array().map(Vec::len), Some(2), "{before}");
     project.write(
         "Beta Suite.md",
@@ -72,7 +72,7 @@ fn a_relation_that_is_stated_both_ways_is_doubted_and_reviewed() {
     assert_eq!(claims.len(), 2, "both ways: {claims:?}");
     let of_alpha = "`Alpha Service` part_of `Beta Suite`; contradicted in Beta Suite.md";
     assert!(claims.iter().any(|claim| claim.starts_with(of_alpha)), "{claims:?}");
-    // A key by names, as decisions of before have it, means all that are called so.
+    // A key by names, as in older decisions, means all entities with these names.
     let key = "relation:betasuite>part_of>alphaservice";
     project.call("review_links", json!({ "reject": [key] }));
     let reply = project.call("review_links", json!({}));

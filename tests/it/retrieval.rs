@@ -1,9 +1,10 @@
-//! Questions through the whole daemon: what one passage leads to, names written otherwise, and scores that add up.
+//! Questions through the whole daemon: what one passage leads to, names in other spellings, and
+//! scores that add up.
 
 use serde_json::{Value, json};
 use tests::TestProject;
 
-/// The second half of the answer shares no word with the question; others share many.
+/// The second half of the answer shares no word with the question; other passages share many.
 const FILM: &[(&str, &str)] = &[
     (
         "Lighthouse Affair.md",
@@ -84,7 +85,7 @@ fn words_that_many_passages_hold_alike_do_not_outweigh_what_is_meant() {
 
 #[test]
 fn a_list_of_links_does_not_stand_for_the_passage_that_says_it() {
-    // Other words in each, lest they be taken for one text.
+    // Different words in each, so that they are not taken for one text.
     let steps = |of: &str| -> String {
         (0..12)
             .map(|i| format!("Step {of}{i} takes a while, and operator {of}op{i} waits. "))
@@ -150,7 +151,7 @@ fn a_misspelt_name_is_linked_and_searched_as_it_is_known() {
     let reply = ask(&mut project, "what about torvald enbegr");
     assert_eq!(reply["entities"][0]["name"], "Torvald Enberg", "{reply:#}");
     assert_eq!(paths(&reply)[0], "Torvald Enberg.md", "{reply:#}");
-    // A word that somebody wrote is no slip.
+    // A word that occurs in a note is not a typo.
     let reply = ask(&mut project, "what needs clover");
     assert_eq!(reply["entities"], json!([]), "{reply:#}");
 }
@@ -173,7 +174,7 @@ fn what_a_question_names_is_searched_by_its_other_names() {
 #[test]
 fn one_document_does_not_fill_the_answer() {
     let section = |i: usize| {
-        // Other words in each, lest they be taken for one text.
+        // Different words in each, so that they are not taken for one text.
         let more: String = (0..80).map(|n| format!("item{i}of{n} ")).collect();
         format!("## Lamp {i}\n\nThe lamp number {i} burns oil in the tower of Varn. {more}\n\n")
     };
@@ -207,7 +208,7 @@ fn a_relation_of_the_settings_that_nothing_states_is_told_in_the_status_and_cost
     assert!(told.contains("`retrieval.rels` of the settings names `frobnicates`"), "{told}");
     assert!(!told.contains("names `depends_on`"), "{told}");
     assert!(!told.contains("`kgctl reload` makes it count"), "{told}");
-    // Asked for by name it is an error.
+    // In a request it is an error.
     let error = project.try_call("hybrid_query", json!({"q": "keys", "rels": ["frobnicates"]}));
     assert_eq!(error.expect_err("unknown")["message"], "no relation `frobnicates`");
 
@@ -216,7 +217,8 @@ fn a_relation_of_the_settings_that_nothing_states_is_told_in_the_status_and_cost
     assert!(told.contains("`kgctl reload` makes it count"), "{told}");
 }
 
-/// Two notes that words and meaning find alike; a model prefers the one that says `amber`.
+/// Two notes that words and meaning match alike; a reranking model prefers the one that says
+/// `amber`.
 const LAMPS: &[(&str, &str)] = &[
     ("one.md", "# One\n\nThe lamp of the harbor is lit at dusk.\n"),
     ("two.md", "# Two\n\nThe lamp of the harbor is lit at dusk amber.\n"),
@@ -258,7 +260,7 @@ fn a_reranking_model_that_cannot_be_used_is_told_and_costs_no_answer() {
         "{told}"
     );
 
-    // A missing one is reported at once, also in the log.
+    // A missing model is reported at once, also in the log.
     for model in ["/nowhere/at/all", "some/where"] {
         let mut project = self::project(LAMPS, &[&format!("retrieval.rerank.model={model}")]);
         let why = format!("there is no folder `{model}`");
@@ -267,7 +269,7 @@ fn a_reranking_model_that_cannot_be_used_is_told_and_costs_no_answer() {
         assert!(project.log().contains(&why), "{}", project.log());
         assert_eq!(paths(&ask(&mut project, "lamp of the harbor")).len(), 2);
     }
-    // A folder may not name a file of the user's.
+    // A folder may not name a file of the user.
     let mut project = TestProject::empty();
     project.write("kg.yaml", "retrieval:\n  rerank:\n    model: /tmp/evil\n");
     let ended = project.try_start().expect_err("refused");
@@ -416,7 +418,7 @@ fn what_mentions_an_entity_is_found_however_much_stands_around_it() {
     let mut request = json!({"q": "alert rules bell", "k": 100, "max_chars": 100_000});
     for told in [100, 200, 300, 400] {
         if told == 400 {
-            // A cursor of 300 hits counts no more than half of a small budget.
+            // A cursor of 300 hits takes at most half of a small budget.
             request["max_chars"] = 200.into();
             let whole = project.client().call_whole("hybrid_query", request.clone());
             let whole = whole.expect("an answer");

@@ -1,6 +1,7 @@
-//! Planted secrets are found nowhere: not in the databases and their logs, nor in the ledger, the daemon's log,
-//! backups, temporary files, or any reply on the socket. And a name on the deny list is enough not to be read.
-//! Secrets of every kind that the bench plants are gone from what is read of a file, in one
+//! Planted secrets are found nowhere: not in the databases and their logs, nor in the ledger, the
+//! daemon's log, backups, temporary files, or any reply on the socket. And a file whose name is on
+//! the deny list is not read. Secrets of every kind that the bench plants are removed from what is
+//! read of a file, in one place per kind; `benches/secrets.rs` has more places.
 //! place a kind; `benches/secrets.rs` has more places.
 
 use std::collections::BTreeMap;
@@ -18,7 +19,7 @@ use tests::planted::places::planted;
 use tests::planted::{decoys, left_of};
 use tests::{TestProject, papers};
 
-/// A secret and the kind it should be called.
+/// A secret and the kind that should be reported.
 type Secret = (&'static str, String);
 
 /// Secrets of many shapes, made up here, in parts so that no scanner takes this file for a leak.
@@ -42,7 +43,7 @@ fn secrets() -> Vec<Secret> {
     ]
 }
 
-/// Where a secret may stand: a file's name, and its content around the secret.
+/// Where a secret may be: a file's name, and its content around the secret.
 fn places(secret: &str) -> Vec<(&'static str, Vec<u8>)> {
     let (head, tail) = secret.split_at(secret.len() / 2);
     let text = |text: String| text.into_bytes();
@@ -91,7 +92,7 @@ fn places(secret: &str) -> Vec<(&'static str, Vec<u8>)> {
     ]
 }
 
-/// The files of a project in which every secret stands everywhere.
+/// Writes every secret into every kind of place.
 fn plant(project: &TestProject) {
     for (i, (_, secret)) in secrets().iter().enumerate() {
         for (name, content) in places(secret) {
@@ -102,7 +103,7 @@ fn plant(project: &TestProject) {
     }
 }
 
-/// Every tool that takes words, asked about a secret.
+/// Returns a request with the secret for every tool that takes words.
 fn questions(secret: &str) -> Vec<(&'static str, Value)> {
     vec![
         ("hybrid_query", json!({"q": format!("what is {secret}"), "k": 100, "max_chars": 90_000})),
@@ -134,7 +135,7 @@ fn planted_secrets_are_nowhere() {
     let mut replies = String::new();
     for (_, secret) in secrets() {
         for (tool, arguments) in questions(&secret) {
-            // Not with the name of the tool: of one call, that is the secret.
+            // Without the tool's name, since in one call the name is the secret.
             replies += &format!("{:?}\n", project.client().call_whole(tool, arguments));
         }
     }
@@ -157,17 +158,18 @@ fn planted_secrets_are_nowhere() {
     assert_eq!(denied.as_u64(), Some(2 * secrets().len() as u64), "{}", status["skipped"]);
 }
 
-/// Waits until nothing is left to do. `settle` would look for every file under its name, and some names are secret.
+/// Waits until nothing is left to do. `settle` would look for every file by name, and some names
+/// are secret.
 fn rest(project: &mut TestProject) {
     let waited = project.call("wait", json!({"timeout_ms": 60_000}));
     assert_eq!(waited["reached"], true, "{waited}");
 }
 
-/// How often which secret stands in some bytes, in capitals or not.
+/// Counts each secret in some bytes, ignoring case.
 fn leaks_in(bytes: &[u8], place: &str) -> BTreeMap<String, usize> {
     let text = String::from_utf8_lossy(bytes).to_ascii_lowercase();
     let count = |needle: &str| text.matches(&needle.to_ascii_lowercase()).count();
-    // The last part alone would be as bad: a mark that ends too early.
+    // The last part alone would be as bad: a redaction that ends too early.
     let found = secrets().into_iter().flat_map(|(kind, secret)| {
         let tail = &secret[secret.len() - 14..];
         [
@@ -178,7 +180,7 @@ fn leaks_in(bytes: &[u8], place: &str) -> BTreeMap<String, usize> {
     found.filter(|(_, n)| *n > 0).collect()
 }
 
-/// The same for every file below a folder, but for those of the project itself.
+/// Counts the secrets in every file below a folder, except those of the project itself.
 fn leaks_below(folder: &Path, project: &Path) -> BTreeMap<String, usize> {
     let mut leaks = BTreeMap::new();
     let mut open = vec![folder.to_path_buf()];
@@ -257,7 +259,7 @@ fn only_the_user_lifts_the_deny_list_and_redaction() {
         project.call("hybrid_query", json!({"q": question, "k": 20}))["chunks"].to_string()
     };
     let (sample, one, two) = (hits("sample"), hits("one"), hits("two"));
-    // The allowed line names the same, which leads on to it.
+    // The allowed line contains the same token, so it is found as well.
     assert_eq!(sample.matches(&token).count(), 3, "{sample}");
     for words in [format!("Sample {token}"), format!("Another sample: {token}")] {
         assert!(sample.contains(&words), "{sample}");
@@ -285,7 +287,7 @@ fn a_mark_in_a_text_allows_nothing_by_itself() {
     assert_eq!(shown.matches("[redacted:github-token]").count(), 2, "{shown}");
 }
 
-/// All that the stage which reads documents makes of a file.
+/// Returns everything that the reading stage extracts from a file.
 fn read(normalizer: &mut Normalizer, name: &str, bytes: Vec<u8>) -> String {
     let source = SourceDoc {
         path: RelPath::new(name),
@@ -314,7 +316,8 @@ fn every_kind_of_secret_is_removed_in_every_format() {
         }
     }
     assert!(n > 1_200, "{n}");
-    // A page may break a token where nothing says that it goes on; `benches/secrets.rs` counts those.
+    // A page may break a token where nothing marks the continuation; `benches/secrets.rs` counts
+    // those.
     assert!(missed.iter().all(|it| it.contains(" pdf: ")), "{}", missed.join("\n"));
     assert!(missed.len() * 100 <= n, "{} of {n}:\n{}", missed.len(), missed.join("\n"));
 }

@@ -1,9 +1,10 @@
-//! Cases of the seeds by their names: synchronization (S0 §13.2), and what a search by meaning must find (S3).
+//! Cases of the seeds by name: synchronization (S0 §13.2), and what a search by meaning must find
+//! (S3).
 
 use serde_json::{Value, json};
 use tests::TestProject;
 
-/// Paths of the notes that a search finds, best first.
+/// Returns the paths of the notes that a search finds, best first.
 fn found(project: &mut TestProject, query: &str, search_type: &str) -> Vec<String> {
     let request = json!({"query": query, "search_type": search_type});
     let reply = project.call("search_notes", request);
@@ -107,13 +108,13 @@ fn searches_by_meaning_find_what_words_alone_do_not() {
     let mut project = TestProject::of(VAULT);
     project.settle();
     let rows = [
-        // One compound word in code, two in the question.
+        // One compound word in code, two words in the question.
         ("context manager python", "python-patterns.md"),
         ("error handling", "failures.md"),
         ("how to make code reusable", "structure.md"),
         ("async", "waiting.md"),
         ("avoid code duplication", "structure.md"),
-        // Words and aliases, which S3 had already.
+        // Words and aliases, which S3 already found.
         ("dataclass", "python-patterns.md"),
         ("model context protocol", "mcp-notes.md"),
     ];

@@ -1,4 +1,4 @@
-//! Seeing it: the defining sentence, the timeline, and the neighborhood or folder that is drawn.
+//! Views: the defining sentence, the timeline, and the drawn neighborhood or folder.
 
 use std::fs;
 use std::process::Command;
@@ -7,7 +7,7 @@ use expect_test::expect;
 use serde_json::{Value, json};
 use tests::TestProject;
 
-/// What defines a name, and why that sentence was chosen.
+/// Returns what defines a name, and why that sentence was chosen.
 fn defined(project: &mut TestProject, name: &str) -> String {
     let found = &project.call("explain_entity", json!({"name": name}))["definition"];
     let text = |field: &str| found[field].to_string().replace('"', "");
@@ -129,7 +129,7 @@ fn a_timeline_counts_by_the_days_of_the_documents() {
           ]
         }"#]]
     .assert_eq(&format!("{:#}", reply["timeline"]));
-    // Twenty-four more months: counted by year.
+    // With 24 more months the timeline counts by year.
     for month in 0..24 {
         let day = format!("{}-{:02}-01", 2010 + month / 12, month % 12 + 1);
         project.write(&format!("{day}.md"), dated(&day, 1));
@@ -144,7 +144,7 @@ fn a_timeline_counts_by_the_days_of_the_documents() {
     );
 }
 
-/// A chain `Node 0 → Node 1 → …`, and so many that depend on the first.
+/// Creates a chain `Link 0 → Link 1 → …` and `n_leaves` notes that use the first.
 fn chain(n_leaves: usize) -> TestProject {
     let mut project = TestProject::empty();
     for idx in 0..4 {
@@ -177,7 +177,7 @@ fn a_neighborhood_ends_at_its_hops_and_its_limit() {
     let two = project.call("graph", json!({"name": "Link 0", "hops": 2, "rels": ["depends_on"]}));
     assert_eq!(names(&two), ["0 Link 0", "1 Link 1", "2 Link 2"]);
     assert_eq!(two["edges"].as_array().map(Vec::len), Some(2), "{two:#}");
-    // Equally sure ones stand by the ids of their entities, which are another project's another time.
+    // Edges of equal confidence are ordered by entity id, which differs between projects.
     let edges = two["edges"].as_array().expect("edges");
     let mut cited: Vec<&str> =
         edges.iter().filter_map(|it| it["evidence"]["path"].as_str()).collect();
@@ -201,7 +201,7 @@ fn a_neighborhood_ends_at_its_hops_and_its_limit() {
 #[test]
 fn without_a_name_the_folder_is_drawn_in_communities() {
     let mut project = chain(5);
-    // A second group, of which no relation leads to the first.
+    // A second group, without relations to the first.
     for idx in 0..3 {
         let (next, other) = ((idx + 1) % 3, (idx + 2) % 3);
         let text = format!(
@@ -273,7 +273,7 @@ fn kgctl_writes_the_page_and_no_other_file() {
     let (code, said) = run(&["graph", "Link 0", "--out", out]);
     assert_eq!((code, said.contains("is not a page of `kgctl graph`")), (Some(2), true), "{said}");
     assert_eq!(fs::read(&page).expect("still there"), b"mine");
-    // A device is no page; a pipe would be waited for.
+    // A device is not a page, and a pipe would block.
     let (code, said) = run(&["graph", "Link 0", "--out", "/dev/null"]);
     assert_eq!((code, said.contains("is not a page of `kgctl graph`")), (Some(2), true), "{said}");
     let (code, said) = run(&["graph", "Link 0", "--out", "-"]);

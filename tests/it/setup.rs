@@ -1,5 +1,5 @@
-//! Connecting agents with `kgctl setup`, trying it with `kgctl doctor --client`, and what the command line asks and
-//! says around that.
+//! Connecting agents with `kgctl setup`, testing that with `kgctl doctor --client`, and what the
+//! command line asks and prints meanwhile.
 
 use std::process::Stdio;
 
@@ -11,7 +11,8 @@ use tests::SharedHome;
 
 const NOTES: (&str, &str, &str) = ("notes", "a.md", "# Bees\n\nBees make honey.\n");
 
-/// Runs `kgctl` as a user whose home is the shared one; gives code, output and errors without what differs.
+/// Runs `kgctl` as a user whose home is the shared one; returns exit code, output and errors with
+/// variable parts replaced.
 fn kgctl(home: &SharedHome, arguments: &[&str]) -> (i32, String, String) {
     let mut command = home.command(tests::kgctl());
     for variable in ["XDG_CONFIG_HOME", "CODEX_HOME", "CLAUDE_CONFIG_DIR"] {
@@ -117,7 +118,7 @@ fn each_agent_gets_its_file() {
         assert_eq!(reply(&back)["change"], "remove");
         assert!(!home.at(path).exists(), "what was made is gone: {path}");
     }
-    // A file that was there stays, without the list that came with the entry.
+    // An existing file stays, without the list that was added with the entry.
     home.write("notes/.mcp.json", "{ \"a\": 1 }\n");
     reply(&["claude-code"]);
     reply(&["claude-code", "--undo"]);
@@ -160,7 +161,7 @@ fn doctor_does_what_the_agent_would() {
     };
     let (code, found) = doctor("codex");
     assert!(code == 1 && last(&found).1.starts_with("no entry of kgd in"), "{found:?}");
-    // Codex passes on none of the variables that say where kgd's files are: the entry has them.
+    // Codex passes on none of the variables that locate kgd's files, so the entry contains them.
     done(&home, &["setup", "codex", "--yes"]);
     let (code, found) = doctor("codex");
     assert_eq!(code, 0, "{found:?}");

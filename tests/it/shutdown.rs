@@ -1,4 +1,5 @@
-//! The end of a daemon: within its limit, with exit code 0, whatever goes on; and the next start finds everything.
+//! Shutdown: within its limit, with exit code 0, whatever is running; and the next start finds
+//! everything.
 
 use std::path::Path;
 use std::process::Command;
@@ -8,10 +9,10 @@ use config::limits::{DRAIN_SECONDS, FAREWELL_SECONDS};
 use serde_json::json;
 use tests::{Client, Ended, TestProject, index_text};
 
-/// What is promised, and what a busy machine may add.
+/// The promised time, plus what a busy machine may add.
 const LIMIT: Duration = Duration::from_secs(DRAIN_SECONDS + FAREWELL_SECONDS + 5);
 
-/// Many documents that mention each other.
+/// Writes many documents that mention each other.
 fn bulk(project: &TestProject, n: u32) {
     for i in 0..n {
         let text = format!(
@@ -24,7 +25,7 @@ fn bulk(project: &TestProject, n: u32) {
     }
 }
 
-/// Graph and index of a settled project as one text.
+/// Returns the graph and the index of a settled project as one text.
 fn picture(project: &mut TestProject) -> String {
     project.settle();
     project.dump().text() + &index_text(&project.paths().index)
@@ -35,7 +36,7 @@ fn signal(project: &TestProject) {
     assert!(Command::new("kill").args(["-TERM", &pid]).status().expect("`kill` runs").success());
 }
 
-/// Asks the daemon to end, and checks that it does as is promised.
+/// Asks the daemon to end, and checks that it does so in time.
 fn stops(project: &mut TestProject) -> Ended {
     let asked = Instant::now();
     signal(project);
@@ -49,7 +50,7 @@ fn stops(project: &mut TestProject) -> Ended {
 
 #[test]
 fn during_an_ingest_of_thousands_it_stops_in_time_and_goes_on_at_the_next_start() {
-    // `KG_TEST_FILES` names another number.
+    // `KG_TEST_FILES` sets another number.
     let n_files = std::env::var("KG_TEST_FILES").ok().and_then(|n| n.parse().ok()).unwrap_or(1_000);
     let mut project = TestProject::empty();
     bulk(&project, n_files);
@@ -114,7 +115,7 @@ fn a_belt_that_does_not_run_empty_is_left_and_a_second_signal_does_not_wait_at_a
         project.until("some documents", |status| status["counts"]["documents"].as_u64() >= Some(1));
         if says.starts_with("SIGTERM") {
             signal(&project);
-            // It hangs up on nobody while it drains, but lets nobody in.
+            // While it drains, it closes no connection but accepts none.
             while project.paths().socket.exists() {
                 std::thread::yield_now();
             }

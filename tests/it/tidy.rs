@@ -1,5 +1,5 @@
-//! House rules as tests: short files, short lines, modules that say what they are, generated pages
-//! that are current.
+//! House rules as tests: short files, short lines, modules with headers, generated pages that are
+//! current.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -15,7 +15,7 @@ fn workspace() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("a workspace").to_path_buf()
 }
 
-/// Every source file of ours: path relative to the workspace, and text.
+/// Returns all source files of the project: path relative to the workspace, and text.
 pub(crate) fn sources() -> Vec<(String, String)> {
     let mut found = Vec::new();
     let mut open: Vec<PathBuf> = ["proto", "config", "notes", "daemon", "client", "tests"]
@@ -43,7 +43,7 @@ fn is_test(path: &str) -> bool {
     path.starts_with("tests/it/") || path.ends_with("/tests.rs") || path.contains("/tests/")
 }
 
-/// Lines before `#[cfg(test)] mod tests`.
+/// Returns the number of lines before `#[cfg(test)] mod tests`.
 fn n_lines_before_tests(text: &str) -> usize {
     let lines: Vec<&str> = text.lines().collect();
     let is_start =
@@ -67,7 +67,7 @@ fn no_file_is_longer_than_a_reader_s_patience() {
 fn no_line_is_wider_than_a_screen() {
     let mut out = String::new();
     for (path, text) in sources() {
-        // What a program prints, in a test, is as wide as it is.
+        // Expected output in a test may be as wide as the program prints it.
         let mut is_expected = false;
         for (i, line) in text.lines().enumerate() {
             is_expected = is_expected || line.contains("expect![[");

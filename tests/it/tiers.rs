@@ -1,11 +1,11 @@
-//! The better model's vectors, from outside, with the model that the daemon carries.
+//! The better model's vectors, from outside, with the built-in model.
 
 use std::fs::File;
 
 use serde_json::{Value, json};
 use tests::TestProject;
 
-/// Each says in other words what one question asks; the static vectors of the words have little in common.
+/// Each note paraphrases one question; the static vectors of the words have little in common.
 const NOTES: [(&str, &str); 4] = [
     (
         "access.md",
@@ -47,7 +47,7 @@ fn better_vectors_come_in_the_background_and_outlive_kill_restart_and_verificati
     assert_eq!(reply["explanations"][0], "vector by all-MiniLM-L6-v2", "{reply}");
 
     project.kill9();
-    // Nothing is embedded any more: what there was is found again.
+    // Nothing is embedded any more: the existing vectors are used again.
     project.set("embed.background=off");
     project.start();
     project.settle();
@@ -55,7 +55,7 @@ fn better_vectors_come_in_the_background_and_outlive_kill_restart_and_verificati
     assert_eq!(ask(&mut project, "I forgot my password")["chunks"], reply["chunks"]);
     project.verify("with better vectors");
 
-    // A window without a better vector is found by its static one, and said to be.
+    // A window without a better vector is found by its static one, and the reply says so.
     project.write("password.md", "# Password\n\nA forgotten password is set anew by the office.\n");
     project.settle();
     project.until("a window that lacks its vector", |status| {
@@ -118,7 +118,8 @@ fn memory_is_searched_by_the_better_vectors_where_all_facts_have_them() {
     project.until("better vectors", is_done);
     assert_eq!(search(&mut project), by_better, "they are kept");
 
-    // One that lacks its vector: all are compared by static ones, for the spaces have no common measure.
+    // If one vector is missing, all are compared by static vectors, since the two spaces have no
+    // common measure.
     let more = json!({"observations": [{"entity_name": "Orchard", "contents": ["Pressed on the same day"]}]});
     project.call("add_observations", more);
     assert_eq!(search(&mut project)[0], by_static[0]);
@@ -225,7 +226,7 @@ fn the_better_vectors_may_be_floats_and_answer_while_they_are_made_again() {
     assert_eq!(ask(&mut project, "I forgot my password")["chunks"], as_bytes["chunks"]);
 }
 
-/// Notes in three languages, of which a question shares no word with those that answer it.
+/// Notes in three languages; a question shares no word with the notes that answer it.
 const TONGUES: [(&str, &str); 6] = [
     (
         "de/wechsel.md",

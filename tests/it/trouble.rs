@@ -1,5 +1,6 @@
-//! Trouble of the machine: a full, locked, read-only or damaged disk, a clock that jumps, memory that ends. Nothing is
-//! lost, questions are answered, the problem is reported, and when the trouble is over the index equals a rebuild.
+//! Trouble of the machine: a full, locked, read-only or damaged disk, a clock that jumps, memory
+//! that runs out. Nothing is lost, questions are answered, the problem is reported, and afterwards
+//! the index equals a rebuild.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -22,7 +23,8 @@ fn project_of(n_files: u32) -> (TestProject, Marked) {
     (project, marked)
 }
 
-/// A project whose databases lie on a small disk; says so and gives `None` where no disk can be made.
+/// Creates a project whose databases are on a small disk; prints a message and returns `None` if no
+/// disk can be mounted.
 fn on_a_small_disk() -> Option<(TestProject, Marked, SmallDisk)> {
     let (mut project, marked) = project_of(12);
     let Some(disk) = SmallDisk::mount(&project.scratch().join("state"), DISK_BYTES) else {
@@ -41,7 +43,7 @@ fn is_sound(project: &mut TestProject, marked: &Marked) {
     assert!(faults.is_empty(), "{faults:#?}");
 }
 
-/// The index as it is now equals one made from nothing.
+/// Checks that the index equals one built from scratch.
 fn equals_a_rebuild(project: &mut TestProject) {
     let live = picture(project);
     project.stop();
@@ -51,12 +53,12 @@ fn equals_a_rebuild(project: &mut TestProject) {
     assert_same(&picture(project), &live, "a rebuild");
 }
 
-/// Waits until nothing can be written, and gives what `status` says of it.
+/// Waits until nothing can be written; returns what `status` says about it.
 fn stalled(project: &mut TestProject) -> Value {
     project.until("stalled", |status| !status["stalled"].is_null())["stalled"].take()
 }
 
-/// A file of `Marked` is found although nothing can be written.
+/// Checks that a file of `Marked` is found although nothing can be written.
 fn still_answers(project: &mut TestProject) {
     let found = project.call("hybrid_query", json!({"q": "zqbx7", "formula": "text"}));
     assert_eq!(found["chunks"].as_array().map(Vec::len), Some(1), "{found:#}");
@@ -129,7 +131,7 @@ fn a_daemon_on_a_full_disk_ends_when_asked_and_goes_on_later() {
 #[test]
 fn a_limit_on_file_sizes_is_waited_for() {
     let (mut project, mut marked) = project_of(12);
-    // Without this the system kills who writes beyond the limit.
+    // Without this the system kills a process that writes beyond the limit.
     project.launch_through(&["sh", "-c", "trap '' XFSZ; exec \"$0\" \"$@\""]);
     project.start();
     project.settle();
@@ -165,7 +167,7 @@ fn databases_that_another_process_holds_are_waited_for() {
     equals_a_rebuild(&mut project);
 }
 
-/// Every file below a folder with its content.
+/// Returns every file below a folder with its content.
 fn contents(folder: &Path) -> BTreeMap<String, Vec<u8>> {
     let mut found = BTreeMap::new();
     for entry in fs::read_dir(folder).expect("a folder").flatten() {
@@ -239,7 +241,7 @@ fn a_disk_that_is_full_at_the_start_costs_no_index() {
     is_sound(&mut project, &marked);
 }
 
-/// Uids by path, as the ledger keeps them.
+/// Returns the uids by path, from the ledger.
 fn uids(project: &TestProject) -> BTreeMap<String, String> {
     let db = Connection::open(&project.paths().ledger).expect("the ledger opens");
     let mut statement =
@@ -248,7 +250,7 @@ fn uids(project: &TestProject) -> BTreeMap<String, String> {
     rows.collect::<Result<_, _>>().expect("rows")
 }
 
-/// Overwrites bytes of a file, and leaves its length.
+/// Overwrites bytes of a file without changing its length.
 fn damage(path: &Path, spans: impl IntoIterator<Item = (u64, usize)>) {
     use std::os::unix::fs::FileExt;
     let file = File::options().write(true).open(path).expect("it is there");
@@ -266,7 +268,7 @@ fn survives(how: &str, spoil: impl Fn(&TestProject)) {
     project.kill9();
     spoil(&project);
     project.start();
-    // A reply may be an error until the damage is found.
+    // Replies may be errors until the damage is found.
     project.settle_or_end().expect("it goes on");
     marked.write(&project, "after.md");
     marked.write(&project, "s1/station-1.md");
@@ -278,7 +280,7 @@ fn survives(how: &str, spoil: impl Fn(&TestProject)) {
     equals_a_rebuild(&mut project);
 }
 
-/// Puts everything into the main file, so that damage there is damage to what is read.
+/// Moves everything into the main file, so that damage there hits data that are read.
 fn checkpoint(path: &Path) {
     let db = Connection::open(path).expect("it opens");
     db.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())).expect("written back");
@@ -332,7 +334,7 @@ fn pages_that_are_damaged_under_a_running_daemon_are_found() {
     for i in 0..20 {
         marked.write(&project, &format!("s1/station-{i}.md"));
     }
-    // A reply may be an error until the damage is found.
+    // Replies may be errors until the damage is found.
     project.settle_or_end().expect("it goes on");
     assert!(project.log().contains("damaged"), "{}", project.log());
     is_sound(&mut project, &marked);
@@ -365,7 +367,7 @@ fn times_of_files_may_lie_anywhere() {
         let row = graph.rows("document").find(|row| row["path"] == *path).expect("a document");
         assert_eq!(row["day"], *day, "{row}");
     }
-    // Set back after an edit, while it runs and while it does not.
+    // The time is set back after an edit, with the daemon running and stopped.
     marked.write(&project, "s3/station-3.md");
     set_time(&project, "s3/station-3.md", UNIX_EPOCH + day);
     is_sound(&mut project, &marked);
@@ -403,11 +405,11 @@ fn a_clock_that_jumps_changes_nothing_but_times() {
 #[test]
 fn a_daemon_that_is_short_of_memory_loses_nothing() {
     let (mut project, mut marked) = project_of(40);
-    // A megabyte of prose takes a minute to read deeply in a build for debugging.
+    // Reading a megabyte of prose deeply takes a minute in a debug build.
     project.set("recognize.deep=false");
     project.start();
     project.settle();
-    // Below what it has already: the next piece of memory that it asks the system for is refused.
+    // The limit is below current use, so the next allocation from the system fails.
     limit(&project, Resource::As, Some(1 << 20));
     for i in 0..12 {
         project.write(&format!("late/long-{i}.txt"), "The Signing Service signs. ".repeat(4_000));
@@ -415,7 +417,8 @@ fn a_daemon_that_is_short_of_memory_loses_nothing() {
     for i in 0..60 {
         marked.write(&project, &format!("late/page-{i}.md"));
     }
-    // Where that meets the database, it waits; anywhere else it ends, as if it were killed, unless what it has does.
+    // If an allocation fails in the database, the daemon waits. Anywhere else it aborts, unless the
+    // memory it has is enough.
     let mut has_ended = false;
     while !has_ended {
         has_ended = project.end().is_some();

@@ -1,4 +1,4 @@
-//! Another version or other settings: the index before answers until the new one is whole.
+//! Another version or other settings: the old index answers until the new one is complete.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,7 +8,8 @@ use rusqlite::Connection;
 use serde_json::{Value, json};
 use tests::TestProject;
 
-/// Enough documents that a new index is not built before a question can be asked.
+/// Creates a project with so many documents that a question can be asked before the new index is
+/// built.
 fn library() -> TestProject {
     let mut project = TestProject::empty();
     for i in 0..120 {
@@ -28,7 +29,7 @@ fn next_index(project: &TestProject) -> PathBuf {
     project.paths().index.with_file_name("index.next.sqlite")
 }
 
-/// The reply to a question after a document that an empty index would not have.
+/// Asks for a document that an empty index would not have; returns the reply.
 fn ask(project: &mut TestProject, i: u32) -> Value {
     let reply = project.call("hybrid_query", json!({"q": format!("qzword{i}"), "formula": "text"}));
     let path = format!("s{}/station-{i}.md", i % 9);
@@ -44,7 +45,7 @@ fn the_index_before_answers_while_another_is_built_and_a_kill_costs_only_time() 
     project.set("chunk.max_tokens=60");
     project.set("chunk.min_tokens=10");
     project.set("chunk.overlap_tokens=10");
-    // Dies while it builds the new one: what there is of that is gone on with.
+    // The daemon dies while it builds the new index; the next one continues the build.
     project.set_environment("KG_FAIL", "commit.document@60");
     let ended = project.command().output().expect("it runs");
     assert!(ended.status.code().is_none(), "it was killed: {ended:?}");
@@ -92,7 +93,7 @@ fn an_index_of_another_shape_is_moved_aside_and_its_ledger_kept() {
     project.verify("after a change of the tables");
 }
 
-/// What a ledger keeps that no file says, one row a line.
+/// Returns the ledger's rows that cannot be derived from the files, one per line.
 fn kept(ledger: &Path) -> Vec<String> {
     let db = Connection::open(ledger).expect("opens");
     let tables = [
@@ -118,8 +119,8 @@ fn kept(ledger: &Path) -> Vec<String> {
     rows
 }
 
-/// Puts the folder and the state in place that an earlier kgd left: index 17, ledger 7. (What it kept of replaced notes
-/// is left out, since that ends after 30 days.)
+/// Puts the folder and the state of an earlier kgd in place: index 17, ledger 7. (Its copies of
+/// replaced notes are left out, since they expire after 30 days.)
 fn left_by_an_earlier_version() -> TestProject {
     let project = TestProject::empty();
     let fixture = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/state-17");
@@ -149,7 +150,7 @@ fn a_state_folder_of_an_earlier_version_is_taken_on_without_loss() {
     project.settle();
     assert_eq!(kept(&project.paths().ledger), before);
     assert!(project.paths().ledger.with_file_name("ledger.sqlite.v7").exists(), "a copy is kept");
-    // What was rejected stays so, and what was tagged is found by its tag.
+    // Rejected items stay rejected, and tagged documents are found by tag.
     let listed = project.call("review_links", json!({"below": 1.0, "limit": 100}));
     assert_eq!(listed["items"], json!([]));
     let tagged = project.call("hybrid_query", json!({"q": "restarted", "tags": ["ops"]}));

@@ -1,4 +1,5 @@
-//! Vectors in memory, from outside: they follow every save, and a kill or a restart changes no answer.
+//! Vectors in memory, from outside: they follow every save, and a kill or a restart changes no
+//! answer.
 
 use serde_json::{Value, json};
 use tests::TestProject;
@@ -16,7 +17,7 @@ fn write(project: &TestProject, i: usize, what: &str) {
     project.write(&format!("station-{i}.md"), text);
 }
 
-/// Hits by vector alone, with place and score; and which commit they are of.
+/// Returns the hits by vector alone: path, lines, score and snippet.
 fn answers(project: &mut TestProject) -> Vec<Value> {
     let ask = |question| {
         let reply = project.call("hybrid_query", json!({"q": question, "formula": "vector"}));
@@ -28,7 +29,7 @@ fn answers(project: &mut TestProject) -> Vec<Value> {
     QUESTIONS.into_iter().flat_map(ask).collect()
 }
 
-/// Asks until the vectors are in memory; the table answered before.
+/// Asks until the vectors are in memory; until then the table answers.
 fn wait_for_memory(project: &mut TestProject) {
     project.until("vectors in memory", |status| {
         status["vectors_in_memory"]["rows"].as_u64() > Some(0)
@@ -65,7 +66,7 @@ fn vectors_in_memory_follow_saves_and_survive_a_kill() {
     assert_eq!(answers(&mut project), after_saves, "from memory");
     project.verify("after a kill");
 
-    // A verification may put its own index in place; either way the answers stay.
+    // A verification may replace the index by its own; the answers stay the same.
     answers(&mut project);
     wait_for_memory(&mut project);
     assert_eq!(answers(&mut project), after_saves);
@@ -91,7 +92,7 @@ fn a_filter_keeps_vectors_outside_of_it_away() {
     assert_eq!(ask(&mut project), ["other/note.md"]);
 }
 
-/// Sets how vectors are held, and starts anew.
+/// Sets how vectors are held, and restarts.
 fn hold_as(project: &mut TestProject, precision: &str) {
     project.stop();
     project.set(&format!("vectors.precision={precision}"));

@@ -1,5 +1,5 @@
-//! Client and daemon of different versions, and who starts whom: the messages to people and agents, and what is
-//! replaced. `KG_TEST_VERSION` makes a program play another version.
+//! Client and daemon of different versions, and who starts whom: the messages to people and agents,
+//! and which daemon is replaced. `KG_TEST_VERSION` makes a program pretend to be another version.
 
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::net::UnixListener;
@@ -11,7 +11,7 @@ use tests::{Client, TestProject};
 
 const NOTE: (&str, &str) = ("note.md", "# Note\n\nThe quince orchard blooms in April.\n");
 
-/// A folder whose daemons are started by the clients under test, and end with it.
+/// A folder whose daemons are started by the clients under test, and end with this value.
 struct Home {
     project: TestProject,
 }
@@ -45,13 +45,13 @@ impl Home {
         (status.code().unwrap_or(-1), text(stdout), text(stderr))
     }
 
-    /// What stands in the lock file: process, version, life.
+    /// Returns the content of the lock file: process, version, lifetime.
     fn holder(&self) -> Vec<String> {
         let text = std::fs::read_to_string(&self.project.paths().lock).expect("a lock file");
         text.split_whitespace().map(String::from).collect()
     }
 
-    /// The version and the life of whoever serves.
+    /// Returns the version and the lifetime of the serving daemon.
     fn serves(&self) -> String {
         self.holder().get(1..).unwrap_or_default().join(" ")
     }
@@ -103,7 +103,7 @@ impl Agent {
         self.ask("initialize", params)
     }
 
-    /// Ends it, and gives what it wrote to standard error.
+    /// Ends it; returns what it wrote to standard error.
     fn end(self) -> String {
         drop(self.input);
         let output = self.child.wait_with_output().expect("our own child");
@@ -133,7 +133,7 @@ fn a_daemon_of_another_version_is_told_of() {
         hint: install version 0.2.0 of kgctl, too
     "#]]
     .assert_eq(&err);
-    // One that a person started is his: nobody replaces it.
+    // A daemon that a person started is never replaced.
     let mut agent = Agent::new(&home, "0.3.0");
     assert_eq!(agent.greet()["result"]["serverInfo"]["version"], "0.2.0");
     expect![[r#"
@@ -152,11 +152,11 @@ fn an_older_daemon_that_a_client_started_is_replaced() {
     let mut new = Agent::new(&home, "0.2.0");
     assert_eq!(new.greet()["result"]["serverInfo"]["version"], "0.2.0");
     assert_eq!(home.serves(), "0.2.0 until-idle");
-    // The old agent's session goes on with the new daemon, which nobody older replaces.
+    // The old agent's session continues with the new daemon, which no older client replaces.
     let found = json!({"name": "hybrid_query", "arguments": {"q": "quince orchard"}});
     let reply = old.ask("tools/call", found.clone());
     let reply = match reply.get("error") {
-        // It may have got an error because its daemon went; then it asks again.
+        // The request may fail because its daemon ended; then the agent repeats it.
         Some(_) => old.ask("tools/call", found),
         None => reply,
     };
@@ -172,7 +172,7 @@ fn a_daemon_that_would_come_back_as_old_is_left_alone() {
     let home = Home::new();
     Agent::new(&home, "0.1.0").greet();
     let before = home.holder();
-    // This client is newer than what is installed: to replace the daemon would change nothing.
+    // This client is newer than the installed kgd: replacing the daemon would change nothing.
     let installed = home.project.scratch().join("kgd");
     let script =
         format!("#!/bin/sh\nKG_TEST_VERSION=0.1.0 exec '{}' \"$@\"\n", tests::kgd().display());
@@ -205,7 +205,7 @@ fn a_client_with_another_preamble_is_told_why() {
     project.status();
 }
 
-/// Plays a daemon that lets nobody in, for a number of connections, then hangs up.
+/// Plays a daemon that refuses a number of connections, then closes its socket.
 fn refusing(home: &Home, refusal: Value, n_times: usize) -> std::thread::JoinHandle<Vec<String>> {
     let socket = home.project.paths().socket.clone();
     std::fs::create_dir_all(socket.parent().expect("in a folder")).expect("made");
@@ -222,7 +222,7 @@ fn refusing(home: &Home, refusal: Value, n_times: usize) -> std::thread::JoinHan
                 writeln!(&stream, "{refusal}").expect("it reads");
             }
         }
-        // As a daemon that ends: nobody finds it any more.
+        // Like a daemon that ends: nobody finds it any more.
         std::fs::remove_file(&socket).expect("ours");
         heard
     })
@@ -251,7 +251,7 @@ fn a_newer_daemon_s_refusal_reaches_people_and_agents() {
     "#]]
     .assert_eq(&err);
     let mut agent = Agent::new(&home, "");
-    // Twice: each request is answered, and none makes the shim connect again and again.
+    // Twice: each request is answered, and neither makes the shim reconnect endlessly.
     for _ in 0..2 {
         let reply = agent.greet();
         assert_eq!(reply["error"], newer()["error"], "{reply}");

@@ -1,5 +1,5 @@
-//! What stands on the wire: lifecycles old and new, the list of tools, schemas kept, sizes, many clients, progress,
-//! cancellation, and one frozen request and reply a tool.
+//! The wire: old and new lifecycles, the list of tools, frozen schemas, sizes, many clients,
+//! progress, cancellation, and one frozen request and reply per tool.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -84,7 +84,8 @@ fn tools_are_listed_by_set() {
     );
 }
 
-/// Where a value does not fit a schema, as far as our schemas go: types, required fields, items, unknown fields.
+/// Collects where a value does not match a schema, for the keywords that our schemas use: types,
+/// required fields, items, unknown fields.
 fn misfits(schema: &Value, value: &Value, at: &str, out: &mut Vec<String>) {
     let fits = |name: &str| match name {
         "object" => value.is_object(),
@@ -112,7 +113,7 @@ fn misfits(schema: &Value, value: &Value, at: &str, out: &mut Vec<String>) {
             out
         })
     });
-    // What is meant is what fits best.
+    // Reports the errors of the branch that fits best.
     out.extend(branches.into_iter().flatten().min_by_key(Vec::len).unwrap_or_default());
     required(schema, value, at, out);
     let nothing = Map::new();
@@ -149,7 +150,7 @@ fn an_error_fits_the_output_schema_of_each_tool() {
     let error = project.client().call("read_note", json!({"path": "nowhere"})).expect_err("none");
     for tool in tools["result"]["tools"].as_array().expect("tools") {
         let mut schema = tool["outputSchema"].clone();
-        // As JSON Schema has it, fields that are not declared fit.
+        // Undeclared fields are valid in JSON Schema.
         for field in ["code", "message", "hint"] {
             let declared = &mut schema["properties"][field];
             if declared.is_null() {
@@ -162,7 +163,7 @@ fn an_error_fits_the_output_schema_of_each_tool() {
     }
 }
 
-/// Every tool but `shutdown` with arguments that make it say as much as it can.
+/// Returns every tool except `shutdown`, with arguments that make it reply with as much as it can.
 fn calls() -> Vec<(&'static str, Value)> {
     vec![
         ("hybrid_query", json!({"q": "what does the Harbor Gateway depend on", "k": 2})),
@@ -335,7 +336,7 @@ fn calls() -> Vec<(&'static str, Value)> {
     ]
 }
 
-/// `<scratch>` is a folder that only this test has.
+/// Replaces `<scratch>` by a folder that only this test has.
 fn placed(arguments: &Value, project: &TestProject) -> Value {
     let scratch = project.scratch().display().to_string();
     let text = arguments.to_string().replace("<scratch>", &scratch);
@@ -357,7 +358,7 @@ fn structured_content_fits_its_schema_and_text_is_for_reading() {
         misfits(&tool["outputSchema"], &result["structuredContent"], "reply", &mut out);
         assert_eq!(out, Vec::<String>::new(), "{name}");
         let text = result["content"][0]["text"].as_str().expect("text");
-        // `fetch` is for clients that read its text as JSON.
+        // `fetch` is for clients that parse its text as JSON.
         assert_eq!(text.starts_with('{'), name == "fetch", "{name}: {text}");
         assert!(!text.trim().is_empty(), "{name}");
     }
@@ -394,7 +395,7 @@ fn an_answer_of_ten_hits_is_small_and_names_its_size() {
         let result = agent.call_whole("hybrid_query", json!({"q": question})).expect("a result");
         let text = result["content"][0]["text"].as_str().expect("text");
         let n_hits = result["structuredContent"]["chunks"].as_array().map_or(0, Vec::len);
-        // The first hits have most of the room; the cursor leads to what does not fit.
+        // The first hits get most of the space; the cursor leads to what does not fit.
         assert!((7..=10).contains(&n_hits), "{question}: {n_hits}");
         let n_chars: Vec<usize> = result["structuredContent"]["chunks"]
             .as_array()
@@ -413,19 +414,20 @@ fn an_answer_of_ten_hits_is_small_and_names_its_size() {
     let result = agent.call_whole("hybrid_query", request).expect("a result");
     let n_chars = result["structuredContent"].to_string().chars().count();
     assert!(n_chars <= 3_000, "{n_chars} structured");
-    // More on demand.
+    // More on request.
     let large = json!({"q": questions[0], "max_chars": 20_000});
     let result = agent.call_whole("hybrid_query", large).expect("a result");
     let text = result["content"][0]["text"].as_str().expect("text");
     assert!(text.chars().count() > 3_000, "{}", text.chars().count());
-    // A smaller budget has fewer hits rather than fewer words that show why they are hits.
+    // A smaller budget has fewer hits rather than shorter passages that no longer show why they
+    // match.
     let result = agent.call_whole("hybrid_query", json!({"q": questions[0], "max_chars": 1_500}));
     let hits = result.expect("a result")["structuredContent"]["chunks"].clone();
     let hits = hits.as_array().expect("hits").clone();
     assert!((3..10).contains(&hits.len()), "{}", hits.len());
     for hit in &hits[..hits.len().min(3)] {
         let snippet = hit["snippet"].as_str().unwrap_or_default();
-        // A short passage stands there whole.
+        // A short passage is shown whole.
         assert!(!snippet.ends_with('…') || snippet.chars().count() >= 100, "{hit}");
     }
 }
@@ -523,7 +525,7 @@ fn golden(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../proto/golden").join(name)
 }
 
-/// Compares with a frozen file, or rewrites it under `KG_REGENERATE=1`.
+/// Compares with a frozen file, or rewrites it if `KG_REGENERATE=1`.
 fn check_golden(name: &str, value: &Value) {
     let text = format!("{value:#}\n");
     if std::env::var_os("KG_REGENERATE").is_some() {
@@ -535,7 +537,7 @@ fn check_golden(name: &str, value: &Value) {
     assert_eq!(text, frozen, "`proto/golden/{name}` differs; `KG_REGENERATE=1` rewrites it");
 }
 
-/// Numbers that differ from run to run, as what they stand for; scores to two digits.
+/// Replaces numbers that differ between runs by their meaning, and rounds scores to two digits.
 fn mask(value: &mut Value, field: &str, root: &str) {
     const VOLATILE: &[&str] = &[
         "id",
@@ -586,7 +588,7 @@ fn mask(value: &mut Value, field: &str, root: &str) {
             let rounded = format!("{:.2}", number.as_f64().unwrap_or(0.0));
             *value = json!(rounded.parse::<f64>().expect("a number"));
         }
-        // `relation:@0123456789abcdef>uses>…`: notes are known by what a ledger calls them.
+        // `relation:@0123456789abcdef>uses>…`: the ledger's uids identify notes.
         Value::String(text) if field == "key" => {
             let parts: Vec<&str> = text.split('@').collect();
             let is_uid = |uid: &str| uid.bytes().all(|byte| byte.is_ascii_hexdigit());
@@ -603,7 +605,7 @@ fn mask(value: &mut Value, field: &str, root: &str) {
     }
 }
 
-/// Tools that are older than this rule; what they say is tested elsewhere, and is not frozen.
+/// Tools that are older than this rule; their replies are tested elsewhere and not frozen.
 const FIRST_ADMIN_TOOLS: &[&str] = &["dump", "wait", "shutdown"];
 
 #[test]
@@ -625,12 +627,12 @@ fn replies_are_as_frozen() {
             (reply["path"], reply["bytes"]) = (json!("<path>"), json!("<bytes>"));
         }
         if tool == "forget" {
-            // How much room deleted rows took is a matter of when the log was written back.
+            // How much space deleted rows take depends on when the log was written back.
             reply["removed"][0]["n"] = json!("<bytes>");
             (reply["proof"]["files"], reply["proof"]["bytes"]) = (json!("<n>"), json!("<bytes>"));
         }
         if tool == "changes" {
-            // When the first index was whole.
+            // These depend on when the first index was complete.
             (reply["hint"], reply["since_tick"], reply["until_tick"]) =
                 (json!("<hint>"), json!("<tick>"), json!("<tick>"));
             for change in reply["changes"].as_array_mut().expect("a list") {
@@ -645,7 +647,7 @@ fn replies_are_as_frozen() {
         if tool == "memory_report" {
             reply["text"] = json!("<text>");
         }
-        // Whether vectors are in memory yet is a matter of when a thread was done.
+        // Whether vectors are already in memory depends on a thread.
         if let Some(reply) = reply.as_object_mut() {
             reply.retain(|field, _| !matches!(field.as_str(), "vectors_in_memory" | "embedding"));
         }
@@ -671,7 +673,7 @@ fn every_tool_has_its_golden_pair() {
     assert_eq!(missing, [""; 0], "KG_REGENERATE=1 makes them");
 }
 
-/// What stands in the context of a model that was set up with nothing but a command.
+/// What the context of a model contains if the client was set up with nothing but a command.
 #[test]
 fn a_stranger_gets_few_tools_and_text_alone() {
     let project = TestProject::of(NOTES);
@@ -706,7 +708,7 @@ fn a_stranger_gets_few_tools_and_text_alone() {
     assert!(failed["isError"] == true && failed.get("structuredContent").is_none(), "{failed}");
 }
 
-/// A client that forwards only one of the two forms gets the same facts within the same budget either way.
+/// A client that forwards only one of the two forms gets the same facts within the same budget.
 #[test]
 fn both_forms_keep_to_the_budget_and_hold_the_same_hits() {
     let project = corpus();

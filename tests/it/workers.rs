@@ -1,5 +1,5 @@
-//! Workers: documents that are parsed outside the daemon, and what becomes of those that crash, hang, swell or reach
-//! out.
+//! Workers: documents are parsed outside the daemon; what happens if a worker crashes, hangs, uses
+//! too much memory or tries to reach out.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -9,7 +9,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 use tests::TestProject;
 
-/// A page with a word that only it has.
+/// Returns a page with a word that only it contains.
 fn page(word: &str) -> String {
     format!(
         "<html><body><h1>Page {word}</h1><p>The {word} lies here. {}</p></body></html>",
@@ -17,12 +17,12 @@ fn page(word: &str) -> String {
     )
 }
 
-/// A page that makes its worker misbehave; see `daemon/formats/src/sandbox/misdeed.rs`.
+/// Returns a page that makes its worker misbehave; see `daemon/formats/src/sandbox/misdeed.rs`.
 fn misdeed(name: &str) -> String {
     page(&format!("misdeed:{name} in the secret text"))
 }
 
-/// Reasons of quarantine by path.
+/// Returns the reasons of quarantine by path.
 fn quarantine(project: &mut TestProject) -> BTreeMap<String, String> {
     let status = project.status();
     let rows = status["quarantine"].as_array().expect("a list").clone();
@@ -30,7 +30,7 @@ fn quarantine(project: &mut TestProject) -> BTreeMap<String, String> {
     rows.iter().map(|row| (text(row, "path"), text(row, "reason"))).collect()
 }
 
-/// Processes whose parent is the daemon.
+/// Returns the processes whose parent is the daemon.
 fn children(project: &TestProject) -> Vec<u32> {
     let pid = project.pid();
     let mut found = Vec::new();
@@ -115,7 +115,7 @@ fn whatever_a_parser_does_costs_one_document_and_says_why() {
         project.write(&format!("bad/{name}.html"), misdeed(name));
         project.write(&format!("good/{name}.html"), page(&format!("zqgood{name}")));
     }
-    // Refused by the system, which hurts nobody.
+    // The system refuses these calls, which harms nobody.
     for name in ["open", "signal"] {
         project.write(&format!("good/{name}.html"), misdeed(name));
     }
@@ -133,10 +133,10 @@ fn whatever_a_parser_does_costs_one_document_and_says_why() {
     let status = project.status();
     assert_eq!(status["workers"]["busy"], 0);
     assert_eq!(status["workers"]["failed"], expected.len(), "{:#}", status["workers"]);
-    // What a parser prints, panics with or replies is not written down.
+    // What a parser prints, its panic messages and its replies are not logged.
     assert!(!project.log().contains("secret text"), "{}", project.log());
     assert!(!serde_json::to_string(&status).expect("JSON").contains("secret text"));
-    // The pool is whole: pages that come later are parsed, and the file that was bad may become good.
+    // The pool still works: later pages are parsed, and a bad file may become good.
     project.write("bad/spin.html", page("zqlater"));
     project.until_graph("it is found", |project| {
         (project.found("zqlater").first()? == "bad/spin.html").then_some(())
@@ -166,7 +166,7 @@ fn a_document_whose_worker_is_killed_from_outside_is_parsed_by_another() {
     for setting in ["worker.max_seconds=3000", "worker.max_cpu_seconds=3000"] {
         project.set(setting);
     }
-    // The first parse never ends; one that is tried again does.
+    // The first parse never ends; the second attempt does.
     project.fail("worker.obeys=1");
     project.write("stuck.html", misdeed("sleep"));
     project.start();
@@ -207,7 +207,7 @@ fn workers_end_with_their_daemon_and_when_there_is_nothing_to_do() {
     project.write("a.html", page("aardvark"));
     project.start();
     project.settle();
-    // Reading on by itself is no work for them.
+    // The daemon's own background reading does not use workers.
     project.until("no worker is kept", |status| status["workers"]["running"] == 0);
     project.until_graph("none runs", |project| children(project).is_empty().then_some(()));
     project.write("a.html", page("badger"));

@@ -1,6 +1,6 @@
 //! Evasions: one token written so that a reader sees it and a plain search does not.
 
-/// Files by name, with what is in them.
+/// Returns files by name, with their content.
 pub fn evasions(token: &str) -> Vec<(&'static str, String)> {
     let (head, tail) = token.split_at(20);
     let entities: String = token.bytes().map(|byte| format!("&#{byte};")).collect();

@@ -1,7 +1,7 @@
-//! Formats: files of eight formats that hold a planted text, as such files hold text.
+//! Formats: files of eight formats that contain a planted text the way such files contain text.
 //!
-//! In: a body. Out: the bytes of a file; `None` where the format of these tests cannot write it (a PDF has no letters
-//! beyond ASCII here).
+//! In: a body. Out: the bytes of a file; `None` if these tests cannot write it in that format (the
+//! PDF has only ASCII letters).
 
 use super::Body;
 use crate::papers;
@@ -12,10 +12,10 @@ pub const FORMATS: [&str; 8] = ["md", "html", "pdf", "docx", "yaml", "ipynb", "t
 const INTRO: &str = "Runbook of the harbor service. We rotate it in spring.";
 const OUTRO: &str = "After words.";
 
-/// Longest line of a page, characters: so many capitals still fit on it.
+/// Longest line of a page, characters: a line of so many capitals still fits.
 const PAGE_CHARS: usize = 60;
 
-/// The bytes of a file that holds a body.
+/// Returns the bytes of a file that contains a body.
 pub fn file(format: &str, body: &Body) -> Option<Vec<u8>> {
     let text = lines_of(body);
     Some(match format {
@@ -31,7 +31,7 @@ pub fn file(format: &str, body: &Body) -> Option<Vec<u8>> {
     })
 }
 
-/// A body as text: a table as Markdown writes it.
+/// Returns a body as text; tables in Markdown.
 fn lines_of(body: &Body) -> String {
     match body {
         Body::Lines(text) => text.clone(),
@@ -71,7 +71,7 @@ fn docx(body: &Body) -> Vec<u8> {
     let run =
         |text: &str| format!("<w:r><w:t xml:space=\"preserve\">{}</w:t></w:r>", escaped(text));
     let paragraph = |text: &str| {
-        // Word parts the runs of a line wherever somebody paused.
+        // Word splits a line into runs wherever the writer paused.
         let middle = text.char_indices().nth(text.chars().count() / 2).map_or(0, |(at, _)| at);
         format!("<w:p>{}{}</w:p>", run(&text[..middle]), run(&text[middle..]))
     };

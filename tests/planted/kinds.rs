@@ -1,8 +1,8 @@
-//! Kinds: tokens of issuers, as these document them, and values that only a name announces.
+//! Kinds: tokens of issuers in their documented form, and values that only a name announces.
 //!
-//! Patterns are those of [`super::Dice::fill`].
+//! The patterns are those of [`super::Dice::fill`].
 
-/// Tokens that are known wherever they stand.
+/// Tokens that are recognized anywhere.
 #[rustfmt::skip]
 pub const TOKENS: [(&str, &str); 101] = [
     ("aws-access-key", "AK|IA{U16}"),
@@ -108,7 +108,7 @@ pub const TOKENS: [(&str, &str); 101] = [
     ("jwt", "ey|JhbGciOiJIUzI1NiJ9.eyJzdWIiOi{a30}.{u43}"),
 ];
 
-/// Where tokens stand.
+/// Where tokens occur.
 pub const TOKEN_PLACES: [&str; 20] = [
     "the value is {} as of today.",
     "{}",
@@ -132,7 +132,7 @@ pub const TOKEN_PLACES: [&str; 20] = [
     "const thing = process.env.THING || '{}';",
 ];
 
-/// Values whose issuer only their name shows.
+/// Values whose issuer is known only from their name.
 pub const NAMED: [(&str, &str); 22] = [
     ("heroku-key", "HEROKU_KEY={{uuid}}"),
     ("datadog", "datadog_app = \"{{h40}}\""),

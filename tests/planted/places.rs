@@ -1,4 +1,5 @@
-//! Places: texts in which a label, a layout or a command announces a secret, and every planted text.
+//! Places: texts in which a label, a layout or a command announces a secret, and every planted
+//! text.
 //!
 //! `{{pass}}` in a text is a secret by the pattern inside ([`super::Dice::fill`]).
 
@@ -7,7 +8,8 @@ use std::collections::BTreeMap;
 use super::kinds::{NAMED, TOKEN_PLACES, TOKENS};
 use super::{Body, Dice, Planted};
 
-/// Texts in which a label, a command or a layout announces a secret, a kind and a text a line.
+/// Texts in which a label, a command or a layout announces a secret; each line has a kind and a
+/// text.
 const PLACES: &str = include_str!("places.tsv");
 
 /// Tables with a column of secrets.
@@ -33,7 +35,7 @@ const TABLES: [(&str, &[&[&str]]); 6] = [
     ),
 ];
 
-/// Every kind in its places: `n` times each.
+/// Returns every kind in its places, `n` times each.
 pub fn planted(seed: u64, n: usize) -> Vec<Planted> {
     let mut dice = Dice::new(seed);
     let mut out = Vec::new();
@@ -61,7 +63,7 @@ pub fn planted(seed: u64, n: usize) -> Vec<Planted> {
     out
 }
 
-/// The texts of each kind.
+/// Returns the texts of each kind.
 fn places() -> BTreeMap<&'static str, Vec<String>> {
     let mut out = BTreeMap::<_, Vec<String>>::new();
     for line in PLACES.lines().filter(|line| !line.starts_with('#')) {
@@ -89,20 +91,20 @@ fn table(dice: &mut Dice, kind: &'static str, rows: &[&[&str]]) -> Planted {
     Planted { kind, body: Body::Table(rows), secrets }
 }
 
-/// A template with its secrets made.
+/// Fills a template; adds its secrets to `secrets`.
 fn filled(dice: &mut Dice, template: &str, secrets: &mut Vec<String>) -> String {
     let mut out = String::new();
     let mut rest = template;
     while let Some((before, after)) = rest.split_once("{{") {
         out += before;
-        // `{{a14}.x.{h64}}` ends with the first `}}` that no third follows.
+        // `{{a14}.x.{h64}}` ends at the first `}}` that no third brace follows.
         let end = after.find("}}").map(|at| at + usize::from(after[at + 2..].starts_with('}')));
         let (pattern, tail) = after.split_at(end.unwrap_or(after.len()));
         // A pattern of one run is written without its own braces.
         let is_bare = !pattern.contains('{');
         let pattern = if is_bare { format!("{{{pattern}}}") } else { pattern.to_string() };
         let made = dice.fill(&pattern);
-        // In brackets: the part that is secret.
+        // Brackets mark the part that is secret.
         let (lead, secret) = made.split_once('[').unwrap_or(("", &made));
         let (secret, end) = secret.split_once(']').unwrap_or((secret, ""));
         out += &[lead, secret, end].concat();

@@ -1,7 +1,7 @@
-//! Mortal: a daemon that may die at any moment, because a test asked for it.
+//! Mortal: a daemon that may die at any moment because a test asked for it.
 //!
-//! In: an environment such as `KG_FAIL`, calls. Out: how it ended, where [`TestProject`]'s own calls would fail the
-//! test.
+//! In: an environment such as `KG_FAIL`, calls. Out: how it ended, where [`TestProject`]'s own
+//! calls would fail the test.
 //! Not here: what must be true afterwards (`sound.rs`).
 
 use std::collections::BTreeSet;
@@ -14,7 +14,8 @@ use serde_json::{Value, json};
 use super::{Ended, PATIENCE, TestProject, files_below};
 
 impl TestProject {
-    /// Adds to the environment of daemons started from now on; an empty value takes it away again.
+    /// Adds a variable to the environment of daemons started from now on; an empty value removes
+    /// it.
     pub fn set_environment(&mut self, name: &str, value: &str) {
         self.environment.retain(|(known, _)| known != name);
         if !value.is_empty() {
@@ -22,13 +23,13 @@ impl TestProject {
         }
     }
 
-    /// Takes back what [`TestProject::set`] said last.
+    /// Undoes the last [`TestProject::set`].
     pub fn unset(&mut self) {
         self.settings.pop();
     }
 
-    /// Starts daemons from now on through another program, which runs the rest of its command line, such as
-    /// `nsenter`; nothing takes that back.
+    /// Starts daemons from now on through another program, such as `nsenter`, which runs the rest
+    /// of its command line. Cannot be undone.
     pub fn launch_through(&mut self, launcher: &[&str]) {
         self.launcher = launcher.iter().map(ToString::to_string).collect();
     }
@@ -44,7 +45,7 @@ impl TestProject {
         }
     }
 
-    /// Starts the daemon and does not wait for it.
+    /// Starts the daemon without waiting for it.
     pub fn launch(&mut self) {
         assert!(self.daemon.is_none(), "it runs already");
         let log = File::options().create(true).append(true).open(self.log_path()).expect("a log");
@@ -52,16 +53,16 @@ impl TestProject {
         self.daemon = Some(child.expect("the daemon can be started"));
     }
 
-    /// How the daemon ended, if it did.
+    /// Returns how the daemon ended, if it did.
     ///
     /// # Panics
-    /// When none was started; so with everything below.
+    /// If none was started; the methods below panic likewise.
     pub fn end(&mut self) -> Option<Ended> {
         let status = self.daemon.as_mut().expect("a daemon").try_wait().expect("our own child");
         status.map(|_| self.wait_for_end())
     }
 
-    /// Calls a tool of a daemon that may die meanwhile; `None` then.
+    /// Calls a tool of a daemon that may die during the call; `None` then.
     pub fn attempt(&mut self, tool: &str, arguments: Value) -> Option<Result<Value, Value>> {
         if self.client.is_none() {
             self.client = crate::Client::try_admin(&self.paths.socket);
@@ -73,8 +74,8 @@ impl TestProject {
         answer
     }
 
-    /// Waits until the index shows the folder as it is now and nothing is left to do, or until the daemon has
-    /// ended.
+    /// Waits until the index shows the folder as it is now and nothing is left to do, or until the
+    /// daemon has ended.
     ///
     /// # Errors
     /// How it ended.

@@ -1,4 +1,4 @@
-//! Memory as a whole: relations, search, reports, what is imported, and a rebuild.
+//! Memory as a whole: relations, search, reports, imports and a rebuild.
 //!
 //! Not here: how entities and observations are kept in notes (`memory.rs`).
 
@@ -25,7 +25,7 @@ fn relations_make_a_graph() {
     assert_eq!(path["path"], json!(["Analytical Engine", "Charles Babbage", "Ada Lovelace"]));
     assert_eq!(all(&path["relations"], "from"), ["Charles Babbage", "Ada Lovelace"]);
     let near = project.call("get_neighborhood", json!({"name": "Ada Lovelace"}));
-    // Her notes say where she lives, too.
+    // Her notes also say where she lives.
     assert_eq!(all(&near["nodes"], "name"), ["Ada Lovelace", "Charles Babbage", "London"]);
     assert_eq!(near["relations"].as_array().map(Vec::len), Some(3), "{near}");
     let far = project.call("get_neighborhood", json!({"name": "Ada Lovelace", "depth": 2}));
@@ -56,7 +56,7 @@ fn relations_make_a_graph() {
     let none =
         project.call("get_path", json!({"from_entity": "Alone", "to_entity": "Ada Lovelace"}));
     assert_eq!(none["found"], false);
-    // A mention of somebody without a relation is reported, also by another name.
+    // A mention without a relation is reported, also by another name.
     project.call("add_observations", json!({"observations": [{"entity_name": "Alone", "contents": ["Met Ada Lovelace", "Wrote to Ada Lovelace"]}]}));
     project.settle();
     let gaps = project.call("get_relation_gaps", json!({}));
@@ -91,7 +91,7 @@ fn a_relation_leads_to_the_entity_that_was_named_whatever_its_name() {
     project.call("delete_entities", json!({"entity_names": names}));
     let text = text_of(&project, "memory/gateway.md");
     assert!(!text.contains("uses"), "{text}");
-    // A dangling relation is reported, and can be renamed and removed; no new one can be made.
+    // A dangling relation is reported and can be renamed and removed; no new one can be created.
     project.write("memory/gateway.md", format!("{text}\n- knows [[Nobody]]\n"));
     let renamed = json!({"from_entity": "gateway", "to_entity": "Nobody", "old_type": "knows", "new_type": "misses"});
     assert_eq!(project.call("update_relation_type", renamed)["to_entity"], "Nobody");
@@ -171,7 +171,7 @@ fn a_deleted_entity_goes_with_its_relations_and_its_note_is_kept() {
         (&report["event_summary"]["creates"], &report["event_summary"]["deletes"]),
         (&json!(2), &json!(1))
     );
-    // One that is made anew begins anew.
+    // An entity that is created again starts from scratch.
     project.call("create_entities", json!({"entities": [{"name": "Analytical Engine", "entity_type": "machine", "observations": ["Again"]}]}));
     assert_eq!(facts(&mut project, "Analytical Engine"), ["1 Again"]);
 }
@@ -305,7 +305,7 @@ fn a_report_tells_pairs_clusters_orphans_and_drafts() {
     assert_eq!(similar["pairs"].as_array().map(Vec::len), Some(1), "{similar}");
 }
 
-/// What `@modelcontextprotocol/server-memory` takes, by its names of parameters.
+/// Parameters are accepted under the names that `@modelcontextprotocol/server-memory` uses.
 #[test]
 fn parameters_of_the_reference_server_are_taken() {
     let mut project = started();

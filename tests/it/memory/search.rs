@@ -1,13 +1,15 @@
-//! Search in memory: which observations are shown, filters, days, speakers, exact words, pages and the budget.
+//! Search in memory: which observations are shown, filters, days, speakers, exact words, pages and
+//! the budget.
 //!
-//! Not here: how meaning, words and names find entities (`graph.rs`), how they rank (`benches/dialogue.rs`).
+//! Not here: how meaning, words and names find entities (`graph.rs`), how they rank
+//! (`benches/dialogue.rs`).
 
 use serde_json::{Value, json};
 use tests::TestProject;
 
 use super::{all, code, started};
 
-/// Two conversations and a service.
+/// Creates a project with two conversations and a service.
 fn remembered() -> TestProject {
     let mut project = started();
     project.call(
@@ -34,18 +36,18 @@ fn found(project: &mut TestProject, request: Value) -> Value {
     project.call("search_nodes", request)
 }
 
-/// The text that a model reads.
+/// Returns the text form of the reply.
 fn text(project: &mut TestProject, request: Value) -> String {
     let whole = project.client().call_whole("search_nodes", request).expect("an answer");
     whole["content"][0]["text"].as_str().expect("text").to_string()
 }
 
-/// Names of what was found.
+/// Returns the names of the results.
 fn names(reply: &Value) -> Vec<&str> {
     all(&reply["results"], "name")
 }
 
-/// Observations of the first result that are not weak.
+/// Returns the observations of the first result that are not weak.
 fn shown(reply: &Value) -> Vec<&str> {
     let of = reply["results"][0]["observations"].as_array().map(Vec::as_slice);
     let fits = of.unwrap_or_default().iter().filter(|it| it["weak"] != true);
@@ -196,7 +198,7 @@ fn a_note_without_a_type_is_found_by_what_memory_keeps_in_it_and_opened_by_its_h
     assert_eq!(names(&reply).first(), Some(&"signing"), "{reply:#}");
     assert!(!names(&reply).contains(&"other"), "{reply:#}");
     assert_eq!(shown(&reply), ["[preference] Ann prefers zeppelins to trains"]);
-    // Every tool of memory knows it by the name that it is shown by; the list of entities is as it was.
+    // Every memory tool accepts the names that the results show; the list of entities is unchanged.
     let added = json!({"observations": [
         {"entity_name": "Robert Miller", "contents": ["Lives in Ghent"]},
         {"entity_name": "people/bob", "contents": ["Plays chess"]},

@@ -1,16 +1,16 @@
-//! Starts: what changed while no daemon ran counts at the first call.
+//! Starts: the first call sees what changed while no daemon ran.
 //!
-//! The opening crawl comes late in these tests, as it does in a large folder on a busy machine.
+//! The first crawl starts late in these tests, as it does in a large folder on a busy machine.
 
 use serde_json::json;
 use tests::TestProject;
 
 use super::{all, people, text_of};
 
-/// What the daemon fails at: its first crawl begins so many milliseconds late.
+/// `KG_FAIL`: the first crawl starts this many milliseconds late.
 const LATE: &str = "watch.opening_ms=3000";
 
-/// Stops the daemon, lets somebody work in the folder, and starts it again.
+/// Stops the daemon, changes the folder with `work`, and starts the daemon again.
 fn away(project: &mut TestProject, work: impl FnOnce(&TestProject)) {
     let ended = project.stop();
     assert!(ended.status.success(), "{ended:?}");
