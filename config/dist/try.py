@@ -71,6 +71,9 @@ def tried(way, package, debian):
         except Missing as missing:
             print(f"{way.__name__:<10} SKIPPED: {missing}", flush=True)
             return True
+        except Exception as error:  # whatever one way throws, the others are tried
+            print(f"{way.__name__:<10} FAILED: {error}", flush=True)
+            return False
         finally:
             unmounted(scratch)
         print(f"{way.__name__:<10} {package.stat().st_size / 1e6:6.1f} MB  installed in {ready:5.1f} s, "
