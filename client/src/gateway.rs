@@ -17,6 +17,7 @@
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
+use config::Project;
 use proto::form::{Form, META_KEY};
 use serde_json::{Value, json};
 
@@ -114,6 +115,15 @@ impl Gateway {
             last_id: 0,
             out: Vec::new(),
         }
+    }
+
+    /// Adds a project behind the others; returns false if one has its name.
+    pub fn add(&mut self, project: &Project, is_read_only: bool) -> bool {
+        let is_new = self.served.add(project, is_read_only);
+        if is_new {
+            self.backends.push(Backend::default());
+        }
+        is_new
     }
 
     /// Sets whether the results of tools have structured content.

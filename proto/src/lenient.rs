@@ -39,6 +39,16 @@ pub fn renamed(tool: &str, arguments: &Map<String, Value>) -> Vec<(String, Strin
     foreign.into_iter().filter_map(own_of).collect()
 }
 
+/// Returns the tool's own parameter that another name means.
+pub fn own_name_of(tool: &str, name: &str) -> Option<String> {
+    let schema = SCHEMAS.get(tool)?;
+    let snake = snake_case(name);
+    match property(schema, &snake) {
+        Some(_) => Some(snake),
+        None => meant(schema, &snake).map(str::to_string),
+    }
+}
+
 /// Returns the parameter that a caller probably meant by a name that the tool does not have, by the name nearest to it
 /// that the tool takes.
 pub fn nearest(tool: &str, name: &str) -> Option<String> {
@@ -75,6 +85,12 @@ fn object(schema: &Map<String, Value>, sent: Map<String, Value>) -> Map<String, 
     if !schema.contains_key("properties") {
         return sent;
     }
+    // Clients with strict schemas send null for each parameter that they leave out; where null is a value, the schema
+    // has no type.
+    let is_given = |name: &str, value: &Value| {
+        !value.is_null() || property(schema, name).is_some_and(|schema| fits(schema, value))
+    };
+    let sent = sent.into_iter().filter(|(name, value)| is_given(name, value)).collect();
     let (own, foreign) = split_names(schema, sent);
     let mut repaired: Map<String, Value> = own.into_iter().collect();
     // One after the other: a name that was given before cannot be meant by a later synonym.
@@ -82,7 +98,6 @@ fn object(schema: &Map<String, Value>, sent: Map<String, Value>) -> Map<String, 
         let own = own_name(schema, &name, &repaired);
         repaired.insert(own.unwrap_or(name), value);
     }
-    // A parameter is left out, never null; where null is a value, the schema has no type.
     let values = repaired.into_iter().filter_map(|(name, value)| {
         let Some(schema) = property(schema, &name) else { return Some((name, value)) };
         let value = fit(schema, value, concepts::is_list_of_words(&name));

@@ -624,3 +624,26 @@ fn multi_vault_scoping_works_as_expected() {
     let unknown = agent.call("search", json!({"query": "keys", "vault": "elsewhere"}));
     assert_eq!(unknown.expect_err("none")["code"], "not_found");
 }
+
+#[test]
+fn a_project_that_is_made_meanwhile_is_served_at_once() {
+    let home = SharedHome::of(&[ALPHA, BETA]);
+    home.write("agents/mine/lamp.md", "# Lamp\n\nThe lamp of the pier.\n");
+    let roots = home.at("agents");
+    home.write("config/config.yaml", &format!("projects: {{roots: [{:?}]}}\n", roots.display()));
+    let mut agent = agent(&home, "", &["--all-projects", "--tools", "core,notes"]);
+    let wish = json!({"name": "Fourth", "path": roots.join("fourth"), "project": "alpha"});
+    agent.call("create_memory_project", wish).expect("made");
+    let note =
+        json!({"title": "Tide", "directory": "", "content": "It is high.", "project": "Fourth"});
+    let written = agent.call("write_note", note).expect("written");
+    assert_eq!(written["project"], "Fourth", "{written}");
+    assert!(roots.join("fourth/tide.md").exists(), "{written}");
+    // What a person registers, too.
+    let mine = roots.join("mine");
+    home.kgctl_done(&["project", "add", mine.to_str().expect("text"), "--name", "mine"]);
+    let status = agent.call("status", json!({"project": "mine"})).expect("served");
+    assert_eq!(status["project"], "mine");
+    let unknown = agent.call("status", json!({"project": "nobody"})).expect_err("none");
+    assert_eq!(unknown["code"], "not_found", "{unknown}");
+}

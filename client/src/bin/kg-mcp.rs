@@ -6,15 +6,18 @@
 //! through unchanged.
 //! Not here: handling of messages (`client::shim`, and `client::gateway` for several projects).
 
+use std::collections::HashSet;
 use std::io::Write;
 use std::os::unix::net::UnixStream;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use client::gateway::{self, Choice, Gateway, Surroundings, choose};
 use client::http;
 use client::launch::{Life, Target, run_if_launcher};
 use client::shim::{Shim, pump};
+use config::boundary::{Who, objection};
+use config::registry::Registered;
 use config::{Places, Project, Registry, which_project};
 use proto::form::Form;
 use proto::tool::ToolSet;
@@ -30,7 +33,7 @@ Usage: kg-mcp [--project NAME|DIR]... [--all-projects] [--hub URL] [--tools SETS
                       default project. Repeat it, or separate names by commas, to serve several: tools then take a
                       `project`; searches without one go to all projects, other reads to the project of the current
                       folder or the default one, and writes to that of the current folder only
-  --all-projects      every project that is registered now
+  --all-projects      every registered project, with those that are registered while this runs
   --hub URL           the projects of a hub instead of those of this machine, such as postgres://ROLE@HOST/DATABASE; all
                       that its role may see, or those that `--project` names. The password is taken from `PGPASSWORD`
   --tools SETS        tool sets to offer, separated by commas: default, core, notes, memory, kb [default: default]
@@ -143,6 +146,8 @@ fn serve_chosen(flags: &Flags, places: &Places) -> Result<(), String> {
         None => served,
     };
     let served = served.with_read_only(|root| !settings(root).is_ok_and(|it| it.settings.write));
+    let newcomers = (flags.all_projects && flags.hub.is_none())
+        .then(|| newcomers(flags, places, projects.iter().map(|it| it.root.clone())));
     let way = |project: Project| {
         let shim = Shim::new(&project.name, &flags.tools, &flags.client).in_form(flags.form);
         (project.name.clone(), shim, lazy_dial(places.clone(), project))
@@ -153,8 +158,43 @@ fn serve_chosen(flags: &Flags, places: &Places) -> Result<(), String> {
         None => config::load::load(places, None, &[]).is_ok_and(|it| it.settings.serve.structured),
     };
     let gateway = Gateway::new(served, gateway::PATIENCE).structured(is_structured);
-    gateway::pump::run(gateway, std::io::stdin(), std::io::stdout(), ways)
+    gateway::pump::run(gateway, std::io::stdin(), std::io::stdout(), ways, newcomers)
         .map_err(|error| error.to_string())
+}
+
+/// Finds the projects that are registered while this runs, such as those that a tool makes. The registry is read again
+/// only when its file has changed.
+fn newcomers(
+    flags: &Flags,
+    places: &Places,
+    known: impl Iterator<Item = PathBuf>,
+) -> gateway::pump::Newcomers {
+    let (tools, client, form, places) =
+        (flags.tools.clone(), flags.client.clone(), flags.form, places.clone());
+    let file = places.config.join(config::registry::FILE_NAME);
+    let changed = move || file.metadata().and_then(|it| Ok((it.modified()?, it.len()))).ok();
+    let mut seen = changed();
+    let mut known: HashSet<PathBuf> = known.collect();
+    Box::new(move || {
+        let now = changed();
+        if now == seen {
+            return Vec::new();
+        }
+        seen = now;
+        let Ok(registry) = Registry::load(&places.config) else { return Vec::new() };
+        let projects = registry.projects().iter().map(Registered::project);
+        let new = projects.filter(|it| {
+            objection(&it.root, Who::Person).is_none() && known.insert(it.root.clone())
+        });
+        let newcomer = |project: Project| gateway::pump::Newcomer {
+            is_read_only: !config::load::load(&places, Some(&project.root), &[])
+                .is_ok_and(|it| it.settings.write),
+            shim: Shim::new(&project.name, &tools, &client).in_form(form),
+            dial: lazy_dial(places.clone(), project.clone()),
+            project,
+        };
+        new.map(newcomer).collect()
+    })
 }
 
 /// Serves the selected projects over HTTP.

@@ -14,6 +14,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync
 use std::thread::Builder;
 use std::time::{Duration, Instant};
 
+use config::Project;
 use serde_json::json;
 
 use super::{Gateway, Out, line};
@@ -33,6 +34,21 @@ const STACK_BYTES: usize = 2 << 20;
 /// Connects to a project's daemon, starting it if none runs; an error is a message, with a hint after `\nhint: `.
 pub type Dial = Box<dyn FnMut() -> Result<UnixStream, String> + Send>;
 
+/// A project that joins a session: whether its tools cannot write, and the way to it.
+pub struct Newcomer {
+    /// The project.
+    pub project: Project,
+    /// Whether its tools cannot write.
+    pub is_read_only: bool,
+    /// Its shim.
+    pub shim: Shim,
+    /// Connects to its daemon.
+    pub dial: Dial,
+}
+
+/// Returns the projects that were registered since the last call.
+pub type Newcomers = Box<dyn FnMut() -> Vec<Newcomer> + Send>;
+
 enum Event {
     FromClient(Line),
     FromProject(usize, Vec<u8>),
@@ -46,7 +62,8 @@ struct Way {
     lines: Option<SyncSender<Vec<u8>>>,
 }
 
-/// Pumps lines until the client closes `input`. `projects` are those of the gateway, in its order, each with its name.
+/// Pumps lines until the client closes `input`. `projects` are those of the gateway, in its order, each with its name;
+/// `newcomers` is asked before each line of the client, so that a project can be used right after it was made.
 ///
 /// # Errors
 /// Only when a thread cannot be started.
@@ -55,6 +72,7 @@ pub fn run<R, W>(
     input: R,
     output: W,
     projects: Vec<(String, Shim, Dial)>,
+    newcomers: Option<Newcomers>,
 ) -> io::Result<()>
 where
     R: Read + Send + 'static,
@@ -66,7 +84,7 @@ where
     reader.spawn(move || read_client(input, &from_client))?;
     let way = |(name, shim, dial)| Way { name, unopened: Some((shim, dial)), lines: None };
     let ways = projects.into_iter().map(way).collect();
-    Pump { gateway, output, ways, events, inbox }.run()
+    Pump { gateway, output, ways, newcomers, events, inbox }.run()
 }
 
 fn read_client(input: impl Read, events: &SyncSender<Event>) {
@@ -84,6 +102,7 @@ struct Pump<W> {
     gateway: Gateway,
     output: W,
     ways: Vec<Way>,
+    newcomers: Option<Newcomers>,
     events: SyncSender<Event>,
     inbox: Receiver<Event>,
 }
@@ -109,7 +128,10 @@ impl<W: Write> Pump<W> {
                 Ok(Event::FromClient(Line::TooLong(id))) => {
                     vec![Out::Client(too_long(id.as_deref()))]
                 }
-                Ok(Event::FromClient(Line::Whole(line))) => self.gateway.on_client_line(&line, now),
+                Ok(Event::FromClient(Line::Whole(line))) => {
+                    self.welcome();
+                    self.gateway.on_client_line(&line, now)
+                }
                 Ok(Event::FromProject(project, line)) => {
                     self.gateway.on_project_line(project, &line, now)
                 }
@@ -122,6 +144,17 @@ impl<W: Write> Pump<W> {
             }
             if ends_at.is_some_and(|at| at <= now) {
                 return Ok(());
+            }
+        }
+    }
+
+    /// Adds the projects that were registered meanwhile.
+    fn welcome(&mut self) {
+        for it in self.newcomers.as_mut().map(|more| more()).unwrap_or_default() {
+            let name = it.project.name.clone();
+            if self.gateway.add(&it.project, it.is_read_only) {
+                let unopened = Some((it.shim, it.dial));
+                self.ways.push(Way { name, unopened, lines: None });
             }
         }
     }

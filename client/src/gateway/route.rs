@@ -211,7 +211,7 @@ fn named(arguments: &mut Map<String, Value>, served: &Served) -> Result<Vec<usiz
         let given = match arguments.shift_remove(name) {
             None | Some(Value::Null) => continue,
             Some(Value::Array(list)) => list,
-            Some(one) => vec![one],
+            Some(one) => listed(one, served),
         };
         let mut several = Vec::new();
         for one in given {
@@ -232,6 +232,17 @@ fn named(arguments: &mut Map<String, Value>, served: &Served) -> Result<Vec<usiz
         }
     }
     Ok(Vec::new())
+}
+
+/// Returns the items of a list that was written as text, as JSON or with commas.
+fn listed(value: Value, served: &Served) -> Vec<Value> {
+    let Some(text) = value.as_str().filter(|text| served.find(text.trim()).is_none()) else {
+        return vec![value];
+    };
+    match serde_json::from_str(text) {
+        Ok(Value::Array(list)) => list,
+        _ => text.split(',').map(Value::from).collect(),
+    }
 }
 
 fn address(arguments: &Map<String, Value>) -> Option<&str> {
@@ -447,6 +458,8 @@ mod tests {
                 tool("ask", json!({"query": "x", "project": "b"})),
                 tool("ask", json!({"query": "x"})),
                 tool("ask", json!({"query": "x", "project": ["c", "A", "c"]})),
+                tool("ask", json!({"query": "x", "project": "c, A"})),
+                tool("ask", json!({"query": "x", "project": "[\"a\", \"b\"]"})),
                 tool("ask", json!({"query": "x", "project": ["nobody"]})),
                 tool("changes", json!({"project": ["a", "b"]})),
                 tool("changes", json!({"project": "a"})),
@@ -460,6 +473,8 @@ mod tests {
             expect![[r#"
                 b: {"name":"ask","arguments":{"query":"x"}}
                 spread over 3
+                spread over 2
+                spread over 2
                 spread over 2
                 "not_found" "no project called `nobody` is served here"
                 spread over 2

@@ -72,9 +72,10 @@ impl Served {
     /// # Errors
     /// When two have the same name; the message ends in a line `hint: …`.
     pub fn new(projects: &[Project]) -> Result<Self, String> {
-        let mut members: Vec<Member> = Vec::new();
+        let mut served =
+            Served { members: Vec::new(), home: None, default: None, same_as: None, front: None };
         for it in projects {
-            if let Some(other) = members.iter().find(|other| is_same_name(&other.name, &it.name)) {
+            if let Some(other) = served.of_name(&it.name) {
                 return Err(format!(
                     "`{}` and `{}` have the same name, `{}`\nhint: rename one with `kgctl project add DIR --name NAME`",
                     other.root.display(),
@@ -82,15 +83,28 @@ impl Served {
                     it.name
                 ));
             }
-            let permalink = Some(permalink(&it.name)).filter(|it| !it.is_empty());
-            members.push(Member {
-                name: it.name.clone(),
-                permalink: permalink.unwrap_or_else(|| format!("project-{}", members.len() + 1)),
-                root: it.root.clone(),
-                is_read_only: false,
-            });
+            served.add(it, false);
         }
-        Ok(Served { members, home: None, default: None, same_as: None, front: None })
+        Ok(served)
+    }
+
+    fn of_name(&self, name: &str) -> Option<&Member> {
+        self.members.iter().find(|it| is_same_name(&it.name, name))
+    }
+
+    /// Adds a project behind the others; returns false if one has its name.
+    pub(super) fn add(&mut self, project: &Project, is_read_only: bool) -> bool {
+        if self.of_name(&project.name).is_some() {
+            return false;
+        }
+        let permalink = Some(permalink(&project.name)).filter(|it| !it.is_empty());
+        self.members.push(Member {
+            name: project.name.clone(),
+            permalink: permalink.unwrap_or_else(|| format!("project-{}", self.members.len() + 1)),
+            root: project.root.clone(),
+            is_read_only,
+        });
+        true
     }
 
     /// Sets the project at `root`, if it is served, as that of the folder in which the agent started.

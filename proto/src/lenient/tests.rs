@@ -27,6 +27,13 @@ fn values_of_another_type_are_converted_where_one_reading_is_possible() {
         ("hybrid_query", json!({"q": "x", "k": 5.5}), json!({"q": "x", "k": 5.5})),
         ("hybrid_query", json!({"q": "x", "k": null, "tags": "null"}), json!({"q": "x"})),
         ("hybrid_query", json!({"q": "null"}), json!({"q": "null"})),
+        ("hybrid_query", json!({"q": "x", "k": null, "limit": 1}), json!({"q": "x", "k": 1})),
+        ("hybrid_query", json!({"query": null, "q": "x", "since": null}), json!({"q": "x"})),
+        (
+            "search_notes",
+            json!({"query": "x", "note_types": null, "types": "person"}),
+            json!({"query": "x", "note_types": ["person"]}),
+        ),
         ("hybrid_query", json!({"q": "x", "tags": "a, b"}), json!({"q": "x", "tags": ["a", "b"]})),
         (
             "hybrid_query",

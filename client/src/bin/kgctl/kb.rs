@@ -18,7 +18,7 @@ use super::failure::{Exit, Failure};
 const MOST_OF_SCOPE: u32 = 500;
 const MOST_OF_NODE: u32 = 100;
 
-/// Knowledge entries: list, show, search, ask, summarize, ingest, maintain.
+/// Knowledge entries: list, show, search, ask, summarize, ingest.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
     #[command(subcommand)]

@@ -38,7 +38,8 @@ fn stage(refused: [bool; 2]) -> Stage {
         ways.push((name.to_string(), Shim::new(name, &["core".to_string()], "test"), dial));
     }
     let gateway = Gateway::new(served, Duration::from_secs(1)).structured(true);
-    let pump = std::thread::spawn(move || run(gateway, ours, output, ways).expect("threads start"));
+    let pump =
+        std::thread::spawn(move || run(gateway, ours, output, ways, None).expect("threads start"));
     let daemons = daemons.try_into().expect("two");
     Stage { client: BufReader::new(client), daemons, pump }
 }

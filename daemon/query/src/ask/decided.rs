@@ -33,8 +33,10 @@ const CATEGORIES: &str =
 const HEADINGS: [&str; 5] = ["decision", "decided", "agreed", "agreement", "resolution"];
 const MAX_HEADING_WORDS: usize = 4;
 
-/// Words of such a heading by which nothing is decided yet: `Not decided`, `Open decisions`.
-const UNDECIDED: [&str; 6] = ["not", "no", "open", "pending", "yet", "needed"];
+/// Words by which such a heading heads something else: nothing is decided yet (`Open decisions`), or links to decisions
+/// follow (`Decisions she wrote`).
+const OTHERWISE: [&str; 11] =
+    ["not", "no", "open", "pending", "yet", "needed", "she", "he", "they", "wrote", "related"];
 
 /// Headings above reasons.
 const REASONS: [&str; 8] =
@@ -90,7 +92,13 @@ pub(super) fn decided(
         let all = latest.into_iter().map(|doc| Of { chunk: 0, doc, relevance: 0.0, rank: 0.0 });
         let mut all = of_documents(ctx, library, found, all)?;
         all.retain(|it| !it.is_reason && is_then(&it.picked));
-        all.sort_by(|a, b| b.picked.dated.day.cmp(&a.picked.dated.day));
+        // Of a record what it decides first; records before what other documents mention, the latest first.
+        let mut seen = FxHashSet::default();
+        all.retain(|it| !it.is_record || seen.insert(it.picked.doc));
+        all.sort_by(|a, b| {
+            let order = b.is_record.cmp(&a.is_record);
+            order.then_with(|| b.picked.dated.day.cmp(&a.picked.dated.day))
+        });
         let picked = all.into_iter().map(|it| it.picked);
         return Ok(Found::said_once(picked).into_iter().take(wanted.limit).collect());
     }
@@ -144,6 +152,8 @@ pub(super) fn decided(
 struct Stated {
     picked: Picked,
     is_reason: bool,
+    /// Whether its document is the record of one decision.
+    is_record: bool,
 }
 
 /// Returns the documents that state decisions, as ascending row ids.
@@ -234,7 +244,7 @@ fn stated(said: Vec<Picked>, is_record: bool, lines: &[u32]) -> Vec<Stated> {
         let is_reason = !is_decided
             && has_decided
             && (below(&picked, heads_reasons) || gives_reason(&picked.says.text));
-        (is_decided || is_reason).then_some(Stated { picked, is_reason })
+        (is_decided || is_reason).then_some(Stated { picked, is_reason, is_record })
     });
     sorted.collect()
 }
@@ -244,7 +254,7 @@ fn heads_decisions(heading: &str) -> bool {
     let words: Vec<&str> = lower.split_whitespace().collect();
     words.len() <= MAX_HEADING_WORDS
         && words.iter().any(|word| HEADINGS.iter().any(|it| word.starts_with(it)))
-        && !words.iter().any(|word| UNDECIDED.contains(word))
+        && !words.iter().any(|word| OTHERWISE.contains(word))
 }
 
 fn heads_reasons(heading: &str) -> bool {
@@ -278,6 +288,7 @@ mod tests {
             ("How a committee comes to its decisions", false, false),
             ("Not decided", false, false),
             ("Open decisions", false, false),
+            ("Decisions she wrote", false, false),
             ("Context", false, true),
             ("Why SQLite", false, true),
             ("Notes", false, false),

@@ -228,12 +228,13 @@ impl Asker<'_> {
         let others = self.statements(found, READ)?;
         // A procedure is answered by its steps, not by the page that introduces it.
         let steps = match choose::asks_how(&found.query) {
-            true => steps::hit_with_steps(&found.hits),
+            true => steps::hit_with_steps(self.sources.ctx, &found.hits)?,
             false => None,
         };
-        let first = steps.or_else(|| best_passage(found, &others)).filter(|_| self.with_passage);
+        let best = || best_passage(found, &others);
+        let first = steps.as_ref().or_else(best).filter(|_| self.with_passage);
         if let Some(first) = first {
-            let source = match steps {
+            let source = match &steps {
                 Some(hit) => steps::whole(self.sources.ctx, hit)?,
                 None => first.source.clone(),
             };

@@ -20,13 +20,44 @@ const MIN_STEPS: usize = 2;
 /// Most characters of steps: with the surrounding text they fit the default budget of an answer.
 const MAX_CHARS: usize = 2_600;
 
-/// Returns the best of the first hits that has steps. A passage that is a procedure wins over one
-/// that only shows the steps of its neighbor.
-pub(super) fn hit_with_steps(hits: &[Hit]) -> Option<&Hit> {
-    let shows_steps =
-        |hit: &&Hit| hit.source.text.lines().filter(|line| is_numbered(line)).count() >= MIN_STEPS;
-    let mut hits = hits.iter().take(MAX_TO_STEPS).filter(|hit| !hit.is_weak);
-    hits.clone().find(|hit| hit.is_procedure).or_else(|| hits.find(shows_steps))
+/// Returns the best of the first hits that has steps: a procedure wins over a passage that only shows the steps of its
+/// neighbor. Where the page of a procedure was hit at its introduction, its steps stand in for that.
+pub(super) fn hit_with_steps(
+    ctx: &QueryContext<'_>,
+    hits: &[Hit],
+) -> Result<Option<Hit>, AskError> {
+    let hits = hits.iter().take(MAX_TO_STEPS).filter(|hit| !hit.is_weak);
+    let procedures = || hits.clone().filter(|hit| hit.is_procedure);
+    for hit in procedures() {
+        if let Some(chunk) = chunk_with_steps(ctx, hit)? {
+            return Ok(Some(Hit { chunk, ..hit.clone() }));
+        }
+    }
+    let shown = hits.clone().find(|hit| has_steps(hit.source.text.lines()));
+    Ok(shown.or_else(|| procedures().next()).cloned())
+}
+
+fn has_steps<'a>(lines: impl Iterator<Item = &'a str>) -> bool {
+    lines.filter(|line| is_numbered(line)).count() >= MIN_STEPS
+}
+
+/// Returns the passage of a hit if it has steps, else the first of its document that has.
+fn chunk_with_steps(ctx: &QueryContext<'_>, hit: &Hit) -> Result<Option<i64>, AskError> {
+    let Some(file) = index::store::written(ctx.snapshot, hit.doc)? else { return Ok(None) };
+    let mut statement = ctx.snapshot.prepare_cached(
+        "SELECT id, line_start, line_end FROM chunks WHERE doc_id = ?1 ORDER BY id <> ?2, idx",
+    )?;
+    let rows = statement.query_map([hit.doc, hit.chunk], |row| {
+        Ok((row.get::<_, i64>(0)?, row.get::<_, u32>(1)?, row.get::<_, u32>(2)?))
+    })?;
+    for row in rows {
+        let (chunk, first, last) = row?;
+        let n_lines = (last + 1).saturating_sub(first) as usize;
+        if has_steps(file.lines().skip(first.saturating_sub(1) as usize).take(n_lines)) {
+            return Ok(Some(chunk));
+        }
+    }
+    Ok(None)
 }
 
 /// Returns the section of a hit as written, cut to fit; its passage if less than half of the section

@@ -151,9 +151,17 @@ struct DefinitionCandidate {
     path: String,
     doc: i64,
     span: (usize, usize),
+    is_own_note: bool,
 }
 
 impl DefinitionCandidate {
+    /// Ranks an item of some list behind what the note about the entity says: `Ada: write it down` is no definition.
+    fn in_some_list(&mut self, has_own_note: bool) {
+        if has_own_note && !self.is_own_note && self.kind == DefinitionKind::Glossary {
+            self.points = self.points.min(Form::Use.points());
+        }
+    }
+
     fn is_before(&self, other: &DefinitionCandidate) -> bool {
         let place = |it: &'_ DefinitionCandidate| (it.path.clone(), it.span);
         other.points.cmp(&self.points).then_with(|| place(self).cmp(&place(other))).is_lt()
@@ -204,7 +212,8 @@ fn meaning(source: &Source, best: &DefinitionCandidate) -> (usize, usize) {
 fn statements(ctx: &QueryContext<'_>, entity: i64, choice: &mut Choice) -> Result<(), AskError> {
     let mut rows = ctx.snapshot.prepare_cached(
         "SELECT e.doc_id, e.start, e.end, e.raw_start, e.raw_end, e.pattern, e.confidence * n.link, d.path,
-                coalesce(d.entity_id = ?1, 0), coalesce(s.entity_id, h.entity_id, 0)
+                coalesce(d.entity_id = ?1, 0), coalesce(s.entity_id, h.entity_id, 0),
+                EXISTS (SELECT 1 FROM docs own WHERE own.entity_id = ?1)
          FROM names n JOIN evidence e ON e.object = n.id JOIN docs d ON d.id = e.doc_id
          LEFT JOIN names s ON s.id = e.subject LEFT JOIN docs h ON h.id = -e.subject
          WHERE n.entity_id = ?1 AND e.predicate = 'defines' ORDER BY 7 DESC, d.path, e.start LIMIT ?2",
@@ -221,17 +230,22 @@ fn statements(ctx: &QueryContext<'_>, entity: i64, choice: &mut Choice) -> Resul
             raw: (number(3)? as u64, number(4)? as u64),
             pattern: row.get(5)?,
         };
-        Ok((statement, row.get::<_, String>(7)?, row.get::<_, bool>(8)?))
+        Ok((statement, row.get::<_, String>(7)?, row.get::<_, bool>(8)?, row.get::<_, bool>(10)?))
     };
     for row in rows.query_map(params![entity, MAX_STATEMENTS], read)? {
-        let (statement, path, is_own_note) = row?;
+        let (statement, path, is_own_note, has_own_note) = row?;
         let (doc, span) = (statement.doc, statement.span);
         if !ctx.decisions.is_empty() && is_rejected(ctx, &statement)? {
             choice.rejected.push((doc, span));
             continue;
         }
+        let is_item = statement.pattern == "list:definition";
         let (kind, points) = DefinitionKind::of(&statement.pattern, is_own_note);
-        choice.offer(DefinitionCandidate { kind, points, path, doc, span });
+        let mut candidate = DefinitionCandidate { kind, points, path, doc, span, is_own_note };
+        if is_item {
+            candidate.in_some_list(has_own_note);
+        }
+        choice.offer(candidate);
     }
     Ok(())
 }
@@ -272,7 +286,7 @@ fn mentions(ctx: &QueryContext<'_>, entity: i64, choice: &mut Choice) -> Result<
         })
     };
     let mut source: Option<(i64, Source)> = None;
-    let mut n_docs = 0;
+    let (mut n_docs, mut has_own_note) = (0, false);
     for row in rows.query_map(params![entity, MAX_MENTIONS_OF_DOC, MAX_MENTIONS], read)? {
         let row = row?;
         if source.as_ref().is_none_or(|(loaded, _)| *loaded != row.doc) {
@@ -283,7 +297,10 @@ fn mentions(ctx: &QueryContext<'_>, entity: i64, choice: &mut Choice) -> Result<
             source = Source::load(ctx, row.doc)?.map(|loaded| (row.doc, loaded));
         }
         let Some((_, loaded)) = &source else { continue };
-        if let Some(candidate) = candidate(loaded, row) {
+        // Mentions in its own note come first.
+        has_own_note |= row.is_own_note;
+        if let Some(mut candidate) = candidate(loaded, row) {
+            candidate.in_some_list(has_own_note);
             choice.offer(candidate);
         }
     }
@@ -327,7 +344,8 @@ fn candidate(source: &Source, row: MentionRow) -> Option<DefinitionCandidate> {
     if source.heading_at(span.0).is_some_and(|it| norm_of(it) == norm) {
         points += UNDER_ITS_HEADING;
     }
-    Some(DefinitionCandidate { kind, points, path: row.path, doc: row.doc, span })
+    let (path, doc, is_own_note) = (row.path, row.doc, is_own);
+    Some(DefinitionCandidate { kind, points, path, doc, span, is_own_note })
 }
 
 /// Returns the span of the first informative sentence below a heading, if the heading is exactly

@@ -42,8 +42,10 @@ pub(crate) struct Statement {
     /// Its bytes in the text.
     pub range: Range<usize>,
     pub words: BTreeSet<String>,
+    /// Those of `words` that are capitalized.
+    names: BTreeSet<String>,
     numbers: BTreeSet<String>,
-    denies: bool,
+    denials: usize,
 }
 
 impl Statement {
@@ -64,18 +66,23 @@ impl Statement {
 
     /// Parses a sentence.
     pub(crate) fn new(text: String, range: Range<usize>) -> Self {
-        let is_numeral = |c: char| c.is_alphanumeric() || matches!(c, '.' | ':' | '%');
-        let numbers = text
-            .split(|c: char| !is_numeral(c))
-            .map(|it| it.trim_end_matches(['.', ':']))
-            .filter(|it| it.chars().next().is_some_and(|c| c.is_ascii_digit()))
-            .map(str::to_lowercase)
-            .collect();
         let lower = text.to_lowercase();
-        let mut plain = lower.split(|c: char| !c.is_alphanumeric() && c != '\'' && c != '’');
-        let denies =
-            plain.any(|it| DENIALS.contains(&it) || it.ends_with("n't") || it.ends_with("n’t"));
-        Statement { words: words_of(&text), text, range, numbers, denies }
+        let plain = lower.split(|c: char| !c.is_alphanumeric() && c != '\'' && c != '’');
+        let is_denial =
+            |it: &&str| DENIALS.contains(it) || it.ends_with("n't") || it.ends_with("n’t");
+        let denials = plain.filter(is_denial).count();
+        let names: Vec<&str> = text
+            .split(|c: char| !c.is_alphanumeric())
+            .filter(|it| it.chars().next().is_some_and(char::is_uppercase))
+            .collect();
+        Statement {
+            words: words_of(&without_numerals(&text)),
+            names: words_of(&names.join(" ")),
+            numbers: numbers_of(&text),
+            text,
+            range,
+            denials,
+        }
     }
 
     /// Returns the share of two statements' words that they have in common, 0 to 1.
@@ -89,16 +96,23 @@ impl Statement {
         self.likeness(other) >= ABOUT_THE_SAME
     }
 
+    /// Returns whether each of two statements has a name that the other lacks: `Alpha` and `Beta` may listen on
+    /// different ports.
+    fn names_another(&self, other: &Statement) -> bool {
+        let has_own = |one: &Statement, other: &Statement| !one.names.is_subset(&other.words);
+        has_own(self, other) && has_own(other, self)
+    }
+
     /// Returns whether two statements say the same.
     pub(crate) fn repeats(&self, other: &Statement) -> bool {
         self.likeness(other) >= THE_SAME
             && self.numbers == other.numbers
-            && self.denies == other.denies
+            && self.denials == other.denials
     }
 
     /// Returns why two statements conflict, or `None`.
     pub(crate) fn conflict(&self, other: &Statement) -> Option<String> {
-        if !self.is_about(other) {
+        if !self.is_about(other) || self.names_another(other) {
             return None;
         }
         let both_count = !self.numbers.is_empty() && !other.numbers.is_empty();
@@ -107,9 +121,78 @@ impl Statement {
             return Some(format!("the numbers differ: {} and {}", list(self), list(other)));
         }
         let n_common = self.words.intersection(&other.words).count();
-        (self.denies != other.denies && n_common >= MIN_COMMON)
+        // Two denials in one sentence cancel each other, or deny two things.
+        (self.denials % 2 != other.denials % 2 && n_common >= MIN_COMMON)
             .then(|| "one denies what the other says".to_string())
     }
+}
+
+/// Numbers as words: 0 to 19, then 20 to 90.
+const UNITS: [&str; 20] = [
+    "zero",
+    "one",
+    "two",
+    "three",
+    "four",
+    "five",
+    "six",
+    "seven",
+    "eight",
+    "nine",
+    "ten",
+    "eleven",
+    "twelve",
+    "thirteen",
+    "fourteen",
+    "fifteen",
+    "sixteen",
+    "seventeen",
+    "eighteen",
+    "nineteen",
+];
+const TENS: [&str; 8] =
+    ["twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"];
+const MULTIPLES: [(&str, u64); 2] = [("hundred", 100), ("thousand", 1_000)];
+
+/// Returns what a word adds to a number that is written as words.
+fn numeral(word: &str) -> Option<u64> {
+    let at = |list: &[&str]| list.iter().position(|it| *it == word).map(|at| at as u64);
+    at(&UNITS).or_else(|| Some(20 + 10 * at(&TENS)?))
+}
+
+fn is_numeral(word: &str) -> bool {
+    let lower = word.to_lowercase();
+    numeral(&lower).is_some() || MULTIPLES.iter().any(|it| it.0 == lower)
+}
+
+fn without_numerals(text: &str) -> String {
+    let words = text.split(|c: char| !c.is_alphanumeric()).filter(|it| !is_numeral(it));
+    words.collect::<Vec<_>>().join(" ")
+}
+
+/// Returns the numbers of a sentence, as digits: `seventy-two` is 72.
+fn numbers_of(text: &str) -> BTreeSet<String> {
+    let lower = text.to_lowercase();
+    let is_part = |c: char| c.is_alphanumeric() || matches!(c, '.' | ':' | '%');
+    let mut numbers = BTreeSet::new();
+    let mut spelled: Option<u64> = None;
+    for word in lower.split(|c: char| !is_part(c)).chain([""]) {
+        let word = word.trim_end_matches(['.', ':']);
+        if let Some(n) = numeral(word) {
+            spelled = Some(spelled.unwrap_or(0) + n);
+            continue;
+        }
+        if let (Some(n), Some(it)) = (spelled, MULTIPLES.iter().find(|it| it.0 == word)) {
+            spelled = Some(n.saturating_mul(it.1));
+            continue;
+        }
+        // `one` is more often a pronoun.
+        numbers.extend(spelled.take().filter(|n| *n != 1).map(|n| n.to_string()));
+        if word.starts_with(|c: char| c.is_ascii_digit()) {
+            numbers.insert(word.to_string());
+        }
+    }
+    numbers
 }
 
 /// Splits a sentence at line ends, which normalized text has only between blocks, items and rows.
@@ -195,6 +278,27 @@ mod tests {
         assert!(
             conflict("The server caches queries.", "The server never caches queries.").is_some()
         );
+        for (one, other, is_conflict) in [
+            (
+                "We decided to use SQLite because it needs no server.",
+                "We decided not to use SQLite because it needs no server.",
+                true,
+            ),
+            (
+                "The relay Alpha listens on port 8080.",
+                "The relay Beta listens on port 9090.",
+                false,
+            ),
+            ("The relay Alpha listens on port 8080.", "Alpha listens on port 9090.", true),
+            (
+                "The old key stays usable for seventy-two hours.",
+                "The old key stays usable for 96 hours.",
+                true,
+            ),
+            ("It takes two hundred requests.", "It takes 200 requests.", false),
+        ] {
+            assert_eq!(conflict(one, other).is_some(), is_conflict, "{one} {other}");
+        }
         assert_eq!(conflict("Lunch is at 12 on Mondays.", "Sessions last for 30 minutes."), None);
     }
 }

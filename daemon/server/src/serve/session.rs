@@ -453,7 +453,11 @@ impl Session {
             ["project", "vault"].into_iter().filter(|key| *key == "project" || route.has_vault);
         let named = keys.filter_map(|key| arguments.shift_remove(key)).last()?;
         let ours = &self.project.name;
-        match named.as_str() {
+        let only = named.as_array().and_then(|list| match list.as_slice() {
+            [only] => only.as_str(),
+            _ => None,
+        });
+        match only.or(named.as_str()) {
             Some(name) if self.is_ours(name) => None,
             _ if named.is_null() => None,
             Some(name) => {

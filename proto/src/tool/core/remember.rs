@@ -37,8 +37,8 @@ pub struct Remember {
     /// What to keep, in a sentence or a few; up to 20,000 characters.
     #[serde(alias = "content", alias = "fact", alias = "memory")]
     pub text: String,
-    /// Who or what it is about: a name. Its note gets the text; a new name gets a note. Without it the text
-    /// becomes an entry of its own, unless it begins with a name that memory has.
+    /// Who or what it is about: a name. Its note gets the text, several lines become an entry that links to it; a new
+    /// name gets a note. Without it the text becomes an entry of its own, unless it begins with a name that memory has.
     #[serde(default, alias = "entity", skip_serializing_if = "Option::is_none")]
     pub about: Option<String>,
     /// `fact`, `decision` or `preference`; by its words when left out.

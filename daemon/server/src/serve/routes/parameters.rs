@@ -7,7 +7,7 @@
 //! (`tool/`).
 
 use proto::error::{Code, ErrorView};
-use proto::lenient::nearest;
+use proto::lenient::{nearest, own_name_of};
 use proto::tool::Tool;
 use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value};
@@ -50,6 +50,10 @@ fn explain(tool: &str, error: &str, at_fault: Option<&str>) -> String {
     match at_fault {
         Some(name) if complaint.starts_with("unknown field ") => {
             let name = name.get(..name.floor_char_boundary(MAX_COMPLAINT_BYTES)).unwrap_or(name);
+            // Of two names of one parameter, the other one was taken.
+            if let Some(own) = own_name_of(tool, name) {
+                return format!("`{tool}`: `{name}` means `{own}`, which was given, too");
+            }
             let meant = nearest(tool, name).map(|own| format!("; did you mean `{own}`?"));
             format!("`{tool}` has no parameter `{name}`{}", meant.unwrap_or_default())
         }
@@ -123,6 +127,12 @@ mod tests {
             json!({"qurey": "x"}),
             expect![[r#"
                 `hybrid_query` has no parameter `qurey`; did you mean `query`?
+            "#]],
+        );
+        check::<HybridQuery>(
+            json!({"q": "x", "query": "y"}),
+            expect![[r#"
+                `hybrid_query`: `query` means `q`, which was given, too
             "#]],
         );
         check::<Status>(

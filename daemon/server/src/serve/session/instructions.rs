@@ -9,10 +9,10 @@ const OPENING: &str = "This project's documents, notes and memory as one knowled
     change.";
 
 /// Tasks, each with the tools that its line names.
-const TASKS: [(&[&str], &str); 11] = [
+const TASKS: [(&[&str], &str); 12] = [
     (
         &["hybrid_query"],
-        "Find passages: `hybrid_query {\"query\": \"how are signing keys rotated\"}`; cite their paths and lines.",
+        "Find passages: `hybrid_query {\"q\": \"how are signing keys rotated\"}`; cite their paths and lines.",
     ),
     (&["read_passage"], "Read on: `read_passage {\"at\": \"ops/keys.md:12\"}`."),
     (&["ask"], "Decisions, timelines, summaries: `ask {\"query\": \"why did we choose SQLite\"}`."),
@@ -26,12 +26,13 @@ const TASKS: [(&[&str], &str); 11] = [
     ),
     (
         &["write_note", "edit_note"],
-        "Write: `write_note {\"title\": …, \"folder\": …, \"content\": …}`; correct a line: `edit_note \
-         {\"identifier\": \"ops/keys\", \"operation\": \"find_replace\", \"find_text\": …, \"content\": …}`.",
+        "Write: `write_note {\"title\": …, \"directory\": …, \"content\": …}`; correct a line: `edit_note \
+         {\"path\": \"ops/keys\", \"find\": …, \"content_updates\": …}`.",
     ),
+    (&["search_notes"], "Find notes: `search_notes {\"query\": \"release checklist\"}`."),
     (
         &["search_nodes", "create_entities", "add_observations"],
-        "Memory: `search_nodes` first, then `add_observations`, or `create_entities` for what is new.",
+        "Memory: `search_nodes {\"query\": …}` first, then `add_observations`, or `create_entities` for what is new.",
     ),
     (&["kb_store", "kb_ask"], "Entries: `kb_ask {\"question\": …}`; keep one with `kb_store`."),
     (
@@ -71,6 +72,27 @@ mod tests {
             let named = CATALOG.iter().filter(|it| is_named(it.name));
             named.for_each(|it| assert!(offers(it.name), "{} in {set:?}", it.name));
         }
+    }
+
+    #[test]
+    fn examples_fit_the_listed_parameters() {
+        let mut n = 0;
+        for example in TASKS.iter().flat_map(|(_, line)| line.split('`')) {
+            let Some((name, arguments)) = example.split_once(' ') else { continue };
+            let Some(tool) = CATALOG.iter().find(|it| it.name == name) else { continue };
+            let arguments = arguments.replace('…', "\"x\"");
+            let given: serde_json::Value = serde_json::from_str(&arguments).expect("JSON");
+            let schema = serde_json::Value::Object((tool.input)());
+            let given = given.as_object().expect("an object");
+            for name in given.keys() {
+                assert!(schema["properties"].get(name).is_some(), "{example}: {name}");
+            }
+            for name in schema["required"].as_array().into_iter().flatten() {
+                assert!(given.contains_key(name.as_str().expect("a name")), "{example}: {name}");
+            }
+            n += 1;
+        }
+        assert!(n >= 10, "{n}");
     }
 
     #[test]

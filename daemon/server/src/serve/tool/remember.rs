@@ -81,7 +81,9 @@ pub async fn remember(
     let about = request.about.map(|it| it.trim().to_string()).filter(|it| !it.is_empty());
     let (home, warning) = home_of(&project, about.clone(), &text).await?;
     let tags: Vec<String> = request.tags.unwrap_or_default();
-    let tags = tags.iter().map(|it| it.trim().trim_start_matches('#').to_string());
+    // A tag in a note ends at the first blank.
+    let one_word = |it: &String| it.split_whitespace().collect::<Vec<_>>().join("-");
+    let tags = tags.iter().map(|it| one_word(it).trim_start_matches('#').to_string());
     let tags: Vec<String> = tags.filter(|it| !it.is_empty()).collect();
     // An observation is a single line; a longer text keeps its form in an entry that links to its
     // subject.

@@ -65,9 +65,15 @@ fn parse(text: &str, now: &Zoned) -> Option<Timestamp> {
 
 /// Parses with interim; for a day of the week, returns the last one, today included.
 fn by_words(text: &str, now: &Zoned) -> Option<Timestamp> {
-    const DAYS: [&str; 7] = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"];
+    const DAYS: [&str; 7] =
+        ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"];
+    let is_day = DAYS.iter().any(|day| text.len() >= 3 && day.starts_with(text));
+    // interim takes any word that begins like one of its own, `yesteryear` for one, and `12.5` as a time of day.
+    let is_number = text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
+    if !is_day && (is_number || text.chars().all(char::is_alphabetic)) {
+        return None;
+    }
     let moment = parse_date_string(text, now.clone(), Dialect::Us).ok()?;
-    let is_day = !text.contains(' ') && DAYS.iter().any(|day| text.starts_with(day));
     let moment = match is_day && moment > *now {
         true => moment.checked_sub(Span::new().days(7)).ok()?.start_of_day().ok()?,
         false => moment,
@@ -170,6 +176,7 @@ mod tests {
             ("2026-01-31T10:00:00", "2026-01-31T10:00:00Z"),
             ("2026-01-31t10:00:00+02:00", "2026-01-31T08:00:00Z"),
             ("monday", "2026-11-23T00:00:00Z"),
+            ("mon", "2026-11-23T00:00:00Z"),
             ("since tuesday", "2026-11-17T00:00:00Z"),
             ("in the last 2 days", "2026-11-21T15:30:00Z"),
             ("half an hour ago", "2026-11-23T15:00:00Z"),
@@ -194,6 +201,10 @@ mod tests {
         for (text, why) in [
             ("", "not a time"),
             ("soon", "not a time"),
+            ("yesteryear", "not a time"),
+            ("yes", "not a time"),
+            ("mondays", "not a time"),
+            ("12.5", "not a time"),
             ("99999999999 years", "not a time"),
             ("2026-13-01", "not a time"),
             ("2027-01-01", "in the future"),
