@@ -77,6 +77,9 @@ const AHEAD: f32 = 0.3;
 /// Least confidence of a relation in a summary.
 const SURE: f32 = 0.5;
 
+/// Relations that say only that two things have to do with each other.
+const UNTOLD: [&str; 2] = ["related_to", "links_to"];
+
 /// Most further passages in an answer.
 const MAX_PASSAGES: usize = 4;
 
@@ -329,7 +332,7 @@ impl Asker<'_> {
         let facts = known.facts.into_iter().map(|fact| dated_view(fact, &day, 1.0, "fact"));
         reply.statements.extend(facts);
         let says_something =
-            |it: &&RelationView| it.confidence >= SURE && it.predicate != "related_to";
+            |it: &&RelationView| it.confidence >= SURE && !UNTOLD.contains(&it.predicate.as_str());
         let relations = known.relations.iter().filter(says_something);
         for it in relations {
             reply.statements.extend(relation(ctx, it, "relation")?);
