@@ -275,8 +275,13 @@ impl Target {
     fn start(&self, life: Life) -> Result<u32, LaunchError> {
         let kgd = find_kgd(|name| std::env::var_os(name))?;
         let life = life.as_str();
-        // This very program, even if its file was replaced since.
-        let mut launcher = Command::new("/proc/self/exe");
+        // This very program; on Linux even if its file was replaced since.
+        let own = if cfg!(target_os = "linux") {
+            "/proc/self/exe".into()
+        } else {
+            std::env::current_exe()?
+        };
+        let mut launcher = Command::new(own);
         // A front end finds its own places below those of the user, which it inherits.
         let hub = crate::hub::address_in(&self.places);
         let what = hub.as_ref().map_or(self.project.root.as_os_str(), |url| url.as_ref());

@@ -15,8 +15,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use confine::{Missing, Root, entry, sync};
 use rustix::fs::{
-    AtFlags, Dir, FileType, Mode, OFlags, RenameFlags, linkat, openat, renameat, renameat_with,
-    unlinkat,
+    AtFlags, Dir, FileType, Mode, OFlags, RawMode, RenameFlags, linkat, openat, renameat,
+    renameat_with, unlinkat,
 };
 use rustix::io::Errno;
 
@@ -175,7 +175,7 @@ impl<'a> Temporary<'a> {
         let name = format!(".kgd-import-{}-{number}.tmp", std::process::id());
         let flags =
             OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let file = openat(folder, name.as_str(), flags, Mode::from_raw_mode(mode))?;
+        let file = openat(folder, name.as_str(), flags, Mode::from_raw_mode(mode as RawMode))?;
         Ok(Temporary { folder, name, file: File::from(file) })
     }
 }

@@ -35,9 +35,7 @@ impl Holder {
 
     /// Returns true if that process is a `kgd`.
     pub fn is_daemon(&self) -> bool {
-        // The kernel cuts names to 15 bytes; a prefix is enough.
-        std::fs::read_to_string(format!("/proc/{}/comm", self.pid))
-            .is_ok_and(|name| name.trim_end().starts_with("kgd"))
+        name_of(self.pid).is_some_and(|name| name.starts_with("kgd"))
     }
 
     /// Asks it to finish its current work and end.
@@ -58,7 +56,36 @@ pub fn locked_by(lock: &Path) -> Option<u32> {
     Some(Holder::of(lock)?.pid)
 }
 
+/// Returns the name of a process.
+#[cfg(target_os = "linux")]
+fn name_of(pid: u32) -> Option<String> {
+    std::fs::read_to_string(format!("/proc/{pid}/comm")).ok()
+}
+
+/// Returns the name of a process, as `ps` says it.
+#[cfg(not(target_os = "linux"))]
+fn name_of(pid: u32) -> Option<String> {
+    let said = ps(pid, "comm=")?;
+    Path::new(said.trim()).file_name().map(|name| name.to_string_lossy().into_owned())
+}
+
+/// Returns a column of `ps` about a process.
+#[cfg(not(target_os = "linux"))]
+fn ps(pid: u32, column: &str) -> Option<String> {
+    let pid = pid.to_string();
+    let said =
+        std::process::Command::new("ps").args(["-o", column, "-p", pid.as_str()]).output().ok()?;
+    String::from_utf8(said.stdout).ok()
+}
+
+/// Returns true if a process of that id runs. A zombie does not count.
+#[cfg(not(target_os = "linux"))]
+pub fn is_alive(pid: u32) -> bool {
+    ps(pid, "state=").is_some_and(|state| !state.trim().is_empty() && !state.starts_with('Z'))
+}
+
 /// Returns true if a process of that id runs, as far as this user may know. A zombie does not count.
+#[cfg(target_os = "linux")]
 pub fn is_alive(pid: u32) -> bool {
     let Ok(stat) = std::fs::read_to_string(format!("/proc/{pid}/stat")) else { return false };
     // The name in parentheses may contain anything, so the state follows the last parenthesis.

@@ -8,6 +8,7 @@
 
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::Shutdown;
+use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -15,7 +16,7 @@ use std::time::{Duration, Instant};
 use proto::PREAMBLE_VERSION;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
-use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, connect, socket_with};
+use rustix::net::{AddressFamily, SocketAddrUnix, SocketType, connect};
 
 /// Pause between attempts to connect to a daemon whose queue of connections is full.
 const POLL: Duration = Duration::from_millis(50);
@@ -111,6 +112,27 @@ fn gives_sign(socket: &Path, there: &UnixStream, patience: Duration) -> bool {
     ask().unwrap_or_else(|error| !is_late(&error))
 }
 
+/// Returns a socket that does not block, and that no child inherits.
+#[cfg(target_os = "linux")]
+fn unblocked() -> Result<OwnedFd, Errno> {
+    use rustix::net::{SocketFlags, socket_with};
+
+    let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+    socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)
+}
+
+/// The same in three steps, where a system has no single one.
+#[cfg(not(target_os = "linux"))]
+fn unblocked() -> Result<OwnedFd, Errno> {
+    use rustix::fs::{OFlags, fcntl_setfl};
+    use rustix::io::{FdFlags, fcntl_setfd};
+
+    let socket = rustix::net::socket(AddressFamily::UNIX, SocketType::STREAM, None)?;
+    fcntl_setfd(&socket, FdFlags::CLOEXEC)?;
+    fcntl_setfl(&socket, OFlags::NONBLOCK)?;
+    Ok(socket)
+}
+
 /// Connects to a socket. The queue of a daemon that accepts no connections fills up, and then all
 /// clients wait.
 ///
@@ -119,8 +141,7 @@ fn gives_sign(socket: &Path, there: &UnixStream, patience: Duration) -> bool {
 pub(crate) fn connect_within(path: &Path, patience: Duration) -> io::Result<UnixStream> {
     let until = Instant::now() + patience;
     let address = SocketAddrUnix::new(path)?;
-    let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
-    let socket = socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
+    let socket = unblocked()?;
     loop {
         match connect(&socket, &address) {
             Ok(()) => break,

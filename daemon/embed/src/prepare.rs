@@ -17,9 +17,6 @@ use serde::{Deserialize, Serialize};
 
 use super::limit::{MAX_CPU_SECONDS, MAX_MEMORY_BYTES, limit};
 
-/// The running program, even if its file has been replaced since.
-const PROGRAM: &str = "/proc/self/exe";
-
 /// The properties of a model that was tried.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tried {
@@ -93,9 +90,10 @@ fn refused(why: String) -> ExitCode {
 /// # Errors
 /// Why it cannot be used, with a hint.
 pub fn hold(flag: &str, folder: &Path) -> Result<(), String> {
+    let not_started = |error| format!("no process could be started to try it: {error}");
     // `arg0`, since `/proc/self/exe` would show as `exe`; a group of its own, so that a signal for the daemon's group
     // does not end the trial.
-    let started = Command::new(PROGRAM)
+    let started = Command::new(sys::own_program().map_err(not_started)?)
         .arg0("kgd")
         .arg(flag)
         .arg(folder)
@@ -104,8 +102,7 @@ pub fn hold(flag: &str, folder: &Path) -> Result<(), String> {
         .stderr(Stdio::piped())
         .process_group(0)
         .output();
-    let output =
-        started.map_err(|error| format!("no process could be started to try it: {error}"))?;
+    let output = started.map_err(not_started)?;
     let said = String::from_utf8_lossy(&output.stderr);
     // The library may print panic messages first; the last line of this form is the error itself.
     let error =

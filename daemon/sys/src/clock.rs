@@ -5,9 +5,17 @@
 use std::time::Duration;
 
 /// Largest process id of Linux. The kernel packs ids into clock ids, where a larger number would be another clock.
+#[cfg(target_os = "linux")]
 const MAX_PID: i32 = 1 << 22;
 
+/// Returns zero: the system has no such clocks, as on macOS, where only wall-clock time is limited.
+#[cfg(not(target_os = "linux"))]
+pub fn process_cpu_time(_: u32) -> Duration {
+    Duration::ZERO
+}
+
 /// Returns the processor time of all threads of a process; zero without such a process.
+#[cfg(target_os = "linux")]
 pub fn process_cpu_time(pid: u32) -> Duration {
     let Some(pid) = i32::try_from(pid).ok().filter(|pid| *pid <= MAX_PID) else {
         return Duration::ZERO;
@@ -37,6 +45,7 @@ fn time_of(clock: libc::clockid_t) -> Option<Duration> {
 mod tests {
     use super::*;
 
+    #[cfg(target_os = "linux")]
     #[test]
     fn what_a_process_computes_is_told() {
         let before = process_cpu_time(std::process::id());

@@ -21,7 +21,7 @@ mod scans;
 
 pub use clock::{process_cpu_time, thread_cpu_time};
 pub use dots::dots;
-pub use files::close_inherited_files;
+pub use files::{close_inherited_files, nameless_file, own_program};
 pub use mapped::load_mapped;
 pub use memory::{release_free_memory, spare_memory};
 pub use product::{Rows, product, products};

@@ -17,7 +17,6 @@ use config::settings::Http;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
-use rustix::net::sockopt;
 use serde_json::json;
 use tokio::io::AsyncWriteExt;
 use tokio::net::{TcpListener, TcpStream};
@@ -241,8 +240,11 @@ async fn converse(
     let limits = endpoint.limits();
     let _ = stream.set_nodelay(true);
     // If the client acknowledges no byte for this long, the system closes the connection, which ends its writer.
-    let slow = u32::try_from(limits.slow_reader.as_millis()).unwrap_or(u32::MAX);
-    let _ = sockopt::set_tcp_user_timeout(&stream, slow);
+    #[cfg(target_os = "linux")]
+    {
+        let slow = u32::try_from(limits.slow_reader.as_millis()).unwrap_or(u32::MAX);
+        let _ = rustix::net::sockopt::set_tcp_user_timeout(&stream, slow);
+    }
     let patience = limits.patience;
     let service = service_fn(|request| {
         let (endpoint, seat) = (Arc::clone(&endpoint), Arc::clone(&seat));

@@ -20,6 +20,12 @@ use super::message::{HEAD_BYTES, Job, MAX_SMALL_BYTES, Opening, Reply, TooLong, 
 use super::{misdeed, restrict};
 use crate::reader_for;
 
+/// A worker starts no processes that could inherit what it was given.
+#[cfg(target_os = "linux")]
+const RECEIVED: RecvFlags = RecvFlags::CMSG_CLOEXEC;
+#[cfg(not(target_os = "linux"))]
+const RECEIVED: RecvFlags = RecvFlags::empty();
+
 /// The location of the last panic.
 static PANICKED_AT: Mutex<String> = Mutex::new(String::new());
 
@@ -80,7 +86,7 @@ fn receive() -> io::Result<Option<(Vec<u8>, Option<OwnedFd>)>> {
     let mut control = RecvAncillaryBuffer::new(&mut space);
     let n_bytes = loop {
         let into = &mut [IoSliceMut::new(&mut head)];
-        match recvmsg(stdin, into, &mut control, RecvFlags::CMSG_CLOEXEC) {
+        match recvmsg(stdin, into, &mut control, RECEIVED) {
             Err(rustix::io::Errno::INTR) => {}
             received => break received?.bytes,
         }

@@ -8,6 +8,7 @@
 //! or another document; messages about it never quote it.
 //! Not here: formats (one module each); secrets, which the daemon removes from the replies.
 
+#[cfg(target_os = "linux")]
 mod calls;
 mod check;
 mod child;

@@ -7,6 +7,7 @@
 //! of a document.
 //! Not here: the number of workers (`pool.rs`), whether a reply is valid (`check.rs`).
 
+#[cfg(target_os = "linux")]
 use std::fs::File;
 use std::io::{self, IoSlice, PipeReader, Read, Write};
 use std::mem::MaybeUninit;
@@ -17,15 +18,12 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::fs::{MemfdFlags, OFlags, SealFlags};
+use rustix::fs::OFlags;
 use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags, sendmsg};
-use rustix::process::{Pid, PidfdFlags, Signal};
+use rustix::process::Signal;
 
 use super::message::{HEAD_BYTES, Job, MAX_SMALL_BYTES, Opening, Reply, decode, encode};
 use super::restrict::Sandbox;
-
-/// This program, even if its file has been replaced since.
-const PROGRAM: &str = "/proc/self/exe";
 
 /// How often the time limits of a worker are checked.
 const WATCH_EVERY: Duration = Duration::from_millis(100);
@@ -38,6 +36,12 @@ const END_WITHIN: Duration = Duration::from_secs(2);
 
 /// Bytes of standard error that are read.
 const MAX_ERROR_BYTES: usize = 4096;
+
+/// Writing to a worker that has ended is an error, not a signal; Rust's runtime ignores that signal as well.
+#[cfg(target_os = "linux")]
+const SENT: SendFlags = SendFlags::NOSIGNAL;
+#[cfg(not(target_os = "linux"))]
+const SENT: SendFlags = SendFlags::empty();
 
 /// Size of the buffer for replies, in bytes.
 const READ_BYTES: usize = 64 * 1024;
@@ -85,7 +89,7 @@ impl Process {
         // It may write more than anybody reads; it must not block then, nor may reading.
         rustix::fs::fcntl_setfl(&its_errors, OFlags::NONBLOCK)?;
         rustix::fs::fcntl_setfl(&errors, OFlags::NONBLOCK)?;
-        let child = Command::new(PROGRAM)
+        let child = Command::new(sys::own_program()?)
             .arg0("kgd")
             .arg("--worker")
             .env_clear()
@@ -160,8 +164,7 @@ impl Process {
             control.push(SendAncillaryMessage::ScmRights(std::slice::from_ref(descriptor)));
         }
         // Small, and nothing is queued before it: it is sent in one piece or not at all.
-        let sent =
-            sendmsg(&self.socket, &[IoSlice::new(message)], &mut control, SendFlags::NOSIGNAL)?;
+        let sent = sendmsg(&self.socket, &[IoSlice::new(message)], &mut control, SENT)?;
         if sent == message.len() { Ok(()) } else { Err(io::ErrorKind::WriteZero.into()) }
     }
 
@@ -257,16 +260,31 @@ impl Process {
 
     /// Returns the exit status if it exits by itself soon; otherwise ends it.
     fn ended(&mut self) -> Option<ExitStatus> {
-        let pid = Pid::from_raw(i32::try_from(self.id()).ok()?)?;
-        // Waiting on a file descriptor allows a timeout, unlike `wait`.
-        if let Ok(pidfd) = rustix::process::pidfd_open(pid, PidfdFlags::empty()) {
-            let _ = wait_for(&pidfd, END_WITHIN);
-        }
+        self.wait_for_end();
         let status = self.child.try_wait().ok().flatten();
         if status.is_none() {
             self.end();
         }
         status
+    }
+
+    #[cfg(target_os = "linux")]
+    fn wait_for_end(&mut self) {
+        use rustix::process::{Pid, PidfdFlags, pidfd_open};
+
+        let pid = i32::try_from(self.id()).ok().and_then(Pid::from_raw);
+        if let Some(Ok(pidfd)) = pid.map(|pid| pidfd_open(pid, PidfdFlags::empty())) {
+            let _ = wait_for(&pidfd, END_WITHIN);
+        }
+    }
+
+    /// Polls for its end, because there is no descriptor of a process.
+    #[cfg(not(target_os = "linux"))]
+    fn wait_for_end(&mut self) {
+        let begin = Instant::now();
+        while begin.elapsed() < END_WITHIN && matches!(self.child.try_wait(), Ok(None)) {
+            std::thread::sleep(Duration::from_millis(5));
+        }
     }
 
     /// Returns what an exit that we did not cause says about the document.
@@ -366,11 +384,22 @@ fn wait_for(descriptor: &impl AsFd, at_most: Duration) -> io::Result<usize> {
 }
 
 /// Writes the bytes to an anonymous file that nobody can change any more.
+#[cfg(target_os = "linux")]
 fn sealed(source: &[u8]) -> io::Result<OwnedFd> {
+    use rustix::fs::{MemfdFlags, SealFlags};
+
     let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
     let mut file = File::from(rustix::fs::memfd_create(c"document", flags)?);
     file.write_all(source)?;
     let seals = SealFlags::SHRINK | SealFlags::GROW | SealFlags::WRITE | SealFlags::SEAL;
     rustix::fs::fcntl_add_seals(&file, seals)?;
+    Ok(file.into())
+}
+
+/// Writes the bytes to an anonymous file. The worker could change it, but it is read once.
+#[cfg(not(target_os = "linux"))]
+fn sealed(source: &[u8]) -> io::Result<OwnedFd> {
+    let mut file = sys::nameless_file(&std::env::temp_dir())?;
+    file.write_all(source)?;
     Ok(file.into())
 }

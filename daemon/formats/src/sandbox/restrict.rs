@@ -9,13 +9,15 @@
 use std::fmt;
 use std::fs;
 
+#[cfg(target_os = "linux")]
 use landlock::{
     ABI, Access, AccessFs, AccessNet, CompatLevel, Compatible, LandlockStatus, Ruleset,
     RulesetAttr, Scope,
 };
-use rustix::process::{DumpableBehavior, Resource, Rlimit, Signal};
+use rustix::process::{Resource, Rlimit};
 use serde::{Deserialize, Serialize};
 
+#[cfg(target_os = "linux")]
 use super::calls;
 
 /// Most open files: standard streams, one document, and a few to spare.
@@ -25,10 +27,12 @@ const MAX_FILES: u64 = 8;
 const MAX_STACK_BYTES: u64 = 8 << 20;
 
 /// Makes the kernel kill this process before the daemon when memory runs out. Range -1000 to 1000.
+#[cfg(target_os = "linux")]
 const OOM_SCORE: &str = "800";
 
 /// The newest landlock version requested: files, devices, TCP, signals and abstract sockets. Older kernels provide a
 /// subset.
+#[cfg(target_os = "linux")]
 const LANDLOCK: ABI = ABI::V6;
 
 /// The protections of a worker.
@@ -63,22 +67,54 @@ impl Sandbox {
 /// Confines this process irrevocably.
 pub(super) fn enter(max_memory_bytes: u64) -> Sandbox {
     let mut sandbox = Sandbox::default();
+    sandbox.note("no new privileges", give_up_privileges());
+    let limited = limit_resources(max_memory_bytes);
+    sandbox.note("rlimits", limited.map(|()| String::new()).map_err(words));
+    // Seccomp comes last: it forbids the calls that the other parts need.
+    sandbox.note("landlock", close_files());
+    sandbox.note("seccomp", restrict_calls());
+    sandbox
+}
+
+#[cfg(target_os = "linux")]
+fn give_up_privileges() -> Result<String, String> {
+    use rustix::process::{DumpableBehavior, Signal};
+
     // Raising the score needs no privilege. Where the file cannot be written, the kernel's default applies.
     let _ = fs::write("/proc/self/oom_score_adj", OOM_SCORE);
     // Also ends the worker when the daemon is killed; the kernel sends the signal when the parent thread ends.
     let _ = rustix::process::set_parent_process_death_signal(Some(Signal::KILL));
     // Landlock and seccomp require this for unprivileged processes.
-    let privileges = rustix::thread::set_no_new_privs(true)
-        .and_then(|()| rustix::process::set_dumpable_behavior(DumpableBehavior::NotDumpable));
-    sandbox.note("no new privileges", privileges.map(|()| String::new()).map_err(words));
-    let limited = limit_resources(max_memory_bytes);
-    sandbox.note("rlimits", limited.map(|()| String::new()).map_err(words));
-    // Seccomp comes last: it forbids the calls that the other parts need.
-    sandbox.note("landlock", close_files());
-    let calls = calls::restrict().map(|()| String::new());
-    sandbox.note("seccomp", calls);
-    sandbox
+    rustix::thread::set_no_new_privs(true)
+        .and_then(|()| rustix::process::set_dumpable_behavior(DumpableBehavior::NotDumpable))
+        .map(|()| String::new())
+        .map_err(words)
 }
+
+#[cfg(target_os = "linux")]
+fn restrict_calls() -> Result<String, String> {
+    calls::restrict().map(|()| String::new())
+}
+
+/// What only Linux has.
+#[cfg(not(target_os = "linux"))]
+mod elsewhere {
+    const WHY: &str = "only Linux has it";
+
+    pub(super) fn give_up_privileges() -> Result<String, String> {
+        Err(WHY.into())
+    }
+
+    pub(super) fn close_files() -> Result<String, String> {
+        Err(WHY.into())
+    }
+
+    pub(super) fn restrict_calls() -> Result<String, String> {
+        Err(WHY.into())
+    }
+}
+#[cfg(not(target_os = "linux"))]
+use elsewhere::{close_files, give_up_privileges, restrict_calls};
 
 fn words(error: impl fmt::Display) -> String {
     error.to_string()
@@ -106,6 +142,7 @@ fn own_address_space() -> u64 {
 }
 
 /// Forbids opening files. Returns the kernel's landlock version.
+#[cfg(target_os = "linux")]
 fn close_files() -> Result<String, String> {
     // Access rights that are handled but never granted by a rule are denied.
     let enforce = || {

@@ -20,9 +20,6 @@ use serde::{Deserialize, Serialize};
 use super::{MIN_CHARS, Needle, Needles, files_in};
 use crate::store::{StoreError, each_value, index_words_without_rows};
 
-/// The running program, even after an update replaced its file.
-const PROGRAM: &str = "/proc/self/exe";
-
 /// Bytes read at once.
 const BLOCK_BYTES: usize = 1 << 20;
 
@@ -62,7 +59,7 @@ pub struct Wanted {
 /// # Errors
 /// As [`scan`], or when the process cannot be started.
 pub fn scan_apart(state_dir: &Path, wanted: &Wanted) -> io::Result<Scan> {
-    let mut command = Command::new(PROGRAM);
+    let mut command = Command::new(sys::own_program()?);
     command.arg("--read-through").arg(state_dir).stdin(Stdio::piped()).stdout(Stdio::piped());
     let mut child = command.spawn()?;
     if let Some(mut input) = child.stdin.take() {

@@ -13,7 +13,6 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use rustc_hash::FxHashMap;
-use rustix::fs::{Mode, OFlags};
 
 /// The unnamed file.
 #[derive(Debug)]
@@ -35,9 +34,7 @@ impl Apart {
     /// # Errors
     /// When the file system does not support unnamed files (some network file systems), or is full.
     pub fn within(folder: &Path) -> io::Result<Arc<Self>> {
-        let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC;
-        let file = rustix::fs::open(folder, flags, Mode::RUSR | Mode::WUSR)?;
-        Ok(Arc::new(Apart { file: file.into(), room: Mutex::default() }))
+        Ok(Arc::new(Apart { file: sys::nameless_file(folder)?, room: Mutex::default() }))
     }
 
     /// Writes a block, in a free place of the same size or at the end.
