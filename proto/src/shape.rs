@@ -26,7 +26,7 @@ pub struct EntityView {
     pub id: Id,
     /// Its canonical name.
     pub name: String,
-    /// What kind of thing it is.
+    /// What kind of thing it is; empty where that is not sure.
     #[serde(rename = "type")]
     pub entity_type: String,
     /// The note that is its home, where names are looked up.
@@ -111,6 +111,12 @@ pub fn place(path: &str, lines: [u32; 2], pages: [Option<u32>; 2]) -> String {
         (_, [0, _]) => path.to_string(),
         (_, [first, last]) => format!("{path}:{}", range(first, last)),
     }
+}
+
+/// Formats what is said of a name behind it, ` (Service, id 12)`, without what is empty; nothing if all is.
+pub fn aside(parts: &[&str]) -> String {
+    let said: Vec<&str> = parts.iter().copied().filter(|it| !it.is_empty()).collect();
+    if said.is_empty() { String::new() } else { format!(" ({})", said.join(", ")) }
 }
 
 /// A relation between two entities of the answer.

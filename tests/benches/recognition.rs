@@ -306,7 +306,7 @@ fn voted(mentions: &[Vec<Mention>]) -> BTreeMap<String, EntityType> {
         };
         all.add(mention.entity_type, ground, &mention.name);
     }
-    votes.into_iter().map(|(norm, votes)| (norm, votes.winner())).collect()
+    votes.into_iter().map(|(norm, votes)| (norm, votes.winner().0)).collect()
 }
 
 fn spans(

@@ -5,7 +5,7 @@
 //! cannot break a line, move a cursor or change the reading direction.
 //! Not here: selecting the hits (`merge.rs`).
 
-use proto::shape::place;
+use proto::shape::{aside, place};
 use proto::tool::core::StatementView;
 use serde_json::{Map, Value};
 
@@ -307,15 +307,13 @@ fn note(hit: &Value) -> String {
 /// Renders `Key Store (Service, id 12, stores/key.md) also: the store`.
 fn entity(hit: &Value) -> String {
     let text = |name: &str| hit.get(name).and_then(Value::as_str).unwrap_or_default();
-    let id =
-        hit.get("id").and_then(Value::as_i64).map(|id| format!(", id {id}")).unwrap_or_default();
-    let path = hit.get("path").and_then(Value::as_str).map(|path| format!(", {path}"));
-    let id = id + &path.unwrap_or_default();
+    let id = hit.get("id").and_then(Value::as_i64).map(|id| format!("id {id}"));
+    let about = aside(&[text("type"), &id.unwrap_or_default(), text("path")]);
     let aliases = hit.get("aliases").and_then(Value::as_array).into_iter().flatten();
     let aliases: Vec<&str> = aliases.filter_map(Value::as_str).take(5).collect();
     let also =
         if aliases.is_empty() { String::new() } else { format!(" also: {}", aliases.join(", ")) };
-    clean(&format!("{} ({}{id}){also}", text("name"), text("type"))).into_owned()
+    clean(&format!("{}{about}{also}", text("name"))).into_owned()
 }
 
 fn entities(spread: &Spread, out: &Map<String, Value>) -> Option<String> {

@@ -5,7 +5,7 @@
 
 use std::fmt::Write;
 
-use proto::shape::{EntityView, EvidenceView, Freshness, RelationView, SourceView};
+use proto::shape::{EntityView, EvidenceView, Freshness, RelationView, SourceView, aside};
 use proto::tool::core::{
     ConnectReply, EntityReply, ExplainReply, ExtractReply, HitView, HybridReply, IngestReply,
     LinkView, PassageReply, ReviewReply, TimelineView,
@@ -162,10 +162,9 @@ pub fn explain(reply: &ExplainReply, style: Style) -> String {
         let _ = writeln!(text, "  {} {}", style.dim("also:"), joined(&reply.entity.aliases));
     }
     for other in &reply.same_name {
-        let (name, kind) = (clean(&other.name), clean(&other.entity_type));
-        let path = other.path.as_ref().map(|path| format!(", {}", clean(path)));
-        let path = path.unwrap_or_default();
-        let line = format!("{name} ({kind}{path}): kgctl explain '#{}'", other.id);
+        let path = other.path.as_deref().map(clean).unwrap_or_default();
+        let about = aside(&[&clean(&other.entity_type), &path]);
+        let line = format!("{}{about}: kgctl explain '#{}'", clean(&other.name), other.id);
         let _ = writeln!(text, "  {} {line}", style.dim("also has this name:"));
     }
     if let Some(home) = &reply.home {
@@ -377,11 +376,8 @@ pub fn review(reply: &ReviewReply, style: Style) -> String {
 }
 
 fn named(it: &EntityView, style: Style) -> String {
-    format!(
-        "{} {}",
-        style.bold(&clean(&it.name)),
-        style.dim(&format!("({})", clean(&it.entity_type)))
-    )
+    let kind = aside(&[&clean(&it.entity_type)]);
+    style.bold(&clean(&it.name)) + &style.dim(&kind)
 }
 
 fn joined(names: &[String]) -> String {

@@ -5,7 +5,7 @@ mod asked;
 mod changes;
 mod remember;
 
-use proto::shape::{AlsoIn, EntityView, EvidenceView, Id, RelationView, SourceView};
+use proto::shape::{AlsoIn, EntityView, EvidenceView, Id, RelationView, SourceView, aside};
 use proto::tool::core::{
     ConnectReply, EntityReply, ExplainReply, ExtractReply, HitView, HybridReply, IngestReply,
     PassageReply, PathView, ReviewReply, StatusReply, TimelineView,
@@ -157,7 +157,7 @@ fn further(also: &AlsoIn) -> String {
 fn entity_names(reply: &HybridReply) -> Option<String> {
     let shown = reply.entities.iter().take(MAX_ENTITIES);
     let names: Vec<_> = shown
-        .map(|it| format!("{} ({})", stored_line(&it.name), one_line(&it.entity_type)))
+        .map(|it| format!("{}{}", stored_line(&it.name), aside(&[&one_line(&it.entity_type)])))
         .collect();
     let rest = reply.entities.len().saturating_sub(MAX_ENTITIES);
     let rest = if rest > 0 { format!(", … {rest} more") } else { String::new() };

@@ -10,7 +10,7 @@
 
 #![expect(missing_docs, reason = "each function renders the reply that its parameter names")]
 
-use proto::shape::EntityView;
+use proto::shape::{EntityView, aside};
 
 pub mod admin;
 mod clean;
@@ -30,10 +30,9 @@ const MAX_ALIASES: usize = 5;
 
 /// `Key Store (Service, id 12, stores/key.md)`, with aliases when there are any.
 fn entity(entity: &EntityView) -> String {
-    let name = stored_line(&entity.name);
-    let path = entity.path.as_ref().map(|path| format!(", {}", one_line(path)));
-    let path = path.unwrap_or_default();
-    let mut text = format!("{name} ({}, id {}{path})", one_line(&entity.entity_type), entity.id);
+    let (name, id) = (stored_line(&entity.name), format!("id {}", entity.id));
+    let path = entity.path.as_deref().map(one_line).unwrap_or_default();
+    let mut text = format!("{name}{}", aside(&[&one_line(&entity.entity_type), &id, &path]));
     for (idx, alias) in entity.aliases.iter().take(MAX_ALIASES).enumerate() {
         text += if idx == 0 { " also: " } else { ", " };
         text += &stored_line(alias);

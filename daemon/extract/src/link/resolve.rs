@@ -30,6 +30,8 @@ pub struct NameFacts {
     pub surface: String,
     /// The type most mentions give it.
     pub entity_type: EntityType,
+    /// Whether that is sure enough to be shown.
+    pub is_type_sure: bool,
     /// Documents that mention it.
     pub n_docs: u32,
     /// Notes that state it as their own name by the strongest kind of statement that any of them makes.
@@ -73,6 +75,11 @@ pub struct Decided {
 }
 
 impl NameFacts {
+    /// The number stored for its type.
+    pub fn type_code(&self) -> i64 {
+        self.entity_type.voted_code(self.is_type_sure)
+    }
+
     /// Orders names by authority: stated names before mined ones, widely used before rare, then by norm. The norm
     /// decides ties, never a row id: a rebuild must choose the same.
     pub fn authority(&self) -> (u8, u32, &str) {
@@ -366,6 +373,7 @@ mod tests {
             norm: norm_of(surface),
             surface: surface.into(),
             entity_type: EntityType::Service,
+            is_type_sure: true,
             n_docs,
             homes: homes.to_vec(),
             home_source: (!homes.is_empty()).then_some(StatedSource::Title),

@@ -1,6 +1,7 @@
 //! Vote: the type of a name, from the types that its mentions have all over the folder.
 //!
-//! In: the type of each mention, what speaks for it, and how it is written. Out: one type.
+//! In: the type of each mention, what speaks for it, and how it is written. Out: one type, and whether it is sure enough
+//! to be shown.
 //! Invariants: pure, whatever the order of the votes; types from forms, cues and authors outweigh a statistical model,
 //! which takes unknown software for a person; what the classifier of names judged weighs as much as it was sure,
 //! `Concept` and `Document` like other types; a definition outweighs many of these; else a name that is mostly written
@@ -10,6 +11,7 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
+use model::parcel::PlaceFeatures;
 use model::terms::EntityType;
 
 /// Weight of a mention by what gave it its type: a model; form, cue or author; a sentence that defines it.
@@ -25,9 +27,14 @@ const OPEN: u32 = 1;
 /// A type needs one part in so many of all weight; below, the name is a general term.
 const LEAST_SHARE: u32 = 3;
 
+/// A type is shown that is so likely.
+const SHOWN: f32 = 0.6;
+
 /// The types of all mentions of one name.
 #[derive(Debug, Clone, Default)]
 pub struct Votes {
+    /// By type: weight, and the same by how likely the type is.
+    likely: BTreeMap<EntityType, (f32, f32)>,
     telling: BTreeMap<EntityType, Weight>,
     /// Mentions by the types that say little.
     other: BTreeMap<EntityType, u32>,
@@ -48,6 +55,31 @@ pub enum Ground {
     Judgement(u8),
 }
 
+impl Ground {
+    fn weight(self) -> u32 {
+        match self {
+            Ground::Guess => GUESSED,
+            Ground::Judgement(certainty) => u32::from(certainty),
+            Ground::Statement => STATED,
+            Ground::Definition => DEFINED,
+        }
+    }
+
+    /// How likely a type is right: of a judgement as it was calibrated, else as on the training sets and the tuning half
+    /// of `corpus/real`.
+    fn likelihood(self, entity_type: EntityType) -> f32 {
+        match (self, entity_type) {
+            (Ground::Judgement(certainty), _) => {
+                (f32::from(certainty) + 0.5) / f32::from(PlaceFeatures::CERTAIN + 1)
+            }
+            (Ground::Statement, EntityType::Standard) => 0.4,
+            (Ground::Statement, EntityType::Document) | (Ground::Guess, _) => 0.55,
+            (Ground::Statement, EntityType::Concept) | (Ground::Definition, _) => 0.75,
+            (Ground::Statement, _) => 0.93,
+        }
+    }
+}
+
 #[derive(Debug, Clone, Copy, Default)]
 struct Weight {
     sum: u32,
@@ -57,12 +89,10 @@ struct Weight {
 impl Votes {
     /// Counts one mention.
     pub fn add(&mut self, entity_type: EntityType, ground: Ground, surface: &str) {
-        let weight = match ground {
-            Ground::Guess => GUESSED,
-            Ground::Judgement(certainty) => u32::from(certainty),
-            Ground::Statement => STATED,
-            Ground::Definition => DEFINED,
-        };
+        let weight = ground.weight();
+        let likely = self.likely.entry(entity_type).or_default();
+        likely.0 += weight as f32;
+        likely.1 += weight as f32 * ground.likelihood(entity_type);
         if entity_type.is_telling() || matches!(ground, Ground::Judgement(_)) {
             let of_type = self.telling.entry(entity_type).or_default();
             of_type.sum += weight;
@@ -78,8 +108,17 @@ impl Votes {
     }
 
     /// Returns the type with most weight, if that is enough, or else the one that says little and is most frequent;
-    /// ties go to the one declared first; `Document` without a vote.
-    pub fn winner(&self) -> EntityType {
+    /// ties go to the one declared first; `Document` without a vote. True where it may be shown.
+    pub fn winner(&self) -> (EntityType, bool) {
+        let winner = self.likeliest();
+        // What says little does not speak against a type that says more.
+        let counts = |it: &EntityType| it.is_telling() || !winner.is_telling();
+        let all: f32 = self.likely.iter().filter(|(it, _)| counts(it)).map(|(_, it)| it.0).sum();
+        let likely = self.likely.get(&winner).map_or(0.0, |it| it.1);
+        (winner, likely >= SHOWN * all)
+    }
+
+    fn likeliest(&self) -> EntityType {
         let all = self.telling.values().map(|it| it.sum).sum::<u32>() + self.common;
         let is_enough = |weight: &Weight| {
             let open = if weight.is_stated { 0 } else { self.open };
@@ -137,7 +176,31 @@ mod tests {
             for (surface, entity_type, ground, n) in votes {
                 (0..*n).for_each(|_| all.add(*entity_type, *ground, surface));
             }
-            assert_eq!(all.winner(), winner, "{votes:?}");
+            assert_eq!(all.winner().0, winner, "{votes:?}");
+        }
+    }
+
+    #[test]
+    fn a_type_is_shown_where_it_is_likely_enough() {
+        use Ground::{Definition, Guess, Judgement, Statement};
+        type Row<'a> = (&'a [(EntityType, Ground, u32)], bool);
+        let rows: [Row<'_>; 9] = [
+            (&[], true),
+            (&[(Technology, Statement, 1)], true),
+            (&[(Product, Definition, 1)], true),
+            (&[(Document, Statement, 9)], false),
+            (&[(Person, Guess, 9)], false),
+            (&[(Person, Judgement(6), 1)], true),
+            (&[(Person, Judgement(3), 9)], false),
+            (&[(Person, Judgement(6), 2), (Organization, Judgement(6), 1)], false),
+            (&[(Person, Judgement(6), 2), (Document, Statement, 9)], true),
+        ];
+        for (votes, is_shown) in rows {
+            let mut all = Votes::default();
+            for (entity_type, ground, n) in votes {
+                (0..*n).for_each(|_| all.add(*entity_type, *ground, "Zephyr"));
+            }
+            assert_eq!(all.winner().1, is_shown, "{votes:?}");
         }
     }
 }

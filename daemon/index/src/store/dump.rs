@@ -159,10 +159,13 @@ const ENTITIES: &str = "SELECT e.id, e.name, e.type, d.path,
 fn entity(row: &Row<'_>) -> rusqlite::Result<Value> {
     let aliases: String = row.get(4)?;
     let aliases: Value = serde_json::from_str(&aliases).unwrap_or(Value::Null);
-    let entity_type = EntityType::from_code(row.get(2)?);
+    let type_code = row.get(2)?;
+    let entity_type = EntityType::from_code(type_code);
     Ok(json!({
         "kind": "entity", "id": row.get::<_, i64>(0)?, "name": row.get::<_, String>(1)?,
-        "type": entity_type.as_str(), "shown": entity_type.is_thing(), "home": row.get::<_, Option<String>>(3)?,
+        "type": entity_type.as_str(), "shown": entity_type.is_thing(),
+        // Whether answers show the type.
+        "type_shown": type_code >= 0, "home": row.get::<_, Option<String>>(3)?,
         "aliases": aliases, "documents": row.get::<_, i64>(5)?, "norm": row.get::<_, String>(6)?,
         // That of the surest mention. An entity without mentions is the subject of a note, which is certain.
         "confidence": rounded(row.get::<_, Option<f64>>(7)?.unwrap_or(1.0)),
@@ -170,9 +173,9 @@ fn entity(row: &Row<'_>) -> rusqlite::Result<Value> {
 }
 
 // A mention whose own type says little (Concept 8, Document 14) or is a model's guess (bit 4 of `place`) is shown
-// with the type of its entity, which all mentions in the folder decide together.
+// with the type of its entity, which all mentions in the folder decide together; `-1 - code` is an unsure type.
 const MENTIONS: &str = "SELECT m.doc_id, d.path, m.start, m.end, m.surface,
-    CASE WHEN (m.type IN (8, 14) OR m.place & 16) AND e.type NOT IN (8, 14) THEN e.type ELSE m.type END,
+    CASE WHEN (m.type IN (8, 14) OR m.place & 16) AND max(e.type, -1 - e.type) NOT IN (8, 14) THEN e.type ELSE m.type END,
     n.entity_id, e.name,
     m.recognizer, m.score, n.link, m.line, d.pages, m.at FROM mentions m JOIN docs d ON d.id = m.doc_id
     JOIN names n ON n.id = m.name_id LEFT JOIN entities e ON e.id = n.entity_id

@@ -197,13 +197,15 @@ impl Tally {
             || (self.is_written_small && self.is_written_large);
         // A name that a note states keeps its home, except for documents that define another thing by it.
         let is_open = self.stated.is_empty() || self.is_defined && homes.len() == 1;
+        let (entity_type, is_type_sure) = self.types.winner();
         Gathered {
             may_be_split: has_doubt && self.n_docs > 1 && is_open && !self.is_given,
             n_mentions: self.n_mentions,
             facts: NameFacts {
                 id,
                 surface,
-                entity_type: self.types.winner(),
+                entity_type,
+                is_type_sure,
                 n_docs: self.n_docs,
                 homes,
                 home_source: best,
@@ -215,11 +217,8 @@ impl Tally {
     }
 }
 
-/// Returns the most frequent surface and the winning type of the mentions on one row.
-pub(super) fn surface_and_type(
-    db: &Connection,
-    row_id: i64,
-) -> Result<(String, EntityType), StoreError> {
+/// Returns the facts of the mentions on one row.
+pub(super) fn of_row(db: &Connection, row_id: i64) -> Result<NameFacts, StoreError> {
     let mut tally = Tally::default();
     let mut statement = db.prepare_cached(
         "SELECT name_id, doc_id, surface, type, recognizer, place FROM mentions WHERE name_id = ?1 ORDER BY doc_id",
@@ -231,8 +230,7 @@ pub(super) fn surface_and_type(
     let norm: String = db
         .prepare_cached("SELECT norm FROM names WHERE id = ?1")?
         .query_row([row_id], |row| row.get(0))?;
-    let facts = tally.finish(row_id, norm).facts;
-    Ok((facts.surface, facts.entity_type))
+    Ok(tally.finish(row_id, norm).facts)
 }
 
 /// Returns the facts as stored on the name's row when they were last gathered.
@@ -250,6 +248,7 @@ pub(super) fn stored(db: &Connection, id: i64) -> Result<Option<NameFacts>, Stor
                 norm: row.get(0)?,
                 surface: row.get(1)?,
                 entity_type: EntityType::from_code(row.get(2)?),
+                is_type_sure: row.get::<_, i64>(2)? >= 0,
                 n_docs: row.get(3)?,
                 homes: decode_homes(homes.as_deref()),
                 home_source: source.map(StatedSource::from_code),

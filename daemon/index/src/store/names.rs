@@ -18,7 +18,7 @@ use super::{StoreError, ids, readings};
 use embed::Embedder;
 use extract::link::blocking;
 use extract::link::resolve::{Candidate, Decided, Decision, NameFacts, Surroundings, decide};
-use model::terms::EntityType;
+use model::terms::{EntityType, norm_of};
 
 /// Mentions above which a decided name is left to the ripple when an interactive commit changes it.
 const MANY_MENTIONS: i64 = 2_000;
@@ -218,7 +218,7 @@ impl Resolver<'_> {
             .execute(params![
                 facts.id,
                 facts.surface,
-                facts.entity_type.code(),
+                facts.type_code(),
                 facts.n_docs,
                 name.n_mentions,
                 facts::encode_homes(&facts.homes),
@@ -349,6 +349,7 @@ impl Resolver<'_> {
         if old != entity {
             self.hand_on(name.id, entity)?;
             self.drop_if_unnamed(old)?;
+            old.map_or(Ok(()), |old| self.type_by_title(old))?;
         }
         Ok(())
     }
@@ -378,36 +379,58 @@ impl Resolver<'_> {
         name: &NameFacts,
         doc: i64,
     ) -> Result<Option<i64>, StoreError> {
-        self.typed_note_entity(name, doc, name.entity_type)
+        self.typed_note_entity(name, doc, name.type_code())
     }
 
-    /// As [`Self::note_entity`], with `voted` as the type of a note that states none. Sets it only if the name is the
-    /// note's title.
+    /// As [`Self::note_entity`], with `voted` as the type of a note that states none. Sets it only if the name is what
+    /// the note is shown as or, where it states no such name, its title.
     pub(super) fn typed_note_entity(
         &self,
         name: &NameFacts,
         doc: i64,
-        voted: EntityType,
+        voted: i64,
     ) -> Result<Option<i64>, StoreError> {
-        let row: Option<(i64, Option<String>, String)> = self
+        let row: Option<(i64, Option<String>, String, String)> = self
             .db
             .prepare_cached(
-                "SELECT e.id, d.doc_type, e.norm FROM docs d JOIN entities e ON e.doc_id = d.id WHERE d.id = ?1",
+                "SELECT e.id, d.doc_type, e.norm, e.name FROM docs d JOIN entities e ON e.doc_id = d.id
+                 WHERE d.id = ?1",
             )?
-            .query_row([doc], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
+            .query_row([doc], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?)))
             .optional()?;
-        let Some((entity, doc_type, norm)) = row else { return Ok(None) };
-        if norm == name.norm {
+        let Some((entity, doc_type, norm, shown)) = row else { return Ok(None) };
+        let shown = norm_of(&shown);
+        let mut states_shown = self.db.prepare_cached(
+            "SELECT 1 FROM stated s JOIN names n ON n.id = s.name_id WHERE s.doc_id = ?1 AND n.norm = ?2",
+        )?;
+        if shown == name.norm || norm == name.norm && !states_shown.exists(params![doc, shown])? {
             let stated = doc_type.as_deref().and_then(EntityType::parse);
             self.db
                 .prepare_cached("UPDATE entities SET type = ?2 WHERE id = ?1")?
-                .execute(params![entity, stated.unwrap_or(voted).code()])?;
+                .execute(params![entity, stated.map_or(voted, EntityType::code)])?;
         }
         Ok(Some(entity))
     }
 
+    /// Types a note anew by its title, where a name that it was shown as denotes something else now.
+    fn type_by_title(&self, entity: i64) -> Result<(), StoreError> {
+        let title: Option<(i64, i64)> = self
+            .db
+            .prepare_cached(
+                "SELECT n.id, e.doc_id FROM entities e JOIN names n ON n.norm = e.norm AND n.sense = 0
+                 WHERE e.id = ?1 AND n.entity_id = e.id AND e.doc_id IS NOT NULL",
+            )?
+            .query_row([entity], |row| Ok((row.get(0)?, row.get(1)?)))
+            .optional()?;
+        let Some((name, doc)) = title else { return Ok(()) };
+        if let Some(facts) = facts::stored(self.db, name)? {
+            self.note_entity(&facts, doc)?;
+        }
+        Ok(())
+    }
+
     fn own_entity(&self, name: &NameFacts) -> Result<i64, StoreError> {
-        ids::write_own(self.db, &name.norm, &name.surface, name.entity_type.code())
+        ids::write_own(self.db, &name.norm, &name.surface, name.type_code())
     }
 
     /// Gives the names linked through this one its new entity, and so on down the chain.

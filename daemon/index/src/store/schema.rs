@@ -4,7 +4,7 @@
 //! The index is derived: a new [`SCHEMA_VERSION`] rebuilds it from the files, nothing is migrated.
 
 /// Raised with every change of the tables below, or of what their rows mean.
-pub const SCHEMA_VERSION: u32 = 21;
+pub const SCHEMA_VERSION: u32 = 22;
 
 /// `docs.pass`: read swiftly; next, to be read deeply; then, read deeply.
 pub const PASS_SWIFT: i64 = 0;
@@ -79,7 +79,8 @@ CREATE TABLE alike(text INTEGER PRIMARY KEY, root INTEGER NOT NULL) WITHOUT ROWI
 CREATE INDEX alike_root ON alike(root);
 
 -- Canonical entities: a note's (`doc_id`), or one of a norm. What an entity is decides its id (`store/ids.rs`), so a
--- name that waits to be resolved and still holds the id of one that is gone can never denote another.
+-- name that waits to be resolved and still holds the id of one that is gone can never denote another. `type` here and
+-- in `names` is below zero (`-1 - code`) where it is too unsure to be shown.
 CREATE TABLE entities(
   id INTEGER PRIMARY KEY, norm TEXT NOT NULL, doc_id INTEGER UNIQUE, name TEXT NOT NULL,
   type INTEGER NOT NULL,

@@ -33,7 +33,7 @@ struct Sense<'a> {
     decision: i64,
     via: Option<i64>,
     surface: &'a str,
-    entity_type: EntityType,
+    type_code: i64,
     home: Option<i64>,
 }
 
@@ -100,7 +100,7 @@ impl Resolver<'_> {
         let mut home_paths: BTreeMap<String, i64> = BTreeMap::new();
         for home in homes {
             // Resets a type voted for while the name was this note's alone: a rebuild would not have it.
-            self.typed_note_entity(name, *home, EntityType::Document)?;
+            self.typed_note_entity(name, *home, EntityType::Document.code())?;
             if let Some(path) = path_of(self.db, *home)? {
                 home_paths.insert(path, *home);
             }
@@ -121,7 +121,7 @@ impl Resolver<'_> {
                     decision: NEAREST,
                     via: None,
                     surface: &name.surface,
-                    entity_type: name.entity_type,
+                    type_code: name.type_code(),
                     home: Some(home),
                 },
             )?;
@@ -158,7 +158,7 @@ impl Resolver<'_> {
             decision: USED,
             via: Some(target),
             surface: &name.surface,
-            entity_type: name.entity_type,
+            type_code: name.type_code(),
             home: None,
         };
         self.write(name, sense)
@@ -183,7 +183,7 @@ impl Resolver<'_> {
                 .optional()?;
             norm = format!("{norm}~{}", uid.unwrap_or_default());
         }
-        let entity = ids::write_own(self.db, &norm, &name.surface, name.entity_type.code())?;
+        let entity = ids::write_own(self.db, &norm, &name.surface, name.type_code())?;
         let sense = Sense {
             key: first,
             entity: Some(entity),
@@ -191,7 +191,7 @@ impl Resolver<'_> {
             decision: GROUP,
             via: None,
             surface: &name.surface,
-            entity_type: name.entity_type,
+            type_code: name.type_code(),
             home: None,
         };
         self.write(name, sense)
@@ -199,16 +199,16 @@ impl Resolver<'_> {
 
     /// Names and types a group's entity by the votes of its own documents.
     fn vote(&self, sense: i64, kind: Kind) -> Result<(), StoreError> {
-        let (surface, entity_type) = facts::surface_and_type(self.db, sense)?;
-        let code = if kind.is_word() { EntityType::Concept } else { entity_type }.code();
+        let facts = facts::of_row(self.db, sense)?;
+        let code = if kind.is_word() { EntityType::Concept.code() } else { facts.type_code() };
         self.db
             .prepare_cached("UPDATE names SET surface = ?2, type = ?3 WHERE id = ?1")?
-            .execute(params![sense, surface, code])?;
+            .execute(params![sense, facts.surface, code])?;
         self.db
             .prepare_cached(
                 "UPDATE entities SET name = ?2, type = ?3 WHERE id = (SELECT entity_id FROM names WHERE id = ?1)",
             )?
-            .execute(params![sense, surface, code])?;
+            .execute(params![sense, facts.surface, code])?;
         Ok(())
     }
 
@@ -229,7 +229,7 @@ impl Resolver<'_> {
                     sense.decision,
                     sense.via,
                     sense.surface,
-                    sense.entity_type.code(),
+                    sense.type_code,
                     sense.home.map(|home| home.to_string())
                 ],
                 |row| row.get(0),

@@ -198,9 +198,19 @@ impl EntityType {
         Self::ALL.iter().position(|t| *t == self).unwrap_or(0) as i64
     }
 
-    /// Decodes [`EntityType::code`]; an unknown number is a concept.
+    /// Returns the number stored for this type of a name or an entity: below zero where it is too unsure to be shown.
+    pub fn voted_code(self, is_sure: bool) -> i64 {
+        if is_sure { self.code() } else { !self.code() }
+    }
+
+    /// Returns what answers show for a stored number: nothing for a type that is too unsure.
+    pub fn shown(code: i64) -> &'static str {
+        if code < 0 { "" } else { Self::from_code(code).as_str() }
+    }
+
+    /// Decodes [`EntityType::code`] and [`EntityType::voted_code`]; an unknown number is a concept.
     pub fn from_code(code: i64) -> EntityType {
-        usize::try_from(code)
+        usize::try_from(code.max(!code))
             .ok()
             .and_then(|i| Self::ALL.get(i).copied())
             .unwrap_or(EntityType::Concept)
@@ -265,6 +275,10 @@ mod tests {
         for t in EntityType::ALL {
             assert_eq!(EntityType::parse(t.as_str()), Some(t));
             assert_eq!(EntityType::from_code(t.code()), t);
+            for (is_sure, shown) in [(true, t.as_str()), (false, "")] {
+                assert_eq!(EntityType::from_code(t.voted_code(is_sure)), t);
+                assert_eq!(EntityType::shown(t.voted_code(is_sure)), shown);
+            }
         }
     }
 }

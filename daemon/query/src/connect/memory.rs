@@ -44,7 +44,7 @@ pub fn named(snapshot: &Snapshot, entity: i64) -> Result<Named, AskError> {
     let mut statement =
         snapshot.prepare_cached("SELECT name, type, doc_id FROM entities WHERE id = ?1")?;
     let found = statement.query_row([entity], |row| {
-        let entity_type = EntityType::from_code(row.get(1)?).as_str().to_string();
+        let entity_type = EntityType::shown(row.get(1)?).to_string();
         Ok(Named { name: row.get(0)?, entity_type, doc: row.get(2)? })
     });
     Ok(found.optional()?.unwrap_or_default())

@@ -138,6 +138,7 @@ fn facts(row: &Row<'_>) -> rusqlite::Result<NameFacts> {
         norm: row.get(1)?,
         surface: row.get(2)?,
         entity_type: EntityType::from_code(row.get(3)?),
+        is_type_sure: true,
         n_docs: row.get(4)?,
         homes: Vec::new(),
         home_source: None,

@@ -23,7 +23,7 @@ pub(crate) fn entity_view(
     Ok(row.map(|(name, code)| EntityView {
         id: entity,
         name,
-        entity_type: EntityType::from_code(code).as_str().into(),
+        entity_type: EntityType::shown(code).into(),
         score: score.map(rounded),
         ..EntityView::default()
     }))

@@ -252,10 +252,11 @@ fn ambiguous(ctx: &QueryContext<'_>, name: &str, norm: &str) -> Result<ErrorView
     )?;
     let rows = statement.query_map([norm], |row| {
         let (id, place, is_no_note): (i64, String, bool) = (row.get(0)?, row.get(1)?, row.get(3)?);
-        let entity_type = EntityType::from_code(row.get(2)?).as_str();
-        let first: Option<String> = row.get(4)?;
-        let first = first.map(|path| format!(" in {path}")).unwrap_or_default();
-        let kind = if is_no_note { format!(", {entity_type}{first}") } else { String::new() };
+        let (kind, first): (&str, Option<String>) = (EntityType::shown(row.get(2)?), row.get(4)?);
+        let first = first.map(|path| format!("in {path}")).unwrap_or_default();
+        let about = format!("{kind} {first}");
+        let about = Some(about.trim()).filter(|it| is_no_note && !it.is_empty());
+        let kind = about.map(|about| format!(", {about}")).unwrap_or_default();
         Ok((format!("{id} ({place}{kind})"), is_no_note))
     })?;
     let found: Vec<(String, bool)> = rows.collect::<Result<_, _>>()?;

@@ -172,7 +172,7 @@ fn mentioned(ctx: &QueryContext<'_>, doc: i64) -> Result<Vec<MentionedEntity>, A
         Ok(MentionedEntity {
             id: row.get(0)?,
             name: row.get(1)?,
-            entity_type: EntityType::from_code(row.get(2)?).as_str().into(),
+            entity_type: EntityType::shown(row.get(2)?).into(),
             n_mentions: row.get::<_, i64>(3)? as u64,
         })
     })?;

@@ -4,7 +4,7 @@
 //! the types of the classifier, each with a certainty calibrated on texts it was not trained on.
 //! Invariants: a function of the document and the committed weights; never judges names that
 //! readers know (`known.rs`) or whose own words give the type (`lexicon.rs`), nor what a document
-//! states, defines or writes as code. Reads a bounded number of bytes, so time is linear.
+//! states or defines. Reads a bounded number of bytes, so time is linear.
 //! Not here: the vote over all mentions of a name (`link/vote.rs`), cues that decide a type by
 //! themselves (`context.rs`), training (`tests/training`; `daemon/models/types/CARD.md` describes
 //! the weights).
@@ -113,13 +113,9 @@ fn settle(mention: &mut Mention, kind: EntityType, likely: f32) {
     mention.place.certainty = parts.clamp(1, PlaceFeatures::CERTAIN);
 }
 
-/// Returns whether code font or a word of the name gives the type: `Signing Service`,
-/// `OrdersGateway`.
+/// Returns whether a word of the name gives the type: `Signing Service`.
 fn is_said(mention: &Mention) -> bool {
-    let name = mention.name.as_str();
-    mention.place.in_code
-        || lexicon::type_of(name).is_telling()
-        || !name.contains(' ') && lexicon::type_of_camel(name).is_telling()
+    lexicon::type_of(&mention.name).is_telling()
 }
 
 /// Returns whether form, cues and authors leave the type of a mention open.

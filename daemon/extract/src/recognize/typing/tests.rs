@@ -26,7 +26,9 @@ fn judged(text: &str, name: &str, entity_type: EntityType) -> EntityType {
 
 #[test]
 fn letters_and_the_words_around_a_name_tell_its_kind() {
-    use EntityType::{Concept, Event, Location, Organization, Person, Technology};
+    use EntityType::{
+        Concept, Document, Event, Identifier, Location, Organization, Person, Technology,
+    };
     let rows = [
         (
             "Reads were aligned using TopMapper version 2.1 (Zork Inc).",
@@ -44,6 +46,15 @@ fn letters_and_the_words_around_a_name_tell_its_kind() {
         ("The expression of Postgres in mice was low.", "Postgres", Technology, Technology),
         ("The Signing Service was kept at low levels.", "Signing Service", Technology, Technology),
         ("The Frontier Summit was short.", "Frontier Summit", Event, Event),
+        ("The dueDate is set in the form.", "dueDate", Identifier, Identifier),
+        // A page's file name in small letters is no code.
+        ("Every page has several back-links at its end.", "back-links", Document, Concept),
+        (
+            "Reads were aligned using topmapper version 2.1 (Zork Inc).",
+            "topmapper",
+            Concept,
+            Technology,
+        ),
     ];
     for (text, name, before, after) in rows {
         assert_eq!(judged(text, name, before), after, "{text}");
@@ -51,14 +62,13 @@ fn letters_and_the_words_around_a_name_tell_its_kind() {
 }
 
 #[test]
-fn what_documents_state_define_or_write_as_code_is_left_alone() {
+fn what_documents_state_or_define_is_left_alone() {
     let doc = testing::doc("Reads were aligned using TopMapper version 2.1 (Zork Inc).");
     let open = mention(&doc, "TopMapper", EntityType::Concept);
     let rows = [
         Mention { recognizer: RecognizerKind::Stated, ..open.clone() },
         Mention { recognizer: RecognizerKind::Given, ..open.clone() },
         Mention { entity_type: EntityType::Step, ..open.clone() },
-        Mention { place: PlaceFeatures { in_code: true, ..open.place }, ..open.clone() },
         Mention { place: PlaceFeatures { is_defined: true, ..open.place }, ..open.clone() },
         Mention { place: PlaceFeatures { is_entity_given: true, ..open.place }, ..open.clone() },
     ];

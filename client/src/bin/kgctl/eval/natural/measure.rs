@@ -5,7 +5,7 @@
 //! drawn with replacement, or over pairs, entities and questions if a row is about these.
 //! A name found on a page is right if the page's annotator wrote it down, so a share of junk is an
 //! upper bound and a precision a lower one. Dates, versions and entities that answers do not show
-//! (steps) are not judged. Product, technology, service and project count as one type, and so do
+//! (steps) are not judged, nor are types that are not shown. Product, technology, service and project count as one type, and so do
 //! identifier and API, because readers disagree on them.
 //! Not here: the metrics' tables on the screen (`client::render::natural`).
 
@@ -50,13 +50,19 @@ struct OnPage {
     n_mentions: u64,
 }
 
+/// An entity wherever it is named.
+struct Known {
+    kind: String,
+    is_kind_shown: bool,
+    names: BTreeSet<String>,
+}
+
 /// What kgd found.
 #[derive(Default)]
 pub(super) struct Seen {
     /// By path and entity id.
     on_page: BTreeMap<(String, String), OnPage>,
-    /// The type of each entity, and the norms of its names.
-    entities: BTreeMap<String, (String, BTreeSet<String>)>,
+    entities: BTreeMap<String, Known>,
     /// Path, ends, predicate.
     relations: BTreeSet<(String, [String; 2], String)>,
     pub(super) definitions: BTreeMap<(String, String), String>,
@@ -75,6 +81,7 @@ enum DumpRow {
         aliases: Option<Vec<String>>,
         /// Whether answers show it as a thing.
         shown: bool,
+        type_shown: bool,
     },
     Mention {
         path: String,
@@ -111,11 +118,12 @@ impl Seen {
                 )
             })?;
             match parsed {
-                DumpRow::Entity { id, name, kind, aliases, shown } => {
+                DumpRow::Entity { id, name, kind, aliases, shown, type_shown } => {
                     hidden.extend((!shown).then(|| id.to_string()));
                     let names = aliases.into_iter().flatten().chain([name]);
                     let names = names.map(|it| norm(&it)).collect();
-                    seen.entities.insert(id.to_string(), (kind, names));
+                    let known = Known { kind, is_kind_shown: type_shown, names };
+                    seen.entities.insert(id.to_string(), known);
                 }
                 DumpRow::Mention { path, surface, entity }
                     if !entity.is_null() && !hidden.contains(&entity.to_string()) =>
@@ -139,7 +147,7 @@ impl Seen {
     }
 
     fn kind_of(&self, id: &str) -> &str {
-        self.entities.get(id).map_or("", |(kind, _)| kind)
+        self.entities.get(id).map_or("", |it| &it.kind)
     }
 
     /// Returns the entities on a page that are judged: those shown, except dates and versions.
@@ -154,7 +162,7 @@ impl Seen {
     /// any of its names.
     fn gold_of<'a>(&self, path: &str, page: &'a Page, id: &str) -> Option<&'a String> {
         let here = self.on_page.get(&(path.to_string(), id.to_string()));
-        let elsewhere = self.entities.get(id).map(|(_, names)| names);
+        let elsewhere = self.entities.get(id).map(|it| &it.names);
         let names = here.iter().flat_map(|it| &it.names).chain(elsewhere.into_iter().flatten());
         names.into_iter().find_map(|name| page.by_name.get(name))
     }
@@ -198,7 +206,8 @@ fn measure(gold: &Gold, seen: &Seen) -> Natural {
     let each = |count: &dyn Fn(&str, &Page) -> Count| pages().map(|(p, it)| count(p, it)).collect();
     add("names found", each(&|path, page| names_found(seen, path, page)));
     add("junk of found names", each(&|path, page| junk(seen, path, page)));
-    add("types right", each(&|path, page| types_right(seen, path, page)));
+    add("types shown of found names", each(&|path, page| types_shown(seen, path, page)));
+    add("types right of those shown", each(&|path, page| types_right(seen, path, page)));
     let (precise, complete) = pairs(gold, seen);
     add("merges, precision", precise);
     add("merges, recall", complete);
@@ -252,15 +261,27 @@ fn junk(seen: &Seen, path: &str, page: &Page) -> Count {
     [n as u64, seen.of_page(path).count() as u64]
 }
 
+/// The annotated types of the names found on a page, each with the entity that is found.
+fn typed<'a>(
+    seen: &'a Seen,
+    path: &'a str,
+    page: &'a Page,
+) -> impl Iterator<Item = (&'a str, &'a Known)> {
+    seen.of_page(path).filter_map(|(id, it)| {
+        let entity = it.names.iter().find_map(|name| page.by_name.get(name))?;
+        Some((page.types.get(entity)?.as_str(), seen.entities.get(id)?))
+    })
+}
+
+fn types_shown(seen: &Seen, path: &str, page: &Page) -> Count {
+    let n_shown = typed(seen, path, page).filter(|(_, it)| it.is_kind_shown).count();
+    [n_shown as u64, typed(seen, path, page).count() as u64]
+}
+
 fn types_right(seen: &Seen, path: &str, page: &Page) -> Count {
-    let mut count = [0, 0];
-    for (id, it) in seen.of_page(path) {
-        let entity = it.names.iter().find_map(|name| page.by_name.get(name));
-        let Some(kind) = entity.and_then(|it| page.types.get(it)) else { continue };
-        count[0] += u64::from(class(kind) == class(seen.kind_of(id)));
-        count[1] += 1;
-    }
-    count
+    let shown = || typed(seen, path, page).filter(|(_, it)| it.is_kind_shown);
+    let n_right = shown().filter(|(kind, it)| class(kind) == class(&it.kind)).count();
+    [n_right as u64, shown().count() as u64]
 }
 
 /// Merges the types on which readers disagree.

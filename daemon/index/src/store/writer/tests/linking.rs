@@ -309,6 +309,30 @@ fn a_link_text_is_learned_and_a_note_keeps_its_name() {
 }
 
 #[test]
+fn a_note_that_is_shown_by_its_heading_has_the_type_of_that_name() {
+    let mut bench = Bench::new();
+    let page = bench.item("readme.md", "# Tide Clock\n\nIt is read every day.\n");
+    let user = bench.marked("a.txt", "Ask the {S:Tide Clock}.");
+    bench.commit(&[page, user]);
+    bench.settle();
+    let code = |bench: &Bench| {
+        bench.count(
+            "SELECT type FROM entities JOIN docs d ON d.id = doc_id WHERE path = 'readme.md'",
+        )
+    };
+    assert_eq!(code(&bench), EntityType::Service.code());
+    // Another page with this heading: the name denotes neither.
+    let other = bench.item("other.md", "# Tide Clock\n\nIt is wound every day.\n");
+    bench.commit(&[other]);
+    bench.settle();
+    assert_eq!(EntityType::from_code(code(&bench)), EntityType::Document);
+    let gone = bench.removed("other.md");
+    bench.commit(&[gone]);
+    bench.settle();
+    assert_eq!(code(&bench), EntityType::Service.code());
+}
+
+#[test]
 fn what_is_nearly_linked_is_proposed_and_a_verdict_lasts() {
     let mut bench = check(
         &[
