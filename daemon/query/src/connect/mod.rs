@@ -31,8 +31,8 @@ const USUAL_HOPS: u32 = 4;
 /// Longest path that may be asked for, in steps.
 const MAX_HOPS: u32 = 6;
 
-/// Most relations shown for one step: two entities may be related in several ways.
-const MAX_OF_STEP: usize = 3;
+/// Most relations shown of one step: two things may be related in several ways.
+const MAX_OF_STEP: usize = 5;
 
 /// Relations shown for each end when no path joins them.
 const MAX_OF_END: usize = 3;
