@@ -78,7 +78,7 @@ fn a_small_folder_by_eye() {
         Identifier kv_rotate null
         Document notes null
         Technology Postgres null
-        Document Rotate the keys runbooks/rotate.md
+        Concept Rotate the keys runbooks/rotate.md
         Step Run kv_rotate null
         Service Signing Service Signing Service.md
         Step Start the Signing Service null

@@ -2,6 +2,7 @@
 //!
 //! Invariant: control characters of documents do not reach the terminal.
 
+use proto::shape::aside;
 use proto::tool::admin::{MemoryDeed, MemoryReportReply};
 use proto::tool::kb::{
     EntryView, KbAnswer, KbGetReply, KbIngestReply, KbMaintainReply, KbSearchReply, KbStored,
@@ -210,9 +211,10 @@ pub fn nodes(nodes: &[MemoryNode]) -> String {
         return "no entities\n".to_string();
     }
     let told = |it: &MemoryNode| {
-        let (name, kind, path) = (clean(&it.name), clean(&it.entity_type), clean(&it.path));
+        let (name, path) = (clean(&it.name), clean(&it.path));
+        let kind = aside(&[&clean(&it.entity_type)]);
         let summary = it.summary.as_ref().map(|it| format!("    {}\n", clean(it)));
-        format!("{name} ({kind})  {path}  {}\n{}", it.updated_at, summary.unwrap_or_default())
+        format!("{name}{kind}  {path}  {}\n{}", it.updated_at, summary.unwrap_or_default())
     };
     nodes.iter().map(told).collect()
 }
@@ -222,8 +224,9 @@ pub fn graph(reply: &MemoryGraphReply) -> String {
     let mut out: String =
         reply.not_found.iter().map(|it| format!("{}  not found\n", clean(it))).collect();
     for it in &reply.entities {
-        let (name, kind, path) = (clean(&it.name), clean(&it.entity_type), clean(&it.path));
-        out += &format!("{name} ({kind})  {path}\n");
+        let (name, path) = (clean(&it.name), clean(&it.path));
+        let kind = aside(&[&clean(&it.entity_type)]);
+        out += &format!("{name}{kind}  {path}\n");
         for fact in &it.observations {
             out += &format!("    ^o{} {}\n", fact.ordinal, clean(&fact.content));
         }

@@ -1,5 +1,6 @@
 //! The text form of memory: entities, observations, relations.
 
+use proto::shape::aside;
 use proto::tool::memory::{
     AddedReply, ConsolidationReply, CreatedEntitiesReply, CreatedRelationsReply,
     DeletedEntitiesReply, DeletedObservationsReply, DeletedRelationsReply, FactView,
@@ -40,12 +41,8 @@ fn relation(it: &MemoryRelation) -> String {
 }
 
 fn node(it: &MemoryNode) -> String {
-    let mut text = format!(
-        "{} ({}, {})",
-        stored_line(&it.name),
-        one_line(&it.entity_type),
-        one_line(&it.path)
-    );
+    let about = aside(&[&one_line(&it.entity_type), &one_line(&it.path)]);
+    let mut text = format!("{}{about}", stored_line(&it.name));
     it.tags.iter().for_each(|tag| text += &format!(" #{}", one_line(tag)));
     if let Some(summary) = &it.summary {
         text += &format!("\n   {}", one_line(summary));

@@ -1,7 +1,7 @@
 //! Vote: the type of a name, from the types that its mentions have all over the folder.
 //!
-//! In: the type of each mention, what speaks for it, and how it is written. Out: one type, and whether it is sure enough
-//! to be shown.
+//! In: the type of each mention, what speaks for it, and how it is written. Out: one type, and whether it is sure
+//! enough to be shown.
 //! Invariants: pure, whatever the order of the votes; types from forms, cues and authors outweigh a statistical model,
 //! which takes unknown software for a person; what the classifier of names judged weighs as much as it was sure,
 //! `Concept` and `Document` like other types; a definition outweighs many of these; else a name that is mostly written
@@ -65,8 +65,8 @@ impl Ground {
         }
     }
 
-    /// How likely a type is right: of a judgement as it was calibrated, else as on the training sets and the tuning half
-    /// of `corpus/real`.
+    /// How likely a type is right: of a judgement as it was calibrated, else as on the training sets and the tuning
+    /// half of `corpus/real`.
     fn likelihood(self, entity_type: EntityType) -> f32 {
         match (self, entity_type) {
             (Ground::Judgement(certainty), _) => {

@@ -175,7 +175,8 @@ fn entity(row: &Row<'_>) -> rusqlite::Result<Value> {
 // A mention whose own type says little (Concept 8, Document 14) or is a model's guess (bit 4 of `place`) is shown
 // with the type of its entity, which all mentions in the folder decide together; `-1 - code` is an unsure type.
 const MENTIONS: &str = "SELECT m.doc_id, d.path, m.start, m.end, m.surface,
-    CASE WHEN (m.type IN (8, 14) OR m.place & 16) AND max(e.type, -1 - e.type) NOT IN (8, 14) THEN e.type ELSE m.type END,
+    CASE WHEN (m.type IN (8, 14) OR m.place & 16) AND max(e.type, -1 - e.type) NOT IN (8, 14)
+      THEN e.type ELSE m.type END,
     n.entity_id, e.name,
     m.recognizer, m.score, n.link, m.line, d.pages, m.at FROM mentions m JOIN docs d ON d.id = m.doc_id
     JOIN names n ON n.id = m.name_id LEFT JOIN entities e ON e.id = n.entity_id
