@@ -5,8 +5,9 @@
 //! a client's name; a log file that was removed is created again.
 //! Not here: spans (`spans.rs`), the last words of a daemon that ends with an error (`process.rs`).
 
-use std::fs::OpenOptions;
+use std::fs::{File, OpenOptions};
 use std::io::{self, IsTerminal as _, Stderr, Write};
+use std::os::fd::AsFd as _;
 use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
@@ -118,8 +119,10 @@ impl LogFile {
 
     fn is_there(&self) -> bool {
         let there = self.0.metadata();
-        rustix::fs::fstat(io::stderr())
-            .is_ok_and(|own| there.is_ok_and(|it| (it.dev(), it.ino()) == (own.st_dev, own.st_ino)))
+        // A duplicate, since a `File` closes what it owns.
+        let own =
+            io::stderr().as_fd().try_clone_to_owned().and_then(|it| File::from(it).metadata());
+        own.is_ok_and(|own| there.is_ok_and(|it| (it.dev(), it.ino()) == (own.dev(), own.ino())))
     }
 }
 

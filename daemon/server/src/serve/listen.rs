@@ -18,8 +18,10 @@ use rustix::fs::{AtFlags, CWD, Timespec, Timestamps, UTIME_NOW};
 use rustix::process::geteuid;
 use tokio::net::{UnixListener, UnixStream};
 
+#[cfg(target_os = "linux")]
 mod inherited;
 
+#[cfg(target_os = "linux")]
 pub use inherited::from_systemd;
 
 /// Why there is no door.
@@ -216,6 +218,15 @@ async fn clear(path: &Path) -> Result<(), ListenError> {
 
 fn identity(found: &Metadata) -> (u64, u64) {
     (found.dev(), found.ino())
+}
+
+/// Returns no door: there is no systemd.
+///
+/// # Errors
+/// Never.
+#[cfg(not(target_os = "linux"))]
+pub fn from_systemd() -> Result<Option<Door>, ListenError> {
+    Ok(None)
 }
 
 #[cfg(test)]
