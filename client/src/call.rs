@@ -52,6 +52,24 @@ impl Session {
     /// # Errors
     /// [`CallError`].
     pub async fn call<T: Tool>(&self, parameters: &T) -> Result<T::Reply, CallError> {
+        read::<T>(self.result(parameters).await?)
+    }
+
+    /// Calls a tool of a gateway: the text of its answer, and the same as data, which name the projects.
+    ///
+    /// # Errors
+    /// [`CallError`].
+    pub async fn call_gateway<T: Tool>(
+        &self,
+        parameters: &T,
+    ) -> Result<(String, Value), CallError> {
+        let mut result = checked(self.result(parameters).await?)?;
+        let data = result.structured_content.take();
+        let strange = || CallError::Strange { tool: T::NAME, why: "it has no data".to_string() };
+        Ok((text(&result).unwrap_or_default(), data.ok_or_else(strange)?))
+    }
+
+    async fn result<T: Tool>(&self, parameters: &T) -> Result<CallToolResult, CallError> {
         let strange = |why: String| CallError::Strange { tool: T::NAME, why };
         let arguments = match serde_json::to_value(parameters) {
             Ok(Value::Object(arguments)) => arguments,
@@ -59,29 +77,33 @@ impl Session {
             Err(error) => return Err(strange(error.to_string())),
         };
         let request = CallToolRequestParams::new(T::NAME).with_arguments(arguments);
-        let result =
-            self.peer().call_tool(request).await.map_err(|error| refused(T::NAME, error))?;
-        read::<T>(result)
+        self.peer().call_tool(request).await.map_err(|error| refused(T::NAME, error))
     }
 }
 
+fn text(result: &CallToolResult) -> Option<String> {
+    result.content.first().and_then(|it| it.as_text()).map(|it| it.text.clone())
+}
+
+/// Returns a result that is no refusal.
+fn checked(result: CallToolResult) -> Result<CallToolResult, CallError> {
+    if result.is_error != Some(true) {
+        return Ok(result);
+    }
+    let content = result.structured_content.as_ref();
+    let view = content.and_then(|content| ErrorView::deserialize(content).ok());
+    let view = view.or_else(|| serde_json::from_str(&text(&result)?).ok());
+    let message = || text(&result).unwrap_or_else(|| "the daemon gave no reason".to_string());
+    Err(view.unwrap_or_else(|| without_code(message())).into())
+}
+
 fn read<T: Tool>(result: CallToolResult) -> Result<T::Reply, CallError> {
-    let strange = |why: String| CallError::Strange { tool: T::NAME, why };
-    let text = || result.content.first().and_then(|it| it.as_text()).map(|it| it.text.clone());
-    let content = result.structured_content.clone();
-    if result.is_error == Some(true) {
-        let view = content.and_then(|content| ErrorView::deserialize(content).ok());
-        let view = view.or_else(|| serde_json::from_str(&text()?).ok());
-        let message = || text().unwrap_or_else(|| "the daemon gave no reason".to_string());
-        return Err(view.unwrap_or_else(|| without_code(message())).into());
-    }
-    match content {
-        Some(content) => {
-            serde_json::from_value(content).map_err(|error| strange(error.to_string()))
-        }
-        None => serde_json::from_str(&text().unwrap_or_default())
-            .map_err(|error| strange(error.to_string())),
-    }
+    let mut result = checked(result)?;
+    let reply = match result.structured_content.take() {
+        Some(content) => serde_json::from_value(content),
+        None => serde_json::from_str(&text(&result).unwrap_or_default()),
+    };
+    reply.map_err(|error| CallError::Strange { tool: T::NAME, why: error.to_string() })
 }
 
 fn without_code(message: String) -> ErrorView {

@@ -151,16 +151,28 @@ impl Session {
     /// # Errors
     /// [`ConnectError`] when the socket breaks, or the other side does not speak MCP.
     pub async fn open(stream: StdUnixStream) -> Result<Self, ConnectError> {
+        let tools = ToolSet::ALL.map(ToolSet::as_str);
+        let preamble = json!({
+            "kgd": PREAMBLE_VERSION, "tools": tools, "form": Form::Whole.as_str(), "client": "kgctl",
+        });
+        Self::open_after(&format!("{preamble}\n"), stream).await
+    }
+
+    /// Opens a session with a gateway, which has preambles of its own for daemons.
+    ///
+    /// # Errors
+    /// As [`Session::open`].
+    pub async fn open_gateway(stream: StdUnixStream) -> Result<Self, ConnectError> {
+        Self::open_after("", stream).await
+    }
+
+    async fn open_after(preamble: &str, stream: StdUnixStream) -> Result<Self, ConnectError> {
         stream.set_nonblocking(true)?;
         let spare = stream.try_clone()?;
         let (reading, mut writing) = UnixStream::from_std(stream)?.into_split();
         let overheard = Overheard::default();
         let reading = Overhearing { inner: reading, heard: overheard.clone() };
-        let tools = ToolSet::ALL.map(ToolSet::as_str);
-        let preamble = json!({
-            "kgd": PREAMBLE_VERSION, "tools": tools, "form": Form::Whole.as_str(), "client": "kgctl",
-        });
-        let said = writing.write_all(format!("{preamble}\n").as_bytes()).await;
+        let said = writing.write_all(preamble.as_bytes()).await;
         if let Err(error) = said {
             return Err(overheard.refusal(spare).unwrap_or(ConnectError::Io(error)));
         }

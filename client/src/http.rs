@@ -2,7 +2,7 @@
 //!
 //! In: an address, projects, settings. Out: nothing; it ends on a signal. How: each session is for one project, which
 //! its client names (`X-Memory-Workspace`), and has a shim with a pump of its own (`shim/`), like an agent at standard
-//! input: the daemon is started when it is needed, and a session survives its restart.
+//! input, or a gateway over all projects of a hub: the daemon is started when it is needed, and a session survives its restart.
 //! Invariants: an unreachable project does not affect the sessions of others.
 //! Not here: HTTP itself (`mcp_http`), selecting the projects (`gateway::choose`).
 
@@ -41,7 +41,15 @@ pub struct Served {
     pub client: String,
     /// Connects to a project's daemon.
     pub dial: Box<dyn Fn(Project) -> Dial + Send + Sync>,
+    /// Opens a session over all of these projects, for clients that name none; none if they must.
+    pub whole: Option<Whole>,
 }
+
+/// See [`Served::whole`].
+pub type Whole = Box<dyn Fn(Vec<Project>) -> Result<StdUnixStream, String> + Send + Sync>;
+
+/// What a session over all projects is about; no project can have this name.
+const ALL: &str = "/";
 
 impl Served {
     fn projects(&self) -> Vec<Project> {
@@ -65,8 +73,21 @@ impl Workspaces for Served {
         exact.or_else(|| projects.iter().find(like)).map(|it| it.name.clone())
     }
 
+    fn unnamed(&self) -> Option<String> {
+        match (self.projects().as_slice(), &self.whole) {
+            ([only], _) => Some(only.name.clone()),
+            (_, Some(_)) => Some(ALL.to_string()),
+            _ => None,
+        }
+    }
+
     fn open(&self, name: &str) -> io::Result<UnixStream> {
         let projects = self.projects();
+        if let (ALL, Some(whole)) = (name, &self.whole) {
+            let ours = whole(projects).map_err(io::Error::other)?;
+            ours.set_nonblocking(true)?;
+            return UnixStream::from_std(ours);
+        }
         let project = projects.into_iter().find(|it| it.name == name);
         let project = project.ok_or_else(|| io::Error::other("it is not registered any more"))?;
         let (ours, theirs) = StdUnixStream::pair()?;

@@ -12,6 +12,7 @@ use std::time::Duration;
 use config::place::create_private_dir;
 use config::{Places, Registry};
 
+use crate::gateway::Served;
 use crate::launch::{LaunchError, Life, Target};
 use crate::shim::Kind;
 
@@ -54,6 +55,16 @@ pub fn reach(places: &Places, url: &str) -> Result<Places, LaunchError> {
         Kind::Refusal(refusal) if is_unknown => Err(LaunchError::Refused(refusal)),
         _ => Ok(places),
     }
+}
+
+/// Completes the projects of the hub with these places: copies, of which none can be written, of which a front end knows
+/// what each holds.
+///
+/// # Errors
+/// [`LaunchError`] when the places are too long for a socket.
+pub fn serving(places: &Places, served: Served) -> Result<Served, LaunchError> {
+    let front = places.project(&places.front())?;
+    Ok(served.with_same_as(places.same_as()).with_front(front.socket).with_read_only(|_| true))
 }
 
 /// Returns the hub whose places these are, if they belong to one.

@@ -29,7 +29,8 @@ struct Flags {
     #[arg(long = "set", value_name = "KEY=VALUE")]
     settings: Vec<String>,
     /// Serve no folder but the projects of this hub that its role may see, such as `postgres://ROLE@HOST/DATABASE`.
-    #[arg(long, value_name = "URL", conflicts_with = "socket")]
+    /// `kg-mcp --hub URL --http ADDRESS` serves them over HTTP.
+    #[arg(long, value_name = "URL", conflicts_with_all = ["socket", "http"])]
     hub: Option<String>,
     /// What to log to standard error: error, warn, info, debug, or a filter such as `daemon=debug`; as `log.level` says
     /// when left out.

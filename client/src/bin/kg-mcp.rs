@@ -12,13 +12,14 @@ use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use client::gateway::pump::Dial;
 use client::gateway::{self, Choice, Gateway, Surroundings, choose};
 use client::http;
 use client::launch::{Life, Target, run_if_launcher};
 use client::shim::{Shim, pump};
 use config::boundary::{Who, objection};
 use config::registry::Registered;
-use config::{Places, Project, Registry, which_project};
+use config::{Places, Project, Registry, Settings, which_project};
 use proto::form::Form;
 use proto::tool::ToolSet;
 
@@ -41,14 +42,14 @@ Usage: kg-mcp [--project NAME|DIR]... [--all-projects] [--hub URL] [--tools SETS
   --client NAME       name shown in the daemon's log [default: kg-mcp]
   --http ADDRESS      serve agents over HTTP, such as at 127.0.0.1:8765, until stopped: Streamable HTTP at /mcp, SSE
                       for older clients at /sse. With several projects, the header `X-Memory-Workspace` names the one
-                      of a session. Clients need the token that `kgctl http token --all-projects` prints; see the
-                      settings `http.*`
+                      of a session; with `--hub`, one that names none is about all. Clients need the token that
+                      `kgctl http token --all-projects` prints; see the settings `http.*`
   --version           print the version
   --help              print this
 ";
 
 /// The parsed flags.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 struct Flags {
     projects: Vec<String>,
     all_projects: bool,
@@ -136,30 +137,52 @@ fn serve_chosen(flags: &Flags, places: &Places) -> Result<(), String> {
         Choice::One(project) => return serve_one(flags, places, project),
         Choice::Several(projects, served) => (projects, served),
     };
-    // A project whose settings no daemon would accept counts as read-only.
-    let settings = |root: &Path| config::load::load(places, Some(root), &[]);
+    // Settings that no daemon would accept do not make a project writable.
+    let is_writable =
+        |root: &Path| config::load::load(places, Some(root), &[]).is_ok_and(|it| it.settings.write);
     let served = match flags.hub {
-        Some(_) => {
-            let front = places.project(&places.front()).map_err(|error| error.to_string())?;
-            served.with_same_as(places.same_as()).with_front(front.socket)
-        }
-        None => served,
+        Some(_) => client::hub::serving(places, served).map_err(|error| error.to_string())?,
+        None => served.with_read_only(|root| !is_writable(root)),
     };
-    let served = served.with_read_only(|root| !settings(root).is_ok_and(|it| it.settings.write));
     let newcomers = (flags.all_projects && flags.hub.is_none())
         .then(|| newcomers(flags, places, projects.iter().map(|it| it.root.clone())));
+    let (gateway, ways) = (gateway(flags, served), ways(flags, places, projects));
+    gateway::pump::run(gateway, std::io::stdin(), std::io::stdout(), ways, newcomers)
+        .map_err(|error| error.to_string())
+}
+
+/// What the user has set, also for the projects of a hub, whose places have no settings.
+fn settings() -> Result<Settings, String> {
+    let places = Places::from_env().map_err(|error| error.to_string())?;
+    let loaded = config::load::load(&places, None, &[]).map_err(|error| error.to_string())?;
+    Ok(loaded.settings)
+}
+
+fn gateway(flags: &Flags, served: gateway::Served) -> Gateway {
+    let is_structured = match flags.form {
+        Some(form) => form != Form::Text,
+        None => settings().is_ok_and(|it| it.serve.structured),
+    };
+    Gateway::new(served, gateway::PATIENCE).structured(is_structured)
+}
+
+fn ways(flags: &Flags, places: &Places, projects: Vec<Project>) -> Vec<(String, Shim, Dial)> {
     let way = |project: Project| {
         let shim = Shim::new(&project.name, &flags.tools, &flags.client).in_form(flags.form);
         (project.name.clone(), shim, lazy_dial(places.clone(), project))
     };
-    let ways = projects.into_iter().map(way).collect();
-    let is_structured = match flags.form {
-        Some(form) => form != Form::Text,
-        None => config::load::load(places, None, &[]).is_ok_and(|it| it.settings.serve.structured),
-    };
-    let gateway = Gateway::new(served, gateway::PATIENCE).structured(is_structured);
-    gateway::pump::run(gateway, std::io::stdin(), std::io::stdout(), ways, newcomers)
-        .map_err(|error| error.to_string())
+    projects.into_iter().map(way).collect()
+}
+
+/// Opens sessions over all projects of a hub.
+fn whole(flags: &Flags, places: &Places) -> http::Whole {
+    let (flags, places) = (flags.clone(), places.clone());
+    Box::new(move |projects| {
+        let served = gateway::Served::new(&projects)?;
+        let served = client::hub::serving(&places, served).map_err(|error| error.to_string())?;
+        let ways = ways(&flags, &places, projects);
+        gateway::pump::spawn(gateway(&flags, served), ways).map_err(|error| error.to_string())
+    })
 }
 
 /// Finds the projects that are registered while this runs, such as those that a tool makes. The registry is read again
@@ -207,7 +230,6 @@ fn serve_http(flags: &Flags, places: &Places, address: &str) -> Result<(), Strin
         Choice::One(project) => vec![project],
         Choice::Several(projects, _) => projects,
     };
-    let loaded = config::load::load(places, None, &[]).map_err(|error| error.to_string())?;
     let dials = places.clone();
     let served = http::Served {
         projects,
@@ -216,12 +238,13 @@ fn serve_http(flags: &Flags, places: &Places, address: &str) -> Result<(), Strin
         form: flags.form,
         client: flags.client.clone(),
         dial: Box::new(move |project| lazy_dial(dials.clone(), project)),
+        whole: flags.hub.is_some().then(|| whole(flags, places)),
     };
-    http::serve(address, &loaded.settings.http, &places.http_token(), served)
+    http::serve(address, &settings()?.http, &places.http_token(), served)
 }
 
 /// Like [`dial`], for a project that may be unusable without affecting the others.
-fn lazy_dial(places: Places, project: Project) -> gateway::pump::Dial {
+fn lazy_dial(places: Places, project: Project) -> Dial {
     let mut reach = None;
     Box::new(move || {
         let target = Target::new(&places, project.clone()).map_err(|error| error.to_string())?;

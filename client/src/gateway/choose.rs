@@ -6,6 +6,7 @@
 //! other project replaces one that is not served.
 //! Not here: routing of calls (`served.rs`).
 
+use std::collections::HashSet;
 use std::path::Path;
 
 use config::boundary::{Who, objection};
@@ -57,13 +58,8 @@ pub fn choose(flags: &[String], all: bool, around: Surroundings<'_>) -> Result<C
     for flag in flags {
         projects.extend(named(flag, which).map_err(|error| error.to_string())?);
     }
-    let mut roots = Vec::new();
-    projects.retain(|it| {
-        !roots.contains(&it.root) && {
-            roots.push(it.root.clone());
-            true
-        }
-    });
+    let mut roots = HashSet::new();
+    projects.retain(|it| roots.insert(it.root.clone()));
     if let [only] = projects.as_slice() {
         let is_named = all || !flags.is_empty() || env.is_some_and(|env| !env.is_empty());
         // With one registered project there is no ambiguity.

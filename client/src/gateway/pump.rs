@@ -87,6 +87,19 @@ where
     Pump { gateway, output, ways, newcomers, events, inbox }.run()
 }
 
+/// Pumps as [`run`] in a thread of its own; whoever has the returned end is the client.
+///
+/// # Errors
+/// When the thread cannot be started.
+pub fn spawn(gateway: Gateway, projects: Vec<(String, Shim, Dial)>) -> io::Result<UnixStream> {
+    let (ours, theirs) = UnixStream::pair()?;
+    let output = theirs.try_clone()?;
+    // It ends with the other end.
+    let thread = Builder::new().name("gateway".to_string()).stack_size(STACK_BYTES);
+    thread.spawn(move || run(gateway, theirs, output, projects, None))?;
+    Ok(ours)
+}
+
 fn read_client(input: impl Read, events: &SyncSender<Event>) {
     let mut input = BufReader::new(input);
     loop {

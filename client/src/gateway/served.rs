@@ -5,6 +5,7 @@
 //! that may change something.
 //! Not here: talking to the projects (`backend.rs`), reading the registry (`choose.rs`).
 
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use config::Project;
@@ -74,8 +75,11 @@ impl Served {
     pub fn new(projects: &[Project]) -> Result<Self, String> {
         let mut served =
             Served { members: Vec::new(), home: None, default: None, same_as: None, front: None };
+        // By what `is_same_name` compares; each with each would be half a million comparisons for a thousand projects.
+        let mut known: HashMap<String, &Project> = HashMap::new();
         for it in projects {
-            if let Some(other) = served.of_name(&it.name) {
+            let link = Some(permalink(&it.name)).filter(|it| !it.is_empty());
+            if let Some(other) = known.insert(link.unwrap_or(it.name.clone()), it) {
                 return Err(format!(
                     "`{}` and `{}` have the same name, `{}`\nhint: rename one with `kgctl project add DIR --name NAME`",
                     other.root.display(),
@@ -83,20 +87,21 @@ impl Served {
                     it.name
                 ));
             }
-            served.add(it, false);
+            served.push(it, false);
         }
         Ok(served)
     }
 
-    fn of_name(&self, name: &str) -> Option<&Member> {
-        self.members.iter().find(|it| is_same_name(&it.name, name))
-    }
-
     /// Adds a project behind the others; returns false if one has its name.
     pub(super) fn add(&mut self, project: &Project, is_read_only: bool) -> bool {
-        if self.of_name(&project.name).is_some() {
-            return false;
+        let is_new = !self.members.iter().any(|it| is_same_name(&it.name, &project.name));
+        if is_new {
+            self.push(project, is_read_only);
         }
+        is_new
+    }
+
+    fn push(&mut self, project: &Project, is_read_only: bool) {
         let permalink = Some(permalink(&project.name)).filter(|it| !it.is_empty());
         self.members.push(Member {
             name: project.name.clone(),
@@ -104,7 +109,6 @@ impl Served {
             root: project.root.clone(),
             is_read_only,
         });
-        true
     }
 
     /// Sets the project at `root`, if it is served, as that of the folder in which the agent started.

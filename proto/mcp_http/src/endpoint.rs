@@ -219,7 +219,7 @@ impl Endpoint {
         }
     }
 
-    /// Returns the workspace that a request names; the only one if it names none.
+    /// Returns the workspace that a request names, or that is meant by one that names none.
     fn workspace(&self, headers: &HeaderMap) -> Result<String, Refusal> {
         let listing = || {
             let names: Vec<_> =
@@ -228,12 +228,10 @@ impl Endpoint {
         };
         let bad = |code, message| Refusal::new(StatusCode::BAD_REQUEST, code, message);
         let Some(named) = named_in(headers)? else {
-            let names = self.workspaces.names();
-            let [only] = names.as_slice() else {
+            return self.workspaces.unnamed().ok_or_else(|| {
                 let message = "the header `X-Memory-Workspace` must name a workspace";
-                return Err(bad(Code::InvalidParams, message.to_string()).hint(listing()));
-            };
-            return Ok(only.clone());
+                bad(Code::InvalidParams, message.to_string()).hint(listing())
+            });
         };
         self.workspaces.find(&named).ok_or_else(|| {
             let message = format!("no workspace is called `{}`", brief(&named));

@@ -8,7 +8,7 @@
 //! for people, and tools as its data; `metrics`), `table` (all sessions), `seats` (which connection makes room for
 //! another), `legacy` (`/sse`), `reply` (the HTTP side of a reply).
 //! Invariants: no request reaches a session before Host, Origin, token and rate were checked; every session is about
-//! one workspace, named by the header `X-Memory-Workspace` if there are several; what waits for a slow client is
+//! one workspace, named by the header `X-Memory-Workspace` if there are several and none stands for all; what waits for a slow client is
 //! bounded, and delays no other client; what belongs to a session ends with it.
 //! Not here: the meaning of MCP's messages, tools and their limits (they apply behind the line), TLS (a proxy's task).
 
@@ -47,6 +47,12 @@ pub trait Workspaces: Send + Sync + 'static {
 
     /// Returns the name under which the workspace is served that a client calls `named`.
     fn find(&self, named: &str) -> Option<String>;
+
+    /// Returns the workspace of clients that name none: the only one, where the server has no other rule.
+    fn unnamed(&self) -> Option<String> {
+        let mut names = self.names();
+        names.pop().filter(|_| names.is_empty())
+    }
 
     /// Opens a session with the workspace of that name. It uses JSON-RPC, one message per line, and already knows its
     /// tools; it ends when the stream does.

@@ -1,5 +1,6 @@
-//! Faults: publisher, front end and PostgreSQL are killed, the network is cut, a backup is restored, the server's disk
-//! is full, a replica is behind; the hub is that of the daemon in the end, and no answer is torn between two ticks.
+//! Faults: publisher, front end and PostgreSQL are killed, the database hangs, the network is cut, a backup is restored,
+//! the server's disk is full, a replica is behind; the hub is that of the daemon in the end, and no answer is torn
+//! between two ticks.
 //!
 //! `KG_FULL=1` takes many more instants; `KG_SEEDS=7..8` others.
 
@@ -255,6 +256,26 @@ fn a_network_that_is_cut_in_a_transaction_tears_no_tick() {
         not_torn(&front);
     }
     all_is_well(&mut project, &db, &front, n_rounds);
+}
+
+#[test]
+fn a_database_that_hangs_stops_no_front_end() {
+    let Some(db) = database() else { return };
+    let mut project = TestProject::of(&[("changing.md", &numbered(1))]);
+    with_rights(&project, &db);
+    publish(&project, &db, "changing");
+    let front = Front::of(&db, "ann");
+    front.start();
+    assert_eq!(not_torn(&front), Some(1));
+    db.hang(true);
+    // It looks again each second.
+    std::thread::sleep(Duration::from_secs(3));
+    assert_eq!(not_torn(&front), Some(1), "what was copied answers");
+    let pid = front.pid().expect("it runs");
+    assert!(Command::new("kill").arg(&pid).status().expect("it runs").success());
+    until("it ends", || front.pid().is_none());
+    db.hang(false);
+    all_is_well(&mut project, &db, &front, 1);
 }
 
 #[test]

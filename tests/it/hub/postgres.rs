@@ -232,11 +232,23 @@ impl Postgres {
         assert!(status.expect("it runs").success());
     }
 
+    fn pid(&self) -> Option<String> {
+        let file = fs::read_to_string(self.dir.path().join("data/postmaster.pid")).ok()?;
+        file.lines().next().map(str::to_string)
+    }
+
+    /// Lets it hang, with all of its processes, or go on: its connections stay.
+    pub(crate) fn hang(&self, hangs: bool) {
+        let (signal, pid) = (if hangs { "-STOP" } else { "-CONT" }, self.pid());
+        let pid = pid.as_deref().unwrap_or_default();
+        for (program, of) in [("kill", &[pid][..]), ("pkill", &["-P", pid])] {
+            let _ = Command::new(program).arg(signal).args(of).stderr(Stdio::null()).status();
+        }
+    }
+
     /// Stops it at once.
     pub(crate) fn kill(&mut self) {
-        let pid =
-            fs::read_to_string(self.dir.path().join("data/postmaster.pid")).unwrap_or_default();
-        if let Some(pid) = pid.lines().next() {
+        if let Some(pid) = &self.pid() {
             // The immediate mode: no checkpoint, as if the power went.
             let _ = Command::new("kill").args(["-QUIT", pid]).status();
         }
@@ -246,6 +258,7 @@ impl Postgres {
 
 impl Drop for Postgres {
     fn drop(&mut self) {
+        self.hang(false);
         self.kill();
         if self.has_disk {
             let _ = Command::new("umount").arg("-l").arg(self.dir.path()).status();

@@ -1,5 +1,7 @@
 //! Several projects of a hub: their ticks, a wait for one, and entities that are the same.
 
+use tests::http::Serving;
+
 use super::*;
 
 fn two(db: &Postgres) -> [TestProject; 2] {
@@ -231,6 +233,82 @@ fn an_agent_asks_across_three_folders_of_two_machines() {
         .collect();
     projects.sort_unstable();
     assert_eq!(projects, ["apples", "bees", "press"], "{found}");
+}
+
+#[test]
+fn a_person_asks_all_projects_or_those_that_are_named() {
+    let Some(db) = database() else { return };
+    let [_a, _b] = two(&db);
+    let front = Front::of(&db, "tim");
+    let asked = |arguments: &[&str]| -> (Option<i32>, Vec<String>, Value) {
+        let output = front.kgctl(arguments);
+        let reply: Value = serde_json::from_slice(&output.stdout).unwrap_or_default();
+        let rows = reply["projects"].as_array().into_iter().flatten();
+        let names = rows.filter_map(|it| it["project"].as_str().map(String::from)).collect();
+        (output.status.code(), names, reply)
+    };
+    let question = "Where does the Obst Presse stand?";
+    let (code, names, reply) = asked(&["query", question]);
+    assert_eq!((code, names), (Some(0), vec!["a".to_string(), "b".to_string()]), "{reply}");
+    assert_eq!(
+        (&reply["chunks"][0]["project"], &reply["unavailable"]),
+        (&json!("b"), &json!(null))
+    );
+    for arguments in [
+        &["ask", question][..],
+        &["--project", "a,b", "lookup", "Key Store"],
+        &["explain", "Key Store"],
+    ] {
+        let (code, _, reply) = asked(arguments);
+        let text = reply.to_string();
+        let has = |name: &str| text.contains(&format!("\"project\":\"{name}\""));
+        assert!(code == Some(0) && has("a") && has("b"), "{arguments:?}: {reply}");
+    }
+    let (code, names, reply) = asked(&["changes", "--since", "1d"]);
+    assert_eq!((code, names.join(" ")), (Some(3), "a b".to_string()), "{reply}");
+    // One that is named answers as ever, and what is about one project goes to the one that knows the names.
+    let (code, _, reply) = asked(&["--project", "a", "query", question]);
+    assert_eq!((code, &reply["project"]), (Some(0), &json!("a")), "{reply}");
+    let (code, _, reply) = asked(&["connect", "Obst Presse", "Key Store"]);
+    assert_eq!((code, &reply["project"]), (Some(0), &json!("b")), "{reply}");
+    assert_eq!(asked(&["lookup", "Nobody At All"]).0, Some(3), "nothing is found");
+    let text = front.home.kgctl(&["--hub", &front.url, "query", question]);
+    let text = String::from_utf8(text.stdout).expect("UTF-8");
+    assert!(text.starts_with("1. [b] yard.md:") && text.contains("(a tick "), "{text}");
+    // A place is one project's own.
+    let output = front.kgctl(&["read", "yard.md"]);
+    let error = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.code() == Some(2) && error.contains("use `--project NAME`"), "{error}");
+}
+
+#[test]
+fn a_session_over_http_that_names_no_project_is_about_all() {
+    let Some(db) = database() else { return };
+    let [_a, _b] = two(&db);
+    let front = Front::of(&db, "tim");
+    let mut command = front.home.command(&tests::kgctl().with_file_name("kg-mcp"));
+    command.args(["--hub", &front.url, "--http", "127.0.0.1:0", "--structured"]);
+    let serving = Serving::start(command);
+    let question = json!({"q": "Where does the Obst Presse stand?"});
+    let both = |found: &Value| {
+        let rows = found["projects"].as_array().into_iter().flatten();
+        rows.filter_map(|it| it["project"].as_str()).collect::<Vec<_>>().join(" ")
+    };
+    let session = serving.http.open("2025-06-18");
+    for found in [
+        session.call("hybrid_query", question.clone()).expect("answered"),
+        serving.http.call_once("hybrid_query", question.clone()).expect("answered"),
+    ] {
+        assert_eq!(
+            (both(&found), &found["chunks"][0]["project"]),
+            ("a b".to_string(), &json!("b"))
+        );
+    }
+    let one = session.call("hybrid_query", json!({"q": "press", "project": "a"}));
+    assert_eq!(one.expect("answered")["project"], "a");
+    let named = serving.http.with("X-Memory-Workspace", "b").open("2025-06-18");
+    assert_eq!(named.call("hybrid_query", question).expect("answered")["project"], "b");
+    assert_eq!(serving.stop(), Some(0));
 }
 
 #[test]

@@ -78,9 +78,7 @@ pub(crate) async fn ask(question: Question, ctx: &Context) -> Result<Exit, Failu
     });
     let Question { text, about, path, after, before, limit, .. } = question;
     let request = Ask { query: text.join(" "), plan, about, path, after, before, limit };
-    let reply = ctx.call(&request).await?;
-    ctx.print_reply(&reply, |reply| asked::answer(reply, ctx.style))?;
-    Ok(if reply.statements.is_empty() { Exit::NothingFound } else { Exit::Done })
+    ctx.answer(&request, &["statements"], |reply| asked::answer(reply, ctx.style)).await
 }
 
 pub(crate) async fn remember(fact: Fact, ctx: &Context) -> Result<Exit, Failure> {

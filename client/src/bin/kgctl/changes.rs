@@ -33,7 +33,5 @@ pub(crate) async fn run(arguments: Arguments, ctx: &Context) -> Result<Exit, Fai
     let Arguments { since, path, entity, limit, cursor } = arguments;
     let max_chars = Some(MAX_CHARS);
     let request = Changes { since, path, entity, limit, max_chars, cursor, max_tokens: None };
-    let reply = ctx.call(&request).await?;
-    ctx.print_reply(&reply, |reply| changes::page(reply, ctx.style))?;
-    Ok(if reply.changes.is_empty() { Exit::NothingFound } else { Exit::Done })
+    ctx.answer(&request, &["changes"], |reply| changes::page(reply, ctx.style)).await
 }

@@ -24,8 +24,5 @@ pub(crate) struct Arguments {
 pub(crate) async fn run(arguments: Arguments, ctx: &Context) -> Result<Exit, Failure> {
     let Arguments { a, b, max_hops, limit } = arguments;
     let request = Connect { a, b, max_hops, limit, ..Connect::default() };
-    let reply = ctx.call(&request).await?;
-    ctx.print_reply(&reply, |reply| answer::connect(reply, ctx.style))?;
-    let is_empty = reply.paths.is_empty() && reply.together.is_empty();
-    Ok(if is_empty { Exit::NothingFound } else { Exit::Done })
+    ctx.answer(&request, &["paths", "together"], |reply| answer::connect(reply, ctx.style)).await
 }

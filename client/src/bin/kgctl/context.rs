@@ -51,6 +51,11 @@ impl Context {
         Context { hub, ..self }
     }
 
+    /// Whether it is about projects of a hub.
+    pub(crate) fn is_of_hub(&self) -> bool {
+        self.hub.is_some()
+    }
+
     /// Returns the value of `--project`.
     pub(crate) fn project_flag(&self) -> Option<&str> {
         self.project.as_deref()

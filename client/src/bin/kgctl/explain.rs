@@ -33,7 +33,5 @@ pub(crate) async fn run(arguments: Arguments, ctx: &Context) -> Result<Exit, Fai
         limit: arguments.limit,
         why: arguments.why.then_some(true),
     };
-    let reply = ctx.call(&request).await?;
-    ctx.print_reply(&reply, |reply| answer::explain(reply, ctx.style))?;
-    Ok(Exit::Done)
+    ctx.answer(&request, &[], |reply| answer::explain(reply, ctx.style)).await
 }

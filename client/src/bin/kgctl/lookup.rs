@@ -26,7 +26,5 @@ pub(crate) async fn run(arguments: Arguments, ctx: &Context) -> Result<Exit, Fai
         entity_type: arguments.r#type,
         limit: arguments.limit,
     };
-    let reply = ctx.call(&request).await?;
-    ctx.print_reply(&reply, |reply| answer::entities(reply, ctx.style))?;
-    Ok(if reply.entities.is_empty() { Exit::NothingFound } else { Exit::Done })
+    ctx.answer(&request, &["entities"], |reply| answer::entities(reply, ctx.style)).await
 }

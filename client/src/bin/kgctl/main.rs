@@ -60,6 +60,7 @@ mod restore;
 mod retry;
 mod review;
 mod setup;
+mod several;
 mod start;
 mod status;
 mod stop;
@@ -80,7 +81,8 @@ struct Arguments {
     /// the only or default project.
     #[arg(long, global = true, value_name = "NAME|DIR")]
     project: Option<String>,
-    /// Ask a project of this hub, such as `postgres://ROLE@HOST/DATABASE`, instead of one of this machine.
+    /// Ask the projects of this hub, such as `postgres://ROLE@HOST/DATABASE`, instead of one of this machine: all that
+    /// its role may see, or those that `--project` names, with commas between them.
     #[arg(long, global = true, value_name = "URL")]
     hub: Option<String>,
     /// Print JSON instead of text.

@@ -140,6 +140,9 @@ pub(crate) async fn run(arguments: Arguments, ctx: &Context) -> Result<Exit, Fai
         formula: arguments.formula,
         structured_chars: None,
     };
+    if let Some(exit) = ctx.ask_several(&request, &["chunks"]).await? {
+        return Ok(exit);
+    }
     let session = ctx.session().await?;
     let reply = ask(&session, &request).await?;
     session.close().await;

@@ -21,12 +21,14 @@ struct State {
     n_clients: usize,
     last_client_left: Instant,
     last_asked: Instant,
+    /// Calls that are being answered.
+    n_asked: usize,
 }
 
 impl Default for Activity {
     fn default() -> Self {
         let now = Instant::now();
-        let state = State { n_clients: 0, last_client_left: now, last_asked: now };
+        let state = State { n_clients: 0, last_client_left: now, last_asked: now, n_asked: 0 };
         Activity { state: Arc::new(Mutex::new(state)), stop: Arc::new(watch::Sender::new(false)) }
     }
 }
@@ -52,9 +54,17 @@ impl Activity {
         self.locked().last_asked
     }
 
-    /// Notes that a tool is called.
-    pub(crate) fn ask(&self) {
-        self.locked().last_asked = Instant::now();
+    /// Whether a call is being answered.
+    pub fn is_asked(&self) -> bool {
+        self.locked().n_asked > 0
+    }
+
+    /// Notes that a tool is called, until the call is dropped.
+    pub(crate) fn ask(&self) -> Asking {
+        let mut state = self.locked();
+        state.last_asked = Instant::now();
+        state.n_asked += 1;
+        Asking { activity: self.clone() }
     }
 
     /// Asks the daemon to finish what is on the belt and to end. The caller still gets its reply.
@@ -99,6 +109,19 @@ impl Drop for Visit {
     }
 }
 
+/// One call.
+#[derive(Debug)]
+pub(crate) struct Asking {
+    activity: Activity,
+}
+
+impl Drop for Asking {
+    fn drop(&mut self) {
+        let mut state = self.activity.locked();
+        state.n_asked = state.n_asked.saturating_sub(1);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -113,6 +136,18 @@ mod tests {
         assert_eq!(activity.n_clients(), 0);
         let idle = activity.idle_for(Instant::now() + Duration::from_secs(60));
         assert!(idle >= Duration::from_secs(60));
+    }
+
+    #[test]
+    fn calls_are_known_until_they_are_answered() {
+        let activity = Activity::default();
+        let before = activity.last_asked();
+        let calls = (activity.ask(), activity.ask());
+        assert!(activity.is_asked() && activity.last_asked() > before);
+        drop(calls.0);
+        assert!(activity.is_asked());
+        drop(calls.1);
+        assert!(!activity.is_asked());
     }
 
     #[tokio::test]

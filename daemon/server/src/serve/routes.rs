@@ -211,7 +211,7 @@ impl Routes {
             }
         };
         let activity = call.project.activity().clone();
-        activity.ask();
+        let _asking = activity.ask();
         if activity.is_stopping() {
             return Err(stopping());
         }

@@ -283,6 +283,7 @@ impl ServerHandler for Session {
         let Some(route) = self.find(&request.name) else {
             return Err(ErrorData::invalid_params(self.unknown_tool(&request.name), None));
         };
+        let _asking = self.project.activity().ask();
         let mut arguments = request.arguments.unwrap_or_default();
         let renamed = lenient::renamed(route.tool.name, &arguments);
         arguments = lenient::repair(route.tool.name, arguments);

@@ -5,7 +5,7 @@
 //! beside everything else, some at a time.
 //! Not here: what fits (`hub`), asking the projects (`client`).
 
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::time::Duration;
 
 use embed::{StaticModel, WordPiece};
@@ -32,7 +32,7 @@ const MAX_LINE_BYTES: u64 = 64 << 10;
 /// The outlines of all visible projects, kept up to date by a task of its own. Clones share them.
 #[derive(Clone)]
 pub(super) struct Fits {
-    outlines: Arc<Mutex<Outlines>>,
+    outlines: Arc<RwLock<Outlines>>,
     /// Told when there is something to fetch, and when something was fetched.
     news: watch::Sender<u64>,
     /// Loaded for the first question.
@@ -53,14 +53,19 @@ impl Fits {
         it
     }
 
-    fn outlines(&self) -> MutexGuard<'_, Outlines> {
-        self.outlines.lock().unwrap_or_else(PoisonError::into_inner)
+    /// Questions are chosen for at the same time.
+    fn outlines(&self) -> RwLockReadGuard<'_, Outlines> {
+        self.outlines.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn outlines_mut(&self) -> RwLockWriteGuard<'_, Outlines> {
+        self.outlines.write().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Takes the projects that are visible now.
     pub(super) fn see(&self, visible: &[Visible]) {
         let is_stale = {
-            let mut outlines = self.outlines();
+            let mut outlines = self.outlines_mut();
             outlines.see(visible);
             !outlines.stale().is_empty()
         };
@@ -91,7 +96,7 @@ impl Fits {
                 None => hub.insert(address.connect().await?),
             };
             let found = hub::outlines(hub, some).await?;
-            let mut outlines = self.outlines();
+            let mut outlines = self.outlines_mut();
             found.into_iter().for_each(|(id, place, outline)| outlines.put(id, place, outline));
             drop(outlines);
             self.news.send_modify(|_| {});

@@ -7,11 +7,13 @@
 //! Not here: copying (`hub`), sessions and tools (`server`), who starts this (`client`), what is said before the hub
 //! was reached once (`waiting.rs`).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 use std::process::ExitCode;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use config::registry::Registered;
 use config::{Places, Project as Place, ProjectPaths, Registry};
 use engine::build::Still;
 use formats::Parsing;
@@ -33,6 +35,9 @@ use super::waiting::{self, Waiting};
 /// Interval between queries for changes on the hub.
 const LOOK: Duration = Duration::from_secs(1);
 
+/// Longest wait for the answer to such a query.
+const ANSWER: Duration = Duration::from_secs(5);
+
 /// Copies that are held open, two questions' worth of 13 MiB each at 756 chunks (`tests/benches/RESULTS.md`, *hub*);
 /// further ones that were asked about longest ago are closed.
 const MAX_OPEN: usize = 32;
@@ -40,8 +45,9 @@ const MAX_OPEN: usize = 32;
 /// A copy that nobody has asked about for so long is closed.
 const UNASKED: Duration = Duration::from_secs(600);
 
-/// One that was asked about since then is not: longer than a call may take.
-const AT_WORK: Duration = Duration::from_secs(15);
+/// One that was asked about since then is not, nor one that is at work: longer than a client takes from its connection to
+/// its call.
+const AT_WORK: Duration = Duration::from_secs(3);
 
 /// The tools that work on a copy, which has none of the folder's files.
 const TOOLS: [&str; 10] = [
@@ -79,7 +85,7 @@ struct House {
     open: Arc<Mutex<BTreeMap<i32, Instant>>>,
 }
 
-/// Whether the copy of a project is to be closed, by when each open one was last asked about.
+/// Whether the copy of a project that is not at work is to be closed, by when each open one was last asked about.
 fn is_to_close(open: &BTreeMap<i32, Instant>, id: i32, now: Instant) -> bool {
     let Some(asked) = open.get(&id) else { return false };
     let age = now.saturating_duration_since(*asked);
@@ -202,10 +208,13 @@ async fn look(
     fronts: &mut BTreeMap<i32, Front>,
 ) -> anyhow::Result<()> {
     let Some(hub) = hub else { return Ok(()) };
-    let visible = hub::visible(hub).await?;
+    // A database that hangs stops nothing else here.
+    let seen = async { Ok::<_, HubError>((hub::visible(hub).await?, hub::same(hub).await?)) };
+    let late = |_| anyhow::anyhow!("it does not answer within {} s", ANSWER.as_secs());
+    let (visible, stated) = tokio::time::timeout(ANSWER, seen).await.map_err(late)??;
     house.fits.see(&visible);
-    let is_gone = |id: &i32| !visible.iter().any(|it| it.id == *id);
-    let gone: Vec<i32> = fronts.keys().copied().filter(is_gone).collect();
+    let seen: BTreeSet<i32> = visible.iter().map(|it| it.id).collect();
+    let gone: Vec<i32> = fronts.keys().copied().filter(|id| !seen.contains(id)).collect();
     let registry = here.config.join(config::registry::FILE_NAME);
     let mut has_changed = !gone.is_empty() || !registry.exists();
     for id in gone {
@@ -221,7 +230,7 @@ async fn look(
         if let Some(front) = fronts.get(&it.id) {
             front.news.send_if_modified(|known| {
                 let is_new = *known != it;
-                *known = it.clone();
+                *known = it;
                 is_new
             });
             continue;
@@ -241,7 +250,6 @@ async fn look(
         // After the sockets are bound, so that a registered project can be reached.
         register(here, fronts)?;
     }
-    let stated = hub::same(hub).await?;
     let row = |[one, other]: &[hub::Named; 2]| {
         [&one.project, &one.name, &other.project, &other.name].map(String::clone)
     };
@@ -257,13 +265,20 @@ async fn look(
 
 /// Writes the registry: clients find these projects as they find those of folders.
 fn register(here: &Places, fronts: &BTreeMap<i32, Front>) -> anyhow::Result<()> {
-    let wanted: Vec<&Place> = fronts.values().map(|front| &front.place).collect();
+    let wanted: BTreeMap<&Path, &Place> =
+        fronts.values().map(|it| (it.place.root.as_path(), &it.place)).collect();
     Registry::update(&here.config, |registry| {
-        let stale: Vec<String> = registry.projects().iter().map(|it| it.name.clone()).collect();
-        for name in stale {
-            registry.remove(&name);
+        let is_wanted = |it: &Registered| {
+            wanted.get(it.root.as_path()).is_some_and(|place| place.name == it.name)
+        };
+        // Only what changed: each addition looks at all others.
+        let (kept, stale): (Vec<Registered>, Vec<Registered>) =
+            registry.projects().iter().cloned().partition(is_wanted);
+        for it in stale {
+            registry.remove(&it.name);
         }
-        for place in &wanted {
+        let kept: BTreeSet<&Path> = kept.iter().map(|it| it.root.as_path()).collect();
+        for place in wanted.values().filter(|it| !kept.contains(it.root.as_path())) {
             registry.add(&place.root, Some(&place.name), 0)?;
         }
         Ok(())
@@ -405,7 +420,7 @@ async fn follow(
         let is_to_close = {
             let mut open = house.open.lock().unwrap_or_else(PoisonError::into_inner);
             open.insert(copy.id, project.activity().last_asked());
-            is_to_close(&open, copy.id, now)
+            !project.activity().is_asked() && is_to_close(&open, copy.id, now)
         };
         if is_to_close {
             tracing::debug!(project = project.name, "closed until it is asked about again");
