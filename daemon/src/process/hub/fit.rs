@@ -101,6 +101,10 @@ impl Fits {
             drop(outlines);
             self.news.send_modify(|_| {});
         }
+        if stale.len() >= AT_ONCE {
+            // What they came in is larger than they are.
+            let _ = spawn_blocking(sys::release_free_memory).await;
+        }
         Ok(())
     }
 

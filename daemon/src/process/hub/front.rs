@@ -393,7 +393,8 @@ async fn serve_one(
     if let Ok(sessions) = serving.await {
         sessions.end(Duration::from_secs(FAREWELL_SECONDS)).await;
     }
-    drop(visitors);
+    drop((visitors, project));
+    let _ = tokio::task::spawn_blocking(sys::release_free_memory).await;
     Ok(goes_on)
 }
 
