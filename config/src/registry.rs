@@ -5,6 +5,7 @@
 //! never overwritten.
 //! Not here: the files of a project (`place.rs`), or its settings (`load.rs`).
 
+use std::collections::HashSet;
 use std::fs::{File, OpenOptions};
 use std::io::{ErrorKind, Write};
 use std::os::unix::fs::OpenOptionsExt;
@@ -14,7 +15,7 @@ use serde::{Deserialize, Serialize};
 
 mod name;
 
-pub use name::{is_same_name, permalink};
+pub use name::{is_same_name, name_key, permalink};
 
 use crate::boundary::{self, Who};
 use crate::place::{Places, Project, create_private_dir};
@@ -23,6 +24,9 @@ use crate::place::{Places, Project, create_private_dir};
 pub const FILE_NAME: &str = "projects.json";
 
 const LOCK_NAME: &str = "projects.lock";
+
+/// Most projects named in a message.
+const MAX_LISTED: usize = 30;
 
 /// One registered project.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -130,8 +134,11 @@ fn listing(known: &[Registered]) -> String {
     if known.is_empty() {
         return "; none is registered\nhint: register a folder with `kgctl init DIR`".to_string();
     }
-    let rows = known.iter().map(|it| format!("\n  {}  {}", it.name, it.root.display()));
-    let rows: String = rows.collect();
+    let rows = known.iter().take(MAX_LISTED);
+    let rows = rows.map(|it| format!("\n  {}  {}", it.name, it.root.display()));
+    let rest = known.len().saturating_sub(MAX_LISTED);
+    let rest = (rest > 0).then(|| format!("\n  and {rest} more"));
+    let rows: String = rows.chain(rest).collect();
     format!(
         "; registered projects:{rows}\nhint: use `--project NAME`, or register a folder with `kgctl init DIR`"
     )
@@ -242,6 +249,18 @@ impl Registry {
         Ok(registered)
     }
 
+    /// Replaces all by these, whose folders are canonical paths. A name that is taken gets a number.
+    pub fn replace_all<'a>(&mut self, projects: impl IntoIterator<Item = &'a Project>) {
+        let mut taken = HashSet::new();
+        let register = |it: &Project| {
+            let name = numbered(&it.name, |name| taken.contains(&name_key(name)));
+            taken.insert(name_key(&name));
+            let root = it.root.clone();
+            Registered { name, root, default: false, added: 0, read_only: false }
+        };
+        self.projects = projects.into_iter().map(register).collect();
+    }
+
     /// Removes the project of that name or path; its files and its index are kept.
     pub fn remove(&mut self, name_or_path: &str) -> Option<Registered> {
         let name = self.find(name_or_path)?.name.clone();
@@ -334,11 +353,15 @@ impl Registry {
 
     /// Returns `wanted`, or `wanted-2` and so on when that is taken.
     fn free_name(&self, wanted: &str) -> String {
-        let taken = |name: &str| self.projects.iter().any(|it| is_same_name(&it.name, name));
-        let numbered = (2..).map(|n| format!("{wanted}-{n}"));
-        let mut names = std::iter::once(wanted.to_string()).chain(numbered);
-        names.find(|name| !taken(name)).expect("numbers do not run out")
+        numbered(wanted, |name| self.projects.iter().any(|it| is_same_name(&it.name, name)))
     }
+}
+
+/// Returns `wanted`, or `wanted-2` and so on when that is taken.
+fn numbered(wanted: &str, is_taken: impl Fn(&str) -> bool) -> String {
+    let numbered = (2..).map(|n| format!("{wanted}-{n}"));
+    let mut names = std::iter::once(wanted.to_string()).chain(numbered);
+    names.find(|name| !is_taken(name)).expect("numbers do not run out")
 }
 
 /// Selects the project of this process: `--project`, then `KG_PROJECT`, then the innermost registered folder around the

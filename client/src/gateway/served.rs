@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use config::Project;
-use config::registry::{is_same_name, permalink};
+use config::registry::{is_same_name, name_key, permalink};
 use proto::catalog::CATALOG;
 use proto::error::{Code, ErrorView};
 use proto::tool::Effect;
@@ -75,11 +75,9 @@ impl Served {
     pub fn new(projects: &[Project]) -> Result<Self, String> {
         let mut served =
             Served { members: Vec::new(), home: None, default: None, same_as: None, front: None };
-        // By what `is_same_name` compares; each with each would be half a million comparisons for a thousand projects.
         let mut known: HashMap<String, &Project> = HashMap::new();
         for it in projects {
-            let link = Some(permalink(&it.name)).filter(|it| !it.is_empty());
-            if let Some(other) = known.insert(link.unwrap_or(it.name.clone()), it) {
+            if let Some(other) = known.insert(name_key(&it.name), it) {
                 return Err(format!(
                     "`{}` and `{}` have the same name, `{}`\nhint: rename one with `kgctl project add DIR --name NAME`",
                     other.root.display(),

@@ -15,9 +15,14 @@ pub fn permalink(name: &str) -> String {
     words.collect::<Vec<_>>().join("-")
 }
 
-/// Returns true when two names select the same project: they are equal, or have the same permalink.
+/// What the names of one project have in common: their permalink, or the name itself where that is empty.
+pub fn name_key(name: &str) -> String {
+    Some(permalink(name)).filter(|it| !it.is_empty()).unwrap_or_else(|| name.to_string())
+}
+
+/// Returns true when two names select the same project.
 pub fn is_same_name(one: &str, other: &str) -> bool {
-    one == other || Some(permalink(one)).filter(|it| !it.is_empty()) == Some(permalink(other))
+    one == other || name_key(one) == name_key(other)
 }
 
 /// Returns why a project cannot have this name.

@@ -67,6 +67,18 @@ fn check_which(
 }
 
 #[test]
+fn all_are_replaced_under_names_of_their_own() {
+    let (_scratch, mut registry) = fixture();
+    let project = |name: &str| Project { root: format!("/{name}").into(), name: name.into() };
+    let many: Vec<Project> = (0..40).map(|n| project(&format!("p{n}"))).collect();
+    registry.replace_all(["My Notes", "!", "my-notes", "!"].map(project).iter().chain(&many));
+    let names: Vec<&str> = registry.projects().iter().map(|it| it.name.as_str()).collect();
+    assert_eq!(names[..5], ["My Notes", "!", "my-notes-2", "!-2", "p0"]);
+    let error = registry.which(None, None, Path::new("/")).expect_err("none is meant").to_string();
+    assert!(error.contains("  p25  /p25\n  and 14 more\nhint: "), "{error}");
+}
+
+#[test]
 fn the_flag_then_the_variable_then_the_folder_around() {
     let (scratch, registry) = fixture();
     let cases = [

@@ -8,12 +8,14 @@
 //! was reached once (`waiting.rs`).
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fs::DirBuilder;
+use std::io::ErrorKind;
+use std::os::unix::fs::DirBuilderExt;
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use config::registry::Registered;
 use config::{Places, Project as Place, ProjectPaths, Registry};
 use engine::build::Still;
 use formats::Parsing;
@@ -31,6 +33,9 @@ use super::super::{FAREWELL_SECONDS, Options, Signals, StartError};
 use super::copy::{Copy, Lines};
 use super::fit::Fits;
 use super::waiting::{self, Waiting};
+
+/// The folder of the projects' own files.
+const PROJECTS: &str = "projects";
 
 /// Interval between queries for changes on the hub.
 const LOOK: Duration = Duration::from_secs(1);
@@ -226,6 +231,7 @@ async fn look(
             std::fs::remove_dir_all(&folder).ok();
         }
     }
+    config::place::create_private_dir(&here.state.join(PROJECTS))?;
     for it in visible {
         if let Some(front) = fronts.get(&it.id) {
             front.news.send_if_modified(|known| {
@@ -236,10 +242,11 @@ async fn look(
             continue;
         }
         has_changed = true;
-        let root = here.state.join("projects").join(it.id.to_string());
-        config::place::create_private_dir(&root)?;
+        let root = here.state.join(PROJECTS).join(it.id.to_string());
+        make(&root)?;
         let place = Place { root: root.canonicalize()?, name: it.name.clone() };
         let paths = here.project(&place)?;
+        make(&paths.dir)?;
         paths.create_dirs()?;
         let door = Door::bind(&paths.socket).await?;
         let (news, visible) = watch::channel(it.clone());
@@ -263,24 +270,18 @@ async fn look(
     Ok(())
 }
 
+/// Makes a folder of a copy, which need not outlive a crash: to sync those of a thousand takes five seconds.
+fn make(folder: &Path) -> std::io::Result<()> {
+    match DirBuilder::new().mode(0o700).create(folder) {
+        Err(error) if error.kind() != ErrorKind::AlreadyExists => Err(error),
+        _ => Ok(()),
+    }
+}
+
 /// Writes the registry: clients find these projects as they find those of folders.
 fn register(here: &Places, fronts: &BTreeMap<i32, Front>) -> anyhow::Result<()> {
-    let wanted: BTreeMap<&Path, &Place> =
-        fronts.values().map(|it| (it.place.root.as_path(), &it.place)).collect();
     Registry::update(&here.config, |registry| {
-        let is_wanted = |it: &Registered| {
-            wanted.get(it.root.as_path()).is_some_and(|place| place.name == it.name)
-        };
-        // Only what changed: each addition looks at all others.
-        let (kept, stale): (Vec<Registered>, Vec<Registered>) =
-            registry.projects().iter().cloned().partition(is_wanted);
-        for it in stale {
-            registry.remove(&it.name);
-        }
-        let kept: BTreeSet<&Path> = kept.iter().map(|it| it.root.as_path()).collect();
-        for place in wanted.values().filter(|it| !kept.contains(it.root.as_path())) {
-            registry.add(&place.root, Some(&place.name), 0)?;
-        }
+        registry.replace_all(fronts.values().map(|front| &front.place));
         Ok(())
     })?;
     Ok(())
