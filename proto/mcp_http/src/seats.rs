@@ -2,9 +2,9 @@
 //!
 //! In: connections as they open, are used and close; the socket's listener uses this, too. Out: a seat for each, or
 //! none.
-//! Invariants: a seat that was never used is given up before one that was; a seat in use is never given up. Among
-//! equals the peer with the most seats loses its oldest one: so connecting alone cannot lock others out, and a peer
-//! with few seats loses none to one with many.
+//! Invariants: a seat that was never used is given up before one that was, but for the newest ones, whose clients may be
+//! about to use them; a seat in use is never given up. Among equals the peer with the most seats loses its oldest one:
+//! so connecting alone cannot lock others out, and a peer with few seats loses none to one with many.
 //! Not here: what counts as use (`endpoint.rs`, and the daemon's `accept.rs`).
 
 use std::collections::HashMap;
@@ -20,17 +20,18 @@ pub(crate) struct Candidate<K, P, T> {
     pub(crate) peer: P,
     /// Whether it was ever used.
     pub(crate) is_opened: bool,
-    /// The time since which it is not in use.
+    /// The time since which it is not in use, or another measure by which the least leaves first.
     pub(crate) since: T,
 }
 
-/// Returns the candidate that makes room.
+/// Returns the candidate that makes room. So many that were never used may stay while others were used before.
 pub(crate) fn who_leaves<K, P: Eq + Hash + Clone, T: Ord>(
     mut candidates: Vec<Candidate<K, P, T>>,
+    n_spared: usize,
 ) -> Option<K> {
-    if candidates.iter().any(|it| !it.is_opened) {
-        candidates.retain(|it| !it.is_opened);
-    }
+    let n_unopened = candidates.iter().filter(|it| !it.is_opened).count();
+    let opened_leave = n_unopened <= n_spared && n_unopened < candidates.len();
+    candidates.retain(|it| it.is_opened == opened_leave);
     let mut held: HashMap<P, usize> = HashMap::new();
     for it in &candidates {
         *held.entry(it.peer.clone()).or_default() += 1;
@@ -107,7 +108,7 @@ impl<P: Eq + Hash + Clone> Seats<P> {
                 is_opened: row.now != Use::Unopened,
                 since: row.since,
             });
-            let leaving = who_leaves(candidates.collect())?;
+            let leaving = who_leaves(candidates.collect(), 0)?;
             rows.rows.remove(&leaving);
         }
         rows.clock += 1;

@@ -26,6 +26,7 @@ pub(crate) struct Session {
     pub(crate) workspace: String,
     /// The address that began it.
     pub(crate) peer: IpAddr,
+    pub(crate) begun: Instant,
     /// True once anything followed the first message of the handshake.
     is_opened: AtomicBool,
     outgoing: Outgoing,
@@ -46,6 +47,7 @@ impl Session {
         let session = Arc::new(Session {
             workspace,
             peer,
+            begun: Instant::now(),
             is_opened: AtomicBool::new(false),
             outgoing,
             board: Mutex::new(Board::default()),

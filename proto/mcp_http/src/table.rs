@@ -1,9 +1,12 @@
 //! Table: all sessions, by the ids that clients were given.
 //!
 //! Invariants: ids are random, 128 bits, so that none can be guessed; there are at most `max` sessions: to make room
-//! for another, one that is not in use is ended: the oldest that was only begun, else the one unused for longest
-//! (`seats.rs`).
+//! for another, one that is not in use is ended: the oldest of those that were only begun, where these hold more than
+//! a quarter of the table, else the one that is unused for longest, compared with how long it was used: a client that uses
+//! one session after the other ends its own, not those of others.
+//! Not here: the rule (`seats.rs`).
 
+use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -36,14 +39,15 @@ impl Table {
 
     /// Adds a session; returns false if the table is full of sessions in use.
     pub(crate) fn add(&self, id: &str, session: Arc<Session>) -> bool {
-        let mut sessions = self.sessions();
+        let (mut sessions, now) = (self.sessions(), Instant::now());
         if sessions.len() >= self.max {
             let idle = |(id, it): (&String, &Arc<Session>)| {
                 let (key, peer, is_opened) = (id.clone(), it.peer, it.is_opened());
-                Some(Candidate { key, peer, is_opened, since: it.idle_since()? })
+                let since = Reverse(neglect(it.begun, it.idle_since()?, now));
+                Some(Candidate { key, peer, is_opened, since })
             };
             let candidates = sessions.iter().filter_map(idle).collect();
-            let Some(leaving) = who_leaves(candidates) else { return false };
+            let Some(leaving) = who_leaves(candidates, self.max / 4) else { return false };
             sessions.remove(&leaving);
         }
         sessions.insert(id.to_string(), session);
@@ -82,6 +86,15 @@ impl Table {
         let ended = std::mem::take(&mut *self.sessions());
         drop(ended);
     }
+}
+
+/// Added to the time for which a session was used, so that the first call decides little.
+const LEAST_USED: Duration = Duration::from_millis(100);
+
+/// Returns how long a session is unused, in millionths of the time for which it was used before.
+fn neglect(begun: Instant, used: Instant, now: Instant) -> u128 {
+    let was_used = used.saturating_duration_since(begun) + LEAST_USED;
+    now.saturating_duration_since(used).as_micros() * 1_000_000 / was_used.as_micros()
 }
 
 /// Returns a new id.
@@ -136,6 +149,28 @@ mod tests {
         }
         assert!(table.find("live").is_some());
         assert!(table.find("396").is_none() && table.find("399").is_some());
+    }
+
+    #[tokio::test]
+    async fn who_uses_one_session_after_the_other_leaves_room_to_begin_one() {
+        let table = Table::new(4);
+        let others: Vec<_> = (0..400).map(|_| session()).collect();
+        assert!(table.add("new", session().0));
+        for (n, (begun, _)) in others.iter().enumerate() {
+            assert!(table.add(&n.to_string(), Arc::clone(begun)));
+            assert!(table.find(&n.to_string()).is_some(), "it is used at once");
+        }
+        assert!(table.find("new").is_some(), "its client may be about to use it");
+    }
+
+    #[test]
+    fn a_session_that_was_used_for_long_may_rest_for_longer() {
+        let begun = Instant::now();
+        let at = |ms| begun + Duration::from_millis(ms);
+        let neglect = |used, now| neglect(begun, at(used), at(now));
+        assert!(neglect(60_000, 120_000) < neglect(50, 400), "a minute of work, one call");
+        assert!(neglect(50, 900) > neglect(50, 400), "of equals the one unused longest");
+        assert_eq!(neglect(10, 10), 0);
     }
 
     #[tokio::test]
