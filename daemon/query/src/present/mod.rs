@@ -27,7 +27,7 @@ use crate::passage::{self, handle};
 use crate::plan::cursor::mark;
 use crate::plan::{MAX_RECALL, Plan};
 use crate::quote::snippet::{choose, choose_around, render_lines, shorten};
-use crate::quote::written::{Cells, written};
+use crate::quote::written::{Cells, beginning, written};
 use crate::rank::{Ranked, ScoredChunk};
 use crate::recall::{Recalled, copies};
 use crate::relevance::Signals;
@@ -358,8 +358,16 @@ fn hit_view(
     let [from, to] = seen.lines;
     let room = snippet_chars + snippet_chars / 4;
     let file = index::store::written(ctx.snapshot, passage.doc_id)?;
-    let as_written = file
-        .and_then(|file| written(&file, first..=last.max(first), from..=to, room, Cells::Unpadded));
+    let as_written = file.and_then(|file| {
+        let wanted = first..=last.max(first);
+        // The line begins shortly before the words that answer: list numbers and marks of code are there.
+        let n_before =
+            (0..start).rev().take_while(|at| lines.line_at(*at) == first).take(room).count();
+        written(&file, wanted.clone(), from..=to, room, Cells::Unpadded).or_else(|| {
+            let is_near = n_before <= room / 4 && passage.pages.is_none();
+            is_near.then(|| beginning(&file, wanted, room))?
+        })
+    });
     let (snippet, shown_lines) = match as_written {
         Some(it) => (it.text, it.lines),
         None => (render_lines(body, range), [first, last.max(first)]),

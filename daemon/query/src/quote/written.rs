@@ -98,6 +98,23 @@ pub(crate) fn written(
     (!text.trim().is_empty()).then_some(Written { text, lines: [first, last] })
 }
 
+/// Returns the beginning of lines that do not fit in `room` characters, cut after a word; `None` for code, which would
+/// need its fence.
+pub(crate) fn beginning(text: &str, wanted: RangeInclusive<u32>, room: usize) -> Option<Written> {
+    let first = *wanted.start();
+    let n_lines = wanted.count();
+    let before = first.saturating_sub(1) as usize;
+    let is_code = text.lines().take(before + n_lines).any(is_fence);
+    let lines: Vec<&str> = text.lines().skip(before).take(n_lines).collect();
+    let all = lines.join("\n");
+    let end = all.char_indices().nth(room.saturating_sub(1)).map_or(all.len(), |(at, _)| at);
+    let cut = all.get(..end)?;
+    let cut = cut.get(..cut.rfind(char::is_whitespace)?)?.trim_end();
+    let last = first + cut.matches('\n').count() as u32;
+    (!is_code && !cut.is_empty())
+        .then(|| Written { text: format!("{cut}…"), lines: [first, last] })
+}
+
 /// Shrinks runs in a table row to at most one space and three dashes.
 fn unpadded(line: &str) -> Cow<'_, str> {
     let (mut row, mut last, mut n) = (String::new(), ' ', 0);
@@ -148,6 +165,15 @@ mod tests {
 
     const PAGE: &str = "# Keys\n\nRotate them.\n\n## Procedure\n\n1. Announce it.\n2. Run:\n\n   ```sh\n   keys \
                         rotate\n   ```\n3. Record it.\n\nSee [the guide](guide.md).\n";
+
+    #[test]
+    fn what_does_not_fit_begins_as_written() {
+        let text = "# Keys\n\n3. Create the `new` key and announce it.\n4. Wait for all nodes.\n";
+        let cut = beginning(text, 3..=4, 50).expect("begins");
+        assert_eq!(cut.text, "3. Create the `new` key and announce it.\n4. Wait…");
+        assert_eq!(cut.lines, [3, 4]);
+        assert_eq!(beginning(PAGE, 8..=11, 30), None, "code");
+    }
 
     #[test]
     fn a_step_brings_its_list() {
