@@ -2,7 +2,8 @@
 //!
 //! In: an address, projects, settings. Out: nothing; it ends on a signal. How: each session is for one project, which
 //! its client names (`X-Memory-Workspace`), and has a shim with a pump of its own (`shim/`), like an agent at standard
-//! input, or a gateway over all projects of a hub: the daemon is started when it is needed, and a session survives its restart.
+//! input, or a gateway over all projects of a hub: the daemon is started when it is needed, and a session survives
+//! its restart.
 //! Invariants: an unreachable project does not affect the sessions of others.
 //! Not here: HTTP itself (`mcp_http`), selecting the projects (`gateway::choose`).
 

@@ -57,7 +57,7 @@ pub fn reach(places: &Places, url: &str) -> Result<Places, LaunchError> {
     }
 }
 
-/// Completes the projects of the hub with these places: copies, of which none can be written, of which a front end knows
+/// Completes the projects of the hub with these places: they are copies that cannot be written, and a front end knows
 /// what each holds.
 ///
 /// # Errors

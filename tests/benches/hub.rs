@@ -9,7 +9,7 @@
 //! project's number), until M minutes are over. So text repeats from project to project, never within one. `--bit`: the
 //! front end keeps a bit a dimension in memory.
 //! A question names no project. It is asked until every project that fits best has answered, which copies them; then
-//! all are asked again and measured; an answer that lacks a project in time counts, and is told. Choosing projects is
+//! all are asked again and measured; an answer that lacks a project in time counts, and is shown. Choosing projects is
 //! measured by itself, too, over the front end's control socket.
 //! Not measured: networks; several front ends at once.
 

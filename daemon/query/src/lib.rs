@@ -76,12 +76,12 @@ pub struct QueryContext<'a> {
 /// Answers a question in five steps. Each step returns a type of its own and only reads those of the steps before.
 ///
 /// 1. **Plan**: the question, checked against settings and index: words, operators, filters,
-/// weights.
+///    weights.
 /// 2. **Recall**: candidates by full text and by vectors, the entities that the question names, and
-/// how much its words can be trusted.
+///    how much its words can be trusted.
 /// 3. **Expand**: the chunks that relations and shared names lead to.
 /// 4. **Rank**: one score per chunk, the sum of its weighted signals; then corrections among the
-/// best.
+///    best.
 /// 5. **Present**: snippets, places and reasons, within the caller's budget.
 pub fn answer(ctx: &QueryContext<'_>, request: &HybridQuery) -> Result<HybridReply, ErrorView> {
     let plan = plan::plan(ctx, request)?;

@@ -8,8 +8,8 @@
 //! for people, and tools as its data; `metrics`), `table` (all sessions), `seats` (which connection makes room for
 //! another), `legacy` (`/sse`), `reply` (the HTTP side of a reply).
 //! Invariants: no request reaches a session before Host, Origin, token and rate were checked; every session is about
-//! one workspace, named by the header `X-Memory-Workspace` if there are several and none stands for all; what waits for a slow client is
-//! bounded, and delays no other client; what belongs to a session ends with it.
+//! one workspace, named by the header `X-Memory-Workspace` if there are several and none stands for all; what waits for
+//! a slow client is bounded, and delays no other client; what belongs to a session ends with it.
 //! Not here: the meaning of MCP's messages, tools and their limits (they apply behind the line), TLS (a proxy's task).
 
 mod access;

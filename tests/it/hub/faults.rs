@@ -1,6 +1,6 @@
-//! Faults: publisher, front end and PostgreSQL are killed, the database hangs, the network is cut, a backup is restored,
-//! the server's disk is full, a replica is behind; the hub is that of the daemon in the end, and no answer is torn
-//! between two ticks.
+//! Faults: publisher, front end and PostgreSQL are killed, the database hangs, the network is cut, a backup is
+//! restored, the server's disk is full, a replica is behind; the hub is that of the daemon in the end, and no answer
+//! is torn between two ticks.
 //!
 //! `KG_FULL=1` takes many more instants; `KG_SEEDS=7..8` others.
 

@@ -20,7 +20,7 @@ use serde_json::Value;
 use super::context::Context;
 use super::failure::{Exit, Failure};
 
-/// Longest wait for all projects together: a person waits for copies, too, which are made when a project is first asked.
+/// Longest wait for all projects together, with the copies that are made when a project is first asked.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 impl Context {

@@ -70,6 +70,9 @@ const REMARKING: [&str; 22] = [
     "Here ",
 ];
 
+/// Parts of the paths of documents whose lists define things.
+const GLOSSARIES: [&str; 4] = ["glossar", "definition", "vocabular", "terms"];
+
 /// Points for the place and length of a sentence, added to those of its wording.
 const OWN_NOTE: i32 = 10;
 const UNDER_ITS_HEADING: i32 = 6;
@@ -157,7 +160,10 @@ struct DefinitionCandidate {
 impl DefinitionCandidate {
     /// Ranks an item of some list behind what the note about the entity says: `Ada: write it down` is no definition.
     fn in_some_list(&mut self, has_own_note: bool) {
-        if has_own_note && !self.is_own_note && self.kind == DefinitionKind::Glossary {
+        let path = self.path.to_lowercase();
+        let is_glossary = GLOSSARIES.iter().any(|word| path.contains(word));
+        let is_item = self.kind == DefinitionKind::Glossary && !is_glossary;
+        if has_own_note && !self.is_own_note && is_item {
             self.points = self.points.min(Form::Use.points());
         }
     }

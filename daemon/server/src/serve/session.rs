@@ -440,9 +440,9 @@ impl Session {
     /// Returns whether a tool is listed. If agents may not create projects, the tool for that is hidden; a call of it
     /// still explains what a person can do instead.
     fn offers(&self, tool: &Entry) -> bool {
-        let makes_none = tool.name == CreateMemoryProject::NAME
-            && self.project.settings.projects.roots.is_empty();
-        self.has(tool) && !self.is_forbidden(tool) && !makes_none
+        let has_roots = !self.project.settings.projects.roots.is_empty();
+        let is_usable = has_roots || tool.name != CreateMemoryProject::NAME;
+        self.has(tool) && !self.is_forbidden(tool) && is_usable
     }
 
     /// Returns why a call is refused before it starts. Removes `project` from the arguments: a session has only one.
@@ -454,11 +454,8 @@ impl Session {
             ["project", "vault"].into_iter().filter(|key| *key == "project" || route.has_vault);
         let named = keys.filter_map(|key| arguments.shift_remove(key)).last()?;
         let ours = &self.project.name;
-        let only = named.as_array().and_then(|list| match list.as_slice() {
-            [only] => only.as_str(),
-            _ => None,
-        });
-        match only.or(named.as_str()) {
+        let only = named.as_array().filter(|list| list.len() == 1).and_then(|list| list.first());
+        match only.unwrap_or(&named).as_str() {
             Some(name) if self.is_ours(name) => None,
             _ if named.is_null() => None,
             Some(name) => {
@@ -473,12 +470,10 @@ impl Session {
                     conflict: None,
                 })
             }
-            None => Some(ErrorView {
-                code: Code::InvalidParams,
-                message: "`project` is not a name".into(),
-                hint: Some("give the name of a project".into()),
-                conflict: None,
-            }),
+            None => Some(super::tool::invalid(
+                "`project` is not a name".into(),
+                "give the name of a project",
+            )),
         }
     }
 

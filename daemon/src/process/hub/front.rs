@@ -50,8 +50,8 @@ const MAX_OPEN: usize = 32;
 /// A copy that nobody has asked about for so long is closed.
 const UNASKED: Duration = Duration::from_secs(600);
 
-/// One that was asked about since then is not, nor one that is at work: longer than a client takes from its connection to
-/// its call.
+/// One that was asked about since then is not, nor one that is at work: longer than a client takes from its connection
+/// to its call.
 const AT_WORK: Duration = Duration::from_secs(3);
 
 /// The tools that work on a copy, which has none of the folder's files.

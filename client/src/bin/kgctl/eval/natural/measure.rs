@@ -5,8 +5,8 @@
 //! drawn with replacement, or over pairs, entities and questions if a row is about these.
 //! A name found on a page is right if the page's annotator wrote it down, so a share of junk is an
 //! upper bound and a precision a lower one. Dates, versions and entities that answers do not show
-//! (steps) are not judged, nor are types that are not shown. Product, technology, service and project count as one type, and so do
-//! identifier and API, because readers disagree on them.
+//! (steps) are not judged, nor are types that are not shown. Product, technology, service and
+//! project count as one type, and so do identifier and API, because readers disagree on them.
 //! Not here: the metrics' tables on the screen (`client::render::natural`).
 
 use std::collections::{BTreeMap, BTreeSet};
