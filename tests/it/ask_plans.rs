@@ -204,6 +204,45 @@ fn a_long_procedure_is_whole() {
 }
 
 #[test]
+fn the_steps_of_a_page_are_shown_rather_than_its_introduction() {
+    // Long enough for a passage of its own.
+    let why: String = (1..=40)
+        .map(|n| {
+            format!("Rotate the seals of customer {n} by hand when that customer asks for it. ")
+        })
+        .collect();
+    let text = format!(
+        "---\ntype: runbook\n---\n# Rotate the seals\n\n{why}\n\n## Requirements\n\n- [[Billing]]\n- access to the \
+         seals\n\n## Procedure\n\n1. Announce it.\n2. Pause the sweep.\n3. Create new ones.\n4. Record it.\n\n## If it \
+         goes wrong\n\nCall Bo.\n"
+    );
+    let mut project = TestProject::of(&[("runbooks/seals.md", &text)]);
+    project.settle();
+    let reply = ask(&mut project, "How do I rotate the seals?");
+    let first = said(&reply).first().cloned().unwrap_or_default();
+    assert!(first.contains("1. Announce it.\n2. Pause the sweep."), "{reply:#}");
+    assert!(!first.contains("by hand"), "{reply:#}");
+}
+
+#[test]
+fn a_reason_answers_by_what_was_before_and_all_decisions_begin_with_their_records() {
+    let mut project = project();
+    project.write(
+        "people/lena.md",
+        "# Lena\n\n## Decisions she wrote\n\nShe also keeps bees on the roof.\n",
+    );
+    project.settle();
+    let reply = ask(&mut project, "why was SQLite replaced for the invoices at month end");
+    assert_eq!(reply["plan"], "decisions", "{reply:#}");
+    let all = said(&reply).join("\n");
+    assert!(all.contains("SQLite locked under the load of month end."), "{reply:#}");
+    let reply = ask(&mut project, "list all decisions");
+    let all = said(&reply);
+    assert_eq!(all[0], "We will store invoices in Postgres.", "{reply:#}");
+    assert!(!all.join("\n").contains("bees"), "{reply:#}");
+}
+
+#[test]
 fn a_timeline_has_the_day_that_the_line_states() {
     let mut project = project();
     let reply = ask(&mut project, "history of the Key Store");
