@@ -331,6 +331,10 @@ fn candidate(source: &Source, row: MentionRow) -> Option<DefinitionCandidate> {
         let start = text.get(..row.at)?.rfind('\n').map_or(0, |newline| newline + 1);
         let line = text.get(start..)?.split('\n').next()?;
         let (form, (from, to)) = says(line, row.at - start, &row.surface)?;
+        // The row of a table is no sentence; it defines only what its first cell names.
+        if line.contains(" | ") && form != Form::Entry {
+            return None;
+        }
         // In its own note `X is the …` is not just a remark.
         let said = if is_own && form == Form::Remark { Form::Kind } else { form };
         (DefinitionKind::of_form(form, is_own), said.points(), (start + from, start + to))
