@@ -194,6 +194,13 @@ fn what_is_there_already_is_not_made_again_and_bad_items_do_not_stop_the_others(
     let made = project.call("create_entities", kite.clone());
     assert_eq!(made["entities"][0]["path"], "Ideas/Kite.md", "{made}");
     assert_eq!(made["entities"][0]["was_note"], true);
+    // Also by the heading that a note is shown by.
+    project.write("n1.md", "# Blue Heron\n\nIt wades.\n");
+    project.settle();
+    let heron = json!({"entities": [{"name": "Blue Heron", "entity_type": "bird"}]});
+    let made = project.call("create_entities", heron);
+    assert_eq!(made["entities"][0]["path"], "n1.md", "{made}");
+    assert_eq!(made["entities"][0]["was_note"], true);
     let text = text_of(&project, "Ideas/Kite.md");
     assert!(text.contains("type: thing") && text.contains("tags: [toy, wind]"), "{text}");
     // New text comes after the list, not in it.

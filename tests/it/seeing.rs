@@ -50,6 +50,22 @@ fn the_better_sentence_takes_the_place_of_a_worse_one() {
 }
 
 #[test]
+fn items_and_rows_elsewhere_define_nothing_that_has_a_note() {
+    let mut project = TestProject::of(&[
+        ("people/ada.md", "# Ada Moreno\n\nAda Moreno leads the Trust Team from Porto.\n"),
+        (
+            "sync.md",
+            "# Sync\n\n## Actions\n\n- Ada Moreno: write down why the window is not zero\n\n\
+             | Service | Lead | Language |\n|---|---|---|\n| Key Vault | Ada Moreno | Rust |\n",
+        ),
+    ]);
+    let seen = defined(&mut project, "Ada Moreno");
+    assert!(seen.contains("people/ada.md:3 Ada Moreno leads"), "{seen}");
+    let seen = defined(&mut project, "Rust");
+    assert!(!seen.contains(" | "), "{seen}");
+}
+
+#[test]
 fn an_entry_of_a_glossary_is_quoted_without_its_heading() {
     let mut project = TestProject::of(&[(
         "glossary.md",

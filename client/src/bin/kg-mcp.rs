@@ -137,18 +137,20 @@ fn serve_chosen(flags: &Flags, places: &Places) -> Result<(), String> {
         Choice::One(project) => return serve_one(flags, places, project),
         Choice::Several(projects, served) => (projects, served),
     };
-    // Settings that no daemon would accept do not make a project writable.
-    let is_writable =
-        |root: &Path| config::load::load(places, Some(root), &[]).is_ok_and(|it| it.settings.write);
     let served = match flags.hub {
         Some(_) => client::hub::serving(places, served).map_err(|error| error.to_string())?,
-        None => served.with_read_only(|root| !is_writable(root)),
+        None => served.with_read_only(|root| !is_writable(places, root)),
     };
     let newcomers = (flags.all_projects && flags.hub.is_none())
         .then(|| newcomers(flags, places, projects.iter().map(|it| it.root.clone())));
     let (gateway, ways) = (gateway(flags, served), ways(flags, places, projects));
     gateway::pump::run(gateway, std::io::stdin(), std::io::stdout(), ways, newcomers)
         .map_err(|error| error.to_string())
+}
+
+/// Returns whether tools may write. Settings that no daemon would accept do not make a project writable.
+fn is_writable(places: &Places, root: &Path) -> bool {
+    config::load::load(places, Some(root), &[]).is_ok_and(|it| it.settings.write)
 }
 
 /// What the user has set, also for the projects of a hub, whose places have no settings.
@@ -167,11 +169,12 @@ fn gateway(flags: &Flags, served: gateway::Served) -> Gateway {
 }
 
 fn ways(flags: &Flags, places: &Places, projects: Vec<Project>) -> Vec<(String, Shim, Dial)> {
-    let way = |project: Project| {
-        let shim = Shim::new(&project.name, &flags.tools, &flags.client).in_form(flags.form);
-        (project.name.clone(), shim, lazy_dial(places.clone(), project))
-    };
-    projects.into_iter().map(way).collect()
+    projects.into_iter().map(|it| way(flags, places, it)).collect()
+}
+
+fn way(flags: &Flags, places: &Places, project: Project) -> (String, Shim, Dial) {
+    let shim = Shim::new(&project.name, &flags.tools, &flags.client).in_form(flags.form);
+    (project.name.clone(), shim, lazy_dial(places.clone(), project))
 }
 
 /// Opens sessions over all projects of a hub.
@@ -192,8 +195,7 @@ fn newcomers(
     places: &Places,
     known: impl Iterator<Item = PathBuf>,
 ) -> gateway::pump::Newcomers {
-    let (tools, client, form, places) =
-        (flags.tools.clone(), flags.client.clone(), flags.form, places.clone());
+    let (flags, places) = (flags.clone(), places.clone());
     let file = places.config.join(config::registry::FILE_NAME);
     let changed = move || file.metadata().and_then(|it| Ok((it.modified()?, it.len()))).ok();
     let mut seen = changed();
@@ -210,10 +212,8 @@ fn newcomers(
             objection(&it.root, Who::Person).is_none() && known.insert(it.root.clone())
         });
         let newcomer = |project: Project| gateway::pump::Newcomer {
-            is_read_only: !config::load::load(&places, Some(&project.root), &[])
-                .is_ok_and(|it| it.settings.write),
-            shim: Shim::new(&project.name, &tools, &client).in_form(form),
-            dial: lazy_dial(places.clone(), project.clone()),
+            is_read_only: !is_writable(&places, &project.root),
+            way: way(&flags, &places, project.clone()),
             project,
         };
         new.map(newcomer).collect()

@@ -40,10 +40,8 @@ pub struct Newcomer {
     pub project: Project,
     /// Whether its tools cannot write.
     pub is_read_only: bool,
-    /// Its shim.
-    pub shim: Shim,
-    /// Connects to its daemon.
-    pub dial: Dial,
+    /// Its name, its shim, and how to connect to its daemon.
+    pub way: (String, Shim, Dial),
 }
 
 /// Returns the projects that were registered since the last call.
@@ -60,6 +58,12 @@ struct Way {
     /// The parts of its pump until it is first needed.
     unopened: Option<(Shim, Dial)>,
     lines: Option<SyncSender<Vec<u8>>>,
+}
+
+impl Way {
+    fn to((name, shim, dial): (String, Shim, Dial)) -> Way {
+        Way { name, unopened: Some((shim, dial)), lines: None }
+    }
 }
 
 /// Pumps lines until the client closes `input`. `projects` are those of the gateway, in its order, each with its name;
@@ -82,8 +86,7 @@ where
     let from_client = events.clone();
     let reader = Builder::new().name("from client".to_string());
     reader.spawn(move || read_client(input, &from_client))?;
-    let way = |(name, shim, dial)| Way { name, unopened: Some((shim, dial)), lines: None };
-    let ways = projects.into_iter().map(way).collect();
+    let ways = projects.into_iter().map(Way::to).collect();
     Pump { gateway, output, ways, newcomers, events, inbox }.run()
 }
 
@@ -164,10 +167,8 @@ impl<W: Write> Pump<W> {
     /// Adds the projects that were registered meanwhile.
     fn welcome(&mut self) {
         for it in self.newcomers.as_mut().map(|more| more()).unwrap_or_default() {
-            let name = it.project.name.clone();
             if self.gateway.add(&it.project, it.is_read_only) {
-                let unopened = Some((it.shim, it.dial));
-                self.ways.push(Way { name, unopened, lines: None });
+                self.ways.push(Way::to(it.way));
             }
         }
     }

@@ -178,6 +178,8 @@ impl DefinitionCandidate {
 #[derive(Default)]
 struct Choice {
     best: Option<DefinitionCandidate>,
+    /// Whether a note is about the entity.
+    has_own_note: bool,
     /// Spans of statements that a person rejected.
     rejected: Vec<(i64, (usize, usize))>,
 }
@@ -196,7 +198,10 @@ pub(super) fn definition(
     ctx: &QueryContext<'_>,
     entity: i64,
 ) -> Result<Option<DefinitionView>, AskError> {
-    let mut choice = Choice::default();
+    let mut own = ctx
+        .snapshot
+        .prepare_cached("SELECT 1 FROM entities WHERE id = ?1 AND doc_id IS NOT NULL")?;
+    let mut choice = Choice { has_own_note: own.exists([entity])?, ..Choice::default() };
     statements(ctx, entity, &mut choice)?;
     mentions(ctx, entity, &mut choice)?;
     let Some(best) = choice.best else { return Ok(None) };
@@ -218,8 +223,7 @@ fn meaning(source: &Source, best: &DefinitionCandidate) -> (usize, usize) {
 fn statements(ctx: &QueryContext<'_>, entity: i64, choice: &mut Choice) -> Result<(), AskError> {
     let mut rows = ctx.snapshot.prepare_cached(
         "SELECT e.doc_id, e.start, e.end, e.raw_start, e.raw_end, e.pattern, e.confidence * n.link, d.path,
-                coalesce(d.entity_id = ?1, 0), coalesce(s.entity_id, h.entity_id, 0),
-                EXISTS (SELECT 1 FROM docs own WHERE own.entity_id = ?1)
+                coalesce(d.entity_id = ?1, 0), coalesce(s.entity_id, h.entity_id, 0)
          FROM names n JOIN evidence e ON e.object = n.id JOIN docs d ON d.id = e.doc_id
          LEFT JOIN names s ON s.id = e.subject LEFT JOIN docs h ON h.id = -e.subject
          WHERE n.entity_id = ?1 AND e.predicate = 'defines' ORDER BY 7 DESC, d.path, e.start LIMIT ?2",
@@ -236,10 +240,10 @@ fn statements(ctx: &QueryContext<'_>, entity: i64, choice: &mut Choice) -> Resul
             raw: (number(3)? as u64, number(4)? as u64),
             pattern: row.get(5)?,
         };
-        Ok((statement, row.get::<_, String>(7)?, row.get::<_, bool>(8)?, row.get::<_, bool>(10)?))
+        Ok((statement, row.get::<_, String>(7)?, row.get::<_, bool>(8)?))
     };
     for row in rows.query_map(params![entity, MAX_STATEMENTS], read)? {
-        let (statement, path, is_own_note, has_own_note) = row?;
+        let (statement, path, is_own_note) = row?;
         let (doc, span) = (statement.doc, statement.span);
         if !ctx.decisions.is_empty() && is_rejected(ctx, &statement)? {
             choice.rejected.push((doc, span));
@@ -249,7 +253,7 @@ fn statements(ctx: &QueryContext<'_>, entity: i64, choice: &mut Choice) -> Resul
         let (kind, points) = DefinitionKind::of(&statement.pattern, is_own_note);
         let mut candidate = DefinitionCandidate { kind, points, path, doc, span, is_own_note };
         if is_item {
-            candidate.in_some_list(has_own_note);
+            candidate.in_some_list(choice.has_own_note);
         }
         choice.offer(candidate);
     }
@@ -292,7 +296,7 @@ fn mentions(ctx: &QueryContext<'_>, entity: i64, choice: &mut Choice) -> Result<
         })
     };
     let mut source: Option<(i64, Source)> = None;
-    let (mut n_docs, mut has_own_note) = (0, false);
+    let mut n_docs = 0;
     for row in rows.query_map(params![entity, MAX_MENTIONS_OF_DOC, MAX_MENTIONS], read)? {
         let row = row?;
         if source.as_ref().is_none_or(|(loaded, _)| *loaded != row.doc) {
@@ -303,10 +307,8 @@ fn mentions(ctx: &QueryContext<'_>, entity: i64, choice: &mut Choice) -> Result<
             source = Source::load(ctx, row.doc)?.map(|loaded| (row.doc, loaded));
         }
         let Some((_, loaded)) = &source else { continue };
-        // Mentions in its own note come first.
-        has_own_note |= row.is_own_note;
         if let Some(mut candidate) = candidate(loaded, row) {
-            candidate.in_some_list(has_own_note);
+            candidate.in_some_list(choice.has_own_note);
             choice.offer(candidate);
         }
     }

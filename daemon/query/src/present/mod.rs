@@ -360,10 +360,10 @@ fn hit_view(
     let file = index::store::written(ctx.snapshot, passage.doc_id)?;
     let as_written = file.and_then(|file| {
         let wanted = first..=last.max(first);
-        // The line begins shortly before the words that answer: list numbers and marks of code are there.
-        let n_before =
-            (0..start).rev().take_while(|at| lines.line_at(*at) == first).take(room).count();
         written(&file, wanted.clone(), from..=to, room, Cells::Unpadded).or_else(|| {
+            // Where the line begins shortly before the words that answer, it has list numbers and marks of code.
+            let before = (0..start).rev().take(room / 4 + 1);
+            let n_before = before.take_while(|at| lines.line_at(*at) == first).count();
             let is_near = n_before <= room / 4 && passage.pages.is_none();
             is_near.then(|| beginning(&file, wanted, room))?
         })
