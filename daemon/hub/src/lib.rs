@@ -1,4 +1,4 @@
-//! Hub: what a project's daemon publishes to PostgreSQL, and what a front end copies from it.
+//! Hub: publishes a project's index to PostgreSQL, and copies it from there to a front end.
 //!
 //! In: snapshots of an index; the address of a database. Out: rows in that database; replicas of an
 //! index, which the read path uses like any other.

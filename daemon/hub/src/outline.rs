@@ -1,9 +1,9 @@
-//! Outline: what a project holds, in a few rows: small enough to keep of all projects.
+//! Outline: a summary of a project, small enough to keep in memory for all projects.
 //!
-//! In: an index. Out: three published rows, of its words, its names and the signs of its windows; and back: how many
-//! chunks hold a word.
+//! In: an index. Out: three published rows (word counts, name counts, signs of window vectors), and the reverse: how
+//! many chunks contain a word.
 //! Invariant: an outline is a function of the commit.
-//! Not here: which project fits a question (`select.rs`), fetching outlines (`pull.rs`).
+//! Not here: choosing projects for a question (`select.rs`), fetching outlines (`pull.rs`).
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,38 +16,38 @@ use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use crate::HubError;
 
-/// The rows of a project: its words, its names, its windows.
+/// Keys of the three rows of a project.
 pub(crate) const WORDS: i64 = 0;
 const NAMES: i64 = 1;
 const WINDOWS: i64 = 2;
 
-/// Kinds of what is counted, so that a word of the text is not the same word of a name.
+/// Seeds of the hashes, so that a word of the text and the same word of a name get different numbers.
 pub(crate) const OF_TEXT: u64 = 0;
 const OF_NAMES: u64 = 1;
 pub(crate) const WHOLE_NAME: u64 = 2;
 
-/// Windows of which bits are kept, of a larger project some, evenly: 128 kB.
+/// Most windows in an outline: 128 kB. A larger project keeps every n-th window.
 const MAX_WINDOWS: usize = 4_096;
 
-/// Bits of a byte, and of what is compared at once.
+/// Bits of a byte, and of the words that signs are compared in.
 const BITS: usize = 8;
 pub(crate) const BITS_A_WORD: usize = 64;
 
-/// How often each word occurs, in the order of their numbers.
+/// How often each word occurs, sorted by number.
 #[derive(Debug, Default, Serialize, Deserialize)]
 struct Packed {
-    /// Chunks, or names.
+    /// Number of chunks, or of names.
     n: u64,
-    /// What each number is more than the one before, and how many hold it.
+    /// The difference to the number before, and the count.
     counts: Vec<(u32, u32)>,
 }
 
-/// A word in four bytes: of 15,000 words, one in 280,000 others looks like one of them.
+/// Hashes a word to four bytes. In a project with 15,000 words, one unknown word in 280,000 collides.
 pub(crate) fn number_of(kind: u64, word: &str) -> u32 {
     xxh3_64_with_seed(word.as_bytes(), kind) as u32
 }
 
-/// Shows the rows of an index.
+/// Calls `show` with each row of an index.
 pub(crate) fn each(
     index: &Connection,
     show: &mut dyn FnMut(i64, Vec<u8>) -> Result<(), HubError>,
@@ -78,7 +78,7 @@ pub(crate) fn each(
     show(WINDOWS, signs_of_windows(index)?)
 }
 
-/// Whether each component of each window's vector is positive, a bit each.
+/// Returns one bit for each component of each window's vector: whether it is positive.
 fn signs_of_windows(index: &Connection) -> Result<Vec<u8>, HubError> {
     let mut windows: BTreeMap<i64, Vec<u8>> = BTreeMap::new();
     index::vectors::each_in_table(index, |key, bytes| {
@@ -102,7 +102,7 @@ pub(crate) fn packed(n: u64, counts: FxHashMap<u32, u32>) -> Vec<u8> {
     postcard::to_allocvec(&packed).expect("numbers have a form in bytes")
 }
 
-/// The words of a name, each in all of its spellings.
+/// Returns the words of a name, each with all its spellings.
 pub(crate) fn name_words(surface: &str) -> Vec<BTreeSet<u32>> {
     let spellings = |fts: &str| {
         let words = phrases_in(fts).into_iter().flat_map(|phrase| phrase.words);
@@ -142,12 +142,12 @@ impl Counts {
 pub struct Outline {
     pub(crate) words: Counts,
     pub(crate) names: Counts,
-    /// Signs of windows, the first component highest; of four words each.
+    /// Signs of windows, four words each; the first component is the highest bit.
     pub(crate) windows: Vec<u64>,
 }
 
 impl Outline {
-    /// Takes a row.
+    /// Reads one row.
     pub(crate) fn read(&mut self, key: i64, block: &[u8]) -> Result<(), HubError> {
         match key {
             WORDS => self.words = Counts::read(block)?,
@@ -156,23 +156,23 @@ impl Outline {
                 let (words, _) = block.as_chunks();
                 self.windows = words.iter().map(|word| u64::from_be_bytes(*word)).collect();
             }
-            // Of a later version.
+            // A row of a later version.
             _ => {}
         }
         Ok(())
     }
 
-    /// The outline of an index here.
+    /// Returns the outline of a local index.
     ///
     /// # Errors
-    /// When it cannot be read.
+    /// If it cannot be read.
     pub fn of(index: &Connection) -> Result<Self, HubError> {
         let mut outline = Outline::default();
         each(index, &mut |key, block| outline.read(key, &block))?;
         Ok(outline)
     }
 
-    /// Bytes that it takes in memory.
+    /// Returns its size in memory, in bytes.
     pub fn n_bytes(&self) -> usize {
         8 * (self.words.numbers.len() + self.names.numbers.len()) + 8 * self.windows.len()
     }

@@ -1,10 +1,10 @@
-//! Publish: brings the hub to the last commit of an index.
+//! Publish: copies the last commit of an index to the hub.
 //!
-//! In: the index, its ledger, its better vectors; a project of the hub. Out: whole ticks in the hub.
-//! Invariants: what is published is a function of one snapshot, so it does not matter where the last publisher was
-//! killed; every transaction locks the project's row and goes on only in the publisher's own epoch, after the
-//! transaction that it knows; a new generation answers when it is whole; while the hub is out of reach nothing is read.
-//! Not here: when to publish (`daemon`), what a row is (`table.rs`).
+//! In: the index, its ledger, its better vectors, a project of the hub. Out: whole ticks in the hub.
+//! Invariants: each round publishes one snapshot, so it does not matter where the last publisher was killed. Every
+//! transaction locks the project's row and continues only if the epoch and the last transaction are this publisher's
+//! own. A new generation becomes visible when it is complete. While the hub is unreachable, the index is not read.
+//! Not here: when to publish (`daemon`), the form of a row (`table.rs`).
 
 use std::path::Path;
 use std::sync::Arc;
@@ -22,30 +22,30 @@ use crate::pull::Settled;
 use crate::rows::{self, A_BATCH_BYTES, Part};
 use crate::table::{Cell, Published, Source, TABLES, Table};
 
-/// Transactions whose keys the log keeps: front ends that slept longer fetch everything again.
+/// Number of transactions that the log keeps. A front end that is further behind fetches everything again.
 const LOGGED: i64 = 1_000;
 
-/// Keys of one row of the log.
+/// Most keys in one row of the log.
 const KEYS_A_ROW: usize = 10_000;
 
-/// What is published, and as what.
+/// Publishes the index of one folder as one project.
 pub struct Publisher {
     address: Address,
     project: String,
-    /// Names the folder that publishes; the same at every start.
+    /// Identifies the publishing folder; the same at every start.
     writer: String,
     take_over: bool,
     link: Option<Link>,
 }
 
-/// What one round did.
+/// The result of one round.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Round {
     /// The tick that the hub shows now.
     pub tick: u64,
     /// Rows that were written or deleted.
     pub n_rows: u64,
-    /// Rows that the project has.
+    /// Rows of the project.
     pub n_all: u64,
     /// How long reading and comparing took.
     pub took: Duration,
@@ -59,15 +59,15 @@ struct Link {
     serial: i64,
     mark: Option<String>,
     part: Part,
-    /// False while the generation is filled beside the one that answers.
+    /// False while the generation is being filled next to the visible one.
     is_live: bool,
-    /// Of each row that the hub has: its sum, and the last round that saw it here.
+    /// For each row in the hub, by table and key: its checksum, and the last round that saw it in the index.
     sums: FxHashMap<(u8, i64), (i64, u32)>,
     round: u32,
     last_news: Option<(u64, Settled)>,
 }
 
-/// Rows of one table on their way.
+/// Rows of one table that are to be written together.
 #[derive(Default)]
 struct Batch {
     old: Vec<i64>,
@@ -76,10 +76,10 @@ struct Batch {
 }
 
 impl Publisher {
-    /// Publishes as `project`, from the folder with this state; nothing is opened yet.
+    /// Creates a publisher of `project` for the folder with this state directory. Opens nothing yet.
     ///
     /// # Errors
-    /// When the name of the folder cannot be kept in its state.
+    /// If the folder's identifier cannot be stored in its state directory.
     pub fn new(
         address: Address,
         project: &str,
@@ -91,10 +91,10 @@ impl Publisher {
         Ok(Publisher { address, project: project.to_string(), writer, take_over, link: None })
     }
 
-    /// Publishes the last commit. Blocks; not for a thread of the runtime.
+    /// Publishes the last commit. Blocks, so it must not run on a thread of the runtime.
     ///
     /// # Errors
-    /// [`HubError`]; the next round begins with a new connection.
+    /// [`HubError`]; the next round opens a new connection.
     pub fn round(
         &mut self,
         runtime: &Handle,
@@ -111,10 +111,10 @@ impl Publisher {
         Ok(done)
     }
 
-    /// Asks whether the hub is still as this publisher left it, which costs one row. Blocks.
+    /// Checks that the hub is as this publisher left it, which reads one row. Blocks.
     ///
     /// # Errors
-    /// [`HubError::Moved`] when it is not; then, and after other errors, the next round compares everything.
+    /// [`HubError::Moved`] if it is not. After this and any other error, the next round compares everything.
     pub fn check(&mut self, runtime: &Handle) -> Result<(), HubError> {
         let Some(link) = self.link.take() else { return Ok(()) };
         let sql = "SELECT epoch, serial, mark FROM kg.projects WHERE id = $1";
@@ -125,7 +125,7 @@ impl Publisher {
         Ok(())
     }
 
-    /// Connects, and becomes the one publisher of the project.
+    /// Connects and becomes the project's only publisher.
     async fn open(&self, readers: &Arc<Readers>) -> Result<Link, HubError> {
         let made_by = made_by(readers)?;
         let mut hub = self.address.connect().await?;
@@ -160,14 +160,14 @@ impl Publisher {
         let filling_of = (!is_live).then_some(&ours);
         let claimed = tx.query_opt(sql, &[&id, &self.writer, &filling, &filling_of]).await?;
         let epoch: i64 = claimed.ok_or_else(forbidden)?.get(0);
-        // What a publisher that was killed, or another make, has left.
+        // Left by a publisher that was killed, or by an index with another `made_by`.
         if generation > 0 || row.get::<_, Option<i32>>(3).is_some() {
             sweep(&tx, id, &[generation, target]).await?;
         }
         tx.commit().await?;
         let part = Part { project: id, generation: target };
         let mut sums = FxHashMap::default();
-        // One that is begun now has no rows.
+        // A new generation has no rows yet.
         let begun = TABLES.iter().zip(0..).filter(|_| is_live || filled.is_some());
         for (table, number) in begun {
             rows::sums(&hub.client, table, part, |key, sum| {
@@ -180,7 +180,7 @@ impl Publisher {
     }
 }
 
-/// Deletes what is of none of these generations.
+/// Deletes the rows of all other generations.
 async fn sweep(tx: &Transaction<'_>, id: i32, kept: &[i32]) -> Result<(), HubError> {
     for table in TABLES.iter().map(|table| table.hub).chain(["log"]) {
         let sql = format!("DELETE FROM kg.{table} WHERE project = $1 AND generation <> all($2)");
@@ -258,7 +258,7 @@ fn publish(
     Ok(Round { tick, n_rows, n_all, took })
 }
 
-/// What each transaction makes sure of.
+/// The state of the project that each transaction must find.
 struct Guard<'a> {
     project: &'a str,
     id: i32,
@@ -275,7 +275,7 @@ impl Link {
 }
 
 impl Guard<'_> {
-    /// Compares it with the project's epoch, serial and mark.
+    /// Compares it with a row of epoch, serial and mark.
     fn check(&self, row: &tokio_postgres::Row) -> Result<(), HubError> {
         let (epoch, serial, mark): (i64, i64, Option<String>) =
             (row.get(0), row.get(1), row.get(2));
@@ -289,12 +289,12 @@ impl Guard<'_> {
     }
 }
 
-/// Transactions of one round: one, but for a generation that does not answer yet.
+/// The transactions of one round: only one, unless the generation is not visible yet.
 struct Writing<'a> {
     runtime: &'a Handle,
-    /// A transaction is open.
+    /// Whether a transaction is open.
     is_open: bool,
-    /// Written in it, of a generation that does not answer yet.
+    /// Bytes written in this transaction; counted only while the generation is not visible yet.
     n_bytes: usize,
     n_rows: u64,
     changed: Vec<(&'static str, Vec<i64>)>,
@@ -339,7 +339,7 @@ impl Writing<'_> {
         Ok(())
     }
 
-    /// Opens a transaction, if none is open, that no other publisher can come between.
+    /// Opens a transaction if none is open, and locks the project's row against other publishers.
     fn begin(&mut self, client: &tokio_postgres::Client) -> Result<(), HubError> {
         if self.is_open {
             return Ok(());
@@ -356,7 +356,7 @@ impl Writing<'_> {
         Ok(())
     }
 
-    /// The last transaction of a round: the project shows the tick from then on.
+    /// Commits the last transaction of a round; from then on the project shows the tick.
     fn finish(
         mut self,
         client: &tokio_postgres::Client,
@@ -395,7 +395,7 @@ impl Writing<'_> {
             client.execute(sql, &row).await?;
             client.batch_execute("COMMIT").await?;
             if !self.is_live {
-                // Whoever reads the old one now sees it to the end of its transaction.
+                // Readers of the old generation still see it until their transaction ends.
                 for table in TABLES {
                     let sql = format!(
                         "DELETE FROM kg.{} WHERE project = $1 AND generation <> $2",
@@ -409,7 +409,7 @@ impl Writing<'_> {
     }
 }
 
-/// Refuses what must not leave: the user allowed it on this machine alone.
+/// Refuses a document with a secret: the user allowed it on this machine only.
 fn check(table: &Table, row: &Published) -> Result<(), HubError> {
     if table.hub != "documents" {
         return Ok(());
@@ -417,7 +417,7 @@ fn check(table: &Table, row: &Published) -> Result<(), HubError> {
     let columns = table.columns();
     let mut cells = columns.iter().zip(&row.cells);
     let is_secret = |(column, cell): (&(&str, char), &Cell)| match (column.0, cell) {
-        // A list: what stands in a row by chance, such as `basic auth` before a key of ours, is no password.
+        // Each term by itself: adjacent terms such as `basic auth` followed by a key only look like a password.
         ("terms", Cell::Text(text)) => text.split(['\t', '\n']).any(redact::holds_secret),
         (_, Cell::Text(text)) => redact::holds_secret(text),
         _ => false,
@@ -449,7 +449,7 @@ fn made_in(db: &Connection) -> Result<String, HubError> {
     Ok(db.query_row("SELECT value FROM meta WHERE key = 'made_by'", [], |row| row.get(0))?)
 }
 
-/// The lasting name of a folder's publisher.
+/// Returns the permanent identifier of a folder's publisher.
 fn writer_of(file: &Path) -> std::io::Result<String> {
     match std::fs::read_to_string(file) {
         Ok(name) if !name.trim().is_empty() => Ok(name.trim().to_string()),

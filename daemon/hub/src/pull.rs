@@ -1,8 +1,8 @@
-//! Pull: brings a replica to what the hub shows.
+//! Pull: updates a replica to the current state of a project in the hub.
 //!
 //! In: a hub, a project, a replica. Out: the replica at the hub's tick.
-//! Invariants: a replica shows one transaction of the hub, whole; it is brought on only from a transaction that the
-//! hub's log has, else it is stale and must be begun anew.
+//! Invariants: a replica always equals one whole transaction of the hub. It is updated only if the hub's log still has
+//! its last transaction; otherwise it is stale and must be copied again.
 //! Not here: which projects are served, and when (`daemon`).
 
 use std::path::Path;
@@ -21,7 +21,7 @@ use crate::rows::{self, AT_ONCE, Part};
 use crate::table::{Cell, From, TABLES, Table, unpack};
 use index::store::SCHEMA_VERSION;
 
-/// Where a replica notes which transaction of which generation it shows.
+/// The replica's note that holds the generation and transaction it equals.
 const AT: &str = "hub";
 
 /// What decides about answers beside the rows.
@@ -33,21 +33,21 @@ pub struct Settled {
     pub predicates: Option<String>,
 }
 
-/// A project that the role may see.
+/// A project that the role may read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Visible {
-    /// Its row.
+    /// The key of its row.
     pub id: i32,
     /// Its name.
     pub name: String,
-    /// The index that answers; 0 when none is whole yet.
+    /// The visible generation of its index; 0 if none is complete yet.
     pub generation: i32,
-    /// The last transaction.
+    /// The number of its last transaction.
     pub serial: i64,
     mark: String,
     /// The tick that it shows.
     pub tick: i64,
-    /// The version of its index tables.
+    /// The schema version of its index.
     pub shape: i32,
     /// What decides about answers beside the rows.
     pub settled: Settled,
@@ -55,16 +55,16 @@ pub struct Visible {
     pub published: i64,
 }
 
-/// How a replica stands after [`copy`].
+/// The result of [`copy`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Copied {
-    /// At the hub's tick; how many rows were fetched.
+    /// The replica is at this tick; the second number counts the rows that were fetched.
     At(u64, u64),
-    /// It cannot be brought on: begin a new one.
+    /// The replica cannot be updated and must be copied again.
     Stale,
 }
 
-/// The projects that the role may see, by name.
+/// Returns the projects that the role may read, sorted by name.
 ///
 /// # Errors
 /// What the database said.
@@ -91,7 +91,7 @@ fn seen(row: &tokio_postgres::Row) -> Visible {
     }
 }
 
-/// The outlines of some projects, each as of one transaction, whose place comes with it.
+/// Returns the outlines of some projects, each with the transaction it belongs to.
 ///
 /// # Errors
 /// What the database said.
@@ -117,7 +117,7 @@ pub async fn outlines(
 }
 
 impl Visible {
-    /// Refuses a project whose tables are not those that are known here.
+    /// Checks that this program knows the schema version of the project.
     ///
     /// # Errors
     /// [`HubError::Shape`].
@@ -131,17 +131,17 @@ impl Visible {
         }
     }
 
-    /// Its last transaction, as a replica or an outline notes it.
+    /// Returns its last transaction in the form that replicas and outlines store.
     pub(crate) fn place(&self) -> String {
         format!("{} {} {}", self.generation, self.serial, self.mark)
     }
 }
 
-/// Brings a replica, with its state in `folder`, to what the hub shows of a project. Blocks; not for a thread of the
-/// runtime.
+/// Updates a replica, whose state is in `folder`, from a project of the hub. Blocks, so it must not run on a thread of
+/// the runtime.
 ///
 /// # Errors
-/// [`HubError`]; the replica is as it was then.
+/// [`HubError`]; then the replica is unchanged.
 pub fn copy(
     runtime: &Handle,
     hub: &mut Hub,
@@ -176,7 +176,7 @@ pub fn copy(
         match &changed {
             None => copied().try_for_each(|table| fetch.all(table))?,
             Some(changed) => {
-                // Before anything new comes: what is unique may have changed its row.
+                // Delete first: a unique value may have moved to another row.
                 for table in copied() {
                     table.delete(draft, changed.get(table.hub).map_or(&[][..], Vec::as_slice))?;
                 }
@@ -197,7 +197,7 @@ fn copied() -> impl Iterator<Item = &'static Table> {
     TABLES.iter().filter(|table| table.is_copied())
 }
 
-/// The keys of each table that changed since a transaction; `None` when the log does not have that one.
+/// Returns the changed keys of each table since a transaction; `None` if the log no longer has it.
 async fn changed_since(
     tx: &Transaction<'_>,
     it: &Visible,
@@ -225,7 +225,7 @@ async fn changed_since(
     Ok(Some(changed))
 }
 
-/// What came with the rows.
+/// What else must be updated after the rows are written.
 #[derive(Default)]
 struct Fetched {
     n_rows: u64,
@@ -241,15 +241,15 @@ struct Fetch<'a> {
     folder: &'a Path,
     draft: &'a Draft<'a>,
     into: &'a mut Fetched,
-    /// The vectors in memory are brought on, too, rather than read again.
+    /// Whether the vectors in memory are updated too, instead of being read again.
     keeps_vectors: bool,
 }
 
 impl Fetch<'_> {
-    /// Every row of a table.
+    /// Fetches every row of a table.
     fn all(&mut self, table: &'static Table) -> Result<(), HubError> {
         if table.hub.starts_with("posting") {
-            // An empty text index has rows, too.
+            // Even an empty text index has rows.
             let sql = format!("DELETE FROM {}", table.local);
             self.draft.index.execute(&sql, [])?;
         }
@@ -264,7 +264,7 @@ impl Fetch<'_> {
         Ok(())
     }
 
-    /// The rows of these keys, as far as they are there.
+    /// Fetches the rows with these keys that still exist.
     fn some(&mut self, table: &'static Table, keys: &[i64]) -> Result<(), HubError> {
         for keys in keys.chunks(AT_ONCE) {
             let found = self.runtime.block_on(rows::some(self.tx, table, self.part, keys))?;
@@ -307,7 +307,7 @@ fn verdict(row: &Vec<Cell>) -> Option<(String, Verdict)> {
     }
 }
 
-/// Keeps better vectors by the hash of their text, where the backfill looks before it asks a model.
+/// Stores better vectors by the hash of their text, where the backfill looks before it runs a model.
 fn keep_better(folder: &Path, found: &[(i64, Vec<Cell>)]) -> Result<(), HubError> {
     let Some(_) = found.first() else { return Ok(()) };
     let spaces = Spaces::open(folder)?;

@@ -1,7 +1,7 @@
-//! Rows: published rows in the hub's tables.
+//! Rows: reads and writes published rows in the hub's tables.
 //!
-//! In: rows with keys, or keys. Out: the same in PostgreSQL, a batch a statement.
-//! Not here: which rows (`publish.rs`, `pull.rs`), how a row is made (`table.rs`).
+//! In: rows with keys, or keys. Out: the same rows in PostgreSQL, one statement a batch.
+//! Not here: which rows (`publish.rs`, `pull.rs`), the form of a row (`table.rs`).
 
 use pgvector::HalfVector;
 use postgres_types::ToSql;
@@ -10,13 +10,13 @@ use tokio_postgres::{GenericClient, Row};
 use crate::HubError;
 use crate::table::{Cell, Published, Table};
 
-/// Rows of one page, and bytes of one statement at about most: documents are large, keys are not.
+/// Rows on one page.
 const A_PAGE: i64 = 256;
-/// See [`A_PAGE`].
+/// Approximate size of one statement in bytes. Not in rows, because documents are large and keys are not.
 pub(crate) const A_BATCH_BYTES: usize = 2 << 20;
 const KEYS_A_PAGE: i64 = 20_000;
 
-/// One index of one project.
+/// One generation of one project's index.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Part {
     pub project: i32,
@@ -25,7 +25,7 @@ pub(crate) struct Part {
 
 type Column = Box<dyn ToSql + Sync + Send>;
 
-/// Writes rows that are not there.
+/// Inserts rows whose keys are not in the table.
 pub(crate) async fn insert(
     client: &impl GenericClient,
     table: &Table,
@@ -69,7 +69,7 @@ pub(crate) async fn delete(
     Ok(())
 }
 
-/// The key and sum of every row, a page at a time.
+/// Calls `show` with the key and checksum of every row.
 pub(crate) async fn sums(
     client: &impl GenericClient,
     table: &Table,
@@ -93,7 +93,7 @@ pub(crate) async fn sums(
     }
 }
 
-/// A page of rows after a key.
+/// Returns the page of rows after a key, and the key to continue from.
 pub(crate) async fn page(
     client: &impl GenericClient,
     table: &Table,
@@ -108,7 +108,7 @@ pub(crate) async fn page(
     Ok((found, next))
 }
 
-/// The rows of some keys, at most a page of them; those that are gone are left out.
+/// Returns the rows with these keys, at most [`AT_ONCE`]; missing ones are left out.
 pub(crate) async fn some(
     client: &impl GenericClient,
     table: &Table,
@@ -120,7 +120,7 @@ pub(crate) async fn some(
     rows.iter().map(|row| cells(table, row)).collect()
 }
 
-/// Keys that [`some`] is asked for at once.
+/// Most keys in one call of [`some`].
 pub(crate) const AT_ONCE: usize = A_PAGE as usize;
 
 fn select(table: &Table, condition: &str) -> String {
@@ -173,7 +173,7 @@ fn bytes(cell: &Cell) -> Option<Vec<u8>> {
     if let Cell::Blob(bytes) = cell { Some(bytes.clone()) } else { None }
 }
 
-/// A number of 8 bits is exact in one of 16.
+/// Converts a vector; every int8 has an exact 16-bit float.
 fn vector(cell: &Cell) -> Option<HalfVector> {
     let Cell::Blob(bytes) = cell else { return None };
     let numbers: Vec<f32> = bytes.iter().map(|it| f32::from(it.cast_signed())).collect();

@@ -1,12 +1,12 @@
-//! Same: what a person says is one thing under two names, each in a project of its own.
+//! Same: statements by people that two entities in different projects are the same thing.
 //!
-//! In: two projects with an entity each. Out: statements, as far as the role may read both projects.
-//! Invariants: only who may publish both projects states it; nothing is merged, and no project's rows change.
-//! Not here: matching by name and type (the gateway, when it is asked).
+//! In: an entity in each of two projects. Out: the statements about projects that the role may read.
+//! Invariants: stating it requires the right to publish both projects; nothing is merged, and no project's rows change.
+//! Not here: matching by name and type (the gateway does it for each request).
 
 use crate::{Hub, HubError};
 
-/// An entity of a project, by its name.
+/// An entity of a project, given by name.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Named {
     /// The project.
@@ -32,10 +32,10 @@ impl Named {
     }
 }
 
-/// States that two entities are the same thing, or takes that back; returns whether anything changed.
+/// Stores the statement that two entities are the same thing, or deletes it. Returns whether anything changed.
 ///
 /// # Errors
-/// When the role may not publish both projects, or one of them has no entity of that name.
+/// If the role may not publish both projects, or one of them has no entity with that name.
 pub async fn state_same(hub: &Hub, pair: [&Named; 2], is_undone: bool) -> Result<bool, HubError> {
     let [mut one, mut other] = [found(hub, pair[0]).await?, found(hub, pair[1]).await?];
     if one.0 == other.0 {
@@ -58,7 +58,7 @@ pub async fn state_same(hub: &Hub, pair: [&Named; 2], is_undone: bool) -> Result
     Ok(n > 0)
 }
 
-/// A project's row, and the entity's name, which the project knows.
+/// Returns the key of the project and the entity's name, after checking that the project has the entity.
 async fn found(hub: &Hub, it: &Named) -> Result<(i32, String), HubError> {
     let forbidden = || HubError::Forbidden(it.project.clone(), "publish", " --publish");
     let sql = "SELECT p.id, p.generation FROM kg.projects p JOIN kg.grants g ON g.project = p.id AND g.publish
@@ -73,10 +73,10 @@ async fn found(hub: &Hub, it: &Named) -> Result<(i32, String), HubError> {
     Ok((id, it.name.clone()))
 }
 
-/// Every statement that the role may see.
+/// Returns every statement that the role may read.
 ///
 /// # Errors
-/// What the database said.
+/// The database's error.
 pub async fn same(hub: &Hub) -> Result<Vec<[Named; 2]>, HubError> {
     let sql = "SELECT a.name, s.name, b.name, s.other_name FROM kg.same_as s
                JOIN kg.projects a ON a.id = s.project JOIN kg.projects b ON b.id = s.other ORDER BY 1, 2, 3, 4";

@@ -1,13 +1,13 @@
-//! Schema: the hub's tables by version, and the rights of roles.
+//! Schema: migrations of the hub's tables, and the rights of roles.
 //!
-//! In: a connection of the tables' owner. Out: tables, grants.
-//! Invariants: a migration is applied whole, in order, once, and only when somebody says so; a project comes to be by a
-//! grant, never by a publisher.
+//! In: a connection as the owner of the tables. Out: tables, grants.
+//! Invariants: each migration is applied once, in order, in one transaction, and only on request. A project is created
+//! by a grant, never by a publisher.
 //! Not here: reading and writing rows.
 
 use crate::{Hub, HubError};
 
-/// Every migration, oldest first. They are only ever added.
+/// All migrations, oldest first. New ones are appended; old ones never change.
 const MIGRATIONS: [&str; 4] = [
     include_str!("migrations/0001.sql"),
     include_str!("migrations/0002.sql"),
@@ -15,21 +15,21 @@ const MIGRATIONS: [&str; 4] = [
     include_str!("migrations/0004.sql"),
 ];
 
-/// The version this program works with.
+/// The version that this program needs.
 pub(crate) const VERSION: i32 = MIGRATIONS.len() as i32;
 
-/// A right of a role.
+/// A role's right to a project.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Grant {
     /// The project.
     pub project: String,
-    /// The role, usually a group; it exists.
+    /// An existing role, usually a group.
     pub role: String,
-    /// To write it, too.
+    /// Whether it may also publish.
     pub publish: bool,
 }
 
-/// The version of the tables; 0 when there are none.
+/// Returns the version of the tables; 0 if there are none.
 pub(crate) async fn version(hub: &Hub) -> Result<i32, HubError> {
     let sql = "SELECT to_regclass('kg.version') IS NOT NULL";
     if !hub.client.query_one(sql, &[]).await?.get::<_, bool>(0) {
@@ -39,12 +39,12 @@ pub(crate) async fn version(hub: &Hub) -> Result<i32, HubError> {
     Ok(hub.client.query_one(sql, &[]).await?.get(0))
 }
 
-/// Brings the tables to the present version; returns that, and the one before.
+/// Migrates the tables to the current version. Returns the version before and after.
 ///
 /// # Errors
-/// When the role may not, or the tables are newer.
+/// If the role may not, or the tables are newer than this program.
 pub async fn migrate(hub: &mut Hub) -> Result<(i32, i32), HubError> {
-    // Two at once: one waits for the other.
+    // Of two concurrent migrations, one waits for the other.
     hub.client.batch_execute("SELECT pg_advisory_lock(hashtext('kg.migrate'))").await?;
     let before = version(hub).await?;
     if before > VERSION {
@@ -61,10 +61,10 @@ pub async fn migrate(hub: &mut Hub) -> Result<(i32, i32), HubError> {
     Ok((before, VERSION))
 }
 
-/// Gives a role a right to a project, which is made if it is new.
+/// Grants a role a right to a project, which is created if it is new.
 ///
 /// # Errors
-/// When the role does not exist, or the caller does not own the tables.
+/// If the role does not exist, or the caller does not own the tables.
 pub async fn grant(hub: &mut Hub, grant: &Grant) -> Result<(), HubError> {
     let group = if grant.publish { "kg_publisher" } else { "kg_reader" };
     let tx = hub.client.transaction().await?;
@@ -85,10 +85,10 @@ pub async fn grant(hub: &mut Hub, grant: &Grant) -> Result<(), HubError> {
     Ok(tx.commit().await?)
 }
 
-/// Takes all rights of a role to a project; returns whether it had any.
+/// Revokes all rights of a role to a project. Returns whether it had any.
 ///
 /// # Errors
-/// When the caller does not own the tables.
+/// If the caller does not own the tables.
 pub async fn revoke(hub: &mut Hub, project: &str, role: &str) -> Result<bool, HubError> {
     let sql = "DELETE FROM kg.grants WHERE role = ($2::text)::name
                AND project = (SELECT id FROM kg.projects WHERE name = $1)";

@@ -1,9 +1,10 @@
-//! Table: which rows of a project are published, and in what form.
+//! Table: which tables of a project are published, and in what form.
 //!
-//! In: a snapshot of an index, its ledger, the file of better vectors. Out: rows with a key, a sum and cells; and back:
-//! rows of a replica.
-//! Invariants: a row is a function of the commit alone; every table of the hub has the same first four columns
-//! (`project`, `generation`, `row_key`, `row_sum`); what is read only together with its document is one row a document.
+//! In: a snapshot of an index, its ledger, the file of better vectors. Out: rows with a key, a checksum and cells; and
+//! the reverse: rows of a replica.
+//! Invariants: a row depends on the commit alone. Every table of the hub starts with the same four columns (`project`,
+//! `generation`, `row_key`, `row_sum`). Rows that are only read together with their document are packed into one row a
+//! document.
 //! Not here: which rows changed (`publish.rs`), the hub's own tables (`migrations/`).
 
 use index::store::Draft;
@@ -15,7 +16,7 @@ use xxhash_rust::xxh3::xxh3_64;
 use self::From::{Better, Index, Ledger, Outline, Vectors};
 use crate::HubError;
 
-/// One cell.
+/// A value in one column.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) enum Cell {
     Null,
@@ -30,7 +31,7 @@ pub(crate) enum Cell {
 pub(crate) struct Published {
     pub key: i64,
     pub sum: i64,
-    /// In the order of the table's columns; of a packed table its one blob.
+    /// One cell for each column of the hub's table; a packed row has one blob.
     pub cells: Vec<Cell>,
 }
 
@@ -38,28 +39,28 @@ pub(crate) struct Published {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum From {
     Index,
-    /// Of the ledger, up to the tick of the snapshot.
+    /// The ledger, up to the tick of the snapshot.
     Ledger,
-    /// The blocks of sqlite-vec.
+    /// The blocks of sqlite-vec's table.
     Vectors,
-    /// The file of better vectors, a row for each window that is searched.
+    /// The file of better vectors: one row for each window that search reads.
     Better,
-    /// Computed from the index; not in replicas.
+    /// Computed from the index, and not copied to replicas.
     Outline,
 }
 
-/// One table.
+/// A published table.
 #[derive(Debug)]
 pub(crate) struct Table {
     /// Its name in the hub.
     pub hub: &'static str,
-    /// Its name here.
+    /// Its name in the index or ledger.
     pub local: &'static str,
     pub from: From,
     /// The column that becomes `row_key`.
     pub key: &'static str,
-    /// The others, separated by blanks; of a table that is not packed each with the letter of its type: `i` integer,
-    /// `r` real, `t` text, `b` bytes, `h` a vector of int8.
+    /// The other columns, separated by blanks. Unless the table is packed, each has the letter of its type: `i`
+    /// integer, `r` real, `t` text, `b` bytes, `h` a vector of int8.
     pub columns: &'static str,
 }
 
@@ -73,7 +74,7 @@ const fn table(
     Table { from, hub, local, key, columns }
 }
 
-/// All of them; what is published must not be taken out without a new migration.
+/// All published tables. Removing one needs a new migration.
 #[rustfmt::skip]
 pub(crate) const TABLES: &[Table] = &[
     table(Index, "documents", "docs", "id",
@@ -123,7 +124,7 @@ pub(crate) const TABLES: &[Table] = &[
     table(Ledger, "decisions", "decisions", "0", "key verdict decided_ms"),
 ];
 
-/// What is read from.
+/// The databases that rows are read from.
 pub(crate) struct Source<'a> {
     pub index: &'a Connection,
     pub ledger: &'a Connection,
@@ -132,17 +133,17 @@ pub(crate) struct Source<'a> {
 }
 
 impl Table {
-    /// Replicas have it.
+    /// Returns whether replicas have this table.
     pub(crate) fn is_copied(&self) -> bool {
         self.from != From::Outline
     }
 
-    /// Several rows here are one in the hub.
+    /// Returns whether all rows with one key become one row in the hub.
     fn is_packed(&self) -> bool {
         !self.columns.contains(':')
     }
 
-    /// The columns beside the key, with their types.
+    /// Returns the columns other than the key, with their types.
     pub(crate) fn columns(&self) -> Vec<(&'static str, char)> {
         let typed = |column: &'static str| {
             let (name, kind) = column.split_once(':').unwrap_or((column, ""));
@@ -151,7 +152,7 @@ impl Table {
         self.columns.split_whitespace().map(typed).collect()
     }
 
-    /// The columns of the hub's table beside the first four.
+    /// Returns the columns of the hub's table after the first four.
     pub(crate) fn hub_columns(&self) -> Vec<(&'static str, char)> {
         if self.is_packed() { vec![("rows", 'b')] } else { self.columns() }
     }
@@ -160,7 +161,7 @@ impl Table {
         self.columns().iter().map(|(name, _)| format!("\"{name}\"")).collect()
     }
 
-    /// Shows every row, in the order of keys where that costs nothing.
+    /// Calls `show` with every row; sorted by key, except where the source has another order.
     pub(crate) fn each(
         &self,
         source: &Source<'_>,
@@ -219,7 +220,7 @@ impl Table {
     pub(crate) fn delete(&self, draft: &Draft<'_>, keys: &[i64]) -> Result<(), HubError> {
         let db = if self.from == From::Ledger { draft.ledger } else { draft.index };
         let sql = match (self.from, self.key) {
-            // Its file keeps vectors by the text that was embedded; nobody searches one that no window names.
+            // Better vectors are stored by the hash of their text; without a window, search does not read them.
             (From::Better, _) => return Ok(()),
             (_, "0") => return Ok(()),
             _ => format!("DELETE FROM {} WHERE {} = ?1", self.local, self.key),
@@ -229,7 +230,7 @@ impl Table {
         Ok(())
     }
 
-    /// Writes one row of a replica, whose old version is deleted.
+    /// Writes one row of a replica, after its old version was deleted.
     pub(crate) fn insert(
         &self,
         draft: &Draft<'_>,
@@ -248,7 +249,7 @@ impl Table {
         let columns = self.names();
         let places: Vec<String> = (2..columns.len() + 2).map(|n| format!("?{n}")).collect();
         let (columns, places) = (columns.join(", "), places.join(", "));
-        // A crash between the two commits may have left the ledger's part.
+        // A crash between the two commits may have left the ledger's rows.
         let again = if self.from == From::Ledger { "OR REPLACE " } else { "" };
         let (local, key_column) = (self.local, self.key);
         let sql =
@@ -266,7 +267,7 @@ impl Table {
     }
 }
 
-/// The rows of one packed row.
+/// Unpacks the rows of one packed row.
 pub(crate) fn unpack(table: &'static str, cells: &[Cell]) -> Result<Vec<Vec<Cell>>, HubError> {
     let Some(Cell::Blob(bytes)) = cells.first() else { return Err(HubError::Torn(table)) };
     postcard::from_bytes(bytes).map_err(|_| HubError::Torn(table))
@@ -292,7 +293,7 @@ fn cells_of(row: &Row<'_>, n_columns: usize) -> rusqlite::Result<Vec<Cell>> {
             ValueRef::Null => Cell::Null,
             ValueRef::Integer(number) => Cell::Int(number),
             ValueRef::Real(number) => Cell::Real(number),
-            // PostgreSQL has no such character; a blank keeps every span where it is.
+            // PostgreSQL's text cannot hold this character. A blank keeps every span valid.
             ValueRef::Text(bytes) => Cell::Text(String::from_utf8_lossy(bytes).replace('\0', " ")),
             ValueRef::Blob(bytes) => Cell::Blob(bytes.to_vec()),
         })
@@ -300,10 +301,10 @@ fn cells_of(row: &Row<'_>, n_columns: usize) -> rusqlite::Result<Vec<Cell>> {
     (1..n_columns).map(cell).collect()
 }
 
-/// How the names of spaces end whose vectors are floats.
+/// The suffix of vector spaces that store floats.
 const FLOATS: &str = "/f32";
 
-/// The vectors of the space that was begun last, for the windows that are searched.
+/// Calls `show` with the vectors of the newest space, one for each window that search reads.
 fn each_better(
     source: &Source<'_>,
     show: &mut dyn FnMut(Published) -> Result<(), HubError>,
@@ -330,7 +331,7 @@ fn each_better(
         let Some(found) = found.next()? else { continue };
         let vector: Vec<u8> = found.get(0)?;
         let (int8, floats) = match (vector.is_empty(), name.ends_with(FLOATS)) {
-            // A text that the model cannot read.
+            // The model cannot read this text.
             (true, _) => (Cell::Null, Cell::Null),
             (false, true) => (Cell::Null, Cell::Blob(vector)),
             (false, false) => (Cell::Blob(vector), Cell::Null),
@@ -361,7 +362,7 @@ mod tests {
 
     use super::*;
 
-    /// Columns that stay here: what finds copies of paragraphs is only for the writer.
+    /// Columns that are not published: only the writer needs the keys that find similar paragraphs.
     const KEPT_HERE: [(&str, &str); 1] = [("prints", "keys")];
 
     #[test]

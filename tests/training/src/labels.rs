@@ -1,4 +1,4 @@
-//! Labels: which of our predicates a label of a training set corresponds to.
+//! Labels: maps the labels of training sets to our predicates.
 
 /// Our predicates.
 pub(crate) const PREDICATES: &[&str] = &[
@@ -45,7 +45,7 @@ pub(crate) const PREDICATES: &[&str] = &[
     "documented_in",
 ];
 
-/// A label, our predicate, and whether it runs the other way.
+/// A label, our predicate, and whether it points the other way.
 const LABELS: &[(&str, &str, bool)] = &[
     ("P131", "located_in", false),
     ("P17", "located_in", false),
@@ -219,7 +219,7 @@ const LABELS: &[(&str, &str, bool)] = &[
     ("P2094", "part_of", false),
 ];
 
-/// The predicate of a label, and whether it runs the other way.
+/// Returns the predicate of a label, and whether it points the other way.
 pub(crate) fn label_of(label: &str) -> Option<(usize, bool)> {
     let (_, predicate, is_reversed) = LABELS.iter().find(|row| row.0 == label)?;
     Some((PREDICATES.iter().position(|it| it == predicate)?, *is_reversed))

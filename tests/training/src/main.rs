@@ -35,10 +35,10 @@ use pairs::{Example, Reader};
 use report::Report;
 use sets::Sample;
 
-/// Documents of Re-DocRED that are trained on, and those before the ones that are reported on.
+/// Documents of Re-DocRED that are used for training, and all documents before those used for the report.
 const TRAINED: usize = 320;
 const KNOWN: usize = 400;
-/// A kind of pair is looked at if so many of a hundred are related, and so many in all.
+/// A kind of pair is classified if at least this percentage and this number of its pairs are related.
 const GATE: (f32, usize) = (2.0, 3);
 
 struct Options(Vec<String>);
@@ -126,7 +126,7 @@ fn main() -> Result<()> {
     };
     let (hidden, outputs) = (options.number("hidden", 48.0)? as usize, PREDICATES.len());
     let shape = Shape { n_features: N_FEATURES, n_rows: 0, n_inputs: N_INPUTS, hidden, outputs };
-    // Few pairs are related.
+    // Most pairs are unrelated, so outputs start low.
     let mut net = Net::new(shape, -3.0);
     let mut random = Random(11);
     for epoch in 1..=options.number("epochs", 4.0)? as usize {
@@ -148,7 +148,7 @@ fn main() -> Result<()> {
     Ok(())
 }
 
-/// The kinds of pairs that are related often enough where all relations are annotated.
+/// Returns the kinds of pairs that are related often enough, in samples where all relations are annotated.
 fn gate_of(examples: &[Example]) -> Gate {
     let mut counts = vec![(0usize, 0usize); Gate::BYTES * 8];
     for example in examples.iter().filter(|it| it.is_complete) {
@@ -166,7 +166,7 @@ fn gate_of(examples: &[Example]) -> Gate {
     gate
 }
 
-/// The file, as `extract`'s `relate/learned/net.rs` describes it.
+/// Returns the file's bytes, in the form that `extract`'s `relate/learned/net.rs` describes.
 fn file_of(
     net: &Net,
     (hidden, gate): (usize, &Gate),

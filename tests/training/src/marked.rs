@@ -1,9 +1,10 @@
-//! Marked: texts in which somebody marked names, with what each set's labels say of a name's kind.
+//! Marked: texts with annotated names, and the kinds that the labels of each set correspond to.
 //!
 //! In: the sets of [`SETS`], among them the tuning half of `corpus/real`. Out: [`Marked`] texts with the byte spans of
 //! names and their labels.
-//! Papers of Softcite that share a run of ten words with SoMeSci, which is measured on, are left out.
-//! Not here: what kgd finds in these texts (`typing.rs`).
+//! Papers of Softcite that share a run of ten words with SoMeSci are left out, because SoMeSci is used for
+//! measurements.
+//! Not here: the names that kgd finds in these texts (`typing/names.rs`).
 
 use std::collections::{BTreeMap, HashSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -14,20 +15,21 @@ use serde_json::Value;
 
 use crate::sets::{joined, lines, places_of, unpacked};
 
-/// Words in a run that two texts share only if one is a copy.
+/// Length of a run in words; two texts share one only if one is a copy.
 const RUN: usize = 10;
-/// Words of a paper that are read, and documents of Re-DocRED that may be trained on.
+/// Words that are read of a paper, and documents of Re-DocRED that may be used for training.
 const PAPER: usize = 1_500;
 const KNOWN: usize = 400;
 
-/// A text and the byte spans of what is marked in it, with its label.
+/// A text and the byte spans of its annotations, each with its label.
 #[derive(Default)]
 pub(crate) struct Marked {
     pub(crate) text: String,
     pub(crate) spans: Vec<(usize, usize, String)>,
 }
 
-/// Kinds as a bit each, in the order of `typing::KINDS`, no name last; in the tables a letter each.
+/// A set of kinds, one bit each in the order of `typing::KINDS`; the last bit means no name. Tables have a letter for
+/// each.
 pub(crate) type Kinds = u16;
 const LETTERS: &str = "POLTACSEDN";
 
@@ -35,18 +37,18 @@ pub(crate) fn kinds_of(letters: &str) -> Kinds {
     letters.chars().filter_map(|it| LETTERS.find(it)).map(|at| 1 << at).sum()
 }
 
-/// A set: what its labels may be, and what a name may be that is not marked.
+/// A set of texts: the possible kinds of each label, and of names without a label.
 pub(crate) struct Set {
     pub(crate) name: &'static str,
     pub(crate) weight: f32,
     labels: &'static [(&'static str, &'static str)],
-    /// Empty where that says nothing.
+    /// The possible kinds of names without a label; empty if unknown.
     pub(crate) rest: &'static str,
     read: fn(&Path) -> Result<Vec<Marked>>,
 }
 
 impl Set {
-    /// The kinds of a label; `None` for one that says nothing here.
+    /// Returns the possible kinds of a label; `None` if the label does not decide it.
     pub(crate) fn kinds(&self, label: &str) -> Option<Kinds> {
         let is_it = |(labels, _): &&(&str, &str)| labels.split(' ').any(|it| it == label);
         self.labels.iter().find(is_it).map(|(_, letters)| kinds_of(letters))
@@ -185,7 +187,7 @@ fn crossner(data: &Path) -> Result<Vec<Marked>> {
     conll(&[data.join("train/crossner_ai_train/train.txt")], 1, str::is_empty)
 }
 
-/// Hashes of all runs of words in SoMeSci's texts.
+/// Returns the hashes of all runs of words in SoMeSci's texts.
 fn runs_of_somesci(path: &Path) -> Result<HashSet<u64>> {
     let mut runs = HashSet::new();
     for row in lines(path)? {
@@ -206,7 +208,7 @@ fn runs_of(text: &str) -> Vec<u64> {
     words.windows(RUN).map(hash).collect()
 }
 
-/// Softcite: one text a paper, of the paragraphs with marks.
+/// Reads Softcite: one text a paper, made of the annotated paragraphs.
 fn softcite(data: &Path) -> Result<Vec<Marked>> {
     let known = runs_of_somesci(&data.join("somesci/dev.jsonl"))?;
     let whole = unpacked(&data.join("train/softcite/softcite.tei.xml.xz"))?;
@@ -228,7 +230,7 @@ fn softcite(data: &Path) -> Result<Vec<Marked>> {
     Ok(texts)
 }
 
-/// Adds a paragraph of TEI; other elements than `rs` are only text.
+/// Adds a paragraph of TEI. Elements other than `rs` contribute only their text.
 fn read_marked(paragraph: &str, out: &mut Marked) {
     let mut open: Option<(usize, String)> = None;
     let mut pieces = paragraph.split('<');
@@ -252,7 +254,7 @@ fn decoded(text: &str) -> String {
     signs.iter().fold(text.to_string(), |text, (code, sign)| text.replace(code, sign))
 }
 
-/// Adds a token, after a blank where English has one; returns where it begins.
+/// Adds a token, with a blank before it where English has one. Returns where it begins.
 fn push_token(text: &mut String, token: &str) -> usize {
     let is_joined = text.is_empty()
         || text.ends_with(['\n', '(', '[', '{'])
@@ -265,7 +267,7 @@ fn push_token(text: &mut String, token: &str) -> usize {
     start
 }
 
-/// One token a line with a BIO tag in column `tag`; a text ends before a token that `begins` one.
+/// Reads files with one token a line and a BIO tag in column `tag`; a token that `begins` accepts starts a new text.
 fn conll(
     paths: &[impl AsRef<Path>],
     tag: usize,
@@ -310,7 +312,7 @@ fn conll(
     Ok(texts)
 }
 
-/// DocRED: each thing's type at each of its places.
+/// Reads DocRED: the type of each thing at all its mentions.
 fn docred(data: &Path) -> Result<Vec<Marked>> {
     let path = data.join("train/docred_train_part/train_part.json.xz");
     let rows: Value = serde_json::from_str(&unpacked(&path)?)?;
@@ -340,7 +342,7 @@ fn docred(data: &Path) -> Result<Vec<Marked>> {
     Ok(texts)
 }
 
-/// Re-DocRED: the documents that may be trained on.
+/// Reads Re-DocRED: the documents that may be used for training.
 fn redocred(data: &Path) -> Result<Vec<Marked>> {
     let mut texts = Vec::new();
     for row in lines(&data.join("redocred/dev.jsonl"))?.into_iter().take(KNOWN) {
@@ -358,7 +360,7 @@ fn redocred(data: &Path) -> Result<Vec<Marked>> {
     Ok(texts)
 }
 
-/// SciREX: the beginnings of papers.
+/// Reads SciREX: the beginnings of papers.
 fn scirex(data: &Path) -> Result<Vec<Marked>> {
     let mut texts = Vec::new();
     for row in lines(&data.join("train/scirex_train/train.jsonl.xz"))? {
@@ -377,7 +379,7 @@ fn scirex(data: &Path) -> Result<Vec<Marked>> {
     Ok(texts)
 }
 
-/// GUM: every noun phrase without its article; named ones, which have an identity, get a `!`.
+/// Reads GUM: every noun phrase without its article; the label of a named one, which has an identity, gets a `!`.
 fn gum(data: &Path) -> Result<Vec<Marked>> {
     let archive = data.join("train/gum_open_genres/gum.tar.xz");
     let mut texts = Vec::new();
@@ -431,7 +433,7 @@ fn gum(data: &Path) -> Result<Vec<Marked>> {
     Ok(texts)
 }
 
-/// The pages of the tuning half of `corpus/real`.
+/// Reads the pages of the tuning half of `corpus/real`.
 fn real(corpus: &Path) -> Result<Vec<Marked>> {
     let rows = |name: &str| -> Result<Vec<Vec<String>>> {
         let text = std::fs::read_to_string(corpus.join("gold").join(name))?;

@@ -1,11 +1,11 @@
-//! Net: learns the weights of `extract::net::Layers` by Adagrad, and writes them.
+//! Net: trains the weights of `extract::net::Layers` with Adagrad, and writes them.
 
 use std::sync::Arc;
 
 use anyhow::{Result, ensure};
 use extract::net::{N_DIMENSIONS, NO_ROW, SCALE, Shape};
 
-/// SplitMix64.
+/// The random generator SplitMix64.
 pub(crate) struct Random(pub(crate) u64);
 
 impl Random {
@@ -17,7 +17,7 @@ impl Random {
         z ^ (z >> 31)
     }
 
-    /// From 0 to 1.
+    /// Returns a number from 0 to 1.
     fn unit(&mut self) -> f32 {
         (self.next() >> 40) as f32 / (1u64 << 24) as f32
     }
@@ -29,7 +29,8 @@ impl Random {
     }
 }
 
-/// How it is trained: steps of Adagrad, of texts apart, and the share of features and hidden numbers left out.
+/// Parameters of training: Adagrad's learning rates, in general and for texts, and the dropout of features and of the
+/// hidden layer.
 #[derive(Clone, Copy)]
 pub(crate) struct Rates {
     pub(crate) step: f32,
@@ -38,7 +39,7 @@ pub(crate) struct Rates {
     pub(crate) drop_hidden: f32,
 }
 
-/// Weights and what Adagrad remembers of their gradients.
+/// Weights, and the sums of squared gradients that Adagrad keeps.
 struct Weights {
     values: Vec<f32>,
     seen: Vec<f32>,
@@ -53,7 +54,7 @@ impl Weights {
         self.values.get(number * width..(number + 1) * width).unwrap_or_default()
     }
 
-    /// Steps down a row's gradient times `factor`.
+    /// Updates a row by its gradient times `factor`.
     fn step(&mut self, number: usize, gradient: &[f32], factor: f32, step: f32) {
         let range = number * gradient.len()..(number + 1) * gradient.len();
         let (Some(values), Some(seen)) =
@@ -69,14 +70,14 @@ impl Weights {
     }
 }
 
-/// What is seen of an example: features, ascending, and vectors of texts, empty where there is none.
+/// The input of one example: its features, sorted, and the vectors of its texts, empty if there is no such text.
 #[derive(Clone, Copy)]
 pub(crate) struct Seen<'a> {
     pub(crate) features: &'a [u32],
     pub(crate) texts: &'a [Arc<Vec<f32>>],
 }
 
-/// What is trained.
+/// A network in training.
 pub(crate) struct Net {
     hidden: usize,
     rows: Weights,
@@ -87,7 +88,7 @@ pub(crate) struct Net {
 }
 
 impl Net {
-    /// `bias` is that of all outputs at the start; the number of rows does not count.
+    /// Creates a network with random weights. `bias` is the initial bias of all outputs; `shape.n_rows` is ignored.
     pub(crate) fn new(shape: Shape, bias: f32) -> Self {
         let Shape { n_features, n_inputs, hidden, outputs, .. } = shape;
         let mut random = Random(7);
@@ -130,12 +131,12 @@ impl Net {
             .collect()
     }
 
-    /// The outputs, before any function of them.
+    /// Returns the outputs, before any activation.
     pub(crate) fn outputs(&self, seen: Seen<'_>) -> Vec<f32> {
         self.top(&self.hidden(seen).0)
     }
 
-    /// One step down the loss whose gradient at the outputs `errors` returns.
+    /// Does one step of training; `errors` returns the gradient of the loss at the outputs.
     pub(crate) fn learn(
         &mut self,
         seen: Seen<'_>,
@@ -181,7 +182,7 @@ impl Net {
         }
     }
 
-    /// Adds the layers to a file, with rows for the features in `kept`.
+    /// Appends the layers to a file, with rows only for the features in `kept`.
     pub(crate) fn write(&self, kept: &[bool], out: &mut Vec<u8>) -> Result<()> {
         let rows = rows_of(kept);
         ensure!(rows.len() < usize::from(NO_ROW), "{} features; raise `least`", rows.len());
@@ -207,12 +208,12 @@ impl Net {
     }
 }
 
-/// The features that get a row.
+/// Returns the features that get a row.
 pub(crate) fn rows_of(kept: &[bool]) -> Vec<usize> {
     (0..kept.len()).filter(|at| kept.get(*at) == Some(&true)).collect()
 }
 
-/// For each feature whether it occurs often enough.
+/// Returns for each feature whether it occurs often enough.
 pub(crate) fn frequent<'a>(
     n_features: usize,
     examples: impl Iterator<Item = &'a [u32]>,

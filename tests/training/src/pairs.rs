@@ -1,4 +1,5 @@
-//! Pairs: samples as the daemon reads them: names recognized, scenes cut, each pair with its features and labels.
+//! Pairs: runs the daemon's stages over samples; the result is each pair of names in a scene with its features and
+//! labels.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -20,20 +21,21 @@ use model::terms::{Confidence, ContentHash, EntityType, RelPath, Span};
 use crate::net::{Net, Seen};
 use crate::sets::Sample;
 
-/// A pair with its direction.
+/// A pair of things, in one direction.
 pub(crate) struct Example {
-    /// Ascending.
+    /// Numbers of its features, sorted.
     pub(crate) features: Vec<u32>,
-    /// Vectors of the pair's texts, empty where there is none.
+    /// Vectors of the pair's texts; empty if there is no such text.
     pub(crate) texts: [Arc<Vec<f32>>; N_INPUTS],
-    /// Numbers of the predicates that hold.
+    /// Numbers of the predicates that the pair has.
     pub(crate) labels: Vec<usize>,
     pub(crate) weight: f32,
-    /// The sample, and the two things as it numbers them; what it does not have has a number of its own.
+    /// The number of the sample, and of the two things in it. Things that the sample does not have get numbers of their
+    /// own.
     pub(crate) place: (usize, usize, usize),
-    /// As the gate numbers it.
+    /// The kind of pair, as the gate numbers it.
     pub(crate) kind: Option<usize>,
-    /// Whether everything between the sample's things is annotated.
+    /// Whether all relations between the sample's things are annotated.
     pub(crate) is_complete: bool,
 }
 
@@ -42,7 +44,7 @@ impl Example {
         Seen { features: &self.features, texts: &self.texts }
     }
 
-    /// The gradient of the cross-entropy at the outputs, each predicate for itself.
+    /// Returns the gradient of the cross-entropy at the outputs; each predicate is a decision of its own.
     pub(crate) fn errors(&self, outputs: &[f32]) -> Vec<f32> {
         let error = |(label, output): (usize, &f32)| {
             let is_wanted = self.labels.contains(&label);
@@ -51,12 +53,12 @@ impl Example {
         outputs.iter().enumerate().map(error).collect()
     }
 
-    /// The score of each predicate.
+    /// Returns the score of each predicate.
     pub(crate) fn scores(&self, net: &Net) -> Vec<f32> {
         net.outputs(self.seen()).into_iter().map(sigmoid).collect()
     }
 
-    /// Drops the other features.
+    /// Drops the features that are not in `kept`.
     pub(crate) fn keep(&mut self, kept: &[bool]) {
         self.features.retain(|it| kept.get(*it as usize).copied().unwrap_or(false));
     }
@@ -66,7 +68,7 @@ fn sigmoid(output: f32) -> f32 {
     1.0 / (1.0 + (-output).exp())
 }
 
-/// The daemon's stages, with nothing mined.
+/// The daemon's stages, without mined terms.
 pub(crate) struct Reader {
     normalizer: Normalizer,
     chunker: Chunker,
@@ -76,7 +78,7 @@ pub(crate) struct Reader {
 }
 
 impl Reader {
-    /// As [`Reader::new`], for what comes before the judgement about software.
+    /// Creates a reader whose recognizer does not judge the kinds of names.
     pub(crate) fn unjudged() -> Self {
         let reader = Reader::new();
         Reader { recognize: reader.recognize.without_judgement(), ..reader }
@@ -94,7 +96,7 @@ impl Reader {
         }
     }
 
-    /// The pairs of the samples, in their order.
+    /// Returns the pairs of the samples, in the order of the samples.
     pub(crate) fn examples(&mut self, samples: &[Sample]) -> Result<Vec<Example>> {
         let mut out = Vec::new();
         for (number, sample) in samples.iter().enumerate() {
@@ -172,7 +174,7 @@ impl Reader {
     }
 }
 
-/// Puts the annotated mentions in the place of those that were found, with the types of these.
+/// Replaces the mentions that were found by the annotated ones, which keep the types of those they overlap.
 fn put_given(doc: &mut MentionedDoc, sample: &Sample) {
     let raw = |at: usize| doc.doc.map.to_raw(Span::new(at, at + 1)).start();
     let places: Vec<usize> = (0..doc.doc.text.len()).map(raw).collect();
@@ -190,11 +192,11 @@ fn put_given(doc: &mut MentionedDoc, sample: &Sample) {
         doc.mentions.push(Mention { span, name, entity_type, recognizer, score, place });
     }
     doc.mentions.sort_by_key(|mention| mention.span);
-    // Their antecedents are no longer where they were.
+    // Their antecedents may have moved.
     doc.anaphors.clear();
 }
 
-/// The sample's thing that most mentions of a thing overlap; an equal span counts twice.
+/// Returns the sample's thing that overlaps the most mentions of a thing; an equal span counts twice.
 fn gold_of(scene: &Scene<'_>, thing: usize, linked: &LinkedDoc, sample: &Sample) -> Option<usize> {
     let mut votes: BTreeMap<usize, usize> = BTreeMap::new();
     for mention in scene.mentions(thing) {

@@ -1,4 +1,4 @@
-//! Report: how many of the gold pairs the weights find, without direction, and how sure a score is.
+//! Report: precision and recall of pairs regardless of direction, and the calibration of scores.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,7 +6,7 @@ use crate::net::Net;
 use crate::pairs::Example;
 use crate::sets::Sample;
 
-/// Pairs of documents that were not trained on, the surest first, each with whether it is gold.
+/// Pairs of held-out documents with their scores, the highest first, each with whether it is gold.
 pub(crate) struct Report {
     pairs: Vec<(f32, bool)>,
     n_gold: usize,
@@ -57,7 +57,8 @@ impl Report {
         );
     }
 
-    /// Slope and shift of the logistic curve from the odds of a score to how often it is right (Platt).
+    /// Returns slope and shift of the logistic curve from the odds of a score to the probability that it is right
+    /// (Platt).
     pub(crate) fn calibration(&self) -> (f32, f32) {
         let (mut slope, mut shift) = (1.0f32, 0.0f32);
         let odds = |score: f32| (score / (1.0 - score).max(1e-6)).max(1e-6).ln();

@@ -1,7 +1,7 @@
-//! Sets: annotated texts, each in the form that training reads.
+//! Sets: annotated texts, converted to the form that training reads.
 //!
 //! In: the files of `DATA`. Out: [`Sample`]s with byte spans.
-//! Not here: what kgd finds in these texts.
+//! Not here: the names and pairs that kgd finds in these texts (`pairs.rs`).
 
 use std::io::Read as _;
 use std::path::Path;
@@ -12,23 +12,23 @@ use serde_json::Value;
 
 use crate::labels::label_of;
 
-/// A text with the things that somebody marked in it and the relations between them.
+/// A text with annotated things and the relations between them.
 pub(crate) struct Sample {
     pub(crate) text: String,
-    /// Byte spans of each thing.
+    /// The byte spans of each thing's mentions.
     pub(crate) things: Vec<Vec<(usize, usize)>>,
     /// Subject, object, and the number of the predicate.
     pub(crate) relations: Vec<(usize, usize, usize)>,
-    /// Whether things without a relation have none. Else only the pairs in `relations` are known.
+    /// Whether all relations are annotated; otherwise pairs that are not in `relations` are unknown.
     pub(crate) is_complete: bool,
-    /// How much a pair without a relation counts: less where annotators left out many.
+    /// Weight of a pair without a relation: lower if annotators left out many.
     pub(crate) negative_weight: f32,
-    /// How much the sample counts.
+    /// Weight of the sample.
     pub(crate) weight: f32,
 }
 
 impl Sample {
-    /// A text of which only one pair is known.
+    /// Creates a sample of which only one pair is annotated.
     fn of_pair(text: String, things: [Vec<(usize, usize)>; 2], label: &str) -> Sample {
         let (things, relations) = (things.into(), Vec::new());
         let (is_complete, negative_weight, weight) = (false, 1.0, 1.0);
@@ -57,7 +57,7 @@ pub(crate) fn unpacked(path: &Path) -> Result<String> {
     output_of(Command::new("xz").arg("-dc").arg(path))
 }
 
-/// The files of an archive that a pattern matches, one after the other.
+/// Returns the files of an archive that match a pattern, concatenated.
 pub(crate) fn unpacked_tar(path: &Path, pattern: &str) -> Result<String> {
     output_of(Command::new("tar").arg("-xJOf").arg(path).arg("--wildcards").arg(pattern))
 }
@@ -71,7 +71,7 @@ fn output_of(command: &mut Command) -> Result<String> {
     Ok(text)
 }
 
-/// Re-DocRED: every relation between all things of a text.
+/// Reads Re-DocRED: every relation between all things of a text.
 pub(crate) fn redocred(path: &Path) -> Result<Vec<Sample>> {
     let mut samples = Vec::new();
     for row in lines(path)? {
@@ -95,7 +95,7 @@ pub(crate) fn redocred(path: &Path) -> Result<Vec<Sample>> {
     Ok(samples)
 }
 
-/// Joins tokens by blanks; returns the text and each token's span.
+/// Joins tokens with blanks; returns the text and the span of each token.
 pub(crate) fn joined<'a>(tokens: impl Iterator<Item = &'a str>) -> (String, Vec<(usize, usize)>) {
     let (mut text, mut spans) = (String::new(), Vec::new());
     for token in tokens {
@@ -108,7 +108,7 @@ pub(crate) fn joined<'a>(tokens: impl Iterator<Item = &'a str>) -> (String, Vec<
     (text, spans)
 }
 
-/// DocRED: as Re-DocRED, but about half of the relations are missing.
+/// Reads DocRED: the same as Re-DocRED, but about half of the relations are missing.
 pub(crate) fn docred(path: &Path) -> Result<Vec<Sample>> {
     let rows: Value = serde_json::from_str(&unpacked(path)?)?;
     let mut samples = Vec::new();
@@ -157,7 +157,7 @@ pub(crate) fn docred(path: &Path) -> Result<Vec<Sample>> {
     Ok(samples)
 }
 
-/// FewRel: one relation a sentence.
+/// Reads FewRel: one relation a sentence.
 pub(crate) fn fewrel(path: &Path) -> Result<Vec<Sample>> {
     let rows: Value = serde_json::from_str(&unpacked(path)?)?;
     let mut samples = Vec::new();
@@ -183,7 +183,7 @@ pub(crate) fn fewrel(path: &Path) -> Result<Vec<Sample>> {
     Ok(samples)
 }
 
-/// KnowledgeNet: some relations of a passage.
+/// Reads KnowledgeNet: some relations of a passage.
 pub(crate) fn knowledgenet(path: &Path) -> Result<Vec<Sample>> {
     let mut samples = Vec::new();
     for row in lines(path)? {
@@ -200,7 +200,7 @@ pub(crate) fn knowledgenet(path: &Path) -> Result<Vec<Sample>> {
     Ok(samples)
 }
 
-/// Text2KGBench: a sentence and the labels of what it relates.
+/// Reads Text2KGBench: a sentence and the labels of its relations.
 pub(crate) fn text2kg(path: &Path) -> Result<Vec<Sample>> {
     let mut samples = Vec::new();
     for row in lines(path)? {
@@ -216,14 +216,14 @@ pub(crate) fn text2kg(path: &Path) -> Result<Vec<Sample>> {
     Ok(samples)
 }
 
-/// A text in which nothing is related that is worth a relation between people, places and firms: technical prose, for
-/// what kgd takes for such names in it.
+/// Creates a sample of technical prose as a negative example: it has no relation between people, places and companies,
+/// whatever names of these kinds kgd finds in it.
 fn without_relations(text: String) -> Sample {
     let (things, relations) = (Vec::new(), Vec::new());
     Sample { text, things, relations, is_complete: true, negative_weight: 0.5, weight: 1.0 }
 }
 
-/// Posts of programmers.
+/// Reads posts of programmers.
 pub(crate) fn stackoverflow(path: &Path) -> Result<Vec<Sample>> {
     let (mut samples, mut post) = (Vec::new(), String::new());
     for line in unpacked(path)?.lines() {
@@ -238,7 +238,7 @@ pub(crate) fn stackoverflow(path: &Path) -> Result<Vec<Sample>> {
     Ok(samples)
 }
 
-/// The beginnings of papers.
+/// Reads the beginnings of papers.
 pub(crate) fn scirex(path: &Path) -> Result<Vec<Sample>> {
     const WORDS: usize = 1_500;
     let mut samples = Vec::new();
@@ -249,7 +249,7 @@ pub(crate) fn scirex(path: &Path) -> Result<Vec<Sample>> {
     Ok(samples)
 }
 
-/// The pages of the tuning half of `corpus/real`: relations between the things that are annotated on a page.
+/// Reads the pages of the tuning half of `corpus/real`, with the relations between the annotated things of a page.
 pub(crate) fn real(corpus: &Path) -> Result<Vec<Sample>> {
     let rows = |name: &str| -> Result<Vec<Vec<String>>> {
         let path = corpus.join("gold").join(name);
@@ -289,7 +289,7 @@ pub(crate) fn real(corpus: &Path) -> Result<Vec<Sample>> {
     Ok(samples)
 }
 
-/// Where the surfaces of a cell, parted by `|`, stand as whole words.
+/// Returns where the surfaces of a cell, separated by `|`, occur as whole words.
 pub(crate) fn places_of(text: &str, surfaces: Option<&String>) -> Vec<(usize, usize)> {
     let is_part = |c: Option<char>| c.is_some_and(char::is_alphanumeric);
     let mut places = Vec::new();

@@ -1,4 +1,4 @@
--- Version 1: what kgd publishes, and who may see it. Applied by `kgctl hub migrate`, whose role owns all of it.
+-- Version 1: published tables and access rights. Applied by `kgctl hub migrate`, whose role owns all of it.
 CREATE SCHEMA kg;
 DO $$ BEGIN
   IF NOT EXISTS (SELECT FROM pg_roles WHERE rolname = 'kg_reader') THEN CREATE ROLE kg_reader NOLOGIN; END IF;
@@ -6,16 +6,16 @@ DO $$ BEGIN
 END $$;
 CREATE TABLE kg.version(version int NOT NULL);
 
--- `generation` answers (0: none yet), `filling` is filled beside it. `serial` counts transactions, `mark` is the last
--- one's own, so that a database restored from a backup is noticed. `shape` is the version of kgd's index tables.
+-- `generation` is the visible one (0: none yet); `filling` is being filled next to it. `serial` counts transactions;
+-- `mark` is random for each, so that a restore from a backup is noticed. `shape` is the schema version of the index.
 CREATE TABLE kg.projects(
   id int GENERATED ALWAYS AS IDENTITY PRIMARY KEY, name text NOT NULL UNIQUE, writer text, epoch bigint NOT NULL DEFAULT 0,
   generation int NOT NULL DEFAULT 0, filling int, filling_of text, serial bigint NOT NULL DEFAULT 0, mark text,
   tick bigint, shape int, made_by text, settings text, predicates text, published_at timestamptz);
--- A right of a role, and of whoever is a member of it, to a project; `publish`: to write it, too.
+-- The right of a role and its members to a project; `publish`: also to write it.
 CREATE TABLE kg.grants(project int NOT NULL REFERENCES kg.projects ON DELETE CASCADE, role name NOT NULL,
   publish boolean NOT NULL, PRIMARY KEY(project, role));
--- Which rows each transaction changed, of one table; the last ones only.
+-- The keys that the last transactions changed, by table.
 CREATE TABLE kg.log(project int NOT NULL, generation int NOT NULL, serial bigint NOT NULL, mark text NOT NULL,
   tick bigint NOT NULL, part text NOT NULL, keys bigint[] NOT NULL, PRIMARY KEY(project, generation, serial, part));
 
@@ -99,8 +99,8 @@ CREATE TABLE kg.decisions(project int NOT NULL, generation int NOT NULL, row_key
 
 GRANT USAGE ON SCHEMA kg TO kg_reader, kg_publisher;
 GRANT SELECT ON ALL TABLES IN SCHEMA kg TO kg_reader, kg_publisher;
--- The set of a policy is a subquery of its own, so that it is computed once a query and not once a row; the policy of
--- `grants` lets it see the asker's rights alone.
+-- Each policy computes the set of projects in a subquery, which runs once a query and not once a row. The policy of
+-- `grants` limits that subquery to the current user's rights.
 DO $$ DECLARE it name; BEGIN
   FOR it IN SELECT tablename FROM pg_tables WHERE schemaname = 'kg' AND tablename NOT IN ('version', 'projects', 'grants')
   LOOP

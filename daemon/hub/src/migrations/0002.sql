@@ -1,6 +1,6 @@
--- Version 2. A policy for everything counted for SELECT as well, as an alternative to the one for SELECT: PostgreSQL then
--- read the rows of a hidden project before it left them out, so that the time told how many there are. With one policy
--- for SELECT, its set is a condition of the index, and nothing is read.
+-- Version 2. A policy for all commands also applied to SELECT, as an alternative to SELECT's own policy. So PostgreSQL
+-- read the rows of a hidden project before it filtered them, and the time revealed how many there are. With a single
+-- policy for SELECT, the set is a condition of the index, and hidden rows are never read.
 DO $$ DECLARE it name; published text := '(project = any ((SELECT coalesce(array_agg(g.project), ''{}'') '
     'FROM kg.grants g WHERE g.publish)::int[]))';
 BEGIN
@@ -13,8 +13,8 @@ BEGIN
   END LOOP;
 END $$;
 
--- What a person says is one thing under two names, each in a project of its own. Whoever may read both
--- projects sees it, whoever may publish both states it. The project of the smaller number comes first.
+-- Statements by people that two entities in different projects are the same thing. Reading one requires the right to
+-- read both projects; stating it, to publish both. The project with the smaller id comes first.
 CREATE TABLE kg.same_as(project int NOT NULL REFERENCES kg.projects ON DELETE CASCADE, name text NOT NULL,
   other int NOT NULL REFERENCES kg.projects ON DELETE CASCADE, other_name text NOT NULL,
   said_by name NOT NULL DEFAULT session_user, said_at timestamptz NOT NULL DEFAULT now(),

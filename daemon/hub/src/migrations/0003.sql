@@ -1,2 +1,2 @@
--- Version 3: the words of facts are those of their passages.
+-- Version 3: facts use the words of their passages.
 DROP TABLE kg.memory_words;

@@ -1,4 +1,4 @@
--- Version 4: which words a project holds, by which a front end chooses those that are asked.
+-- Version 4: an outline of each project, from which a front end chooses the projects to ask.
 CREATE TABLE kg.outline(project int NOT NULL, generation int NOT NULL, row_key bigint NOT NULL,
   row_sum bigint NOT NULL, block bytea NOT NULL, PRIMARY KEY(project, generation, row_key));
 ALTER TABLE kg.outline ENABLE ROW LEVEL SECURITY;

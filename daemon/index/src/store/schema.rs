@@ -1,12 +1,11 @@
-//! Schema: the index's tables. The core is the DDL of S4 §10; changes, and the reasons for them, are beside each
-//! table.
+//! Schema: the index's tables, each with the reasons for its form.
 //!
-//! The index is derived: a new [`SCHEMA_VERSION`] rebuilds it from the files, nothing is migrated.
+//! The index is derived from the files. A new [`SCHEMA_VERSION`] rebuilds it; nothing is migrated.
 
-/// Raised with every change of the tables below, or of what their rows mean.
+/// Must be raised with every change of the tables below, or of the meaning of their rows.
 pub const SCHEMA_VERSION: u32 = 22;
 
-/// `docs.pass`: read swiftly; next, to be read deeply; then, read deeply.
+/// Values of `docs.pass`: read by the swift pass; to be read by the deep pass; read by the deep pass.
 pub const PASS_SWIFT: i64 = 0;
 /// See [`PASS_SWIFT`].
 pub(crate) const PASS_ASKED: i64 = 1;
@@ -17,11 +16,10 @@ pub(crate) const PASS_DEEP: i64 = 2;
 pub(super) const INDEX: &str = r#"
 CREATE TABLE meta(key TEXT PRIMARY KEY, value) WITHOUT ROWID;
 
--- One row a file. Ids are never used again: evidence names documents by id. `text` is the normalized, redacted text:
--- chunks are spans of it, so nothing is stored twice.
--- `lines` maps places of `text` to lines of the file, `pages` and `headings` hold where those
--- begin (see `store/lines.rs`). `pass`: 0 read swiftly, 1 to be read deeply from now on, 2 read deeply. `sum`: of the
--- bytes of the columns that follow from the file (`store/scrub.rs`).
+-- One row a file. Ids are never reused, because evidence names documents by id. `text` is the normalized, redacted
+-- text; chunks are spans of it, so nothing is stored twice. `lines` maps places of `text` to lines of the file; `pages`
+-- and `headings` hold where those begin (see `store/lines.rs`). `pass`: 0 swift, 1 to be read by the deep pass, 2 deep.
+-- `sum`: checksum of the columns that are derived from the file (`store/scrub.rs`).
 CREATE TABLE docs(
   id INTEGER PRIMARY KEY AUTOINCREMENT, uid TEXT NOT NULL UNIQUE, path TEXT NOT NULL UNIQUE, title TEXT NOT NULL,
   is_note INTEGER NOT NULL, format TEXT NOT NULL, doc_type TEXT, language TEXT NOT NULL, day TEXT NOT NULL,
@@ -35,37 +33,37 @@ CREATE INDEX docs_pass ON docs(id, n_bytes) WHERE pass < 2;
 CREATE TABLE doc_tags(doc_id INTEGER NOT NULL, tag TEXT NOT NULL, PRIMARY KEY(doc_id, tag)) WITHOUT ROWID;
 CREATE INDEX doc_tags_tag ON doc_tags(tag);
 
--- Text that people can read, as its file has it, compressed (`store/written.rs`).
+-- The readable text as the file has it, compressed (`store/written.rs`).
 CREATE TABLE written(doc_id INTEGER PRIMARY KEY, text BLOB NOT NULL);
 
--- Spans are bytes of `docs.text`; raw spans are bytes of the file. `own`: null when the whole chunk is in the text
--- index, 0 when nothing of it is, because it all stands elsewhere, else a hash of the part that is. `section`: the two
--- innermost headings above it, as answers show them (` › ` between); `headings`: all, where they are more.
+-- Spans are bytes of `docs.text`; raw spans are bytes of the file. `own`: null if the whole chunk is in the text index;
+-- 0 if none of it is, because all of it occurs elsewhere; otherwise a hash of the indexed part. `section`: the two
+-- innermost headings above it, as answers show them (` › ` between); `headings`: all of them, if there are more.
 CREATE TABLE chunks(
   id INTEGER PRIMARY KEY, doc_id INTEGER NOT NULL, idx INTEGER NOT NULL, start INTEGER NOT NULL,
   end INTEGER NOT NULL, raw_start INTEGER NOT NULL, raw_end INTEGER NOT NULL, line_start INTEGER NOT NULL,
   line_end INTEGER NOT NULL, n_tokens INTEGER NOT NULL, section TEXT NOT NULL, hash BLOB NOT NULL,
   language TEXT NOT NULL, profile TEXT NOT NULL, headings TEXT, own INTEGER);
 CREATE INDEX chunks_doc ON chunks(doc_id, idx);
--- Holds what `words::Indexer` makes of title, headings and body, not these themselves; the tokenizer, which is
--- `words::TOKENIZER`, only parts it at blanks.
+-- Holds the output of `words::Indexer` for title, headings and body, not these themselves. So the tokenizer, which is
+-- `words::TOKENIZER`, only splits at blanks.
 CREATE VIRTUAL TABLE chunk_fts USING fts5(
   title, headings, body, content='', contentless_delete=1, tokenize="ascii tokenchars '+#.'");
--- Vectors of about one length, so Euclidean distance ranks nearly as cosine does; sqlite-vec's cosine is a scalar loop
--- over floats and several times slower. Questions do not ask this table, but a scan of what its blocks hold
--- (`vectors/`).
+-- Vectors have nearly the same length, so Euclidean distance ranks nearly as cosine does. sqlite-vec computes cosine
+-- with a scalar loop over floats, which is several times slower. Queries do not use this table; they scan the contents
+-- of its blocks (`vectors/`).
 CREATE VIRTUAL TABLE chunk_vec USING vec0(embedding int8[256] distance_metric=L2);
--- `aside`: the vector of a window that all but stands elsewhere; it is not searched, and kept for the day it is. Empty
--- where it has none: in another language than English, only better models read it, and `chunk_vec` has no row either.
--- `hash`: of the text that the better model reads (`embed`); its vector is kept under this hash
--- (`store/spaces.rs`).
+-- `aside`: the vector of a window whose text occurs almost entirely elsewhere; it is not searched, but kept in case the
+-- other text goes. Empty if the window has no vector: only better models read other languages than English, and then
+-- `chunk_vec` has no row either. `hash`: of the text that the better model reads (`embed`); its vector is stored under
+-- this hash (`store/spaces.rs`).
 CREATE TABLE chunk_vec_map(id INTEGER PRIMARY KEY, chunk_id INTEGER NOT NULL, start INTEGER NOT NULL,
   end INTEGER NOT NULL, aside BLOB, hash BLOB NOT NULL);
 CREATE INDEX chunk_vec_map_chunk ON chunk_vec_map(chunk_id);
 
--- What stands in several places (`store/duplicates.rs`). `prints`: each paragraph and chunk, with the hash of its
--- words; `keys` is what texts that are alike share. `copies`: all places of a text that has several; `rank` orders
--- them, the first is indexed. `alike`: a text that another one covers, except for the words that only it has.
+-- Text that occurs several times (`store/duplicates.rs`). `prints`: each paragraph and chunk with the hash of its
+-- words; similar texts share `keys`. `copies`: all places of a text that has several; the first by `rank` is indexed.
+-- `alike`: a text that another one covers, except for its own words.
 CREATE TABLE prints(
   doc_id INTEGER NOT NULL, kind INTEGER NOT NULL, start INTEGER NOT NULL, end INTEGER NOT NULL, text INTEGER NOT NULL,
   keys BLOB, PRIMARY KEY(doc_id, kind, start)) WITHOUT ROWID;
@@ -78,19 +76,19 @@ CREATE INDEX copies_doc ON copies(doc_id);
 CREATE TABLE alike(text INTEGER PRIMARY KEY, root INTEGER NOT NULL) WITHOUT ROWID;
 CREATE INDEX alike_root ON alike(root);
 
--- Canonical entities: a note's (`doc_id`), or one of a norm. What an entity is decides its id (`store/ids.rs`), so a
--- name that waits to be resolved and still holds the id of one that is gone can never denote another. `type` here and
--- in `names` is below zero (`-1 - code`) where it is too unsure to be shown.
+-- Canonical entities: of a note (`doc_id`), or of a norm. An entity's id is derived from what it is (`store/ids.rs`),
+-- so a name that is still to be resolved and holds the id of a deleted entity can never denote another one. `type`,
+-- here and in `names`, is negative (`-1 - code`) if it is too unsure to be shown.
 CREATE TABLE entities(
   id INTEGER PRIMARY KEY, norm TEXT NOT NULL, doc_id INTEGER UNIQUE, name TEXT NOT NULL,
   type INTEGER NOT NULL,
   status TEXT NOT NULL DEFAULT 'active');
 CREATE UNIQUE INDEX entities_norm ON entities(norm) WHERE doc_id IS NULL;
 
--- A name as written anywhere, reduced to its norm. `sense` is 0, or the id of the document that an ambiguous
--- norm was decided to denote, or the first document of a group that means another thing by it (`is_split`), or minus
--- the row of the name that some documents use it for. `via` is the name an inexact name was linked through. The other
--- columns are facts gathered from the mentions, so that Resolve never has to read a neighbor's mentions again.
+-- A name, by its norm. `sense` is 0; or the id of the document that an ambiguous norm was decided to denote; or the id
+-- of the first document of a group that means another thing by it (`is_split`); or minus the row of the name that some
+-- documents use it for. `via` is the name through which an inexact name was linked. The other columns are gathered from
+-- the mentions, so that Resolve never has to read the mentions of a neighbor again.
 CREATE TABLE names(
   id INTEGER PRIMARY KEY, norm TEXT NOT NULL, sense INTEGER NOT NULL, entity_id INTEGER, link REAL NOT NULL,
   decision INTEGER NOT NULL, via INTEGER, surface TEXT NOT NULL, type INTEGER NOT NULL, n_docs INTEGER NOT NULL,
@@ -102,11 +100,12 @@ CREATE TABLE name_keys(key INTEGER NOT NULL, name_id INTEGER NOT NULL, PRIMARY K
 CREATE TABLE stated(doc_id INTEGER NOT NULL, name_id INTEGER NOT NULL, source INTEGER NOT NULL,
   surface TEXT NOT NULL, PRIMARY KEY(doc_id, name_id)) WITHOUT ROWID;
 CREATE INDEX stated_name ON stated(name_id);
--- Headings that documents without a stated title are shown by where they are theirs alone; `otherwise`: else by this.
+-- The heading of a document without a stated title, which is its name if no other document has the same heading;
+-- `otherwise` is its name if one has.
 CREATE TABLE headings(doc_id INTEGER PRIMARY KEY, norm TEXT NOT NULL, surface TEXT NOT NULL, otherwise TEXT NOT NULL);
 CREATE INDEX headings_norm ON headings(norm);
--- Which documents use a name for another one, by norm; the target is a name of the same document. `proposals`:
--- candidates of a name that nothing was decided about, with their score.
+-- The documents that use a name for another one, by norm; the target is a name of the same document. `proposals`:
+-- candidates for an undecided name, with their scores.
 CREATE TABLE aliases(norm TEXT NOT NULL, target TEXT NOT NULL, doc_id INTEGER NOT NULL, source INTEGER NOT NULL,
   PRIMARY KEY(norm, target, doc_id)) WITHOUT ROWID;
 CREATE INDEX aliases_target ON aliases(target);
@@ -115,19 +114,19 @@ CREATE TABLE proposals(name_id INTEGER NOT NULL, candidate INTEGER NOT NULL, sco
   PRIMARY KEY(name_id, candidate)) WITHOUT ROWID;
 CREATE INDEX proposals_candidate ON proposals(candidate);
 
--- Names in a document never overlap, and a step may hold names: place in `docs.text` and end are the key. A mention
--- denotes its name's entity; `start` and `end` are bytes of the file.
+-- The key is the place in `docs.text` and the end: names in a document never overlap, but a step may contain names. A
+-- mention denotes its name's entity; `start` and `end` are bytes of the file.
 CREATE TABLE mentions(
   doc_id INTEGER NOT NULL, at INTEGER NOT NULL, start INTEGER NOT NULL, end INTEGER NOT NULL,
   line INTEGER NOT NULL, name_id INTEGER NOT NULL, type INTEGER NOT NULL, recognizer INTEGER NOT NULL,
   score REAL NOT NULL, place INTEGER NOT NULL, surface TEXT NOT NULL, PRIMARY KEY(doc_id, at, end)) WITHOUT ROWID;
 CREATE INDEX mentions_name ON mentions(name_id, doc_id);
 
--- One row a statement of a relation, or (predicate `not …`) that there is none. A party is a name (positive) or a
--- document's own entity (minus its id); 0 is none. Where a party is the link of a note, `subject_link` or `object_link`
--- is its `seq` in `note_links`, and the party is the document that it leads to (`store/links.rs`); of one that leads
--- nowhere its name, which then is no note's.
--- `relations` is an aggregate over this table, so a relation goes when its last evidence does.
+-- One row for each statement of a relation, or (predicate `not …`) of its absence. A party is a name (positive) or a
+-- document's own entity (minus its id); 0 is none. If a party is a link of a note, `subject_link` or `object_link` is
+-- its `seq` in `note_links`, and the party is the document that the link resolves to (`store/links.rs`). For an
+-- unresolved link it is the link's name, which then belongs to no note. `relations` is an aggregate over this table, so
+-- a relation disappears with its last evidence.
 CREATE TABLE evidence(
   doc_id INTEGER NOT NULL, seq INTEGER NOT NULL, subject INTEGER NOT NULL, predicate TEXT NOT NULL,
   object INTEGER NOT NULL, subject_at INTEGER NOT NULL, object_at INTEGER NOT NULL, start INTEGER NOT NULL,
@@ -136,8 +135,8 @@ CREATE TABLE evidence(
   PRIMARY KEY(doc_id, seq)) WITHOUT ROWID;
 CREATE INDEX evidence_subject ON evidence(subject);
 CREATE INDEX evidence_object ON evidence(object);
--- Independent kinds of source raise confidence, repetition does not: 1 - product of (1 - the best of each kind), as
--- `query/src/graph/confidence.rs` has it.
+-- Independent kinds of evidence raise confidence, repetition does not: 1 - product of (1 - the best of each kind), as
+-- in `query/src/graph/confidence.rs`.
 CREATE VIEW relations AS
   SELECT src_id, dst_id, rel,
          1.0 - (1.0 - max(iif(kind IN ('sentence', 'depend'), c, 0.0)))
@@ -162,20 +161,21 @@ CREATE VIEW denials AS
   WHERE e.predicate LIKE 'not %'
   GROUP BY 1, 2, 3 HAVING src_id IS NOT NULL AND dst_id IS NOT NULL AND src_id <> dst_id;
 
--- Mined terms: counts by surface, so that every number is the same however often a file was touched.
+-- Mined terms, with counts by surface, so that the numbers do not depend on how often a file was indexed.
 CREATE TABLE terms(surface TEXT PRIMARY KEY, norm TEXT NOT NULL, n_docs INTEGER NOT NULL,
   n_plain INTEGER NOT NULL, n_marked INTEGER NOT NULL, n_headed INTEGER NOT NULL, n_defined INTEGER NOT NULL)
   WITHOUT ROWID;
 CREATE INDEX terms_defined ON terms(norm) WHERE n_defined > 0;
 CREATE INDEX terms_norm ON terms(norm);
--- `is_mined`: among the selected mined terms, whether or not a note states it, too.
+-- `is_mined`: among the selected mined terms, even if a note states it as well.
 CREATE TABLE gazetteer(norm TEXT PRIMARY KEY, surface TEXT NOT NULL, type INTEGER NOT NULL,
   is_mined INTEGER NOT NULL) WITHOUT ROWID;
 CREATE INDEX gazetteer_mined ON gazetteer(norm) WHERE is_mined;
 
--- What notes state (`formats/src/note.rs`), as their authors wrote it; `start` and `end` are bytes of the file.
--- `doc_names`: what a document is called by links, folded; `kind` is `notes::resolve::By`, or 5 for the slug of its
--- path and 6 for the path as it is. `notes.permalink` is numbered where several have one `base` (`store/links.rs`).
+-- Contents of notes (`formats/src/note.rs`) as their authors wrote them; `start` and `end` are bytes of the file.
+-- `doc_names`: the folded names by which links find a document; `kind` is `notes::resolve::By`, or 5 for the slug of
+-- its path and 6 for the path itself. `notes.permalink` is numbered if several notes have the same `base`
+-- (`store/links.rs`).
 CREATE TABLE doc_names(key TEXT NOT NULL, kind INTEGER NOT NULL, doc_id INTEGER NOT NULL,
   PRIMARY KEY(key, kind, doc_id)) WITHOUT ROWID;
 CREATE INDEX doc_names_doc ON doc_names(doc_id);
@@ -188,9 +188,9 @@ CREATE TABLE observations(
   context TEXT, block TEXT, start INTEGER NOT NULL, end INTEGER NOT NULL, line INTEGER NOT NULL,
   PRIMARY KEY(doc_id, seq)) WITHOUT ROWID;
 CREATE INDEX observations_category ON observations(category);
--- Every link. `rel` is null for an embed, `is_typed` says whether the author gave the relation. `said`: the line it
--- stands on. The keys are what its target is looked up by, null where another one is the same. `dst`: the document it
--- leads to; null when there is none yet.
+-- Every link. `rel` is null for an embed; `is_typed`: whether the author gave the relation. `said`: the line of the
+-- link. The keys find its target; a key is null if it equals another one. `dst`: the document that the link resolves
+-- to; null if there is none.
 CREATE TABLE note_links(
   doc_id INTEGER NOT NULL, seq INTEGER NOT NULL, kind INTEGER NOT NULL, rel TEXT, is_typed INTEGER NOT NULL,
   target TEXT NOT NULL, heading TEXT, block TEXT, display TEXT, context TEXT, own_block TEXT, start INTEGER NOT NULL,
@@ -204,15 +204,16 @@ CREATE INDEX note_links_permalink ON note_links(permalink_key) WHERE permalink_k
 CREATE TABLE note_fields(
   doc_id INTEGER NOT NULL, seq INTEGER NOT NULL, key TEXT NOT NULL, value TEXT NOT NULL, is_inline INTEGER NOT NULL,
   start INTEGER NOT NULL, end INTEGER NOT NULL, line INTEGER NOT NULL, PRIMARY KEY(doc_id, seq)) WITHOUT ROWID;
--- Where a link into a note may lead: headings (kind 0), blocks (1), anchors (2); `key` is what it is compared by.
+-- Possible targets of links into a note: headings (kind 0), blocks (1), anchors (2); `key` is the name that links are
+-- compared with.
 CREATE TABLE note_places(
   doc_id INTEGER NOT NULL, seq INTEGER NOT NULL, kind INTEGER NOT NULL, level INTEGER NOT NULL, name TEXT NOT NULL,
   key TEXT NOT NULL, start INTEGER NOT NULL, end INTEGER NOT NULL, line INTEGER NOT NULL,
   PRIMARY KEY(doc_id, seq)) WITHOUT ROWID;
 
--- Notes as entities with facts (`notes::memory`), one row a note. `key` is what its name is compared by, `is_node` that
--- it has a type or lies in the folder of memory. `vectors`: those of its facts, one after the other; `mean`: of
--- length 1, of those that have one.
+-- Notes as entities with facts (`notes::memory`), one row a note. `key` is the form of its name that is compared;
+-- `is_node`: it has a type or lies in the memory folder. `vectors`: those of its facts, concatenated; `mean`: their
+-- mean, of length 1, without the facts that have none.
 CREATE TABLE memory_nodes(
   doc_id INTEGER PRIMARY KEY, key TEXT NOT NULL, name TEXT NOT NULL, type TEXT, is_node INTEGER NOT NULL,
   in_folder INTEGER NOT NULL, summary TEXT, tags TEXT NOT NULL, last_ordinal INTEGER NOT NULL,
@@ -220,28 +221,28 @@ CREATE TABLE memory_nodes(
 CREATE INDEX memory_nodes_key ON memory_nodes(key);
 CREATE INDEX memory_nodes_type ON memory_nodes(type) WHERE is_node;
 CREATE TABLE memory_vectors(doc_id INTEGER PRIMARY KEY, vectors BLOB NOT NULL, mean BLOB NOT NULL);
--- `ordinal` is null while the file has none for it. Its passage is the chunk on its lines. `speaker` and `day`: of
--- `notes::turn`; without a day it is of that of its document.
+-- `ordinal` is null while the file has none. The fact's passage is the chunk on its lines. `speaker` and `day`: of
+-- `notes::turn`; without a day, that of its document applies.
 CREATE TABLE memory_facts(
   doc_id INTEGER NOT NULL, seq INTEGER NOT NULL, ordinal INTEGER, content TEXT NOT NULL,
   line_start INTEGER NOT NULL, line_end INTEGER NOT NULL, speaker TEXT, day TEXT,
   PRIMARY KEY(doc_id, seq)) WITHOUT ROWID;
 
--- Work that a commit made necessary; it survives a crash with the commit.
--- Names of which something has changed in a document; `later`: only the deep pass has read something new there, so that
--- they wait for its end. `undecided`: names whose facts are gathered and that are to be decided again.
+-- Work that a commit left to do; it is stored with the commit, so it survives a crash.
+-- `dirty_names`: names with changes in some document; `later`: only the deep pass found something new, so they wait
+-- until it ends. `undecided`: names whose facts are gathered and that must be decided again.
 CREATE TABLE dirty_names(name_id INTEGER PRIMARY KEY, later INTEGER NOT NULL);
 CREATE TABLE undecided(name_id INTEGER PRIMARY KEY);
 CREATE TABLE dirty_terms(norm TEXT PRIMARY KEY) WITHOUT ROWID;
 CREATE TABLE dirty_texts(text INTEGER PRIMARY KEY) WITHOUT ROWID;
 CREATE TABLE dirty_keys(key INTEGER PRIMARY KEY) WITHOUT ROWID;
 CREATE TABLE dirty_copies(doc_id INTEGER PRIMARY KEY);
--- A key of links that may lead elsewhere now; those of documents up to `after` have been looked at.
+-- Keys of links that may resolve differently now; documents up to `after` have been processed.
 CREATE TABLE dirty_links(key TEXT PRIMARY KEY, after INTEGER NOT NULL) WITHOUT ROWID;
 CREATE TABLE dirty_permalinks(base TEXT PRIMARY KEY) WITHOUT ROWID;
 CREATE TABLE requeue(doc_id INTEGER PRIMARY KEY);
 
--- Failures are counted while the file is the same: by `hash`, which is null when it cannot even be read.
+-- Failures are counted until the file changes. `hash` is null if the file cannot even be read.
 CREATE TABLE quarantine(path TEXT PRIMARY KEY, stage TEXT NOT NULL, reason TEXT NOT NULL,
   is_transient INTEGER NOT NULL, tick INTEGER NOT NULL, hash BLOB, mtime_ms INTEGER NOT NULL,
   n_bytes INTEGER NOT NULL, n_failures INTEGER NOT NULL, last_ms INTEGER NOT NULL) WITHOUT ROWID;

@@ -1,9 +1,9 @@
-//! Fit: which projects can answer a call best, as gateways ask over the control socket.
+//! Fit: chooses the projects that can answer a call best; gateways ask for them over the control socket.
 //!
-//! In: the projects that are visible, their outlines from the hub. Out: names, the fittest first.
-//! Invariants: a project that is no longer visible is not named, from the look on that found so; outlines are fetched
-//! beside everything else, some at a time.
-//! Not here: what fits (`hub`), asking the projects (`client`).
+//! In: the visible projects, their outlines from the hub. Out: names of projects, the best first.
+//! Invariants: a project is not returned once a query has found that it is no longer visible. Outlines are fetched in
+//! the background, in batches.
+//! Not here: the score of a project (`hub`), asking the projects (`client`).
 
 use std::sync::{Arc, OnceLock, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::time::Duration;
@@ -16,26 +16,26 @@ use tokio::net::UnixStream;
 use tokio::sync::watch;
 use tokio::task::spawn_blocking;
 
-/// Outlines fetched at once: 8 bytes a word, some hundred kilobytes of a large project.
+/// Outlines in one batch. Each takes 8 bytes a word: some hundred kilobytes for a large project.
 const AT_ONCE: usize = 64;
 
-/// Pause after the hub could not be asked.
+/// Pause after the hub could not be reached.
 const PAUSE: Duration = Duration::from_secs(2);
 
-/// Longest wait for outlines that were not fetched yet, and for a client's line or its end.
+/// Longest wait for missing outlines.
 const PATIENCE: Duration = Duration::from_secs(5);
 const SILENCE: Duration = Duration::from_secs(2);
 
-/// Longest line.
+/// Longest request, in bytes.
 const MAX_LINE_BYTES: u64 = 64 << 10;
 
-/// The outlines of all visible projects, kept up to date by a task of its own. Clones share them.
+/// The outlines of all visible projects, kept up to date by a background task. Clones share them.
 #[derive(Clone)]
 pub(super) struct Fits {
     outlines: Arc<RwLock<Outlines>>,
-    /// Told when there is something to fetch, and when something was fetched.
+    /// Changes when there is something to fetch, and when something was fetched.
     news: watch::Sender<u64>,
-    /// Loaded for the first question.
+    /// Loaded when the first question arrives.
     model: Arc<OnceLock<StaticModel>>,
 }
 
@@ -44,7 +44,7 @@ fn static_model() -> StaticModel {
 }
 
 impl Fits {
-    /// Begins to keep outlines of the hub at this address.
+    /// Starts the task that keeps the outlines of this hub.
     pub(super) fn begin(address: Address) -> Self {
         let it =
             Fits { outlines: Arc::default(), news: watch::Sender::new(0), model: Arc::default() };
@@ -53,7 +53,7 @@ impl Fits {
         it
     }
 
-    /// Questions are chosen for at the same time.
+    /// Locks the outlines for reading; several questions may read at the same time.
     fn outlines(&self) -> RwLockReadGuard<'_, Outlines> {
         self.outlines.read().unwrap_or_else(PoisonError::into_inner)
     }
@@ -62,7 +62,7 @@ impl Fits {
         self.outlines.write().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes the projects that are visible now.
+    /// Sets the projects that are visible now.
     pub(super) fn see(&self, visible: &[Visible]) {
         let is_stale = {
             let mut outlines = self.outlines_mut();
@@ -74,10 +74,10 @@ impl Fits {
         }
     }
 
-    /// Fetches what is stale, again and again.
+    /// Fetches stale outlines until the process ends.
     async fn keep(self, address: &Address, mut news: watch::Receiver<u64>) {
         let mut hub = None;
-        // The sender cannot be gone: this very value holds it.
+        // The sender still exists: `self` holds it.
         while news.changed().await.is_ok() {
             if let Err(error) = self.fetch(address, &mut hub).await {
                 tracing::debug!(%error, "outlines are fetched later");
@@ -102,7 +102,7 @@ impl Fits {
             self.news.send_modify(|_| {});
         }
         if stale.len() >= AT_ONCE {
-            // What they came in is larger than they are.
+            // The replies took more memory than the outlines do.
             let _ = spawn_blocking(sys::release_free_memory).await;
         }
         Ok(())
@@ -117,7 +117,7 @@ impl Fits {
         self.outlines().best(&asked, fit.most)
     }
 
-    /// Answers one client, which may only look whether somebody is here.
+    /// Answers one client. A client that sends nothing only checks that the front end is running.
     pub(super) async fn answer(self, mut stream: UnixStream) {
         let mut line = String::new();
         let (reading, mut writing) = stream.split();
@@ -126,9 +126,9 @@ impl Fits {
         let (Ok(Ok(_)), Ok(fit)) = (read, serde_json::from_str::<Fit>(&line)) else { return };
         let mut news = self.news.subscribe();
         let whole = news.wait_for(|_| self.outlines().is_whole());
-        // Those that are there are chosen from.
+        // On a timeout, choose among the outlines that have arrived.
         let _ = tokio::time::timeout(PATIENCE, whole).await;
-        // Some milliseconds of computing for a thousand projects.
+        // Takes some milliseconds for a thousand projects.
         let Ok(projects) = spawn_blocking(move || self.best(fit)).await else { return };
         let Ok(mut answer) = serde_json::to_vec(&Fitting { projects }) else { return };
         answer.push(b'\n');

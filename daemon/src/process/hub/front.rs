@@ -1,10 +1,10 @@
-//! Front: serves those projects of a hub that its role may see, each over a socket of its own.
+//! Front: serves the projects of a hub that its role may read, each over its own socket.
 //!
 //! In: a hub's address. Out: sockets where clients look for a project's daemon, and a registry that names the projects.
-//! Invariants: a project is copied when it is first asked about, and brought on while it is open; a session sees whole
-//! ticks; a right that is taken back ends the sessions and removes the copy; while the hub is out of reach, what is
-//! served answers as of its tick; no more than `MAX_OPEN` copies stay open.
-//! Not here: copying (`hub`), sessions and tools (`server`), who starts this (`client`), what is said before the hub
+//! Invariants: a project is copied at the first request for it, and updated while it is open. A session sees whole
+//! ticks. A revoked right ends the sessions and removes the copy. While the hub is unreachable, open copies answer as
+//! of their tick. At most `MAX_OPEN` copies stay open.
+//! Not here: copying (`hub`), sessions and tools (`server`), starting this process (`client`), replies before the hub
 //! was reached once (`waiting.rs`).
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -43,15 +43,15 @@ const LOOK: Duration = Duration::from_secs(1);
 /// Longest wait for the answer to such a query.
 const ANSWER: Duration = Duration::from_secs(5);
 
-/// Copies that are held open, two questions' worth of 13 MiB each at 756 chunks (`tests/benches/RESULTS.md`, *hub*);
-/// further ones that were asked about longest ago are closed.
+/// Most copies that stay open; beyond that, the least recently used are closed. Two questions' worth of projects; each
+/// takes 13 MiB at 756 chunks (`tests/benches/RESULTS.md`, *hub*).
 const MAX_OPEN: usize = 32;
 
-/// A copy that nobody has asked about for so long is closed.
+/// A copy without a request for this long is closed.
 const UNASKED: Duration = Duration::from_secs(600);
 
-/// One that was asked about since then is not, nor one that is at work: longer than a client takes from its connection
-/// to its call.
+/// A copy with a request within this time counts as in use and stays open. Longer than the time between a client's
+/// connection and its call.
 const AT_WORK: Duration = Duration::from_secs(3);
 
 /// The tools that work on a copy, which has none of the folder's files.
@@ -76,7 +76,7 @@ struct Front {
     paths: ProjectPaths,
 }
 
-/// What all projects share.
+/// State that all projects share.
 #[derive(Clone)]
 struct House {
     address: Address,
@@ -90,7 +90,7 @@ struct House {
     open: Arc<Mutex<BTreeMap<i32, Instant>>>,
 }
 
-/// Whether the copy of a project that is not at work is to be closed, by when each open one was last asked about.
+/// Returns whether a copy that is not in use must be closed. `open` has the last request for each open copy.
 fn is_to_close(open: &BTreeMap<i32, Instant>, id: i32, now: Instant) -> bool {
     let Some(asked) = open.get(&id) else { return false };
     let age = now.saturating_duration_since(*asked);
@@ -98,8 +98,8 @@ fn is_to_close(open: &BTreeMap<i32, Instant>, id: i32, now: Instant) -> bool {
     age >= UNASKED || age >= AT_WORK && n_younger >= MAX_OPEN
 }
 
-/// Lets this process open as many files as the system allows: each visible project has a socket, each open copy a dozen
-/// files, and the usual soft limit is 1,024. A hard one as low bounds the projects that can be asked.
+/// Raises the limit of open files to the hard limit. Each visible project has a socket, each open copy a dozen files,
+/// and the usual soft limit is 1,024. A low hard limit bounds the number of projects.
 fn open_more_files() {
     let Rlimit { maximum, .. } = getrlimit(Resource::Nofile);
     if let Err(error) = setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum }) {
@@ -156,7 +156,7 @@ pub(super) async fn live(options: &Options, url: &str) -> anyhow::Result<ExitCod
                 tracing::info!(name, "stopping");
                 break;
             }
-            // It is looked whether it is there, and well, or asked which projects fit a question.
+            // A client checks that the front end is running, or asks which projects fit a question.
             Ok(stream) = door.accept() => {
                 let _ = seen.send_replace(Instant::now());
                 match &waiting {

@@ -60,13 +60,13 @@ fn main() -> Result<(), String> {
     Ok(())
 }
 
-/// User and system time of this process.
+/// Returns the user and system time of this process.
 fn cpu_seconds() -> f64 {
     let stat = std::fs::read_to_string("/proc/self/schedstat").unwrap_or_default();
     stat.split(' ').next().and_then(|n| n.parse::<f64>().ok()).unwrap_or(0.0) / 1e9
 }
 
-/// The least there is: inflate the body, give the text of `w:t`, part paragraphs.
+/// The least possible work: inflate the body, take the text of `w:t`, and end a line at each paragraph.
 fn bare(bytes: &[u8], _: &Path) -> Outcome {
     let archive = rawzip::ZipArchive::from_slice(bytes).map_err(|e| e.to_string())?;
     let mut entries = HashMap::new();

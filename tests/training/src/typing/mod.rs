@@ -1,9 +1,9 @@
-//! Typing: trains what tells the kinds of names (`daemon/extract/src/recognize/typing/`).
+//! Typing: trains the classifier of names by kind (`daemon/extract/src/recognize/typing/`).
 //!
-//! In: the file of names (`names.rs`), and what a larger model says of each (`teacher.py`). Out: the weights; the same
-//! files give the same weights.
-//! What annotators say is a set of kinds that a name may be of, often one; among these the larger model decides, and
-//! alone where nobody marked.
+//! In: the file of names (`names.rs`), and a larger model's probabilities for each (`teacher.py`). Out: the weights;
+//! the same files give the same weights.
+//! Annotations give a set of possible kinds of a name, often just one. The larger model decides among these, and among
+//! all kinds if the name is not annotated.
 //! Not here: the layers (`net.rs`).
 
 pub(crate) mod names;
@@ -21,18 +21,18 @@ use crate::Options;
 use crate::marked::{Kinds, SETS};
 use crate::net::{Net, Random, Rates, Seen, floats, frequent, rows_of};
 
-/// The kinds, and no name.
+/// Every kind, and one class for text that is no name.
 const N_CLASSES: usize = KINDS.len() + 1;
-/// The number of the texts without marks, after those of [`SETS`].
+/// The set number of texts without annotations, after those of [`SETS`].
 const PILE: usize = SETS.len();
-/// Of so many documents of a set one is only reported on and calibrates.
+/// One document in this many is held out, for reports and calibration.
 const EVERY: usize = 10;
 
-/// A name that kgd finds.
+/// A name that kgd found.
 struct Example {
     features: Vec<u32>,
     texts: Vec<Arc<Vec<f32>>>,
-    /// What it may be; none where nobody marked.
+    /// Possible kinds; 0 if nothing is annotated.
     kinds: Kinds,
     wanted: Vec<f32>,
     weight: f32,
@@ -45,7 +45,7 @@ impl Example {
         Seen { features: &self.features, texts: &self.texts }
     }
 
-    /// Its kind, where that is known and it is a name.
+    /// Returns its kind, if that is certain and it is a name.
     fn known(&self) -> Option<usize> {
         let kind = self.kinds.trailing_zeros() as usize;
         (self.kinds.count_ones() == 1 && kind < KINDS.len()).then_some(kind)
@@ -152,13 +152,13 @@ fn softmax(outputs: &[f32], temperature: f32) -> Vec<f32> {
     powers.into_iter().map(|it| it / sum).collect()
 }
 
-/// How likely each kind of a name is, given that it is one.
+/// Returns the probability of each kind, given that it is a name.
 fn judged(net: &Net, example: &Example, temperature: f32) -> Vec<f32> {
     let outputs = net.outputs(example.seen());
     softmax(outputs.get(..KINDS.len()).unwrap_or_default(), temperature)
 }
 
-/// The temperature at which what was held out is most likely; each set counts alike.
+/// Returns the temperature that maximizes the likelihood of the held-out names; each set has the same weight.
 fn temperature_of(net: &Net, held: &[Example]) -> f32 {
     let loss = |temperature: f32| -> f32 {
         let mut of_sets: HashMap<usize, (f32, f32)> = HashMap::new();
@@ -175,7 +175,8 @@ fn temperature_of(net: &Net, held: &[Example]) -> f32 {
     temperatures.min_by(|a, b| loss(*a).total_cmp(&loss(*b))).unwrap_or(1.0)
 }
 
-/// Prints for each set how many names are of the likeliest kind, all and those that are surer.
+/// Prints for each set the share of names whose likeliest kind is right, for all names and for those with high
+/// probability.
 fn report(net: &Net, held: &[Example], temperature: f32) {
     for (number, set) in SETS.iter().enumerate() {
         let of_set = held.iter().filter(|it| it.set == number);

@@ -1,7 +1,7 @@
-//! Names: the examples, as a file: a JSON line a name that kgd finds, with what it may be and what is seen of it.
+//! Names: writes the training examples, one JSON line for each name that kgd finds, with its possible kinds and its
+//! features.
 //!
-//! In: marked texts (`marked.rs`), and folders with more text in which nothing is marked. Out: the file, which
-//! `teacher.py` reads, too.
+//! In: annotated texts (`marked.rs`), and folders with more texts. Out: the file, which `teacher.py` also reads.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -17,9 +17,9 @@ use super::PILE;
 use crate::marked::{Kinds, Marked, SETS, Set, kinds_of};
 use crate::pairs::Reader;
 
-/// Bytes on each side that the larger model reads.
+/// Bytes of context on each side that the larger model reads.
 const REACH: usize = 240;
-/// Examples of one name in the texts without marks.
+/// Most examples of one name from texts without annotations.
 const MAX_ALIKE: usize = 12;
 
 /// Writes all names.
@@ -50,7 +50,7 @@ pub(crate) fn write(data: &Path, corpus: &Path, folders: &[&Path], out: &Path) -
     Ok(file.flush()?)
 }
 
-/// Adds the names that kgd finds in a text; those that overlap a marked span without being it are no example.
+/// Writes the names that kgd finds in a text, except those that partly overlap an annotated span.
 fn add(
     doc: &MentionedDoc,
     place: (usize, usize),
@@ -86,7 +86,7 @@ fn add(
     Ok(n)
 }
 
-/// What the name at a place may be; `None` where the marks do not say.
+/// Returns the possible kinds of the name at a place; `None` if the annotations do not decide it.
 fn kinds_at(set: &Set, marked: &Marked, start: usize, end: usize) -> Option<Kinds> {
     let mut over = marked.spans.iter().filter(|it| it.0 < end && start < it.1).peekable();
     if over.peek().is_none() {
@@ -95,7 +95,7 @@ fn kinds_at(set: &Set, marked: &Marked, start: usize, end: usize) -> Option<Kind
     set.kinds(&over.find(|it| (it.0, it.1) == (start, end))?.2)
 }
 
-/// The Markdown files below folders, and the documentation at the head of Rust modules, in the order of their paths.
+/// Returns the Markdown files in folders and the documentation at the head of Rust modules, sorted by path.
 fn texts_below(folders: &[&Path]) -> Result<Vec<String>> {
     let mut open: Vec<PathBuf> = folders.iter().map(|it| it.to_path_buf()).collect();
     let mut files = Vec::new();

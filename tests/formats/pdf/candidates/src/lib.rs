@@ -1,5 +1,5 @@
-//! What the programs share: `NAME FOLDER FILE...` writes the text of each file to `FOLDER/STEM.txt`. A file that a
-//! library fails or panics on has no text.
+//! Shared by the programs: `NAME FOLDER FILE...` writes the text of each file to `FOLDER/STEM.txt`. There is no text if
+//! the library fails or panics.
 
 use std::panic::catch_unwind;
 use std::path::Path;
