@@ -6,10 +6,10 @@
 //! Not here: which project is selected (`registry.rs`), or the contents of the files.
 
 use std::ffi::OsString;
-use std::fs::{DirBuilder, File, Metadata};
-use std::io::ErrorKind;
+use std::fs::{self, DirBuilder, File, Metadata, OpenOptions, Permissions};
+use std::io::{ErrorKind, Write};
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use crate::limits::MAX_SOCKET_PATH_BYTES;
@@ -287,18 +287,47 @@ fn make_durably(path: &Path) -> std::io::Result<()> {
             // Also a folder that another process has just created, perhaps without syncing it yet.
             _ => {}
         }
-        let parent = folder.parent().filter(|it| !it.as_os_str().is_empty());
-        sync_dir(parent.unwrap_or(Path::new(".")))?;
+        sync_dir(folder.parent().unwrap_or(folder))?;
     }
     // Something that is not a folder is an error.
     if path.is_dir() { Ok(()) } else { Err(ErrorKind::NotADirectory.into()) }
 }
 
-/// Syncs the entries of a folder, if its file system supports that.
+/// Replaces a file as a whole, or creates it. Readers see the old bytes or the new ones; after an error, the old file
+/// is still there, and nothing is left beside it. `path` itself is replaced, even if it is a link.
+///
+/// # Errors
+/// The system's error.
+pub fn replace_file(path: &Path, mode: u32, bytes: &[u8]) -> std::io::Result<()> {
+    let name = path.file_name().ok_or(ErrorKind::IsADirectory)?.to_string_lossy();
+    let part = path.with_file_name(format!(".{name}.{}.part", std::process::id()));
+    // Left by a killed process with the same id; `create_new` below would fail.
+    match fs::remove_file(&part) {
+        Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
+        _ => {}
+    }
+    let opened = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&part);
+    let written = opened.and_then(|mut file| {
+        // The mode is set before the bytes are written, which may be private.
+        file.set_permissions(Permissions::from_mode(mode))?;
+        file.write_all(bytes)?;
+        file.sync_all()?;
+        fs::rename(&part, path)
+    });
+    if written.is_err() {
+        let _ = fs::remove_file(&part);
+    }
+    written?;
+    // Without this, a crash could undo the rename.
+    sync_dir(path.parent().unwrap_or(path))
+}
+
+/// Syncs the entries of a folder, if its file system supports that. The empty path is the current folder.
 ///
 /// # Errors
 /// The system's error.
 pub fn sync_dir(folder: &Path) -> std::io::Result<()> {
+    let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
     match File::open(folder)?.sync_all() {
         Err(error) if matches!(error.kind(), ErrorKind::InvalidInput | ErrorKind::Unsupported) => {
             Ok(())

@@ -6,8 +6,8 @@
 //! Not here: the files of a project (`place.rs`), or its settings (`load.rs`).
 
 use std::collections::HashSet;
-use std::fs::{File, OpenOptions};
-use std::io::{ErrorKind, Write};
+use std::fs::OpenOptions;
+use std::io::ErrorKind;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
@@ -18,7 +18,7 @@ mod name;
 pub use name::{is_same_name, name_key, permalink};
 
 use crate::boundary::{self, Who};
-use crate::place::{Places, Project, create_private_dir};
+use crate::place::{Places, Project, create_private_dir, replace_file};
 
 /// The file in the user's configuration folder.
 pub const FILE_NAME: &str = "projects.json";
@@ -198,19 +198,8 @@ impl Registry {
     }
 
     fn replace(&self, config_dir: &Path) -> std::io::Result<()> {
-        let fresh = config_dir.join(format!("{FILE_NAME}.{}.new", std::process::id()));
-        let mut file =
-            OpenOptions::new().create(true).write(true).truncate(true).mode(0o600).open(&fresh)?;
-        let mut text = serde_json::to_string_pretty(&self.projects)?;
-        text.push('\n');
-        let written = file.write_all(text.as_bytes()).and_then(|()| file.sync_all());
-        let replaced = written.and_then(|()| std::fs::rename(&fresh, config_dir.join(FILE_NAME)));
-        if replaced.is_err() {
-            let _ = std::fs::remove_file(&fresh);
-        }
-        replaced?;
-        // Without this, a crash could undo the rename.
-        File::open(config_dir)?.sync_all()
+        let text = serde_json::to_string_pretty(&self.projects)? + "\n";
+        replace_file(&config_dir.join(FILE_NAME), 0o600, text.as_bytes())
     }
 
     /// Returns all projects, in the order in which they were added.

@@ -18,6 +18,7 @@ mod publish;
 mod recognize;
 mod retrieval;
 mod vectors;
+mod word;
 
 pub use embed::{Background, Embed, Remote, RemoteApi};
 pub use http::{Http, HttpToken};
@@ -31,6 +32,8 @@ pub use publish::Publish;
 pub use recognize::{Gazetteer, Recognize};
 pub use retrieval::{Floor, Formula, Rerank, Retrieval, Weights};
 pub use vectors::{Precision, Vectors};
+
+use word::words;
 
 /// All settings of one project.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -178,44 +181,7 @@ pub enum Poll {
     Never,
 }
 
-impl Serialize for Poll {
-    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self {
-            Poll::Auto => serializer.serialize_str("auto"),
-            Poll::Always => serializer.serialize_bool(true),
-            Poll::Never => serializer.serialize_bool(false),
-        }
-    }
-}
-
-impl<'de> Deserialize<'de> for Poll {
-    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(PollVisitor)
-    }
-}
-
-struct PollVisitor;
-
-impl serde::de::Visitor<'_> for PollVisitor {
-    type Value = Poll;
-
-    fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("`auto`, `true` or `false`")
-    }
-
-    fn visit_bool<E>(self, polls: bool) -> Result<Poll, E> {
-        Ok(if polls { Poll::Always } else { Poll::Never })
-    }
-
-    fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<Poll, E> {
-        match text {
-            "auto" => Ok(Poll::Auto),
-            "true" => Ok(Poll::Always),
-            "false" => Ok(Poll::Never),
-            other => Err(E::invalid_value(serde::de::Unexpected::Str(other), &self)),
-        }
-    }
-}
+words!(Poll, "auto" => Poll::Auto, "true" => Poll::Always, "false" => Poll::Never);
 
 /// How much is processed at once. User only.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

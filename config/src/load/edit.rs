@@ -6,15 +6,15 @@
 //! Not here: whether the value is valid (`load.rs`).
 
 use std::collections::BTreeMap;
-use std::fs::{self, File};
-use std::io::{self, ErrorKind, Write as _};
+use std::fs;
+use std::io::{self, ErrorKind};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
 use super::{LoadError, tree};
-use crate::place::create_private_dir;
+use crate::place::{create_private_dir, replace_file};
 
 /// Why a value was not set; the file is unchanged.
 #[derive(Debug, thiserror::Error)]
@@ -79,16 +79,8 @@ fn replace(path: &Path, text: &str) -> io::Result<()> {
     let path = path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
     let folder = path.parent().unwrap_or(Path::new("."));
     create_private_dir(folder).map_err(|error| io::Error::other(error.to_string()))?;
-    let part = path.with_extension(format!("{}.part", std::process::id()));
-    let mut file = File::create(&part)?;
-    // The mode is set before the contents are written: they may hold keys.
     let mode = path.metadata().map_or(0o600, |it| it.permissions().mode());
-    file.set_permissions(fs::Permissions::from_mode(mode))?;
-    file.write_all(text.as_bytes())?;
-    file.sync_all()?;
-    fs::rename(&part, &path).inspect_err(|_| {
-        let _ = fs::remove_file(&part);
-    })
+    replace_file(&path, mode, text.as_bytes())
 }
 
 /// Returns the text with the value in its place: at the key, else in its section, else in a new section at the end.

@@ -123,3 +123,24 @@ fn folders_are_private_and_an_open_one_is_refused() {
     assert!(error.contains("not a folder"), "{error}");
     assert!(check_private(&places.state, 4_242).is_err(), "somebody else's");
 }
+
+#[test]
+fn a_file_is_replaced_whole_and_nothing_is_left_after_a_failure() {
+    let scratch = tempfile::tempdir().expect("a scratch folder");
+    let names = || {
+        let entries = std::fs::read_dir(scratch.path()).expect("a folder").flatten();
+        entries.map(|it| it.file_name().into_string().expect("text")).collect::<Vec<_>>()
+    };
+    let file = scratch.path().join("file");
+    for (mode, text) in [(0o644, "one"), (0o600, "two")] {
+        replace_file(&file, mode, text.as_bytes()).expect("replaced");
+        assert_eq!(std::fs::read_to_string(&file).expect("text"), text);
+        let permissions = file.metadata().expect("made").permissions();
+        assert_eq!(permissions.mode() & 0o777, mode);
+    }
+    assert_eq!(names(), ["file"]);
+    std::fs::remove_file(&file).expect("it is there");
+    std::fs::create_dir(&file).expect("a folder");
+    replace_file(&file, 0o600, b"three").expect_err("a folder in its place");
+    assert_eq!(names(), ["file"]);
+}

@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::word::words;
+
 /// How text becomes vectors.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -109,45 +111,7 @@ pub enum Background {
     Off,
 }
 
-impl Serialize for Background {
-    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(match self {
-            Background::Idle => "idle",
-            Background::On => "on",
-            Background::Off => "off",
-        })
-    }
-}
-
-impl<'de> Deserialize<'de> for Background {
-    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(BackgroundVisitor)
-    }
-}
-
-struct BackgroundVisitor;
-
-impl serde::de::Visitor<'_> for BackgroundVisitor {
-    type Value = Background;
-
-    fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("`idle`, `on` or `off`")
-    }
-
-    // Many YAML parsers read unquoted `on` and `off` as booleans.
-    fn visit_bool<E>(self, is_on: bool) -> Result<Background, E> {
-        Ok(if is_on { Background::On } else { Background::Off })
-    }
-
-    fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<Background, E> {
-        match text {
-            "idle" => Ok(Background::Idle),
-            "on" => Ok(Background::On),
-            "off" => Ok(Background::Off),
-            other => Err(E::invalid_value(serde::de::Unexpected::Str(other), &self)),
-        }
-    }
-}
+words!(Background, "idle" => Background::Idle, "on" => Background::On, "off" => Background::Off);
 
 #[cfg(test)]
 mod tests {

@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::word::{Word as _, words};
+
 /// Language models of other providers, each off until you configure it: kgd works without them. Text leaves this
 /// machine, without its secrets, unless the address is on it. User only.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, Default)]
@@ -78,56 +80,20 @@ pub enum LlmApi {
     Sampling,
 }
 
-impl LlmApi {
-    /// Every API by its name in settings.
-    const NAMES: [(&str, LlmApi); 6] = [
-        ("off", LlmApi::Off),
-        ("openai", LlmApi::Openai),
-        ("anthropic", LlmApi::Anthropic),
-        ("bedrock", LlmApi::Bedrock),
-        ("ollama", LlmApi::Ollama),
-        ("sampling", LlmApi::Sampling),
-    ];
+words!(
+    LlmApi,
+    "off" => LlmApi::Off,
+    "openai" => LlmApi::Openai,
+    "anthropic" => LlmApi::Anthropic,
+    "bedrock" => LlmApi::Bedrock,
+    "ollama" => LlmApi::Ollama,
+    "sampling" => LlmApi::Sampling,
+);
 
+impl LlmApi {
     /// Returns the name in settings.
     pub fn as_str(self) -> &'static str {
-        Self::NAMES.iter().find(|(_, api)| *api == self).map_or("off", |(name, _)| name)
-    }
-}
-
-impl Serialize for LlmApi {
-    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(self.as_str())
-    }
-}
-
-impl<'de> Deserialize<'de> for LlmApi {
-    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(ApiVisitor)
-    }
-}
-
-struct ApiVisitor;
-
-impl serde::de::Visitor<'_> for ApiVisitor {
-    type Value = LlmApi;
-
-    fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("`off`, `openai`, `anthropic`, `bedrock`, `ollama` or `sampling`")
-    }
-
-    // Many YAML parsers read an unquoted `off` as a boolean.
-    fn visit_bool<E: serde::de::Error>(self, is_on: bool) -> Result<LlmApi, E> {
-        match is_on {
-            false => Ok(LlmApi::Off),
-            true => Err(E::invalid_value(serde::de::Unexpected::Bool(true), &self)),
-        }
-    }
-
-    fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<LlmApi, E> {
-        let known = LlmApi::NAMES.iter().find(|(name, _)| *name == text);
-        let unknown = || E::invalid_value(serde::de::Unexpected::Str(text), &self);
-        known.map(|(_, api)| *api).ok_or_else(unknown)
+        self.word()
     }
 }
 

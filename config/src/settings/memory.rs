@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::word::words;
+
 /// What agents remember, stored as notes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -23,46 +25,7 @@ pub enum WeeklyReport {
     Weekly,
 }
 
-impl Serialize for WeeklyReport {
-    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(match self {
-            WeeklyReport::Off => "off",
-            WeeklyReport::Weekly => "weekly",
-        })
-    }
-}
-
-impl<'de> Deserialize<'de> for WeeklyReport {
-    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(ReportVisitor)
-    }
-}
-
-struct ReportVisitor;
-
-impl serde::de::Visitor<'_> for ReportVisitor {
-    type Value = WeeklyReport;
-
-    fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("`weekly` or `off`")
-    }
-
-    // Many YAML parsers read an unquoted `off` as a boolean.
-    fn visit_bool<E: serde::de::Error>(self, is_on: bool) -> Result<WeeklyReport, E> {
-        match is_on {
-            false => Ok(WeeklyReport::Off),
-            true => Err(E::invalid_value(serde::de::Unexpected::Bool(true), &self)),
-        }
-    }
-
-    fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<WeeklyReport, E> {
-        match text {
-            "weekly" => Ok(WeeklyReport::Weekly),
-            "off" => Ok(WeeklyReport::Off),
-            other => Err(E::invalid_value(serde::de::Unexpected::Str(other), &self)),
-        }
-    }
-}
+words!(WeeklyReport, "weekly" => WeeklyReport::Weekly, "off" => WeeklyReport::Off);
 
 impl Default for Memory {
     fn default() -> Self {

@@ -2,8 +2,7 @@
 //!
 //! Not here: the settings themselves, from which `kg.yaml` is generated (`settings.rs`).
 
-use serde::{Deserialize, Serialize};
-
+use super::word::{Word as _, words};
 use super::{PiiKinds, Privacy};
 
 impl Default for PiiKinds {
@@ -66,14 +65,12 @@ pub enum PiiMode {
     Redact,
 }
 
+words!(PiiMode, "off" => PiiMode::Off, "flag" => PiiMode::Flag, "redact" => PiiMode::Redact);
+
 impl PiiMode {
     /// Returns the name in settings.
     pub fn as_str(self) -> &'static str {
-        match self {
-            PiiMode::Off => "off",
-            PiiMode::Flag => "flag",
-            PiiMode::Redact => "redact",
-        }
+        self.word()
     }
 }
 
@@ -86,66 +83,10 @@ pub enum PiiKind {
     Only(PiiMode),
 }
 
-impl Serialize for PiiMode {
-    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(self.as_str())
-    }
-}
-
-impl Serialize for PiiKind {
-    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self {
-            PiiKind::General => serializer.serialize_str("general"),
-            PiiKind::Only(mode) => mode.serialize(serializer),
-        }
-    }
-}
-
-impl<'de> Deserialize<'de> for PiiMode {
-    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        match deserializer.deserialize_any(PiiVisitor { takes_general: false })? {
-            PiiKind::Only(mode) => Ok(mode),
-            PiiKind::General => Ok(PiiMode::Off),
-        }
-    }
-}
-
-impl<'de> Deserialize<'de> for PiiKind {
-    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(PiiVisitor { takes_general: true })
-    }
-}
-
-struct PiiVisitor {
-    takes_general: bool,
-}
-
-impl serde::de::Visitor<'_> for PiiVisitor {
-    type Value = PiiKind;
-
-    fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(if self.takes_general {
-            "`general`, `off`, `flag` or `redact`"
-        } else {
-            "`off`, `flag` or `redact`"
-        })
-    }
-
-    // Many YAML parsers read an unquoted `off` as a boolean.
-    fn visit_bool<E: serde::de::Error>(self, truth: bool) -> Result<PiiKind, E> {
-        match truth {
-            false => Ok(PiiKind::Only(PiiMode::Off)),
-            true => Err(E::invalid_value(serde::de::Unexpected::Bool(true), &self)),
-        }
-    }
-
-    fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<PiiKind, E> {
-        match text {
-            "off" => Ok(PiiKind::Only(PiiMode::Off)),
-            "flag" => Ok(PiiKind::Only(PiiMode::Flag)),
-            "redact" => Ok(PiiKind::Only(PiiMode::Redact)),
-            "general" if self.takes_general => Ok(PiiKind::General),
-            other => Err(E::invalid_value(serde::de::Unexpected::Str(other), &self)),
-        }
-    }
-}
+words!(
+    PiiKind,
+    "general" => PiiKind::General,
+    "off" => PiiKind::Only(PiiMode::Off),
+    "flag" => PiiKind::Only(PiiMode::Flag),
+    "redact" => PiiKind::Only(PiiMode::Redact),
+);

@@ -4,14 +4,14 @@
 //! Invariants: only an older page is overwritten; a page is complete or absent.
 //! Not here: the contents of the page (`client::page`).
 
-use std::fs::{self, OpenOptions};
-use std::io::{ErrorKind, Read, Write};
-use std::os::unix::fs::OpenOptionsExt;
+use std::fs;
+use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use client::page::{MARK, page, subject};
 use client::render::{clean, counted, for_shell};
+use config::place::replace_file;
 use proto::tool::admin::{Graph, GraphReply};
 use serde_json::json;
 
@@ -116,7 +116,7 @@ fn file_name(reply: &GraphReply) -> String {
     format!("graph-{slug}-{hops}.html")
 }
 
-/// Writes to a temporary file and renames it, so that a browser never sees half a page.
+/// Writes the page, unless that would overwrite another file.
 fn write(out: &Path, page: &str) -> Result<(), Failure> {
     let failed = |error: std::io::Error| {
         let message = format!("cannot write `{}`: {error}", out.display());
@@ -126,16 +126,8 @@ fn write(out: &Path, page: &str) -> Result<(), Failure> {
         let message = format!("`{}` exists and is not a page of `kgctl graph`", out.display());
         return Err(Failure::new(Exit::Refused, message).hint("use another path with `--out`"));
     }
-    let name = out.file_name().ok_or_else(|| failed(ErrorKind::IsADirectory.into()))?;
-    let part = out.with_file_name(format!(".{}.{}", name.to_string_lossy(), std::process::id()));
     // Its quotations are as private as the documents.
-    let opened = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&part);
-    let mut file = opened.map_err(failed)?;
-    let written = file.write_all(page.as_bytes()).and_then(|()| fs::rename(&part, out));
-    written.map_err(|error| {
-        let _ = fs::remove_file(&part);
-        failed(error)
-    })
+    replace_file(out, 0o600, page.as_bytes()).map_err(failed)
 }
 
 /// Returns whether there is no file, or an older page.

@@ -5,11 +5,7 @@
 //! argument of a program, which other users of the machine could list.
 //! Not here: the page and its data (the daemon).
 
-use std::fs::{self, OpenOptions};
-use std::io::Write;
-use std::os::unix::fs::OpenOptionsExt;
-use std::path::Path;
-
+use config::place::replace_file;
 use mcp_http::{read_token, token};
 use proto::tool::admin::OpenPage;
 use serde_json::json;
@@ -48,20 +44,16 @@ pub(crate) async fn run(arguments: &Arguments, ctx: &Context) -> Result<Exit, Fa
         return Ok(Exit::Done);
     }
     let door = target.paths.dir.join("page.html");
-    write_door(&door, &address)?;
+    replace_file(&door, 0o600, door_to(&address).as_bytes())?;
     show(&door, "`kgctl open --print` prints the address to open in a browser")?;
     Ok(Exit::Done)
 }
 
-/// Writes a file, readable only by its owner, that leads a browser to the page.
-fn write_door(door: &Path, address: &str) -> Result<(), Failure> {
-    let part = door.with_extension(format!("{}.part", std::process::id()));
-    let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&part)?;
-    write!(
-        file,
+/// Returns a page that leads a browser to the address. Only its owner may read it, because the address has the token.
+fn door_to(address: &str) -> String {
+    format!(
         "<!doctype html>\n<meta charset=\"utf-8\">\n<meta name=\"referrer\" content=\"no-referrer\">\n\
          <meta http-equiv=\"refresh\" content=\"0; url={address}\">\n<title>kgd</title>\n\
          <a href=\"{address}\">kgd</a>\n"
-    )?;
-    Ok(fs::rename(part, door)?)
+    )
 }
