@@ -58,11 +58,11 @@ type Listener = Box<dyn FnMut(Progress) + Send>;
 
 /// Receives the notifications of the daemon.
 #[derive(Clone, Default)]
-struct Ear {
+struct NotificationReceiver {
     listener: Arc<Mutex<Option<Listener>>>,
 }
 
-impl ClientHandler for Ear {
+impl ClientHandler for NotificationReceiver {
     fn on_progress(
         &self,
         params: ProgressNotificationParam,
@@ -141,8 +141,8 @@ impl AsyncRead for Overhearing {
 
 /// A connection to one daemon, ready for calls.
 pub struct Session {
-    service: RunningService<RoleClient, Ear>,
-    ear: Ear,
+    service: RunningService<RoleClient, NotificationReceiver>,
+    receiver: NotificationReceiver,
 }
 
 impl Session {
@@ -176,10 +176,11 @@ impl Session {
         if let Err(error) = said {
             return Err(overheard.refusal(spare).unwrap_or(ConnectError::Io(error)));
         }
-        let ear = Ear::default();
-        let shaken = tokio::time::timeout(HANDSHAKE, ear.clone().serve((reading, writing))).await;
+        let receiver = NotificationReceiver::default();
+        let shaken =
+            tokio::time::timeout(HANDSHAKE, receiver.clone().serve((reading, writing))).await;
         match shaken.map_err(|_| ConnectError::Silent)? {
-            Ok(service) => Ok(Session { service, ear }),
+            Ok(service) => Ok(Session { service, receiver }),
             Err(error) => {
                 let otherwise = || ConnectError::Handshake(error.to_string());
                 Err(overheard.refusal(spare).unwrap_or_else(otherwise))
@@ -194,7 +195,7 @@ impl Session {
 
     /// Calls `listener` with the progress of calls from now on.
     pub fn on_progress(&self, listener: impl FnMut(Progress) + Send + 'static) {
-        let mut slot = self.ear.listener.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut slot = self.receiver.listener.lock().unwrap_or_else(PoisonError::into_inner);
         *slot = Some(Box::new(listener));
     }
 

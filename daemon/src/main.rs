@@ -49,9 +49,8 @@ struct Flags {
     /// With `--bring-back`: which version.
     #[arg(long, hide = true, value_name = "TIME")]
     at: Option<String>,
-    /// With `--hub`: serve nothing; `migrate`, `grant`, `revoke`, `same-as`, `publish` or `compare`, for `kgctl`, and
-    /// end.
-    #[arg(long, hide = true, value_name = "JOB", requires = "hub")]
+    /// With `--hub`: serve nothing; do this for `kgctl`, and end.
+    #[arg(long, hide = true, value_name = "JOB", requires = "hub", value_parser = HUB_JOBS)]
     hub_job: Option<String>,
     /// With `--hub-job`: a project of the hub, or an entity as `PROJECT:ENTITY`.
     #[arg(long, hide = true, value_name = "NAME")]
@@ -85,6 +84,9 @@ struct Flags {
     #[arg(long, hide = true, requires = "prepare_model")]
     int8: bool,
 }
+
+/// The jobs of `--hub-job`.
+const HUB_JOBS: [&str; 6] = ["migrate", "grant", "revoke", "same-as", "publish", "compare"];
 
 fn main() -> ExitCode {
     let flags = Flags::parse();

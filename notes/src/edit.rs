@@ -30,7 +30,6 @@ pub use item::{ItemRef, next_block_id};
 pub use links::{Move, Retarget, by_path, retarget};
 pub use new::{NewNote, render_new};
 pub use span::{Change, apply, compose};
-pub use yaml::render_scalar;
 
 /// One edit. Texts may have any line ends; they get those of their surroundings.
 #[derive(Debug, Clone, PartialEq)]

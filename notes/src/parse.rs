@@ -20,7 +20,6 @@ mod word;
 
 use std::ops::Range;
 
-use crate::slug::path_slug;
 pub use frontmatter::{Frontmatter, Key, add_tag, names, scalar_text};
 pub use walk::options;
 pub use word::MONTHS;
@@ -355,13 +354,6 @@ impl<'a> Head<'a> {
         walk::read(text, &mut note, &mut each);
         item::relate(&mut note);
         note
-    }
-}
-
-impl Relation {
-    /// Returns its target's name by S0 §3.4: `entity-name` for `Entity Name`.
-    pub fn to_name(&self, note: &Note) -> String {
-        note.links.get(self.link).map_or(String::new(), |link| path_slug(&link.target))
     }
 }
 

@@ -52,6 +52,17 @@ fn run(project: &TestProject, arguments: &[&str]) -> Value {
     done(kgctl(project, arguments).output().expect("it runs"))
 }
 
+/// A `kgctl` of a later version may ask for a job that this `kgd` does not know.
+#[test]
+fn an_unknown_job_is_refused() {
+    let mut command = Command::new(tests::kgd());
+    command.args(["--hub", "postgres://nobody@localhost/none", "--hub-job", "later"]);
+    let output = command.output().expect("it runs");
+    assert_eq!(output.status.code(), Some(2));
+    let message = String::from_utf8_lossy(&output.stderr);
+    assert!(message.contains("invalid value 'later'"), "{message}");
+}
+
 fn publish_command(project: &TestProject, db: &Postgres, name: &str) -> Command {
     let root = project.root().display().to_string();
     kgctl(project, &["--project", &root, "publish", &db.url("pub"), "--name", name])

@@ -66,12 +66,6 @@ impl<'a> Fetcher<'a> {
         Fetcher { patience: PATIENCE, pause, progress }
     }
 
-    /// Sets other timeouts.
-    #[must_use]
-    pub fn with_patience(self, patience: Patience) -> Self {
-        Fetcher { patience, ..self }
-    }
-
     /// Downloads a file unless it exists, and verifies its hash: `expected` if given, otherwise the
     /// one sent by the hub, if any.
     ///

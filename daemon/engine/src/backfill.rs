@@ -24,7 +24,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use self::order::Order;
 pub use self::order::searched_windows;
-pub use self::pace::{Again, BackfillProgress, Pace, Trouble};
+pub use self::pace::{BackfillProgress, Pace, RetryWhen, Trouble};
 pub use self::run::{Backfilling, Gate, start};
 pub use self::tier::SearchedWindow;
 use self::tier::{Share, Tier, shares};
@@ -349,7 +349,7 @@ impl Backfill {
             Err(EmbedError::Text { .. }) => return Made::OneByOne,
             Err(EmbedError::Later { why, after }) => {
                 let after = after.unwrap_or(LATER);
-                tier.pace.fail(Some(Trouble { why, again: Again::At(Instant::now() + after) }));
+                tier.pace.fail(Some(Trouble { why, again: RetryWhen::At(Instant::now() + after) }));
                 return Made::Ended(Step::Later(after));
             }
             Err(EmbedError::Model { why }) => return Made::Ended(broken(tier, &why)),
@@ -439,7 +439,7 @@ impl Backfill {
 fn broken(tier: &Tier, why: &str) -> Step {
     tracing::error!(why, model = tier.space.model, "the better embedding model cannot be used");
     let may_recover = tier.embedder().may_recover();
-    let again = if may_recover { Again::WhenWanted } else { Again::AtStart };
+    let again = if may_recover { RetryWhen::WhenWanted } else { RetryWhen::AtStart };
     tier.pace.fail(Some(Trouble { why: why.to_string(), again }));
     Step::Broken
 }

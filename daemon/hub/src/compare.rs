@@ -10,7 +10,7 @@ use index::store::{Readers, Snapshot, Spaces, open_for_reading};
 
 use crate::connect::Hub;
 use crate::rows::{self, Part};
-use crate::table::{From, Source, TABLES, Table};
+use crate::table::{Origin, Source, TABLES, Table};
 use crate::{HubError, pull};
 
 /// Returns the tick of a project in the hub, and one number for all rows of all its compared
@@ -56,7 +56,7 @@ pub fn digest_of(readers: &Arc<Readers>, state_dir: &Path) -> Result<(u64, u64),
 
 /// Yields every table except the better vectors, which may be computed after the commit.
 fn compared() -> impl Iterator<Item = (&'static Table, u64)> {
-    TABLES.iter().zip(0_u64..).filter(|(table, _)| table.from != From::Better)
+    TABLES.iter().zip(0_u64..).filter(|(table, _)| table.from != Origin::Better)
 }
 
 fn sum_of(table: u64, key: i64, sum: i64) -> u64 {

@@ -19,14 +19,14 @@ use tokio_postgres::Transaction;
 use crate::HubError;
 use crate::connect::{Address, Hub};
 use crate::pull::Settled;
-use crate::rows::{self, A_BATCH_BYTES, Part};
+use crate::rows::{self, MAX_BATCH_BYTES, Part};
 use crate::table::{Cell, Published, Source, TABLES, Table};
 
 /// Number of transactions that the log keeps. A front end that is further behind fetches everything again.
 const LOGGED: i64 = 1_000;
 
 /// Most keys in one row of the log.
-const KEYS_A_ROW: usize = 10_000;
+const MAX_KEYS_A_ROW: usize = 10_000;
 
 /// Publishes the index of one folder as one project.
 pub struct Publisher {
@@ -231,7 +231,7 @@ fn publish(
             batch.old.extend(known.map(|_| row.key));
             batch.n_bytes += weight(&row);
             batch.new.push(row);
-            if batch.n_bytes < A_BATCH_BYTES {
+            if batch.n_bytes < MAX_BATCH_BYTES {
                 Ok(())
             } else {
                 writing.write(client, table, &mut batch)
@@ -332,7 +332,7 @@ impl Writing<'_> {
             return Ok(());
         }
         self.n_bytes += n_bytes;
-        if self.n_bytes >= A_BATCH_BYTES {
+        if self.n_bytes >= MAX_BATCH_BYTES {
             self.runtime.block_on(client.batch_execute("COMMIT"))?;
             (self.is_open, self.n_bytes) = (false, 0);
         }
@@ -373,7 +373,7 @@ impl Writing<'_> {
                        DO UPDATE SET keys = kg.log.keys || excluded.keys";
             let none = ("", Vec::new());
             for (part, keys) in self.changed.iter().chain([&none]) {
-                let mut chunks: Vec<&[i64]> = keys.chunks(KEYS_A_ROW).collect();
+                let mut chunks: Vec<&[i64]> = keys.chunks(MAX_KEYS_A_ROW).collect();
                 if chunks.is_empty() {
                     chunks.push(&[]);
                 }

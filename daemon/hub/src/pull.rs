@@ -18,7 +18,7 @@ use crate::HubError;
 use crate::connect::Hub;
 use crate::outline::Outline;
 use crate::rows::{self, AT_ONCE, Part};
-use crate::table::{Cell, From, TABLES, Table, unpack};
+use crate::table::{Cell, Origin, TABLES, Table, unpack};
 use index::store::SCHEMA_VERSION;
 
 /// The replica's note that holds the generation and transaction it equals.
@@ -174,14 +174,15 @@ pub fn copy(
         let into = &mut fetched;
         let mut fetch = Fetch { runtime, tx: &tx, part, folder, draft, into, keeps_vectors };
         match &changed {
-            None => copied().try_for_each(|table| fetch.all(table))?,
+            None => copied().try_for_each(|table| fetch.fetch_all(table))?,
             Some(changed) => {
                 // Delete first: a unique value may have moved to another row.
                 for table in copied() {
                     table.delete(draft, changed.get(table.hub).map_or(&[][..], Vec::as_slice))?;
                 }
                 for table in copied() {
-                    fetch.some(table, changed.get(table.hub).map_or(&[][..], Vec::as_slice))?;
+                    fetch
+                        .fetch_keys(table, changed.get(table.hub).map_or(&[][..], Vec::as_slice))?;
                 }
             }
         }
@@ -247,7 +248,7 @@ struct Fetch<'a> {
 
 impl Fetch<'_> {
     /// Fetches every row of a table.
-    fn all(&mut self, table: &'static Table) -> Result<(), HubError> {
+    fn fetch_all(&mut self, table: &'static Table) -> Result<(), HubError> {
         if table.hub.starts_with("posting") {
             // Even an empty text index has rows.
             let sql = format!("DELETE FROM {}", table.local);
@@ -265,12 +266,12 @@ impl Fetch<'_> {
     }
 
     /// Fetches the rows with these keys that still exist.
-    fn some(&mut self, table: &'static Table, keys: &[i64]) -> Result<(), HubError> {
+    fn fetch_keys(&mut self, table: &'static Table, keys: &[i64]) -> Result<(), HubError> {
         for keys in keys.chunks(AT_ONCE) {
-            let found = self.runtime.block_on(rows::some(self.tx, table, self.part, keys))?;
+            let found = self.runtime.block_on(rows::with_keys(self.tx, table, self.part, keys))?;
             self.write(table, &found)?;
         }
-        if table.from == From::Vectors {
+        if table.from == Origin::Vectors {
             self.into.vectors.gone.extend(keys);
         }
         self.into.has_decisions |= table.hub == "decisions" && !keys.is_empty();
@@ -279,7 +280,7 @@ impl Fetch<'_> {
 
     fn write(&mut self, table: &'static Table, found: &[(i64, Vec<Cell>)]) -> Result<(), HubError> {
         self.into.n_rows += found.len() as u64;
-        if table.from == From::Better {
+        if table.from == Origin::Better {
             return keep_better(self.folder, found);
         }
         for (key, cells) in found {
@@ -288,7 +289,7 @@ impl Fetch<'_> {
                 continue;
             }
             table.insert(self.draft, *key, cells)?;
-            let follows = self.keeps_vectors && table.from == From::Vectors;
+            let follows = self.keeps_vectors && table.from == Origin::Vectors;
             if let (true, Some(Cell::Blob(bytes))) = (follows, cells.first()) {
                 self.into.vectors.born.push((*key, bytes.clone()));
             }

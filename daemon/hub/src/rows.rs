@@ -11,10 +11,10 @@ use crate::HubError;
 use crate::table::{Cell, Published, Table};
 
 /// Rows on one page.
-const A_PAGE: i64 = 256;
+const PAGE_ROWS: i64 = 256;
 /// Approximate size of one statement in bytes. Not in rows, because documents are large and keys are not.
-pub(crate) const A_BATCH_BYTES: usize = 2 << 20;
-const KEYS_A_PAGE: i64 = 20_000;
+pub(crate) const MAX_BATCH_BYTES: usize = 2 << 20;
+const PAGE_KEYS: i64 = 20_000;
 
 /// One generation of one project's index.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -84,10 +84,10 @@ pub(crate) async fn sums(
     let mut after = i64::MIN;
     loop {
         let rows =
-            client.query(&sql, &[&part.project, &part.generation, &after, &KEYS_A_PAGE]).await?;
+            client.query(&sql, &[&part.project, &part.generation, &after, &PAGE_KEYS]).await?;
         rows.iter().for_each(|row| show(row.get(0), row.get(1)));
         match rows.last() {
-            Some(last) if rows.len() as i64 == KEYS_A_PAGE => after = last.get(0),
+            Some(last) if rows.len() as i64 == PAGE_KEYS => after = last.get(0),
             _ => return Ok(()),
         }
     }
@@ -102,14 +102,14 @@ pub(crate) async fn page(
 ) -> Result<(Vec<(i64, Vec<Cell>)>, Option<i64>), HubError> {
     let condition = "row_key > $3 ORDER BY row_key LIMIT $4";
     let sql = select(table, condition);
-    let rows = client.query(&sql, &[&part.project, &part.generation, &after, &A_PAGE]).await?;
+    let rows = client.query(&sql, &[&part.project, &part.generation, &after, &PAGE_ROWS]).await?;
     let found = rows.iter().map(|row| cells(table, row)).collect::<Result<Vec<_>, _>>()?;
-    let next = found.last().filter(|_| found.len() as i64 == A_PAGE).map(|(key, _)| *key);
+    let next = found.last().filter(|_| found.len() as i64 == PAGE_ROWS).map(|(key, _)| *key);
     Ok((found, next))
 }
 
 /// Returns the rows with these keys, at most [`AT_ONCE`]; missing ones are left out.
-pub(crate) async fn some(
+pub(crate) async fn with_keys(
     client: &impl GenericClient,
     table: &Table,
     part: Part,
@@ -120,8 +120,8 @@ pub(crate) async fn some(
     rows.iter().map(|row| cells(table, row)).collect()
 }
 
-/// Most keys in one call of [`some`].
-pub(crate) const AT_ONCE: usize = A_PAGE as usize;
+/// Most keys in one call of [`with_keys`].
+pub(crate) const AT_ONCE: usize = PAGE_ROWS as usize;
 
 fn select(table: &Table, condition: &str) -> String {
     let names: String =

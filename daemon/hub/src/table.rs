@@ -13,7 +13,7 @@ use rusqlite::{Connection, Row, params_from_iter};
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_64;
 
-use self::From::{Better, Index, Ledger, Outline, Vectors};
+use self::Origin::{Better, Index, Ledger, Outline, Vectors};
 use crate::HubError;
 
 /// A value in one column.
@@ -37,7 +37,7 @@ pub(crate) struct Published {
 
 /// Where the rows of a table come from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum From {
+pub(crate) enum Origin {
     Index,
     /// The ledger, up to the tick of the snapshot.
     Ledger,
@@ -56,7 +56,7 @@ pub(crate) struct Table {
     pub hub: &'static str,
     /// Its name in the index or ledger.
     pub local: &'static str,
-    pub from: From,
+    pub from: Origin,
     /// The column that becomes `row_key`.
     pub key: &'static str,
     /// The other columns, separated by blanks. Unless the table is packed, each has the letter of its type: `i`
@@ -65,7 +65,7 @@ pub(crate) struct Table {
 }
 
 const fn table(
-    from: From,
+    from: Origin,
     hub: &'static str,
     local: &'static str,
     key: &'static str,
@@ -135,7 +135,7 @@ pub(crate) struct Source<'a> {
 impl Table {
     /// Returns whether replicas have this table.
     pub(crate) fn is_copied(&self) -> bool {
-        self.from != From::Outline
+        self.from != Origin::Outline
     }
 
     /// Returns whether all rows with one key become one row in the hub.
@@ -168,24 +168,24 @@ impl Table {
         show: &mut dyn FnMut(Published) -> Result<(), HubError>,
     ) -> Result<(), HubError> {
         match self.from {
-            From::Vectors => {
+            Origin::Vectors => {
                 return index::vectors::each_in_table(source.index, |key, bytes| {
                     show(row_of(key, vec![Cell::Blob(bytes.to_vec())]))
                 });
             }
-            From::Better => return each_better(source, show),
-            From::Outline => {
+            Origin::Better => return each_better(source, show),
+            Origin::Outline => {
                 return crate::outline::each(source.index, &mut |key, block| {
                     show(row_of(key, vec![Cell::Blob(block)]))
                 });
             }
-            From::Index | From::Ledger => {}
+            Origin::Index | Origin::Ledger => {}
         }
         let (db, condition) = match self.from {
-            From::Ledger if self.key == "tick" => {
+            Origin::Ledger if self.key == "tick" => {
                 (source.ledger, format!("WHERE tick <= {}", source.tick))
             }
-            From::Ledger => (source.ledger, String::new()),
+            Origin::Ledger => (source.ledger, String::new()),
             _ => (source.index, String::new()),
         };
         let (key, columns) = (self.key, self.names().join(", "));
@@ -218,10 +218,10 @@ impl Table {
 
     /// Deletes rows of a replica.
     pub(crate) fn delete(&self, draft: &Draft<'_>, keys: &[i64]) -> Result<(), HubError> {
-        let db = if self.from == From::Ledger { draft.ledger } else { draft.index };
+        let db = if self.from == Origin::Ledger { draft.ledger } else { draft.index };
         let sql = match (self.from, self.key) {
             // Better vectors are stored by the hash of their text; without a window, search does not read them.
-            (From::Better, _) => return Ok(()),
+            (Origin::Better, _) => return Ok(()),
             (_, "0") => return Ok(()),
             _ => format!("DELETE FROM {} WHERE {} = ?1", self.local, self.key),
         };
@@ -237,8 +237,8 @@ impl Table {
         key: i64,
         cells: &[Cell],
     ) -> Result<(), HubError> {
-        let db = if self.from == From::Ledger { draft.ledger } else { draft.index };
-        if self.from == From::Vectors {
+        let db = if self.from == Origin::Ledger { draft.ledger } else { draft.index };
+        if self.from == Origin::Vectors {
             let sql = "INSERT INTO chunk_vec(rowid, embedding) VALUES(?1, vec_int8(?2))";
             let Some(Cell::Blob(bytes)) = cells.first() else {
                 return Err(HubError::Torn(self.hub));
@@ -250,7 +250,7 @@ impl Table {
         let places: Vec<String> = (2..columns.len() + 2).map(|n| format!("?{n}")).collect();
         let (columns, places) = (columns.join(", "), places.join(", "));
         // A crash between the two commits may have left the ledger's rows.
-        let again = if self.from == From::Ledger { "OR REPLACE " } else { "" };
+        let again = if self.from == Origin::Ledger { "OR REPLACE " } else { "" };
         let (local, key_column) = (self.local, self.key);
         let sql =
             format!("INSERT {again}INTO {local}({key_column}, {columns}) VALUES(?1, {places})");
@@ -373,9 +373,9 @@ mod tests {
         let (index, ledger) = (open("index.sqlite"), open("ledger.sqlite"));
         for table in TABLES {
             let db = match table.from {
-                From::Index => &index,
-                From::Ledger => &ledger,
-                From::Vectors | From::Better | From::Outline => continue,
+                Origin::Index => &index,
+                Origin::Ledger => &ledger,
+                Origin::Vectors | Origin::Better | Origin::Outline => continue,
             };
             let mut statement =
                 db.prepare("SELECT name FROM pragma_table_info(?1)").expect("prepared");

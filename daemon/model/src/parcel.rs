@@ -23,7 +23,7 @@ pub use mention::{Anaphor, GivenName, Mention, PlaceFeatures, RecognizerKind};
 pub use parsed::Parsed;
 
 use super::print::Print;
-use crate::terms::{ContentHash, Norm, NormKey, Raw, RelPath, Span, SpanMap};
+use crate::terms::{ContentHash, Norm, NormKey, RelPath, Span, SpanMap};
 
 /// How closely a document is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
@@ -474,6 +474,3 @@ pub struct EmbeddedFact {
 /// A vector of length 1, quantized to int8: component × `embedder::UNIT`, rounded, cut off where int8 ends.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UnitVector(pub Box<[i8]>);
-
-/// A mention's place in the file, for readers outside.
-pub type RawSpan = Span<Raw>;

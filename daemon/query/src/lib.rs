@@ -51,7 +51,7 @@ pub use graph::relations::unknown_relations;
 pub use notes::search::search_notes;
 pub use notes::{browse, stated};
 pub use passage::read_passage;
-pub use plan::question::{is_stop_word, text_query, text_terms};
+pub use plan::question::{is_stop_word, text_terms};
 pub use rank::signals::signals;
 pub use relevance::Signals;
 

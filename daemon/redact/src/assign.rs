@@ -11,7 +11,7 @@
 
 use std::ops::Range;
 
-use super::label::{Label, Promise};
+use super::label::{Label, ValueKind};
 use super::likely::{Form, is_example_token, is_key, is_password, is_plain_word, is_sure_key};
 use super::operator::{Op, operator};
 use super::phrase;
@@ -43,37 +43,37 @@ pub(super) fn assigned(text: &str, place: Range<usize>, label: &Label) -> Option
         return None;
     }
     let (start, op) = operator(text, place.start, place.end)?;
-    if label.promise == Promise::Phrase {
+    if label.value_kind == ValueKind::Phrase {
         return phrase::announced(text, start);
     }
     let (range, form) = value(text, start, op)?;
     let shown = text.get(range.clone())?;
     // Without a sign before it, even a quoted value must look like a secret in prose.
     let form = if matches!(op, Op::Is | Op::Next | Op::Below) { Form::Prose } else { form };
-    let is_secret = match label.promise {
-        Promise::Password => {
+    let is_secret = match label.value_kind {
+        ValueKind::Password => {
             is_password(shown, form)
                 || (op == Op::Sets && is_variable(bytes, &place) && is_plain_word(shown))
         }
-        Promise::Key => {
+        ValueKind::Key => {
             is_key(shown, form) || (form != Form::Prose && is_short_secret(shown, form))
         }
-        Promise::Token => is_key(shown, form) && !is_uuid(shown),
-        Promise::Amazon => {
+        ValueKind::Token => is_key(shown, form) && !is_uuid(shown),
+        ValueKind::Amazon => {
             let is_base64 = shown.bytes().all(|byte| is_in(&BASE64, byte));
             (shown.len() == 40 && is_base64 && !is_example_token(shown)) || is_key(shown, form)
         }
-        Promise::Any => {
+        ValueKind::Any => {
             let is_secret_name = is_variable(bytes, &place) && !is_public(text, &place);
             op == Op::Sets && is_secret_name && is_sure_key(shown)
         }
-        Promise::Phrase => false,
+        ValueKind::Phrase => false,
     };
     // Without an operator, only values that are too long to be ordinary words.
     let least = match op {
         // `pass` is also a verb.
         Op::Next if place.len() < 6 => usize::MAX,
-        Op::Next if label.promise == Promise::Password => 10,
+        Op::Next if label.value_kind == ValueKind::Password => 10,
         Op::Next => 20,
         Op::Cell | Op::Is | Op::Below => 8,
         _ => 0,

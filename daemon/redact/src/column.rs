@@ -8,7 +8,7 @@
 
 use std::ops::Range;
 
-use super::label::Promise;
+use super::label::ValueKind;
 use super::likely::{Form, is_key, is_password};
 
 /// Most rows that are read below a header.
@@ -21,8 +21,8 @@ const MAX_ROW_BYTES: usize = 2_000;
 const MAX_HEADER_WORDS: usize = 4;
 
 /// Returns the secrets below the label at `label`.
-pub(super) fn below(text: &str, label: Range<usize>, promise: Promise) -> Vec<Range<usize>> {
-    let flowed = below_flowed(text, &label, promise);
+pub(super) fn below(text: &str, label: Range<usize>, value_kind: ValueKind) -> Vec<Range<usize>> {
+    let flowed = below_flowed(text, &label, value_kind);
     if !flowed.is_empty() {
         return flowed;
     }
@@ -55,7 +55,7 @@ pub(super) fn below(text: &str, label: Range<usize>, promise: Promise) -> Vec<Ra
             break;
         }
         if let Some(cell) = cells(row, separator).nth(column) {
-            found.extend(secret_in(text, at + cell.start..at + cell.end, separator, promise));
+            found.extend(secret_in(text, at + cell.start..at + cell.end, separator, value_kind));
         }
         at += row.len() + 1;
     }
@@ -63,14 +63,14 @@ pub(super) fn below(text: &str, label: Range<usize>, promise: Promise) -> Vec<Ra
 }
 
 /// Returns the secrets below a label where a format has joined the lines of a table.
-fn below_flowed(text: &str, label: &Range<usize>, promise: Promise) -> Vec<Range<usize>> {
+fn below_flowed(text: &str, label: &Range<usize>, value_kind: ValueKind) -> Vec<Range<usize>> {
     let line = line_around(text, label);
     let shown = text.get(line.clone()).unwrap_or("");
     let (found, separator) = match shown.contains('|') {
         true => (in_bars(text, &line, label), '|'),
         false => (in_words(text, &line, label).unwrap_or_default(), ','),
     };
-    found.into_iter().filter_map(|it| secret_in(text, it, separator, promise)).collect()
+    found.into_iter().filter_map(|it| secret_in(text, it, separator, value_kind)).collect()
 }
 
 /// Returns the cells below a label in a joined table with bars; its rule of dashes shows how many columns it has.
@@ -171,17 +171,17 @@ fn secret_in(
     text: &str,
     cell: Range<usize>,
     separator: char,
-    promise: Promise,
+    value_kind: ValueKind,
 ) -> Option<Range<usize>> {
     const AROUND: [char; 7] = [' ', '\t', '"', '\'', '`', '*', '\r'];
     let shown = text.get(cell.clone())?;
     let start = cell.start + (shown.len() - shown.trim_start_matches(AROUND).len());
     let value = shown.trim_matches(AROUND);
     let form = if separator == ' ' { Form::Prose } else { Form::Bare };
-    let is_secret = match promise {
-        Promise::Password => is_password(value, form),
-        Promise::Key | Promise::Token | Promise::Amazon => is_key(value, form),
-        Promise::Any | Promise::Phrase => false,
+    let is_secret = match value_kind {
+        ValueKind::Password => is_password(value, form),
+        ValueKind::Key | ValueKind::Token | ValueKind::Amazon => is_key(value, form),
+        ValueKind::Any | ValueKind::Phrase => false,
     };
     is_secret.then_some(start..start + value.len())
 }

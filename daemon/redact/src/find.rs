@@ -297,10 +297,10 @@ fn by_label(text: &str, end: usize, labels: &[Label], found: &mut Vec<Found>) {
     if is_in_mark(text.as_bytes(), end) {
         return;
     }
-    let kind = label.promise.kind();
+    let kind = label.value_kind.kind();
     let ranges = match assigned(text, start..end, label) {
         Some(range) => vec![range],
-        None => below(text, start..end, label.promise),
+        None => below(text, start..end, label.value_kind),
     };
     found.extend(ranges.into_iter().map(|range| Found { range, kind, rank: 2 }));
 }

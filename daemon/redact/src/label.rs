@@ -15,7 +15,7 @@ const MAX_LABEL_CHARS: usize = 40;
 
 /// The kind of value that a label announces.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Promise {
+pub(super) enum ValueKind {
     /// Something that people type and remember.
     Password,
     /// Something that a machine generates.
@@ -30,15 +30,15 @@ pub(super) enum Promise {
     Phrase,
 }
 
-impl Promise {
-    fn by_name(name: &str) -> Option<Promise> {
+impl ValueKind {
+    fn by_name(name: &str) -> Option<ValueKind> {
         Some(match name {
-            "password" => Promise::Password,
-            "key" => Promise::Key,
-            "token" => Promise::Token,
-            "amazon" => Promise::Amazon,
-            "any" => Promise::Any,
-            "phrase" => Promise::Phrase,
+            "password" => ValueKind::Password,
+            "key" => ValueKind::Key,
+            "token" => ValueKind::Token,
+            "amazon" => ValueKind::Amazon,
+            "any" => ValueKind::Any,
+            "phrase" => ValueKind::Phrase,
             _ => return None,
         })
     }
@@ -46,10 +46,10 @@ impl Promise {
     /// Returns the kind of its values in marks and counts.
     pub(super) fn kind(self) -> &'static str {
         match self {
-            Promise::Password => "password",
-            Promise::Key | Promise::Token | Promise::Any => "secret",
-            Promise::Amazon => "aws-secret-key",
-            Promise::Phrase => "seed-phrase",
+            ValueKind::Password => "password",
+            ValueKind::Key | ValueKind::Token | ValueKind::Any => "secret",
+            ValueKind::Amazon => "aws-secret-key",
+            ValueKind::Phrase => "seed-phrase",
         }
     }
 }
@@ -58,7 +58,7 @@ impl Promise {
 pub(super) struct Label {
     /// Its letters and digits, in reverse order.
     reversed: Vec<char>,
-    pub(super) promise: Promise,
+    pub(super) value_kind: ValueKind,
     /// True when it counts only at the beginning of a word.
     is_word: bool,
 }
@@ -78,15 +78,15 @@ pub(super) static LABELS: LazyLock<Labels> = LazyLock::new(|| {
     let mut out = Labels::default();
     for line in TABLE.lines().filter(|line| !line.starts_with('#')) {
         let mut cells = line.split('\t').skip(1);
-        let (Some(label), Some(promise)) = (cells.next(), cells.next()) else { continue };
-        match (promise, Promise::by_name(promise)) {
+        let (Some(label), Some(value_kind)) = (cells.next(), cells.next()) else { continue };
+        match (value_kind, ValueKind::by_name(value_kind)) {
             ("is", _) => out.copulas.push(label),
             ("of", _) => out.links.push(label),
-            (_, Some(promise)) => {
+            (_, Some(value_kind)) => {
                 // `~` in the table stands for a blank inside the last word.
                 let last = label.rsplit(' ').next().unwrap_or(label).replace('~', " ");
                 let reversed = label.chars().rev().filter(|c| c.is_alphanumeric()).collect();
-                let label = Label { reversed, promise, is_word: cells.next().is_some() };
+                let label = Label { reversed, value_kind, is_word: cells.next().is_some() };
                 out.by_last_word.entry(last).or_default().push(label);
             }
             _ => {}
@@ -106,7 +106,7 @@ pub(super) fn n_unread() -> usize {
     let is_read = |line: &&str| {
         line.split('\t')
             .nth(2)
-            .is_some_and(|it| matches!(it, "is" | "of") || Promise::by_name(it).is_some())
+            .is_some_and(|it| matches!(it, "is" | "of") || ValueKind::by_name(it).is_some())
     };
     lines.filter(|line| !is_read(line)).count()
 }

@@ -39,11 +39,6 @@ pub(super) enum Quotes {
     Double,
 }
 
-/// Formats a string, number, boolean or null as it is written after a key.
-pub fn render_scalar(value: &Value) -> String {
-    scalar(value, Quotes::Plain, false)
-}
-
 /// Formats a value that is neither list nor map. `is_flow`: within brackets.
 pub(super) fn scalar(value: &Value, quotes: Quotes, is_flow: bool) -> String {
     match value {
@@ -265,7 +260,7 @@ mod tests {
             "? x",
             "-",
         ] {
-            let written = render_scalar(&json!(text));
+            let written = scalar(&json!(text), Quotes::Plain, false);
             assert!(written.starts_with(['"', '\'']), "{text:?} → {written}");
             assert_eq!(read(&format!("k: {written}")), Ok(json!({"k": text})), "{written}");
         }
@@ -282,7 +277,7 @@ mod tests {
             "v1.2.3-rc",
             "/p",
         ] {
-            assert_eq!(render_scalar(&json!(text)), text);
+            assert_eq!(scalar(&json!(text), Quotes::Plain, false), text);
             assert_eq!(read(&format!("k: {text}")), Ok(json!({"k": text})));
         }
     }

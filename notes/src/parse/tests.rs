@@ -3,6 +3,7 @@
 use expect_test::{Expect, expect};
 
 use super::{LinkKind, Note, RelationKind, parse};
+use crate::slug::path_slug;
 
 mod hostile;
 
@@ -82,10 +83,11 @@ fn observations(text: &str) -> Vec<(String, String)> {
     parse(text).observations.into_iter().map(|it| (it.category, it.content)).collect()
 }
 
-/// Type and S0's `to_name` of each relation.
+/// Type and target of each relation, the target as S0 §3.4 has it: `entity-name` for `Entity Name`.
 fn relations(text: &str) -> Vec<(String, String)> {
     let note: Note = parse(text);
-    let of = |it: &super::Relation| (it.relation_type.clone(), it.to_name(&note));
+    let of =
+        |it: &super::Relation| (it.relation_type.clone(), path_slug(&note.links[it.link].target));
     note.relations.iter().map(of).collect()
 }
 

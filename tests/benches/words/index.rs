@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 use index::words::{Indexer, TOKENIZER};
-use query::text_query;
+use query::text_terms;
 use rusqlite::Connection;
 
 use super::support;
@@ -95,7 +95,7 @@ impl Index {
     /// Returns the best documents for a question.
     pub(crate) fn ask(&self, question: &str, limit: usize) -> Result<Vec<&str>> {
         let query = match self.tokenizer {
-            Tokenizer::Ours => text_query(question),
+            Tokenizer::Ours => text_terms(question).join(" OR "),
             other => plain_query(question, other == Tokenizer::Trigram),
         };
         if query.is_empty() {

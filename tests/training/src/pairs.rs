@@ -79,7 +79,7 @@ pub(crate) struct Reader {
 
 impl Reader {
     /// Creates a reader whose recognizer does not judge the kinds of names.
-    pub(crate) fn unjudged() -> Self {
+    pub(crate) fn without_judgement() -> Self {
         let reader = Reader::new();
         Reader { recognize: reader.recognize.without_judgement(), ..reader }
     }

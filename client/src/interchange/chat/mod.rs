@@ -109,16 +109,16 @@ pub fn import(
     report: &mut Report,
 ) -> Result<(), InterchangeError> {
     let path = shelf.root().join(FOLDER).display().to_string();
-    let mut desk =
-        Desk::open(shelf, dry_run).map_err(|source| InterchangeError::Io { path, source })?;
-    source.each(&mut |name, reader| read_file(name, reader, format, &mut desk, report))
+    let mut importer =
+        Importer::open(shelf, dry_run).map_err(|source| InterchangeError::Io { path, source })?;
+    source.each(&mut |name, reader| read_file(name, reader, format, &mut importer, report))
 }
 
 fn read_file(
     name: &str,
     reader: &mut dyn Read,
     format: Format,
-    desk: &mut Desk<'_>,
+    importer: &mut Importer<'_>,
     report: &mut Report,
 ) {
     for found in Elements::new(reader) {
@@ -145,7 +145,7 @@ fn read_file(
         let wrapped = value.get("conversations").and_then(Value::as_array);
         for value in wrapped.map_or(std::slice::from_ref(&value), Vec::as_slice) {
             match conversation(value, Some(format)) {
-                Ok((_, it)) => desk.take(&format!("{name}:{line}"), format, it, report),
+                Ok((_, it)) => importer.take(&format!("{name}:{line}"), format, it, report),
                 Err(why) => {
                     let hint = "give the export of this program as it was downloaded";
                     report.trouble(format!("{name}:{line}"), why, hint);
@@ -156,7 +156,7 @@ fn read_file(
 }
 
 /// Writes conversations as notes.
-struct Desk<'a> {
+struct Importer<'a> {
     shelf: &'a mut Shelf,
     dry_run: bool,
     /// File and last change of each conversation that already has a note.
@@ -164,7 +164,7 @@ struct Desk<'a> {
     taken: HashSet<String>,
 }
 
-impl<'a> Desk<'a> {
+impl<'a> Importer<'a> {
     fn open(shelf: &'a mut Shelf, dry_run: bool) -> std::io::Result<Self> {
         let (mut known, mut taken) = (HashMap::new(), HashSet::new());
         for name in shelf.names(FOLDER)? {
@@ -177,7 +177,7 @@ impl<'a> Desk<'a> {
                 known.insert(id, (name, stated(UPDATED)));
             }
         }
-        Ok(Desk { shelf, dry_run, known, taken })
+        Ok(Importer { shelf, dry_run, known, taken })
     }
 
     fn take(&mut self, at: &str, format: Format, it: Conversation, report: &mut Report) {

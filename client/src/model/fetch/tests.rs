@@ -27,7 +27,7 @@ fn fetch_into(
     let pause = |wait: Duration| pauses.borrow_mut().push(wait.as_secs());
     let short = Duration::from_millis(300);
     let patience = Patience { connect: short, read: short, whole: None };
-    let fetcher = Fetcher::new(&pause, &|_, _, _| {}).with_patience(patience);
+    let fetcher = Fetcher { patience, ..Fetcher::new(&pause, &|_, _, _| {}) };
     let result = fetcher.fetch(&format!("{}/model.onnx", mock.url()), &to, expected);
     let bytes = std::fs::read(&to).ok();
     let requests = mock.requests();

@@ -39,12 +39,12 @@ pub struct Trouble {
     /// The message; may end in a line `hint: …`.
     pub why: String,
     /// When it is tried again.
-    pub again: Again,
+    pub again: RetryWhen,
 }
 
 /// When a model that gave no vectors is tried again.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Again {
+pub enum RetryWhen {
     /// By itself, at this time.
     At(Instant),
     /// On request.
@@ -149,7 +149,7 @@ mod tests {
             BackfillProgress { n_done: 10, seconds_a_text: 0.5, ..BackfillProgress::default() };
         assert_eq!(progress.eta(110), Some(Duration::from_secs(50)));
         assert_eq!(progress.eta(10), None, "nothing is left");
-        let trouble = Some(Trouble { why: "401".into(), again: Again::WhenWanted });
+        let trouble = Some(Trouble { why: "401".into(), again: RetryWhen::WhenWanted });
         assert_eq!(
             BackfillProgress { trouble, ..progress.clone() }.eta(110),
             None,

@@ -12,7 +12,7 @@ use config::settings::Background;
 use tokio::sync::Notify;
 use tokio::task::JoinHandle;
 
-use super::{Again, Backfill, BackfillProgress, Pace, Step, Trouble};
+use super::{Backfill, BackfillProgress, Pace, RetryWhen, Step, Trouble};
 use crate::health::Health;
 use embed::EmbedError;
 use index::vectors::Layer;
@@ -60,9 +60,11 @@ impl Backfilling {
     fn trouble_of_questions(layer: &Layer) -> Option<Trouble> {
         let recovers = layer.embedder().may_recover();
         let (why, again) = match layer.failure()? {
-            EmbedError::Model { why } if recovers => (why, Again::WhenWanted),
-            EmbedError::Model { why } => (why, Again::AtStart),
-            EmbedError::Later { why, .. } | EmbedError::Text { why } => (why, Again::ByQuestion),
+            EmbedError::Model { why } if recovers => (why, RetryWhen::WhenWanted),
+            EmbedError::Model { why } => (why, RetryWhen::AtStart),
+            EmbedError::Later { why, .. } | EmbedError::Text { why } => {
+                (why, RetryWhen::ByQuestion)
+            }
         };
         Some(Trouble { why: format!("the last question got no vector: {why}"), again })
     }

@@ -14,7 +14,7 @@ use std::path::Path;
 
 use confine::{Error, Kind, Listing, Meta, Root};
 
-use super::links::{Ground, follow, reason_of};
+use super::links::{ProjectFolder, follow, reason_of};
 use super::read::Stat;
 use super::rules::{Rules, SkipReason, Verdict, parent};
 use model::terms::RelPath;
@@ -92,13 +92,13 @@ enum Visit {
 
 /// Walks the folder `start` (empty for the root). The rules are not applied to `start` itself.
 pub(super) fn crawl(
-    ground: &Ground,
+    project_folder: &ProjectFolder,
     rules: &Rules,
     start: &str,
     on_folder: &mut dyn FnMut(&Path),
 ) -> Crawl {
     let mut crawl = Crawl::default();
-    let root = match ground.open() {
+    let root = match project_folder.open() {
         Ok(root) => root,
         Err(error) => {
             crawl.fail(start, &error.into());
@@ -114,7 +114,7 @@ pub(super) fn crawl(
         match visit {
             Visit::File(found) => walk.crawl.found.push(found),
             Visit::Folder { path, is_within_link } => {
-                on_folder(&ground.absolute(&path));
+                on_folder(&project_folder.absolute(&path));
                 let mut visits = walk.list(&path, is_within_link, is_first);
                 is_first = false;
                 // A folder sorts as its name with a slash, which gives the order of whole paths. Reversed, since the

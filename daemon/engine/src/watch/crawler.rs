@@ -163,7 +163,7 @@ impl Shared {
         let deaf = if poll.is_none() { self.listen().err() } else { None };
         let listener = self.listener();
         let mut missed = Missed::default();
-        let crawl = crawl(&self.intake.ground, &rules, "", &mut |folder| {
+        let crawl = crawl(&self.intake.project_folder, &rules, "", &mut |folder| {
             if let Some(Err(why)) = listener.as_ref().map(|listener| listener.watch(folder)) {
                 missed.note(self.relative(folder), why);
             }
@@ -202,7 +202,7 @@ impl Shared {
         match self.intake.settings.poll {
             Poll::Always => Some(None),
             Poll::Never => None,
-            Poll::Auto => polled_below(&self.intake.ground.root).map(|kind| {
+            Poll::Auto => polled_below(&self.intake.project_folder.root).map(|kind| {
                 Some(format!(
                     "{kind} does not report what other machines write; \
                      hint: `watch.poll: false` if only this one does"
@@ -214,7 +214,7 @@ impl Shared {
     /// Opens the event queue unless it is open. The error is a message for a person.
     fn listen(&self) -> Result<(), String> {
         if self.listener().is_none() {
-            let listener = Listener::start(self.ear.clone())?;
+            let listener = Listener::start(self.receiver.clone())?;
             self.set_listener(Some(Arc::new(listener)));
         }
         Ok(())
@@ -232,7 +232,7 @@ impl Shared {
 
     /// Returns why a crawl cannot be trusted, if so.
     fn judge_root(&self, crawl: &Crawl) -> Option<String> {
-        let root = self.intake.ground.root.display();
+        let root = self.intake.project_folder.root.display();
         if let Some(why) = crawl.unreadable.get("") {
             return Some(format!(
                 "the root `{root}` cannot be read: {why}; nothing is removed; hint: restore or mount it"
@@ -255,7 +255,7 @@ impl Shared {
         let Some(listener) = self.listener() else { return };
         for path in &crawl.links {
             // Without this watch, the next reconcile finds the change.
-            let _ = listener.watch(&self.intake.ground.absolute(path.as_str()));
+            let _ = listener.watch(&self.intake.project_folder.absolute(path.as_str()));
         }
     }
 

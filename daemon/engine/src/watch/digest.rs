@@ -118,7 +118,7 @@ fn appeared(intake: &Intake, path: RelPath, moved_from: Option<RelPath>) -> Opti
     if changes_rules(intake, &path) {
         return Some(Hint::Changed(path));
     }
-    let is_dir = intake.ground.meta(&path).map(|meta| meta.is_folder());
+    let is_dir = intake.project_folder.meta(&path).map(|meta| meta.is_folder());
     let could_be_read = |path: &RelPath| match is_dir {
         Ok(is_dir) => is_read(intake, path, is_dir),
         // It has disappeared already, so it may have been either.
@@ -149,7 +149,7 @@ fn touched(intake: &Intake, state: &WatchState, path: RelPath) -> Option<Hint> {
 /// walked, because with the old folder the system drops the watch of the path.
 fn gone(intake: &Intake, path: RelPath) -> Option<Hint> {
     let could_be_folder = is_read(intake, &path, true);
-    if could_be_folder && intake.ground.meta(&path).is_ok_and(|meta| meta.is_folder()) {
+    if could_be_folder && intake.project_folder.meta(&path).is_ok_and(|meta| meta.is_folder()) {
         return Some(Hint::Walk { folder: path, moved_from: None });
     }
     let is_wanted =
@@ -158,7 +158,7 @@ fn gone(intake: &Intake, path: RelPath) -> Option<Hint> {
 }
 
 fn is_followed(intake: &Intake, rules: &Rules, folder: &str) -> bool {
-    intake.ground.open().is_ok_and(|root| follow_all(&root, rules, folder).is_ok())
+    intake.project_folder.open().is_ok_and(|root| follow_all(&root, rules, folder).is_ok())
 }
 
 /// Walks a new folder; returns renames and changes, which settle like any others.
@@ -173,7 +173,7 @@ pub(super) fn walk(
     let rules = intake.renew_rules();
     let mut found = Crawl::default();
     if is_followed(intake, &rules, folder.as_str()) {
-        found = crawl(&intake.ground, &rules, folder.as_str(), &mut |path| {
+        found = crawl(&intake.project_folder, &rules, folder.as_str(), &mut |path| {
             if let Some(Err(why)) = listener.map(|listener| listener.watch(path)) {
                 missed.push((path.to_path_buf(), why));
             }
@@ -209,7 +209,7 @@ pub(super) fn changed(
 ) -> Vec<RelPath> {
     let rules = intake.rules();
     let is_read = folder.is_empty() || rules.verdict(folder, true) == Verdict::Descend;
-    let lies_otherwise = |path: &RelPath| match intake.ground.meta(path) {
+    let lies_otherwise = |path: &RelPath| match intake.project_folder.meta(path) {
         Ok(it) => intake.differs(&Found { path: path.clone(), stat: Stat::of(&it) }),
         // A file whose removal is on its way is still in the index.
         Err(error) => error.is_absent() && (intake.expects(path) || intake.is_on_its_way(path)),
@@ -228,7 +228,7 @@ pub(super) fn changed(
     if !is_read || !is_followed(intake, &rules, folder) {
         return Vec::new();
     }
-    let crawl = crawl(&intake.ground, &rules, folder, &mut |_| {});
+    let crawl = crawl(&intake.project_folder, &rules, folder, &mut |_| {});
     let found: BTreeSet<&RelPath> = crawl.found.iter().map(|file| &file.path).collect();
     let differs = |file: &&Found| intake.differs_from(file, known.get(&file.path).copied());
     let below = crawl.found.iter().filter(differs).map(|file| &file.path);
@@ -255,15 +255,15 @@ pub(super) fn expand(
             state.want_crawl();
             continue;
         }
-        if !intake.ground.meta(&change.path).is_ok_and(|meta| meta.is_folder()) {
+        if !intake.project_folder.meta(&change.path).is_ok_and(|meta| meta.is_folder()) {
             let below = intake.expected_under(path).into_iter();
             out.extend(below.map(|path| SettledChange { path, moved_from: None }));
         }
         if let Some(listener) = listener
-            && intake.ground.is_link(&change.path)
+            && intake.project_folder.is_link(&change.path)
         {
             // The system reports changes of a link's target only to watches on the target.
-            let _ = listener.watch(&intake.ground.absolute(path));
+            let _ = listener.watch(&intake.project_folder.absolute(path));
         }
         out.push(change);
     }

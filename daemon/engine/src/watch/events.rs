@@ -46,16 +46,21 @@ pub(super) enum RawEvent {
 }
 
 /// Receives events from `notify` and passes them on.
-pub(super) struct Ear {
+pub(super) struct EventReceiver {
     root: PathBuf,
     sink: mpsc::Sender<RawEvent>,
     state: Arc<WatchState>,
     is_overflowing: AtomicBool,
 }
 
-impl Ear {
+impl EventReceiver {
     pub(super) fn new(root: &Path, sink: mpsc::Sender<RawEvent>, state: Arc<WatchState>) -> Self {
-        Ear { root: root.to_path_buf(), sink, state, is_overflowing: AtomicBool::new(false) }
+        EventReceiver {
+            root: root.to_path_buf(),
+            sink,
+            state,
+            is_overflowing: AtomicBool::new(false),
+        }
     }
 
     /// Handles one report of `notify`. Runs on its thread and never waits.
@@ -145,13 +150,13 @@ pub(super) struct Listener {
 
 impl Listener {
     /// Opens the system's event queue. The error is a message for a person.
-    pub(super) fn start(ear: Arc<Ear>) -> Result<Self, String> {
+    pub(super) fn start(receiver: Arc<EventReceiver>) -> Result<Self, String> {
         if sys::fail::number("watch.instances") == Some(0) {
             let none_left = io::Error::from_raw_os_error(rustix::io::Errno::MFILE.raw_os_error());
             return Err(why(&notify::Error::io(none_left)));
         }
         let config = Config::default().with_follow_symlinks(false);
-        let watcher = RecommendedWatcher::new(move |report| ear.hear(report), config);
+        let watcher = RecommendedWatcher::new(move |report| receiver.hear(report), config);
         let watcher = watcher.map_err(|error| why(&error))?;
         Ok(Listener { watcher: Mutex::new(watcher), watched: Mutex::default() })
     }
@@ -279,20 +284,20 @@ mod tests {
     fn an_overflow_of_either_queue_wants_a_crawl() {
         let state = Arc::new(WatchState::default());
         let (sink, mut raw) = mpsc::channel(2);
-        let ear = Ear::new(Path::new("/p"), sink, state.clone());
+        let receiver = EventReceiver::new(Path::new("/p"), sink, state.clone());
         let change = || Ok(event(EventKind::Create(CreateKind::File), &["/p/a.md"]));
-        ear.hear(change());
-        ear.hear(change());
+        receiver.hear(change());
+        receiver.hear(change());
         assert_eq!((state.n_pending(), state.is_crawling()), (2, false));
-        ear.hear(change());
-        ear.hear(change());
+        receiver.hear(change());
+        receiver.hear(change());
         assert_eq!((state.n_pending(), state.view().n_overflows), (3, 1));
         state.crawl_done(state.begin_wanted().expect("a crawl is wanted").number);
-        ear.drained();
+        receiver.drained();
         assert!(raw.try_recv().is_ok() && raw.try_recv().is_ok());
         state.handed_on(2);
         assert!(state.is_settled());
-        ear.hear(Ok(Event::new(EventKind::Other).set_flag(Flag::Rescan)));
+        receiver.hear(Ok(Event::new(EventKind::Other).set_flag(Flag::Rescan)));
         assert_eq!((state.n_pending(), state.view().n_overflows), (1, 2));
         assert!(state.is_crawling());
     }

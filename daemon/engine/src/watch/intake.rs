@@ -17,7 +17,7 @@ use confine::{Content, Error, Kind, Meta, Root};
 
 use super::WatchOptions;
 use super::crawl::Found;
-use super::links::{Ground, follow_all, reason_of};
+use super::links::{ProjectFolder, follow_all, reason_of};
 use super::origin::{Claims, Origin};
 use super::path_state::{Action, Finding, PathState};
 use super::read::{Stat, read, read_regular};
@@ -94,7 +94,7 @@ enum Seen {
 /// Checks paths.
 pub(super) struct Intake {
     /// The project's folder.
-    pub ground: Ground,
+    pub project_folder: ProjectFolder,
     /// Which files are read, and when.
     pub settings: Live<Watch>,
     /// Which files may be read in spite of their names.
@@ -124,7 +124,7 @@ impl Intake {
         let WatchOptions { root, settings, privacy, now_ms, budget, parsing } = options;
         let rules = Rules::new(&root, &settings).allowing(&privacy.allow_paths);
         Intake {
-            ground: Ground { root },
+            project_folder: ProjectFolder { root },
             settings: Live::new(settings),
             privacy,
             budget,
@@ -149,7 +149,7 @@ impl Intake {
     /// Installs new rules and returns them. A check that began under the old ones has ended or starts over, so a
     /// comparison after this call sees its outcome.
     pub(super) fn renew_rules(&self) -> Arc<Rules> {
-        let rules = Rules::new(&self.ground.root, &self.settings);
+        let rules = Rules::new(&self.project_folder.root, &self.settings);
         let rules = Arc::new(rules.allowing(&self.privacy.allow_paths));
         *self.rules.write().unwrap_or_else(PoisonError::into_inner) = rules.clone();
         rules
@@ -205,7 +205,7 @@ impl Intake {
     /// Returns whether a file's bytes differ from those that were sent or are known. Reads it.
     pub(super) fn differs_in_content(&self, found: &Found) -> bool {
         let limit = self.settings.max_bytes_of(&found.path.extension());
-        let Ok(root) = self.ground.open() else { return false };
+        let Ok(root) = self.project_folder.open() else { return false };
         let read = read_regular(&root, found.path.as_str(), limit);
         let Ok(Some(file)) = read else { return false };
         match self.path_state(&found.path) {
@@ -248,7 +248,7 @@ impl Intake {
         if let Verdict::Skip(reason) = rules.verdict(path, false) {
             return Seen::Gone(reason);
         }
-        let root = match self.ground.open() {
+        let root = match self.project_folder.open() {
             Ok(root) => root,
             Err(error) => return absent_or_trouble(path, &error.into()),
         };
@@ -414,7 +414,7 @@ impl Intake {
     }
 
     fn may_remove(&self) -> bool {
-        let now = self.ground.identity();
+        let now = self.project_folder.identity();
         now.is_some() && now == self.root_identity()
     }
 
@@ -422,7 +422,7 @@ impl Intake {
     fn adopt_root(&self) {
         let mut root_identity = lock(&self.root_identity);
         if root_identity.is_none() {
-            *root_identity = self.ground.identity();
+            *root_identity = self.project_folder.identity();
         }
     }
 }

@@ -127,7 +127,7 @@ impl EventSide {
     async fn take_raw(&mut self, batch: Vec<RawEvent>) {
         let n_raw = batch.len();
         // Before the batch is digested: the channel is empty now, so a new overflow is a new one.
-        self.shared.ear.drained();
+        self.shared.receiver.drained();
         let shared = self.shared.clone();
         let mut halves = std::mem::take(&mut self.halves);
         let work = spawn_blocking(move || {

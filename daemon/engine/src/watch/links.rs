@@ -18,12 +18,12 @@ use model::terms::RelPath;
 
 /// The project's folder.
 #[derive(Debug, Clone)]
-pub(super) struct Ground {
+pub(super) struct ProjectFolder {
     /// The root as configured, absolute.
     pub root: PathBuf,
 }
 
-impl Ground {
+impl ProjectFolder {
     /// Opens the root. It is reopened for every check and every walk: another folder may be in its place.
     pub(super) fn open(&self) -> io::Result<Root> {
         Root::open(&self.root)

@@ -61,7 +61,7 @@ use tokio::sync::{mpsc, watch};
 use tokio::task::{JoinHandle, spawn_blocking};
 
 use self::bulk::Inbox;
-use self::events::{Ear, Listener, RAW_CAPACITY, RawEvent};
+use self::events::{EventReceiver, Listener, RAW_CAPACITY, RawEvent};
 use self::held::HeldPaths;
 pub use self::held::Hold;
 use self::intake::{Again, Ask, Intake, Look};
@@ -145,7 +145,7 @@ impl Watcher {
 struct Shared {
     intake: Intake,
     inbox: Inbox,
-    ear: Arc<Ear>,
+    receiver: Arc<EventReceiver>,
     parts: Parts,
     listener: Mutex<Option<Arc<Listener>>>,
     polled: mpsc::UnboundedSender<Vec<SettledChange>>,
@@ -163,12 +163,12 @@ impl Shared {
         (raw, polled): (mpsc::Sender<RawEvent>, mpsc::UnboundedSender<Vec<SettledChange>>),
     ) -> Arc<Self> {
         let root = std::path::absolute(&options.root).unwrap_or(options.root);
-        let ear = Arc::new(Ear::new(&root, raw, state.clone()));
+        let receiver = Arc::new(EventReceiver::new(&root, raw, state.clone()));
         let options = WatchOptions { root, ..options };
         Arc::new(Shared {
             intake: Intake::new(options, known, state.clone()),
             inbox: Inbox::new(state.clone()),
-            ear,
+            receiver,
             parts: Parts::default(),
             listener: Mutex::new(None),
             polled,

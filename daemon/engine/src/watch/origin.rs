@@ -136,18 +136,18 @@ impl Intake {
 
     /// Returns the size of the file at the path, bytes; 0 if there is none.
     pub(super) fn n_bytes(&self, path: &RelPath) -> u64 {
-        let found = self.ground.open().ok().and_then(|root| root.find(path.as_str()).ok());
+        let found = self.project_folder.open().ok().and_then(|root| root.find(path.as_str()).ok());
         found.map_or(0, |it| it.meta.n_bytes)
     }
 
     /// Returns whether nothing is at the path, not even a dangling symlink.
     pub(super) fn is_gone(&self, path: &RelPath) -> bool {
-        self.ground.is_gone(path)
+        self.project_folder.is_gone(path)
     }
 
     /// Returns whether the file at `path` has this content now.
     fn holds(&self, path: &RelPath, content: &KnownFile) -> bool {
-        let Ok(root) = self.ground.open() else { return false };
+        let Ok(root) = self.project_folder.open() else { return false };
         match root.find(path.as_str()) {
             // Files of another size need not be read.
             Ok(found) if found.meta.n_bytes == content.n_bytes => {

@@ -57,7 +57,7 @@ pub(super) fn join_settled(
 ) -> Vec<(SettledChange, bool)> {
     let (mut new, mut gone) = (Vec::new(), Vec::new());
     for (change, _) in changes.iter().filter(|(change, _)| change.moved_from.is_none()) {
-        match (intake.ground.meta(&change.path), intake.expects(&change.path)) {
+        match (intake.project_folder.meta(&change.path), intake.expects(&change.path)) {
             (Ok(meta), false) if meta.is_file() => {
                 new.push(Found { path: change.path.clone(), stat: Stat::of(&meta) });
             }
@@ -185,6 +185,6 @@ fn sketch(intake: &Intake, normalizer: &mut Normalizer, found: &Found) -> Option
 
 fn read(intake: &Intake, found: &Found) -> Option<Vec<u8>> {
     let limit = intake.settings.max_bytes_of(&found.path.extension());
-    let root = intake.ground.open().ok()?;
+    let root = intake.project_folder.open().ok()?;
     Some(read_regular(&root, found.path.as_str(), limit).ok()??.bytes)
 }

@@ -114,10 +114,10 @@ impl Shared {
         let mut missed = Missed::default();
         let mut found = Crawl::default();
         let is_read = top.is_empty() || rules.verdict(top, true) == Verdict::Descend;
-        let root = self.intake.ground.open();
+        let root = self.intake.project_folder.open();
         if is_read && root.is_ok_and(|root| follow_all(&root, rules, top).is_ok()) {
             let listener = self.listener();
-            found = crawl(&self.intake.ground, rules, top, &mut |folder| {
+            found = crawl(&self.intake.project_folder, rules, top, &mut |folder| {
                 if let Some(Err(why)) = listener.as_ref().map(|listener| listener.watch(folder)) {
                     missed.note(self.relative(folder), why);
                 }
@@ -129,7 +129,7 @@ impl Shared {
 
     /// Returns a folder below the root as a path of the project.
     pub(super) fn relative(&self, folder: &Path) -> String {
-        let inside = folder.strip_prefix(&self.intake.ground.root).unwrap_or(folder);
+        let inside = folder.strip_prefix(&self.intake.project_folder.root).unwrap_or(folder);
         inside.to_string_lossy().into_owned()
     }
 }

@@ -17,7 +17,7 @@ const N_LEVELS: usize = 9;
 /// Most definitions and instances that are kept.
 const MAX_LISTS: usize = 20_000;
 /// Longest pattern of a label, in characters.
-const MAX_PATTERN_BYTES: usize = 100;
+const MAX_PATTERN_CHARS: usize = 100;
 
 /// The lists that a document declares.
 #[derive(Default)]
@@ -333,7 +333,7 @@ impl Level {
             }
             "lvlText" => {
                 let pattern = tag.attr("val").unwrap_or_default();
-                self.pattern = pattern.chars().take(MAX_PATTERN_BYTES).collect();
+                self.pattern = pattern.chars().take(MAX_PATTERN_CHARS).collect();
             }
             "pStyle" => self.style = tag.attr("val").map(|style| style.into_owned()),
             _ => {}

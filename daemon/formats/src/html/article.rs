@@ -10,7 +10,7 @@ use super::hints::Hint;
 use super::kind::Kind;
 use super::page::{Page, Part};
 use super::press;
-use super::surround::{Care, MAX_BYLINES, Nature, surround};
+use super::surround::{Care, MAX_BYLINES, PageTraits, surround};
 use super::tree::{NodeId, Tree};
 
 /// A page with less text outside links than this, in bytes, is not judged by its links: it may be a list of links
@@ -43,20 +43,20 @@ pub(super) fn select(tree: &Tree, source: &str) -> Selection {
     let is_press = press::is_press(tree, source);
     // First follow all signs. If too little is left, only those of the author; if that fails, read the whole page.
     for care in [Care::Names, Care::Stated] {
-        let nature = Nature::of(&page, is_press, care);
-        let around = surround(&page, &nature);
+        let traits = PageTraits::of(&page, is_press, care);
+        let around = surround(&page, &traits);
         page.set_dropped(around);
         let (root, is_stated) = choose_root(&page);
         // A root that the author marked is taken as it is, except on pages of the press.
-        if !is_stated || nature.is_press {
+        if !is_stated || traits.is_press {
             prune_beside_path(&mut page, root);
         }
-        if nature.is_press {
+        if traits.is_press {
             edge::trim(&mut page, root);
         }
         if is_enough(&page, root) {
             let lead = lead_heading(&page, root);
-            return Selection { is_press: nature.is_press, ..selection(tree, &page, root, lead) };
+            return Selection { is_press: traits.is_press, ..selection(tree, &page, root, lead) };
         }
     }
     page.set_dropped([]);

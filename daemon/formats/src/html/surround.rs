@@ -36,7 +36,7 @@ pub(super) enum Care {
 
 /// Properties of a page as a whole.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Nature {
+pub(super) struct PageTraits {
     care: Care,
     /// True for an article of news or a blog, by its own declaration, without code.
     pub(super) is_press: bool,
@@ -55,9 +55,9 @@ struct Place {
     parent_end: usize,
 }
 
-impl Nature {
+impl PageTraits {
     /// Determines the properties of a page.
-    pub(super) fn of(page: &Page, is_press: bool, care: Care) -> Nature {
+    pub(super) fn of(page: &Page, is_press: bool, care: Care) -> PageTraits {
         let all = page.parts[0].amount;
         let of_hint = |hint: Hint| move |part: &Part| part.hint == hint && part.amount.text > 0;
         let comments = outermost(page, of_hint(Hint::Comments));
@@ -66,7 +66,7 @@ impl Nature {
         let n_bylines = outermost(page, of_hint(Hint::Byline)).len();
         let teasers = outermost(page, |part| part.amount.n_teasers == 1 && is_teasers(part));
         let n_teased: usize = teasers.iter().map(|t| page.parts[*t].amount.text).sum();
-        Nature {
+        PageTraits {
             care,
             is_press: is_press && !page.parts.iter().any(|part| part.kind == Kind::Pre),
             // Comments that are half of the text and follow little prose are the content, as in a forum.
@@ -92,8 +92,8 @@ fn outermost(page: &Page, test: impl Fn(&Part) -> bool) -> Vec<usize> {
 }
 
 /// Returns the elements that are not content, outermost ones only, by increasing index.
-pub(super) fn surround(page: &Page, nature: &Nature) -> Vec<usize> {
-    let all = nature.all;
+pub(super) fn surround(page: &Page, traits: &PageTraits) -> Vec<usize> {
+    let all = traits.all;
     // `<main>`, or an article with more than a quarter of the text.
     let is_major = |part: &Part| {
         part.is_main && part.amount.text > 0
@@ -120,11 +120,11 @@ pub(super) fn surround(page: &Page, nature: &Nature) -> Vec<usize> {
             || majors.get(major).is_some_and(|major| *major < part.end);
         let parent_end = open.last().copied().unwrap_or(part.end);
         let place = Place { in_content: index < content_end, parent_end };
-        if !holds_content && is_surround(page, index, place, nature) {
+        if !holds_content && is_surround(page, index, place, traits) {
             out.push(index);
             index = part.end;
         } else if let Some(end) =
-            announced_end(page, index, place).filter(|_| nature.care == Care::Names)
+            announced_end(page, index, place).filter(|_| traits.care == Care::Names)
         {
             // Drop a heading that announces other pages together with what follows.
             while index < end {
@@ -139,7 +139,7 @@ pub(super) fn surround(page: &Page, nature: &Nature) -> Vec<usize> {
     out
 }
 
-fn is_surround(page: &Page, index: usize, place: Place, nature: &Nature) -> bool {
+fn is_surround(page: &Page, index: usize, place: Place, traits: &PageTraits) -> bool {
     let part = &page.parts[index];
     let Part { kind, hint, amount, .. } = *part;
     let in_content = place.in_content;
@@ -150,15 +150,15 @@ fn is_surround(page: &Page, index: usize, place: Place, nature: &Nature) -> bool
             // An aside in the content stays if neither its name nor its links say otherwise; in articles of news,
             // none do.
             let is_beside = hint != Hint::None && hint != Hint::Content || amount.is_linked(30);
-            return !in_content || is_beside || nature.is_press || amount.n_teasers > 0;
+            return !in_content || is_beside || traits.is_press || amount.n_teasers > 0;
         }
         Kind::Header if !in_content => return true,
-        Kind::Footer if !in_content || amount.is_linked(40) || nature.is_press => return true,
+        Kind::Footer if !in_content || amount.is_linked(40) || traits.is_press => return true,
         _ => {}
     }
-    let is_caption = || hint == Hint::Caption && nature.is_press && is_caption(page, index);
-    nature.care == Care::Names
-        && (is_named_surround(part, nature) || is_labelled_surround(part, nature) || is_caption())
+    let is_caption = || hint == Hint::Caption && traits.is_press && is_caption(page, index);
+    traits.care == Care::Names
+        && (is_named_surround(part, traits) || is_labelled_surround(part, traits) || is_caption())
 }
 
 /// True for a picture's caption; false for a table or quotation inside a caption's element.
@@ -173,11 +173,11 @@ fn is_caption(page: &Page, index: usize) -> bool {
         && !page.inside(index).any(|inner| holds(page.parts[inner].kind))
 }
 
-fn is_named_surround(part: &Part, nature: &Nature) -> bool {
+fn is_named_surround(part: &Part, traits: &PageTraits) -> bool {
     let Part { hint, amount, .. } = *part;
     match hint {
         Hint::Boilerplate => true,
-        Hint::Comments => nature.drops_comments,
+        Hint::Comments => traits.drops_comments,
         Hint::Suspect => {
             // Many links with little prose, at one of several thresholds.
             let is_short = amount.prose * 4 < amount.text && amount.is_linked(15);
@@ -186,7 +186,7 @@ fn is_named_surround(part: &Part, nature: &Nature) -> bool {
             amount.n_links > 1 && is_links && amount.n_h1 == 0
         }
         Hint::Byline => {
-            nature.drops_bylines
+            traits.drops_bylines
                 && amount.n_h1 == 0
                 && amount.prose == 0
                 && amount.text <= MAX_BYLINE_BYTES
@@ -196,20 +196,20 @@ fn is_named_surround(part: &Part, nature: &Nature) -> bool {
 }
 
 /// True for an element whose first words announce that it is not content, and that looks so.
-fn is_labelled_surround(part: &Part, nature: &Nature) -> bool {
+fn is_labelled_surround(part: &Part, traits: &PageTraits) -> bool {
     let Part { kind, label, amount, prose_before, hint, .. } = *part;
     // Callouts and other elements are only checked for teasers.
     if !(kind.is_container() || kind == Kind::Paragraph) || hint == Hint::Callout {
-        return nature.drops_teasers && kind.is_container() && is_teasers(part);
+        return traits.drops_teasers && kind.is_container() && is_teasers(part);
     }
     let is_short = amount.text <= MAX_FURNITURE_BYTES && amount.prose == 0 && amount.n_h1 == 0;
     // After 95 % of the prose.
-    let is_last = prose_before > 0 && prose_before + amount.prose >= nature.all.prose * 19 / 20;
+    let is_last = prose_before > 0 && prose_before + amount.prose >= traits.all.prose * 19 / 20;
     match label {
         Label::Related => amount.n_links > 0 && (amount.is_linked(30) || amount.n_teasers > 0),
-        Label::Comments => nature.drops_comments && prose_before >= MIN_COMMENTED_BYTES,
+        Label::Comments => traits.drops_comments && prose_before >= MIN_COMMENTED_BYTES,
         Label::Furniture => {
-            is_short && kind != Kind::Table && nature.all.prose > MAX_FURNITURE_BYTES
+            is_short && kind != Kind::Table && traits.all.prose > MAX_FURNITURE_BYTES
         }
         Label::Rights => amount.text <= MAX_FURNITURE_BYTES && is_last,
         Label::Consent => {
@@ -217,7 +217,7 @@ fn is_labelled_surround(part: &Part, nature: &Nature) -> bool {
             kind.is_container() && amount.text <= MAX_CONSENT_BYTES && (is_first || is_last)
         }
         Label::None | Label::Byline => {
-            nature.drops_teasers && kind.is_container() && is_teasers(part)
+            traits.drops_teasers && kind.is_container() && is_teasers(part)
         }
     }
 }

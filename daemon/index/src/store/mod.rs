@@ -60,7 +60,7 @@ pub use replace::copy_ledger;
 pub use replica::{Draft, Replica};
 pub use schema::SCHEMA_VERSION;
 pub use scrub::{Scrubbed, check_table, scrub_documents, tables_of};
-pub use snapshot::{CallOff, Readers, Snapshot, open_for_reading};
+pub use snapshot::{Cancellation, Readers, Snapshot, open_for_reading};
 pub use spaces::forget_unused;
 pub use spaces::{Space, Spaces};
 pub use trouble::{Stall, Trouble};

@@ -21,16 +21,16 @@ use model::terms::Tick;
 
 /// How long a replacement of the file waits for readers to finish. New ones wait meanwhile.
 const READERS_END_WITHIN: Duration = Duration::from_secs(5);
-/// Virtual machine instructions of SQLite between two checks of a [`CallOff`]: some microseconds.
+/// Virtual machine instructions of SQLite between two checks of a [`Cancellation`]: some microseconds.
 const STEPS_A_LOOK: i32 = 1_000;
 
 /// Cancels a query that nobody waits for any more. Clones share one state, which is set once.
 #[derive(Debug, Clone, Default)]
-pub struct CallOff(Arc<AtomicBool>);
+pub struct Cancellation(Arc<AtomicBool>);
 
-impl CallOff {
+impl Cancellation {
     /// Cancels it.
-    pub fn call_off(&self) {
+    pub fn cancellation(&self) {
         self.0.store(true, Ordering::Relaxed);
     }
 
@@ -269,11 +269,11 @@ impl Snapshot {
         !layers.wanted.is_empty() && layers.wanted.iter().all(|it| it.is_full_at(self.tick))
     }
 
-    /// Makes every query through this view fail soon after `call_off` was cancelled, a running one included.
+    /// Makes every query through this view fail soon after `cancellation` was cancelled, a running one included.
     /// (SQLite's own interrupt would miss a call that is between two queries.)
-    pub fn heed(&mut self, call_off: CallOff) -> Result<(), StoreError> {
+    pub fn heed(&mut self, cancellation: Cancellation) -> Result<(), StoreError> {
         let Some(db) = &mut self.db else { return Ok(()) };
-        Ok(db.progress_handler(STEPS_A_LOOK, Some(move || call_off.is_called_off()))?)
+        Ok(db.progress_handler(STEPS_A_LOOK, Some(move || cancellation.is_called_off()))?)
     }
 }
 

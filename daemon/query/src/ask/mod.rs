@@ -34,7 +34,7 @@ use self::choose::{Choice, Share, choose};
 use self::dated::Dated;
 use self::decided::{Wanted, decided};
 pub(crate) use self::found::{Found, Search, search};
-pub use self::nearest::{Nearest, Told, nearest, said_before, standing};
+pub use self::nearest::{Nearest, NewText, nearest, said_before, standing};
 pub(crate) use self::picked::{Choosing, Picked};
 use crate::connect::connect;
 use crate::entities::explain::explain_entity;

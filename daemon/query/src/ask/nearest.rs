@@ -25,7 +25,7 @@ const MAX_LINE: usize = 500;
 
 /// A text to remember.
 #[derive(Debug, Clone, Default)]
-pub struct Told<'a> {
+pub struct NewText<'a> {
     /// What it says.
     pub text: &'a str,
     /// Row id of its subject's note.
@@ -52,11 +52,11 @@ pub struct Nearest {
 /// When the index cannot be read.
 pub fn said_before(
     ctx: &QueryContext<'_>,
-    told: &Told<'_>,
+    new_text: &NewText<'_>,
 ) -> Result<Option<SourceView>, AskError> {
-    let Some(doc) = told.doc else { return Ok(None) };
-    let own = Claim::of(told.text, told.names);
-    let is_same = |it: &SourceView| Claim::of(&it.text, told.names).is_same(&own);
+    let Some(doc) = new_text.doc else { return Ok(None) };
+    let own = Claim::of(new_text.text, new_text.names);
+    let is_same = |it: &SourceView| Claim::of(&it.text, new_text.names).is_same(&own);
     Ok(lines_of(ctx, doc)?.into_iter().rfind(is_same))
 }
 
@@ -126,27 +126,27 @@ fn without_tags(text: &str) -> &str {
 pub fn nearest(
     ctx: &QueryContext<'_>,
     library: &Library,
-    told: &Told<'_>,
+    new_text: &NewText<'_>,
     most: usize,
 ) -> Result<Vec<Nearest>, ErrorView> {
     // As plain words: operators in the text must not be parsed as a query.
-    let words: Vec<&str> = told.text.split(|c: char| !c.is_alphanumeric()).collect();
+    let words: Vec<&str> = new_text.text.split(|c: char| !c.is_alphanumeric()).collect();
     let words: Vec<String> =
         words.into_iter().filter(|it| !it.is_empty()).map(str::to_lowercase).collect();
     let query: String = words.join(" ").chars().take(900).collect();
     if query.is_empty() {
         return Ok(vec![]);
     }
-    let own = Statement::all_of(told.text);
+    let own = Statement::all_of(new_text.text);
     let own = match own.is_empty() {
-        true => vec![Statement::new(told.text.to_string(), 0..told.text.len())],
+        true => vec![Statement::new(new_text.text.to_string(), 0..new_text.text.len())],
         false => own,
     };
-    let claims: Vec<Claim> = own.iter().map(|it| Claim::of(&it.text, told.names)).collect();
+    let claims: Vec<Claim> = own.iter().map(|it| Claim::of(&it.text, new_text.names)).collect();
     let mut near: Vec<(f64, Nearest)> = Vec::new();
     let mut add = |says: &Statement, source: SourceView, is_subject: bool| {
-        let is_itself = told.own.is_some_and(|it| {
-            it.path == source.path && (told.doc.is_none() || it.line == source.line)
+        let is_itself = new_text.own.is_some_and(|it| {
+            it.path == source.path && (new_text.doc.is_none() || it.line == source.line)
         });
         let is_listed = near.iter().any(|(_, it)| {
             (&it.source.path, it.source.line) == (&source.path, source.line)
@@ -156,13 +156,13 @@ pub fn nearest(
             return;
         }
         let likeness = own.iter().map(|one| one.likeness(says)).fold(0.0, f64::max);
-        let other = Claim::of(bare(&says.text), told.names);
+        let other = Claim::of(bare(&says.text), new_text.names);
         if other.is_empty() {
             // A heading with the name of the subject states nothing about it.
             return;
         }
         let is_about = |it: &Claim| {
-            is_subject || other.names_subject || told.names.is_empty() && it.stands_alone()
+            is_subject || other.names_subject || new_text.names.is_empty() && it.stands_alone()
         };
         let conflict =
             claims.iter().filter(|it| is_about(it)).find_map(|it| it.contradicts(&other));
@@ -170,15 +170,15 @@ pub fn nearest(
             near.push((likeness, Nearest { source, conflict }));
         }
     };
-    for line in told.doc.map(|doc| lines_of(ctx, doc)).transpose()?.unwrap_or_default() {
+    for line in new_text.doc.map(|doc| lines_of(ctx, doc)).transpose()?.unwrap_or_default() {
         let says = Statement::new(line.text.clone(), 0..line.text.len());
         add(&says, line, true);
     }
     let found = search(ctx, Search { query: &query, depth: 20, ..Search::default() })?;
     for it in found.statements(ctx, library, Choosing::among(found.hits.len()))? {
         // An entry's only subject is what it states.
-        let is_entry = told.names.is_empty() && library.shelf.of_doc(it.doc).is_some();
-        if told.doc != Some(it.doc) {
+        let is_entry = new_text.names.is_empty() && library.shelf.of_doc(it.doc).is_some();
+        if new_text.doc != Some(it.doc) {
             add(&it.says, it.source, is_entry);
         }
     }

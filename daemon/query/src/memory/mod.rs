@@ -16,7 +16,7 @@ pub use near::{Near, near};
 
 use std::collections::{BTreeSet, HashMap};
 
-use notes::memory::{CATEGORY, numbered, stated_type};
+use notes::memory::{numbered, stated_type};
 use notes::parse::LinkKind;
 use notes::resolve::{By, Keys, file_key, name_key};
 use proto::error::{Code, ErrorView};
@@ -415,6 +415,3 @@ pub fn counts(snapshot: &Snapshot) -> Result<[u64; 4], AskError> {
     )?;
     Ok([nodes, facts, relations, vectors].map(|n| n.max(0) as u64))
 }
-
-/// The type of a note without one.
-pub const UNTYPED: &str = CATEGORY;

@@ -112,11 +112,6 @@ impl Question {
         self.terms.is_empty() && !self.is_of_documents()
     }
 
-    /// Returns all terms as one FTS5 expression; empty if there are no words.
-    pub(crate) fn fts(&self) -> String {
-        self.terms.join(" OR ")
-    }
-
     /// Returns every run of words that may be a name, as written, the longest first for each start.
     pub(crate) fn name_runs(&self) -> Vec<(usize, usize, &str)> {
         let places: Vec<(usize, usize)> = run_places(&self.text).collect();
@@ -160,11 +155,6 @@ fn terms<'t>(words: impl Iterator<Item = &'t str>) -> Vec<Term> {
         }
     }
     terms
-}
-
-/// Returns a question as an FTS5 expression; empty if it has no words.
-pub fn text_query(question: &str) -> String {
-    Question::new(question).fts()
 }
 
 /// Returns the terms of a question, each an FTS5 expression.
@@ -266,7 +256,7 @@ mod tests {
             ),
         ];
         for (question, fts) in rows {
-            let found = Question::new(question).fts();
+            let found = Question::new(question).terms.join(" OR ");
             let is_it = if fts.ends_with(" OR") { found.starts_with(fts) } else { found == fts };
             assert!(is_it, "{question}: {found}");
         }

@@ -1,6 +1,6 @@
 //! Language models: two slots, `extraction` and `query`, each off until the user names a model for it.
 //!
-//! In: a [`Prompt`]. Out: a [`Said`], or an [`LlmError`] that the caller works around: models are optional everywhere,
+//! In: a [`Prompt`]. Out: a [`Completion`], or an [`LlmError`] that the caller works around: models are optional everywhere,
 //! and a model's error never becomes the error of the tool that asked it.
 //! Invariants: nothing is sent unless the user's own configuration names a model, and then only to that address (or to
 //! the connected client); what is sent contains no secrets, and no personal data that is to be removed; every call ends
@@ -48,7 +48,7 @@ pub struct Prompt {
 
 /// A model's reply.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Said {
+pub struct Completion {
     /// The text; never empty.
     pub text: String,
     /// The model's name, from the reply or from the settings.
@@ -61,7 +61,7 @@ pub trait Provider: Send + Sync {
     ///
     /// # Errors
     /// [`Trouble`], by whether a retry can help.
-    fn generate(&self, prompt: &Prompt, limits: Limits<'_>) -> Result<Said, Trouble>;
+    fn generate(&self, prompt: &Prompt, limits: Limits<'_>) -> Result<Completion, Trouble>;
 
     /// Returns true if this prompt was answered before, so that asking again costs no call.
     fn has_said(&self, _prompt: &Prompt) -> bool {
@@ -218,14 +218,14 @@ pub(crate) const UNTRUSTED: &str = "What stands between the tags is material to 
 ///
 /// # Errors
 /// When it contains no text.
-pub(crate) fn sampled(result: &serde_json::Value) -> Result<Said, Trouble> {
+pub(crate) fn sampled(result: &serde_json::Value) -> Result<Completion, Trouble> {
     let content = result.get("content").map(dialect::joined).unwrap_or_default();
     let text = dialect::spoken(&content);
     let model = result.get("model").and_then(serde_json::Value::as_str).unwrap_or_default();
     let model: String = model.chars().filter(|c| !c.is_control()).take(MAX_MODEL).collect();
     let model = if model.is_empty() { "the client's model".to_string() } else { model };
     let why = "the client did not answer with text".to_string();
-    Ok(Said { text: text.ok_or(Trouble::Request { why })?, model })
+    Ok(Completion { text: text.ok_or(Trouble::Request { why })?, model })
 }
 
 /// Longest name of a client's model, in characters.

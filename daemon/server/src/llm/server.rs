@@ -12,7 +12,7 @@ use config::settings::{LlmApi, LlmSlot};
 use web::{Patience, Web, WebError};
 
 use super::dialect::{self, Limit};
-use super::{Limits, Prompt, Provider, Said, Trouble};
+use super::{Completion, Limits, Prompt, Provider, Trouble};
 use embed::servers::{KeyPlace, complaint};
 
 /// Longest wait for a connection.
@@ -116,7 +116,7 @@ impl Server {
 }
 
 impl Provider for Server {
-    fn generate(&self, prompt: &Prompt, limits: Limits<'_>) -> Result<Said, Trouble> {
+    fn generate(&self, prompt: &Prompt, limits: Limits<'_>) -> Result<Completion, Trouble> {
         // Servers that know only the old name are many; one that refuses it says so, and is asked again once.
         let limit = self.limit.get().copied().unwrap_or(Limit::Old);
         let text = match self.ask(prompt, limits, limit) {
@@ -129,7 +129,7 @@ impl Provider for Server {
             }
             other => other?,
         };
-        Ok(Said { text, model: self.settings.model.clone() })
+        Ok(Completion { text, model: self.settings.model.clone() })
     }
 }
 

@@ -15,7 +15,7 @@ use proto::tool::core::LlmView;
 use super::budget::Budget;
 use super::circuit::Circuit;
 use super::server::Server;
-use super::{Asker, Limits, LlmError, Prompt, Provider, Said, Trouble};
+use super::{Asker, Completion, Limits, LlmError, Prompt, Provider, Trouble};
 use redact::{Redactor, clean};
 
 /// Most calls of one slot at once; further ones fail. Local models answer one at a time.
@@ -95,7 +95,7 @@ impl Slot {
     ///
     /// # Errors
     /// Why there is no text.
-    pub fn generate(&self, prompt: &Prompt, asker: &Asker) -> Result<Said, LlmError> {
+    pub fn generate(&self, prompt: &Prompt, asker: &Asker) -> Result<Completion, LlmError> {
         let provider: &dyn Provider = match (&self.server, &asker.client) {
             (Some(Ok(server)), _) => server,
             (Some(Err(why)), _) => return Err(LlmError::Settings { why: why.clone() }),
@@ -114,7 +114,7 @@ impl Slot {
                 state.circuit.went_well();
                 state.last = Some(Ok(()));
                 // A model may know or make up a secret that nobody sent: it is neither returned nor stored.
-                Ok(Said { text: clean(&said.text).into_owned(), ..said })
+                Ok(Completion { text: clean(&said.text).into_owned(), ..said })
             }
             // The client calls again with the text: nothing has failed.
             Err(Failure::Of(Trouble::Asked)) => Err(LlmError::Asked),
@@ -146,7 +146,7 @@ impl Slot {
         provider: &dyn Provider,
         prompt: &Prompt,
         until: Instant,
-    ) -> Result<Said, Failure> {
+    ) -> Result<Completion, Failure> {
         let mut n_tries = 0;
         let mut last = None;
         loop {

@@ -52,12 +52,12 @@ fn asker() -> Asker {
     Asker { client: None, until: Instant::now() + Duration::from_secs(60) }
 }
 
-fn ask(slot: &Slot) -> Result<Said, LlmError> {
+fn ask(slot: &Slot) -> Result<Completion, LlmError> {
     let prompt = Prompt { system: "Be brief.".into(), text: "Hello?".into() };
     slot.generate(&prompt, &asker())
 }
 
-fn why(asked: Result<Said, LlmError>) -> String {
+fn why(asked: Result<Completion, LlmError>) -> String {
     asked.expect_err("no text").to_string()
 }
 
@@ -311,10 +311,10 @@ fn settings_that_are_not_whole_are_told() {
 struct Client(Result<&'static str, Trouble>);
 
 impl Provider for Client {
-    fn generate(&self, prompt: &Prompt, limits: Limits<'_>) -> Result<Said, Trouble> {
+    fn generate(&self, prompt: &Prompt, limits: Limits<'_>) -> Result<Completion, Trouble> {
         assert!(!prompt.text.contains("ghp_") && limits.max_tokens > 0);
         let text = self.0.clone()?.to_string();
-        Ok(Said { text, model: "theirs".into() })
+        Ok(Completion { text, model: "theirs".into() })
     }
 }
 

@@ -94,11 +94,6 @@ impl Door {
         &self.path
     }
 
-    /// Returns whether systemd made the socket and keeps it.
-    pub fn is_inherited(&self) -> bool {
-        self.made.is_none()
-    }
-
     /// Returns the next connection of a process of the same user; closes those of others.
     ///
     /// # Errors

@@ -26,7 +26,7 @@ use super::turns::{InFlight, ReadQueue, Turn};
 use crate::llm::{Asker, Provider};
 use crate::notes::acting;
 use crate::project::Project;
-use index::store::{CallOff, Snapshot};
+use index::store::{Cancellation, Snapshot};
 use sys::courtesy::Wait;
 
 mod asking;
@@ -273,12 +273,12 @@ async fn in_turn<T: Tool, R: Send + 'static>(
     };
     let running = running.ok_or_else(stopping)?;
     let caller = EndsReading::default();
-    let call_off = caller.0.clone();
+    let cancellation = caller.0.clone();
     let reading = tokio::task::spawn_blocking(move || {
         // Held until the work is done even if its caller has left, because this turn bounds the number of readers. The
         // caller's own turn lasts longer.
         let _running = running;
-        let reply = read(&project, call_off, |snapshot| work(&project, snapshot));
+        let reply = read(&project, cancellation, |snapshot| work(&project, snapshot));
         (reply, own_turn)
     });
     reading.await.map_err(|error| crashed(T::NAME, &error))
@@ -286,29 +286,30 @@ async fn in_turn<T: Tool, R: Send + 'static>(
 
 /// Cancels a read when nobody waits for it.
 #[derive(Default)]
-struct EndsReading(CallOff);
+struct EndsReading(Cancellation);
 
 impl Drop for EndsReading {
     fn drop(&mut self) {
-        self.0.call_off();
+        self.0.cancellation();
     }
 }
 
 fn read<R>(
     project: &Project,
-    call_off: CallOff,
+    cancellation: Cancellation,
     work: impl FnOnce(&Snapshot) -> Result<R, ErrorView>,
 ) -> Result<R, ErrorView> {
-    if call_off.is_called_off() {
+    if cancellation.is_called_off() {
         // The caller has left, so nobody sees this.
         return Err(stopping());
     }
     let _answering = project.health().answering();
     let mut snapshot = project.snapshot().map_err(|error| suspicious(project, &error))?;
-    snapshot.heed(call_off.clone()).map_err(|error| unreadable(&error))?;
+    snapshot.heed(cancellation.clone()).map_err(|error| unreadable(&error))?;
     let reply = work(&snapshot);
     // An index that cannot be read may be damaged.
-    if !call_off.is_called_off() && reply.as_ref().is_err_and(|error| error.code == Code::Internal)
+    if !cancellation.is_called_off()
+        && reply.as_ref().is_err_and(|error| error.code == Code::Internal)
     {
         project.suspect();
     }

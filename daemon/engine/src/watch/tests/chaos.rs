@@ -45,7 +45,7 @@ fn change(project: &Project, dice: &mut Dice) {
 fn compare(project: &Project) -> (Vec<String>, Vec<String>) {
     let intake = &project.handle.life.shared.intake;
     let rules = Rules::new(&project.path(""), &settings());
-    let found = crawl(&intake.ground, &rules, "", &mut |_| {}).found;
+    let found = crawl(&intake.project_folder, &rules, "", &mut |_| {}).found;
     let on_disk = found.into_iter().map(|found| {
         let text = fs::read(project.path(found.path.as_str())).expect("it is there");
         format!("{} {}", found.path, ContentHash::of(&text).to_hex())

@@ -245,7 +245,8 @@ impl<'a> Scope<'a> {
             Wants::Group => entity_type == Organization,
             Wants::Thing => !matches!(entity_type, Person | Date | Step | Version),
             Wants::Described(of_noun) => {
-                let is_typed = of_noun.is_some_and(|it| it == entity_type && is_countable(it));
+                let is_typed =
+                    of_noun.is_some_and(|it| it == entity_type && can_stand_for_name(it));
                 is_typed || ends_in(&mention.name, found.noun)
             }
         }
@@ -304,7 +305,7 @@ fn is_one_name(a: &str, b: &str) -> bool {
 
 /// Returns whether a noun of this type may refer to a name of the type that does not end in the
 /// noun: `the team`, `the city`. A text rarely has more than one such thing nearby.
-fn is_countable(entity_type: EntityType) -> bool {
+fn can_stand_for_name(entity_type: EntityType) -> bool {
     use EntityType::{Location, Organization, Project, Service};
     matches!(entity_type, Organization | Service | Project | Location)
 }

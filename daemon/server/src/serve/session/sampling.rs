@@ -25,7 +25,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tokio::runtime::Handle;
 
-use crate::llm::{Limits, Prompt, Provider, Said, Trouble, sampled};
+use crate::llm::{Completion, Limits, Prompt, Provider, Trouble, sampled};
 
 /// Most texts that one call of a tool may ask for.
 const MAX_ASKED: usize = 16;
@@ -96,7 +96,7 @@ pub(super) struct Live {
 }
 
 impl Provider for Live {
-    fn generate(&self, prompt: &Prompt, limits: Limits<'_>) -> Result<Said, Trouble> {
+    fn generate(&self, prompt: &Prompt, limits: Limits<'_>) -> Result<Completion, Trouble> {
         let request: ServerRequest =
             serde_json::from_value(message(prompt, limits)).map_err(|error| refused(&error))?;
         let options = PeerRequestOptions::with_timeout(limits.within);
@@ -121,7 +121,7 @@ fn declined(error: &ServiceError) -> Trouble {
 /// A client that is asked between two calls of the same tool.
 pub(super) struct Rounds {
     /// Its answers so far, by the key of the prompt.
-    said: BTreeMap<String, Said>,
+    said: BTreeMap<String, Completion>,
     /// The prompts sent so far, by key.
     asked: BTreeSet<String>,
     wanted: Mutex<InputRequests>,
@@ -140,8 +140,8 @@ impl Rounds {
         let state: State =
             state.and_then(|state| serde_json::from_str(state).ok()).unwrap_or_default();
         let before = state.said.into_iter();
-        let mut said: BTreeMap<String, Said> =
-            before.map(|(key, (text, model))| (key, Said { text, model })).collect();
+        let mut said: BTreeMap<String, Completion> =
+            before.map(|(key, (text, model))| (key, Completion { text, model })).collect();
         for (key, result) in responses.unwrap_or_default() {
             if let Ok(it) = sampled(&result) {
                 said.insert(key, it);
@@ -176,7 +176,7 @@ fn key_of(prompt: &Prompt) -> String {
 }
 
 impl Provider for Rounds {
-    fn generate(&self, prompt: &Prompt, limits: Limits<'_>) -> Result<Said, Trouble> {
+    fn generate(&self, prompt: &Prompt, limits: Limits<'_>) -> Result<Completion, Trouble> {
         let key = key_of(prompt);
         if let Some(said) = self.said.get(&key) {
             return Ok(said.clone());
@@ -206,7 +206,7 @@ mod tests {
         Prompt { system: "S".into(), text: text.into() }
     }
 
-    fn ask(rounds: &Rounds, text: &str) -> Result<Said, Trouble> {
+    fn ask(rounds: &Rounds, text: &str) -> Result<Completion, Trouble> {
         let limits = Limits { within: Duration::from_secs(1), max_tokens: 9, model: "" };
         rounds.generate(&prompt(text), limits)
     }

@@ -22,7 +22,7 @@ use proto::tool::memory::{
 use super::{blocking, invalid, kb, memory, unreadable};
 use crate::project::Project;
 use crate::serve::routes::Who;
-use query::ask::Told;
+use query::ask::NewText;
 use query::memory::{self as rows, Near};
 
 /// Longest text, characters.
@@ -380,7 +380,7 @@ async fn said_before(
         let snapshot = worker.snapshot().map_err(unreadable)?;
         let mut names = rows::names(&snapshot, doc)?;
         names.extend(about);
-        let told = Told { text: &text, doc: Some(doc), names: &names, own: None };
+        let told = NewText { text: &text, doc: Some(doc), names: &names, own: None };
         let there = query::ask::said_before(&worker.desk(&snapshot), &told)?;
         Ok(there.map(|it| RememberReply { line: it.line, text: it.text, ..known }))
     })
@@ -412,7 +412,7 @@ async fn with_neighbors(
         let doc = doc.filter(|_| reply.id.is_none());
         let mut names = doc.map(|doc| rows::names(&snapshot, doc)).transpose()?.unwrap_or_default();
         names.extend(reply.about.iter().cloned().chain(about));
-        let told = Told { text: &text, doc, names: &names, own: Some(&own) };
+        let told = NewText { text: &text, doc, names: &names, own: Some(&own) };
         let library = kb::library(&worker, &snapshot)?;
         for it in query::ask::nearest(&desk, &library, &told, MAX_SIMILAR)? {
             match it.conflict {

@@ -17,7 +17,7 @@ use engine::health::Mended;
 
 use crate::project::Project;
 use crate::project::tallies::{WINDOWS, count};
-use engine::backfill::{Again, BackfillProgress, Trouble};
+use engine::backfill::{BackfillProgress, RetryWhen, Trouble};
 use engine::watch::{FileEvent, WatchMode, WatchView};
 use index::store::{Breakers, SCHEMA_VERSION, Snapshot};
 
@@ -148,11 +148,11 @@ fn embedding(project: &Project, snapshot: &Snapshot, n_windows: u64) -> Option<E
     let trouble = std::iter::once(&stand.trouble).chain(troubles).flatten().next().cloned();
     let again = trouble.as_ref().map(|it| it.again);
     let again_at = match again {
-        Some(Again::At(at)) => Some(at),
+        Some(RetryWhen::At(at)) => Some(at),
         _ => None,
     };
     let state = match project.settings.embed.background {
-        _ if matches!(again, Some(Again::WhenWanted | Again::AtStart)) => "failed",
+        _ if matches!(again, Some(RetryWhen::WhenWanted | RetryWhen::AtStart)) => "failed",
         _ if snapshot.has_all_better_vectors() && project.settled().searchable => "done",
         _ if again_at.is_some() => "waiting",
         Background::Off => "off",
@@ -193,10 +193,10 @@ fn embedding(project: &Project, snapshot: &Snapshot, n_windows: u64) -> Option<E
 /// Returns why a model gives no vectors, and what would make it try again.
 fn told_trouble(trouble: Trouble) -> String {
     let again = match trouble.again {
-        Again::At(_) => return trouble.why,
-        Again::ByQuestion => "the next question asks it again",
-        Again::WhenWanted => "`kgctl retry --all` asks it again",
-        Again::AtStart => "`kgctl restart` tries it again",
+        RetryWhen::At(_) => return trouble.why,
+        RetryWhen::ByQuestion => "the next question asks it again",
+        RetryWhen::WhenWanted => "`kgctl retry --all` asks it again",
+        RetryWhen::AtStart => "`kgctl restart` tries it again",
     };
     let joint = if trouble.why.contains("\nhint: ") { "; then " } else { "\nhint: " };
     trouble.why + joint + again

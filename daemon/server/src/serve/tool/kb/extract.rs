@@ -293,7 +293,8 @@ const CUES: [(EntryType, &[&str]); 3] = [
             "was chosen",
             "instead of",
             "we will use",
-            "adr",
+            "adr ",
+            "adr-",
             "decided to",
             "alternatives considered",
             "rationale",
@@ -330,13 +331,19 @@ const CUES: [(EntryType, &[&str]); 3] = [
     ),
 ];
 
+/// Counts a cue where it begins a word: `whenever` does not contain `never `.
+fn count_cue(text: &str, cue: &str) -> usize {
+    let begins_word = |at| !text.get(..at).unwrap_or("").ends_with(char::is_alphanumeric);
+    text.match_indices(cue).filter(|(at, _)| begins_word(*at)).count()
+}
+
 fn type_of(title: &str, body: &str) -> EntryType {
     let text = format!("{title}\n{body}").to_lowercase();
     let title = title.to_lowercase();
     let count = |cues: &[&str]| {
-        // A cue in the heading counts three times, because a heading names the topic.
-        let in_title = cues.iter().filter(|cue| title.contains(cue.trim())).count();
-        cues.iter().map(|cue| text.matches(cue).count()).sum::<usize>() + 2 * in_title
+        // A cue in the heading counts three times in all, because a heading names the topic.
+        let in_title = cues.iter().filter(|cue| count_cue(&title, cue.trim()) > 0).count();
+        cues.iter().map(|cue| count_cue(&text, cue)).sum::<usize>() + 2 * in_title
     };
     let mut best = (EntryType::FactualReference, 0);
     for (entry_type, cues) in CUES {
@@ -400,6 +407,17 @@ mod tests {
             ]
         );
         assert_eq!(extract("docs/store.md", text).left_out, ["Rules", "Note"]);
+    }
+
+    #[test]
+    fn a_cue_is_a_word_and_no_part_of_one() {
+        for (body, expected) in [
+            ("The office in Madrid keeps the quadrant.", EntryType::FactualReference),
+            ("Whenever it rains, whenever it snows.", EntryType::FactualReference),
+            ("See ADR-0011 for the keys.", EntryType::Decision),
+        ] {
+            assert_eq!(type_of("Note", body), expected, "{body}");
+        }
     }
 
     #[test]
