@@ -13,7 +13,7 @@ test FILTER='': build
 
 # Rewrite generated pages and golden files.
 regenerate: build
-    KG_REGENERATE=1 cargo nextest run --locked --workspace -E 'test(/the_(committed_)?reference(_of_(tools|commands))?_is_current/) | test(/^docs::the_help/) | test(/^wire::replies_are/)'
+    KG_REGENERATE=1 cargo nextest run --locked --workspace -E 'test(/the_(committed_)?reference(_of_(tools|commands))?_is_current/) | test(/^docs::the_help/) | test(/^replies::replies_are/)'
 
 # Make all packages of a release in target/packages: `--programs DIR` takes programs that were built before.
 dist *OPTIONS:

@@ -250,3 +250,12 @@ impl Client {
         if is_error { Err(content) } else { Ok(content) }
     }
 }
+
+/// Returns the values of one field in all rows of a reply; empty for a row without it.
+///
+/// # Panics
+/// If these are no rows.
+pub fn all<'v>(rows: &'v Value, field: &str) -> Vec<&'v str> {
+    let rows = rows.as_array().unwrap_or_else(|| panic!("no rows: {rows}"));
+    rows.iter().map(|row| row[field].as_str().unwrap_or_default()).collect()
+}

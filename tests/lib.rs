@@ -27,7 +27,7 @@ mod sound;
 
 pub use self::index::index_text;
 pub use binary::{kgctl, kgd};
-pub use client::{Client, Revision};
+pub use client::{Client, Revision, all};
 pub use graph::Graph;
 pub use kills::{Figures, Kills};
 pub use marked::{Faults, Marked};

@@ -152,6 +152,11 @@ impl TestProject {
         }
     }
 
+    /// Returns the text of a file.
+    pub fn text(&self, path: &str) -> String {
+        fs::read_to_string(self.at(path)).expect("it is there")
+    }
+
     /// Removes a file.
     pub fn remove(&self, path: &str) {
         fs::remove_file(self.at(path)).expect("it was there");

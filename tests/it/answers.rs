@@ -11,9 +11,7 @@ fn project(n: usize) -> TestProject {
         (0..n).map(|i| (format!("notes/{i:02}.md"), note(i))).collect();
     let files: Vec<(&str, &str)> =
         files.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
-    let mut project = TestProject::of(&files);
-    project.settle();
-    project
+    TestProject::of(&files)
 }
 
 fn note(i: usize) -> String {
@@ -108,7 +106,6 @@ fn both_forms_of_an_answer_tell_the_same_hits_within_any_budget() {
     let files: Vec<(&str, &str)> =
         files.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
     let mut project = TestProject::of(&files);
-    project.settle();
     for question in ["lighthouse keeper", "what does the lighthouse keeper light?", "zebra stripes"]
     {
         for (max_chars, k) in
@@ -163,7 +160,6 @@ fn hits_about_one_entity_mention_it() {
         ),
         ("cars.md", "# Cars\n\nRotation of tires saves money.\n"),
     ]);
-    project.settle();
     let hits = |project: &mut TestProject, entity: Value| {
         let request = json!({"q": "rotation", "entity": entity, "max_chars": 5_000});
         let mut paths = paths(&project.call("hybrid_query", request));
@@ -190,7 +186,6 @@ fn a_passage_is_read_whole_by_its_ref_wherever_it_moves() {
     let long = "The lamp of the old tower burns oil of rape. ".repeat(40);
     let text = format!("# Tower\n\n## Lamp\n\n{long}\n\n## Stairs\n\nThere are ninety steps.\n");
     let mut project = TestProject::of(&[("tower.md", &text), ("b.md", "# B\n\nNothing.\n")]);
-    project.settle();
     let asked = json!({"q": "what oil does the lamp burn", "max_chars": 400});
     let reply = project.call("hybrid_query", asked);
     let (handle, path) = first_hit(&reply);
@@ -296,7 +291,6 @@ fn every_tool_that_searches_says_that_nothing_fits() {
         ("keys.md", "# Keys\n\nThe signing keys are rotated every spring by Ada Lindqvist.\n"),
         ("ships.md", "# Ships\n\nThe lighthouse keeper counts the ships in the harbor.\n"),
     ]);
-    project.settle();
     let entity = json!({"name": "Ada Lindqvist", "entity_type": "person", "observations": ["Rotates the signing keys"]});
     project.call("create_entities", json!({"entities": [entity]}));
     project.call(
@@ -347,7 +341,6 @@ fn what_goes_by_another_name_fits_the_question() {
         ("krill.md", "---\naliases: [KRR]\n---\n\n# Krill Ledger\n\nThe ledger counts barrels.\n"),
         ("other.md", "# Other\n\nTires are changed in May.\n"),
     ]);
-    project.settle();
     for question in ["KRR", "tell me about KRR", "Kril Ledgr"] {
         let reply = project.call("hybrid_query", json!({"q": question}));
         assert_eq!(reply["chunks"][0]["path"], "krill.md", "{question}");
@@ -376,7 +369,6 @@ fn an_answer_without_hits_names_the_condition_that_leaves_nothing() {
         ("docs/plan.txt", "The plan is dated in words, and it is about keys.\n"),
         ("old/2020-01-01.md", "# Before\n\nOnce the keys were kept in a drawer.\n"),
     ]);
-    project.settle();
     for (condition, hint) in [
         (json!({"type": "pdf"}), "no document has type `pdf`; there are `md`, `txt`"),
         (json!({"language": "de"}), "no document is mainly in language `de`"),
@@ -413,7 +405,6 @@ fn a_note_that_is_named_like_a_common_word_says_what_counts_as_its_mention() {
         ("vault.md", "It keeps secrets.\n"),
         ("night.md", "# Night\n\nThe vault is sealed at night by the guard.\n"),
     ]);
-    project.settle();
     let asked = json!({"q": "\"sealed at night\"", "entity": "vault", "formula": "text"});
     let reply = project.call("hybrid_query", asked.clone());
     assert_eq!(paths(&reply), [""; 0], "{reply}");

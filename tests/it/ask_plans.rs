@@ -59,9 +59,7 @@ const FOLDER: [(&str, &str); 11] = [
 ];
 
 fn project() -> TestProject {
-    let mut project = TestProject::of(&FOLDER);
-    project.settle();
-    project
+    TestProject::of(&FOLDER)
 }
 
 fn ask(project: &mut TestProject, query: &str) -> Value {
@@ -217,7 +215,6 @@ fn the_steps_of_a_page_are_shown_rather_than_its_introduction() {
          goes wrong\n\nCall Bo.\n"
     );
     let mut project = TestProject::of(&[("runbooks/seals.md", &text)]);
-    project.settle();
     let reply = ask(&mut project, "How do I rotate the seals?");
     let first = said(&reply).first().cloned().unwrap_or_default();
     assert!(first.contains("1. Announce it.\n2. Pause the sweep."), "{reply:#}");

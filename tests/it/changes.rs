@@ -8,7 +8,7 @@ use tests::TestProject;
 
 /// A project whose first index is complete.
 fn whole() -> TestProject {
-    let mut project = TestProject::of(&[
+    TestProject::of(&[
         (
             "people/ana.md",
             "---\ntitle: Ana\nstatus: away\n---\n# Ana\n\n- [role] Reviewer\n- knows [[Bo]]\n",
@@ -16,9 +16,7 @@ fn whole() -> TestProject {
         ("people/bo.md", "# Bo\n\nBo is calm. He reads.\n"),
         ("drafts/old.md", "# Old\n\nNothing much.\n"),
         ("ops/a.md", "# Runbook\n\nTurn it off and on.\n"),
-    ]);
-    project.settle();
-    project
+    ])
 }
 
 /// Renders one line per change: kind, paths, and signed lines with their numbers.

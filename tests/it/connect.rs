@@ -268,7 +268,7 @@ fn a_note_says_where_it_comes_from_and_who_may_read_it() {
         "title": "Gate", "content": "The gate of the harbor is blue.", "source_url": "https://example.org/gate",
     });
     project.call("write_note", note);
-    let text = std::fs::read_to_string(project.at("gate.md")).expect("the note");
+    let text = project.text("gate.md");
     assert!(text.contains("source_url: https://example.org/gate"), "{text}");
     let found = project.call("hybrid_query", json!({"q": "gate of the harbor"}));
     let origins = |hits: &Value| {

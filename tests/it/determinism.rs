@@ -79,7 +79,7 @@ fn check(what: &str, before: &[(&str, &str)], change: impl Fn(&mut TestProject))
     let mut left = Vec::new();
     for row in project.dump().rows("document") {
         let path = row["path"].as_str().expect("a path").to_string();
-        let text = std::fs::read_to_string(project.at(&path)).expect("it is there");
+        let text = project.text(&path);
         left.push((path, text));
     }
     assert_same(&fresh(&left), &live, what);

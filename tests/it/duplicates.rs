@@ -40,7 +40,6 @@ fn a_copied_page_is_one_hit_with_further_sources() {
     let page = page();
     let files = [("plan.md", page.as_str()), ("old/plan.md", &page), ("old/er/plan.md", &page)];
     let mut project = TestProject::of(&files);
-    project.settle();
     let question = "how long are copies of the customer database kept";
     assert_eq!(hits(&mut project, ask(question)), ["plan.md +old/plan.md:1 +old/er/plan.md:1 (2)"]);
     for formula in ["text", "vector", "s4"] {
@@ -81,7 +80,6 @@ fn a_shared_footer_is_no_further_source_of_what_stands_above_it() {
     let files: Vec<(&str, &str)> =
         files.iter().map(|(path, text)| (*path, text.as_str())).collect();
     let mut project = TestProject::of(&files);
-    project.settle();
     let first = |project: &mut TestProject, words: &str| hits(project, ask(words)).remove(0);
     assert_eq!(first(&mut project, "soup of beets and smoked herring"), "b.md");
     project.write("c.md", note("Plans", soup));
@@ -108,7 +106,6 @@ fn a_filter_finds_the_copy_that_lies_inside() {
         ("team/other.md", &own),
     ];
     let mut project = TestProject::of(&files);
-    project.settle();
     let rows = [
         (json!({"path": "old/"}), "old/plan.md"),
         (json!({"tags": ["archive"]}), "old/plan.md"),
@@ -139,7 +136,6 @@ fn boilerplate_counts_where_it_stands_and_floods_no_answer() {
     }
     let files: Vec<(&str, &str)> = files.iter().map(|(p, t)| (p.as_str(), t.as_str())).collect();
     let mut project = TestProject::of(&files);
-    project.settle();
     let found =
         hits(&mut project, json!({"q": "trademarks consent legal department", "formula": "text"}));
     assert_eq!(found, ["towns/t00.md +towns/t01.md:5 +towns/t02.md:5 +towns/t03.md:5 (59)"]);
@@ -157,7 +153,6 @@ fn boilerplate_counts_where_it_stands_and_floods_no_answer() {
 fn a_near_copy_is_found_by_what_is_new_in_it() {
     let newer = page().replace("ninety", "seventy");
     let mut project = TestProject::of(&[("plan.md", &page()), ("plan-2.md", &newer)]);
-    project.settle();
     let text = |q: &str| json!({"q": q, "formula": "text"});
     let found = hits(&mut project, text("smallest tenants old cluster"));
     assert_eq!(found.len(), 1, "{found:?}");
@@ -174,7 +169,6 @@ fn relations_stand_while_one_of_their_places_does() {
     let page = "# Gateway\n\nThe Alpha Gateway depends on the Key Vault, because every request that it takes must be \
         signed before anybody else in the platform may see it at all.\n";
     let mut project = TestProject::of(&[("a.md", page), ("b/a.md", page), ("Key Vault.md", VAULT)]);
-    project.settle();
     let evidence = |project: &mut TestProject| -> Vec<String> {
         let reply = project.call("explain_entity", json!({"name": "Key Vault"}));
         let relations = reply["relations"].as_array().expect("relations").clone();

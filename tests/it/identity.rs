@@ -330,7 +330,7 @@ fn a_save_by_any_editor_is_one_change_of_the_same_document() {
             let text = format!("# Lamp\n\nwords that stand in no other version, {i} of them\n");
             save(project.root(), "lamp.md", &text);
         });
-        let text = fs::read_to_string(project.at("lamp.md")).expect("it is there");
+        let text = project.text("lamp.md");
         assert!(text.contains(&format!("{i} of them")), "{editor}");
     }
     check_rebuild(&mut project, "saved");
@@ -352,7 +352,7 @@ fn a_rename_over_another_document_carries_the_uid_unless_it_is_a_save() {
     project.rename("lamp.md", "boat.md");
     project.settle();
     assert_eq!(uid(&project, "boat.md"), before["lamp.md"]);
-    let text = fs::read_to_string(project.at("boat.md")).expect("it is there");
+    let text = project.text("boat.md");
     project.write("copy.md", format!("{text}\nOne line more.\n"));
     project.settle();
     make_old(&mut project);

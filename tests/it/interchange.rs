@@ -128,7 +128,7 @@ fn a_memory_goes_through_notes_and_the_daemon_and_comes_out_as_it_was() {
     let ada =
         json!({"name": "Wren", "entity_type": "bird", "observations": ["sings", "[x] small"]});
     project.call("create_entities", json!({"entities": [ada]}));
-    let text = std::fs::read_to_string(project.at("memory/wren.md")).expect("there");
+    let text = project.text("memory/wren.md");
     project.write("memory/wren.md", format!("{text}- [nest] in a wall #home\n  - [note] nested\n"));
     project.write("memory/reports/2026-W40.md", "# Memory in week 40\n\n- [ ] Wren\n");
     project.settle();

@@ -2,9 +2,9 @@
 //! both sides.
 
 use serde_json::{Value, json};
-use tests::TestProject;
+use tests::{TestProject, all};
 
-use crate::kb::{all, queue, store};
+use crate::kb::{queue, store};
 
 #[test]
 fn questions_choose_their_strategy_and_say_why() {

@@ -1,9 +1,9 @@
 //! Entries from files, what is never stored of them, and maintenance.
 
 use serde_json::{Value, json};
-use tests::TestProject;
+use tests::{TestProject, all};
 
-use crate::kb::{all, found, get, queue, store, text_of, write_old};
+use crate::kb::{found, get, queue, store, write_old};
 
 #[test]
 fn files_become_entries_and_again_when_they_change() {
@@ -125,7 +125,7 @@ fn personal_data_is_hidden_in_entries_where_the_settings_say_so() {
         entry["knowledge_details"],
         "Write to (email hidden) when the pumps of the cellar stop again."
     );
-    assert!(!text_of(&project, "kb/kb-00001-contact.md").contains("lovelace"));
+    assert!(!project.text("kb/kb-00001-contact.md").contains("lovelace"));
 }
 
 #[test]

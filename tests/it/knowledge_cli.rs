@@ -39,7 +39,6 @@ fn entries_are_listed_shown_changed_and_counted() {
         "docs/keys.md",
         "# Keys\n\nSigning keys rotate on the first of every month, by hand, for now.\n",
     )]);
-    project.settle();
     check(
         &project,
         &[("kb list", &["no entries"], 3), ("kb search nothing", &["there are no entries yet"], 3)],
@@ -207,7 +206,7 @@ fn memory_is_listed_shown_reviewed_and_reported() {
     project.restart();
     project.settle();
     check(&project, &[("memory report --write", &["there already"], 0)]);
-    assert_eq!(std::fs::read_to_string(project.at(&path)).expect("there"), "ticked\n");
+    assert_eq!(project.text(&path), "ticked\n");
     let listed = project.call("read_graph", json!({}))["entities"].clone();
     assert!(!listed.to_string().contains("reports/"), "{listed}");
 }
@@ -223,8 +222,7 @@ fn an_entity_goes_with_all_that_leads_to_it_or_stays() {
         ("memory/old-friend.md", "---\ntitle: Old Friend\ntype: person\n---\n- Is old\n"),
         ("memory/zoe.md", "---\ntype: person\n---\n- knows [[Charles]]\n- Plain\n"),
     ]);
-    project.settle();
-    let before = std::fs::read_to_string(project.at("memory/ada.md")).expect("there");
+    let before = project.text("memory/ada.md");
     // A write-protected note: its relation cannot be removed.
     let mut rights = std::fs::metadata(project.at("memory/zoe.md")).expect("there").permissions();
     rights.set_readonly(true);
@@ -244,7 +242,7 @@ fn an_entity_goes_with_all_that_leads_to_it_or_stays() {
             );
             assert_eq!(reply["deleted"], json!(["Old Friend"]), "{reply}");
             assert!(project.at("memory/charles.md").exists());
-            let now = std::fs::read_to_string(project.at("memory/ada.md")).expect("there");
+            let now = project.text("memory/ada.md");
             assert_eq!(now, before.replace("- knows [[Old Friend]]\n", ""));
         }
         None => panic!("{reply}"),

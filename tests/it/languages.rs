@@ -13,14 +13,12 @@ const RUSSIAN: &str =
     "# Ключи\n\nКлюч подписи меняется каждые девяносто дней. Ёлка стоит на площади до января.\n";
 
 fn project() -> TestProject {
-    let mut project = TestProject::of(&[
+    TestProject::of(&[
         ("en.md", ENGLISH),
         ("de.md", GERMAN),
         ("ja.md", JAPANESE),
         ("ru.md", RUSSIAN),
-    ]);
-    project.settle();
-    project
+    ])
 }
 
 /// Returns the paths that a question finds by its words alone.
@@ -62,7 +60,6 @@ fn snippets_show_words_of_scripts_without_blanks() {
         "ja.md",
         &format!("# 記録\n\n{filler}署名鍵は毎月交換される。{filler}\n"),
     )]);
-    project.settle();
     let reply = project.call("hybrid_query", json!({"q": "署名鍵", "max_chars": 400}));
     let snippet = reply["chunks"][0]["snippet"].as_str().expect("a snippet");
     assert!(snippet.contains("署名鍵は毎月交換"), "{snippet}");
@@ -103,7 +100,6 @@ fn what_reads_english_only_leaves_other_languages_alone() {
         ("Billing Portal.md", "# Billing Portal\n"),
         ("Ledger Store.md", "# Ledger Store\n"),
     ]);
-    project.settle();
     let relations = project.dump().relation_table();
     assert!(relations.contains("en.md") && relations.contains("depends_on"), "{relations}");
     assert!(

@@ -269,7 +269,6 @@ fn meanings(graph: &tests::Graph, surface: &str) -> String {
 #[test]
 fn one_name_of_several_things_is_parted_by_what_its_sentences_say() {
     let mut project = TestProject::of(SHARED_NAMES);
-    project.settle();
     let graph = project.dump();
     for (surface, expected) in [
         ("Apple", "firm.md+news.md, fruit.md"),

@@ -42,24 +42,7 @@ mod search;
 mod starts;
 
 use serde_json::{Value, json};
-use tests::{Client, TestProject};
-
-fn started() -> TestProject {
-    let mut project = TestProject::empty();
-    project.start();
-    project.settle();
-    project
-}
-
-fn text_of(project: &TestProject, path: &str) -> String {
-    std::fs::read_to_string(project.at(path)).expect("it is there")
-}
-
-/// Returns the values of one field in all rows.
-fn all<'v>(rows: &'v Value, field: &str) -> Vec<&'v str> {
-    let rows = rows.as_array().unwrap_or_else(|| panic!("no rows: {rows}"));
-    rows.iter().map(|row| row[field].as_str().unwrap_or_default()).collect()
-}
+use tests::{Client, TestProject, all};
 
 /// Returns `1 text` for every observation of an entity.
 fn facts(project: &mut TestProject, name: &str) -> Vec<String> {
@@ -78,7 +61,7 @@ fn code(project: &mut TestProject, tool: &str, arguments: Value) -> String {
 
 /// Creates a project with Ada, Charles and an engine.
 fn people() -> TestProject {
-    let mut project = started();
+    let mut project = TestProject::of(&[]);
     let made = project.call(
         "create_entities",
         json!({"entities": [
@@ -113,7 +96,7 @@ fn an_entity_is_a_note_that_people_can_read() {
     let related = relate(&mut project, "Ada Lovelace", "works_with", "Charles Babbage");
     assert_eq!(related["created"][0]["to"], "Charles Babbage");
     assert_eq!(
-        text_of(&project, "memory/ada-lovelace.md"),
+        project.text("memory/ada-lovelace.md"),
         "---\ntitle: Ada Lovelace\ntype: person\ntags:\n  - history\n---\n\n# Ada Lovelace\n\n\
          - Wrote the first program ^o1\n- Lives in London ^o2\n- Likes poetry ^o3\n\n- works_with [[Charles Babbage]]\n"
     );
@@ -201,7 +184,7 @@ fn what_is_there_already_is_not_made_again_and_bad_items_do_not_stop_the_others(
     let made = project.call("create_entities", heron);
     assert_eq!(made["entities"][0]["path"], "n1.md", "{made}");
     assert_eq!(made["entities"][0]["was_note"], true);
-    let text = text_of(&project, "Ideas/Kite.md");
+    let text = project.text("Ideas/Kite.md");
     assert!(text.contains("type: thing") && text.contains("tags: [toy, wind]"), "{text}");
     // New text comes after the list, not in it.
     let body = "It flies.\n\n- [ ] buy one\n- fast ^o2\n- plain two\n- needs wind ^o1\n";
@@ -262,7 +245,8 @@ fn a_number_is_not_given_twice_while_its_note_is_there() {
     assert_eq!(add(&mut project, "fourth"), 4);
     // The number stays used even if a person removes the last line and the counter in the
     // frontmatter.
-    let text = text_of(&project, "memory/ada-lovelace.md")
+    let text = project
+        .text("memory/ada-lovelace.md")
         .replace("- fourth ^o4\n", "")
         .replace("last_ordinal: 3\n", "");
     project.write("memory/ada-lovelace.md", &text);
@@ -295,10 +279,10 @@ fn a_number_is_not_given_twice_while_its_note_is_there() {
         json!(["- bough ^o9", "is thick"]),
         "{deleted}"
     );
-    assert!(text_of(&project, "memory/tree.md").contains("last_ordinal: 9\n"));
+    assert!(project.text("memory/tree.md").contains("last_ordinal: 9\n"));
 
     // A secret is refused whichever tool brings it; the rest of the batch is stored.
-    let before = text_of(&project, "memory/ada-lovelace.md");
+    let before = project.text("memory/ada-lovelace.md");
     let token = format!("Her token is ghp_{}", "aB3dE6gH9".repeat(4));
     let made = json!({"entities": [{"name": "Leak", "entity_type": "person", "observations": [token]},
         {"name": "Safe", "entity_type": "person"}]});
@@ -316,7 +300,7 @@ fn a_number_is_not_given_twice_while_its_note_is_there() {
     assert_eq!(code(&mut project, "set_tags", tags), "refused");
     let summary = json!({"name": "Ada Lovelace", "summary": token});
     assert_eq!(code(&mut project, "set_summary", summary), "refused");
-    assert_eq!(text_of(&project, "memory/ada-lovelace.md"), before);
+    assert_eq!(project.text("memory/ada-lovelace.md"), before);
 }
 
 #[test]
@@ -330,7 +314,7 @@ fn what_a_person_writes_by_hand_counts() {
         ["1 Wrote the first program", "2 Lives in London", "3 By hand"]
     );
     // Reading saved no numbers; the next tool that writes does.
-    assert_eq!(text_of(&project, "memory/ada-lovelace.md"), by_hand);
+    assert_eq!(project.text("memory/ada-lovelace.md"), by_hand);
     let path = project
         .call("get_path", json!({"from_entity": "Ada Lovelace", "to_entity": "Analytical Engine"}));
     assert_eq!(path["path"], json!(["Ada Lovelace", "Analytical Engine"]));
@@ -339,7 +323,7 @@ fn what_a_person_writes_by_hand_counts() {
         json!({"observations": [{"entity_name": "Ada Lovelace", "contents": ["New"]}]}),
     );
     assert_eq!(
-        text_of(&project, "memory/ada-lovelace.md"),
+        project.text("memory/ada-lovelace.md"),
         by_hand
             .replace("By hand\n", "By hand ^o3\n")
             .replace("program ^o1\n", "program ^o1\n* New ^o4\n")
@@ -356,7 +340,7 @@ fn what_a_person_did_a_moment_ago_counts_for_the_next_tool() {
     let wren = json!({"entities": [wren, {"name": "Robin", "entity_type": "bird"}]});
     project.call("create_entities", wren.clone());
     // Changed: every read sees it.
-    let text = text_of(&project, "memory/wren.md");
+    let text = project.text("memory/wren.md");
     project.write("memory/wren.md", text.replace("Sings", "Sings at dawn"));
     assert_eq!(facts(&mut project, "Wren"), ["1 Sings at dawn"]);
     project.write("memory/wren.md", text.replace("Sings", "Nests in walls"));
@@ -370,7 +354,7 @@ fn what_a_person_did_a_moment_ago_counts_for_the_next_tool() {
     let added = json!({"observations": [{"entity_name": "Wren", "contents": ["Small"]}]});
     let added = project.call("add_observations", added);
     assert_eq!(added["results"][0]["added"][0]["ordinal"], 2, "{added}");
-    assert!(text_of(&project, "memory/birds/wren.md").contains("- Small ^o2"));
+    assert!(project.text("memory/birds/wren.md").contains("- Small ^o2"));
     // Removed: nothing leads there, and the entity can be created again.
     project.remove("memory/birds/wren.md");
     let related = relate(&mut project, "Robin", "knows", "Wren");

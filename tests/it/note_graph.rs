@@ -1,9 +1,10 @@
-//! The graph of links: a relation stated by a link leads where the link leads, and nowhere else.
+//! The graph of links: a relation stated by a link has the link's target and no other, broken links
+//! are reported, and relations and facts of notes can be rejected.
 
 use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
-use tests::TestProject;
+use tests::{TestProject, all};
 
 /// Returns `src.md depends_on folder/note.md` for every relation stated by a link, or the name of
 /// an object that has no note.
@@ -238,4 +239,138 @@ fn a_section_of_facts_is_no_name_of_its_note_and_a_type_no_name_at_all() {
     for name in ["depends_on", "Observations", "Relations"] {
         assert!(!names.contains(&name), "{names:?}");
     }
+}
+
+#[test]
+fn links_that_lead_nowhere_are_reported_by_what_is_missing() {
+    let notes = [
+        ("a.md", "See [[Nowhere]], [[b#Missing]], [[b#^gone]], [[b#There]] and [x](no/such.md).\n"),
+        ("b.md", "# There\n\nText ^here\n"),
+        ("sub/c.md", "![[picture.png]] [[Lost]] [[gone.pdf]] [[bad.pdf]]\n"),
+        ("sub/bad.pdf", "This is none.\n"),
+    ];
+    let mut project = TestProject::of(&notes);
+    // A file that cannot be read is not waited for either.
+    let written = project.call("write_note", json!({"title": "New", "content": "x"}));
+    assert!(written["building"].is_null(), "{written}");
+    let report = project.call("broken_links", json!({}));
+    let targets = all(&report["links"], "target");
+    assert_eq!(targets, ["Nowhere", "b#Missing", "b#^gone", "no/such.md", "Lost"]);
+    assert_eq!(
+        all(&report["links"], "missing"),
+        ["document", "heading", "block", "document", "document"]
+    );
+    let mut run = project.kgctl();
+    let run = run.arg("--project").arg(project.root());
+    let shown = run.args(["links", "--path", "sub/"]).output().expect("it runs");
+    let text = String::from_utf8_lossy(&shown.stdout).into_owned();
+    assert!(text.contains("sub/c.md:1") && !text.contains("Nowhere"), "{text}");
+    let mut run = project.kgctl();
+    let run = run.arg("--project").arg(project.root());
+    let shown = run.args(["links", "b"]).output().expect("it runs");
+    assert!(String::from_utf8_lossy(&shown.stdout).contains("a.md:1"), "{shown:?}");
+}
+
+#[test]
+fn a_relation_of_a_note_is_one_of_the_graph_and_can_be_rejected() {
+    let notes = [
+        ("Gateway.md", "---\ntype: Service\n---\n- implements [[Key Protocol]] (in part)\n"),
+        ("Key Protocol.md", "A protocol.\n"),
+    ];
+    let mut project = TestProject::of(&notes);
+    // By the note itself, its backlinks, its context and a search.
+    let told = |project: &mut TestProject| -> Vec<String> {
+        let note = project.call("read_note", json!({"path": "Gateway.md"}));
+        let around = project.call("build_context", json!({"path": "Gateway.md"}));
+        let links = project.call("backlinks", json!({"path": "Key Protocol.md"}));
+        let search = json!({"query": "protocol", "search_item_types": ["relation"]});
+        let found = project.call("search_notes", search);
+        let by = around["related"][0]["by"].as_str().expect("a way").trim_end_matches(" →");
+        let one = |it: &Value| it[0]["relation"].as_str().expect("a relation").to_string();
+        let of_note = [&note["relations"], &around["notes"][0]["relations"]];
+        let others = [&links["backlinks"], &found["results"]];
+        of_note.into_iter().chain(others).map(one).chain([by.to_string()]).collect()
+    };
+    assert_eq!(told(&mut project), ["implements"; 5]);
+    let explained = project.call("explain_entity", json!({"name": "Gateway"}));
+    let relations = &explained["relations"];
+    assert_eq!(all(relations, "predicate"), ["implements"], "{explained}");
+    assert_eq!(relations[0]["evidence"][0]["pattern"], "link:typed");
+    let doubtful = project.call("review_links", json!({"below": 1.0, "limit": 100}));
+    let items = doubtful["items"].as_array().expect("items");
+    let claims = |it: &&Value| it["claim"].as_str().is_some_and(|it| it.contains("implements"));
+    let stated = items.iter().find(claims).expect("a stated relation is listed at 1");
+    project.call("review_links", json!({"reject": [stated["key"]]}));
+    project.settle();
+    let explained = project.call("explain_entity", json!({"name": "Gateway"}));
+    assert_eq!(explained["relations"], json!([]));
+    assert_eq!(told(&mut project), ["links_to"; 5], "the link is still one");
+}
+
+#[test]
+fn a_fact_that_is_none_is_rejected_for_good() {
+    let notes = [
+        ("talk.md", "# Talk\n\n- [Aloysia] Said that it is late\n- [fact] The talk took an hour\n"),
+        ("sub/copy.md", "# Copy\n\n- [Aloysia] Said that it is late\n"),
+    ];
+    let mut project = TestProject::of(&notes);
+    let listed = project.call("review_links", json!({"path": "talk.md"}));
+    let items = listed["items"].as_array().expect("items").clone();
+    let of = |items: &[Value]| -> Vec<String> {
+        let facts = items.iter().filter(|it| it["kind"] == "observation");
+        facts.map(|it| it["claim"].as_str().unwrap_or_default().to_string()).collect()
+    };
+    assert_eq!(
+        of(&items),
+        [
+            r#"`talk` states the Aloysia "Said that it is late""#,
+            r#"`talk` states the fact "The talk took an hour""#
+        ]
+    );
+    let key = items[0]["key"].clone();
+    assert_eq!(items[0]["evidence"]["line"], 3);
+    let rejected = project.call("review_links", json!({"reject": [key], "path": "sub"}));
+    let copied = vec![r#"`copy` states the Aloysia "Said that it is late""#.to_string()];
+    assert_eq!(
+        (&rejected["decided"], of(rejected["items"].as_array().expect("items"))),
+        (&json!(1), copied)
+    );
+    let facts = |project: &mut TestProject, path: &str| -> Vec<String> {
+        let note = project.call("read_note", json!({"path": path}));
+        all(&note["observations"], "category").into_iter().map(String::from).collect()
+    };
+    assert_eq!(facts(&mut project, "talk.md"), ["fact"]);
+    assert_eq!(facts(&mut project, "sub/copy.md"), ["Aloysia"], "another note's is its own");
+    // Rejected by its words alone, as older decisions are, the observation is gone from every note.
+    let key_of_note = key.as_str().expect("a key");
+    let (_, words) =
+        key_of_note.split_once('@').and_then(|it| it.1.split_once('>')).expect("a note");
+    let everywhere = format!("observation:{words}");
+    project.call("review_links", json!({"reject": [everywhere]}));
+    assert_eq!(facts(&mut project, "sub/copy.md"), [""; 0]);
+    let search = json!({"query": "late", "search_item_types": ["observation"]});
+    assert_eq!(project.call("search_notes", search.clone())["results"], json!([]));
+    project.stop();
+    project.lose_index();
+    project.start();
+    project.settle();
+    assert_eq!(facts(&mut project, "talk.md"), ["fact"], "also when the index is built anew");
+    project.call("review_links", json!({"undo": [key, everywhere]}));
+    assert_eq!(facts(&mut project, "talk.md"), ["Aloysia", "fact"]);
+    let unknown = json!({"reject": ["observation:fact>0123456789abcdef"]});
+    let error = project.try_call("review_links", unknown).expect_err("no such fact");
+    assert_eq!(error["code"], "invalid_params");
+}
+
+#[test]
+fn a_note_tells_its_fields_and_embeds_and_each_missing_target_once() {
+    let text = "# Trip\n\nstatus:: planned\n\nWe (with:: Ada) go; with:: Bo\n\n![[Map]] ![[photo.png]] [[Nowhere]] [[nowhere|x]] needs [[Nowhere]]\n";
+    let mut project = TestProject::of(&[("trip.md", text), ("map.md", "# Map\n")]);
+    let note = project.call("read_note", json!({"path": "trip.md"}));
+    assert_eq!(note["fields"]["status"], json!(["planned"]), "{note}");
+    assert!(all(&note["relations"], "relation").contains(&"embeds"), "{note}");
+    assert!(!all(&note["relations"], "target").contains(&"photo.png"), "{note}");
+    let edited = project
+        .call("edit_note", json!({"path": "trip.md", "content_updates": "- needs [[Nowhere]]"}));
+    assert_eq!(edited["unresolved"].as_array().map(Vec::len), Some(1), "{edited}");
 }

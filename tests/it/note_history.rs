@@ -4,10 +4,6 @@
 use serde_json::{Value, json};
 use tests::TestProject;
 
-fn text_of(project: &TestProject, path: &str) -> String {
-    std::fs::read_to_string(project.at(path)).expect("it is there")
-}
-
 fn rows(history: &Value) -> Vec<String> {
     let row = |it: &Value| {
         let by = it["by"].as_str().unwrap_or("-").split('@').next().unwrap_or_default();
@@ -25,7 +21,6 @@ fn rows(history: &Value) -> Vec<String> {
 #[test]
 fn a_note_s_changes_are_listed_and_a_version_is_shown() {
     let mut project = TestProject::of(&[("plan.md", "# Plan\n\none\n")]);
-    project.settle();
     project.call("edit_note", json!({"path": "plan", "find": "one", "content": "two\nthree"}));
     project.write("plan.md", "# Plan\n\ntwo\nfour\n");
     project.call("read_note", json!({"path": "plan.md"}));
@@ -81,7 +76,7 @@ fn a_delete_and_an_edit_are_taken_back() {
             (&json!("restored"), &json!("plans/p1.md"))
         );
         assert_eq!(restored["permalink"], "hidden/plan");
-        assert_eq!(text_of(&project, "plans/p1.md"), text);
+        assert_eq!(project.text("plans/p1.md"), text);
         project.call("delete_note", json!({"path": "plans/p1.md"}));
     }
     project.call("restore_note", json!({"path": "plans/p1.md"}));
@@ -90,12 +85,12 @@ fn a_delete_and_an_edit_are_taken_back() {
     project.call("edit_note", json!({"path": "plans/p1.md", "find": "Alpha", "content": "Beta"}));
     project.write("plans/p1.md", "Newer, by hand.\n");
     let restored = project.call("restore_note", json!({"path": "plans/p1.md"}));
-    assert_eq!(text_of(&project, "plans/p1.md"), text);
+    assert_eq!(project.text("plans/p1.md"), text);
     let told = restored["warnings"][0].as_str().expect("a warning");
     let version = told.split('`').nth(1).expect("a version");
     let back = json!({"path": "plans/p1.md", "version": version});
     project.call("restore_note", back);
-    assert_eq!(text_of(&project, "plans/p1.md"), "Newer, by hand.\n");
+    assert_eq!(project.text("plans/p1.md"), "Newer, by hand.\n");
     let checked = json!({"path": "plans/p1.md", "expected_checksum": "0".repeat(64)});
     assert_eq!(project.try_call("restore_note", checked).expect_err("another")["code"], "conflict");
 }
@@ -103,7 +98,6 @@ fn a_delete_and_an_edit_are_taken_back() {
 #[test]
 fn the_history_of_a_moved_note_begins_where_it_lay() {
     let mut project = TestProject::of(&[("a.md", "One.\n")]);
-    project.settle();
     project.call("edit_note", json!({"path": "a.md", "find": "One", "content": "Two"}));
     project.call("move_note", json!({"path": "a.md", "destination": "b/c.md"}));
     let history = project.call("note_history", json!({"path": "b/c.md"}));
@@ -111,6 +105,6 @@ fn the_history_of_a_moved_note_begins_where_it_lay() {
     let version = history["changes"][1]["version"].clone();
     let restored = project.call("restore_note", json!({"path": "c", "version": version}));
     assert_eq!(restored["path"], "b/c.md");
-    assert_eq!(text_of(&project, "b/c.md"), "One.\n");
+    assert_eq!(project.text("b/c.md"), "One.\n");
     assert!(!project.at("a.md").exists());
 }

@@ -7,10 +7,6 @@ use std::os::unix::fs::PermissionsExt;
 use serde_json::{Value, json};
 use tests::{Client, TestProject};
 
-fn text_of(project: &TestProject, path: &str) -> String {
-    std::fs::read_to_string(project.at(path)).expect("it is there")
-}
-
 /// Returns the text form of a reply.
 fn told(project: &mut TestProject, tool: &str, arguments: Value) -> String {
     let whole = project.client().call_whole(tool, arguments).expect("an answer");
@@ -21,7 +17,6 @@ fn told(project: &mut TestProject, tool: &str, arguments: Value) -> String {
 fn a_note_read_part_by_part_leaves_out_no_line_in_either_form() {
     let lines: Vec<String> = (0..120).map(|n| format!("Paragraph number {n} of them.\n")).collect();
     let mut project = TestProject::of(&[("long.md", &lines.join("\n"))]);
-    project.settle();
     for max_chars in [200, 300, 1_000, 8_000] {
         let (mut seen, mut from) = (String::new(), Some(1));
         while let Some(line) = from {
@@ -57,7 +52,7 @@ fn an_address_that_was_told_stays_that_notes_when_others_of_its_title_are_writte
         let read = project.call("read_note", json!({"path": format!("memory://{permalink}")}));
         assert_eq!(read["path"], format!("{folder}/t1.md"), "{permalink}");
     }
-    assert!(!text_of(&project, "a/b/t1.md").contains("permalink"), "one alone needs none");
+    assert!(!project.text("a/b/t1.md").contains("permalink"), "one alone needs none");
 }
 
 #[test]
@@ -78,7 +73,6 @@ fn what_comes_back_has_the_mode_that_it_had() {
 #[test]
 fn a_note_moves_neither_out_of_the_project_nor_into_another_format() {
     let mut project = TestProject::of(&[("a.md", "A.\n"), ("b.md", "[a](a.md)\n")]);
-    project.settle();
     for (destination, code) in [("/tmp/x.md", "outside_project"), ("a.txt", "invalid_params")] {
         let request = json!({"path": "a.md", "destination": destination});
         let error = project.try_call("move_note", request).expect_err(destination);
@@ -99,13 +93,12 @@ fn a_title_that_names_a_device_and_one_that_the_content_contradicts() {
     let made = project.call("write_note", json!({"title": "This", "content": content}));
     let warnings = made["warnings"].to_string();
     assert!(warnings.contains("`title: Other`"), "{made}");
-    assert!(text_of(&project, "this.md").contains("status: open"));
+    assert!(project.text("this.md").contains("status: open"));
 }
 
 #[test]
 fn status_tells_the_last_changes_of_files_on_request() {
     let mut project = TestProject::of(&[("a.md", "One.\n")]);
-    project.settle();
     project.write("a.md", "Two.\n");
     project.settle();
     // Its modification time changes, so it is read again; its content is the same.
@@ -175,15 +168,15 @@ fn a_link_is_neither_removed_nor_moved_nor_is_what_it_leads_to() {
         }
     }
     assert!(project.at("link.md").is_symlink() && project.at("folder").is_symlink());
-    assert_eq!(text_of(&project, "sub/b.md"), "Mine.\n");
+    assert_eq!(project.text("sub/b.md"), "Mine.\n");
     // Writes follow a link.
     project.call("edit_note", json!({"path": "link.md", "content": "More."}));
-    assert_eq!(text_of(&project, "sub/b.md"), "Mine.\n\nMore.\n");
+    assert_eq!(project.text("sub/b.md"), "Mine.\n\nMore.\n");
     // The note is not taken for its own namesake there.
     let write = json!({"title": "b", "directory": "folder", "content": "New.", "overwrite": true});
     let written = project.call("write_note", write);
     assert_eq!((&written["path"], &written["permalink"]), (&json!("sub/b.md"), &json!("b")));
-    assert!(!text_of(&project, "sub/b.md").contains("permalink"), "{written}");
+    assert!(!project.text("sub/b.md").contains("permalink"), "{written}");
 }
 
 #[test]
@@ -224,7 +217,7 @@ fn many_files_that_one_call_writes_are_read_in_few_ticks() {
     assert_eq!(moved["rewritten"].as_array().map(Vec::len), Some(60), "{moved}");
     let n_ticks = moved["tick"].as_u64().expect("a tick") - before;
     assert!(n_ticks <= 15, "{n_ticks} ticks for 61 files");
-    assert_eq!(text_of(&project, "d3/n3.md"), "# Note 3\n\nSee [[core]].\n");
+    assert_eq!(project.text("d3/n3.md"), "# Note 3\n\nSee [[core]].\n");
     project.settle();
     project.verify("after a move");
 }
@@ -254,7 +247,6 @@ fn notes_of_one_title_written_at_once_have_an_address_each() {
 #[test]
 fn a_permalink_of_another_note_is_not_taken() {
     let mut project = TestProject::of(&[("victim.md", "x\n")]);
-    project.settle();
     let request = json!({"title": "Thief", "content": "x", "metadata": {"permalink": "Victim"}});
     let error = project.try_call("write_note", request).expect_err("refused");
     assert!(error["message"].as_str().is_some_and(|it| it.contains("`victim.md`")), "{error}");
@@ -270,7 +262,7 @@ fn a_permalink_of_another_note_is_not_taken() {
             assert!(hint.contains("projects/plan"), "{tool} {unusable}: {error}");
         }
     }
-    assert_eq!(text_of(&project, "victim.md"), "x\n");
+    assert_eq!(project.text("victim.md"), "x\n");
     // If a permalink is removed, the derived one does not collide with another note's.
     project.write("sub/victim.md", "---\ntitle: Mine\npermalink: mine\n---\ny\n");
     project.settle();
@@ -279,5 +271,5 @@ fn a_permalink_of_another_note_is_not_taken() {
     project.call("edit_note", remove("title"));
     let removed = project.call("edit_note", remove("permalink"));
     assert_eq!(removed["permalink"], "victim-1", "{removed}");
-    assert!(text_of(&project, "sub/victim.md").contains("permalink: victim-1"), "{removed}");
+    assert!(project.text("sub/victim.md").contains("permalink: victim-1"), "{removed}");
 }

@@ -12,14 +12,9 @@ fn refused(project: &mut TestProject, tool: &str, arguments: Value) -> Value {
     project.try_call(tool, arguments.clone()).expect_err(&format!("{tool} {arguments}"))
 }
 
-fn text_of(project: &TestProject, path: &str) -> String {
-    std::fs::read_to_string(project.at(path)).expect("it is there")
-}
-
 #[test]
 fn a_path_with_another_folder_is_no_note() {
     let mut project = TestProject::of(&[("keepme.md", "Mine.\n")]);
-    project.settle();
     for (tool, path) in [
         ("delete_note", "archive/2020/keepme.md"),
         ("edit_note", "journal/keepme"),
@@ -34,7 +29,7 @@ fn a_path_with_another_folder_is_no_note() {
         assert_eq!(error["code"], "not_found", "{tool} {path}");
         assert!(error["hint"].as_str().expect("a hint").contains("keepme.md"), "{error}");
     }
-    assert_eq!(text_of(&project, "keepme.md"), "Mine.\n");
+    assert_eq!(project.text("keepme.md"), "Mine.\n");
 }
 
 #[test]
@@ -46,7 +41,6 @@ fn a_name_of_several_notes_is_refused_with_their_paths() {
         ("y/dup.md", "Y.\n"),
     ];
     let mut project = TestProject::of(&notes);
-    project.settle();
     for (name, paths) in [("Twin", ["t1.md", "t2.md"]), ("dup", ["x/dup.md", "y/dup.md"])] {
         let error = refused(&mut project, "delete_note", json!({"path": name}));
         assert_eq!(error["code"], "ambiguous", "{name}");
@@ -82,10 +76,9 @@ fn a_note_is_not_taken_for_one_whose_name_differs_in_signs() {
         ("fan.md", "[[Great Title]] [[Greatest]]\n"),
     ];
     let mut project = TestProject::of(&notes);
-    project.settle();
     assert_eq!(project.call("read_note", json!({"path": "C"}))["path"], "c.md");
     project.call("edit_note", json!({"path": "C", "content": "More."}));
-    assert!(text_of(&project, "c.md").contains("More."));
+    assert!(project.text("c.md").contains("More."));
     for name in [".NET", "#Net", "memory://net!"] {
         assert_eq!(
             refused(&mut project, "delete_note", json!({"path": name}))["code"],
@@ -107,17 +100,14 @@ fn a_note_is_not_taken_for_one_whose_name_differs_in_signs() {
     assert!(!project.at("my-note.md").exists());
     let beside = json!({"title": "B Two", "content": "New.", "overwrite": true});
     assert_eq!(project.call("write_note", beside)["path"], "B Two.md");
-    assert!(text_of(&project, "b-two.md").contains("Another."));
+    assert!(project.text("b-two.md").contains("Another."));
 
     // The link leads to the file by its slug, and is updated.
     project.call("move_note", json!({"path": "Signing Keys.md", "destination": "ops/Keys.md"}));
-    assert_eq!(
-        text_of(&project, "ops/use.md"),
-        "- depends_on [[Keys]]\n\nSee [[Keys]] and [[Keys]].\n"
-    );
+    assert_eq!(project.text("ops/use.md"), "- depends_on [[Keys]]\n\nSee [[Keys]] and [[Keys]].\n");
     // By title and alias the link still leads there.
     project.call("move_note", json!({"path": "great.md", "destination": "greater.md"}));
-    assert_eq!(text_of(&project, "fan.md"), "[[Great Title]] [[Greatest]]\n");
+    assert_eq!(project.text("fan.md"), "[[Great Title]] [[Greatest]]\n");
     let renamed =
         json!({"path": "greater", "operation": "set_frontmatter", "key": "title", "value": "Less"});
     let told = project.call("edit_note", renamed);
@@ -134,7 +124,6 @@ fn a_note_is_not_taken_for_one_whose_name_differs_in_signs() {
 #[test]
 fn a_note_is_found_while_another_agent_moves_it() {
     let mut project = TestProject::of(&[("log.md", "Log.\n"), ("a.md", "[[log]]\n")]);
-    project.settle();
     let mut reader = Client::admin(&project.paths().socket);
     let reading = std::thread::spawn(move || {
         for _ in 0..40 {
@@ -154,7 +143,6 @@ fn a_note_is_found_while_another_agent_moves_it() {
 #[test]
 fn addresses_may_be_written_with_percent_signs() {
     let mut project = TestProject::of(&[("\u{e9}tude.md", "Piano.\n"), ("a b.md", "Blank.\n")]);
-    project.settle();
     let read = |project: &mut TestProject, path: &str| {
         project.call("read_note", json!({"path": path}))["path"].clone()
     };
@@ -165,7 +153,6 @@ fn addresses_may_be_written_with_percent_signs() {
 #[test]
 fn a_name_that_others_read_as_something_else_is_not_made() {
     let mut project = TestProject::of(&[("a.md", "x\n"), ("q: b/c.md", "x\n")]);
-    project.settle();
     // An existing folder keeps the name its owner chose.
     let inside = json!({"title": "Note", "content": "x", "directory": "q: b"});
     assert_eq!(project.call("write_note", inside)["path"], "q: b/note.md");
@@ -192,7 +179,7 @@ fn a_write_protected_note_is_left_alone_and_one_that_is_no_utf_8_is_read() {
     project.settle();
     let error = refused(&mut project, "edit_note", json!({"path": "fixed", "content": "more"}));
     assert_eq!(error["code"], "refused");
-    assert_eq!(text_of(&project, "fixed.md"), "Fixed.\n");
+    assert_eq!(project.text("fixed.md"), "Fixed.\n");
     let read = project.call("read_note", json!({"path": "latin"}));
     assert!(read["content"].as_str().expect("text").contains("Caf\u{e9} au lait"), "{read}");
     assert!(read["warnings"][0].as_str().expect("told").contains("UTF-8"), "{read}");
@@ -204,7 +191,6 @@ fn a_write_protected_note_is_left_alone_and_one_that_is_no_utf_8_is_read() {
 fn an_overwrite_tells_which_front_matter_goes() {
     let text = "---\ntitle: Plan\nauthor: Ada\nstatus: open\n---\nText.\n";
     let mut project = TestProject::of(&[("plan.md", text)]);
-    project.settle();
     let new = json!({
         "title": "Plan", "content": "New.", "overwrite": true, "metadata": {"status": "done"},
     });
@@ -216,7 +202,6 @@ fn an_overwrite_tells_which_front_matter_goes() {
 #[test]
 fn an_agent_registers_neither_the_system_nor_what_is_a_project_already() {
     let mut project = TestProject::of_with_roots(&[("a.md", "x\n")]);
-    project.settle();
     let scratch = project.scratch().to_path_buf();
     let made = |folder: &str, name: &str| json!({"name": name, "path": scratch.join(folder).to_str().expect("a path")});
     project.call("create_memory_project", made("one", "One"));
@@ -242,7 +227,6 @@ fn an_agent_registers_neither_the_system_nor_what_is_a_project_already() {
 fn a_secret_is_not_guessed_sign_by_sign() {
     let token = format!("gh{}", "p_a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8");
     let mut project = TestProject::of(&[("keys.md", &format!("The token is {token}.\n"))]);
-    project.settle();
     let mut guess = |find: &str| {
         let edit = json!({"path": "keys", "find": find, "content": "x", "dry_run": true});
         refused(&mut project, "edit_note", edit)
@@ -255,7 +239,6 @@ fn a_secret_is_not_guessed_sign_by_sign() {
 fn an_entity_is_given_by_its_name_or_by_its_number() {
     let note = "---\ntype: Service\n---\n# Key Store\n\nThe Key Store keeps keys.\n";
     let mut project = TestProject::of(&[("Key Store.md", note), ("b.md", "Other keys.\n")]);
-    project.settle();
     let found = project.call("entity_lookup", json!({"q": "Key Store"}));
     let id = found["entities"][0]["id"].as_i64().expect("an id");
     for entity in [json!("Key Store"), json!(id), json!(id.to_string())] {
@@ -284,14 +267,14 @@ fn an_edit_takes_no_other_notes_address() {
         assert_eq!(error["code"], "invalid_params", "{taken}");
         assert!(error["message"].as_str().expect("one").contains("`a.md`"), "{error}");
     }
-    assert_eq!(text_of(&project, "b.md"), "Two.\n");
+    assert_eq!(project.text("b.md"), "Two.\n");
     // A note may set the permalink it already has.
     project.call("edit_note", set("a.md", "permalink", "first"));
     // Notes may share a title, but not the address derived from it.
     let told = project.call("edit_note", set("b.md", "title", "Twin"));
     assert_eq!(told["permalink"], "twin-1", "{told}");
     assert!(told["warnings"][0].as_str().expect("told").contains("`permalink: twin-1`"), "{told}");
-    assert_eq!(text_of(&project, "b.md"), "---\ntitle: Twin\npermalink: twin-1\n---\n\nTwo.\n");
+    assert_eq!(project.text("b.md"), "---\ntitle: Twin\npermalink: twin-1\n---\n\nTwo.\n");
     let told = project.call("edit_note", set("c.md", "title", "Twin"));
     assert_eq!((&told["permalink"], &told["warnings"]), (&json!("third"), &Value::Null), "{told}");
     // If two agents want one permalink at once, one gets it.

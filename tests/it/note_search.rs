@@ -1,14 +1,11 @@
 //! Tools that search notes, through the whole daemon; the cases of S0 §13.3 by name.
 
 use serde_json::{Value, json};
-use tests::TestProject;
-
-use crate::note_tools::all;
+use tests::{TestProject, all};
 
 #[test]
 fn search_notes_with_output_formats() {
     let mut project = TestProject::of(&[("a.md", "# Harvest\n\nApples are ripe.\n")]);
-    project.settle();
     let mut call = |format: &str| {
         let arguments = json!({"query": "apples", "output_format": format});
         let result = project.client().call_whole("search_notes", arguments).expect("a result");
@@ -25,7 +22,6 @@ fn fts_basic_search() {
         ("a.md", "---\ntitle: Machine Learning Basics\n---\nx\n"),
         ("b.md", "Other\n"),
     ]);
-    project.settle();
     let reply =
         project.call("search_notes", json!({"query": "machine learning", "search_type": "fts"}));
     assert_eq!(all(&reply["results"], "path"), ["a.md"]);
@@ -62,7 +58,6 @@ fn vector_semantic_search() {
     let notes =
         [("a.md", "Canine behavior: how puppies obey.\n"), ("b.md", "Invoices and taxes.\n")];
     let mut project = TestProject::of(&notes);
-    project.settle();
     let query = json!({"query": "dog training", "search_type": "vector"});
     let reply = project.call("search_notes", query);
     assert_eq!(all(&reply["results"], "path"), ["a.md"], "{reply}");
@@ -80,7 +75,6 @@ fn hybrid_search_scoring() {
         ("far.md", "Invoices and taxes.\n"),
     ];
     let mut project = TestProject::of(&notes);
-    project.settle();
     let reply = project.call("search_notes", json!({"query": "dog training"}));
     let paths = all(&reply["results"], "path");
     assert!(paths.contains(&"words.md") && paths.contains(&"meaning.md"), "{reply}");
@@ -108,7 +102,6 @@ fn search_with_filters() {
         ),
     ];
     let mut project = TestProject::of(&notes);
-    project.settle();
     let rows = [
         (json!({"note_types": ["concept"]}), vec!["a.md"]),
         (json!({"note_types": ["Concept", "person"]}), vec!["a.md", "b.md"]),
@@ -208,7 +201,6 @@ fn facts_and_relations_are_found_by_themselves() {
 #[test]
 fn the_last_word_may_be_a_beginning_of_any_length() {
     let mut project = TestProject::of(&[("a.md", "The configuration of pagination.\n")]);
-    project.settle();
     for start in ["config", "configura", "configurat", "configuratio", "pagina", "paginati"] {
         let reply = project.call("search_notes", json!({"query": start, "search_type": "fts"}));
         assert_eq!(reply["results"][0]["path"], "a.md", "{start}: {reply}");
@@ -250,7 +242,6 @@ fn search_spends_its_room_on_the_sections_that_answer() {
         ("handbook.md", &format!("# Handbook\n\n{others}{tails}{others}")),
         ("other.md", &format!("# Other\n\n{others}A comet. {others}")),
     ]);
-    project.settle();
     let request = json!({"query": "comet tail", "max_chars": 4_000, "output_format": "json"});
     let reply = project.call("search", request);
     let first = &reply["notes"][0];
@@ -278,7 +269,6 @@ fn titles_and_permalinks_are_searched_by_search_type() {
         ("a/plan.md", "# The Plan\n\nText.\n"),
         ("b.md", "# Other\n\nThe plan.\n"),
     ]);
-    project.settle();
     for (search_type, query) in [("title", "plan"), ("permalink", "plan"), ("permalink", "pl*")] {
         let request = json!({"query": query, "search_type": search_type});
         let reply = project.call("search_notes", request);

@@ -97,11 +97,7 @@ fn a_death_while_a_note_is_written_loses_nothing_and_leaves_nothing() {
         );
         let is_new = point == "note.renamed";
         let text = if is_new { "first67\n" } else { "first67\n\nsecond67\n" };
-        assert_eq!(
-            std::fs::read_to_string(project.at("sub/a.md")).expect("a text"),
-            text,
-            "{point}"
-        );
+        assert_eq!(project.text("sub/a.md"), text, "{point}");
         assert_eq!(project.found("first67"), ["sub/a.md"], "{point}");
         json_of(&restore(&project, &["sub/a.md", "--at", "last"], ""));
     }

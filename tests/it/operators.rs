@@ -136,7 +136,6 @@ const TAGGED: &[(&str, &str)] = &[
 #[test]
 fn tags_and_paths_alone_list_documents() {
     let mut project = TestProject::of(TAGGED);
-    project.settle();
     let rows: &[(&str, &[&str])] = &[
         ("tag:baking", &["kitchen/rye.md", "kitchen/cake.md"]),
         ("tag:#BAKING/", &["kitchen/rye.md", "kitchen/cake.md"]),
@@ -172,7 +171,6 @@ fn tags_and_paths_alone_list_documents() {
 #[test]
 fn a_tag_or_path_that_is_not_there_is_named_with_the_nearest_ones() {
     let mut project = TestProject::of(TAGGED);
-    project.settle();
     for (question, hint) in [
         ("tag:bakign", "no document has the tag `bakign`; nearest: `baking`, `baking/bread`"),
         ("loaf tag:harbour", "no document has the tag `harbour`; nearest: `harbor`"),
@@ -195,7 +193,6 @@ fn a_tag_or_path_that_is_not_there_is_named_with_the_nearest_ones() {
 #[test]
 fn what_is_excluded_and_asked_of_documents_stays_where_words_are_given_up() {
     let mut project = TestProject::of(TAGGED);
-    project.settle();
     let rows: &[(&str, &[&str], &str)] = &[
         (
             "loaf zeppelin9 -rests",
@@ -238,7 +235,6 @@ fn a_colon_within_a_word_joins_no_phrase_and_makes_no_field() {
         ("log.txt", "The error came from a proxy; its upstream was down.\n"),
         ("other.txt", "Nothing happened on Monday, and the garden was quiet.\n"),
     ]);
-    project.settle();
     for question in ["error:upstream", "upstream:error", "level:error proxy"] {
         let reply = whole(&mut project, question);
         assert_eq!(reply["chunks"][0]["path"], "log.txt", "{question}");

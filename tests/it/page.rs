@@ -280,7 +280,7 @@ fn a_person_decides_by_keys_and_takes_it_back() {
     browser.value("document.querySelector('input[name=type]').value = 'Program'");
     browser.value("document.querySelector('input[name=type]').closest('form').requestSubmit()");
     browser.until("document.getElementById('said').innerText.includes('states the type')");
-    let note = std::fs::read_to_string(project.at("Signing Service.md")).expect("a note");
+    let note = project.text("Signing Service.md");
     assert!(note.starts_with("---\ntype: Program\n"), "{note}");
 }
 
@@ -349,7 +349,7 @@ fn two_things_are_merged_and_a_name_is_split_off_and_a_version_comes_back() {
     check(&mut browser, "history");
     press(&mut browser, "Restore what was before");
     said(&mut browser, "restored");
-    let text = std::fs::read_to_string(project.at("Key Vault.md")).expect("a note");
+    let text = project.text("Key Vault.md");
     assert_eq!(text, NOTES[1].1);
 }
 

@@ -2,7 +2,6 @@
 //! daemon's log, backups, temporary files, or any reply on the socket. And a file whose name is on
 //! the deny list is not read. Secrets of every kind that the bench plants are removed from what is
 //! read of a file, in one place per kind; `benches/secrets.rs` has more places.
-//! place a kind; `benches/secrets.rs` has more places.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -41,6 +40,14 @@ fn secrets() -> Vec<Secret> {
         ("shopify-token", join(&["shp", "at_", hex])),
         ("digitalocean-token", join(&["dop", "_v1_", hex, hex])),
     ]
+}
+
+/// A private key, which has several lines.
+fn private_key() -> String {
+    let lines: String = (0..20)
+        .map(|i| format!("MIIEpAIBAAKCAQEA{i:04}u7Qx9vLkPz2TfWm8RsYbNc4Hd6GjXa1Ee3KoVi5Bn\n"))
+        .collect();
+    format!("-----BEGIN RSA PRIVATE KEY-----\n{lines}-----END RSA PRIVATE KEY-----")
 }
 
 /// Where a secret may be: a file's name, and its content around the secret.
@@ -101,6 +108,10 @@ fn plant(project: &TestProject) {
         project.write(&format!("{i}/for {secret}.md"), "A file with a telling name.\n");
         project.write(&format!("{secret}/a.md"), "A folder with a telling name.\n");
     }
+    let key = private_key();
+    project.write("key.txt", format!("The key\n{key}\nend.\n"));
+    project.write("key.md", format!("# Key\n\n```\n{key}\n```\n"));
+    project.write("key.html", format!("<html><body><pre>{key}</pre></body></html>"));
 }
 
 /// Returns a request with the secret for every tool that takes words.
@@ -169,8 +180,9 @@ fn rest(project: &mut TestProject) {
 fn leaks_in(bytes: &[u8], place: &str) -> BTreeMap<String, usize> {
     let text = String::from_utf8_lossy(bytes).to_ascii_lowercase();
     let count = |needle: &str| text.matches(&needle.to_ascii_lowercase()).count();
+    let key_line = private_key().lines().nth(3).map(|line| ("private-key", line.to_string()));
     // The last part alone would be as bad: a redaction that ends too early.
-    let found = secrets().into_iter().flat_map(|(kind, secret)| {
+    let found = secrets().into_iter().chain(key_line).flat_map(|(kind, secret)| {
         let tail = &secret[secret.len() - 14..];
         [
             (format!("{kind} in {place}"), count(&secret)),

@@ -19,7 +19,6 @@ fn note(project: &mut TestProject, path: &str) -> Value {
 #[test]
 fn new_file_detected_and_indexed() {
     let mut project = TestProject::of(&[("other.md", "Here first.\n")]);
-    project.settle();
     project.write("test.md", "---\ntitle: Test\n---\n\nBody77.\n");
     project.settle();
     let note = note(&mut project, "test.md");
@@ -31,7 +30,6 @@ fn new_file_detected_and_indexed() {
 #[test]
 fn modified_file_re_indexed() {
     let mut project = TestProject::of(&[("test.md", "- [fact] Old77\n- knows [[A]]\n")]);
-    project.settle();
     let before = note(&mut project, "test.md");
     project.write("test.md", "- [idea] New88\n");
     project.settle();
@@ -49,7 +47,6 @@ fn deleted_file_removed() {
         ("test.md", "- [fact] Gone77\n- knows [[Other]]\n"),
         ("other.md", "x\n"),
     ]);
-    project.settle();
     project.remove("test.md");
     project.settle();
     let error = project.try_call("read_note", json!({"path": "test.md"})).expect_err("gone");
@@ -106,7 +103,6 @@ const VAULT: &[(&str, &str)] = &[
 #[test]
 fn searches_by_meaning_find_what_words_alone_do_not() {
     let mut project = TestProject::of(VAULT);
-    project.settle();
     let rows = [
         // One compound word in code, two words in the question.
         ("context manager python", "python-patterns.md"),
@@ -153,7 +149,6 @@ fn jargon_variations() {
         ("b.md", "Calls of an async fn wait.\n"),
         ("garden.md", "Tomatoes need sun.\n"),
     ]);
-    project.settle();
     assert_eq!(found(&mut project, "asynchronous", "fts"), ["b.md"]);
     assert_eq!(
         found(&mut project, "fn", "fts"),
@@ -170,7 +165,6 @@ fn jargon_variations() {
 #[test]
 fn fts_partial_and_fuzzy_match() {
     let mut project = TestProject::of(VAULT);
-    project.settle();
     for query in ["decorat", "funtcions", "contextmanager", "asynchron"] {
         let expected = match query {
             "contextmanager" => "python-patterns.md",
@@ -198,7 +192,6 @@ fn tag_filtering() {
         ("b.md", "Ownership is shared. #lang/python\n"),
         ("c.md", "Ownership of land.\n"),
     ]);
-    project.settle();
     let mut tagged = |tag: &str| {
         let reply = project.call("search_notes", json!({"query": "ownership", "tags": [tag]}));
         let results = reply["results"].as_array().expect("results").clone();

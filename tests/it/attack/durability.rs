@@ -249,7 +249,7 @@ fn a_moved_note_is_kept_as_it_was() {
         .args(["restore", "a.md", "--at", "last"])
         .output();
     assert!(restored.expect("it runs").status.success());
-    assert_eq!(fs::read_to_string(project.at("a.md")).expect("back"), "# A\n\nThe first.\n");
+    assert_eq!(project.text("a.md"), "# A\n\nThe first.\n");
 }
 
 /// Each tool that writes returns its error, and reports correctly whether it has changed a file.

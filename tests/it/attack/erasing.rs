@@ -74,7 +74,7 @@ fn planted() -> TestProject {
 /// What a person does first: remove the string from their own files.
 fn taken_from_files(project: &mut TestProject) {
     for path in ["notes/plan.md", "memory/vernier-quuxley.md", "kb/kb-00001-harbor.md"] {
-        let text = fs::read_to_string(project.at(path)).expect("it is there");
+        let text = project.text(path);
         let lines = text.lines().filter(|line| !line.contains("Xyzzy"));
         project.write(path, lines.map(|line| format!("{line}\n")).collect::<String>());
     }
@@ -170,7 +170,7 @@ fn a_string_goes_from_everything_that_is_kept() {
     assert!(log.contains("INFO something else\n"), "{log}");
     let (code, out, _) = kgctl(&project, &["restore", "notes/plan.md", "--at", "last"], "");
     assert_eq!(code, 0, "{out}");
-    let restored = fs::read_to_string(project.at("notes/plan.md")).expect("restored");
+    let restored = project.text("notes/plan.md");
     assert!(
         restored.contains("opens by [forgotten] alone.\nIt was agreed on three days"),
         "{restored}"
@@ -316,7 +316,7 @@ fn a_better_detector_takes_spans_out_of_what_is_kept() {
     assert_eq!(fs::read_to_string(state.join("daemon.log")).expect("a log"), clean);
     let (code, out, _) = kgctl(&project, &["restore", "a.md", "--at", "last"], "");
     assert_eq!(code, 0, "{out}");
-    assert_eq!(fs::read_to_string(project.at("a.md")).expect("restored"), clean);
+    assert_eq!(project.text("a.md"), clean);
     assert_eq!(rows(&ledger, "SELECT kind FROM removals"), ["secrets"]);
     project.settle();
 }

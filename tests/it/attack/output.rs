@@ -96,7 +96,7 @@ fn a_note_that_is_read_and_written_back_keeps_every_byte() {
         "expected_checksum": read["checksum"],
     });
     let written = project.call("write_note", whole);
-    let bytes = std::fs::read_to_string(project.at("Orchard.md")).expect("a note");
+    let bytes = project.text("Orchard.md");
     assert!(bytes.contains(HIDDEN) && !bytes.contains("u{"), "{bytes:?}");
     assert!(bytes.ends_with(note().split_once("\n\n").expect("a body").1), "{bytes:?}");
     // The part is found by its escaped form; the rest stays unchanged.
@@ -105,7 +105,7 @@ fn a_note_that_is_read_and_written_back_keeps_every_byte() {
         "expected_checksum": written["checksum"],
     });
     project.call("edit_note", edit);
-    let bytes = std::fs::read_to_string(project.at("Orchard.md")).expect("a note");
+    let bytes = project.text("Orchard.md");
     assert!(bytes.contains("It is new") && bytes.contains(HIDDEN), "{bytes:?}");
     // A text about such characters stays as it is.
     let about = project

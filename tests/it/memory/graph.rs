@@ -3,9 +3,9 @@
 //! Not here: how entities and observations are kept in notes (`memory.rs`).
 
 use serde_json::{Value, json};
-use tests::{Client, TestProject};
+use tests::{Client, TestProject, all};
 
-use super::{all, code, facts, people, relate, started, text_of};
+use super::{code, facts, people, relate};
 
 #[test]
 fn relations_make_a_graph() {
@@ -89,7 +89,7 @@ fn a_relation_leads_to_the_entity_that_was_named_whatever_its_name() {
     }
     assert!(all(&project.call("get_orphans", json!({}))["nodes"], "name").is_empty());
     project.call("delete_entities", json!({"entity_names": names}));
-    let text = text_of(&project, "memory/gateway.md");
+    let text = project.text("memory/gateway.md");
     assert!(!text.contains("uses"), "{text}");
     // A dangling relation is reported and can be renamed and removed; no new one can be created.
     project.write("memory/gateway.md", format!("{text}\n- knows [[Nobody]]\n"));
@@ -100,12 +100,12 @@ fn a_relation_leads_to_the_entity_that_was_named_whatever_its_name() {
     assert_eq!(relate(&mut project, "gateway", "sees", "Nobody")["not_found"], json!(["Nobody"]));
     let gone = json!({"relations": [{"from_entity": "gateway", "to_entity": "Nobody", "relation_type": "misses"}]});
     assert_eq!(project.call("delete_relations", gone)["deleted"], 1);
-    assert!(!text_of(&project, "memory/gateway.md").contains("Nobody"));
+    assert!(!project.text("memory/gateway.md").contains("Nobody"));
 }
 
 #[test]
 fn names_and_types_that_a_title_cannot_hold_are_still_a_persons_to_change() {
-    let mut project = started();
+    let mut project = TestProject::of(&[]);
     let entities = json!({"entities": [
         {"name": "Ann", "entity_type": ""}, {"name": "Big  Co", "entity_type": "company",
          "observations": ["Works with Ann on it", "Ann is her friend", "Ann's idea"]},
@@ -128,7 +128,7 @@ fn names_and_types_that_a_title_cannot_hold_are_still_a_persons_to_change() {
         ("memory/ann.md", "type: note", "type: person"),
         ("memory/big--co.md", "Big Co", "Big Corp"),
     ] {
-        let text = text_of(&project, path);
+        let text = project.text(path);
         assert!(text.contains(from), "{text}");
         project.write(path, text.replace(from, to));
     }
@@ -154,10 +154,10 @@ fn a_deleted_entity_goes_with_its_relations_and_its_note_is_kept() {
     assert_eq!(deleted["removed_relations"].as_array().map(Vec::len), Some(2), "{deleted}");
     assert!(!project.at("memory/analytical-engine.md").exists());
     assert_eq!(
-        text_of(&project, "plan.md"),
+        project.text("plan.md"),
         "- uses [[Charles Babbage]]\n\nThe [[Analytical Engine]] is late.\n"
     );
-    assert!(!text_of(&project, "memory/charles-babbage.md").contains("designs"));
+    assert!(!project.text("memory/charles-babbage.md").contains("designs"));
     let kept = project
         .kgctl()
         .args(["--project"])
@@ -214,7 +214,7 @@ fn search_finds_by_meaning_by_words_and_by_name() {
 
 #[test]
 fn search_shows_every_observation_that_fits_and_favors_the_time_of_a_question() {
-    let mut project = started();
+    let mut project = TestProject::of(&[]);
     let turns = [
         "Ana (8 May 2023): I moved into the flat above the bakery",
         "Ben (8 May 2023): I started violin lessons on Tuesday",
@@ -261,7 +261,7 @@ fn search_shows_every_observation_that_fits_and_favors_the_time_of_a_question() 
 
 #[test]
 fn a_report_tells_pairs_clusters_orphans_and_drafts() {
-    let mut project = started();
+    let mut project = TestProject::of(&[]);
     let entity = |name: &str, facts: &[&str]| json!({"name": name, "entity_type": "thing", "observations": facts});
     project.call(
         "create_entities",
@@ -308,7 +308,7 @@ fn a_report_tells_pairs_clusters_orphans_and_drafts() {
 /// Parameters are accepted under the names that `@modelcontextprotocol/server-memory` uses.
 #[test]
 fn parameters_of_the_reference_server_are_taken() {
-    let mut project = started();
+    let mut project = TestProject::of(&[]);
     let entities = json!([
         {"name": "Ada", "entityType": "person", "observations": ["writes programs"]},
         {"name": "Engine", "entityType": "machine", "observations": []},
@@ -346,7 +346,7 @@ fn parameters_of_the_reference_server_are_taken() {
 
 #[test]
 fn what_was_imported_from_the_reference_server_is_memory() {
-    let mut project = started();
+    let mut project = TestProject::of(&[]);
     let file = project.scratch().join("memory.json");
     let lines = "{\"type\":\"entity\",\"name\":\"Ada\",\"entityType\":\"person\",\"observations\":[\"a *b* [c]\",\"two\\nlines\"]}\n";
     std::fs::write(&file, lines).expect("written");

@@ -5,13 +5,13 @@
 //! (`benches/dialogue.rs`).
 
 use serde_json::{Value, json};
-use tests::TestProject;
+use tests::{TestProject, all};
 
-use super::{all, code, started};
+use super::code;
 
 /// Creates a project with two conversations and a service.
 fn remembered() -> TestProject {
-    let mut project = started();
+    let mut project = TestProject::of(&[]);
     project.call(
         "create_entities",
         json!({"entities": [
@@ -117,7 +117,7 @@ fn a_fact_search_is_exact_where_that_is_asked_for() {
 
 #[test]
 fn the_observations_that_match_are_shown_not_the_first_ones_and_within_the_budget() {
-    let mut project = started();
+    let mut project = TestProject::of(&[]);
     let mut said: Vec<String> =
         (1..=60).map(|at| format!("Shelf {at} holds jars of pickled fruit")).collect();
     said[45] = "The ladder is lent to Cleo".into();
@@ -145,7 +145,7 @@ fn the_observations_that_match_are_shown_not_the_first_ones_and_within_the_budge
 
 #[test]
 fn the_turn_after_a_question_is_found_by_the_question() {
-    let mut project = started();
+    let mut project = TestProject::of(&[]);
     let mut turns: Vec<String> =
         ["bought pears", "fed the cat", "painted the gate", "missed the bus"]
             .iter()
@@ -166,7 +166,7 @@ fn the_turn_after_a_question_is_found_by_the_question() {
 
 #[test]
 fn a_question_of_a_time_favors_what_is_of_that_time_in_every_search() {
-    let mut project = started();
+    let mut project = TestProject::of(&[]);
     for (path, month, place) in
         [("a.md", "March", "harbor"), ("b.md", "June", "museum"), ("c.md", "August", "castle")]
     {

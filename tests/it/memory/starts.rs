@@ -3,9 +3,9 @@
 //! The first crawl starts late in these tests, as it does in a large folder on a busy machine.
 
 use serde_json::json;
-use tests::TestProject;
+use tests::{TestProject, all};
 
-use super::{all, people, text_of};
+use super::people;
 
 /// `KG_FAIL`: the first crawl starts this many milliseconds late.
 const LATE: &str = "watch.opening_ms=3000";
@@ -37,7 +37,7 @@ fn what_is_made_anew_after_a_start_is_kept() {
     let made = project.call("create_entities", json!({"entities": [entity]}));
     assert_eq!(all(&made["entities"], "name"), ["Ada Lovelace"], "{made}");
     project.settle();
-    assert!(text_of(&project, "memory/ada-lovelace.md").contains("Is back"));
+    assert!(project.text("memory/ada-lovelace.md").contains("Is back"));
     let opened = project.call("open_nodes", json!({"names": ["Ada Lovelace"]}));
     assert_eq!(opened["entities"][0]["observations"][0]["content"], "Is back", "{opened}");
 }
