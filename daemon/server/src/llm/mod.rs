@@ -1,7 +1,7 @@
 //! Language models: two slots, `extraction` and `query`, each off until the user names a model for it.
 //!
-//! In: a [`Prompt`]. Out: a [`Completion`], or an [`LlmError`] that the caller works around: models are optional everywhere,
-//! and a model's error never becomes the error of the tool that asked it.
+//! In: a [`Prompt`]. Out: a [`Completion`], or an [`LlmError`] that the caller works around: models are optional
+//! everywhere, and a model's error never becomes the error of the tool that asked it.
 //! Invariants: nothing is sent unless the user's own configuration names a model, and then only to that address (or to
 //! the connected client); what is sent contains no secrets, and no personal data that is to be removed; every call ends
 //! by its deadline and counts against the budget; after repeated failures there are none for a while; a model's text is
