@@ -7,16 +7,17 @@
 //! Bounded: a limited number of an entity's statements, mentions and documents is considered, with
 //! one document's text in memory at a time.
 //! Not here: which sentences define something for the graph (`extract/relate/define.rs`), wordings
-//! (`says.rs`).
+//! (`says.rs`), the sentence that a page or section opens with (`opening.rs`).
 
 use proto::tool::core::DefinitionView;
-use rusqlite::{Row, params};
+use rusqlite::{OptionalExtension, Row, params};
 
+use super::opening;
 use super::says::{Form, says};
 use crate::graph::{Statement, is_rejected};
+use crate::quote::outline::Outline;
 use crate::quote::source::Source;
 use crate::{AskError, QueryContext};
-use extract::chunk::sentences;
 use model::terms::norm_of;
 
 /// Most defining statements compared, surest first.
@@ -30,54 +31,23 @@ const MAX_MENTIONS: i64 = 256;
 /// Most documents read for mentions.
 const MAX_DOCS: usize = 24;
 
-/// Bytes read below a heading, and at the beginning of a note.
-const MAX_SECTION_BYTES: usize = 4_000;
-
-/// Sentences below a heading that are considered.
-const MAX_OPENING_SENTENCES: usize = 4;
-
-/// Fewest words of a paragraph of running text, and the characters that it ends with; headings and
-/// captions are shorter or lack them.
-const MIN_PARAGRAPH_WORDS: usize = 5;
-const STOPS: [char; 9] = ['.', ':', ';', '?', '!', ')', '"', '”', '…'];
+/// Most documents that mention a thing which a remark about its use may define.
+const FEW_DOCS: usize = 3;
 
 /// Length of a good definition, characters.
 const GOOD_CHARS: std::ops::RangeInclusive<usize> = 25..=300;
 
-/// Beginnings of sentences that open a page without saying what it is about.
-const REMARKING: [&str; 22] = [
-    "Introduced",
-    "Since ",
-    "Added",
-    "Note",
-    "Warning",
-    "Deprecated",
-    "As of",
-    "However",
-    "But ",
-    "And ",
-    "So ",
-    "If ",
-    "When ",
-    "Let’s",
-    "Let's",
-    "Now ",
-    "In this ",
-    "In the previous",
-    "See ",
-    "For example",
-    "There are",
-    "Here ",
-];
-
 /// Parts of the paths of documents whose lists define things.
 const GLOSSARIES: [&str; 4] = ["glossar", "definition", "vocabular", "terms"];
 
-/// Points for the place and length of a sentence, added to those of its wording.
+/// Points for the place, the length and the end of a sentence, added to those of its wording.
 const OWN_NOTE: i32 = 10;
 const UNDER_ITS_HEADING: i32 = 6;
+/// Points of what the front matter of its own note says: more than an opening, less than `X is a`.
+const STATED: i32 = 90;
 const TOO_LONG: i32 = -8;
 const TOO_SHORT: i32 = -12;
+const LEADS_ON: i32 = -12;
 
 /// How a sentence defines an entity.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -92,15 +62,16 @@ enum DefinitionKind {
     Opening,
     /// The first sentence under a heading that is its name.
     Section,
-    /// `X is the …`, which is as often a remark; `X is defined in …`.
+    /// `X is the …`, which is as often a remark.
     Remark,
     /// A sentence about its behavior or purpose: `The X type keeps …`.
     Description,
 }
 
 impl DefinitionKind {
-    /// Returns the kind of a statement, and its points.
-    fn of(pattern: &str, is_own_note: bool) -> (DefinitionKind, i32) {
+    /// Returns the kind of a statement, and its points; `None` for a statement that says only where
+    /// something is defined.
+    fn of(pattern: &str, is_own_note: bool) -> Option<(DefinitionKind, i32)> {
         let (kind, points) = match pattern {
             "table:definition" | "section:glossary" | "list:definition" => {
                 (DefinitionKind::Glossary, 92)
@@ -111,13 +82,14 @@ impl DefinitionKind {
             | "sentence:is defined as"
             | "sentence:denotes" => (DefinitionKind::Sentence, Form::Kind.points()),
             "sentence:is the" if is_own_note => (DefinitionKind::OwnNote, Form::Kind.points()),
-            _ => (DefinitionKind::Remark, Form::Remark.points()),
+            "sentence:is the" => (DefinitionKind::Remark, Form::Remark.points()),
+            _ => return None,
         };
         let kind = match kind {
             DefinitionKind::Sentence if is_own_note => DefinitionKind::OwnNote,
             kind => kind,
         };
-        (kind, points + if is_own_note { OWN_NOTE } else { 0 })
+        Some((kind, points + if is_own_note { OWN_NOTE } else { 0 }))
     }
 
     fn of_form(form: Form, is_own_note: bool) -> DefinitionKind {
@@ -155,6 +127,8 @@ struct DefinitionCandidate {
     doc: i64,
     span: (usize, usize),
     is_own_note: bool,
+    /// Whether it only mentions what the entity can do or is used for.
+    is_weak: bool,
 }
 
 impl DefinitionCandidate {
@@ -203,11 +177,34 @@ pub(super) fn definition(
         .prepare_cached("SELECT 1 FROM entities WHERE id = ?1 AND doc_id IS NOT NULL")?;
     let mut choice = Choice { has_own_note: own.exists([entity])?, ..Choice::default() };
     statements(ctx, entity, &mut choice)?;
-    mentions(ctx, entity, &mut choice)?;
+    let n_docs = mentions(ctx, entity, &mut choice)?;
+    // What many documents mention, such as a language, they rarely explain in passing.
+    choice.best = choice.best.filter(|best| !best.is_weak || n_docs <= FEW_DOCS);
+    let n_points = choice.best.as_ref().map_or(i32::MIN, |best| best.points);
+    if n_points < STATED
+        && let Some(stated) = stated(ctx, entity)?
+    {
+        return Ok(Some(stated));
+    }
     let Some(best) = choice.best else { return Ok(None) };
     let source = Source::load(ctx, best.doc)?;
     let source = source.map(|source| source.quote(meaning(&source, &best)));
     Ok(source.map(|source| DefinitionView { source, by: best.kind.as_str().into() }))
+}
+
+/// Returns the description that its own note states in its front matter.
+fn stated(ctx: &QueryContext<'_>, entity: i64) -> Result<Option<DefinitionView>, AskError> {
+    let mut row = ctx.snapshot.prepare_cached(
+        "SELECT d.id, json_extract(d.meta, '$.extra.description') FROM entities e JOIN docs d ON d.id = e.doc_id
+         WHERE e.id = ?1 AND json_type(d.meta, '$.extra.description') = 'text'",
+    )?;
+    let found =
+        row.query_row([entity], |row| Ok((row.get::<_, i64>(0)?, row.get::<_, String>(1)?)));
+    let Some((doc, words)) = found.optional()?.filter(|(_, words)| !words.trim().is_empty()) else {
+        return Ok(None);
+    };
+    let source = Source::load(ctx, doc)?.map(|source| source.words(0, &words));
+    Ok(source.map(|source| DefinitionView { source, by: "description".into() }))
 }
 
 /// Returns the span of the meaning: a glossary entry may begin with a heading that is its name.
@@ -250,8 +247,12 @@ fn statements(ctx: &QueryContext<'_>, entity: i64, choice: &mut Choice) -> Resul
             continue;
         }
         let is_item = statement.pattern == "list:definition";
-        let (kind, points) = DefinitionKind::of(&statement.pattern, is_own_note);
-        let mut candidate = DefinitionCandidate { kind, points, path, doc, span, is_own_note };
+        let Some((kind, points)) = DefinitionKind::of(&statement.pattern, is_own_note) else {
+            continue;
+        };
+        let is_weak = false;
+        let mut candidate =
+            DefinitionCandidate { kind, points, path, doc, span, is_own_note, is_weak };
         if is_item {
             candidate.in_some_list(choice.has_own_note);
         }
@@ -270,8 +271,9 @@ struct MentionRow {
     is_own_note: bool,
 }
 
-/// Offers the sentences that mention it, and the text below its headings.
-fn mentions(ctx: &QueryContext<'_>, entity: i64, choice: &mut Choice) -> Result<(), AskError> {
+/// Offers the sentences that mention it, and the text below its headings; returns how many documents
+/// were read.
+fn mentions(ctx: &QueryContext<'_>, entity: i64, choice: &mut Choice) -> Result<usize, AskError> {
     // The lowest bit of `place` means: in a heading. A document without a mention is included only
     // if it is the entity's own note.
     let mut rows = ctx.snapshot.prepare_cached(
@@ -295,38 +297,43 @@ fn mentions(ctx: &QueryContext<'_>, entity: i64, choice: &mut Choice) -> Result<
             is_own_note: row.get(5)?,
         })
     };
-    let mut source: Option<(i64, Source)> = None;
+    let mut source: Option<(i64, Source, Outline)> = None;
     let mut n_docs = 0;
     for row in rows.query_map(params![entity, MAX_MENTIONS_OF_DOC, MAX_MENTIONS], read)? {
         let row = row?;
-        if source.as_ref().is_none_or(|(loaded, _)| *loaded != row.doc) {
+        if source.as_ref().is_none_or(|(loaded, ..)| *loaded != row.doc) {
             n_docs += 1;
             if n_docs > MAX_DOCS {
                 break;
             }
-            source = Source::load(ctx, row.doc)?.map(|loaded| (row.doc, loaded));
+            source = match Source::load(ctx, row.doc)? {
+                Some(loaded) => {
+                    let outline = loaded.outline(ctx, row.doc)?;
+                    Some((row.doc, loaded, outline))
+                }
+                None => None,
+            };
         }
-        let Some((_, loaded)) = &source else { continue };
-        if let Some(mut candidate) = candidate(loaded, row) {
+        let Some((_, loaded, outline)) = &source else { continue };
+        if let Some(mut candidate) = candidate(loaded, outline, row) {
             candidate.in_some_list(choice.has_own_note);
             choice.offer(candidate);
         }
     }
-    Ok(())
+    Ok(n_docs)
 }
 
 /// Returns a candidate from the text around a mention; without a surface, from the beginning of its
 /// own note.
-fn candidate(source: &Source, row: MentionRow) -> Option<DefinitionCandidate> {
+fn candidate(source: &Source, outline: &Outline, row: MentionRow) -> Option<DefinitionCandidate> {
     let text = &source.text;
     let norm = norm_of(&row.surface);
-    let is_own = row.is_own_note || source.heading_at(0).is_some_and(|it| norm_of(it) == norm);
+    let is_own = row.is_own_note || outline.title().is_some_and(|it| norm_of(it) == norm);
     let (kind, points, span) = if row.surface.is_empty() {
-        let span = opening(text, 0, text.len())?;
+        let span = opening::of_page(text, outline)?;
         (DefinitionKind::Opening, Form::Purpose.points(), span)
     } else if row.in_heading {
-        let limit = source.next_heading(row.at);
-        let span = under_heading(text, row.at, &row.surface, limit)?;
+        let span = opening::under_heading(text, row.at, &row.surface, outline)?;
         let kind = if is_own { DefinitionKind::Opening } else { DefinitionKind::Section };
         (kind, Form::Purpose.points(), span)
     } else {
@@ -346,6 +353,7 @@ fn candidate(source: &Source, row: MentionRow) -> Option<DefinitionCandidate> {
     let is_kind = matches!(kind, DefinitionKind::Opening | DefinitionKind::Section)
         && (sentence.starts_with("A ") || sentence.starts_with("An "));
     let points = if is_kind { Form::Entry.points() } else { points };
+    let is_weak = !is_own && points <= Form::May.points();
     let n_chars = sentence.chars().count();
     let mut points = points + if is_own { OWN_NOTE } else { 0 };
     points += match n_chars {
@@ -353,108 +361,35 @@ fn candidate(source: &Source, row: MentionRow) -> Option<DefinitionCandidate> {
         n if n < *GOOD_CHARS.start() => TOO_SHORT,
         _ => 0,
     };
-    if source.heading_at(span.0).is_some_and(|it| norm_of(it) == norm) {
+    if sentence.ends_with(':') {
+        points += LEADS_ON;
+    }
+    if outline.nearest(span.0).is_some_and(|it| norm_of(it) == norm) {
         points += UNDER_ITS_HEADING;
     }
     let (path, doc, is_own_note) = (row.path, row.doc, is_own);
-    Some(DefinitionCandidate { kind, points, path, doc, span, is_own_note })
-}
-
-/// Returns the span of the first informative sentence below a heading, if the heading is exactly
-/// the name at `at`.
-fn under_heading(text: &str, at: usize, name: &str, limit: usize) -> Option<(usize, usize)> {
-    let start = text.get(..at)?.rfind('\n').map_or(0, |newline| newline + 1);
-    let end = at + text.get(at..)?.find('\n')?;
-    if norm_of(text.get(start..end)?) != norm_of(name) {
-        return None;
-    }
-    opening(text, end, limit)
-}
-
-/// Returns the first sentence of running text in a range that is not a remark.
-fn opening(text: &str, from: usize, limit: usize) -> Option<(usize, usize)> {
-    let paragraphs = paragraphs(text, from).take_while(|(at, _)| *at < limit);
-    let running = paragraphs.filter(|(_, paragraph)| is_running(paragraph));
-    let all = running.flat_map(|(at, paragraph)| {
-        sentences(paragraph).map(move |it| (at + it.start, at + it.end))
-    });
-    let mut first = all.take(MAX_OPENING_SENTENCES);
-    first.find(|(start, end)| {
-        let sentence = text.get(*start..*end).unwrap_or("");
-        let is_remark = REMARKING.iter().any(|it| sentence.starts_with(it));
-        let is_done = [" introduced in ", " was introduced", " added in ", " was added"];
-        !is_remark && !sentence.ends_with('?') && !is_done.iter().any(|it| sentence.contains(it))
-    })
-}
-
-/// Splits text into paragraphs from an offset on, trimmed, within [`MAX_SECTION_BYTES`].
-fn paragraphs(text: &str, from: usize) -> impl Iterator<Item = (usize, &str)> {
-    let mut end = text.len().min(from + MAX_SECTION_BYTES);
-    while !text.is_char_boundary(end) {
-        end -= 1;
-    }
-    let window = text.get(from..end).unwrap_or("");
-    let mut next = from;
-    window.split("\n\n").filter_map(move |paragraph| {
-        let at = next + paragraph.len() - paragraph.trim_start().len();
-        next += paragraph.len() + 2;
-        let paragraph = paragraph.trim();
-        (!paragraph.is_empty()).then_some((at, paragraph))
-    })
-}
-
-/// Returns whether a paragraph is running text.
-fn is_running(paragraph: &str) -> bool {
-    let is_long = paragraph.split_whitespace().nth(MIN_PARAGRAPH_WORDS - 1).is_some();
-    is_long && (paragraph.ends_with(STOPS) || paragraph.contains(". "))
+    Some(DefinitionCandidate { kind, points, path, doc, span, is_own_note, is_weak })
 }
 
 #[cfg(test)]
 mod tests {
-    use proptest::prelude::*;
-
     use super::*;
 
     #[test]
     fn what_a_thing_is_counts_more_than_a_remark_and_more_in_its_own_note() {
+        let of = |pattern, is_own_note| DefinitionKind::of(pattern, is_own_note).expect("defines");
         let points = [
-            DefinitionKind::of("sentence:is a", true).1,
-            DefinitionKind::of("list:definition", false).1,
-            DefinitionKind::of("sentence:is a", false).1,
+            of("sentence:is a", true).1,
+            of("list:definition", false).1,
+            of("sentence:is a", false).1,
             Form::Does.points() + OWN_NOTE,
             Form::Apposition.points(),
             Form::Purpose.points() + OWN_NOTE,
             Form::Purpose.points() + UNDER_ITS_HEADING,
-            DefinitionKind::of("sentence:is the", false).1,
+            of("sentence:is the", false).1,
         ];
         assert!(points.is_sorted_by(|a, b| a >= b), "{points:?}");
-        let own = DefinitionKind::of("sentence:is a", true).0;
-        assert_eq!(own, DefinitionKind::OwnNote);
-    }
-
-    #[test]
-    fn only_a_heading_that_is_the_name_leads_to_its_sentence() {
-        let text = "Key Vault\n\nIntroduced in 1.2.0. Keeps the keys of all services. More.\n\n\
-            Using the Key Vault\n\nAsk for it first, please.\n";
-        let (start, end) = under_heading(text, 0, "Key Vault", text.len()).expect("a sentence");
-        assert_eq!(&text[start..end], "Keeps the keys of all services.");
-        assert_eq!(opening("ADR-7: Use two keys for seals", 0, 99), None, "a heading has no stop");
-        assert_eq!(opening("   Use two keys for seals.", 0, 99), Some((3, 26)));
-        let other = text.find("Using the ").expect("there") + 10;
-        assert_eq!(under_heading(text, other, "Key Vault", text.len()), None);
-        let nested = "Key Vault\n\nTasks\n\nIt keeps the keys, I think.";
-        assert_eq!(under_heading(nested, 0, "Key Vault", 11), None);
-    }
-
-    proptest! {
-        #[test]
-        fn any_text_gives_valid_spans(text in "(\\PC|\n){0,200}", at in 0usize..220, name in "\\PC{0,9}") {
-            if let Some((start, end)) = under_heading(&text, at, &name, text.len()) {
-                prop_assert!(text.get(start..end).is_some());
-            }
-            for (at, paragraph) in paragraphs(&text, 0) {
-                prop_assert_eq!(text.get(at..at + paragraph.len()), Some(paragraph));
-            }
-        }
+        assert_eq!(of("sentence:is a", true).0, DefinitionKind::OwnNote);
+        assert_eq!(DefinitionKind::of("sentence:defined in", false), None);
     }
 }

@@ -12,6 +12,7 @@ mod definition;
 pub(crate) mod explain;
 mod link_reasons;
 pub(crate) mod neighborhood;
+mod opening;
 mod overview;
 pub(crate) mod review;
 mod says;

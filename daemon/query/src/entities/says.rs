@@ -114,10 +114,9 @@ const NAMED: [&str; 10] = [
 ];
 
 /// Beginnings of the text after a name that is described in passing.
-const APPOSED: [&str; 13] = [
+const APPOSED: [&str; 12] = [
     ", a ",
     ", an ",
-    ", the ",
     ", one of ",
     " (a ",
     " (an ",
@@ -197,7 +196,9 @@ fn lead(after: &str, is_lead: bool) -> Option<Form> {
     // `--path <path>: …`, `clone(x) - …`.
     let sign = SIGNS.iter().filter_map(|sign| Some((after.find(sign)?, sign.len()))).min()?;
     let gap = after.get(..sign.0)?;
-    let is_near = gap.split_whitespace().count() <= 1 || gap.ends_with(')');
+    // `nodejs/undici: …` names something else.
+    let is_whole = gap.is_empty() || gap.starts_with([' ', '(', '<', '=', '[', '`']);
+    let is_near = is_whole && (gap.split_whitespace().count() <= 1 || gap.ends_with(')'));
     let meaning = after.get(sign.0 + sign.1..)?;
     (is_near && has_words(meaning, MIN_WORDS)).then_some(Form::Entry)
 }
@@ -237,7 +238,9 @@ fn in_sentence(before: &str, after: &str, surface: &str) -> Option<Form> {
     let is_opened = is_listed(OPENERS, opener) && !before.contains(',');
     let goes_on = |words: &[&str]| words.iter().any(|it| predicate.starts_with(it));
     if !is_opened {
-        if APPOSED.iter().any(|it| after.strip_prefix(it).is_some_and(|rest| has_words(rest, 2))) {
+        let apposed = APPOSED.iter().find_map(|it| after.strip_prefix(it));
+        let apposed = apposed.or_else(|| after.strip_prefix(", the ").filter(|it| is_closed(it)));
+        if apposed.is_some_and(|rest| has_words(rest, 2)) {
             return Some(Form::Apposition);
         }
         if goes_on(&RELATIVE) {
@@ -259,16 +262,21 @@ fn in_sentence(before: &str, after: &str, surface: &str) -> Option<Form> {
         return Some(Form::Purpose);
     }
     let is_answer = lower.ends_with(": ") && has_words(&lower, 2) && !has_words(after, 1);
-    if is_example(&lower)
-        || is_answer
-        || after.strip_prefix(": ").is_some_and(|it| has_words(it, MIN_WORDS))
-    {
+    let is_role = has_noun && goes_on(&[" that ", " which ", " defined ", " provided ", " for "]);
+    // `A Rust library for …` is about the library.
+    let is_of_name = has_noun && !matches!(before.trim(), "A" | "An");
+    let is_about = after.strip_prefix(": ").is_some_and(|it| has_words(it, MIN_WORDS));
+    if is_example(&lower) || is_answer || is_about || (is_role && is_of_name) {
         return Some(Form::Role);
     }
-    if has_noun && goes_on(&[" that ", " which ", " defined ", " provided ", " for "]) {
-        return Some(Form::Role);
-    }
-    (has_noun || goes_on(&[" to ", " for "])).then_some(Form::Use)
+    (is_of_name || (!has_noun && goes_on(&[" to ", " for "]))).then_some(Form::Use)
+}
+
+/// Returns whether a phrase ends before another member of a list: `the stable Rust, the latest nightly
+/// and the one of last year` goes on.
+fn is_closed(phrase: &str) -> bool {
+    let phrase = phrase.split([',', ';', '.', ')']).next().unwrap_or(phrase);
+    ![" and ", " or "].iter().any(|it| phrase.contains(it))
 }
 
 /// `The closure`, `this thread`: one instance of a kind; the name is in lowercase.
@@ -474,6 +482,11 @@ mod tests {
             ),
             ("A tool is only capable of printing.", "tool", Some(Form::Does)),
             ("We use tools like Icinga, Thruk or Zabbix.", "Thruk", Some(Form::Role)),
+            ("nodejs/undici: a client for HTTP", "nodejs", None),
+            ("A Rust library for scripts.", "Rust", None),
+            ("The spawn function for tasks is safe.", "spawn", Some(Form::Role)),
+            ("Prometheus, the server of metrics, starts.", "Prometheus", Some(Form::Apposition)),
+            ("It supports stable Rust, the latest nightly and the oldest.", "Rust", None),
         ];
         for (line, name, expected) in rows {
             let at = line.find(name).expect("it is there");

@@ -66,23 +66,16 @@ impl Source {
         Outline::read(ctx, doc, &self.text, &self.lines, self.headings.as_ref())
     }
 
-    /// Returns the nearest heading above a byte of the text.
-    pub(crate) fn heading_at(&self, at: usize) -> Option<&str> {
-        self.headings.as_ref()?.last_at(&self.text, at)
-    }
-
-    /// Returns where the next heading after a byte of the text starts, or the end of the text.
-    pub(crate) fn next_heading(&self, at: usize) -> usize {
-        let next = self.headings.as_ref().and_then(|it| it.next_after(at));
-        next.unwrap_or(self.text.len())
-    }
-
     /// Quotes a span of the text, on one line, with its place.
     pub(crate) fn quote(&self, span: (usize, usize)) -> SourceView {
         let (start, end) = span;
-        let words = self.text.get(start..end).unwrap_or("");
+        self.words(start, self.text.get(start..end).unwrap_or(""))
+    }
+
+    /// Quotes words that belong to a byte of the text, on one line, with its place.
+    pub(crate) fn words(&self, at: usize, words: &str) -> SourceView {
         let range = snippet::choose(words, &[], &[], 0, MAX_QUOTE_CHARS);
-        self.view(start, snippet::render(words, range))
+        self.view(at, snippet::render(words, range))
     }
 
     /// Returns a statement of the document as evidence.
