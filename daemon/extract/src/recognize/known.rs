@@ -47,6 +47,16 @@ impl Recognizer for KnownRecognizer {
     fn recognize(&self, doc: &NormalDoc, sentences: &[Span<Norm>], out: &mut Vec<Mention>) {
         let before = out.len();
         KNOWN.recognize(doc, sentences, out);
+        // `linked in` is not LinkedIn.
+        let is_parted = |m: &Mention| {
+            let surface = m.span.of(&doc.text);
+            surface.contains(' ') && !m.name.contains(' ') && !surface.contains(char::is_uppercase)
+        };
+        let mut idx = 0;
+        out.retain(|m| {
+            idx += 1;
+            idx <= before || !is_parted(m)
+        });
         for mention in out.iter_mut().skip(before) {
             mention.recognizer = RecognizerKind::Pattern;
             mention.score = Confidence::new(SCORE);
@@ -174,6 +184,7 @@ mod tests {
                 "Product Visual Studio Code, Product Visual Studio",
             ),
             ("~ import numpy in C++", ""),
+            ("It is linked in, unlike LinkedIn.", "Product LinkedIn"),
         ];
         for (text, names) in rows {
             assert_eq!(found(text).join(", "), names, "{text}");

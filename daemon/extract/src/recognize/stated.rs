@@ -17,6 +17,9 @@ use model::parcel::{
 };
 use model::terms::{Confidence, EntityType, Norm, RelPath, Span, norm_of};
 
+/// Name of the files that say what their folder is.
+const README: &str = "README";
+
 /// Finds links to documents.
 pub struct StatedRecognizer;
 
@@ -102,7 +105,8 @@ pub(super) fn names_of(doc: &NormalDoc) -> Vec<StatedName> {
         state(alias, StatedSource::Alias);
     }
     state(RelPath::stem(&doc.head.path), StatedSource::FileName);
-    if !words::all_ordinary(heading) {
+    let heading = Some(heading).filter(|it| !it.is_empty()).or_else(|| folder_of(doc));
+    if let Some(heading) = heading.filter(|it| !words::all_ordinary(it)) {
         state(heading, StatedSource::Heading);
     }
     out
@@ -121,17 +125,26 @@ fn heading_of(doc: &NormalDoc) -> Option<(&str, bool)> {
     let (level, span) = levels().next()?;
     let text = span.of(&doc.text);
     let is_only = levels().filter(|(other, _)| *other <= level).nth(1).is_none();
-    let is_shown = is_only && !doc.meta.has_stated_title;
     let opens = doc.blocks.first().is_some_and(|block| block.span == span);
+    let is_of_folder = level == 1 && opens && folder_of(doc).is_some();
+    let is_shown = (is_only && !doc.meta.has_stated_title) || is_of_folder;
     let is_title = level == 1 || (is_shown && opens && text.trim().contains(' '));
     is_title.then_some((text, is_shown))
 }
 
+/// Returns the folder that a document without a stated title is about by its file's name.
+fn folder_of(doc: &NormalDoc) -> Option<&str> {
+    let stem = RelPath::stem(&doc.head.path);
+    let is_of_folder = stem.eq_ignore_ascii_case(README);
+    let folder = doc.head.path.folder().rsplit('/').next().unwrap_or("");
+    (is_of_folder && !doc.meta.has_stated_title && !folder.is_empty()).then_some(folder)
+}
+
 /// Returns the heading that a document is shown by if it states no title and no other document has
-/// that heading.
+/// that heading; of a README without one, the name of its folder.
 pub fn shown_heading(doc: &NormalDoc) -> Option<&str> {
-    let (heading, _) = heading_of(doc).filter(|(_, is_shown)| *is_shown)?;
-    let heading = cut(heading.trim(), MAX_SURFACE_BYTES);
+    let heading = heading_of(doc).filter(|(_, is_shown)| *is_shown).map(|(heading, _)| heading);
+    let heading = cut(heading.or_else(|| folder_of(doc))?.trim(), MAX_SURFACE_BYTES);
     (!norm_of(heading).is_empty()).then_some(heading)
 }
 
@@ -237,6 +250,21 @@ mod tests {
             assert_eq!(shown_heading(&doc), expected, "{text}");
             doc.meta.has_stated_title = true;
             assert_eq!(shown_heading(&doc), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_readme_is_shown_by_the_heading_that_opens_it_or_by_its_folder() {
+        for (path, text, expected) in [
+            ("vault/README.md", "# The vault\nText.\n# Use\nMore.", Some("The vault")),
+            ("rust/vault/README.md", "Text.\n\n## Use\nMore.", Some("vault")),
+            ("README.md", "Text.", None),
+            ("vault/notes.md", "Text.", None),
+        ] {
+            let mut doc = testing::titled("README", text);
+            doc.meta.has_stated_title = false;
+            doc.head.path = RelPath::new(path);
+            assert_eq!(shown_heading(&doc), expected, "{path}");
         }
     }
 

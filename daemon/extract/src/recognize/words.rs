@@ -154,7 +154,8 @@ suffixes automated combined derived discovered reverse translations appendix phi
 assumptions motivation symbols spaces strategies get put head patch delete post trace null nil undefined
 nan true false void main self super impl struct enum const static mut pub mod fn def class var let elif
 endif foo bar baz qux lorem ipsum stdin stdout stderr todo fixme tbd na select insert update where join
-order limit offset values
+order limit offset values synopsis copyright acknowledgements acknowledgments enables disables provides
+adds removes allows returns supports requires implements includes replaces ensures creates requesting
 ";
 
 static FUNCTION_WORDS: LazyLock<FxHashSet<&'static str>> =

@@ -9,7 +9,7 @@ use std::sync::LazyLock;
 
 use rustc_hash::FxHashMap;
 
-use super::cues::{Cue, Cues};
+use super::cues::{Cue, Cues, Form};
 
 /// The meaning of a gap.
 #[derive(Debug, Clone, Copy)]
@@ -36,6 +36,8 @@ pub(super) struct Said<'v> {
     pub(super) factor: f32,
     /// True after `may`, `can`, `will`, …
     pub(super) has_modal: bool,
+    /// True if the cue follows a noun that the name before it only modifies: `TLS library written in`.
+    pub(super) has_noun: bool,
 }
 
 /// The words before a cue.
@@ -218,6 +220,10 @@ impl<'v> GapReader<'v> {
                 return None;
             }
         }
+        let first = before.split_ascii_whitespace().find(|it| !class_of(it).has(Class::ARTICLE));
+        let has_noun = cue.form == Form::Leaning
+            && lead == Lead::Direct
+            && first.is_some_and(|it| !matches!(it, "is" | "are" | "was" | "were" | "be" | "been"));
         // A weak cue such as `before` needs both names right beside it, and `same_as` the second one.
         let is_loose = (n_before + n_words > 0 && cue.weight <= 0.5)
             || (n_words > 0 && cue.predicate == "same_as");
@@ -227,6 +233,7 @@ impl<'v> GapReader<'v> {
             n_words: n_words + 2 * n_before,
             factor,
             has_modal,
+            has_noun,
         })
     }
 }

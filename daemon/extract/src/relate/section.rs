@@ -21,7 +21,13 @@ const MAX_LINE_BYTES: usize = 80;
 
 /// Adds what the sections state.
 pub(super) fn relate(page: &Page<'_>, out: &mut Statements) {
-    let cues: Vec<Option<&Cue>> = (0..page.blocks().len()).map(|idx| cue_of(page, idx)).collect();
+    let has_capitals = page.blocks().iter().any(|block| {
+        matches!(block.kind, BlockKind::Heading(level) if level > 1)
+            && block.span.of(page.text).starts_with(char::is_uppercase)
+    });
+    let n_blocks = page.blocks().len();
+    let cues: Vec<Option<&Cue>> =
+        (0..n_blocks).map(|idx| cue_of(page, idx, has_capitals)).collect();
     let mut n_sections: FxHashMap<&str, u32> = FxHashMap::default();
     for cue in cues.iter().flatten() {
         *n_sections.entry(cue.predicate).or_default() += 1;
@@ -64,12 +70,15 @@ fn is_link(page: &Page<'_>, idx: u32) -> bool {
 }
 
 /// Returns the cue of a heading, if it has one.
-fn cue_of<'v>(page: &Page<'v>, block_idx: usize) -> Option<&'v Cue> {
+fn cue_of<'v>(page: &Page<'v>, block_idx: usize, has_capitals: bool) -> Option<&'v Cue> {
     let block = page.blocks().get(block_idx)?;
     let is_short_heading =
         matches!(block.kind, BlockKind::Heading(_)) && block.span.len() <= MAX_HEADING_BYTES;
-    if !is_short_heading {
+    let text = block.span.of(page.text);
+    // `dependencies` between headings with capitals is a field of a file.
+    let is_field = has_capitals && text.starts_with(char::is_lowercase);
+    if !is_short_heading || is_field {
         return None;
     }
-    page.cues().get(CueKind::Section, &plain_words(block.span.of(page.text)))
+    page.cues().get(CueKind::Section, &plain_words(text))
 }

@@ -22,6 +22,11 @@ const SHARED: f32 = 0.95;
 const CONDITIONAL: f32 = 0.7;
 /// Cues of at most this weight state nothing in a conditional sentence: `if A, then B`.
 const WEAK: f32 = 0.5;
+/// Most words between the participle or verb that begins such a sentence and the name.
+const MAX_ELIDED: usize = 1;
+/// First words of a sentence whose first comma ends a clause.
+const OPENERS: [&str; 9] =
+    ["to", "when", "if", "after", "before", "while", "unless", "because", "once"];
 /// Relations that a sentence may state of its section by beginning with a participle: `Owned by …`, `Part of …`.
 const LONE_STARTS: [&str; 4] = ["owned_by", "part_of", "located_in", "uses"];
 const PREPOSITIONS: [&str; 12] =
@@ -124,7 +129,9 @@ impl<'p, 's, 'o> Clause<'p, 's, 'o> {
         let is_adjunct = said.cue.form == Form::Leaning
             && after.starts_with(", ")
             && !matches!(self.gap(0, reader), Gap::Joined { .. });
-        if is_clause && is_bare && !is_adjunct && said.lead == Lead::Direct {
+        // In `Replaces references within Markdown`, the object is another noun.
+        let is_near = said.n_words <= MAX_ELIDED;
+        if is_clause && is_bare && !is_adjunct && is_near && said.lead == Lead::Direct {
             let confidence = confidence_of(&said) * CARRIED * self.factor;
             self.state(vec![about], said, confidence, 0);
         }
@@ -161,8 +168,15 @@ impl<'p, 's, 'o> Clause<'p, 's, 'o> {
             || subjects.len() > 1
             || (said.lead != Lead::Comma && self.is_plural(i));
         let is_weak = said.cue.weight <= WEAK && self.factor < 1.0;
-        let is_inner = said.lead == Lead::Direct && !is_object && self.is_inner(group_start);
-        if subjects.is_empty() || !is_grammatical || is_weak || is_inner || self.is_denied(i) {
+        let is_leaning = said.cue.form == Form::Leaning;
+        let is_near = said.lead == Lead::Direct || (said.lead == Lead::Comma && is_leaning);
+        let is_inner = is_near && !is_object && self.is_inner(group_start);
+        // `a TLS library written in Rust` is about the library, `the Kafka cluster owned by us` about Kafka; in
+        // `To begin with X, part of Y …` the comma ends a clause.
+        let is_other = said.has_noun && !self.is_definite(group_start)
+            || (said.lead == Lead::Comma && is_leaning && self.is_opened(group_start));
+        let is_meant = is_grammatical && !is_weak && !is_inner && !is_other;
+        if subjects.is_empty() || !is_meant || self.is_denied(i) {
             self.group_start = i + 1;
             return;
         }
@@ -257,6 +271,18 @@ impl<'p, 's, 'o> Clause<'p, 's, 'o> {
     fn is_inner(&self, i: usize) -> bool {
         let mut words = self.words_before(i).filter(|word| !is_one_of(&["the", "a", "an"], word));
         words.next().is_some_and(|word| is_one_of(&PREPOSITIONS, word))
+    }
+
+    /// True for a name after `the`.
+    fn is_definite(&self, i: usize) -> bool {
+        self.words_before(i).next().is_some_and(|word| word.eq_ignore_ascii_case("the"))
+    }
+
+    /// True for a name in a clause before the main one: `To use X, …`.
+    fn is_opened(&self, i: usize) -> bool {
+        let first = self.words_before(i).last();
+        first.is_some_and(|word| is_one_of(&OPENERS, word))
+            && !self.words_before(i).any(|word| word.ends_with(','))
     }
 
     /// True when at most an article and one more word precede name `i` in its sentence.

@@ -405,3 +405,29 @@ fn forms_of_sentences_say_kinds_changes_and_members() {
     "#]],
     );
 }
+
+#[test]
+fn a_participle_is_about_the_noun_before_it() {
+    for (line, is_stated) in [
+        ("Alpha, built on Beta, runs.", true),
+        ("The Alpha cluster built on Beta runs.", true),
+        ("It is an Alpha library built on Beta.", false),
+        ("There are more Alpha libraries built on Beta.", false),
+        ("It is a parser for Alpha, built on Beta.", false),
+        ("To start with Alpha, part of Beta is read.", false),
+        ("Uses the old Beta.", true),
+        ("Uses all words of text inside Beta.", false),
+    ] {
+        let found = print(&related(testing::doc(line)));
+        assert_eq!(found.contains("[sentence:"), is_stated, "{line}\n{found}");
+    }
+}
+
+#[test]
+fn a_heading_in_lowercase_between_others_is_a_field() {
+    for (heading, is_stated) in [("Dependencies", true), ("dependencies", false)] {
+        let lines = format!("## Other\n\nText.\n\n## {heading}\n\n- Kafka, for events");
+        let found = print(&related(testing::doc(&lines)));
+        assert_eq!(found.contains("[section:dependencies]"), is_stated, "{found}");
+    }
+}

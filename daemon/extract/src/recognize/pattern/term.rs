@@ -205,9 +205,17 @@ fn is_group(view: View<'_>, from: usize, to: usize) -> bool {
     };
     (1..=MAX_WORDS).contains(&(to + 1 - from))
         && !is_listed(GENERAL, view.word(from))
+        && !is_quality(view.word(to))
         && !view.word(from).ends_with("ly")
         && (from..=to).all(is_noun)
         && view.run(from, to).len() <= MAX_BYTES
+}
+
+/// Returns whether a word states a quality of the noun before it: `a command similar to`, `the tree
+/// incomplete`.
+fn is_quality(word: &str) -> bool {
+    let positive = ["in", "un"].iter().find_map(|it| word.strip_prefix(it)).unwrap_or(word);
+    is_listed(GENERAL, word) || is_listed(GENERAL, positive)
 }
 
 /// Adds the places of terms in a block, the longest term first.
@@ -265,4 +273,16 @@ pub(in crate::recognize) fn singular(term: &str) -> &str {
 
 fn is_listed(list: &str, word: &str) -> bool {
     !word.is_empty() && list.contains(&format!(" {word} "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_word_of_quality_ends_no_term() {
+        for (word, expected) in [("similar", true), ("incomplete", true), ("index", false)] {
+            assert_eq!(is_quality(word), expected, "{word}");
+        }
+    }
 }

@@ -13,7 +13,7 @@ use crate::recognize::{Gazetteer, GazetteerTerm, RecognizeStage};
 use crate::relate::{RelateStage, Vocabulary};
 use model::Stage;
 use model::parcel::testing;
-use model::parcel::{ChunkedDoc, MentionedDoc, NormalDoc, Pass, RelatedDoc};
+use model::parcel::{ChunkedDoc, Evidence, MentionedDoc, NormalDoc, Pass, RelatedDoc};
 use model::terms::{EntityType, norm_of};
 
 const NAMES: [&str; 11] = [
@@ -474,5 +474,23 @@ proptest! {
     #[test]
     fn any_text_is_read_without_harm(text in any::<String>()) {
         related(testing::doc(&format!("Prometheus {text} Kafka")), Vocabulary::builtin());
+    }
+}
+
+#[test]
+fn one_of_many_things_of_a_name_is_not_that_name() {
+    for (sentence, is_stated) in [
+        ("The Kafka cluster uses Redis.", true),
+        ("Prometheus is a Kafka library that uses Redis.", false),
+        ("There are Kafka libraries that use Redis.", false),
+    ] {
+        let related = related(testing::doc(sentence), Vocabulary::builtin());
+        let is_kafka = |party: Party| match party {
+            Party::Document => false,
+            Party::Mention(idx) => related.doc.doc.mentions[idx as usize].name == "Kafka",
+        };
+        let of_grammar = related.evidence.iter().filter(|e| e.pattern.starts_with("depend:"));
+        let uses = |e: &Evidence| e.predicate == "uses" && is_kafka(e.subject);
+        assert_eq!(of_grammar.into_iter().any(uses), is_stated, "{sentence}");
     }
 }

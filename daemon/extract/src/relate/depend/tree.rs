@@ -6,7 +6,7 @@
 
 use std::ops::Range;
 
-use super::words::{is_class_noun, stem_of};
+use super::words::{is_class_noun, is_in, stem_of};
 use language::{Parse, Token};
 
 /// A sentence's grammar.
@@ -130,8 +130,17 @@ impl<'p> Tree<'p> {
             let before = i.checked_sub(1)?;
             let is_modifier = self.head(before) == i
                 && matches!(self.label(before), "compound" | "nmod" | "amod" | "poss");
-            (is_modifier && is_class_noun(self.word(i))).then(|| self.mention(before)).flatten()
+            let is_named = is_modifier && is_class_noun(self.word(i)) && !self.is_one_of_many(i);
+            is_named.then(|| self.mention(before)).flatten()
         })
+    }
+
+    /// True for `a Rust library` and `Rust libraries`, which are not Rust.
+    fn is_one_of_many(&self, noun: usize) -> bool {
+        match self.child(noun, &["det"]).map(|det| self.word(det)) {
+            Some(det) => is_in("a an another any each every some no", det),
+            None => self.tag(noun) == "NNS",
+        }
     }
 
     /// True for a common noun that a noun before it narrows: in `the parser crate`, `crate` alone names nothing.
