@@ -20,6 +20,7 @@ use crate::graph::Graph;
 use crate::weights::Weights;
 
 pub use linear::Precision;
+pub(crate) use linear::weight_bits;
 
 use shape::Shape;
 
