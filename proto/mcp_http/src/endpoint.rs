@@ -11,7 +11,7 @@
 
 use std::net::{IpAddr, SocketAddr};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use bytes::Bytes;
 use http_body_util::{BodyExt, LengthLimitError, Limited};
@@ -48,12 +48,6 @@ const LAST_EVENT: HeaderName = HeaderName::from_static("last-event-id");
 
 /// Cost of a request with a wrong token, in requests, so that tokens cannot be guessed by trying.
 const WRONG_TOKEN_COST: u32 = 20;
-
-/// How long a newcomer waits while all sessions are in use. Most calls end within this time.
-const LONGEST_ADMISSION: Duration = Duration::from_secs(1);
-
-/// Time between two looks for a session that is not in use.
-const BETWEEN_ADMISSIONS: Duration = Duration::from_millis(20);
 
 /// Revisions that have sessions over HTTP; 2024-11-05 is that of the older transport, but some clients name it here.
 const WITH_SESSIONS: [&str; 4] = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"];
@@ -337,7 +331,7 @@ impl Endpoint {
                 table.remove(&name);
             }
         });
-        if !self.admit(&key, &session).await {
+        if !self.table.add(&key, Arc::clone(&session)) {
             return Err(too_many("sessions").of_request(id));
         }
         let (_, coming) = session.post(posted).await?.ok_or_else(over)?;
@@ -355,18 +349,6 @@ impl Endpoint {
             }
         }
         Ok(reply)
-    }
-
-    /// Adds a session; if all others are in use, waits a moment for one that is not. Returns whether it was added.
-    async fn admit(&self, key: &str, session: &Arc<Session>) -> bool {
-        let deadline = Instant::now() + LONGEST_ADMISSION;
-        while !self.table.add(key, Arc::clone(session)) {
-            if Instant::now() >= deadline {
-                return false;
-            }
-            tokio::time::sleep(BETWEEN_ADMISSIONS).await;
-        }
-        true
     }
 
     /// Answers a request of the revision without sessions.

@@ -12,17 +12,19 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use config::Settings;
+use config::limits::max_readers;
 use proto::catalog::Entry;
 use proto::error::{Code, ErrorView};
 use proto::tool::{Effect, Tool, ToolSet};
 use rmcp::model::RequestId;
 use serde_json::{Map, Value};
+use tokio::sync::Semaphore;
 use tokio::task::{JoinError, JoinHandle};
 
 use super::form::{Replied, Wanted};
 use super::progress::Progress;
 use super::tool;
-use super::turns::{InFlight, ReadQueue, Turn};
+use super::turns::{InFlight, Turn};
 use crate::llm::{Asker, Provider};
 use crate::notes::acting;
 use crate::project::Project;
@@ -105,7 +107,7 @@ pub struct Route {
     /// Whether the client may name the project `vault`.
     pub has_vault: bool,
     patience: Patience,
-    run: Box<dyn Fn(Call, ReadQueue) -> Running + Send + Sync>,
+    run: Box<dyn Fn(Call, Arc<Semaphore>) -> Running + Send + Sync>,
 }
 
 /// The deadline of a call.
@@ -171,13 +173,13 @@ impl Route {
 /// All routes, and the limit of concurrent reads.
 pub struct Routes {
     routes: Vec<Route>,
-    readers: ReadQueue,
+    readers: Arc<Semaphore>,
 }
 
 impl Routes {
     /// Returns a table of these routes.
     pub fn new(routes: Vec<Route>) -> Self {
-        Routes { routes, readers: ReadQueue::default() }
+        Routes { routes, readers: Arc::new(Semaphore::new(max_readers())) }
     }
 
     /// Returns a table of the tools with these names.
@@ -217,7 +219,7 @@ impl Routes {
             Patience::Request => Wait::Answer,
             Patience::Indexing | Patience::Build => Wait::Work,
         });
-        let mut running = (route.run)(call, self.readers.clone());
+        let mut running = (route.run)(call, Arc::clone(&self.readers));
         tokio::select! {
             answer = &mut running => answer,
             () = tokio::time::sleep(limit) => Err(too_slow(route.tool.name, limit)),
@@ -263,21 +265,17 @@ pub(crate) fn reads_to_fit<T: Tool>(
 /// Reads off the async threads, with a turn among all readers and one among this client's requests; returns the latter.
 async fn in_turn<T: Tool, R: Send + 'static>(
     project: Arc<Project>,
-    readers: ReadQueue,
+    readers: Arc<Semaphore>,
     own_turn: Option<Turn>,
     work: impl FnOnce(&Project, &Snapshot) -> Result<R, ErrorView> + Send + 'static,
 ) -> Result<(Result<R, ErrorView>, Option<Turn>), ErrorView> {
-    let running = match &own_turn {
-        Some(turn) => readers.place(turn).await,
-        None => None,
-    };
-    let running = running.ok_or_else(stopping)?;
+    let turn = readers.acquire_owned().await.map_err(|_| stopping())?;
     let caller = EndsReading::default();
     let cancellation = caller.0.clone();
     let reading = tokio::task::spawn_blocking(move || {
         // Held until the work is done even if its caller has left, because this turn bounds the number of readers. The
         // caller's own turn lasts longer.
-        let _running = running;
+        let _turn = turn;
         let reply = read(&project, cancellation, |snapshot| work(&project, snapshot));
         (reply, own_turn)
     });
@@ -403,7 +401,7 @@ where
 
 fn route<T: Tool>(
     patience: Patience,
-    run: impl Fn(Call, ReadQueue) -> Running + Send + Sync + 'static,
+    run: impl Fn(Call, Arc<Semaphore>) -> Running + Send + Sync + 'static,
 ) -> Route {
     Route {
         tool: Entry::of::<T>(),
@@ -422,7 +420,7 @@ fn spawning<T, F, Fut>(
     handler: F,
     render: Render<T>,
     takes_turn: bool,
-) -> impl Fn(Call, ReadQueue) -> Running + Send + Sync + 'static
+) -> impl Fn(Call, Arc<Semaphore>) -> Running + Send + Sync + 'static
 where
     T: Tool,
     F: Fn(Arc<Project>, T, Progress) -> Fut + Send + Sync + 'static,

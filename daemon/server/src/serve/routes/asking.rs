@@ -48,7 +48,7 @@ pub(crate) fn asks_and_reads<T: Tool, M: Send + 'static, N: Send + 'static>(
                 Ok((before(project, snapshot, &parameters)?, parameters))
             };
             let (read, own_turn) =
-                in_turn::<T, _>(Arc::clone(&project), readers.clone(), own_turn, work).await?;
+                in_turn::<T, _>(Arc::clone(&project), Arc::clone(&readers), own_turn, work).await?;
             let (wanted, parameters) = read?;
             let (said, own_turn) = match wanted {
                 None => (None, own_turn),
