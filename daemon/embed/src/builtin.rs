@@ -60,7 +60,7 @@ const ROWS: &[Row] = &[
             weights: CarriedWeights::Packed {
                 weights: include_bytes!("../../models/e5-small/model_q4.safetensors"),
                 config: include_bytes!("../../models/e5-small/config.json"),
-                revision: "e5-small-100k-1",
+                revision: "e5-small-100k-2",
             },
             tokenizer: CarriedTokens::Unigram(include_bytes!(
                 "../../models/e5-small/tokenizer.json"

@@ -20,7 +20,6 @@ use crate::graph::Graph;
 use crate::weights::Weights;
 
 pub use linear::Precision;
-pub(crate) use linear::weight_bits;
 
 use shape::Shape;
 

@@ -10,7 +10,6 @@
 use std::path::{Path, PathBuf};
 
 use crate::ModelError;
-use crate::convert::weight_bits;
 use crate::folder::Folder;
 use crate::model::Model;
 use crate::recipe::{Prompts, Recipe};
@@ -159,11 +158,6 @@ impl SentenceModel {
             CarriedWeights::Packed { weights, config, revision } => {
                 let packed =
                     unpacked::Packed { path: &named("model_q4.safetensors"), weights, config };
-                // A folder may be shared by machines of both kinds.
-                let revision = match weight_bits() {
-                    8 => revision.to_string(),
-                    bits => format!("{revision}-{bits}bits"),
-                };
                 packed.load(&OUTPUTS, unpacked.map(|folder| folder.join(revision)).as_deref())
             }
         }?;

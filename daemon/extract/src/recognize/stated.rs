@@ -141,10 +141,11 @@ fn folder_of(doc: &NormalDoc) -> Option<&str> {
 }
 
 /// Returns the heading that a document is shown by if it states no title and no other document has
-/// that heading; of a README without one, the name of its folder.
+/// that heading; of a README without one, the name of its folder, if it can be found by it.
 pub fn shown_heading(doc: &NormalDoc) -> Option<&str> {
     let heading = heading_of(doc).filter(|(_, is_shown)| *is_shown).map(|(heading, _)| heading);
-    let heading = cut(heading.or_else(|| folder_of(doc))?.trim(), MAX_SURFACE_BYTES);
+    let heading = heading.or_else(|| folder_of(doc).filter(|it| !words::all_ordinary(it)))?;
+    let heading = cut(heading.trim(), MAX_SURFACE_BYTES);
     (!norm_of(heading).is_empty()).then_some(heading)
 }
 
@@ -257,7 +258,8 @@ mod tests {
     fn a_readme_is_shown_by_the_heading_that_opens_it_or_by_its_folder() {
         for (path, text, expected) in [
             ("vault/README.md", "# The vault\nText.\n# Use\nMore.", Some("The vault")),
-            ("rust/vault/README.md", "Text.\n\n## Use\nMore.", Some("vault")),
+            ("rust/hayro/README.md", "Text.\n\n## Use\nMore.", Some("hayro")),
+            ("rust/web/README.md", "Text.", None),
             ("README.md", "Text.", None),
             ("vault/notes.md", "Text.", None),
         ] {

@@ -65,7 +65,7 @@ impl Linear {
 /// Returns a weight as integers in the order of `[in, out]`, and the scale of each column.
 fn rounded(weight: &[f32], n_in: usize) -> (Vec<i8>, Vec<f32>) {
     let rows: Vec<&[f32]> = weight.chunks_exact(n_in.max(1)).collect();
-    let greatest = if weight_bits() == 7 { 63.0 } else { 127.0 };
+    let greatest = greatest_weight();
     let scales: Vec<f32> = rows.iter().map(|row| scale_of(row) * 127.0 / greatest).collect();
     let mut columns = Vec::with_capacity(weight.len());
     for at in 0..n_in {
@@ -77,14 +77,15 @@ fn rounded(weight: &[f32], n_in: usize) -> (Vec<i8>, Vec<f32>) {
     (columns, scales)
 }
 
-/// Returns how many bits a weight has in 8-bit precision. Without VNNI, x86 adds two products of an unsigned and a
-/// signed byte in 16 bits, which hold the sum only if weights have seven; else it is cut off, and vectors are wrong.
-pub(crate) fn weight_bits() -> u8 {
+/// Returns the greatest integer that a weight becomes. Without VNNI, `rten` adds two products of an unsigned and a
+/// signed byte in 16 bits on x86. They hold the sum only if weights have seven bits; else it is cut off, and vectors
+/// are wrong.
+fn greatest_weight() -> f32 {
     #[cfg(target_arch = "x86_64")]
     if !std::arch::is_x86_feature_detected!("avx512vnni") {
-        return 7;
+        return 63.0;
     }
-    8
+    127.0
 }
 
 /// Returns the scale at which the largest of these numbers becomes 127.
