@@ -43,11 +43,11 @@ fn is_test(path: &str) -> bool {
     path.starts_with("tests/it/") || path.ends_with("/tests.rs") || path.contains("/tests/")
 }
 
-/// Returns the number of lines before `#[cfg(test)] mod tests`.
+/// Returns the number of lines before the tests that a file holds; `mod tests;` holds none.
 fn n_lines_before_tests(text: &str) -> usize {
     let lines: Vec<&str> = text.lines().collect();
     let is_start =
-        |pair: &[&str]| pair[0].trim() == "#[cfg(test)]" && pair[1].starts_with("mod tests");
+        |pair: &[&str]| pair[0].trim() == "#[cfg(test)]" && pair[1].starts_with("mod tests {");
     lines.windows(2).position(is_start).unwrap_or(lines.len())
 }
 

@@ -41,6 +41,17 @@ pub(super) struct Found {
 }
 
 impl Found {
+    /// Returns a warning if the file has other names.
+    pub(super) fn several_names(&self) -> Vec<String> {
+        let n_others = self.n_names().saturating_sub(1);
+        if n_others == 0 {
+            return vec![];
+        }
+        vec![format!(
+            "the file had {n_others} more names (hard links); they still show what it was before"
+        )]
+    }
+
     /// Returns the number of names that lead to the same file.
     pub(super) fn n_names(&self) -> u64 {
         self.metadata.nlink()

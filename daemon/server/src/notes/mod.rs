@@ -21,6 +21,7 @@ mod history;
 mod journal;
 mod kept;
 mod moving;
+mod permitted;
 mod secrets;
 mod shown;
 #[cfg(test)]
@@ -34,7 +35,6 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use config::{Live, Settings};
 use jiff::Timestamp;
 use notes::edit::{Change, EditError, Op, apply, edit_all};
-use notes::filename::is_device;
 use proto::visible::restore_from;
 use sha2::{Digest, Sha256};
 
@@ -48,13 +48,9 @@ use self::kept::Kept;
 pub use self::kept::{Version, Why};
 pub use self::moving::{Moved, Rewrite, Rewritten, Settle};
 pub use self::secrets::MARK;
-use engine::watch::{Rules, SkipReason, Verdict};
 use index::store::Held;
 use model::terms::RelPath;
 use redact::Redactor;
-
-/// Extensions of notes.
-const EXTENSIONS: [&str; 2] = ["md", "markdown"];
 
 /// Interval between removals of old kept versions, seconds.
 const PRUNE_SECONDS: i64 = 3_600;
@@ -233,7 +229,7 @@ impl Notes {
     ) -> Result<Written, NoteError> {
         let _turn = self.turn()?;
         let path = self.allowed(path)?;
-        check_portable(&self.root, &path)?;
+        permitted::check_portable(&self.root, &path)?;
         let spot = spot(&self.root, &path, Missing::Make)?;
         let path = self.indexed_path(path, &spot)?;
         let old = self.read_at(&path, &spot)?;
@@ -329,7 +325,7 @@ impl Notes {
             checksum_before: Some(before),
             checksum: None,
             changes: vec![Change { span: 0..old.bytes.len(), replacement: String::new() }],
-            warnings: several_names(&old),
+            warnings: Found::several_names(&old),
         })
     }
 
@@ -350,54 +346,6 @@ impl Notes {
 
     fn check_writable(&self) -> Result<(), NoteError> {
         if self.settings.write { Ok(()) } else { Err(NoteError::ReadOnly) }
-    }
-
-    /// Returns the path below the root if a note at it would be indexed.
-    fn allowed(&self, path: &str) -> Result<String, NoteError> {
-        let path = below(&self.root, path)?;
-        let extension = RelPath::new(path.clone()).extension();
-        if !EXTENSIONS.contains(&extension.as_str()) {
-            return Err(NoteError::BadPath { path, why: "a note's name ends with `.md`".into() });
-        }
-        self.watched(path)
-    }
-
-    /// Returns the path if the watcher reads it.
-    fn watched(&self, path: String) -> Result<String, NoteError> {
-        match self.rules().verdict(&path, false) {
-            Verdict::Read => Ok(path),
-            Verdict::Descend => Err(NoteError::NotAFile(path)),
-            Verdict::Skip(reason) => Err(NoteError::Unwatched { path, reason }),
-        }
-    }
-
-    /// Reads the rules from the current ignore files.
-    fn rules(&self) -> Rules {
-        Rules::new(&self.root, &self.settings.watch).allowing(&self.settings.privacy.allow_paths)
-    }
-
-    /// Returns the path under which the file of a spot is indexed: its own, or that of a link to
-    /// it.
-    fn indexed_path(&self, path: String, spot: &Spot) -> Result<String, NoteError> {
-        if spot.real == path {
-            return Ok(path);
-        }
-        match self.rules().verdict(&spot.real, false) {
-            Verdict::Read => Ok(spot.real.clone()),
-            Verdict::Skip(
-                reason @ (SkipReason::Denied | SkipReason::SecretName | SkipReason::Binary),
-            ) => Err(NoteError::Unwatched { path: spot.real.clone(), reason }),
-            _ => Ok(path),
-        }
-    }
-
-    /// Writing follows a link, but removing or moving must name the target itself.
-    fn refuse_link(&self, path: &str, spot: &Spot) -> Result<(), NoteError> {
-        if spot.real == path {
-            return Ok(());
-        }
-        let why = format!("it is a link to `{}`; name that", spot.real);
-        Err(NoteError::BadPath { path: path.to_string(), why })
     }
 
     fn read_at(&self, path: &str, spot: &Spot) -> Result<Option<Found>, NoteError> {
@@ -470,24 +418,6 @@ impl Notes {
         NoteError::Conflict(Box::new(conflict::view(path, found, mine, kept.as_deref(), shown)))
     }
 
-    fn check_content(&self, path: &str, before: &str, after: &str) -> Result<(), NoteError> {
-        let max = self.rules().max_bytes_of(path);
-        if after.len() as u64 > max {
-            return Err(NoteError::TooLarge {
-                path: path.to_string(),
-                n_bytes: after.len() as u64,
-                max,
-            });
-        }
-        if after.contains('\0') && !before.contains('\0') {
-            return Err(NoteError::Nul(path.to_string()));
-        }
-        match secrets::objection(&self.redactor, path, before, after) {
-            Some(why) => Err(NoteError::Secret { path: path.to_string(), why }),
-            None => Ok(()),
-        }
-    }
-
     fn keep_unwritten(&self, path: &str, bytes: &[u8]) -> Option<PathBuf> {
         self.kept.keep(path, bytes, Why::Unwritten, None, Timestamp::now()).ok()
     }
@@ -537,7 +467,7 @@ impl Notes {
         files::replace(spot, mode, old, bytes, &self.journal, keep)
             .map_err(|trouble| self.failed(path, trouble, Some(bytes)))?;
         self.prune(Timestamp::now());
-        written.warnings = old.map(several_names).unwrap_or_default();
+        written.warnings = old.map(Found::several_names).unwrap_or_default();
         Ok(written)
     }
 
@@ -564,35 +494,4 @@ impl Notes {
 /// SHA-256 of bytes, hexadecimal.
 pub fn checksum(bytes: &[u8]) -> String {
     Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
-/// Refuses names for new files and folders that another system, or a shell, reads as something
-/// else. Existing ones keep their names.
-fn check_portable(root: &Path, path: &str) -> Result<(), NoteError> {
-    let bad = |why: &str| NoteError::BadPath { path: path.to_string(), why: why.to_string() };
-    let ends = path.match_indices('/').map(|(slash, _)| slash).chain([path.len()]);
-    for (name, end) in path.split('/').zip(ends) {
-        if confine::is_there(root, &path[..end]) {
-            continue;
-        }
-        if is_device(&name.split('.').next().unwrap_or(name).to_lowercase()) {
-            return Err(bad("a part of it is the name of a device"));
-        }
-        let is_foreign = name.contains(['\\', ':', '*', '?', '"', '<', '>', '|']);
-        if is_foreign || name.starts_with('~') {
-            let why = "a part of it holds a character that other systems do not allow in paths, or begins with `~`";
-            return Err(bad(why));
-        }
-    }
-    Ok(())
-}
-
-fn several_names(old: &Found) -> Vec<String> {
-    let n_others = old.n_names().saturating_sub(1);
-    if n_others == 0 {
-        return vec![];
-    }
-    vec![format!(
-        "the file had {n_others} more names (hard links); they still show what it was before"
-    )]
 }

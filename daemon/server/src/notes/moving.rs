@@ -86,7 +86,7 @@ impl Notes {
             self.edited(&other, &rewrite.ops, rewrite.expected.as_deref())?;
             planned.push((rewrite, other.checksum));
         }
-        super::check_portable(&self.root, &to)?;
+        super::permitted::check_portable(&self.root, &to)?;
         self.check_free(&note.spot.real, &to)?;
         let paths = (RelPath::new(note.path.clone()), RelPath::new(to.clone()));
         let Some(settle) = settle else {

@@ -433,5 +433,5 @@ fn what_a_crash_left_is_swept_and_what_lives_is_not() {
 fn the_watcher_reads_no_temporary_file() {
     let place = Place::new(&[]);
     let name = format!("x/{}12-3{}", journal::BEGINNING, journal::ENDING);
-    assert!(matches!(place.notes().rules().verdict(&name, false), Verdict::Skip(_)));
+    assert!(matches!(place.notes().rules().verdict(&name, false), engine::watch::Verdict::Skip(_)));
 }

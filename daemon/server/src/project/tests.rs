@@ -7,8 +7,9 @@ use std::time::Duration;
 
 use rusqlite::Connection;
 
+use super::freshness::grouped;
 use super::verify::{Verification, VerifyError};
-use super::{OpenProject, Project, grouped};
+use super::{OpenProject, Project};
 use config::Settings;
 
 /// Only a bug takes this long.

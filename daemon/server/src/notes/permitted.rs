@@ -1,0 +1,112 @@
+//! Permitted: where a note may be, and what it may hold.
+//!
+//! In: paths and texts of callers. Out: the same, or why not.
+//! Invariants: only a note that the watcher would read is permitted; names of existing files are not judged.
+//! Not here: leaving the project by a link (`confine.rs`), finding secrets (`secrets.rs`).
+
+use std::path::Path;
+
+use notes::filename::is_device;
+
+use super::confine::{self, Spot, below};
+use super::{NoteError, Notes, secrets};
+use engine::watch::{Rules, SkipReason, Verdict};
+use model::terms::RelPath;
+
+/// Extensions of notes.
+const EXTENSIONS: [&str; 2] = ["md", "markdown"];
+
+impl Notes {
+    /// Returns the path below the root if a note at it would be indexed.
+    pub(super) fn allowed(&self, path: &str) -> Result<String, NoteError> {
+        let path = below(&self.root, path)?;
+        let extension = RelPath::new(path.clone()).extension();
+        if !EXTENSIONS.contains(&extension.as_str()) {
+            return Err(NoteError::BadPath { path, why: "a note's name ends with `.md`".into() });
+        }
+        self.watched(path)
+    }
+
+    /// Returns the path if the watcher reads it.
+    pub(super) fn watched(&self, path: String) -> Result<String, NoteError> {
+        match self.rules().verdict(&path, false) {
+            Verdict::Read => Ok(path),
+            Verdict::Descend => Err(NoteError::NotAFile(path)),
+            Verdict::Skip(reason) => Err(NoteError::Unwatched { path, reason }),
+        }
+    }
+
+    /// Reads the rules from the current ignore files.
+    pub(super) fn rules(&self) -> Rules {
+        Rules::new(&self.root, &self.settings.watch).allowing(&self.settings.privacy.allow_paths)
+    }
+
+    /// Returns the path under which the file of a spot is indexed: its own, or that of a link to
+    /// it.
+    pub(super) fn indexed_path(&self, path: String, spot: &Spot) -> Result<String, NoteError> {
+        if spot.real == path {
+            return Ok(path);
+        }
+        match self.rules().verdict(&spot.real, false) {
+            Verdict::Read => Ok(spot.real.clone()),
+            Verdict::Skip(
+                reason @ (SkipReason::Denied | SkipReason::SecretName | SkipReason::Binary),
+            ) => Err(NoteError::Unwatched { path: spot.real.clone(), reason }),
+            _ => Ok(path),
+        }
+    }
+
+    /// Writing follows a link, but removing or moving must name the target itself.
+    pub(super) fn refuse_link(&self, path: &str, spot: &Spot) -> Result<(), NoteError> {
+        if spot.real == path {
+            return Ok(());
+        }
+        let why = format!("it is a link to `{}`; name that", spot.real);
+        Err(NoteError::BadPath { path: path.to_string(), why })
+    }
+
+    /// Refuses a text that is too long, holds a secret, or would no longer be text.
+    pub(super) fn check_content(
+        &self,
+        path: &str,
+        before: &str,
+        after: &str,
+    ) -> Result<(), NoteError> {
+        let max = self.rules().max_bytes_of(path);
+        if after.len() as u64 > max {
+            return Err(NoteError::TooLarge {
+                path: path.to_string(),
+                n_bytes: after.len() as u64,
+                max,
+            });
+        }
+        if after.contains('\0') && !before.contains('\0') {
+            return Err(NoteError::Nul(path.to_string()));
+        }
+        match secrets::objection(&self.redactor, path, before, after) {
+            Some(why) => Err(NoteError::Secret { path: path.to_string(), why }),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Refuses names for new files and folders that another system, or a shell, reads as something
+/// else. Existing ones keep their names.
+pub(super) fn check_portable(root: &Path, path: &str) -> Result<(), NoteError> {
+    let bad = |why: &str| NoteError::BadPath { path: path.to_string(), why: why.to_string() };
+    let ends = path.match_indices('/').map(|(slash, _)| slash).chain([path.len()]);
+    for (name, end) in path.split('/').zip(ends) {
+        if confine::is_there(root, &path[..end]) {
+            continue;
+        }
+        if is_device(&name.split('.').next().unwrap_or(name).to_lowercase()) {
+            return Err(bad("a part of it is the name of a device"));
+        }
+        let is_foreign = name.contains(['\\', ':', '*', '?', '"', '<', '>', '|']);
+        if is_foreign || name.starts_with('~') {
+            let why = "a part of it holds a character that other systems do not allow in paths, or begins with `~`";
+            return Err(bad(why));
+        }
+    }
+    Ok(())
+}
