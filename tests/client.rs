@@ -165,6 +165,14 @@ impl Client {
         self.writer.write_all(bytes)
     }
 
+    /// Sends as many of these bytes as there is room for, and returns how many those are.
+    ///
+    /// # Errors
+    /// If the connection is closed, or there is no room within the limit of a write.
+    pub fn send_some(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.writer.write(bytes)
+    }
+
     /// Sends one message.
     ///
     /// # Panics

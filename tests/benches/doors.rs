@@ -3,17 +3,17 @@
 //! a client, in the same run.
 //!
 //! `cargo bench -p tests --bench doors -- [--notes 1000] [--half-open-http 600] [--half-open-socket
-//! 3000] [--deaf 60]`
+//! 3000] [--deaf 60] [--calls 200]`
 
 #![allow(clippy::print_stdout, reason = "a bench prints its table")]
 
 mod support;
 
-use std::io::Write;
+use std::io::{ErrorKind, Write};
 use std::net::TcpStream;
 use std::os::unix::net::UnixStream;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use anyhow::{Result, ensure};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
@@ -25,8 +25,19 @@ use tests::{Client, Revision, TestProject};
 /// Newcomers that are measured.
 const N_NEWCOMERS: usize = 20;
 
-/// Calls that are measured.
-const N_CALLS: usize = 200;
+/// Longest wait of a flooding client to send a line. Then one that is patient sends the rest, and another one connects
+/// anew.
+const PATIENCE: Duration = Duration::from_millis(200);
+
+/// How a client floods.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Flood {
+    /// Over one connection, for as long as the daemon keeps it.
+    Patient,
+    /// Over one connection after another: it leaves where it would have to wait.
+    Restless,
+    Http,
+}
 
 /// A question with many hits.
 fn question() -> Value {
@@ -40,6 +51,7 @@ fn main() -> Result<()> {
     };
     let (n_notes, n_http) = (number("--notes", 1_000)?, number("--half-open-http", 600)?);
     let (n_socket, n_deaf) = (number("--half-open-socket", 3_000)?, number("--deaf", 60)?);
+    let n_calls = number("--calls", 200)?;
     let limit = getrlimit(Resource::Nofile);
     setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit })?;
 
@@ -53,34 +65,33 @@ fn main() -> Result<()> {
     let mut live = (http.open("2025-06-18"), project.agent());
 
     println!(
-        "ms, of {N_NEWCOMERS} newcomers (connect, open a session, ask) and {N_CALLS} calls of others:"
+        "ms, of {N_NEWCOMERS} newcomers (connect, open a session, ask) and {n_calls} calls of others:"
     );
-    measure("unloaded", &project, &http, &mut live)?;
+    let mut measure = |what: &str| measure(what, n_calls, &project, &http, &mut live);
+    measure("unloaded")?;
 
     let half_open: Vec<TcpStream> = (0..n_http).map(|n| half_a_head(&http, n)).collect();
-    measure(&format!("{n_http} half-open HTTP connections"), &project, &http, &mut live)?;
+    measure(&format!("{n_http} half-open HTTP connections"))?;
     drop(half_open);
 
     let socket = &project.paths().socket;
     let half_open: Vec<UnixStream> =
         (0..n_socket).map(|n| half_a_line(socket, n)).collect::<std::io::Result<_>>()?;
-    measure(&format!("{n_socket} half-open socket connections"), &project, &http, &mut live)?;
+    measure(&format!("{n_socket} half-open socket connections"))?;
     drop(half_open);
 
     for _ in 0..400 {
         http.post("/mcp", &initialize("2025-06-18"));
     }
-    measure("400 sessions begun by somebody", &project, &http, &mut live)?;
+    measure("400 sessions begun by somebody")?;
 
-    for over_http in [false, true] {
-        let what = if over_http { "over HTTP" } else { "over the socket" };
-        flooded(over_http, n_deaf, &project, &http, |n_sent| {
-            measure(
-                &format!("{n_deaf} that flood and read nothing, {what}"),
-                &project,
-                &http,
-                &mut live,
-            )?;
+    for (flood, how) in [
+        (Flood::Patient, "over the socket"),
+        (Flood::Restless, "over the socket, again and again"),
+        (Flood::Http, "over HTTP"),
+    ] {
+        flooded(flood, n_deaf, &project, &http, |n_sent| {
+            measure(&format!("{n_deaf} that flood and read nothing, {how}"))?;
             println!("    {} requests of theirs meanwhile", n_sent.load(Ordering::Relaxed));
             Ok(())
         })?;
@@ -109,6 +120,7 @@ fn half_a_line(socket: &std::path::Path, n: usize) -> std::io::Result<UnixStream
 /// survive.
 fn measure(
     what: &str,
+    n_calls: usize,
     project: &TestProject,
     http: &Http,
     live: &mut (Http, Client),
@@ -132,7 +144,7 @@ fn measure(
         ensure!(answer.is_ok(), "{answer:?}");
         rows[1].1.push(ms(since));
     }
-    for id in 0..N_CALLS as u64 {
+    for id in 0..n_calls as u64 {
         let since = Instant::now();
         let answer = live.1.ask("tools/call", question());
         ensure!(answer["result"]["isError"] != true && answer["result"].is_object(), "{answer}");
@@ -151,7 +163,7 @@ fn measure(
 /// Runs some work while `n` clients send as much as they can and read nothing; a client that is
 /// disconnected reconnects.
 fn flooded(
-    over_http: bool,
+    flood: Flood,
     n: usize,
     project: &TestProject,
     http: &Http,
@@ -172,9 +184,9 @@ fn flooded(
         for _ in 0..n {
             scope.spawn(|| {
                 while is_on() {
-                    match over_http {
-                        true => flood_http(http, &n_sent, &is_on),
-                        false => flood_socket(project, &n_sent, &is_on),
+                    match flood {
+                        Flood::Http => flood_http(http, &n_sent, &is_on),
+                        _ => flood_socket(flood == Flood::Patient, project, &n_sent, &is_on),
                     }
                 }
             });
@@ -183,13 +195,26 @@ fn flooded(
     })
 }
 
-fn flood_socket(project: &TestProject, n_sent: &AtomicU64, is_on: &impl Fn() -> bool) {
+fn flood_socket(
+    is_patient: bool,
+    project: &TestProject,
+    n_sent: &AtomicU64,
+    is_on: &impl Fn() -> bool,
+) {
     let Some(mut deaf) = Client::try_admin(&project.paths().socket) else { return };
-    let _ = deaf.set_write_timeout(std::time::Duration::from_millis(200));
+    let _ = deaf.set_write_timeout(PATIENCE);
     for id in 1_000.. {
         let line = format!("{}\n", request(id, "tools/call", question()));
-        if !is_on() || deaf.send_bytes(line.as_bytes()).is_err() {
-            return;
+        let mut rest = line.as_bytes();
+        while !rest.is_empty() {
+            match deaf.send_some(rest) {
+                Ok(n) => rest = rest.get(n..).unwrap_or_default(),
+                Err(error) if is_patient && error.kind() == ErrorKind::WouldBlock => {}
+                Err(_) => return,
+            }
+            if !is_on() {
+                return;
+            }
         }
         n_sent.fetch_add(1, Ordering::Relaxed);
     }
