@@ -20,6 +20,7 @@ CARRIED = [
     *((f"model {path.name}", path) for path in sorted((ROOT / "daemon/models").iterdir()) if path.is_dir()),
     ("Cytoscape.js", ROOT / "client/assets/cytoscape"),
     ("musl libc, linked statically", ROOT / "config/dist/LICENSE-musl"),
+    ("jemalloc, linked statically", ROOT / "config/dist/LICENSE-jemalloc"),
 ]
 
 
