@@ -24,7 +24,7 @@ use tokio::sync::{mpsc, watch};
 use tokio::task::JoinSet;
 use tokio::time::{MissedTickBehavior, interval};
 
-use super::ear::{Ear, Gone};
+use super::client_reader::{ClientReader, HangUp};
 use super::limits::TimedWriter;
 use super::lines::Lines;
 use super::listen::Door;
@@ -176,8 +176,8 @@ impl Guest {
         hang_up: impl Future<Output = ()>,
     ) {
         let (reading, writing) = stream.into_split();
-        let gone = Gone::default();
-        let reading = Ear::new(reading, gone.clone());
+        let gone = HangUp::default();
+        let reading = ClientReader::new(reading, gone.clone());
         let mut writing =
             TimedWriter::new(writing, limit("serve.slow_reader_ms", SLOW_READER_SECONDS));
         let half_line = limit("serve.half_line_ms", HALF_LINE_SECONDS);
@@ -207,7 +207,7 @@ impl Guest {
                 // Without `cancel`, requests received before the end are answered.
                 tokio::select! {
                     _ = &mut ended => {}
-                    () = gone.said() => {
+                    () = gone.wait() => {
                         cancel.cancel();
                         let _ = ended.await;
                     }

@@ -11,7 +11,7 @@
 //! Not here: answering questions (`query/`), or when the daemon ends (`process.rs`).
 
 pub mod accept;
-mod ear;
+mod client_reader;
 mod form;
 pub mod http;
 mod leaving;

@@ -21,7 +21,7 @@ use tokio::sync::{oneshot, watch};
 use tokio::task::JoinHandle;
 
 use super::accept::{Sessions, serve};
-use super::ear::Gone;
+use super::client_reader::HangUp;
 use super::limits::TimedWriter;
 use super::lines::Lines;
 use super::listen::Door;
@@ -153,7 +153,7 @@ async fn open(dir: &tempfile::TempDir, request_deadline_ms: u64) -> Arc<Project>
 }
 
 /// A daemon without a process.
-struct House {
+struct TestServer {
     project: Arc<Project>,
     path: PathBuf,
     stop: Option<oneshot::Sender<()>>,
@@ -161,9 +161,9 @@ struct House {
     _dir: tempfile::TempDir,
 }
 
-impl House {
+impl TestServer {
     async fn new() -> Self {
-        House::with_deadline(PATIENT_MS).await
+        TestServer::with_deadline(PATIENT_MS).await
     }
 
     async fn with_deadline(request_deadline_ms: u64) -> Self {
@@ -178,7 +178,7 @@ impl House {
         let nobody = tokio::sync::mpsc::channel(1).1;
         let serving =
             tokio::spawn(serve(door, nobody, Arc::clone(&project), fake_routes(), stopped));
-        House { project, path, stop: Some(stop), serving: Some(serving), _dir: dir }
+        TestServer { project, path, stop: Some(stop), serving: Some(serving), _dir: dir }
     }
 
     /// Connects a client that has sent nothing.

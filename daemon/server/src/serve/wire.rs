@@ -26,7 +26,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
-use super::ear::Gone;
+use super::client_reader::HangUp;
 use super::leaving::clean_text;
 use super::lines::{Line, Lines};
 use super::turns::InFlight;
@@ -59,7 +59,7 @@ impl<R: AsyncRead + Unpin + Send> Wire<R> {
     pub(super) fn new(
         lines: Lines<R>,
         writer: impl AsyncWrite + Unpin + Send + 'static,
-        gone: Gone,
+        gone: HangUp,
     ) -> Self {
         let (outbox, queue) = mpsc::channel(MAX_QUEUED_LINES);
         Wire {

@@ -78,7 +78,7 @@ struct Front {
 
 /// State that all projects share.
 #[derive(Clone)]
-struct House {
+struct Shared {
     address: Address,
     lines: Arc<Lines>,
     fits: Fits,
@@ -134,7 +134,7 @@ pub(super) async fn live(options: &Options, url: &str) -> anyhow::Result<ExitCod
     let mut connecting: Option<JoinHandle<Result<hub::Hub, HubError>>> = None;
     let seen = watch::Sender::new(Instant::now());
     let lines = Arc::new(Lines::to(address.clone()));
-    let house = House {
+    let shared = Shared {
         fits: Fits::begin(address.clone()),
         address,
         lines,
@@ -144,10 +144,10 @@ pub(super) async fn live(options: &Options, url: &str) -> anyhow::Result<ExitCod
         open: Arc::default(),
     };
     let mut fronts: BTreeMap<i32, Front> = BTreeMap::new();
-    look(&mut hub, &house, &here, &mut fronts).await?;
+    look(&mut hub, &shared, &here, &mut fronts).await?;
     // Bound last: a client that finds it open also finds the registry and the projects' sockets.
     let door = Door::bind(&paths.socket).await?;
-    tracing::info!(hub = house.address.shown(), projects = fronts.len(), "a front end");
+    tracing::info!(hub = shared.address.shown(), projects = fronts.len(), "a front end");
     let mut ticks = tokio::time::interval(LOOK);
     ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     loop {
@@ -161,7 +161,7 @@ pub(super) async fn live(options: &Options, url: &str) -> anyhow::Result<ExitCod
                 let _ = seen.send_replace(Instant::now());
                 match &waiting {
                     Some(waiting) => tokio::spawn(refuse_with(stream, waiting.why())),
-                    None => tokio::spawn(house.fits.clone().answer(stream)),
+                    None => tokio::spawn(shared.fits.clone().answer(stream)),
                 };
             }
             // Connecting may take long, so it runs beside the loop.
@@ -177,13 +177,13 @@ pub(super) async fn live(options: &Options, url: &str) -> anyhow::Result<ExitCod
             }
             _ = ticks.tick() => {
                 if hub.is_none() && connecting.is_none() {
-                    let address = house.address.clone();
+                    let address = shared.address.clone();
                     connecting = Some(tokio::spawn(async move { address.connect().await }));
                 }
                 if hub.is_some() && let Some(waiting) = waiting.take() {
                     waiting.end().await;
                 }
-                if let Err(error) = look(&mut hub, &house, &here, &mut fronts).await {
+                if let Err(error) = look(&mut hub, &shared, &here, &mut fronts).await {
                     tracing::warn!(%error, "the hub cannot be reached; answering from copies");
                     hub = None;
                     // With copies, these keep answering; without any, clients must learn what is wrong.
@@ -208,7 +208,7 @@ pub(super) async fn live(options: &Options, url: &str) -> anyhow::Result<ExitCod
 /// Updates the served projects to those that are visible now.
 async fn look(
     hub: &mut Option<hub::Hub>,
-    house: &House,
+    shared: &Shared,
     here: &Places,
     fronts: &mut BTreeMap<i32, Front>,
 ) -> anyhow::Result<()> {
@@ -217,7 +217,7 @@ async fn look(
     let seen = async { Ok::<_, HubError>((hub::visible(hub).await?, hub::same(hub).await?)) };
     let late = |_| anyhow::anyhow!("it does not answer within {} s", ANSWER.as_secs());
     let (visible, stated) = tokio::time::timeout(ANSWER, seen).await.map_err(late)??;
-    house.fits.see(&visible);
+    shared.fits.see(&visible);
     let seen: BTreeSet<i32> = visible.iter().map(|it| it.id).collect();
     let gone: Vec<i32> = fronts.keys().copied().filter(|id| !seen.contains(id)).collect();
     let registry = here.config.join(config::registry::FILE_NAME);
@@ -250,7 +250,7 @@ async fn look(
         paths.create_dirs()?;
         let door = Door::bind(&paths.socket).await?;
         let (news, visible) = watch::channel(it.clone());
-        let work = run(house.clone(), place.clone(), paths.clone(), door, visible);
+        let work = run(shared.clone(), place.clone(), paths.clone(), door, visible);
         fronts.insert(it.id, Front { news, task: tokio::spawn(work), place, paths });
     }
     if has_changed {
@@ -298,7 +298,7 @@ impl Front {
 
 /// Serves one project until the role may no longer see it.
 async fn run(
-    house: House,
+    shared: Shared,
     place: Place,
     paths: ProjectPaths,
     door: Door,
@@ -320,7 +320,7 @@ async fn run(
         if first.is_none() {
             continue;
         }
-        match serve_one(&house, &place, &paths, bound, &mut first, &mut visible).await {
+        match serve_one(&shared, &place, &paths, bound, &mut first, &mut visible).await {
             Ok(true) => {}
             Ok(false) => return,
             Err(error) => {
@@ -345,7 +345,7 @@ async fn until_gone(visible: &mut watch::Receiver<Visible>) {
 /// Serves one copy; returns false when the project is gone, true when the copy must be started over or opened with
 /// other settings.
 async fn serve_one(
-    house: &House,
+    shared: &Shared,
     place: &Place,
     paths: &ProjectPaths,
     door: Door,
@@ -354,8 +354,8 @@ async fn serve_one(
 ) -> anyhow::Result<bool> {
     let it = visible.borrow_and_update().clone();
     it.check()?;
-    let settings = write_settings(house, place, &it)?;
-    let copy = Copy::open(&house.lines, &it, &paths.dir, &settings)?;
+    let settings = write_settings(shared, place, &it)?;
+    let copy = Copy::open(&shared.lines, &it, &paths.dir, &settings)?;
     let (copy, done) = copy.brought_on().await?;
     if done? == Copied::Stale {
         std::fs::remove_file(copy.folder.join("index.sqlite")).ok();
@@ -387,8 +387,8 @@ async fn serve_one(
         let _ = visitors.send(first).await;
     }
     let id = it.id;
-    let goes_on = follow(house, &project, copy, it, visible).await;
-    house.open.lock().unwrap_or_else(PoisonError::into_inner).remove(&id);
+    let goes_on = follow(shared, &project, copy, it, visible).await;
+    shared.open.lock().unwrap_or_else(PoisonError::into_inner).remove(&id);
     project.activity().request_stop();
     ending.send_replace(true);
     if let Ok(sessions) = serving.await {
@@ -401,7 +401,7 @@ async fn serve_one(
 
 /// Updates the copy until that fails or the project is gone. Returns as [`serve_one`].
 async fn follow(
-    house: &House,
+    shared: &Shared,
     project: &Arc<Project>,
     mut copy: Copy,
     mut shown: Visible,
@@ -416,11 +416,11 @@ async fn follow(
             _ = looks.tick() => {}
         }
         if project.activity().n_clients() > 0 {
-            let _ = house.seen.send_replace(Instant::now());
+            let _ = shared.seen.send_replace(Instant::now());
         }
         let now = Instant::now();
         let is_to_close = {
-            let mut open = house.open.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut open = shared.open.lock().unwrap_or_else(PoisonError::into_inner);
             open.insert(copy.id, project.activity().last_asked());
             !project.activity().is_asked() && is_to_close(&open, copy.id, now)
         };
@@ -468,7 +468,11 @@ async fn follow(
 
 /// Writes a project's own files: the settings that decide about answers, with writing forbidden. Returns the resulting
 /// settings.
-fn write_settings(house: &House, place: &Place, it: &Visible) -> anyhow::Result<config::Settings> {
+fn write_settings(
+    shared: &Shared,
+    place: &Place,
+    it: &Visible,
+) -> anyhow::Result<config::Settings> {
     let published = serde_json::from_str(&it.settled.settings).unwrap_or_default();
     let mut fields: serde_json::Map<String, serde_json::Value> = published;
     fields.insert("write".to_string(), false.into());
@@ -479,7 +483,7 @@ fn write_settings(house: &House, place: &Place, it: &Visible) -> anyhow::Result<
         Some(text) => std::fs::write(predicates, text)?,
         None => drop(std::fs::remove_file(predicates)),
     }
-    let loaded = config::load::load(&house.user, Some(&place.root), &house.settings)?;
+    let loaded = config::load::load(&shared.user, Some(&place.root), &shared.settings)?;
     Ok(loaded.settings)
 }
 

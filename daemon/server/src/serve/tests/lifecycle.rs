@@ -4,12 +4,12 @@ use super::*;
 
 #[tokio::test]
 async fn every_revision_shakes_hands() {
-    let house = House::new().await;
+    let server = TestServer::new().await;
     let mut out = String::new();
     for version in
         ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", "1999-01-01", "2026-07-28"]
     {
-        let mut client = house.connect().await;
+        let mut client = server.connect().await;
         let hello = client.initialize(version).await;
         let tools = client.ask(1, "tools/list", json!({})).await;
         let pong = client.ask(2, "ping", json!({})).await;
@@ -46,8 +46,8 @@ fn meta() -> Value {
 
 #[tokio::test]
 async fn the_newest_revision_discovers() {
-    let house = House::new().await;
-    let mut client = house.connect().await;
+    let server = TestServer::new().await;
+    let mut client = server.connect().await;
     let found = client.ask(1, "server/discover", json!({"_meta": meta()})).await;
     let versions = found["result"]["supportedVersions"].to_string();
     expect![[r#"["2024-11-05","2025-03-26","2025-06-18","2025-11-25","2026-07-28"]"#]]
@@ -65,15 +65,15 @@ async fn the_newest_revision_discovers() {
         "#]],
     );
     // A probe commits to nothing: a client may still fall back.
-    let mut client = house.connect().await;
+    let mut client = server.connect().await;
     client.ask(1, "server/discover", json!({"_meta": meta()})).await;
     assert_eq!(client.initialize("2025-11-25").await["result"]["protocolVersion"], "2025-11-25");
 }
 
 #[tokio::test]
 async fn the_library_s_own_client_is_served() {
-    let house = House::new().await;
-    let stream = UnixStream::connect(&house.path).await.expect("connected");
+    let server = TestServer::new().await;
+    let stream = UnixStream::connect(&server.path).await.expect("connected");
     let client = ().serve(stream).await.expect("a handshake");
     let names: Vec<_> =
         client.list_all_tools().await.expect("tools").into_iter().map(|tool| tool.name).collect();
@@ -104,8 +104,8 @@ async fn the_library_s_own_client_is_served() {
 
 #[tokio::test]
 async fn a_tool_says_what_it_does() {
-    let house = House::new().await;
-    let mut client = house.guest().await;
+    let server = TestServer::new().await;
+    let mut client = server.guest().await;
     let tools = client.ask(1, "tools/list", json!({})).await;
     let mut out = String::new();
     for tool in tools["result"]["tools"].as_array().expect("tools") {
@@ -131,8 +131,8 @@ async fn a_tool_says_what_it_does() {
 
 #[tokio::test]
 async fn a_preamble_chooses_the_tools() {
-    let house = House::new().await;
-    let mut agent = house.guest().await;
+    let server = TestServer::new().await;
+    let mut agent = server.guest().await;
     check(
         &agent.call(1, "wait", json!({})).await,
         expect![[r#"
@@ -140,7 +140,7 @@ async fn a_preamble_chooses_the_tools() {
             hint: this session has `hybrid_query`, `ask`, `read_passage`, `entity_lookup`, `…
         "#]],
     );
-    let mut kgctl = house.stranger().await;
+    let mut kgctl = server.stranger().await;
     kgctl.say(r#"{"kgd":1,"tools":["admin"],"client":"kgctl"}"#).await;
     kgctl.initialize("2025-06-18").await;
     check(
@@ -157,7 +157,7 @@ async fn a_preamble_chooses_the_tools() {
             hint: `kg-mcp --tools admin,core` has it; this session has `graph`, `open_page`,…
         "#]],
     );
-    let mut wrong = house.stranger().await;
+    let mut wrong = server.stranger().await;
     wrong.say(r#"{"kgd":1,"tools":["all"]}"#).await;
     check(
         &wrong.hear().await.expect("an error"),
@@ -171,8 +171,8 @@ async fn a_preamble_chooses_the_tools() {
 
 #[tokio::test]
 async fn a_failed_call_is_a_result_with_code_and_hint() {
-    let house = House::new().await;
-    let mut client = house.guest().await;
+    let server = TestServer::new().await;
+    let mut client = server.guest().await;
     check(
         &client.call(1, "explain_entity", json!({"name": "x"})).await,
         expect![[r#"
@@ -212,8 +212,8 @@ async fn a_failed_call_is_a_result_with_code_and_hint() {
 
 #[tokio::test]
 async fn every_call_ends_by_its_deadline() {
-    let house = House::with_deadline(1).await;
-    let mut client = house.guest().await;
+    let server = TestServer::with_deadline(1).await;
+    let mut client = server.guest().await;
     check(
         &client.call(1, "review_links", json!({})).await,
         expect![[r#"
@@ -225,8 +225,8 @@ async fn every_call_ends_by_its_deadline() {
 
 #[tokio::test]
 async fn progress_comes_before_the_answer_and_only_when_asked_for() {
-    let house = House::new().await;
-    let mut client = house.guest().await;
+    let server = TestServer::new().await;
+    let mut client = server.guest().await;
     let params = json!({
         "name": "ingest_docs", "arguments": {"paths": ["…"]}, "_meta": {"progressToken": "t1"},
     });
@@ -250,16 +250,16 @@ async fn progress_comes_before_the_answer_and_only_when_asked_for() {
 
 #[tokio::test]
 async fn many_clients_are_served_at_once() {
-    let house = House::new().await;
+    let server = TestServer::new().await;
     let waiting = tokio::spawn({
-        let mut client = house.guest().await;
+        let mut client = server.guest().await;
         async move {
             client.call(1, "ingest_docs", json!({"paths": ["…"]})).await;
         }
     });
     let mut tasks = tokio::task::JoinSet::new();
     for n in 0..40 {
-        let mut client = house.guest().await;
+        let mut client = server.guest().await;
         tasks.spawn(async move {
             for id in 1..=5 {
                 let reply = client.call(id, "hybrid_query", json!({"q": format!("big {n}")})).await;
@@ -276,17 +276,17 @@ async fn many_clients_are_served_at_once() {
 
 #[tokio::test]
 async fn whoever_waits_is_told_that_the_daemon_stops() {
-    let mut house = House::new().await;
-    let mut client = house.guest().await;
+    let mut server = TestServer::new().await;
+    let mut client = server.guest().await;
     client
         .request(1, "tools/call", json!({"name": "ingest_docs", "arguments": {"paths": ["…"]}}))
         .await;
     // Answered after the request above was read, so that one is running.
     client.request(2, "ping", json!({})).await;
     assert_eq!(client.hear().await.expect("a reply")["id"], 2);
-    assert_eq!(house.project.activity().n_clients(), 1);
-    let sessions = house.stop_accepting().await;
-    assert!(UnixStream::connect(&house.path).await.is_err(), "the door is closed");
+    assert_eq!(server.project.activity().n_clients(), 1);
+    let sessions = server.stop_accepting().await;
+    assert!(UnixStream::connect(&server.path).await.is_err(), "the door is closed");
     check(
         &client.call(3, "hybrid_query", json!({"q": "x"})).await,
         expect![[r#"
@@ -303,5 +303,5 @@ async fn whoever_waits_is_told_that_the_daemon_stops() {
     "#]],
     );
     assert_eq!(client.hear().await, None);
-    assert_eq!(house.project.activity().n_clients(), 0);
+    assert_eq!(server.project.activity().n_clients(), 0);
 }

@@ -4,8 +4,8 @@ use super::*;
 
 #[tokio::test]
 async fn garbage_is_answered_and_then_cut_off() {
-    let house = House::new().await;
-    let mut client = house.guest().await;
+    let server = TestServer::new().await;
+    let mut client = server.guest().await;
     client.say("GET / HTTP/1.1").await;
     check(
         &client.hear().await.expect("an error"),
@@ -48,8 +48,8 @@ async fn garbage_is_answered_and_then_cut_off() {
 
 #[tokio::test]
 async fn half_a_character_is_refused_under_the_id_of_its_request() {
-    let house = House::new().await;
-    let mut client = house.guest().await;
+    let server = TestServer::new().await;
+    let mut client = server.guest().await;
     let params = r#"{"name":"hybrid_query","arguments":{"q":"x \ud83d"}}"#;
     client
         .say(&format!(r#"{{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{params}}}"#))
@@ -67,9 +67,9 @@ async fn half_a_character_is_refused_under_the_id_of_its_request() {
 
 #[tokio::test]
 async fn half_a_line_is_nothing() {
-    let house = House::new().await;
+    let server = TestServer::new().await;
     for half in ["", r#"{"jsonrpc":"2.0","id":1,"#, "\n\r\n  \n"] {
-        let mut client = house.connect().await;
+        let mut client = server.connect().await;
         client.writing.write_all(half.as_bytes()).await.expect("written");
         client.writing.shutdown().await.expect("shut");
         assert_eq!(client.hear().await, None);
@@ -78,8 +78,8 @@ async fn half_a_line_is_nothing() {
 
 #[tokio::test]
 async fn what_was_asked_before_the_end_is_answered() {
-    let house = House::new().await;
-    let mut client = house.guest().await;
+    let server = TestServer::new().await;
+    let mut client = server.guest().await;
     client.request(1, "tools/call", json!({"name": "hybrid_query", "arguments": {"q": "x"}})).await;
     client.writing.shutdown().await.expect("shut");
     assert_eq!(client.hear().await.expect("a reply")["id"], 1);
@@ -88,8 +88,8 @@ async fn what_was_asked_before_the_end_is_answered() {
 
 #[tokio::test]
 async fn a_line_that_is_too_long_costs_only_itself() {
-    let house = House::new().await;
-    let mut client = house.guest().await;
+    let server = TestServer::new().await;
+    let mut client = server.guest().await;
     let part = vec![b'x'; 1 << 20];
     for _ in 0..3 {
         client.writing.write_all(&part).await.expect("read and dropped");
@@ -106,8 +106,8 @@ async fn a_line_that_is_too_long_costs_only_itself() {
 
 #[tokio::test]
 async fn old_clients_may_batch_and_chatter() {
-    let house = House::new().await;
-    let mut client = house.connect().await;
+    let server = TestServer::new().await;
+    let mut client = server.connect().await;
     // rmcp alone closes the connection on a notification before the handshake.
     client.say(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#).await;
     client.say("\u{feff}{\"jsonrpc\":\"2.0\",\"id\":9,\"method\":\"ping\"}\r").await;
@@ -138,7 +138,7 @@ async fn old_clients_may_batch_and_chatter() {
 
 #[tokio::test]
 async fn odd_capabilities_do_not_keep_a_client_out() {
-    let house = House::new().await;
+    let server = TestServer::new().await;
     let odd = [
         json!({"roots": {"listChanged": true}, "sampling": {}, "experimental": {"x": {}}}),
         json!({"experimental": {"x": true}, "sampling": true, "roots": []}),
@@ -146,7 +146,7 @@ async fn odd_capabilities_do_not_keep_a_client_out() {
         json!(null),
     ];
     for capabilities in odd {
-        let mut client = house.connect().await;
+        let mut client = server.connect().await;
         let params = json!({
             "protocolVersion": "2025-06-18", "capabilities": capabilities, "clientInfo": {"name": "odd"},
         });
@@ -157,8 +157,8 @@ async fn odd_capabilities_do_not_keep_a_client_out() {
 
 #[tokio::test]
 async fn malformed_parameters_of_a_known_method_are_named() {
-    let house = House::new().await;
-    let mut client = house.guest().await;
+    let server = TestServer::new().await;
+    let mut client = server.guest().await;
     check(
         &client.ask(1, "tools/call", json!({"tool": "x"})).await,
         expect![[r#"
@@ -190,8 +190,8 @@ async fn malformed_parameters_of_a_known_method_are_named() {
 
 #[tokio::test]
 async fn too_many_requests_and_used_ids_are_refused() {
-    let house = House::new().await;
-    let mut client = house.guest().await;
+    let server = TestServer::new().await;
+    let mut client = server.guest().await;
     let params = json!({"name": "ingest_docs", "arguments": {"paths": ["…"]}});
     for id in 0..MAX_IN_FLIGHT as u64 {
         client.request(id + 100, "tools/call", params.clone()).await;
@@ -223,7 +223,7 @@ async fn a_client_that_does_not_read_is_cut_off() {
     let mut client = Client::new(theirs);
     let (reading, writing) = ours.into_split();
     let writing = TimedWriter::new(writing, Duration::from_millis(50));
-    let wire = Wire::new(Lines::new(reading, 1 << 20), writing, Gone::default());
+    let wire = Wire::new(Lines::new(reading, 1 << 20), writing, HangUp::default());
     let preamble = Preamble { form: Some(Form::Whole), ..Preamble::default() };
     let session = Session::new(project, fake_routes(), &preamble, wire.in_flight());
     let serving =

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncWrite, AsyncWriteExt};
 use tokio::sync::mpsc;
 
-use crate::serve::ear::Gone;
+use crate::serve::client_reader::HangUp;
 
 /// JSON-RPC code of a refusal that is our own.
 const REFUSED: ErrorCode = ErrorCode(-32_000);
@@ -48,14 +48,14 @@ pub(crate) fn refusal_line(view: &ErrorView) -> Vec<u8> {
 pub(super) async fn write_lines(
     mut writer: impl AsyncWrite + Unpin,
     mut queue: mpsc::Receiver<Vec<u8>>,
-    gone: Gone,
+    gone: HangUp,
 ) {
     while let Some(line) = queue.recv().await {
         if let Err(error) = writer.write_all(&line).await {
             tracing::debug!(%error, "a client does not read its replies; it is cut off");
             // Dropping the queue makes `receive` return nothing, which ends the session; the signal
             // cancels its running requests.
-            gone.say();
+            gone.set();
             return;
         }
     }

@@ -1,4 +1,4 @@
-//! Ear: reads from a client, and distinguishes one that is gone from one that has finished sending.
+//! Client reader: reads from a client, and distinguishes one that is gone from one that has finished sending.
 //!
 //! In: a socket. Out: its bytes, and a signal once the other side can no longer read.
 //! Invariants: a client that only finished sending is not gone: it still waits for answers.
@@ -18,35 +18,35 @@ use tokio::sync::Notify;
 
 /// Signals that the client is gone: awaited by one task, set by any. Clones share one state.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Gone(Arc<Notify>);
+pub(crate) struct HangUp(Arc<Notify>);
 
-impl Gone {
+impl HangUp {
     /// Sets the signal.
-    pub(crate) fn say(&self) {
+    pub(crate) fn set(&self) {
         self.0.notify_one();
     }
 
     /// Returns once the signal is set. Cancel-safe.
-    pub(super) async fn said(&self) {
+    pub(super) async fn wait(&self) {
         self.0.notified().await;
     }
 }
 
 /// The reading half of a connection.
 #[derive(Debug)]
-pub(crate) struct Ear {
+pub(crate) struct ClientReader {
     inner: OwnedReadHalf,
-    gone: Gone,
+    gone: HangUp,
 }
 
-impl Ear {
+impl ClientReader {
     /// Reads from `inner`.
-    pub(super) fn new(inner: OwnedReadHalf, gone: Gone) -> Self {
-        Ear { inner, gone }
+    pub(super) fn new(inner: OwnedReadHalf, gone: HangUp) -> Self {
+        ClientReader { inner, gone }
     }
 }
 
-impl AsyncRead for Ear {
+impl AsyncRead for ClientReader {
     fn poll_read(
         mut self: Pin<&mut Self>,
         ctx: &mut Context<'_>,
@@ -56,7 +56,7 @@ impl AsyncRead for Ear {
         let read = ready!(Pin::new(&mut self.inner).poll_read(ctx, out));
         let is_end = read.is_err() || out.filled().len() == before;
         if is_end && is_hung_up(self.inner.as_ref()) {
-            self.gone.say();
+            self.gone.set();
         }
         Poll::Ready(read)
     }
@@ -81,17 +81,17 @@ mod tests {
         for closes in [false, true] {
             let (ours, mut theirs) = UnixStream::pair().expect("a pair");
             let (reading, _writing) = ours.into_split();
-            let gone = Gone::default();
-            let mut ear = Ear::new(reading, gone.clone());
+            let gone = HangUp::default();
+            let mut reader = ClientReader::new(reading, gone.clone());
             theirs.write_all(b"x").await.expect("written");
             theirs.shutdown().await.expect("shut");
             let theirs = (!closes).then_some(theirs);
             let mut heard = Vec::new();
-            ear.read_to_end(&mut heard).await.expect("the end");
+            reader.read_to_end(&mut heard).await.expect("the end");
             // Biased, so that a signal that was set is seen first.
             let is_gone = tokio::select! {
                 biased;
-                () = gone.said() => true,
+                () = gone.wait() => true,
                 () = std::future::ready(()) => false,
             };
             assert_eq!((heard.as_slice(), is_gone), (&b"x"[..], closes));
