@@ -101,7 +101,8 @@ fn the_history_of_a_moved_note_begins_where_it_lay() {
     project.call("edit_note", json!({"path": "a.md", "find": "One", "content": "Two"}));
     project.call("move_note", json!({"path": "a.md", "destination": "b/c.md"}));
     let history = project.call("note_history", json!({"path": "b/c.md"}));
-    assert_eq!(rows(&history), ["moved +0 -0 move_note kept", "changed +1 -1 edit_note kept"]);
+    let expected = ["moved +0 -0 move_note kept", "changed +1 -1 edit_note kept"];
+    assert_eq!(rows(&history), expected, "{history:#}");
     let version = history["changes"][1]["version"].clone();
     let restored = project.call("restore_note", json!({"path": "c", "version": version}));
     assert_eq!(restored["path"], "b/c.md");

@@ -166,7 +166,8 @@ fn paths(path: &str, changes: &[DocChange]) -> Vec<String> {
 }
 
 /// Merges kept versions and changes of the journal into one list, newest first: a version belongs
-/// to the first later change that starts from its bytes.
+/// to the first later change that starts from its bytes. An `added` row after a version of the same
+/// note is left out: the note existed, but was written before the first index had read it.
 fn joined(past: Vec<Past>, mut changes: Vec<DocChange>, path: &str) -> Vec<NoteChangeView> {
     let mut rows: Vec<(Timestamp, NoteChangeView)> = Vec::new();
     // Oldest first, so that of equal bytes each version gets its own change.
@@ -191,8 +192,14 @@ fn joined(past: Vec<Past>, mut changes: Vec<DocChange>, path: &str) -> Vec<NoteC
         let at = Timestamp::from_millisecond(it.at_ms).unwrap_or_default();
         (at, journal_view(&it, path))
     }));
-    rows.sort_by(|(one, a), (other, b)| (other, b.tick).cmp(&(one, a.tick)));
-    rows.into_iter().map(|(_, view)| view).collect()
+    rows.sort_by(|(one, a), (other, b)| (one, a.tick).cmp(&(other, b.tick)));
+    let mut exists = false;
+    rows.retain(|(_, row)| {
+        let is_false = exists && row.kind == "added";
+        exists = row.kind != "removed";
+        !is_false
+    });
+    rows.into_iter().rev().map(|(_, view)| view).collect()
 }
 
 fn kept_view(version: &Version, path: &str) -> NoteChangeView {
@@ -234,4 +241,59 @@ fn journal_view(change: &DocChange, path: &str) -> NoteChangeView {
 
 fn shown(at: Timestamp) -> String {
     at.round(Unit::Second).unwrap_or(at).to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::PathBuf;
+
+    use index::store::DocVersion;
+    use model::terms::Tick;
+
+    use super::*;
+
+    #[test]
+    fn a_note_that_has_versions_was_not_added_after_them() {
+        let version = |path: &str, hash: u8| DocVersion { path: path.into(), hash: vec![hash; 16] };
+        let change = |tick: u64, before: Option<DocVersion>, after: DocVersion| DocChange {
+            tick: Tick(tick),
+            uid: "1".into(),
+            at_ms: 1_000 * tick as i64,
+            before,
+            after: Some(after),
+            is_unseen: false,
+            lines: Vec::new(),
+            n_more: 0,
+        };
+        let kept = |second: u32, path: &str, hash: u8, why: Why| Past {
+            version: Version {
+                path: path.into(),
+                at: format!("19700101T0000{second:02}.000000Z"),
+                hash: String::new(),
+                why,
+                n_bytes: 0,
+                file: PathBuf::new(),
+                mode: None,
+                by: None,
+            },
+            hash: [hash; 16],
+            n_added: 1,
+            n_removed: 1,
+        };
+        let kinds = |past: Vec<Past>, changes: Vec<DocChange>| {
+            let rows = joined(past, changes, "b.md");
+            rows.into_iter().map(|it| it.kind).collect::<Vec<_>>()
+        };
+        let moved = change(3, Some(version("a.md", 2)), version("b.md", 2));
+        // Edited and moved while the first index was made: the edit was committed after the move began.
+        let past = || vec![kept(1, "a.md", 2, Why::Moved), kept(0, "a.md", 1, Why::Replaced)];
+        let added = change(2, None, version("a.md", 2));
+        assert_eq!(kinds(past(), vec![added, moved]), ["moved", "changed"]);
+        let added = change(2, None, version("b.md", 3));
+        assert_eq!(kinds(Vec::new(), vec![added.clone()]), ["added"]);
+        assert_eq!(
+            kinds(vec![kept(1, "b.md", 1, Why::Removed)], vec![added]),
+            ["added", "removed"]
+        );
+    }
 }
