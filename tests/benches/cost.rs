@@ -3,7 +3,8 @@
 //! `cargo bench -p tests --bench cost -- FOLDER... [--files N] [--swift] [--vectors] [--state DIR]
 //! [--peer COMMAND]`
 //! Takes every Markdown and text file below the folders once, in an order that depends on their
-//! content, so that N files are a sample of 4 N. Without `--files`, 4 N is all of them. Phases
+//! content, so that N files are a sample of 4 N. Without `--files`, 4 N is all of them; N and 2 N are
+//! as many of the first as have a quarter and half of the bytes. Phases
 //! follow each other in one process: `searchable` (all files committed once), `swift` (names
 //! linked, all files read again with the mined terms), `deep` (the English model; not with
 //! `--swift`), and with `--vectors` those of the better model. The last table shows whether a phase
@@ -58,13 +59,26 @@ fn main() -> Result<()> {
     let most = n_files.map_or(texts.len(), |n: usize| n.saturating_mul(4)).min(texts.len());
     ensure!(most >= 8, "only {} files of a fitting size below {arguments:?}", texts.len());
     let mut runs = Vec::new();
-    for n in [most / 4, most / 2, most] {
-        let run = Run::of(&texts[..n], passes, peer.as_deref(), state.as_deref())?;
+    let texts = &texts[..most];
+    for parts in [4, 2, 1] {
+        let run = Run::of(first_part(texts, parts), passes, peer.as_deref(), state.as_deref())?;
         run.print();
         runs.push(run);
     }
     compare(&runs);
     Ok(())
+}
+
+/// Returns the first texts that have one of so many parts of all bytes.
+fn first_part(texts: &[Vec<u8>], parts: usize) -> &[Vec<u8>] {
+    let wanted = texts.iter().map(Vec::len).sum::<usize>() / parts;
+    let mut n_bytes = 0;
+    let n = texts.iter().take_while(|text| {
+        let is_needed = n_bytes < wanted;
+        n_bytes += text.len();
+        is_needed
+    });
+    &texts[..n.count()]
 }
 
 /// What is computed besides the swift pass.
