@@ -35,7 +35,7 @@ const SHOWN: f32 = 0.6;
 pub struct Votes {
     /// By type: weight, and the same by how likely the type is.
     likely: BTreeMap<EntityType, (f32, f32)>,
-    telling: BTreeMap<EntityType, Weight>,
+    specific: BTreeMap<EntityType, Weight>,
     /// Mentions by the types that say little.
     other: BTreeMap<EntityType, u32>,
     common: u32,
@@ -94,7 +94,7 @@ impl Votes {
         likely.0 += weight as f32;
         likely.1 += weight as f32 * ground.likelihood(entity_type);
         if entity_type.is_telling() || matches!(ground, Ground::Judgement(_)) {
-            let of_type = self.telling.entry(entity_type).or_default();
+            let of_type = self.specific.entry(entity_type).or_default();
             of_type.sum += weight;
             of_type.is_stated |= ground != Ground::Guess;
             return;
@@ -119,16 +119,16 @@ impl Votes {
     }
 
     fn likeliest(&self) -> EntityType {
-        let all = self.telling.values().map(|it| it.sum).sum::<u32>() + self.common;
+        let all = self.specific.values().map(|it| it.sum).sum::<u32>() + self.common;
         let is_enough = |weight: &Weight| {
             let open = if weight.is_stated { 0 } else { self.open };
             weight.sum * LEAST_SHARE >= all + open
         };
-        let enough = self.telling.iter().filter(|(_, weight)| is_enough(weight));
+        let enough = self.specific.iter().filter(|(_, weight)| is_enough(weight));
         let best = enough.max_by_key(|(t, weight)| (weight.sum, Reverse(**t))).map(|(t, _)| *t);
         let open = || self.other.iter().max_by_key(|(t, n)| (**n, Reverse(**t))).map(|(t, _)| *t);
         let any =
-            || self.telling.iter().max_by_key(|(t, it)| (it.sum, Reverse(**t))).map(|(t, _)| *t);
+            || self.specific.iter().max_by_key(|(t, it)| (it.sum, Reverse(**t))).map(|(t, _)| *t);
         best.or_else(open).or_else(any).unwrap_or(EntityType::Document)
     }
 }

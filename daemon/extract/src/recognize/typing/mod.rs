@@ -75,7 +75,7 @@ pub(super) fn judge(doc: &NormalDoc, mentions: &mut [Mention]) {
     let context = Context::of(doc, mentions);
     let (weights, mut features) = (&*WEIGHTS, Vec::new());
     let mut names: FxHashMap<String, Vec<f32>> = FxHashMap::default();
-    for mention in mentions.iter_mut().filter(|it| is_open(it) && !is_said(it)) {
+    for mention in mentions.iter_mut().filter(|it| is_open(it) && !is_named_by_type(it)) {
         let texts = see(doc, mention, &context, &mut features);
         let mut hidden = weights.layers.hidden(&features);
         for (slot, text) in texts.into_iter().enumerate() {
@@ -114,7 +114,7 @@ fn settle(mention: &mut Mention, kind: EntityType, likely: f32) {
 }
 
 /// Returns whether a word of the name gives the type: `Signing Service`.
-fn is_said(mention: &Mention) -> bool {
+fn is_named_by_type(mention: &Mention) -> bool {
     lexicon::type_of(&mention.name).is_telling()
 }
 
