@@ -150,7 +150,7 @@ pub(super) fn entry_that_says(
     text: &str,
 ) -> Result<Option<proto::tool::kb::EntryView>, ErrorView> {
     let library = library(project, snapshot)?;
-    Ok(library.shelf.saying(text).map(|row| library.view(row)).transpose()?)
+    Ok(library.shelf.with_body(text).map(|row| library.view(row)).transpose()?)
 }
 
 /// Returns the entry with an id, in its current state.
