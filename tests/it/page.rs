@@ -162,10 +162,10 @@ fn go(browser: &mut Browser, to: &str, says: &str) {
 fn check(browser: &mut Browser, name: &str) {
     browser.value("1");
     for method in ["Runtime.exceptionThrown", "Runtime.consoleAPICalled", "Log.entryAdded"] {
-        assert_eq!(browser.told(method), Vec::<&Value>::new(), "{name}: {method}");
+        assert_eq!(browser.events_of(method), Vec::<&Value>::new(), "{name}: {method}");
     }
     let origin = browser.text("location.origin");
-    for asked in browser.told("Network.requestWillBeSent") {
+    for asked in browser.events_of("Network.requestWillBeSent") {
         let url = asked["request"]["url"].as_str().unwrap_or_default();
         // The browser draws its own calendar from `data:`.
         assert!(url.starts_with(&origin) || url.starts_with("data:"), "{name}: {url}");
