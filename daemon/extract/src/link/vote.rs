@@ -93,7 +93,7 @@ impl Votes {
         let likely = self.likely.entry(entity_type).or_default();
         likely.0 += weight as f32;
         likely.1 += weight as f32 * ground.likelihood(entity_type);
-        if entity_type.is_telling() || matches!(ground, Ground::Judgement(_)) {
+        if entity_type.is_specific() || matches!(ground, Ground::Judgement(_)) {
             let of_type = self.specific.entry(entity_type).or_default();
             of_type.sum += weight;
             of_type.is_stated |= ground != Ground::Guess;
@@ -112,7 +112,7 @@ impl Votes {
     pub fn winner(&self) -> (EntityType, bool) {
         let winner = self.likeliest();
         // What says little does not speak against a type that says more.
-        let counts = |it: &EntityType| it.is_telling() || !winner.is_telling();
+        let counts = |it: &EntityType| it.is_specific() || !winner.is_specific();
         let all: f32 = self.likely.iter().filter(|(it, _)| counts(it)).map(|(_, it)| it.0).sum();
         let likely = self.likely.get(&winner).map_or(0.0, |it| it.1);
         (winner, likely >= SHOWN * all)

@@ -115,7 +115,7 @@ fn settle(mention: &mut Mention, kind: EntityType, likely: f32) {
 
 /// Returns whether a word of the name gives the type: `Signing Service`.
 fn is_named_by_type(mention: &Mention) -> bool {
-    lexicon::type_of(&mention.name).is_telling()
+    lexicon::type_of(&mention.name).is_specific()
 }
 
 /// Returns whether form, cues and authors leave the type of a mention open.
@@ -126,7 +126,7 @@ pub fn is_open(mention: &Mention) -> bool {
         RecognizerKind::Stated | RecognizerKind::Coreference | RecognizerKind::Given => true,
         // The author stated this type. A page's title, by contrast, says little about what the name
         // means.
-        RecognizerKind::Gazetteer => mention.entity_type.is_telling(),
+        RecognizerKind::Gazetteer => mention.entity_type.is_specific(),
         RecognizerKind::Pattern | RecognizerKind::Statistical => false,
     };
     let is_final = mention.place.is_entity_given || mention.place.is_defined;
