@@ -200,7 +200,7 @@ impl Browser {
     }
 
     /// Returns the parameters of the events of a kind.
-    pub fn told(&self, method: &str) -> Vec<&Value> {
+    pub fn events_of(&self, method: &str) -> Vec<&Value> {
         self.events.iter().filter(|it| it["method"] == method).map(|it| &it["params"]).collect()
     }
 }

@@ -96,7 +96,7 @@ impl Client {
             &json!({"kgd": 1, "tools": ["core", "notes", "memory", "kb", "admin"], "form": "whole", "client": "tests"}),
         )?;
         client.try_send(&hello)?;
-        client.try_hear(0)?;
+        client.try_reply_to(0)?;
         client.try_send(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}))?;
         Some(client)
     }
@@ -108,7 +108,7 @@ impl Client {
         let params = json!({"name": tool, "arguments": arguments});
         let call = json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params});
         self.try_send(&call)?;
-        let mut reply = self.try_hear(id)?;
+        let mut reply = self.try_reply_to(id)?;
         let Some(result) = reply.get_mut("result") else { return Some(Err(reply["error"].take())) };
         let content = result["structuredContent"].take();
         Some(if result["isError"] == true { Err(content) } else { Ok(content) })
@@ -119,7 +119,7 @@ impl Client {
     }
 
     /// Returns the reply to request `id`; a truncated message counts as none.
-    fn try_hear(&mut self, id: i64) -> Option<Value> {
+    fn try_reply_to(&mut self, id: i64) -> Option<Value> {
         loop {
             let mut line = String::new();
             self.reader.read_line(&mut line).ok().filter(|n| *n > 0)?;
@@ -192,7 +192,7 @@ impl Client {
     ///
     /// # Panics
     /// If nothing arrives, or something that is not JSON.
-    pub fn hear(&mut self) -> Option<Value> {
+    pub fn next_message(&mut self) -> Option<Value> {
         let mut line = String::new();
         match self.reader.read_line(&mut line) {
             Ok(0) => None,
@@ -219,7 +219,7 @@ impl Client {
     /// If the daemon closes the connection first.
     pub fn reply_to(&mut self, id: i64) -> Value {
         loop {
-            let message = self.hear().expect("a reply before the daemon hangs up");
+            let message = self.next_message().expect("a reply before the daemon hangs up");
             if message["id"] == id {
                 return message;
             }

@@ -59,11 +59,11 @@ pub fn words(text: &str) -> impl Iterator<Item = &str> {
 }
 
 /// Returns the words of comments in a source file, and how many of them are forms of "tell".
-pub fn told(text: &str) -> (usize, usize) {
-    let is_told = |word: &&str| {
-        ["told", "tell", "tells", "telling"].iter().any(|told| word.eq_ignore_ascii_case(told))
+pub fn count_told(text: &str) -> (usize, usize) {
+    let is_form = |word: &&str| {
+        ["told", "tell", "tells", "telling"].iter().any(|form| word.eq_ignore_ascii_case(form))
     };
-    let n_told = comments(text).flat_map(words).filter(is_told).count();
+    let n_told = comments(text).flat_map(words).filter(is_form).count();
     (comments(text).flat_map(words).count(), n_told)
 }
 

@@ -127,9 +127,9 @@ impl Http {
         let inside = self.with("Mcp-Session-Id", &id).with("MCP-Protocol-Version", revision);
         let result = hello.json();
         assert_eq!(result["result"]["protocolVersion"], revision, "{result}");
-        let told =
+        let reply =
             inside.post("/mcp", &json!({"jsonrpc": "2.0", "method": "notifications/initialized"}));
-        assert_eq!(told.status, 202);
+        assert_eq!(reply.status, 202);
         inside
     }
 
@@ -324,9 +324,9 @@ impl Serving {
             .stderr(Stdio::piped())
             .spawn()
             .expect("it starts");
-        let mut said = BufReader::new(child.stderr.take().expect("piped"));
+        let mut errors = BufReader::new(child.stderr.take().expect("piped"));
         let mut line = String::new();
-        said.read_line(&mut line).expect("UTF-8");
+        errors.read_line(&mut line).expect("UTF-8");
         let address = address_in(&line).unwrap_or_else(|| panic!("it serves nowhere: {line}"));
         Serving { child, http: Http::at(address) }
     }

@@ -105,7 +105,7 @@ impl Kills {
     ///
     /// # Panics
     /// If a daemon does not start or does not settle.
-    pub fn run(&self, tell: impl Fn(String)) -> Figures {
+    pub fn run(&self, report: impl Fn(String)) -> Figures {
         let mut dice = Dice(self.seed);
         let (mut project, mut marked) = (TestProject::empty(), Marked::default());
         marked.fill(&project, self.n_files);
@@ -114,7 +114,10 @@ impl Kills {
         project.settle();
         let span_ms = begin.elapsed().as_millis() as u64;
         project.stop();
-        tell(format!("seed {}; instants over {span_ms} ms, the time of a first index", self.seed));
+        report(format!(
+            "seed {}; instants over {span_ms} ms, the time of a first index",
+            self.seed
+        ));
         let mut figures = Figures::default();
         while figures.n_kills[0] < self.n_kills {
             self.kill(&mut project, &mut marked, &mut dice, span_ms, &mut figures);
@@ -124,7 +127,7 @@ impl Kills {
             }
             project.stop();
             if figures.n_kills[0].is_multiple_of(20) {
-                tell(format!("{} kills, {} wrong", figures.n_kills[0], figures.n_wrong()));
+                report(format!("{} kills, {} wrong", figures.n_kills[0], figures.n_wrong()));
             }
         }
         figures.settle_ms.sort_unstable();

@@ -107,11 +107,11 @@ impl Marked {
         }
         for (path, word) in &self.words {
             let found = found_by_text(project, word);
-            let told = format!("`{word}` of {path} finds {found:?}");
+            let finding = format!("`{word}` of {path} finds {found:?}");
             if !found.contains(path) {
-                faults.missing.push(told);
+                faults.missing.push(finding);
             } else if found.len() > 1 {
-                faults.twice.push(told);
+                faults.twice.push(finding);
             }
         }
         for word in &self.gone {

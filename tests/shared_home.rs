@@ -73,10 +73,10 @@ impl SharedHome {
     /// Runs `kgctl`, which must fail; returns its exit code and its standard error.
     pub fn kgctl_refused(&self, arguments: &[&str]) -> (i32, String) {
         let output = self.kgctl(arguments);
-        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        let errors = String::from_utf8_lossy(&output.stderr).into_owned();
         let code = output.status.code().expect("an exit code");
         assert_ne!(code, 0, "{arguments:?} did what it should not");
-        (code, said.replace(&self.at("").display().to_string(), "/home/"))
+        (code, errors.replace(&self.at("").display().to_string(), "/home/"))
     }
 
     /// Returns the process id of the daemon of a folder, if one runs.
@@ -177,7 +177,7 @@ impl Agent {
     }
 
     /// Returns the next message of the server.
-    pub fn hear(&mut self) -> Value {
+    pub fn next_message(&mut self) -> Value {
         let mut line = String::new();
         let n = self.output.read_line(&mut line).expect("UTF-8");
         assert!(n > 0, "the server hung up");
@@ -187,7 +187,7 @@ impl Agent {
     /// Returns the reply to a request; drops other messages before it.
     pub fn reply_to(&mut self, id: u64) -> Value {
         loop {
-            let message = self.hear();
+            let message = self.next_message();
             if message["id"] == id {
                 return message;
             }

@@ -40,8 +40,8 @@ impl SmallDisk {
             .spawn()
             .ok()?;
         let mut line = String::new();
-        let heard = keeper.stdout.take().map(|out| BufReader::new(out).read_line(&mut line));
-        if !matches!(heard, Some(Ok(_))) || line.trim() != "ready" {
+        let read = keeper.stdout.take().map(|out| BufReader::new(out).read_line(&mut line));
+        if !matches!(read, Some(Ok(_))) || line.trim() != "ready" {
             let _ = keeper.kill();
             let _ = keeper.wait();
             return None;

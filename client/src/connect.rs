@@ -98,9 +98,9 @@ struct Overheard(Arc<Mutex<Vec<u8>>>);
 
 impl Overheard {
     fn add(&self, bytes: &[u8]) {
-        let mut heard = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let room = MAX_OVERHEARD_BYTES.saturating_sub(heard.len());
-        heard.extend(bytes.iter().take(room));
+        let mut recorded = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let room = MAX_OVERHEARD_BYTES.saturating_sub(recorded.len());
+        recorded.extend(bytes.iter().take(room));
     }
 
     /// Returns the daemon's refusal, if it sent one; unread output is still in the socket.
@@ -109,8 +109,8 @@ impl Overheard {
         while let Ok(n @ 1..) = spare.read(&mut rest) {
             self.add(rest.get(..n)?);
         }
-        let heard = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let Kind::Refusal(refusal) = Kind::of(heard.split(|byte| *byte == b'\n').next()?) else {
+        let recorded = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let Kind::Refusal(refusal) = Kind::of(recorded.split(|byte| *byte == b'\n').next()?) else {
             return None;
         };
         // An unknown code, from a newer daemon, still means a refusal.
@@ -123,7 +123,7 @@ impl Overheard {
 /// A reader that records the first bytes.
 struct Overhearing {
     inner: OwnedReadHalf,
-    heard: Overheard,
+    recorded: Overheard,
 }
 
 impl AsyncRead for Overhearing {
@@ -134,7 +134,7 @@ impl AsyncRead for Overhearing {
     ) -> Poll<std::io::Result<()>> {
         let before = out.filled().len();
         let read = ready!(Pin::new(&mut self.inner).poll_read(ctx, out));
-        self.heard.add(out.filled().get(before..).unwrap_or_default());
+        self.recorded.add(out.filled().get(before..).unwrap_or_default());
         Poll::Ready(read)
     }
 }
@@ -171,9 +171,9 @@ impl Session {
         let spare = stream.try_clone()?;
         let (reading, mut writing) = UnixStream::from_std(stream)?.into_split();
         let overheard = Overheard::default();
-        let reading = Overhearing { inner: reading, heard: overheard.clone() };
-        let said = writing.write_all(preamble.as_bytes()).await;
-        if let Err(error) = said {
+        let reading = Overhearing { inner: reading, recorded: overheard.clone() };
+        let sent = writing.write_all(preamble.as_bytes()).await;
+        if let Err(error) = sent {
             return Err(overheard.refusal(spare).unwrap_or(ConnectError::Io(error)));
         }
         let receiver = NotificationReceiver::default();

@@ -20,7 +20,7 @@ const MEMBER: &str = "part_of";
 const TOPIC: &str = "topic";
 
 /// Most names of a topic that are shown.
-const MAX_TOLD: usize = 8;
+const MAX_NAMES: usize = 8;
 
 /// A proposal.
 #[derive(Debug, Clone, PartialEq)]
@@ -152,12 +152,12 @@ impl Candidate {
                 format!("a relate them ({RELATED})   a TYPE relate them by this type"),
             ],
             Candidate::Topic { label, members } => {
-                let told = members.iter().take(MAX_TOLD).cloned().collect::<Vec<_>>().join(", ");
-                let rest = members.len().saturating_sub(MAX_TOLD);
+                let names = members.iter().take(MAX_NAMES).cloned().collect::<Vec<_>>().join(", ");
+                let rest = members.len().saturating_sub(MAX_NAMES);
                 let rest = if rest > 0 { format!(", {rest} more") } else { String::new() };
                 vec![
                     format!("topic {label}: {}", members.len()),
-                    format!("{told}{rest}"),
+                    format!("{names}{rest}"),
                     format!(
                         "a create an entity of the topic, with {MEMBER} from each   a NAME give it this name"
                     ),

@@ -167,7 +167,10 @@ impl Gateway {
                     true => (-32_600, "not a JSON-RPC message"),
                     false => (-32_700, "not JSON"),
                 };
-                self.tell(line::error("null", &json!({ "code": code, "message": message })));
+                self.send_to_client(line::error(
+                    "null",
+                    &json!({ "code": code, "message": message }),
+                ));
             }
         }
         std::mem::take(&mut self.out)
@@ -228,7 +231,7 @@ impl Gateway {
         all.filter(|(_, it)| it.is_open()).map(|(project, _)| project).collect()
     }
 
-    fn tell(&mut self, line: Vec<u8>) {
+    fn send_to_client(&mut self, line: Vec<u8>) {
         self.out.push(Out::Client(line));
     }
 
@@ -247,8 +250,8 @@ impl Gateway {
         let params = line::params(line);
         let asker = Asker::of(id, &method, &params, self.is_structured);
         match route(&method, params, &self.served) {
-            Route::Result(result) => self.tell(asker.result(result)),
-            Route::Error(error) => self.tell(asker.error(&error)),
+            Route::Result(result) => self.send_to_client(asker.result(result)),
+            Route::Error(error) => self.send_to_client(asker.error(&error)),
             Route::First(first, params) => self.start_first(asker, first, params, now),
             Route::One { project, params, is_tool } => {
                 let asks = vec![(project, Some((method, params)))];
@@ -299,7 +302,7 @@ impl Gateway {
                     let own = self.fresh_id();
                     self.out.push(Out::Project(project, line::request(own, &method, &params)));
                 }
-                self.tell(asker.result(json!({})));
+                self.send_to_client(asker.result(json!({})));
             }
         }
     }
@@ -454,7 +457,7 @@ impl Gateway {
                 self.call_off(part.project, part.id);
             }
             let line = job.conclude(&self.served);
-            self.tell(line);
+            self.send_to_client(line);
         }
     }
 

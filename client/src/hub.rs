@@ -47,11 +47,11 @@ pub fn reach(places: &Places, url: &str) -> Result<Places, LaunchError> {
     // No request is sent to it.
     stream.shutdown(Shutdown::Write)?;
     stream.set_read_timeout(Some(PATIENCE))?;
-    let mut said = Vec::new();
+    let mut reply = Vec::new();
     // A front end that is just querying its database closes the connection later.
-    let _ = stream.read_to_end(&mut said);
+    let _ = stream.read_to_end(&mut reply);
     let is_unknown = Registry::load(&places.config).is_ok_and(|it| it.projects().is_empty());
-    match Kind::of(said.split(|byte| *byte == b'\n').next().unwrap_or_default()) {
+    match Kind::of(reply.split(|byte| *byte == b'\n').next().unwrap_or_default()) {
         Kind::Refusal(refusal) if is_unknown => Err(LaunchError::Refused(refusal)),
         _ => Ok(places),
     }

@@ -296,9 +296,9 @@ impl Target {
             .args([self.paths.log.as_os_str(), life.as_ref()])
             .stdin(Stdio::null())
             .output()?;
-        let said = String::from_utf8_lossy(&launched.stdout);
+        let output = String::from_utf8_lossy(&launched.stdout);
         // The launcher prints only the process id; anything else means that it failed.
-        said.trim().parse().map_err(|_| {
+        output.trim().parse().map_err(|_| {
             let why = String::from_utf8_lossy(&launched.stderr).trim().to_string();
             self.silent(format!("could not be started: {why}"))
         })

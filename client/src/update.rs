@@ -104,7 +104,7 @@ impl Newest {
     }
 
     /// Describes what is published.
-    pub fn told(&self) -> String {
+    pub fn describe(&self) -> String {
         match self {
             Newest::Nowhere => {
                 "no place is known where versions are published (`update.url` names one)".into()
@@ -246,7 +246,7 @@ mod tests {
             let found = newest(&url);
             assert_eq!(mock.requests().len(), 1);
             match found {
-                Ok(newest) => newest.told().replace(&url, "URL"),
+                Ok(newest) => newest.describe().replace(&url, "URL"),
                 Err(why) => why.replace(&url, "URL"),
             }
         };

@@ -59,9 +59,9 @@ impl Shown for Browser {
         // The answer arrives after all earlier events.
         self.value("1");
         for method in ["Runtime.exceptionThrown", "Runtime.consoleAPICalled", "Log.entryAdded"] {
-            assert_eq!(self.told(method), Vec::<&Value>::new(), "{method}");
+            assert_eq!(self.events_of(method), Vec::<&Value>::new(), "{method}");
         }
-        let asked: Vec<_> = self.told("Network.requestWillBeSent");
+        let asked: Vec<_> = self.events_of("Network.requestWillBeSent");
         let urls: Vec<_> = asked.iter().filter_map(|it| it["request"]["url"].as_str()).collect();
         let own = format!("file://{}", self.dir.path().join("page.html").display());
         assert!(urls.iter().all(|url| *url == own), "{urls:?}");

@@ -339,16 +339,16 @@ mod tests {
 
     #[test]
     fn all_that_is_missing_is_said_at_once() {
-        let said = |files: &[&str], weights: Option<&str>| {
+        let error_of = |files: &[&str], weights: Option<&str>| {
             super::files(folder(files).path(), weights.map(Path::new)).expect_err("a refusal")
         };
         let all =
             "has no `config.json`, no `tokenizer.json`, no `model.onnx` or `model.safetensors`";
-        assert_eq!(said(&[], None), all);
+        assert_eq!(error_of(&[], None), all);
         let base = ["config.json", "tokenizer.json"];
-        assert_eq!(said(&base, Some("a.onnx")), "has no `a.onnx`");
+        assert_eq!(error_of(&base, Some("a.onnx")), "has no `a.onnx`");
         let two = [&base[..], &["onnx/b.onnx", "onnx/a.onnx"]].concat();
-        assert_eq!(said(&two, None), "has 2 models: choose one, such as `--file onnx/a.onnx`");
+        assert_eq!(error_of(&two, None), "has 2 models: choose one, such as `--file onnx/a.onnx`");
     }
 
     #[test]

@@ -313,13 +313,13 @@ fn set_or_remove(key: &str, value: &str) -> Op {
 /// Returns the edits of the front matter, in the order of keys in a new note.
 fn ops_of(edit: &EntryEdit) -> Vec<Op> {
     let mut ops = Vec::new();
-    let mut say = |key: &str, value: &Option<String>| {
+    let mut put = |key: &str, value: &Option<String>| {
         ops.extend(value.as_ref().map(|value| set_or_remove(key, value)));
     };
-    say("title", &edit.short_title);
-    say("long_title", &edit.long_title);
-    say("entry_type", &edit.entry_type);
-    say("project", &edit.project);
+    put("title", &edit.short_title);
+    put("long_title", &edit.long_title);
+    put("entry_type", &edit.entry_type);
+    put("project", &edit.project);
     if let Some(tags) = &edit.tags {
         ops.push(match tags.is_empty() {
             true => Op::RemoveKey("tags".into()),
@@ -345,11 +345,11 @@ fn ops_of(edit: &EntryEdit) -> Vec<Op> {
             false => set("hints", Value::Object(hints)),
         });
     }
-    let mut say = |key: &str, value: &Option<String>| {
+    let mut put = |key: &str, value: &Option<String>| {
         ops.extend(value.as_ref().map(|value| set_or_remove(key, value)));
     };
-    say("source_context", &edit.source_context);
-    say("extracted_from", &edit.extracted_from);
+    put("source_context", &edit.source_context);
+    put("extracted_from", &edit.extracted_from);
     ops.extend(edit.is_active.map(|it| set("active", it.into())));
     ops
 }

@@ -42,14 +42,14 @@ pub fn read<'t>(facts: impl Iterator<Item = (&'t str, Option<&'t str>)>) -> Vec<
         *times.entry(head.name).or_insert(0) += 1;
     }
     let turn = |(text, heading, head): &(&str, Option<&str>, Option<Head<'_>>)| {
-        let said = head.as_ref();
+        let speaker = head.as_ref();
         let is_one = |head: &&Head<'_>| {
             let is_role = ROLES.contains(&head.name.to_lowercase().as_str());
             head.day.is_some() || is_role || times.get(head.name).is_some_and(|n| *n > 1)
         };
-        let day = said.and_then(|it| it.day.clone()).or_else(|| first_day(last_bracket(text)));
+        let day = speaker.and_then(|it| it.day.clone()).or_else(|| first_day(last_bracket(text)));
         let day = day.or_else(|| first_day(text)).or_else(|| first_day(heading.as_ref()?));
-        Turn { speaker: said.filter(is_one).map(|it| it.name.to_string()), day }
+        Turn { speaker: speaker.filter(is_one).map(|it| it.name.to_string()), day }
     };
     facts.iter().map(turn).collect()
 }

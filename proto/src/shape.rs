@@ -115,8 +115,8 @@ pub fn place(path: &str, lines: [u32; 2], pages: [Option<u32>; 2]) -> String {
 
 /// Formats what is said of a name behind it, ` (Service, id 12)`, without what is empty; nothing if all is.
 pub fn aside(parts: &[&str]) -> String {
-    let said: Vec<&str> = parts.iter().copied().filter(|it| !it.is_empty()).collect();
-    if said.is_empty() { String::new() } else { format!(" ({})", said.join(", ")) }
+    let shown: Vec<&str> = parts.iter().copied().filter(|it| !it.is_empty()).collect();
+    if shown.is_empty() { String::new() } else { format!(" ({})", shown.join(", ")) }
 }
 
 /// A relation between two entities of the answer.

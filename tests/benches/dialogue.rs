@@ -180,7 +180,7 @@ fn ask_all(
 /// The place of a hit: a file with lines, or the text of an observation.
 enum Place {
     Lines(String, [u64; 2]),
-    Said(String),
+    Observation(String),
 }
 
 /// Maps stored text back to turns.
@@ -188,7 +188,7 @@ enum Place {
 struct Shown {
     /// Path, line, turn.
     lines: Vec<(String, u64, String)>,
-    said: BTreeMap<String, Vec<String>>,
+    observations: BTreeMap<String, Vec<String>>,
 }
 
 impl Shown {
@@ -200,8 +200,8 @@ impl Shown {
                     .filter(move |(of, line, _)| of == path && (first..=last).contains(&line))
                     .map(|(_, _, turn)| turn.as_str()),
             ),
-            Place::Said(said) => {
-                Box::new(self.said.get(said).into_iter().flatten().map(String::as_str))
+            Place::Observation(text) => {
+                Box::new(self.observations.get(text).into_iter().flatten().map(String::as_str))
             }
         }
     }
@@ -227,13 +227,13 @@ fn in_memory(client: &mut Client, question: &str, more: &Value) -> Result<Vec<Pl
     let mut found: Vec<(f64, String)> = Vec::new();
     for hit in reply["results"].as_array().context("results")? {
         let score = |it: &Value| it["score"].as_f64().unwrap_or(0.0);
-        let said = |it: &Value| it.as_str().unwrap_or_default().to_string();
-        found.push((score(hit), said(&hit["matched_observation"])));
+        let text_of = |it: &Value| it.as_str().unwrap_or_default().to_string();
+        found.push((score(hit), text_of(&hit["matched_observation"])));
         let others = hit["observations"].as_array().into_iter().flatten();
-        found.extend(others.map(|it| (score(it), said(&it["content"]))));
+        found.extend(others.map(|it| (score(it), text_of(&it["content"]))));
     }
     found.sort_by(|a, b| b.0.total_cmp(&a.0));
-    Ok(found.into_iter().map(|(_, said)| Place::Said(said)).collect())
+    Ok(found.into_iter().map(|(_, text)| Place::Observation(text)).collect())
 }
 
 fn add(request: &mut Value, more: &Value) {
@@ -268,12 +268,12 @@ fn write(project: &TestProject, layout: &str, dialogue: &Dialogue) -> Result<Sho
         }
         "entities" => {
             for (at, (session, turn)) in turns().enumerate() {
-                let said = said(session, turn);
+                let line = observation(session, turn);
                 let name = &turn.id;
                 let text = format!(
-                    "---\ntitle: \"{name}\"\ntype: turn\n---\n\n# {name}\n\n- {said} ^o1\n"
+                    "---\ntitle: \"{name}\"\ntype: turn\n---\n\n# {name}\n\n- {line} ^o1\n"
                 );
-                shown.said.entry(said).or_default().push(turn.id.clone());
+                shown.observations.entry(line).or_default().push(turn.id.clone());
                 project.write(&format!("memory/turn-{at}.md"), text);
             }
         }
@@ -285,9 +285,9 @@ fn write(project: &TestProject, layout: &str, dialogue: &Dialogue) -> Result<Sho
                     || (format!("---\ntitle: \"{name}\"\ntype: person\n---\n\n# {name}\n\n"), 0);
                 let (text, n) = notes.entry(name).or_insert_with(begin);
                 *n += 1;
-                let said = said(session, turn);
-                _ = writeln!(text, "- {said} ^o{n}");
-                shown.said.entry(said).or_default().push(turn.id.clone());
+                let line = observation(session, turn);
+                _ = writeln!(text, "- {line} ^o{n}");
+                shown.observations.entry(line).or_default().push(turn.id.clone());
             }
             for (at, (text, _)) in notes.into_values().enumerate() {
                 project.write(&format!("memory/speaker-{at}.md"), text);
@@ -299,10 +299,10 @@ fn write(project: &TestProject, layout: &str, dialogue: &Dialogue) -> Result<Sho
 }
 
 /// Returns a turn as an observation, in characters that Markdown leaves unchanged.
-fn said(session: &Session, turn: &Turn) -> String {
+fn observation(session: &Session, turn: &Turn) -> String {
     let plain = |text: &str| -> String {
         text.chars().map(|c| if "[]*_`<>\\#^&|~!".contains(c) { ' ' } else { c }).collect()
     };
-    let said = format!("{}: {} ({})", turn.speaker, plain(&turn.text), plain(&session.date));
-    said.split_whitespace().collect::<Vec<_>>().join(" ")
+    let line = format!("{}: {} ({})", turn.speaker, plain(&turn.text), plain(&session.date));
+    line.split_whitespace().collect::<Vec<_>>().join(" ")
 }

@@ -158,10 +158,10 @@ fn detection(data: &Path, pairs: usize) -> Result<()> {
             &scratch.state(),
             Settings::default(),
         ))?;
-        let told = told_pairs(&scratch.state())?;
+        let pairs = duplicate_pairs(&scratch.state())?;
         runtime.block_on(project.drain(support::SETTLE_LIMIT));
-        let found = told.iter().filter(|(a, b)| a == b).count();
-        let elsewhere = told.len() - found;
+        let found = pairs.iter().filter(|(a, b)| a == b).count();
+        let elsewhere = pairs.len() - found;
         println!(
             "  {name:<42} {:<9} told by its original {found:>4} of {}, by another {elsewhere}",
             if *is_same { "same" } else { "different" },
@@ -172,7 +172,7 @@ fn detection(data: &Path, pairs: usize) -> Result<()> {
             misses += paragraphs.len() - found;
             wrong += elsewhere;
         } else {
-            wrong += told.len();
+            wrong += pairs.len();
         }
     }
     let rate = |n: usize, of: usize| n as f64 / of.max(1) as f64;
@@ -185,7 +185,7 @@ fn detection(data: &Path, pairs: usize) -> Result<()> {
 }
 
 /// Returns the names of files in `a/` and `b/` with near-duplicate paragraphs.
-fn told_pairs(state: &Path) -> Result<Vec<(String, String)>> {
+fn duplicate_pairs(state: &Path) -> Result<Vec<(String, String)>> {
     let db =
         Connection::open_with_flags(state.join("index.sqlite"), OpenFlags::SQLITE_OPEN_READ_ONLY)?;
     let mut statement = db.prepare(

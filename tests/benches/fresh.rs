@@ -213,6 +213,6 @@ fn change(project: &TestProject, client: &mut Client, i: usize) -> Result<(&'sta
 
 fn is_shown(reply: &Value, path: &str, word: &str) -> bool {
     let hits = reply["chunks"].as_array().map(Vec::as_slice).unwrap_or_default();
-    let says = |hit: &Value| hit["snippet"].as_str().is_some_and(|snippet| snippet.contains(word));
-    hits.iter().any(|hit| hit["path"] == path && says(hit))
+    let shows = |hit: &Value| hit["snippet"].as_str().is_some_and(|snippet| snippet.contains(word));
+    hits.iter().any(|hit| hit["path"] == path && shows(hit))
 }

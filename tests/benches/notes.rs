@@ -64,7 +64,7 @@ impl Cost {
     }
 
     /// Renders `1.2 s wall, 3.4 CPU s, 5 commits`.
-    fn told(&self, client: &mut Client) -> Result<String> {
+    fn describe(&self, client: &mut Client) -> Result<String> {
         let wall = self.started.elapsed().as_secs_f64();
         let cpu = support::cpu_of_process(self.pid)? - self.cpu;
         Ok(format!("{wall:.2} s wall, {cpu:.2} CPU s, {} commits", tick(client)? - self.tick))
@@ -119,7 +119,7 @@ fn indexing(project: &mut TestProject, notes: &Linked) -> Result<()> {
     if n as usize != files.len() {
         bail!("{n} of {} files were indexed anew", files.len());
     }
-    println!("a line added to each ({written:.1} s to write): {}", cost.told(&mut client)?);
+    println!("a line added to each ({written:.1} s to write): {}", cost.describe(&mut client)?);
 
     let cost = Cost::of(pid, &mut client)?;
     let now = SystemTime::now();
@@ -127,7 +127,7 @@ fn indexing(project: &mut TestProject, notes: &Linked) -> Result<()> {
         File::options().append(true).open(project.at(&path))?.set_modified(now)?;
     }
     rescan(&mut client)?;
-    println!("only touched: {}", cost.told(&mut client)?);
+    println!("only touched: {}", cost.describe(&mut client)?);
     Ok(())
 }
 
@@ -228,7 +228,7 @@ fn moving(project: &TestProject) -> Result<()> {
         let is_late = cost.started.elapsed() > Duration::from_secs_f64(MOVE_LIMIT_SECONDS);
         println!(
             "move of a note with {N_TO_HUB} backlinks, {what}: {}, {n} files rewritten{}",
-            cost.told(&mut client)?,
+            cost.describe(&mut client)?,
             if is_late { "  LATE" } else { "" }
         );
     }

@@ -68,8 +68,8 @@ fn main() -> Result<()> {
     browser.value("location.hash = '#/map'");
     browser.until("document.querySelectorAll('#labels span:not([hidden])').length > 0");
     let drawn: Duration = begun.elapsed();
-    let said = browser.text("document.querySelector('main [role=status]').innerText");
-    println!("map: {} ms ({said})", drawn.as_millis());
+    let status = browser.text("document.querySelector('main [role=status]').innerText");
+    println!("map: {} ms ({status})", drawn.as_millis());
     Ok(())
 }
 

@@ -58,13 +58,13 @@ fn pages_leave_nothing_out_and_repeat_nothing_whatever_changes_between_them() {
     project.write("deep/er/long.md", format!("# Gannets\n\n{long}\n"));
     project.settle();
     let request = json!({"q": "gannet lantern harbor", "k": 1, "max_chars": 20_000});
-    let told = project.call("hybrid_query", request);
-    assert_eq!(paths(&told), ["deep/er/long.md"]);
+    let found = project.call("hybrid_query", request);
+    assert_eq!(paths(&found), ["deep/er/long.md"]);
     project.write("long.md", format!("# Gannets\n\n{long}\n"));
     project.settle();
     let request = json!({"q": "gannet lantern harbor", "k": 50, "max_chars": 20_000});
     let mut next = request.clone();
-    next["cursor"] = told["next_cursor"].clone();
+    next["cursor"] = found["next_cursor"].clone();
     let next = paths(&project.call("hybrid_query", next));
     assert!(!next.is_empty() && next.iter().all(|path| !path.ends_with("long.md")), "{next:?}");
     assert_eq!(paths(&project.call("hybrid_query", request))[0], "long.md");
@@ -115,16 +115,19 @@ fn both_forms_of_an_answer_tell_the_same_hits_within_any_budget() {
             let whole =
                 project.client().call_whole("hybrid_query", request.clone()).expect("an answer");
             let text = whole["content"][0]["text"].as_str().expect("text");
-            let told = &whole["structuredContent"];
-            let n_chars = told.to_string().chars().count();
-            let n = paths(told).len();
-            assert!(n_chars <= (2 * max_chars).max(800), "{request}: {n_chars} characters, {told}");
+            let structured = &whole["structuredContent"];
+            let n_chars = structured.to_string().chars().count();
+            let n = paths(structured).len();
+            assert!(
+                n_chars <= (2 * max_chars).max(800),
+                "{request}: {n_chars} characters, {structured}"
+            );
             assert!(text.chars().count() <= max_chars, "{request}: {text}");
             let shown = text.lines().filter(|line| line.split_once(". notes of").is_some()).count();
             assert_eq!(shown, n, "{request}: {text}");
             assert!(n > 0, "{request}");
-            assert!(!told["chunks"][0]["snippet"].as_str().expect("a snippet").is_empty());
-            if let Some(cursor) = told["next_cursor"].as_str().filter(|_| max_chars >= 700) {
+            assert!(!structured["chunks"][0]["snippet"].as_str().expect("a snippet").is_empty());
+            if let Some(cursor) = structured["next_cursor"].as_str().filter(|_| max_chars >= 700) {
                 assert!(
                     text.contains(cursor),
                     "who reads the text can go on, too: {request}: {text}"
@@ -319,8 +322,8 @@ fn every_tool_that_searches_says_that_nothing_fits() {
         assert_ne!(fits["nothing_relevant"], true, "{tool}: {fits}");
         let found = ask(strange);
         let rows = found[list].as_array().cloned().unwrap_or_default();
-        let is_told = found["nothing_relevant"] == true || (!list.is_empty() && rows.is_empty());
-        assert!(is_told, "{tool}: {found}");
+        let is_flagged = found["nothing_relevant"] == true || (!list.is_empty() && rows.is_empty());
+        assert!(is_flagged, "{tool}: {found}");
         for row in rows {
             assert_eq!(row["weak"], true, "{tool}: {row}");
             assert!(row["relevance"].as_f64().is_some_and(|it| it < 0.25), "{tool}: {row}");
@@ -394,8 +397,8 @@ fn an_answer_without_hits_names_the_condition_that_leaves_nothing() {
         }
         let reply = project.call("hybrid_query", request);
         assert_eq!(paths(&reply), [""; 0], "{condition}");
-        let told = reply["hint"].as_str().unwrap_or_default();
-        assert!(told.starts_with(hint), "{condition}: {told}");
+        let text = reply["hint"].as_str().unwrap_or_default();
+        assert!(text.starts_with(hint), "{condition}: {text}");
     }
 }
 
@@ -408,9 +411,9 @@ fn a_note_that_is_named_like_a_common_word_says_what_counts_as_its_mention() {
     let asked = json!({"q": "\"sealed at night\"", "entity": "vault", "formula": "text"});
     let reply = project.call("hybrid_query", asked.clone());
     assert_eq!(paths(&reply), [""; 0], "{reply}");
-    let told = reply["hint"].as_str().unwrap_or_default();
-    assert!(told.starts_with("`vault` is a common word: "), "{reply}");
-    assert!(told.contains("`[[vault]]`"), "{told}");
+    let text = reply["hint"].as_str().unwrap_or_default();
+    assert!(text.starts_with("`vault` is a common word: "), "{reply}");
+    assert!(text.contains("`[[vault]]`"), "{text}");
     project.write("night.md", "# Night\n\nThe [[vault]] is sealed at night by the guard.\n");
     project.settle();
     assert_eq!(paths(&project.call("hybrid_query", asked)), ["night.md"]);

@@ -67,7 +67,7 @@ fn ask(project: &mut TestProject, query: &str) -> Value {
 }
 
 /// Returns the text of each statement, with claim and date.
-fn said(reply: &Value) -> Vec<String> {
+fn statements_of(reply: &Value) -> Vec<String> {
     let text = |it: &Value, name: &str| it[name].as_str().unwrap_or_default().to_string();
     let one = |it: &Value| match text(it, "claim") {
         claim if claim.is_empty() => text(it, "text"),
@@ -96,8 +96,8 @@ fn no_plan_answers_what_the_folder_does_not_know() {
         "history of the wifi password",
     ] {
         let reply = ask(&mut project, query);
-        let told = (&reply["plan"], &reply["nothing_relevant"]);
-        assert_eq!(told, (&json!("search"), &json!(true)), "{query}: {reply:#}");
+        let plan_and_flag = (&reply["plan"], &reply["nothing_relevant"]);
+        assert_eq!(plan_and_flag, (&json!("search"), &json!(true)), "{query}: {reply:#}");
     }
     for plan in ["summary", "timeline", "decisions", "path"] {
         let reply = project.call("ask", json!({"query": "wifi password", "plan": plan}));
@@ -127,7 +127,7 @@ fn decisions_are_those_that_were_stated_about_the_thing() {
     project.call("remember", entry);
     project.settle();
     let billing = ask(&mut project, "what did we decide about Billing");
-    let texts = said(&billing).join("\n");
+    let texts = statements_of(&billing).join("\n");
     for held in ["Raise the timeout of Billing", "drop the SOAP endpoint", "exactly-once delivery"]
     {
         assert!(texts.contains(held), "{held}: {billing:#}");
@@ -135,21 +135,22 @@ fn decisions_are_those_that_were_stated_about_the_thing() {
     for other in ["was down", "times out", "ten years", "coffee", "runbook"] {
         assert!(!texts.contains(other), "{other}: {billing:#}");
     }
-    let first = &said(&ask(&mut project, "which decisions were made about the timeout"))[0];
+    let first =
+        &statements_of(&ask(&mut project, "which decisions were made about the timeout"))[0];
     assert_eq!(first, "Raise the timeout of Billing to 30 seconds.");
     let dated = ask(&mut project, "what did we decide about the SOAP endpoint");
     assert_eq!(dated["statements"][0]["date"], "2026-04-02", "{dated:#}");
-    let why = said(&ask(&mut project, "why do we use Postgres for invoices"));
+    let why = statements_of(&ask(&mut project, "why do we use Postgres for invoices"));
     assert_eq!(why[0], "We will store invoices in Postgres.", "{why:?}");
     assert!(why.iter().any(|it| it.contains("SQLite locked")), "{why:?}");
-    let kept = said(&ask(&mut project, "what did we decide about keeping invoices"));
+    let kept = statements_of(&ask(&mut project, "what did we decide about keeping invoices"));
     assert_eq!(kept[0], "We decided to keep invoices for ten years", "{kept:?}");
-    let then = said(&ask(&mut project, "what did we decide in March 2026"));
+    let then = statements_of(&ask(&mut project, "what did we decide in March 2026"));
     assert_eq!(then.len(), 2, "{then:?}");
     assert!(then.iter().all(|it| it.contains("timeout") || it.contains("Mira owns")), "{then:?}");
     // Without a topic: all of them, latest first.
     let all = ask(&mut project, "list all decisions");
-    let texts = said(&all).join("\n");
+    let texts = statements_of(&all).join("\n");
     for held in ["ten years", "SOAP", "timeout", "Mira owns", "Postgres", "exactly-once"] {
         assert!(texts.contains(held), "{held}: {all:#}");
     }
@@ -165,7 +166,7 @@ fn a_procedure_is_answered_by_its_steps_as_written() {
     ] {
         let reply = ask(&mut project, query);
         assert_eq!(reply["plan"], "search", "{query}: {reply:#}");
-        let first = &said(&reply)[0];
+        let first = &statements_of(&reply)[0];
         for held in ["1. Announce", "2. Create the new key:", "   ```sh", "4. Retire the old key."]
         {
             assert!(first.contains(held), "{query}, {held}: {first}");
@@ -197,7 +198,7 @@ fn a_long_procedure_is_whole() {
         TestProject::of(&[("boiler.md", &page), ("tea.md", "# Tea\n\nTea wants hot water.\n")]);
     project.settle();
     let reply = ask(&mut project, "how do I start the boiler");
-    let first = &said(&reply)[0];
+    let first = &statements_of(&reply)[0];
     assert!(first.contains(&steps[0]) && first.contains(&steps[23]), "{reply:#}");
 }
 
@@ -216,7 +217,7 @@ fn the_steps_of_a_page_are_shown_rather_than_its_introduction() {
     );
     let mut project = TestProject::of(&[("runbooks/seals.md", &text)]);
     let reply = ask(&mut project, "How do I rotate the seals?");
-    let first = said(&reply).first().cloned().unwrap_or_default();
+    let first = statements_of(&reply).first().cloned().unwrap_or_default();
     assert!(first.contains("1. Announce it.\n2. Pause the sweep."), "{reply:#}");
     assert!(!first.contains("by hand"), "{reply:#}");
 }
@@ -231,10 +232,10 @@ fn a_reason_answers_by_what_was_before_and_all_decisions_begin_with_their_record
     project.settle();
     let reply = ask(&mut project, "why was SQLite replaced for the invoices at month end");
     assert_eq!(reply["plan"], "decisions", "{reply:#}");
-    let all = said(&reply).join("\n");
+    let all = statements_of(&reply).join("\n");
     assert!(all.contains("SQLite locked under the load of month end."), "{reply:#}");
     let reply = ask(&mut project, "list all decisions");
-    let all = said(&reply);
+    let all = statements_of(&reply);
     assert_eq!(all[0], "We will store invoices in Postgres.", "{reply:#}");
     assert!(!all.join("\n").contains("bees"), "{reply:#}");
 }
@@ -259,14 +260,14 @@ fn a_timeline_has_the_day_that_the_line_states() {
     assert!(days.is_sorted(), "{days:?}");
     let down = ask(&mut project, "what happened on 7 January 2026");
     assert_eq!(down["plan"], "timeline", "{down:#}");
-    assert_eq!(said(&down)[0], "2026-01-07: Billing was down for 20 minutes.", "{down:#}");
+    assert_eq!(statements_of(&down)[0], "2026-01-07: Billing was down for 20 minutes.", "{down:#}");
 }
 
 #[test]
 fn a_summary_begins_with_what_the_note_of_the_thing_says() {
     let mut project = project();
     let reply = ask(&mut project, "summarize Billing");
-    let said = said(&reply);
+    let statements = statements_of(&reply);
     let expected = [
         "Billing is a service that sends invoices to customers.",
         "[owner] Owned by the payments team",
@@ -274,10 +275,13 @@ fn a_summary_begins_with_what_the_note_of_the_thing_says() {
         "[decision] Billing uses exactly-once delivery",
         "Billing depends_on Key Store",
     ];
-    assert_eq!(said[..5], expected, "{reply:#}");
+    assert_eq!(statements[..5], expected, "{reply:#}");
     assert_eq!(reply["statements"][1]["kind"], "fact");
     // Headings and lines that only introduce the next one are not statements.
-    assert!(!said.iter().any(|it| it == "Billing sync April" || it.ends_with(':')), "{said:?}");
+    assert!(
+        !statements.iter().any(|it| it == "Billing sync April" || it.ends_with(':')),
+        "{statements:?}"
+    );
     let explained = project.call("explain_entity", json!({"name": "Billing"}));
     let facts: Vec<_> =
         explained["facts"].as_array().expect("facts").iter().map(|it| it["text"].clone()).collect();

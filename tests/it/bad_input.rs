@@ -14,7 +14,7 @@ pub(crate) const BYSTANDER: (&str, &str) =
     ("bystander.md", "# Bystander\n\nThe quince orchard blooms in April.\n");
 
 /// Returns what `status` reports about a path: failures, warnings, and whether it is indexed.
-fn told(project: &mut TestProject, path: &str) -> String {
+fn reported(project: &mut TestProject, path: &str) -> String {
     let status = project.status();
     let mut out = String::new();
     for (list, field) in [("quarantine", "reason"), ("warnings", "warning")] {
@@ -47,7 +47,7 @@ fn check(path: &str, bytes: &[u8], words: Option<&str>, expected: Expect) {
     let mut project = TestProject::of(&[BYSTANDER]);
     project.write(path, bytes);
     project.settle();
-    expected.assert_eq(&told(&mut project, path));
+    expected.assert_eq(&reported(&mut project, path));
     bystander_is_found(&mut project);
     if let Some(words) = words {
         assert_eq!(project.found(words)[0], path, "{words}");
@@ -56,7 +56,7 @@ fn check(path: &str, bytes: &[u8], words: Option<&str>, expected: Expect) {
     project.write(path, "# Repaired\n\nA walrus naps.\n");
     project.until_graph("repaired", |project| {
         (project.found("walrus naps").first().is_some_and(|first| first == path)
-            && told(project, path).starts_with("indexed"))
+            && reported(project, path).starts_with("indexed"))
         .then_some(())
     });
 }
@@ -255,7 +255,7 @@ fn symlinks_to_nothing_in_circles_and_outside() {
     let mut out = String::new();
     for path in ["dangling.md", "circle-a.md", "circle-b.md", "folder/up", "outside", "outside.txt"]
     {
-        out += &format!("{path} {}", told(&mut project, path));
+        out += &format!("{path} {}", reported(&mut project, path));
         if !out.ends_with('\n') {
             out.push('\n');
         }
@@ -292,7 +292,7 @@ fn a_folder_or_pipe_named_like_a_document() {
     expect![[r#"
         quarantine: watch: skipped: not a regular file
     "#]]
-    .assert_eq(&told(&mut project, "pipe.md"));
+    .assert_eq(&reported(&mut project, "pipe.md"));
 }
 
 /// Returns whether this runs as root, for whom no file is unreadable.
@@ -417,7 +417,7 @@ fn one_name_for_two_documents_is_nobody_s_guess() {
     .assert_eq(&table);
     let error = project.try_call("explain_entity", json!({"name": "Dock"})).expect_err("two docks");
     // A note's id depends on its uid, which differs in each run.
-    let words = said(&error["message"]);
+    let words = text_of(&error["message"]);
     let words = words
         .split(' ')
         .map(|word| if word.parse::<i64>().is_ok_and(|n| n > 2) { "N" } else { word });
@@ -426,13 +426,13 @@ fn one_name_for_two_documents_is_nobody_s_guess() {
         hint: call again with one of these as `entity_id`"#]]
     .assert_eq(&format!(
         "{}: {}\nhint: {}",
-        said(&error["code"]),
+        text_of(&error["code"]),
         words.collect::<Vec<_>>().join(" "),
-        said(&error["hint"])
+        text_of(&error["hint"])
     ));
 }
 
-pub(crate) fn said(value: &Value) -> String {
+pub(crate) fn text_of(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), String::from)
 }
 

@@ -5,7 +5,7 @@ use expect_test::expect;
 use serde_json::{Value, json};
 use tests::{Client, TestProject};
 
-use crate::bad_input::{BYSTANDER, bystander_is_found, said};
+use crate::bad_input::{BYSTANDER, bystander_is_found, text_of};
 
 #[test]
 fn a_client_that_sends_garbage() {
@@ -18,8 +18,8 @@ fn a_client_that_sends_garbage() {
         .expect("it reads");
     client.finish_sending();
     let mut out = String::new();
-    while let Some(message) = client.hear() {
-        out += &format!("{} {}\n", message["error"]["code"], said(&message["error"]["message"]));
+    while let Some(message) = client.next_message() {
+        out += &format!("{} {}\n", message["error"]["code"], text_of(&message["error"]["message"]));
     }
     expect![[r#"
         -32700 not JSON: expected value at line 1 column 1
@@ -39,7 +39,7 @@ fn a_client_that_sends_half_a_line() {
     client.send_bytes(b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"").expect("it reads");
     bystander_is_found(&mut project);
     client.finish_sending();
-    assert_eq!(client.hear(), None);
+    assert_eq!(client.next_message(), None);
     bystander_is_found(&mut project);
 }
 
@@ -57,11 +57,11 @@ fn a_hundred_megabytes_without_a_line_end() {
     let grown = project.resident_bytes().saturating_sub(before);
     assert!(grown < 20 * MIB as u64, "{} MiB more", grown / MIB as u64);
     client.send_bytes(b"\n").expect("it reads");
-    let answer = client.hear().expect("it tells");
+    let answer = client.next_message().expect("it tells");
     expect!["-32600 the line is too long: at most 1 MiB a message"].assert_eq(&format!(
         "{} {}",
         answer["error"]["code"],
-        said(&answer["error"]["message"])
+        text_of(&answer["error"]["message"])
     ));
     assert_eq!(client.ask("ping", json!({}))["result"], json!({}), "the session goes on");
     bystander_is_found(&mut project);
@@ -92,9 +92,9 @@ fn refused(project: &mut TestProject, tool: &str, arguments: Value) -> String {
     let error = project.try_call(tool, arguments.clone()).expect_err("refused");
     let shown = format!(
         "{tool} {arguments}\n  {}: {}\n  hint: {}\n",
-        said(&error["code"]),
-        said(&error["message"]).replace('\n', "\n  "),
-        said(&error["hint"])
+        text_of(&error["code"]),
+        text_of(&error["message"]).replace('\n', "\n  "),
+        text_of(&error["hint"])
     );
     shown.replace(&root, "ROOT")
 }

@@ -71,9 +71,9 @@ impl Bench {
         let arguments: Value = serde_json::from_str(&arguments).expect("JSON");
         let answer = self.project.client().call_whole(text(step, "tool"), arguments);
         let result = answer.unwrap_or_else(|error| json!({"isError": true, "protocol": error}));
-        let (said, structured) =
+        let (shown, structured) =
             (text(&result["content"][0], "text"), &result["structuredContent"]);
-        let what = format!("{} {}: {said}", text(step, "tool"), step["arguments"]);
+        let what = format!("{} {}: {shown}", text(step, "tool"), step["arguments"]);
         let mut wrong = Vec::new();
         let error = result["isError"].as_bool().unwrap_or_default();
         let code =
@@ -81,9 +81,9 @@ impl Bench {
         if error != step["error"].is_string() || error && *code != step["error"] {
             wrong.push(format!("error {structured} of {what} {result}"));
         }
-        let has = list(step, "has").map(|it| self.meant(it)).filter(|it| !said.contains(it));
+        let has = list(step, "has").map(|it| self.meant(it)).filter(|it| !shown.contains(it));
         wrong.extend(has.map(|it| format!("no {it:?} in {what}")));
-        let lacks = list(step, "lacks").map(|it| self.meant(it)).filter(|it| said.contains(it));
+        let lacks = list(step, "lacks").map(|it| self.meant(it)).filter(|it| shown.contains(it));
         wrong.extend(lacks.map(|it| format!("{it:?} in {what}")));
         for (pointer, wanted) in step["holds"].as_object().into_iter().flatten() {
             let found = structured.pointer(pointer).unwrap_or(&Value::Null);

@@ -218,8 +218,8 @@ fn what_is_forgotten_is_gone_from_the_journal() {
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     project.settle();
     assert_eq!(kept(), 0);
-    let told = since(&mut project, start).join("\n");
-    assert!(!told.contains("Quixotic") && told.contains("Stays"), "{told}");
+    let lines = since(&mut project, start).join("\n");
+    assert!(!lines.contains("Quixotic") && lines.contains("Stays"), "{lines}");
 }
 
 #[test]

@@ -41,11 +41,11 @@ fn text(project: &mut TestProject, arguments: Value) -> String {
 #[test]
 fn paths_are_told_with_sentence_place_and_date() {
     let mut project = TestProject::of(NOTES);
-    let told = text(&mut project, json!({"a": "Alpha", "b": "Gamma"}));
+    let shown = text(&mut project, json!({"a": "Alpha", "b": "Gamma"}));
     expect![[r#"
         Alpha → Gamma: 1 path
         1. Alpha uses Beta — “Alpha uses Beta for every event that it sends.” (docs/alpha.md:8, 2026-03-01)
-           Beta part_of Gamma — “Beta is part of Gamma, which has four services.” (docs/beta.md:8, 2026-04-02)  (.43)"#]].assert_eq(&told);
+           Beta part_of Gamma — “Beta is part of Gamma, which has four services.” (docs/beta.md:8, 2026-04-02)  (.43)"#]].assert_eq(&shown);
     let back = text(&mut project, json!({"a": "docs/gamma.md", "b": "alpha"}));
     expect![[r#"
         Gamma → Alpha: 1 path
@@ -56,19 +56,19 @@ fn paths_are_told_with_sentence_place_and_date() {
 #[test]
 fn where_nothing_joins_two_things_passages_that_mention_both_are_told() {
     let mut project = TestProject::of(NOTES);
-    let told = text(&mut project, json!({"a": "Alpha", "b": "Gamma", "max_hops": 1}));
+    let shown = text(&mut project, json!({"a": "Alpha", "b": "Gamma", "max_hops": 1}));
     expect![[r#"
         Alpha → Gamma: no path within 1 hop
         related to each:
           Alpha uses Beta — “Alpha uses Beta for every event that it sends.” (docs/alpha.md:8, 2026-03-01)
-          Beta part_of Gamma — “Beta is part of Gamma, which has four services.” (docs/beta.md:8, 2026-04-02)"#]].assert_eq(&told);
-    let told = text(&mut project, json!({"a": "Delta", "b": "Gamma"}));
+          Beta part_of Gamma — “Beta is part of Gamma, which has four services.” (docs/beta.md:8, 2026-04-02)"#]].assert_eq(&shown);
+    let shown = text(&mut project, json!({"a": "Delta", "b": "Gamma"}));
     expect![[r#"
         Delta → Gamma: no path within 4 hops
         mentioned together, which is much weaker than a relation:
           “On Mondays the people of Delta have lunch; now and then Gamma is at the table.” (plans.md:4, 2026-05-09)
         related to each:
-          Beta part_of Gamma — “Beta is part of Gamma, which has four services.” (docs/beta.md:8, 2026-04-02)"#]].assert_eq(&told);
+          Beta part_of Gamma — “Beta is part of Gamma, which has four services.” (docs/beta.md:8, 2026-04-02)"#]].assert_eq(&shown);
 }
 
 #[test]
@@ -95,10 +95,10 @@ fn names_that_mean_nothing_or_several_things_are_refused_with_candidates() {
         let error = project.try_call("connect", json!({"a": a, "b": b})).expect_err("refused");
         format!("{}: {}\n  {}\n", error["code"], error["message"], error["hint"])
     };
-    let mut told = refused("Harbor Gateway", "README");
-    told += &refused("Harbour Gatewey", "Harbor Gateway");
-    told += &refused("Harbor Gateway", "Harbor Gateway.md");
-    let ids = without_ids(&told);
+    let mut shown = refused("Harbor Gateway", "README");
+    shown += &refused("Harbour Gatewey", "Harbor Gateway");
+    shown += &refused("Harbor Gateway", "Harbor Gateway.md");
+    let ids = without_ids(&shown);
     expect![[r#"
         "ambiguous": "`README` names 2 notes: # (api/README.md), # (web/README.md)"
           "call again with one of these as `b`"
@@ -245,17 +245,17 @@ fn sources_that_disagree_are_both_shown() {
         ("plan.md", "---\ndate: 2025-02-02\n---\nThe Tide Clock uses the Key Vault.\n"),
         ("Key Vault.md", "---\ntype: Service\n---\nKeys.\n"),
     ]);
-    let told = text(&mut project, json!({"a": "Tide Clock", "b": "Trust Team", "limit": 1}));
+    let shown = text(&mut project, json!({"a": "Tide Clock", "b": "Trust Team", "limit": 1}));
     expect![[r#"
         Tide Clock → Trust Team: 1 path
         1. Tide Clock owned_by Trust Team — “owned_by Trust Team” (Tide Clock.md:5, 2026-01-01)
-             but: “The Tide Clock is owned by the Harbor Team since Monday.” (meeting.md:4, 2026-02-02)  (.75)"#]].assert_eq(&told);
-    let told = text(&mut project, json!({"a": "Tide Clock", "b": "Key Vault", "limit": 1}));
+             but: “The Tide Clock is owned by the Harbor Team since Monday.” (meeting.md:4, 2026-02-02)  (.75)"#]].assert_eq(&shown);
+    let shown = text(&mut project, json!({"a": "Tide Clock", "b": "Key Vault", "limit": 1}));
     expect![[r#"
         Tide Clock → Key Vault: 1 path
         1. Tide Clock uses Key Vault — “The Tide Clock uses the Key Vault.” (plan.md:4, 2025-02-02)
              but: “The Tide Clock does not use the Key Vault.” (meeting.md:6, 2026-02-02)  (.47)"#]]
-    .assert_eq(&told);
+    .assert_eq(&shown);
 }
 
 #[test]

@@ -45,25 +45,25 @@ fn who_opens_no_session_or_stops_in_a_line_is_cut_off() {
     let mut project = impatient();
     let socket = project.paths().socket.clone();
     let connect = || Client::connect(&socket).expect("it listens");
-    let says = |mut client: Client, bytes: &[u8]| {
+    let after_sending = |mut client: Client, bytes: &[u8]| {
         client.send_bytes(bytes).expect("it reads");
         client
     };
     let ping = b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\n";
-    let mut greeter = says(connect(), ping);
-    assert_eq!(greeter.hear().expect("pong")["id"], 1);
+    let mut greeter = after_sending(connect(), ping);
+    assert_eq!(greeter.next_message().expect("pong")["id"], 1);
     let cut = [
         connect(),
-        says(connect(), b"{\"kgd\":1,\"tools\":[\"core\"]}\n"),
-        says(connect(), b"{\"kgd\":1,\"too"),
-        says(project.agent(), b"{\"jsonrpc\":\"2.0\",\"id\":"),
+        after_sending(connect(), b"{\"kgd\":1,\"tools\":[\"core\"]}\n"),
+        after_sending(connect(), b"{\"kgd\":1,\"too"),
+        after_sending(project.agent(), b"{\"jsonrpc\":\"2.0\",\"id\":"),
         greeter,
     ];
     let mut silent = project.agent();
     for mut client in cut {
         bystander_is_found(&mut project);
         // It may get the reason.
-        while let Some(message) = client.hear() {
+        while let Some(message) = client.next_message() {
             assert!(message["error"].is_object(), "{message}");
         }
     }

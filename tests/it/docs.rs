@@ -134,10 +134,10 @@ fn the_book_builds() {
     match build.output() {
         Err(error) => eprintln!("skipped: `mdbook` does not run here ({error})"),
         Ok(done) => {
-            let said = String::from_utf8_lossy(&done.stderr);
+            let output = String::from_utf8_lossy(&done.stderr);
             // A missing include is only logged.
-            assert!(done.status.success() && !said.contains("ERROR"), "{said}");
-            assert!(out.path().join("index.html").exists(), "{said}");
+            assert!(done.status.success() && !output.contains("ERROR"), "{output}");
+            assert!(out.path().join("index.html").exists(), "{output}");
         }
     }
 }

@@ -93,8 +93,8 @@ fn a_model_is_added_used_by_its_name_and_removed() {
     let status = project.status();
     assert_eq!(status["embedding"]["state"], "failed", "{status}");
     let why = "`embed.model` is `tiny`: there is no such model";
-    let told = status["warnings"][0]["warning"].as_str().expect("a warning");
-    assert!(told.contains(why) && told.contains("`kgctl model list` shows"), "{told}");
+    let text = status["warnings"][0]["warning"].as_str().expect("a warning");
+    assert!(text.contains(why) && text.contains("`kgctl model list` shows"), "{text}");
     assert!(project.log().contains(why), "{}", project.log());
     let (_, out, _) = in_project(&project, &["doctor"]);
     assert!(out.contains("warning models: `embed.model` gives no vectors"), "{out}");
@@ -134,8 +134,8 @@ fn what_the_built_in_model_takes_no_notice_of_is_told() {
     project.start();
     let warning = project.status()["warnings"][0].clone();
     assert_eq!(warning["path"], ".");
-    let told = warning["warning"].as_str().expect("a warning");
-    assert!(told.starts_with("`embed.dimensions`: the built-in model `minilm-l6`"), "{told}");
+    let text = warning["warning"].as_str().expect("a warning");
+    assert!(text.starts_with("`embed.dimensions`: the built-in model `minilm-l6`"), "{text}");
     let (_, out, _) = in_project(&project, &["doctor"]);
     assert!(out.contains("warning models: `embed.dimensions`"), "{out}");
 }

@@ -5,7 +5,7 @@
 
 use std::fmt::Write as _;
 
-use tests::house::{functions, has_tuple_pattern, told};
+use tests::house::{count_told, functions, has_tuple_pattern};
 
 use crate::tidy::sources;
 
@@ -33,7 +33,7 @@ const BANNED: [&str; 10] = [
 fn comments_say_return_and_show_instead_of_tell() {
     let (mut n_words, mut n_told, mut by_file) = (0_usize, 0_usize, Vec::new());
     for (path, text) in sources() {
-        let (all, found) = told(&text);
+        let (all, found) = count_told(&text);
         n_words += all;
         n_told += found;
         if found > 0 {

@@ -351,12 +351,12 @@ fn what_can_be_asked_is_asked_and_the_rest_is_told() {
     assert!(text.starts_with("3 questions, 2 left out (lines 4, 5)\n"), "{text}");
     let row = text.lines().find(|line| line.starts_with("text ")).unwrap_or_default();
     assert!(row.contains("0.667"), "two are found, what is not indexed is not: {text}");
-    for told in [
+    for note in [
         "line 4: it has no tab",
         "line 5: `no.md` is not a file of",
         "line 6: `photo.log` is not indexed, or has no text: counted as not found",
     ] {
-        assert!(errors.contains(told), "{errors}");
+        assert!(errors.contains(note), "{errors}");
     }
 }
 

@@ -97,15 +97,16 @@ fn a_table_that_cannot_be_used_ends_the_start_and_names_its_line() {
     let mut project = given("a.md\tfrob\t1\tService\t\na.md\tfrob\tfirst\tService\t\n");
     let table = project.scratch().join("names.tsv").display().to_string();
     let ended = project.try_start().expect_err("a refusal");
-    let said = format!(
+    let expected = format!(
         "`recognize.given` cannot be used: {table}:3: `first` is no number from 1 on\nhint: "
     );
-    assert!(ended.log.contains(&said), "{}", ended.log);
+    assert!(ended.log.contains(&expected), "{}", ended.log);
     assert_eq!(ended.status.code(), Some(1), "{}", ended.log);
     std::fs::remove_file(&table).expect("it was there");
     let ended = project.try_start().expect_err("a refusal");
-    let said = format!("`recognize.given` cannot be used: `{table}` cannot be read: No such file");
-    assert!(ended.log.contains(&said) && ended.log.contains("\nhint: "), "{}", ended.log);
+    let expected =
+        format!("`recognize.given` cannot be used: `{table}` cannot be read: No such file");
+    assert!(ended.log.contains(&expected) && ended.log.contains("\nhint: "), "{}", ended.log);
 }
 
 #[test]
@@ -123,6 +124,6 @@ fn a_name_that_does_not_stand_in_the_text_is_warned_of() {
     project.start();
     project.settle();
     let text = project.status().to_string();
-    let said = "recognize.given: 1 of 2 names are not in the text, such as `frob` number 7";
-    assert!(text.contains(said), "{text}");
+    let expected = "recognize.given: 1 of 2 names are not in the text, such as `frob` number 7";
+    assert!(text.contains(expected), "{text}");
 }

@@ -215,23 +215,23 @@ fn off_loopback_and_where_one_is_set_a_token_is_needed() {
     let hello = initialize("2025-06-18");
     let refused = http.post("/mcp", &hello);
     assert_eq!(refused.header("www-authenticate").as_deref(), Some("Bearer"));
-    let mut told = shown(refused);
+    let mut replies = shown(refused);
     for wrong in ["Bearer a-token-of-24-charactersX", "Basic a-token-of-24-characters"] {
-        told += &shown(http.with("Authorization", wrong).post("/mcp", &hello));
+        replies += &shown(http.with("Authorization", wrong).post("/mcp", &hello));
     }
-    told += &shown(http.send("GET", "/sse", None));
+    replies += &shown(http.send("GET", "/sse", None));
     expect![[r#"
         401 -32000 refused a token is needed | send `Authorization: Bearer …`; `kgctl http clients` prints what to paste
         401 -32000 refused the token is wrong | send `Authorization: Bearer …`; `kgctl http clients` prints what to paste
         401 -32000 refused the token is wrong | send `Authorization: Bearer …`; `kgctl http clients` prints what to paste
         401 -32000 refused a token is needed | send `Authorization: Bearer …`; `kgctl http clients` prints what to paste
-    "#]].assert_eq(&told);
+    "#]].assert_eq(&replies);
     let known = http.with("Authorization", "Bearer a-token-of-24-characters");
     assert!(known.open("2025-06-18").call("status", json!({})).is_ok());
     let log = project.log();
     assert!(!log.contains("a-token-of-24"), "it is not logged");
-    let told = format!("`{}` is open to other users", file.display());
-    assert!(log.contains(&told), "{log}");
+    let warning = format!("`{}` is open to other users", file.display());
+    assert!(log.contains(&warning), "{log}");
 }
 
 #[test]
@@ -270,7 +270,7 @@ fn too_many_connections_or_requests_are_turned_away() {
         assert_eq!(stream.status, 200);
         stream
     });
-    let told = shown(http.send("GET", "/", None));
+    let replies = shown(http.send("GET", "/", None));
     drop(second);
     // Until the server has noticed that one is gone.
     while http.send("GET", "/", None).status == 503 {}
@@ -282,7 +282,7 @@ fn too_many_connections_or_requests_are_turned_away() {
     expect![[r#"
         503 -32000 unavailable too many connections are open retry-after=1 | close some, or try again
         429 -32000 unavailable too many requests retry-after=1 | wait 1 s
-    "#]].assert_eq(&(told + &shown(limited)));
+    "#]].assert_eq(&(replies + &shown(limited)));
     let status = project.status();
     assert_eq!(status["project"], "notes", "the socket has limits of its own");
     assert!(status["http"].as_str().is_some_and(|it| it.ends_with("/mcp")), "{status}");
@@ -303,13 +303,13 @@ fn who_dawdles_is_cut_off_and_a_session_that_nobody_uses_ends() {
     let (mut project, http) = served(&[], "http.patience_ms=300,http.idle_ms=1,http.sessions=2");
     let mut silent = http.connect();
     write!(silent, "POST /mcp HTTP/1.1\r\nHost: localh").expect("written");
-    let mut heard = Vec::new();
-    silent.read_to_end(&mut heard).expect("it hangs up");
+    let mut received = Vec::new();
+    silent.read_to_end(&mut received).expect("it hangs up");
     let mut half = http.connect();
     let head = "POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\n{";
     half.write_all(head.as_bytes()).expect("written");
-    let told = "408 -32000 deadline_exceeded the body did not come in time | -\n";
-    assert_eq!(shown(Reply::read(half)), told);
+    let expected = "408 -32000 deadline_exceeded the body did not come in time | -\n";
+    assert_eq!(shown(Reply::read(half)), expected);
 
     let hello = http.post("/mcp", &initialize("2025-06-18"));
     let id = hello.header("mcp-session-id").expect("a session");
@@ -328,9 +328,9 @@ fn changes_are_told_on_the_stream_and_again_to_who_was_cut_off() {
     let subscribed = session.post("/mcp", &request(1, "resources/subscribe", watched)).json();
     assert!(subscribed["result"].is_object(), "{subscribed}");
     project.write("bees.md", "# Bees\n\nThey fly far.\n");
-    let told = stream.event().expect("told");
-    assert_eq!(told.json()["params"]["uri"], "memory://bees");
-    let place = told.id.expect("by which to go on");
+    let notice = stream.event().expect("told");
+    assert_eq!(notice.json()["params"]["uri"], "memory://bees");
+    let place = notice.id.expect("by which to go on");
     drop(stream);
     project.write("bees.md", "# Bees\n\nThey fly farther.\n");
     // The change is indexed before anybody listens again.
@@ -367,8 +367,8 @@ fn clients_of_the_older_transport_have_a_stream_and_a_place_to_post() {
     assert_eq!(place.name, "endpoint");
     let path = place.data.clone();
     assert!(path.starts_with("/sse/messages/?session_id="), "{path}");
-    let told = http.post(&path, &initialize("2024-11-05"));
-    assert_eq!((told.status, told.text().as_str()), (202, ""));
+    let reply = http.post(&path, &initialize("2024-11-05"));
+    assert_eq!((reply.status, reply.text().as_str()), (202, ""));
     let hello = stream.event().expect("an answer");
     assert_eq!((hello.name.as_str(), &hello.id), ("message", &None));
     assert_eq!(hello.json()["result"]["protocolVersion"], "2024-11-05");
@@ -379,12 +379,12 @@ fn clients_of_the_older_transport_have_a_stream_and_a_place_to_post() {
     );
     let found = stream.event().expect("an answer").json();
     assert!(found["result"]["structuredContent"]["chunks"].is_array(), "{found}");
-    let told = shown(
+    let replies = shown(
         http.with("X-Memory-Workspace", "others").post(&path, &request(2, "ping", json!({}))),
     );
     expect![[r#"
         400 -32000 invalid_params this session is about the workspace `notes`, not `others` workspace=others | begin another session for another workspace
-    "#]].assert_eq(&told);
+    "#]].assert_eq(&replies);
     // The session ends with its stream.
     drop(stream);
     while http.post(&path, &request(3, "ping", json!({}))).status != 404 {}
@@ -408,11 +408,11 @@ fn a_daemon_that_is_told_to_stop_answers_first_and_hangs_up() {
     assert!(!ended.log.contains("ERROR") && !ended.log.contains("panicked"), "{}", ended.log);
     while stream.event().is_some() {}
     while legacy.event().is_some() {}
-    let told = waiting.join();
+    let answer = waiting.join();
     // Answered, refused with a reason, or too late to connect.
     let is_known =
         |it: &Value| it["result"].is_object() || it["error"]["data"]["code"] == "unavailable";
-    assert!(told.is_err() || told.as_ref().is_ok_and(is_known), "{told:?}");
+    assert!(answer.is_err() || answer.as_ref().is_ok_and(is_known), "{answer:?}");
     drop(silent);
 }
 
@@ -425,8 +425,8 @@ fn an_address_that_is_taken_ends_who_was_told_to_serve_there_and_only_warns_who_
     let ended = project.stop();
     assert!(ended.status.success());
     let output = project.command().args(["--http", &address]).output().expect("it runs");
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert!(!output.status.success() && said.contains("cannot serve HTTP at"), "{said}");
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(!output.status.success() && errors.contains("cannot serve HTTP at"), "{errors}");
     project.set(&format!("http.listen={address}"));
     project.start();
     assert!(project.log().contains("no HTTP"), "{}", project.log());

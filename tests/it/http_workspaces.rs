@@ -55,7 +55,7 @@ fn each_session_is_about_the_workspace_that_its_client_names() {
     };
     assert_eq!((has("\"workspace\""), has("\"project\"")), (0, 0));
     let hello = initialize("2025-06-18");
-    let told: String = [
+    let replies: String = [
         http.post("/mcp", &hello),
         of("gamma").post("/mcp", &hello),
         of("gamma").ask_once("tools/list", json!({})),
@@ -70,7 +70,7 @@ fn each_session_is_about_the_workspace_that_its_client_names() {
         400 "not_found" "no workspace is called `gamma`" workspace="gamma" | "served are `alpha`, `beta`"
         404 "not_found" "no session has this id" workspace="alpha" | "it ended, or was idle for too long: begin another one with `initialize`"
         400 "not_found" "no workspace is called ``" workspace="" | "served are `alpha`, `beta`"
-    "#]].assert_eq(&told);
+    "#]].assert_eq(&replies);
     let moved =
         session.with("X-Memory-Workspace", "alpha").post("/mcp", &request(2, "ping", json!({})));
     expect![[r#"
@@ -113,7 +113,7 @@ fn what_cannot_be_served_ends_it_with_a_reason() {
         assert_eq!(output.status.code(), Some(2), "{arguments:?}");
         String::from_utf8_lossy(&output.stderr).into_owned()
     };
-    let told = [
+    let errors = [
         run(&["--http", "0.0.0.0:0"]),
         run(&["--http", "nowhere"]),
         run(&["--http"]),
@@ -130,5 +130,5 @@ fn what_cannot_be_served_ends_it_with_a_reason() {
         error: `--http` needs a value
         hint: `kg-mcp --help`
 
-        error: no project or folder is called `nope` (from `--project`); registered projects:"#]].assert_eq(&told);
+        error: no project or folder is called `nope` (from `--project`); registered projects:"#]].assert_eq(&errors);
 }

@@ -36,10 +36,10 @@ fn database() -> Option<Postgres> {
 }
 
 fn done(output: Output) -> Value {
-    let (said, error) =
+    let (printed, error) =
         (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
-    assert!(output.status.success(), "{said}{error}");
-    serde_json::from_str(said.trim()).unwrap_or(Value::Null)
+    assert!(output.status.success(), "{printed}{error}");
+    serde_json::from_str(printed.trim()).unwrap_or(Value::Null)
 }
 
 fn kgctl(project: &TestProject, arguments: &[&str]) -> Command {
@@ -336,9 +336,9 @@ fn a_secret_that_is_allowed_here_does_not_leave() {
     migrated(&project, &db);
     grant(&project, &db, "keys", "pub", true);
     let output = publish_command(&project, &db, "keys").output().expect("it runs");
-    let said = String::from_utf8_lossy(&output.stderr).into_owned()
+    let printed = String::from_utf8_lossy(&output.stderr).into_owned()
         + &String::from_utf8_lossy(&output.stdout);
-    assert!(!output.status.success() && said.contains("keys.md"), "{said}");
+    assert!(!output.status.success() && printed.contains("keys.md"), "{printed}");
     assert_eq!(db.sql("SELECT count(*) FROM kg.documents WHERE text LIKE '%AKIA%'"), "0");
     assert_eq!(db.sql("SELECT generation FROM kg.projects"), "0");
 }

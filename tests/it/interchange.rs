@@ -109,10 +109,10 @@ fn a_memory_goes_through_notes_and_the_daemon_and_comes_out_as_it_was() {
     let dry = done(&kgctl(&project, &["import", &path, "--dry-run"]));
     assert!(dry.contains("nothing was written") && !project.at("memory").exists(), "{dry}");
 
-    let told = done(&kgctl(&project, &["--json", "import", "server-memory", &path]));
-    let told: Value = serde_json::from_str(&told).expect("JSON");
-    assert_eq!(told["reports"][0]["counts"]["notes written"], NAMES.len() + 1, "{told:#}");
-    assert_eq!(told["reports"][0]["troubles"], json!([]));
+    let reply = done(&kgctl(&project, &["--json", "import", "server-memory", &path]));
+    let reply: Value = serde_json::from_str(&reply).expect("JSON");
+    assert_eq!(reply["reports"][0]["counts"]["notes written"], NAMES.len() + 1, "{reply:#}");
+    assert_eq!(reply["reports"][0]["troubles"], json!([]));
     project.settle();
     let out = done(&kgctl(&project, &["export", "server-memory", "--to", "-"]));
     assert_eq!(sorted(&out), sorted(&memory()));
@@ -135,8 +135,8 @@ fn a_memory_goes_through_notes_and_the_daemon_and_comes_out_as_it_was() {
     let out = done(&kgctl(&project, &["export", "server-memory", "--to", "-"]));
     let wren = out.lines().find(|line| line.contains("\"Wren\""));
     let wren: Value = serde_json::from_str(wren.expect("a line")).expect("JSON");
-    let said = json!(["sings", "[x] small", "[nest] in a wall #home", "nested"]);
-    assert_eq!(wren["observations"], said);
+    let observations = json!(["sings", "[x] small", "[nest] in a wall #home", "nested"]);
+    assert_eq!(wren["observations"], observations);
     assert!(!out.contains("Memory in week 40"), "{out}");
 
     // Imported data can be queried like any other.
@@ -225,11 +225,11 @@ fn every_format_tells_what_the_dump_tells() {
     assert_eq!(n_linked, entities.len() + relations.len() + rows("document").len());
 
     let canvas = at("graph.canvas");
-    let told =
+    let reply =
         done(&kgctl(&project, &["--json", "export", "canvas", "--to", &canvas, "--limit", "2"]));
-    let told: Value = serde_json::from_str(&told).expect("JSON");
+    let reply: Value = serde_json::from_str(&reply).expect("JSON");
     assert_eq!(
-        (&told["entities"], &told["entities_left_out"]),
+        (&reply["entities"], &reply["entities_left_out"]),
         (&json!(2), &json!(entities.len() - 2))
     );
     let drawn: Value = serde_json::from_str(&read(&canvas)).expect("JSON");
@@ -267,14 +267,14 @@ fn a_vault_is_registered_read_only_and_keeps_every_byte() {
     let run = |arguments: &[&str]| project.kgctl().args(arguments).output().expect("it runs");
     done(&run(&["import", &path, "--dry-run"]));
     assert_eq!(done(&run(&["list", "--json"])), "[]\n", "a dry run registers nothing");
-    let told = done(&run(&["--json", "import", &path]));
-    let told: Value = serde_json::from_str(&told).expect("JSON");
-    let report = &told["reports"][0];
+    let reply = done(&run(&["--json", "import", &path]));
+    let reply: Value = serde_json::from_str(&reply).expect("JSON");
+    let report = &reply["reports"][0];
     assert_eq!((&report["format"], &report["counts"]["notes"]), (&json!("obsidian"), &json!(2)));
     assert_eq!(report["counts"]["observations"], 1);
     assert_eq!(report["counts"]["front matter that is broken"], 1);
     assert_eq!(
-        (&told["projects"][0]["read_only"], &told["projects"][0]["new"]),
+        (&reply["projects"][0]["read_only"], &reply["projects"][0]["new"]),
         (&json!(true), &json!(true))
     );
 
@@ -317,10 +317,10 @@ fn conversations_are_found_and_never_twice() {
     std::fs::write(export.join("conversations.json"), broken).expect("written");
     let path = export.display().to_string();
     let output = kgctl(&project, &["import", &path]);
-    let told = String::from_utf8_lossy(&output.stdout).into_owned();
-    assert_eq!(output.status.code(), Some(1), "{told}");
-    assert!(told.contains("conversations.json:2: `mapping` is no object"), "{told}");
-    assert!(told.contains("conversations.json:4: the file ends within this item"), "{told}");
+    let printed = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert_eq!(output.status.code(), Some(1), "{printed}");
+    assert!(printed.contains("conversations.json:2: `mapping` is no object"), "{printed}");
+    assert!(printed.contains("conversations.json:4: the file ends within this item"), "{printed}");
     project.settle();
     let found: BTreeSet<String> = project.found("hydrogen zeppelin").into_iter().collect();
     let expected = ["conversations/zeppelins-2.md", "conversations/zeppelins.md"];

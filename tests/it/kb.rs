@@ -296,8 +296,8 @@ fn hints_that_are_not_named_stay() {
         json!(["kb-00001", "Ada"]),
     ] {
         let wrong = json!({"update_entry_id": "kb-00002", "hints": {"supersedes": nothing}});
-        let told = refusal(&mut project, "kb_store", wrong).1;
-        assert_eq!(told, "`hints.supersedes` does not name an entry", "{nothing}");
+        let message = refusal(&mut project, "kb_store", wrong).1;
+        assert_eq!(message, "`hints.supersedes` does not name an entry", "{nothing}");
     }
     project.call("kb_store", json!({"update_entry_id": "kb-00002", "hints": {"person": "Bo"}}));
     let entry = get(&mut project, "kb-00002");
@@ -458,8 +458,8 @@ fn what_cannot_be_kept_is_refused_with_a_reason() {
             "`purge_inactive` deletes entries",
         ),
     ] {
-        let told = refusal(&mut project, tool, arguments.clone());
-        assert_eq!(told, (code.to_string(), message.to_string()), "{tool} {arguments}");
+        let error = refusal(&mut project, tool, arguments.clone());
+        assert_eq!(error, (code.to_string(), message.to_string()), "{tool} {arguments}");
     }
     // Two notes with one id: nothing is guessed.
     project.write("copy.md", project.text("kb/kb-00001-redis-queue.md"));

@@ -36,12 +36,12 @@ fn questions_choose_their_strategy_and_say_why() {
     let text = "We chose Kafka Streams for the small queue of the shop.";
     let forked = store(&mut project, "Kafka Streams", text, forked);
     let traced = ask(&mut project, json!({"question": "Why did we choose Kafka?"}));
-    let mut told: Vec<_> =
+    let mut contexts: Vec<_> =
         all(&traced["entries"], "id").into_iter().zip(all(&traced["entries"], "context")).collect();
-    told.sort_unstable();
+    contexts.sort_unstable();
     let current = "current (supersedes kb-00001)";
     let story = [("kb-00001", "original decision"), ("kb-00002", current), (&forked, current)];
-    assert_eq!(told, story, "{traced}");
+    assert_eq!(contexts, story, "{traced}");
     // A question that is only a project lists all its decisions, whatever their words.
     let mut orion = |title: &str, text: &str| {
         let extra = json!({"entry_type": "decision", "project_ref": "Orion"});
@@ -161,11 +161,11 @@ fn questions_choose_their_strategy_and_say_why() {
         ("what do we know about project shop", "timeline", vec!["kb-00001", "kb-00002"]),
         ("list all patterns", "timeline", vec!["kb-00003"]),
     ] {
-        let told = ask(&mut project, json!({"question": question}));
+        let reply = ask(&mut project, json!({"question": question}));
         assert_eq!(
-            (&told["strategy"], all(&told["entries"], "id")),
+            (&reply["strategy"], all(&reply["entries"], "id")),
             (&json!(strategy), ids),
-            "{told}"
+            "{reply}"
         );
     }
     let related = ask(&mut project, json!({"question": "How are kb-00002 and kb-00003 related?"}));

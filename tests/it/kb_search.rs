@@ -106,10 +106,10 @@ fn confidence_decays_until_somebody_opens_or_edits() {
         rows.into_iter().find(|row| row["id"] == id).unwrap_or_default()
     };
     assert!(of(&hits, "kb-00001")["warning"].is_null());
-    let told = of(&hits, "kb-00002");
-    assert!(told["warning"].as_str().is_some_and(|it| it.contains("out of date")), "{told}");
+    let entry = of(&hits, "kb-00002");
+    assert!(entry["warning"].as_str().is_some_and(|it| it.contains("out of date")), "{entry}");
     let near = |value: &Value, wanted: f64| (value.as_f64().unwrap_or(9.0) - wanted).abs() < 0.002;
-    assert!(near(&told["confidence"], 0.9 * (-100.0_f64 / 90.0).exp2()), "{told}");
+    assert!(near(&entry["confidence"], 0.9 * (-100.0_f64 / 90.0).exp2()), "{entry}");
     assert!(near(&of(&hits, "kb-00005")["confidence"], 0.45));
     let everything =
         json!({"query": "which port does the service listen on", "include_stale": true});
@@ -118,7 +118,7 @@ fn confidence_decays_until_somebody_opens_or_edits() {
     // Being found does not count as use; being opened does.
     let again =
         project.call("kb_search", json!({"query": "which port does the service listen on"}));
-    assert_eq!(of(&again, "kb-00002")["confidence"], told["confidence"]);
+    assert_eq!(of(&again, "kb-00002")["confidence"], entry["confidence"]);
     assert!(
         near(&get(&mut project, "kb-00002")["confidence"], 0.417),
         "as it was when it was opened"

@@ -148,15 +148,15 @@ fn a_hang_up_without_a_terminal_reads_the_settings_anew() {
     project.write("kg.yaml", "retrieval:\n  k: many\n");
     hang_up(&project);
     project.until("it is refused", |_| true);
-    let told = |project: &mut TestProject, words: &str| {
+    let wait_for_log = |project: &mut TestProject, words: &str| {
         while !project.log().contains(words) {
             project.status();
         }
     };
-    told(&mut project, "the settings stay as they were");
+    wait_for_log(&mut project, "the settings stay as they were");
     project.write("kg.yaml", "retrieval:\n  k: 1\n");
     hang_up(&project);
-    told(&mut project, "settings were read anew");
+    wait_for_log(&mut project, "settings were read anew");
     assert_eq!(n_hits(&mut project), 1);
 }
 

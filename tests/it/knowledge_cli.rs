@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use tests::TestProject;
 
 /// Returns what a command printed and its exit code, with `input` on its standard input.
-fn said(project: &TestProject, arguments: &[&str], input: &str) -> (String, i32) {
+fn printed(project: &TestProject, arguments: &[&str], input: &str) -> (String, i32) {
     let mut command = project.kgctl();
     command.arg("--project").arg(project.root()).args(arguments);
     let piped = || Stdio::piped();
@@ -25,7 +25,7 @@ fn said(project: &TestProject, arguments: &[&str], input: &str) -> (String, i32)
 fn check(project: &TestProject, table: &[(&str, &[&str], i32)]) {
     for (line, words, code) in table {
         let arguments: Vec<&str> = line.split(' ').map(|it| it.trim_matches('\'')).collect();
-        let (text, ended) = said(project, &arguments, "");
+        let (text, ended) = printed(project, &arguments, "");
         assert_eq!(ended, *code, "{line}\n{text}");
         for word in *words {
             assert!(text.contains(word), "{line}\nlacks {word:?}\n{text}");
@@ -113,10 +113,10 @@ fn entries_are_listed_shown_changed_and_counted() {
     let page =
         "# Harbor\n\nThe harbor closes at ten in the evening, and nobody is let in after that.\n";
     let url = ["kb", "ingest", "--source-url", "https://example.org/harbor"];
-    let (text, code) = said(&project, &url, page);
+    let (text, code) = printed(&project, &url, page);
     assert!(code == 0 && text.contains("ingested  https://example.org/harbor"), "{text}");
-    assert!(said(&project, &url, page).0.contains("unchanged"));
-    let (text, _) = said(&project, &url, &page.replace("ten", "eleven"));
+    assert!(printed(&project, &url, page).0.contains("unchanged"));
+    let (text, _) = printed(&project, &url, &page.replace("ten", "eleven"));
     assert!(text.contains("kb-00005"), "{text}");
     let both = project.call("kb_get", json!({"entry_id": ["kb-00004", "kb-00005"]}));
     assert_eq!(both["not_found"], json!(["kb-00004"]), "the old one inactive");
@@ -124,7 +124,7 @@ fn entries_are_listed_shown_changed_and_counted() {
     assert_eq!(entry["source_context"], "https://example.org/harbor");
     assert_eq!(entry["edges"], json!(["extracted_from note:https://example.org/harbor"]));
     let leak = format!("The token is gh{}.", "p_a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8");
-    assert!(said(&project, &url, &leak).0.contains("flagged"));
+    assert!(printed(&project, &url, &leak).0.contains("flagged"));
     for wrong in [
         json!({"content": "x"}),
         json!({"source_url": "x"}),
@@ -172,7 +172,7 @@ fn memory_is_listed_shown_reviewed_and_reported() {
 
     // The first candidate is accepted with our own words, the relation rejected, the rest left.
     let (text, code) =
-        said(&project, &["memory", "consolidate"], "x\na Wrote the first program.\nr\nq\n");
+        printed(&project, &["memory", "consolidate"], "x\na Wrote the first program.\nr\nq\n");
     assert_eq!(code, 0, "{text}");
     for words in [
         "1 of ",
@@ -187,19 +187,19 @@ fn memory_is_listed_shown_reviewed_and_reported() {
     assert_eq!(ada["entities"][0]["summary"], "Wrote the first program.");
     // A rejected candidate is not proposed again; an orphan can be deleted; the end of input ends
     // the session.
-    let (text, code) = said(&project, &["memory", "consolidate"], "d\n");
+    let (text, code) = printed(&project, &["memory", "consolidate"], "d\n");
     assert!(!text.contains("relation Ada Lovelace"), "{text}");
     assert_eq!(code, 0, "{text}");
     let left: Vec<String> = ["Ada Lovelace", "Charles Babbage", "Lost"].map(String::from).to_vec();
     let open = project.call("open_nodes", json!({"names": left}));
     assert_eq!(open["not_found"].as_array().map(Vec::len), Some(1), "{open}");
-    let (text, _) = said(&project, &["memory", "consolidate", "--json"], "");
+    let (text, _) = printed(&project, &["memory", "consolidate", "--json"], "");
     let report: Value = serde_json::from_str(&text).expect("JSON");
     assert!(report["report"]["orphaned_nodes"].is_array(), "{report}");
 
     // One report per week, which is never overwritten and is not an entity.
     check(&project, &[("memory report --write", &["memory/reports/2"], 0)]);
-    let (text, _) = said(&project, &["memory", "report", "--write"], "");
+    let (text, _) = printed(&project, &["memory", "report", "--write"], "");
     let path = text.split_whitespace().last().expect("a path").to_string();
     assert!(text.starts_with("there already"), "{text}");
     project.write(&path, "ticked\n");

@@ -151,7 +151,7 @@ fn changes_and_what_is_known_of_a_thing_come_from_all_projects() {
 }
 
 fn asked(agent: &mut Agent) -> Value {
-    let message = agent.hear();
+    let message = agent.next_message();
     assert_eq!(message["method"], "sampling/createMessage", "{message}");
     message["id"].clone()
 }

@@ -194,11 +194,11 @@ fn a_restore_stops_a_running_daemon_and_starts_it_again() {
     };
     let _guard = Started(&project);
     assert_eq!(code, 0, "{err}");
-    let told: Value = serde_json::from_str(&out).expect("JSON");
-    assert_eq!(told["rows"]["documents"], 3);
+    let reply: Value = serde_json::from_str(&out).expect("JSON");
+    assert_eq!(reply["rows"]["documents"], 3);
     assert!(
-        told["kept"].as_str().is_some_and(|kept| kept.ends_with("/ledger.sqlite.before-restore")),
-        "{told}"
+        reply["kept"].as_str().is_some_and(|kept| kept.ends_with("/ledger.sqlite.before-restore")),
+        "{reply}"
     );
     assert_eq!(kgctl(&project, &["--no-start", "wait"]).0, 0, "it runs again");
     let (_, out, _) =
@@ -232,14 +232,15 @@ fn a_damaged_ledger_stops_the_start_and_names_the_way_back() {
     let middle = 4096..bytes.len();
     bytes[middle].fill(0x5a);
     fs::write(&ledger, &bytes).expect("written");
-    let said = refusal(&project);
+    let message = refusal(&project);
     let name = Path::new(&copy).file_name().expect("a name").to_string_lossy();
     let wanted = format!(
         "hint: the newest backup is `<state>/backups/{name}`; `kgctl backup --restore <state>/backups/{name}` puts it back"
     );
     assert!(
-        said.contains("the ledger `<state>/ledger.sqlite` is damaged: ") && said.contains(&wanted),
-        "{said}"
+        message.contains("the ledger `<state>/ledger.sqlite` is damaged: ")
+            && message.contains(&wanted),
+        "{message}"
     );
     assert_eq!(fs::read(&ledger).expect("read"), bytes, "nothing is written to it");
     // The message reaches the user of the project.
@@ -485,9 +486,9 @@ fn doctor_looks_into_the_databases_and_lists_what_failed() {
     )
     .expect("spoilt");
     drop(db);
-    let said = refusal(&project);
+    let message = refusal(&project);
     assert!(
-        said.contains("is damaged: ") && said.contains("\nhint: there is no backup of it; "),
-        "{said}"
+        message.contains("is damaged: ") && message.contains("\nhint: there is no backup of it; "),
+        "{message}"
     );
 }

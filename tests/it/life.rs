@@ -190,7 +190,7 @@ fn the_tool_shutdown_ends_the_daemon_after_its_reply() {
     let mut project = TestProject::of(NOTES);
     let reply = project.call("shutdown", json!({}));
     assert_eq!(reply["draining"], 0, "{reply}");
-    assert!(project.client().hear().is_none(), "the daemon hangs up");
+    assert!(project.client().next_message().is_none(), "the daemon hangs up");
     assert_eq!(project.wait_for_end().status.code(), Some(0));
 }
 

@@ -292,8 +292,8 @@ fn one_name_of_several_things_is_parted_by_what_its_sentences_say() {
     for place in ["(Sam, Person in bread.md)", "(Sam, Person in space.md)"] {
         assert!(message.contains(place), "{message}");
     }
-    let told = project.call("explain_entity", json!({"name": "Amazon"}));
-    let others = told["same_name"].as_array().expect("others").iter();
+    let explained = project.call("explain_entity", json!({"name": "Amazon"}));
+    let others = explained["same_name"].as_array().expect("others").iter();
     assert_eq!(others.map(|it| &it["type"]).collect::<Vec<_>>(), ["Organization"]);
     // Once no document defines the second meaning, it is one name again.
     project.write("fruit.md", "Apple makes phones.\n");

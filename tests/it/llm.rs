@@ -45,7 +45,7 @@ fn configure(project: &TestProject, query: &str) {
         .expect("written");
 }
 
-fn saying(text: &str) -> Answer {
+fn reply_with(text: &str) -> Answer {
     Answer::of(200, json!({"choices": [{"message": {"content": text}}]}).to_string())
 }
 
@@ -88,7 +88,7 @@ fn slot(project: &mut TestProject) -> Value {
     project.status()["llm"][0].clone()
 }
 
-fn said(project: &TestProject, arguments: &[&str]) -> String {
+fn kgctl_output(project: &TestProject, arguments: &[&str]) -> String {
     let out = project
         .kgctl()
         .arg("--project")
@@ -114,7 +114,7 @@ fn a_model_writes_drafts_and_is_named() {
     let answer = |request: &Request| {
         let text = asked_of(request);
         let name = text.lines().nth(1).and_then(|line| line.split(" (").next()).unwrap_or_default();
-        saying(&format!("<think>Hm.</think>{name} writes programs\nand likes poetry."))
+        reply_with(&format!("<think>Hm.</think>{name} writes programs\nand likes poetry."))
     };
     let (mut project, mock) = project_with(answer, "");
     remember(&mut project, 7);
@@ -134,7 +134,7 @@ fn a_model_writes_drafts_and_is_named() {
         (&view["state"], &view["calls"], &view["failures"]),
         (&json!("ready"), &json!(5), &json!(0))
     );
-    let status = said(&project, &["status"]);
+    let status = kgctl_output(&project, &["status"]);
     assert!(status.contains("query: small by openai, ready, 5 of 120 calls this hour"), "{status}");
     let text =
         project.client().call_whole("get_consolidation_report", json!({})).expect("a report");
@@ -147,16 +147,19 @@ fn a_model_that_answers_badly_changes_nothing_but_is_told() {
     for (answer, why) in [
         (Answer::of(500, "broken"), "answered 500: broken"),
         (Answer::of(200, "<html>Welcome</html>"), "did not answer with text"),
-        (Answer { cut_after: Some(5), ..saying("Person 1 writes.") }, "broke off"),
-        (saying("[{\"summary\": 7}]"), "not a summary"),
+        (Answer { cut_after: Some(5), ..reply_with("Person 1 writes.") }, "broke off"),
+        (reply_with("[{\"summary\": 7}]"), "not a summary"),
         (Answer::of(401, "who are you"), "check the key of `llm.query`"),
     ] {
         let (mut project, _mock) = project_with(move |_| answer.clone(), "max_retries: 0");
         remember(&mut project, 2);
         let report = report(&mut project);
         assert_eq!(writers(&report), ["Person 1: extract", "Person 2: extract"]);
-        let told = report["llm"].as_str().expect("a reason");
-        assert!(told.starts_with("drafts without `llm.query`: ") && told.contains(why), "{told}");
+        let reason = report["llm"].as_str().expect("a reason");
+        assert!(
+            reason.starts_with("drafts without `llm.query`: ") && reason.contains(why),
+            "{reason}"
+        );
     }
 }
 
@@ -184,7 +187,7 @@ fn a_model_that_is_slow_or_gone_does_not_keep_the_report() {
     let left = report(&mut project);
     assert!(left["llm"].as_str().is_some_and(|why| why.contains("retrying in ")), "{left}");
     assert_eq!(slot(&mut project)["state"], "waiting");
-    let doctor = said(&project, &["doctor"]);
+    let doctor = kgctl_output(&project, &["doctor"]);
     assert!(
         doctor.contains("query: small by openai, waiting")
             && doctor.contains("kgd works without it"),
@@ -194,7 +197,7 @@ fn a_model_that_is_slow_or_gone_does_not_keep_the_report() {
 
 #[test]
 fn calls_are_counted_and_end_with_the_budget() {
-    let (mut project, mock) = project_with(|_| saying("A summary."), "max_calls_per_hour: 3");
+    let (mut project, mock) = project_with(|_| reply_with("A summary."), "max_calls_per_hour: 3");
     remember(&mut project, 5);
     let report = report(&mut project);
     let by_model = writers(&report).iter().filter(|it| it.ends_with("llm:small")).count();
@@ -210,7 +213,7 @@ fn calls_are_counted_and_end_with_the_budget() {
 
 #[test]
 fn what_is_sent_holds_no_secret_and_no_log_holds_the_key() {
-    let (mut project, mock) = project_with(|_| saying("A summary."), "key_file: /nowhere/key");
+    let (mut project, mock) = project_with(|_| reply_with("A summary."), "key_file: /nowhere/key");
     let key = project.scratch().join("key");
     std::fs::write(&key, "sk-very-secret-key\n").expect("written");
     let query =
@@ -296,7 +299,7 @@ fn the_model_of_a_client_writes_where_it_is_offered() {
     let id = call(&mut client);
     // The client is asked while the tool runs; it writes one summary, and its user declines the
     // other.
-    let first = client.hear().expect("a request");
+    let first = client.next_message().expect("a request");
     assert_eq!(first["method"], "sampling/createMessage", "{first}");
     let params = &first["params"];
     assert!(
@@ -312,7 +315,7 @@ fn the_model_of_a_client_writes_where_it_is_offered() {
     client.send(&json!({"jsonrpc": "2.0", "id": first["id"], "result": {
         "role": "assistant", "model": "their-model", "stopReason": "endTurn", "content": content,
     }}));
-    let second = client.hear().expect("a request");
+    let second = client.next_message().expect("a request");
     client.send(&json!({"jsonrpc": "2.0", "id": second["id"], "error": {"code": -1, "message": "declined"}}));
     let reply = client.reply_to(id);
     let report = &reply["result"]["structuredContent"];

@@ -42,7 +42,7 @@ impl Asked {
     }
 }
 
-fn saying(text: &str) -> Answer {
+fn reply_with(text: &str) -> Answer {
     Answer::of(200, json!({"choices": [{"message": {"content": text}}]}).to_string())
 }
 
@@ -88,14 +88,14 @@ fn what_a_model_read_is_marked_replaced_forgotten_and_read_again() {
             relations(&found)
         };
         if !asked.is_batch {
-            return saying(&of(&asked.text).to_string());
+            return reply_with(&of(&asked.text).to_string());
         }
         let mut all = serde_json::Map::new();
         for part in asked.text.split("<entry>\nid: ").skip(1) {
             let id = part.lines().next().expect("an id");
             all.insert(id.to_string(), of(part));
         }
-        saying(&format!("```json\n{}\n```", Value::Object(all)))
+        reply_with(&format!("```json\n{}\n```", Value::Object(all)))
     };
     let (mut project, mock) = project_with(answer, "");
     let first = [("Store", "The store keeps rows."), ("Index", "The index has rows, too.")];
@@ -158,9 +158,9 @@ fn what_a_model_read_is_marked_replaced_forgotten_and_read_again() {
 fn a_batch_that_cannot_be_read_is_asked_for_one_by_one() {
     let (mut project, mock) = project_with(
         |asked| match asked.is_batch {
-            true => saying("I would say that all of them use SQLite."),
-            false if asked.text.contains("Broken") => saying("{\"no\": \"list\""),
-            false => saying(&relations(&[("uses", "tool", "Cargo")]).to_string()),
+            true => reply_with("I would say that all of them use SQLite."),
+            false if asked.text.contains("Broken") => reply_with("{\"no\": \"list\""),
+            false => reply_with(&relations(&[("uses", "tool", "Cargo")]).to_string()),
         },
         "",
     );
@@ -180,7 +180,7 @@ fn whatever_a_model_does_entries_are_kept_and_found() {
         (Answer::of(503, "busy"), ""),
         (Answer::of(401, "who are you"), ""),
         (Answer::default(), ""),
-        (saying("no list"), ", max_calls_per_hour: 1"),
+        (reply_with("no list"), ", max_calls_per_hour: 1"),
     ] {
         let (mut project, mock) = project_with(move |_| reply.clone(), more);
         store(&mut project, &[("Store", "It keeps rows."), ("Index", "It has lines.")]);

@@ -20,7 +20,7 @@ fn project_with(
             [("plan how", "plan"), ("answer a question", "answer"), ("JSON list", "entries")];
         // Relations of entries are read in the background (`llm_enrich.rs`).
         if of(1).starts_with("<entry>") {
-            return saying("[]");
+            return reply_with("[]");
         }
         let task =
             task.iter().find(|(words, _)| system.contains(words)).map_or("summary", |it| it.1);
@@ -52,7 +52,7 @@ fn n_about_files(mock: &Mock) -> usize {
     mock.requests().iter().filter(is_file).count()
 }
 
-fn saying(text: &str) -> Answer {
+fn reply_with(text: &str) -> Answer {
     Answer::of(200, json!({"choices": [{"message": {"content": text}}]}).to_string())
 }
 
@@ -60,7 +60,7 @@ fn saying(text: &str) -> Answer {
 fn a_model_plans_where_no_strategy_is_given() {
     let (mut project, mock) = project_with("query", |_, text| {
         assert!(text.contains("2 entries") && text.contains("\ntag:queue\n"), "{text}");
-        saying(
+        reply_with(
             r#"```json {"strategy": "timeline", "scope": "tag:queue", "reasoning": "asks how it went"}```"#,
         )
     });
@@ -80,8 +80,8 @@ fn a_model_plans_where_no_strategy_is_given() {
 #[test]
 fn without_a_plan_rules_choose_and_it_is_told() {
     for (reply, why) in [
-        (saying("I would look for queues."), "not a plan"),
-        (saying(r#"{"strategy": "drop_tables"}"#), "not a plan"),
+        (reply_with("I would look for queues."), "not a plan"),
+        (reply_with(r#"{"strategy": "drop_tables"}"#), "not a plan"),
         (Answer::of(500, "broken"), "answered 500: broken"),
         (Answer::default(), ""),
     ] {
@@ -92,12 +92,15 @@ fn without_a_plan_rules_choose_and_it_is_told() {
             (&json!("timeline"), &json!("tag:queue"))
         );
         assert!(answer.get("planned_by").is_none());
-        let told = answer["llm"].as_str().expect("a reason");
-        assert!(told.starts_with("planned without `llm.query`: ") && told.contains(why), "{told}");
+        let reason = answer["llm"].as_str().expect("a reason");
+        assert!(
+            reason.starts_with("planned without `llm.query`: ") && reason.contains(why),
+            "{reason}"
+        );
     }
     // A scope that does not exist is ignored: the entries are searched with the words of the plan.
     let wrong = r#"{"strategy": "timeline", "scope": "tag:brokers", "search_query": "Postgres"}"#;
-    let (mut project, _mock) = project_with("query", move |_, _| saying(wrong));
+    let (mut project, _mock) = project_with("query", move |_, _| reply_with(wrong));
     let answer = project.call("kb_ask", json!({"question": "what became of our broker"}));
     assert_eq!(answer["strategy"], "auto");
     assert_eq!(answer["entries"][0]["short_title"], "Postgres queue", "{answer}");
@@ -109,7 +112,7 @@ fn a_model_writes_the_answer_with_citations() {
         assert_eq!(task, "answer");
         assert!(text.contains("id: kb-00001\nRedis queue") && text.contains("since May"), "{text}");
         let token = "ghp_0123456789abcdefghijABCDEFGHIJ012345";
-        saying(&format!(
+        reply_with(&format!(
             "It ran on Redis [kb-00001], and on Postgres since May [kb-00002] [kb-00099]. \
              Mars is red. The key is {token} [kb-00002]"
         ))
@@ -119,13 +122,13 @@ fn a_model_writes_the_answer_with_citations() {
                   The key is [redacted:github-token] [kb-00002]";
     assert_eq!((&summary["answer"], &summary["method"]), (&json!(answer), &json!("llm:small")));
     assert_eq!(summary["sentences"][0], json!({"text": "It ran on Redis", "cited": ["kb-00001"]}));
-    let told =
+    let expected =
         [("Mars is red.", json!([])), ("The key is [redacted:github-token]", json!(["kb-00002"]))];
-    let told: Vec<Value> =
-        told.into_iter().map(|(text, cited)| json!({"text": text, "cited": cited})).collect();
+    let expected: Vec<Value> =
+        expected.into_iter().map(|(text, cited)| json!({"text": text, "cited": cited})).collect();
     assert_eq!(
         summary["sentences"].as_array().map(|it| &it[2..]),
-        Some(told.as_slice()),
+        Some(expected.as_slice()),
         "{summary}"
     );
     assert!(summary["hint"].as_str().is_some_and(|it| it.contains("kb-00099")), "{summary}");
@@ -139,8 +142,8 @@ fn a_model_writes_the_answer_with_citations() {
 #[test]
 fn an_answer_that_cites_nothing_is_none() {
     for (reply, why) in [
-        (saying("It runs on Redis."), "without naming an entry"),
-        (saying("It runs on MySQL [kb-00077]."), "without naming an entry"),
+        (reply_with("It runs on Redis."), "without naming an entry"),
+        (reply_with("It runs on MySQL [kb-00077]."), "without naming an entry"),
         (Answer { hangs: true, ..Answer::default() }, "timed out"),
     ] {
         let (mut project, _mock) = project_with("query", move |_, _| reply.clone());
@@ -163,8 +166,8 @@ fn files_are_read_by_a_model() {
     let (mut project, mock) = project_with("extraction", move |task, text| {
         assert!(text.starts_with("<file>\npath: keys.md\n"), "{text}");
         match task {
-            "summary" => saying("It says how keys rotate."),
-            _ => saying(entries),
+            "summary" => reply_with("It says how keys rotate."),
+            _ => reply_with(entries),
         }
     });
     project.write(
@@ -201,25 +204,29 @@ fn files_are_read_by_a_model() {
         project.call("kb_ingest", json!({"path": "keys.md"}))["files"][0].clone()
     };
     let file = ingest(&mut project);
-    let said = |file: &Value| {
+    let outcome = |file: &Value| {
         let fields =
             ["action", "written_by"].map(|it| file[it].as_str().unwrap_or("-").to_string());
         let title = file["entries"][0]["short_title"].as_str().unwrap_or("-").to_string();
         (fields, title, file["llm"].as_str().unwrap_or("-").contains("ingest it again"))
     };
-    let told = |action: &str, by: &str, title: &str, again: bool| {
+    let expected = |action: &str, by: &str, title: &str, again: bool| {
         ([action, by].map(String::from), title.to_string(), again)
     };
-    assert_eq!(said(&file), told("ingested", "-", "Keys", true), "{file}");
+    assert_eq!(outcome(&file), expected("ingested", "-", "Keys", true), "{file}");
     assert_eq!(file["replaced"], json!([id]));
     let file = ingest(&mut project);
-    assert_eq!(said(&file), told("unchanged", "-", "-", true), "{file}");
+    assert_eq!(outcome(&file), expected("unchanged", "-", "-", true), "{file}");
     project.stop();
     project.set("serve.request_deadline_ms=30000");
     project.start();
     project.settle();
     let file = ingest(&mut project);
-    assert_eq!(said(&file), told("ingested", "llm:small", "Keys rotate monthly", false), "{file}");
+    assert_eq!(
+        outcome(&file),
+        expected("ingested", "llm:small", "Keys rotate monthly", false),
+        "{file}"
+    );
     let entry = project.call("kb_get", json!({"entry_id": file["entries"][0]["id"]}));
     assert_eq!(entry["entries"][0]["project_ref"], "ops", "the project stays: {entry}");
     assert_eq!(ingest(&mut project)["action"], "unchanged");
@@ -228,7 +235,7 @@ fn files_are_read_by_a_model() {
 #[test]
 fn a_model_that_gives_nothing_leaves_a_file_to_the_rules() {
     for (reply, why) in
-        [(Answer::of(503, "busy"), "answered 503"), (saying("[\"nothing\"]"), "not a summary")]
+        [(Answer::of(503, "busy"), "answered 503"), (reply_with("[\"nothing\"]"), "not a summary")]
     {
         let (mut project, _mock) = project_with("extraction", move |_, _| reply.clone());
         project.write(

@@ -365,20 +365,20 @@ fn what_a_person_did_a_moment_ago_counts_for_the_next_tool() {
     assert!(project.at("memory/wren.md").exists());
     // The history lists who did what, the newest first, also for deleted entities.
     project.call("delete_entities", json!({"entity_names": ["Robin"]}));
-    let told = project.call("memory_report", json!({"history": 10, "entity": "robin"}));
-    assert_eq!(all(&told["history"], "tool"), ["delete_entities"], "{told}");
-    let told = project.call("memory_report", json!({"history": 2}));
-    assert_eq!(all(&told["history"], "name"), ["Robin", "Wren"], "{told}");
-    assert!(all(&told["history"], "client").iter().all(|it| !it.is_empty()), "{told}");
+    let report = project.call("memory_report", json!({"history": 10, "entity": "robin"}));
+    assert_eq!(all(&report["history"], "tool"), ["delete_entities"], "{report}");
+    let report = project.call("memory_report", json!({"history": 2}));
+    assert_eq!(all(&report["history"], "name"), ["Robin", "Wren"], "{report}");
+    assert!(all(&report["history"], "client").iter().all(|it| !it.is_empty()), "{report}");
     // It also lists what the note tools do to entities.
     let text = json!({"path": "memory/wren.md", "content_updates": "- Brown"});
     project.call("edit_note", text);
     project.call("move_note", json!({"path": "memory/wren.md", "destination": "memory/little/"}));
-    let told = project.call("memory_report", json!({"history": 2, "entity": "wren"}));
-    assert_eq!(all(&told["history"], "tool"), ["move_note", "edit_note"], "{told}");
+    let report = project.call("memory_report", json!({"history": 2, "entity": "wren"}));
+    assert_eq!(all(&report["history"], "tool"), ["move_note", "edit_note"], "{report}");
     project.call("delete_note", json!({"path": "memory/little/wren.md"}));
-    let told = project.call("memory_report", json!({"history": 1, "entity": "wren"}));
-    assert_eq!(all(&told["history"], "tool"), ["delete_note"], "{told}");
+    let report = project.call("memory_report", json!({"history": 1, "entity": "wren"}));
+    assert_eq!(all(&report["history"], "tool"), ["delete_note"], "{report}");
 }
 
 #[test]

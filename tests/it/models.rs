@@ -53,9 +53,9 @@ fn a_folder_that_is_no_model_ends_the_start_with_a_hint() {
         onnx::sample::write_tagger(&folder, PIECES).expect("written");
         std::fs::write(folder.join(file), bytes).expect("written");
         let ended = project.try_start().expect_err("a refusal");
-        let said =
+        let expected =
             format!("`recognize.model` cannot be used: model file `{}/{file}`", folder.display());
-        assert!(ended.log.contains(&said) && ended.log.contains("\nhint: "), "{}", ended.log);
+        assert!(ended.log.contains(&expected) && ended.log.contains("\nhint: "), "{}", ended.log);
         assert_eq!(ended.status.code(), Some(1), "{}", ended.log);
     }
 }

@@ -29,13 +29,13 @@ fn edit_note_changes_what_is_meant_and_nothing_else() {
         request["path"] = json!("Plan");
         request["dry_run"] = json!(true);
         let text = project.text("plan.md");
-        let told = project.call("edit_note", request.clone());
-        assert_eq!(told["action"], "would be edited", "{request}");
+        let reply = project.call("edit_note", request.clone());
+        assert_eq!(reply["action"], "would be edited", "{request}");
         assert_eq!(project.text("plan.md"), text);
         request["dry_run"] = json!(false);
-        let told = project.call("edit_note", request.clone());
-        assert_eq!(told["action"], "edited");
-        assert!(told["changed"][0]["line"].as_u64().is_some_and(|line| line > 0), "{told}");
+        let reply = project.call("edit_note", request.clone());
+        assert_eq!(reply["action"], "edited");
+        assert!(reply["changed"][0]["line"].as_u64().is_some_and(|line| line > 0), "{reply}");
         let text = project.text("plan.md");
         assert!(text.contains(expected), "{request}: {text:?}");
         assert!(text.starts_with("---\r\ntitle: 'Plan'   # mine\r\nx: [1,  2]\r\n"), "{text:?}");
@@ -107,10 +107,10 @@ fn move_note_rewrites_the_links_that_would_break() {
     let moved = project
         .call("move_note", json!({"path": "The Plan", "destination": "archive/old plan.md"}));
     assert_eq!(all(&moved["rewritten"], "path").len(), all(&dry["rewritten"], "path").len());
-    for told in [&dry, &moved] {
-        let rows = told["rewritten"].as_array().expect("a list");
+    for reply in [&dry, &moved] {
+        let rows = reply["rewritten"].as_array().expect("a list");
         let failed: Vec<_> = rows.iter().filter(|it| it["error"].is_string()).collect();
-        assert!(failed.len() == 1 && failed[0]["path"] == "kept.md", "{told}");
+        assert!(failed.len() == 1 && failed[0]["path"] == "kept.md", "{reply}");
     }
     assert!(!project.at("plan.md").exists());
     assert_eq!(
@@ -132,8 +132,8 @@ fn move_note_rewrites_the_links_that_would_break() {
     for dry in [true, false] {
         let take = json!({"path": "mover.md", "destination": "uniq.md", "dry_run": dry});
         let moved = project.call("move_note", take)["rewritten"].to_string();
-        let told = "`memory://uniq` is the address of `deep/deeper/uniq.md`";
-        assert!(moved.contains(told) && moved.contains("x/src.md"), "{moved}");
+        let warning = "`memory://uniq` is the address of `deep/deeper/uniq.md`";
+        assert!(moved.contains(warning) && moved.contains("x/src.md"), "{moved}");
     }
     assert_eq!(
         project.text("x/src.md"),
@@ -171,8 +171,8 @@ fn secrets_are_neither_shown_nor_lost() {
     assert_eq!(project.try_call("write_note", lost).expect_err("a secret")["code"], "refused");
     // What the caller sends is written unchanged.
     let own = json!({"title": "Own", "content": format!("Mine: {token}")});
-    let told = project.client().call_whole("write_note", own).expect("a result");
-    assert!(project.text("own.md").contains(&token) && !told.to_string().contains(&token));
+    let reply = project.client().call_whole("write_note", own).expect("a result");
+    assert!(project.text("own.md").contains(&token) && !reply.to_string().contains(&token));
 }
 
 #[test]

@@ -114,9 +114,9 @@ fn namesakes_are_told_apart_wherever_they_are_asked_for() {
         ("api/README.md", "api/README.md"),
         ("web/readme", "web/README.md"),
     ] {
-        let told = project.call("explain_entity", json!({ "name": name }));
-        assert_eq!(told["home"], home, "{name}: {told}");
-        assert_eq!(told["same_name"].as_array().map(Vec::len), Some(1), "{told}");
+        let explained = project.call("explain_entity", json!({ "name": name }));
+        assert_eq!(explained["home"], home, "{name}: {explained}");
+        assert_eq!(explained["same_name"].as_array().map(Vec::len), Some(1), "{explained}");
         let found = project.call("entity_lookup", json!({ "q": name }));
         assert_eq!(found["entities"][0]["path"], home, "{name}: {found}");
     }
@@ -126,12 +126,12 @@ fn namesakes_are_told_apart_wherever_they_are_asked_for() {
     let paths: BTreeSet<&str> = paths.filter_map(|it| it["path"].as_str()).collect();
     assert_eq!(paths, BTreeSet::from(["api/README.md", "web/README.md"]));
 
-    let told = project.client().call_whole("explain_entity", json!({"name": "index"}));
-    let told = told.expect("an answer");
-    let relation = &told["structuredContent"]["relations"][0];
+    let whole = project.client().call_whole("explain_entity", json!({"name": "index"}));
+    let whole = whole.expect("an answer");
+    let relation = &whole["structuredContent"]["relations"][0];
     assert_eq!(relation["object_path"], "web/README.md", "{relation}");
     assert!(relation["object_id"].is_i64() && relation["object_shares_name"] == true, "{relation}");
-    let text = told["content"][0]["text"].as_str().expect("a text");
+    let text = whole["content"][0]["text"].as_str().expect("a text");
     assert!(text.contains("→ depends_on README (web/README.md)"), "{text}");
 }
 
@@ -158,8 +158,8 @@ fn a_decision_about_a_note_is_none_about_its_namesakes() {
     project.call("review_links", json!({ "reject": [key] }));
     assert_eq!(listed(&mut project).into_iter().map(|it| it.0).collect::<Vec<_>>(), [api]);
     let objects = |project: &mut TestProject, name: &str| {
-        let told = project.call("explain_entity", json!({ "name": name }));
-        told["relations"].as_array().expect("a list").len()
+        let explained = project.call("explain_entity", json!({ "name": name }));
+        explained["relations"].as_array().expect("a list").len()
     };
     assert_eq!((objects(&mut project, "web/README"), objects(&mut project, "api/README")), (0, 1));
     // The note keeps its decision when it moves.
@@ -279,7 +279,7 @@ fn a_relation_of_a_note_is_one_of_the_graph_and_can_be_rejected() {
     ];
     let mut project = TestProject::of(&notes);
     // By the note itself, its backlinks, its context and a search.
-    let told = |project: &mut TestProject| -> Vec<String> {
+    let relations_of = |project: &mut TestProject| -> Vec<String> {
         let note = project.call("read_note", json!({"path": "Gateway.md"}));
         let around = project.call("build_context", json!({"path": "Gateway.md"}));
         let links = project.call("backlinks", json!({"path": "Key Protocol.md"}));
@@ -291,7 +291,7 @@ fn a_relation_of_a_note_is_one_of_the_graph_and_can_be_rejected() {
         let others = [&links["backlinks"], &found["results"]];
         of_note.into_iter().chain(others).map(one).chain([by.to_string()]).collect()
     };
-    assert_eq!(told(&mut project), ["implements"; 5]);
+    assert_eq!(relations_of(&mut project), ["implements"; 5]);
     let explained = project.call("explain_entity", json!({"name": "Gateway"}));
     let relations = &explained["relations"];
     assert_eq!(all(relations, "predicate"), ["implements"], "{explained}");
@@ -304,7 +304,7 @@ fn a_relation_of_a_note_is_one_of_the_graph_and_can_be_rejected() {
     project.settle();
     let explained = project.call("explain_entity", json!({"name": "Gateway"}));
     assert_eq!(explained["relations"], json!([]));
-    assert_eq!(told(&mut project), ["links_to"; 5], "the link is still one");
+    assert_eq!(relations_of(&mut project), ["links_to"; 5], "the link is still one");
 }
 
 #[test]

@@ -61,8 +61,8 @@ fn a_delete_and_an_edit_are_taken_back() {
         TestProject::of(&[("plans/p1.md", text), ("other.md", "See [[Secret Plan]].\n")]);
     project.settle();
     let deleted = project.call("delete_note", json!({"path": "hidden/plan"}));
-    let told = deleted["warnings"].to_string();
-    assert!(told.contains("restore_note"), "{told}");
+    let warnings = deleted["warnings"].to_string();
+    assert!(warnings.contains("restore_note"), "{warnings}");
     let history = project.call("note_history", json!({"path": "Secret Plan"}));
     assert_eq!(rows(&history)[0], "removed +0 -6 delete_note kept");
     assert_eq!(history.get("checksum"), None);
@@ -86,8 +86,8 @@ fn a_delete_and_an_edit_are_taken_back() {
     project.write("plans/p1.md", "Newer, by hand.\n");
     let restored = project.call("restore_note", json!({"path": "plans/p1.md"}));
     assert_eq!(project.text("plans/p1.md"), text);
-    let told = restored["warnings"][0].as_str().expect("a warning");
-    let version = told.split('`').nth(1).expect("a version");
+    let warning = restored["warnings"][0].as_str().expect("a warning");
+    let version = warning.split('`').nth(1).expect("a version");
     let back = json!({"path": "plans/p1.md", "version": version});
     project.call("restore_note", back);
     assert_eq!(project.text("plans/p1.md"), "Newer, by hand.\n");

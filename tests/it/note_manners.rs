@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use tests::{Client, TestProject};
 
 /// Returns the text form of a reply.
-fn told(project: &mut TestProject, tool: &str, arguments: Value) -> String {
+fn text_of(project: &mut TestProject, tool: &str, arguments: Value) -> String {
     let whole = project.client().call_whole(tool, arguments).expect("an answer");
     whole["content"][0]["text"].as_str().expect("text").to_string()
 }
@@ -21,7 +21,7 @@ fn a_note_read_part_by_part_leaves_out_no_line_in_either_form() {
         let (mut seen, mut from) = (String::new(), Some(1));
         while let Some(line) = from {
             let request = json!({"path": "long.md", "max_chars": max_chars, "from_line": line});
-            let text = told(&mut project, "read_note", request);
+            let text = text_of(&mut project, "read_note", request);
             seen += &text;
             let next = text.split_once("from_line ").map(|(_, rest)| rest);
             let digits =
@@ -46,9 +46,9 @@ fn an_address_that_was_told_stays_that_notes_when_others_of_its_title_are_writte
         let reply = project.call("write_note", request);
         reply["permalink"].as_str().expect("a permalink").to_string()
     };
-    let told: Vec<(String, &str)> =
+    let written: Vec<(String, &str)> =
         ["a/b", "q", "x/y/z", "w"].map(|folder| (write(folder), folder)).into();
-    for (permalink, folder) in told {
+    for (permalink, folder) in written {
         let read = project.call("read_note", json!({"path": format!("memory://{permalink}")}));
         assert_eq!(read["path"], format!("{folder}/t1.md"), "{permalink}");
     }
@@ -126,7 +126,7 @@ fn status_tells_the_last_changes_of_files_on_request() {
     // The same in text form; and a failure is an error.
     project.write("bad.md", b"\0\x01\x02data\0\0".repeat(1000));
     project.settle();
-    let text = told(&mut project, "status", json!({"events": true}));
+    let text = text_of(&mut project, "status", json!({"events": true}));
     let since = format!("since {}, 1 error\n", status["started_at"].as_str().expect("a time"));
     assert!(text.contains(&since) && text.contains(" deleted b.md\n"), "{text}");
     project.remove("bad.md");
@@ -187,7 +187,7 @@ fn a_place_with_several_links_is_told_once_and_a_key_that_stands_twice_is_warned
     ]);
     let reply = project.call("backlinks", json!({"path": "plan.md"}));
     assert_eq!(reply["backlinks"].as_array().map(Vec::len), Some(4), "{reply}");
-    let text = told(&mut project, "backlinks", json!({"path": "plan.md"}));
+    let text = text_of(&mut project, "backlinks", json!({"path": "plan.md"}));
     assert_eq!(text.matches("a.md:").count(), 2, "{text}");
     // Places in a note have their own links and can be read separately.
     let places = project.call("backlinks", json!({"path": "plan#Later"}));
@@ -237,8 +237,8 @@ fn notes_of_one_title_written_at_once_have_an_address_each() {
         })
     };
     let writers: Vec<_> = (0..6).map(write).collect();
-    let told: Vec<_> = writers.into_iter().map(|it| it.join().expect("it ends")).collect();
-    for (permalink, path) in told {
+    let written: Vec<_> = writers.into_iter().map(|it| it.join().expect("it ends")).collect();
+    for (permalink, path) in written {
         let read = project.call("read_note", json!({"path": format!("memory://{permalink}")}));
         assert_eq!(read["path"], path, "{permalink}");
     }

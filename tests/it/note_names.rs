@@ -110,8 +110,8 @@ fn a_note_is_not_taken_for_one_whose_name_differs_in_signs() {
     assert_eq!(project.text("fan.md"), "[[Great Title]] [[Greatest]]\n");
     let renamed =
         json!({"path": "greater", "operation": "set_frontmatter", "key": "title", "value": "Less"});
-    let told = project.call("edit_note", renamed);
-    assert_eq!(told["warnings"][0], "1 link of another note leads nowhere now", "{told}");
+    let reply = project.call("edit_note", renamed);
+    assert_eq!(reply["warnings"][0], "1 link of another note leads nowhere now", "{reply}");
     assert!(project.call("read_note", json!({"path": "greater#H^b1"}))["content"].is_string());
     assert_eq!(
         refused(&mut project, "read_note", json!({"path": "greater#Nope^b1"}))["code"],
@@ -194,9 +194,9 @@ fn an_overwrite_tells_which_front_matter_goes() {
     let new = json!({
         "title": "Plan", "content": "New.", "overwrite": true, "metadata": {"status": "done"},
     });
-    let told = project.call("write_note", new);
-    let warning = told["warnings"][0].as_str().expect("a warning");
-    assert!(warning.contains("author") && !warning.contains("status"), "{told}");
+    let reply = project.call("write_note", new);
+    let warning = reply["warnings"][0].as_str().expect("a warning");
+    assert!(warning.contains("author") && !warning.contains("status"), "{reply}");
 }
 
 #[test]
@@ -271,12 +271,19 @@ fn an_edit_takes_no_other_notes_address() {
     // A note may set the permalink it already has.
     project.call("edit_note", set("a.md", "permalink", "first"));
     // Notes may share a title, but not the address derived from it.
-    let told = project.call("edit_note", set("b.md", "title", "Twin"));
-    assert_eq!(told["permalink"], "twin-1", "{told}");
-    assert!(told["warnings"][0].as_str().expect("told").contains("`permalink: twin-1`"), "{told}");
+    let reply = project.call("edit_note", set("b.md", "title", "Twin"));
+    assert_eq!(reply["permalink"], "twin-1", "{reply}");
+    assert!(
+        reply["warnings"][0].as_str().expect("told").contains("`permalink: twin-1`"),
+        "{reply}"
+    );
     assert_eq!(project.text("b.md"), "---\ntitle: Twin\npermalink: twin-1\n---\n\nTwo.\n");
-    let told = project.call("edit_note", set("c.md", "title", "Twin"));
-    assert_eq!((&told["permalink"], &told["warnings"]), (&json!("third"), &Value::Null), "{told}");
+    let reply = project.call("edit_note", set("c.md", "title", "Twin"));
+    assert_eq!(
+        (&reply["permalink"], &reply["warnings"]),
+        (&json!("third"), &Value::Null),
+        "{reply}"
+    );
     // If two agents want one permalink at once, one gets it.
     let mut agents = ["a", "b"].map(|_| Client::admin(&project.paths().socket));
     let wanted = std::thread::scope(|scope| {

@@ -45,10 +45,10 @@ fn refused(client: &mut Client, method: &str, params: Value) -> (i64, String) {
 }
 
 /// Returns the next notification of this kind; drops others before it.
-fn told(client: &mut Client, method: &str) -> Value {
+fn next_notification(client: &mut Client, method: &str) -> Value {
     loop {
         let message = match client.notifications.is_empty() {
-            true => client.hear().expect("the daemon stays"),
+            true => client.next_message().expect("the daemon stays"),
             false => client.notifications.remove(0),
         };
         if message["method"] == method {
@@ -61,7 +61,7 @@ fn told(client: &mut Client, method: &str) -> Value {
 fn updated_until(client: &mut Client, last: &str) -> Vec<String> {
     let mut all = Vec::new();
     while all.last().is_none_or(|it| it != last) {
-        let params = told(client, "notifications/resources/updated");
+        let params = next_notification(client, "notifications/resources/updated");
         all.push(params["uri"].as_str().expect("an address").to_string());
     }
     all
@@ -177,11 +177,11 @@ fn who_has_seen_the_list_is_told_when_it_changes() {
     let listed = asked(&mut client, "resources/list", json!({}));
     assert_eq!(listed["resources"].as_array().map(Vec::len), Some(4));
     project.call("write_note", json!({"title": "Ants", "content": "They walk."}));
-    told(&mut client, "notifications/resources/list_changed");
+    next_notification(&mut client, "notifications/resources/list_changed");
     project.remove("ants.md");
-    told(&mut client, "notifications/resources/list_changed");
+    next_notification(&mut client, "notifications/resources/list_changed");
     project.rename("wasps.md", "hornets.md");
-    told(&mut client, "notifications/resources/list_changed");
+    next_notification(&mut client, "notifications/resources/list_changed");
 }
 
 #[test]
@@ -190,20 +190,20 @@ fn the_newest_revision_listens_to_what_it_asks_for_until_it_cancels() {
     let mut client = agent(&project, Revision::Stateless);
     let listen = |client: &mut Client, filter: Value| {
         let id = client.request("subscriptions/listen", json!({"notifications": filter}));
-        let accepted = told(client, "notifications/subscriptions/acknowledged");
+        let accepted = next_notification(client, "notifications/subscriptions/acknowledged");
         assert_eq!(accepted["notifications"], filter);
         id
     };
     let bees = listen(&mut client, json!({"resourceSubscriptions": ["memory://bees"]}));
     edit(&mut project, "wasps");
     edit(&mut project, "bees");
-    let params = told(&mut client, "notifications/resources/updated");
+    let params = next_notification(&mut client, "notifications/resources/updated");
     assert_eq!(params["uri"], "memory://bees");
     assert_eq!(params["_meta"]["io.modelcontextprotocol/subscriptionId"], bees);
 
     let list = listen(&mut client, json!({"resourcesListChanged": true}));
     project.call("write_note", json!({"title": "Ants", "content": "They walk."}));
-    let params = told(&mut client, "notifications/resources/list_changed");
+    let params = next_notification(&mut client, "notifications/resources/list_changed");
     assert_eq!(params["_meta"]["io.modelcontextprotocol/subscriptionId"], list);
 
     client.send(&json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": bees}}));

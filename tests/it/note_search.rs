@@ -182,8 +182,8 @@ fn facts_and_relations_are_found_by_themselves() {
     for (page, category, has_more) in [(1, "ratio", true), (2, "tip", false)] {
         let all = json!({"query": "", "search_item_types": ["observation"], "page": page, "page_size": 1});
         let reply = project.call("search_notes", all);
-        let told = (&reply["results"][0]["category"], &reply["has_more"]);
-        assert_eq!(told, (&json!(category), &json!(has_more)), "{reply}");
+        let first = (&reply["results"][0]["category"], &reply["has_more"]);
+        assert_eq!(first, (&json!(category), &json!(has_more)), "{reply}");
     }
     let request =
         json!({"query": "how much water for the flour", "search_item_types": ["observation"]});

@@ -78,17 +78,17 @@ fn a_note_is_read_in_parts_by_heading_block_and_lines() {
     assert_eq!(error["code"], "not_found");
     let lines: String = (0..400).map(|n| format!("line number {n} of a long note\n")).collect();
     project.write("long.md", &lines);
-    let mut told = String::new();
+    let mut content = String::new();
     let mut request = json!({"path": "long.md", "max_chars": 2_000});
     loop {
         let reply = project.call("read_note", request.clone());
-        told += reply["content"].as_str().expect("text");
+        content += reply["content"].as_str().expect("text");
         match reply["next_line"].as_u64() {
             Some(line) => request["from_line"] = json!(line),
             None => break,
         }
     }
-    assert_eq!(told, lines);
+    assert_eq!(content, lines);
 }
 
 #[test]

@@ -54,8 +54,8 @@ fn what_was_removed_comes_back_and_is_found() {
     let listed = json_of(&restore(&project, &[], ""));
     assert_eq!(listed["versions"][0]["path"], "sub/zebra.md");
     assert_eq!(listed["versions"][0]["why"], "removed");
-    let told = json_of(&restore(&project, &["sub/zebra.md", "--at", "last"], ""));
-    assert_eq!((&told["path"], &told["changed"]), (&json!("sub/zebra.md"), &json!(true)));
+    let restored = json_of(&restore(&project, &["sub/zebra.md", "--at", "last"], ""));
+    assert_eq!((&restored["path"], &restored["changed"]), (&json!("sub/zebra.md"), &json!(true)));
     project.settle();
     assert_eq!(project.found("stripes77"), ["sub/zebra.md"]);
     let missing = restore(&project, &["b.md"], "");

@@ -180,8 +180,8 @@ fn a_tag_or_path_that_is_not_there_is_named_with_the_nearest_ones() {
     ] {
         let reply = whole(&mut project, question);
         assert_eq!((paths(&reply).len(), reply["relaxed"].clone()), (0, Value::Null), "{reply}");
-        let told = reply["hint"].as_str().expect("a hint");
-        assert!(told.starts_with(hint), "{question}: {told}");
+        let text = reply["hint"].as_str().expect("a hint");
+        assert!(text.starts_with(hint), "{question}: {text}");
     }
     let reply = whole(&mut project, "-excluded");
     assert!(

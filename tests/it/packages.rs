@@ -30,9 +30,9 @@ fn has_python(module: &str) -> bool {
 /// Runs a program that must succeed; returns its output.
 fn done(command: &mut Command) -> String {
     let output = command.output().expect("it runs");
-    let said = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    assert!(output.status.success(), "{}{}", said(&output.stdout), said(&output.stderr));
-    said(&output.stdout)
+    let to_text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    assert!(output.status.success(), "{}{}", to_text(&output.stdout), to_text(&output.stderr));
+    to_text(&output.stdout)
 }
 
 /// Writes scripts with the names of the programs that start those of this build.

@@ -149,11 +149,11 @@ fn browser_of(project: &TestProject) -> Option<Browser> {
 }
 
 /// Goes to a view of the page, and waits until it shows a text.
-fn go(browser: &mut Browser, to: &str, says: &str) {
+fn go(browser: &mut Browser, to: &str, text: &str) {
     browser.value(&format!("location.hash = {}", json!(to)));
     browser.until(&format!(
         "!document.querySelector('main').ariaBusy && document.body.innerText.includes({})",
-        json!(says)
+        json!(text)
     ));
 }
 
@@ -162,10 +162,10 @@ fn go(browser: &mut Browser, to: &str, says: &str) {
 fn check(browser: &mut Browser, name: &str) {
     browser.value("1");
     for method in ["Runtime.exceptionThrown", "Runtime.consoleAPICalled", "Log.entryAdded"] {
-        assert_eq!(browser.told(method), Vec::<&Value>::new(), "{name}: {method}");
+        assert_eq!(browser.events_of(method), Vec::<&Value>::new(), "{name}: {method}");
     }
     let origin = browser.text("location.origin");
-    for asked in browser.told("Network.requestWillBeSent") {
+    for asked in browser.events_of("Network.requestWillBeSent") {
         let url = asked["request"]["url"].as_str().unwrap_or_default();
         // The browser draws its own calendar from `data:`.
         assert!(url.starts_with(&origin) || url.starts_with("data:"), "{name}: {url}");
@@ -306,7 +306,7 @@ fn two_things_are_merged_and_a_name_is_split_off_and_a_version_comes_back() {
     project.settle();
     let Some(mut browser) = browser_of(&project) else { return };
     browser.value("window.confirm = () => true");
-    let said = |browser: &mut Browser, words: &str| {
+    let until_status = |browser: &mut Browser, words: &str| {
         browser.until(&format!(
             "document.getElementById('said').innerText.includes({})",
             json!(words)
@@ -324,7 +324,7 @@ fn two_things_are_merged_and_a_name_is_split_off_and_a_version_comes_back() {
     check(&mut browser, "merge");
     browser
         .value("document.querySelector('button[aria-label=\"Merge with Granite Pump\"]').click()");
-    said(&mut browser, "merged");
+    until_status(&mut browser, "merged");
     project.settle();
     assert_eq!(denoted(&mut project, "Granite Pump"), denoted(&mut project, "Quartz Relay"));
     // The other name that it has now is split off again.
@@ -333,7 +333,7 @@ fn two_things_are_merged_and_a_name_is_split_off_and_a_version_comes_back() {
     browser.until("document.querySelector('button[aria-label^=\"Split off: \"]') !== null");
     check(&mut browser, "merged");
     browser.value("document.querySelector('button[aria-label^=\"Split off: \"]').click()");
-    said(&mut browser, "denotes something else now");
+    until_status(&mut browser, "denotes something else now");
     project.settle();
     assert_ne!(denoted(&mut project, "Granite Pump"), denoted(&mut project, "Quartz Relay"));
     check(&mut browser, "split");
@@ -348,7 +348,7 @@ fn two_things_are_merged_and_a_name_is_split_off_and_a_version_comes_back() {
     browser.until("document.querySelector('pre.diff')?.innerText.includes('a safe for keys')");
     check(&mut browser, "history");
     press(&mut browser, "Restore what was before");
-    said(&mut browser, "restored");
+    until_status(&mut browser, "restored");
     let text = project.text("Key Vault.md");
     assert_eq!(text, NOTES[1].1);
 }
@@ -402,7 +402,7 @@ fn the_page_fits_a_phone_and_the_dark() {
     browser.until("getComputedStyle(document.body).backgroundColor === 'rgb(20, 23, 26)'");
     browser.call("Input.insertText", json!({ "text": "key vault" }));
     browser.until("document.querySelectorAll('.hit').length > 0");
-    for (to, says) in [
+    for (to, text) in [
         ("#/search?q=key+vault", "passages"),
         ("#/document/Signing%20Service.md", "Links to it"),
         ("#/review", "items left"),
@@ -410,7 +410,7 @@ fn the_page_fits_a_phone_and_the_dark() {
         ("#/memory", "What agents did"),
         ("#/health", "Who is connected"),
     ] {
-        go(&mut browser, to, says);
+        go(&mut browser, to, text);
         let wide = browser.value("document.documentElement.scrollWidth");
         assert!(wide.as_u64() <= Some(320), "{to}: {wide} pixels");
         check(&mut browser, &format!("phone-{}", to.split(['/', '?']).nth(1).unwrap_or_default()));

@@ -30,7 +30,7 @@ fn projects_are_added_named_and_forgotten_by_command() {
         home.kgctl_refused(&["project", "default", "other"]),
         home.kgctl_refused(&["project", "remove", "other"]),
     ];
-    let told: String = refused.iter().map(|(code, said)| format!("{code} {said}")).collect();
+    let shown: String = refused.iter().map(|(code, message)| format!("{code} {message}")).collect();
     expect![[r#"
         2 error: cannot use `nowhere`: No such file or directory (os error 2)
         hint: a project is an existing folder
@@ -46,15 +46,15 @@ fn projects_are_added_named_and_forgotten_by_command() {
         hint: `kgctl list` lists the projects
         3 error: no project is called `other`
         hint: `kgctl list` lists the projects
-    "#]].assert_eq(&told);
+    "#]].assert_eq(&shown);
 
     expect![[r#"
         My Notes: /home/notes (the only one)
     "#]]
     .assert_eq(&short(home.kgctl_done(&["project", "default"])));
     home.kgctl_done(&["project", "add", "other", "--read-only"]);
-    let (code, said) = home.kgctl_refused(&["project", "default"]);
-    assert_eq!(code, 3, "{said}");
+    let (code, message) = home.kgctl_refused(&["project", "default"]);
+    assert_eq!(code, 3, "{message}");
     home.kgctl_done(&["project", "default", "other"]);
     let list = short(home.kgctl_done(&["project", "list"]));
     let list = list.lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" "));
@@ -69,8 +69,8 @@ fn projects_are_added_named_and_forgotten_by_command() {
         serde_json::from_str(&home.kgctl_done(&["project", "list", "--json"])).expect("JSON");
     assert_eq!((&rows[1]["default"], &rows[1]["read_only"]), (&json!(true), &json!(true)));
 
-    let (code, said) = home.kgctl_refused(&["project", "remove", "other"]);
-    assert!(code == 2 && said.contains("`kgctl project default NAME`"), "{said}");
+    let (code, message) = home.kgctl_refused(&["project", "remove", "other"]);
+    assert!(code == 2 && message.contains("`kgctl project default NAME`"), "{message}");
     expect![[r#"
         other: removed; its documents are kept, its index is kept
     "#]]
@@ -88,8 +88,8 @@ fn a_project_is_read_only_without_a_word_in_its_folder() {
     assert!(setting().contains("true"));
     home.kgctl_done(&["--project", "alpha", "start"]);
     let before = home.daemon("alpha").expect("it runs");
-    let told = home.kgctl_done(&["project", "add", "alpha", "--read-only"]);
-    assert!(told.contains("read-only") && told.contains("was restarted"), "{told}");
+    let message = home.kgctl_done(&["project", "add", "alpha", "--read-only"]);
+    assert!(message.contains("read-only") && message.contains("was restarted"), "{message}");
     let after = home.daemon("alpha").expect("it runs again");
     assert_ne!(before, after, "the daemon heeds it");
     let row = setting();
@@ -101,8 +101,8 @@ fn a_project_is_read_only_without_a_word_in_its_folder() {
     // If the folder's own setting contradicts the mark, the command fails; the mark can still be
     // removed.
     home.write("alpha/kg.yaml", "write: true\n");
-    let (code, said) = home.kgctl_refused(&["project", "add", "alpha", "--read-only"]);
-    assert!(code == 2 && said.contains("allows what you have forbidden"), "{said}");
+    let (code, message) = home.kgctl_refused(&["project", "add", "alpha", "--read-only"]);
+    assert!(code == 2 && message.contains("allows what you have forbidden"), "{message}");
     home.kgctl_done(&["project", "add", "alpha", "--writable"]);
     assert!(setting().contains("true"));
 }

@@ -72,8 +72,8 @@ fn notes_are_written_where_they_belong_and_found_from_everywhere() {
     assert_eq!((&read["project"], &read["path"]), (&json!("gamma"), &json!(path)));
 
     // The address in the reply works, and so does the bare one, since only one project has it.
-    let told = agent.call_whole("read_note", json!({"path": path, "project": "gamma"}));
-    let text = told["content"][0]["text"].as_str().expect("a text");
+    let reply = agent.call_whole("read_note", json!({"path": path, "project": "gamma"}));
+    let text = reply["content"][0]["text"].as_str().expect("a text");
     let whole = format!("memory://gamma/{permalink}");
     assert!(text.lines().any(|line| line.starts_with(&format!("{whole}  checksum"))), "{text}");
     let bare = format!("memory://{permalink}");
@@ -152,8 +152,8 @@ fn resources_and_prompts_of_several_projects_bear_their_names() {
         "{nowhere}"
     );
 
-    let said = agent.ask("prompts/get", json!({"name": "beta.recent_activity", "arguments": {}}));
-    assert!(said["result"]["messages"].is_array(), "{said}");
+    let prompt = agent.ask("prompts/get", json!({"name": "beta.recent_activity", "arguments": {}}));
+    assert!(prompt["result"]["messages"].is_array(), "{prompt}");
     let template = json!({"type": "ref/resource", "uri": "memory://beta/{+permalink}"});
     let completed = agent.ask(
         "completion/complete",
@@ -165,9 +165,9 @@ fn resources_and_prompts_of_several_projects_bear_their_names() {
     assert!(agent.ask("resources/subscribe", json!({"uri": note})).get("result").is_some());
     home.write("beta/notes/rotation.md", "# Rotation\n\nNobody rotates anything.\n");
     loop {
-        let heard = agent.hear();
-        if heard["method"] == "notifications/resources/updated" {
-            assert_eq!(heard["params"]["uri"], note);
+        let message = agent.next_message();
+        if message["method"] == "notifications/resources/updated" {
+            assert_eq!(message["params"]["uri"], note);
             break;
         }
     }
@@ -177,18 +177,18 @@ fn resources_and_prompts_of_several_projects_bear_their_names() {
     home.kill("beta");
     let search = json!({"name": "hybrid_query", "arguments": {"q": "signing keys"}});
     let id = agent.request("tools/call", search);
-    let mut heard = Vec::new();
+    let mut seen = Vec::new();
     let wanted =
         ["list_changed", "updated"].map(|it| json!(format!("notifications/resources/{it}")));
-    while !wanted.iter().all(|it| heard.contains(it)) || !heard.contains(&json!(id)) {
-        let next = agent.hear();
+    while !wanted.iter().all(|it| seen.contains(it)) || !seen.contains(&json!(id)) {
+        let next = agent.next_message();
         if next["method"] == wanted[1] {
             assert_eq!(next["params"]["uri"], note);
         }
-        heard.extend([next["method"].clone(), next["id"].clone()]);
+        seen.extend([next["method"].clone(), next["id"].clone()]);
     }
     home.write("beta/notes/bell.md", "# Bell\n\nIt rings.\n");
-    while agent.hear()["method"] != wanted[0] {}
+    while agent.next_message()["method"] != wanted[0] {}
 }
 
 /// S3: a named vault is the only one that answers; otherwise each hit names its vault.

@@ -53,8 +53,11 @@ fn a_search_goes_to_all_projects_and_a_call_to_the_one_it_names() {
     let home = SharedHome::of(&[ALPHA, BETA, GAMMA]);
     let mut agent = agent(&home, "", &["--all-projects"]);
     assert_eq!(agent.hello["serverInfo"]["name"], "kgd");
-    let told = agent.hello["instructions"].as_str().expect("instructions").to_string();
-    assert!(told.contains("`alpha`, `beta`, `gamma`") && told.contains("hybrid_query"), "{told}");
+    let instructions = agent.hello["instructions"].as_str().expect("instructions").to_string();
+    assert!(
+        instructions.contains("`alpha`, `beta`, `gamma`") && instructions.contains("hybrid_query"),
+        "{instructions}"
+    );
 
     let result = agent.call_whole("hybrid_query", json!({"q": "signing keys", "k": 3}));
     let found = &result["structuredContent"];
@@ -109,10 +112,10 @@ fn the_budget_holds_for_all_projects_together() {
             if let Some(max_chars) = max_chars {
                 arguments["max_chars"] = max_chars.into();
             }
-            let arguments_told = arguments.to_string();
+            let shown_arguments = arguments.to_string();
             let result = agent.call_whole(tool, arguments);
             let text = result["content"][0]["text"].as_str().expect("text");
-            assert_ne!(result["isError"], true, "{tool} {arguments_told}: {text}");
+            assert_ne!(result["isError"], true, "{tool} {shown_arguments}: {text}");
             let (n, most) = (text.chars().count(), max_chars.unwrap_or(3_000));
             assert!(n <= most, "{tool}: {n} of {most}: {text}");
             assert_eq!(
@@ -146,24 +149,24 @@ fn pages_over_several_projects_tell_every_hit_once() {
         found["chunks"].as_array().expect("hits").iter().map(place).collect::<Vec<_>>()
     };
     let mut all = places(&whole.expect("answered"));
-    let (mut told, mut cursor) = (Vec::new(), None::<String>);
+    let (mut paged, mut cursor) = (Vec::new(), None::<String>);
     loop {
         let mut arguments = json!({"q": "signing keys", "k": 1});
         if let Some(cursor) = &cursor {
             arguments["cursor"] = cursor.as_str().into();
         }
         let page = agent.call("hybrid_query", arguments).expect("a page");
-        told.extend(places(&page));
-        assert!(told.len() <= all.len(), "{told:?}");
+        paged.extend(places(&page));
+        assert!(paged.len() <= all.len(), "{paged:?}");
         match page["next_cursor"].as_str() {
             Some(next) => cursor = Some(next.to_string()),
             None => break,
         }
     }
     all.sort_unstable();
-    told.sort_unstable();
+    paged.sort_unstable();
     assert!(all.len() >= 8, "{all:?}");
-    assert_eq!(told, all);
+    assert_eq!(paged, all);
 }
 
 #[test]

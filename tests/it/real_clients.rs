@@ -65,10 +65,10 @@ fn set_up(folder: &Path) -> Result<(), String> {
     if output.status.success() {
         return Ok(());
     }
-    let said = String::from_utf8_lossy(&output.stderr);
+    let errors = String::from_utf8_lossy(&output.stderr);
     let why = match output.status.code() {
         Some(124) => format!("installing them took more than {SETUP_SECONDS} s"),
-        _ => said.lines().last().unwrap_or("no reason was given").to_string(),
+        _ => errors.lines().last().unwrap_or("no reason was given").to_string(),
     };
     std::fs::write(failed, &why).map_err(|it| it.to_string())?;
     Err(why)
@@ -106,10 +106,10 @@ fn drive(home: &SharedHome, clients: &Path, what: &[&str], flags: &[&str]) {
     let (script, server) = (script.display().to_string(), kg_mcp().display().to_string());
     let arguments = [&[script.as_str()], what, &[server.as_str()], flags].concat();
     let output = run(home, clients, &clients.join("venv/bin/python"), &arguments);
-    let (said, error) =
+    let (printed, error) =
         (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
-    assert!(output.status.success(), "{:?}\n{said}\n{error}", output.status);
-    assert!(said.ends_with("ok: ended\n"), "{said}");
+    assert!(output.status.success(), "{:?}\n{printed}\n{error}", output.status);
+    assert!(printed.ends_with("ok: ended\n"), "{printed}");
     assert!(error.contains("kg-mcp ended: 0"), "it did not end by itself:\n{error}");
 }
 
@@ -150,10 +150,10 @@ fn drive_http(revision: &str, path: &str) {
     let (folder, url) = (home.at("notes").display().to_string(), serving.url(path));
     let arguments = [script.as_str(), revision, &folder, &url];
     let output = run(&home, &clients, &clients.join("venv/bin/python"), &arguments);
-    let (said, error) =
+    let (printed, error) =
         (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
-    assert!(output.status.success(), "{:?}\n{said}\n{error}", output.status);
-    assert!(said.ends_with("ok: ended\n"), "{said}");
+    assert!(output.status.success(), "{:?}\n{printed}\n{error}", output.status);
+    assert!(printed.ends_with("ok: ended\n"), "{printed}");
     assert_eq!(serving.stop(), Some(0));
 }
 
@@ -200,12 +200,12 @@ fn conforms(revision: &str) {
         &results,
     ];
     let output = run(&home, &clients, Path::new("node"), &arguments);
-    let said = String::from_utf8_lossy(&output.stdout);
+    let printed = String::from_utf8_lossy(&output.stdout);
     let error = String::from_utf8_lossy(&output.stderr);
     assert!(
         output.status.success(),
         "{}\n{error}",
-        said.get(said.len().saturating_sub(4_000)..).unwrap_or(&said)
+        printed.get(printed.len().saturating_sub(4_000)..).unwrap_or(&printed)
     );
 }
 

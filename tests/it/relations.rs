@@ -76,12 +76,12 @@ fn a_relation_that_is_stated_both_ways_is_doubted_and_reviewed() {
     let key = "relation:betasuite>part_of>alphaservice";
     project.call("review_links", json!({ "reject": [key] }));
     let reply = project.call("review_links", json!({}));
-    let is_told = |it: &Value| {
+    let is_listed = |it: &Value| {
         it["claim"]
             .as_str()
             .is_some_and(|it| it.starts_with("`Beta Suite` part_of `Alpha Service`"))
     };
-    assert!(!reply["items"].as_array().into_iter().flatten().any(is_told), "{reply}");
+    assert!(!reply["items"].as_array().into_iter().flatten().any(is_listed), "{reply}");
 }
 
 #[test]

@@ -125,8 +125,8 @@ fn a_name_that_many_documents_share_leads_nowhere() {
     let mut project = project(&files, &[]);
     let reply = ask(&mut project, "lamp of the pier");
     assert_eq!(paths(&reply)[0], "start.txt");
-    let told = reply["explanations"].to_string();
-    assert!(!told.contains(" as in "), "{told}");
+    let explanations = reply["explanations"].to_string();
+    assert!(!explanations.contains(" as in "), "{explanations}");
 }
 
 #[test]
@@ -204,17 +204,20 @@ fn a_relation_of_the_settings_that_nothing_states_is_told_in_the_status_and_cost
     project.start();
     project.settle();
     assert_eq!(ask(&mut project, "rotate keys")["chunks"][0]["path"], "keys.md");
-    let told = project.status()["warnings"].to_string();
-    assert!(told.contains("`retrieval.rels` of the settings names `frobnicates`"), "{told}");
-    assert!(!told.contains("names `depends_on`"), "{told}");
-    assert!(!told.contains("`kgctl reload` makes it count"), "{told}");
+    let warnings = project.status()["warnings"].to_string();
+    assert!(
+        warnings.contains("`retrieval.rels` of the settings names `frobnicates`"),
+        "{warnings}"
+    );
+    assert!(!warnings.contains("names `depends_on`"), "{warnings}");
+    assert!(!warnings.contains("`kgctl reload` makes it count"), "{warnings}");
     // In a request it is an error.
     let error = project.try_call("hybrid_query", json!({"q": "keys", "rels": ["frobnicates"]}));
     assert_eq!(error.expect_err("unknown")["message"], "no relation `frobnicates`");
 
     project.write("kg.yaml", "retrieval:\n  rels: []\n");
-    let told = project.status()["warnings"].to_string();
-    assert!(told.contains("`kgctl reload` makes it count"), "{told}");
+    let warnings = project.status()["warnings"].to_string();
+    assert!(warnings.contains("`kgctl reload` makes it count"), "{warnings}");
 }
 
 /// Two notes that words and meaning match alike; a reranking model prefers the one that says
@@ -254,10 +257,10 @@ fn a_reranking_model_that_cannot_be_used_is_told_and_costs_no_answer() {
     let setting = format!("retrieval.rerank.model={}", folder.path().display());
     let mut project = project(LAMPS, &[&setting]);
     assert_eq!(paths(&ask(&mut project, "lamp of the harbor")).len(), 2);
-    let told = project.status()["warnings"].to_string();
+    let warnings = project.status()["warnings"].to_string();
     assert!(
-        told.contains("`retrieval.rerank.model` cannot be used, so hits keep their order"),
-        "{told}"
+        warnings.contains("`retrieval.rerank.model` cannot be used, so hits keep their order"),
+        "{warnings}"
     );
 
     // A missing model is reported at once, also in the log.
@@ -416,8 +419,8 @@ fn what_mentions_an_entity_is_found_however_much_stands_around_it() {
         }
     }
     let mut request = json!({"q": "alert rules bell", "k": 100, "max_chars": 100_000});
-    for told in [100, 200, 300, 400] {
-        if told == 400 {
+    for n_shown in [100, 200, 300, 400] {
+        if n_shown == 400 {
             // A cursor of 300 hits takes at most half of a small budget.
             request["max_chars"] = 200.into();
             let whole = project.client().call_whole("hybrid_query", request.clone());
@@ -439,10 +442,14 @@ fn what_mentions_an_entity_is_found_however_much_stands_around_it() {
             request["max_chars"] = 100_000.into();
         }
         let page = project.call("hybrid_query", request.clone());
-        assert_eq!(paths(&page).len(), 100, "{told}");
+        assert_eq!(paths(&page).len(), 100, "{n_shown}");
         let hint = page["hint"].as_str().unwrap_or_default();
-        assert_eq!(hint.starts_with("only the first 400 hits are ranked"), told == 400, "{hint}");
-        assert_eq!(page["next_cursor"].is_null(), told == 400);
+        assert_eq!(
+            hint.starts_with("only the first 400 hits are ranked"),
+            n_shown == 400,
+            "{hint}"
+        );
+        assert_eq!(page["next_cursor"].is_null(), n_shown == 400);
         request["cursor"] = page["next_cursor"].clone();
     }
 }

@@ -204,8 +204,8 @@ fn a_neighborhood_ends_at_its_hops_and_its_limit() {
     assert_eq!(all["nodes"].as_array().map(Vec::len), Some(10));
     let few = project.call("graph", json!({"name": "Link 0", "hops": 1, "limit": 3}));
     assert_eq!(few["nodes"].as_array().map(Vec::len), Some(3));
-    let told = few["truncated"].as_str().expect("told");
-    assert!(told.starts_with("4 entities left out"), "{told}");
+    let note = few["truncated"].as_str().expect("told");
+    assert!(note.starts_with("4 entities left out"), "{note}");
     let known: Vec<&Value> =
         few["nodes"].as_array().into_iter().flatten().map(|it| &it["id"]).collect();
     for edge in few["edges"].as_array().expect("edges") {
@@ -247,8 +247,8 @@ fn without_a_name_the_folder_is_drawn_in_communities() {
     assert_eq!(some["nodes"].as_array().map(Vec::len), Some(5), "{some:#}");
     let few = project.call("graph", json!({"limit": 5}));
     assert_eq!(few["nodes"].as_array().map(Vec::len), Some(5));
-    let told = few["truncated"].as_str().expect("told");
-    assert_eq!(told, "8 entities left out; raise `limit`, or give some `rels`");
+    let note = few["truncated"].as_str().expect("told");
+    assert_eq!(note, "8 entities left out; raise `limit`, or give some `rels`");
 }
 
 #[test]
@@ -271,9 +271,9 @@ fn kgctl_writes_the_page_and_no_other_file() {
         )
     };
     let out = page.to_str().expect("text");
-    let (code, said) = run(&["graph", "Link", "0", "--hops", "2", "--out", out]);
-    assert_eq!(code, Some(0), "{said}");
-    assert!(said.contains("4 entities, "), "{said}");
+    let (code, printed) = run(&["graph", "Link", "0", "--hops", "2", "--out", out]);
+    assert_eq!(code, Some(0), "{printed}");
+    assert!(printed.contains("4 entities, "), "{printed}");
     let first = fs::read(&page).expect("written");
     let text = String::from_utf8_lossy(&first);
     assert!(
@@ -286,21 +286,33 @@ fn kgctl_writes_the_page_and_no_other_file() {
         "the same graph, the same page"
     );
     fs::write(&page, "mine").expect("a file");
-    let (code, said) = run(&["graph", "Link 0", "--out", out]);
-    assert_eq!((code, said.contains("is not a page of `kgctl graph`")), (Some(2), true), "{said}");
+    let (code, printed) = run(&["graph", "Link 0", "--out", out]);
+    assert_eq!(
+        (code, printed.contains("is not a page of `kgctl graph`")),
+        (Some(2), true),
+        "{printed}"
+    );
     assert_eq!(fs::read(&page).expect("still there"), b"mine");
     // A device is not a page, and a pipe would block.
-    let (code, said) = run(&["graph", "Link 0", "--out", "/dev/null"]);
-    assert_eq!((code, said.contains("is not a page of `kgctl graph`")), (Some(2), true), "{said}");
-    let (code, said) = run(&["graph", "Link 0", "--out", "-"]);
-    assert_eq!((code, said.starts_with("<!")), (Some(0), true), "{said}");
-    let (code, said) = run(&["graph", "Link 0", "--open"]);
-    assert_eq!((code, said.contains("`xdg-open` is not installed")), (Some(1), true), "{said}");
-    let (code, said) = run(&["graph"]);
-    assert_eq!(code, Some(0), "{said}");
-    assert!(said.contains("/graph-folder.html\n6 entities, "), "{said}");
-    let (code, said) = run(&["graph", "--hops", "2"]);
-    assert_eq!(code, Some(2), "{said}");
-    let (code, said) = run(&["graph", "Nobody"]);
-    assert_eq!(code, Some(3), "{said}");
+    let (code, printed) = run(&["graph", "Link 0", "--out", "/dev/null"]);
+    assert_eq!(
+        (code, printed.contains("is not a page of `kgctl graph`")),
+        (Some(2), true),
+        "{printed}"
+    );
+    let (code, printed) = run(&["graph", "Link 0", "--out", "-"]);
+    assert_eq!((code, printed.starts_with("<!")), (Some(0), true), "{printed}");
+    let (code, printed) = run(&["graph", "Link 0", "--open"]);
+    assert_eq!(
+        (code, printed.contains("`xdg-open` is not installed")),
+        (Some(1), true),
+        "{printed}"
+    );
+    let (code, printed) = run(&["graph"]);
+    assert_eq!(code, Some(0), "{printed}");
+    assert!(printed.contains("/graph-folder.html\n6 entities, "), "{printed}");
+    let (code, printed) = run(&["graph", "--hops", "2"]);
+    assert_eq!(code, Some(2), "{printed}");
+    let (code, printed) = run(&["graph", "Nobody"]);
+    assert_eq!(code, Some(3), "{printed}");
 }

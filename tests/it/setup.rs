@@ -73,13 +73,13 @@ fn the_entry_is_shown_written_and_taken_back() {
     assert_eq!(read(&home, "notes/.cursor/mcp.json"), before);
 
     let out = done(&home, &["setup", "cursor", "--yes"]);
-    let told = out.split_once("Written. ").expect(&out).1;
+    let advice = out.split_once("Written. ").expect(&out).1;
     expect![[r#"
         Restart Cursor, or reload its MCP servers.
         Take it back: kgctl setup cursor --undo
         Try it: kgctl doctor --client cursor
     "#]]
-    .assert_eq(told);
+    .assert_eq(advice);
     assert!(read(&home, "notes/.cursor/mcp.json").contains(r#""--tools", "default""#));
     let out = done(&home, &["setup", "cursor", "--yes"]);
     assert!(out.starts_with("`kgd-notes` is in ~/notes/.cursor/mcp.json already\n"), "{out}");
@@ -109,9 +109,13 @@ fn each_agent_gets_its_file() {
         (&["zed"], ".config/zed/settings.json"),
         (&["gemini", "--folder=config"], "config/.gemini/settings.json"),
     ] {
-        let told = reply(arguments);
-        assert_eq!((&told["change"], &told["written"]), (&json!("add"), &json!(true)), "{told}");
-        assert_eq!(told["path"], format!("~/{path}"));
+        let outcome = reply(arguments);
+        assert_eq!(
+            (&outcome["change"], &outcome["written"]),
+            (&json!("add"), &json!(true)),
+            "{outcome}"
+        );
+        assert_eq!(outcome["path"], format!("~/{path}"));
         assert!(read(&home, path).contains("kgd-notes"), "{path}");
         assert_eq!(reply(arguments)["change"], "none");
         let back = [arguments, &["--undo"]].concat();
@@ -199,14 +203,14 @@ fn init_asks_where_something_else_may_be_meant() {
     let (code, _, err) = kgctl(&home, &["init", "notes", "--name", "other"]);
     assert!(code == 2 && err.contains("is registered as `notes`; it would be renamed"), "{err}");
     assert!(done(&home, &["list"]).contains("notes"));
-    let told: Value = serde_json::from_str(&done(
+    let outcome: Value = serde_json::from_str(&done(
         &home,
         &["init", "notes", "--name", "other", "--yes", "--json"],
     ))
     .expect("JSON");
-    assert_eq!((&told["name"], &told["new"]), (&json!("other"), &json!(false)));
-    assert_eq!(told["tools"], "default");
-    assert_eq!(told["mcp"]["mcpServers"]["other"]["args"][3], "default");
+    assert_eq!((&outcome["name"], &outcome["new"]), (&json!("other"), &json!(false)));
+    assert_eq!(outcome["tools"], "default");
+    assert_eq!(outcome["mcp"]["mcpServers"]["other"]["args"][3], "default");
     assert!(done(&home, &["init", "notes", "--name", "other"]).contains("is already registered"));
     done(&home, &["stop"]);
 }

@@ -93,9 +93,9 @@ fn clients_that_never_read_ask_for_much_or_wait_do_not_hold_it_up() {
     let id = waiting.request("tools/call", forever);
     assert_eq!(waiting.ask("ping", json!({}))["result"], json!({}), "it is under way");
     stops(&mut project);
-    let told = waiting.reply_to(id);
-    let content = &told["result"]["structuredContent"];
-    assert!(content["code"] == "unavailable" || content["reached"] == false, "{told}");
+    let reply = waiting.reply_to(id);
+    let content = &reply["result"]["structuredContent"];
+    assert!(content["code"] == "unavailable" || content["reached"] == false, "{reply}");
     drop((deaf, half, silent));
     project.start();
     project.settle();
@@ -106,14 +106,14 @@ fn clients_that_never_read_ask_for_much_or_wait_do_not_hold_it_up() {
 fn a_belt_that_does_not_run_empty_is_left_and_a_second_signal_does_not_wait_at_all() {
     let mut project = TestProject::empty();
     bulk(&project, 300);
-    for (limits, says) in [
+    for (limits, line) in [
         ("stop.hold_ms=600000,stop.drain_ms=50", "the belt was not finished in time"),
         ("stop.hold_ms=600000,stop.drain_ms=600000", "SIGTERM again: stopping at once"),
     ] {
         project.set_environment("KG_FAIL", limits);
         project.start();
         project.until("some documents", |status| status["counts"]["documents"].as_u64() >= Some(1));
-        if says.starts_with("SIGTERM") {
+        if line.starts_with("SIGTERM") {
             signal(&project);
             // While it drains, it closes no connection but accepts none.
             while project.paths().socket.exists() {
@@ -121,7 +121,7 @@ fn a_belt_that_does_not_run_empty_is_left_and_a_second_signal_does_not_wait_at_a
             }
         }
         let ended = stops(&mut project);
-        assert!(ended.log.contains(says), "{}", ended.log);
+        assert!(ended.log.contains(line), "{}", ended.log);
     }
     project.set_environment("KG_FAIL", "");
     project.start();

@@ -91,10 +91,12 @@ fn one_daemon_of_a_machine_makes_vectors_at_a_time() {
 fn memory_is_searched_by_the_better_vectors_where_all_facts_have_them() {
     let mut project = project("off");
     project.start();
-    let told = |name: &str, fact: &str| json!({"name": name, "entity_type": "topic", "observations": [fact]});
+    let entity = |name: &str, fact: &str| json!({"name": name, "entity_type": "topic", "observations": [fact]});
     let fact = "Login credentials are recovered by the link that support sends";
-    let entities =
-        [told("Recovery", fact), told("Orchard", "The harvest begins when the fruit turns violet")];
+    let entities = [
+        entity("Recovery", fact),
+        entity("Orchard", "The harvest begins when the fruit turns violet"),
+    ];
     project.call("create_entities", json!({"entities": entities}));
     project.settle();
     let search = |project: &mut TestProject| {
@@ -146,9 +148,9 @@ fn a_window_that_lacks_its_better_vector_has_its_place_among_those_that_have_the
         embedding["total"] == 25 && embedding["done"] == 24 && embedding["state"] == "off"
     });
     let reply = ask(&mut project, "I forgot my password");
-    let told = |n: usize| (&reply["chunks"][n]["path"], &reply["explanations"][n]);
+    let hit = |n: usize| (&reply["chunks"][n]["path"], &reply["explanations"][n]);
     let (lacks, has) = ("vector by potion-base-8M", "vector by all-MiniLM-L6-v2");
-    let mut first = [told(0), told(1)].map(|(path, why)| (path.clone(), why.clone()));
+    let mut first = [hit(0), hit(1)].map(|(path, why)| (path.clone(), why.clone()));
     first.sort_by_key(|(path, _)| path.to_string());
     assert_eq!(
         first,

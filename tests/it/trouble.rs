@@ -80,9 +80,9 @@ fn a_full_disk_is_waited_for() {
     for i in 0..40 {
         marked.write(&project, &format!("late/page-{i}.md"));
     }
-    let told = stalled(&mut project);
-    assert!(told["why"].as_str().is_some_and(|why| why.starts_with("no space left")), "{told}");
-    assert!(told["hint"].as_str().is_some_and(|hint| hint.contains("free some space")), "{told}");
+    let stall = stalled(&mut project);
+    assert!(stall["why"].as_str().is_some_and(|why| why.starts_with("no space left")), "{stall}");
+    assert!(stall["hint"].as_str().is_some_and(|hint| hint.contains("free some space")), "{stall}");
     still_answers(&mut project);
     let refused = project
         .try_call("ingest_docs", json!({"paths": ["late/page-1.md"], "skip_if_seen": false}));
@@ -139,8 +139,8 @@ fn a_limit_on_file_sizes_is_waited_for() {
     for i in 0..20 {
         marked.write(&project, &format!("late/page-{i}.md"));
     }
-    let told = stalled(&mut project);
-    assert!(told["hint"].as_str().is_some_and(|hint| hint.contains("file sizes")), "{told}");
+    let stall = stalled(&mut project);
+    assert!(stall["hint"].as_str().is_some_and(|hint| hint.contains("file sizes")), "{stall}");
     still_answers(&mut project);
     limit(&project, Resource::Fsize, getrlimit(Resource::Fsize).maximum);
     is_sound(&mut project, &marked);
@@ -157,8 +157,11 @@ fn databases_that_another_process_holds_are_waited_for() {
         let other = Connection::open(path).expect("a database");
         other.execute_batch("BEGIN IMMEDIATE").expect("nobody else writes");
         marked.write(&project, "late/page.md");
-        let told = stalled(&mut project);
-        assert!(told["why"].as_str().is_some_and(|why| why.contains("another process")), "{told}");
+        let stall = stalled(&mut project);
+        assert!(
+            stall["why"].as_str().is_some_and(|why| why.contains("another process")),
+            "{stall}"
+        );
         still_answers(&mut project);
         other.execute_batch("ROLLBACK").expect("it was begun");
         drop(other);
@@ -206,11 +209,11 @@ fn a_read_only_disk_is_told_at_the_start_and_nothing_is_begun() {
         disk.run(&script);
         let begin = project.log().len();
         let ended = project.try_start().expect_err("nothing can be written");
-        let told = &ended.log[begin..];
-        assert_eq!(ended.status.code(), Some(1), "{told}");
+        let log = &ended.log[begin..];
+        assert_eq!(ended.status.code(), Some(1), "{log}");
         assert!(
-            told.contains(name) && told.contains("read-only") && told.contains("\nhint: "),
-            "{told}"
+            log.contains(name) && log.contains("read-only") && log.contains("\nhint: "),
+            "{log}"
         );
         disk.run(&format!("umount \"$1\"/*/{name}"));
     }

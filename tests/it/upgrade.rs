@@ -56,12 +56,12 @@ fn the_index_before_answers_while_another_is_built_and_a_kill_costs_only_time() 
     let mut n_before = 0;
     loop {
         let reply = ask(&mut project, 119);
-        let says = reply["building"].as_str().unwrap_or_default().to_string();
-        if !says.contains("the index before") {
+        let building = reply["building"].as_str().unwrap_or_default().to_string();
+        if !building.contains("the index before") {
             break;
         }
         n_before += 1;
-        assert!(says.starts_with("rebuilding, "), "{says}");
+        assert!(building.starts_with("rebuilding, "), "{building}");
         assert_eq!(reply["tick"], tick, "the index before stands still");
         assert_eq!(project.status()["settled"], false);
     }
@@ -162,10 +162,10 @@ fn a_state_folder_of_an_earlier_version_is_taken_on_without_loss() {
     assert_eq!(history["history"][0]["name"], "Ada Lindqvist", "{history}");
     project.verify("after the upgrade");
     let mut doctor = project.kgctl();
-    let told = doctor.arg("--project").arg(project.root()).args(["doctor", "--json"]).output();
-    let told = told.expect("it runs");
-    let text = String::from_utf8_lossy(&told.stdout);
-    assert!(told.status.success() && !text.contains("\"bad\""), "{text}");
+    let output = doctor.arg("--project").arg(project.root()).args(["doctor", "--json"]).output();
+    let output = output.expect("it runs");
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success() && !text.contains("\"bad\""), "{text}");
     project.restart();
     project.settle();
     assert_eq!(kept(&project.paths().ledger), before, "nor after a restart");

@@ -23,8 +23,8 @@ fn answers(project: &mut TestProject) -> Vec<Value> {
         let reply = project.call("hybrid_query", json!({"q": question, "formula": "vector"}));
         let chunks = reply["chunks"].as_array().expect("hits").clone();
         assert!(!chunks.is_empty(), "{question}");
-        let told = |hit: &Value| json!([hit["path"], hit["lines"], hit["score"], hit["snippet"]]);
-        chunks.iter().map(told).collect::<Vec<_>>()
+        let fields = |hit: &Value| json!([hit["path"], hit["lines"], hit["score"], hit["snippet"]]);
+        chunks.iter().map(fields).collect::<Vec<_>>()
     };
     QUESTIONS.into_iter().flat_map(ask).collect()
 }

@@ -162,8 +162,8 @@ fn an_older_daemon_that_a_client_started_is_replaced() {
     };
     assert!(reply["result"].is_object(), "{reply}");
     assert_eq!(home.serves(), "0.2.0 until-idle");
-    let told = old.end();
-    assert!(told.contains("the daemon is 0.2.0, kg-mcp is 0.1.0"), "{told}");
+    let errors = old.end();
+    assert!(errors.contains("the daemon is 0.2.0, kg-mcp is 0.1.0"), "{errors}");
     assert_eq!(new.end(), "");
 }
 
@@ -182,8 +182,8 @@ fn a_daemon_that_would_come_back_as_old_is_left_alone() {
     let mut command = home.command("kgctl", "0.2.0");
     let output = command.args(["query", "quince"]).env("KGD_BIN", &installed).output();
     let output = output.expect("it starts");
-    let told = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(output.status.success() && told.starts_with("note: the daemon is 0.1.0"), "{told}");
+    let errors = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success() && errors.starts_with("note: the daemon is 0.1.0"), "{errors}");
     assert_eq!(home.holder(), before);
 }
 
@@ -194,8 +194,8 @@ fn a_client_with_another_preamble_is_told_why() {
     for preamble in [json!({"kgd": 2, "tools": {"new": true}}), json!({"kgd": 0})] {
         let mut client = Client::connect(&project.paths().socket).expect("it listens");
         client.send(&preamble);
-        shown += &format!("{}\n", client.hear().expect("why"));
-        assert_eq!(client.hear(), None);
+        shown += &format!("{}\n", client.next_message().expect("why"));
+        assert_eq!(client.next_message(), None);
     }
     expect![[r#"
         {"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":"the client speaks preamble 2, this daemon (0.1.0) speaks 1","data":{"code":"version_mismatch","hint":"the daemon is older: `kgctl restart` runs the installed one"}}}
@@ -213,18 +213,18 @@ fn refusing(home: &Home, refusal: Value, n_times: usize) -> std::thread::JoinHan
     std::fs::set_permissions(socket.parent().expect("in a folder"), mode).expect("our own");
     let listener = UnixListener::bind(&socket).expect("bound");
     std::thread::spawn(move || {
-        let mut heard = Vec::new();
+        let mut received = Vec::new();
         for stream in listener.incoming().take(n_times).flatten() {
             let mut line = String::new();
             BufReader::new(&stream).read_line(&mut line).expect("a preamble");
-            heard.push(line.trim_end().to_string());
+            received.push(line.trim_end().to_string());
             if refusal.is_object() {
                 writeln!(&stream, "{refusal}").expect("it reads");
             }
         }
         // Like a daemon that ends: nobody finds it any more.
         std::fs::remove_file(&socket).expect("ours");
-        heard
+        received
     })
 }
 

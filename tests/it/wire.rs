@@ -221,7 +221,7 @@ fn a_stop_during_a_call_is_told() {
     let reply = waiting.reply_to(id);
     let content = &reply["result"]["structuredContent"];
     assert!(content["code"] == "unavailable" || content["reached"] == false, "{reply}");
-    assert_eq!(waiting.hear(), None);
+    assert_eq!(waiting.next_message(), None);
     assert_eq!(project.wait_for_end().status.code(), Some(0));
 }
 

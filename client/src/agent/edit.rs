@@ -113,7 +113,7 @@ impl Place<'_> {
     }
 
     /// Returns whether the text holds no value at all.
-    pub fn says_nothing(&self, text: &str) -> bool {
+    pub fn is_empty_text(&self, text: &str) -> bool {
         let is_bare = text.chars().all(|c| c.is_whitespace() || matches!(c, '{' | '}'));
         is_bare && self.value(text).is_ok_and(|it| it.as_object().is_some_and(Map::is_empty))
     }

@@ -178,7 +178,7 @@ impl Talk {
             let reply = self.ask("tools/call", json!({ "name": name, "arguments": {} })).await?;
             if reply["isError"] == true {
                 let why = reply["content"][0]["text"].as_str().unwrap_or("refused");
-                return Err(Trouble { name: name.into(), ..told(why, "tools/call") });
+                return Err(Trouble { name: name.into(), ..trouble_from(why, "tools/call") });
             }
             step(name, since, "answers".into());
         }
@@ -229,7 +229,7 @@ impl Talk {
                 };
                 if message["id"] == id && message["method"].is_null() {
                     return Some(match message["error"]["message"].as_str() {
-                        Some(why) => Err(told(why, method)),
+                        Some(why) => Err(trouble_from(why, method)),
                         None => Ok(message["result"].take()),
                     });
                 }
@@ -261,7 +261,7 @@ impl Talk {
         let words =
             timeout(FAREWELL, &mut self.words).await.ok().and_then(Result::ok).unwrap_or_default();
         if !words.is_empty() {
-            return told(&words, method);
+            return trouble_from(&words, method);
         }
         let how = match ended {
             Ok(Ok(status)) => format!("it ended with {status}, saying nothing"),
@@ -278,7 +278,7 @@ impl Talk {
 }
 
 /// Makes a failure from a server's message, which may end with a hint.
-fn told(words: &str, name: &str) -> Trouble {
+fn trouble_from(words: &str, name: &str) -> Trouble {
     let words = words.trim_start_matches("error: ");
     let (why, hint) =
         words.split_once("\nhint: ").map_or((words, None), |(why, hint)| (why, Some(hint.into())));
@@ -328,8 +328,8 @@ mod tests {
     #[tokio::test]
     async fn trouble_is_named() {
         let why = |script: String| async move { tried(&script).await.1.expect_err("trouble") };
-        let said = why("echo 'error: no project `x`\nhint: add it' >&2; exit 2".into()).await;
-        assert_eq!((&*said.why, said.hint.as_deref()), ("no project `x`", Some("add it")));
+        let trouble = why("echo 'error: no project `x`\nhint: add it' >&2; exit 2".into()).await;
+        assert_eq!((&*trouble.why, trouble.hint.as_deref()), ("no project `x`", Some("add it")));
         assert!(why("exit 3".into()).await.why.contains("exit status: 3"));
         assert!(why("sleep 5".into()).await.why.starts_with("no answer within"));
         assert!(why("read line; echo hello".into()).await.why.contains("not MCP: `hello`"));

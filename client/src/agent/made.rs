@@ -68,7 +68,7 @@ impl Made {
         let is_used = !place.entries(&text)?.is_empty();
         let text = if is_used || !self.list { text } else { place.without_list(&text)? };
         match &self.blank {
-            Some(blank) if place.says_nothing(&text) => match self.file {
+            Some(blank) if place.is_empty_text(&text) => match self.file {
                 true => Ok(Left::Nothing),
                 false => Ok(Left::Text(blank.clone())),
             },

@@ -114,13 +114,13 @@ fn serve_one(flags: &Flags, places: &Places, project: Project) -> Result<(), Str
 }
 
 fn dial(target: Target) -> impl FnMut() -> Result<UnixStream, String> {
-    let mut is_told = false;
+    let mut has_warned = false;
     move || {
         let stream = target.connect_or_start(Life::UntilIdle).map_err(|error| error.to_string())?;
-        let note = if is_told { None } else { target.version_note("kg-mcp") };
+        let note = if has_warned { None } else { target.version_note("kg-mcp") };
         if let Some(note) = note {
             // Only once: agents show or store what their servers print here.
-            is_told = true;
+            has_warned = true;
             let _ = std::io::stderr().write_all(note.as_bytes());
         }
         Ok(stream)

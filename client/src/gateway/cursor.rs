@@ -20,7 +20,7 @@ pub(super) struct Onward {
     /// The project's own cursor; `None` at the beginning of its hits.
     pub(super) cursor: Option<String>,
     /// Hits of the answer to that cursor that were already returned, by [`mark`].
-    pub(super) told: Vec<u32>,
+    pub(super) returned: Vec<u32>,
 }
 
 /// Returns a hash that distinguishes a hit from others of its project.
@@ -36,7 +36,7 @@ pub(super) fn write(onward: &[Onward], served: &Served) -> Option<String> {
     let part = |it: &Onward| {
         let mut text = escape(served.permalink(it.project));
         let _ = write!(text, ":{}:", escape(it.cursor.as_deref().unwrap_or_default()));
-        it.told.iter().for_each(|mark| {
+        it.returned.iter().for_each(|mark| {
             let _ = write!(text, "{mark:08x}");
         });
         text
@@ -51,18 +51,18 @@ pub(super) fn read(text: &str, served: &Served) -> Option<Vec<Onward>> {
     let mut onward = Vec::new();
     for part in text.trim().strip_prefix(MARK)?.split('.') {
         let mut fields = part.split(':');
-        let (name, cursor, told) = (fields.next()?, fields.next()?, fields.next()?);
-        if fields.next().is_some() || !told.is_ascii() {
+        let (name, cursor, hex) = (fields.next()?, fields.next()?, fields.next()?);
+        if fields.next().is_some() || !hex.is_ascii() {
             return None;
         }
-        let marks = told.as_bytes().chunks(8).map(|mark| {
+        let marks = hex.as_bytes().chunks(8).map(|mark| {
             let mark = std::str::from_utf8(mark).ok().filter(|mark| mark.len() == 8)?;
             u32::from_str_radix(mark, 16).ok()
         });
-        let told = marks.collect::<Option<Vec<_>>>()?;
+        let returned = marks.collect::<Option<Vec<_>>>()?;
         let cursor = Some(unescape(cursor)?).filter(|cursor| !cursor.is_empty());
         if let Some(project) = served.find(&unescape(name)?) {
-            onward.push(Onward { project, cursor, told });
+            onward.push(Onward { project, cursor, returned });
         }
     }
     Some(onward)
@@ -111,7 +111,7 @@ mod tests {
     #[test]
     fn a_cursor_reads_as_it_was_written() {
         let onward = [
-            Onward { project: 0, cursor: Some("a.b:c_-d".into()), told: vec![1, 0xffff_ffff] },
+            Onward { project: 0, cursor: Some("a.b:c_-d".into()), returned: vec![1, 0xffff_ffff] },
             Onward { project: 2, ..Onward::default() },
         ];
         let text = write(&onward, &served()).expect("two go on");
@@ -147,9 +147,9 @@ mod tests {
         #[test]
         fn any_cursor_of_a_project_comes_back(
             cursor in "\\PC{1,40}",
-            told in proptest::collection::vec(any::<u32>(), 0..9),
+            returned in proptest::collection::vec(any::<u32>(), 0..9),
         ) {
-            let onward = vec![Onward { project: 1, cursor: Some(cursor), told }];
+            let onward = vec![Onward { project: 1, cursor: Some(cursor), returned }];
             let text = write(&onward, &served()).expect("one goes on");
             prop_assert_eq!(read(&text, &served()), Some(onward));
         }

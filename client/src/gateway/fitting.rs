@@ -74,7 +74,7 @@ pub(super) fn fitting(
 }
 
 fn ask(socket: &Path, fit: &Fit) -> Result<Fitting, String> {
-    let said = || -> std::io::Result<String> {
+    let exchange = || -> std::io::Result<String> {
         let mut stream = UnixStream::connect(socket)?;
         stream.set_read_timeout(Some(PATIENCE))?;
         stream.set_write_timeout(Some(PATIENCE))?;
@@ -85,10 +85,10 @@ fn ask(socket: &Path, fit: &Fit) -> Result<Fitting, String> {
         BufReader::new(stream).read_line(&mut answer)?;
         Ok(answer)
     };
-    let said = said().map_err(|error| error.to_string())?;
-    serde_json::from_str(&said).map_err(|_| {
+    let reply = exchange().map_err(|error| error.to_string())?;
+    serde_json::from_str(&reply).map_err(|_| {
         // A refusal has a reason.
-        let refusal: Value = serde_json::from_str(&said).unwrap_or_default();
+        let refusal: Value = serde_json::from_str(&reply).unwrap_or_default();
         let why = refusal.pointer("/error/message").and_then(Value::as_str);
         why.unwrap_or("it ended").to_string()
     })
@@ -103,17 +103,17 @@ mod tests {
 
     use super::*;
 
-    /// Checks what a front end that answers `said` is asked, and which projects result.
-    fn check(tool: &str, arguments: Value, said: &str, asked: &str, chosen: &str) {
+    /// Checks what a front end that answers `reply` is asked, and which projects result.
+    fn check(tool: &str, arguments: Value, reply: &str, asked: &str, chosen: &str) {
         let folder = tempfile::tempdir().expect("a folder");
         let socket = folder.path().join("front");
         let listener = UnixListener::bind(&socket).expect("bound");
-        let said = said.to_string();
+        let reply = reply.to_string();
         let front = std::thread::spawn(move || {
             let (mut stream, _) = listener.accept().expect("a client");
             let mut line = String::new();
             BufReader::new(&stream).read_line(&mut line).expect("a line");
-            stream.write_all(said.as_bytes()).expect("written");
+            stream.write_all(reply.as_bytes()).expect("written");
             line.trim().to_string()
         });
         let project = |name: &str| Project { root: format!("/{name}").into(), name: name.into() };

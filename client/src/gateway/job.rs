@@ -214,9 +214,9 @@ pub(super) fn one(project: usize, answer: Answer, is_tool: bool, served: &Served
             fields.entry("project").or_insert_with(|| name.into());
         }
         if let Some(text) = result.pointer_mut("/content/0/text")
-            && let Some(told) = text.as_str()
+            && let Some(body) = text.as_str()
         {
-            *text = format!("{told}\n({name})").into();
+            *text = format!("{body}\n({name})").into();
         }
     }
     Ok(result)
@@ -238,7 +238,7 @@ fn list(field: &str, answers: Vec<(usize, Answer)>, served: &Served) -> Conclude
             entries.extend(own);
         }
         if let Some(next) = result.get("nextCursor").and_then(Value::as_str) {
-            onward.push(Onward { project, cursor: Some(next.to_string()), told: Vec::new() });
+            onward.push(Onward { project, cursor: Some(next.to_string()), returned: Vec::new() });
         }
     }
     let rows: Vec<Value> =
@@ -274,11 +274,14 @@ fn line_of(row: &Value, marks: &str) -> String {
 }
 
 /// Returns the registered projects that this session does not serve, and how to reach them.
-fn not_served(told: &[Option<Map<String, Value>>], served: &Served) -> (Vec<Value>, Vec<String>) {
+fn not_served(
+    replies: &[Option<Map<String, Value>>],
+    served: &Served,
+) -> (Vec<Value>, Vec<String>) {
     let own: Vec<String> =
         (0..served.names().count()).map(|it| served.root(it).display().to_string()).collect();
     let (mut rows, mut lines) = (Vec::<Value>::new(), Vec::new());
-    let all = told.iter().flatten().filter_map(|it| it.get("projects")?.as_array()).flatten();
+    let all = replies.iter().flatten().filter_map(|it| it.get("projects")?.as_array()).flatten();
     for row in all {
         let path = row["path"].as_str().unwrap_or_default();
         let is_known = own.iter().any(|it| it == path) || rows.iter().any(|it| it["path"] == path);
@@ -298,20 +301,20 @@ fn not_served(told: &[Option<Map<String, Value>>], served: &Served) -> (Vec<Valu
 /// Returns the registered projects: those served, each with its own row and whether it answers, and
 /// the others.
 fn projects(answers: Vec<(usize, Answer)>, is_json: bool, served: &Served) -> Concluded {
-    let told = |answer: &Answer| -> Option<Map<String, Value>> {
+    let structured_of = |answer: &Answer| -> Option<Map<String, Value>> {
         answer.as_ref().ok()?.get("structuredContent")?.as_object().cloned()
     };
-    let told: Vec<Option<Map<String, Value>>> =
-        answers.iter().map(|(_, answer)| told(answer)).collect();
+    let replies: Vec<Option<Map<String, Value>>> =
+        answers.iter().map(|(_, answer)| structured_of(answer)).collect();
     // If no project has the tool, the answer is an error.
-    if told.iter().all(Option::is_none)
+    if replies.iter().all(Option::is_none)
         && let Some((project, Err(trouble))) =
             answers.iter().find(|(_, it)| matches!(it, Err(it) if it.code == "internal"))
     {
         return Err(to_error(trouble.clone(), *project, served));
     }
     let (mut rows, mut lines, mut tick) = (Vec::new(), Vec::new(), 0);
-    for ((project, answer), own) in answers.iter().zip(&told) {
+    for ((project, answer), own) in answers.iter().zip(&replies) {
         let name = served.name(*project);
         let path = served.root(*project).display().to_string();
         let of_path = |fields: &Map<String, Value>| {
@@ -319,7 +322,7 @@ fn projects(answers: Vec<(usize, Answer)>, is_json: bool, served: &Served) -> Co
             list.iter().find(|it| it.get("path").and_then(Value::as_str) == Some(&path)).cloned()
         };
         let known =
-            own.as_ref().and_then(of_path).or_else(|| told.iter().flatten().find_map(of_path));
+            own.as_ref().and_then(of_path).or_else(|| replies.iter().flatten().find_map(of_path));
         let mut row = known.unwrap_or_else(|| json!({ "is_active": false }));
         row["name"] = name.into();
         row["permalink"] = served.permalink(*project).into();
@@ -347,7 +350,7 @@ fn projects(answers: Vec<(usize, Answer)>, is_json: bool, served: &Served) -> Co
         }
         rows.push(row);
     }
-    let (others, of_others) = not_served(&told, served);
+    let (others, of_others) = not_served(&replies, served);
     rows.extend(others);
     lines.extend(of_others);
     let names = served.names().collect::<Vec<_>>().join(", ");

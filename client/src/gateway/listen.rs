@@ -104,8 +104,8 @@ impl Listening {
             }
         }
         let params = json!({ "_meta": { ID: id_of(asker) }, "notifications": whole });
-        let told = json!({ "jsonrpc": "2.0", "method": ACKNOWLEDGED, "params": params });
-        std::iter::once(told).chain(self.held.drain(..)).collect()
+        let acknowledgement = json!({ "jsonrpc": "2.0", "method": ACKNOWLEDGED, "params": params });
+        std::iter::once(acknowledgement).chain(self.held.drain(..)).collect()
     }
 }
 
@@ -120,7 +120,7 @@ pub(super) fn subscription(message: &Value) -> Option<u64> {
 
 impl Gateway {
     /// Handles a project's notification for a subscription. Addresses outside of filters already name their project.
-    pub(super) fn on_told(&mut self, project: usize, own: u64, mut message: Value) {
+    pub(super) fn on_subscription_event(&mut self, project: usize, own: u64, mut message: Value) {
         let Some((number, idx)) = self.parts.get(&own).copied() else { return };
         let Some(job) = self.jobs.get_mut(&number) else { return };
         let Some(part) = job.parts.get_mut(idx).filter(|it| it.project == project) else { return };
@@ -141,7 +141,7 @@ impl Gateway {
         }
         message["params"]["_meta"][ID] = id_of(&job.asker);
         if listening.is_acknowledged {
-            self.tell(message.to_string().into_bytes());
+            self.send_to_client(message.to_string().into_bytes());
         } else {
             listening.held.push(message);
         }
@@ -152,7 +152,7 @@ impl Gateway {
         let Some(job) = self.jobs.get_mut(&number) else { return };
         let Task::Listen(listening) = &mut job.task else { return };
         for message in listening.acknowledge(&job.asker, &job.parts) {
-            self.tell(message.to_string().into_bytes());
+            self.send_to_client(message.to_string().into_bytes());
         }
     }
 }

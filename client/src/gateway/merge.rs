@@ -99,7 +99,7 @@ pub(super) fn merge(spread: &Spread, answers: Vec<Answer>, served: &Served) -> V
     let whole =
         Whole { spread, served, replies: &replies, troubles: &troubles, statements: &statements };
     let hits = whole.ordered();
-    let mut n = hits.len().min(spread.n_told);
+    let mut n = hits.len().min(spread.n_returned);
     let mut extras = MAX_ALSO;
     loop {
         let (mut structured, text, n_shown) = whole.compose(&hits, n, extras);
@@ -142,7 +142,7 @@ fn read(spread: &Spread, target: &Onward, result: Value) -> Result<Reply, Troubl
     let mut beside = spec.beside.and_then(&mut list).unwrap_or_default().into_iter();
     let pairs = values.into_iter().map(|value| (value, beside.next()));
     let fresh =
-        pairs.filter(|(value, _)| handle(value).is_none_or(|it| !target.told.contains(&it)));
+        pairs.filter(|(value, _)| handle(value).is_none_or(|it| !target.returned.contains(&it)));
     let hits = fresh.enumerate().map(|(rank, (value, beside))| Hit {
         project: target.project,
         rank,
@@ -182,12 +182,12 @@ pub(super) fn all_failed(troubles: &[(Onward, Trouble)], served: &Served) -> Val
     if troubles.iter().all(is_alike) {
         return error_result(&view, Map::new());
     }
-    let told = troubles.iter().map(|(it, trouble)| {
+    let lines = troubles.iter().map(|(it, trouble)| {
         let row = trouble.row(served.name(it.project));
         format!("{}: {}", served.name(it.project), row["message"].as_str().unwrap_or_default())
     });
     view.code = proto::error::Code::Unavailable;
-    view.message = format!("no project answers\n{}", told.collect::<Vec<_>>().join("\n"));
+    view.message = format!("no project answers\n{}", lines.collect::<Vec<_>>().join("\n"));
     view.hint = None;
     error_result(&view, unavailable(troubles, served))
 }
@@ -235,7 +235,7 @@ impl Whole<'_> {
                 hits.sort_by(|one, other| {
                     relevance(&other.value).total_cmp(&relevance(&one.value))
                 });
-                hits.truncate(self.spread.n_told);
+                hits.truncate(self.spread.n_returned);
                 hits.sort_by_key(|it| text(it, "date"));
             }
             Order::Relevance | Order::Answer => hits.sort_by(|one, other| {
@@ -259,14 +259,14 @@ impl Whole<'_> {
     /// Composes the first `n` hits, with at most `extras` objects of each additional list. Returns
     /// both forms, and how many hits fit the text.
     fn compose(&self, hits: &[Hit], n: usize, extras: usize) -> (Value, String, usize) {
-        let told = hits.get(..n).unwrap_or(hits);
+        let shown = hits.get(..n).unwrap_or(hits);
         let spec = self.spread.spec;
         let mut out = Map::new();
         let name = |it: &Hit| self.served.name(it.project);
-        let list = told.iter().map(|it| named(name(it), &it.value)).collect();
+        let list = shown.iter().map(|it| named(name(it), &it.value)).collect();
         out.insert(spec.hits.to_string(), list);
         if let Some(beside) = spec.beside {
-            let list = told.iter().map(|it| it.beside.clone().unwrap_or_else(|| "".into()));
+            let list = shown.iter().map(|it| it.beside.clone().unwrap_or_else(|| "".into()));
             out.insert(beside.to_string(), list.collect());
         }
         for also in spec.also {
@@ -369,7 +369,7 @@ impl Whole<'_> {
     }
 
     /// Returns the contradictions within each project, numbered like the statements here.
-    fn conflicts(&self, told: &[Hit]) -> Vec<Value> {
+    fn conflicts(&self, shown: &[Hit]) -> Vec<Value> {
         let mut all = Vec::new();
         for reply in self.replies {
             let list = reply.fields.get("conflicts").and_then(Value::as_array);
@@ -377,7 +377,7 @@ impl Whole<'_> {
                 let number = |at: usize| {
                     let own = conflict.get("statements")?.get(at)?.as_u64()? as usize;
                     let is_it = |it: &Hit| it.project == reply.target.project && it.rank + 1 == own;
-                    told.iter().position(is_it).map(|at| at + 1)
+                    shown.iter().position(is_it).map(|at| at + 1)
                 };
                 if let (Some(one), Some(other)) = (number(0), number(1)) {
                     all.push(json!({ "statements": [one, other], "why": conflict.get("why") }));
@@ -390,19 +390,20 @@ impl Whole<'_> {
     /// Joins the projects' values of a field: one value if all are equal, otherwise each with its
     /// project.
     fn joined(&self, name: &str) -> Option<String> {
-        let told: Vec<(&str, &str)> = self
+        let values: Vec<(&str, &str)> = self
             .replies
             .iter()
             .filter_map(|it| {
                 Some((self.served.name(it.target.project), it.fields.get(name)?.as_str()?))
             })
             .collect();
-        let (_, first) = told.first()?;
-        if told.len() == self.replies.len() && told.iter().all(|(_, text)| text == first) {
+        let (_, first) = values.first()?;
+        if values.len() == self.replies.len() && values.iter().all(|(_, text)| text == first) {
             return Some(first.to_string());
         }
         Some(
-            told.iter()
+            values
+                .iter()
                 .map(|(name, text)| format!("{name}: {text}"))
                 .collect::<Vec<_>>()
                 .join("; "),
@@ -423,8 +424,8 @@ impl Whole<'_> {
                 if let Some(cursor) = cursor::write(&self.onward(hits, n), self.served) {
                     out.insert("next_cursor".to_string(), cursor.into());
                 }
-                if n < hits.len().min(self.spread.n_told) {
-                    let all = hits.len().min(self.spread.n_told);
+                if n < hits.len().min(self.spread.n_returned) {
+                    let all = hits.len().min(self.spread.n_returned);
                     let cut = format!("{n} of {all} hits fit; raise `max_chars` for more");
                     out.insert("truncated".to_string(), cut.into());
                 } else if let Some(text) = self.joined("truncated") {
@@ -440,7 +441,7 @@ impl Whole<'_> {
                 if self.replies.iter().any(|it| it.fields.contains_key("has_more")) =>
             {
                 out.insert("page".to_string(), self.spread.page.into());
-                out.insert("page_size".to_string(), self.spread.n_told.into());
+                out.insert("page_size".to_string(), self.spread.n_returned.into());
                 out.insert("has_more".to_string(), has_more.into());
             }
             Paging::Pages { .. } if has_more => {
@@ -457,15 +458,15 @@ impl Whole<'_> {
         let mut onward = Vec::new();
         for reply in self.replies {
             let of_it = |it: &&Hit| it.project == reply.target.project;
-            let told: Vec<u32> =
+            let handles: Vec<u32> =
                 hits.iter().take(n).filter(of_it).filter_map(|it| handle(&it.value)).collect();
             let next = reply.fields.get("next_cursor").and_then(Value::as_str);
-            if told.len() < reply.hits.len() {
-                let told = reply.target.told.iter().copied().chain(told).collect();
-                onward.push(Onward { told, ..reply.target.clone() });
+            if handles.len() < reply.hits.len() {
+                let returned = reply.target.returned.iter().copied().chain(handles).collect();
+                onward.push(Onward { returned, ..reply.target.clone() });
             } else if let Some(next) = next {
                 let (project, cursor) = (reply.target.project, Some(next.to_string()));
-                onward.push(Onward { project, cursor, told: Vec::new() });
+                onward.push(Onward { project, cursor, returned: Vec::new() });
             }
         }
         if !onward.is_empty() {

@@ -85,9 +85,9 @@ pub(super) fn rename_addresses(result: &mut Value, project: usize, served: &Serv
         own.iter().find_map(|at| result.pointer(at)?.as_str()).map(|it| format!("{SCHEME}{it}"));
     if let Some(own) = own
         && let Some(text) = result.pointer_mut("/content/0/text")
-        && let Some(told) = text.as_str()
+        && let Some(body) = text.as_str()
     {
-        *text = whole_in_text(told, &own, permalink).into();
+        *text = whole_in_text(body, &own, permalink).into();
     }
     for list in ["contents", "content"] {
         let items = result.get_mut(list).and_then(Value::as_array_mut);
@@ -107,12 +107,12 @@ pub(super) fn rename_addresses(result: &mut Value, project: usize, served: &Serv
 /// project.
 pub(super) fn name_in_messages(result: &mut Value, name: &str) {
     if let Some(text) = result.pointer_mut("/messages/0/content/text")
-        && let Some(told) = text.as_str()
+        && let Some(body) = text.as_str()
     {
         let own = format!(
             "All notes here are of the project `{name}`: give tools `project` with their paths."
         );
-        *text = format!("{own}\n\n{told}").into();
+        *text = format!("{own}\n\n{body}").into();
     }
 }
 
@@ -273,14 +273,14 @@ mod tests {
         );
         let mut prompt = json!({"messages": [{"content": {"text": "See a.md:1"}}]});
         name_in_messages(&mut prompt, "My Notes");
-        let told = prompt["messages"][0]["content"]["text"].as_str().unwrap_or_default();
-        assert!(told.contains("`My Notes`") && told.ends_with("\n\nSee a.md:1"), "{told}");
+        let message = prompt["messages"][0]["content"]["text"].as_str().unwrap_or_default();
+        assert!(message.contains("`My Notes`") && message.ends_with("\n\nSee a.md:1"), "{message}");
         let text = "A (a.md)\nmemory://ab\nmemory://a  checksum 1\nmemory://a\n";
-        let told = "A (a.md)\nmemory://ab\nmemory://my-notes/a  checksum 1\nmemory://a\n";
+        let expected = "A (a.md)\nmemory://ab\nmemory://my-notes/a  checksum 1\nmemory://a\n";
         for fields in [json!({"permalink": "a"}), json!({"note": {"permalink": "a"}})] {
             let mut reply = json!({"content": [{"text": text}], "structuredContent": fields});
             rename_addresses(&mut reply, 0, &served());
-            assert_eq!(reply["content"][0]["text"], told);
+            assert_eq!(reply["content"][0]["text"], expected);
         }
     }
 
@@ -325,10 +325,10 @@ mod tests {
             "list_memory_projects" null null
         "#]]
         .assert_eq(&shown(served().with_default(Some(Path::new("/work")))));
-        let told = instructions(Some("Ask."), &served().at_home_in(Some(Path::new("/work"))));
+        let text = instructions(Some("Ask."), &served().at_home_in(Some(Path::new("/work"))));
         assert!(
-            told.contains("`My Notes`, `work`. ") && told.contains("else `work`, where you are"),
-            "{told}"
+            text.contains("`My Notes`, `work`. ") && text.contains("else `work`, where you are"),
+            "{text}"
         );
     }
 

@@ -15,7 +15,7 @@ impl Gateway {
         let id = Value::from(format!("kgd-{}", self.fresh_id()));
         let own = std::mem::replace(&mut message["id"], id.clone());
         self.asked.insert(id.to_string(), (project, own));
-        self.tell(message.to_string().into_bytes());
+        self.send_to_client(message.to_string().into_bytes());
     }
 
     pub(super) fn on_question_cancelled(&mut self, project: usize, id: &str, line: &[u8]) {
@@ -28,7 +28,7 @@ impl Gateway {
         self.asked.remove(&key);
         if let Ok(mut message) = serde_json::from_slice::<Value>(line) {
             message["params"]["requestId"] = serde_json::from_str(&key).unwrap_or_default();
-            self.tell(message.to_string().into_bytes());
+            self.send_to_client(message.to_string().into_bytes());
         }
     }
 
@@ -50,9 +50,9 @@ impl Gateway {
             *uri = naming::outward(own, self.served.permalink(project)).into();
         }
         match listen::subscription(&message) {
-            Some(own) => self.on_told(project, own, message),
-            None if has_address => self.tell(message.to_string().into_bytes()),
-            None => self.tell(line.to_vec()),
+            Some(own) => self.on_subscription_event(project, own, message),
+            None if has_address => self.send_to_client(message.to_string().into_bytes()),
+            None => self.send_to_client(line.to_vec()),
         }
     }
 }

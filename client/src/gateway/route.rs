@@ -387,7 +387,7 @@ mod tests {
     fn check(served: &Served, table: &[(&str, Value)], expected: Expect) {
         let mut shown = String::new();
         for (method, params) in table {
-            let told = match route(method, params.clone(), served) {
+            let outcome = match route(method, params.clone(), served) {
                 Route::Result(result) => match result.pointer("/structuredContent/code") {
                     Some(code) => format!("{code} {}", result["structuredContent"]["message"]),
                     None => result.to_string(),
@@ -412,7 +412,7 @@ mod tests {
                 }
                 Route::Open(_) => "all that are open".to_string(),
             };
-            shown += &format!("{told}\n");
+            shown += &format!("{outcome}\n");
         }
         expected.assert_eq(&shown);
     }

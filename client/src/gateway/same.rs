@@ -119,10 +119,10 @@ impl Statements {
         let line = line(&rows);
         result["structuredContent"]["same_as"] = rows;
         if let Some(text) = result.pointer_mut("/content/0/text")
-            && let Some(told) = text.as_str()
-            && !told.starts_with('{')
+            && let Some(body) = text.as_str()
+            && !body.starts_with('{')
         {
-            *text = format!("{told}\n{}", line.unwrap_or_default()).into();
+            *text = format!("{body}\n{}", line.unwrap_or_default()).into();
         }
     }
 }

@@ -102,11 +102,11 @@ pub(super) fn conclude(
         result[content][field] = rows;
     }
     if let Some(text) = result.pointer_mut("/content/0/text")
-        && let Some(told) = text.as_str()
+        && let Some(body) = text.as_str()
     {
         let lines = silent.iter().map(|(it, trouble)| trouble.line(served.name(*it)));
         *text =
-            std::iter::once(told.to_string()).chain(lines).collect::<Vec<_>>().join("\n").into();
+            std::iter::once(body.to_string()).chain(lines).collect::<Vec<_>>().join("\n").into();
     }
     Ok(result)
 }
@@ -128,10 +128,11 @@ fn nowhere(
     }) {
         return (first.view(), Map::new());
     }
-    let told = |(project, it): &&(usize, Trouble)| {
+    let hint_of = |(project, it): &&(usize, Trouble)| {
         it.hint.as_ref().map(|hint| format!("{}: {hint}", served.name(*project)))
     };
-    let hints: Vec<String> = lacking.iter().collect::<Vec<_>>().iter().filter_map(told).collect();
+    let hints: Vec<String> =
+        lacking.iter().collect::<Vec<_>>().iter().filter_map(hint_of).collect();
     let view = ErrorView {
         code: if silent.is_empty() { Code::NotFound } else { Code::Unavailable },
         message: match silent.len() {

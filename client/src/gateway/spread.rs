@@ -208,7 +208,7 @@ pub(super) struct Spread {
     pub(super) chosen_of: Option<usize>,
     /// Hits to skip, hits to return, and the page number.
     pub(super) n_skipped: usize,
-    pub(super) n_told: usize,
+    pub(super) n_returned: usize,
     pub(super) page: usize,
     /// Characters of the answer, of each of its forms.
     pub(super) max_chars: usize,
@@ -239,11 +239,11 @@ impl Spread {
             Paging::Limit => number("limit"),
             Paging::Pages { .. } => number("page_size").or_else(|| number("limit")),
         };
-        let n_told = n_wanted.unwrap_or(spec.n_usual).max(1);
+        let n_returned = n_wanted.unwrap_or(spec.n_usual).max(1);
         if let Paging::Pages { most } = spec.paging {
             page = number("page").unwrap_or(1).max(1);
-            n_skipped = number("offset").unwrap_or((page - 1).saturating_mul(n_told));
-            if n_skipped.saturating_add(n_told) > most {
+            n_skipped = number("offset").unwrap_or((page - 1).saturating_mul(n_returned));
+            if n_skipped.saturating_add(n_returned) > most {
                 return Err(ErrorView {
                     code: Code::InvalidParams,
                     message: format!(
@@ -287,7 +287,7 @@ impl Spread {
             targets: targets.collect(),
             chosen_of,
             n_skipped,
-            n_told,
+            n_returned,
             page,
             max_chars: max_chars as usize,
             is_bounded: spec.is_bounded,
@@ -306,8 +306,8 @@ impl Spread {
                     arguments.insert("cursor".into(), cursor.as_str().into());
                 }
                 // The project returns these hits again, and they are skipped.
-                if !target.told.is_empty() {
-                    let n = (self.n_told + target.told.len()).min(100);
+                if !target.returned.is_empty() {
+                    let n = (self.n_returned + target.returned.len()).min(100);
                     arguments.insert("k".into(), json!(n));
                 }
             }
@@ -323,7 +323,7 @@ impl Spread {
                 for name in ["offset", "limit", "page"] {
                     arguments.shift_remove(name);
                 }
-                arguments.insert("page_size".into(), json!(self.n_skipped + self.n_told));
+                arguments.insert("page_size".into(), json!(self.n_skipped + self.n_returned));
             }
         }
         arguments
@@ -361,7 +361,7 @@ mod tests {
             Ok(spread) => {
                 let ask = |it: &Onward| Value::Object(spread.arguments(it)).to_string();
                 let asked: Vec<_> = spread.targets.iter().map(ask).collect();
-                let (from, n) = (spread.n_skipped, spread.n_told);
+                let (from, n) = (spread.n_skipped, spread.n_returned);
                 format!("{} | {n} from {from}, {} chars", asked.join(" "), spread.max_chars)
             }
             Err(error) => error.to_string(),

@@ -79,13 +79,13 @@ fn expand(short: &str) -> String {
         }
         ("ack", Some(own)) => {
             let filter = format!(r#""notifications":{}"#, third.unwrap_or("{}"));
-            told(own, "subscriptions/acknowledged", &filter)
+            notification(own, "subscriptions/acknowledged", &filter)
         }
         ("updated", Some(own)) => {
             let uri = format!(r#""uri":"{}""#, third.unwrap_or(""));
-            told(own, "resources/updated", &uri)
+            notification(own, "resources/updated", &uri)
         }
-        ("changed", Some(own)) => told(own, "resources/list_changed", r#""n":1"#),
+        ("changed", Some(own)) => notification(own, "resources/list_changed", r#""n":1"#),
         ("call", Some(id)) => {
             let (tool, arguments) =
                 third.and_then(|it| it.split_once(' ')).unwrap_or((third.unwrap_or(""), "{}"));
@@ -110,7 +110,7 @@ fn newest(id: &str, method: &str, params: &str) -> String {
 }
 
 /// Returns a notification of a subscription.
-fn told(own: &str, method: &str, params: &str) -> String {
+fn notification(own: &str, method: &str, params: &str) -> String {
     let meta = format!(r#""_meta":{{"io.modelcontextprotocol/subscriptionId":{own}}}"#);
     format!(r#"{{"method":"notifications/{method}","params":{{{params},{meta}}}}}"#)
 }

@@ -72,8 +72,8 @@ pub(super) fn write(
     if let Some(plan) = field("plan") {
         sheet.cut(&format!("plan: {plan} ({})", field("reason").unwrap_or_default()));
     }
-    for told in [field("relaxed"), field("hint")].into_iter().flatten() {
-        sheet.cut(&format!("({told})"));
+    for note in [field("relaxed"), field("hint")].into_iter().flatten() {
+        sheet.cut(&format!("({note})"));
     }
     let none = Vec::new();
     let hits = out.get(spread.spec.hits).and_then(Value::as_array).unwrap_or(&none);
@@ -101,7 +101,7 @@ pub(super) fn write(
         sheet.text += &format!("… {} more\n", hits.len() - n_shown);
         sheet.n_left = 0;
     }
-    for told in [
+    for part in [
         passages(out),
         entities(spread, out),
         deleted(out),
@@ -110,7 +110,7 @@ pub(super) fn write(
         field("more").map(Into::into),
         field("asked").map(|it| format!("({it})")),
     ] {
-        told.into_iter().for_each(|told| _ = sheet.line(&told));
+        part.into_iter().for_each(|part| _ = sheet.line(&part));
     }
     if let Some(more) = more {
         sheet.text += &(more + "\n");
@@ -292,8 +292,8 @@ fn note(hit: &Value) -> String {
         out += &format!(" “{title}”");
     }
     for (name, around) in [("category", ["[", "]"]), ("relation", ["→ ", ""])] {
-        if let Some(told) = text(name) {
-            out += &format!(" {}{told}{}", around[0], around[1]);
+        if let Some(value) = text(name) {
+            out += &format!(" {}{value}{}", around[0], around[1]);
         }
     }
     if hit.get("score").is_none()

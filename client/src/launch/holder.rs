@@ -65,17 +65,17 @@ fn name_of(pid: u32) -> Option<String> {
 /// Returns the name of a process, as `ps` says it.
 #[cfg(not(target_os = "linux"))]
 fn name_of(pid: u32) -> Option<String> {
-    let said = ps(pid, "comm=")?;
-    Path::new(said.trim()).file_name().map(|name| name.to_string_lossy().into_owned())
+    let output = ps(pid, "comm=")?;
+    Path::new(output.trim()).file_name().map(|name| name.to_string_lossy().into_owned())
 }
 
 /// Returns a column of `ps` about a process.
 #[cfg(not(target_os = "linux"))]
 fn ps(pid: u32, column: &str) -> Option<String> {
     let pid = pid.to_string();
-    let said =
+    let output =
         std::process::Command::new("ps").args(["-o", column, "-p", pid.as_str()]).output().ok()?;
-    String::from_utf8(said.stdout).ok()
+    String::from_utf8(output.stdout).ok()
 }
 
 /// Returns true if a process of that id runs. A zombie does not count.

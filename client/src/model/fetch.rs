@@ -79,9 +79,9 @@ impl<'a> Fetcher<'a> {
         let (mut n_vain, mut last) = (0, String::new());
         for _ in 0..MAX_TRIES {
             let before = length(&part_of(to));
-            let mut told = None;
-            match self.attempt(url, to, &mut told)? {
-                Outcome::Whole => return finish(url, to, expected.or(told.as_deref())),
+            let mut announced = None;
+            match self.attempt(url, to, &mut announced)? {
+                Outcome::Whole => return finish(url, to, expected.or(announced.as_deref())),
                 Outcome::Again(why, wait) => {
                     n_vain = if length(&part_of(to)) > before { 0 } else { n_vain + 1 };
                     last = why;
@@ -102,7 +102,7 @@ impl<'a> Fetcher<'a> {
         &self,
         url: &str,
         to: &Path,
-        told: &mut Option<String>,
+        announced: &mut Option<String>,
     ) -> Result<Outcome, ModelError> {
         let (part, etag_file) = (part_of(to), etag_of(to));
         let etag = std::fs::read_to_string(&etag_file).unwrap_or_default();
@@ -118,7 +118,7 @@ impl<'a> Fetcher<'a> {
             }
             Err(error) => return Ok(Outcome::Again(error.to_string(), None)),
         };
-        *told = opened.sha256;
+        *announced = opened.sha256;
         let (url, reply) = (opened.url, opened.reply);
         let start = match reply.status {
             200 => 0,
@@ -185,8 +185,8 @@ impl<'a> Fetcher<'a> {
         let (mut url, mut sha256) = (url.to_string(), None);
         for _ in 0..=MAX_REDIRECTS {
             let reply = Web::new(&url, self.patience)?.get(&url, headers)?;
-            let told = reply.header("x-linked-etag").map(|it| it.trim_matches('"').to_string());
-            sha256 = sha256.or(told.filter(|it| hash::is_one(it)));
+            let etag = reply.header("x-linked-etag").map(|it| it.trim_matches('"').to_string());
+            sha256 = sha256.or(etag.filter(|it| hash::is_one(it)));
             let location = reply.header("location").filter(|_| (301..=308).contains(&reply.status));
             match location.map(|location| joined(&url, location)) {
                 Some(next) => url = next,

@@ -159,14 +159,14 @@ impl Shelf {
             command.arg("--int8");
         }
         let output = command.stdin(Stdio::null()).output().map_err(io(&self.kgd))?;
-        let told = serde_json::from_slice(&output.stdout).ok();
-        if let Some(tried) = told.filter(|_| output.status.success()) {
+        let report = serde_json::from_slice(&output.stdout).ok();
+        if let Some(tried) = report.filter(|_| output.status.success()) {
             return Ok(tried);
         }
-        let said = String::from_utf8_lossy(&output.stderr);
+        let output_text = String::from_utf8_lossy(&output.stderr);
         // Panics of the library may come first; the last such line is the actual error.
-        let error = said.rfind("model file `").or(said.rfind("model folder `"));
-        let error = error.and_then(|at| said.get(at..)).unwrap_or(&said).trim_end();
+        let error = output_text.rfind("model file `").or(output_text.rfind("model folder `"));
+        let error = error.and_then(|at| output_text.get(at..)).unwrap_or(&output_text).trim_end();
         let shown = error.replace(&folder.display().to_string(), &wish.origin);
         Err(ModelError::Unusable(match output.status.code() {
             Some(_) if !shown.is_empty() => shown,

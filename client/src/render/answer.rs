@@ -23,8 +23,8 @@ const MAX_BAR: u64 = 20;
 pub fn query(reply: &HybridReply, style: Style, with_components: bool) -> String {
     let mut text = String::new();
     // Before the hits: these lines change how to read all of them.
-    for told in [&reply.relaxed, &reply.hint].into_iter().flatten() {
-        let _ = writeln!(text, "{}", style.yellow(&clean(told)));
+    for note in [&reply.relaxed, &reply.hint].into_iter().flatten() {
+        let _ = writeln!(text, "{}", style.yellow(&clean(note)));
     }
     if reply.nothing_relevant && !reply.chunks.is_empty() {
         text +=

@@ -28,14 +28,14 @@ pub fn answer(reply: &AskReply, style: Style) -> String {
     }
     for (idx, it) in reply.statements.iter().enumerate() {
         let words = it.quote().map(|words| indented(words, "   "));
-        let said: Vec<String> = it
+        let parts: Vec<String> = it
             .claim
             .as_deref()
             .map(|claim| clean(claim).into_owned())
             .into_iter()
             .chain(words)
             .collect();
-        let _ = writeln!(text, "{}. {}", idx + 1, said.join(" — "));
+        let _ = writeln!(text, "{}. {}", idx + 1, parts.join(" — "));
         let newer = match it.superseded_by.as_slice() {
             [] => String::new(),
             ids => format!(", superseded by {}", ids.join(", ")),

@@ -45,7 +45,7 @@ fn hint(hint: Option<&String>) -> String {
 
 /// Renders entries by type or another scope.
 pub fn listed(replies: &[KbAnswer]) -> String {
-    let told = |reply: &KbAnswer| {
+    let list_of = |reply: &KbAnswer| {
         let entries: String = reply.entries.iter().map(|it| brief(&it.entry)).collect();
         let scope = reply.scope.as_deref().unwrap_or_default();
         // The hint is only for incomplete lists.
@@ -53,7 +53,7 @@ pub fn listed(replies: &[KbAnswer]) -> String {
         let hint = hint.map(|it| format!("({}: {})\n", clean(scope), clean(it)));
         format!("{entries}{}", hint.unwrap_or_default())
     };
-    let out: String = replies.iter().map(told).collect();
+    let out: String = replies.iter().map(list_of).collect();
     if out.is_empty() { "no entries\n".to_string() } else { out }
 }
 
@@ -198,11 +198,11 @@ pub fn report(reply: &MemoryReportReply) -> String {
 
 /// Renders changes by tools: when, who, with which tool, to which entity.
 pub fn events(events: &[MemoryDeed]) -> String {
-    let told = |it: &MemoryDeed| {
+    let line = |it: &MemoryDeed| {
         let (name, client) = (clean(&it.name), clean(&it.client));
         format!("{}  {}  {}  {client}  {name}\n", it.at, it.operation, it.tool)
     };
-    events.iter().map(told).collect()
+    events.iter().map(line).collect()
 }
 
 /// Renders entities in brief.
@@ -210,13 +210,13 @@ pub fn nodes(nodes: &[MemoryNode]) -> String {
     if nodes.is_empty() {
         return "no entities\n".to_string();
     }
-    let told = |it: &MemoryNode| {
+    let lines = |it: &MemoryNode| {
         let (name, path) = (clean(&it.name), clean(&it.path));
         let kind = aside(&[&clean(&it.entity_type)]);
         let summary = it.summary.as_ref().map(|it| format!("    {}\n", clean(it)));
         format!("{name}{kind}  {path}  {}\n{}", it.updated_at, summary.unwrap_or_default())
     };
-    nodes.iter().map(told).collect()
+    nodes.iter().map(lines).collect()
 }
 
 /// Renders entities with observations and relations.
@@ -254,8 +254,8 @@ mod tests {
         let (scope, hint) = (Some("decision".into()), Some("1 of 7 are shown".into()));
         let cut = KbAnswer { entries, scope, hint, ..KbAnswer::default() };
         let none = KbAnswer { hint: Some("no entry".into()), ..KbAnswer::default() };
-        let told = listed(&[cut, none.clone()]);
-        assert!(told.ends_with("(decision: 1 of 7 are shown)\n"), "{told}");
+        let text = listed(&[cut, none.clone()]);
+        assert!(text.ends_with("(decision: 1 of 7 are shown)\n"), "{text}");
         assert_eq!(listed(&[none]), "no entries\n");
     }
 

@@ -137,15 +137,15 @@ fn facts(reply: &StatusReply, style: Style) -> String {
         ("daemon", daemon),
     ];
     if let Some(deep) = &reply.deep {
-        rows.push(("deep", deep.told()));
+        rows.push(("deep", deep.describe()));
     }
     if let Some(embedding) = &reply.embedding {
-        rows.push(("embedding", clean(&embedding.told()).into_owned()));
+        rows.push(("embedding", clean(&embedding.describe()).into_owned()));
     }
-    rows.extend(reply.llm.iter().map(|slot| ("llm", clean(&slot.told()).into_owned())));
+    rows.extend(reply.llm.iter().map(|slot| ("llm", clean(&slot.describe()).into_owned())));
     rows.extend(reply.http.iter().map(|at| ("http", clean(at).into_owned())));
     if let Some(scrub) = &reply.scrub {
-        rows.push(("scrub", scrub.told()));
+        rows.push(("scrub", scrub.describe()));
     }
     if let Some(workers) = &reply.workers {
         rows.push(("parsing", parsing(workers)));

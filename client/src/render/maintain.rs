@@ -101,7 +101,7 @@ pub fn reload(reply: &ReloadReply) -> String {
 pub fn deep(reply: &DeepPassReply) -> String {
     let name = clean(&reply.freshness.project);
     let off = || "the deep pass is switched off (`recognize.deep`)".to_string();
-    format!("{name}: {}\n", reply.deep.as_ref().map_or_else(off, DeepView::told))
+    format!("{name}: {}\n", reply.deep.as_ref().map_or_else(off, DeepView::describe))
 }
 
 /// Renders the outcome for files that had failed.
@@ -109,7 +109,7 @@ pub fn retry(reply: &RetryReply, style: Style) -> String {
     let mut text = String::new();
     // With an embedding model to retry, no files are not yet "nothing failed".
     match &reply.embedding {
-        Some(embedding) => drop(writeln!(text, "embedding: {}", clean(&embedding.told()))),
+        Some(embedding) => drop(writeln!(text, "embedding: {}", clean(&embedding.describe()))),
         None if reply.files.is_empty() => return "nothing has failed\n".to_string(),
         None => {}
     }
@@ -180,9 +180,9 @@ pub fn forget(reply: &ForgetReply, style: Style) -> String {
 }
 
 /// Renders the output of `kgd --restore`.
-pub fn restored(project: &str, told: &Value, is_running: bool) -> String {
-    let text = |field: &str| told[field].as_str().map(|text| clean(text).into_owned());
-    let counts: BTreeMap<String, u64> = told["rows"]
+pub fn restored(project: &str, reply: &Value, is_running: bool) -> String {
+    let text = |field: &str| reply[field].as_str().map(|text| clean(text).into_owned());
+    let counts: BTreeMap<String, u64> = reply["rows"]
         .as_object()
         .into_iter()
         .flatten()
@@ -290,14 +290,14 @@ mod tests {
             `kgctl backup --restore /s/backups/ledger-1.sqlite` puts it back; the index needs no backup
         "#]]
         .assert_eq(&backup(&reply));
-        let told =
+        let output =
             json!({ "restored": "/b", "version": 3, "rows": { "documents": 4 }, "kept": "/s/old" });
         expect![[r#"
             notes: /b was restored; 4 documents
             the replaced ledger is kept as /s/old
             the index is being rebuilt from the files
         "#]]
-        .assert_eq(&restored("notes", &told, true));
+        .assert_eq(&restored("notes", &output, true));
         let reply = |commits| {
             let reply =
                 RescanReply { files: 9_800, commits, seconds: 0.42, ..RescanReply::default() };

@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::{Style, clean, table, thousands};
 
 /// Renders kept versions, each with how to restore it.
-pub fn kept(told: &Value, style: Style) -> String {
+pub fn kept(reply: &Value, style: Style) -> String {
     let text =
         |row: &Value, field: &str| clean(row[field].as_str().unwrap_or_default()).into_owned();
     let row = |row: &Value| {
@@ -18,15 +18,15 @@ pub fn kept(told: &Value, style: Style) -> String {
         let bytes = number("bytes").unwrap_or_default();
         vec![text(row, "path"), text(row, "at"), text(row, "why"), text(row, "by"), lines, bytes]
     };
-    let rows: Vec<_> = told["versions"].as_array().into_iter().flatten().map(row).collect();
+    let rows: Vec<_> = reply["versions"].as_array().into_iter().flatten().map(row).collect();
     let listed = table(style, &["note", "time", "why kept", "by", "lines since", "bytes"], rows);
     format!("{listed}`kgctl restore NOTE --at TIME` restores one\n")
 }
 
 /// Renders the result of a restore.
-pub fn restored(told: &Value) -> String {
-    let path = clean(told["path"].as_str().unwrap_or_default()).into_owned();
-    match (told["changed"].as_bool(), told["checksum_before"].is_string()) {
+pub fn restored(reply: &Value) -> String {
+    let path = clean(reply["path"].as_str().unwrap_or_default()).into_owned();
+    match (reply["changed"].as_bool(), reply["checksum_before"].is_string()) {
         (Some(false), _) => format!("{path} already is as it was then\n"),
         (_, true) => format!("{path} was restored; the replaced version is kept\n"),
         (_, false) => format!("{path} was restored\n"),

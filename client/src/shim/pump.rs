@@ -58,7 +58,7 @@ impl<W: Write> Shared<W> {
         shim.is_connected() && shim.is_waiting()
     }
 
-    fn tell_client(&self, line: &[u8]) -> io::Result<()> {
+    fn send_to_client(&self, line: &[u8]) -> io::Result<()> {
         let mut output = self.output.lock().unwrap_or_else(PoisonError::into_inner);
         send(&mut *output, line)
     }
@@ -142,16 +142,16 @@ where
 {
     fn run(&mut self) -> io::Result<()> {
         while let Ok(event) = self.inbox.recv() {
-            let told = match event {
+            let sent = match event {
                 Event::FromClient(Line::End) => break,
                 Event::FromClient(Line::TooLong(id)) => {
-                    self.shared.tell_client(&too_long(id.as_deref()))
+                    self.shared.send_to_client(&too_long(id.as_deref()))
                 }
                 Event::FromClient(Line::Whole(line)) => self.forward(&line),
                 Event::DaemonGone => self.resume(),
                 Event::Drained => Ok(()),
             };
-            if told.is_err() {
+            if sent.is_err() {
                 // Nobody reads our answers.
                 break;
             }
@@ -191,7 +191,7 @@ where
                 (Forward::Swallow, _) if needs_daemon => {
                     let refusal = self.shared.shim().on_late_line(&kind);
                     if let Some(refusal) = refusal {
-                        return self.shared.tell_client(&refusal);
+                        return self.shared.send_to_client(&refusal);
                     }
                 }
                 _ => return Ok(()),
@@ -201,7 +201,7 @@ where
 
     fn refuse(&self, kind: &Kind, why: &str) -> io::Result<()> {
         let refusal = self.shared.shim().on_refusal(kind, why);
-        refusal.map_or(Ok(()), |refusal| self.shared.tell_client(&refusal))
+        refusal.map_or(Ok(()), |refusal| self.shared.send_to_client(&refusal))
     }
 
     /// Connects and replays the handshake.
@@ -256,12 +256,12 @@ where
         let deadline = Instant::now() + LINGER;
         while self.shared.shim().is_waiting() {
             let left = deadline.saturating_duration_since(Instant::now());
-            let told = match self.inbox.recv_timeout(left) {
+            let sent = match self.inbox.recv_timeout(left) {
                 Ok(Event::DaemonGone) => self.resume(),
                 Ok(Event::FromClient(_) | Event::Drained) => Ok(()),
                 Err(_) => return,
             };
-            if told.is_err() {
+            if sent.is_err() {
                 return;
             }
         }
@@ -287,12 +287,12 @@ fn read_daemon<W: Write>(
         };
         let kind = Kind::of(&line);
         let verdict = shared.shim().on_server_line(&kind);
-        let told = match verdict {
-            Forward::Pass => shared.tell_client(&line),
-            Forward::Instead(told) => shared.tell_client(&told),
+        let sent = match verdict {
+            Forward::Pass => shared.send_to_client(&line),
+            Forward::Instead(other) => shared.send_to_client(&other),
             Forward::Swallow => Ok(()),
         };
-        if told.is_err() {
+        if sent.is_err() {
             let _ = events.send(Event::FromClient(Line::End));
             break;
         }
@@ -301,9 +301,9 @@ fn read_daemon<W: Write>(
         }
     }
     let lost = shared.shim().on_disconnect();
-    let told = lost.iter().try_for_each(|line| shared.tell_client(line));
+    let sent = lost.iter().try_for_each(|line| shared.send_to_client(line));
     let _ =
-        events.send(if told.is_ok() { Event::DaemonGone } else { Event::FromClient(Line::End) });
+        events.send(if sent.is_ok() { Event::DaemonGone } else { Event::FromClient(Line::End) });
 }
 
 #[cfg(test)]

@@ -18,7 +18,7 @@ fn check(script: &str, expected: Expect) {
         let outcome = match side {
             "c" => format!("{:?}", shim.on_client_line(&kind, line.as_bytes())),
             "s" => match shim.on_server_line(&kind) {
-                Forward::Instead(told) => text(vec![told]),
+                Forward::Instead(other) => text(vec![other]),
                 verdict => format!("{verdict:?}"),
             },
             "up" if rest.is_empty() => text(shim.on_connect(None)),

@@ -32,7 +32,7 @@ impl Place {
 }
 
 /// Describes where a path leads: its path without links and its content, or the error.
-fn told(root: &Root, path: &str) -> String {
+fn describe(root: &Root, path: &str) -> String {
     let found = match root.find(path) {
         Ok(found) => found,
         Err(error) => return error.to_string(),
@@ -98,7 +98,7 @@ fn all_ways_open_the_same_and_nothing_outside() {
                 ("pipe", Way::Plain) => "Operation not supported (os error 95)",
                 _ => expected,
             };
-            assert_eq!(told(&place.root(way), path), expected, "{path} by {way:?}");
+            assert_eq!(describe(&place.root(way), path), expected, "{path} by {way:?}");
         }
     }
     for way in WAYS {

@@ -65,8 +65,8 @@ impl Answer {
         let Some(from) = from else { return Answer::of(200, body) };
         match body.get(from..).filter(|rest| !rest.is_empty()) {
             Some(rest) => {
-                let told = format!("bytes {from}-{}/{}", body.len() - 1, body.len());
-                Answer::of(206, rest).with("content-range", told)
+                let sent_range = format!("bytes {from}-{}/{}", body.len() - 1, body.len());
+                Answer::of(206, rest).with("content-range", sent_range)
             }
             None => Answer::of(416, "").with("content-range", format!("bytes */{}", body.len())),
         }

@@ -32,19 +32,19 @@ pub struct BetterError {
 
 /// Returns a warning about settings that the built-in model ignores.
 pub fn ignored(settings: &Embed) -> Option<String> {
-    let said = [
+    let ignored = [
         ("embed.dimensions", settings.dimensions > 0),
         ("embed.query_prompt", !settings.query_prompt.is_empty()),
         ("embed.document_prompt", !settings.document_prompt.is_empty()),
     ];
-    let said = said.iter().filter(|(_, is_said)| *is_said).map(|(key, _)| format!("`{key}`"));
-    let said: Vec<String> = said.collect();
+    let ignored = ignored.iter().filter(|(_, is_set)| *is_set).map(|(key, _)| format!("`{key}`"));
+    let ignored: Vec<String> = ignored.collect();
     let is_built_in = [DEFAULT_MODEL, OTHER_MODEL].contains(&settings.model.as_str());
-    (is_built_in && !said.is_empty()).then(|| {
+    (is_built_in && !ignored.is_empty()).then(|| {
         format!(
             "{}: the built-in model `{}` ignores this setting\nhint: leave it out, or name a model that was trained \
              for it as `embed.model`",
-            said.join(", "),
+            ignored.join(", "),
             settings.model
         )
     })

@@ -260,10 +260,10 @@ mod tests {
     #[test]
     fn what_is_missing_is_said() {
         let dir = tempfile::tempdir().expect("a folder");
-        let said = |change: &dyn Fn(&mut Embed)| {
+        let error_after = |change: &dyn Fn(&mut Embed)| {
             at(dir.path(), change).map(|_| ()).expect_err("none").to_string()
         };
-        let error = said(&|_| {});
+        let error = error_after(&|_| {});
         assert!(
             error.contains("the folder has no `config.json`, no `tokenizer.json`, no `model.onnx`"),
             "{error}"
@@ -271,25 +271,25 @@ mod tests {
         sample(dir.path());
         let (onnx, other) = ("model.onnx", "model.safetensors");
         std::fs::rename(dir.path().join(onnx), dir.path().join(other)).expect("moved");
-        let error = said(&|_| {});
+        let error = error_after(&|_| {});
         assert!(
             error.contains("its weights are no ONNX file\nhint: `kgctl model add FOLDER`"),
             "{error}"
         );
         std::fs::rename(dir.path().join(other), dir.path().join(onnx)).expect("moved");
-        let error = said(&|it| it.dimensions = 4);
+        let error = error_after(&|it| it.dimensions = 4);
         assert!(
             error.contains("its vectors have 3 components, fewer than `embed.dimensions`\nhint: "),
             "{error}"
         );
         std::fs::write(dir.path().join("config.json"), "{}").expect("written");
-        assert!(said(&|_| {}).contains("does not say how many numbers"));
+        assert!(error_after(&|_| {}).contains("does not say how many numbers"));
         // The declared width differs from that of the vectors.
         std::fs::write(dir.path().join("config.json"), r#"{"hidden_size": 7}"#).expect("written");
         let lies = at(dir.path(), |_| {}).expect("a model, so far").try_embed(&["Ada"]);
         let why = "the model returns 3 dimensions, its configuration says 7";
         assert!(
-            matches!(&lies, Err(EmbedError::Model { why: said }) if said.contains(why)),
+            matches!(&lies, Err(EmbedError::Model { why: error }) if error.contains(why)),
             "{lies:?}"
         );
     }

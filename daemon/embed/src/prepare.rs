@@ -103,10 +103,13 @@ pub fn hold(flag: &str, folder: &Path) -> Result<(), String> {
         .process_group(0)
         .output();
     let output = started.map_err(not_started)?;
-    let said = String::from_utf8_lossy(&output.stderr);
+    let output_text = String::from_utf8_lossy(&output.stderr);
     // The library may print panic messages first; the last line of this form is the error itself.
-    let error =
-        said.rfind("model file `").and_then(|at| said.get(at..)).unwrap_or(&said).trim_end();
+    let error = output_text
+        .rfind("model file `")
+        .and_then(|at| output_text.get(at..))
+        .unwrap_or(&output_text)
+        .trim_end();
     match (output.status.success(), output.status.signal()) {
         (true, _) => Ok(()),
         (false, None) => Err(error.to_string()),

@@ -171,7 +171,7 @@ impl RemoteModel {
         let (status, after) = (reply.status, reply.retry_after());
         let bytes = self.body(reply)?;
         if status != 200 {
-            let said = self.without_key(&complaint(&bytes));
+            let message = self.without_key(&complaint(&bytes));
             // The user may have replaced the key since it was read.
             if let (401 | 403, Ok(now)) = (status, self::authorization(&self.settings))
                 && now != authorization
@@ -179,7 +179,7 @@ impl RemoteModel {
                 *self.authorization() = now;
                 return self.ask_once(web, texts);
             }
-            return Err(refusal(&self.url, status, after, &said));
+            return Err(refusal(&self.url, status, after, &message));
         }
         let vectors = reply::vectors(self.settings.api, &bytes, texts.len()).map_err(|why| {
             let why = format!("`{}` did not answer with vectors: {why}", self.url);
@@ -203,10 +203,10 @@ impl RemoteModel {
     }
 
     /// Removes the key from a server's message, which may quote it.
-    fn without_key(&self, said: &str) -> String {
+    fn without_key(&self, message: &str) -> String {
         let authorization = self.authorization();
         let key = authorization.as_deref().and_then(|it| it.strip_prefix("Bearer "));
-        key.map_or_else(|| said.to_string(), |key| said.replace(key, "[key]"))
+        key.map_or_else(|| message.to_string(), |key| message.replace(key, "[key]"))
     }
 
     fn web<'a>(
@@ -329,8 +329,9 @@ fn trouble(error: &WebError) -> EmbedError {
 }
 
 /// Returns the error of a status other than 200.
-fn refusal(url: &str, status: u16, after: Option<Duration>, said: &str) -> EmbedError {
-    let why = format!("`{url}` answered {status}{}{said}", if said.is_empty() { "" } else { ": " });
+fn refusal(url: &str, status: u16, after: Option<Duration>, message: &str) -> EmbedError {
+    let why =
+        format!("`{url}` answered {status}{}{message}", if message.is_empty() { "" } else { ": " });
     match status {
         400 | 413 | 422 => EmbedError::Text { why },
         401 | 403 => {

@@ -2,7 +2,7 @@
 //!
 //! In: the file's text without secrets, and the maps back to the file. Out: [`StatedNote`].
 //! Invariants: at most the first [`MAX_STATED`] items of each kind are kept, with a warning if there were more; at
-//! most [`MAX_SAID_BYTES`] of a line are kept, around the link.
+//! most [`MAX_LINE_BYTES`] of a line are kept, around the link.
 //! Not here: the syntax (`notes::parse`), resolving links (`store/links.rs`).
 
 use std::ops::Range;
@@ -16,7 +16,7 @@ use model::terms::{SpanMap, line_of};
 const MAX_STATED: usize = 20_000;
 
 /// Longest part of a line that is kept with a link, in bytes.
-const MAX_SAID_BYTES: usize = 300;
+const MAX_LINE_BYTES: usize = 300;
 
 /// True for file extensions of notes.
 pub(super) fn is_note(extension: &str) -> bool {
@@ -31,8 +31,8 @@ pub(super) fn keep(text: &str, mut note: Note) -> StatedNote {
     note.items = Vec::new();
     note.verbatim = Vec::new();
     let links = note.links.iter().take(MAX_STATED);
-    let said = links.map(|link| said_around(text, &link.place.span)).collect();
-    StatedNote { note, said, node }
+    let link_lines = links.map(|link| line_around(text, &link.place.span)).collect();
+    StatedNote { note, link_lines, node }
 }
 
 /// Drops items above the limit and returns a warning if there were any.
@@ -121,28 +121,28 @@ pub(super) fn lead(links: &mut [Link], map: &SpanMap, stated: &StatedNote) {
 }
 
 /// Returns the line of a link; of a long line, the part around the link.
-fn said_around(text: &str, link: &Range<usize>) -> String {
+fn line_around(text: &str, link: &Range<usize>) -> String {
     let before = text.get(..link.start).unwrap_or("");
     let after = text.get(link.start..).unwrap_or("");
     // Search the line's ends only within a window, since a line may be a megabyte long.
-    let window = before.floor_char_boundary(before.len().saturating_sub(MAX_SAID_BYTES));
+    let window = before.floor_char_boundary(before.len().saturating_sub(MAX_LINE_BYTES));
     let head = before.get(window..).unwrap_or("");
     let start = head.rfind('\n').map(|at| window + at + 1).unwrap_or(window);
-    let reach = after.get(..after.floor_char_boundary(MAX_SAID_BYTES)).unwrap_or("");
+    let reach = after.get(..after.floor_char_boundary(MAX_LINE_BYTES)).unwrap_or("");
     let end = link.start + reach.find('\n').unwrap_or(reach.len());
-    if end - start <= MAX_SAID_BYTES {
+    if end - start <= MAX_LINE_BYTES {
         return text.get(start..end).unwrap_or("").trim().to_string();
     }
     // Keep a third of the room for the text before the link, and more if the line ends soon.
-    let from = start.max((link.start.saturating_sub(MAX_SAID_BYTES / 3)).min(end - MAX_SAID_BYTES));
+    let from = start.max((link.start.saturating_sub(MAX_LINE_BYTES / 3)).min(end - MAX_LINE_BYTES));
     let from = text.ceil_char_boundary(from);
-    let to = text.floor_char_boundary((from + MAX_SAID_BYTES).min(end));
+    let to = text.floor_char_boundary((from + MAX_LINE_BYTES).min(end));
     text.get(from..to).unwrap_or("").trim().to_string()
 }
 
 #[cfg(test)]
 mod tests {
-    use super::said_around;
+    use super::line_around;
     use crate::tests::normalized;
 
     #[test]
@@ -156,7 +156,7 @@ mod tests {
         assert_eq!(link.place.line, 5);
         assert_eq!(&text[note.observations[0].place.span.clone()], "[fact] b [[C]] ^x");
         assert_eq!(&text[note.block_ids[0].place.span.clone()], "^x");
-        assert_eq!(doc.note.as_ref().expect("a note").said, ["- [fact] b [[C]] ^x"]);
+        assert_eq!(doc.note.as_ref().expect("a note").link_lines, ["- [fact] b [[C]] ^x"]);
     }
 
     #[test]
@@ -184,8 +184,8 @@ mod tests {
     fn a_long_line_is_cut_around_its_link() {
         let line = format!("{}[[Note]]{}", "é ".repeat(1_000), " x".repeat(1_000));
         let at = line.find("[[").expect("a link");
-        let said = said_around(&format!("a\n{line}\nb"), &(at + 2..at + 10));
-        assert!(said.contains("[[Note]]") && said.len() <= 300, "{said}");
-        assert_eq!(said_around("a\n  b [[c]] d\ne", &(6..11)), "b [[c]] d");
+        let line_part = line_around(&format!("a\n{line}\nb"), &(at + 2..at + 10));
+        assert!(line_part.contains("[[Note]]") && line_part.len() <= 300, "{line_part}");
+        assert_eq!(line_around("a\n  b [[c]] d\ne", &(6..11)), "b [[c]] d");
     }
 }

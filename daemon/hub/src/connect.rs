@@ -139,11 +139,11 @@ impl Address {
 
 /// Returns what a person can do if no connection can be made.
 fn hint_for(why: &tokio_postgres::Error) -> &'static str {
-    let said = crate::message_of(why);
+    let message = crate::message_of(why);
     match why.code().and_then(|code| code.code().get(..2)) {
         Some("28") => "check the role and its password: `PGPASSWORD`, or `publish.token_file`",
         Some("3D") => "check the name of the database in the address",
-        _ if ["TLS", "tls", "certificate"].iter().any(|word| said.contains(word)) => {
+        _ if ["TLS", "tls", "certificate"].iter().any(|word| message.contains(word)) => {
             "`?sslrootcert=FILE` in the address names the authorities to trust"
         }
         _ => "check that PostgreSQL runs at that address and lets this machine in",

@@ -134,7 +134,7 @@ pub struct StatedNote {
     /// The parsed note.
     pub note: notes::parse::Note,
     /// The line of each link, or a part of it.
-    pub said: Vec<String>,
+    pub link_lines: Vec<String>,
     /// The entity of the note. Its places are not those of the file.
     pub node: notes::memory::Node,
 }

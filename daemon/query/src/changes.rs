@@ -34,7 +34,7 @@ pub struct Since {
     /// Changes of later commits.
     pub tick: Tick,
     /// The caller's `since`, as the reply shows it.
-    pub told: String,
+    pub shown: String,
     /// A hint about it for the caller.
     pub hint: Option<String>,
 }
@@ -90,9 +90,9 @@ pub fn changes(
     let (place, hint) = match &request.cursor {
         Some(cursor) => (PageOf::parse(cursor)?, None),
         None => {
-            let Since { tick, told, hint } = since()?;
+            let Since { tick, shown, hint } = since()?;
             let (path, entity) = (request.path.clone(), request.entity.clone());
-            (PageOf { since: tick.0, told, until: now.0, skip: 0, path, entity }, hint)
+            (PageOf { since: tick.0, told: shown, until: now.0, skip: 0, path, entity }, hint)
         }
     };
     let until = Tick(place.until.min(now.0));

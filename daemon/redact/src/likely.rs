@@ -149,7 +149,7 @@ pub(super) fn is_published(value: &str) -> bool {
 /// True for a token that is marked as an example: `AKIAIOSFODNN7EXAMPLE`, `ghp_xxxxxxxxxx…`.
 pub(super) fn is_example_token(token: &str) -> bool {
     let lower = token.to_ascii_lowercase();
-    let says_so =
+    let marks =
         ["example", "placeholder", "xxxxxx", "your_", "your-", "yourtoken", "......", "******"];
     let is_flat = |tail: &str| {
         let mut letters: Vec<u8> = tail.bytes().collect();
@@ -158,7 +158,7 @@ pub(super) fn is_example_token(token: &str) -> bool {
         letters.len() <= 2
     };
     let tail = lower.len().checked_sub(12).and_then(|from| lower.get(from..));
-    says_so.iter().any(|word| lower.contains(word)) || tail.is_some_and(is_flat)
+    marks.iter().any(|word| lower.contains(word)) || tail.is_some_and(is_flat)
 }
 
 /// Counts of each kind of character in a value.

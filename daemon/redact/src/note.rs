@@ -37,7 +37,7 @@ impl Redactor {
         }
         if found_more || self.removes_personal_data() {
             clean_note(note, &mut clean);
-            stated.said.iter_mut().for_each(&mut clean);
+            stated.link_lines.iter_mut().for_each(&mut clean);
             stated.node.items.iter_mut().for_each(|it| clean(&mut it.content));
         }
     }

@@ -491,8 +491,8 @@ fn a_key_that_was_cut_off_is_gone_also_where_its_lines_were_joined() {
             format!("Key: {begin}{gap}{line}{gap}{line}{gap}c2gtZWQyNTUxOQAAACDk\n\nThat was it.");
         assert_eq!(redact(text).text, "Key: [redacted:private-key]\n\nThat was it.", "{gap:?}");
     }
-    let said = format!("A key begins with `{begin}` and lines of base64.");
-    assert_eq!(redact(said.clone()).text, said);
+    let text = format!("A key begins with `{begin}` and lines of base64.");
+    assert_eq!(redact(text.clone()).text, text);
 }
 
 proptest! {

@@ -180,7 +180,7 @@ pub fn retry(reply: &RetryReply, max_chars: usize) -> String {
     let sheet = &mut Sheet::new(max_chars, &reply.freshness);
     // A retry of the embedding model is about no files.
     if let Some(embedding) = &reply.embedding {
-        sheet.line(&format!("embedding: {}", one_line(&embedding.told())));
+        sheet.line(&format!("embedding: {}", one_line(&embedding.describe())));
     } else if reply.files.is_empty() {
         sheet.line("nothing has failed");
     }
@@ -195,7 +195,7 @@ pub fn retry(reply: &RetryReply, max_chars: usize) -> String {
 pub fn deep(reply: &DeepPassReply, max_chars: usize) -> String {
     let sheet = &mut Sheet::new(max_chars, &reply.freshness);
     sheet.line(&match &reply.deep {
-        Some(deep) => deep.told(),
+        Some(deep) => deep.describe(),
         None => "the deep pass is switched off (`recognize.deep`)".into(),
     });
     sheet.finish()

@@ -405,7 +405,7 @@ pub fn status(reply: &StatusReply, max_chars: usize) -> String {
         reply.mended.iter().map(|it| format!("{} {}: {}", it.at, it.part, one_line(&it.what))),
     );
     if let Some(scrub) = &reply.scrub {
-        sheet.line(&format!("scrub: {}", scrub.told()));
+        sheet.line(&format!("scrub: {}", scrub.describe()));
     }
     if let Some(error) = &reply.last_error {
         sheet.line(&format!("last error: {}", one_line(error)));

@@ -189,8 +189,8 @@ pub fn forgotten(reply: &DeletedObservationsReply, max_chars: usize) -> String {
             text += &format!("; not found {}", list(&it.not_found_ordinals));
         }
         if !it.not_found_observations.is_empty() {
-            let said: Vec<_> = it.not_found_observations.iter().map(|it| one_line(it)).collect();
-            text += &format!("; no observation says {}", said.join(", "));
+            let texts: Vec<_> = it.not_found_observations.iter().map(|it| one_line(it)).collect();
+            text += &format!("; no observation says {}", texts.join(", "));
         }
         sheet.line(&text);
     }
@@ -205,8 +205,8 @@ pub fn observations(reply: &ObservationsReply, max_chars: usize) -> String {
     }
     sheet.items(reply.results.iter().map(|it| {
         let weak = if it.weak { ", weak" } else { "" };
-        let said = stored_line(&it.content);
-        format!("^o{} {said} (score {}{weak})", it.ordinal, score(it.score))
+        let text = stored_line(&it.content);
+        format!("^o{} {text} (score {}{weak})", it.ordinal, score(it.score))
     }));
     sheet.finish()
 }

@@ -45,15 +45,15 @@ pub fn inferred(reply: &SchemaInferReply, max_chars: usize) -> String {
 
 /// `  Ada (people/ada.md): lacks name; …`.
 fn fault(it: &SchemaFault) -> String {
-    let mut told = Vec::new();
+    let mut faults = Vec::new();
     if !it.missing.is_empty() {
-        told.push(format!("lacks {}", it.missing.join(", ")));
+        faults.push(format!("lacks {}", it.missing.join(", ")));
     }
-    told.extend(it.differs.iter().cloned());
+    faults.extend(it.differs.iter().cloned());
     if !it.further.is_empty() {
-        told.push(format!("has besides {}", it.further.join(", ")));
+        faults.push(format!("has besides {}", it.further.join(", ")));
     }
-    format!("  {} ({}): {}", one_line(&it.title), one_line(&it.path), one_line(&told.join("; ")))
+    format!("  {} ({}): {}", one_line(&it.title), one_line(&it.path), one_line(&faults.join("; ")))
 }
 
 pub fn validated(reply: &SchemaValidateReply, max_chars: usize) -> String {

@@ -163,6 +163,6 @@ fn work(
     })
 }
 
-fn name_of<'a>(said: Option<&'a str>, set: &'a str, own: &'a str) -> &'a str {
-    said.or(Some(set)).filter(|it| !it.is_empty()).unwrap_or(own)
+fn name_of<'a>(given: Option<&'a str>, set: &'a str, own: &'a str) -> &'a str {
+    given.or(Some(set)).filter(|it| !it.is_empty()).unwrap_or(own)
 }

@@ -22,7 +22,7 @@ pub(super) fn run(options: &Options, job: &KeptJob) -> anyhow::Result<ExitCode> 
         Ok(notes) => notes,
         Err(error) => return super::exit_code_of(error),
     };
-    let told = match job {
+    let reply = match job {
         KeptJob::List(Some(path)) => {
             notes.history(std::slice::from_ref(path), usize::MAX).map(|past| compared(&past))
         }
@@ -31,7 +31,7 @@ pub(super) fn run(options: &Options, job: &KeptJob) -> anyhow::Result<ExitCode> 
             .map(|all| json!({ "versions": all.iter().map(row).collect::<Vec<_>>() })),
         KeptJob::Restore { path, at } => notes.restore(path, at).map(|written| restored(&written)),
     };
-    match told {
+    match reply {
         Ok(line) => {
             // The job is done even if nobody reads the reply.
             let _ = writeln!(std::io::stdout(), "{line}");

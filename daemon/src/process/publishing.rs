@@ -97,7 +97,7 @@ impl Task {
             });
             match round {
                 Ok(round) => {
-                    self.tell(|view| (view.tick, view.trouble) = (Some(round.tick), None));
+                    self.update_view(|view| (view.tick, view.trouble) = (Some(round.tick), None));
                     last.note(&project, round.tick);
                     (rest, trouble) = (round.took * RESTS, TROUBLE.0);
                     if round.n_rows > 0 {
@@ -106,7 +106,7 @@ impl Task {
                 }
                 Err(error) => {
                     tracing::warn!(%error, "not published");
-                    self.tell(|view| view.trouble = Some(error.to_string()));
+                    self.update_view(|view| view.trouble = Some(error.to_string()));
                     // Another publisher took over: this one must never write again.
                     if matches!(error, HubError::Fenced(_)) {
                         return;
@@ -126,11 +126,11 @@ impl Task {
         let token =
             Some(PathBuf::from(&settings.token_file)).filter(|it| !it.as_os_str().is_empty());
         let address = Address::parse(&settings.url, token.as_deref())?;
-        self.tell(|view| view.address = address.shown().to_string());
+        self.update_view(|view| view.address = address.shown().to_string());
         Publisher::new(address, &self.name, &project.state_dir, false)
     }
 
-    fn tell(&self, what: impl FnOnce(&mut HubView)) {
+    fn update_view(&self, what: impl FnOnce(&mut HubView)) {
         what(&mut self.published.lock().unwrap_or_else(PoisonError::into_inner));
     }
 }

@@ -167,7 +167,7 @@ fn send(web: &Web, url: &str, spans: &Receiver<Message>) {
         if batch.is_empty() {
             due = Instant::now() + TOGETHER;
         }
-        let told = match spans.recv_timeout(due.saturating_duration_since(Instant::now())) {
+        let flushed = match spans.recv_timeout(due.saturating_duration_since(Instant::now())) {
             Ok(Message::Span(span)) => {
                 batch.push(span);
                 if batch.len() < BATCH {
@@ -188,7 +188,7 @@ fn send(web: &Web, url: &str, spans: &Receiver<Message>) {
             }
             is_away = sent.is_err();
         }
-        if let Some(done) = told {
+        if let Some(done) = flushed {
             let _ = done.try_send(());
         }
     }

@@ -127,8 +127,8 @@ pub fn settle(text: &str, scope: Scope) -> Vec<Change> {
             None => Change::insert(fact.text.end, format!(" ^o{ordinal}")),
         })
         .collect();
-    let wanted = said(&node, scope);
-    if changes.is_empty() || said(&read(&apply(text, &changes)), scope) == wanted {
+    let wanted = statements_of(&node, scope);
+    if changes.is_empty() || statements_of(&read(&apply(text, &changes)), scope) == wanted {
         return changes;
     }
     // Some id is not read back as one: keep only those that are, one by one.
@@ -182,7 +182,7 @@ pub fn add_facts(
         return Ok((vec![], done));
     }
     let wanted = |after: &Node| {
-        let (mut all, new) = (said(&node, scope), said(after, scope));
+        let (mut all, new) = (statements_of(&node, scope), statements_of(after, scope));
         all.facts.extend(done.added.iter().map(|it| (Some(it.ordinal), it.content.clone())));
         sorted(all) == sorted(new)
     };
@@ -237,11 +237,11 @@ pub fn replace_fact(
     for form in forms {
         let with = form.replace('\n', &format!("{eol}{inner}"));
         let change = vec![Change::new(fact.text.clone(), with)];
-        let mut wanted = said(&node, scope);
+        let mut wanted = statements_of(&node, scope);
         for it in wanted.facts.iter_mut().filter(|it| it.0 == Some(ordinal)) {
             it.1 = content.to_string();
         }
-        if said(&read(&apply(&now, &change)), scope) == wanted {
+        if statements_of(&read(&apply(&now, &change)), scope) == wanted {
             return Ok((compose(&settled, &change), fact.content.clone()));
         }
     }
@@ -323,9 +323,9 @@ pub fn add_relation(
     let (settled, now) = settled(text, scope);
     let node = read(&now);
     let change = insert_relation(&now, &node, scope, &item)?;
-    let mut wanted = said(&node, scope);
+    let mut wanted = statements_of(&node, scope);
     wanted.relations.push((relation_type.to_string(), target.to_string()));
-    let after = said(&read(&apply(&now, &change)), scope);
+    let after = statements_of(&read(&apply(&now, &change)), scope);
     match sorted(after) == sorted(wanted) {
         true => Ok(compose(&settled, &change)),
         false => Err(unfit("relation", &item)),
@@ -375,7 +375,7 @@ pub fn retype_relation(
         let added = add_relation(&now, scope, new_type, &it.target)?;
         return Ok(compose(&removed, &added));
     }
-    let mut wanted = said(&node, scope);
+    let mut wanted = statements_of(&node, scope);
     let at = node.relations.iter().position(|other| other.link == *link);
     if let Some(row) = at.and_then(|at| wanted.relations.get_mut(at)) {
         row.0 = new_type.to_string();
@@ -389,7 +389,7 @@ pub fn retype_relation(
     let forms =
         [Some(stated).filter(|_| is_plain), whole.map(|whole| Change::new(own.start..end, whole))];
     for change in forms.into_iter().flatten() {
-        if said(&read(&apply(text, std::slice::from_ref(&change))), scope) == wanted {
+        if statements_of(&read(&apply(text, std::slice::from_ref(&change))), scope) == wanted {
             return Ok(vec![change]);
         }
     }
@@ -436,25 +436,25 @@ fn unfit(what: &'static str, text: &str) -> EditError {
 
 /// The facts and relations of a note, for comparison.
 #[derive(Debug, PartialEq)]
-struct Said {
+struct Statements {
     facts: Vec<(Option<u64>, String)>,
     relations: Vec<(String, String)>,
 }
 
 /// Reads facts, with the numbers that they have or will get, and relations.
-fn said(node: &Node, scope: Scope) -> Said {
+fn statements_of(node: &Node, scope: Scope) -> Statements {
     let facts = node.facts(scope.in_folder).zip(ordinals_of(node, scope));
     let relations = node.relations.iter();
-    Said {
+    Statements {
         facts: facts.map(|(it, ordinal)| (Some(ordinal), it.content.clone())).collect(),
         relations: relations.map(|it| (it.relation_type.clone(), it.target.clone())).collect(),
     }
 }
 
-fn sorted(mut said: Said) -> Said {
-    said.facts.sort();
-    said.relations.sort();
-    said
+fn sorted(mut statements: Statements) -> Statements {
+    statements.facts.sort();
+    statements.relations.sort();
+    statements
 }
 
 fn ordinals_of(node: &Node, scope: Scope) -> Vec<u64> {

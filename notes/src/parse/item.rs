@@ -173,8 +173,8 @@ impl Walk<'_> {
         let from = of_leaf.partition_point(|link| link.place.span.start < span.start);
         let Some(first) = of_leaf.get(from).map(|link| link.place.span.start) else { return };
         // Links in the context are plain links, so only those before it count.
-        let said = self.at(first..span.end.max(first)).trim_end();
-        let context_at = context_at(said).filter(|at| !said[at + 1..].contains('\n'));
+        let rest = self.at(first..span.end.max(first)).trim_end();
+        let context_at = context_at(rest).filter(|at| !rest[at + 1..].contains('\n'));
         let end = context_at.map_or(span.end, |at| first + at);
         let links: Vec<(usize, Range<usize>, LinkKind)> = of_leaf
             .iter()
@@ -192,7 +192,7 @@ impl Walk<'_> {
         let (Some(relation_type), true) = (stated, are_wiki) else { return };
         let gaps = links.iter().zip(links.iter().skip(1));
         let are_parted = gaps.into_iter().all(|(a, b)| is_separator(self.at(a.1.end..b.1.start)));
-        let context = context_at.map(|at| said[at + 1..said.len() - 1].trim());
+        let context = context_at.map(|at| rest[at + 1..rest.len() - 1].trim());
         let is_all = self.at(last.1.end..end).trim().is_empty();
         if !are_parted || !is_all || context.is_some_and(str::is_empty) {
             return;

@@ -8,7 +8,7 @@ use crate::slug::path_slug;
 mod hostile;
 
 /// Returns everything that a note states, one item per line.
-fn told(text: &str) -> String {
+fn describe(text: &str) -> String {
     let note = parse(text);
     let mut out = String::new();
     let mut line = |what: &str, line: usize, words: String| {
@@ -76,7 +76,7 @@ fn told(text: &str) -> String {
 }
 
 fn check(text: &str, expected: Expect) {
-    expected.assert_eq(&told(text));
+    expected.assert_eq(&describe(text));
 }
 
 fn observations(text: &str) -> Vec<(String, String)> {

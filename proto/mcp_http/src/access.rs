@@ -83,7 +83,7 @@ impl Access {
                 if path == made {
                     token::make(path).map_err(wrong)?;
                 }
-                (Some(read_token(path)?), told_of_others(path))
+                (Some(read_token(path)?), warning_if_readable_by_others(path))
             }
         };
         let (hosts, origins) = (lower(&settings.hosts), lower(&settings.origins));
@@ -218,7 +218,7 @@ pub fn token_file(settings: &Http, made: &Path) -> Option<PathBuf> {
 }
 
 /// Returns a warning if others than the owner can read the file.
-fn told_of_others(path: &Path) -> Option<String> {
+fn warning_if_readable_by_others(path: &Path) -> Option<String> {
     let mode = path.metadata().ok()?.permissions().mode();
     let path = path.display();
     (mode & 0o077 != 0).then(|| {
@@ -368,10 +368,10 @@ mod tests {
         let missing = named("/nowhere/token").expect_err("no file");
         assert!(missing.to_string().contains("cannot be read") && !made.exists());
         let access = of("0123456789abcdef\n").expect("a token");
-        for (mode, is_told) in [(0o644, true), (0o640, true), (0o600, false), (0o400, false)] {
+        for (mode, is_warned) in [(0o644, true), (0o640, true), (0o600, false), (0o400, false)] {
             std::fs::set_permissions(&file, std::fs::Permissions::from_mode(mode)).expect("set");
-            let told = told_of_others(Path::new(&file));
-            assert_eq!(told.is_some_and(|it| it.contains(&file)), is_told, "{mode:o}");
+            let warned = warning_if_readable_by_others(Path::new(&file));
+            assert_eq!(warned.is_some_and(|it| it.contains(&file)), is_warned, "{mode:o}");
         }
         let asked = |value: Option<&str>| {
             let mut headers = HeaderMap::new();

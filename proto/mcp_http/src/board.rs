@@ -45,7 +45,7 @@ pub(crate) type Place = (u64, u64);
 pub(crate) type Answers = (u64, mpsc::Receiver<Event>);
 
 /// A resumed stream: the place after which it resumes, the events missed since, and those to come, unless it has ended.
-pub(crate) type Heard = (Place, Vec<Event>, Option<mpsc::Receiver<Event>>);
+pub(crate) type Resumed = (Place, Vec<Event>, Option<mpsc::Receiver<Event>>);
 
 /// One session's streams.
 #[derive(Debug, Default)]
@@ -57,7 +57,7 @@ pub(crate) struct Board {
     last_stream: u64,
     last_event: u64,
     /// The last event of the general stream that was delivered.
-    told: u64,
+    last_delivered: u64,
     is_over: bool,
 }
 
@@ -131,8 +131,8 @@ impl Board {
 
     /// Listens to the general stream, or resumes a stream where a client was cut off; missed events come first. There
     /// is no receiver if the stream has ended.
-    pub(crate) fn listen(&mut self, after: Option<Place>) -> Heard {
-        let place = after.unwrap_or((GENERAL, self.told));
+    pub(crate) fn listen(&mut self, after: Option<Place>) -> Resumed {
+        let place = after.unwrap_or((GENERAL, self.last_delivered));
         let (stream, number) = place;
         let missed = self.kept.iter().filter(|it| it.stream == stream && it.number > number);
         let missed: Vec<Event> = missed.cloned().collect();
@@ -143,13 +143,13 @@ impl Board {
         self.streams.entry(stream).or_default().sink = Some(sink);
         // The caller delivers these first; without this they would be delivered again to the next listener.
         if let Some(last) = missed.last().filter(|_| stream == GENERAL) {
-            self.told = self.told.max(last.number);
+            self.last_delivered = self.last_delivered.max(last.number);
         }
         (place, missed, Some(events))
     }
 
     /// Routes a line of the session.
-    pub(crate) fn tell(&mut self, line: Bytes) {
+    pub(crate) fn route(&mut self, line: Bytes) {
         match LineKind::of(&line) {
             Some(LineKind::Answer { id, error }) => self.answer(&id, line, error),
             Some(LineKind::Progress(token)) => {
@@ -189,9 +189,9 @@ impl Board {
 
     /// Returns a stream that is being read, for a request of the server; the general one if possible.
     fn who_listens(&self) -> u64 {
-        let hears = |stream: &Stream| stream.sink.as_ref().is_some_and(|it| !it.is_closed());
-        let general = self.streams.get(&GENERAL).is_some_and(hears);
-        let any = self.streams.iter().find(|(_, it)| hears(it)).map(|(number, _)| *number);
+        let is_read = |stream: &Stream| stream.sink.as_ref().is_some_and(|it| !it.is_closed());
+        let general = self.streams.get(&GENERAL).is_some_and(is_read);
+        let any = self.streams.iter().find(|(_, it)| is_read(it)).map(|(number, _)| *number);
         if general { GENERAL } else { any.unwrap_or(GENERAL) }
     }
 
@@ -202,7 +202,7 @@ impl Board {
             && let Some(sink) = &found.sink
         {
             match sink.try_send(event.clone()) {
-                Ok(()) if stream == GENERAL => self.told = event.number,
+                Ok(()) if stream == GENERAL => self.last_delivered = event.number,
                 Ok(()) => {}
                 // It is closed, or nobody reads it.
                 Err(_) => found.sink = None,
@@ -231,8 +231,8 @@ impl Board {
 
     /// Returns true if a request waits for its reply or a stream is being read.
     pub(crate) fn is_in_use(&self) -> bool {
-        let hears = |it: &Stream| it.sink.as_ref().is_some_and(|sink| !sink.is_closed());
-        !self.waiting.is_empty() || self.streams.values().any(hears)
+        let is_read = |it: &Stream| it.sink.as_ref().is_some_and(|sink| !sink.is_closed());
+        !self.waiting.is_empty() || self.streams.values().any(is_read)
     }
 }
 
@@ -244,8 +244,8 @@ mod tests {
         ids.iter().map(|id| (id.to_string(), Some(format!("\"t{id}\"")))).collect()
     }
 
-    fn say(board: &mut Board, line: &str) {
-        board.tell(Bytes::copy_from_slice(line.as_bytes()));
+    fn route(board: &mut Board, line: &str) {
+        board.route(Bytes::copy_from_slice(line.as_bytes()));
     }
 
     fn result(id: &str) -> String {
@@ -261,7 +261,7 @@ mod tests {
     }
 
     /// Returns what a stream has received so far, as numbers; `!` follows the last.
-    fn heard(events: &mut mpsc::Receiver<Event>) -> String {
+    fn received(events: &mut mpsc::Receiver<Event>) -> String {
         let mut out = Vec::new();
         while let Ok(event) = events.try_recv() {
             out.push(format!(
@@ -281,16 +281,16 @@ mod tests {
         let (_, mut two) = board.open(asked(&["2", "3"])).expect("open");
         let (_, _, general) = board.listen(None);
         let mut general = general.expect("it goes on");
-        say(&mut board, &progress("t2"));
-        say(&mut board, NEWS);
-        say(&mut board, &result("3"));
-        say(&mut board, &result("1"));
-        say(&mut board, &result("2"));
-        say(&mut board, &result("2"));
-        say(&mut board, &progress("t2"));
-        assert_eq!(heard(&mut one), "1-4!");
-        assert_eq!(heard(&mut two), "2-1 2-3 2-5!");
-        assert_eq!(heard(&mut general), "0-2 0-6");
+        route(&mut board, &progress("t2"));
+        route(&mut board, NEWS);
+        route(&mut board, &result("3"));
+        route(&mut board, &result("1"));
+        route(&mut board, &result("2"));
+        route(&mut board, &result("2"));
+        route(&mut board, &progress("t2"));
+        assert_eq!(received(&mut one), "1-4!");
+        assert_eq!(received(&mut two), "2-1 2-3 2-5!");
+        assert_eq!(received(&mut general), "0-2 0-6");
         assert!(one.try_recv().is_err() && board.is_in_use());
     }
 
@@ -310,7 +310,7 @@ mod tests {
     #[test]
     fn what_was_missed_is_told_again_on_its_own_stream() {
         let mut board = Board::default();
-        say(&mut board, NEWS);
+        route(&mut board, NEWS);
         let (_, missed, general) = board.listen(None);
         assert_eq!(missed.iter().map(|it| it.number).collect::<Vec<_>>(), [1]);
         drop(general);
@@ -318,11 +318,11 @@ mod tests {
 
         let (_, lost) = board.open(asked(&["1"])).expect("open");
         drop(lost);
-        say(&mut board, &progress("t1"));
+        route(&mut board, &progress("t1"));
         let (_, missed, resumed) = board.listen(Some((1, 0)));
         assert_eq!(missed.iter().map(|it| it.number).collect::<Vec<_>>(), [2]);
-        say(&mut board, &result("1"));
-        assert_eq!(heard(&mut resumed.expect("it goes on")), "1-3!");
+        route(&mut board, &result("1"));
+        assert_eq!(received(&mut resumed.expect("it goes on")), "1-3!");
         let (_, missed, over) = board.listen(Some((1, 2)));
         assert!(missed.first().is_some_and(|it| it.is_last) && over.is_none());
         assert_eq!(board.listen(Some((77, 0))).1.len(), 0);
@@ -332,29 +332,32 @@ mod tests {
     fn who_does_not_read_is_cut_off_and_little_is_kept() {
         let mut board = Board::default();
         let mut general = board.listen(None).2.expect("it goes on");
-        (0..1_000).for_each(|_| say(&mut board, NEWS));
-        assert_eq!(heard(&mut general).split(' ').count(), MAX_WAITING);
+        (0..1_000).for_each(|_| route(&mut board, NEWS));
+        assert_eq!(received(&mut general).split(' ').count(), MAX_WAITING);
         assert!(general.try_recv().is_err_and(|it| it == mpsc::error::TryRecvError::Disconnected));
         assert_eq!(board.kept.len(), MAX_KEPT);
         assert_eq!(board.listen(Some((GENERAL, 900))).1.len(), 100);
         let long =
             format!(r#"{{"jsonrpc":"2.0","id":1,"result":"{}"}}"#, "x".repeat(MAX_KEPT_BYTES));
         let (_, mut one) = board.open(asked(&["1"])).expect("open");
-        say(&mut board, &long);
-        assert!(heard(&mut one).ends_with('!') && board.kept.is_empty());
+        route(&mut board, &long);
+        assert!(received(&mut one).ends_with('!') && board.kept.is_empty());
     }
 
     #[test]
     fn who_is_not_let_in_is_told_so_by_each_request() {
         let mut board = Board::default();
         let (_, mut one) = board.open(asked(&["1"])).expect("open");
-        say(&mut board, r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":"full"}}"#);
-        let told = one.try_recv().expect("told");
+        route(
+            &mut board,
+            r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":"full"}}"#,
+        );
+        let error = one.try_recv().expect("told");
         assert_eq!(
-            &told.line[..],
+            &error.line[..],
             br#"{"jsonrpc":"2.0","id":1,"error":{"code":-32000,"message":"full"}}"#
         );
-        assert!(told.is_last && !board.is_in_use());
+        assert!(error.is_last && !board.is_in_use());
     }
 
     #[test]
@@ -362,10 +365,10 @@ mod tests {
         let question = r#"{"jsonrpc":"2.0","id":1,"method":"sampling/createMessage"}"#;
         let mut board = Board::default();
         let (_, mut one) = board.open(asked(&["1"])).expect("open");
-        say(&mut board, question);
-        assert_eq!(heard(&mut one), "1-1");
+        route(&mut board, question);
+        assert_eq!(received(&mut one), "1-1");
         let mut general = board.listen(None).2.expect("it goes on");
-        say(&mut board, question);
-        assert_eq!(heard(&mut general), "0-2");
+        route(&mut board, question);
+        assert_eq!(received(&mut general), "0-2");
     }
 }

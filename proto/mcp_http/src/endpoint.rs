@@ -108,7 +108,7 @@ impl Endpoint {
         let named = named_in(request.headers()).ok().flatten();
         let refused = |refusal: Refusal| -> Reply {
             tracing::debug!(%peer, why = refusal.message, "an HTTP request was refused");
-            refusal.about_unless_told(named.as_deref()).into()
+            refusal.about_unless_set(named.as_deref()).into()
         };
         let known = self.access.check_token(request.headers());
         // Rate first: even refusals by Host or Origin count towards it.
@@ -300,7 +300,7 @@ impl Endpoint {
         };
         // Not held during the wait: a session may end before it replies.
         drop(session);
-        let answering = Answering { style: style(&headers), is_batch, stream, tells_status: false };
+        let answering = Answering { style: style(&headers), is_batch, stream, sets_status: false };
         Ok(answer(coming, answering, None).await)
     }
 
@@ -337,7 +337,7 @@ impl Endpoint {
         let (_, coming) = session.post(posted).await?.ok_or_else(over)?;
         drop(session);
         let answering =
-            Answering { style: Style::Plain, is_batch: false, stream: 0, tells_status: true };
+            Answering { style: Style::Plain, is_batch: false, stream: 0, sets_status: true };
         let mut reply = answer(coming, answering, None).await;
         // Only a client that got a successful reply learns the id; any other session is ended at once.
         match HeaderValue::from_str(&key) {
@@ -354,7 +354,7 @@ impl Endpoint {
     /// Answers a request of the revision without sessions.
     async fn answer_once(&self, headers: &HeaderMap, posted: &Posted) -> Result<Reply, Refusal> {
         let Some(message) = posted.messages.first().filter(|it| it.is_request()) else {
-            posted.messages.iter().try_for_each(|it| oneshot::check_told(headers, it))?;
+            posted.messages.iter().try_for_each(|it| oneshot::check_notification(headers, it))?;
             // No notification of this revision has an effect here.
             return Ok(empty(StatusCode::ACCEPTED));
         };
@@ -364,7 +364,7 @@ impl Endpoint {
         let stream = self.open(&workspace).map_err(refused)?;
         let (coming, call) = oneshot::ask(stream, message);
         let answering =
-            Answering { style: Style::Plain, is_batch: false, stream: 0, tells_status: true };
+            Answering { style: Style::Plain, is_batch: false, stream: 0, sets_status: true };
         Ok(answer(coming, answering, Some(Box::new(call))).await)
     }
 

@@ -100,8 +100,8 @@ mod tests {
         theirs.write_all(b"ond\n").await.expect("written");
         assert_eq!(incoming.next().await.as_deref(), Some(&b"second"[..]));
         drop((incoming, outgoing));
-        let mut heard = Vec::new();
-        theirs.read_to_end(&mut heard).await.expect("the end");
-        assert_eq!(heard, b"{}\n[]\n");
+        let mut received = Vec::new();
+        theirs.read_to_end(&mut received).await.expect("the end");
+        assert_eq!(received, b"{}\n[]\n");
     }
 }

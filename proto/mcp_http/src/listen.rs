@@ -286,14 +286,14 @@ async fn refuse(mut stream: TcpStream) {
          retry-after: 1\r\nconnection: close\r\n\r\n{body}",
         body.len()
     );
-    let told = async {
+    let sending = async {
         stream.write_all(text.as_bytes()).await?;
         stream.shutdown().await?;
         // Wait until the other side closes: closing with unread data resets the connection, and the reply would be
         // lost.
         tokio::io::copy(&mut stream, &mut tokio::io::sink()).await
     };
-    let _ = tokio::time::timeout(Duration::from_secs(1), told).await;
+    let _ = tokio::time::timeout(Duration::from_secs(1), sending).await;
 }
 
 #[cfg(test)]

@@ -88,9 +88,9 @@ pub(crate) fn check(headers: &HeaderMap, message: &Message) -> Result<(), Refusa
     }
     match text(headers, VERSION) {
         None => return bad(HEADER_MISMATCH, "the header `MCP-Protocol-Version` is missing".into()),
-        Some(said) if said != version => {
-            let said = brief(&said);
-            let why = format!("the header `MCP-Protocol-Version` says `{said}`, `_meta` another");
+        Some(named) if named != version => {
+            let named = brief(&named);
+            let why = format!("the header `MCP-Protocol-Version` says `{named}`, `_meta` another");
             return bad(HEADER_MISMATCH, why);
         }
         Some(_) => {}
@@ -116,7 +116,7 @@ pub(crate) fn check(headers: &HeaderMap, message: &Message) -> Result<(), Refusa
 ///
 /// # Errors
 /// As [`check`].
-pub(crate) fn check_told(headers: &HeaderMap, message: &Message) -> Result<(), Refusal> {
+pub(crate) fn check_notification(headers: &HeaderMap, message: &Message) -> Result<(), Refusal> {
     if !headers.contains_key("mcp-method") {
         return Ok(());
     }
@@ -136,15 +136,15 @@ fn name_of<'a>(method: &str, message: &'a Message) -> Option<&'a str> {
 }
 
 fn check_header(headers: &HeaderMap, name: &str, wanted: &str) -> Result<(), String> {
-    let said = text(headers, name).ok_or_else(|| format!("the header `{name}` is missing"))?;
-    let encoded = said.strip_prefix("=?base64?").and_then(|rest| rest.strip_suffix("?="));
+    let value = text(headers, name).ok_or_else(|| format!("the header `{name}` is missing"))?;
+    let encoded = value.strip_prefix("=?base64?").and_then(|rest| rest.strip_suffix("?="));
     let plain = match encoded {
         // Only names may need encoding: methods are ASCII.
         Some(encoded) if name == "Mcp-Name" => {
             let bytes = STANDARD.decode(encoded).ok().and_then(|it| String::from_utf8(it).ok());
             bytes.ok_or_else(|| format!("the header `{name}` is not base64 of UTF-8"))?
         }
-        _ => said,
+        _ => value,
     };
     match plain == wanted {
         true => Ok(()),
@@ -165,9 +165,9 @@ impl Drop for Call {
     fn drop(&mut self) {
         if !self.is_answered.load(Ordering::Acquire) {
             let params = json!({ "requestId": self.id, "reason": "the client went away" });
-            let told =
+            let notice =
                 json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": params });
-            self.outgoing.try_send(told.to_string().into());
+            self.outgoing.try_send(notice.to_string().into());
         }
         self.reader.abort();
     }
@@ -329,12 +329,12 @@ mod tests {
         let posted = posted("tools/call", json!({ "name": "x" }));
         let (events, call) = ask(ours, &posted.messages[0]);
         drop((events, call));
-        let mut heard = String::new();
-        theirs.read_to_string(&mut heard).await.expect("the end");
-        assert_eq!(heard.lines().count(), 2);
+        let mut received = String::new();
+        theirs.read_to_string(&mut received).await.expect("the end");
+        assert_eq!(received.lines().count(), 2);
         assert!(
-            heard.contains(r#""method":"notifications/cancelled","params":{"requestId":1,"#),
-            "{heard}"
+            received.contains(r#""method":"notifications/cancelled","params":{"requestId":1,"#),
+            "{received}"
         );
     }
 }

@@ -24,7 +24,7 @@ use serde_json::{Value, json};
 use tokio::sync::mpsc;
 use tokio::time::{Instant, Interval, MissedTickBehavior, interval_at};
 
-use crate::board::{Event, Heard};
+use crate::board::{Event, Resumed};
 use crate::seats::Seat;
 
 /// Longest silence of a stream.
@@ -203,7 +203,7 @@ pub(crate) fn events(
 }
 
 /// Returns a stream of missed events, followed by those to come.
-pub(crate) fn resumed((place, missed, coming): Heard, style: Style) -> Reply {
+pub(crate) fn resumed((place, missed, coming): Resumed, style: Style) -> Reply {
     let prime = (style == Style::Primed).then(|| primer(place.0, place.1));
     let ready = prime.into_iter().chain(missed.iter().map(|it| style.write(it))).collect();
     events(ready, coming, style, None)
@@ -222,7 +222,7 @@ pub(crate) struct Answering {
     /// The number of the stream.
     pub(crate) stream: u64,
     /// Whether an error sets the HTTP status, as revision 2026-07-28 demands.
-    pub(crate) tells_status: bool,
+    pub(crate) sets_status: bool,
 }
 
 /// Waits for the first event: if it is the only one, the reply is JSON, else a stream. `held` is dropped with it.
@@ -231,10 +231,10 @@ pub(crate) async fn answer(
     answering: Answering,
     held: Option<Box<dyn Send>>,
 ) -> Reply {
-    let Answering { style, is_batch, stream, tells_status } = answering;
+    let Answering { style, is_batch, stream, sets_status } = answering;
     let first = match tokio::time::timeout(SHORT, coming.recv()).await {
         Ok(Some(event)) if event.is_last && !is_batch => {
-            let status = if tells_status { status_of(event.error) } else { StatusCode::OK };
+            let status = if sets_status { status_of(event.error) } else { StatusCode::OK };
             return json(status, event.line);
         }
         // Progress, or one reply of a batch: more will follow.
@@ -320,7 +320,7 @@ impl Refusal {
     }
 
     /// Sets the workspace that the request named, unless the refusal is already about one.
-    pub(crate) fn about_unless_told(mut self, workspace: Option<&str>) -> Self {
+    pub(crate) fn about_unless_set(mut self, workspace: Option<&str>) -> Self {
         self.0.workspace = self.0.workspace.or(workspace.map(brief));
         self
     }
@@ -354,6 +354,6 @@ pub(crate) fn over() -> Refusal {
 }
 
 /// Shortens a client's text for an error.
-pub(crate) fn brief(said: &str) -> String {
-    said.chars().filter(|c| !c.is_control()).take(MAX_ECHO_CHARS).collect()
+pub(crate) fn brief(text: &str) -> String {
+    text.chars().filter(|c| !c.is_control()).take(MAX_ECHO_CHARS).collect()
 }

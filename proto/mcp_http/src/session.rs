@@ -15,7 +15,7 @@ use proto::error::Code;
 use tokio::net::UnixStream;
 use tokio::task::AbortHandle;
 
-use crate::board::{Answers, Board, Busy, Heard, Place};
+use crate::board::{Answers, Board, Busy, Place, Resumed};
 use crate::link::{Outgoing, split};
 use crate::message::{Kind, Message, Posted};
 use crate::reply::{Refusal, over};
@@ -59,7 +59,7 @@ impl Session {
         let reader = tokio::spawn(async move {
             while let Some(line) = incoming.next().await {
                 let Some(session) = weak.upgrade() else { return };
-                session.board().tell(line);
+                session.board().route(line);
             }
             if let Some(session) = weak.upgrade() {
                 session.board().end();
@@ -130,7 +130,7 @@ impl Session {
     }
 
     /// Listens to the general stream, or resumes where the client was cut off.
-    pub(crate) fn listen(&self, after: Option<Place>) -> Heard {
+    pub(crate) fn listen(&self, after: Option<Place>) -> Resumed {
         self.touch();
         self.board().listen(after)
     }

@@ -100,12 +100,12 @@ pub fn fit(reply: &mut Value, max_chars: usize) {
         cuts.push(format!("nothing of `{name}`"));
     }
     if let (Some(fields), false) = (reply.as_object_mut(), cuts.is_empty()) {
-        let said = fields.get("truncated").and_then(Value::as_str).map(|it| format!("{it}; "));
+        let before = fields.get("truncated").and_then(Value::as_str).map(|it| format!("{it}; "));
         let cuts: Vec<String> = cuts.into_iter().take(3).collect();
-        let said = said.unwrap_or_default();
+        let before = before.unwrap_or_default();
         let note = match is_short {
             true => SHORT_NOTE.to_string(),
-            false => format!("{said}{} fit; raise `max_chars` or ask for less", cuts.join(", ")),
+            false => format!("{before}{} fit; raise `max_chars` or ask for less", cuts.join(", ")),
         };
         fields.insert("truncated".to_string(), note.into());
     }

@@ -15,7 +15,7 @@ use super::memory::ItemError;
 use crate::error::Code;
 
 /// Longest name and message in a reply, in characters. A message quotes what was sent.
-const MAX_TOLD: usize = 200;
+const MAX_CHARS: usize = 200;
 
 /// Fields that name the subject of an item.
 const NAMES: [&str; 6] =
@@ -57,7 +57,7 @@ impl<T> Item<T> {
 }
 
 fn shortened(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() { ' ' } else { c }).take(MAX_TOLD).collect()
+    text.chars().map(|c| if c.is_control() { ' ' } else { c }).take(MAX_CHARS).collect()
 }
 
 impl<T> From<T> for Item<T> {
@@ -113,7 +113,7 @@ mod tests {
         ]});
         let request: CreateEntities = serde_json::from_value(sent.clone()).expect("read");
         assert_eq!(serde_json::to_value(&request).expect("written"), sent);
-        let told: Vec<Result<NewMemoryEntity, (String, String)>> = request
+        let read: Vec<Result<NewMemoryEntity, (String, String)>> = request
             .entities
             .into_iter()
             .enumerate()
@@ -124,9 +124,9 @@ mod tests {
             entity_type: "person".into(),
             ..NewMemoryEntity::default()
         };
-        assert_eq!(told[0], Ok(ada));
-        assert_eq!(told[1], Err(("Bob".into(), "missing field `entity_type`".into())));
-        assert!(matches!(&told[2], Err((name, why)) if name == "item 3" && why.contains('7')));
-        assert!(matches!(&told[3], Err((name, why)) if name == "Cy" && why.contains("`mood`")));
+        assert_eq!(read[0], Ok(ada));
+        assert_eq!(read[1], Err(("Bob".into(), "missing field `entity_type`".into())));
+        assert!(matches!(&read[2], Err((name, why)) if name == "item 3" && why.contains('7')));
+        assert!(matches!(&read[3], Err((name, why)) if name == "Cy" && why.contains("`mood`")));
     }
 }

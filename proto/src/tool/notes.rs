@@ -132,10 +132,10 @@ pub fn by_place(backlinks: &[BacklinkView]) -> Vec<BacklinkView> {
     let mut places: Vec<BacklinkView> = Vec::new();
     for it in backlinks {
         // Backlinks of one line follow each other.
-        match places.last_mut().filter(|told| (&told.path, told.line) == (&it.path, it.line)) {
+        match places.last_mut().filter(|last| (&last.path, last.line) == (&it.path, it.line)) {
             None => places.push(it.clone()),
-            Some(told) if told.relation.split(", ").any(|relation| relation == it.relation) => {}
-            Some(told) => told.relation += &format!(", {}", it.relation),
+            Some(last) if last.relation.split(", ").any(|relation| relation == it.relation) => {}
+            Some(last) => last.relation += &format!(", {}", it.relation),
         }
     }
     places

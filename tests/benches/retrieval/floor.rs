@@ -66,7 +66,7 @@ struct Asked {
 pub(crate) struct Floor {
     asked: Vec<Asked>,
     /// By tool, set and kind: answers reported as irrelevant, and all.
-    said: BTreeMap<(&'static str, String, Kind), Share>,
+    shares: BTreeMap<(&'static str, String, Kind), Share>,
 }
 
 /// A share with its interval.
@@ -147,16 +147,16 @@ impl Floor {
 
     fn note(&mut self, tool: &'static str, base: &Set, kind: Kind, is_dev: bool, nothing: bool) {
         if !is_dev {
-            self.said.entry((tool, base.name.clone(), kind)).or_default().add(nothing);
+            self.shares.entry((tool, base.name.clone(), kind)).or_default().add(nothing);
         }
     }
 
     /// Prints all results.
     pub(crate) fn print(&self) {
         println!("report part, at the settings' floor: own lost | near found | off found");
-        for ((tool, set, kind), own) in &self.said {
+        for ((tool, set, kind), own) in &self.shares {
             if *kind == Kind::Own {
-                let of = |kind| self.said.get(&(*tool, set.clone(), kind)).copied();
+                let of = |kind| self.shares.get(&(*tool, set.clone(), kind)).copied();
                 let [near, off] = [Kind::Near, Kind::Off].map(|kind| of(kind).unwrap_or_default());
                 println!("{tool}: {set}: {own} | {near} | {off}");
             }

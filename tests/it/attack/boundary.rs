@@ -62,14 +62,14 @@ fn nor_is_one_that_has_all_projects() {
 fn a_folder_cannot_name_roots() {
     let home = SharedHome::of(&[NOTES]);
     home.write("notes/kg.yaml", "projects: {roots: [/srv]}\n");
-    let (_, said) = home.kgctl_refused(&["--project", "notes", "config", "show"]);
-    assert!(said.contains("`projects.roots` cannot be set by a folder"), "{said}");
+    let (_, output) = home.kgctl_refused(&["--project", "notes", "config", "show"]);
+    assert!(output.contains("`projects.roots` cannot be set by a folder"), "{output}");
     for (root, why) in [("/etc", "is a system folder"), ("~", "home folder"), ("here", "absolute")]
     {
         home.write("notes/kg.yaml", "");
         home.write("config/config.yaml", &format!("projects: {{roots: [\"{root}\"]}}\n"));
-        let (_, said) = home.kgctl_refused(&["--project", "notes", "config", "show"]);
-        assert!(said.contains(why), "{root}: {said}");
+        let (_, output) = home.kgctl_refused(&["--project", "notes", "config", "show"]);
+        assert!(output.contains(why), "{root}: {output}");
     }
 }
 
@@ -176,12 +176,15 @@ fn a_person_registers_what_holds_no_keys() {
         ("/", "home folder"),
         ("/etc", "is a system folder"),
     ] {
-        let (is_added, said) = add(folder);
-        assert!(!is_added && said.contains(why) && said.contains("hint: "), "{folder}: {said}");
+        let (is_added, output) = add(folder);
+        assert!(
+            !is_added && output.contains(why) && output.contains("hint: "),
+            "{folder}: {output}"
+        );
     }
     for folder in ["you/.notes", "you/code"] {
-        let (is_added, said) = add(folder);
-        assert!(is_added, "{folder}: {said}");
+        let (is_added, output) = add(folder);
+        assert!(is_added, "{folder}: {output}");
     }
 }
 
@@ -197,12 +200,12 @@ fn doctor_lists_what_lies_outside_and_all_projects_leaves_out_keys() {
     home.write("config/projects.json", &registry.to_string());
     let settings = format!("projects: {{roots: [\"{}\"]}}\n", home.at("work").display());
     home.write("config/config.yaml", &settings);
-    let said = home.kgctl(&["--project", "notes", "doctor"]).stdout;
-    let said = String::from_utf8(said).expect("UTF-8");
+    let output = home.kgctl(&["--project", "notes", "doctor"]).stdout;
+    let output = String::from_utf8(output).expect("UTF-8");
     let outside = format!("registered outside: `notes` ({})", home.at("notes").display());
-    assert!(said.contains(&outside), "{said}");
-    assert!(said.contains("a place for keys (`.ssh`)"), "{said}");
-    assert!(said.contains("`kgctl project remove keys`"), "{said}");
+    assert!(output.contains(&outside), "{output}");
+    assert!(output.contains("a place for keys (`.ssh`)"), "{output}");
+    assert!(output.contains("`kgctl project remove keys`"), "{output}");
     let mut agent = home.agent("", &["--all-projects", "--tools", "core,notes"]);
     let error = agent.call("status", json!({"project": "keys"})).expect_err("it is not served");
     assert!(error["hint"].as_str().is_some_and(|hint| !hint.contains("keys")), "{error}");

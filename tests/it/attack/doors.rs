@@ -256,9 +256,9 @@ fn kgctl_switches_http_on_and_off_and_says_what_to_paste() {
     assert_eq!(written, format!("{own}http:\n  listen: \"127.0.0.1:0\"\n"));
 
     let paste = || -> (Value, Http) {
-        let told: Value =
+        let clients: Value =
             serde_json::from_str(&home.kgctl_done(&["http", "clients", "--json"])).expect("JSON");
-        let server = told["mcpServers"]["notes"].clone();
+        let server = clients["mcpServers"]["notes"].clone();
         let address = address_in(server["url"].as_str().expect("a URL")).expect("an address");
         let bearer = server["headers"]["Authorization"].as_str().expect("a token").to_string();
         (server, Http::at(address).with("Authorization", &bearer))

@@ -256,17 +256,17 @@ fn a_moved_note_is_kept_as_it_was() {
 fn all_refused(project: &mut TestProject, root: &Path, key: &Value) {
     for (tool, arguments) in writes::calls(key) {
         let before = contents(root);
-        let told = writes::refusal(project, tool, arguments);
-        assert_eq!(told["code"], "unavailable", "{tool}: {told}");
-        let message = told["message"].as_str().expect("words").to_lowercase();
-        assert!(message.contains("no space left"), "{tool}: {told}");
-        let hint = told["hint"].as_str();
+        let error = writes::refusal(project, tool, arguments);
+        assert_eq!(error["code"], "unavailable", "{tool}: {error}");
+        let message = error["message"].as_str().expect("words").to_lowercase();
+        assert!(message.contains("no space left"), "{tool}: {error}");
+        let hint = error["hint"].as_str();
         assert!(
             hint.map_or(tool == "kb_ingest", |it| it.contains("free some space")),
-            "{tool}: {told}"
+            "{tool}: {error}"
         );
         let has_changed = contents(root) != before;
-        assert_eq!(has_changed, message.contains("changed on the disk"), "{tool}: {told}");
+        assert_eq!(has_changed, message.contains("changed on the disk"), "{tool}: {error}");
     }
 }
 
@@ -337,13 +337,13 @@ fn every_tool_answers_on_a_full_disk_of_notes() {
         if need_none.contains(&tool) {
             continue;
         }
-        let told = writes::refusal(&mut project, tool, arguments);
-        assert_eq!(told["code"], "unavailable", "{tool}: {told}");
-        let hint = told["hint"].as_str();
+        let error = writes::refusal(&mut project, tool, arguments);
+        assert_eq!(error["code"], "unavailable", "{tool}: {error}");
+        let hint = error["hint"].as_str();
         assert!(
             hint.map_or(tool == "kb_ingest", |it| it
                 .contains("nothing was changed; free some space")),
-            "{tool}: {told}"
+            "{tool}: {error}"
         );
     }
     let after = contents(&inside);

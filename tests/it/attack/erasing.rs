@@ -57,8 +57,8 @@ fn planted() -> TestProject {
     let entry = json!({"short_title": "Harbor", "knowledge_details": details, "tags": ["harbor"]});
     project.call("kb_store", entry);
     let source = "https://x.org/Xyzzy-Plugh%20%224711%22%20gr%C3%BCn";
-    let said = json!({"paths": ["other.md"], "tags": ["ops"], "source_url": source});
-    project.call("ingest_docs", said);
+    let request = json!({"paths": ["other.md"], "tags": ["ops"], "source_url": source});
+    project.call("ingest_docs", request);
     project.call("backup", json!({}));
     let state = &project.paths().dir;
     let log = format!("INFO of notes/plan.md and {ENTITY}: {STRING}\nINFO something else\n");
@@ -285,20 +285,20 @@ fn a_better_detector_takes_spans_out_of_what_is_kept() {
     // The state of a version that did not recognize the token as a secret.
     let token = ["gh", "p_a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"].concat();
     let state = project.paths().dir.clone();
-    let said = format!("The keeper's token is {token}, they say.\nThe rest stays.\n");
+    let text = format!("The keeper's token is {token}, they say.\nThe rest stays.\n");
     for ledger in [project.paths().ledger.clone(), backup(&project)] {
         let db = Connection::open(&ledger).expect("opens");
-        db.execute("UPDATE kb_versions SET text = ?1", [&said]).expect("written");
+        db.execute("UPDATE kb_versions SET text = ?1", [&text]).expect("written");
         // The journal behind `changes` keeps lines of a document as JSON.
-        let lines = json!([["+", &said]]).to_string();
+        let lines = json!([["+", &text]]).to_string();
         let n = db.execute("UPDATE changes SET lines = ?1", [lines]).expect("written");
         assert!(n > 0, "the journal of {}", ledger.display());
         db.execute("UPDATE scrubbed SET detectors = 'older'", []).expect("written");
     }
-    fs::write(state.join("daemon.log"), &said).expect("written");
+    fs::write(state.join("daemon.log"), &text).expect("written");
     let mut kept = Vec::new();
     files_below(&state.join("kept"), &mut kept);
-    fs::write(&kept[0], &said).expect("written");
+    fs::write(&kept[0], &text).expect("written");
     assert_eq!(holders(&project, &token).len(), 4);
 
     project.start();
@@ -307,7 +307,7 @@ fn a_better_detector_takes_spans_out_of_what_is_kept() {
         (rows(&ledger, "SELECT detectors FROM scrubbed") != ["older"]).then_some(())
     });
     assert_eq!(holders(&project, &token), [""; 0]);
-    let clean = said.replace(&token, "[redacted:github-token]");
+    let clean = text.replace(&token, "[redacted:github-token]");
     for ledger in [ledger.clone(), backup(&project)] {
         assert_eq!(rows(&ledger, "SELECT text FROM kb_versions"), std::slice::from_ref(&clean));
         let lines = rows(&ledger, "SELECT lines FROM changes WHERE lines LIKE '%keeper%' LIMIT 1");

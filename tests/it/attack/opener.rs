@@ -30,8 +30,8 @@ fn call_on(socket: &Path, calls: &[(&str, Value)], is_over: &AtomicBool, n_round
         for (tool, arguments) in calls {
             // A refusal is fine, too: the path may lead out at this moment.
             let reply = client.call(tool, arguments.clone());
-            let said = reply.unwrap_or_else(|error| error).to_string();
-            assert!(!said.contains(OUTSIDE), "{tool}: {said}");
+            let text = reply.unwrap_or_else(|error| error).to_string();
+            assert!(!text.contains(OUTSIDE), "{tool}: {text}");
         }
         n_rounds.fetch_add(1, Ordering::Relaxed);
     }
@@ -140,9 +140,9 @@ fn the_files_that_steer_indexing_are_read_inside_only() {
     for name in ["kg.yaml", "kg.predicates.toml"] {
         project.link("../outside", name);
         let ended = project.try_start().expect_err("it leads out");
-        let said = format!("{ended:?}\n{}", project.log());
-        assert!(said.contains("of the folder") || said.contains("outside the folder"), "{said}");
-        assert!(!said.contains("secret"), "{said}");
+        let text = format!("{ended:?}\n{}", project.log());
+        assert!(text.contains("of the folder") || text.contains("outside the folder"), "{text}");
+        assert!(!text.contains("secret"), "{text}");
         project.remove(name);
     }
 }

@@ -162,9 +162,9 @@ fn no_spreadsheet_takes_an_exported_cell_for_a_formula_and_no_terminal_obeys() {
     for arguments in
         [&["query", "quince"][..], &["explain", "Orchard"], &["read", "Orchard.md:3"], &["status"]]
     {
-        let said = run(arguments);
-        let lines = said.replace('\n', " ");
-        assert!(matches!(show(&lines), Cow::Borrowed(_)), "{arguments:?}: {said:?}");
+        let text = run(arguments);
+        let lines = text.replace('\n', " ");
+        assert!(matches!(show(&lines), Cow::Borrowed(_)), "{arguments:?}: {text:?}");
     }
 }
 
@@ -173,9 +173,9 @@ fn a_dump_is_exact_and_hides_nothing() {
     let mut project = project();
     let root = project.root().display().to_string();
     let output = project.kgctl().args(["--project", &root, "dump"]).output().expect("it runs");
-    let said = String::from_utf8(output.stdout).expect("UTF-8");
-    assert!(matches!(show(&said), Cow::Borrowed(_)) && said.contains("\\u202e"), "{said}");
-    let rows: Vec<Value> = said.lines().map(|it| serde_json::from_str(it).expect("JSON")).collect();
+    let text = String::from_utf8(output.stdout).expect("UTF-8");
+    assert!(matches!(show(&text), Cow::Borrowed(_)) && text.contains("\\u202e"), "{text}");
+    let rows: Vec<Value> = text.lines().map(|it| serde_json::from_str(it).expect("JSON")).collect();
     let is_mill = |it: &Value| it["path"] == "mi\u{202e}ll\u{200b}.md";
     assert!(rows.iter().any(is_mill) && project.dump().rows("document").any(is_mill));
 }

@@ -93,16 +93,16 @@ fn an_index_that_is_deleted_replaced_or_cut_is_built_again() {
     ];
     for (i, (what, damage)) in damages.into_iter().enumerate() {
         damage(&index);
-        let told = noticed(&mut project, "index", i);
-        assert!(told.contains(what) && told.contains("built again"), "{what}: {told}");
+        let message = noticed(&mut project, "index", i);
+        assert!(message.contains(what) && message.contains("built again"), "{what}: {message}");
         let word = format!("zqafter{i}x");
         project.write(&format!("after-{i}.md"), format!("# After\n\nThe word {word}.\n"));
         project.settle();
         assert!(finds(&mut project, "zqbuoy7") && finds(&mut project, &word), "{what}");
     }
     assert!(index.is_file(), "it is there again");
-    let told = kgctl(&project, &["status"]);
-    assert!(told.contains("built again from the files"), "{told}");
+    let message = kgctl(&project, &["status"]);
+    assert!(message.contains("built again from the files"), "{message}");
     project.verify("rebuilt under the running daemon");
     project.restart();
     project.settle();
@@ -143,14 +143,15 @@ fn a_lost_ledger_stops_every_write_and_comes_back_whole() {
     let before = contents(project.root());
     delete(&ledger);
     // At once, before the files are checked.
-    for (tool, told) in refusals(&mut project) {
-        assert!(told.contains("the ledger is lost"), "{tool}: {told}");
+    for (tool, message) in refusals(&mut project) {
+        assert!(message.contains("the ledger is lost"), "{tool}: {message}");
     }
-    let told = noticed(&mut project, "ledger", 0);
-    assert!(told.contains("was deleted"), "{told}");
-    for (tool, told) in refusals(&mut project) {
-        let names = told.contains("/backups/ledger-") && told.contains("kgctl backup --restore");
-        assert!(told.contains("the ledger is lost") && names, "{tool}: {told}");
+    let message = noticed(&mut project, "ledger", 0);
+    assert!(message.contains("was deleted"), "{message}");
+    for (tool, message) in refusals(&mut project) {
+        let names =
+            message.contains("/backups/ledger-") && message.contains("kgctl backup --restore");
+        assert!(message.contains("the ledger is lost") && names, "{tool}: {message}");
     }
     assert_eq!(contents(project.root()), before, "a refused write leaves nothing");
     // Reading continues, even of data that only the ledger has, and so does indexing.
@@ -165,10 +166,10 @@ fn a_lost_ledger_stops_every_write_and_comes_back_whole() {
         status["writes_refused"]["hint"].as_str().is_some_and(|it| it.contains("--restore")),
         "{status}"
     );
-    let told = kgctl(&project, &["doctor"]);
+    let message = kgctl(&project, &["doctor"]);
     assert!(
-        told.contains("the ledger is lost") && told.contains("kgctl backup --restore"),
-        "{told}"
+        message.contains("the ledger is lost") && message.contains("kgctl backup --restore"),
+        "{message}"
     );
     assert!(kgctl(&project, &["status"]).contains("writes refused:"));
 
@@ -203,13 +204,16 @@ fn a_ledger_that_is_missing_at_the_start_is_restored_from_its_newest_backup() {
         }
         project.start();
         project.settle();
-        let told = noticed(&mut project, "ledger", 0);
+        let message = noticed(&mut project, "ledger", 0);
         let expected = if has_backup { "was restored from" } else { "an empty one was made" };
-        assert!(told.contains("missing at the start") && told.contains(expected), "{told}");
+        assert!(
+            message.contains("missing at the start") && message.contains(expected),
+            "{message}"
+        );
         let kept = project.try_call("kb_maintain", versions.clone()).unwrap_or_default();
         assert_eq!(kept.to_string().contains("Initial creation"), has_backup, "{kept}");
         assert!(finds(&mut project, "zqbuoy2"));
-        project.call("write_note", json!({"title": told, "content": "x", "directory": "new"}));
+        project.call("write_note", json!({"title": message, "content": "x", "directory": "new"}));
     }
 }
 
@@ -220,10 +224,10 @@ fn a_ledger_that_is_replaced_or_cut_stops_writes_too() {
         let mut project = notes(3);
         project.call("backup", json!({}));
         damage(&project.paths().ledger.clone());
-        let told = noticed(&mut project, "ledger", 0);
-        assert!(told.contains(what), "{told}");
-        for (tool, told) in refusals(&mut project) {
-            assert!(told.contains("/backups/ledger-"), "{tool}: {told}");
+        let message = noticed(&mut project, "ledger", 0);
+        assert!(message.contains(what), "{message}");
+        for (tool, message) in refusals(&mut project) {
+            assert!(message.contains("/backups/ledger-"), "{tool}: {message}");
         }
         assert!(finds(&mut project, "zqbuoy1"));
         project.write("late.md", "# Late\n\nThe word zqlatex.\n");
@@ -259,11 +263,11 @@ fn a_state_folder_that_another_takes_the_place_of_is_filled_again() {
     all_are_noticed(&mut project);
     project.settle();
     assert!(finds(&mut project, "zqbuoy11"));
-    for (tool, told) in refusals(&mut project) {
-        assert!(told.contains("the ledger is lost"), "{tool}: {told}");
+    for (tool, message) in refusals(&mut project) {
+        assert!(message.contains("the ledger is lost"), "{tool}: {message}");
     }
-    let told = kgctl(&project, &["forget", "--text", "zqbuoy11", "--prove"]);
-    assert!(told.contains("the ledger is lost") && told.contains("--restore"), "{told}");
+    let message = kgctl(&project, &["forget", "--text", "zqbuoy11", "--prove"]);
+    assert!(message.contains("the ledger is lost") && message.contains("--restore"), "{message}");
     project.stop();
     // Its backup is of the ledger that was open.
     project.start();
@@ -301,8 +305,8 @@ fn better_vectors_that_are_deleted_replaced_or_cut_are_made_again() {
         [("was deleted", delete), ("was replaced", replace), ("was cut", |path| cut(path, 0))];
     for (i, (what, damage)) in damages.into_iter().enumerate() {
         damage(&vectors);
-        let told = noticed(&mut project, "vectors", i);
-        assert!(told.contains(what) && told.contains("made again"), "{told}");
+        let message = noticed(&mut project, "vectors", i);
+        assert!(message.contains(what) && message.contains("made again"), "{message}");
         project.until("they are made again", is_whole);
     }
 }
@@ -316,8 +320,8 @@ fn a_state_folder_that_is_deleted_is_made_again_and_nothing_is_written_meanwhile
     project.settle();
     assert!(project.paths().index.is_file() && project.paths().lock.is_file());
     assert!(finds(&mut project, "zqbuoy11"));
-    for (tool, told) in refusals(&mut project) {
-        assert!(told.contains("the ledger is lost"), "{tool}: {told}");
+    for (tool, message) in refusals(&mut project) {
+        assert!(message.contains("the ledger is lost"), "{tool}: {message}");
     }
     // The ledger was still open: its copy is the newest backup.
     assert_eq!(fs::read_dir(state.join("backups")).expect("made").count(), 1);
@@ -411,8 +415,8 @@ fn flipped_bytes_of_a_text_are_found_and_mended() {
             );
             project.call("checkup", json!({"scrub": true}));
         }
-        let told = noticed(&mut project, "text", 0);
-        assert!(told.contains("buoys/buoy-7.md") && told.contains("read again"), "{told}");
+        let message = noticed(&mut project, "text", 0);
+        assert!(message.contains("buoys/buoy-7.md") && message.contains("read again"), "{message}");
         project.until_graph("mended", |_| {
             indexed(&index, "zqbuoy7").contains("is anchored").then_some(())
         });
@@ -420,8 +424,11 @@ fn flipped_bytes_of_a_text_are_found_and_mended() {
         assert_eq!(scrub["scrub"]["damaged"], 1, "{}", scrub["scrub"]);
         project.settle();
     }
-    let told = kgctl(&project, &["doctor", "--scrub"]);
-    assert!(told.contains("scrub: last round over at") && told.contains("1 damaged"), "{told}");
+    let message = kgctl(&project, &["doctor", "--scrub"]);
+    assert!(
+        message.contains("scrub: last round over at") && message.contains("1 damaged"),
+        "{message}"
+    );
     project.verify("mended");
 }
 

@@ -169,9 +169,9 @@ impl Postgres {
 
     /// Runs statements as a role.
     pub(crate) fn sql_as(&self, role: &str, sql: &str) -> String {
-        let (is_done, said) = self.try_sql_as(role, sql);
-        assert!(is_done, "{role}: {sql}: {said}");
-        said
+        let (is_done, printed) = self.try_sql_as(role, sql);
+        assert!(is_done, "{role}: {sql}: {printed}");
+        printed
     }
 
     /// Whether it answers.
@@ -190,8 +190,8 @@ impl Postgres {
             .args(["-X", "-A", "-t", "-q", "-v", "ON_ERROR_STOP=1", "-c", sql])
             .output()
             .expect("psql runs");
-        let said = [output.stdout, output.stderr].concat();
-        (output.status.success(), String::from_utf8_lossy(&said).trim().to_string())
+        let printed = [output.stdout, output.stderr].concat();
+        (output.status.success(), String::from_utf8_lossy(&printed).trim().to_string())
     }
 
     /// Its port on this machine.

@@ -77,8 +77,8 @@ fn a_role_sees_what_it_was_granted_and_no_more() {
                 let known = if tool == "changes" { &path } else { entity };
                 let own = client.call(tool, arguments(tool, entity, name));
                 let reply = own.map(|it| it.to_string());
-                let is_told = reply.as_ref().is_ok_and(|it| it.contains(known));
-                assert!(is_told, "{role}: {tool} in {name}: {reply:?}");
+                let is_shown = reply.as_ref().is_ok_and(|it| it.contains(known));
+                assert!(is_shown, "{role}: {tool} in {name}: {reply:?}");
                 let other = if name == "a" { "b" } else { "a" };
                 let reply = client.call(tool, arguments(tool, foreign, other));
                 let reply = reply.unwrap_or_else(|error| error).to_string();

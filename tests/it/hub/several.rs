@@ -87,7 +87,7 @@ fn entities_are_the_same_by_name_and_type_or_by_what_a_person_states() {
     let pair = ["a:Apple Press", "b:obst presse"];
     assert_eq!(done(state("pub", pair, &[]))["changed"], true);
     assert_eq!(done(state("pub", [pair[1], pair[0]], &[]))["changed"], false, "it is known");
-    for (role, pair, said) in [
+    for (role, pair, words) in [
         ("ann", pair, "has no project `a` that this role may publish"),
         ("tim", pair, "has no project `a` that this role may publish"),
         ("pub", ["a:Apple Press", "b:Nothing"], "no entity `Nothing`"),
@@ -96,7 +96,7 @@ fn entities_are_the_same_by_name_and_type_or_by_what_a_person_states() {
     ] {
         let output = state(role, pair, &[]);
         let error = String::from_utf8_lossy(&output.stderr);
-        assert!(output.status.code() == Some(2) && error.contains(said), "{role}: {error}");
+        assert!(output.status.code() == Some(2) && error.contains(words), "{role}: {error}");
     }
     let seen = "SELECT count(*) FROM kg.same_as";
     assert_eq!(["ann", "tim", "pub"].map(|role| db.sql_as(role, seen)), ["0", "1", "1"]);
@@ -330,8 +330,8 @@ fn a_question_over_many_projects_goes_to_those_that_fit_best() {
     let whole = agent.call_whole("hybrid_query", json!({"q": "What stands in the yard?"}));
     let (found, text) = (&whole["structuredContent"], whole["content"][0]["text"].to_string());
     assert_eq!((asked(found).len(), &found["chunks"][0]["project"]), (16, &json!("b")), "{found}");
-    let said = "asked 16 of 22 projects, those that fit best; name `project` to ask another";
-    assert!(found["asked"] == said && text.contains(said), "{whole}");
+    let note = "asked 16 of 22 projects, those that fit best; name `project` to ask another";
+    assert!(found["asked"] == note && text.contains(note), "{whole}");
     let named = agent.call("entity_lookup", json!({"q": "Obst Presse"})).expect("answered");
     assert_eq!(named["entities"][0]["project"], "b", "{named}");
     // What is about one project goes to the one that knows the name.

@@ -76,7 +76,7 @@ fn a_hub_is_trusted_by_the_given_authorities_alone() {
         (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
     };
     let by = |ca: &str| format!("?sslrootcert={}", at(ca));
-    for (host, query, said) in [
+    for (host, query, words) in [
         ("localhost", by("other.pem"), "sslrootcert"),
         // The certificate is for another name.
         ("127.0.0.1", by("ca.pem"), "sslrootcert"),
@@ -85,7 +85,7 @@ fn a_hub_is_trusted_by_the_given_authorities_alone() {
         ("localhost", by("none.pem"), "none.pem"),
     ] {
         let (code, error) = publish(host, &query);
-        assert!(matches!(code, Some(2 | 4)) && error.contains(said), "{host} {query}: {error}");
+        assert!(matches!(code, Some(2 | 4)) && error.contains(words), "{host} {query}: {error}");
     }
     assert_eq!(db.sql("SELECT count(*) FROM kg.documents"), "0");
     let (code, error) = publish("localhost", &by("ca.pem"));

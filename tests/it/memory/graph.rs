@@ -114,7 +114,7 @@ fn names_and_types_that_a_title_cannot_hold_are_still_a_persons_to_change() {
     ]});
     project.call("create_entities", entities);
     let gaps = project.call("get_relation_gaps", json!({}));
-    let told: Vec<(&str, &str, u64)> = gaps["gaps"]
+    let found_gaps: Vec<(&str, &str, u64)> = gaps["gaps"]
         .as_array()
         .expect("gaps")
         .iter()
@@ -123,7 +123,7 @@ fn names_and_types_that_a_title_cannot_hold_are_still_a_persons_to_change() {
             (name("node"), name("referenced_name"), it["reference_count"].as_u64().unwrap_or(0))
         })
         .collect();
-    assert_eq!(told, [("Big  Co", "Ann", 3), ("Trip", "日本", 2)], "{gaps}");
+    assert_eq!(found_gaps, [("Big  Co", "Ann", 3), ("Trip", "日本", 2)], "{gaps}");
     for (path, from, to) in [
         ("memory/ann.md", "type: note", "type: person"),
         ("memory/big--co.md", "Big Co", "Big Corp"),
@@ -232,10 +232,10 @@ fn search_shows_every_observation_that_fits_and_favors_the_time_of_a_question() 
     );
     let found = project.call("search_nodes", json!({"query": "where are the spare keys?"}));
     let first = &found["results"][0];
-    let mut said = all(&first["observations"], "content");
-    said.truncate(2);
-    said.sort_unstable();
-    assert_eq!(said, [turns[5], turns[2]], "{found}");
+    let mut contents = all(&first["observations"], "content");
+    contents.truncate(2);
+    contents.sort_unstable();
+    assert_eq!(contents, [turns[5], turns[2]], "{found}");
     assert_eq!(first["matched_observation"], first["observations"][0]["content"]);
     assert_eq!(all(&found["entities"][0]["observations"], "content"), turns, "as they are stored");
     for (question, turn) in [("violin in May 2023", turns[1]), ("violin last August", turns[3])] {

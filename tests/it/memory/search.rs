@@ -79,12 +79,15 @@ fn facts_are_narrowed_by_type_tag_entity_and_day() {
         assert_eq!(names, expected, "{more}: {reply}");
     }
     let reply = found(&mut project, ask(json!({"after": "2023-08-15", "before": "2023-08-16"})));
-    let said = &reply["results"][0]["observations"];
+    let observations = &reply["results"][0]["observations"];
     assert_eq!(
-        all(said, "content"),
+        all(observations, "content"),
         ["Ana (15 August 2023): The keys of the flat are with the baker now"]
     );
-    assert_eq!((&said[0]["speaker"], &said[0]["date"]), (&json!("Ana"), &json!("2023-08-15")));
+    assert_eq!(
+        (&observations[0]["speaker"], &observations[0]["date"]),
+        (&json!("Ana"), &json!("2023-08-15"))
+    );
     let within = json!({"entity_name": "Talk of May", "query": "keys", "after": "2023-05-09"});
     let within = project.call("query_observations", within);
     assert_eq!(all(&within["results"], "content"), ["Ana (9 May 2023): They hang behind the door"]);
@@ -118,20 +121,20 @@ fn a_fact_search_is_exact_where_that_is_asked_for() {
 #[test]
 fn the_observations_that_match_are_shown_not_the_first_ones_and_within_the_budget() {
     let mut project = TestProject::of(&[]);
-    let mut said: Vec<String> =
+    let mut observations: Vec<String> =
         (1..=60).map(|at| format!("Shelf {at} holds jars of pickled fruit")).collect();
-    said[45] = "The ladder is lent to Cleo".into();
-    said[57] = "Cleo brings the ladder back on Sunday".into();
+    observations[45] = "The ladder is lent to Cleo".into();
+    observations[57] = "Cleo brings the ladder back on Sunday".into();
     project.call(
         "create_entities",
-        json!({"entities": [{"name": "Cellar", "entity_type": "room", "observations": said}]}),
+        json!({"entities": [{"name": "Cellar", "entity_type": "room", "observations": observations}]}),
     );
     let reply = found(&mut project, json!({"query": "who has the ladder?"}));
     let mut fits = shown(&reply);
     fits.sort_unstable();
-    assert_eq!(fits, [said[57].as_str(), said[45].as_str()], "{reply}");
+    assert_eq!(fits, [observations[57].as_str(), observations[45].as_str()], "{reply}");
     let whole = all(&reply["entities"][0]["observations"], "content");
-    assert!(whole.len() == 20 && whole.contains(&said[45].as_str()), "{reply}");
+    assert!(whole.len() == 20 && whole.contains(&observations[45].as_str()), "{reply}");
     let few = text(&mut project, json!({"query": "who has the ladder?"}));
     assert!(few.contains("lent to Cleo") && few.contains("back on Sunday"), "{few}");
     assert!(!few.contains("pickled") && few.chars().count() <= 3_000, "{few}");
@@ -158,8 +161,8 @@ fn the_turn_after_a_question_is_found_by_the_question() {
         json!({"entities": [{"name": "Talk", "entity_type": "conversation", "observations": turns}]}),
     );
     let reply = found(&mut project, json!({"query": "who borrowed the telescope last winter?"}));
-    let said = all(&reply["results"][0]["observations"], "content");
-    assert_eq!(said[..2], turns[4..6], "{reply}");
+    let contents = all(&reply["results"][0]["observations"], "content");
+    assert_eq!(contents[..2], turns[4..6], "{reply}");
     let speakers = all(&reply["results"][0]["observations"], "speaker");
     assert_eq!(speakers[..2], ["Ana", "Ben"]);
 }

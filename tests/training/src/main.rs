@@ -65,8 +65,13 @@ fn main() -> Result<()> {
                 Path::new(out),
             );
         }
-        ["types", names, said, out] => {
-            return typing::train(Path::new(names), Path::new(said), Path::new(out), &options);
+        ["types", names, judgements, out] => {
+            return typing::train(
+                Path::new(names),
+                Path::new(judgements),
+                Path::new(out),
+                &options,
+            );
         }
         _ => {}
     }

@@ -66,9 +66,9 @@ async fn restore(from: &Path, ctx: &Context) -> Result<Exit, Failure> {
     let was_running = stop::stop(&target).await?;
     let done = put_back(&target, &from).await;
     let started = was_running.then(|| target.connect_or_start(Life::Stay));
-    let told: Value = serde_json::from_str(&done?)?;
+    let reply: Value = serde_json::from_str(&done?)?;
     started.transpose()?;
-    ctx.print_reply(&told, |told| maintain::restored(&target.project.name, told, was_running))?;
+    ctx.print_reply(&reply, |reply| maintain::restored(&target.project.name, reply, was_running))?;
     Ok(Exit::Done)
 }
 
@@ -97,9 +97,12 @@ async fn put_back(target: &Target, from: &Path) -> Result<String, Failure> {
     if output.status.success() {
         return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
     }
-    let said = String::from_utf8_lossy(&output.stderr);
-    let said = said.trim().strip_prefix("kgd: ").unwrap_or(said.trim());
-    Err(Failure::new(Exit::Failed, if said.is_empty() { "`kgd --restore` failed" } else { said }))
+    let message = String::from_utf8_lossy(&output.stderr);
+    let message = message.trim().strip_prefix("kgd: ").unwrap_or(message.trim());
+    Err(Failure::new(
+        Exit::Failed,
+        if message.is_empty() { "`kgd --restore` failed" } else { message },
+    ))
 }
 
 fn run_kgd(target: &Target, from: &Path) -> Result<Output, Failure> {

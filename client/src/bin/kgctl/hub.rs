@@ -146,13 +146,13 @@ fn ask(
     if output.status.success() {
         return Ok(serde_json::from_slice(&output.stdout)?);
     }
-    let said = String::from_utf8_lossy(&output.stderr);
-    let said = said.trim().strip_prefix("kgd: ").unwrap_or(said.trim());
+    let message = String::from_utf8_lossy(&output.stderr);
+    let message = message.trim().strip_prefix("kgd: ").unwrap_or(message.trim());
     // Its exit codes mean what ours do.
     let known = [Exit::Refused, Exit::NoDaemon];
     let exit = known.into_iter().find(|exit| output.status.code() == Some(*exit as i32));
-    let said = if said.is_empty() { "`kgd` failed" } else { said };
-    Err(Failure::new(exit.unwrap_or(Exit::Failed), said))
+    let message = if message.is_empty() { "`kgd` failed" } else { message };
+    Err(Failure::new(exit.unwrap_or(Exit::Failed), message))
 }
 
 /// Renders a reply as one line of `key value` pairs.

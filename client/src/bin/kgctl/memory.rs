@@ -102,8 +102,8 @@ pub(crate) async fn run(arguments: Arguments, ctx: &Context) -> Result<Exit, Fai
             let request = MemoryReport { history: Some(HISTORY), ..MemoryReport::default() };
             let mut deeds = session.call(&request).await?.history;
             deeds.retain(|it| it.at >= report.event_summary.since);
-            let told = (report.event_summary, recent.nodes, deeds);
-            ctx.print_reply(&told, |(events, nodes, deeds)| {
+            let listed = (report.event_summary, recent.nodes, deeds);
+            ctx.print_reply(&listed, |(events, nodes, deeds)| {
                 let (made, changed, deleted) = (events.creates, events.updates, events.deletes);
                 format!(
                     "by tools: {made} made, {changed} changed, {deleted} deleted\n{}{}",
@@ -111,7 +111,7 @@ pub(crate) async fn run(arguments: Arguments, ctx: &Context) -> Result<Exit, Fai
                     entries::events(deeds)
                 )
             })?;
-            told.1.is_empty() && told.2.is_empty()
+            listed.1.is_empty() && listed.2.is_empty()
         }
     };
     session.close().await;

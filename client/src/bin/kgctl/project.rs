@@ -77,7 +77,7 @@ pub(crate) async fn run(arguments: Arguments, ctx: &Context) -> Result<Exit, Fai
         Command::Add(arguments) => add(&arguments, ctx).await,
         Command::List => list::run(ctx),
         Command::Default { name: Some(name) } => set_default(&name, ctx),
-        Command::Default { name: None } => tell_default(ctx),
+        Command::Default { name: None } => print_default(ctx),
         Command::Remove(arguments) => forget(&arguments, ctx).await,
     }
 }
@@ -207,7 +207,7 @@ fn set_default(name: &str, ctx: &Context) -> Result<Exit, Failure> {
     show_default(&Registered { default: true, ..found }, ctx)
 }
 
-fn tell_default(ctx: &Context) -> Result<Exit, Failure> {
+fn print_default(ctx: &Context) -> Result<Exit, Failure> {
     let registry = Registry::load(&ctx.places()?.config)?;
     let found = registry.default_project().ok_or_else(|| {
         let hint = match registry.projects() {

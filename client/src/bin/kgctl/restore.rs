@@ -32,12 +32,12 @@ pub(crate) fn run(arguments: &Arguments, ctx: &Context) -> Result<Exit, Failure>
     let note = arguments.note.as_deref();
     match (&arguments.at, note) {
         (Some(at), Some(note)) => {
-            let told = ask_kgd(ctx, &["--bring-back", note, "--at", at])?;
-            ctx.print_reply(&told, notes::restored)?;
+            let reply = ask_kgd(ctx, &["--bring-back", note, "--at", at])?;
+            ctx.print_reply(&reply, notes::restored)?;
         }
         _ => {
-            let told = ask_kgd(ctx, &["--kept", note.unwrap_or("")])?;
-            if told["versions"].as_array().is_none_or(Vec::is_empty) {
+            let reply = ask_kgd(ctx, &["--kept", note.unwrap_or("")])?;
+            if reply["versions"].as_array().is_none_or(Vec::is_empty) {
                 let what =
                     note.map_or("of this project".to_string(), |note| format!("of `{note}`"));
                 return Err(Failure::new(
@@ -45,7 +45,7 @@ pub(crate) fn run(arguments: &Arguments, ctx: &Context) -> Result<Exit, Failure>
                     format!("no versions are kept {what}"),
                 ));
             }
-            ctx.print_reply(&told, |told| notes::kept(told, ctx.style))?;
+            ctx.print_reply(&reply, |reply| notes::kept(reply, ctx.style))?;
         }
     }
     Ok(Exit::Done)
@@ -67,11 +67,11 @@ fn ask_kgd(ctx: &Context, job: &[&str]) -> Result<Value, Failure> {
     if output.status.success() {
         return Ok(serde_json::from_slice(&output.stdout)?);
     }
-    let said = String::from_utf8_lossy(&output.stderr);
-    let said = said.trim().strip_prefix("kgd: ").unwrap_or(said.trim());
+    let message = String::from_utf8_lossy(&output.stderr);
+    let message = message.trim().strip_prefix("kgd: ").unwrap_or(message.trim());
     let exit = match output.status.code() {
         Some(NOTHING_FOUND) => Exit::NothingFound,
         _ => Exit::Failed,
     };
-    Err(Failure::new(exit, if said.is_empty() { "`kgd` failed" } else { said }))
+    Err(Failure::new(exit, if message.is_empty() { "`kgd` failed" } else { message }))
 }

@@ -80,7 +80,7 @@ pub(crate) async fn watch(session: &Session) -> Result<StatusReply, Failure> {
 fn doing(reply: &StatusReply) -> String {
     let parts = &reply.stages_settled;
     if let Some(deep) = reply.deep.as_ref().filter(|_| parts.resolved && parts.vectors) {
-        return deep.told();
+        return deep.describe();
     }
     let what = match (parts.searchable, parts.resolved) {
         (false, _) => "reading",

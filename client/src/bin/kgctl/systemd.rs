@@ -174,10 +174,10 @@ fn systemctl(arguments: &[&str]) -> Result<(), Failure> {
     if done.status.success() {
         return Ok(());
     }
-    let said = String::from_utf8_lossy(&done.stderr);
+    let output = String::from_utf8_lossy(&done.stderr);
     let failure = Failure::new(
         Exit::Failed,
-        format!("`systemctl --user {}`: {}", arguments.join(" "), said.trim()),
+        format!("`systemctl --user {}`: {}", arguments.join(" "), output.trim()),
     );
     Err(failure.hint(
         "a user manager must run: log in, or `loginctl enable-linger`; or leave out `--systemd`",

@@ -35,7 +35,7 @@ pub(crate) fn run(ctx: &Context) -> Result<Exit, Failure> {
     let mut text = match (&newer, found.version()) {
         (Some(newer), _) => format!("kgd {newer} is published; this is {version}\n"),
         (None, Some(_)) => format!("kgd {version} is the newest version\n"),
-        (None, None) => format!("this is kgd {version}; {}\n", found.told()),
+        (None, None) => format!("this is kgd {version}; {}\n", found.describe()),
     };
     if let (Some(_), Some(page)) = (&newer, found.page()) {
         text.push_str(&format!("what is new: {page}\n"));

@@ -34,10 +34,10 @@ fn hits(letter: &str, scores: &[f64], next: Option<&str>) -> Value {
         })
     };
     let chunks: Vec<Value> = scores.iter().enumerate().map(hit).collect();
-    let told: Vec<String> =
+    let explanations: Vec<String> =
         scores.iter().enumerate().map(|(idx, _)| format!("why {letter}{idx}")).collect();
     let mut reply = json!({
-        "chunks": chunks, "explanations": told, "project": letter, "tick": 7,
+        "chunks": chunks, "explanations": explanations, "project": letter, "tick": 7,
         "entities": [{"id": 1, "name": letter.to_uppercase(), "type": "Term"}], "edges": [],
     });
     if let Some(next) = next {
@@ -346,13 +346,13 @@ fn whole_notes_and_results_of_pages_bear_their_project() {
             more: page 3
             (alpha tick 1, beta tick 1, gamma tick 1)"#]],
     );
-    let told = [
+    let shown = [
         &structured["page"],
         &structured["page_size"],
         &structured["has_more"],
         &structured["search_type"],
     ];
-    assert_eq!(told, [&json!(2), &json!(2), &json!(true), &json!("hybrid")]);
+    assert_eq!(shown, [&json!(2), &json!(2), &json!(true), &json!("hybrid")]);
 }
 
 #[test]

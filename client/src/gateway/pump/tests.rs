@@ -45,11 +45,11 @@ fn stage(refused: [bool; 2]) -> Stage {
 }
 
 impl Stage {
-    fn say(&mut self, message: Value) {
-        tell(&mut self.client, &message);
+    fn send_message(&mut self, message: Value) {
+        send_to(&mut self.client, &message);
     }
 
-    fn hear(&mut self) -> Value {
+    fn next_reply(&mut self) -> Value {
         next(&mut self.client)
     }
 
@@ -60,7 +60,7 @@ impl Stage {
         let hello = next(&mut daemon);
         assert_eq!(hello["method"], "initialize");
         let name = ["a", "b"][project];
-        tell(&mut daemon, &json!({"id": hello["id"], "result": {"serverInfo": {"name": name}}}));
+        send_to(&mut daemon, &json!({"id": hello["id"], "result": {"serverInfo": {"name": name}}}));
         assert_eq!(next(&mut daemon)["method"], "notifications/initialized");
         daemon
     }
@@ -77,7 +77,7 @@ fn next(from: &mut impl BufRead) -> Value {
     serde_json::from_str(&line).unwrap_or_default()
 }
 
-fn tell(to: &mut BufReader<UnixStream>, message: &Value) {
+fn send_to(to: &mut BufReader<UnixStream>, message: &Value) {
     to.get_mut().write_all(format!("{message}\n").as_bytes()).expect("somebody reads");
 }
 
@@ -97,16 +97,16 @@ fn found(asked: &Value, name: &str) -> Value {
 #[test]
 fn a_search_reaches_both_and_the_end_waits_for_it() {
     let mut stage = stage([false, false]);
-    stage.say(hello());
+    stage.send_message(hello());
     let mut a = stage.daemon(0);
-    assert_eq!(stage.hear()["result"]["serverInfo"]["name"], "a");
-    stage.say(call(1, "entity_lookup", json!({"q": "x"})));
+    assert_eq!(stage.next_reply()["result"]["serverInfo"]["name"], "a");
+    stage.send_message(call(1, "entity_lookup", json!({"q": "x"})));
     let mut b = stage.daemon(1);
     let asked = [next(&mut a), next(&mut b)];
     stage.client.get_ref().shutdown(Shutdown::Write).expect("open");
-    tell(&mut b, &found(&asked[1], "B"));
-    tell(&mut a, &found(&asked[0], "A"));
-    let text = stage.hear()["result"]["content"][0]["text"].to_string();
+    send_to(&mut b, &found(&asked[1], "B"));
+    send_to(&mut a, &found(&asked[0], "A"));
+    let text = stage.next_reply()["result"]["content"][0]["text"].to_string();
     assert!(text.contains("1. [a] A (Term, id 1)\\n2. [b] B (Term, id 1)"), "{text}");
     stage.pump.join().expect("no panic");
 }
@@ -114,22 +114,22 @@ fn a_search_reaches_both_and_the_end_waits_for_it() {
 #[test]
 fn one_that_is_dead_and_one_that_sleeps_keep_nobody_waiting() {
     let mut stage = stage([true, false]);
-    stage.say(hello());
+    stage.send_message(hello());
     // The first project refuses, so the second one answers.
     let mut b = stage.daemon(1);
-    assert_eq!(stage.hear()["result"]["serverInfo"]["name"], "b");
-    stage.say(call(1, "entity_lookup", json!({"q": "x"})));
+    assert_eq!(stage.next_reply()["result"]["serverInfo"]["name"], "b");
+    stage.send_message(call(1, "entity_lookup", json!({"q": "x"})));
     let asked = next(&mut b);
-    tell(&mut b, &found(&asked, "B"));
-    let reply = stage.hear();
+    send_to(&mut b, &found(&asked, "B"));
+    let reply = stage.next_reply();
     let away = &reply["result"]["structuredContent"]["unavailable"][0];
     assert_eq!((&away["project"], &away["message"]), (&json!("a"), &json!("the daemon is ill")));
     // From here on it does not answer: other calls continue, and the search ends without it.
-    stage.say(call(2, "entity_lookup", json!({"q": "x"})));
+    stage.send_message(call(2, "entity_lookup", json!({"q": "x"})));
     assert_eq!(next(&mut b)["params"]["name"], "entity_lookup");
-    stage.say(json!({"jsonrpc": "2.0", "id": 3, "method": "ping"}));
-    assert_eq!(stage.hear()["id"], 3);
-    let late = stage.hear();
+    stage.send_message(json!({"jsonrpc": "2.0", "id": 3, "method": "ping"}));
+    assert_eq!(stage.next_reply()["id"], 3);
+    let late = stage.next_reply();
     assert_eq!((&late["id"], &late["result"]["isError"]), (&json!(2), &json!(true)));
     assert_eq!(next(&mut b)["method"], "notifications/cancelled");
     stage.end();
@@ -138,9 +138,9 @@ fn one_that_is_dead_and_one_that_sleeps_keep_nobody_waiting() {
 #[test]
 fn a_project_that_takes_nothing_is_refused_in_its_name() {
     let mut stage = stage([false, false]);
-    stage.say(hello());
+    stage.send_message(hello());
     let _a = stage.daemon(0);
-    assert_eq!(stage.hear()["id"], 0);
+    assert_eq!(stage.next_reply()["id"], 0);
     // More than the socket, the pump and the channel hold together.
     let long = "x".repeat(100_000);
     let n = 80;
@@ -151,20 +151,22 @@ fn a_project_that_takes_nothing_is_refused_in_its_name() {
             sender.write_all(line.as_bytes()).expect("the pump reads");
         }
     });
-    let refused = stage.hear();
+    let refused = stage.next_reply();
     assert_eq!(refused["error"]["message"], "`a` does not take any more requests");
     assert_eq!(refused["error"]["data"]["code"], "unavailable");
     flood.join().expect("all is taken");
-    stage.say(json!({"jsonrpc": "2.0", "id": "still here", "method": "ping"}));
-    while stage.hear()["id"] != "still here" {}
+    stage.send_message(json!({"jsonrpc": "2.0", "id": "still here", "method": "ping"}));
+    while stage.next_reply()["id"] != "still here" {}
 }
 
 #[test]
 fn a_line_that_is_too_long_is_refused() {
     let mut stage = stage([false, false]);
     let long = "x".repeat(MAX_LINE_BYTES);
-    stage.say(json!({"jsonrpc": "2.0", "id": 5, "method": "ping", "params": {"long": long}}));
-    let refused = stage.hear();
+    stage.send_message(
+        json!({"jsonrpc": "2.0", "id": 5, "method": "ping", "params": {"long": long}}),
+    );
+    let refused = stage.next_reply();
     assert_eq!((&refused["id"], &refused["error"]["code"]), (&json!(5), &json!(-32_600)));
     stage.end();
 }

@@ -27,9 +27,9 @@ pub(super) fn read(value: &Value) -> Result<Conversation, String> {
     };
     it.id = id_of(value, &["conversation_id", "id"], &it);
     let branch = branch(nodes, value.get("current_node").and_then(Value::as_str));
-    let told: HashSet<&str> = branch.iter().copied().collect();
+    let shown: HashSet<&str> = branch.iter().copied().collect();
     // Every edit of a message begins a branch; only the displayed one is imported.
-    for id in nodes.keys().filter(|id| !told.contains(id.as_str())) {
+    for id in nodes.keys().filter(|id| !shown.contains(id.as_str())) {
         if nodes.get(id).and_then(|node| node.get("message")).is_some_and(|it| !it.is_null()) {
             it.leave_out("messages of other branches");
         }
@@ -78,8 +78,8 @@ fn add(message: &Value, it: &mut Conversation) {
             == Some(&Value::Bool(true));
     if role == "system" || is_hidden {
         // Most conversations begin with an empty system message, which is not worth a count.
-        let is_said = !parts_of(message).0.is_empty();
-        return if is_said {
+        let has_text = !parts_of(message).0.is_empty();
+        return if has_text {
             it.leave_out("hidden and system messages")
         };
     }
@@ -120,7 +120,7 @@ fn add(message: &Value, it: &mut Conversation) {
         let name = file.get("name").or_else(|| file.get("id")).and_then(Value::as_str);
         attached.extend(name.map(str::to_string));
     }
-    it.say(Turn { speaker, at: message.get("create_time").and_then(moment), text, attached });
+    it.add_turn(Turn { speaker, at: message.get("create_time").and_then(moment), text, attached });
 }
 
 /// Returns the texts of a message, and the files that it refers to.

@@ -96,7 +96,7 @@ fn add(message: &Value, it: &mut Conversation) {
             attached.extend(name.map(str::to_string).filter(|name| !attached.contains(name)));
         }
     }
-    it.say(Turn {
+    it.add_turn(Turn {
         speaker,
         at: stated("created_at").and_then(|at| moment(&at.into())),
         text,

@@ -68,7 +68,7 @@ impl Conversation {
     }
 
     /// Adds a turn unless it is empty.
-    fn say(&mut self, turn: Turn) {
+    fn add_turn(&mut self, turn: Turn) {
         if !turn.text.trim().is_empty() || !turn.attached.is_empty() {
             self.turns.push(turn);
         }

@@ -209,10 +209,10 @@ fn broken_exports_give_what_is_whole() {
     let file = dir.path().join("conversations.json");
     std::fs::write(&file, text).expect("written");
     let report = run(&dir, &Source::at(&file), Format::ChatGpt);
-    let told: Vec<String> =
+    let troubles: Vec<String> =
         report.troubles.iter().map(|it| format!("{} {}", it.at, it.what)).collect();
     assert_eq!(
-        told,
+        troubles,
         [
             "conversations.json:2 expected ident at line 1 column 14",
             "conversations.json:3 no conversation: neither `mapping` nor `chat_messages`",

@@ -52,7 +52,7 @@ pub(super) fn write(graph: &Graph, out: &mut dyn Write) -> io::Result<Written> {
         line(out, &Line::Entity(&entity))?;
         names.insert(&it.path, entity.name);
     }
-    let mut told: BTreeSet<Relation> = BTreeSet::new();
+    let mut written: BTreeSet<Relation> = BTreeSet::new();
     for it in typed {
         let target = || it.target.clone().unwrap_or_default();
         let relation = Relation {
@@ -65,11 +65,11 @@ pub(super) fn write(graph: &Graph, out: &mut dyn Write) -> io::Result<Written> {
             ),
         };
         // The server stores each relation once.
-        if told.insert(relation.clone()) {
+        if written.insert(relation.clone()) {
             line(out, &Line::Relation(&relation))?;
         }
     }
-    Ok(Written { n_entities: names.len(), n_relations: told.len(), ..Written::default() })
+    Ok(Written { n_entities: names.len(), n_relations: written.len(), ..Written::default() })
 }
 
 fn line(out: &mut dyn Write, line: &Line<'_>) -> io::Result<()> {

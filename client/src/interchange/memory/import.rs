@@ -229,7 +229,7 @@ fn items_of(
                 items.push((relation.clone(), item, forms));
             }
             None => {
-                let said =
+                let statement =
                     format!("`{}` {} `{}`", relation.from, relation.relation_type, relation.to);
                 // An existing note may be at a path that no link can contain.
                 let (why, hint) = match to {
@@ -242,7 +242,7 @@ fn items_of(
                         "add an entity of that name to the file, and import again",
                     ),
                 };
-                report.trouble(at, format!("{said}, {why}"), hint);
+                report.trouble(at, format!("{statement}, {why}"), hint);
             }
         }
     }

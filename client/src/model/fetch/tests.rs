@@ -182,13 +182,13 @@ fn refusals_end_at_once_and_troubles_are_tried_again() {
     );
     assert_eq!((done.requests.len(), done.pauses), (5, vec![2, 4, 8, 16]));
     // In seconds or as a date. A pause is at most two minutes.
-    for (told, pause) in [("7", 7), ("Fri, 01 Jan 2100 00:00:00 GMT", 120)] {
+    for (retry_after, pause) in [("7", 7), ("Fri, 01 Jan 2100 00:00:00 GMT", 120)] {
         let mut n_asked = 0;
         let done = fetch(
             move |_| {
                 n_asked += 1;
                 match n_asked {
-                    1 => Answer::of(429, "").with("retry-after", told),
+                    1 => Answer::of(429, "").with("retry-after", retry_after),
                     _ => Answer::of(200, BODY),
                 }
             },

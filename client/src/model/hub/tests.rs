@@ -105,8 +105,8 @@ fn a_known_name_brings_its_prompts() {
     ] {
         let (place, hub) = (place(), hub(FILES));
         place.pull(name, Source::Hub(&hub.url()), false).expect("pulled");
-        let said = place.read("multilingual-e5-small/config_sentence_transformers.json");
-        assert_eq!(said, r#"{"prompts":{"query":"query: ","document":"passage: "}}"#, "{name}");
+        let config = place.read("multilingual-e5-small/config_sentence_transformers.json");
+        assert_eq!(config, r#"{"prompts":{"query":"query: ","document":"passage: "}}"#, "{name}");
     }
 }
 
@@ -141,8 +141,8 @@ fn a_copy_under_the_name_of_another_model_is_refused_or_said_to_be_unverified() 
     for name in ["bge-small-en-v1.5", "BGE-small-en-v1.5", "BAAI/bge-small-en-v1.5"] {
         let found = place.pull(name, Source::Local(&folder), false).map(|_| ());
         let error = found.expect_err("another model").to_string();
-        let told = "is not `bge-small-en-v1.5`: its vectors have 768 numbers";
-        assert!(error.contains(told), "{error}");
+        let expected = "is not `bge-small-en-v1.5`: its vectors have 768 numbers";
+        assert!(error.contains(expected), "{error}");
     }
     let (_, proof) =
         place.pull_proved("bge-base-en-v1.5", Source::Local(&folder), false).expect("pulled");

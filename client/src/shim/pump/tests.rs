@@ -34,11 +34,11 @@ fn stage(mut refused: u32) -> Stage {
 }
 
 impl Stage {
-    fn say(&mut self, line: &str) {
+    fn send_line(&mut self, line: &str) {
         send(self.client.get_mut(), line.as_bytes()).expect("the pump reads");
     }
 
-    fn hear(&mut self) -> String {
+    fn next_reply(&mut self) -> String {
         next(&mut self.client)
     }
 
@@ -58,7 +58,7 @@ fn next(from: &mut impl BufRead) -> String {
     line.trim_end().to_string()
 }
 
-fn tell(to: &mut BufReader<UnixStream>, line: &str) {
+fn send_to(to: &mut BufReader<UnixStream>, line: &str) {
     send(to.get_mut(), line.as_bytes()).expect("the shim reads");
 }
 
@@ -70,13 +70,13 @@ const ANSWER_0: &str = r#"{"jsonrpc":"2.0","id":0,"result":{"protocolVersion":"2
 const ANSWER_1: &str = r#"{"jsonrpc":"2.0","id":1,"result":{}}"#;
 
 fn shake_hands(stage: &mut Stage) -> BufReader<UnixStream> {
-    stage.say(INIT);
+    stage.send_line(INIT);
     let mut daemon = stage.daemon();
     assert_eq!(next(&mut daemon), PREAMBLE);
     assert_eq!(next(&mut daemon), INIT);
-    tell(&mut daemon, ANSWER_0);
-    assert_eq!(stage.hear(), ANSWER_0);
-    stage.say(READY);
+    send_to(&mut daemon, ANSWER_0);
+    assert_eq!(stage.next_reply(), ANSWER_0);
+    stage.send_line(READY);
     assert_eq!(next(&mut daemon), READY);
     daemon
 }
@@ -85,11 +85,11 @@ fn shake_hands(stage: &mut Stage) -> BufReader<UnixStream> {
 fn lines_pass_both_ways_and_the_end_waits_for_answers() {
     let mut stage = stage(0);
     let mut daemon = shake_hands(&mut stage);
-    stage.say(CALL);
+    stage.send_line(CALL);
     assert_eq!(next(&mut daemon), CALL);
     stage.client.get_ref().shutdown(Shutdown::Write).expect("open");
-    tell(&mut daemon, ANSWER_1);
-    assert_eq!(stage.hear(), ANSWER_1);
+    send_to(&mut daemon, ANSWER_1);
+    assert_eq!(stage.next_reply(), ANSWER_1);
     stage.pump.join().expect("no panic");
     assert_eq!(next(&mut daemon), "", "the connection is closed");
 }
@@ -98,10 +98,10 @@ fn lines_pass_both_ways_and_the_end_waits_for_answers() {
 fn the_session_survives_a_restart() {
     let mut stage = stage(0);
     let mut first = shake_hands(&mut stage);
-    stage.say(CALL);
+    stage.send_line(CALL);
     assert_eq!(next(&mut first), CALL);
     drop(first);
-    let lost = stage.hear();
+    let lost = stage.next_reply();
     assert!(
         lost.starts_with(
             r#"{"jsonrpc":"2.0","id":1,"error":{"code":-32000,"message":"daemon restarted""#
@@ -109,39 +109,39 @@ fn the_session_survives_a_restart() {
         "{lost}"
     );
 
-    stage.say(CALL);
+    stage.send_line(CALL);
     let mut second = stage.daemon();
     assert_eq!(
         [PREAMBLE, INIT, READY, CALL],
         [(); 4].map(|()| next(&mut second)).each_ref().map(String::as_str)
     );
-    tell(&mut second, ANSWER_0);
-    tell(&mut second, ANSWER_1);
-    assert_eq!(stage.hear(), ANSWER_1, "the replayed answer is not seen");
+    send_to(&mut second, ANSWER_0);
+    send_to(&mut second, ANSWER_1);
+    assert_eq!(stage.next_reply(), ANSWER_1, "the replayed answer is not seen");
     stage.end();
 }
 
 #[test]
 fn a_handshake_in_flight_reaches_the_next_daemon() {
     let mut stage = stage(0);
-    stage.say(INIT);
+    stage.send_line(INIT);
     drop(stage.daemon());
     let mut second = stage.daemon();
     assert_eq!(next(&mut second), PREAMBLE);
     assert_eq!(next(&mut second), INIT);
-    tell(&mut second, ANSWER_0);
-    assert_eq!(stage.hear(), ANSWER_0);
+    send_to(&mut second, ANSWER_0);
+    assert_eq!(stage.next_reply(), ANSWER_0);
     stage.end();
 }
 
 #[test]
 fn daemons_that_die_of_the_handshake_are_given_up() {
     let mut stage = stage(0);
-    stage.say(INIT);
+    stage.send_line(INIT);
     for _ in 0..crate::shim::MAX_SILENT {
         drop(stage.daemon());
     }
-    let refusal = stage.hear();
+    let refusal = stage.next_reply();
     assert!(refusal.contains("keeps stopping"), "{refusal}");
     stage.end();
 }
@@ -150,8 +150,8 @@ fn daemons_that_die_of_the_handshake_are_given_up() {
 fn without_a_daemon_each_request_is_answered_and_tried_again() {
     let mut stage = stage(2);
     for _ in 0..2 {
-        stage.say(INIT);
-        let refusal = stage.hear();
+        stage.send_line(INIT);
+        let refusal = stage.next_reply();
         assert!(
             refusal.contains(r#""message":"the daemon is ill""#)
                 && refusal.contains("see `daemon.log`"),
@@ -168,16 +168,16 @@ fn a_line_that_is_too_long_is_answered_and_the_next_one_passes() {
     let mut daemon = shake_hands(&mut stage);
     let long =
         format!(r#"{{"jsonrpc":"2.0","method":"{}","id":"big"}}"#, "x".repeat(MAX_LINE_BYTES));
-    stage.say(&long);
-    let refusal = stage.hear();
+    stage.send_line(&long);
+    let refusal = stage.next_reply();
     assert!(
         refusal.starts_with(r#"{"jsonrpc":"2.0","id":"big","error":{"code":-32600"#),
         "{refusal}"
     );
-    stage.say(CALL);
+    stage.send_line(CALL);
     assert_eq!(next(&mut daemon), CALL);
-    tell(&mut daemon, ANSWER_1);
-    assert_eq!(stage.hear(), ANSWER_1);
+    send_to(&mut daemon, ANSWER_1);
+    assert_eq!(stage.next_reply(), ANSWER_1);
     stage.end();
 }
 
@@ -200,11 +200,11 @@ fn a_flood_both_ways_does_not_lock_up() {
     let answers = std::thread::spawn(move || {
         for id in 1..=count {
             assert!(!next(&mut daemon).is_empty());
-            tell(&mut daemon, &format!(r#"{{"jsonrpc":"2.0","id":{id},"result":"{filler}"}}"#));
+            send_to(&mut daemon, &format!(r#"{{"jsonrpc":"2.0","id":{id},"result":"{filler}"}}"#));
         }
     });
     for id in 1..=count {
-        assert!(stage.hear().contains(&format!(r#""id":{id},"#)));
+        assert!(stage.next_reply().contains(&format!(r#""id":{id},"#)));
     }
     flood.join().expect("no panic");
     answers.join().expect("no panic");
@@ -216,16 +216,16 @@ fn a_daemon_that_lets_nobody_in_is_asked_once_a_request() {
     const REFUSAL: &str = r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":"you are old","data":{"code":"version_mismatch","hint":"update"}}}"#;
     let mut stage = stage(0);
     // Both orders: the daemon closes the connection before it reads the request, and after.
-    for hears in [false, true] {
-        stage.say(INIT);
+    for reads in [false, true] {
+        stage.send_line(INIT);
         let mut daemon = stage.daemon();
         assert_eq!(next(&mut daemon), PREAMBLE);
-        if hears {
+        if reads {
             assert_eq!(next(&mut daemon), INIT);
         }
-        tell(&mut daemon, REFUSAL);
+        send_to(&mut daemon, REFUSAL);
         drop(daemon);
-        assert_eq!(stage.hear(), REFUSAL.replace("null", "0"));
+        assert_eq!(stage.next_reply(), REFUSAL.replace("null", "0"));
     }
     // The daemon was updated meanwhile.
     shake_hands(&mut stage);
@@ -254,20 +254,20 @@ fn accepted(listener: &UnixListener) -> BufReader<UnixStream> {
 fn a_daemon_that_works_for_long_is_waited_for() {
     let patience = Patience { silence: Duration::from_millis(20), sign: Duration::from_secs(20) };
     let (mut stage, listener, _folder) = stage_at_socket(patience);
-    stage.say(INIT);
+    stage.send_line(INIT);
     let mut daemon = accepted(&listener);
     for _ in 0..3 {
         let mut second = accepted(&listener);
         assert!(next(&mut second).contains(r#""kgd":1"#));
         let ping = next(&mut second);
         assert!(ping.contains(r#""method":"ping""#), "{ping}");
-        tell(&mut second, r#"{"jsonrpc":"2.0","id":0,"result":{}}"#);
+        send_to(&mut second, r#"{"jsonrpc":"2.0","id":0,"result":{}}"#);
     }
     // A daemon that refuses more clients is alive, too.
     drop(accepted(&listener));
     assert_eq!(next(&mut daemon), PREAMBLE);
-    tell(&mut daemon, ANSWER_0);
-    assert_eq!(stage.hear(), ANSWER_0);
+    send_to(&mut daemon, ANSWER_0);
+    assert_eq!(stage.next_reply(), ANSWER_0);
     stage.end();
 }
 
@@ -277,8 +277,8 @@ fn a_daemon_that_hangs_is_given_up_by_name_and_asked_again_by_the_next_call() {
     let (mut stage, listener, _folder) = stage_at_socket(patience);
     // Nobody accepts.
     for _ in 0..=crate::shim::MAX_SILENT {
-        stage.say(INIT);
-        let refusal = stage.hear();
+        stage.send_line(INIT);
+        let refusal = stage.next_reply();
         assert!(
             refusal.contains("the daemon for `notes` does not answer")
                 && refusal.contains("`kgctl --project notes restart`"),

@@ -255,8 +255,8 @@ fn the_key_is_sent_and_never_told() {
             .contains("`KGD_NO_SUCH_KEY`")
     );
     std::fs::write(&file, "two\nsecrets").expect("written");
-    let said = refused(&|it| it.remote.key_file = file.display().to_string());
-    assert!(said.contains("invalid characters") && !said.contains("secrets"), "{said}");
+    let error = refused(&|it| it.remote.key_file = file.display().to_string());
+    assert!(error.contains("invalid characters") && !error.contains("secrets"), "{error}");
 }
 
 #[test]

@@ -132,14 +132,14 @@ pub fn better_text(title: &str, section: &str, window: &str) -> String {
         line.chars().filter(|it| it.is_alphanumeric()).flat_map(char::to_lowercase).collect()
     };
     let window = window.trim();
-    let mut said = vec![plain(window.lines().next().unwrap_or_default())];
+    let mut seen = vec![plain(window.lines().next().unwrap_or_default())];
     let mut text = String::with_capacity(title.len() + section.len() + window.len() + 2);
     for line in std::iter::once(title).chain(section.split(" › ")) {
-        let says = plain(line);
-        if !says.is_empty() && !said.contains(&says) {
+        let words = plain(line);
+        if !words.is_empty() && !seen.contains(&words) {
             text.push_str(line.trim());
             text.push('\n');
-            said.push(says);
+            seen.push(words);
         }
     }
     text + window
@@ -327,7 +327,7 @@ mod tests {
             map: SpanMap::identity(text.len(), 0),
             text: text.into(),
             blocks: vec![heading],
-            note: Some(Box::new(StatedNote { note, said: vec![], node })),
+            note: Some(Box::new(StatedNote { note, link_lines: vec![], node })),
             ..mentioned.doc.clone()
         };
         let embedder = Arc::new(Listening::default());

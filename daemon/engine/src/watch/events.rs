@@ -64,7 +64,7 @@ impl EventReceiver {
     }
 
     /// Handles one report of `notify`. Runs on its thread and never waits.
-    pub(super) fn hear(&self, report: notify::Result<Event>) {
+    pub(super) fn on_event(&self, report: notify::Result<Event>) {
         let event = match report {
             Ok(event) => event,
             Err(error) => {
@@ -156,7 +156,7 @@ impl Listener {
             return Err(why(&notify::Error::io(none_left)));
         }
         let config = Config::default().with_follow_symlinks(false);
-        let watcher = RecommendedWatcher::new(move |report| receiver.hear(report), config);
+        let watcher = RecommendedWatcher::new(move |report| receiver.on_event(report), config);
         let watcher = watcher.map_err(|error| why(&error))?;
         Ok(Listener { watcher: Mutex::new(watcher), watched: Mutex::default() })
     }
@@ -286,18 +286,18 @@ mod tests {
         let (sink, mut raw) = mpsc::channel(2);
         let receiver = EventReceiver::new(Path::new("/p"), sink, state.clone());
         let change = || Ok(event(EventKind::Create(CreateKind::File), &["/p/a.md"]));
-        receiver.hear(change());
-        receiver.hear(change());
+        receiver.on_event(change());
+        receiver.on_event(change());
         assert_eq!((state.n_pending(), state.is_crawling()), (2, false));
-        receiver.hear(change());
-        receiver.hear(change());
+        receiver.on_event(change());
+        receiver.on_event(change());
         assert_eq!((state.n_pending(), state.view().n_overflows), (3, 1));
         state.crawl_done(state.begin_wanted().expect("a crawl is wanted").number);
         receiver.drained();
         assert!(raw.try_recv().is_ok() && raw.try_recv().is_ok());
         state.handed_on(2);
         assert!(state.is_settled());
-        receiver.hear(Ok(Event::new(EventKind::Other).set_flag(Flag::Rescan)));
+        receiver.on_event(Ok(Event::new(EventKind::Other).set_flag(Flag::Rescan)));
         assert_eq!((state.n_pending(), state.view().n_overflows), (1, 2));
         assert!(state.is_crawling());
     }

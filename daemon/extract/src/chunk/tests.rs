@@ -299,7 +299,7 @@ fn a_fact_is_a_chunk_of_its_own_with_what_is_nested_in_it() {
         let ends = doc.text.match_indices('\n').map(|(at, _)| at as u32 + 1);
         let stated = StatedNote {
             note: notes::parse::parse(&doc.text),
-            said: vec![],
+            link_lines: vec![],
             node: notes::memory::read(&doc.text),
         };
         let doc = NormalDoc {

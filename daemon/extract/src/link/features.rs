@@ -150,10 +150,10 @@ pub fn share_a_model_number(a: &str, b: &str) -> bool {
 
 /// Returns 1 when the types are equal, 0.5 when one of them is unspecific (concept, document), 0 when they conflict.
 pub fn type_agreement(a: EntityType, b: EntityType) -> f32 {
-    let says_little = |t| matches!(t, EntityType::Concept | EntityType::Document);
+    let is_unspecific = |t| matches!(t, EntityType::Concept | EntityType::Document);
     match () {
         () if a == b => 1.0,
-        () if says_little(a) || says_little(b) => 0.5,
+        () if is_unspecific(a) || is_unspecific(b) => 0.5,
         () => 0.0,
     }
 }

@@ -104,14 +104,14 @@ fn without_stray_guesses(readings: &[Reading]) -> Vec<Reading> {
         true => None,
         false => most_frequent(&guesses),
     };
-    let heard = |reading: &Reading| match reading.is_guess {
+    let with_kind = |reading: &Reading| match reading.is_guess {
         true => Reading {
             kind: reading.kind.filter(is_stated).or(reading.kind.and(usual)),
             ..reading.clone()
         },
         false => reading.clone(),
     };
-    readings.iter().map(heard).collect()
+    readings.iter().map(with_kind).collect()
 }
 
 /// Removes the kind of documents without a definition where definitions separate things of that kind: such a document

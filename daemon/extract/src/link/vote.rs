@@ -35,7 +35,7 @@ const SHOWN: f32 = 0.6;
 pub struct Votes {
     /// By type: weight, and the same by how likely the type is.
     likely: BTreeMap<EntityType, (f32, f32)>,
-    telling: BTreeMap<EntityType, Weight>,
+    specific: BTreeMap<EntityType, Weight>,
     /// Mentions by the types that say little.
     other: BTreeMap<EntityType, u32>,
     common: u32,
@@ -93,8 +93,8 @@ impl Votes {
         let likely = self.likely.entry(entity_type).or_default();
         likely.0 += weight as f32;
         likely.1 += weight as f32 * ground.likelihood(entity_type);
-        if entity_type.is_telling() || matches!(ground, Ground::Judgement(_)) {
-            let of_type = self.telling.entry(entity_type).or_default();
+        if entity_type.is_specific() || matches!(ground, Ground::Judgement(_)) {
+            let of_type = self.specific.entry(entity_type).or_default();
             of_type.sum += weight;
             of_type.is_stated |= ground != Ground::Guess;
             return;
@@ -112,23 +112,23 @@ impl Votes {
     pub fn winner(&self) -> (EntityType, bool) {
         let winner = self.likeliest();
         // What says little does not speak against a type that says more.
-        let counts = |it: &EntityType| it.is_telling() || !winner.is_telling();
+        let counts = |it: &EntityType| it.is_specific() || !winner.is_specific();
         let all: f32 = self.likely.iter().filter(|(it, _)| counts(it)).map(|(_, it)| it.0).sum();
         let likely = self.likely.get(&winner).map_or(0.0, |it| it.1);
         (winner, likely >= SHOWN * all)
     }
 
     fn likeliest(&self) -> EntityType {
-        let all = self.telling.values().map(|it| it.sum).sum::<u32>() + self.common;
+        let all = self.specific.values().map(|it| it.sum).sum::<u32>() + self.common;
         let is_enough = |weight: &Weight| {
             let open = if weight.is_stated { 0 } else { self.open };
             weight.sum * LEAST_SHARE >= all + open
         };
-        let enough = self.telling.iter().filter(|(_, weight)| is_enough(weight));
+        let enough = self.specific.iter().filter(|(_, weight)| is_enough(weight));
         let best = enough.max_by_key(|(t, weight)| (weight.sum, Reverse(**t))).map(|(t, _)| *t);
         let open = || self.other.iter().max_by_key(|(t, n)| (**n, Reverse(**t))).map(|(t, _)| *t);
         let any =
-            || self.telling.iter().max_by_key(|(t, it)| (it.sum, Reverse(**t))).map(|(t, _)| *t);
+            || self.specific.iter().max_by_key(|(t, it)| (it.sum, Reverse(**t))).map(|(t, _)| *t);
         best.or_else(open).or_else(any).unwrap_or(EntityType::Document)
     }
 }

@@ -190,12 +190,12 @@ fn is_boundary(word: &str) -> bool {
 /// follow names of software, places and groups count.
 fn by_noun_after(after: &str) -> Option<EntityType> {
     let word = first_word(after.strip_prefix(' ')?);
-    let is_telling = is_listed(
+    let names_kind = is_listed(
         " browser library framework language editor compiler package plugin crate module toolkit operator \
          exporter client API company team foundation university city river county ",
         word,
     );
-    is_telling.then(|| lexicon::type_of_noun(&word.to_lowercase())).flatten()
+    names_kind.then(|| lexicon::type_of_noun(&word.to_lowercase())).flatten()
 }
 
 fn by_words_before(before: &str) -> Option<EntityType> {
@@ -211,12 +211,12 @@ fn by_words_before(before: &str) -> Option<EntityType> {
     if is_listed(USING, &last.to_lowercase()) || BUILT.contains(&two) {
         return Some(EntityType::Technology);
     }
-    let is_telling = is_listed(
+    let names_kind = is_listed(
         " browser library framework language editor compiler package plugin crate tool database company professor \
          engineer mathematician physicist author founder city river town village ",
         last,
     );
-    is_telling.then(|| lexicon::type_of_noun(last)).flatten()
+    names_kind.then(|| lexicon::type_of_noun(last)).flatten()
 }
 
 fn first_word(text: &str) -> &str {

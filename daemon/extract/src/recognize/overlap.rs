@@ -47,7 +47,7 @@ pub(super) fn resolve(text: &str, mut found: Vec<Mention>) -> Vec<Mention> {
                 untyped.insert(mention.span, kept.len());
             }
             kept.push(mention);
-        } else if mention.entity_type.is_telling()
+        } else if mention.entity_type.is_specific()
             && let Some(kept) = untyped.remove(&mention.span).and_then(|at| kept.get_mut(at))
         {
             // The trusted recognizer knows that it is a name, the other one its type.
@@ -77,7 +77,7 @@ fn yield_to_longer(text: &str, found: &mut Vec<Mention>) {
         let around = before.checked_sub(1).and_then(|at| longer.get(at));
         !around.is_some_and(|(span, entity_type)| {
             let is_inside = m.span.end() <= span.end() && m.span != *span;
-            let is_alike = !m.entity_type.is_telling() || m.entity_type == *entity_type;
+            let is_alike = !m.entity_type.is_specific() || m.entity_type == *entity_type;
             may_yield && is_inside && is_alike
         })
     });

@@ -22,12 +22,12 @@ pub(super) enum Gap<'v> {
         has_and: bool,
     },
     /// A cue.
-    Said(Said<'v>),
+    CueBetween(CueBetween<'v>),
 }
 
 /// A cue between two names.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Said<'v> {
+pub(super) struct CueBetween<'v> {
     pub(super) cue: &'v Cue,
     pub(super) lead: Lead,
     /// Words between the names, without cue, articles and adverbs; those before the cue count twice.
@@ -135,7 +135,7 @@ impl<'v> GapReader<'v> {
         } else if let Some(has_and) = self.joint() {
             Gap::Joined { has_and }
         } else {
-            self.said().map_or(Gap::Other, Gap::Said)
+            self.find_cue().map_or(Gap::Other, Gap::CueBetween)
         }
     }
 
@@ -195,7 +195,7 @@ impl<'v> GapReader<'v> {
         (has_comma || has_and).then_some(has_and)
     }
 
-    fn said(&self) -> Option<Said<'v>> {
+    fn find_cue(&self) -> Option<CueBetween<'v>> {
         let (cue, place) = self.cues.last_in(&self.words)?;
         let after = self.words.get(place.end..)?.split_ascii_whitespace();
         let before = self.words.get(..place.start)?;
@@ -227,7 +227,7 @@ impl<'v> GapReader<'v> {
         // A weak cue such as `before` needs both names right beside it, and `same_as` the second one.
         let is_loose = (n_before + n_words > 0 && cue.weight <= 0.5)
             || (n_words > 0 && cue.predicate == "same_as");
-        (!is_loose).then_some(Said {
+        (!is_loose).then_some(CueBetween {
             cue,
             lead,
             n_words: n_words + 2 * n_before,

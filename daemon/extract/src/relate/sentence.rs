@@ -6,7 +6,7 @@
 //! Not here: reading the words between two names (`gap.rs`), definitions (`define.rs`).
 
 use super::cues::Form;
-use super::gap::{Gap, GapReader, Lead, Said};
+use super::gap::{CueBetween, Gap, GapReader, Lead};
 use super::page::Page;
 use super::{Statement, Statements};
 use crate::recognize::words;
@@ -46,7 +46,7 @@ pub(super) fn relate(page: &Page<'_>, out: &mut Statements) {
 /// The last statement: its subjects and cue, and the position of its last object.
 struct Last<'v> {
     subjects: Vec<Party>,
-    said: Said<'v>,
+    found: CueBetween<'v>,
     confidence: f32,
     object_pos: Option<usize>,
 }
@@ -83,7 +83,7 @@ impl<'p, 's, 'o> Clause<'p, 's, 'o> {
         for i in 1..self.parties.len() {
             let next = self.gap(i, reader);
             match gap {
-                Gap::Said(said) => self.said(i - 1, said),
+                Gap::CueBetween(found) => self.cued(i - 1, found),
                 Gap::Joined { has_and } => self.joined(i - 1, has_and, next),
                 Gap::Other => {
                     self.abbreviated(i - 1);
@@ -110,49 +110,49 @@ impl<'p, 's, 'o> Clause<'p, 's, 'o> {
     fn elided(&mut self, reader: &mut GapReader<'p>, about: Party) {
         let first = self.parties.first().and_then(|idx| self.page.mention(*idx));
         let head = first.and_then(|m| self.page.text.get(self.sentence.start()..m.span.start()));
-        let Some(Gap::Said(said)) = head.map(|text| reader.read(text)) else { return };
-        let is_clause = match said.cue.form {
+        let Some(Gap::CueBetween(found)) = head.map(|text| reader.read(text)) else { return };
+        let is_clause = match found.cue.form {
             Form::Base => false,
-            Form::Finite => said.cue.predicate != "precedes",
+            Form::Finite => found.cue.predicate != "precedes",
             Form::Leaning => {
-                LONE_STARTS.contains(&said.cue.predicate) || said.cue.words == "led by"
+                LONE_STARTS.contains(&found.cue.predicate) || found.cue.words == "led by"
             }
         };
         let is_bare = head.is_some_and(|text| {
             let first_word = text.split_whitespace().next().unwrap_or("").to_lowercase();
             text.starts_with(char::is_uppercase)
-                && said.cue.words.split(' ').next() == Some(first_word.as_str())
+                && found.cue.words.split(' ').next() == Some(first_word.as_str())
         });
         // `Based on Kafka, we decided …` has another subject, after the comma.
         let after =
             first.and_then(|m| self.page.text.get(m.span.end()..self.sentence.end())).unwrap_or("");
-        let is_adjunct = said.cue.form == Form::Leaning
+        let is_adjunct = found.cue.form == Form::Leaning
             && after.starts_with(", ")
             && !matches!(self.gap(0, reader), Gap::Joined { .. });
         // In `Replaces references within Markdown`, the object is another noun.
-        let is_near = said.n_words <= MAX_ELIDED;
-        if is_clause && is_bare && !is_adjunct && is_near && said.lead == Lead::Direct {
-            let confidence = confidence_of(&said) * CARRIED * self.factor;
-            self.state(vec![about], said, confidence, 0);
+        let is_near = found.n_words <= MAX_ELIDED;
+        if is_clause && is_bare && !is_adjunct && is_near && found.lead == Lead::Direct {
+            let confidence = confidence_of(&found) * CARRIED * self.factor;
+            self.state(vec![about], found, confidence, 0);
         }
     }
 
-    fn said(&mut self, i: usize, said: Said<'p>) {
+    fn cued(&mut self, i: usize, found: CueBetween<'p>) {
         let is_object = self.last.as_ref().is_some_and(|last| last.object_pos == Some(i));
         let group_start =
             if is_object { i } else { self.group_start.max((i + 1).saturating_sub(MAX_SUBJECTS)) };
         let near = || {
             self.parties.get(group_start..=i).unwrap_or(&[]).iter().map(|idx| Party::Mention(*idx))
         };
-        let carries_on = match said.lead {
+        let carries_on = match found.lead {
             Lead::Direct | Lead::Relative => false,
             Lead::And => true,
-            Lead::Comma => said.cue.form != Form::Leaning,
+            Lead::Comma => found.cue.form != Form::Leaning,
         };
-        let mut confidence = confidence_of(&said) * self.factor;
+        let mut confidence = confidence_of(&found) * self.factor;
         // Which names are the subjects: those of the last statement when the clause continues it (`…, and uses B`),
         // the nearest name after `which`, otherwise all names joined before the cue.
-        let subjects: Vec<Party> = match (&self.last, said.lead) {
+        let subjects: Vec<Party> = match (&self.last, found.lead) {
             (Some(last), _) if carries_on => {
                 confidence *= CARRIED;
                 last.subjects.clone()
@@ -163,46 +163,46 @@ impl<'p, 's, 'o> Clause<'p, 's, 'o> {
             _ => near().collect(),
         };
         // `use` without `s` needs several subjects, a plural or a modal before it.
-        let is_grammatical = said.cue.form != Form::Base
-            || said.has_modal
+        let is_grammatical = found.cue.form != Form::Base
+            || found.has_modal
             || subjects.len() > 1
-            || (said.lead != Lead::Comma && self.is_plural(i));
-        let is_weak = said.cue.weight <= WEAK && self.factor < 1.0;
-        let is_leaning = said.cue.form == Form::Leaning;
-        let is_near = said.lead == Lead::Direct || (said.lead == Lead::Comma && is_leaning);
+            || (found.lead != Lead::Comma && self.is_plural(i));
+        let is_weak = found.cue.weight <= WEAK && self.factor < 1.0;
+        let is_leaning = found.cue.form == Form::Leaning;
+        let is_near = found.lead == Lead::Direct || (found.lead == Lead::Comma && is_leaning);
         let is_inner = is_near && !is_object && self.is_inner(group_start);
         // `a TLS library written in Rust` is about the library, `the Kafka cluster owned by us` about Kafka; in
         // `To begin with X, part of Y …` the comma ends a clause.
-        let is_other = said.has_noun && !self.is_definite(group_start)
-            || (said.lead == Lead::Comma && is_leaning && self.is_opened(group_start));
+        let is_other = found.has_noun && !self.is_definite(group_start)
+            || (found.lead == Lead::Comma && is_leaning && self.is_opened(group_start));
         let is_meant = is_grammatical && !is_weak && !is_inner && !is_other;
         if subjects.is_empty() || !is_meant || self.is_denied(i) {
             self.group_start = i + 1;
             return;
         }
-        self.state(subjects, said, confidence, i + 1);
+        self.state(subjects, found, confidence, i + 1);
     }
 
     /// `and C` after `A uses B`: A uses C as well, unless C begins a clause of its own.
     fn joined(&mut self, i: usize, has_and: bool, next: Gap<'p>) {
         let Some(last) = self.last.as_ref().filter(|last| last.object_pos == Some(i)) else {
             // `In Alpha, Beta uses Gamma`: a comma before the subject does not join it to the name before.
-            if !has_and && matches!(next, Gap::Said(_)) {
+            if !has_and && matches!(next, Gap::CueBetween(_)) {
                 self.group_start = i + 1;
             }
             return;
         };
         let begins_clause = match next {
-            Gap::Said(said) => said.lead == Lead::Direct && said.cue.form != Form::Leaning,
+            Gap::CueBetween(found) => found.lead == Lead::Direct && found.cue.form != Form::Leaning,
             Gap::Joined { .. } | Gap::Other => false,
         };
         if begins_clause {
             self.group_start = i + 1;
             return;
         }
-        let (subjects, said, confidence) =
-            (last.subjects.clone(), last.said, last.confidence * SHARED);
-        self.state(subjects, said, confidence, i + 1);
+        let (subjects, found, confidence) =
+            (last.subjects.clone(), last.found, last.confidence * SHARED);
+        self.state(subjects, found, confidence, i + 1);
     }
 
     /// `Key Management Service (KMS)`: two names of one thing.
@@ -225,15 +225,21 @@ impl<'p, 's, 'o> Clause<'p, 's, 'o> {
     }
 
     /// Adds a statement about the name at `object_pos` for each subject.
-    fn state(&mut self, subjects: Vec<Party>, said: Said<'p>, confidence: f32, object_pos: usize) {
+    fn state(
+        &mut self,
+        subjects: Vec<Party>,
+        found: CueBetween<'p>,
+        confidence: f32,
+        object_pos: usize,
+    ) {
         let Some(object) = self.parties.get(object_pos).map(|idx| Party::Mention(*idx)) else {
             return;
         };
         for subject in &subjects {
             if !self.is_same_name(*subject, object) {
                 let (subject, object) =
-                    if said.cue.is_backward { (object, *subject) } else { (*subject, object) };
-                let (predicate, pattern) = (said.cue.predicate, said.cue.pattern);
+                    if found.cue.is_backward { (object, *subject) } else { (*subject, object) };
+                let (predicate, pattern) = (found.cue.predicate, found.cue.pattern);
                 self.out.add(
                     self.sentence,
                     Statement { subject, predicate, object, pattern, confidence },
@@ -241,7 +247,7 @@ impl<'p, 's, 'o> Clause<'p, 's, 'o> {
             }
         }
         // Even if every pair was skipped: names joined to this object still belong to the same statement.
-        self.last = Some(Last { subjects, said, confidence, object_pos: Some(object_pos) });
+        self.last = Some(Last { subjects, found, confidence, object_pos: Some(object_pos) });
         self.group_start = object_pos + 1;
     }
 
@@ -304,9 +310,9 @@ fn is_one_of(words: &[&str], word: &str) -> bool {
 }
 
 /// Returns weight × proximity: 1 up to three words between the names, falling to 0.5 at twelve.
-fn confidence_of(said: &Said<'_>) -> f32 {
-    let n_far = said.n_words.saturating_sub(3).min(9) as f32;
-    said.cue.weight * said.factor * (1.0 - n_far * 0.5 / 9.0)
+fn confidence_of(found: &CueBetween<'_>) -> f32 {
+    let n_far = found.n_words.saturating_sub(3).min(9) as f32;
+    found.cue.weight * found.factor * (1.0 - n_far * 0.5 / 9.0)
 }
 
 /// True when the capitals of `short` are the initials of `long`'s words without function words.

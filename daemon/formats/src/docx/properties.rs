@@ -91,8 +91,8 @@ impl Body<'_> {
     fn table_look(&mut self, tag: &Tag<'_>) {
         let Some(table) = self.tables.last_mut() else { return };
         let bits = tag.attr("val").and_then(|val| u32::from_str_radix(&val, 16).ok()).unwrap_or(0);
-        let says = tag.attr("firstRow").map(|on| matches!(&*on, "1" | "true" | "on"));
-        table.shape.has_header = says.unwrap_or(bits & FIRST_ROW != 0);
+        let first_row = tag.attr("firstRow").map(|on| matches!(&*on, "1" | "true" | "on"));
+        table.shape.has_header = first_row.unwrap_or(bits & FIRST_ROW != 0);
     }
 
     fn row_property(&mut self, tag: &Tag<'_>) {

@@ -177,15 +177,15 @@ fn style_of(dict: &Dict<'_>, descriptor: Option<&Dict<'_>>) -> GlyphStyle {
     let name = name.unwrap_or_default();
     let number = |key: &[u8]| descriptor.and_then(|d| d.get::<f32>(key)).unwrap_or(0.0);
     let flags = number(keys::FLAGS) as u32;
-    let says = |words: &[&str]| words.iter().any(|word| name.contains(word));
+    let has_word = |words: &[&str]| words.iter().any(|word| name.contains(word));
     // Flags of the font descriptor (ISO 32000-1, 9.8.2): 1 fixed pitch, 1 << 6 italic, 1 << 18 force bold.
     GlyphStyle::default()
         .and(
             GlyphStyle::BOLD,
-            says(HEAVY) || number(keys::FONT_WEIGHT) >= 600.0 || flags & (1 << 18) != 0,
+            has_word(HEAVY) || number(keys::FONT_WEIGHT) >= 600.0 || flags & (1 << 18) != 0,
         )
-        .and(GlyphStyle::ITALIC, says(&["italic", "oblique"]) || flags & (1 << 6) != 0)
-        .and(GlyphStyle::MONO, says(FIXED) || flags & 1 != 0 && has_one_width(dict))
+        .and(GlyphStyle::ITALIC, has_word(&["italic", "oblique"]) || flags & (1 << 6) != 0)
+        .and(GlyphStyle::MONO, has_word(FIXED) || flags & 1 != 0 && has_one_width(dict))
 }
 
 /// True if all stated widths are the same; the flag alone is often wrong.

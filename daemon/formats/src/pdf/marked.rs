@@ -49,14 +49,14 @@ impl Marked {
         }
         let text = properties.and_then(|dict| dict.get::<PdfString<'_>>("ActualText"));
         let text = text.filter(|text| text.as_bytes().len() <= MAX_TEXT_BYTES);
-        let says = |key: &str, wanted: &[&str]| {
+        let is_one_of = |key: &str, wanted: &[&str]| {
             let name = properties.and_then(|dict| dict.get::<Name<'_>>(key));
             name.is_some_and(|name| wanted.contains(&name.as_str()))
         };
         let is_artifact = tag.is_some_and(|tag| tag.as_str() == "Artifact");
         let is_furniture = is_artifact
-            && (says("Type", &["Pagination"])
-                || says("Subtype", &["Header", "Footer", "PageNum", "Watermark"]));
+            && (is_one_of("Type", &["Pagination"])
+                || is_one_of("Subtype", &["Header", "Footer", "PageNum", "Watermark"]));
         self.open.push(MarkedPiece {
             start: n_glyphs,
             text: text.map(|text| text_of(text.as_bytes())),

@@ -298,10 +298,10 @@ impl Process {
             return Failure::Outside(format!("the worker was killed from outside ({name})"));
         }
         // An abort looks the same for several reasons, so look for the runtime's message.
-        let said = self.last_words();
-        Failure::Document(if said.contains("memory allocation of ") {
+        let words = self.last_words();
+        Failure::Document(if words.contains("memory allocation of ") {
             format!("parsing needed more than {} MB of memory", megabytes(max_memory_bytes))
-        } else if said.contains("has overflowed its stack") {
+        } else if words.contains("has overflowed its stack") {
             format!("the parser overflowed its stack ({name})")
         } else if signal == Signal::SYS.as_raw() {
             format!("the parser tried a system call that is forbidden to it ({name})")

@@ -107,8 +107,8 @@ impl Likeness<'_> {
         for of_doc in uses.chunk_by(|a, b| a.doc == b.doc) {
             // Only the most trusted source of a document counts, and only if it names one target.
             let best = of_doc.first().map(|it| it.source);
-            let said = targets(&mut of_doc.iter().filter(|it| Some(it.source) == best));
-            if let (Some(target), 1, Some(it)) = (said.first(), said.len(), of_doc.first()) {
+            let named = targets(&mut of_doc.iter().filter(|it| Some(it.source) == best));
+            if let (Some(target), 1, Some(it)) = (named.first(), named.len(), of_doc.first()) {
                 by_doc.push((it.doc, *target));
             }
         }

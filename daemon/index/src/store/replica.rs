@@ -74,7 +74,7 @@ impl Replica {
 
     /// Returns a new pool of readers. Make one and share it.
     pub fn readers(&self) -> Arc<Readers> {
-        Readers::told_by(self.path.clone(), self.vectors.clone(), self.changes.clone())
+        Readers::following(self.path.clone(), self.vectors.clone(), self.changes.clone())
     }
 
     /// Returns the review decisions, kept current.

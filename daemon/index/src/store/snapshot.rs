@@ -61,10 +61,10 @@ impl Readers {
     /// Creates readers of the index at `path`, which exists and does not change. (Readers of an index that is being
     /// written learn of its commits: [`IndexWriter::readers`].)
     pub fn new(path: PathBuf) -> Arc<Self> {
-        Self::told_by(path, Arc::default(), Arc::default())
+        Self::following(path, Arc::default(), Arc::default())
     }
 
-    pub(super) fn told_by(
+    pub(super) fn following(
         path: PathBuf,
         vectors: Arc<Vectors>,
         changes: Arc<Changes>,
@@ -192,7 +192,7 @@ impl IndexWriter {
     /// Returns a new pool of readers of the index that it writes. Replacing the file closes one pool: make one and
     /// share it.
     pub fn readers(&self) -> Arc<Readers> {
-        Readers::told_by(self.path().to_path_buf(), self.vectors.clone(), self.changes.clone())
+        Readers::following(self.path().to_path_buf(), self.vectors.clone(), self.changes.clone())
     }
 }
 

@@ -244,7 +244,7 @@ impl IndexWriter {
         {
             tracing::warn!(%error, "the journal may name changes that were not committed");
         }
-        done.map_err(|error| self.heard(error))
+        done.map_err(|error| self.with_interruption(error))
     }
 
     /// Returns the tick of the next commit, reserving further ticks if necessary.
@@ -257,7 +257,7 @@ impl IndexWriter {
     }
 
     /// Interprets an error, given whether an interruption was requested.
-    fn heard(&self, error: StoreError) -> StoreError {
+    fn with_interruption(&self, error: StoreError) -> StoreError {
         let was_asked = self.interruption.load(Ordering::SeqCst);
         if was_asked { error.while_interrupted() } else { error }
     }

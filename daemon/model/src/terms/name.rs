@@ -139,7 +139,7 @@ impl EntityType {
     ];
 
     /// Returns false for the types that say little: anything may be called a concept.
-    pub fn is_telling(self) -> bool {
+    pub fn is_specific(self) -> bool {
         !matches!(self, EntityType::Concept | EntityType::Document)
     }
 

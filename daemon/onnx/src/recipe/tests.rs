@@ -48,9 +48,9 @@ fn pooling_in_old_and_new_words() {
         (json!({ "pooling_mode_lasttoken": true, "include_prompt": true }), Pooling::Last),
         (json!({ "pooling_mode": "cls" }), Pooling::First),
     ];
-    for (said, expected) in table {
-        let recipe = recipe(&[("1_Pooling/config.json", said.clone())]).expect("a recipe");
-        assert_eq!(recipe.pooling, expected, "{said}");
+    for (config, expected) in table {
+        let recipe = recipe(&[("1_Pooling/config.json", config.clone())]).expect("a recipe");
+        assert_eq!(recipe.pooling, expected, "{config}");
     }
 }
 
@@ -107,9 +107,9 @@ fn longest_input_and_prompts_are_read() {
 
 #[test]
 fn a_default_prompt_stands_in_for_one_that_is_not_named() {
-    let said =
+    let config =
         json!({ "prompts": { "query": "Q: ", "other": "X: " }, "default_prompt_name": "other" });
-    let recipe = recipe(&[("config_sentence_transformers.json", said)]).expect("a recipe");
+    let recipe = recipe(&[("config_sentence_transformers.json", config)]).expect("a recipe");
     assert_eq!((&*recipe.prompts.query, &*recipe.prompts.document), ("Q: ", "X: "));
 }
 

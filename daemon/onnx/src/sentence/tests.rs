@@ -73,8 +73,8 @@ fn the_longest_text_is_the_least_that_any_file_says() {
 
 #[test]
 fn questions_and_documents_have_prompts_of_their_own() {
-    let said = json!({ "prompts": { "query": "b: ", "document": ": " } });
-    let dir = folder(&[("config_sentence_transformers.json", said)]);
+    let config = json!({ "prompts": { "query": "b: ", "document": ": " } });
+    let dir = folder(&[("config_sentence_transformers.json", config)]);
     let model = SentenceModel::load(dir.path()).expect("a model");
     near(&model.embed_query("a").expect("a vector"), &model.embed("b: a").expect("a vector"));
     near(&model.embed_document("a").expect("a vector"), &model.embed(": a").expect("a vector"));

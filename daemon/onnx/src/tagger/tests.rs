@@ -147,9 +147,9 @@ fn missing_files_are_named() {
 fn malformed_files_are_refused_with_a_hint() {
     for file in ["model.onnx", "tokenizer.json", "config.json"] {
         for bytes in [&b""[..], b"{}", b"[1", &[0xff; 64], b"\x08\x08\x3a\xff\xff\xff\xff\x7f"] {
-            let said = refused(file, bytes);
-            assert!(said.starts_with(&format!("model file `DIR/{file}` ")), "{said}");
-            assert!(said.contains("\nhint: "), "{said}");
+            let message = refused(file, bytes);
+            assert!(message.starts_with(&format!("model file `DIR/{file}` ")), "{message}");
+            assert!(message.contains("\nhint: "), "{message}");
         }
     }
 }
@@ -170,8 +170,8 @@ fn a_tensor_that_says_it_is_larger_than_its_file_is_refused() {
         let mut graph = Graph::default();
         let table = graph.floats(&sizes, &[0.0; 8]);
         let out = graph.node("Gather", &[&table, "input_ids"], &[]);
-        let said = refused("model.onnx", &graph.finish(&out, "logits"));
-        assert!(said.contains("is no ONNX model that kgd can run"), "{said}");
+        let message = refused("model.onnx", &graph.finish(&out, "logits"));
+        assert!(message.contains("is no ONNX model that kgd can run"), "{message}");
     }
 }
 
@@ -180,24 +180,24 @@ fn a_graph_of_another_kind_is_refused() {
     let mut graph = Graph::default();
     let table = graph.floats(&[200, 3], &[0.0; 600]);
     let looked_up = graph.node("Gather", &[&table, "input_ids"], &[]);
-    let said = refused("model.onnx", &graph.finish(&looked_up, "logits"));
-    assert!(said.contains("gives [1, 13, 3] numbers for 13 tokens and 6 labels"), "{said}");
+    let message = refused("model.onnx", &graph.finish(&looked_up, "logits"));
+    assert!(message.contains("gives [1, 13, 3] numbers for 13 tokens and 6 labels"), "{message}");
 
     let mut graph = Graph::default();
     let out = graph.node("NoSuchOperator", &["input_ids"], &[Attribute::Int("axis", 0)]);
-    let said = refused("model.onnx", &graph.finish(&out, "logits"));
-    assert!(said.contains("NoSuchOperator"), "{said}");
+    let message = refused("model.onnx", &graph.finish(&out, "logits"));
+    assert!(message.contains("NoSuchOperator"), "{message}");
 
     let mut graph = Graph::default();
     let out = graph.node("Identity", &["input_ids"], &[]);
-    let said = refused("model.onnx", &graph.finish(&out, "logits"));
-    assert!(said.contains("\nhint: kgd runs models that take"), "{said}");
+    let message = refused("model.onnx", &graph.finish(&out, "logits"));
+    assert!(message.contains("\nhint: kgd runs models that take"), "{message}");
 }
 
 #[test]
 fn labels_without_names_are_refused() {
-    let said = refused("config.json", br#"{"id2label": {"0": "LABEL_0", "1": "LABEL_1"}}"#);
-    assert!(said.contains("must name in `id2label` the label `O`"), "{said}");
-    let said = refused("config.json", br#"{"id2label": {"0": "O", "1": "B-PER"}}"#);
-    assert!(said.contains("and 2 labels"), "{said}");
+    let message = refused("config.json", br#"{"id2label": {"0": "LABEL_0", "1": "LABEL_1"}}"#);
+    assert!(message.contains("must name in `id2label` the label `O`"), "{message}");
+    let message = refused("config.json", br#"{"id2label": {"0": "O", "1": "B-PER"}}"#);
+    assert!(message.contains("and 2 labels"), "{message}");
 }

@@ -168,8 +168,8 @@ impl<'q> Words<'q> {
         let asking = statement::words_of(ASKING);
         let only_asks = |word: &str| {
             let lists = cues(LISTING).any(|it| words_of(word).iter().eq([it]));
-            let said = statement::words_of(word);
-            lists || plan == AskPlan::Decisions && !said.is_empty() && said.is_subset(&asking)
+            let words = statement::words_of(word);
+            lists || plan == AskPlan::Decisions && !words.is_empty() && words.is_subset(&asking)
         };
         // A quoted phrase is a single condition, so nothing may be cut out of it.
         if matches!(plan, AskPlan::Search | AskPlan::Path) || self.has_phrase {
@@ -191,7 +191,7 @@ impl<'q> Words<'q> {
 }
 
 /// Returns whether a text has no word that carries meaning.
-pub(super) fn says_nothing(text: &str) -> bool {
+pub(super) fn has_no_content(text: &str) -> bool {
     statement::words_of(text).is_empty() && !text.contains(|c: char| c.is_ascii_digit())
 }
 

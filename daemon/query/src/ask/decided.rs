@@ -14,7 +14,7 @@ use proto::tool::kb::EntryType;
 use rusqlite::params_from_iter;
 use rustc_hash::FxHashSet;
 
-use super::choose::{asks_why, decides, gives_reason, says_nothing};
+use super::choose::{asks_why, decides, gives_reason, has_no_content};
 use super::found::{Found, Search, search};
 use super::picked::{Choosing, Of, Picked, rank};
 use super::{DEPTH, LEAST_OF_BEST, Sources};
@@ -49,7 +49,7 @@ const RECORDS: &str = "(lower(coalesce(d.doc_type, '')) IN ('decision', 'adr')
 
 /// Bonus of a statement that is marked as a decision, and of one that only mentions one.
 const STATED: f64 = 0.3;
-const SAID: f64 = 0.1;
+const MENTIONED: f64 = 0.1;
 
 /// Most documents read when all decisions are asked for.
 const MAX_LATEST: usize = 100;
@@ -81,7 +81,7 @@ pub(super) fn decided(
         true => wanted.rest.to_string(),
         false => When::parted(wanted.rest).1,
     };
-    let query = match (says_nothing(&topic), named) {
+    let query = match (has_no_content(&topic), named) {
         (true, name) => name.unwrap_or_default(),
         (false, _) => topic,
     };
@@ -100,7 +100,7 @@ pub(super) fn decided(
             order.then_with(|| b.picked.dated.day.cmp(&a.picked.dated.day))
         });
         let picked = all.into_iter().map(|it| it.picked);
-        return Ok(Found::said_once(picked).into_iter().take(wanted.limit).collect());
+        return Ok(Found::merge_repeats(picked).into_iter().take(wanted.limit).collect());
     }
     let among = Some(docs).filter(|docs| !docs.is_empty());
     let own = Search { query: &query, depth: DEPTH, among, ..Search::of(wanted.request) };
@@ -121,20 +121,20 @@ pub(super) fn decided(
         // A decision says what is; what it was before, and what happened, stands among its reasons.
         for it in &mut stated {
             let own = reasons.iter().filter(|one| one.picked.doc == it.doc);
-            it.above.extend(own.map(|one| one.picked.says.text.clone()));
+            it.above.extend(own.map(|one| one.picked.statement.text.clone()));
         }
     }
     let choosing = Choosing { n_hits: DEPTH, is_above_read: true, bonus: |_| STATED };
     let mut picked = own.best(ctx, library, stated, choosing);
     picked.retain(|it| own.asked.fits(it.own) && is_then(it));
-    let bonus = |it: &Picked| if decides(&it.says.text) { SAID } else { -1.0 };
+    let bonus = |it: &Picked| if decides(&it.statement.text) { MENTIONED } else { -1.0 };
     let choosing = Choosing { n_hits: DEPTH, is_above_read: false, bonus };
-    let said = found.statements(ctx, library, choosing)?;
-    picked.extend(said.into_iter().filter(|it| found.asked.fits(it.own) && is_then(it)));
+    let statements = found.statements(ctx, library, choosing)?;
+    picked.extend(statements.into_iter().filter(|it| found.asked.fits(it.own) && is_then(it)));
     picked.sort_by(|a, b| b.score.total_cmp(&a.score));
     let best = picked.iter().map(|it| it.share).fold(0.0, f32::max);
     picked.retain(|it| it.share >= best * LEAST_OF_BEST);
-    let mut picked = Found::said_once(picked.into_iter());
+    let mut picked = Found::merge_repeats(picked.into_iter());
     picked.truncate(wanted.limit);
     if wants_why {
         let reasons = of_first(reasons.into_iter().map(|it| it.picked), &picked);
@@ -218,32 +218,35 @@ fn of_documents(
             statement.query_row([of.doc], |row| Ok((row.get(0)?, row.get(1)?)))?;
         let lines: Vec<u32> = serde_json::from_str(&lines).unwrap_or_default();
         let is_record = is_record || entries(library).any(|doc| doc == of.doc);
-        let said = found.said(ctx, (&source, of), (0, &source.text))?;
-        all.extend(stated(said, is_record, &lines));
+        let statements = found.statements_in(ctx, (&source, of), (0, &source.text))?;
+        all.extend(stated(statements, is_record, &lines));
     }
     Ok(all)
 }
 
 /// Separates decisions from reasons and drops the rest. `lines` are the lines of decision
 /// observations.
-fn stated(said: Vec<Picked>, is_record: bool, lines: &[u32]) -> Vec<Stated> {
+fn stated(statements: Vec<Picked>, is_record: bool, lines: &[u32]) -> Vec<Stated> {
     let headings = |it: &Picked| it.above.len().saturating_sub(1);
     let below = |it: &Picked, is_such: fn(&str) -> bool| {
         it.above.iter().take(headings(it)).any(|heading| is_such(heading))
     };
     let is_stated = |it: &Picked| lines.contains(&it.source.line) || below(it, heads_decisions);
-    let has_stated = said.iter().any(is_stated);
+    let has_stated = statements.iter().any(is_stated);
     // A record without such a heading opens with the decision.
     let of_record = |(at, it): (usize, &Picked)| {
-        is_record && !has_stated && (at == 0 || decides(&it.says.text))
+        is_record && !has_stated && (at == 0 || decides(&it.statement.text))
     };
-    let decided: Vec<bool> =
-        said.iter().enumerate().map(|(at, it)| is_stated(it) || of_record((at, it))).collect();
+    let decided: Vec<bool> = statements
+        .iter()
+        .enumerate()
+        .map(|(at, it)| is_stated(it) || of_record((at, it)))
+        .collect();
     let has_decided = decided.contains(&true);
-    let sorted = said.into_iter().zip(decided).filter_map(|(picked, is_decided)| {
+    let sorted = statements.into_iter().zip(decided).filter_map(|(picked, is_decided)| {
         let is_reason = !is_decided
             && has_decided
-            && (below(&picked, heads_reasons) || gives_reason(&picked.says.text));
+            && (below(&picked, heads_reasons) || gives_reason(&picked.statement.text));
         (is_decided || is_reason).then_some(Stated { picked, is_reason, is_record })
     });
     sorted.collect()

@@ -34,7 +34,7 @@ use self::choose::{Choice, Share, choose};
 use self::dated::Dated;
 use self::decided::{Wanted, decided};
 pub(crate) use self::found::{Found, Search, search};
-pub use self::nearest::{Nearest, NewText, nearest, said_before, standing};
+pub use self::nearest::{Nearest, NewText, existing_statement, nearest, standing};
 pub(crate) use self::picked::{Choosing, Picked};
 use crate::connect::connect;
 use crate::entities::explain::explain_entity;
@@ -78,7 +78,7 @@ const AHEAD: f32 = 0.3;
 const SURE: f32 = 0.5;
 
 /// Relations that say only that two things have to do with each other.
-const UNTOLD: [&str; 2] = ["related_to", "links_to"];
+const UNSHOWN: [&str; 2] = ["related_to", "links_to"];
 
 /// Most further passages in an answer.
 const MAX_PASSAGES: usize = 4;
@@ -198,9 +198,9 @@ pub(crate) fn answer(
         asker.searched(&mut reply, found)?;
         reply.nothing_relevant = found.nothing_relevant;
     }
-    let said: Vec<Vec<Statement>> =
+    let statements: Vec<Vec<Statement>> =
         reply.statements.iter().map(|it| Statement::all_of(&it.source.text)).collect();
-    let conflicts = conflicts(&said, |n, m| {
+    let conflicts = conflicts(&statements, |n, m| {
         let path = |at: usize| reply.statements.get(at).map(|it| it.source.path.as_str());
         path(n) == path(m)
     });
@@ -247,12 +247,13 @@ impl Asker<'_> {
             });
         }
         let chunk = first.map(|it| it.chunk);
-        let said = Statement::all_of(reply.statements.first().map_or("", |it| &it.source.text));
+        let stated = Statement::all_of(reply.statements.first().map_or("", |it| &it.source.text));
         let best = first.map_or(0.0, |it| found.asked.share_of(it));
         let least = LEAST_OF_BEST * others.iter().map(|it| it.share).fold(best, f32::max);
         let new = others.into_iter().filter(|it| {
-            let is_said = Some(it.chunk) == chunk || said.iter().any(|one| one.repeats(&it.says));
-            !is_said && it.share >= least
+            let is_repeated =
+                Some(it.chunk) == chunk || stated.iter().any(|one| one.repeats(&it.statement));
+            !is_repeated && it.share >= least
         });
         let room = self.limit.saturating_sub(reply.statements.len());
         for it in new.take(room) {
@@ -276,7 +277,7 @@ impl Asker<'_> {
             let (_, topic) = When::parted(rest);
             all.extend(found.of_times(ctx, &topic)?);
             all.retain(|it| when.holds(&it.dated.day));
-            all = Found::said_once(all.into_iter());
+            all = Found::merge_repeats(all.into_iter());
         }
         let most = if when.is_empty() { 1 } else { MAX_OF_NOTE };
         let mut picked: Vec<Picked> = Vec::new();
@@ -331,16 +332,16 @@ impl Asker<'_> {
         };
         let facts = known.facts.into_iter().map(|fact| dated_view(fact, &day, 1.0, "fact"));
         reply.statements.extend(facts);
-        let says_something =
-            |it: &&RelationView| it.confidence >= SURE && !UNTOLD.contains(&it.predicate.as_str());
-        let relations = known.relations.iter().filter(says_something);
+        let is_worth_showing =
+            |it: &&RelationView| it.confidence >= SURE && !UNSHOWN.contains(&it.predicate.as_str());
+        let relations = known.relations.iter().filter(is_worth_showing);
         for it in relations {
             reply.statements.extend(relation(ctx, it, "relation")?);
         }
         reply.statements.truncate(self.limit.saturating_sub(2).max(1));
-        let mut said: Vec<Statement> = Vec::new();
+        let mut stated: Vec<Statement> = Vec::new();
         for it in &reply.statements {
-            said.extend(Statement::all_of(&it.source.text));
+            stated.extend(Statement::all_of(&it.source.text));
         }
         for it in self.statements(found, READ)? {
             if reply.statements.len() >= self.limit {
@@ -350,9 +351,9 @@ impl Asker<'_> {
                 let place = |source: &SourceView| (source.path.clone(), source.line);
                 one.claim.is_some() && place(&one.source) == place(&it.source)
             };
-            let is_said = said.iter().any(|one| one.repeats(&it.says));
-            if !is_said && !reply.statements.iter().any(is_claimed) {
-                said.push(it.says.clone());
+            let is_repeated = stated.iter().any(|one| one.repeats(&it.statement));
+            if !is_repeated && !reply.statements.iter().any(is_claimed) {
+                stated.push(it.statement.clone());
                 reply.statements.push(self.view(it)?);
             }
         }
@@ -458,16 +459,16 @@ fn further(found: &Found, statements: &[StatementView]) -> Vec<FurtherView> {
 /// Returns pairs of statements that contradict each other, with the reason; `is_one_source` returns
 /// whether two are of one document.
 pub(crate) fn conflicts(
-    said: &[Vec<Statement>],
+    statements: &[Vec<Statement>],
     is_one_source: impl Fn(usize, usize) -> bool,
 ) -> Vec<(usize, usize, String)> {
     let mut found = Vec::new();
-    for (n, says) in said.iter().enumerate() {
-        for (m, denies) in said.iter().enumerate().skip(n + 1) {
+    for (n, one) in statements.iter().enumerate() {
+        for (m, other) in statements.iter().enumerate().skip(n + 1) {
             if is_one_source(n, m) {
                 continue;
             }
-            let mut whys = says.iter().flat_map(|it| denies.iter().map(|that| it.conflict(that)));
+            let mut whys = one.iter().flat_map(|it| other.iter().map(|that| it.conflict(that)));
             found.extend(whys.find_map(|why| why).map(|why| (n, m, why)));
         }
     }

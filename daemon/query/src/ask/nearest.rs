@@ -50,7 +50,7 @@ pub struct Nearest {
 ///
 /// # Errors
 /// When the index cannot be read.
-pub fn said_before(
+pub fn existing_statement(
     ctx: &QueryContext<'_>,
     new_text: &NewText<'_>,
 ) -> Result<Option<SourceView>, AskError> {
@@ -144,7 +144,7 @@ pub fn nearest(
     };
     let claims: Vec<Claim> = own.iter().map(|it| Claim::of(&it.text, new_text.names)).collect();
     let mut near: Vec<(f64, Nearest)> = Vec::new();
-    let mut add = |says: &Statement, source: SourceView, is_subject: bool| {
+    let mut add = |statement: &Statement, source: SourceView, is_subject: bool| {
         let is_itself = new_text.own.is_some_and(|it| {
             it.path == source.path && (new_text.doc.is_none() || it.line == source.line)
         });
@@ -155,8 +155,8 @@ pub fn nearest(
         if is_itself || is_listed {
             return;
         }
-        let likeness = own.iter().map(|one| one.likeness(says)).fold(0.0, f64::max);
-        let other = Claim::of(bare(&says.text), new_text.names);
+        let likeness = own.iter().map(|one| one.likeness(statement)).fold(0.0, f64::max);
+        let other = Claim::of(bare(&statement.text), new_text.names);
         if other.is_empty() {
             // A heading with the name of the subject states nothing about it.
             return;
@@ -171,15 +171,15 @@ pub fn nearest(
         }
     };
     for line in new_text.doc.map(|doc| lines_of(ctx, doc)).transpose()?.unwrap_or_default() {
-        let says = Statement::new(line.text.clone(), 0..line.text.len());
-        add(&says, line, true);
+        let statement = Statement::new(line.text.clone(), 0..line.text.len());
+        add(&statement, line, true);
     }
     let found = search(ctx, Search { query: &query, depth: 20, ..Search::default() })?;
     for it in found.statements(ctx, library, Choosing::among(found.hits.len()))? {
         // An entry's only subject is what it states.
         let is_entry = new_text.names.is_empty() && library.shelf.of_doc(it.doc).is_some();
         if new_text.doc != Some(it.doc) {
-            add(&it.says, it.source, is_entry);
+            add(&it.statement, it.source, is_entry);
         }
     }
     near.sort_by(|a, b| {

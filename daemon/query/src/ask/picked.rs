@@ -44,7 +44,7 @@ const REPLACED: f64 = 0.5;
 pub(crate) struct Picked {
     pub chunk: i64,
     pub doc: i64,
-    pub says: Statement,
+    pub statement: Statement,
     pub source: SourceView,
     /// Other documents that say the same: row ids and places.
     pub also: Vec<(i64, SourceView)>,
@@ -99,7 +99,7 @@ impl Found {
             };
             let of =
                 Of { chunk: hit.chunk, doc: hit.doc, relevance: hit.relevance, rank: rank(at) };
-            picked.extend(self.said(ctx, (&source, of), (start, words))?);
+            picked.extend(self.statements_in(ctx, (&source, of), (start, words))?);
         }
         Ok(self.best(ctx, library, picked, choosing))
     }
@@ -124,9 +124,10 @@ impl Found {
         for doc in docs {
             let Some(source) = Source::load(ctx, doc)? else { continue };
             let of = Of { chunk: 0, doc, relevance: 0.0, rank: 0.0 };
-            for mut it in self.said(ctx, (&source, of), (0, &source.text))? {
+            for mut it in self.statements_in(ctx, (&source, of), (0, &source.text))? {
                 let above = words_of(&it.above.join(" "));
-                let is_held = |word: &String| it.says.words.contains(word) || above.contains(word);
+                let is_held =
+                    |word: &String| it.statement.words.contains(word) || above.contains(word);
                 if self.asked.when.holds(&it.dated.day) && asked.iter().all(is_held) {
                     it.relevance = 1.0;
                     all.push(it);
@@ -139,7 +140,7 @@ impl Found {
 
     /// Returns the statements of a range of a document, without headings and lines that introduce
     /// the next one.
-    pub(super) fn said(
+    pub(super) fn statements_in(
         &self,
         ctx: &QueryContext<'_>,
         (source, of): (&Source, Of),
@@ -147,20 +148,20 @@ impl Found {
     ) -> Result<Vec<Picked>, AskError> {
         let (outline, days) = (source.outline(ctx, of.doc)?, Days::read(ctx, of.doc)?);
         let mut picked = Vec::new();
-        for says in Statement::all_of(words) {
-            let place = start + says.range.start;
-            if outline.is_heading(place) || says.text.ends_with(':') {
+        for statement in Statement::all_of(words) {
+            let place = start + statement.range.start;
+            if outline.is_heading(place) || statement.text.ends_with(':') {
                 continue;
             }
-            let view = source.view(place, says.text.clone());
+            let view = source.view(place, statement.text.clone());
             let line = line_of(&source.text, place);
-            let dated = days.of(&says.text, (view.line, line), outline.above(place));
+            let dated = days.of(&statement.text, (view.line, line), outline.above(place));
             let above = outline.above(place).chain([source.title.as_str()]);
             let above = above.map(String::from).collect();
             picked.push(Picked {
                 chunk: of.chunk,
                 doc: of.doc,
-                says,
+                statement,
                 source: view,
                 also: vec![],
                 dated,
@@ -189,17 +190,18 @@ impl Found {
         for (n, it) in picked.iter_mut().enumerate() {
             let title = it.above.join(" ");
             let above = if choosing.is_above_read { words_of(&title) } else { Default::default() };
-            let count = |word: &String| match (it.says.words.contains(word), above.contains(word)) {
-                (true, _) => 1.0,
-                (false, true) => ABOVE,
-                (false, false) => 0.0,
-            };
+            let count =
+                |word: &String| match (it.statement.words.contains(word), above.contains(word)) {
+                    (true, _) => 1.0,
+                    (false, true) => ABOVE,
+                    (false, false) => 0.0,
+                };
             let share = asked.iter().map(count).sum::<f64>() / asked.len().max(1) as f64;
             let near = near.get(n).copied();
             // The rank of the passage alone does not make a sentence an answer.
             let fits = WEIGHTS[0] * share + WEIGHTS[1] * near.unwrap_or(0.0).max(0.0);
             let (words, rank) = (&self.asked.words, WEIGHTS[2] * it.rank);
-            let held = matched(&it.says.text, words) | matched(&title, words);
+            let held = matched(&it.statement.text, words) | matched(&title, words);
             it.share = self.asked.share(held);
             it.own = self.asked.relevance(held, near.map(|it| it as f32));
             it.score = if fits >= LEAST * 0.5 { fits + rank + (choosing.bonus)(it) } else { 0.0 };
@@ -207,30 +209,30 @@ impl Found {
         weigh_successors(&mut picked, library);
         picked.retain(|it| it.score >= LEAST);
         picked.sort_by(|a, b| b.score.total_cmp(&a.score));
-        let said = Found::said_once(picked.into_iter());
+        let merged = Found::merge_repeats(picked.into_iter());
         let number = |it: &Picked| library.shelf.of_doc(it.doc).map_or(u64::MAX, |row| row.number);
-        behind_successors(library, said, number)
+        behind_successors(library, merged, number)
     }
 
     /// Merges statements that repeat an earlier one into its list of places.
-    pub(super) fn said_once(picked: impl Iterator<Item = Picked>) -> Vec<Picked> {
-        let mut said: Vec<Picked> = Vec::new();
+    pub(super) fn merge_repeats(picked: impl Iterator<Item = Picked>) -> Vec<Picked> {
+        let mut merged: Vec<Picked> = Vec::new();
         for it in picked {
-            match said.iter_mut().find(|one| one.says.repeats(&it.says)) {
+            match merged.iter_mut().find(|one| one.statement.repeats(&it.statement)) {
                 // Best first, so a repetition is never better than what it repeats.
                 Some(one)
                     if one.doc == it.doc || one.also.iter().any(|(doc, _)| *doc == it.doc) => {}
                 Some(one) => one.also.push((it.doc, it.source)),
-                None => said.push(it),
+                None => merged.push(it),
             }
         }
-        said
+        merged
     }
 
     /// Returns the cosine of each statement with the question; empty if the model gives no vectors.
     fn nearness(&self, ctx: &QueryContext<'_>, picked: &[Picked]) -> Vec<f64> {
         let Ok(question) = ctx.embedder.try_question(&self.query) else { return vec![] };
-        let texts: Vec<&str> = picked.iter().map(|it| it.says.text.as_str()).collect();
+        let texts: Vec<&str> = picked.iter().map(|it| it.statement.text.as_str()).collect();
         let vectors = ctx.embedder.try_embed(&texts).unwrap_or_default();
         vectors.iter().map(|it| f64::from(cosine(&question, it))).collect()
     }

@@ -7,13 +7,13 @@
 //! Bounded: a limited number of an entity's statements, mentions and documents is considered, with
 //! one document's text in memory at a time.
 //! Not here: which sentences define something for the graph (`extract/relate/define.rs`), wordings
-//! (`says.rs`), the sentence that a page or section opens with (`opening.rs`).
+//! (`forms.rs`), the sentence that a page or section opens with (`opening.rs`).
 
 use proto::tool::core::DefinitionView;
 use rusqlite::{OptionalExtension, Row, params};
 
+use super::forms::{Form, form_of};
 use super::opening;
-use super::says::{Form, says};
 use crate::graph::{Statement, is_rejected};
 use crate::quote::outline::Outline;
 use crate::quote::source::Source;
@@ -339,14 +339,14 @@ fn candidate(source: &Source, outline: &Outline, row: MentionRow) -> Option<Defi
     } else {
         let start = text.get(..row.at)?.rfind('\n').map_or(0, |newline| newline + 1);
         let line = text.get(start..)?.split('\n').next()?;
-        let (form, (from, to)) = says(line, row.at - start, &row.surface)?;
+        let (form, (from, to)) = form_of(line, row.at - start, &row.surface)?;
         // The row of a table is no sentence; it defines only what its first cell names.
         if line.contains(" | ") && form != Form::Entry {
             return None;
         }
         // In its own note `X is the …` is not just a remark.
-        let said = if is_own && form == Form::Remark { Form::Kind } else { form };
-        (DefinitionKind::of_form(form, is_own), said.points(), (start + from, start + to))
+        let weighed = if is_own && form == Form::Remark { Form::Kind } else { form };
+        (DefinitionKind::of_form(form, is_own), weighed.points(), (start + from, start + to))
     };
     let sentence = text.get(span.0..span.1)?;
     // `A low-level reader of archives.` defines it without a verb.

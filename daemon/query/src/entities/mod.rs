@@ -10,11 +10,11 @@
 mod contradict;
 mod definition;
 pub(crate) mod explain;
+mod forms;
 mod link_reasons;
 pub(crate) mod neighborhood;
 mod opening;
 mod overview;
 pub(crate) mod review;
-mod says;
 pub(crate) mod steps;
 mod timeline;

@@ -51,7 +51,7 @@ pub enum By {
 }
 
 /// Formats a relation: `uses`, or `uses (llm)` where a model read it.
-pub fn told(edge: &str, by: By) -> String {
+pub fn edge_label(edge: &str, by: By) -> String {
     match by {
         By::Note => edge.to_string(),
         By::Llm => format!("{edge} (llm)"),
@@ -537,7 +537,7 @@ mod tests {
         };
         let shown = |shelf: &Shelf| {
             let near = shelf.graph.neighbors("kb-00001").filter(|it| it.is_outgoing);
-            near.map(|it| format!("{} {}", told(it.edge, it.by), it.node)).collect::<Vec<_>>()
+            near.map(|it| format!("{} {}", edge_label(it.edge, it.by), it.node)).collect::<Vec<_>>()
         };
         let stated = ["has_tag tag:db", "has_tag tag:async-io", "in_project project:kgd"];
         shelf.put_reading(read(1));
@@ -555,10 +555,10 @@ mod tests {
         assert_eq!(shelf.graph.chain(2), [1, 2, 3]);
         assert_eq!(shelf.graph.chain(1), [1, 2, 3]);
         let way = shelf.graph.way("project:kgd", "person:ada-lovelace", 4).expect("a way");
-        let told: Vec<_> =
+        let steps: Vec<_> =
             way.iter().map(|it| (it.edge.as_str(), it.to.as_str(), it.is_outgoing)).collect();
         assert_eq!(
-            told,
+            steps,
             [
                 ("in_project", "kb-00001", false),
                 ("related_to", "kb-00003", false),

@@ -66,20 +66,20 @@ pub(crate) fn cues(list: &'static str) -> impl Iterator<Item = &'static str> {
 /// Chooses a strategy.
 pub fn plan(question: &str, shelf: &Shelf) -> Planned {
     let folded = format!(" {} ", words_of(question).join(" "));
-    let (nodes, said) = named(question, shelf);
+    let (nodes, other_words) = named(question, shelf);
     // A cue may be a prefix of a word.
-    let says = |list: &'static str| cues(list).find(|cue| folded.contains(&format!(" {cue}")));
+    let cue_of = |list: &'static str| cues(list).find(|cue| folded.contains(&format!(" {cue}")));
     let planned = |strategy: Strategy, why: String, n: usize| Planned {
         strategy,
         reason: why,
         scope: nodes.first().filter(|_| n > 0).cloned(),
         target: nodes.get(1).filter(|_| n > 1).cloned(),
     };
-    if let (Some(cue), [one, other, ..]) = (says(CONNECTION), nodes.as_slice()) {
+    if let (Some(cue), [one, other, ..]) = (cue_of(CONNECTION), nodes.as_slice()) {
         let why = format!("`{cue}` with two known names, {one} and {other}");
         return planned(Strategy::Connection, why, 2);
     }
-    let rest = rest_of(&said, !nodes.is_empty());
+    let rest = rest_of(&other_words, !nodes.is_empty());
     if let (Some(entry_type), []) = (type_of(&rest), nodes.as_slice()) {
         let name = entry_type.as_str();
         return Planned {
@@ -89,21 +89,21 @@ pub fn plan(question: &str, shelf: &Shelf) -> Planned {
             target: None,
         };
     }
-    if let (Some(cue), [_, _, ..]) = (says(COMPARISON), nodes.as_slice()) {
+    if let (Some(cue), [_, _, ..]) = (cue_of(COMPARISON), nodes.as_slice()) {
         let why = format!("`{cue}` with known names: the entries among them come first");
         return planned(Strategy::Auto, why, 1);
     }
-    if let Some(cue) = says(DECISION) {
+    if let Some(cue) = cue_of(DECISION) {
         return planned(
             Strategy::DecisionTrace,
             format!("`{cue}` asks how a decision came about"),
             1,
         );
     }
-    if let (Some(cue), Some(node)) = (says(TIMELINE), nodes.first()) {
+    if let (Some(cue), Some(node)) = (cue_of(TIMELINE), nodes.first()) {
         return planned(Strategy::Timeline, format!("`{cue}` with the known name {node}"), 1);
     }
-    if let (Some(cue), Some(node)) = (says(RELATED), nodes.first()) {
+    if let (Some(cue), Some(node)) = (cue_of(RELATED), nodes.first()) {
         return planned(Strategy::Related, format!("`{cue}` with the known name {node}"), 1);
     }
     if let [node] = nodes.as_slice()
@@ -148,16 +148,16 @@ pub fn named_entries<'s>(question: &str, shelf: &'s Shelf) -> Vec<&'s EntryRow> 
 
 /// Returns the words of a question that are neither part of a node's name nor cues.
 pub fn words_beside(question: &str, node: &str, shelf: &Shelf) -> Vec<String> {
-    let (nodes, said) = named(question, shelf);
+    let (nodes, other_words) = named(question, shelf);
     let others = nodes.into_iter().filter(|it| it != node);
-    others.chain(rest_of(&said, true).into_iter().map(String::from)).collect()
+    others.chain(rest_of(&other_words, true).into_iter().map(String::from)).collect()
 }
 
 /// Returns the type of entries that a question asks for, if it asks for nothing else besides the
 /// nodes that it names.
 pub fn type_asked(question: &str, shelf: &Shelf) -> Option<EntryType> {
-    let (nodes, said) = named(question, shelf);
-    type_of(&rest_of(&said, !nodes.is_empty()))
+    let (nodes, other_words) = named(question, shelf);
+    type_of(&rest_of(&other_words, !nodes.is_empty()))
 }
 
 /// Returns whether a question asks for a number.
@@ -169,13 +169,13 @@ pub fn asks_how_many(question: &str) -> bool {
 }
 
 /// Returns the words of a question that are neither names nor cues for a list.
-fn rest_of(said: &[String], has_names: bool) -> Vec<&str> {
+fn rest_of(other_words: &[String], has_names: bool) -> Vec<&str> {
     let is_kind = |word: &str| KINDS.contains(&word);
     let is_listing = |word: &str| cues(LISTING).any(|it| it == word) || word.chars().count() < 2;
-    let words = said.iter().flat_map(|it| it.split(' ')).filter(|it| !it.is_empty());
-    let says_nothing =
+    let words = other_words.iter().flat_map(|it| it.split(' ')).filter(|it| !it.is_empty());
+    let is_filler =
         |word: &str| is_stop_word(word) || is_listing(word) || has_names && is_kind(word);
-    words.filter(|word| !says_nothing(word)).collect()
+    words.filter(|word| !is_filler(word)).collect()
 }
 
 /// Returns the type of entries that all words name.

@@ -56,8 +56,8 @@ pub struct EntryRow {
     pub hash: [u8; 16],
     /// Hash of its title and text.
     pub text_hash: [u8; 16],
-    /// Hash of its text without the title, see [`Shelf::saying`].
-    pub said_hash: [u8; 16],
+    /// Hash of its text without the title, see [`Shelf::with_body`].
+    pub body_hash: [u8; 16],
     /// Creation and change as its front matter states them, milliseconds since 1970.
     pub stated_ms: (Option<i64>, Option<i64>),
     /// Invalid values and their replacements, in words.
@@ -134,7 +134,7 @@ fn entry_of(row: &Row<'_>, folder: &str) -> Result<Option<EntryRow>, AskError> {
         number,
         text_hash: ContentHash::of(format!("{title}\n{text}").as_bytes()).0.to_le_bytes(),
         // The first block is the heading.
-        said_hash: hash_of_said(text.split_once("\n\n").map_or(&text, |(_, body)| body)),
+        body_hash: hash_of_body(text.split_once("\n\n").map_or(&text, |(_, body)| body)),
         title,
         entry_type: entry.entry_type.as_deref().and_then(EntryType::parse).unwrap_or_default(),
         confidence: entry.confidence.unwrap_or(decay::USUAL),
@@ -158,7 +158,7 @@ pub struct Shelf {
     /// Active entries, by the words of their titles.
     by_title: HashMap<String, BTreeSet<u64>>,
     /// The same, by the hash of their texts.
-    by_said: HashMap<[u8; 16], BTreeSet<u64>>,
+    by_body: HashMap<[u8; 16], BTreeSet<u64>>,
     enriched: Arc<HashMap<u64, Enriched>>,
     /// Their relations.
     pub graph: Graph,
@@ -243,13 +243,13 @@ impl Shelf {
         if let Some(row) = before {
             self.graph.remove(&row, read(&row));
             drop_number(&mut self.by_title, &name_key(&row.title), number);
-            drop_number(&mut self.by_said, &row.said_hash, number);
+            drop_number(&mut self.by_body, &row.body_hash, number);
         }
         if let Some(row) = after {
             self.graph.add(&row, read(&row));
             if row.entry.is_active {
                 self.by_title.entry(name_key(&row.title)).or_default().insert(number);
-                self.by_said.entry(row.said_hash).or_default().insert(number);
+                self.by_body.entry(row.body_hash).or_default().insert(number);
             }
         }
     }
@@ -293,8 +293,8 @@ impl Shelf {
     }
 
     /// Returns the first active entry with exactly this text, apart from its title.
-    pub fn saying(&self, text: &str) -> Option<&EntryRow> {
-        self.by_said.get(&hash_of_said(text))?.first().and_then(|number| self.get(*number))
+    pub fn with_body(&self, text: &str) -> Option<&EntryRow> {
+        self.by_body.get(&hash_of_body(text))?.first().and_then(|number| self.get(*number))
     }
 
     /// Returns the entry of a node; `None` for other nodes.
@@ -360,7 +360,7 @@ impl Shelf {
             modified_ms: 0,
             hash: [0; 16],
             text_hash: [0; 16],
-            said_hash: [number as u8 % 4; 16],
+            body_hash: [number as u8 % 4; 16],
             stated_ms: (None, None),
             doubts: vec![],
         });
@@ -374,7 +374,7 @@ impl Shelf {
 
 /// Hashes what a text says: a single line by its words, several lines exactly but for whitespace;
 /// see [`Claim::key`].
-fn hash_of_said(text: &str) -> [u8; 16] {
+fn hash_of_body(text: &str) -> [u8; 16] {
     ContentHash::of(Claim::key(text).as_bytes()).0.to_le_bytes()
 }
 
@@ -433,7 +433,7 @@ mod tests {
             modified_ms: 0,
             hash: [0; 16],
             text_hash: [0; 16],
-            said_hash: [number as u8 % 4; 16],
+            body_hash: [number as u8 % 4; 16],
             stated_ms: (None, None),
             doubts: vec![],
         }

@@ -322,12 +322,12 @@ pub fn draft(snapshot: &Snapshot, doc: i64) -> Result<Option<String>, AskError> 
     }
     order.truncate(DRAFT_FACTS);
     order.sort_unstable();
-    let said: Vec<&str> = order
+    let statements: Vec<&str> = order
         .iter()
         .filter_map(|at| contents.get(*at))
         .map(|it| it.trim_end_matches('.'))
         .collect();
-    Ok((!said.is_empty()).then(|| format!("{}.", said.join(". "))))
+    Ok((!statements.is_empty()).then(|| format!("{}.", statements.join(". "))))
 }
 
 /// Returns the nodes of some documents, in that order.

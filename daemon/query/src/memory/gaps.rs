@@ -49,7 +49,7 @@ pub fn gaps(snapshot: &Snapshot) -> Result<Vec<Gap>, AskError> {
     let mut rows = statement.query([])?;
     while let Some(row) = rows.next()? {
         let (from, seq, content): (i64, i64, String) = (row.get(0)?, row.get(1)?, row.get(2)?);
-        names.finder.said_in(&content).into_iter().for_each(|to| count(from, to, seq));
+        names.finder.mentioned_in(&content).into_iter().for_each(|to| count(from, to, seq));
     }
     let mut statement = snapshot.prepare_cached(
         "SELECT f.doc_id, l.dst, f.seq FROM memory_facts f
@@ -139,7 +139,7 @@ impl Finder {
     }
 
     /// Returns the nodes that a text mentions; of nested names only the longest counts.
-    fn said_in(&self, text: &str) -> BTreeSet<i64> {
+    fn mentioned_in(&self, text: &str) -> BTreeSet<i64> {
         let Some(automaton) = &self.automaton else { return BTreeSet::new() };
         let plain = single_blanks(text);
         let folded = fold(&plain);
@@ -220,7 +220,11 @@ mod tests {
             ("Ann is two", vec![]),
             ("", vec![]),
         ] {
-            assert_eq!(finder.said_in(text).into_iter().collect::<Vec<_>>(), expected, "{text}");
+            assert_eq!(
+                finder.mentioned_in(text).into_iter().collect::<Vec<_>>(),
+                expected,
+                "{text}"
+            );
         }
     }
 }

@@ -108,7 +108,7 @@ pub struct LinkRow {
     /// Line in the file.
     pub line: u32,
     /// The text of that line, or a part of it.
-    pub said: String,
+    pub line_text: String,
 }
 
 /// Why a link is broken.
@@ -202,7 +202,7 @@ fn link(row: &Row<'_>) -> rusqlite::Result<LinkRow> {
         span: span(row, 12)?,
         target_span: span(row, 14)?,
         line: row.get(16)?,
-        said: row.get(17)?,
+        line_text: row.get(17)?,
     })
 }
 

@@ -461,7 +461,7 @@ mod tests {
             "tags": "string[]", "status(enum)": "[open, closed], where it stands", "age?": "number",
         });
         let rules = rules_of(schema.as_object().expect("an object"));
-        let told: Vec<String> = rules
+        let shown: Vec<String> = rules
             .iter()
             .map(|it| {
                 let mark = if it.is_optional { "?" } else { "" };
@@ -477,7 +477,7 @@ mod tests {
             "status:[open open|closed",
             "age?:number ",
         ];
-        assert_eq!(told, wanted);
+        assert_eq!(shown, wanted);
         let of = |at: usize, values: &[&str]| {
             let values: Vec<String> = values.iter().map(ToString::to_string).collect();
             difference(&rules[at], &Stated { is_list: values.len() > 1, values })

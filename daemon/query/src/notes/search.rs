@@ -159,7 +159,7 @@ fn filters(
     request: &SearchNotes,
     after: Option<i64>,
 ) -> Result<OfNotes, ErrorView> {
-    let said = |text: &Option<String>| {
+    let given = |text: &Option<String>| {
         text.as_deref().map(str::trim).filter(|it| !it.is_empty()).map(fold)
     };
     let bare =
@@ -167,9 +167,9 @@ fn filters(
     let mut of_notes = OfNotes {
         types: request.note_types.iter().flatten().map(|it| it.trim().to_lowercase()).collect(),
         modified_after: after,
-        title: said(&request.title).map(|title| name_key(&title)),
-        permalink: said(&request.permalink).map(bare),
-        permalink_match: said(&request.permalink_match).map(bare),
+        title: given(&request.title).map(|title| name_key(&title)),
+        permalink: given(&request.permalink).map(bare),
+        permalink_match: given(&request.permalink_match).map(bare),
         docs: None,
     };
     if let Some(filters) = request.metadata_filters.as_ref().filter(|it| !it.is_empty()) {
@@ -454,8 +454,8 @@ impl<'a> Judge<'a> {
         let mut found = Vec::new();
         for it in stated::accepted(ctx, doc)? {
             let context = it.context.as_deref().unwrap_or_default();
-            let said = format!("{} {} {} {context}", it.category, it.content, it.tags.join(" "));
-            let Some(scored) = self.score(ctx, &said) else { continue };
+            let text = format!("{} {} {} {context}", it.category, it.content, it.tags.join(" "));
+            let Some(scored) = self.score(ctx, &text) else { continue };
             found.push(ResultView {
                 item: ItemType::Observation,
                 note: note.clone(),
@@ -477,13 +477,13 @@ impl<'a> Judge<'a> {
         let mut found = Vec::new();
         for it in stated::relations(ctx, doc)? {
             let relation = it.relation.unwrap_or_else(|| super::EMBEDS.into());
-            let said = format!("{relation} {} {}", it.target, it.said);
-            let Some(scored) = self.score(ctx, &said) else { continue };
+            let text = format!("{relation} {} {}", it.target, it.line_text);
+            let Some(scored) = self.score(ctx, &text) else { continue };
             found.push(ResultView {
                 item: ItemType::Relation,
                 note: note.clone(),
                 line: it.line,
-                snippet: it.said,
+                snippet: it.line_text,
                 relation: Some(relation),
                 target: Some(it.to_path.unwrap_or(it.target)),
                 ..scored

@@ -40,8 +40,8 @@ impl Event {
         let (side, end) = words_of(question).filter_map(word_at).last()?;
         let rest = question.get(end..)?.split([',', ';', '?', '!']).next()?.trim();
         let words = Question::new(rest);
-        let says_something = !words.terms.is_empty() && words.typed.is_none();
-        (says_something && !words.is_foreign && When::of(rest).is_empty())
+        let is_specific = !words.terms.is_empty() && words.typed.is_none();
+        (is_specific && !words.is_foreign && When::of(rest).is_empty())
             .then_some(Event { side, words })
     }
 }

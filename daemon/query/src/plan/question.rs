@@ -56,8 +56,8 @@ impl Question {
         let demand = expression(text);
         let text = demand.as_ref().map_or(text, |demand| demand.plain.as_str()).trim();
         let is_foreign = language::is_foreign(text);
-        let says_something = |word: &&str| is_foreign || !is_stop_word(&word.to_lowercase());
-        let mut terms = terms(runs(text).flat_map(parts).filter(says_something));
+        let is_specific = |word: &&str| is_foreign || !is_stop_word(&word.to_lowercase());
+        let mut terms = terms(runs(text).flat_map(parts).filter(is_specific));
         let mut as_typed = None;
         if terms.is_empty() {
             terms = self::terms(runs(text).flat_map(parts));

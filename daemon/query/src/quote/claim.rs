@@ -321,8 +321,8 @@ impl Claim {
             return None;
         }
         if self.stems().eq(other.stems()) {
-            let is_said = self.words.len() > 1 && self.denies != other.denies;
-            return is_said.then(|| "one denies what the other says".to_string());
+            let contradicts = self.words.len() > 1 && self.denies != other.denies;
+            return contradicts.then(|| "one denies what the other says".to_string());
         }
         if self.denies != other.denies {
             return None;
@@ -349,7 +349,7 @@ impl Claim {
         if self.denies || one.is_empty() || two.is_empty() || one.len().max(two.len()) > MAX_VALUE {
             return None;
         }
-        let told = |kind: &str| {
+        let difference = |kind: &str| {
             let shown = |words: &[Word]| {
                 words.iter().map(|it| it.shown.as_str()).collect::<Vec<_>>().join(" ")
             };
@@ -361,7 +361,7 @@ impl Claim {
         {
             let is_state = frame.iter().any(|it| STATES.contains(&it.plain.as_str()));
             return (is_state && one.plain != two.plain)
-                .then(|| told("the numbers differ"))
+                .then(|| difference("the numbers differ"))
                 .flatten();
         }
         // A more specific value is not a different one: `Ann`, `Ann Smith`.
@@ -375,7 +375,7 @@ impl Claim {
         let text = frame.join(" ");
         let is_single = SINGLE.iter().any(|it| text == *it || text.ends_with(&format!(" {it}")));
         if is_single {
-            return told("the values differ");
+            return difference("the values differ");
         }
         let [attribute @ .., IS] = frame.as_slice() else { return None };
         let last = attribute.last()?;
@@ -387,7 +387,7 @@ impl Claim {
             && (self.is_definite || other.is_definite);
         let is_value = |it: &[Word]| it.iter().all(|it| it.is_name() || it.is_number());
         let are_values = self.has_colon && other.has_colon || is_value(one) && is_value(two);
-        (is_attribute && are_values).then(|| told("the values differ")).flatten()
+        (is_attribute && are_values).then(|| difference("the values differ")).flatten()
     }
 }
 

@@ -253,7 +253,7 @@ pub(crate) fn without_marks(sentence: &str) -> &str {
 mod tests {
     use super::*;
 
-    fn said(text: &str) -> Vec<String> {
+    fn statements_of(text: &str) -> Vec<String> {
         Statement::all_of(text).into_iter().map(|it| it.text).collect()
     }
 
@@ -262,11 +262,11 @@ mod tests {
         let list =
             "Bob\n[preference] Bob likes tea ^o1\n[preference] Bob likes coffee, not tea ^o2";
         assert_eq!(
-            said(list),
+            statements_of(list),
             ["[preference] Bob likes tea", "[preference] Bob likes coffee, not tea"]
         );
         let written = "- [preference] Bob likes tea\n- Bob likes [coffee] too";
-        assert_eq!(said(written), ["Bob likes tea", "Bob likes [coffee] too"]);
+        assert_eq!(statements_of(written), ["Bob likes tea", "Bob likes [coffee] too"]);
     }
 
     #[test]

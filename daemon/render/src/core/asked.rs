@@ -20,13 +20,13 @@ pub(crate) fn statement(number: usize, it: &StatementView) -> String {
         [] => String::new(),
         places => format!("; also {}", one_line(&places.join(", "))),
     };
-    let said = match (&it.claim, words) {
+    let text = match (&it.claim, words) {
         (Some(claim), Some(words)) => format!("{} — “{words}”", stored_line(claim)),
         (Some(claim), None) => stored_line(claim).into_owned(),
         (None, words) => words.unwrap_or_default().to_string(),
     };
-    let gap = if said.contains('\n') { "\n   " } else { " " };
-    format!("{number}. {said}{gap}({place}{date}{also}){newer}")
+    let gap = if text.contains('\n') { "\n   " } else { " " };
+    format!("{number}. {text}{gap}({place}{date}{also}){newer}")
 }
 
 pub fn answered(reply: &AskReply, max_chars: usize) -> String {

@@ -45,21 +45,21 @@ pub(super) fn result(it: &ResultView) -> String {
         why += &format!(": {}", parts.join(" "));
     }
     let also = if why.is_empty() { String::new() } else { format!("; {why}") };
-    let said = stored_line(&it.snippet);
+    let snippet = stored_line(&it.snippet);
     let title = one_line(&it.note.title);
     match it.item {
         ItemType::Entity => {
             let shown = NoteView { path: place, ..it.note.clone() };
             let origin = it.note.origin.words();
             let origin = origin.map(|origin| format!("\n   {}", one_line(&origin)));
-            let said = indented(&it.snippet, "   ");
+            let text = indented(&it.snippet, "   ");
             let why = if why.is_empty() { why } else { format!(" ({why})") };
-            let said = format!("{}{why}\n{}", name(&shown), said.trim_end());
-            said + &origin.unwrap_or_default()
+            let text = format!("{}{why}\n{}", name(&shown), text.trim_end());
+            text + &origin.unwrap_or_default()
         }
         ItemType::Observation => {
             let category = it.category.as_deref().unwrap_or_default();
-            format!("[{}] {said} ({title}, {place}{also})", one_line(category))
+            format!("[{}] {snippet} ({title}, {place}{also})", one_line(category))
         }
         ItemType::Relation => {
             let relation = one_line(it.relation.as_deref().unwrap_or_default()).into_owned();

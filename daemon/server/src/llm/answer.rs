@@ -102,29 +102,29 @@ pub fn statements(text: &str) -> Vec<(String, Vec<String>)> {
     let mut found: Vec<(String, Vec<String>)> = Vec::new();
     let mut last = 0;
     for mark in MARKS.find_iter(text) {
-        let said = said_in(text.get(last..mark.start()).unwrap_or_default());
+        let before = sentences_of(text.get(last..mark.start()).unwrap_or_default());
         let ids = IDS.find_iter(mark.as_str()).map(|it| it.as_str().to_string());
         // A citation at the very start has no sentence before it; it gets an empty one, so that its ids are not lost.
-        let is_first = said.is_empty() && found.is_empty();
-        found.extend(said.into_iter().map(|it| (it, vec![])));
+        let is_first = before.is_empty() && found.is_empty();
+        found.extend(before.into_iter().map(|it| (it, vec![])));
         match found.last_mut() {
             Some((_, cited)) if !is_first => cited.extend(ids),
             _ => found.push((String::new(), ids.collect())),
         }
         last = mark.end();
     }
-    let rest = said_in(text.get(last..).unwrap_or_default());
+    let rest = sentences_of(text.get(last..).unwrap_or_default());
     found.extend(rest.into_iter().map(|it| (it, vec![])));
     found
 }
 
 /// Splits part of an answer into sentences, each on one line; items of lists are separate, too.
-fn said_in(part: &str) -> Vec<String> {
+fn sentences_of(part: &str) -> Vec<String> {
     // The full stop after a citation belongs to the sentence before it.
     let part = part.trim_start_matches(|c: char| c.is_whitespace() || ".,;:".contains(c));
     let blocks = ITEMS.split(part);
-    let said = blocks.flat_map(|block| sentences(block).filter_map(|it| block.get(it)));
-    said.map(|it| it.split_whitespace().collect::<Vec<_>>().join(" ")).collect()
+    let parts = blocks.flat_map(|block| sentences(block).filter_map(|it| block.get(it)));
+    parts.map(|it| it.split_whitespace().collect::<Vec<_>>().join(" ")).collect()
 }
 
 #[cfg(test)]
@@ -159,8 +159,10 @@ mod tests {
     fn statements_bear_their_marks() {
         let text = "A is so [kb-00001], [kb-00002]. B is\nnot [kb-00002, kb-00001]. And C.";
         let found = statements(text);
-        let shown: Vec<String> =
-            found.iter().map(|(said, cited)| format!("{said} <{}>", cited.join(" "))).collect();
+        let shown: Vec<String> = found
+            .iter()
+            .map(|(sentence, cited)| format!("{sentence} <{}>", cited.join(" ")))
+            .collect();
         assert_eq!(
             shown,
             ["A is so <kb-00001 kb-00002>", "B is not <kb-00002 kb-00001>", "And C. <>"]
@@ -168,11 +170,13 @@ mod tests {
         assert!(statements("").is_empty());
         let mixed = "It listens on 8443 [kb-00002]. Berlin is in France. It is\nfast [kb-00002].\n\
                      - x is so\n- y [kb-00001]\nEnd. Fin";
-        let cited: Vec<(String, usize)> =
-            statements(mixed).into_iter().map(|(said, cited)| (said, cited.len())).collect();
-        let told = cited.iter().map(|(said, n)| (said.as_str(), *n)).collect::<Vec<_>>();
+        let cited: Vec<(String, usize)> = statements(mixed)
+            .into_iter()
+            .map(|(sentence, cited)| (sentence, cited.len()))
+            .collect();
+        let marked = cited.iter().map(|(sentence, n)| (sentence.as_str(), *n)).collect::<Vec<_>>();
         assert_eq!(
-            told,
+            marked,
             [
                 ("It listens on 8443", 1),
                 ("Berlin is in France.", 0),

@@ -17,7 +17,7 @@ const FIRST: Duration = Duration::from_secs(30);
 const LONGEST: Duration = Duration::from_secs(900);
 
 /// Longest pause that a server may ask for.
-const LONGEST_TOLD: Duration = Duration::from_secs(3_600);
+const LONGEST_ASKED: Duration = Duration::from_secs(3_600);
 
 /// The failures since the last success.
 #[derive(Debug, Default)]
@@ -33,8 +33,8 @@ impl Circuit {
         self.until?.checked_duration_since(now).filter(|left| !left.is_zero())
     }
 
-    /// Records a failure: `lasts` if it will not pass by itself, `told` is the pause that the server asked for.
-    pub(super) fn failed(&mut self, now: Instant, lasts: bool, told: Option<Duration>) {
+    /// Records a failure: `lasts` if it will not pass by itself, `asked` is the pause that the server asked for.
+    pub(super) fn failed(&mut self, now: Instant, lasts: bool, asked: Option<Duration>) {
         self.n_failures = self.n_failures.saturating_add(1);
         let is_due = lasts || self.n_failures >= PATIENT_FOR;
         let own = is_due.then(|| {
@@ -43,8 +43,8 @@ impl Circuit {
             self.n_pauses = self.n_pauses.saturating_add(1);
             doubled.min(LONGEST)
         });
-        let told = told.map(|told| told.min(LONGEST_TOLD)).filter(|told| !told.is_zero());
-        if let Some(pause) = own.max(told) {
+        let asked = asked.map(|asked| asked.min(LONGEST_ASKED)).filter(|asked| !asked.is_zero());
+        if let Some(pause) = own.max(asked) {
             self.until = now.checked_add(pause);
         }
     }
@@ -79,11 +79,11 @@ mod tests {
         let (mut circuit, now) = (Circuit::default(), Instant::now());
         circuit.failed(now, true, None);
         assert_eq!(circuit.left(now), Some(FIRST));
-        let told = |seconds| {
+        let pause_for = |seconds| {
             let mut circuit = Circuit::default();
             circuit.failed(now, false, Some(Duration::from_secs(seconds)));
             circuit.left(now).map(|left| left.as_secs())
         };
-        assert_eq!([told(0), told(7), told(99_999)], [None, Some(7), Some(3_600)]);
+        assert_eq!([pause_for(0), pause_for(7), pause_for(99_999)], [None, Some(7), Some(3_600)]);
     }
 }

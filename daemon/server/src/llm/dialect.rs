@@ -100,8 +100,8 @@ pub(super) fn address(base: &str, path: &str) -> String {
 }
 
 /// Returns true when a refusal asks for the new name of the limit.
-pub(super) fn wants_new_limit(said: &str) -> bool {
-    said.contains("max_completion_tokens")
+pub(super) fn wants_new_limit(message: &str) -> bool {
+    message.contains("max_completion_tokens")
 }
 
 /// Returns the text of a reply.

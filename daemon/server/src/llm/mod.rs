@@ -64,7 +64,7 @@ pub trait Provider: Send + Sync {
     fn generate(&self, prompt: &Prompt, limits: Limits<'_>) -> Result<Completion, Trouble>;
 
     /// Returns true if this prompt was answered before, so that asking again costs no call.
-    fn has_said(&self, _prompt: &Prompt) -> bool {
+    fn has_answer(&self, _prompt: &Prompt) -> bool {
         false
     }
 }

@@ -79,9 +79,9 @@ impl Server {
         let bytes = reply.into_bytes(&url, MAX_REPLY_BYTES).map_err(trouble)?;
         if status != 200 {
             // A server may quote the request's headers in its error.
-            let said = complaint(&bytes);
-            let said = key.map_or(said.clone(), |key| said.replace(&key, "[key]"));
-            return Err(self.refusal(&url, status, after, &said));
+            let message = complaint(&bytes);
+            let message = key.map_or(message.clone(), |key| message.replace(&key, "[key]"));
+            return Err(self.refusal(&url, status, after, &message));
         }
         dialect::text(self.settings.api, &bytes).map_err(|why| Trouble::Passing {
             why: format!("`{url}` did not answer with text: {why}"),
@@ -91,9 +91,11 @@ impl Server {
 
     /// Classifies a status other than 200: `Passing` may be retried, `Lasting` may not, `Request` is this prompt's
     /// fault.
-    fn refusal(&self, url: &str, status: u16, after: Option<Duration>, said: &str) -> Trouble {
-        let why =
-            format!("`{url}` answered {status}{}{said}", if said.is_empty() { "" } else { ": " });
+    fn refusal(&self, url: &str, status: u16, after: Option<Duration>, message: &str) -> Trouble {
+        let why = format!(
+            "`{url}` answered {status}{}{message}",
+            if message.is_empty() { "" } else { ": " }
+        );
         let section = &self.section;
         match status {
             400 | 413 | 422 => Trouble::Request { why },

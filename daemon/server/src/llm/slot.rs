@@ -110,11 +110,11 @@ impl Slot {
         let asked = self.ask(provider, &prompt, until);
         let (now, mut state) = (Instant::now(), self.state());
         match asked {
-            Ok(said) => {
+            Ok(completion) => {
                 state.circuit.went_well();
                 state.last = Some(Ok(()));
                 // A model may know or make up a secret that nobody sent: it is neither returned nor stored.
-                Ok(Completion { text: clean(&said.text).into_owned(), ..said })
+                Ok(Completion { text: clean(&completion.text).into_owned(), ..completion })
             }
             // The client calls again with the text: nothing has failed.
             Err(Failure::Of(Trouble::Asked)) => Err(LlmError::Asked),
@@ -156,7 +156,7 @@ impl Slot {
                 return Err(Failure::Of(last.unwrap_or_else(no_time)));
             }
             // An answer that the provider already has costs nothing.
-            if !provider.has_said(prompt)
+            if !provider.has_answer(prompt)
                 && let Err(again) = self.state().take(now)
             {
                 // The failure is more informative than the spent budget.
@@ -165,7 +165,7 @@ impl Slot {
             let LlmSlot { max_output_tokens: max_tokens, model, .. } = &self.settings;
             let limits = Limits { within, max_tokens: *max_tokens, model };
             let trouble = match provider.generate(prompt, limits) {
-                Ok(said) => return Ok(said),
+                Ok(completion) => return Ok(completion),
                 Err(trouble) => trouble,
             };
             let wait = match &trouble {

@@ -12,7 +12,7 @@ use super::*;
 const APIS: [LlmApi; 4] = [LlmApi::Openai, LlmApi::Anthropic, LlmApi::Bedrock, LlmApi::Ollama];
 
 /// What a server of each kind says.
-fn saying(request: &Request, text: &str) -> Answer {
+fn reply_with(request: &Request, text: &str) -> Answer {
     let body = match request.path.as_str() {
         "/v1/chat/completions" => {
             json!({"choices": [{"message": {"role": "assistant", "content": text}}]})
@@ -68,11 +68,11 @@ fn state(slot: &Slot) -> String {
 #[test]
 fn every_interface_answers() {
     for api in APIS {
-        let mock = Mock::start(|request| saying(request, " Hi. ")).expect("a server");
+        let mock = Mock::start(|request| reply_with(request, " Hi. ")).expect("a server");
         let slot = slot_of(&settings(api, &mock.url()));
         assert_eq!(state(&slot), "untried");
-        let said = ask(&slot).expect("a text");
-        assert_eq!((said.text.as_str(), said.model.as_str()), ("Hi.", "m"), "{api:?}");
+        let completion = ask(&slot).expect("a text");
+        assert_eq!((completion.text.as_str(), completion.model.as_str()), ("Hi.", "m"), "{api:?}");
         assert_eq!(state(&slot), "ready");
         let view = slot.view(Instant::now());
         assert_eq!((view.calls, view.failures, view.trouble), (1, 0, None));
@@ -99,7 +99,7 @@ fn what_may_pass_is_tried_again() {
             n_asked += 1;
             match n_asked {
                 1 => Answer::of(status, "busy").with("retry-after", 0),
-                _ => saying(request, "Hi."),
+                _ => reply_with(request, "Hi."),
             }
         };
         let (mock, slot) = slot(answer, |_| {});
@@ -120,7 +120,7 @@ fn tries_are_bounded_and_count() {
 
 #[test]
 fn a_budget_that_is_used_up_is_told() {
-    let (mock, slot) = slot(|request| saying(request, "Hi."), |it| it.max_calls_per_hour = 2);
+    let (mock, slot) = slot(|request| reply_with(request, "Hi."), |it| it.max_calls_per_hour = 2);
     assert!(ask(&slot).is_ok() && ask(&slot).is_ok());
     let error = ask(&slot).expect_err("nothing is left");
     assert!(matches!(error, LlmError::Spent { per_hour: 2, .. }), "{error}");
@@ -230,7 +230,7 @@ fn a_server_that_asks_for_a_pause_gets_it() {
 
 #[test]
 fn a_redirect_is_not_followed() {
-    let other = Mock::start(|request| saying(request, "Hi.")).expect("a server");
+    let other = Mock::start(|request| reply_with(request, "Hi.")).expect("a server");
     let to = format!("{}/v1/chat/completions", other.url());
     let (_mock, slot) = slot(move |_| Answer::of(307, "").with("location", &to), |_| {});
     assert!(why(ask(&slot)).contains("answered 307"));
@@ -239,7 +239,7 @@ fn a_redirect_is_not_followed() {
 
 #[test]
 fn secrets_and_removed_personal_data_stay_here() {
-    let (mock, _) = slot(|request| saying(request, "Hi."), |_| {});
+    let (mock, _) = slot(|request| reply_with(request, "Hi."), |_| {});
     let pii_kinds = PiiKinds::default();
     let privacy = Privacy { pii: PiiMode::Redact, pii_kinds, ..Privacy::default() };
     for (privacy, shows_mail) in [(Privacy::default(), true), (privacy, false)] {
@@ -259,7 +259,7 @@ fn secrets_and_removed_personal_data_stay_here() {
 
 #[test]
 fn what_is_too_long_is_cut() {
-    let (mock, slot) = slot(|request| saying(request, "Hi."), |it| it.max_input_chars = 1_000);
+    let (mock, slot) = slot(|request| reply_with(request, "Hi."), |it| it.max_input_chars = 1_000);
     let prompt = Prompt { system: "S".into(), text: "é".repeat(5_000) };
     slot.generate(&prompt, &asker()).expect("a text");
     let body: Value = serde_json::from_slice(&mock.requests()[0].body).expect("JSON");
@@ -272,7 +272,7 @@ fn a_server_that_wants_the_new_limit_gets_it() {
     let answer = |request: &Request| {
         let body: Value = serde_json::from_slice(&request.body).expect("JSON");
         match body.get("max_completion_tokens").is_some() {
-            true => saying(request, "Hi."),
+            true => reply_with(request, "Hi."),
             false => {
                 Answer::of(400, r#"{"error": {"message": "use 'max_completion_tokens' instead"}}"#)
             }
@@ -334,11 +334,11 @@ fn the_model_of_a_client_is_asked_where_it_offers_one() {
             "each client is another: none is left alone for it"
         );
     }
-    let said = slot.generate(&prompt, &of(Ok("Hi."))).expect("a text");
-    assert_eq!((said.text.as_str(), said.model.as_str()), ("Hi.", "theirs"));
-    let tells = "It is ghp_0123456789abcdefghijABCDEFGHIJ012345.";
-    let said = slot.generate(&prompt, &of(Ok(tells))).expect("a text");
-    assert_eq!(said.text, "It is [redacted:github-token].", "no secret leaves");
+    let completion = slot.generate(&prompt, &of(Ok("Hi."))).expect("a text");
+    assert_eq!((completion.text.as_str(), completion.model.as_str()), ("Hi.", "theirs"));
+    let secret = "It is ghp_0123456789abcdefghijABCDEFGHIJ012345.";
+    let completion = slot.generate(&prompt, &of(Ok(secret))).expect("a text");
+    assert_eq!(completion.text, "It is [redacted:github-token].", "no secret leaves");
     assert_eq!(slot.generate(&prompt, &of(Err(Trouble::Asked))), Err(LlmError::Asked));
 }
 

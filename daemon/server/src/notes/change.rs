@@ -27,12 +27,12 @@ impl Notes {
             let _turn = self.turn()?;
             let note = self.opened(path)?;
             let failed = |why| NoteError::Edit { path: note.path.clone(), why };
-            let (changes, told) = plan(&note.text).map_err(failed)?;
+            let (changes, result) = plan(&note.text).map_err(failed)?;
             let after = apply(&note.text, &changes);
             self.check_content(&note.path, &note.text, &after)?;
             match self.replace(&note.path, &note.spot, Some(&note.found), &after, changes) {
                 Err(NoteError::Conflict { .. }) if n_tries < MAX_TRIES => n_tries += 1,
-                done => return done.map(|written| (written, told)),
+                done => return done.map(|written| (written, result)),
             }
         }
     }

@@ -27,7 +27,7 @@ pub(super) fn view(
 ) -> ConflictView {
     let text = |bytes: &[u8]| shown(&String::from_utf8_lossy(bytes));
     let [their_text, my_text] = [theirs, mine].map(|it| it.map(text));
-    let (theirs_told, mine_told) = match (&their_text, &my_text) {
+    let (their_version, my_version) = match (&their_text, &my_text) {
         (Some(theirs), Some(mine)) => {
             let (theirs, mine) = differing(theirs, mine);
             (Some(theirs), Some(mine))
@@ -40,8 +40,8 @@ pub(super) fn view(
     ConflictView {
         path: path.to_string(),
         checksum: theirs.map(checksum),
-        theirs: theirs_told,
-        yours: mine_told,
+        theirs: their_version,
+        yours: my_version,
         kept: kept.map(|file| file.display().to_string()),
     }
 }
@@ -54,23 +54,23 @@ fn differing(one: &str, other: &str) -> (VersionView, VersionView) {
     let rest = |lines: &[&str]| lines.len() - n_before;
     let n_after = ones.iter().rev().zip(others.iter().rev()).take_while(|(a, b)| a == b).count();
     let n_after = n_after.min(rest(ones)).min(rest(others));
-    let told = |lines: &[&str]| {
+    let version = |lines: &[&str]| {
         let text = lines.get(n_before..lines.len() - n_after).unwrap_or_default().concat();
         cut(n_before as u32 + 1, &text)
     };
-    (told(ones), told(others))
+    (version(ones), version(others))
 }
 
 fn cut(line: u32, text: &str) -> VersionView {
-    let told: String = text.chars().take(MAX_CHARS).collect();
-    VersionView { line, is_cut: told.len() < text.len(), text: told }
+    let shown: String = text.chars().take(MAX_CHARS).collect();
+    VersionView { line, is_cut: shown.len() < text.len(), text: shown }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn told(theirs: &str, mine: &str) -> String {
+    fn diff_of(theirs: &str, mine: &str) -> String {
         let (theirs, mine) = (Some(theirs.as_bytes()), Some(mine.as_bytes()));
         let view = view("a.md", theirs, mine, None, |text| text.replace("hunter2", "[secret]"));
         let of = |it: Option<VersionView>| it.map(|it| format!("{} {:?}", it.line, it.text));
@@ -89,7 +89,7 @@ mod tests {
             ("k: hunter2\n", "k: x\n", r#"1 "k: [secret]\n" | 1 "k: x\n""#),
         ];
         for (theirs, mine, expected) in table {
-            assert_eq!(told(theirs, mine), expected, "{theirs:?} {mine:?}");
+            assert_eq!(diff_of(theirs, mine), expected, "{theirs:?} {mine:?}");
         }
         let long = "word ".repeat(2_000);
         let view = view("a.md", Some(long.as_bytes()), None, None, str::to_string);

@@ -174,7 +174,9 @@ impl NoteError {
             NoteError::NotText(_) => "convert it to UTF-8; `read_passage` shows its indexed text",
             NoteError::Nul(_) => "leave it out of the content",
             NoteError::NotAFile(_) => return None,
-            NoteError::NoLedger(told) => return told.split_once("\nhint: ").map(|it| it.1.into()),
+            NoteError::NoLedger(message) => {
+                return message.split_once("\nhint: ").map(|it| it.1.into());
+            }
             NoteError::Io { why, .. } if is_full(why) => {
                 "nothing was changed; free some space, then do it again"
             }

@@ -289,12 +289,12 @@ mod tests {
         });
         assert_eq!(blocked.await.as_deref(), Some("edit_note@Claude_Desktop_1_0"));
         acting("edit_note", "claude-code", async { keep(None).expect("kept") }).await;
-        let told = |it: &Version| (it.mode, it.by.clone());
+        let mode_and_author = |it: &Version| (it.mode, it.by.clone());
         let by = Some("edit_note@claude-code".to_string());
-        assert_eq!(told(&kept.all()[0]), (None, by.clone()));
+        assert_eq!(mode_and_author(&kept.all()[0]), (None, by.clone()));
         kept.rewrite(&kept.all()[0], "b.md", b"two").expect("rewritten");
-        assert_eq!(told(&kept.all()[0]), (None, by.clone()));
+        assert_eq!(mode_and_author(&kept.all()[0]), (None, by.clone()));
         acting("edit_note", "claude-code", async { keep(Some(0o644)).expect("kept") }).await;
-        assert_eq!(told(&kept.all()[0]), (Some(0o644), by));
+        assert_eq!(mode_and_author(&kept.all()[0]), (Some(0o644), by));
     }
 }

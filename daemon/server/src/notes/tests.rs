@@ -127,9 +127,9 @@ fn a_checksum_that_is_not_the_note_s_is_a_conflict_that_loses_nothing() {
     assert_eq!(conflict.checksum, Some(checksum(b"theirs\n")));
     let kept = conflict.kept.expect("kept");
     assert_eq!(fs::read_to_string(kept).expect("kept"), "theirs\n\nmine\n");
-    let told = error.view().to_string();
-    assert!(told.contains("now there, from line 2:"), "{told}");
-    assert!(told.ends_with("yours, from line 2:\n\nmine"), "{told}");
+    let message = error.view().to_string();
+    assert!(message.contains("now there, from line 2:"), "{message}");
+    assert!(message.ends_with("yours, from line 2:\n\nmine"), "{message}");
     assert_eq!(place.text("a.md"), "theirs\n");
     notes.edit("a.md", &append("mine"), Some(&checksum(b"theirs\n"))).expect("written");
     refused(notes.remove("a.md", Some(&read)), Code::Conflict, "changed");

@@ -148,22 +148,22 @@ fn turn(project: &Project, attempts: &mut Attempts) -> Result<Turn, String> {
     let Some(slot) = project.llms.extraction() else { return Ok(Turn::Rest(REST)) };
     let (max_chars, max_tokens) = slot.room();
     let most = MAX_BATCH.min((max_tokens / TOKENS_AN_ENTRY) as usize).max(1);
-    let told = |error: &dyn std::fmt::Display| error.to_string();
+    let to_text = |error: &dyn std::fmt::Display| error.to_string();
     // In a block, so that the snapshot ends before the model is asked, which may take minutes.
     let (batch, mut nodes) = {
-        let snapshot = project.snapshot().map_err(|it| told(&it))?;
+        let snapshot = project.snapshot().map_err(|it| to_text(&it))?;
         let shelf = project.shelves.at(&snapshot, &project.settings.kb.folder);
-        let shelf = shelf.map_err(|it| told(&it))?;
+        let shelf = shelf.map_err(|it| to_text(&it))?;
         let due = match attempts.next(shelf.unread(), most, Instant::now()) {
             Due::Entries(due) => due,
             Due::In(rest) => return Ok(Turn::Rest(rest)),
         };
         let sql = "SELECT text FROM docs WHERE id = ?1";
-        let mut statement = snapshot.prepare_cached(sql).map_err(|it| told(&it))?;
+        let mut statement = snapshot.prepare_cached(sql).map_err(|it| to_text(&it))?;
         let mut texts = Vec::new();
         for row in due {
             let details: String =
-                statement.query_row([row.doc], |row| row.get(0)).map_err(|it| told(&it))?;
+                statement.query_row([row.doc], |row| row.get(0)).map_err(|it| to_text(&it))?;
             texts.push(Text { key: key(row), title: row.title.clone(), details });
         }
         (fitting(texts, max_chars), Nodes::new(shelf.graph.nodes().map(String::from)))
@@ -253,7 +253,7 @@ fn ask(
     let mut answers: Vec<Answer> = vec![None; texts.len()];
     if texts.len() > 1 {
         let (text, model) = match generate(&batch_prompt(texts)) {
-            Ok(said) => said,
+            Ok(reply) => reply,
             Err(error) => return (answers, Some(error)),
         };
         let ids: Vec<&str> = texts.iter().map(|it| it.id).collect();

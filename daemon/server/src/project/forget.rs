@@ -137,7 +137,7 @@ impl Pending {
 
 impl Project {
     /// Deletes what is named from all stored data. With `proves`, scans the state folder
-    /// afterwards. `told` receives the name of each step.
+    /// afterwards. `progress` receives the name of each step.
     ///
     /// # Errors
     /// See [`ForgetError`].
@@ -145,17 +145,17 @@ impl Project {
         self: Arc<Self>,
         named: Named,
         proves: bool,
-        told: impl Fn(&str) + Send + Sync + 'static,
+        progress: impl Fn(&str) + Send + Sync + 'static,
     ) -> Result<Receipt, ForgetError> {
-        told("waiting for the index to follow the folder");
+        progress("waiting for the index to follow the folder");
         // Held to the end: neither an upgrade nor `verify` may replace the index during the run.
         let _alone = self.upkeep.clone().lock_owned().await;
         self.follow_folder().await?;
-        told("searching");
+        progress("searching");
         let pending = self.clone().off_thread(move |project| project.gather(named)).await?;
-        told("removing");
+        progress("removing");
         let mut receipt = self.clone().finish(&pending).await?;
-        told("checking that nothing is left");
+        progress("checking that nothing is left");
         self.off_thread(move |project| {
             let needles = Needles::new(&pending.needles)?;
             let mut holding = project.files_holding(&pending.gone, &needles)?;
@@ -279,14 +279,14 @@ impl Project {
     /// Indexes again the documents for which callers supplied something to be deleted: the index copied those words
     /// from the ledger.
     async fn read_again(&self, rewrite: &dyn Rewrite) -> Result<(), ForgetError> {
-        let said = self.build.readers.look(|db| {
+        let given = self.build.readers.look(|db| {
             let sql = "SELECT path, source_url FROM docs WHERE source_url IS NOT NULL
                        UNION SELECT d.path, t.tag FROM doc_tags t JOIN docs d ON d.id = t.doc_id";
             let mut statement = db.prepare(sql)?;
             let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?;
             rows.collect::<rusqlite::Result<Vec<(String, String)>>>()
         })?;
-        let meant = said.into_iter().filter(|(_, said)| rewrite.text(said).is_some());
+        let meant = given.into_iter().filter(|(_, given)| rewrite.text(given).is_some());
         let paths: BTreeSet<RelPath> = meant.map(|(path, _)| RelPath::new(path)).collect();
         if paths.is_empty() {
             return Ok(());

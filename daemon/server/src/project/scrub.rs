@@ -211,11 +211,11 @@ impl Project {
         };
         let Some((path, table)) = left.pop_front() else { return Ok(()) };
         let of = path.clone();
-        let told = match on_the_crew(move || check_table(&of, &table)).await {
+        let damage = match on_the_crew(move || check_table(&of, &table)).await {
             Err(error) if error.trouble() == Trouble::Corrupt => Some(error.to_string()),
-            told => told?,
+            other => other?,
         };
-        if let Some(why) = told {
+        if let Some(why) = damage {
             match path == vectors {
                 true => self.begin_vectors_again(why),
                 false => self.mend(why).await,

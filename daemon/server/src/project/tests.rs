@@ -260,13 +260,13 @@ async fn an_abandoned_verification_leaves_nothing_behind() {
     let project = place.settled(Settings::default()).await;
     for stage in ["waiting", "building", "comparing"] {
         let (reached, is_there) = tokio::sync::watch::channel(false);
-        let told = move |_: u64, _: u64, what: &str| {
+        let progress = move |_: u64, _: u64, what: &str| {
             if what.starts_with(stage) {
                 reached.send_replace(true);
             }
         };
         let worker = project.clone();
-        let work = tokio::spawn(async move { worker.verify(false, 5, told).await.map(|_| ()) });
+        let work = tokio::spawn(async move { worker.verify(false, 5, progress).await.map(|_| ()) });
         let mut is_there = is_there;
         // An error means that the work ended before this stage, which is just as good.
         let _ = is_there.wait_for(|is_there| *is_there).await;
@@ -289,7 +289,7 @@ async fn what_is_saved_while_the_second_index_is_built_is_no_difference() {
     let project = place.settled(Settings::default()).await;
     let n_saves = std::sync::atomic::AtomicUsize::new(0);
     // Changes something at each progress report, the last time during the comparison.
-    let told = |_: u64, _: u64, what: &str| {
+    let progress = |_: u64, _: u64, what: &str| {
         let n = n_saves.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
         if n < 5 {
             place.write(
@@ -298,7 +298,7 @@ async fn what_is_saved_while_the_second_index_is_built_is_no_difference() {
             );
         }
     };
-    let found = project.verify(false, 5, told).await.expect("verified");
+    let found = project.verify(false, 5, progress).await.expect("verified");
     assert_eq!(differences(&found), "");
     assert!(n_saves.load(std::sync::atomic::Ordering::SeqCst) >= 5, "it was disturbed");
 }

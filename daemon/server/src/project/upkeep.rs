@@ -246,6 +246,6 @@ impl Project {
 fn damage_of(path: &Path) -> Result<Option<String>, StoreError> {
     let db = index::store::open_for_reading(path)?;
     // Stops at the first problem: the index is rebuilt whatever it is.
-    let says: String = db.query_row("PRAGMA quick_check(1)", [], |row| row.get(0))?;
-    Ok((says != "ok").then_some(says))
+    let finding: String = db.query_row("PRAGMA quick_check(1)", [], |row| row.get(0))?;
+    Ok((finding != "ok").then_some(finding))
 }

@@ -147,7 +147,7 @@ impl Drop for Second {
 }
 
 impl Project {
-    /// Builds a second index and compares; `told` receives the progress, in documents. With `repair`, an index that
+    /// Builds a second index and compares; `progress` receives the progress, in documents. With `repair`, an index that
     /// differs is replaced. At most `limit` rows are kept of each side and part.
     ///
     /// # Errors
@@ -156,13 +156,13 @@ impl Project {
         &self,
         repair: bool,
         limit: usize,
-        told: impl Fn(u64, u64, &str),
+        progress: impl Fn(u64, u64, &str),
     ) -> Result<Verification, VerifyError> {
         let started = Instant::now();
         // After an upgrade, the new index is verified, not the one that still answers.
         let is_new = || !self.is_being_replaced() || self.build.health.stalled().is_some();
         if self.is_being_replaced() {
-            told(0, 0, "waiting for the new index");
+            progress(0, 0, "waiting for the new index");
             self.build.wait_until(PATIENCE, is_new).await;
         }
         // The index may be replaced between the wait and the lock, hence the second check below.
@@ -170,13 +170,13 @@ impl Project {
         if self.is_being_replaced() {
             return Err(VerifyError::Busy);
         }
-        self.settle_live(&told).await?;
+        self.settle_live(&progress).await?;
         self.all_readable()?;
         // The folder's settings may have been reloaded since the start.
         let mut recipe = self.recipe.clone();
         recipe.settings.watch = self.settings.watch.clone();
         let second = Second::start(&recipe, alone).await?;
-        let (parts, tick) = self.compare_until_still(second.build()?, limit, &told).await?;
+        let (parts, tick) = self.compare_until_still(second.build()?, limit, &progress).await?;
         let (_alone, scratch) = second.end().await?;
         let mut found = Verification { parts, ..Verification::default() };
         found.is_same = found.parts.iter().all(|part| part.n_differing == 0);
@@ -188,8 +188,8 @@ impl Project {
         Ok(found)
     }
 
-    async fn settle_live(&self, told: &impl Fn(u64, u64, &str)) -> Result<(), VerifyError> {
-        told(0, self.build.watcher.state().n_known_files(), "waiting for the index to settle");
+    async fn settle_live(&self, progress: &impl Fn(u64, u64, &str)) -> Result<(), VerifyError> {
+        progress(0, self.build.watcher.state().n_known_files(), "waiting for the index to settle");
         let build = &self.build;
         let is_done = || build.settled().deep || build.health.stalled().is_some();
         let is_compared = build.watcher.rescan().await;
@@ -235,7 +235,7 @@ impl Project {
         &self,
         second: &Build,
         limit: usize,
-        told: &impl Fn(u64, u64, &str),
+        progress: &impl Fn(u64, u64, &str),
     ) -> Result<(Vec<PartDiff>, Tick), VerifyError> {
         for _ in 0..MAX_ROUNDS {
             // A change before the second index has read everything shows in it; a later one moves the live tick, which
@@ -243,14 +243,14 @@ impl Project {
             self.settle_live(&|_, _, _| {}).await?;
             let ticks = || (self.build.health.tick(), second.health.tick());
             let live_before = ticks().0;
-            settle_second(second, told).await?;
+            settle_second(second, progress).await?;
             self.settle_live(&|_, _, _| {}).await?;
             let before = ticks();
             if before.0 != live_before {
                 continue;
             }
             let (live, rebuilt) = (self.build.readers.path(), second.readers.path());
-            told(0, 0, "comparing");
+            progress(0, 0, "comparing");
             let ledger = self.recipe.state_dir.clone();
             let compared = crew::comparing().run(move || {
                 let (live, rebuilt) = (open_for_reading(&live)?, open_for_reading(&rebuilt)?);
@@ -288,7 +288,10 @@ impl Project {
     }
 }
 
-async fn settle_second(second: &Build, told: &impl Fn(u64, u64, &str)) -> Result<(), VerifyError> {
+async fn settle_second(
+    second: &Build,
+    progress: &impl Fn(u64, u64, &str),
+) -> Result<(), VerifyError> {
     let failed = || {
         let stall = || second.health.stalled().map(|(stall, _)| stall.why);
         let why = second.health.poisoned().or_else(stall);
@@ -307,7 +310,7 @@ async fn settle_second(second: &Build, told: &impl Fn(u64, u64, &str)) -> Result
                 && indexed != last
             {
                 last = indexed;
-                told(indexed, known, "building a second index");
+                progress(indexed, known, "building a second index");
             }
             second.settled().deep || second.health.stalled().is_some()
         })

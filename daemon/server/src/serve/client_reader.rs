@@ -86,15 +86,15 @@ mod tests {
             theirs.write_all(b"x").await.expect("written");
             theirs.shutdown().await.expect("shut");
             let theirs = (!closes).then_some(theirs);
-            let mut heard = Vec::new();
-            reader.read_to_end(&mut heard).await.expect("the end");
+            let mut received = Vec::new();
+            reader.read_to_end(&mut received).await.expect("the end");
             // Biased, so that a signal that was set is seen first.
             let is_gone = tokio::select! {
                 biased;
                 () = gone.wait() => true,
                 () = std::future::ready(()) => false,
             };
-            assert_eq!((heard.as_slice(), is_gone), (&b"x"[..], closes));
+            assert_eq!((received.as_slice(), is_gone), (&b"x"[..], closes));
             drop(theirs);
         }
     }

@@ -178,8 +178,8 @@ mod tests {
         assert!(n_chars(&reply) <= 1_500, "{}", n_chars(&reply));
         assert_eq!(reply["results"][0]["name"], "item 0");
         let n = reply["results"].as_array().expect("a list").len();
-        let said = format!("{n} of 50 `results` fit; raise `max_chars` or ask for less");
-        assert_eq!(reply["truncated"], said);
+        let note = format!("{n} of 50 `results` fit; raise `max_chars` or ask for less");
+        assert_eq!(reply["truncated"], note);
         assert_eq!(reply["next_cursor"].as_str().expect("a text").len(), 90);
     }
 

@@ -493,7 +493,7 @@ impl Session {
         // Cleaned before it is cut: half of a token is not recognized as one.
         let name: String = clean(name).chars().filter(|c| !c.is_control()).take(60).collect();
         let is_whole = !self.project.is_still();
-        unknown::told(&name, &self.sets, is_whole, |entry| self.offers(entry))
+        unknown::message(&name, &self.sets, is_whole, |entry| self.offers(entry))
     }
 }
 

@@ -189,7 +189,7 @@ impl TestServer {
     /// Connects a client with the core tools that wants both forms.
     async fn connect(&self) -> Client {
         let mut client = self.stranger().await;
-        client.say(r#"{"kgd":1,"tools":["core"],"form":"whole","client":"test"}"#).await;
+        client.send_line(r#"{"kgd":1,"tools":["core"],"form":"whole","client":"test"}"#).await;
         client
     }
 
@@ -219,13 +219,13 @@ impl Client {
         Client { reading: BufReader::new(reading), writing }
     }
 
-    async fn say(&mut self, line: &str) {
+    async fn send_line(&mut self, line: &str) {
         self.writing.write_all(line.as_bytes()).await.expect("written");
         self.writing.write_all(b"\n").await.expect("written");
     }
 
     /// Returns the next line; `None` if the connection was closed.
-    async fn hear(&mut self) -> Option<Value> {
+    async fn next_reply(&mut self) -> Option<Value> {
         let mut line = String::new();
         let n = self.reading.read_line(&mut line).await.unwrap_or(0);
         (n > 0).then(|| serde_json::from_str(&line).expect("JSON"))
@@ -233,12 +233,12 @@ impl Client {
 
     async fn request(&mut self, id: u64, method: &str, params: Value) {
         let message = json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params});
-        self.say(&message.to_string()).await;
+        self.send_line(&message.to_string()).await;
     }
 
     async fn ask(&mut self, id: u64, method: &str, params: Value) -> Value {
         self.request(id, method, params).await;
-        let reply = self.hear().await.expect("a reply");
+        let reply = self.next_reply().await.expect("a reply");
         assert_eq!(reply["id"], json!(id), "{reply}");
         reply
     }
@@ -252,7 +252,7 @@ impl Client {
         let client = json!({"name": "test", "version": "0"});
         let params = json!({"protocolVersion": version, "capabilities": {}, "clientInfo": client});
         let reply = self.ask(0, "initialize", params).await;
-        self.say(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#).await;
+        self.send_line(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#).await;
         reply
     }
 }

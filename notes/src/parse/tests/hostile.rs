@@ -156,11 +156,11 @@ fn every_note_of_the_corpus_and_the_vaults_is_read_with_sound_spans() {
             assert_eq!(sound, Ok(()), "{}", path.display());
         }
         let (one, other) = (parse(&text), parse(&crlf));
-        let said = |note: &Note| {
+        let parts_of = |note: &Note| {
             let targets: Vec<_> = note.links.iter().map(|it| it.target.clone()).collect();
             let facts: Vec<_> = note.observations.iter().map(|it| it.content.clone()).collect();
             (targets, facts, note.relations.len(), note.headings.len(), note.tags.clone())
         };
-        assert_eq!(said(&one), said(&other), "{}: line ends", path.display());
+        assert_eq!(parts_of(&one), parts_of(&other), "{}: line ends", path.display());
     }
 }

@@ -191,7 +191,7 @@ pub struct ScrubView {
 
 impl ScrubView {
     /// Returns a description for people.
-    pub fn told(&self) -> String {
+    pub fn describe(&self) -> String {
         let last = match &self.finished_at {
             Some(at) => format!("last round over at {at}"),
             None => "no round is over yet".to_string(),
@@ -274,7 +274,7 @@ fn is_none_refused(n: &u64) -> bool {
 
 impl EmbeddingView {
     /// Returns a description for people.
-    pub fn told(&self) -> String {
+    pub fn describe(&self) -> String {
         let mut text = format!("{} of {} vectors by {}", self.done, self.total, self.model);
         if self.refused > 0 {
             text.push_str(&format!(", {} of them refused", self.refused));
@@ -343,7 +343,7 @@ pub struct LlmView {
 
 impl LlmView {
     /// Returns a description for people.
-    pub fn told(&self) -> String {
+    pub fn describe(&self) -> String {
         let of = if self.model.is_empty() { "the client's model" } else { &self.model };
         let mut text = format!("{}: {of} by {}, {}", self.slot, self.api, self.state);
         if self.calls > 0 {
@@ -395,7 +395,7 @@ pub struct DeepView {
 
 impl DeepView {
     /// Returns a description for people.
-    pub fn told(&self) -> String {
+    pub fn describe(&self) -> String {
         let n = |n: u64| if n == 1 { "1 document".to_string() } else { format!("{n} documents") };
         let mut text = match (self.left, self.paused) {
             (0, _) if self.waits => "begins when everything is searchable and linked".to_string(),
@@ -492,19 +492,19 @@ mod tests {
             max_calls_per_hour: 120,
             ..LlmView::default()
         };
-        assert_eq!(view.told(), "query: qwen3:4b by ollama, untried");
+        assert_eq!(view.describe(), "query: qwen3:4b by ollama, untried");
         (view.calls, view.calls_last_hour, view.state) = (9, 3, "ready".into());
-        assert_eq!(view.told(), "query: qwen3:4b by ollama, ready, 3 of 120 calls this hour");
+        assert_eq!(view.describe(), "query: qwen3:4b by ollama, ready, 3 of 120 calls this hour");
         (view.state, view.again_seconds) = ("waiting".into(), Some(30));
         view.trouble = Some("it answered 401\nhint: check the key".into());
         assert_eq!(
-            view.told(),
+            view.describe(),
             "query: qwen3:4b by ollama, waiting, 3 of 120 calls this hour, asked again in about 30 s; it answered 401; \
              hint: check the key"
         );
         let sampled =
             LlmView { model: String::new(), api: "sampling".into(), ..LlmView::default() };
-        assert_eq!(sampled.told(), ": the client's model by sampling, ");
+        assert_eq!(sampled.describe(), ": the client's model by sampling, ");
     }
 
     #[test]
@@ -519,17 +519,17 @@ mod tests {
             ..EmbeddingView::default()
         };
         assert_eq!(
-            view.told(),
+            view.describe(),
             "120 of 9720 vectors by minilm-l6, working, 16 a second, about 10 min"
         );
         (view.done, view.state) = (9_720, "done".into());
-        assert_eq!(view.told(), "9720 of 9720 vectors by minilm-l6");
+        assert_eq!(view.describe(), "9720 of 9720 vectors by minilm-l6");
         let (model, space) = ("e5-small".to_string(), "multilingual-e5-small".to_string());
         let others = vec![SpaceView { model, space, done: 4, total: 6 }];
         let two = EmbeddingView { others, ..view.clone() };
-        assert_eq!(two.told(), "9720 of 9720 vectors by minilm-l6 and 4 of 6 by e5-small");
+        assert_eq!(two.describe(), "9720 of 9720 vectors by minilm-l6 and 4 of 6 by e5-small");
         let refused = EmbeddingView { refused: 2, ..view };
-        assert_eq!(refused.told(), "9720 of 9720 vectors by minilm-l6, 2 of them refused");
+        assert_eq!(refused.describe(), "9720 of 9720 vectors by minilm-l6, 2 of them refused");
         let waiting = EmbeddingView {
             model: "remote".into(),
             total: 9,
@@ -541,12 +541,12 @@ mod tests {
         };
         let expected =
             "0 of 9 vectors by remote, waiting, asked again in about 7 s; it answered 429";
-        assert_eq!(waiting.told(), expected);
+        assert_eq!(waiting.describe(), expected);
         let trouble = Some("it answered 401\nhint: check the key".into());
         let failed =
             EmbeddingView { state: "failed".into(), again_seconds: None, trouble, ..waiting };
         let expected = "0 of 9 vectors by remote, failed; it answered 401; hint: check the key";
-        assert_eq!(failed.told(), expected);
+        assert_eq!(failed.describe(), expected);
     }
 
     #[test]
@@ -554,12 +554,12 @@ mod tests {
         let rests_for = Some("the machine runs on battery".to_string());
         let deep = DeepView { left: 2, rests_for, eta_seconds: Some(90), ..DeepView::default() };
         assert_eq!(
-            deep.told(),
+            deep.describe(),
             "2 documents left to read closely; rests while the machine runs on battery"
         );
         let deep = DeepView { waits: true, ..DeepView::default() };
-        assert_eq!(deep.told(), "begins when everything is searchable and linked");
+        assert_eq!(deep.describe(), "begins when everything is searchable and linked");
         let deep = DeepView::default();
-        assert_eq!(deep.told(), "every document has been read closely");
+        assert_eq!(deep.describe(), "every document has been read closely");
     }
 }

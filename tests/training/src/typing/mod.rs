@@ -53,12 +53,12 @@ impl Example {
 }
 
 /// Trains, and writes the weights to `out`.
-pub(crate) fn train(names: &Path, said: &Path, out: &Path, options: &Options) -> Result<()> {
+pub(crate) fn train(names: &Path, judgements: &Path, out: &Path, options: &Options) -> Result<()> {
     let mut weights: Vec<f32> = Vec::new();
     for set in SETS.iter().map(|it| it.name).chain(["pile"]) {
         weights.push(options.number(set, 1.0)?);
     }
-    let mut examples = read(names, said, &weights)?;
+    let mut examples = read(names, judgements, &weights)?;
     let seen = examples.iter().map(|it| it.features.as_slice());
     let kept = frequent(N_FEATURES, seen, options.number("least", 8.0)? as u32);
     for example in &mut examples {
@@ -105,20 +105,20 @@ pub(crate) fn train(names: &Path, said: &Path, out: &Path, options: &Options) ->
     std::fs::write(out, &file).with_context(|| out.display().to_string())
 }
 
-fn read(names: &Path, said: &Path, weights: &[f32]) -> Result<Vec<Example>> {
+fn read(names: &Path, judgements: &Path, weights: &[f32]) -> Result<Vec<Example>> {
     let open =
         |path: &Path| std::fs::read_to_string(path).with_context(|| path.display().to_string());
-    let (names, said) = (open(names)?, open(said)?);
-    ensure!(names.lines().count() == said.lines().count(), "what is said is of other names");
+    let (names, judgements) = (open(names)?, open(judgements)?);
+    ensure!(names.lines().count() == judgements.lines().count(), "what is said is of other names");
     let mut known: HashMap<String, Arc<Vec<f32>>> = HashMap::new();
     let mut examples = Vec::new();
-    for (line, said) in names.lines().zip(said.lines()) {
+    for (line, judgement) in names.lines().zip(judgements.lines()) {
         let row: Value = serde_json::from_str(line)?;
         let number = |key: &str| row[key].as_u64().unwrap_or(0) as usize;
         let kinds = number("kinds") as Kinds;
         let (set, document) = (number("set"), number("doc"));
         let is_open = |at: usize| kinds == 0 || kinds >> at & 1 == 1;
-        let cells = said.split(' ').enumerate();
+        let cells = judgement.split(' ').enumerate();
         let wanted = cells.map(|(at, cell)| match is_open(at) {
             true => cell.parse::<f32>().unwrap_or(0.0) + 1e-3,
             false => 0.0,

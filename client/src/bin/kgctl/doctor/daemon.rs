@@ -129,7 +129,7 @@ fn of_status(reply: &StatusReply) -> Vec<Finding> {
             "repaired, or being repaired; find out what changed the files, such as a cleaner or a failing disk",
         )
     }));
-    found.extend(reply.scrub.iter().map(|it| good("scrub", it.told())));
+    found.extend(reply.scrub.iter().map(|it| good("scrub", it.describe())));
     if reply.orphaned_entities > 0 {
         let detail = format!("entities without a mention: {}", reply.orphaned_entities);
         let hint = "this is a bug: please report it; `kgctl verify --repair` repairs the index";
@@ -157,18 +157,19 @@ fn watching(mode: &str) -> Finding {
 /// without it.
 fn of_llm(slot: &LlmView) -> Finding {
     match slot.state.as_str() {
-        "ready" | "untried" => good("llm", slot.told()),
+        "ready" | "untried" => good("llm", slot.describe()),
         "spent" => warning(
             "llm",
-            slot.told(),
+            slot.describe(),
             &format!("kgd works without it; raise `llm.{}.max_calls_per_hour`", slot.slot),
         ),
         _ => {
-            let told = slot.told();
-            let (told, own) = told.split_once("; hint: ").unwrap_or((&told, ""));
+            let description = slot.describe();
+            let (description, own) =
+                description.split_once("; hint: ").unwrap_or((&description, ""));
             let own =
                 if own.is_empty() { format!("check `llm.{}`", slot.slot) } else { own.into() };
-            warning("llm", told, &format!("{own}; kgd works without it"))
+            warning("llm", description, &format!("{own}; kgd works without it"))
         }
     }
 }
@@ -231,8 +232,8 @@ fn documents(status: &StatusReply, checkup: &CheckupReply) -> Vec<Finding> {
         let hint = "`kgctl retry --all` tries all of them";
         found.push(warning("document", format!("{left} more failed"), hint));
     }
-    let told: BTreeSet<&str> = checkup.failed.iter().map(|it| it.path.as_str()).collect();
-    for it in status.quarantine.iter().filter(|it| !told.contains(it.path.as_str())) {
+    let listed: BTreeSet<&str> = checkup.failed.iter().map(|it| it.path.as_str()).collect();
+    for it in status.quarantine.iter().filter(|it| !listed.contains(it.path.as_str())) {
         let (reason, own_hint) = reason_and_hint(&it.reason);
         let detail = format!("`{}` failed in {}: {reason}", it.path, it.stage);
         let hint = own_hint.unwrap_or("correct the file; it is read again when it changes");
@@ -275,7 +276,7 @@ fn of_secrets<'p>(
 
 /// Reports warnings about the folder as a whole, its settings and the models they name.
 fn of_folder(status: &StatusReply) -> Vec<Finding> {
-    let told = |it: &WarningView| {
+    let finding_of = |it: &WarningView| {
         let warned_of = |start: &str| it.warning.starts_with(start);
         let (subject, place) = match OF_SETTINGS.contains(&&*it.path) {
             true => ("settings", format!("`{}`: ", it.path)),
@@ -290,7 +291,7 @@ fn of_folder(status: &StatusReply) -> Vec<Finding> {
         Finding { hint: finding.hint.filter(|hint| !hint.is_empty()), ..finding }
     };
     let is_meant = |it: &&WarningView| it.is_of_folder() || OF_SETTINGS.contains(&&*it.path);
-    status.warnings.iter().filter(is_meant).map(told).collect()
+    status.warnings.iter().filter(is_meant).map(finding_of).collect()
 }
 
 /// Prefixes of warnings about models.
@@ -338,8 +339,8 @@ mod tests {
         let log = |lines: &[&str]| lines.iter().map(ToString::to_string).collect::<Vec<_>>();
         assert_eq!(last_error(&log(&["INFO starting", "INFO stopped"])), None);
         let refused = log(&["INFO starting", "kgd: the ledger is damaged", "hint: restore it"]);
-        let told = "the ledger is damaged\nhint: restore it".to_string();
-        assert_eq!(last_error(&refused), Some(told));
+        let expected = "the ledger is damaged\nhint: restore it".to_string();
+        assert_eq!(last_error(&refused), Some(expected));
     }
 
     #[test]

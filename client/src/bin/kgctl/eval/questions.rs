@@ -85,7 +85,7 @@ pub(super) async fn run(arguments: &Arguments, ctx: &Context) -> Result<Exit, Fa
             other.map(|answered| Box::new(Against { settings: against.to_vec(), answered }));
         answered
     };
-    tell(&answered);
+    print_remarks(&answered);
     ctx.print_reply(&answered, |answered| questions(answered, arguments.each, ctx.style))?;
     Ok(Exit::Done)
 }
@@ -100,7 +100,7 @@ const STATIC: Common = ("KG_EMBED__MODEL", "none");
 const BETTER: Common = ("KG_EMBED__BACKGROUND", "on");
 
 /// Prints the caveats on standard error.
-fn tell(answered: &Answered) {
+fn print_remarks(answered: &Answered) {
     let other = answered.against.as_ref().map(|it| &it.answered.remarks);
     // Problems with the table are the same on both sides.
     let other = other.into_iter().flatten().filter(|it| it.line.is_none());
@@ -306,11 +306,11 @@ async fn elsewhere(
 
 /// Returns the error that a run with `--json` printed in its last line, otherwise all of its
 /// output.
-fn why_it_failed(said: &str) -> String {
-    let last: Option<Value> = said.lines().rev().find_map(|line| serde_json::from_str(line).ok());
+fn why_it_failed(output: &str) -> String {
+    let last: Option<Value> = output.lines().rev().find_map(|line| serde_json::from_str(line).ok());
     let of = |name: &str| last.as_ref()?.get("error")?.get(name)?.as_str().map(str::to_string);
     let hint = of("hint").map(|hint| format!("\nhint: {hint}")).unwrap_or_default();
-    let all = || said.trim().trim_start_matches("error: ").to_string();
+    let all = || output.trim().trim_start_matches("error: ").to_string();
     of("message").map_or_else(all, |message| message + &hint)
 }
 

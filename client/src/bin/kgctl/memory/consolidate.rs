@@ -114,26 +114,26 @@ async fn review(
 
 /// Carries out a proposal, or returns why it failed.
 async fn carry_out(session: &Session, call: &Call) -> Result<(), String> {
-    let told = |error: &dyn std::fmt::Display| error.to_string();
+    let to_text = |error: &dyn std::fmt::Display| error.to_string();
     let failed = |items: &[ItemError], missing: &[String]| match (items.first(), missing.first()) {
         (Some(item), _) => Err(format!("{}: {}", item.name, item.message)),
         (None, Some(name)) => Err(format!("no entity is called `{name}`")),
         (None, None) => Ok(()),
     };
     match call {
-        Call::Summary(request) => session.call(request).await.map(drop).map_err(|it| told(&it)),
+        Call::Summary(request) => session.call(request).await.map(drop).map_err(|it| to_text(&it)),
         Call::Relate(request) => {
-            let reply = session.call(request).await.map_err(|it| told(&it))?;
+            let reply = session.call(request).await.map_err(|it| to_text(&it))?;
             failed(&reply.failed, &reply.not_found)
         }
         Call::Topic(entities, relations) => {
-            let reply = session.call(entities).await.map_err(|it| told(&it))?;
+            let reply = session.call(entities).await.map_err(|it| to_text(&it))?;
             failed(&reply.failed, &[])?;
-            let reply = session.call(relations).await.map_err(|it| told(&it))?;
+            let reply = session.call(relations).await.map_err(|it| to_text(&it))?;
             failed(&reply.failed, &reply.not_found)
         }
         Call::Delete(request) => {
-            let reply = session.call(request).await.map_err(|it| told(&it))?;
+            let reply = session.call(request).await.map_err(|it| to_text(&it))?;
             failed(&reply.failed, &reply.not_found)
         }
     }

@@ -46,7 +46,7 @@ pub(in crate::recognize) fn lengthen(doc: &NormalDoc, mentions: &mut Vec<Mention
 
 impl Bearer {
     fn fits(&self, mention: &Mention) -> bool {
-        let is_kind = !mention.entity_type.is_telling()
+        let is_kind = !mention.entity_type.is_specific()
             || mention.entity_type == self.entity_type
             || mention.place.is_type_guessed;
         !self.is_shared && self.from < mention.span.start() && is_kind

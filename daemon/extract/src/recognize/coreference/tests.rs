@@ -52,8 +52,8 @@ fn anaphors(lines: &str) -> String {
         Party::Document => "(document)",
         Party::Mention(idx) => mentions[idx as usize].name.as_str(),
     };
-    let told = found.iter().map(|a| format!("{} = {}", a.span.of(&doc.text), name(a.antecedent)));
-    told.collect::<Vec<_>>().join("; ")
+    let pairs = found.iter().map(|a| format!("{} = {}", a.span.of(&doc.text), name(a.antecedent)));
+    pairs.collect::<Vec<_>>().join("; ")
 }
 
 #[test]

@@ -43,8 +43,8 @@ impl RunContext<'_> {
     /// start of a sentence.
     fn is_written_like(&self, entry: Entry<'_>, singular: &str, start: usize) -> bool {
         let has_capital = singular.bytes().any(|b| b.is_ascii_uppercase());
-        let is_telling = singular.bytes().skip(1).any(|b| !b.is_ascii_lowercase());
-        singular == entry.surface && has_capital && (is_telling || !self.begins_sentence(start))
+        let is_distinctive = singular.bytes().skip(1).any(|b| !b.is_ascii_lowercase());
+        singular == entry.surface && has_capital && (is_distinctive || !self.begins_sentence(start))
     }
 
     /// Returns whether no letter or digit precedes `start` in its sentence or cell.

@@ -53,7 +53,7 @@ struct Count {
     /// Number of instructions among them.
     n_instructions: u32,
     /// Whether the words above announce an order.
-    is_said: bool,
+    is_announced: bool,
     /// Whether they announce a choice and no order.
     is_choice: bool,
 }
@@ -78,12 +78,12 @@ pub(crate) fn ordered_lists(doc: &NormalDoc) -> FxHashSet<(u32, u8)> {
                 .get(last.ceil_char_boundary(last.len().saturating_sub(MAX_LEAD_BYTES))..)
                 .unwrap_or("");
             let heading = heading.get(..heading.floor_char_boundary(MAX_LEAD_BYTES)).unwrap_or("");
-            let is_said = has_word(ORDERS, heading) || has_word(ORDERS, last);
+            let is_announced = has_word(ORDERS, heading) || has_word(ORDERS, last);
             Count {
                 n_items: 0,
                 n_instructions: 0,
-                is_said,
-                is_choice: has_word(CHOICES, last) && !is_said,
+                is_announced,
+                is_choice: has_word(CHOICES, last) && !is_announced,
             }
         });
         count.n_items += 1;
@@ -91,7 +91,7 @@ pub(crate) fn ordered_lists(doc: &NormalDoc) -> FxHashSet<(u32, u8)> {
     }
     // After an announced order a third of the items is enough, otherwise most must be instructions.
     let is_ordered = |(_, it): &(_, Count)| {
-        let n_needed = if it.is_said { it.n_items.div_ceil(3) } else { it.n_items / 2 + 1 };
+        let n_needed = if it.is_announced { it.n_items.div_ceil(3) } else { it.n_items / 2 + 1 };
         !it.is_choice && it.n_items > 1 && it.n_instructions >= n_needed
     };
     counts.into_iter().filter(is_ordered).map(|(key, _)| key).collect()

@@ -36,7 +36,7 @@ pub(super) fn find(doc: &NormalDoc, out: &mut Vec<Mention>) {
         let span: Span<Norm> = link.span;
         let entity_type = if is_page { EntityType::Document } else { type_of(text) };
         let mut found = mention(span, text, entity_type, SCORE);
-        found.place.is_type_guessed = found.entity_type.is_telling();
+        found.place.is_type_guessed = found.entity_type.is_specific();
         out.push(found);
     }
 }

@@ -75,7 +75,7 @@ pub(super) fn judge(doc: &NormalDoc, mentions: &mut [Mention]) {
     let context = Context::of(doc, mentions);
     let (weights, mut features) = (&*WEIGHTS, Vec::new());
     let mut names: FxHashMap<String, Vec<f32>> = FxHashMap::default();
-    for mention in mentions.iter_mut().filter(|it| is_open(it) && !is_said(it)) {
+    for mention in mentions.iter_mut().filter(|it| is_open(it) && !is_named_by_type(it)) {
         let texts = see(doc, mention, &context, &mut features);
         let mut hidden = weights.layers.hidden(&features);
         for (slot, text) in texts.into_iter().enumerate() {
@@ -114,8 +114,8 @@ fn settle(mention: &mut Mention, kind: EntityType, likely: f32) {
 }
 
 /// Returns whether a word of the name gives the type: `Signing Service`.
-fn is_said(mention: &Mention) -> bool {
-    lexicon::type_of(&mention.name).is_telling()
+fn is_named_by_type(mention: &Mention) -> bool {
+    lexicon::type_of(&mention.name).is_specific()
 }
 
 /// Returns whether form, cues and authors leave the type of a mention open.
@@ -126,7 +126,7 @@ pub fn is_open(mention: &Mention) -> bool {
         RecognizerKind::Stated | RecognizerKind::Coreference | RecognizerKind::Given => true,
         // The author stated this type. A page's title, by contrast, says little about what the name
         // means.
-        RecognizerKind::Gazetteer => mention.entity_type.is_telling(),
+        RecognizerKind::Gazetteer => mention.entity_type.is_specific(),
         RecognizerKind::Pattern | RecognizerKind::Statistical => false,
     };
     let is_final = mention.place.is_entity_given || mention.place.is_defined;

@@ -149,8 +149,8 @@ impl Reader<'_> {
             }
             // `The owner of X is Y`.
             "nsubj" if tree.stem(head) == "be" => {
-                let told = tree.child(head, &["attr"]).map(|it| named_by(tree, it));
-                (told.unwrap_or_default(), truth_of(tree, head))
+                let names = tree.child(head, &["attr"]).map(|it| named_by(tree, it));
+                (names.unwrap_or_default(), truth_of(tree, head))
             }
             _ => (Vec::new(), Truth::Open),
         }

@@ -80,9 +80,9 @@ pub(super) fn relate(reader: &Reader<'_>, i: usize, phrases: &[Phrase], out: &mu
 pub(super) fn without_known(open: Statements, known: &[Evidence]) -> Vec<Evidence> {
     let pair = |e: &Evidence| (e.subject.min(e.object), e.subject.max(e.object));
     let is_mention = |party: Party| matches!(party, Party::Mention(_));
-    let told = known.iter().filter(|e| is_mention(e.subject) && is_mention(e.object));
-    let told: FxHashSet<(Party, Party)> = told.map(pair).collect();
-    open.all.into_iter().filter(|e| !told.contains(&pair(e))).collect()
+    let pairs = known.iter().filter(|e| is_mention(e.subject) && is_mention(e.object));
+    let pairs: FxHashSet<(Party, Party)> = pairs.map(pair).collect();
+    open.all.into_iter().filter(|e| !pairs.contains(&pair(e))).collect()
 }
 
 /// Returns the relation of a phrase, by the types on its two sides and its last preposition.

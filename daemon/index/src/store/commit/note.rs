@@ -242,7 +242,7 @@ fn write_links(
         "INSERT INTO note_links VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18,
            ?19, ?20, ?21)",
     )?;
-    for (seq, (link, said)) in note.links.iter().zip(&stated.said).enumerate() {
+    for (seq, (link, line)) in note.links.iter().zip(&stated.link_lines).enumerate() {
         // Relations are in the order of their links.
         let relation = relations.next_if(|it| it.link == seq);
         // A target without keys is not a name: only an empty one, as in `[[#Heading]]`, has a target, the note itself.
@@ -282,7 +282,7 @@ fn write_links(
             target_span.start as i64,
             target_span.end as i64,
             place.line as i64,
-            said,
+            line,
             keys.0,
             keys.1,
             keys.2,

@@ -66,9 +66,9 @@ impl Stated {
     }
 
     /// Adds a relation, once for each line: one with several targets has several links.
-    fn relation(&mut self, number: u32, said: &str) {
+    fn relation(&mut self, number: u32, text: &str) {
         if !self.numbers.contains(&number) {
-            self.add(LineKind::Relation, number, said.to_string());
+            self.add(LineKind::Relation, number, text.to_string());
         }
     }
 
@@ -95,12 +95,12 @@ impl Stated {
 pub(super) fn of_document(normal: &NormalDoc) -> Vec<Line> {
     let mut stated = Stated::default();
     if let Some(it) = &normal.note {
-        add_note(&mut stated, &it.note, &it.said);
+        add_note(&mut stated, &it.note, &it.link_lines);
     }
     stated.with_text(&normal.text, &LineMap::decode(&encode(&normal.map, &normal.line_starts)))
 }
 
-fn add_note(stated: &mut Stated, note: &Note, said: &[String]) {
+fn add_note(stated: &mut Stated, note: &Note, link_lines: &[String]) {
     if let Some(front) = &note.frontmatter {
         for (key, value) in &front.normalized() {
             let number = front.key(key).map_or(0, |key| key.place.line);
@@ -112,8 +112,8 @@ fn add_note(stated: &mut Stated, note: &Note, said: &[String]) {
         stated.observation(number, &it.category, &it.content, &it.tags, it.context.as_deref());
     }
     for it in note.relations.iter().filter(|it| it.kind == RelationKind::Typed) {
-        if let (Some(link), Some(said)) = (note.links.get(it.link), said.get(it.link)) {
-            stated.relation(link.place.line as u32, said);
+        if let (Some(link), Some(line)) = (note.links.get(it.link), link_lines.get(it.link)) {
+            stated.relation(link.place.line as u32, line);
         }
     }
 }

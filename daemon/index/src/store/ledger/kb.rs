@@ -422,14 +422,14 @@ mod tests {
         assert_eq!(keep(version(7, 1, "one"), 10), 1);
         assert_eq!((keep(by_hand(1), 20), keep(by_hand(2), 20), keep(by_hand(2), 30)), (1, 2, 2));
         assert_eq!(keep(version(7, 3, "three"), 40), 3);
-        let told: Vec<_> = reader
+        let versions: Vec<_> = reader
             .versions(7)
             .expect("read")
             .into_iter()
             .map(|it| (it.version, it.at_ms, it.text))
             .collect();
         assert_eq!(
-            told,
+            versions,
             [(1, 10, "one".into()), (2, 10, "hand".into()), (3, 40, "three".to_string())]
         );
         let facts = reader.facts().expect("read")[&7];

@@ -55,7 +55,7 @@ impl IndexWriter {
     /// Does one step of the work that commits left behind: the gazetteer first (only `when_quiet`: during a first
     /// index, most of it would change again), then names.
     pub fn ripple(&mut self, when_quiet: bool) -> Result<RippleStep, StoreError> {
-        self.ripple_step(when_quiet).map_err(|error| self.heard(error))
+        self.ripple_step(when_quiet).map_err(|error| self.with_interruption(error))
     }
 
     fn ripple_step(&mut self, when_quiet: bool) -> Result<RippleStep, StoreError> {
@@ -114,7 +114,7 @@ impl IndexWriter {
     /// Makes due what the deep pass changed, because it has ended or is waiting. Returns false if that is nothing.
     pub fn end_deep_pass(&mut self) -> Result<bool, StoreError> {
         let due = "UPDATE dirty_names SET later = 0 WHERE later <> 0";
-        Ok(self.db.execute(due, []).map_err(|error| self.heard(error.into()))? > 0)
+        Ok(self.db.execute(due, []).map_err(|error| self.with_interruption(error.into()))? > 0)
     }
 
     /// Sets the size of the next step by the processor time of this one, so that other programs do not make it

@@ -107,8 +107,8 @@ fn about<'l>(
 ) -> Result<Vec<&'l EntryRow>, ErrorView> {
     let mut held = Vec::new();
     for row in found {
-        let said = words_of(&format!("{} {}", row.title, text_of(ctx, row)?));
-        held.push((asked.intersection(&said).count(), row));
+        let words = words_of(&format!("{} {}", row.title, text_of(ctx, row)?));
+        held.push((asked.intersection(&words).count(), row));
     }
     let best = held.iter().map(|it| it.0).max().unwrap_or(0);
     let most = if best == 0 && !asked.is_empty() { MAX_NEAR } else { usize::MAX };

@@ -17,7 +17,7 @@ use proto::tool::kb::{EntryType, Strategy};
 
 use super::{beside, story};
 use crate::ask::{Found, Search, Sources, search};
-use crate::kb::graph::{By, Step, node_id, told};
+use crate::kb::graph::{By, Step, edge_label, node_id};
 use crate::kb::planner::{
     Planned, around, asks_how_many, named_entries, plan, resolve, type_asked,
 };
@@ -398,7 +398,7 @@ fn searched<'l>(
             let may_show = with_stale || !library.is_hidden(row)?;
             if row.entry.is_active && may_show && seen.insert(row.number) {
                 let how = if it.is_outgoing { "linked from" } else { "links to" };
-                let context = format!("{how} {own} via {}", told(it.edge, it.by));
+                let context = format!("{how} {own} via {}", edge_label(it.edge, it.by));
                 answer.entries.push(CitedEntry { row, context, via: vec![own.clone()] });
             }
         }
@@ -451,7 +451,7 @@ fn near<'l>(
         let between: Vec<String> =
             way.iter().take(way.len() - 1).map(|step| step.to.clone()).collect();
         let context = match between.is_empty() {
-            true => format!("directly connected ({})", told(&last.edge, last.by)),
+            true => format!("directly connected ({})", edge_label(&last.edge, last.by)),
             false if way.iter().any(|step| step.by == By::Llm) => {
                 format!("connected via {} (llm)", between.join(", "))
             }

@@ -83,7 +83,7 @@ fn cited(library: &Library, it: &Picked) -> CitedSentence {
     let docs = std::iter::once(it.doc).chain(it.also.iter().map(|it| it.0));
     let rows: Vec<&EntryRow> = docs.filter_map(|doc| library.shelf.of_doc(doc)).collect();
     CitedSentence {
-        text: it.says.text.clone(),
+        text: it.statement.text.clone(),
         cited: rows.iter().map(|row| id_text(row.number)).collect(),
         superseded_by: rows.first().map(|row| library.superseded_by(row)).unwrap_or_default(),
     }
@@ -92,13 +92,13 @@ fn cited(library: &Library, it: &Picked) -> CitedSentence {
 /// Returns pairs of sentences from two entries that contradict each other, or one of which
 /// supersedes the other. The superseding side comes first, else the later entry.
 fn of_entries(library: &Library, picked: &[Picked]) -> Vec<ConflictOfEntries> {
-    let said: Vec<_> = picked.iter().map(|it| vec![it.says.clone()]).collect();
+    let statements: Vec<_> = picked.iter().map(|it| vec![it.statement.clone()]).collect();
     let doc = |at: usize| picked.get(at).map(|it| it.doc);
-    let contradicting = conflicts(&said, |n, m| doc(n) == doc(m));
+    let contradicting = conflicts(&statements, |n, m| doc(n) == doc(m));
     let all = (0..picked.len()).flat_map(|n| (n + 1..picked.len()).map(move |m| (n, m, None)));
     let stated = contradicting.into_iter().map(|(n, m, why)| (n, m, Some(why)));
     let mut seen: BTreeSet<(u64, u64)> = BTreeSet::new();
-    let mut told = Vec::new();
+    let mut listed = Vec::new();
     for (n, m, why) in stated.chain(all) {
         let (Some(one), Some(other)) = (picked.get(n), picked.get(m)) else { continue };
         let rows = [one, other].map(|it| library.shelf.of_doc(it.doc));
@@ -112,7 +112,7 @@ fn of_entries(library: &Library, picked: &[Picked]) -> Vec<ConflictOfEntries> {
         if why.is_none() && !is_newer && !is_older || row.number == other_row.number {
             continue;
         }
-        if told.len() == MAX_CONFLICTS || !seen.insert(ends) {
+        if listed.len() == MAX_CONFLICTS || !seen.insert(ends) {
             continue;
         }
         let is_first = is_newer || !is_older && row.number > other_row.number;
@@ -123,17 +123,17 @@ fn of_entries(library: &Library, picked: &[Picked]) -> Vec<ConflictOfEntries> {
             (true, None) => replaces,
             // `why` again, because the sides may have been swapped.
             (true, Some(_)) => {
-                let why = one.says.conflict(&other.says).unwrap_or_default();
+                let why = one.statement.conflict(&other.statement).unwrap_or_default();
                 format!("{replaces}; {why}")
             }
-            (false, _) => one.says.conflict(&other.says).unwrap_or_default(),
+            (false, _) => one.statement.conflict(&other.statement).unwrap_or_default(),
         };
         let side = |it: &Picked, row: &EntryRow| CitedSentence {
-            text: it.says.text.clone(),
+            text: it.statement.text.clone(),
             cited: vec![id_text(row.number)],
             ..CitedSentence::default()
         };
-        told.push(ConflictOfEntries { why, one: side(one, newer), other: side(other, older) });
+        listed.push(ConflictOfEntries { why, one: side(one, newer), other: side(other, older) });
     }
-    told
+    listed
 }

@@ -222,7 +222,7 @@ fn backlinks_have_their_lines() {
         .iter()
         .map(|it| {
             let relation = it.relation.as_deref().unwrap_or("-");
-            format!("{}:{} {relation} {} | {}", it.from_path, it.line, it.is_typed, it.said)
+            format!("{}:{} {relation} {} | {}", it.from_path, it.line, it.is_typed, it.line_text)
         })
         .collect();
     assert_eq!(

@@ -50,19 +50,23 @@ pub(crate) fn asks_and_reads<T: Tool, M: Send + 'static, N: Send + 'static>(
             let (read, own_turn) =
                 in_turn::<T, _>(Arc::clone(&project), Arc::clone(&readers), own_turn, work).await?;
             let (wanted, parameters) = read?;
-            let (said, own_turn) = match wanted {
+            let (model_answer, own_turn) = match wanted {
                 None => (None, own_turn),
                 Some(wanted) => {
                     drop(own_turn);
                     let model = call.caller.model.clone();
                     let (worker, asker) = (Arc::clone(&project), Asker { client: model, until });
                     let asking = tokio::task::spawn_blocking(move || ask(&worker, wanted, &asker));
-                    let said = asking.await.map_err(|error| crashed(T::NAME, &error))?;
-                    (Some(said), call.caller.turn().await)
+                    let model_answer = asking.await.map_err(|error| crashed(T::NAME, &error))?;
+                    (Some(model_answer), call.caller.turn().await)
                 }
             };
             let work = move |project: &Project, snapshot: &Snapshot| {
-                answer::<T>(handler(project, snapshot, parameters, said), render, call.wanted)
+                answer::<T>(
+                    handler(project, snapshot, parameters, model_answer),
+                    render,
+                    call.wanted,
+                )
             };
             let (answer, own_turn) = in_turn::<T, _>(project, readers, own_turn, work).await?;
             call.caller.keep(own_turn);

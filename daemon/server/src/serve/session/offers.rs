@@ -56,13 +56,13 @@ impl Watching {
             let watched = Arc::downgrade(&self.watched);
             // Subscribed here, not when the task runs: a change in between would be missed.
             let changes = project.health().changes();
-            tokio::spawn(tell_peer(project.clone(), changes, watched, peer.clone()));
+            tokio::spawn(notify_client(project.clone(), changes, watched, peer.clone()));
         }
     }
 }
 
 /// Notifies a session's client of changes until it is gone.
-async fn tell_peer(
+async fn notify_client(
     project: Arc<Project>,
     mut changes: watch::Receiver<u64>,
     watched: Weak<Mutex<Watched>>,

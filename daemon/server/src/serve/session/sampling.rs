@@ -121,7 +121,7 @@ fn declined(error: &ServiceError) -> Trouble {
 /// A client that is asked between two calls of the same tool.
 pub(super) struct Rounds {
     /// Its answers so far, by the key of the prompt.
-    said: BTreeMap<String, Completion>,
+    answers: BTreeMap<String, Completion>,
     /// The prompts sent so far, by key.
     asked: BTreeSet<String>,
     wanted: Mutex<InputRequests>,
@@ -140,15 +140,15 @@ impl Rounds {
         let state: State =
             state.and_then(|state| serde_json::from_str(state).ok()).unwrap_or_default();
         let before = state.said.into_iter();
-        let mut said: BTreeMap<String, Completion> =
+        let mut answers: BTreeMap<String, Completion> =
             before.map(|(key, (text, model))| (key, Completion { text, model })).collect();
         for (key, result) in responses.unwrap_or_default() {
             if let Ok(it) = sampled(&result) {
-                said.insert(key, it);
+                answers.insert(key, it);
             }
         }
-        said.retain(|key, _| state.asked.contains(key));
-        Rounds { said, asked: state.asked, wanted: Mutex::default() }
+        answers.retain(|key, _| state.asked.contains(key));
+        Rounds { answers, asked: state.asked, wanted: Mutex::default() }
     }
 
     fn needed(&self) -> Option<InputRequiredResult> {
@@ -157,10 +157,10 @@ impl Rounds {
         if wanted.is_empty() {
             return None;
         }
-        let said = self.said.iter();
+        let answers = self.answers.iter();
         let state = State {
             asked: self.asked.iter().chain(wanted.keys()).cloned().collect(),
-            said: said
+            said: answers
                 .map(|(key, it)| (key.clone(), (it.text.clone(), it.model.clone())))
                 .collect(),
         };
@@ -178,8 +178,8 @@ fn key_of(prompt: &Prompt) -> String {
 impl Provider for Rounds {
     fn generate(&self, prompt: &Prompt, limits: Limits<'_>) -> Result<Completion, Trouble> {
         let key = key_of(prompt);
-        if let Some(said) = self.said.get(&key) {
-            return Ok(said.clone());
+        if let Some(given) = self.answers.get(&key) {
+            return Ok(given.clone());
         }
         let mut wanted = self.wanted.lock().unwrap_or_else(PoisonError::into_inner);
         if self.asked.contains(&key) || self.asked.len() + wanted.len() >= MAX_ASKED {
@@ -191,8 +191,8 @@ impl Provider for Rounds {
         Err(Trouble::Asked)
     }
 
-    fn has_said(&self, prompt: &Prompt) -> bool {
-        self.said.contains_key(&key_of(prompt))
+    fn has_answer(&self, prompt: &Prompt) -> bool {
+        self.answers.contains_key(&key_of(prompt))
     }
 }
 
@@ -211,7 +211,7 @@ mod tests {
         rounds.generate(&prompt(text), limits)
     }
 
-    fn said(text: &str) -> Value {
+    fn sampled_reply(text: &str) -> Value {
         json!({"role": "assistant", "model": "theirs", "content": {"type": "text", "text": text}})
     }
 
@@ -227,10 +227,10 @@ mod tests {
 
         // It answers one of them, and adds something that was not asked.
         let mut responses = InputResponses::new();
-        responses.insert(key_of(&prompt("a")), said("A"));
-        responses.insert("llm-other".into(), said("B"));
+        responses.insert(key_of(&prompt("a")), sampled_reply("A"));
+        responses.insert("llm-other".into(), sampled_reply("B"));
         let second = Rounds::new(Some(responses), needed.request_state.as_deref());
-        assert!(second.has_said(&prompt("a")) && second.said.len() == 1);
+        assert!(second.has_answer(&prompt("a")) && second.answers.len() == 1);
         assert_eq!(ask(&second, "a").expect("a text").text, "A");
         assert!(matches!(ask(&second, "b"), Err(Trouble::Request { .. })), "not asked again");
         assert_eq!(ask(&second, "c"), Err(Trouble::Asked));
@@ -248,7 +248,7 @@ mod tests {
             ["", "null", "{\"asked\": 7}", "{\"asked\": [], \"said\": {\"x\": [\"a\", \"b\"]}}"]
         {
             let rounds = Rounds::new(None, Some(state));
-            assert!(rounds.said.is_empty(), "{state}");
+            assert!(rounds.answers.is_empty(), "{state}");
             assert_eq!(ask(&rounds, "a"), Err(Trouble::Asked), "{state}");
         }
         let first = Rounds::new(None, None);

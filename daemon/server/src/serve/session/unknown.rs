@@ -10,7 +10,7 @@ use proto::tool::ToolSet;
 
 /// Returns message and hint; `offers` returns whether the session lists a tool. A front end of a
 /// hub is not `is_whole`: more sets add no tools there.
-pub(super) fn told(
+pub(super) fn message(
     name: &str,
     sets: &[ToolSet],
     is_whole: bool,
@@ -50,8 +50,8 @@ mod tests {
 
     #[test]
     fn the_nearest_tool_and_the_set_of_another_are_named() {
-        let told = |name: &str| {
-            let text = super::told(name, &[ToolSet::Core], true, |it| it.set == ToolSet::Core);
+        let first_line = |name: &str| {
+            let text = super::message(name, &[ToolSet::Core], true, |it| it.set == ToolSet::Core);
             text.lines().next().unwrap_or_default().to_string()
         };
         for (name, expected) in [
@@ -63,7 +63,7 @@ mod tests {
             ),
             ("sing_a_song", "no tool is called `sing_a_song`"),
         ] {
-            assert_eq!(told(name), expected);
+            assert_eq!(first_line(name), expected);
         }
     }
 }

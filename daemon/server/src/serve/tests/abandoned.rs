@@ -41,7 +41,7 @@ async fn cancelled_queries_end_and_let_others_in() {
             let params = json!({"requestId": id});
             let cancel =
                 json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": params});
-            client.say(&cancel.to_string()).await;
+            client.send_line(&cancel.to_string()).await;
         }
     }
     queries("endless, cancelled", |_, n_running| n_running == 0).await;
@@ -71,7 +71,7 @@ async fn overdue_queries_end() {
     }
     for client in &mut clients {
         check(
-            &client.hear().await.expect("an answer"),
+            &client.next_reply().await.expect("an answer"),
             expect![[r#"
                 ! deadline_exceeded: `hybrid_query` did not finish within 100 ms
                 hint: ask for less, try again, or raise `serve.request_deadline_ms`
@@ -117,7 +117,7 @@ async fn who_does_not_read_makes_few_answers() {
     // Nothing is lost: a client that reads at last gets everything.
     let mut n_answers = 0;
     while n_answers < MAX_IN_FLIGHT - 1 {
-        deaf.hear().await.expect("an answer");
+        deaf.next_reply().await.expect("an answer");
         n_answers += 1;
     }
 }

@@ -141,7 +141,7 @@ async fn a_preamble_chooses_the_tools() {
         "#]],
     );
     let mut kgctl = server.stranger().await;
-    kgctl.say(r#"{"kgd":1,"tools":["admin"],"client":"kgctl"}"#).await;
+    kgctl.send_line(r#"{"kgd":1,"tools":["admin"],"client":"kgctl"}"#).await;
     kgctl.initialize("2025-06-18").await;
     check(
         &kgctl.call(1, "wait", json!({"tick": "soon"})).await,
@@ -158,15 +158,15 @@ async fn a_preamble_chooses_the_tools() {
         "#]],
     );
     let mut wrong = server.stranger().await;
-    wrong.say(r#"{"kgd":1,"tools":["all"]}"#).await;
+    wrong.send_line(r#"{"kgd":1,"tools":["all"]}"#).await;
     check(
-        &wrong.hear().await.expect("an error"),
+        &wrong.next_reply().await.expect("an error"),
         expect![[r#"
             -32602 no set of tools is called `all`
             hint: sets are `default`, `core`, `notes`, `memory`, `kb`
         "#]],
     );
-    assert_eq!(wrong.hear().await, None);
+    assert_eq!(wrong.next_reply().await, None);
 }
 
 #[tokio::test]
@@ -231,13 +231,13 @@ async fn progress_comes_before_the_answer_and_only_when_asked_for() {
         "name": "ingest_docs", "arguments": {"paths": ["…"]}, "_meta": {"progressToken": "t1"},
     });
     client.request(1, "tools/call", params).await;
-    let told = client.hear().await.expect("a notification");
-    assert_eq!(told["method"], "notifications/progress");
+    let notification = client.next_reply().await.expect("a notification");
+    assert_eq!(notification["method"], "notifications/progress");
     expect![[r#"{"progressToken":"t1","progress":1.0,"total":2.0,"message":"half"}"#]]
-        .assert_eq(&told["params"].to_string());
+        .assert_eq(&notification["params"].to_string());
     let params = json!({"requestId": 1, "reason": "enough"});
     let cancel = json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": params});
-    client.say(&cancel.to_string()).await;
+    client.send_line(&cancel.to_string()).await;
     // The cancelled call is not answered; the next one is, without progress.
     check(
         &client.call(2, "ingest_docs", json!({"paths": ["a.md"]})).await,
@@ -283,7 +283,7 @@ async fn whoever_waits_is_told_that_the_daemon_stops() {
         .await;
     // Answered after the request above was read, so that one is running.
     client.request(2, "ping", json!({})).await;
-    assert_eq!(client.hear().await.expect("a reply")["id"], 2);
+    assert_eq!(client.next_reply().await.expect("a reply")["id"], 2);
     assert_eq!(server.project.activity().n_clients(), 1);
     let sessions = server.stop_accepting().await;
     assert!(UnixStream::connect(&server.path).await.is_err(), "the door is closed");
@@ -296,12 +296,12 @@ async fn whoever_waits_is_told_that_the_daemon_stops() {
     );
     sessions.end(Duration::from_secs(60)).await;
     check(
-        &client.hear().await.expect("the last reply"),
+        &client.next_reply().await.expect("the last reply"),
         expect![[r#"
         ! unavailable: the daemon is stopping
         hint: try again in a moment
     "#]],
     );
-    assert_eq!(client.hear().await, None);
+    assert_eq!(client.next_reply().await, None);
     assert_eq!(server.project.activity().n_clients(), 0);
 }

@@ -6,15 +6,15 @@ use super::*;
 async fn garbage_is_answered_and_then_cut_off() {
     let server = TestServer::new().await;
     let mut client = server.guest().await;
-    client.say("GET / HTTP/1.1").await;
+    client.send_line("GET / HTTP/1.1").await;
     check(
-        &client.hear().await.expect("an error"),
+        &client.next_reply().await.expect("an error"),
         expect![[r#"
         -32700 not JSON: expected value at line 1 column 1
     "#]],
     );
-    client.say(r#"{"foo":"bar","id":"a"}"#).await;
-    let refused = client.hear().await.expect("an error");
+    client.send_line(r#"{"foo":"bar","id":"a"}"#).await;
+    let refused = client.next_reply().await.expect("an error");
     assert_eq!(refused["id"], json!("a"));
     check(
         &refused,
@@ -22,8 +22,8 @@ async fn garbage_is_answered_and_then_cut_off() {
             -32600 this is JSON, but not a JSON-RPC 2.0 message
         "#]],
     );
-    client.say(r#"{"jsonrpc":"2.0","id":1.5,"method":"tools/list"}"#).await;
-    let refused = client.hear().await.expect("an error");
+    client.send_line(r#"{"jsonrpc":"2.0","id":1.5,"method":"tools/list"}"#).await;
+    let refused = client.next_reply().await.expect("an error");
     assert_eq!(refused["id"], json!(1.5));
     check(
         &refused,
@@ -40,7 +40,7 @@ async fn garbage_is_answered_and_then_cut_off() {
             break;
         }
     }
-    while client.hear().await.is_some() {
+    while client.next_reply().await.is_some() {
         n_errors += 1;
     }
     assert_eq!(n_errors, 10);
@@ -52,9 +52,11 @@ async fn half_a_character_is_refused_under_the_id_of_its_request() {
     let mut client = server.guest().await;
     let params = r#"{"name":"hybrid_query","arguments":{"q":"x \ud83d"}}"#;
     client
-        .say(&format!(r#"{{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{params}}}"#))
+        .send_line(&format!(
+            r#"{{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{params}}}"#
+        ))
         .await;
-    let refused = client.hear().await.expect("an error");
+    let refused = client.next_reply().await.expect("an error");
     assert_eq!(refused["id"], json!(7));
     check(
         &refused,
@@ -72,7 +74,7 @@ async fn half_a_line_is_nothing() {
         let mut client = server.connect().await;
         client.writing.write_all(half.as_bytes()).await.expect("written");
         client.writing.shutdown().await.expect("shut");
-        assert_eq!(client.hear().await, None);
+        assert_eq!(client.next_reply().await, None);
     }
 }
 
@@ -82,8 +84,8 @@ async fn what_was_asked_before_the_end_is_answered() {
     let mut client = server.guest().await;
     client.request(1, "tools/call", json!({"name": "hybrid_query", "arguments": {"q": "x"}})).await;
     client.writing.shutdown().await.expect("shut");
-    assert_eq!(client.hear().await.expect("a reply")["id"], 1);
-    assert_eq!(client.hear().await, None);
+    assert_eq!(client.next_reply().await.expect("a reply")["id"], 1);
+    assert_eq!(client.next_reply().await, None);
 }
 
 #[tokio::test]
@@ -94,9 +96,9 @@ async fn a_line_that_is_too_long_costs_only_itself() {
     for _ in 0..3 {
         client.writing.write_all(&part).await.expect("read and dropped");
     }
-    client.say("").await;
+    client.send_line("").await;
     check(
-        &client.hear().await.expect("an error"),
+        &client.next_reply().await.expect("an error"),
         expect![[r#"
         -32600 the line is too long: at most 1 MiB a message
     "#]],
@@ -109,17 +111,17 @@ async fn old_clients_may_batch_and_chatter() {
     let server = TestServer::new().await;
     let mut client = server.connect().await;
     // rmcp alone closes the connection on a notification before the handshake.
-    client.say(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#).await;
-    client.say("\u{feff}{\"jsonrpc\":\"2.0\",\"id\":9,\"method\":\"ping\"}\r").await;
-    assert_eq!(client.hear().await.expect("pong")["id"], 9);
+    client.send_line(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#).await;
+    client.send_line("\u{feff}{\"jsonrpc\":\"2.0\",\"id\":9,\"method\":\"ping\"}\r").await;
+    assert_eq!(client.next_reply().await.expect("pong")["id"], 9);
     client.initialize("2025-03-26").await;
     let ping = |id: u64| json!({"jsonrpc": "2.0", "id": id, "method": "ping"});
     client
-        .say(&json!([ping(1), {"jsonrpc": "2.0", "method": "x/y"}, 7, ping(2)]).to_string())
+        .send_line(&json!([ping(1), {"jsonrpc": "2.0", "method": "x/y"}, 7, ping(2)]).to_string())
         .await;
     let mut replies = vec![];
     for _ in 0..3 {
-        replies.push(client.hear().await.expect("a reply").to_string());
+        replies.push(client.next_reply().await.expect("a reply").to_string());
     }
     replies.sort();
     expect![[r#"
@@ -127,9 +129,9 @@ async fn old_clients_may_batch_and_chatter() {
         {"jsonrpc":"2.0","id":2,"result":{}}
         {"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"unrecognized JSON-RPC message"}}
     "#]].assert_eq(&(replies.join("\n") + "\n"));
-    client.say("[]").await;
+    client.send_line("[]").await;
     check(
-        &client.hear().await.expect("an error"),
+        &client.next_reply().await.expect("an error"),
         expect![[r#"
         -32600 a batch holds 1 to 64 messages, not 0
     "#]],
@@ -211,7 +213,7 @@ async fn too_many_requests_and_used_ids_are_refused() {
     "#]],
     );
     let cancel = json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 100}});
-    client.say(&cancel.to_string()).await;
+    client.send_line(&cancel.to_string()).await;
     assert_eq!(client.ask(2, "ping", json!({})).await["result"], json!({}));
 }
 

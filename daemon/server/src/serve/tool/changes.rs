@@ -44,7 +44,7 @@ fn since(
         Some(_) => None,
     };
     let begun = start.unwrap_or(JournalStart { tick: snapshot.tick(), at_ms: i64::MAX });
-    let (tick, told, is_early) = match (mark, asked.and_then(tick_of)) {
+    let (tick, shown, is_early) = match (mark, asked.and_then(tick_of)) {
         (Some((tick, at_ms)), _) => {
             (tick, format!("your last call, {}", time(at_ms)), tick < begun.tick)
         }
@@ -68,7 +68,7 @@ fn since(
             format!("changes are known after tick {} ({}), not before", tick.0, time(at_ms))
         }),
     };
-    Ok(Since { tick, told, hint })
+    Ok(Since { tick, shown, hint })
 }
 
 /// Parses `812` or `tick 812`. A bare year is a tick, too: a time needs a month.

@@ -31,10 +31,10 @@ pub async fn forget(
 ) -> Result<ForgetReply, ErrorView> {
     let named = named(&project, &request)?;
     let proves = request.prove == Some(true);
-    let told = move |what: &str| progress.report(0, None, what.to_string());
+    let report = move |what: &str| progress.report(0, None, what.to_string());
     // A task of its own: if it were cut off between two stores, something would be left until the
     // next run.
-    let run = tokio::spawn(project.clone().erase(named, proves, told));
+    let run = tokio::spawn(project.clone().erase(named, proves, report));
     let receipt = run.await.map_err(|lost| ForgetError::Unsettled(lost.to_string()));
     let receipt = receipt.and_then(|it| it).map_err(unfinished)?;
     let freshness = project.freshness_now().map_err(unreadable)?;

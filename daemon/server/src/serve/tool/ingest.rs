@@ -38,20 +38,20 @@ pub async fn ingest_docs(
     let finder = project.clone();
     let wanted = request.paths.clone();
     let (files, mut errors) = blocking(move || find_files(&finder, &wanted)).await?;
-    let says_something = request.tags.is_some() || request.source_url.is_some();
+    let has_record = request.tags.is_some() || request.source_url.is_some();
     let is_forced = request.skip_if_seen == Some(false);
     let mut outcome = run(&project, &files, is_forced, &progress).await?;
-    if says_something {
+    if has_record {
         let kept: Vec<RelPath> =
             files.iter().filter(|path| !outcome.failed.contains_key(*path)).cloned().collect();
         let speaker = project.clone();
         // The rows must show the given tags even if the content is unchanged. A task of its own,
         // because a caller who leaves now must not leave one step without the other.
-        let saying = tokio::spawn(async move {
+        let recording = tokio::spawn(async move {
             remember(&speaker, &request, kept.clone()).await?;
             run(&speaker, &kept, true, &progress).await
         });
-        let again = saying.await.unwrap_or_else(|error| Err(unavailable(error.to_string())))?;
+        let again = recording.await.unwrap_or_else(|error| Err(unavailable(error.to_string())))?;
         outcome.ingested.extend(again.ingested);
         outcome.failed.extend(again.failed);
     }

@@ -62,10 +62,10 @@ async fn compare_with_rebuilt(
     limit: u32,
     progress: &Progress,
 ) -> Result<VerifyReply, ErrorView> {
-    let told = |done: u64, total: u64, what: &str| {
+    let report = |done: u64, total: u64, what: &str| {
         progress.report(done, (total > 0).then_some(total), what.to_string());
     };
-    let found = project.verify(repair, limit as usize, told).await.map_err(unverified)?;
+    let found = project.verify(repair, limit as usize, report).await.map_err(unverified)?;
     let part = |it: &PartDiff| VerifiedPart {
         part: it.part.to_string(),
         live: it.n_live,

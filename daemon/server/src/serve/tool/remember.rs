@@ -97,7 +97,7 @@ pub async fn remember(
         }
         Home::Note(note) => {
             let known = match tags.is_empty() {
-                true => said_before(&project, &note, about.as_deref(), &text).await?,
+                true => existing_statement(&project, &note, about.as_deref(), &text).await?,
                 false => None,
             };
             match known {
@@ -116,10 +116,10 @@ pub async fn remember(
 /// Returns the kind of a text, by its words.
 fn kind_of(text: &str) -> Remembered {
     let lower = text.to_lowercase();
-    let says = |cues: &[&str]| cues.iter().any(|cue| lower.contains(cue));
-    if says(&DECISION) {
+    let has_any = |cues: &[&str]| cues.iter().any(|cue| lower.contains(cue));
+    if has_any(&DECISION) {
         Remembered::Decision
-    } else if says(&PREFERENCE) {
+    } else if has_any(&PREFERENCE) {
         Remembered::Preference
     } else {
         Remembered::Fact
@@ -182,9 +182,9 @@ async fn home_of(
         let mut warning = None;
         if let Some(Near { node, is_slip }) = near {
             if is_slip {
-                let told =
+                let slip =
                     format!("`about` was read as `{}`, {}: almost `{about}`", node.name, node.path);
-                return Ok((Home::Note(node), Some(told)));
+                return Ok((Home::Note(node), Some(slip)));
             }
             warning = Some(format!("new, beside the similar `{}` ({})", node.name, node.path));
         }
@@ -308,7 +308,7 @@ async fn stored(
         let (worker, text) = (project.clone(), details.clone());
         blocking(move || {
             let snapshot = worker.snapshot().map_err(unreadable)?;
-            kb::entry_that_says(&worker, &snapshot, &text)
+            kb::entry_with_text(&worker, &snapshot, &text)
         })
         .await?
     };
@@ -362,7 +362,7 @@ async fn stored(
 }
 
 /// Returns the reply if a note states the text already.
-async fn said_before(
+async fn existing_statement(
     project: &Arc<Project>,
     note: &rows::NodeRow,
     about: Option<&str>,
@@ -380,8 +380,8 @@ async fn said_before(
         let snapshot = worker.snapshot().map_err(unreadable)?;
         let mut names = rows::names(&snapshot, doc)?;
         names.extend(about);
-        let told = NewText { text: &text, doc: Some(doc), names: &names, own: None };
-        let there = query::ask::said_before(&worker.desk(&snapshot), &told)?;
+        let new_text = NewText { text: &text, doc: Some(doc), names: &names, own: None };
+        let there = query::ask::existing_statement(&worker.desk(&snapshot), &new_text)?;
         Ok(there.map(|it| RememberReply { line: it.line, text: it.text, ..known }))
     })
     .await
@@ -412,9 +412,9 @@ async fn with_neighbors(
         let doc = doc.filter(|_| reply.id.is_none());
         let mut names = doc.map(|doc| rows::names(&snapshot, doc)).transpose()?.unwrap_or_default();
         names.extend(reply.about.iter().cloned().chain(about));
-        let told = NewText { text: &text, doc, names: &names, own: Some(&own) };
+        let new_text = NewText { text: &text, doc, names: &names, own: Some(&own) };
         let library = kb::library(&worker, &snapshot)?;
-        for it in query::ask::nearest(&desk, &library, &told, MAX_SIMILAR)? {
+        for it in query::ask::nearest(&desk, &library, &new_text, MAX_SIMILAR)? {
             match it.conflict {
                 Some(why) => reply.contradicts.push(ContradictedView { source: it.source, why }),
                 None => reply.similar.push(it.source),

@@ -184,14 +184,14 @@ fn embedding(project: &Project, snapshot: &Snapshot, n_windows: u64) -> Option<E
         again_seconds: again_at
             .map(|at| at.saturating_duration_since(Instant::now()).as_secs().max(1)),
         answers: stand.before,
-        trouble: trouble.map(told_trouble),
+        trouble: trouble.map(trouble_text),
         model: stand.model,
         space: stand.space,
     })
 }
 
 /// Returns why a model gives no vectors, and what would make it try again.
-fn told_trouble(trouble: Trouble) -> String {
+fn trouble_text(trouble: Trouble) -> String {
     let again = match trouble.again {
         RetryWhen::At(_) => return trouble.why,
         RetryWhen::ByQuestion => "the next question asks it again",

@@ -70,9 +70,9 @@ pub(super) type ModelPlan = Result<(QueryPlan, String), String>;
 /// Asks the model of questions for a plan.
 pub fn plan_by_model(project: &Project, to_plan: ToPlan, asker: &Asker) -> ModelPlan {
     let slot = project.llms().query().ok_or("there is no model")?;
-    let said = slot.generate(&to_plan.prompt, asker).map_err(|error| error.to_string())?;
-    let plan = plan::parse(&said.text, |id| to_plan.nodes.contains(id));
-    Ok((plan.ok_or("the model's answer is not a plan")?, said.model))
+    let completion = slot.generate(&to_plan.prompt, asker).map_err(|error| error.to_string())?;
+    let plan = plan::parse(&completion.text, |id| to_plan.nodes.contains(id));
+    Ok((plan.ok_or("the model's answer is not a plan")?, completion.model))
 }
 
 /// Answers from the graph of entries.
@@ -117,12 +117,12 @@ pub fn kb_ask(
     let answer =
         ask(&Sources { ctx: &desk, library: &library, projection: &projection }, &question)?;
     let mut entries = Vec::new();
-    for told in &answer.entries {
-        entries.push(asked(&desk, &library, told)?);
+    for cited in &answer.entries {
+        entries.push(asked(&desk, &library, cited)?);
     }
     for row in strategy::entries_on(&library, &answer.way) {
-        let told = CitedEntry { row, context: "on the way".into(), via: vec![] };
-        entries.push(asked(&desk, &library, &told)?);
+        let cited = CitedEntry { row, context: "on the way".into(), via: vec![] };
+        entries.push(asked(&desk, &library, &cited)?);
     }
     let steps = answer.way.into_iter().map(|step| KbStep {
         edge: edge(step.is_outgoing, &step.edge),
@@ -154,9 +154,9 @@ fn edge(is_outgoing: bool, relation: &str) -> String {
 fn asked(
     desk: &QueryContext<'_>,
     library: &Library,
-    told: &CitedEntry<'_>,
+    cited: &CitedEntry<'_>,
 ) -> Result<AskedEntry, ErrorView> {
-    let text = text_of(desk, told.row)?;
+    let text = text_of(desk, cited.row)?;
     let words: Vec<&str> = text.split_whitespace().take(EXCERPT_CHARS).collect();
     let words = words.join(" ");
     let mut excerpt: String = words.chars().take(EXCERPT_CHARS).collect();
@@ -164,10 +164,10 @@ fn asked(
         excerpt.push('…');
     }
     Ok(AskedEntry {
-        entry: library.view(told.row)?,
-        context: told.context.clone(),
-        via: told.via.clone(),
-        created_at: rfc3339(library.times(told.row)?.created_ms),
+        entry: library.view(cited.row)?,
+        context: cited.context.clone(),
+        via: cited.via.clone(),
+        created_at: rfc3339(library.times(cited.row)?.created_ms),
         excerpt,
     })
 }
@@ -193,10 +193,10 @@ pub fn with_answer(
     let pairs: Vec<(&str, &str)> =
         texts.iter().map(|(id, text)| (id.as_str(), text.as_str())).collect();
     let ids: Vec<&str> = pairs.iter().map(|(id, _)| *id).collect();
-    let said = slot.generate(&answer::prompt(&question, &pairs), asker);
-    let written = said.map_err(|error| error.to_string()).and_then(|said| {
+    let completion = slot.generate(&answer::prompt(&question, &pairs), asker);
+    let written = completion.map_err(|error| error.to_string()).and_then(|completion| {
         let none = "it answered without naming an entry that says so".to_string();
-        Ok((answer::parse(&said.text, &ids).ok_or(none)?, said.model))
+        Ok((answer::parse(&completion.text, &ids).ok_or(none)?, completion.model))
     });
     match written {
         Ok((written, model)) => {
@@ -247,7 +247,7 @@ pub fn kb_summarize(
     // S2 reads what `auto` finds: search and one step, whatever else the question might ask for.
     let summary =
         summarize(&Sources { ctx: &desk, library: &library, projection: &projection }, &question)?;
-    let rows: Vec<&EntryRow> = summary.entries.iter().map(|told| told.row).collect();
+    let rows: Vec<&EntryRow> = summary.entries.iter().map(|cited| cited.row).collect();
     let answer: Vec<String> = summary
         .sentences
         .iter()

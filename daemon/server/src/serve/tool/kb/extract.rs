@@ -167,7 +167,7 @@ fn sections(
     let (mut found, mut left_out) = (Vec::new(), Vec::new());
     let mut add = |title: &str, above: Vec<String>, heading: usize, place: Range<usize>| {
         let body = text.get(place.clone()).unwrap_or("").trim();
-        if says_enough(title, body) {
+        if has_enough_content(title, body) {
             found.push(Section { title: title.to_string(), above, heading, place });
         } else if count_words(body) > 0 {
             left_out.push(shortened(title, MAX_TITLE));
@@ -189,7 +189,7 @@ fn sections(
 
 /// Returns whether a section has enough content for an entry; an introduction to a list below has
 /// none.
-fn says_enough(title: &str, body: &str) -> bool {
+fn has_enough_content(title: &str, body: &str) -> bool {
     let is_of_kind = || type_of(title, body) != EntryType::FactualReference && !body.ends_with(':');
     match count_words(body) {
         n if n >= MIN_WORDS => true,
@@ -208,7 +208,7 @@ fn of_prose(stem: &str, text: &str) -> Extraction {
         details: body.to_string(),
         tags: vec![],
     };
-    if says_enough(&entry.short_title, body) {
+    if has_enough_content(&entry.short_title, body) {
         return Extraction { summary, entries: vec![entry], left_out: vec![] };
     }
     let left_out = if count_words(body) > 0 { vec![entry.short_title] } else { vec![] };
@@ -235,8 +235,8 @@ fn of_head(name: &str, text: &str) -> Extraction {
         };
         let Some(bare) = bare else { break };
         let end = ["*/", "\"\"\"", "'''", "-->"].into_iter().find(|it| bare.contains(it));
-        let said = end.and_then(|end| bare.split(end).next()).unwrap_or(bare);
-        words.push(said.trim().to_string());
+        let inner = end.and_then(|end| bare.split(end).next()).unwrap_or(bare);
+        words.push(inner.trim().to_string());
         if is_block && end.is_some() {
             break;
         }
@@ -361,7 +361,7 @@ fn type_of(title: &str, body: &str) -> EntryType {
 mod tests {
     use super::*;
 
-    fn told(path: &str, text: &str) -> Vec<(String, String, EntryType)> {
+    fn entries_of(path: &str, text: &str) -> Vec<(String, String, EntryType)> {
         let found = extract(path, text).entries;
         found.into_iter().map(|it| (it.short_title, it.long_title, it.entry_type)).collect()
     }
@@ -372,7 +372,7 @@ mod tests {
                     ## Why Redis\n\nWe decided on Redis instead of Kafka because we had it running already.\n\n\
                     ## Todo\n\nShort.\n\n## Rules\n\nJobs must be small. Never put files into them, always paths.\n";
         assert_eq!(
-            told("docs/queue.md", text),
+            entries_of("docs/queue.md", text),
             [
                 ("Queue".into(), "Queue".into(), EntryType::FactualReference),
                 ("Why Redis".into(), "Queue › Why Redis".into(), EntryType::Decision),
@@ -396,7 +396,7 @@ mod tests {
                     ## Rules\n\nThese are our conventions:\n\n\
                     ## 決定\n\n私たちは待ち行列にサーバーを使うことにしました。\n\n## Note\n\nIt works well.\n";
         let kinds: Vec<(String, EntryType)> =
-            told("docs/store.md", text).into_iter().map(|it| (it.0, it.2)).collect();
+            entries_of("docs/store.md", text).into_iter().map(|it| (it.0, it.2)).collect();
         assert_eq!(
             kinds,
             [
@@ -426,7 +426,7 @@ mod tests {
             |n: usize| format!("### Part {n}\n\none two three four five six seven eight nine.\n\n");
         let half: String = (0..8).map(part).collect();
         let text = format!("# T\n\n## One\n\n{half}## Two\n\n{half}");
-        let titles: Vec<String> = told("t.md", &text).into_iter().map(|it| it.0).collect();
+        let titles: Vec<String> = entries_of("t.md", &text).into_iter().map(|it| it.0).collect();
         assert_eq!(titles, ["One", "Two"]);
     }
 
@@ -444,8 +444,8 @@ mod tests {
             found[1].details.starts_with("## Part 2\n")
                 && found[1].details.ends_with("is 3 units in total.")
         );
-        let said: String = found.iter().map(|it| it.details.as_str()).collect();
-        assert!((1..=15).all(|n| said.contains(&format!("of part {n} is"))));
+        let details: String = found.iter().map(|it| it.details.as_str()).collect();
+        assert!((1..=15).all(|n| details.contains(&format!("of part {n} is"))));
     }
 
     #[test]

@@ -30,7 +30,7 @@ use model::terms::RelPath;
 use redact::Redactor;
 
 /// Most files in one report.
-const MAX_TOLD: usize = 500;
+const MAX_LISTED: usize = 500;
 
 /// Longest source URL of a given text, characters; and the file name under which the text is
 /// parsed.
@@ -72,7 +72,7 @@ pub async fn kb_ingest(
             _ => reply.skipped += 1,
         }
         reply.entries_created += view.entries.len() as u64;
-        if reply.files.len() < MAX_TOLD {
+        if reply.files.len() < MAX_LISTED {
             reply.files.push(view);
         }
     }
@@ -163,8 +163,8 @@ fn bytes_of(project: &Project, path: &str) -> Result<Vec<u8>, (&'static str, Str
 
 fn check_size(project: &Project, n_bytes: u64) -> Result<(), (&'static str, String)> {
     let most = project.settings.kb.max_ingest_bytes;
-    let told = || format!("{n_bytes} bytes; at most {most} are ingested");
-    if n_bytes > most { Err(("skipped", told())) } else { Ok(()) }
+    let too_large = || format!("{n_bytes} bytes; at most {most} are ingested");
+    if n_bytes > most { Err(("skipped", too_large())) } else { Ok(()) }
 }
 
 /// Steps 1 to 8: reads and extracts a file, or a given text.
@@ -262,9 +262,9 @@ fn by_model(
             return None;
         }
         match slot.generate(prompt, asker) {
-            Ok(said) => {
-                model = Some(format!("llm:{}", said.model));
-                Some(said.text)
+            Ok(completion) => {
+                model = Some(format!("llm:{}", completion.model));
+                Some(completion.text)
             }
             Err(error) => {
                 troubles.push(error.to_string());
@@ -353,7 +353,7 @@ async fn one(
     let (old, known) = before.map(|it| (it.entries, it.project)).unwrap_or_default();
     let project_ref = request.project_ref.clone().or(known).filter(|it| !it.trim().is_empty());
     if request.dry_run == Some(true) {
-        let entries = found.entries.iter().map(|it| told(it, None)).collect();
+        let entries = found.entries.iter().map(|it| extracted_view(it, None)).collect();
         return Ok(view("dry_run", entries, old));
     }
     let (mut entries, mut troubles) = (Vec::new(), Vec::new());
@@ -369,7 +369,7 @@ async fn one(
         match made {
             Ok(made) => {
                 written.push(RelPath::new(made.path));
-                entries.push(told(it, Some(id_text(made.number))));
+                entries.push(extracted_view(it, Some(id_text(made.number))));
             }
             Err(error) => troubles.push(format!("`{}`: {}", it.short_title, error.message)),
         }
@@ -415,7 +415,7 @@ async fn one(
     Ok(view)
 }
 
-fn told(it: &Extracted, id: Option<String>) -> ExtractedEntry {
+fn extracted_view(it: &Extracted, id: Option<String>) -> ExtractedEntry {
     ExtractedEntry { id, short_title: it.short_title.clone(), entry_type: it.entry_type }
 }
 

@@ -276,9 +276,9 @@ async fn restore(
             .ok_or_else(|| no_version(number, Some(wanted)))
     })
     .await?;
-    let said = request.change_reason.as_deref().filter(|it| !it.trim().is_empty());
-    let reason = match said {
-        Some(said) => format!("Restored version {wanted}: {said}"),
+    let given = request.change_reason.as_deref().filter(|it| !it.trim().is_empty());
+    let reason = match given {
+        Some(given) => format!("Restored version {wanted}: {given}"),
         None => format!("Restored version {wanted}"),
     };
     let message = format!("{} is as in version {wanted} again", id_text(number));

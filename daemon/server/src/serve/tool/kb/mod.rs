@@ -99,10 +99,10 @@ async fn index(
     }
     let indexed = project.index_now(paths, false, &|_| {}).await;
     let indexed = indexed.map_err(|stall| though_written(paths, stalled(stall)))?;
-    let told = indexed.failed.iter().map(|(path, (stage, reason))| {
+    let failures = indexed.failed.iter().map(|(path, (stage, reason))| {
         (path.to_string(), format!("`{path}` was not indexed ({stage}): {reason}"))
     });
-    Ok(told.collect())
+    Ok(failures.collect())
 }
 
 async fn record(project: &Arc<Project>, records: Vec<KbRecord>) -> Result<Vec<u64>, ErrorView> {
@@ -144,13 +144,13 @@ async fn refreshed(project: &Arc<Project>, numbers: &[u64]) -> Result<(), ErrorV
 }
 
 /// Returns the active entry whose whole content is a text, apart from whitespace.
-pub(super) fn entry_that_says(
+pub(super) fn entry_with_text(
     project: &Project,
     snapshot: &Snapshot,
     text: &str,
 ) -> Result<Option<proto::tool::kb::EntryView>, ErrorView> {
     let library = library(project, snapshot)?;
-    Ok(library.shelf.saying(text).map(|row| library.view(row)).transpose()?)
+    Ok(library.shelf.with_body(text).map(|row| library.view(row)).transpose()?)
 }
 
 /// Returns the entry with an id, in its current state.
@@ -229,8 +229,8 @@ fn entry_at<'s>(
 
 fn check_id(id: &str) -> Result<u64, ErrorView> {
     number_of(id).ok_or_else(|| {
-        let told: String = id.chars().filter(|c| !c.is_control()).take(80).collect();
-        invalid(format!("`{told}` is not the id of an entry"), "ids look like `kb-00042`")
+        let shown: String = id.chars().filter(|c| !c.is_control()).take(80).collect();
+        invalid(format!("`{shown}` is not the id of an entry"), "ids look like `kb-00042`")
     })
 }
 
@@ -242,7 +242,7 @@ fn is_missing(error: &ErrorView) -> bool {
 fn edges_of(library: &Library, number: u64) -> Vec<String> {
     let own = id_text(number);
     let outgoing = library.shelf.graph.neighbors(&own).filter(|it| it.is_outgoing);
-    outgoing.map(|it| format!("{} {}", graph::told(it.edge, it.by), it.node)).collect()
+    outgoing.map(|it| format!("{} {}", graph::edge_label(it.edge, it.by), it.node)).collect()
 }
 
 fn type_text(entry_type: EntryType) -> String {

@@ -87,9 +87,9 @@ pub fn kb_search(
     }
     let rows: Vec<&EntryRow> = found.hits.iter().map(|hit| hit.row).collect();
     let hints = if rows.len() < SPARSE_UNDER { hints(&library, &rows)? } else { vec![] };
-    let mut told = found.readings;
+    let mut notes = found.readings;
     if rows.is_empty() {
-        told.push(match (found.n_hidden, library.shelf.entries().next()) {
+        notes.push(match (found.n_hidden, library.shelf.entries().next()) {
             (0, None) => "there are no entries yet: `kb_store` creates them".to_string(),
             (0, Some(_)) => "nothing found: try other words, or fewer filters".to_string(),
             (n, _) => {
@@ -114,7 +114,7 @@ pub fn kb_search(
         results,
         hints,
         hidden_stale: found.n_hidden as u64,
-        hint: (!told.is_empty()).then(|| told.join("; ")),
+        hint: (!notes.is_empty()).then(|| notes.join("; ")),
         freshness: project.freshness(snapshot),
     })
 }
@@ -126,23 +126,23 @@ fn of_node<'l>(
     wanted: EntryQuery<'_>,
     may: impl Fn(&EntryRow) -> bool,
 ) -> Result<Searched<'l>, AskError> {
-    let (mut told, mut n_hidden) = (Vec::new(), 0);
+    let (mut shown, mut n_hidden) = (Vec::new(), 0);
     for row in rows.into_iter().filter(|row| may(row)) {
         match wanted.with_stale || !library.is_hidden(row)? {
-            true => told.push(row),
+            true => shown.push(row),
             false => n_hidden += 1,
         }
     }
-    let hits = told.into_iter().map(|row| EntryHit { row, score: 1.0, relevance: 1.0 });
+    let hits = shown.into_iter().map(|row| EntryHit { row, score: 1.0, relevance: 1.0 });
     let hits = hits.collect();
     let mut hits = behind_successors(library, hits, |hit| hit.row.number);
     let n = hits.len();
     hits.truncate(wanted.limit);
     let is_cut = hits.len() < n;
-    let told =
+    let note =
         is_cut.then(|| format!("showing {} of {n}: raise `limit`, or add filters", hits.len()));
-    let told = told.into_iter().collect();
-    Ok(Searched { hits, source: "graph", n_hidden, readings: told })
+    let note = note.into_iter().collect();
+    Ok(Searched { hits, source: "graph", n_hidden, readings: note })
 }
 
 /// Opens entries.

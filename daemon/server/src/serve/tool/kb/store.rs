@@ -126,8 +126,8 @@ fn missing_entries(library: &Library, hints: Option<&Map<String, Value>>) -> Vec
     let is_missing = |id: &String| {
         !id.contains(':') && number_of(id).is_some_and(|it| library.shelf.get(it).is_none())
     };
-    let told = |id: String| format!("no entry `{id}` is there: the relation to it is not made");
-    named.into_iter().filter(is_missing).map(told).collect()
+    let warning = |id: String| format!("no entry `{id}` is there: the relation to it is not made");
+    named.into_iter().filter(is_missing).map(warning).collect()
 }
 
 fn edit_of(request: &KbStore) -> EntryEdit {
@@ -148,9 +148,9 @@ fn edit_of(request: &KbStore) -> EntryEdit {
 
 /// Checks that a new entry has all required fields.
 pub(super) fn whole(mut new: EntryEdit) -> Result<EntryEdit, ErrorView> {
-    let is_said = |text: &Option<String>| text.as_ref().is_some_and(|it| !it.trim().is_empty());
+    let is_given = |text: &Option<String>| text.as_ref().is_some_and(|it| !it.trim().is_empty());
     for (name, value) in [("short_title", &new.short_title), ("knowledge_details", &new.details)] {
-        if !is_said(value) {
+        if !is_given(value) {
             let hint = "a new entry needs `short_title` and `knowledge_details`; `update_entry_id` changes one";
             return Err(invalid(format!("`{name}` is missing"), hint));
         }
@@ -168,9 +168,9 @@ pub(super) fn whole(mut new: EntryEdit) -> Result<EntryEdit, ErrorView> {
 pub(super) fn checked(mut edit: EntryEdit) -> Result<EntryEdit, ErrorView> {
     // Before anything else, because the other errors quote the text.
     let hints = edit.hints.as_ref().map(|it| Value::Object(it.clone()).to_string());
-    let said = [&edit.short_title, &edit.long_title, &edit.details, &edit.source_context];
-    let said = said.into_iter().chain([&edit.project, &hints]).flatten();
-    check_secrets(said.chain(edit.tags.iter().flatten()).map(String::as_str))?;
+    let texts = [&edit.short_title, &edit.long_title, &edit.details, &edit.source_context];
+    let texts = texts.into_iter().chain([&edit.project, &hints]).flatten();
+    check_secrets(texts.chain(edit.tags.iter().flatten()).map(String::as_str))?;
     for (name, title) in
         [("short_title", &mut edit.short_title), ("long_title", &mut edit.long_title)]
     {
@@ -206,8 +206,8 @@ pub(super) fn checked(mut edit: EntryEdit) -> Result<EntryEdit, ErrorView> {
         let mut clean: Vec<String> = Vec::new();
         for tag in tags.iter().map(|tag| tag.trim().trim_start_matches('#')) {
             if tag.is_empty() || tag.contains(|c: char| c.is_whitespace() || c == ',') {
-                let told: String = tag.chars().take(60).collect();
-                return Err(invalid(format!("`{told}` cannot be a tag"), "tags are single words"));
+                let shown: String = tag.chars().take(60).collect();
+                return Err(invalid(format!("`{shown}` cannot be a tag"), "tags are single words"));
             }
             if !clean.iter().any(|known| known == tag) {
                 clean.push(tag.to_string());

@@ -203,10 +203,10 @@ pub fn with_drafts(
         let Some(stale) = reply.stale_summaries.get_mut(at) else { continue };
         let prompt = draft::prompt(&stale.name, &stale.entity_type, &facts);
         match slot.generate(&prompt, asker) {
-            Ok(said) => match draft::parse(&said.text) {
+            Ok(completion) => match draft::parse(&completion.text) {
                 Some(summary) => {
                     stale.draft_summary = Some(summary);
-                    stale.draft_by = Some(format!("llm:{}", said.model));
+                    stale.draft_by = Some(format!("llm:{}", completion.model));
                 }
                 None => trouble = Some("the model's answer is not a summary".to_string()),
             },

@@ -71,7 +71,7 @@ pub fn open_nodes(
             Err(error) => reply.failed.push(item_error(name, error)),
         }
     }
-    tell(project, snapshot, &nodes, &ALL, &mut reply)?;
+    add_nodes(project, snapshot, &nodes, &ALL, &mut reply)?;
     Ok(reply)
 }
 
@@ -84,7 +84,7 @@ pub fn read_graph(
     let page = page_of(request.page)?;
     let (nodes, next_page) = listed(snapshot, Listed::default(), page, GRAPH_PAGE)?;
     let mut reply = MemoryGraphReply { next_page, ..MemoryGraphReply::default() };
-    tell(project, snapshot, &nodes, &ALL, &mut reply)?;
+    add_nodes(project, snapshot, &nodes, &ALL, &mut reply)?;
     Ok(reply)
 }
 
@@ -103,7 +103,7 @@ const ALL: Bounds =
     Bounds { n_facts: MAX_FACTS, of_one: MAX_FACTS, n_relations: MAX_RELATIONS, first: Vec::new() };
 
 /// Adds entities with their relations to a reply, within bounds.
-pub(super) fn tell(
+pub(super) fn add_nodes(
     project: &Project,
     snapshot: &Snapshot,
     nodes: &[NodeRow],

@@ -182,10 +182,10 @@ impl Aftermath {
             let record = |reply| Command::RecordMemory(others, reply);
             project.command(record).await.map_err(|why| written(unavailable(why)))?;
         }
-        let told = indexed.failed.iter().map(|(path, (stage, reason))| {
+        let failures = indexed.failed.iter().map(|(path, (stage, reason))| {
             (path.to_string(), format!("`{path}` was not indexed ({stage}): {reason}"))
         });
-        Ok(told.collect())
+        Ok(failures.collect())
     }
 }
 

@@ -8,7 +8,7 @@ use proto::tool::memory::{
     QueryObservations, SearchNodes,
 };
 
-use super::graph::{Bounds, limit_of, page_of, tell};
+use super::graph::{Bounds, add_nodes, limit_of, page_of};
 use super::ledger;
 use crate::project::Project;
 use crate::serve::tool::invalid;
@@ -101,7 +101,7 @@ pub fn search_nodes(
         first: fitting.iter().map(|it| it.facts.iter().map(|fact| fact.seq).collect()).collect(),
     };
     let nothing_relevant = !found.is_empty() && fitting.is_empty();
-    tell(project, snapshot, &shown, &bounds, &mut whole)?;
+    add_nodes(project, snapshot, &shown, &bounds, &mut whole)?;
     let ledger = ledger(project)?;
     let mut results = Vec::with_capacity(found.len());
     for it in found {

@@ -121,9 +121,9 @@ fn create(project: &Project, new: NewMemoryEntity) -> Result<Made, ErrorView> {
         summary: new.summary,
         tags: new.tags.unwrap_or_default(),
     };
-    let said = [&entity.name, &entity.entity_type].into_iter().chain(&entity.summary);
-    let said = said.chain(&entity.observations).chain(&entity.tags);
-    check_secrets(said.map(String::as_str))?;
+    let texts = [&entity.name, &entity.entity_type].into_iter().chain(&entity.summary);
+    let texts = texts.chain(&entity.observations).chain(&entity.tags);
+    check_secrets(texts.map(String::as_str))?;
     if let Some(there) = there {
         return adopted(project, there, entity);
     }
@@ -233,8 +233,8 @@ pub async fn set_tags(
     for tag in &request.tags {
         let tag = tag.trim().trim_start_matches('#').to_string();
         if tag.is_empty() || tag.contains(char::is_whitespace) || tag.contains(',') {
-            let told: String = tag.chars().take(60).collect();
-            return Err(invalid(format!("`{told}` cannot be a tag"), "tags are single words"));
+            let shown: String = tag.chars().take(60).collect();
+            return Err(invalid(format!("`{shown}` cannot be a tag"), "tags are single words"));
         }
         if !tags.contains(&tag) {
             tags.push(tag);
@@ -408,23 +408,23 @@ fn remove(
     let scope = scope_of(&ledger(project)?, &node)?;
     let plan = |text: &str| {
         let mut ordinals = item.ordinals.clone().unwrap_or_default();
-        let mut unsaid = Vec::new();
+        let mut not_found = Vec::new();
         let there = facts_of(text, scope);
         for wanted in item.observations.iter().flatten() {
-            let saying = there.iter().filter(|it| it.content == *wanted).map(|it| it.ordinal);
+            let matching = there.iter().filter(|it| it.content == *wanted).map(|it| it.ordinal);
             let before = ordinals.len();
-            ordinals.extend(saying);
+            ordinals.extend(matching);
             if ordinals.len() == before {
-                unsaid.push(wanted.clone());
+                not_found.push(wanted.clone());
             }
         }
         ordinals.sort_unstable();
         ordinals.dedup();
         let (changes, removed) = remove_facts(text, scope, &ordinals)?;
         ordinals.retain(|it| !removed.missing.contains(it));
-        Ok((changes, (ordinals, removed, unsaid)))
+        Ok((changes, (ordinals, removed, not_found)))
     };
-    let (written, (deleted, Removed { missing, below, highest }, unsaid)) =
+    let (written, (deleted, Removed { missing, below, highest }, not_found)) =
         project.notes().change(&node.path, plan).map_err(refused)?;
     if written.is_changed() {
         aftermath.note(who, Operation::Forget, &node.path, &node.name, highest);
@@ -435,7 +435,7 @@ fn remove(
         deleted_ordinals: deleted,
         deleted_below: below,
         not_found_ordinals: missing,
-        not_found_observations: unsaid,
+        not_found_observations: not_found,
         not_found: false,
         error: None,
     })

@@ -151,7 +151,7 @@ pub(super) fn backlink_view(row: LinkRow) -> BacklinkView {
         path: row.from_path,
         line: row.line,
         relation: row.relation.unwrap_or_else(|| "embeds".into()),
-        said: row.said,
+        said: row.line_text,
         heading: row.heading,
         block: row.block,
     }

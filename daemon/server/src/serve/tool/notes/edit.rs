@@ -7,7 +7,8 @@ use proto::error::ErrorView;
 use proto::tool::notes::{EditNote, EditOperation, WrittenReply};
 
 use super::write::{
-    Lasting, MAX_COUNTED, changed_lines, check_permalink, lasting_permalink, lost_links, stem, told,
+    Lasting, MAX_COUNTED, changed_lines, check_permalink, lasting_permalink, lost_links, reply_of,
+    stem,
 };
 use super::{named, path_to_change};
 use crate::project::{Project, Reserved};
@@ -45,10 +46,10 @@ pub async fn edit_note(
         let mut written = written.map_err(refused)?;
         if let [_, Op::SetKey { value, .. }] = ops.as_slice() {
             let permalink = value.as_str().unwrap_or_default();
-            let told = format!(
+            let warning = format!(
                 "another note has that title already: `permalink: {permalink}` was stated, too"
             );
-            written.warnings.push(told);
+            written.warnings.push(warning);
         }
         // If somebody wrote in between, the changed lines are unknown.
         let is_same = written.checksum_before.as_deref() == Some(before.checksum.as_str());
@@ -70,7 +71,7 @@ pub async fn edit_note(
         // The file is unchanged, so there is nothing to index.
         written.checksum = written.checksum_before.clone();
     }
-    let mut reply = told(&project, &who, action, written, changed).await?;
+    let mut reply = reply_of(&project, &who, action, written, changed).await?;
     let n_now = if n_before > 0 { count_backlinks(&project, &edited).await? } else { 0 };
     reply.warnings.extend(n_before.checked_sub(n_now).filter(|n| *n > 0).map(lost_links));
     Ok(reply)

@@ -19,7 +19,7 @@ use proto::tool::notes::{
 
 use super::path_to_change;
 use super::read::window;
-use super::write::told;
+use super::write::reply_of;
 use crate::notes::{NoteError, Past, Version, VersionText, Why};
 use crate::project::Project;
 use crate::serve::Progress;
@@ -97,18 +97,18 @@ pub async fn restore_note(
             let replaced = worker.notes().kept(Some(written.path.as_str()));
             let replaced = replaced.map_err(|error| error.view())?;
             let name = replaced.first().map_or("", |it| &it.at);
-            let told = format!("the note as it was until now is kept as version `{name}`");
-            written.warnings.insert(0, told);
+            let warning = format!("the note as it was until now is kept as version `{name}`");
+            written.warnings.insert(0, warning);
         }
         if version.path != written.path.as_str() {
-            let told = format!("the version is from before the move, at `{}`", version.path);
-            written.warnings.push(told);
+            let warning = format!("the version is from before the move, at `{}`", version.path);
+            written.warnings.push(warning);
         }
         Ok(written)
     })
     .await?;
     let action = if written.is_changed() { "restored" } else { "unchanged" };
-    told(&project, &who, action, written, Vec::new()).await
+    reply_of(&project, &who, action, written, Vec::new()).await
 }
 
 /// Returns the current or former path of the note that a caller names.

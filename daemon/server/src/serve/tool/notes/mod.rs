@@ -144,10 +144,10 @@ fn path_at(snapshot: &Snapshot, doc: i64) -> Result<String, ErrorView> {
 async fn index(project: &Project, paths: &[RelPath]) -> Result<Vec<String>, ErrorView> {
     let indexed = project.index_now(paths, false, &|_| {}).await;
     let indexed: Indexed = indexed.map_err(|stall| though_written(paths, stalled(stall)))?;
-    let told = |(path, (stage, reason)): (&RelPath, &(String, String))| {
+    let failure = |(path, (stage, reason)): (&RelPath, &(String, String))| {
         format!("`{path}` was not indexed ({stage}): {reason}")
     };
-    Ok(indexed.failed.iter().map(told).collect())
+    Ok(indexed.failed.iter().map(failure).collect())
 }
 
 /// Converts a stated fact; `permalink` is that of the note.

@@ -166,18 +166,18 @@ pub(super) fn window(
         let hint = format!("it has lines {first_line} to {last_line}");
         return Err(invalid(format!("`from_line` is {}", from_line.unwrap_or(0)), &hint));
     }
-    let mut told = String::new();
+    let mut part = String::new();
     let (mut left, mut line) = (room, from);
     for text in lines.iter().skip((from - first_line) as usize) {
         let n_chars = text.chars().count();
-        if n_chars > left && !told.is_empty() {
-            return Ok((told, [from, line - 1], Some(line)));
+        if n_chars > left && !part.is_empty() {
+            return Ok((part, [from, line - 1], Some(line)));
         }
-        told.extend(text.chars().take(left));
+        part.extend(text.chars().take(left));
         left = left.saturating_sub(n_chars);
         line += 1;
     }
-    Ok((told, [from, (line - 1).max(from)], None))
+    Ok((part, [from, (line - 1).max(from)], None))
 }
 
 /// Drops statements until the answer fits its budget.
@@ -294,9 +294,9 @@ fn context_note(
     let mut stated_elsewhere = Vec::new();
     if let Some(id) = note.entity_id {
         let request = ExplainEntity { entity_id: Some(id), ..ExplainEntity::default() };
-        if let Ok(told) = query::explain_entity(&project.desk(snapshot), &request) {
+        if let Ok(explained) = query::explain_entity(&project.desk(snapshot), &request) {
             let is_elsewhere = |path: &String| path != &note.path;
-            stated_elsewhere = told.relations;
+            stated_elsewhere = explained.relations;
             stated_elsewhere
                 .retain(|it| it.evidence.iter().any(|it| is_elsewhere(&it.source.path)));
             stated_elsewhere.truncate(MAX_STATED_ELSEWHERE);

@@ -128,12 +128,12 @@ pub fn search(
             "there are further notes: raise `limit`, or page through `search_notes`".to_string(),
         );
     }
-    let told: Vec<String> = [found.relaxed, found.hint].into_iter().flatten().collect();
+    let hints: Vec<String> = [found.relaxed, found.hint].into_iter().flatten().collect();
     Ok(FoundReply {
         notes,
         results,
         more: (!more.is_empty()).then(|| more.join("; ")),
-        hint: (!told.is_empty()).then(|| told.join("; ")),
+        hint: (!hints.is_empty()).then(|| hints.join("; ")),
         nothing_relevant: found.nothing_relevant,
         freshness: project.freshness(snapshot),
     })

@@ -26,8 +26,8 @@ pub(in crate::serve::tool) fn since(
     now: &Zoned,
 ) -> Result<Timestamp, ErrorView> {
     let hint = "say `7d`, `2 hours`, `yesterday`, `last week`, `last friday`, `3 months ago` or a day, `2026-01-31`";
-    let told: String = text.chars().filter(|c| !c.is_control()).take(MAX_CHARS).collect();
-    let refuse = |what: &str| invalid(format!("`{parameter}` is `{told}`, {what}"), hint);
+    let shown: String = text.chars().filter(|c| !c.is_control()).take(MAX_CHARS).collect();
+    let refuse = |what: &str| invalid(format!("`{parameter}` is `{shown}`, {what}"), hint);
     if text.chars().count() > MAX_CHARS {
         return Err(refuse("which is too long"));
     }

@@ -111,9 +111,9 @@ pub async fn write_note(
         if !gone.is_empty() {
             let gone = gone.join(", ");
             let has_it = if has_history { "`note_history`" } else { "`kgctl restore`" };
-            let told =
+            let warning =
                 format!("front matter that is gone: {gone}; {has_it} has it for {KEPT_DAYS} days");
-            written.warnings.push(told);
+            written.warnings.push(warning);
         }
         Ok(written)
     })
@@ -123,7 +123,7 @@ pub async fn write_note(
         (Some(_), true) => "overwritten",
         (Some(_), false) => "unchanged",
     };
-    told(&project, &who, action, written, Vec::new()).await
+    reply_of(&project, &who, action, written, Vec::new()).await
 }
 
 /// Reserves a permalink; refuses one that cannot be resolved, and one that another note has.
@@ -271,7 +271,7 @@ pub(super) fn lost_links(n: usize) -> String {
 
 /// Returns the result of a write, once the index shows it; `changed` only if a part of the note was
 /// edited.
-pub(super) async fn told(
+pub(super) async fn reply_of(
     project: &Arc<Project>,
     who: &Who,
     action: &str,
@@ -341,12 +341,12 @@ pub(super) fn changed_lines(
         let cut: String = text.chars().take(MAX_CHANGE_CHARS).collect();
         if cut.len() < text.len() { format!("{cut}…") } else { cut }
     };
-    let told = |change: &Change| {
+    let lines_of = |change: &Change| {
         let (line, after) = shown_at(before, change);
         let before = clean(before.get(change.span.clone()).unwrap_or(""));
         ChangedLines { line, before, after: clean(after) }
     };
-    changes.iter().take(MAX_CHANGES).map(told).collect()
+    changes.iter().take(MAX_CHANGES).map(lines_of).collect()
 }
 
 /// Returns the line at which a change starts, and its new text: text appended after the last word

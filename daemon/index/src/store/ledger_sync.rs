@@ -1,4 +1,4 @@
-//! Said: keeps ledger and index consistent, although they are two files, for people's decisions, data given at
+//! Ledger sync: keeps ledger and index consistent, although they are two files, for people's decisions, data given at
 //! ingestion, and vanished documents.
 //!
 //! In: decisions, records, the time. Out: both databases written, the index marked first: after a crash in between,

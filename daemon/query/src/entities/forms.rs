@@ -1,4 +1,4 @@
-//! Says: recognizes how a line of a document describes something that it names: `Custom statuses
+//! Forms: recognizes how a line of a document describes something that it names: `Custom statuses
 //! are …`, `Ryū, an algorithm for …`, `a pattern known as a stream`, `jobs: the number of …`, a row
 //! of a table.
 //!
@@ -151,7 +151,7 @@ const MIN_WORDS: usize = 3;
 const MAX_LABEL_WORDS: usize = 3;
 
 /// Returns how a line describes the name at `at`, and where in the line.
-pub(super) fn says(line: &str, at: usize, surface: &str) -> Option<(Form, (usize, usize))> {
+pub(super) fn form_of(line: &str, at: usize, surface: &str) -> Option<(Form, (usize, usize))> {
     let end = at + surface.len();
     if line.contains(" | ") {
         return row(line, at, end).map(|form| (form, (0, line.len())));
@@ -490,10 +490,10 @@ mod tests {
         ];
         for (line, name, expected) in rows {
             let at = line.find(name).expect("it is there");
-            assert_eq!(says(line, at, name).map(|it| it.0), expected, "{line}");
+            assert_eq!(form_of(line, at, name).map(|it| it.0), expected, "{line}");
         }
         let line = "One. The Rc type keeps track.";
-        let (_, span) = says(line, 9, "Rc").expect("a sentence");
+        let (_, span) = form_of(line, 9, "Rc").expect("a sentence");
         assert_eq!(&line[span.0..span.1], "The Rc type keeps track.");
     }
 
@@ -501,7 +501,7 @@ mod tests {
         #[test]
         fn any_line_is_read_without_harm(before in "\\PC{0,60}", name in "\\PC{1,9}", after in "\\PC{0,60}") {
             let line = format!("{before}{name}{after}");
-            if let Some((_, (start, end))) = says(&line, before.len(), &name) {
+            if let Some((_, (start, end))) = form_of(&line, before.len(), &name) {
                 prop_assert!(line.get(start..end).is_some());
             }
         }
