@@ -3,7 +3,7 @@
 //!
 //! In: decoded, redacted text. Out: [`Parsed`], visible text only.
 //! Decisions: soft and hard line breaks both become one space, so that sentences flow; the alternative text of an
-//! image is text, that of a wiki embed (its size) is not; footnote references, task boxes and rules are dropped.
+//! image is text, that of a wiki embed (its size) or of a badge after the words of a heading is not; footnote references, task boxes and rules are dropped.
 //! Not here: YAML (`frontmatter.rs`); tags inside HTML blocks (`markdown/raw_html.rs`).
 
 mod hidden;
@@ -70,6 +70,8 @@ struct MarkdownWalk<'a> {
     /// The line end after the title of a callout.
     callout_title_end: Option<usize>,
     is_code: bool,
+    /// In a heading: whether it has words yet. Images after them are badges, whose text is no part of it.
+    heading: Option<bool>,
     /// Depth inside embeds whose text is not shown.
     n_silent: u32,
 }
@@ -87,11 +89,15 @@ impl<'a> MarkdownWalk<'a> {
             block_end: source.len(),
             callout_title_end: None,
             is_code: false,
+            heading: None,
             n_silent: 0,
         }
     }
 
     fn event(&mut self, event: Event<'_>, range: Range<usize>) {
+        if matches!(event, Event::Text(_) | Event::Code(_)) {
+            self.heading = self.heading.map(|_| true);
+        }
         match event {
             Event::Start(tag) => self.start(tag, range),
             Event::End(end) => self.end(end),
@@ -126,6 +132,7 @@ impl<'a> MarkdownWalk<'a> {
             }
             Tag::Heading { level, .. } => {
                 self.block_end = range.end;
+                self.heading = Some(false);
                 self.hide_heading_attributes(&range);
                 self.out.begin_heading(level as u8);
             }
@@ -167,7 +174,8 @@ impl<'a> MarkdownWalk<'a> {
                     self.out.embed(target);
                 }
                 // Inside a silent embed, all images count, since each ends with an event of its own.
-                self.n_silent += u32::from(self.n_silent > 0 || is_wiki(link_type));
+                let is_silent = self.heading == Some(true) || is_wiki(link_type);
+                self.n_silent += u32::from(self.n_silent > 0 || is_silent);
             }
             _ => {}
         }
@@ -175,10 +183,13 @@ impl<'a> MarkdownWalk<'a> {
 
     fn end(&mut self, end: TagEnd) {
         match end {
-            TagEnd::Paragraph
-            | TagEnd::Heading(_)
-            | TagEnd::HtmlBlock
-            | TagEnd::FootnoteDefinition => self.out.end_block(),
+            TagEnd::Heading(_) => {
+                self.heading = None;
+                self.out.end_block();
+            }
+            TagEnd::Paragraph | TagEnd::HtmlBlock | TagEnd::FootnoteDefinition => {
+                self.out.end_block()
+            }
             TagEnd::CodeBlock => {
                 self.is_code = false;
                 self.out.end_block();

@@ -95,7 +95,7 @@ pub fn lemmas_of(surface: &str) -> BTreeSet<String> {
     words_of(surface).iter().map(|word| lemma(word)).collect()
 }
 
-fn lemma(word: &str) -> String {
+pub(super) fn lemma(word: &str) -> String {
     /// Shortest stem that may lose an ending.
     const MIN_STEM: usize = 4;
     let stem = |ending: &str| word.strip_suffix(ending).filter(|stem| stem.len() >= MIN_STEM);

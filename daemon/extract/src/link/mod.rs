@@ -8,6 +8,7 @@
 pub mod alias;
 pub mod blocking;
 pub mod features;
+mod form;
 pub mod resolve;
 pub mod split;
 pub mod vote;

@@ -16,6 +16,7 @@ use super::features::{
     one_specifies_the_other, popularity, series_agree, share_a_model_number, string_similarity,
     type_agreement,
 };
+use super::form::are_one_form;
 use model::parcel::StatedSource;
 use model::terms::{EntityType, tokens_of};
 
@@ -207,7 +208,8 @@ fn by_whole_names(
     Some(Decided { decision, proposals: proposed.take(MAX_PROPOSALS).collect() })
 }
 
-/// Decides by score: links to the best candidate with at least τ₂, unless a different thing scores nearly as high.
+/// Decides by score: links to the best candidate with at least τ₂ that is the name in another form, unless a different
+/// thing scores nearly as high. Candidates that differ in what may distinguish things are only proposed.
 fn by_score(
     name: &NameFacts,
     candidates: &[NameFacts],
@@ -229,18 +231,27 @@ fn by_score(
     let as_candidate =
         |(score, name): &(f32, &NameFacts)| Candidate { name: name.id, score: *score };
     let proposals = || scored.iter().take(MAX_PROPOSALS).map(as_candidate).collect();
-    let Some((top, best)) = scored.first().copied().filter(|(score, _)| *score >= weights.tau2)
-    else {
+    let mut linkable = scored.iter().filter(|(score, candidate)| {
+        *score >= weights.tau2 && is_one_name(name, candidate, around)
+    });
+    let Some((top, best)) = linkable.next().copied() else {
         return Decided { decision: Decision::Own, proposals: proposals() };
     };
-    let has_rival = scored.iter().skip(1).any(|(score, other)| {
-        *score >= weights.tau2.max(top - weights.margin) && !are_one(best, other, weights, around)
+    let has_rival = linkable.any(|(score, other)| {
+        *score >= top - weights.margin && !are_one(best, other, weights, around)
     });
     if has_rival {
         return Decided { decision: Decision::Unsure, proposals: proposals() };
     }
     let decision = Decision::Via { name: best.id, score: top };
     Decided { decision, proposals: Vec::new() }
+}
+
+/// True when two names are one in two forms, products of one model number, or one by a person's verdict.
+fn is_one_name(name: &NameFacts, candidate: &NameFacts, around: &dyn Surroundings) -> bool {
+    are_one_form(&name.surface, &candidate.surface)
+        || are_one_model(name, candidate)
+        || around.verdict(name, candidate) == Some(true)
 }
 
 /// True when the weaker of two candidates would itself be linked to the stronger. Uses only facts about the two, so

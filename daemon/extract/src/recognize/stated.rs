@@ -100,8 +100,9 @@ pub(super) fn names_of(doc: &NormalDoc) -> Vec<StatedName> {
     };
     let heading = heading_of(doc).map_or("", |(heading, _)| heading);
     state(&doc.title, StatedSource::Title);
-    // The normalizer lists the first heading among the aliases, but it has only a heading's trust.
-    for alias in doc.meta.aliases.iter().filter(|alias| alias.trim() != heading.trim()) {
+    // The normalizer lists the first heading among the aliases, but it has only a heading's trust, if any.
+    let first = headings_of(doc).next().map_or("", |(_, span)| span.of(&doc.text).trim());
+    for alias in doc.meta.aliases.iter().filter(|alias| alias.trim() != first) {
         state(alias, StatedSource::Alias);
     }
     state(RelPath::stem(&doc.head.path), StatedSource::FileName);
@@ -112,24 +113,28 @@ pub(super) fn names_of(doc: &NormalDoc) -> Vec<StatedName> {
     out
 }
 
-/// Returns the heading that names a document, and whether the document may be shown by it. A deeper
-/// heading (`## Observations`) names a section, unless it opens the page, has several words and is
-/// the only one up to its level.
+/// Returns the heading that names a document, and whether the document may be shown by it: the first
+/// one, if it opens the page or is the only one of its level. A deeper heading (`## Observations`)
+/// must open it, have several words and be the only one up to its level.
 fn heading_of(doc: &NormalDoc) -> Option<(&str, bool)> {
-    let levels = || {
-        doc.blocks.iter().filter_map(|block| match block.kind {
-            BlockKind::Heading(level) => Some((level, block.span)),
-            _ => None,
-        })
-    };
-    let (level, span) = levels().next()?;
+    let (level, span) = headings_of(doc).next()?;
     let text = span.of(&doc.text);
-    let is_only = levels().filter(|(other, _)| *other <= level).nth(1).is_none();
+    let is_only = headings_of(doc).filter(|(other, _)| *other <= level).nth(1).is_none();
     let opens = doc.blocks.first().is_some_and(|block| block.span == span);
     let is_of_folder = level == 1 && opens && folder_of(doc).is_some();
     let is_shown = (is_only && !doc.meta.has_stated_title) || is_of_folder;
-    let is_title = level == 1 || (is_shown && opens && text.trim().contains(' '));
+    let is_title = match level {
+        1 => opens || is_only,
+        _ => is_shown && opens && text.trim().contains(' '),
+    };
     is_title.then_some((text, is_shown))
+}
+
+fn headings_of(doc: &NormalDoc) -> impl Iterator<Item = (u8, Span<Norm>)> + '_ {
+    doc.blocks.iter().filter_map(|block| match block.kind {
+        BlockKind::Heading(level) => Some((level, block.span)),
+        _ => None,
+    })
 }
 
 /// Returns the folder that a document without a stated title is about by its file's name.
@@ -258,8 +263,15 @@ mod tests {
     fn a_readme_is_shown_by_the_heading_that_opens_it_or_by_its_folder() {
         for (path, text, expected) in [
             ("vault/README.md", "# The vault\nText.\n# Use\nMore.", Some("The vault")),
+            ("rust/vault/README.md", "Text.\n\n## Use\nMore.", None),
             ("rust/hayro/README.md", "Text.\n\n## Use\nMore.", Some("hayro")),
             ("rust/web/README.md", "Text.", None),
+            ("rust/hayro/README.md", "Text.\n\n# no_std\nA.\n\n# License\nB.", Some("hayro")),
+            (
+                "rust/hayro/README.md",
+                "Text.\n\n# The renderer\nA.\n\n## Use\nB.",
+                Some("The renderer"),
+            ),
             ("README.md", "Text.", None),
             ("vault/notes.md", "Text.", None),
         ] {

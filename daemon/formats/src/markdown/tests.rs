@@ -47,6 +47,22 @@ fn links_and_images() {
 }
 
 #[test]
+fn badges_are_no_part_of_a_heading() {
+    check(
+        "# crc [![Build Status](b.svg)](ci.md) ![Docs](d.svg)\n\n# ![Logo](l.png)\n\n![A figure](f.png)\n",
+        expect![[r#"
+            h1 §0 "crc"
+            h1 §1 "Logo"
+            p §2 "A figure"
+            Embed "./b.svg" = ""
+            Embed "./d.svg" = ""
+            Embed "./l.png" = ""
+            Embed "./f.png" = ""
+        "#]],
+    );
+}
+
+#[test]
 fn wikilinks_and_embeds() {
     check(
         "[[Note]] [[dir/Note#Head|shown **b**]] ![[Pic.png|100]] [[#Own]] \

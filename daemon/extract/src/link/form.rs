@@ -1,0 +1,248 @@
+//! Form: whether two surfaces are one name in two forms, or differ in what distinguishes things.
+//!
+//! In: two surfaces. Out: yes or no.
+//! One name in two forms has the same words, in the same order: inflected (`thread`, `threads`), misspelt
+//! (`Hartman`, `Hartmann`), joined (`WebWorkers`, `web worker`), with or without an article. Any other word, letter,
+//! number or sign tells two things apart: `Appendix B` and `Appendix C`, `IntoIterator` and `FromIterator`, `C#` and
+//! `C++`, `hash` and `hasher`.
+//! Not here: how likely it is that they are one thing (`features.rs`).
+
+use std::borrow::Cow;
+
+use model::terms::{norm_of, tokens_of};
+use unicode_normalization::UnicodeNormalization;
+use unicode_normalization::char::is_combining_mark;
+
+use super::features::lemma;
+
+/// Words that may be in one of the names only.
+const ARTICLES: [&str; 7] = ["a", "an", "the", "our", "your", "this", "s"];
+
+/// Words that turn the others around: `Report a Bug` is `Bug Report`.
+const TURNS: [&str; 8] = ["a", "an", "the", "of", "for", "in", "to", "with"];
+
+/// Fewest letters of a word that may be misspelt; in shorter words one letter makes another word.
+const MIN_MISSPELT: usize = 7;
+
+/// Most letters of an acronym.
+const MAX_ACRONYM: usize = 5;
+
+/// Fewest letters of a word that may have lost an ending of inflection.
+const MIN_INFLECTED: usize = 3;
+
+/// Returns whether the surfaces are one name in two forms.
+pub(super) fn are_one_form(a: &str, b: &str) -> bool {
+    if signs_of(a) != signs_of(b) {
+        return false;
+    }
+    let (words_a, words_b) = (words(a), words(b));
+    if words_a.len() == words_b.len() {
+        let mut pairs = words_a.iter().zip(&words_b);
+        if pairs.all(|(one, other)| one.is_form_of(other)) {
+            return true;
+        }
+        if may_be_turned(a, b) && are_turned(&words_a, &words_b) {
+            return true;
+        }
+    }
+    // One word here, two there; an acronym's plural is split as well (`SD`, `Ks`).
+    let (joined_a, joined_b) = (joined(&words_a), joined(&words_b));
+    words_a.len().abs_diff(words_b.len()) == 1
+        && joined_a.len().min(joined_b.len()) >= MIN_INFLECTED
+        && (joined_a == joined_b || plural_of(&joined_a) == plural_of(&joined_b))
+}
+
+/// A word of a name.
+struct Word<'a> {
+    written: &'a str,
+    folded: String,
+}
+
+impl Word<'_> {
+    fn is_form_of(&self, other: &Word<'_>) -> bool {
+        let (a, b) = (self.folded.as_str(), other.folded.as_str());
+        a == b || are_inflected(self, other) || are_misspelt(a, b)
+    }
+}
+
+fn words(surface: &str) -> Vec<Word<'_>> {
+    let mut rest = surface;
+    let mut found = Vec::new();
+    for token in tokens_of(surface) {
+        let n_chars = token.chars().count();
+        let Some(start) = rest.find(char::is_alphanumeric) else { break };
+        let tail = rest.get(start..).unwrap_or("");
+        let end = tail.char_indices().nth(n_chars).map_or(tail.len(), |(at, _)| at);
+        let (written, after) = tail.split_at(end);
+        rest = after;
+        // `a_Z` begins with a name, not with an article.
+        let is_article = ARTICLES.contains(&token.as_str())
+            && !after.starts_with(|c: char| c == '_' || c == '-');
+        if !is_article {
+            found.push(Word { written, folded: without_marks(token) });
+        }
+    }
+    found
+}
+
+/// Returns the signs that belong to a name: `c#`, `c++`.
+fn signs_of(surface: &str) -> String {
+    norm_of(surface).chars().filter(|c| matches!(c, '#' | '+')).collect()
+}
+
+/// True when the words of one surface may stand in another order: a comma, a dash or a preposition turned them.
+fn may_be_turned(a: &str, b: &str) -> bool {
+    let turns = |surface: &str| {
+        surface.contains(", ")
+            || surface.contains(" - ")
+            || tokens_of(surface).iter().skip(1).any(|word| TURNS.contains(&word.as_str()))
+    };
+    turns(a) != turns(b)
+}
+
+/// True when each word has its form in the other name.
+fn are_turned(a: &[Word<'_>], b: &[Word<'_>]) -> bool {
+    let is_turn = |word: &&Word<'_>| !TURNS.contains(&word.folded.as_str());
+    let mut left: Vec<&Word<'_>> = b.iter().filter(is_turn).collect();
+    let all = a.iter().filter(is_turn).all(|word| {
+        let at = left.iter().position(|other| word.is_form_of(other));
+        at.map(|at| left.swap_remove(at)).is_some()
+    });
+    all && left.is_empty()
+}
+
+fn joined(words: &[Word<'_>]) -> String {
+    words.iter().map(|word| word.folded.as_str()).collect()
+}
+
+/// True for two forms of one word by English inflection. A noun and its plural are one thing, and so are an activity
+/// and its verb (`testing`, `tests`); an actor (`hasher`) and what something was made (`hashed`) are others.
+fn are_inflected(one: &Word<'_>, other: &Word<'_>) -> bool {
+    let (a, b) = (one.folded.as_str(), other.folded.as_str());
+    if a.len().min(b.len()) < MIN_INFLECTED || lemma(a) != lemma(b) && plural_of(a) != plural_of(b)
+    {
+        return false;
+    }
+    let is_made = |word: &str| word.ends_with("ed") && !word.ends_with("eed");
+    if is_made(a) != is_made(b) {
+        return false;
+    }
+    // The plural of an acronym is written `OCRs`: `Ocrs` and `ocrs` are names.
+    let (short, long) = if a.len() < b.len() { (one, other) } else { (other, one) };
+    let is_acronym = (2..=MAX_ACRONYM).contains(&short.written.len())
+        && short.written.chars().all(|c| c.is_uppercase());
+    let stem = long.written.get(..short.written.len()).unwrap_or("");
+    !is_acronym || stem == short.written || long.written.chars().all(|c| c.is_uppercase())
+}
+
+/// Returns a noun without the ending of its plural.
+fn plural_of(word: &str) -> Cow<'_, str> {
+    if let Some(stem) = word.strip_suffix("ies").filter(|stem| stem.len() > 2) {
+        return format!("{stem}y").into();
+    }
+    let hisses = ["ses", "xes", "zes", "ches", "shes"].iter().any(|ending| word.ends_with(ending));
+    let stem = match () {
+        () if hisses => word.strip_suffix("es"),
+        () if word.ends_with("ss") || word.ends_with("us") || word.ends_with("is") => None,
+        () => word.strip_suffix('s'),
+    };
+    stem.filter(|stem| stem.len() >= 2).unwrap_or(word).into()
+}
+
+/// True when one typing error turns one word into the other. An ending that makes another word is none:
+/// `collect` and `collectd`, `template` and `templater`.
+fn are_misspelt(a: &str, b: &str) -> bool {
+    let (n_a, n_b) = (a.chars().count(), b.chars().count());
+    if n_a.min(n_b) < MIN_MISSPELT
+        || a.chars().next() != b.chars().next()
+        || a.contains(|c: char| c.is_ascii_digit())
+        || b.contains(|c: char| c.is_ascii_digit())
+        || strsim::osa_distance(a, b) != 1
+    {
+        return false;
+    }
+    let (short, long) = if n_a < n_b { (a, b) } else { (b, a) };
+    let last = |word: &str| word.chars().next_back().unwrap_or(' ');
+    if long.starts_with(short) && n_a != n_b {
+        return last(long) == last(short);
+    }
+    let is_ending = |c: char| matches!(c, 'd' | 'r' | 's');
+    last(a) == last(b) || !(is_ending(last(a)) && is_ending(last(b)))
+}
+
+/// Returns a word without accents: `Külekci` is written `Kulekci`, too.
+fn without_marks(word: String) -> String {
+    if word.is_ascii() { word } else { word.nfd().filter(|c| !is_combining_mark(*c)).collect() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_has_many_forms() {
+        let rows = [
+            ("native histogram", "Native Histograms"),
+            ("client library", "Client libraries"),
+            ("word boundary", "word boundaries"),
+            ("checkbox", "checkboxes"),
+            ("the Rust Reference", "Rust Reference"),
+            ("unit testing", "unit test"),
+            ("Custom Filters", "custom filtering"),
+            ("stopped tasks", "stopped task"),
+            ("SDKs", "SDK"),
+            ("OPERATING SYSTEMS", "operating system"),
+            ("Richard Hartman", "Richard Hartmann"),
+            ("PostgresSQL", "PostgreSQL"),
+            ("LICENCE-MIT", "LICENSE-MIT"),
+            ("Külekci", "Kulekci"),
+            ("web worker", "WebWorkers"),
+            ("Content Types", "Content-Type"),
+            ("keyboard-shortcuts", "keyboard shortcut"),
+            ("Theme - LYT Mode", "LYT Mode Theme"),
+            ("Report a Bug", "Bug Reporting"),
+            ("Zorn, Anna", "Anna Zorn"),
+            ("Summary/Histogram", "Summaries/Histograms"),
+        ];
+        for (a, b) in rows {
+            assert!(are_one_form(a, b) && are_one_form(b, a), "{a} / {b}");
+        }
+    }
+
+    #[test]
+    fn what_distinguishes_things_makes_two_names() {
+        let rows = [
+            ("Appendix B", "Appendix C"),
+            ("NonZeroU128", "NonZeroI128"),
+            ("IntoIterator", "FromIterator"),
+            ("feFuncR", "feFuncB"),
+            ("C#", "C++"),
+            ("UTF-16LE", "UTF-16"),
+            ("MySQL server exporter", "MySQL router exporter"),
+            ("Data Team", "Data Service"),
+            ("hasher", "hash"),
+            ("BufReader", "BufRead"),
+            ("Templater", "templates"),
+            ("Collectd", "collect"),
+            ("Elephanta", "elephant"),
+            ("Parsec", "parser"),
+            ("scala", "scalar"),
+            ("Ocrs", "OCR"),
+            ("MIR", "Miri"),
+            ("QNX", "ONNX"),
+            ("blocked tasks", "blocking tasks"),
+            ("Licensed", "LICENSE"),
+            ("type errors", "error type"),
+            ("data model", "model data"),
+            ("CollectionAllocErr::AllocErr", "CollectionAllocErr"),
+            ("Bytes/BytesMut", "BytesMut"),
+            ("Z", "a_Z"),
+            ("itoa-benchmark", "dtoa-benchmark"),
+            ("Monday Meeting", "Sunday Meeting"),
+            ("upstream", "downstream"),
+        ];
+        for (a, b) in rows {
+            assert!(!are_one_form(a, b) && !are_one_form(b, a), "{a} / {b}");
+        }
+    }
+}
