@@ -7,8 +7,6 @@
 //! `C++`, `hash` and `hasher`.
 //! Not here: how likely it is that they are one thing (`features.rs`).
 
-use std::borrow::Cow;
-
 use model::terms::{norm_of, tokens_of};
 use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::is_combining_mark;
@@ -35,7 +33,7 @@ pub(super) fn are_one_form(a: &str, b: &str) -> bool {
     if signs_of(a) != signs_of(b) {
         return false;
     }
-    let (words_a, words_b) = (words(a), words(b));
+    let (words_a, words_b) = (words(own_name(a)), words(own_name(b)));
     if words_a.len() == words_b.len() {
         let mut pairs = words_a.iter().zip(&words_b);
         if pairs.all(|(one, other)| one.is_form_of(other)) {
@@ -49,7 +47,13 @@ pub(super) fn are_one_form(a: &str, b: &str) -> bool {
     let (joined_a, joined_b) = (joined(&words_a), joined(&words_b));
     words_a.len().abs_diff(words_b.len()) == 1
         && joined_a.len().min(joined_b.len()) >= MIN_INFLECTED
-        && (joined_a == joined_b || plural_of(&joined_a) == plural_of(&joined_b))
+        && (is_plural(&joined_a, &joined_b) || is_plural(&joined_b, &joined_a))
+}
+
+/// Returns the name of a note that is called like its folder: `Installation/Installation`.
+fn own_name(surface: &str) -> &str {
+    let (folder, name) = surface.rsplit_once('/').unwrap_or(("", surface));
+    if folder.rsplit('/').next() == Some(name) { name } else { surface }
 }
 
 /// A word of a name.
@@ -69,20 +73,26 @@ fn words(surface: &str) -> Vec<Word<'_>> {
     let mut rest = surface;
     let mut found = Vec::new();
     for token in tokens_of(surface) {
-        let n_chars = token.chars().count();
         let Some(start) = rest.find(char::is_alphanumeric) else { break };
-        let tail = rest.get(start..).unwrap_or("");
-        let end = tail.char_indices().nth(n_chars).map_or(tail.len(), |(at, _)| at);
+        let (before, tail) = rest.split_at(start);
+        let end = tail.char_indices().nth(token.chars().count()).map_or(tail.len(), |(at, _)| at);
         let (written, after) = tail.split_at(end);
+        let is_apart = (before.is_empty() && found.is_empty()) || before.ends_with(is_gap);
         rest = after;
-        // `a_Z` begins with a name, not with an article.
+        // Neither `aHash` and `a_Z` nor `Ctrl-A` and `Vitamin A` has an article.
         let is_article = ARTICLES.contains(&token.as_str())
-            && !after.starts_with(|c: char| c == '_' || c == '-');
+            && is_apart
+            && after.starts_with(char::is_whitespace);
         if !is_article {
             found.push(Word { written, folded: without_marks(token) });
         }
     }
     found
+}
+
+/// True for what stands between an article or a possessive `s` and the word before.
+fn is_gap(c: char) -> bool {
+    c.is_whitespace() || matches!(c, '\'' | '’')
 }
 
 /// Returns the signs that belong to a name: `c#`, `c++`.
@@ -118,35 +128,30 @@ fn joined(words: &[Word<'_>]) -> String {
 /// True for two forms of one word by English inflection. A noun and its plural are one thing, and so are an activity
 /// and its verb (`testing`, `tests`); an actor (`hasher`) and what something was made (`hashed`) are others.
 fn are_inflected(one: &Word<'_>, other: &Word<'_>) -> bool {
-    let (a, b) = (one.folded.as_str(), other.folded.as_str());
-    if a.len().min(b.len()) < MIN_INFLECTED || lemma(a) != lemma(b) && plural_of(a) != plural_of(b)
-    {
-        return false;
-    }
-    let is_made = |word: &str| word.ends_with("ed") && !word.ends_with("eed");
-    if is_made(a) != is_made(b) {
-        return false;
-    }
-    // The plural of an acronym is written `OCRs`: `Ocrs` and `ocrs` are names.
-    let (short, long) = if a.len() < b.len() { (one, other) } else { (other, one) };
+    let (short, long) =
+        if one.folded.len() < other.folded.len() { (one, other) } else { (other, one) };
+    // The plural of an acronym is written `OCRs`: `Ocrs` is a name, and `HTTPS` is not several `HTTP`.
     let is_acronym = (2..=MAX_ACRONYM).contains(&short.written.len())
-        && short.written.chars().all(|c| c.is_uppercase());
-    let stem = long.written.get(..short.written.len()).unwrap_or("");
-    !is_acronym || stem == short.written || long.written.chars().all(|c| c.is_uppercase())
+        && short.written.chars().all(char::is_uppercase);
+    if is_acronym {
+        return long.written.strip_suffix('s') == Some(short.written);
+    }
+    let (a, b) = (short.folded.as_str(), long.folded.as_str());
+    let has_activity = a.ends_with("ing") || b.ends_with("ing");
+    let is_made = |word: &str| word.ends_with("ed") && !word.ends_with("eed");
+    a.len() >= MIN_INFLECTED
+        && (is_plural(a, b) || has_activity && !is_made(a) && !is_made(b) && lemma(a) == lemma(b))
 }
 
-/// Returns a noun without the ending of its plural.
-fn plural_of(word: &str) -> Cow<'_, str> {
-    if let Some(stem) = word.strip_suffix("ies").filter(|stem| stem.len() > 2) {
-        return format!("{stem}y").into();
+/// True when a word is the plural of another.
+fn is_plural(noun: &str, plural: &str) -> bool {
+    let hisses = ["s", "x", "z", "ch", "sh"].iter().any(|ending| noun.ends_with(ending));
+    let with = |ending: &str| plural.strip_suffix(ending);
+    match noun.strip_suffix('y') {
+        Some(stem) if with("ies") == Some(stem) => true,
+        _ if hisses => with("es") == Some(noun),
+        _ => with("s") == Some(noun) && plural != "news",
     }
-    let hisses = ["ses", "xes", "zes", "ches", "shes"].iter().any(|ending| word.ends_with(ending));
-    let stem = match () {
-        () if hisses => word.strip_suffix("es"),
-        () if word.ends_with("ss") || word.ends_with("us") || word.ends_with("is") => None,
-        () => word.strip_suffix('s'),
-    };
-    stem.filter(|stem| stem.len() >= 2).unwrap_or(word).into()
 }
 
 /// True when one typing error turns one word into the other. An ending that makes another word is none:
@@ -203,6 +208,9 @@ mod tests {
             ("Report a Bug", "Bug Reporting"),
             ("Zorn, Anna", "Anna Zorn"),
             ("Summary/Histogram", "Summaries/Histograms"),
+            ("Installation", "Installation/Installation"),
+            ("caches", "cache"),
+            ("Ada's Theorem", "Ada Theorem"),
         ];
         for (a, b) in rows {
             assert!(are_one_form(a, b) && are_one_form(b, a), "{a} / {b}");
@@ -229,6 +237,12 @@ mod tests {
             ("scala", "scalar"),
             ("Ocrs", "OCR"),
             ("MIR", "Miri"),
+            ("HTTPS", "HTTP"),
+            ("aHash", "hash"),
+            ("Ctrl-A", "Ctrl"),
+            ("Vitamin A", "Vitamin"),
+            ("Ganges", "Gang"),
+            ("News", "New"),
             ("QNX", "ONNX"),
             ("blocked tasks", "blocking tasks"),
             ("Licensed", "LICENSE"),

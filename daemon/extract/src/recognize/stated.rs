@@ -15,7 +15,7 @@ use model::parcel::{
     BlockKind, Link, LinkKind, Mention, NormalDoc, PlaceFeatures, RecognizerKind, StatedName,
     StatedSource,
 };
-use model::terms::{Confidence, EntityType, Norm, RelPath, Span, norm_of};
+use model::terms::{Confidence, EntityType, Norm, RelPath, Span, norm_of, tokens_of};
 
 /// Name of the files that say what their folder is.
 const README: &str = "README";
@@ -115,7 +115,7 @@ pub(super) fn names_of(doc: &NormalDoc) -> Vec<StatedName> {
 
 /// Returns the heading that names a document, and whether the document may be shown by it: the first
 /// one, if it opens the page or is the only one of its level. A deeper heading (`## Observations`)
-/// must open it, have several words and be the only one up to its level.
+/// must open it, be the only one up to its level, and have several words or stand in the file's name.
 fn heading_of(doc: &NormalDoc) -> Option<(&str, bool)> {
     let (level, span) = headings_of(doc).next()?;
     let text = span.of(&doc.text);
@@ -125,9 +125,15 @@ fn heading_of(doc: &NormalDoc) -> Option<(&str, bool)> {
     let is_shown = (is_only && !doc.meta.has_stated_title) || is_of_folder;
     let is_title = match level {
         1 => opens || is_only,
-        _ => is_shown && opens && text.trim().contains(' '),
+        _ => is_shown && opens && (text.trim().contains(' ') || is_in_file_name(doc, text)),
     };
     is_title.then_some((text, is_shown))
+}
+
+/// Returns whether a heading of one word is part of the file's name: `## Closures` in `ch13-closures.md`.
+fn is_in_file_name(doc: &NormalDoc, heading: &str) -> bool {
+    let parts = tokens_of(RelPath::stem(&doc.head.path));
+    matches!(tokens_of(heading).as_slice(), [word] if parts.contains(word))
 }
 
 fn headings_of(doc: &NormalDoc) -> impl Iterator<Item = (u8, Span<Norm>)> + '_ {
@@ -248,6 +254,7 @@ mod tests {
             ("## The signer\nText.\n### Use\nMore.", Some("The signer")),
             ("## More of the same\nText.", Some("More of the same")),
             ("## Signer\nText.", None),
+            ("## Signing\nText.", Some("Signing")),
             ("Text.\n\n## The signer\nText.", None),
         ];
         for (text, expected) in rows {
