@@ -443,12 +443,24 @@ mod tests {
 
     #[test]
     fn context_decides_what_the_letters_leave_open() {
-        let a = facts(1, "Customer Data Export Job", 1, &[]);
-        let b = facts(2, "Customer Data Export Run", 5, &[]);
-        let far = Table { cosine: 0.72, context: 0.0, verdict: None };
-        let same_place = Table { cosine: 0.72, context: 1.0, verdict: None };
+        let a = facts(1, "Customer Data Exports", 1, &[]);
+        let b = facts(2, "Customer Data Export", 5, &[]);
+        let far = Table { cosine: 0.62, context: 0.0, verdict: None };
+        let same_place = Table { cosine: 0.62, context: 1.0, verdict: None };
         assert_eq!(decide_with(&a, std::slice::from_ref(&b), far), Decision::Own);
         assert!(matches!(decide_with(&a, &[b], same_place), Decision::Via { name: 2, .. }));
+    }
+
+    #[test]
+    fn a_word_that_differs_is_proposed_however_near_the_names_are() {
+        let a = facts(1, "Customer Data Export Job", 1, &[]);
+        let b = facts(2, "Customer Data Export Run", 5, &[]);
+        let near = Table { cosine: 0.9, context: 1.0, verdict: None };
+        let decided = decide(&a, std::slice::from_ref(&b), &Link::default(), &near);
+        assert_eq!(decided.decision, Decision::Own);
+        assert_eq!(decided.proposals.first().map(|it| it.name), Some(2));
+        let accepted = Table { verdict: Some(true), ..near };
+        assert_eq!(decide_with(&a, &[b], accepted), Decision::Via { name: 2, score: 1.0 });
     }
 
     #[test]

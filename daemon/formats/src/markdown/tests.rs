@@ -51,10 +51,11 @@ fn badges_are_no_part_of_a_heading() {
     check(
         "# crc [![Build Status](b.svg)](ci.md) ![Docs](d.svg)\n\n# ![Logo](l.png)\n\n![A figure](f.png)\n",
         expect![[r#"
-            h1 §0 "crc"
-            h1 §1 "Logo"
-            p §2 "A figure"
+            h1 §- "crc"
+            h1 §- "Logo"
+            p §1 "A figure"
             Embed "./b.svg" = ""
+            Path "./ci.md" = ""
             Embed "./d.svg" = ""
             Embed "./l.png" = ""
             Embed "./f.png" = ""
