@@ -17,6 +17,9 @@ use model::parcel::{AliasSource, AliasUse};
 use model::parcel::{Mention, MentionedDoc, RecognizerKind};
 use model::terms::{EntityType, tokens_of};
 
+/// File names that every folder may have: a link to one says nothing about the others.
+const FOLDER_PAGES: [&str; 2] = ["index", "readme"];
+
 /// Longest visible text of a link that is learned as a name, in words; longer ones are usually sentences.
 const MAX_LINK_WORDS: usize = 6;
 
@@ -89,7 +92,8 @@ pub fn aliases_of(doc: &MentionedDoc, mention_norms: &[String]) -> Vec<AliasUse>
 /// Returns the norm of a link's visible text, if the text can be a name.
 fn link_text(doc: &MentionedDoc, mention: &Mention) -> Option<String> {
     let is_sure = mention.recognizer == RecognizerKind::Stated && !mention.place.is_entity_given;
-    if !is_sure || is_of_place(&doc.doc, mention) {
+    let is_of_folder = FOLDER_PAGES.iter().any(|page| page.eq_ignore_ascii_case(&mention.name));
+    if !is_sure || is_of_folder || is_of_place(&doc.doc, mention) {
         return None;
     }
     let surface = mention.span.of(&doc.doc.text);
@@ -324,6 +328,8 @@ mod tests {
         assert_eq!(learned("The [histogram](metric-types.md)."), ["histogram = metrictypes"]);
         assert_eq!(learned("The [histogram](metric-types.md#histogram)."), [""; 0]);
         assert_eq!(learned("The [[Metric Types#Histogram|histogram]]."), [""; 0]);
+        // Each folder has one, and the name alone does not tell which.
+        assert_eq!(learned("The [Rustonomicon](../nomicon/index.html)."), [""; 0]);
     }
 
     #[test]
