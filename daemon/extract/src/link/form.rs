@@ -66,7 +66,7 @@ impl Word<'_> {
     fn is_form_of(&self, other: &Word<'_>) -> bool {
         let (a, b) = (self.folded.as_str(), other.folded.as_str());
         // Constants in capitals (`WSAEAFNOSUPPORT`) are copied, not typed.
-        let is_typed = |word: &Self| !word.written.chars().all(char::is_uppercase);
+        let is_typed = |word: &Word<'_>| !word.written.chars().all(char::is_uppercase);
         let may_be_misspelt = is_typed(self) && is_typed(other);
         a == b || are_inflected(self, other) || may_be_misspelt && are_misspelt(a, b)
     }
