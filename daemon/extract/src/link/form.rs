@@ -163,8 +163,8 @@ fn are_misspelt(a: &str, b: &str) -> bool {
     let (n_a, n_b) = (a.chars().count(), b.chars().count());
     if n_a.min(n_b) < MIN_MISSPELT
         || a.chars().next() != b.chars().next()
-        || a.contains(|c: char| c.is_ascii_digit())
-        || b.contains(|c: char| c.is_ascii_digit())
+        // A digit distinguishes, and so does each sign of a script without letters.
+        || !a.chars().chain(b.chars()).all(char::is_lowercase)
         || strsim::osa_distance(a, b) != 1
     {
         return false;
@@ -240,6 +240,8 @@ mod tests {
             ("Ocrs", "OCR"),
             ("MIR", "Miri"),
             ("HTTPS", "HTTP"),
+            ("release1candidate", "release2candidate"),
+            ("北京市海淀区第一中学", "北京市海淀区第二中学"),
             ("WSAEPFNOSUPPORT", "WSAEAFNOSUPPORT"),
             ("assignee operand", "assigned operand"),
             ("aHash", "hash"),

@@ -71,7 +71,7 @@ pub struct Decided {
     /// The decision.
     pub decision: Decision,
     /// The best candidates that were not chosen, best first. For an unsure name: what it could denote. For a name of
-    /// its own: candidates between the two thresholds.
+    /// its own: candidates from the lower threshold on, which score too little or may differ in more than their form.
     pub proposals: Vec<Candidate>,
 }
 

@@ -196,7 +196,14 @@ fn joined(past: Vec<Past>, mut changes: Vec<DocChange>, path: &str) -> Vec<NoteC
     let mut exists = false;
     rows.retain(|(_, row)| {
         let is_false = exists && row.kind == "added";
-        exists = row.kind != "removed";
+        exists = match row.kind.as_str() {
+            "removed" => false,
+            // Away from this path, where another note may have been added since.
+            "moved" => row.was_path.is_some(),
+            // A text that was never written.
+            "refused" => exists,
+            _ => true,
+        };
         !is_false
     });
     rows.into_iter().rev().map(|(_, view)| view).collect()
@@ -291,9 +298,11 @@ mod tests {
         assert_eq!(kinds(past(), vec![added, moved]), ["moved", "changed"]);
         let added = change(2, None, version("b.md", 3));
         assert_eq!(kinds(Vec::new(), vec![added.clone()]), ["added"]);
-        assert_eq!(
-            kinds(vec![kept(1, "b.md", 1, Why::Removed)], vec![added]),
-            ["added", "removed"]
-        );
+        for (why, kind) in
+            [(Why::Removed, "removed"), (Why::Moved, "moved"), (Why::Unwritten, "refused")]
+        {
+            let past = vec![kept(1, "b.md", 1, why)];
+            assert_eq!(kinds(past, vec![added.clone()]), ["added", kind]);
+        }
     }
 }
