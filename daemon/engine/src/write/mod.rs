@@ -389,8 +389,12 @@ impl WriteState {
     async fn begin_again(&mut self, why: String) -> Result<(), StoreError> {
         self.heed_ledger().await?;
         self.with_writer(Lane::Interactive, false, |writer| writer.check_ledger()).await?;
-        // A file that somebody deletes repeatedly says nothing about the disk.
-        let is_damage = !matches!(self.args.held.look(Part::Index), Seen::Lost(_));
+        // A file that somebody deletes repeatedly says nothing about the disk. It also explains the error of a
+        // reader that met the loss first, which says only `disk I/O error`.
+        let (is_damage, why) = match self.args.held.look(Part::Index) {
+            Seen::Lost(what) => (false, what),
+            Seen::Same | Seen::Shorter => (true, why),
+        };
         if is_damage && self.began_again.is_some_and(|at| at.elapsed() < SOUND_FOR) {
             return Err(StoreError::Hopeless { why });
         }
