@@ -524,3 +524,40 @@ fn an_event_says_which_time_is_meant_and_a_name_who_speaks() {
         }
     }
 }
+
+#[test]
+fn a_note_is_found_first_by_its_title_and_its_aliases_even_without_text() {
+    let mut project = project(
+        &[
+            ("concepts/index.md", "---\ntitle: Mooring plans\naliases: [berth charts]\n---\n"),
+            ("stub.md", ""),
+            ("a.md", "# Plans\n\nMooring plans are kept by the harbour office. Mooring, plans.\n"),
+            ("b.md", "# Mooring\n\nPlans of every mooring, and how berth plans change.\n"),
+            ("c.md", "# The plans for mooring\n\nThe mooring plans of the year.\n"),
+        ],
+        &[],
+    );
+    for (question, first) in [
+        ("mooring plans", "concepts/index.md"),
+        ("Berth charts", "concepts/index.md"),
+        ("stub", "stub.md"),
+        ("the plans for mooring", "c.md"),
+    ] {
+        let reply = ask(&mut project, question);
+        assert_eq!(paths(&reply).first(), Some(&first), "{question}: {reply:#}");
+        for tool in ["search", "search_notes"] {
+            let reply = project.call(tool, json!({"query": question})).to_string();
+            assert!(reply.contains(first), "{tool} {question}: {reply}");
+        }
+        // A name in the question, so that speakers and neighbors are read, too.
+        project.call("ask", json!({"question": format!("who keeps {question}, says Stub Berth?")}));
+    }
+    let handle = ask(&mut project, "mooring plans")["chunks"][0]["ref"].clone();
+    let passage = project.call("read_passage", json!({"at": handle}));
+    assert_eq!(passage["title"], "Mooring plans", "{passage}");
+    project.verify("with notes that have no text");
+    project.write("stub.md", "A stub no more: it tells of zqlanterns.\n");
+    project.settle();
+    assert_eq!(paths(&ask(&mut project, "zqlanterns"))[0], "stub.md");
+    project.verify("the empty passage is gone");
+}

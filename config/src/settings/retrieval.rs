@@ -154,7 +154,8 @@ pub struct Weights {
     pub names: f32,
     /// The same: an entity that one of the best passages names, and few documents mention.
     pub bridge: f32,
-    /// The same: the words of the document's title, or of its file's name, are those of the question.
+    /// The same: the words of the document's title, another name or its file's name are those of the question; three
+    /// quarters of it where their order is another, or more words.
     pub title: f32,
     /// The same: a date in a time that the question names, such as `last May` or `before the trip`, in the passage or
     /// as the day of its document.
@@ -185,7 +186,7 @@ impl Default for Weights {
             stated: 0.01,
             names: 0.25,
             bridge: 0.5,
-            title: 0.6,
+            title: 0.8,
             when: 0.15,
             speaker: 0.15,
             beside: 0.15,

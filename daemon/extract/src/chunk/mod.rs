@@ -6,7 +6,8 @@
 //! table row or list item (unless longer than four budgets) or a sentence (unless longer than one); each holds at
 //! most its profile's `max_tokens`, except an ordered list kept whole (twice that) and a single line, row, item
 //! or word that is larger alone; windows tile their chunk. A fact of a note (`notes::memory`) with what is nested in
-//! it is a chunk of its own, with the headings right above it, so that facts are found as passages are.
+//! it is a chunk of its own, with the headings right above it, so that facts are found as passages are. A note without
+//! text has one empty chunk, by which its title, aliases and tags are found.
 //! Not here: the prelude with the path (rendered at answer time), vectors (`embed/stage`).
 //!
 //! The steps, each in its file: `profile` (kind of text, which sets the sizes), `atom` (the smallest pieces, counted
@@ -106,7 +107,19 @@ impl Chunker {
                 chunks.extend(atoms.get(range).and_then(of_atoms));
             }
         }
+        if chunks.is_empty() && doc.note.is_some() {
+            chunks.push(self.without_text(doc));
+        }
         chunks
+    }
+
+    /// Makes the only chunk of a note without text.
+    fn without_text(&mut self, doc: &NormalDoc) -> Chunk {
+        let span = Span::new(0, 0);
+        let language = doc.language.clone();
+        let hash = self.hash([&doc.title, &language], &[], "");
+        let (headings, windows, profile) = (vec![], vec![span], Profile::General);
+        Chunk { span, headings, n_tokens: 0, profile, language, windows, hash }
     }
 
     /// Returns the blocks of a note that are its facts, as indices.

@@ -21,13 +21,13 @@ use crate::recall::Recalled;
 use crate::recall::fuse::fused;
 use crate::{AskError, QueryContext};
 
-/// The text of a chunk, without its document's title; for [`Candidate::read`].
-pub(super) const TEXT: &str =
-    "CAST(substr(CAST(d.text AS BLOB), c.start + 1, c.end - c.start) AS TEXT)";
-
 /// Longest passage that usually does not name its own topic: most turns of a conversation are
 /// shorter.
 const MAX_TURN_TOKENS: i64 = 80;
+
+/// Value of a name that shares all its words with the question, but not all in this order: a person
+/// who types the title of a note wants that note before another whose title has the same words.
+const NOT_THE_SAME: f32 = 0.75;
 
 /// Results of the earlier steps for a question.
 pub(crate) struct SignalInput<'a> {
@@ -85,6 +85,17 @@ impl Candidate<'_> {
         Ok(statement.query_row([self.chunk], |row| row.get(0)).optional()?)
     }
 
+    /// Reads the document's title, its aliases and the heading by which it is shown.
+    pub(crate) fn names(&self) -> Result<Vec<String>, AskError> {
+        let mut statement = self.input.ctx.snapshot.prepare_cached(
+            "SELECT d.title FROM chunks c JOIN docs d ON d.id = c.doc_id WHERE c.id = ?1
+             UNION SELECT s.surface FROM chunks c JOIN stated s ON s.doc_id = c.doc_id WHERE c.id = ?1
+             UNION SELECT h.surface FROM chunks c JOIN headings h ON h.doc_id = c.doc_id WHERE c.id = ?1",
+        )?;
+        let rows = statement.query_map([self.chunk], |row| row.get(0))?;
+        Ok(rows.collect::<Result<_, _>>()?)
+    }
+
     /// Returns the combined score of text and vectors for the better neighbor of a short chunk, 0
     /// to 1.
     pub(crate) fn best_beside(&self) -> Result<f32, AskError> {
@@ -120,27 +131,37 @@ impl Candidate<'_> {
         Ok(self.input.words().share(&words))
     }
 
-    /// Returns how well a name and the question match, 0 to 1: the worth of the question's words in
-    /// the name, times the share of the name's words in the question. Stop words are ignored, and
-    /// so is a leading number, such as that of a chapter or a date.
+    /// Returns how well a name and the question match, 0 to 1: 1 where they are the same words, else
+    /// [`NOT_THE_SAME`] times the worth of the question's words in the name, times the share of the
+    /// name's words in the question. Stop words are ignored in this product, and so is a leading
+    /// number anywhere, such as that of a chapter or a date.
     pub(crate) fn is_named_by(&self, name: &str) -> Result<f32, AskError> {
-        let words: Vec<&str> =
-            name.split(|c| !is_word_char(c)).filter(|it| !it.is_empty()).collect();
-        let has_digit = |word: &&&str| word.contains(|c: char| c.is_ascii_digit());
-        let n_before = words.iter().take_while(has_digit).count() % words.len().max(1);
-        let words = words.get(n_before..).unwrap_or_default().iter().copied();
-        let (common, own): (Vec<&str>, Vec<&str>) =
-            words.partition(|word| is_stop_word(&word.to_lowercase()));
+        let words = words_after_numbers(name);
+        if words.iter().eq(&words_after_numbers(&self.input.plan.question.text)) {
+            return Ok(f32::from(u8::from(!words.is_empty())));
+        }
+        let (common, own): (Vec<String>, Vec<String>) =
+            words.into_iter().partition(|word| is_stop_word(word));
         let is_english = self.read::<String>("c.language")?.is_some_and(|it| it == "en");
         let (mut all, mut n_held, mut n) = (String::new(), 0.0, 0.0);
         for word in if own.is_empty() { common } else { own } {
             let mut one = String::new();
-            self.input.indexer.borrow_mut().index(word, is_english, &mut one);
+            self.input.indexer.borrow_mut().index(&word, is_english, &mut one);
             n += 1.0;
             n_held += if self.input.words().share(&one) > 0.0 { 1.0 } else { 0.0 };
             all.push_str(&one);
             all.push(' ');
         }
-        Ok(if n == 0.0 { 0.0 } else { self.input.words().share(&all) * n_held / n })
+        let share = if n == 0.0 { 0.0 } else { self.input.words().share(&all) * n_held / n };
+        Ok(NOT_THE_SAME * share)
     }
+}
+
+/// Returns the words of a text in lower case, without numbers before the first other word.
+fn words_after_numbers(text: &str) -> Vec<String> {
+    let words = text.split(|c| !is_word_char(c)).filter(|it| !it.is_empty());
+    let words: Vec<String> = words.map(str::to_lowercase).collect();
+    let has_digit = |word: &&String| word.contains(|c: char| c.is_ascii_digit());
+    let n_before = words.iter().take_while(has_digit).count() % words.len().max(1);
+    words.into_iter().skip(n_before).collect()
 }

@@ -254,6 +254,7 @@ mod tests {
 
     use super::*;
     use crate::recall::Candidates;
+    use crate::recall::turn::TEXT;
 
     fn candidates() -> Candidates {
         Candidates {
@@ -313,10 +314,7 @@ mod tests {
                 input.candidate(chunk).read("d.path").expect("read"),
                 Some("keys.md".to_string())
             );
-            assert_eq!(
-                [share("c.section"), share(candidate::TEXT), share("d.path")],
-                [0.5, 0.75, 0.25]
-            );
+            assert_eq!([share("c.section"), share(TEXT), share("d.path")], [0.5, 0.75, 0.25]);
             assert_eq!(share("d.doc_type"), 0.0, "a column without a value");
             assert_eq!(input.candidate(99).share_in("d.path").expect("read"), 0.0, "no such chunk");
         });
@@ -338,14 +336,16 @@ mod tests {
         };
         for (question, name, expected) in [
             ("signing keys", "Signing keys", 1.0),
-            ("how do I sign with a key?", "Signing the keys", 1.0),
-            ("signing keys", "Keys", 0.5),
-            ("keys", "Signing keys", 0.5),
-            ("rotating keys yearly doors", "Signing keys", 0.125),
+            ("Signing the keys", "signing the keys", 1.0),
+            ("signing keys", "Signing the keys", 0.75),
+            ("how do I sign with a key?", "Signing the keys", 0.75),
+            ("signing keys", "Keys", 0.375),
+            ("keys", "Signing keys", 0.375),
+            ("rotating keys yearly doors", "Signing keys", 0.75 / 8.0),
             ("signing keys", "ch04-01-signing_keys", 1.0),
             ("signing keys", "2024-06-07", 0.0),
-            ("2024", "2024-06-07", 1.0 / 3.0),
-            ("what is it about", "About", 1.0 / 4.0),
+            ("2024", "2024-06-07", 0.25),
+            ("what is it about", "About", 0.75 / 4.0),
             ("signing keys", "", 0.0),
         ] {
             let found = named_by(question, name);

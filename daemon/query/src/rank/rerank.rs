@@ -7,8 +7,9 @@
 //! Not here: the model (`embed::reranker`).
 
 use super::ScoredChunk;
-use super::candidate::{Candidate, SignalInput, TEXT};
+use super::candidate::{Candidate, SignalInput};
 use crate::AskError;
+use crate::recall::turn::TEXT;
 
 /// Adds the score of the cross-encoder to the first hits.
 pub(super) fn rerank(

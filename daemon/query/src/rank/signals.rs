@@ -11,9 +11,9 @@
 use config::settings::Weights;
 use notes::date::first_day;
 
-use super::candidate::{Candidate, TEXT};
+use super::candidate::Candidate;
 use crate::AskError;
-use crate::recall::turn::{speakers, stated_day};
+use crate::recall::turn::{TEXT, speakers, stated_day};
 
 /// The first characters of a document, in which a conversation or report states its day.
 const HEAD: &str = "substr(d.text, 1, 200)";
@@ -74,8 +74,11 @@ pub(crate) const SIGNALS: &[Signal] = &[
         is_by_words: true,
         is_reason: false,
         value: |it| {
-            let title = it.read::<String>("d.title")?.unwrap_or_default();
-            Ok(it.is_named_by(&title)?.max(it.is_named_by(&file_name(it)?)?))
+            let mut best = it.is_named_by(&file_name(it)?)?;
+            for name in it.names()? {
+                best = best.max(it.is_named_by(&name)?);
+            }
+            Ok(best)
         },
     },
     Signal {

@@ -14,7 +14,8 @@ use rusqlite::OptionalExtension;
 use rustc_hash::FxHashSet;
 
 use super::ScoredChunk;
-use super::candidate::{SignalInput, TEXT};
+use super::candidate::SignalInput;
+use crate::recall::turn::TEXT;
 use crate::{AskError, QueryContext};
 
 /// Name of the component.

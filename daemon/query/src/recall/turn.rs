@@ -14,6 +14,10 @@ use crate::{AskError, QueryContext};
 pub(crate) const IS_OF_FACT: &str =
     "f.doc_id = c.doc_id AND f.line_start <= c.line_end AND f.line_end >= c.line_start";
 
+/// SQL of the text of a chunk `c` of a document `d`. SQLite makes null of no bytes.
+pub(crate) const TEXT: &str =
+    "coalesce(CAST(substr(CAST(d.text AS BLOB), c.start + 1, c.end - c.start) AS TEXT), '')";
+
 /// Characters at the head of a document that may state its day.
 const HEAD_CHARS: i64 = 200;
 
@@ -22,8 +26,7 @@ const HEAD_CHARS: i64 = 200;
 pub(crate) fn stated_day(ctx: &QueryContext<'_>, chunk: i64) -> Result<Option<String>, AskError> {
     let mut statement = ctx.snapshot.prepare_cached(&format!(
         "SELECT (SELECT f.day FROM memory_facts f WHERE {IS_OF_FACT} ORDER BY f.seq LIMIT 1),
-                CAST(substr(CAST(d.text AS BLOB), c.start + 1, c.end - c.start) AS TEXT), c.section,
-                substr(d.text, 1, ?2)
+                {TEXT}, c.section, substr(d.text, 1, ?2)
          FROM chunks c JOIN docs d ON d.id = c.doc_id WHERE c.id = ?1"
     ))?;
     let read = statement.query_row(params![chunk, HEAD_CHARS], |row| {
