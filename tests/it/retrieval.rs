@@ -525,8 +525,15 @@ fn an_event_says_which_time_is_meant_and_a_name_who_speaks() {
     }
 }
 
+/// A note with a long text, and a section with another heading.
+fn below(heading: &str, text: &str) -> String {
+    let long =
+        "The harbour office writes down which boats came in, and when they left. ".repeat(30);
+    format!("# Office\n\n{long}\n\n## {heading}\n\n{text}\n\n## Boats\n\n{long}\n")
+}
+
 #[test]
-fn a_note_is_found_first_by_its_title_and_its_aliases_even_without_text() {
+fn the_name_of_a_note_or_a_section_finds_it_first_even_without_text() {
     let mut project = project(
         &[
             ("concepts/index.md", "---\ntitle: Mooring plans\naliases: [berth charts]\n---\n"),
@@ -534,6 +541,11 @@ fn a_note_is_found_first_by_its_title_and_its_aliases_even_without_text() {
             ("a.md", "# Plans\n\nMooring plans are kept by the harbour office. Mooring, plans.\n"),
             ("b.md", "# Mooring\n\nPlans of every mooring, and how berth plans change.\n"),
             ("c.md", "# The plans for mooring\n\nThe mooring plans of the year.\n"),
+            ("d.md", &below("Tide tables", "They are printed in spring.")),
+            (
+                "e.md",
+                "# Tables\n\nTide tables: a tide has tables, and tables of every tide are tables.\n",
+            ),
         ],
         &[],
     );
@@ -542,6 +554,7 @@ fn a_note_is_found_first_by_its_title_and_its_aliases_even_without_text() {
         ("Berth charts", "concepts/index.md"),
         ("stub", "stub.md"),
         ("the plans for mooring", "c.md"),
+        ("tide tables", "d.md"),
     ] {
         let reply = ask(&mut project, question);
         assert_eq!(paths(&reply).first(), Some(&first), "{question}: {reply:#}");

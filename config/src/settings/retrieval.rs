@@ -154,8 +154,8 @@ pub struct Weights {
     pub names: f32,
     /// The same: an entity that one of the best passages names, and few documents mention.
     pub bridge: f32,
-    /// The same: the words of the document's title, another name or its file's name are those of the question; three
-    /// quarters of it where their order is another, or more words.
+    /// The same: the question is a name of the document, or its words are those of the title or the file's name, or it
+    /// is the heading above the passage.
     pub title: f32,
     /// The same: a date in a time that the question names, such as `last May` or `before the trip`, in the passage or
     /// as the day of its document.

@@ -8,10 +8,10 @@
 use std::cell::{OnceCell, RefCell};
 
 use index::words::Indexer;
-use model::terms::{EntityType, is_word_char};
+use model::terms::{EntityType, is_word_char, norm_of};
 use rusqlite::OptionalExtension;
 use rusqlite::types::FromSql;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::question_words::QuestionWords;
 use crate::expand::Expanded;
@@ -36,6 +36,8 @@ pub(crate) struct SignalInput<'a> {
     pub recalled: &'a Recalled,
     pub expanded: &'a Expanded,
     words: OnceCell<QuestionWords>,
+    asked: OnceCell<Vec<String>>,
+    called: OnceCell<FxHashSet<i64>>,
     fused: OnceCell<FxHashMap<i64, f32>>,
     indexer: RefCell<Indexer>,
 }
@@ -47,8 +49,8 @@ impl<'a> SignalInput<'a> {
         recalled: &'a Recalled,
         expanded: &'a Expanded,
     ) -> Self {
-        let (words, fused, indexer) = Default::default();
-        SignalInput { ctx, plan, recalled, expanded, words, fused, indexer }
+        let (words, asked, called, fused, indexer) = Default::default();
+        SignalInput { ctx, plan, recalled, expanded, words, asked, called, fused, indexer }
     }
 
     /// Returns the combined score of text and vectors for a chunk, 0 to 1.
@@ -62,6 +64,27 @@ impl<'a> SignalInput<'a> {
     /// Returns the single words of the question, with their worth.
     pub(crate) fn words(&self) -> &QuestionWords {
         self.words.get_or_init(|| QuestionWords::of(self.plan, self.recalled))
+    }
+
+    /// Returns whether a name has the same words as the question.
+    pub(crate) fn is_name(&self, name: &str) -> bool {
+        let asked = self.asked.get_or_init(|| words_after_numbers(&self.plan.question.text));
+        !asked.is_empty() && *asked == words_after_numbers(name)
+    }
+
+    /// Returns the documents that state the question as a name of theirs, or are shown by such a
+    /// heading.
+    fn called(&self) -> Result<&FxHashSet<i64>, AskError> {
+        if let Some(known) = self.called.get() {
+            return Ok(known);
+        }
+        let mut statement = self.ctx.snapshot.prepare_cached(
+            "SELECT s.doc_id FROM names n JOIN stated s ON s.name_id = n.id WHERE n.norm = ?1
+             UNION SELECT doc_id FROM headings WHERE norm = ?1",
+        )?;
+        let docs = statement.query_map([norm_of(&self.plan.question.text)], |row| row.get(0))?;
+        let docs = docs.collect::<Result<_, _>>()?;
+        Ok(self.called.get_or_init(|| docs))
     }
 
     pub(crate) fn candidate(&'a self, chunk: i64) -> Candidate<'a> {
@@ -85,15 +108,11 @@ impl Candidate<'_> {
         Ok(statement.query_row([self.chunk], |row| row.get(0)).optional()?)
     }
 
-    /// Reads the document's title, its aliases and the heading by which it is shown.
-    pub(crate) fn names(&self) -> Result<Vec<String>, AskError> {
-        let mut statement = self.input.ctx.snapshot.prepare_cached(
-            "SELECT d.title FROM chunks c JOIN docs d ON d.id = c.doc_id WHERE c.id = ?1
-             UNION SELECT s.surface FROM chunks c JOIN stated s ON s.doc_id = c.doc_id WHERE c.id = ?1
-             UNION SELECT h.surface FROM chunks c JOIN headings h ON h.doc_id = c.doc_id WHERE c.id = ?1",
-        )?;
-        let rows = statement.query_map([self.chunk], |row| row.get(0))?;
-        Ok(rows.collect::<Result<_, _>>()?)
+    /// Returns whether the question is a name that the document states, or its shown heading.
+    pub(crate) fn is_called(&self) -> Result<bool, AskError> {
+        let called = self.input.called()?;
+        let is_one = |doc| called.contains(&doc);
+        Ok(!called.is_empty() && self.read::<i64>("c.doc_id")?.is_some_and(is_one))
     }
 
     /// Returns the combined score of text and vectors for the better neighbor of a short chunk, 0
@@ -136,10 +155,10 @@ impl Candidate<'_> {
     /// name's words in the question. Stop words are ignored in this product, and so is a leading
     /// number anywhere, such as that of a chapter or a date.
     pub(crate) fn is_named_by(&self, name: &str) -> Result<f32, AskError> {
-        let words = words_after_numbers(name);
-        if words.iter().eq(&words_after_numbers(&self.input.plan.question.text)) {
-            return Ok(f32::from(u8::from(!words.is_empty())));
+        if self.input.is_name(name) {
+            return Ok(1.0);
         }
+        let words = words_after_numbers(name);
         let (common, own): (Vec<String>, Vec<String>) =
             words.into_iter().partition(|word| is_stop_word(word));
         let is_english = self.read::<String>("c.language")?.is_some_and(|it| it == "en");

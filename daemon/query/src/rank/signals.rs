@@ -18,6 +18,9 @@ use crate::recall::turn::{TEXT, speakers, stated_day};
 /// The first characters of a document, in which a conversation or report states its day.
 const HEAD: &str = "substr(d.text, 1, 200)";
 
+/// Value of `title` for a passage below a heading that is the question.
+const SECTION: f32 = 0.5;
+
 /// Computes the value of a candidate, 0 to 1. Called for each candidate if the weight is not 0. A
 /// chunk that the index lacks, as in unit tests, gets 0.
 type ValueOf = fn(&Candidate<'_>) -> Result<f32, AskError>;
@@ -73,13 +76,7 @@ pub(crate) const SIGNALS: &[Signal] = &[
         weight: |weights| &mut weights.title,
         is_by_words: true,
         is_reason: false,
-        value: |it| {
-            let mut best = it.is_named_by(&file_name(it)?)?;
-            for name in it.names()? {
-                best = best.max(it.is_named_by(&name)?);
-            }
-            Ok(best)
-        },
+        value: title,
     },
     Signal {
         name: "when",
@@ -103,6 +100,19 @@ pub(crate) const SIGNALS: &[Signal] = &[
         value: |it| it.best_beside(),
     },
 ];
+
+/// Returns 1 if the question is a name of the document, [`SECTION`] if it is the heading above the
+/// passage, else how well title and file name match it.
+fn title(it: &Candidate<'_>) -> Result<f32, AskError> {
+    if it.is_called()? {
+        return Ok(1.0);
+    }
+    let title = it.read::<String>("d.title")?.unwrap_or_default();
+    let best = it.is_named_by(&title)?.max(it.is_named_by(&file_name(it)?)?);
+    let sections = it.read::<String>("c.section")?.unwrap_or_default();
+    let is_section = sections.rsplit(" › ").next().is_some_and(|inner| it.input.is_name(inner));
+    Ok(if is_section { best.max(SECTION) } else { best })
+}
 
 /// Returns a document's file name, without its extension.
 fn file_name(it: &Candidate<'_>) -> Result<String, AskError> {
