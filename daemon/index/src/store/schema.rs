@@ -38,7 +38,8 @@ CREATE TABLE written(doc_id INTEGER PRIMARY KEY, text BLOB NOT NULL);
 
 -- Spans are bytes of `docs.text`; raw spans are bytes of the file. `own`: null if the whole chunk is in the text index;
 -- 0 if none of it is, because all of it occurs elsewhere; otherwise a hash of the indexed part. `section`: the two
--- innermost headings above it, as answers show them (` › ` between); `headings`: all of them, if there are more.
+-- innermost headings above it, as answers show them (` › ` between); `headings`: all of them (` / ` between), if there
+-- are more. For the place of each heading see `docs.headings`, for the one that names a document the table `headings`.
 CREATE TABLE chunks(
   id INTEGER PRIMARY KEY, doc_id INTEGER NOT NULL, idx INTEGER NOT NULL, start INTEGER NOT NULL,
   end INTEGER NOT NULL, raw_start INTEGER NOT NULL, raw_end INTEGER NOT NULL, line_start INTEGER NOT NULL,

@@ -99,13 +99,18 @@ pub(crate) struct Candidate<'a> {
 }
 
 impl Candidate<'_> {
-    /// Reads a column of the chunk, `c`, or of its document, `d`, such as `c.section` or `d.path`;
-    /// see `daemon/index/src/store/schema.rs`. Returns `None` if the index lacks the chunk.
+    /// Reads a column of the chunk, `c`, or of its document, `d`, such as `c.section` or `d.path`, or
+    /// an SQL expression of them; see `daemon/index/src/store/schema.rs`. Returns `None` if the index lacks the chunk.
     pub(crate) fn read<T: FromSql>(&self, column: &str) -> Result<Option<T>, AskError> {
         let query =
             format!("SELECT {column} FROM chunks c JOIN docs d ON d.id = c.doc_id WHERE c.id = ?1");
         let mut statement = self.input.ctx.snapshot.prepare_cached(&query)?;
         Ok(statement.query_row([self.chunk], |row| row.get(0)).optional()?)
+    }
+
+    /// Returns whether the chunk has no text, and the question is no name of its document.
+    pub(crate) fn is_bare_title(&self) -> Result<bool, AskError> {
+        Ok(self.read::<bool>("c.n_tokens = 0")?.unwrap_or_default() && !self.is_called()?)
     }
 
     /// Returns whether the question is a name that the document states, or its shown heading.

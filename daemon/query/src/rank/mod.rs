@@ -37,6 +37,10 @@ use crate::{AskError, QueryContext};
 /// Weight of text and of vectors in S0's formula.
 pub(crate) const S0_HALF: f32 = 0.5;
 
+/// Share of text and vectors that a note without text keeps, unless the question is its name: a
+/// title alone is short, so that each word it shares counts much, and there is nothing to read.
+const BARE_TITLE: f32 = 0.5;
+
 /// A chunk with its score.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct ScoredChunk {
@@ -174,7 +178,9 @@ fn components(
             ]
         }
         Formula::Hybrid | Formula::Rrf | Formula::MinMax => {
-            let mut all = vec![("text", trust.text * text), ("vector", trust.vector * vector)];
+            let kept = if candidate.is_bare_title()? { BARE_TITLE } else { 1.0 };
+            let mut all =
+                vec![("text", kept * trust.text * text), ("vector", kept * trust.vector * vector)];
             for signal in SIGNALS {
                 let kept = if signal.is_by_words { trust.words } else { 1.0 };
                 let weight = *(signal.weight)(&mut weights) * kept;

@@ -36,8 +36,8 @@ pub(crate) struct Signal {
     /// Whether it depends on the words of the question; such a signal loses weight if these are not
     /// trusted (`recall/trust.rs`).
     pub is_by_words: bool,
-    /// Whether its name is a reason that a reader understands; otherwise `present/reasons.rs`
-    /// describes it.
+    /// Whether its name is a reason that a reader understands; otherwise it is a reason only if
+    /// `present/reasons.rs` describes it.
     pub is_reason: bool,
     pub value: ValueOf,
 }
