@@ -2,13 +2,14 @@
 //!
 //! In: a snapshot and a document. Out: rows as types, ordered by place, or by path and place.
 //! `stated.rs` applies review decisions to them; `browse.rs` lists notes; `search.rs` searches
-//! them, with the filters of `eligible.rs` and `metadata.rs`; `schema.rs` compares those of one
-//! type.
+//! them, with the filters of `eligible.rs` and `metadata.rs`, and `judge.rs` scores each; `schema.rs`
+//! compares those of one type.
 //! Invariant: rows have the words of the author; a link to a removed document counts as broken.
 //! Not here: resolving an address to a note (`address.rs`), the form of a reply (the tools).
 
 pub mod browse;
 mod eligible;
+mod judge;
 mod metadata;
 pub mod schema;
 pub(crate) mod search;

@@ -11,25 +11,22 @@ use config::settings::Formula;
 use notes::resolve::{fold, name_key};
 use proto::error::ErrorView;
 use proto::tool::core::HybridQuery;
-use proto::tool::notes::{ItemType, NoteView, ResultView, SearchNotes, SearchReply, SearchType};
+use proto::tool::notes::{ItemType, ResultView, SearchNotes, SearchReply, SearchType};
 use rustc_hash::FxHashSet;
 
+use super::browse;
 use super::eligible::{fitting, is_of_statements, stating};
+use super::judge::Judge;
 use super::metadata::Conditions;
-use super::{browse, stated};
 use crate::error::invalid;
 use crate::expand::expand;
 use crate::plan::{Filter, MAX_RECALL, OfNotes, Plan, expression::FIELDS, question::Question};
 use crate::present::best_words;
 use crate::present::floor::{Strength, Verdict, WeakFloor, weak};
-use crate::rank::question_words::QuestionWords;
 use crate::rank::{S0_HALF, ScoredChunk, rank};
 use crate::recall::nearness::has_better_model;
 use crate::recall::{Recalled, recall};
-use crate::relevance::{Signals, relevance};
 use crate::{AskError, QueryContext};
-use embed::cosine;
-use index::words::Indexer;
 
 /// Results per page: default and maximum.
 const PAGE: u32 = 10;
@@ -290,12 +287,13 @@ impl Search {
         let mut n_stating = 0;
         if wants(ItemType::Observation) || wants(ItemType::Relation) {
             n_stating = by_doc.len();
-            let mut judge = Judge::new(self, &found.recalled, request);
+            let by = Some(self.wanted).filter(|_| !self.is_listing);
+            let mut judge = Judge::new(&self.plan, &found.recalled, by, request.min_similarity);
             for (at, (doc, _)) in by_doc.iter().enumerate() {
                 if self.is_listing && candidates.len() > enough {
                     break;
                 }
-                judge.may_embed = at < MAX_STATING;
+                judge.may_compare = at < MAX_STATING;
                 let note = browse::brief(ctx.snapshot, *doc)?;
                 if wants(ItemType::Observation) {
                     candidates.extend(judge.observations(ctx, *doc, &note)?);
@@ -390,111 +388,8 @@ fn best_of_documents(
     Ok(best)
 }
 
-/// Scores single statements of notes.
-struct Judge<'a> {
-    search: &'a Search,
-    asked: QuestionWords,
-    vector: Option<model::parcel::UnitVector>,
-    least: f32,
-    lacks_name: bool,
-    /// Whether statements are also compared by meaning, which costs more.
-    may_embed: bool,
-    indexer: Indexer,
-}
-
-impl<'a> Judge<'a> {
-    fn new(search: &'a Search, recalled: &Recalled, request: &SearchNotes) -> Judge<'a> {
-        let asked = QuestionWords::of(&search.plan, recalled);
-        let vector = recalled.question.as_ref().and_then(|it| it.plain().cloned());
-        let least = request.min_similarity.unwrap_or(search.plan.floor.similar);
-        let lacks_name = recalled.lacking(&search.plan.question) != 0;
-        let indexer = Indexer::new();
-        Judge { search, asked, vector, least, lacks_name, may_embed: true, indexer }
-    }
-
-    /// Returns text, cosine, score and relevance of a statement; `None` when it does not answer.
-    fn score(&mut self, ctx: &QueryContext<'_>, statement: &str) -> Option<ResultView> {
-        if self.search.is_listing {
-            return Some(ResultView::default());
-        }
-        let mut words = String::new();
-        self.indexer.index(statement, true, &mut words);
-        let words = self.asked.share_with_others(&words);
-        let cosine = || {
-            let vector = self.may_embed.then(|| ctx.embedder.embed(&[statement]).pop())??;
-            Some(cosine(&vector, self.vector.as_ref()?))
-        };
-        let cosine = if self.search.wanted == SearchType::Fts { None } else { cosine() };
-        let near = cosine.filter(|it| *it >= self.least);
-        let text = match self.search.wanted {
-            SearchType::Vector if self.vector.is_some() => None,
-            _ => Some(words).filter(|it| *it > 0.0),
-        };
-        let score = match self.search.wanted {
-            SearchType::Hybrid => S0_HALF * (text.unwrap_or(0.0) + near.unwrap_or(0.0)),
-            _ => text.or(near).unwrap_or(0.0),
-        };
-        let near_by = cosine.map(|it| (it, false));
-        let signals = Signals { words, near: near_by, lacks_name: self.lacks_name };
-        (text.is_some() || near.is_some()).then(|| ResultView {
-            text: text.map(rounded),
-            similarity: near.map(rounded),
-            score: rounded(score),
-            relevance: Some(rounded(relevance(&self.search.plan.floor, signals))),
-            ..ResultView::default()
-        })
-    }
-
-    fn observations(
-        &mut self,
-        ctx: &QueryContext<'_>,
-        doc: i64,
-        note: &NoteView,
-    ) -> Result<Vec<ResultView>, AskError> {
-        let mut found = Vec::new();
-        for it in stated::accepted(ctx, doc)? {
-            let context = it.context.as_deref().unwrap_or_default();
-            let text = format!("{} {} {} {context}", it.category, it.content, it.tags.join(" "));
-            let Some(scored) = self.score(ctx, &text) else { continue };
-            found.push(ResultView {
-                item: ItemType::Observation,
-                note: note.clone(),
-                line: it.line,
-                snippet: it.content,
-                category: Some(it.category),
-                ..scored
-            });
-        }
-        Ok(found)
-    }
-
-    fn relations(
-        &mut self,
-        ctx: &QueryContext<'_>,
-        doc: i64,
-        note: &NoteView,
-    ) -> Result<Vec<ResultView>, AskError> {
-        let mut found = Vec::new();
-        for it in stated::relations(ctx, doc)? {
-            let relation = it.relation.unwrap_or_else(|| super::EMBEDS.into());
-            let text = format!("{relation} {} {}", it.target, it.line_text);
-            let Some(scored) = self.score(ctx, &text) else { continue };
-            found.push(ResultView {
-                item: ItemType::Relation,
-                note: note.clone(),
-                line: it.line,
-                snippet: it.line_text,
-                relation: Some(relation),
-                target: Some(it.to_path.unwrap_or(it.target)),
-                ..scored
-            });
-        }
-        Ok(found)
-    }
-}
-
 /// Rounds to three digits, enough to compare.
-fn rounded(value: f32) -> f32 {
+pub(super) fn rounded(value: f32) -> f32 {
     (value * 1000.0).round() / 1000.0 + 0.0
 }
 

@@ -1,0 +1,176 @@
+//! Judge: scores the single statements of notes for a question.
+//!
+//! In: a plan, what was recalled, a note. Out: its observations and relations that answer, as results.
+//! An observation is a passage of its own (`extract/chunk`), so its nearness is that of the passage,
+//! by whichever model knows its language; other statements are embedded here.
+//! Not here: which notes are searched, the order of results (`search.rs`).
+
+use embed::cosine;
+use index::words::Indexer;
+use proto::tool::notes::{ItemType, NoteView, ResultView, SearchType};
+use rustc_hash::FxHashMap;
+
+use super::search::rounded;
+use super::stated;
+use crate::plan::Plan;
+use crate::rank::S0_HALF;
+use crate::rank::question_words::QuestionWords;
+use crate::recall::Recalled;
+use crate::recall::nearness::{self, QuestionVectors};
+use crate::recall::turn::IS_OF_FACT;
+use crate::relevance::{Signals, relevance};
+use crate::{AskError, QueryContext};
+
+/// The nearness of a statement to the question, and whether the better model gave it.
+type Nearness = (f32, bool);
+
+/// Scores statements.
+pub(super) struct Judge<'a> {
+    plan: &'a Plan,
+    asked: QuestionWords,
+    vectors: Option<&'a QuestionVectors>,
+    /// `None` lists all statements.
+    by: Option<SearchType>,
+    min_similarity: Option<f32>,
+    lacks_name: bool,
+    /// Whether statements are also compared by meaning, which costs more.
+    pub may_compare: bool,
+    indexer: Indexer,
+}
+
+impl<'a> Judge<'a> {
+    pub(super) fn new(
+        plan: &'a Plan,
+        recalled: &'a Recalled,
+        by: Option<SearchType>,
+        min_similarity: Option<f32>,
+    ) -> Judge<'a> {
+        let vectors = recalled.question.as_ref().filter(|_| by != Some(SearchType::Fts));
+        Judge {
+            plan,
+            asked: QuestionWords::of(plan, recalled),
+            vectors,
+            by,
+            min_similarity,
+            lacks_name: recalled.lacking(&plan.question) != 0,
+            may_compare: true,
+            indexer: Indexer::new(),
+        }
+    }
+
+    /// Returns the observations of a note that answer.
+    pub(super) fn observations(
+        &mut self,
+        ctx: &QueryContext<'_>,
+        doc: i64,
+        note: &NoteView,
+    ) -> Result<Vec<ResultView>, AskError> {
+        let near = self.near_by_line(ctx, doc)?;
+        let mut found = Vec::new();
+        for it in stated::accepted(ctx, doc)? {
+            let context = it.context.as_deref().unwrap_or_default();
+            let text = format!("{} {} {} {context}", it.category, it.content, it.tags.join(" "));
+            let near = near.get(&it.line).copied();
+            let Some(scored) = self.score(ctx, &text, near) else { continue };
+            found.push(ResultView {
+                item: ItemType::Observation,
+                note: note.clone(),
+                line: it.line,
+                snippet: it.content,
+                category: Some(it.category),
+                ..scored
+            });
+        }
+        Ok(found)
+    }
+
+    /// Returns the relations and links of a note that answer.
+    pub(super) fn relations(
+        &mut self,
+        ctx: &QueryContext<'_>,
+        doc: i64,
+        note: &NoteView,
+    ) -> Result<Vec<ResultView>, AskError> {
+        let mut found = Vec::new();
+        for it in stated::relations(ctx, doc)? {
+            let relation = it.relation.unwrap_or_else(|| super::EMBEDS.into());
+            let text = format!("{relation} {} {}", it.target, it.line_text);
+            let Some(scored) = self.score(ctx, &text, None) else { continue };
+            found.push(ResultView {
+                item: ItemType::Relation,
+                note: note.clone(),
+                line: it.line,
+                snippet: it.line_text,
+                relation: Some(relation),
+                target: Some(it.to_path.unwrap_or(it.target)),
+                ..scored
+            });
+        }
+        Ok(found)
+    }
+
+    /// Returns the nearness of a note's facts, by the line on which each begins.
+    fn near_by_line(
+        &self,
+        ctx: &QueryContext<'_>,
+        doc: i64,
+    ) -> Result<FxHashMap<u32, Nearness>, AskError> {
+        let mut by_line = FxHashMap::default();
+        let Some(vectors) = self.vectors.filter(|_| self.may_compare) else { return Ok(by_line) };
+        let mut statement = ctx.snapshot.prepare_cached(&format!(
+            "SELECT c.id, f.line_start FROM memory_facts f JOIN chunks c ON {IS_OF_FACT} WHERE f.doc_id = ?1"
+        ))?;
+        let lines = statement.query_map([doc], |row| Ok((row.get(0)?, row.get(1)?)))?;
+        let lines: FxHashMap<i64, u32> = lines.collect::<Result<_, _>>()?;
+        let chunks: Vec<i64> = lines.keys().copied().collect();
+        for near in nearness::of_chunks(ctx, &chunks, vectors)? {
+            let Some(line) = lines.get(&near.chunk) else { continue };
+            // A fact longer than a chunk has several.
+            let best: &mut Nearness = by_line.entry(*line).or_insert((f32::MIN, false));
+            if near.nearness > best.0 {
+                *best = (near.nearness, near.is_better);
+            }
+        }
+        Ok(by_line)
+    }
+
+    /// Returns text, nearness, score and relevance of a statement; `None` when it does not answer.
+    fn score(
+        &mut self,
+        ctx: &QueryContext<'_>,
+        statement: &str,
+        known: Option<Nearness>,
+    ) -> Option<ResultView> {
+        let Some(by) = self.by else { return Some(ResultView::default()) };
+        let mut words = String::new();
+        self.indexer.index(statement, true, &mut words);
+        let words = self.asked.share_with_others(&words);
+        let embedded = || {
+            let question = self.vectors.filter(|_| self.may_compare)?.plain()?;
+            Some((cosine(&ctx.embedder.embed(&[statement]).pop()?, question), false))
+        };
+        let nearness = known.or_else(embedded);
+        let floor = |is_better| match is_better {
+            true => self.plan.floor.better_similar,
+            false => self.plan.floor.similar,
+        };
+        let is_near = |it: &Nearness| it.0 >= self.min_similarity.unwrap_or_else(|| floor(it.1));
+        let near = nearness.filter(is_near).map(|it| it.0);
+        let text = match by {
+            SearchType::Vector if self.vectors.is_some() => None,
+            _ => Some(words).filter(|it| *it > 0.0),
+        };
+        let score = match by {
+            SearchType::Hybrid => S0_HALF * (text.unwrap_or(0.0) + near.unwrap_or(0.0)),
+            _ => text.or(near).unwrap_or(0.0),
+        };
+        let signals = Signals { words, near: nearness, lacks_name: self.lacks_name };
+        (text.is_some() || near.is_some()).then(|| ResultView {
+            text: text.map(rounded),
+            similarity: near.map(rounded),
+            score: rounded(score),
+            relevance: Some(rounded(relevance(&self.plan.floor, signals))),
+            ..ResultView::default()
+        })
+    }
+}
