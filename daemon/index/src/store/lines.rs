@@ -115,13 +115,6 @@ impl HeadingMap {
         self.0.iter().copied()
     }
 
-    /// Returns the last heading that starts at or before an offset of the text.
-    pub fn last_at<'t>(&self, text: &'t str, place: usize) -> Option<&'t str> {
-        let n_above = self.0.partition_point(|(start, ..)| *start <= place);
-        let (start, end, _) = self.0.get(n_above.checked_sub(1)?)?;
-        text.get(*start..*end)
-    }
-
     /// Returns the start of the next heading after an offset.
     pub fn next_after(&self, place: usize) -> Option<usize> {
         let n_above = self.0.partition_point(|(start, ..)| *start <= place);
