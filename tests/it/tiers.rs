@@ -280,8 +280,8 @@ fn a_question_finds_what_is_written_in_other_languages() {
         assert_eq!(best, ["de/wechsel.md", "en/rotation.md", "ja/kagi.md"], "{question}");
     }
     // Single statements, too, though they share no word with the question.
-    let facts = "# Ordnung\n\n- [regel] Kennwörter sind alle drei Monate zu ändern\n\
-                 - [regel] Das Brot wird vor Sonnenaufgang gebacken\n";
+    let facts = "# Ordnung\n\n- [regel] Kennwörter sind alle drei Monate zu ändern\n  \
+                 - [frist] Auch im Urlaub\n- [regel] Das Brot wird vor Sonnenaufgang gebacken\n";
     project.write("de/ordnung.md", facts);
     project.settle();
     project.until("their vectors", is_done);
@@ -290,6 +290,8 @@ fn a_question_finds_what_is_written_in_other_languages() {
     let reply = project.call("search_notes", arguments);
     let first = &reply["results"][0]["snippet"];
     assert_eq!(first, "Kennwörter sind alle drei Monate zu ändern", "{reply:#}");
+    let nested = &reply["results"][1]["snippet"];
+    assert_eq!(nested, "Auch im Urlaub", "as near as the passage that holds it: {reply:#}");
     let unpacked = project.scratch().join("state/unpacked");
     assert!(unpacked.join("e5-small-100k-2/model.onnx").exists(), "unpacked once");
     project.verify("with windows that only one model reads");

@@ -194,7 +194,8 @@ impl Document {
         let whole = self.text.get(start..end).unwrap_or("");
         let text: String = whole.chars().take(room).collect();
         let end = start + text.len();
-        let as_written = self.as_written(first, last, room).filter(|_| text.len() == whole.len());
+        let is_all = !text.is_empty() && text.len() == whole.len();
+        let as_written = self.as_written(first, last, room).filter(|_| is_all);
         let section = match &self.headings {
             Some(headings) => headings.path_at(&self.text, start),
             None => self.spans.get(first).map(|it| it.section.clone()).unwrap_or_default(),

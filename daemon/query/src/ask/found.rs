@@ -175,10 +175,15 @@ pub(crate) fn search(ctx: &QueryContext<'_>, wanted: Search<'_>) -> Result<Found
     found.named.dedup();
     for hit in reply.chunks {
         let dated = Days::read(ctx, hit.doc_id)?.document().clone();
-        let sql = "SELECT profile = 'procedure' FROM chunks WHERE id = ?1";
+        let sql = "SELECT profile = 'procedure', start = end FROM chunks WHERE id = ?1";
         let mut statement = ctx.snapshot.prepare_cached(sql).map_err(AskError::from)?;
-        let is_procedure =
-            statement.query_row([hit.id], |row| row.get(0)).map_err(AskError::from)?;
+        let (is_procedure, is_empty) = statement
+            .query_row([hit.id], |row| Ok((row.get(0)?, row.get(1)?)))
+            .map_err(AskError::from)?;
+        // A note without text states nothing.
+        if is_empty {
+            continue;
+        }
         found.hits.push(Hit {
             chunk: hit.id,
             doc: hit.doc_id,

@@ -1,8 +1,8 @@
 //! Judge: scores the single statements of notes for a question.
 //!
 //! In: a plan, what was recalled, a note. Out: its observations and relations that answer, as results.
-//! An observation is a passage of its own (`extract/chunk`), so its nearness is that of the passage,
-//! by whichever model knows its language; other statements are embedded here.
+//! An observation is as near as its passage, by whichever model knows its language: it is a passage of
+//! its own (`extract/chunk`), or nested in one. Relations are embedded here.
 //! Not here: which notes are searched, the order of results (`search.rs`).
 
 use embed::cosine;
@@ -16,8 +16,7 @@ use crate::plan::Plan;
 use crate::rank::S0_HALF;
 use crate::rank::question_words::QuestionWords;
 use crate::recall::Recalled;
-use crate::recall::nearness::{self, QuestionVectors};
-use crate::recall::turn::IS_OF_FACT;
+use crate::recall::nearness::{self, Near, QuestionVectors};
 use crate::relevance::{Signals, relevance};
 use crate::{AskError, QueryContext};
 
@@ -65,12 +64,14 @@ impl<'a> Judge<'a> {
         doc: i64,
         note: &NoteView,
     ) -> Result<Vec<ResultView>, AskError> {
-        let near = self.near_by_line(ctx, doc)?;
+        let passages = self.near_passages(ctx, doc)?;
         let mut found = Vec::new();
         for it in stated::accepted(ctx, doc)? {
             let context = it.context.as_deref().unwrap_or_default();
             let text = format!("{} {} {} {context}", it.category, it.content, it.tags.join(" "));
-            let near = near.get(&it.line).copied();
+            let holds = |[first, last]: &[u32; 2]| (*first..=*last).contains(&it.line);
+            let near = passages.iter().filter(|(lines, _)| holds(lines)).map(|(_, near)| *near);
+            let near = near.max_by(|a, b| a.0.total_cmp(&b.0));
             let Some(scored) = self.score(ctx, &text, near) else { continue };
             found.push(ResultView {
                 item: ItemType::Observation,
@@ -109,29 +110,23 @@ impl<'a> Judge<'a> {
         Ok(found)
     }
 
-    /// Returns the nearness of a note's facts, by the line on which each begins.
-    fn near_by_line(
+    /// Returns the first and last lines of a note's passages, each with its nearness.
+    fn near_passages(
         &self,
         ctx: &QueryContext<'_>,
         doc: i64,
-    ) -> Result<FxHashMap<u32, Nearness>, AskError> {
-        let mut by_line = FxHashMap::default();
-        let Some(vectors) = self.vectors.filter(|_| self.may_compare) else { return Ok(by_line) };
-        let mut statement = ctx.snapshot.prepare_cached(&format!(
-            "SELECT c.id, f.line_start FROM memory_facts f JOIN chunks c ON {IS_OF_FACT} WHERE f.doc_id = ?1"
-        ))?;
-        let lines = statement.query_map([doc], |row| Ok((row.get(0)?, row.get(1)?)))?;
-        let lines: FxHashMap<i64, u32> = lines.collect::<Result<_, _>>()?;
+    ) -> Result<Vec<([u32; 2], Nearness)>, AskError> {
+        let Some(vectors) = self.vectors.filter(|_| self.may_compare) else { return Ok(vec![]) };
+        let mut statement = ctx
+            .snapshot
+            .prepare_cached("SELECT id, line_start, line_end FROM chunks WHERE doc_id = ?1")?;
+        let lines =
+            statement.query_map([doc], |row| Ok((row.get(0)?, [row.get(1)?, row.get(2)?])))?;
+        let lines: FxHashMap<i64, [u32; 2]> = lines.collect::<Result<_, _>>()?;
         let chunks: Vec<i64> = lines.keys().copied().collect();
-        for near in nearness::of_chunks(ctx, &chunks, vectors)? {
-            let Some(line) = lines.get(&near.chunk) else { continue };
-            // A fact longer than a chunk has several.
-            let best: &mut Nearness = by_line.entry(*line).or_insert((f32::MIN, false));
-            if near.nearness > best.0 {
-                *best = (near.nearness, near.is_better);
-            }
-        }
-        Ok(by_line)
+        let near = nearness::of_chunks(ctx, &chunks, vectors)?;
+        let with_lines = |it: Near| Some((*lines.get(&it.chunk)?, (it.nearness, it.is_better)));
+        Ok(near.into_iter().filter_map(with_lines).collect())
     }
 
     /// Returns text, nearness, score and relevance of a statement; `None` when it does not answer.

@@ -36,7 +36,7 @@ pub(crate) struct SignalInput<'a> {
     pub recalled: &'a Recalled,
     pub expanded: &'a Expanded,
     words: OnceCell<QuestionWords>,
-    asked: OnceCell<Vec<String>>,
+    asked: OnceCell<String>,
     called: OnceCell<FxHashSet<i64>>,
     fused: OnceCell<FxHashMap<i64, f32>>,
     indexer: RefCell<Indexer>,
@@ -66,14 +66,20 @@ impl<'a> SignalInput<'a> {
         self.words.get_or_init(|| QuestionWords::of(self.plan, self.recalled))
     }
 
-    /// Returns whether a name has the same words as the question.
+    /// Returns whether a name is the question, as a whole or without numbers in front, such as that of
+    /// a chapter or a date. Case and separators are ignored, other signs are not (`C++`).
     pub(crate) fn is_name(&self, name: &str) -> bool {
-        let asked = self.asked.get_or_init(|| words_after_numbers(&self.plan.question.text));
-        !asked.is_empty() && *asked == words_after_numbers(name)
+        let is_asked = |name: &str| norm_of(name) == self.asked();
+        !self.asked().is_empty() && (is_asked(name) || is_asked(after_numbers(name)))
     }
 
-    /// Returns the documents that state the question as a name of theirs, or are shown by such a
-    /// heading.
+    /// Returns the norm of the question.
+    fn asked(&self) -> &str {
+        self.asked.get_or_init(|| norm_of(&self.plan.question.text))
+    }
+
+    /// Returns the documents that state the question as a name of theirs, or begin with such a heading
+    /// where they state no title.
     fn called(&self) -> Result<&FxHashSet<i64>, AskError> {
         if let Some(known) = self.called.get() {
             return Ok(known);
@@ -82,7 +88,7 @@ impl<'a> SignalInput<'a> {
             "SELECT s.doc_id FROM names n JOIN stated s ON s.name_id = n.id WHERE n.norm = ?1
              UNION SELECT doc_id FROM headings WHERE norm = ?1",
         )?;
-        let docs = statement.query_map([norm_of(&self.plan.question.text)], |row| row.get(0))?;
+        let docs = statement.query_map([self.asked()], |row| row.get(0))?;
         let docs = docs.collect::<Result<_, _>>()?;
         Ok(self.called.get_or_init(|| docs))
     }
@@ -113,11 +119,20 @@ impl Candidate<'_> {
         Ok(self.read::<bool>("c.n_tokens = 0")?.unwrap_or_default() && !self.is_called()?)
     }
 
-    /// Returns whether the question is a name that the document states, or its shown heading.
+    /// Returns whether the question is a name that the document states, its first heading where it
+    /// states none, or its file's name.
     pub(crate) fn is_called(&self) -> Result<bool, AskError> {
         let called = self.input.called()?;
         let is_one = |doc| called.contains(&doc);
-        Ok(!called.is_empty() && self.read::<i64>("c.doc_id")?.is_some_and(is_one))
+        Ok(!called.is_empty() && self.read::<i64>("c.doc_id")?.is_some_and(is_one)
+            || self.input.is_name(&self.file_name()?))
+    }
+
+    /// Returns the document's file name, without its extension.
+    pub(crate) fn file_name(&self) -> Result<String, AskError> {
+        let path = self.read::<String>("d.path")?.unwrap_or_default();
+        let name = path.rsplit('/').next().unwrap_or_default();
+        Ok(name.rsplit_once('.').map_or(name, |(stem, _)| stem).to_string())
     }
 
     /// Returns the combined score of text and vectors for the better neighbor of a short chunk, 0
@@ -155,37 +170,42 @@ impl Candidate<'_> {
         Ok(self.input.words().share(&words))
     }
 
-    /// Returns how well a name and the question match, 0 to 1: 1 where they are the same words, else
+    /// Returns how well a name and the question match, 0 to 1: 1 where the name is the question, else
     /// [`NOT_THE_SAME`] times the worth of the question's words in the name, times the share of the
-    /// name's words in the question. Stop words are ignored in this product, and so is a leading
-    /// number anywhere, such as that of a chapter or a date.
+    /// name's words in the question. Stop words and numbers in front of a name do not count in this
+    /// product.
     pub(crate) fn is_named_by(&self, name: &str) -> Result<f32, AskError> {
         if self.input.is_name(name) {
             return Ok(1.0);
         }
-        let words = words_after_numbers(name);
-        let (common, own): (Vec<String>, Vec<String>) =
-            words.into_iter().partition(|word| is_stop_word(word));
+        let question = self.input.plan.question.text.to_lowercase();
+        let is_sign = |c| !is_word_char(c) && !matches!(c, '+' | '#');
+        let words = after_numbers(name).split(is_sign).filter(|it| !it.is_empty());
+        let words = words.map(str::to_lowercase);
+        let (common, own): (Vec<String>, Vec<String>) = words.partition(|word| is_stop_word(word));
         let is_english = self.read::<String>("c.language")?.is_some_and(|it| it == "en");
         let (mut all, mut n_held, mut n) = (String::new(), 0.0, 0.0);
         for word in if own.is_empty() { common } else { own } {
             let mut one = String::new();
             self.input.indexer.borrow_mut().index(&word, is_english, &mut one);
             n += 1.0;
-            n_held += if self.input.words().share(&one) > 0.0 { 1.0 } else { 0.0 };
-            all.push_str(&one);
-            all.push(' ');
+            // `C++` holds no question about `C`, although it is found by it.
+            let is_whole = !word.ends_with(['+', '#']) || question.contains(&word);
+            if is_whole && self.input.words().share(&one) > 0.0 {
+                n_held += 1.0;
+                all.push_str(&one);
+                all.push(' ');
+            }
         }
         let share = if n == 0.0 { 0.0 } else { self.input.words().share(&all) * n_held / n };
         Ok(NOT_THE_SAME * share)
     }
 }
 
-/// Returns the words of a text in lower case, without numbers before the first other word.
-fn words_after_numbers(text: &str) -> Vec<String> {
-    let words = text.split(|c| !is_word_char(c)).filter(|it| !it.is_empty());
-    let words: Vec<String> = words.map(str::to_lowercase).collect();
-    let has_digit = |word: &&String| word.contains(|c: char| c.is_ascii_digit());
-    let n_before = words.iter().take_while(has_digit).count() % words.len().max(1);
-    words.into_iter().skip(n_before).collect()
+/// Returns a name from its first word without a digit on; all of it if there is none.
+fn after_numbers(name: &str) -> &str {
+    let words = name.split(|c| !is_word_char(c)).filter(|it| !it.is_empty());
+    let mut plain = words.filter(|word| !word.contains(|c: char| c.is_ascii_digit()));
+    let start = plain.next().map_or(0, |word| word.as_ptr() as usize - name.as_ptr() as usize);
+    name.get(start..).unwrap_or(name)
 }

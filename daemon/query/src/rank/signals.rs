@@ -108,17 +108,10 @@ fn title(it: &Candidate<'_>) -> Result<f32, AskError> {
         return Ok(1.0);
     }
     let title = it.read::<String>("d.title")?.unwrap_or_default();
-    let best = it.is_named_by(&title)?.max(it.is_named_by(&file_name(it)?)?);
+    let best = it.is_named_by(&title)?.max(it.is_named_by(&it.file_name()?)?);
     let sections = it.read::<String>("c.section")?.unwrap_or_default();
     let is_section = sections.rsplit(" › ").next().is_some_and(|inner| it.input.is_name(inner));
     Ok(if is_section { best.max(SECTION) } else { best })
-}
-
-/// Returns a document's file name, without its extension.
-fn file_name(it: &Candidate<'_>) -> Result<String, AskError> {
-    let path = it.read::<String>("d.path")?.unwrap_or_default();
-    let name = path.rsplit('/').next().unwrap_or_default();
-    Ok(name.rsplit_once('.').map_or(name, |(stem, _)| stem).to_string())
 }
 
 /// Returns how much of the passage was said by the people whom the question names.

@@ -6,8 +6,8 @@
 //! passage of a runbook would be its list of links.
 //! In: hits, best first. Out: the same hits; if one is thin and another hit of its document shortly
 //! after it contains more of the question itself, the two exchange their scores, as a component of
-//! both.
-//! Invariants: documents keep their order; components sum to the score; only the first few hits are
+//! both. So do a note without text and a namesake with text, if the question is their name.
+//! Invariants: documents with text keep their order; components sum to the score; only the first few hits are
 //! considered, and only thin ones and their possible replacements are read.
 
 use rusqlite::OptionalExtension;
@@ -43,12 +43,16 @@ pub(super) fn exchange(
         sized.extend(with_size(input.ctx, hit)?);
     }
     let share = |hit: &SizedHit| input.candidate(hit.chunk).share_in(TEXT);
+    let is_called = |hit: &SizedHit| input.candidate(hit.chunk).is_called();
     let mut exchanged = FxHashSet::default();
     for thin in sized.iter().filter(|it| it.n_bytes <= THIN) {
         let own = share(thin)?;
-        let others = sized.iter().filter(|it| it.doc == thin.doc && it.n_bytes > THIN);
-        for other in others.filter(|it| (NEAR * thin.score..thin.score).contains(&it.score)) {
-            if !exchanged.contains(&other.chunk) && share(other)? > own {
+        for other in sized.iter().filter(|it| (NEAR * thin.score..thin.score).contains(&it.score)) {
+            let is_fuller = match other.doc == thin.doc {
+                true => other.n_bytes > THIN && share(other)? > own,
+                false => other.n_bytes > 0 && thin.n_bytes == 0 && is_called(other)?,
+            };
+            if is_fuller && !exchanged.contains(&other.chunk) {
                 swap(&mut hits, thin, other);
                 exchanged.insert(other.chunk);
                 break;
