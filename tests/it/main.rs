@@ -46,6 +46,7 @@ mod llm_kb;
 mod memory;
 mod memory_reference;
 mod models;
+mod names;
 mod note_edits;
 mod note_graph;
 mod note_history;

@@ -89,8 +89,7 @@ fn an_index_that_is_deleted_replaced_or_cut_is_built_again() {
         ("was deleted", delete),
         ("was replaced", replace),
         ("was cut", |path| cut(path, 0)),
-        // A reader that opens the database first creates the log anew: then it `was replaced`.
-        ("-wal` was ", |path| fs::remove_file(&files(path)[1]).expect("a log")),
+        ("-wal` was deleted", |path| fs::remove_file(&files(path)[1]).expect("a log")),
     ];
     for (i, (what, damage)) in damages.into_iter().enumerate() {
         damage(&index);

@@ -144,10 +144,13 @@ impl File {
         let Ok(found) = self.path.metadata() else {
             return Seen::Lost(format!("`{shown}` was deleted while the daemon ran"));
         };
-        if identity(&found) != self.identity {
-            return Seen::Lost(format!("`{shown}` was replaced by another file"));
-        }
         let is_log = self.path.extension().is_none_or(|it| it != "sqlite");
+        if identity(&found) != self.identity {
+            // The next reader makes a log anew that was deleted.
+            let how =
+                if is_log { "deleted while the daemon ran" } else { "replaced by another file" };
+            return Seen::Lost(format!("`{shown}` was {how}"));
+        }
         match found.len() {
             n if n >= self.n_bytes => Seen::Same,
             // SQLite truncates a log once all of it is in the database.
@@ -193,6 +196,10 @@ mod tests {
         lost("ledger.sqlite` was deleted");
         begin();
         fs::remove_file(&wal).expect("removed");
+        lost("ledger.sqlite-wal` was deleted");
+        begin();
+        fs::write(folder.path().join("other"), [1; 8192]).expect("written");
+        fs::rename(folder.path().join("other"), &wal).expect("made anew");
         lost("ledger.sqlite-wal` was deleted");
         begin();
         fs::write(folder.path().join("other"), [1; 8192]).expect("written");

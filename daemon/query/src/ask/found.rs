@@ -174,7 +174,6 @@ pub(crate) fn search(ctx: &QueryContext<'_>, wanted: Search<'_>) -> Result<Found
     };
     found.named.dedup();
     for hit in reply.chunks {
-        let dated = Days::read(ctx, hit.doc_id)?.document().clone();
         let sql = "SELECT profile = 'procedure', start = end FROM chunks WHERE id = ?1";
         let mut statement = ctx.snapshot.prepare_cached(sql).map_err(AskError::from)?;
         let (is_procedure, is_empty) = statement
@@ -184,6 +183,7 @@ pub(crate) fn search(ctx: &QueryContext<'_>, wanted: Search<'_>) -> Result<Found
         if is_empty {
             continue;
         }
+        let dated = Days::read(ctx, hit.doc_id)?.document().clone();
         found.hits.push(Hit {
             chunk: hit.id,
             doc: hit.doc_id,

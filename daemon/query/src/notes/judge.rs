@@ -5,13 +5,15 @@
 //! its own (`extract/chunk`), or nested in one. Relations are embedded here.
 //! Not here: which notes are searched, the order of results (`search.rs`).
 
+use std::ops::RangeInclusive;
+
 use embed::cosine;
 use index::words::Indexer;
 use proto::tool::notes::{ItemType, NoteView, ResultView, SearchType};
 use rustc_hash::FxHashMap;
 
 use super::search::rounded;
-use super::stated;
+use super::{ObservationRow, stated};
 use crate::plan::Plan;
 use crate::rank::S0_HALF;
 use crate::rank::question_words::QuestionWords;
@@ -64,14 +66,14 @@ impl<'a> Judge<'a> {
         doc: i64,
         note: &NoteView,
     ) -> Result<Vec<ResultView>, AskError> {
-        let passages = self.near_passages(ctx, doc)?;
+        let rows = stated::accepted(ctx, doc)?;
+        let passages = self.near_passages(ctx, doc, &rows)?;
         let mut found = Vec::new();
-        for it in stated::accepted(ctx, doc)? {
+        for it in rows {
             let context = it.context.as_deref().unwrap_or_default();
             let text = format!("{} {} {} {context}", it.category, it.content, it.tags.join(" "));
-            let holds = |[first, last]: &[u32; 2]| (*first..=*last).contains(&it.line);
-            let near = passages.iter().filter(|(lines, _)| holds(lines)).map(|(_, near)| *near);
-            let near = near.max_by(|a, b| a.0.total_cmp(&b.0));
+            let of_it = passages.iter().filter(|(lines, _)| lines.contains(&it.line));
+            let near = of_it.map(|(_, near)| *near).max_by(|a, b| a.0.total_cmp(&b.0));
             let Some(scored) = self.score(ctx, &text, near) else { continue };
             found.push(ResultView {
                 item: ItemType::Observation,
@@ -110,22 +112,26 @@ impl<'a> Judge<'a> {
         Ok(found)
     }
 
-    /// Returns the first and last lines of a note's passages, each with its nearness.
+    /// Returns the lines of the passages that hold these observations of a note, each with its
+    /// nearness.
     fn near_passages(
         &self,
         ctx: &QueryContext<'_>,
         doc: i64,
-    ) -> Result<Vec<([u32; 2], Nearness)>, AskError> {
-        let Some(vectors) = self.vectors.filter(|_| self.may_compare) else { return Ok(vec![]) };
+        rows: &[ObservationRow],
+    ) -> Result<Vec<(RangeInclusive<u32>, Nearness)>, AskError> {
+        let can_compare = self.may_compare && !rows.is_empty();
+        let Some(vectors) = self.vectors.filter(|_| can_compare) else { return Ok(vec![]) };
         let mut statement = ctx
             .snapshot
             .prepare_cached("SELECT id, line_start, line_end FROM chunks WHERE doc_id = ?1")?;
         let lines =
-            statement.query_map([doc], |row| Ok((row.get(0)?, [row.get(1)?, row.get(2)?])))?;
-        let lines: FxHashMap<i64, [u32; 2]> = lines.collect::<Result<_, _>>()?;
+            statement.query_map([doc], |row| Ok((row.get(0)?, row.get(1)?..=row.get(2)?)))?;
+        let mut lines: FxHashMap<i64, RangeInclusive<u32>> = lines.collect::<Result<_, _>>()?;
+        lines.retain(|_, lines| rows.iter().any(|row| lines.contains(&row.line)));
         let chunks: Vec<i64> = lines.keys().copied().collect();
         let near = nearness::of_chunks(ctx, &chunks, vectors)?;
-        let with_lines = |it: Near| Some((*lines.get(&it.chunk)?, (it.nearness, it.is_better)));
+        let with_lines = |it: Near| Some((lines.remove(&it.chunk)?, (it.nearness, it.is_better)));
         Ok(near.into_iter().filter_map(with_lines).collect())
     }
 

@@ -25,10 +25,6 @@ use crate::{AskError, QueryContext};
 /// shorter.
 const MAX_TURN_TOKENS: i64 = 80;
 
-/// Value of a name that shares all its words with the question, but not all in this order: a person
-/// who types the title of a note wants that note before another whose title has the same words.
-const NOT_THE_SAME: f32 = 0.75;
-
 /// Results of the earlier steps for a question.
 pub(crate) struct SignalInput<'a> {
     pub ctx: &'a QueryContext<'a>,
@@ -106,7 +102,8 @@ pub(crate) struct Candidate<'a> {
 
 impl Candidate<'_> {
     /// Reads a column of the chunk, `c`, or of its document, `d`, such as `c.section` or `d.path`, or
-    /// an SQL expression of them; see `daemon/index/src/store/schema.rs`. Returns `None` if the index lacks the chunk.
+    /// an SQL expression of them; see `daemon/index/src/store/schema.rs`. Returns `None` if the index
+    /// lacks the chunk.
     pub(crate) fn read<T: FromSql>(&self, column: &str) -> Result<Option<T>, AskError> {
         let query =
             format!("SELECT {column} FROM chunks c JOIN docs d ON d.id = c.doc_id WHERE c.id = ?1");
@@ -120,12 +117,18 @@ impl Candidate<'_> {
     }
 
     /// Returns whether the question is a name that the document states, its first heading where it
-    /// states none, or its file's name.
+    /// states no title, or its title or file's name without numbers in front.
     pub(crate) fn is_called(&self) -> Result<bool, AskError> {
         let called = self.input.called()?;
         let is_one = |doc| called.contains(&doc);
         Ok(!called.is_empty() && self.read::<i64>("c.doc_id")?.is_some_and(is_one)
+            || self.input.is_name(&self.title()?)
             || self.input.is_name(&self.file_name()?))
+    }
+
+    /// Returns the document's title.
+    pub(crate) fn title(&self) -> Result<String, AskError> {
+        Ok(self.read::<String>("d.title")?.unwrap_or_default())
     }
 
     /// Returns the document's file name, without its extension.
@@ -170,14 +173,10 @@ impl Candidate<'_> {
         Ok(self.input.words().share(&words))
     }
 
-    /// Returns how well a name and the question match, 0 to 1: 1 where the name is the question, else
-    /// [`NOT_THE_SAME`] times the worth of the question's words in the name, times the share of the
-    /// name's words in the question. Stop words and numbers in front of a name do not count in this
-    /// product.
+    /// Returns how well a name and the question match, 0 to 1: the worth of the question's words in
+    /// the name, times the share of the name's words in the question. Stop words are ignored, and so
+    /// is a leading number, such as that of a chapter or a date.
     pub(crate) fn is_named_by(&self, name: &str) -> Result<f32, AskError> {
-        if self.input.is_name(name) {
-            return Ok(1.0);
-        }
         let question = self.input.plan.question.text.to_lowercase();
         let is_sign = |c| !is_word_char(c) && !matches!(c, '+' | '#');
         let words = after_numbers(name).split(is_sign).filter(|it| !it.is_empty());
@@ -197,8 +196,7 @@ impl Candidate<'_> {
                 all.push(' ');
             }
         }
-        let share = if n == 0.0 { 0.0 } else { self.input.words().share(&all) * n_held / n };
-        Ok(NOT_THE_SAME * share)
+        Ok(if n == 0.0 { 0.0 } else { self.input.words().share(&all) * n_held / n })
     }
 }
 

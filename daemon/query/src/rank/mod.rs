@@ -342,21 +342,59 @@ mod tests {
         };
         for (question, name, expected) in [
             ("signing keys", "Signing keys", 1.0),
-            ("Signing the keys", "signing the keys", 1.0),
-            ("signing keys", "Signing the keys", 0.75),
-            ("how do I sign with a key?", "Signing the keys", 0.75),
-            ("signing keys", "Keys", 0.375),
-            ("keys", "Signing keys", 0.375),
-            ("rotating keys yearly doors", "Signing keys", 0.75 / 8.0),
+            ("how do I sign with a key?", "Signing the keys", 1.0),
+            ("signing keys", "Keys", 0.5),
+            ("keys", "Signing keys", 0.5),
+            ("rotating keys yearly doors", "Signing keys", 0.125),
             ("signing keys", "ch04-01-signing_keys", 1.0),
             ("signing keys", "2024-06-07", 0.0),
-            ("2024", "2024-06-07", 0.25),
-            ("what is it about", "About", 0.75 / 4.0),
+            ("2024", "2024-06-07", 1.0 / 3.0),
+            ("what is it about", "About", 1.0 / 4.0),
             ("signing keys", "", 0.0),
         ] {
             let found = named_by(question, name);
             assert!((found - expected).abs() < 1e-5, "{question} | {name}: {found}");
         }
+    }
+
+    #[test]
+    fn a_name_is_the_question_as_a_whole_or_without_numbers_in_front() {
+        let bench = Bench::new();
+        for (question, name, expected) in [
+            ("signing keys", "Signing Keys", true),
+            ("signing keys", "ch04-01-signing_keys", true),
+            ("2024-05-06 standup", "2024-05-06 standup", true),
+            ("2024-05-06 standup", "2024-05-07 standup", false),
+            ("3D printing", "2D printing", false),
+            ("signing the keys", "signing keys", false),
+            ("C", "C++", false),
+            ("c++", "C++", true),
+        ] {
+            let request = HybridQuery { q: question.into(), ..HybridQuery::default() };
+            asked(&bench, &request, |ctx, plan| {
+                let (recalled, expanded) = (Recalled::default(), Expanded::default());
+                let input = SignalInput::new(ctx, plan, &recalled, &expanded);
+                assert_eq!(input.is_name(name), expected, "{question} | {name}");
+            });
+        }
+    }
+
+    #[test]
+    fn a_note_without_text_counts_half_unless_the_question_is_its_name() {
+        let mut bench = Bench::new();
+        bench.put("empty.md", "---\ntitle: Signing keys\n---\n");
+        let chunk = bench.count("SELECT max(id) FROM chunks");
+        let text_and_vector = |q: &str| {
+            let request = HybridQuery { q: q.into(), ..HybridQuery::default() };
+            asked(&bench, &request, |ctx, plan| {
+                let (recalled, expanded) = (Recalled::default(), Expanded::default());
+                let input = SignalInput::new(ctx, plan, &recalled, &expanded);
+                let all = components(&input.candidate(chunk), 1.0, 1.0).expect("read");
+                [all[0], all[1]].map(|(_, value)| value)
+            })
+        };
+        let named = text_and_vector("signing keys");
+        assert_eq!(text_and_vector("keys of the office"), named.map(|value| value / 2.0));
     }
 
     #[test]

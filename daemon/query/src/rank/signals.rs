@@ -18,6 +18,10 @@ use crate::recall::turn::{TEXT, speakers, stated_day};
 /// The first characters of a document, in which a conversation or report states its day.
 const HEAD: &str = "substr(d.text, 1, 200)";
 
+/// Greatest value of `title` for a name that only shares its words with the question: a person who
+/// types the title of a note wants that note before another whose title has the same words.
+const NOT_THE_SAME: f32 = 0.75;
+
 /// Value of `title` for a passage below a heading that is the question.
 const SECTION: f32 = 0.5;
 
@@ -107,8 +111,7 @@ fn title(it: &Candidate<'_>) -> Result<f32, AskError> {
     if it.is_called()? {
         return Ok(1.0);
     }
-    let title = it.read::<String>("d.title")?.unwrap_or_default();
-    let best = it.is_named_by(&title)?.max(it.is_named_by(&it.file_name()?)?);
+    let best = NOT_THE_SAME * it.is_named_by(&it.title()?)?.max(it.is_named_by(&it.file_name()?)?);
     let sections = it.read::<String>("c.section")?.unwrap_or_default();
     let is_section = sections.rsplit(" › ").next().is_some_and(|inner| it.input.is_name(inner));
     Ok(if is_section { best.max(SECTION) } else { best })

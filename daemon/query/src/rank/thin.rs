@@ -7,8 +7,8 @@
 //! In: hits, best first. Out: the same hits; if one is thin and another hit of its document shortly
 //! after it contains more of the question itself, the two exchange their scores, as a component of
 //! both. So do a note without text and a namesake with text, if the question is their name.
-//! Invariants: documents with text keep their order; components sum to the score; only the first few hits are
-//! considered, and only thin ones and their possible replacements are read.
+//! Invariants: documents with text keep their order; components sum to the score; only the first few
+//! hits are considered, and only thin ones and their possible replacements are read.
 
 use rusqlite::OptionalExtension;
 use rustc_hash::FxHashSet;
