@@ -1,11 +1,11 @@
 //! Encoder: a vector of 96 numbers for each token, from its features and its neighbors' (spaCy's token-to-vector
 //! layers).
 //!
-//! In: tokens and a range of them. Out: one row for each token of the range. Hash tables map each feature to a row; a
+//! In: windows of tokens. Out: one row for each token of a window. Hash tables map each feature to a row; a
 //! maxout layer mixes the features of a word; four more layers see three neighbors each and add to the row. The first
 //! layer's output depends on the word alone, so it is cached.
-//! Invariants: the same tokens give the same rows, whatever range is requested (equal up to rounding: the kernel may
-//! add in another order); buffers are bounded by [`TILE_TOKENS`].
+//! Invariants: the same tokens give the same rows, whatever windows are requested together (equal up to rounding: the
+//! kernel may add in another order); buffers are bounded by [`TILE_ROWS`].
 //! Not here: what is computed from the rows (`entities.rs`, `parser.rs`).
 
 use std::ops::Range;
@@ -20,11 +20,14 @@ use super::matrix::{Matrix, add};
 pub(super) const WIDTH: usize = 96;
 
 /// Tokens encoded at once: few enough for a layer's buffers to stay in a core's L2 cache, enough for a wide product.
-pub(super) const TILE_TOKENS: usize = 512;
+pub(super) const TILE_TOKENS: usize = 256;
 
 /// Layers that see neighbors; also how many tokens on either side a vector depends on, and how many rows of zeros
 /// surround a text.
 const DEPTH: usize = 4;
+
+/// Rows encoded at once: those of [`TILE_TOKENS`] and of the tokens around them.
+const TILE_ROWS: usize = TILE_TOKENS + 2 * DEPTH;
 
 /// Pieces of a maxout layer: each output is the maximum of so many linear ones.
 const PIECES: usize = 3;
@@ -32,8 +35,8 @@ const PIECES: usize = 3;
 /// Rows that are summed for a feature's id.
 const N_HASHES: usize = 4;
 
-/// Words whose first layer is cached; 1.5 MB.
-const MAX_CACHED_WORDS: usize = 4096;
+/// Words whose first layer is cached; .8 MB.
+const MAX_CACHED_WORDS: usize = 2048;
 
 /// Added to a variance to avoid division by zero; the value is thinc's.
 const EPSILON: f32 = 1e-8;
@@ -56,6 +59,40 @@ struct Layer {
     matrix: Matrix,
     gain: Vec<f32>,
     offset: Vec<f32>,
+}
+
+/// Some tokens of a text.
+#[derive(Debug, Clone)]
+pub(super) struct Window<'a> {
+    /// All tokens of the text.
+    pub(super) tokens: &'a [Token],
+    /// Those that are requested, at most [`TILE_TOKENS`].
+    pub(super) range: Range<usize>,
+}
+
+impl<'a> Window<'a> {
+    /// Returns how many rows it takes to encode the window.
+    fn n_rows(&self) -> usize {
+        self.range.len() + 2 * DEPTH
+    }
+
+    /// Returns the tokens that the rows of the window depend on, and how many of them precede it.
+    fn surroundings(&self) -> (&'a [Token], usize) {
+        let Range { start, end } = self.range;
+        let first = start.saturating_sub(DEPTH);
+        let last = (end + DEPTH).min(self.tokens.len());
+        (self.tokens.get(first..last).unwrap_or_default(), start - first)
+    }
+}
+
+/// Returns how many of the first windows can be encoded at once, at least 1.
+pub(super) fn n_at_once(windows: &[Window<'_>]) -> usize {
+    let mut n_rows = 0;
+    let fits = windows.iter().take_while(|window| {
+        n_rows += window.n_rows();
+        n_rows <= TILE_ROWS
+    });
+    fits.count().max(1)
 }
 
 #[derive(Debug)]
@@ -99,15 +136,14 @@ impl Encoder {
         })
     }
 
-    /// Returns the rows of the tokens in `tile`, one after another; at most [`TILE_TOKENS`]. They depend on the
-    /// tokens around the tile, too.
+    /// Returns the rows of the windows' tokens, one after another. They depend on the tokens around each window, too.
+    /// Many short windows in one call cost far less than a call for each: a product copies its weights first.
     pub(super) fn encode<'a>(
         &self,
-        tokens: &[Token],
-        tile: Range<usize>,
+        windows: &[Window<'_>],
         bench: &'a mut EncoderBench,
     ) -> &'a [f32] {
-        self.gather(tokens, &tile, bench);
+        self.gather(windows, bench);
         let EncoderBench { rows, products, .. } = bench;
         for layer in &self.convolutions {
             // Rows are contiguous, so the window of three neighbors is 288 numbers from its first row on: no copy is
@@ -124,33 +160,43 @@ impl Encoder {
             }
             rows.truncate(n_rows * WIDTH);
         }
+        // Rows between two windows mixed tokens of both; they are dropped.
+        let (mut from, mut to) = (0, 0);
+        for window in windows {
+            let n = window.range.len() * WIDTH;
+            rows.copy_within(from..from + n, to);
+            (from, to) = (from + window.n_rows() * WIDTH, to + n);
+        }
+        rows.truncate(to);
         rows
     }
 
-    /// Sets `rows` to the first layer's output for the tile and [`DEPTH`] tokens on either side; zeros outside the
+    /// Sets `rows` to the first layer's output for each window and [`DEPTH`] tokens on either side; zeros outside the
     /// text.
-    fn gather(&self, tokens: &[Token], tile: &Range<usize>, bench: &mut EncoderBench) {
-        let range = tile.start.saturating_sub(DEPTH)..(tile.end + DEPTH).min(tokens.len());
-        let known = tokens.get(range.clone()).unwrap_or_default();
-        // Clear before adding: all words of this tile must be in the cache at once.
-        if bench.words.len() + known.len() > MAX_CACHED_WORDS {
+    fn gather(&self, windows: &[Window<'_>], bench: &mut EncoderBench) {
+        // Clear before adding: all words of these windows must be in the cache at once.
+        let n_known: usize = windows.iter().map(|window| window.surroundings().0.len()).sum();
+        if bench.words.len() + n_known > MAX_CACHED_WORDS {
             bench.places.clear();
             bench.words.clear();
         }
-        self.learn(known, bench);
+        self.learn(windows.iter().flat_map(|window| window.surroundings().0), bench);
         bench.rows.clear();
-        let n_before = DEPTH - (tile.start - range.start);
-        bench.rows.resize(n_before * WIDTH, 0.0);
-        for token in known {
-            let place = bench.places.get(&features(token, self.tables.len()));
-            let row = place.and_then(|place| bench.words.get(*place as usize));
-            bench.rows.extend_from_slice(row.unwrap_or(&[0.0; WIDTH]));
+        for window in windows {
+            let end = bench.rows.len() + window.n_rows() * WIDTH;
+            let (tokens, n_before) = window.surroundings();
+            bench.rows.resize(bench.rows.len() + (DEPTH - n_before) * WIDTH, 0.0);
+            for token in tokens {
+                let place = bench.places.get(&features(token, self.tables.len()));
+                let row = place.and_then(|place| bench.words.get(*place as usize));
+                bench.rows.extend_from_slice(row.unwrap_or(&[0.0; WIDTH]));
+            }
+            bench.rows.resize(end, 0.0);
         }
-        bench.rows.resize((tile.len() + 2 * DEPTH) * WIDTH, 0.0);
     }
 
     /// Computes the first layer for the words that are not cached, in one product.
-    fn learn(&self, tokens: &[Token], bench: &mut EncoderBench) {
+    fn learn<'t>(&self, tokens: impl Iterator<Item = &'t Token>, bench: &mut EncoderBench) {
         bench.embedded.clear();
         let n_before = bench.words.len();
         let mut n_new = 0;

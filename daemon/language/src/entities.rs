@@ -1,13 +1,15 @@
 //! Entities: names, dates and numbers, decided token by token (begin, inside, last, unit or out).
 //!
-//! In: tokens, and where sentences start if there is a parse. Out: spans with a label, in order.
+//! In: stretches of tokens, and where sentences start if there is a parse. Out: spans with a label, in order.
 //! Invariants: spans are disjoint, do not begin with white space and do not cross a sentence start; the result does
-//! not depend on the division into tiles.
+//! not depend on the division into tiles, nor on what else is read together.
 //! Not here: the vectors (`encoder.rs`), how far a name is trusted (`extract/recognize`).
+
+use std::ops::Range;
 
 use super::Token;
 use super::data::{LoadError, Shipped, pieces_first};
-use super::encoder::{Encoder, EncoderBench, TILE_TOKENS, WIDTH};
+use super::encoder::{Encoder, EncoderBench, TILE_TOKENS, WIDTH, Window, n_at_once};
 use super::matrix::{Matrix, add, dot, greatest_of_two};
 
 /// Width of a projected row and of a hidden one.
@@ -32,6 +34,17 @@ pub struct Entity {
     pub end: u32,
     /// OntoNotes' label: `PERSON`, `ORG`, `GPE`, `DATE`…
     pub label: &'static str,
+}
+
+/// A part of a text in which names are looked for.
+#[derive(Debug, Clone)]
+pub struct Stretch<'a> {
+    /// All tokens of the text.
+    pub tokens: &'a [Token],
+    /// Which of them begin a sentence, as [`Parse`](super::Parse) tells; empty when there is no parse.
+    pub starts: &'a [bool],
+    /// The tokens of the stretch.
+    pub range: Range<usize>,
 }
 
 /// What a score stands for, with its number in the model's file.
@@ -109,18 +122,38 @@ impl EntityModel {
         })
     }
 
-    pub(super) fn entities(
-        &self,
-        tokens: &[Token],
-        starts: &[bool],
+    /// Returns the names in each stretch, which is a part of a text. A name must begin and end within the stretch.
+    pub(super) fn entities<'s>(
+        &'s self,
+        stretches: &[Stretch<'s>],
         bench: &mut EncoderBench,
-    ) -> Vec<Entity> {
-        let mut run =
-            Run { model: self, tokens, starts, open: None, before: [0.0; PART], found: Vec::new() };
+    ) -> Vec<Vec<Entity>> {
+        let run = |stretch: &Stretch<'s>| Run {
+            model: self,
+            tokens: stretch.tokens,
+            starts: stretch.starts,
+            open: None,
+            before: [0.0; PART],
+            found: Vec::new(),
+        };
+        let mut runs: Vec<Run<'_>> = stretches.iter().map(run).collect();
+        let tiles_of = |(at, stretch): (usize, &Stretch<'s>)| {
+            let Range { start, end } = stretch.range;
+            let tokens = stretch.tokens;
+            let tiles = (start..end).step_by(TILE_TOKENS);
+            tiles.map(move |start| {
+                (at, Window { tokens, range: start..(start + TILE_TOKENS).min(end) })
+            })
+        };
+        let (of, windows): (Vec<usize>, Vec<Window<'_>>) =
+            stretches.iter().enumerate().flat_map(tiles_of).unzip();
+        let (mut left, mut left_of) = (windows.as_slice(), of.as_slice());
         let (mut projected, mut parts, mut closed) = (Vec::new(), Vec::new(), Vec::new());
-        for start in (0..tokens.len()).step_by(TILE_TOKENS) {
-            let tile = start..(start + TILE_TOKENS).min(tokens.len());
-            self.project.apply(self.encoder.encode(tokens, tile, bench), &mut projected);
+        while !left.is_empty() {
+            let (windows, others) = left.split_at(n_at_once(left));
+            let (of, others_of) = left_of.split_at(windows.len());
+            (left, left_of) = (others, others_of);
+            self.project.apply(self.encoder.encode(windows, bench), &mut projected);
             self.lower.apply(&projected, &mut parts);
             closed.clear();
             parts
@@ -129,12 +162,18 @@ impl EntityModel {
             // Most tokens are outside names; there, the scores of a whole tile can be computed in one product.
             self.upper.apply(&closed, &mut bench.scores);
             let rows = parts.as_chunks::<PART>().0.as_chunks::<N_PARTS>().0;
+            let places = windows
+                .iter()
+                .zip(of)
+                .flat_map(|(window, of)| window.range.clone().map(move |i| (*of, i)));
             let scores = bench.scores.chunks_exact(self.moves.len());
-            for (i, (row, scores)) in rows.iter().zip(scores).enumerate() {
-                run.decide(start + i, row, scores);
+            for ((of, i), (row, scores)) in places.zip(rows.iter().zip(scores)) {
+                if let Some(run) = runs.get_mut(of) {
+                    run.decide(i, row, scores);
+                }
             }
         }
-        run.found
+        runs.into_iter().map(|run| run.found).collect()
     }
 
     /// Returns the hidden row of a token when no name is open.

@@ -37,7 +37,7 @@ use parser::ParserModel;
 use tokenizer::{ChunkCache, Tokenizer};
 
 pub use data::LoadError;
-pub use entities::Entity;
+pub use entities::{Entity, Stretch};
 pub use lexeme::Lexeme;
 pub use matrix::operations_a_token;
 pub use parser::{MAX_PARSED_TOKENS, Parse};
@@ -121,7 +121,15 @@ impl Pipeline {
     /// Returns the names among `tokens`, in order and disjoint. `sentence_starts` are those of a [`Parse`] of the
     /// same tokens, which no name crosses; empty when there is no parse.
     pub fn entities(&self, tokens: &[Token], sentence_starts: &[bool]) -> Vec<Entity> {
-        self.at_work(|bench| self.names.entities(tokens, sentence_starts, &mut bench.names))
+        let all = Stretch { tokens, starts: sentence_starts, range: 0..tokens.len() };
+        self.entities_in(&[all]).pop().unwrap_or_default()
+    }
+
+    /// Returns the names in each of some stretches of texts, in order and disjoint: those of [`Pipeline::entities`] that
+    /// begin and end there, except that a name which began before hides none. Many short stretches in one call cost
+    /// less than a call for each.
+    pub fn entities_in(&self, stretches: &[Stretch<'_>]) -> Vec<Vec<Entity>> {
+        self.at_work(|bench| self.names.entities(stretches, &mut bench.names))
     }
 
     /// Returns tags, heads, labels and sentence starts of `tokens`, as if they were the whole document.

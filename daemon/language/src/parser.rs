@@ -15,7 +15,7 @@ use std::ops::Range;
 use self::state::{Action, State};
 use super::Token;
 use super::data::{LoadError, Shipped, pieces_first};
-use super::encoder::{Encoder, EncoderBench, TILE_TOKENS, WIDTH};
+use super::encoder::{Encoder, EncoderBench, TILE_TOKENS, WIDTH, Window};
 use super::matrix::{Matrix, add, dot, greatest_of_two};
 
 /// Most tokens parsed as one document: about 250 kB of prose, whose projected rows take 13 MB. Longer texts are
@@ -203,7 +203,8 @@ impl<'a> Feed<'a> {
 
     fn load(&mut self, tile: Range<usize>) {
         let (mut scores, mut projected) = (Vec::new(), Vec::new());
-        let rows = self.encoder.encode(self.tokens, tile, self.bench);
+        let window = Window { tokens: self.tokens, range: tile };
+        let rows = self.encoder.encode(&[window], self.bench);
         self.model.tagger.apply(rows, &mut scores);
         self.model.project.apply(rows, &mut projected);
         for scores in scores.chunks_exact(self.model.tags.len()) {

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use serde::Deserialize;
 
 use super::characters::is_space;
-use super::{Entity, Pipeline, Token};
+use super::{Entity, Pipeline, Stretch, Token};
 
 /// spaCy's analysis of a text.
 #[derive(Debug, Deserialize)]
@@ -99,6 +99,36 @@ fn an_answer_does_not_depend_on_what_was_asked_before() {
     assert_eq!(answer(), first);
     pipeline.rest();
     assert_eq!(answer(), first);
+}
+
+#[test]
+fn names_of_stretches_are_those_of_the_text_whatever_is_read_together() {
+    let pipeline = Pipeline::shared();
+    let filler = "They were late again, as they had been for a long time. ".repeat(60);
+    let texts = [
+        format!("{filler}Ada Moreno lives in Lisbon. {filler}"),
+        "Jonas Pikkar wrote to the European Commission.".to_string(),
+        String::new(),
+    ];
+    let tokens = texts.each_ref().map(|text| pipeline.tokens(text));
+    let whole = tokens.each_ref().map(|tokens| pipeline.entities(tokens, &[]));
+    let near = |of: usize, start: usize, end: usize| Stretch {
+        tokens: &tokens[of],
+        starts: &[],
+        range: start..end,
+    };
+    let first = whole[0].first().expect("a name").start as usize;
+    // All of a text, a part with both names, and one that ends within the first of them.
+    let stretches = [
+        near(0, 0, tokens[0].len()),
+        near(2, 0, 0),
+        near(1, 0, tokens[1].len()),
+        near(0, first - 2, first + 8),
+        near(0, first - 2, first + 1),
+    ];
+    let found = pipeline.entities_in(&stretches);
+    assert_eq!(whole[0].len(), 2, "{whole:?}");
+    assert_eq!(found, [whole[0].clone(), vec![], whole[1].clone(), whole[0].clone(), vec![]]);
 }
 
 /// Each of these takes very long if a rule scans the whole word again for each of its characters.

@@ -2,13 +2,14 @@
 //!
 //! In: a document in the deep pass. Out: mentions of the least trusted kind.
 //! Invariants: reads English sentences only, never code, tables or headings, where a model of
-//! running text goes wrong; a mention is within one line. Linear.
+//! running text goes wrong; a mention is within one line. Linear. The model sees only the words
+//! around capitals, because no mention is without one: they are a third of running text.
 //! Not here: the type of a name over all documents (`link/vote.rs`), dependencies (`relate/`).
 
-use std::sync::Arc;
+use std::ops::Range;
 
 use super::{Recognizer, lexicon, words};
-use language::Pipeline;
+use language::{Entity, Pipeline, Stretch, Token};
 use model::parcel::{
     Block, BlockKind, Inline, InlineKind, Mention, NormalDoc, Pass, PlaceFeatures, RecognizerKind,
 };
@@ -18,6 +19,14 @@ use model::terms::{Confidence, EntityType, Norm, Span, is_latin};
 const SURE: f32 = 0.6;
 /// Confidence of the types that the model confuses most.
 const UNSURE: f32 = 0.45;
+
+/// Tokens before and after a capital among which a name with it begins and ends: articles before it,
+/// words in lower case behind it.
+const BEFORE: usize = 3;
+const AFTER: usize = 5;
+
+/// Tokens between the capitals of one name: `Bank of the West`.
+const BETWEEN: usize = 3;
 
 /// The words of requirements (RFC 2119), which standards write in capitals.
 const REQUIREMENTS: [&str; 8] =
@@ -46,8 +55,21 @@ impl Recognizer for StatisticalRecognizer {
         let pipeline = Pipeline::shared();
         let is_code = |inline: &&Inline| inline.kind == InlineKind::Code;
         let code: Vec<Span<Norm>> = doc.inlines.iter().filter(is_code).map(|it| it.span).collect();
-        for run in runs_of(doc) {
-            read(&pipeline, doc, run, &code, out);
+        let runs: Vec<(Span<Norm>, Vec<Token>)> =
+            runs_of(doc).into_iter().map(|run| (run, pipeline.tokens(run.of(&doc.text)))).collect();
+        let mut read = Vec::new();
+        for (run, tokens) in &runs {
+            let ranges = ranges_near_capitals(doc, *run, tokens);
+            read.extend(
+                ranges.into_iter().map(|range| (*run, Stretch { tokens, starts: &[], range })),
+            );
+        }
+        let (of, stretches): (Vec<Span<Norm>>, Vec<Stretch<'_>>) = read.into_iter().unzip();
+        let found = pipeline.entities_in(&stretches);
+        for ((run, stretch), entities) in of.into_iter().zip(&stretches).zip(found) {
+            for entity in entities {
+                out.extend(mention_of(doc, run, stretch.tokens, &entity, &code));
+            }
         }
     }
 }
@@ -74,38 +96,64 @@ fn is_running_text(block: &Block) -> bool {
     matches!(block.kind, BlockKind::Paragraph | BlockKind::ListItem { .. } | BlockKind::Quote)
 }
 
-fn read(
-    pipeline: &Arc<Pipeline>,
-    doc: &NormalDoc,
-    run: Span<Norm>,
-    code: &[Span<Norm>],
-    out: &mut Vec<Mention>,
-) {
+/// Returns the tokens around the capitals that may belong to a name, in order and disjoint. An
+/// ordinary word may only if it is near another capital or in a link: see `is_proved`.
+fn ranges_near_capitals(doc: &NormalDoc, run: Span<Norm>, tokens: &[Token]) -> Vec<Range<usize>> {
     let text = run.of(&doc.text);
-    let tokens = pipeline.tokens(text);
-    for entity in pipeline.entities(&tokens, &[]) {
-        let Some((entity_type, score)) = type_of(entity.label) else { continue };
-        let ends = (tokens.get(entity.start as usize), tokens.get(entity.end as usize - 1));
-        let (Some(first), Some(last)) = ends else { continue };
-        let found = trimmed(text, first.start as usize, last.end as usize);
-        let Some((start, end)) = found else { continue };
-        let surface = text.get(start..end).unwrap_or_default();
-        let span: Span<Norm> = Span::new(run.start() + start, run.start() + end);
-        // In `Add Request` with a type in code font, the model takes both words for one name.
-        let after = code.partition_point(|it| it.end() <= span.start());
-        let has_code = code.get(after).is_some_and(|it| it.start() < span.end());
-        if !is_name(surface) || has_code || !is_proved(doc, span) {
+    let has_capital = |at: &usize| {
+        tokens.get(*at).is_some_and(|it| it.surface(text).contains(char::is_uppercase))
+    };
+    let capitals: Vec<usize> = (0..tokens.len()).filter(has_capital).collect();
+    let is_near = |one: Option<&usize>, other: usize| {
+        one.is_some_and(|one| one.abs_diff(other) <= BETWEEN + 1)
+    };
+    let is_linked = |token: &Token| {
+        let start = run.start() + token.start as usize;
+        let after = doc.links.partition_point(|it| it.span.end() <= start);
+        doc.links.get(after).is_some_and(|it| it.span.start() <= start)
+    };
+    let mut ranges: Vec<Range<usize>> = Vec::new();
+    for (nth, &at) in capitals.iter().enumerate() {
+        let Some(token) = tokens.get(at) else { continue };
+        let is_beside = is_near(capitals.get(nth + 1), at)
+            || is_near(nth.checked_sub(1).and_then(|nth| capitals.get(nth)), at);
+        if !is_beside && words::all_ordinary(token.surface(text)) && !is_linked(token) {
             continue;
         }
-        out.push(Mention {
-            span,
-            name: surface.to_string(),
-            entity_type,
-            recognizer: RecognizerKind::Statistical,
-            score: Confidence::new(score),
-            place: PlaceFeatures { is_type_guessed: true, ..PlaceFeatures::default() },
-        });
+        let (start, end) = (at.saturating_sub(BEFORE), (at + 1 + AFTER).min(tokens.len()));
+        match ranges.last_mut().filter(|last| last.end >= start) {
+            Some(last) => last.end = end,
+            None => ranges.push(start..end),
+        }
     }
+    ranges
+}
+
+/// Returns the mention that a name found in the tokens of a run is, if it is credible.
+fn mention_of(
+    doc: &NormalDoc,
+    run: Span<Norm>,
+    tokens: &[Token],
+    entity: &Entity,
+    code: &[Span<Norm>],
+) -> Option<Mention> {
+    let text = run.of(&doc.text);
+    let (entity_type, score) = type_of(entity.label)?;
+    let (first, last) = (tokens.get(entity.start as usize)?, tokens.get(entity.end as usize - 1)?);
+    let (start, end) = trimmed(text, first.start as usize, last.end as usize)?;
+    let surface = text.get(start..end)?;
+    let span: Span<Norm> = Span::new(run.start() + start, run.start() + end);
+    // In `Add Request` with a type in code font, the model takes both words for one name.
+    let after = code.partition_point(|it| it.end() <= span.start());
+    let has_code = code.get(after).is_some_and(|it| it.start() < span.end());
+    (is_name(surface) && !has_code && is_proved(doc, span)).then(|| Mention {
+        span,
+        name: surface.to_string(),
+        entity_type,
+        recognizer: RecognizerKind::Statistical,
+        score: Confidence::new(score),
+        place: PlaceFeatures { is_type_guessed: true, ..PlaceFeatures::default() },
+    })
 }
 
 /// Maps an OntoNotes label to our type. Numbers, amounts, times of day, peoples and languages are

@@ -21,6 +21,27 @@ fn people_organizations_and_places_of_running_text_are_found() {
 }
 
 #[test]
+fn only_the_words_around_capitals_are_read() {
+    let read = |lines: &str| {
+        let doc = testing::doc(lines);
+        let run = Span::new(0, doc.text.len());
+        let tokens = Pipeline::shared().tokens(&doc.text);
+        let ranges = ranges_near_capitals(&doc, run, &tokens);
+        let text = |range: Range<usize>| {
+            let (first, last) = (tokens[range.start].start, tokens[range.end - 1].end);
+            doc.text[first as usize..last as usize].to_string()
+        };
+        ranges.into_iter().map(text).collect::<Vec<_>>()
+    };
+    let far = "and so it went on for a very long time until";
+    assert_eq!(read("The first step is the same as the last one."), [""; 0]);
+    assert_eq!(
+        read(&format!("It was Kafka {far} the Bank of England said no to it {far} night.")),
+        ["It was Kafka and so it went on", "time until the Bank of England said no to it and"]
+    );
+}
+
+#[test]
 fn a_swift_reading_asks_no_model() {
     assert!(found(TEXT, Pass::Swift).is_empty());
 }
