@@ -17,7 +17,7 @@ pub(crate) fn bare_fts5(index: &Path, scratch: &Path, with_headings: bool) -> Re
     let columns =
         if with_headings { "d.title || char(10) || c.section || char(10) ||" } else { "" };
     let sql = format!(
-        "SELECT {columns} CAST(substr(CAST(d.text AS BLOB), c.start + 1, c.end - c.start) AS TEXT)
+        "SELECT {columns} coalesce(CAST(substr(CAST(d.text AS BLOB), c.start + 1, c.end - c.start) AS TEXT), '')
          FROM chunks c JOIN docs d ON d.id = c.doc_id ORDER BY c.id"
     );
     let mut statement = db.prepare(&sql)?;

@@ -48,18 +48,35 @@ pub fn string_similarity(a: &str, b: &str) -> f32 {
     strsim::normalized_levenshtein(a, b) as f32
 }
 
+/// What is compared of a surface many times.
+#[derive(Debug, Clone)]
+pub struct Words {
+    /// See [`words_of`].
+    plain: BTreeSet<String>,
+    /// See [`lemmas_of`].
+    lemmas: BTreeSet<String>,
+}
+
+impl Words {
+    /// Reads a surface.
+    pub fn of(surface: &str) -> Self {
+        let plain = words_of(surface);
+        Words { lemmas: plain.iter().map(|word| lemma(word)).collect(), plain }
+    }
+}
+
 /// Returns the Jaccard index of two surfaces' words without articles.
-pub fn jaccard(a: &str, b: &str) -> f32 {
-    let (a, b) = (words_of(a), words_of(b));
-    let union = a.union(&b).count();
-    if union == 0 { 0.0 } else { a.intersection(&b).count() as f32 / union as f32 }
+pub fn jaccard(a: &Words, b: &Words) -> f32 {
+    let n_common = a.plain.intersection(&b.plain).count();
+    let n_all = a.plain.len() + b.plain.len() - n_common;
+    if n_all == 0 { 0.0 } else { n_common as f32 / n_all as f32 }
 }
 
 /// True when one surface has all words of the other and more: `Foam` and `Using Foam`, `Key Service` and
 /// `Key Management Service`. Ignores articles and possessives.
-pub fn one_specifies_the_other(a: &str, b: &str) -> bool {
-    let (a, b) = (words_of(a), words_of(b));
-    a != b && (a.is_subset(&b) || b.is_subset(&a))
+pub fn one_specifies_the_other(a: &Words, b: &Words) -> bool {
+    let (a, b) = (&a.plain, &b.plain);
+    a != b && (a.is_subset(b) || b.is_subset(a))
 }
 
 /// Returns the words of a surface without articles and possessives, which specify nothing.
@@ -82,11 +99,11 @@ const SERIES: [&str; 36] = [
 ];
 
 /// True when two surfaces have the same series words, or none.
-pub fn series_agree(a: &str, b: &str) -> bool {
-    let places = |surface: &str| -> BTreeSet<String> {
-        words_of(surface).into_iter().filter(|word| SERIES.contains(&word.as_str())).collect()
-    };
-    places(a) == places(b)
+pub fn series_agree(a: &Words, b: &Words) -> bool {
+    fn places(words: &Words) -> impl Iterator<Item = &String> {
+        words.plain.iter().filter(|word| SERIES.contains(&word.as_str()))
+    }
+    places(a).eq(places(b))
 }
 
 /// Returns approximate dictionary forms of a surface's words, good enough to compare: `Custom Filters` and `custom
@@ -117,9 +134,8 @@ pub(super) fn lemma(word: &str) -> String {
 }
 
 /// True when two names are the same words in another inflection.
-pub fn are_inflections(a: &str, b: &str) -> bool {
-    let lemmas = lemmas_of(a);
-    !lemmas.is_empty() && lemmas == lemmas_of(b)
+pub fn are_inflections(a: &Words, b: &Words) -> bool {
+    !a.lemmas.is_empty() && a.lemmas == b.lemmas
 }
 
 /// Fewest characters and fewest digits of a model number: shorter ones (`1080p`, `Oracle8`) name a family.
@@ -214,7 +230,7 @@ mod tests {
             ("News", "New", false),
         ];
         for (a, b, expected) in rows {
-            assert_eq!(are_inflections(a, b), expected, "{a} / {b}");
+            assert_eq!(are_inflections(&Words::of(a), &Words::of(b)), expected, "{a} / {b}");
         }
     }
 
@@ -230,15 +246,17 @@ mod tests {
 
     #[test]
     fn members_of_a_series_are_kept_apart() {
-        assert!(!series_agree("World War I", "World War II"));
-        assert!(!series_agree("First Division", "Second Division"));
-        assert!(series_agree("the Third Man", "Third Man"));
+        let agree = |a: &str, b: &str| series_agree(&Words::of(a), &Words::of(b));
+        assert!(!agree("World War I", "World War II"));
+        assert!(!agree("First Division", "Second Division"));
+        assert!(agree("the Third Man", "Third Man"));
     }
 
     #[test]
     fn features_are_what_they_say() {
         assert!((string_similarity("signingservice", "signingservices") - 0.933).abs() < 0.01);
-        assert_eq!(jaccard("Key Management Service", "the key-management service"), 1.0);
+        let words = ["Key Management Service", "the key-management service"].map(Words::of);
+        assert_eq!(jaccard(&words[0], &words[1]), 1.0);
         assert!(edit_distance_is_one("signing", "sigming"));
         assert!(!edit_distance_is_one("signing", "signing"));
         assert!(!digits_agree("iso27001", "iso27002"));

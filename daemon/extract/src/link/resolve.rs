@@ -6,13 +6,14 @@
 //! candidates are equally good, the name is unsure and denotes nothing.
 //! Not here: gathering facts or storing decisions (`store/names.rs`).
 
+use std::borrow::Borrow;
 use std::rc::Rc;
 
 use config::settings::Link;
 
 use super::blocking::{MIN_EDIT_CHARS, MIN_JACCARD};
 use super::features::{
-    Features, are_inflections, digits_agree, edit_distance_is_one, jaccard,
+    Features, Words, are_inflections, digits_agree, edit_distance_is_one, jaccard,
     one_specifies_the_other, popularity, series_agree, share_a_model_number, string_similarity,
     type_agreement,
 };
@@ -136,9 +137,9 @@ const MAX_PROPOSALS: usize = 3;
 pub const USED_SCORE: f32 = 0.95;
 
 /// Decides one name. `candidates` are the names that share a key with it, in any order.
-pub fn decide(
+pub fn decide<Facts: Borrow<NameFacts>>(
     name: &NameFacts,
-    candidates: &[NameFacts],
+    candidates: &[Facts],
     weights: &Link,
     around: &dyn Surroundings,
 ) -> Decided {
@@ -167,17 +168,18 @@ pub fn decide(
     if !name.is_fuzzy {
         return plain(Decision::Own);
     }
-    if let Some(decided) = by_whole_names(name, candidates, weights, around) {
+    let candidates: Vec<&NameFacts> = candidates.iter().map(Borrow::borrow).collect();
+    if let Some(decided) = by_whole_names(name, &candidates, weights, around) {
         return decided;
     }
-    by_score(name, candidates, weights, around)
+    by_score(name, &candidates, weights, around)
 }
 
 /// Decides a given name or surname that no document explains, when people of that name are known. One such person is
 /// proposed; with several, the name is unsure. Returns `None` when there are none.
 fn by_whole_names(
     name: &NameFacts,
-    candidates: &[NameFacts],
+    candidates: &[&NameFacts],
     weights: &Link,
     around: &dyn Surroundings,
 ) -> Option<Decided> {
@@ -190,7 +192,7 @@ fn by_whole_names(
             && ends.into_iter().flatten().any(|word| *word == name.norm)
     };
     let mut wholes: Vec<&NameFacts> =
-        candidates.iter().filter(|_| is_part).filter(is_whole).collect();
+        candidates.iter().copied().filter(|_| is_part).filter(is_whole).collect();
     // Candidates come in any order; sort them, so that the first proposals are the same after a rebuild.
     wholes.sort_by(|a, b| a.authority().cmp(&b.authority()));
     let verdict = |it: &&NameFacts| around.verdict(name, it);
@@ -212,17 +214,21 @@ fn by_whole_names(
 /// thing scores nearly as high. Candidates that differ in what may distinguish things are only proposed.
 fn by_score(
     name: &NameFacts,
-    candidates: &[NameFacts],
+    candidates: &[&NameFacts],
     weights: &Link,
     around: &dyn Surroundings,
 ) -> Decided {
+    let side = Side::of(name);
     let mut scored: Vec<(f32, &NameFacts)> = candidates
         .iter()
+        .copied()
         // Aliases of other names and names of several things are not targets. `outranks` makes every link go up in
         // authority, so no two names link to each other.
         .filter(|c| c.is_fuzzy && (!c.is_split || c.homes.len() == 1) && c.outranks(name))
         .filter(|c| around.usage(c).stands_for_itself())
-        .filter_map(|candidate| Some((score_of(name, candidate, weights, around)?, candidate)))
+        .filter_map(|candidate| {
+            Some((score_of(&side, &Side::of(candidate), weights, around)?, candidate))
+        })
         .filter(|(score, _)| *score >= weights.propose)
         .collect();
     scored.sort_by(|(a, one), (b, other)| {
@@ -259,8 +265,8 @@ fn is_one_name(name: &NameFacts, candidate: &NameFacts, around: &dyn Surrounding
 fn are_one(a: &NameFacts, b: &NameFacts, weights: &Link, around: &dyn Surroundings) -> bool {
     let (higher, lower) = if a.outranks(b) { (a, b) } else { (b, a) };
     let is_movable = lower.homes.is_empty() && lower.home_source.is_none();
-    let score = score_of(lower, higher, weights, around).filter(|_| is_movable);
-    score.is_some_and(|score| score >= weights.tau2)
+    let score = || score_of(&Side::of(lower), &Side::of(higher), weights, around);
+    is_movable && score().is_some_and(|score| score >= weights.tau2)
 }
 
 impl Usage {
@@ -270,53 +276,69 @@ impl Usage {
     }
 }
 
+/// One of two names that are compared.
+struct Side<'a> {
+    facts: &'a NameFacts,
+    words: Words,
+}
+
+impl<'a> Side<'a> {
+    fn of(facts: &'a NameFacts) -> Self {
+        Side { facts, words: Words::of(&facts.surface) }
+    }
+}
+
 /// Returns the score of a candidate; `None` when the two are not compared. A person's verdict sets it to 1 or `None`.
 fn score_of(
-    name: &NameFacts,
-    candidate: &NameFacts,
+    name: &Side<'_>,
+    candidate: &Side<'_>,
     weights: &Link,
     around: &dyn Surroundings,
 ) -> Option<f32> {
-    match around.verdict(name, candidate) {
+    let (one, other) = (name.facts, candidate.facts);
+    match around.verdict(one, other) {
         Some(true) => return Some(1.0),
         Some(false) => return None,
         None => {}
     }
-    if candidate.homes.len() > 1 || are_different(name, candidate) {
+    if other.homes.len() > 1 || are_different(name, candidate) {
         return None;
     }
     // The same conditions as those under which the two share a key (`blocking.rs`).
-    let is_near = edit_is_tolerated(&name.norm, &candidate.norm)
-        || jaccard(&name.surface, &candidate.surface) >= MIN_JACCARD
-        || are_inflections(&name.surface, &candidate.surface)
-        || are_one_model(name, candidate);
-    if !is_near && around.cosine(name, candidate) < weights.tau1 {
+    let is_near = edit_is_tolerated(&one.norm, &other.norm)
+        || jaccard(&name.words, &candidate.words) >= MIN_JACCARD
+        || are_inflections(&name.words, &candidate.words)
+        || are_one_model(one, other);
+    if !is_near && around.cosine(one, other) < weights.tau1 {
         return None;
     }
-    let without_context = features(name, candidate, around, 0.0).score(weights);
+    let without_context = features_of(name, candidate, around, 0.0).score(weights);
     // The context costs a query, so it is computed only where it can change the decision.
     if without_context >= weights.tau2 || without_context + weights.context < weights.propose {
         return Some(without_context);
     }
-    Some(features(name, candidate, around, around.context(name, candidate)).score(weights))
+    Some(features_of(name, candidate, around, around.context(one, other)).score(weights))
 }
 
 /// True when the names show that they are different things, however similar they are.
-fn are_different(name: &NameFacts, candidate: &NameFacts) -> bool {
-    let (a, b) = (&name.surface, &candidate.surface);
-    if are_one_model(name, candidate) {
+fn are_different(name: &Side<'_>, candidate: &Side<'_>) -> bool {
+    let (one, other) = (name.facts, candidate.facts);
+    let (a, b) = (&name.words, &candidate.words);
+    if are_one_model(one, other) {
         // First: numbers and words around a model number may differ.
         return false;
     }
     // A country and its people: `Germany` and `German`.
-    let is_derived = [name, candidate].map(|it| it.entity_type) == [EntityType::Location; 2]
-        && (name.norm.starts_with(&candidate.norm) || candidate.norm.starts_with(&name.norm))
-        && !are_inflections(a, b)
-        && jaccard(a, b) < 1.0;
-    !digits_agree(&name.norm, &candidate.norm)
+    let is_derived = || {
+        [one, other].map(|it| it.entity_type) == [EntityType::Location; 2]
+            && (one.norm.starts_with(&other.norm) || other.norm.starts_with(&one.norm))
+            && !are_inflections(a, b)
+            && jaccard(a, b) < 1.0
+    };
+    !digits_agree(&one.norm, &other.norm)
         || !series_agree(a, b)
         || one_specifies_the_other(a, b) && !are_inflections(a, b)
-        || is_derived
+        || is_derived()
 }
 
 /// True when both are products of one model number: the other words about them may differ.
@@ -326,11 +348,12 @@ fn are_one_model(name: &NameFacts, candidate: &NameFacts) -> bool {
 }
 
 /// Returns the similarity of the letters. Names that differ only in inflection, or share a model number, get 1.
-fn string_feature(name: &NameFacts, candidate: &NameFacts) -> f32 {
-    if are_one_model(name, candidate) || are_inflections(&name.surface, &candidate.surface) {
+fn string_feature(name: &Side<'_>, candidate: &Side<'_>) -> f32 {
+    let (one, other) = (name.facts, candidate.facts);
+    if are_one_model(one, other) || are_inflections(&name.words, &candidate.words) {
         return 1.0;
     }
-    string_similarity(&name.norm, &candidate.norm)
+    string_similarity(&one.norm, &other.norm)
 }
 
 /// Returns all five features of a candidate, given its context.
@@ -340,12 +363,22 @@ pub fn features(
     around: &dyn Surroundings,
     context: f32,
 ) -> Features {
+    features_of(&Side::of(name), &Side::of(candidate), around, context)
+}
+
+fn features_of(
+    name: &Side<'_>,
+    candidate: &Side<'_>,
+    around: &dyn Surroundings,
+    context: f32,
+) -> Features {
+    let (one, other) = (name.facts, candidate.facts);
     Features {
-        cosine: around.cosine(name, candidate).max(0.0),
+        cosine: around.cosine(one, other).max(0.0),
         string: string_feature(name, candidate),
-        entity_type: type_agreement(name.entity_type, candidate.entity_type),
+        entity_type: type_agreement(one.entity_type, other.entity_type),
         context,
-        popularity: popularity(candidate.n_docs),
+        popularity: popularity(other.n_docs),
     }
 }
 

@@ -26,7 +26,7 @@ pub struct Likeness<'a> {
     db: &'a Connection,
     embedder: &'a dyn Embedder,
     decisions: &'a dyn Fn(&str) -> Option<Verdict>,
-    vectors: RefCell<FxHashMap<String, UnitVector>>,
+    vectors: RefCell<FxHashMap<String, Rc<UnitVector>>>,
     contexts: RefCell<FxHashMap<i64, Rc<BTreeSet<String>>>>,
     usages: RefCell<FxHashMap<i64, Rc<Usage>>>,
 }
@@ -42,11 +42,12 @@ impl<'a> Likeness<'a> {
         Likeness { db, embedder, decisions, vectors, contexts, usages }
     }
 
-    fn vector(&self, surface: &str) -> UnitVector {
+    fn vector(&self, surface: &str) -> Rc<UnitVector> {
         if let Some(vector) = self.vectors.borrow().get(surface) {
             return vector.clone();
         }
-        let vector = self.embedder.embed(&[surface]).pop().unwrap_or(UnitVector(Box::default()));
+        let vector = self.embedder.embed(&[surface]).pop();
+        let vector = Rc::new(vector.unwrap_or(UnitVector(Box::default())));
         self.vectors.borrow_mut().insert(surface.to_string(), vector.clone());
         vector
     }

@@ -5,6 +5,7 @@
 //! decided after the name it is linked through.
 
 use std::collections::BTreeSet;
+use std::rc::Rc;
 use std::sync::Arc;
 
 use config::settings::Link;
@@ -33,16 +34,16 @@ const UNSURE: i64 = 6;
 /// The rows that one run has read so far.
 #[derive(Default)]
 struct Neighborhood {
-    facts: FxHashMap<i64, NameFacts>,
+    facts: FxHashMap<i64, Rc<NameFacts>>,
     neighbors: FxHashMap<i64, BTreeSet<i64>>,
 }
 
 impl Neighborhood {
-    fn facts_of(&mut self, db: &Connection, id: i64) -> Result<Option<NameFacts>, StoreError> {
+    fn facts_of(&mut self, db: &Connection, id: i64) -> Result<Option<Rc<NameFacts>>, StoreError> {
         if !self.facts.contains_key(&id)
             && let Some(facts) = facts::stored(db, id)?
         {
-            self.facts.insert(id, facts);
+            self.facts.insert(id, Rc::new(facts));
         }
         Ok(self.facts.get(&id).cloned())
     }
@@ -134,7 +135,7 @@ impl Resolver<'_> {
             to_decide.extend(&neighbors);
             neighborhood.neighbors.insert(name.facts.id, neighbors);
         }
-        neighborhood.facts.extend(gathered.into_iter().map(|g| (g.facts.id, g.facts)));
+        neighborhood.facts.extend(gathered.into_iter().map(|g| (g.facts.id, Rc::new(g.facts))));
         for id in ids {
             self.db.prepare_cached("DELETE FROM dirty_names WHERE name_id = ?1")?.execute([id])?;
         }
@@ -281,7 +282,7 @@ impl Resolver<'_> {
 
     /// Decides names from high authority to low, so that a name is decided after any it may be linked through.
     fn decide_all(&self, ids: &BTreeSet<i64>, mut known: Neighborhood) -> Result<(), StoreError> {
-        let mut all: Vec<NameFacts> = Vec::with_capacity(ids.len());
+        let mut all: Vec<Rc<NameFacts>> = Vec::with_capacity(ids.len());
         for id in ids {
             all.extend(known.facts_of(self.db, *id)?);
         }
@@ -301,7 +302,7 @@ impl Resolver<'_> {
                 }
                 decide(name, &candidates, self.weights, &around)
             } else {
-                decide(name, &[], self.weights, &around)
+                decide::<NameFacts>(name, &[], self.weights, &around)
             };
             self.apply(name, decided, &around)?;
         }
