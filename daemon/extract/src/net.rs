@@ -41,6 +41,7 @@ pub struct Layers {
     scales: Vec<f32>,
     rows: &'static [u8],
     bias: Vec<f32>,
+    /// For each slot and output, the weights of a vector's numbers.
     projections: Vec<f32>,
     top: Vec<f32>,
     top_bias: Vec<f32>,
@@ -57,7 +58,10 @@ impl Layers {
             scales: file.floats(n_rows)?,
             rows: file.take(n_rows.checked_mul(hidden)?)?,
             bias: file.floats(hidden)?,
-            projections: file.floats(n_inputs.checked_mul(N_DIMENSIONS)?.checked_mul(hidden)?)?,
+            projections: by_output(
+                &file.floats(n_inputs.checked_mul(N_DIMENSIONS)?.checked_mul(hidden)?)?,
+                hidden,
+            ),
             top: file.floats(hidden.checked_mul(outputs)?)?,
             top_bias: file.floats(outputs)?,
         })
@@ -90,11 +94,9 @@ impl Layers {
     /// A text's vector as the hidden layer sees it in a slot.
     pub fn project(&self, slot: usize, vector: &[f32]) -> Vec<f32> {
         let mut out = vec![0.0; self.hidden];
-        let rows = self.projections.chunks_exact(self.hidden).skip(slot * N_DIMENSIONS);
-        for (number, row) in vector.iter().zip(rows) {
-            for (out, weight) in out.iter_mut().zip(row) {
-                *out += number * weight;
-            }
+        let n_weights = self.hidden * N_DIMENSIONS;
+        if let Some(rows) = self.projections.get(slot * n_weights..(slot + 1) * n_weights) {
+            sys::float_dots(vector, rows, &mut out);
         }
         out
     }
@@ -105,6 +107,15 @@ impl Layers {
             row.iter().zip(hidden).map(|(weight, sum)| weight * sum.max(0.0)).sum::<f32>() + bias
         })
     }
+}
+
+/// Reorders projections from [slots, numbers, outputs], as they are in a file, to [slots, outputs, numbers].
+fn by_output(weights: &[f32], hidden: usize) -> Vec<f32> {
+    let slots = weights.chunks_exact((N_DIMENSIONS * hidden).max(1));
+    let outputs = slots.flat_map(|slot| (0..hidden).map(move |output| (slot, output)));
+    outputs
+        .flat_map(|(slot, output)| slot.iter().skip(output).step_by(hidden.max(1)).copied())
+        .collect()
 }
 
 /// The static vectors in the program.

@@ -125,9 +125,9 @@ impl Pipeline {
         self.entities_in(&[all]).pop().unwrap_or_default()
     }
 
-    /// Returns the names in each of some stretches of texts, in order and disjoint: those of [`Pipeline::entities`] that
-    /// begin and end there, except that a name which began before hides none. Many short stretches in one call cost
-    /// less than a call for each.
+    /// Returns the names in each of some stretches of texts, in order and disjoint: those of [`Pipeline::entities`]
+    /// that begin and end there, except that a name which began before hides none. Many short stretches in one call
+    /// cost less than a call for each.
     pub fn entities_in(&self, stretches: &[Stretch<'_>]) -> Vec<Vec<Entity>> {
         self.at_work(|bench| self.names.entities(stretches, &mut bench.names))
     }

@@ -166,10 +166,15 @@ impl Candidate<'_> {
     /// Returns the worth of the question's words in a column of text, 0 to 1, with the text index's
     /// comparison of words: a rare word is worth more, and a stem matches its inflections.
     pub(crate) fn share_in(&self, column: &str) -> Result<f32, AskError> {
-        let Some(text) = self.read::<Option<String>>(column)?.flatten() else { return Ok(0.0) };
+        let text = self.read::<Option<String>>(column)?.flatten();
+        text.map_or(Ok(0.0), |text| self.share_of(&text))
+    }
+
+    /// As [`Candidate::share_in`], in a part of the passage.
+    pub(crate) fn share_of(&self, text: &str) -> Result<f32, AskError> {
         let is_english = self.read::<String>("c.language")?.is_some_and(|it| it == "en");
         let mut words = String::new();
-        self.input.indexer.borrow_mut().index(&text, is_english, &mut words);
+        self.input.indexer.borrow_mut().index(text, is_english, &mut words);
         Ok(self.input.words().share(&words))
     }
 
