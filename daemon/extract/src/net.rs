@@ -41,7 +41,7 @@ pub struct Layers {
     scales: Vec<f32>,
     rows: &'static [u8],
     bias: Vec<f32>,
-    /// For each slot and output, the weights of a vector's numbers.
+    /// For each slot and number of a vector, the weights of the outputs.
     projections: Vec<f32>,
     top: Vec<f32>,
     top_bias: Vec<f32>,
@@ -58,10 +58,7 @@ impl Layers {
             scales: file.floats(n_rows)?,
             rows: file.take(n_rows.checked_mul(hidden)?)?,
             bias: file.floats(hidden)?,
-            projections: by_output(
-                &file.floats(n_inputs.checked_mul(N_DIMENSIONS)?.checked_mul(hidden)?)?,
-                hidden,
-            ),
+            projections: file.floats(n_inputs.checked_mul(N_DIMENSIONS)?.checked_mul(hidden)?)?,
             top: file.floats(hidden.checked_mul(outputs)?)?,
             top_bias: file.floats(outputs)?,
         })
@@ -69,22 +66,15 @@ impl Layers {
 
     /// The hidden layer before texts are added to it.
     pub fn hidden(&self, features: &[u32]) -> Vec<f32> {
+        let row_of = |feature: &u32| {
+            let number = usize::from(*self.row_of.get(*feature as usize)?);
+            let at = number * self.hidden;
+            Some((*self.scales.get(number)?, self.rows.get(at..at + self.hidden)?))
+        };
+        let rows: Vec<(f32, &[u8])> = features.iter().filter_map(row_of).collect();
         let mut sum = vec![0.0; self.hidden];
-        let mut n_rows = 0;
-        for feature in features {
-            let number = self.row_of.get(*feature as usize).copied().unwrap_or(NO_ROW);
-            let at = usize::from(number) * self.hidden;
-            let (Some(row), Some(scale)) =
-                (self.rows.get(at..at + self.hidden), self.scales.get(usize::from(number)))
-            else {
-                continue;
-            };
-            n_rows += 1;
-            for (sum, byte) in sum.iter_mut().zip(row) {
-                *sum += scale * f32::from(*byte as i8);
-            }
-        }
-        let scale = SCALE / (n_rows.max(1) as f32).sqrt();
+        sys::add_byte_rows(&rows, &mut sum);
+        let scale = SCALE / (rows.len().max(1) as f32).sqrt();
         for (sum, bias) in sum.iter_mut().zip(&self.bias) {
             *sum = *sum * scale + bias;
         }
@@ -96,7 +86,7 @@ impl Layers {
         let mut out = vec![0.0; self.hidden];
         let n_weights = self.hidden * N_DIMENSIONS;
         if let Some(rows) = self.projections.get(slot * n_weights..(slot + 1) * n_weights) {
-            sys::float_dots(vector, rows, &mut out);
+            sys::add_rows(vector, rows, &mut out);
         }
         out
     }
@@ -107,15 +97,6 @@ impl Layers {
             row.iter().zip(hidden).map(|(weight, sum)| weight * sum.max(0.0)).sum::<f32>() + bias
         })
     }
-}
-
-/// Reorders projections from [slots, numbers, outputs], as they are in a file, to [slots, outputs, numbers].
-fn by_output(weights: &[f32], hidden: usize) -> Vec<f32> {
-    let slots = weights.chunks_exact((N_DIMENSIONS * hidden).max(1));
-    let outputs = slots.flat_map(|slot| (0..hidden).map(move |output| (slot, output)));
-    outputs
-        .flat_map(|(slot, output)| slot.iter().skip(output).step_by(hidden.max(1)).copied())
-        .collect()
 }
 
 /// The static vectors in the program.

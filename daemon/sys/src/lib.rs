@@ -18,6 +18,7 @@ mod mapped;
 mod memory;
 pub mod product;
 mod scans;
+mod sums;
 
 pub use clock::{process_cpu_time, thread_cpu_time};
 pub use dots::dots;
@@ -26,6 +27,7 @@ pub use mapped::load_mapped;
 pub use memory::{release_free_memory, spare_memory};
 pub use product::{Rows, product, products};
 pub use scans::{N_PLANES, float_dots, sign_sums};
+pub use sums::{add_byte_rows, add_rows};
 
 /// Makes the statically linked sqlite-vec available to every connection opened from now on.
 pub fn register_sqlite_vec() {
