@@ -36,16 +36,21 @@ pub(crate) fn written(
     room: usize,
     cells: Cells,
 ) -> Option<Written> {
+    // Only these lines may be shown; a file may have many more.
+    let start = (*wanted.start()).min(*passage.start()).max(1);
+    let end = (*wanted.end()).max(*passage.end());
     let mut is_code = false;
-    let lines = text.lines().map(|line| {
+    let mut lines: Vec<Cow<'_, str>> = Vec::new();
+    for (number, line) in (1..=end).zip(text.lines()) {
         is_code ^= is_fence(line);
-        match cells {
-            Cells::Unpadded if !is_code && line.trim_start().starts_with('|') => unpadded(line),
-            _ => Cow::Borrowed(line),
+        if number >= start {
+            lines.push(match cells {
+                Cells::Unpadded if !is_code && line.trim_start().starts_with('|') => unpadded(line),
+                _ => Cow::Borrowed(line),
+            });
         }
-    });
-    let lines: Vec<Cow<'_, str>> = lines.collect();
-    let at = |number: u32| lines.get(number.checked_sub(1)? as usize).map(AsRef::as_ref);
+    }
+    let at = |number: u32| lines.get(number.checked_sub(start)? as usize).map(AsRef::as_ref);
     let n_chars = |number: u32| at(number).map_or(0, |line| line.chars().count() + 1);
     let (mut first, mut last) = (*wanted.start(), *wanted.end().min(passage.end()));
     let mut n = (first..=last).map(n_chars).sum::<usize>();

@@ -242,13 +242,21 @@ fn slips(asked: &str, word: &str, most: usize) -> Option<(usize, String)> {
         return None;
     }
     let whole = ENDINGS.iter().filter(|ending| (n_word + ending.len()).abs_diff(n_asked) <= most);
-    let compared = whole.map(|ending| {
-        let whole = format!("{word}{ending}");
-        (strsim::osa_distance(asked, &whole), whole)
-    });
+    // A typo changes at most two letters of the set; for most words this spares the distance.
+    let asked_letters = letters(asked);
+    let n_other = |whole: &str| (letters(whole) ^ asked_letters).count_ones() as usize;
+    let compared = whole.map(|ending| format!("{word}{ending}"));
+    let compared = compared
+        .filter(|whole| n_other(whole) <= 2 * most)
+        .map(|whole| (strsim::osa_distance(asked, &whole), whole));
     // Of equally near endings the longest one: `rotation`, not `rotaton`.
     let nearest = compared.min_by_key(|(distance, whole)| (*distance, Reverse(whole.len())));
     nearest.filter(|(distance, _)| *distance <= most)
+}
+
+/// Returns the set of a word's letters, one bit each; some share a bit.
+fn letters(word: &str) -> u64 {
+    word.chars().fold(0, |set, letter| set | 1 << (u32::from(letter) % u64::BITS))
 }
 
 #[cfg(test)]
