@@ -25,6 +25,7 @@ use model::terms::{EntityType, norm_of};
 const MANY_MENTIONS: i64 = 2_000;
 
 /// Values of `names.decision`.
+const UNDECIDED: i64 = 0;
 pub(super) const HOME: i64 = 1;
 const AMBIGUOUS: i64 = 2;
 const VIA: i64 = 3;
@@ -333,20 +334,32 @@ impl Resolver<'_> {
         let is_stated = matches!(code, HOME | AMBIGUOUS);
         let usage = if is_stated { Default::default() } else { around.usage(name) };
         self.part(name, &homes, &usage)?;
-        self.write_proposals(name.id, &decided.proposals)?;
-        let old: Option<i64> = self.entity_of(name.id)?;
-        self.db
-            .prepare_cached(
-                "UPDATE names SET entity_id = ?2, link = ?3, decision = ?4, via = ?5 WHERE id = ?1",
-            )?
-            .execute(params![name.id, entity, link, code, via])?;
+        let (old, was): (Option<i64>, (f64, i64, Option<i64>)) = self
+            .db
+            .prepare_cached("SELECT entity_id, link, decision, via FROM names WHERE id = ?1")?
+            .query_row([name.id], |row| {
+                Ok((row.get(0)?, (row.get(1)?, row.get(2)?, row.get(3)?)))
+            })?;
+        // What is stored already is not written again: each write journals a page.
+        if was.1 != UNDECIDED || !decided.proposals.is_empty() {
+            self.write_proposals(name.id, &decided.proposals)?;
+        }
+        if (old, was) != (entity, (link, code, via)) {
+            self.db
+                .prepare_cached(
+                    "UPDATE names SET entity_id = ?2, link = ?3, decision = ?4, via = ?5 WHERE id = ?1",
+                )?
+                .execute(params![name.id, entity, link, code, via])?;
+        }
         // A document that is not a note denotes what its title denotes.
-        self.db
-            .prepare_cached(
-                "UPDATE docs SET entity_id = ?2 WHERE is_note = 0 AND id IN
-                   (SELECT doc_id FROM stated WHERE name_id = ?1 AND source = 0)",
-            )?
-            .execute(params![name.id, entity])?;
+        if name.home_source.is_some() {
+            self.db
+                .prepare_cached(
+                    "UPDATE docs SET entity_id = ?2 WHERE is_note = 0 AND id IN
+                       (SELECT doc_id FROM stated WHERE name_id = ?1 AND source = 0)",
+                )?
+                .execute(params![name.id, entity])?;
+        }
         if old != entity {
             self.hand_on(name.id, entity)?;
             self.drop_if_unnamed(old)?;

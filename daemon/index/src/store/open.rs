@@ -241,7 +241,7 @@ pub(super) fn connect(path: &Path) -> rusqlite::Result<Connection> {
     // overwrite all of it, and `IndexWriter::compact` leaves no free page.
     db.execute_batch(
         "PRAGMA auto_vacuum = INCREMENTAL; PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;
-         PRAGMA temp_store = MEMORY; PRAGMA cache_size = -16000; PRAGMA wal_autocheckpoint = 4000;
+         PRAGMA temp_store = MEMORY; PRAGMA cache_size = -8000; PRAGMA wal_autocheckpoint = 4000;
          PRAGMA secure_delete = FAST;",
     )?;
     Ok(db)
