@@ -83,6 +83,27 @@ fn a_document_once_read_deeply_keeps_its_names_through_edits_and_renames() {
 }
 
 #[test]
+fn a_large_document_shows_its_edit_before_it_is_read_deeply() {
+    let letters = |last: &str| {
+        let rows =
+            (0..3_000).map(|n| format!("Row {n} of the ledger is kept for the harbour.\n\n"));
+        format!("{LETTER}\n{}{last}\n", rows.collect::<String>())
+    };
+    let mut project = TestProject::of(&[("ledger.md", &letters("End."))]);
+    assert!(by_model(&mut project) > 0);
+    project.call("deep_pass", json!({"pause": true}));
+    project.write("ledger.md", letters("A quokka more."));
+    project.until("it waits for the deep pass again", |status| status["deep"]["left"] == 1);
+    let reply = project.call("hybrid_query", json!({"q": "quokka", "formula": "text"}));
+    assert!(reply.to_string().contains("A quokka more"), "{reply}");
+    assert_eq!(by_model(&mut project), 0);
+    project.call("deep_pass", json!({"pause": false}));
+    project.settle();
+    assert!(by_model(&mut project) > 0);
+    project.verify("after the deep pass came back");
+}
+
+#[test]
 fn a_daemon_that_dies_in_the_deep_pass_resumes_it() {
     let mut project = TestProject::empty();
     for n in 0..40 {

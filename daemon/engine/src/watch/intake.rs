@@ -29,9 +29,13 @@ use crate::belt::Budget;
 use config::Live;
 use config::settings::{Privacy, Watch};
 use formats::Parsing;
-use model::parcel::{Reading, SourceDoc};
+use model::parcel::{Pass, Reading, SourceDoc};
 use model::terms::{ContentHash, FileVersion, Generation, Lane, RelPath};
 use model::{DocFault, Item, Ticket};
+
+/// Size from which a saved document is read swiftly first, bytes: to read as much deeply takes some .3 s of processor
+/// time.
+const LARGE: usize = 100_000;
 
 /// The watcher's name in faults and `status`.
 const STAGE: &str = "watch";
@@ -377,7 +381,12 @@ impl Intake {
         }
         ticket.weight = self.budget.take(ask.lane, bytes.len());
         self.sent.put(&ask.path, PathState::Present(now), self.is_racy(&now), &*self.known);
-        let pass = self.known.pass_of(ticket.moved_from.as_ref().unwrap_or(&ask.path));
+        // A large document that was saved shows its new text at once; the deep pass reads it again later.
+        let is_for_later = kind.is_some() && ask.lane == Lane::Interactive && bytes.len() > LARGE;
+        let pass = match is_for_later {
+            true => Pass::Swift,
+            false => self.known.pass_of(ticket.moved_from.as_ref().unwrap_or(&ask.path)),
+        };
         let KnownFile { hash, mtime_ms, .. } = now;
         let reading = match ask.again {
             Again::Names => self.known.reading_of(&ask.path, hash),
