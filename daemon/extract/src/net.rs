@@ -41,7 +41,7 @@ pub struct Layers {
     scales: Vec<f32>,
     rows: &'static [u8],
     bias: Vec<f32>,
-    /// For each slot and number of a vector, the weights of the outputs.
+    /// For each slot and number of a vector, its weights for the hidden layer.
     projections: Vec<f32>,
     top: Vec<f32>,
     top_bias: Vec<f32>,

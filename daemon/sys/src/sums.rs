@@ -75,7 +75,7 @@ fn add_byte_rows_anywhere(rows: &[(f32, &[u8])], out: &mut [f32]) {
     add(rows.map(|(weight, row)| (*weight, *row)), out, |byte| f32::from(*byte as i8));
 }
 
-/// Sums 64 outputs at once, as many as the registers of the narrower instructions hold, then fewer, then one by one.
+/// Sums 64 outputs at once, which fill half of the registers of AVX2, then fewer, then one by one.
 #[inline(always)]
 fn add<'a, T: 'a>(
     rows: impl Iterator<Item = (f32, &'a [T])> + Clone,

@@ -340,7 +340,7 @@ impl Resolver<'_> {
             .query_row([name.id], |row| {
                 Ok((row.get(0)?, (row.get(1)?, row.get(2)?, row.get(3)?)))
             })?;
-        // What is stored already is not written again: each write journals a page.
+        // An equal row is not written again: each write journals a page.
         if was.1 != UNDECIDED || !decided.proposals.is_empty() {
             self.write_proposals(name.id, &decided.proposals)?;
         }
@@ -355,7 +355,7 @@ impl Resolver<'_> {
         if name.home_source.is_some() {
             self.db
                 .prepare_cached(
-                    "UPDATE docs SET entity_id = ?2 WHERE is_note = 0 AND id IN
+                    "UPDATE docs SET entity_id = ?2 WHERE is_note = 0 AND entity_id IS NOT ?2 AND id IN
                        (SELECT doc_id FROM stated WHERE name_id = ?1 AND source = 0)",
                 )?
                 .execute(params![name.id, entity])?;
