@@ -5,7 +5,8 @@
 //! A real `kgd` with the default debounce on the notes of DATA_DIR. First, saves of a known note:
 //! at rest, and right after `--large` files of .8 MB were copied in (milliseconds beyond the
 //! debounce). Then `--writers` clients that write notes, edit them and store entries, at rest and
-//! while `--bulk` new files are indexed (milliseconds per call).
+//! while `--bulk` new files are indexed (milliseconds per call), and saves of the known note beside
+//! them.
 
 #![allow(clippy::print_stdout, reason = "a bench prints its table")]
 
@@ -71,12 +72,12 @@ fn main() -> Result<()> {
     );
 
     println!("{n_writers} clients that write, ms a call");
-    report("at rest", &write_until(&project, n_writers, |since| since >= seconds / 4)?);
+    let (times, _) = write_until(&project, n_writers, seconds / 4, &mut || Ok(0.0))?;
+    report("at rest", &times);
     support::generated::write(project.root(), n_bulk)?;
-    report(
-        &format!("while {n_bulk} files are indexed"),
-        &write_until(&project, n_writers, |since| since >= seconds)?,
-    );
+    let (times, beside) = write_until(&project, n_writers, seconds, &mut || save(&mut client))?;
+    report(&format!("while {n_bulk} files are indexed"), &times);
+    println!("  a save of the known note beside them: {}", spread(&beside));
     println!(
         "daemon {:.1} MiB, peak {:.1} MiB",
         support::memory_mib(project.pid(), "VmRSS")?,
@@ -139,21 +140,21 @@ fn copy_in(project: &TestProject, n_files: usize) -> Result<()> {
 
 type Times = Vec<(&'static str, f64)>;
 
-/// Runs clients that write until it is enough.
+/// Runs clients that write, and calls `save` beside them, for some time; returns the times of both.
 fn write_until(
     project: &TestProject,
     n_writers: usize,
-    is_enough: impl Fn(Duration) -> bool + Sync,
-) -> Result<Times> {
+    most: Duration,
+    save: &mut dyn FnMut() -> Result<f64>,
+) -> Result<(Times, Vec<f64>)> {
     let started = Instant::now();
     std::thread::scope(|scope| {
         let writers: Vec<_> = (0..n_writers)
             .map(|i| {
-                let is_enough = &is_enough;
                 scope.spawn(move || -> Result<Times> {
                     let mut client = Client::admin(&project.paths().socket);
                     let mut times = Times::new();
-                    while !is_enough(started.elapsed()) {
+                    while started.elapsed() < most {
                         times.push(one_call(&mut client, i, times.len())?);
                         std::thread::sleep(Duration::from_millis(THINKING_MS));
                     }
@@ -161,11 +162,16 @@ fn write_until(
                 })
             })
             .collect();
+        let mut saves = Vec::new();
+        while started.elapsed() < most {
+            saves.push(save()?);
+            std::thread::sleep(Duration::from_millis(THINKING_MS));
+        }
         let mut all = Times::new();
         for writer in writers {
             all.extend(writer.join().map_err(|_| anyhow!("a writer panicked"))??);
         }
-        Ok(all)
+        Ok((all, saves))
     })
 }
 
