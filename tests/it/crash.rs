@@ -197,8 +197,9 @@ fn is_among(point: &str, beginnings: &[&str]) -> bool {
     beginnings.iter().any(|beginning| point.starts_with(beginning))
 }
 
-/// Returns where a daemon dies: every point at its first arrival and, with `KG_FULL`, at a later one
-/// if there is one. `KG_POINTS` selects points by prefix.
+/// Returns where a daemon dies: every point at its first arrival, and at a later one if there is
+/// one: while an index is kept current, and in all lives with `KG_FULL`. `KG_POINTS` selects points
+/// by prefix.
 fn points(when: When) -> Vec<String> {
     let only = std::env::var("KG_POINTS").unwrap_or_default();
     let only: Vec<&str> = only.split(',').collect();
@@ -218,7 +219,7 @@ fn points(when: When) -> Vec<String> {
         let is_other_lane = ["watch.interactive", "commit.resolved"].contains(point);
         if !(when == When::Late && is_other_lane) {
             points.push(point.to_string());
-            let has_later = is_full && !is_among(point, RARE);
+            let has_later = !is_among(point, RARE) && (is_full || when == When::Warm);
             points.extend(has_later.then(|| format!("{point}@3")));
         }
     }

@@ -49,9 +49,9 @@ fn stops(project: &mut TestProject) -> Ended {
 }
 
 #[test]
-fn during_an_ingest_of_hundreds_it_stops_in_time_and_goes_on_at_the_next_start() {
+fn during_an_ingest_of_thousands_it_stops_in_time_and_goes_on_at_the_next_start() {
     // `KG_TEST_FILES` sets another number.
-    let n_files = std::env::var("KG_TEST_FILES").ok().and_then(|n| n.parse().ok()).unwrap_or(400);
+    let n_files = std::env::var("KG_TEST_FILES").ok().and_then(|n| n.parse().ok()).unwrap_or(1_000);
     let mut project = TestProject::empty();
     bulk(&project, n_files);
     for n_documents in [1, u64::from(n_files / 4)] {
