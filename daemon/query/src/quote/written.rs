@@ -189,6 +189,8 @@ mod tests {
         );
         let middle = written(PAGE, 13..=13, 1..=15, 400, Cells::AsWritten).expect("fits");
         assert_eq!(middle.lines[0], 7);
+        let within = written(PAGE, 13..=13, 7..=13, 400, Cells::AsWritten);
+        assert_eq!(within, Some(middle), "lines count from the start of the file");
     }
 
     #[test]

@@ -270,6 +270,8 @@ mod tests {
             ("lightouse", "lighthous", Some("lighthouse")),
             ("protien", "protein", Some("protein")),
             ("infrastructrue", "infrastructur", Some("infrastructure")),
+            ("pxanqtarium", "planetarium", Some("planetarium")),
+            ("pxanqtarivm", "planetarium", None),
             ("protean", "protocol", None),
             ("signing", "singer", None),
         ] {
