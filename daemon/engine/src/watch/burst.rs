@@ -27,24 +27,36 @@ const QUIET_FOLDER: usize = 10;
 /// Length of a window.
 const WINDOW: Duration = Duration::from_secs(5);
 
+/// What an event is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) enum Kind {
+    /// A file that was not indexed before.
+    New,
+    /// A file that was.
+    Known,
+    /// A file that looks as it did when it was last read: a tool has written and submitted it, or a crawl was faster.
+    Echo,
+}
+
 /// A change that has settled.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Settled<'a> {
     /// The file.
     pub path: &'a RelPath,
-    /// True if the file was indexed before.
-    pub is_known: bool,
+    /// What the event is about.
+    pub kind: Kind,
     /// Size of the file, bytes; 0 if it does not exist.
     pub n_bytes: u64,
 }
 
 impl Settled<'_> {
-    fn kind(&self) -> (String, bool) {
-        (self.path.folder().to_string(), self.is_known)
+    fn place(&self) -> (String, Kind) {
+        (self.path.folder().to_string(), self.kind)
     }
 
+    /// Cost in units. An echo is checked, but not indexed.
     fn cost(&self) -> u64 {
-        (self.n_bytes / UNIT_BYTES).max(1)
+        if self.kind == Kind::Echo { 1 } else { (self.n_bytes / UNIT_BYTES).max(1) }
     }
 }
 
@@ -57,6 +69,8 @@ enum Class {
     QuietNew,
     /// Known, in a folder where few other known files change: most likely a save.
     QuietKnown,
+    /// Of a file that was read already.
+    Echo,
 }
 
 /// The current window, if one is open.
@@ -70,10 +84,10 @@ struct Window {
     until: Instant,
     n_units: u64,
     /// Units spent, by [`Class`].
-    spent: [u64; 3],
-    /// Files that changed, by folder, known and new apart, up to one more than [`QUIET_FOLDER`]. A file that is saved
-    /// repeatedly counts once.
-    of_folder: FxHashMap<(String, bool), FxHashSet<RelPath>>,
+    spent: [u64; 4],
+    /// Files that changed, by folder and kind, up to one more than [`QUIET_FOLDER`]; without echoes. A file that is
+    /// saved repeatedly counts once.
+    of_folder: FxHashMap<(String, Kind), FxHashSet<RelPath>>,
 }
 
 impl Burst {
@@ -95,13 +109,16 @@ impl Burst {
 
 impl Window {
     fn new(now: Instant) -> Self {
-        Window { until: now + WINDOW, n_units: 0, spent: [0; 3], of_folder: FxHashMap::default() }
+        Window { until: now + WINDOW, n_units: 0, spent: [0; 4], of_folder: FxHashMap::default() }
     }
 
     fn note(&mut self, settled: &[Settled<'_>]) {
         for change in settled {
             self.n_units += change.cost();
-            let files = self.of_folder.entry(change.kind()).or_default();
+            if change.kind == Kind::Echo {
+                continue;
+            }
+            let files = self.of_folder.entry(change.place()).or_default();
             if files.len() <= QUIET_FOLDER && !files.contains(change.path) {
                 files.insert(change.path.clone());
             }
@@ -115,6 +132,7 @@ impl Window {
             Class::Flood => &mut self.spent[0],
             Class::QuietNew => &mut self.spent[1],
             Class::QuietKnown => &mut self.spent[2],
+            Class::Echo => &mut self.spent[3],
         };
         let is_left = *spent < SHARE;
         *spent += if is_left { change.cost() } else { 0 };
@@ -122,18 +140,19 @@ impl Window {
     }
 
     fn class(&self, change: &Settled<'_>) -> Class {
-        let n_files = self.of_folder.get(&change.kind()).map_or(0, FxHashSet::len);
-        match (n_files <= QUIET_FOLDER, change.is_known) {
-            (false, _) => Class::Flood,
-            (true, false) => Class::QuietNew,
-            (true, true) => Class::QuietKnown,
+        let n_files = self.of_folder.get(&change.place()).map_or(0, FxHashSet::len);
+        match (change.kind, n_files <= QUIET_FOLDER) {
+            (Kind::Echo, _) => Class::Echo,
+            (_, false) => Class::Flood,
+            (Kind::New, true) => Class::QuietNew,
+            (Kind::Known, true) => Class::QuietKnown,
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Burst, RelPath, Settled};
+    use super::{Burst, Kind, RelPath, Settled};
     use std::time::{Duration, Instant};
 
     const SMALL: u64 = 100;
@@ -143,8 +162,8 @@ mod tests {
         (0..n).map(|i| RelPath::new(format!("{}/{i}.md", folder(i)))).collect()
     }
 
-    fn changes(paths: &[RelPath], is_known: bool, n_bytes: u64) -> Vec<Settled<'_>> {
-        paths.iter().map(|path| Settled { path, is_known, n_bytes }).collect()
+    fn changes(paths: &[RelPath], kind: Kind, n_bytes: u64) -> Vec<Settled<'_>> {
+        paths.iter().map(|path| Settled { path, kind, n_bytes }).collect()
     }
 
     fn n_first(chosen: &[bool]) -> usize {
@@ -172,7 +191,7 @@ mod tests {
         for (ms, n_settled, n_unsettled, expected) in rows {
             let now = start + Duration::from_millis(ms);
             let flood = files(n_settled, |_| "d".into());
-            let chosen = burst.choose(&changes(&flood, false, SMALL), n_unsettled, now);
+            let chosen = burst.choose(&changes(&flood, Kind::New, SMALL), n_unsettled, now);
             assert_eq!(n_first(&chosen), expected, "at {ms} ms");
         }
     }
@@ -183,17 +202,17 @@ mod tests {
         let wide = files(1_000, |n| format!("unpacked/{n}"));
         let (deep, notes) = (files(5_000, |_| "deep".into()), files(5_000, |_| "notes".into()));
         let save = RelPath::new("notes/save.md");
-        let new = Settled { path: &save, is_known: false, n_bytes: SMALL };
-        let saved = Settled { is_known: true, ..new };
+        let new = Settled { path: &save, kind: Kind::New, n_bytes: SMALL };
+        let saved = Settled { kind: Kind::Known, ..new };
         let rows = [
             // The flood before the save, the save, whether it is interactive
-            (changes(&deep, false, SMALL), new, true),
-            (changes(&deep, false, SMALL), saved, true),
-            (changes(&notes, false, SMALL), new, false), // Nothing distinguishes it from the flood.
-            (changes(&notes, false, SMALL), saved, true),
-            (changes(&notes, true, SMALL), saved, false),
-            (changes(&wide, false, SMALL), new, false),
-            (changes(&wide, false, SMALL), saved, true),
+            (changes(&deep, Kind::New, SMALL), new, true),
+            (changes(&deep, Kind::New, SMALL), saved, true),
+            (changes(&notes, Kind::New, SMALL), new, false), // Nothing distinguishes it from the flood.
+            (changes(&notes, Kind::New, SMALL), saved, true),
+            (changes(&notes, Kind::Known, SMALL), saved, false),
+            (changes(&wide, Kind::New, SMALL), new, false),
+            (changes(&wide, Kind::New, SMALL), saved, true),
         ];
         for (i, (before, save, expected)) in rows.iter().enumerate() {
             let mut burst = Burst::default();
@@ -211,12 +230,12 @@ mod tests {
     fn a_file_that_is_saved_again_and_again_is_no_flood() {
         let now = Instant::now();
         let (flood, save) = (files(5_000, |_| "deep".into()), RelPath::new("notes/save.md"));
-        let saved = Settled { path: &save, is_known: true, n_bytes: SMALL };
+        let saved = Settled { path: &save, kind: Kind::Known, n_bytes: SMALL };
         let mut burst = Burst::default();
         for _ in 0..20 {
             assert_eq!(burst.choose(&[saved], 0, now), [true]);
         }
-        assert_eq!(n_first(&burst.choose(&changes(&flood, false, SMALL), 0, now)), 50);
+        assert_eq!(n_first(&burst.choose(&changes(&flood, Kind::New, SMALL), 0, now)), 50);
         assert_eq!(burst.choose(&[saved], 0, now), [true]);
     }
 
@@ -224,9 +243,9 @@ mod tests {
     fn a_few_large_files_are_a_flood_as_many_small_ones_are() {
         let now = Instant::now();
         let (large, save) = (files(60, |_| "big".into()), RelPath::new("quiet/save.md"));
-        let saved = Settled { path: &save, is_known: true, n_bytes: SMALL };
+        let saved = Settled { path: &save, kind: Kind::Known, n_bytes: SMALL };
         let mut burst = Burst::default();
-        assert_eq!(n_first(&burst.choose(&changes(&large, false, 800_000), 0, now)), 2);
+        assert_eq!(n_first(&burst.choose(&changes(&large, Kind::New, 800_000), 0, now)), 2);
         assert_eq!(burst.choose(&[saved], 0, now), [true]);
         // Alone, even a very large file is interactive.
         let huge = Settled { n_bytes: 50_000_000, ..saved };
@@ -234,9 +253,22 @@ mod tests {
     }
 
     #[test]
+    fn echoes_have_a_share_of_their_own() {
+        let now = Instant::now();
+        let (own, flood) = (files(100, |n| format!("own/{n}")), files(500, |_| "deep".into()));
+        let save = RelPath::new("quiet/save.md");
+        let mut burst = Burst::default();
+        assert_eq!(n_first(&burst.choose(&changes(&own, Kind::Echo, 800_000), 0, now)), 100);
+        assert_eq!(n_first(&burst.choose(&changes(&flood, Kind::New, SMALL), 0, now)), 50);
+        assert_eq!(n_first(&burst.choose(&changes(&own, Kind::Echo, SMALL), 0, now)), 0);
+        let saved = Settled { path: &save, kind: Kind::Known, n_bytes: SMALL };
+        assert_eq!(burst.choose(&[saved], 0, now), [true]);
+    }
+
+    #[test]
     fn saves_of_known_files_are_bounded_too() {
         let tree = files(1_000, |n| format!("tree/{n}"));
-        let checkout = changes(&tree, true, SMALL);
+        let checkout = changes(&tree, Kind::Known, SMALL);
         assert_eq!(n_first(&Burst::default().choose(&checkout, 0, Instant::now())), 50);
     }
 }

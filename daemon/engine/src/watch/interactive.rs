@@ -15,7 +15,7 @@ use tokio::sync::{mpsc, watch};
 use tokio::task::{JoinHandle, spawn_blocking};
 
 use super::Shared;
-use super::burst::{Burst, Settled};
+use super::burst::{Burst, Kind, Settled};
 use super::crawl::Crawl;
 use super::digest::{Halves, Hint, digest, expand, walk};
 use super::events::RawEvent;
@@ -74,6 +74,22 @@ pub(super) async fn run(
             },
         }
     }
+}
+
+/// Adds to a change its kind and the size of its file, bytes.
+fn weighed(
+    shared: &Shared,
+    (change, is_known): (SettledChange, bool),
+) -> (SettledChange, Kind, u64) {
+    let stat = shared.intake.stat(&change.path);
+    let is_echo =
+        change.moved_from.is_none() && shared.intake.path_state(&change.path).looks_like(stat);
+    let kind = match (is_echo, is_known) {
+        (true, _) => Kind::Echo,
+        (false, true) => Kind::Known,
+        (false, false) => Kind::New,
+    };
+    (change, kind, stat.unwrap_or_default().n_bytes)
 }
 
 /// Waits until the next file may be read and its item has a place in the lane.
@@ -231,7 +247,7 @@ impl EventSide {
             let listener = shared.listener();
             let changes = expand(changes, &shared.intake, &shared.state, listener.as_deref());
             let changes = join_settled(changes, &shared.intake);
-            changes.into_iter().map(|it| (shared.intake.n_bytes(&it.0.path), it)).collect()
+            changes.into_iter().map(|it| weighed(&shared, it)).collect()
         });
         match work.await {
             Ok(changes) => self.take_settled(changes),
@@ -240,19 +256,19 @@ impl EventSide {
         self.recount();
     }
 
-    /// Hands settled changes, each with the size of its file and whether it is known, to the outbox or the inbox.
-    fn take_settled(&mut self, changes: Vec<(u64, (SettledChange, bool))>) {
+    /// Hands settled changes to the outbox or the inbox.
+    fn take_settled(&mut self, changes: Vec<(SettledChange, Kind, u64)>) {
         let settled: Vec<Settled<'_>> = changes
             .iter()
-            .map(|(n_bytes, (change, is_known))| Settled {
+            .map(|(change, kind, n_bytes)| Settled {
                 path: &change.path,
-                is_known: *is_known,
+                kind: *kind,
                 n_bytes: *n_bytes,
             })
             .collect();
         let n_unsettled = self.settler.n_unsettled();
         let go_first = self.burst.choose(&settled, n_unsettled, Instant::now());
-        for ((_, (change, _)), goes_first) in changes.into_iter().zip(go_first) {
+        for ((change, ..), goes_first) in changes.into_iter().zip(go_first) {
             if goes_first {
                 self.enqueue(change);
                 continue;

@@ -13,6 +13,7 @@ use rustc_hash::FxHashMap;
 
 use super::intake::{Ask, Intake};
 use super::path_state::PathState;
+use super::read::Stat;
 use super::sent::{KnownFile, KnownFiles};
 use super::state::lock;
 use model::terms::{ContentHash, RelPath};
@@ -134,10 +135,10 @@ impl Intake {
         Some(Origin { from: from.clone(), is_exchange: true })
     }
 
-    /// Returns the size of the file at the path, bytes; 0 if there is none.
-    pub(super) fn n_bytes(&self, path: &RelPath) -> u64 {
+    /// Returns size and time of the file at the path; `None` if there is none.
+    pub(super) fn stat(&self, path: &RelPath) -> Option<Stat> {
         let found = self.project_folder.open().ok().and_then(|root| root.find(path.as_str()).ok());
-        found.map_or(0, |it| it.meta.n_bytes)
+        found.map(|it| Stat::of(&it.meta))
     }
 
     /// Returns whether nothing is at the path, not even a dangling symlink.

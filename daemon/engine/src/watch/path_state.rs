@@ -17,7 +17,7 @@
 //! Not here: checking (`intake.rs`), or how long a state is kept (`sent.rs`).
 
 use super::read::Stat;
-use super::sent::KnownFile;
+use super::sent::{KnownFile, stat_of};
 
 /// What the index will hold of a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -72,6 +72,16 @@ impl PathState {
     /// Returns whether the index holds something of the path, which a removal would remove.
     pub(super) fn is_held(self) -> bool {
         matches!(self, PathState::Present(_) | PathState::Faulted(_))
+    }
+
+    /// Returns whether a file of this size and time, or the lack of one, is what the index will hold. A second change
+    /// may have the same size and time, so the path must be checked all the same.
+    pub(super) fn looks_like(self, stat: Option<Stat>) -> bool {
+        match (self, stat) {
+            (PathState::Present(file), Some(stat)) => stat_of(&file) == stat,
+            (PathState::Absent, None) => true,
+            _ => false,
+        }
     }
 
     /// Returns the next state and what to do about a finding.

@@ -222,7 +222,8 @@ fn agrees(path: &RelPath, entry: &SentEntry, known: &dyn KnownFiles) -> bool {
     }
 }
 
-fn stat_of(file: &KnownFile) -> Stat {
+/// Returns the values of a known file that a crawl compares.
+pub(super) fn stat_of(file: &KnownFile) -> Stat {
     Stat { n_bytes: file.n_bytes, mtime_ms: file.mtime_ms }
 }
 

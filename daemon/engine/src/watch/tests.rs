@@ -497,6 +497,27 @@ async fn large_files_copied_in_do_not_delay_a_save() {
 }
 
 #[tokio::test]
+async fn what_tools_wrote_does_not_spend_what_a_save_needs() {
+    let names: Vec<String> = (0..100).map(|n| format!("own/{n}/note.md")).collect();
+    let mut files: Vec<(&str, &str)> = names.iter().map(|name| (name.as_str(), "old")).collect();
+    files.push(("quiet/note.md", "before"));
+    let mut project = Project::start_patient(&files);
+    project.open().await;
+    let aside = project.folder.path().join("aside");
+    for n in 0..300 {
+        write_all(&aside, &[(&format!("{n:03}.md"), "x")]);
+    }
+    fs::rename(aside, project.path("many")).expect("move in");
+    names.iter().for_each(|name| project.put(name, "written by a tool"));
+    let paths = names.iter().map(|name| RelPath::new(name.as_str())).collect();
+    let outcomes = project.handle.submit(paths, false).await;
+    assert!(outcomes.iter().all(|it| matches!(it, Submitted::Sent(_))), "{outcomes:?}");
+    project.put("quiet/note.md", "saved");
+    let all = project.take(100 + 300 + 1).await;
+    assert!(all.contains(&"first doc quiet/note.md `saved`".to_string()), "{all:?}");
+}
+
+#[tokio::test]
 async fn stopping_lets_go_of_the_belt() {
     let mut project = Project::start(&[("a.md", "a")]);
     project.open().await;
