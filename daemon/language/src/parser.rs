@@ -16,7 +16,7 @@ use self::state::{Action, State};
 use super::Token;
 use super::data::{LoadError, Shipped, pieces_first};
 use super::encoder::{Encoder, EncoderBench, TILE_TOKENS, WIDTH, Window};
-use super::matrix::{Matrix, add, dot, greatest_of_two};
+use super::matrix::{Matrix, add, greatest_of_two};
 
 /// Most tokens parsed as one document: about 250 kB of prose, whose projected rows take 13 MB. Longer texts are
 /// parsed in pieces.
@@ -60,9 +60,8 @@ pub(super) struct ParserModel {
     bias: ParserPart,
     /// The contribution of a slot without a token.
     missing: Vec<ParserPart>,
-    /// One row for each move.
-    upper: Vec<[f32; HIDDEN]>,
-    upper_bias: Vec<f32>,
+    /// One output for each move, then some that nothing reads: their number is a multiple of [`sys::SUMS_AT_ONCE`].
+    upper: Matrix,
     moves: Vec<(Action, &'static str)>,
 }
 
@@ -88,8 +87,13 @@ impl ParserModel {
             ),
             bias: part_of(&shipped.numbers("parser.lower.b", PART)?),
             missing: missing.chunks_exact(PART).map(part_of).collect(),
-            upper: shipped.rows("parser.upper.W", moves.len())?,
-            upper_bias: shipped.numbers("parser.upper.b", moves.len())?,
+            upper: {
+                let mut rows = shipped.numbers("parser.upper.W", moves.len() * HIDDEN)?;
+                let mut bias = shipped.numbers("parser.upper.b", moves.len())?;
+                bias.resize(moves.len().next_multiple_of(sys::SUMS_AT_ONCE), 0.0);
+                rows.resize(bias.len() * HIDDEN, 0.0);
+                Matrix::from_rows(HIDDEN, &rows, bias)
+            },
             moves,
         })
     }
@@ -123,13 +127,14 @@ impl ParserModel {
         let first = parse.heads.len() as u32;
         let (encoder, bench) = with;
         let mut feed = Feed::new(self, (tokens, encoder, bench));
-        let mut state = State::new(tokens.len());
+        let (mut state, mut scores) = (State::new(tokens.len()), Vec::new());
         while !state.is_final() {
             let slots = state.slots();
             // A move depends on no token after the second of the buffer.
             feed.reach(slots[0].max(slots[1]).unwrap_or(0));
             let hidden = feed.hidden(&slots);
-            let Some((action, label)) = self.best_move(&state, &hidden) else { break };
+            let best = self.best_move(&state, &hidden, &mut scores);
+            let Some((action, label)) = best else { break };
             state.make(action, label);
         }
         // Tags of all tokens are needed, even if the moves ended early.
@@ -145,20 +150,19 @@ impl ParserModel {
     }
 
     /// Returns the allowed move with the highest score; of equal ones, the first.
-    fn best_move(&self, state: &State, hidden: &[f32; HIDDEN]) -> Option<(Action, &'static str)> {
+    fn best_move(
+        &self,
+        state: &State,
+        hidden: &[f32; HIDDEN],
+        scores: &mut Vec<f32>,
+    ) -> Option<(Action, &'static str)> {
         let allowed = state.allowed();
-        let mut best: Option<(f32, (Action, &'static str))> = None;
-        for (one, (weights, bias)) in self.moves.iter().zip(self.upper.iter().zip(&self.upper_bias))
-        {
-            if !allowed.contains(&Some(one.0)) {
-                continue;
-            }
-            let score = dot(weights, hidden) + bias;
-            if best.is_none_or(|(highest, _)| score > highest) {
-                best = Some((score, *one));
-            }
-        }
-        best.map(|(_, one)| one)
+        scores.clone_from(&self.upper.bias);
+        sys::add_rows(hidden, &self.upper.weights, scores);
+        let moves = self.moves.iter().zip(&*scores);
+        let moves = moves.filter(|((action, _), _)| allowed[*action as usize]);
+        let best = moves.reduce(|best, next| if next.1 > best.1 { next } else { best });
+        best.map(|(one, _)| *one)
     }
 }
 

@@ -27,7 +27,7 @@ pub use mapped::load_mapped;
 pub use memory::{release_free_memory, spare_memory};
 pub use product::{Rows, product, products};
 pub use scans::{N_PLANES, float_dots, sign_sums};
-pub use sums::{add_byte_rows, add_rows};
+pub use sums::{SUMS_AT_ONCE, add_byte_rows, add_rows};
 
 /// Makes the statically linked sqlite-vec available to every connection opened from now on.
 pub fn register_sqlite_vec() {

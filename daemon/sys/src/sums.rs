@@ -4,6 +4,9 @@
 //! Each output is summed by itself, row after row, so the result is the same on every machine. `unsafe` is only used to
 //! call a function after its instructions were detected.
 
+/// Outputs that are summed at once at least; any beyond a multiple of it are summed one by one.
+pub const SUMS_AT_ONCE: usize = 16;
+
 /// Adds to each of `out` its number in each of `rows`, times the row's weight. The rows follow one another and are as
 /// long as `out`; rows and weights beyond the end of the other are skipped.
 pub fn add_rows(weights: &[f32], rows: &[f32], out: &mut [f32]) {
@@ -87,7 +90,7 @@ fn add<'a, T: 'a>(
         at += match out.len() - at {
             64.. => add_block::<64, T>(rows.clone(), at, out, number),
             32.. => add_block::<32, T>(rows.clone(), at, out, number),
-            16.. => add_block::<16, T>(rows.clone(), at, out, number),
+            SUMS_AT_ONCE.. => add_block::<SUMS_AT_ONCE, T>(rows.clone(), at, out, number),
             _ => add_block::<1, T>(rows.clone(), at, out, number),
         };
     }

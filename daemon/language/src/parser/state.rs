@@ -21,6 +21,9 @@ pub(super) enum Action {
 }
 
 impl Action {
+    /// Number of actions.
+    pub(super) const COUNT: usize = 5;
+
     pub(super) fn from_code(code: u8) -> Self {
         match code {
             0 => Action::Shift,
@@ -121,8 +124,8 @@ impl State {
         ]
     }
 
-    /// Returns the moves that are allowed.
-    pub(super) fn allowed(&self) -> [Option<Action>; 5] {
+    /// Returns which actions are allowed, in the order of [`Action`].
+    pub(super) fn allowed(&self) -> [bool; Action::COUNT] {
         let next = self.waiting(0).and_then(|i| self.places.get(i));
         let has_stack = !self.stack.is_empty();
         let is_start = next.is_some_and(|next| next.is_start);
@@ -137,13 +140,7 @@ impl State {
             }
             _ => false,
         };
-        [
-            can_shift.then_some(Action::Shift),
-            has_stack.then_some(Action::Reduce),
-            can_join.then_some(Action::Left),
-            can_join.then_some(Action::Right),
-            can_break.then_some(Action::Break),
-        ]
+        [can_shift, has_stack, can_join, can_join, can_break]
     }
 
     /// Makes a move, which must be allowed.
