@@ -159,15 +159,22 @@ fn background_work_gives_way_to_other_sessions_until_somebody_asks() {
         eprintln!("processors are not shared by session here, or not by ours: skipped");
         return;
     }
-    let mut project = TestProject::empty();
-    project.launch_through(&["setsid"]);
-    project.set("embed.background=idle");
+    // Started as a client starts it, through a launcher that opens a session and ends.
+    let project = TestProject::empty();
+    project.write("kg.yaml", "embed:\n  background: idle\n");
     for n in 0..400 {
         let words: String = (0..120).map(|word| format!("word{} ", n * 500 + word)).collect();
         project.write(&format!("{n}.md"), format!("# Page {n}\n\n{words}\n"));
     }
-    project.start();
-    let file = format!("/proc/{}/autogroup", project.pid());
+    let kgctl = |arguments: &[&str]| {
+        let mut kgctl = project.kgctl();
+        let output = kgctl.arg("--project").arg(project.root()).args(arguments).output();
+        let output = output.expect("kgctl runs");
+        assert!(output.status.success(), "{output:?}");
+    };
+    kgctl(&["query", "word1"]);
+    let pid = std::fs::read_to_string(&project.paths().lock).expect("a lock");
+    let file = format!("/proc/{}/autogroup", pid.split_whitespace().next().expect("a process id"));
     // A call to the daemon would change what is observed.
     let until = |share: &str| {
         let deadline = Instant::now() + Duration::from_secs(90);
@@ -181,4 +188,5 @@ fn background_work_gives_way_to_other_sessions_until_somebody_asks() {
     let call = json!({"name": "wait", "arguments": {"tick": 1_000_000, "timeout_ms": 60_000}});
     person.request("tools/call", call);
     until("nice 0");
+    kgctl(&["stop"]);
 }

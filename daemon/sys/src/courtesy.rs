@@ -6,8 +6,8 @@
 //! Kernels with autogroups, which most desktops have, share the processors among sessions first: a thread's own nice
 //! value counts only within its session, so that background threads of one session take as much as a build in another
 //! (`sched(7)`, "The autogroup feature").
-//! Invariants: nothing is changed before [`begin`], and never by a process that does not lead its session, which
-//! would slow a person's shell down; the usual value is back before a call runs, unless the kernel refuses (it allows
+//! Invariants: nothing is changed before [`begin`], and never in a session that another process leads, which would
+//! slow a person's shell down; the usual value is back before a call runs, unless the kernel refuses (it allows
 //! ordinary users ten changes a second in total): then the next call, event or check tries again.
 //! Not here: the priorities of threads among each other (`crew.rs`).
 
@@ -65,20 +65,23 @@ struct Courtesy {
     reason: Option<&'static str>,
 }
 
-/// Starts to rest and to yield; the latter if this process leads its session and the kernel has autogroups. Call
-/// [`tend`] every second or two.
+/// Starts to rest, and to yield where the kernel has autogroups. Call [`tend`] every second or two.
 pub fn begin() {
-    let leads = leads_its_session();
     let mut courtesy = lock();
     courtesy.is_begun = true;
-    courtesy.gives_way = leads && std::fs::metadata(AUTOGROUP).is_ok();
+    courtesy.gives_way = std::fs::metadata(AUTOGROUP).is_ok();
 }
 
-fn leads_its_session() -> bool {
+/// Returns whether this process leads its session, or the leader is gone: a client starts a daemon through a process
+/// that opens a session and ends at once.
+fn owns_its_session() -> bool {
     // In a container, the leader may be outside: then the kernel returns 0, which `rustix` does not accept as a
     // process id.
-    // SAFETY: both calls read numbers of this process and have no other effect.
-    unsafe { libc::getsid(0) == libc::getpid() }
+    // SAFETY: the call reads a number of this process and has no other effect.
+    let leader = unsafe { libc::getsid(0) };
+    let Some(leader) = rustix::process::Pid::from_raw(leader) else { return false };
+    leader == rustix::process::getpid()
+        || rustix::process::test_kill_process(leader) == Err(rustix::io::Errno::SRCH)
 }
 
 /// Returns why background work should rest now, in words; `None` while somebody waits for work.
@@ -153,7 +156,7 @@ impl Courtesy {
     fn adjust(&mut self, only_background: bool) {
         let lingers = self.last_wanted.is_some_and(|at| at.elapsed() < LINGER);
         let is_low = self.gives_way && only_background && self.n_waiting == 0 && !lingers;
-        if is_low == IS_LOW.load(Ordering::Relaxed) {
+        if is_low == IS_LOW.load(Ordering::Relaxed) || is_low && !owns_its_session() {
             return;
         }
         match std::fs::write(AUTOGROUP, if is_low { LOW } else { USUAL }.to_string()) {
