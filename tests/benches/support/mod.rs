@@ -173,11 +173,7 @@ impl Scratch {
     /// Creates one with the note sets of `data`.
     pub(crate) fn with_notes(data: &Path) -> Result<Self> {
         let scratch = Scratch::new()?;
-        for set in NOTE_SETS {
-            let from = data.join(set).join("vault");
-            copy_folder(&from, &scratch.notes().join(set))
-                .with_context(|| format!("cannot copy {}", from.display()))?;
-        }
+        copy_notes(data, &scratch.notes())?;
         Ok(scratch)
     }
 
@@ -200,13 +196,21 @@ impl Scratch {
 /// Starts a real `kgd` with the note sets of `data`, settled, with the default debounce.
 pub(crate) fn daemon_with_notes(data: &Path) -> Result<TestProject> {
     let mut project = TestProject::empty();
-    for set in NOTE_SETS {
-        copy_folder(&data.join(set).join("vault"), &project.at(set))?;
-    }
+    copy_notes(data, project.root())?;
     project.set(&format!("watch.debounce_ms={}", Settings::default().watch.debounce_ms));
     project.start();
     project.settle();
     Ok(project)
+}
+
+/// Copies the note sets of `data` into a folder.
+pub(crate) fn copy_notes(data: &Path, to: &Path) -> Result<()> {
+    for set in NOTE_SETS {
+        let from = data.join(set).join("vault");
+        copy_folder(&from, &to.join(set))
+            .with_context(|| format!("cannot copy {}", from.display()))?;
+    }
+    Ok(())
 }
 
 /// Copies files and folders. Permissions are not kept: the originals may be read-only.
