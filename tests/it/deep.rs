@@ -1,6 +1,6 @@
 //! The deep pass: runs after everything is searchable, at the lowest priority.
 
-use std::process::Command;
+use std::process::{Command, Output};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
@@ -166,13 +166,9 @@ fn background_work_gives_way_to_other_sessions_until_somebody_asks() {
         let words: String = (0..120).map(|word| format!("word{} ", n * 500 + word)).collect();
         project.write(&format!("{n}.md"), format!("# Page {n}\n\n{words}\n"));
     }
-    let kgctl = |arguments: &[&str]| {
-        let mut kgctl = project.kgctl();
-        let output = kgctl.arg("--project").arg(project.root()).args(arguments).output();
-        let output = output.expect("kgctl runs");
-        assert!(output.status.success(), "{output:?}");
-    };
-    kgctl(&["query", "word1"]);
+    let _stopped_at_the_end = Started(&project);
+    let asked = in_folder(&project, &["query", "word1"]);
+    assert!(asked.status.success(), "{asked:?}");
     let pid = std::fs::read_to_string(&project.paths().lock).expect("a lock");
     let file = format!("/proc/{}/autogroup", pid.split_whitespace().next().expect("a process id"));
     // A call to the daemon would change what is observed.
@@ -188,5 +184,19 @@ fn background_work_gives_way_to_other_sessions_until_somebody_asks() {
     let call = json!({"name": "wait", "arguments": {"tick": 1_000_000, "timeout_ms": 60_000}});
     person.request("tools/call", call);
     until("nice 0");
-    kgctl(&["stop"]);
+}
+
+fn in_folder(project: &TestProject, arguments: &[&str]) -> Output {
+    let mut kgctl = project.kgctl();
+    let output = kgctl.arg("--project").arg(project.root()).args(arguments).output();
+    output.expect("kgctl runs")
+}
+
+/// Stops the daemon that a client has started.
+struct Started<'a>(&'a TestProject);
+
+impl Drop for Started<'_> {
+    fn drop(&mut self) {
+        in_folder(self.0, &["stop"]);
+    }
 }

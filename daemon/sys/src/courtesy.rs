@@ -6,9 +6,10 @@
 //! Kernels with autogroups, which most desktops have, share the processors among sessions first: a thread's own nice
 //! value counts only within its session, so that background threads of one session take as much as a build in another
 //! (`sched(7)`, "The autogroup feature").
-//! Invariants: nothing is changed before [`begin`], and never in a session that another process leads, which would
-//! slow a person's shell down; the usual value is back before a call runs, unless the kernel refuses (it allows
-//! ordinary users ten changes a second in total): then the next call, event or check tries again.
+//! Invariants: nothing is changed before [`begin`], and never in a session that has a terminal or that another
+//! process leads, which would slow a person's shell down; the usual value is back before a call runs, unless the
+//! kernel refuses (it allows ordinary users ten changes a second in total): then the next call, event or check tries
+//! again.
 //! Not here: the priorities of threads among each other (`crew.rs`).
 
 use std::io;
@@ -56,7 +57,7 @@ static WANTED: Notify = Notify::const_new();
 
 struct Courtesy {
     is_begun: bool,
-    /// True if the session's value may be changed.
+    /// True if the session's value may be changed while the session is this process's own.
     gives_way: bool,
     n_waiting: usize,
     n_for_work: usize,
@@ -67,9 +68,11 @@ struct Courtesy {
 
 /// Starts to rest, and to yield where the kernel has autogroups. Call [`tend`] every second or two.
 pub fn begin() {
+    // A process on a terminal shares its session with a person's shell and jobs, also once the shell has ended.
+    let is_on_terminal = std::fs::File::open("/dev/tty").is_ok();
     let mut courtesy = lock();
     courtesy.is_begun = true;
-    courtesy.gives_way = std::fs::metadata(AUTOGROUP).is_ok();
+    courtesy.gives_way = !is_on_terminal && std::fs::metadata(AUTOGROUP).is_ok();
 }
 
 /// Returns whether this process leads its session, or the leader is gone: a client starts a daemon through a process

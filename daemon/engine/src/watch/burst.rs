@@ -54,7 +54,7 @@ impl Settled<'_> {
         (self.path.folder().to_string(), self.kind)
     }
 
-    /// Cost in units. An echo is checked, but not indexed.
+    /// Cost in units. An echo is read and compared, but not indexed.
     fn cost(&self) -> u64 {
         if self.kind == Kind::Echo { 1 } else { (self.n_bytes / UNIT_BYTES).max(1) }
     }

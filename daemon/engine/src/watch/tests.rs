@@ -508,9 +508,11 @@ async fn what_tools_wrote_does_not_spend_what_a_save_needs() {
         write_all(&aside, &[(&format!("{n:03}.md"), "x")]);
     }
     fs::rename(aside, project.path("many")).expect("move in");
+    let paths: Vec<RelPath> = names.iter().map(|name| RelPath::new(name.as_str())).collect();
+    let hold = project.handle.hold(paths.clone());
     names.iter().for_each(|name| project.put(name, "written by a tool"));
-    let paths = names.iter().map(|name| RelPath::new(name.as_str())).collect();
     let outcomes = project.handle.submit(paths, false).await;
+    drop(hold);
     assert!(outcomes.iter().all(|it| matches!(it, Submitted::Sent(_))), "{outcomes:?}");
     project.put("quiet/note.md", "saved");
     let all = project.take(100 + 300 + 1).await;
