@@ -2,7 +2,7 @@
 //!
 //! In: who waits, and whether anything but background work is under way. Out: the nice value of the whole session,
 //! and whether background work should rest: while others press for the processors (`Documentation/accounting/psi.rst`
-//! of the kernel), and on battery.
+//! of the kernel) or use much of them ([`Load`]), and on battery.
 //! Kernels with autogroups, which most desktops have, share the processors among sessions first: a thread's own nice
 //! value counts only within its session, so that background threads of one session take as much as a build in another
 //! (`sched(7)`, "The autogroup feature").
@@ -36,6 +36,16 @@ const LINGER: Duration = Duration::from_secs(2);
 const REST_ABOVE: f32 = 60.0;
 const REST_UNTIL: f32 = 30.0;
 
+/// The same for the share of the processors' time that other programs use. Processors that share hardware slow each
+/// other down though nothing waits: a build that leaves a sixth of the time idle lost a sixth to work in that time.
+const REST_ABOVE_USE: f32 = 40.0;
+const REST_UNTIL_USE: f32 = 20.0;
+
+/// How long work rests for other programs before it has a turn, and how long that turn is: a machine that is always
+/// busy gets its index, too.
+const LONGEST_REST: Duration = Duration::from_secs(600);
+const TURN: Duration = Duration::from_secs(60);
+
 /// How long a reading of the machine's state is valid.
 const LOOK_AGAIN: Duration = Duration::from_secs(1);
 
@@ -47,6 +57,8 @@ static COURTESY: Mutex<Courtesy> = Mutex::new(Courtesy {
     last_wanted: None,
     looked: None,
     reason: None,
+    load: Load::NONE,
+    turns: Turns { changed: None, is_turn: false },
 });
 
 /// True while the session is low. Separate from the mutex, since every call and event reads it.
@@ -64,6 +76,8 @@ struct Courtesy {
     last_wanted: Option<Instant>,
     looked: Option<Instant>,
     reason: Option<&'static str>,
+    load: Load,
+    turns: Turns,
 }
 
 /// Starts to rest, and to yield where the kernel has autogroups. Call [`tend`] every second or two.
@@ -180,20 +194,113 @@ impl Courtesy {
         if !self.is_begun || self.looked.is_some_and(|at| at.elapsed() < LOOK_AGAIN) {
             return;
         }
-        self.looked = Some(Instant::now());
-        let pressure = std::fs::read_to_string("/proc/pressure/cpu").unwrap_or_default();
-        let pressure = crate::fail::number("courtesy.pressure")
-            .map_or_else(|| pressure_in(&pressure), |percent| Some(percent as f32));
-        // Two limits, so that the work itself does not switch between resting and working all the time.
-        let limit = if self.reason.is_some() { REST_UNTIL } else { REST_ABOVE };
+        let now = Instant::now();
+        self.looked = Some(now);
+        let read = |file: &str| std::fs::read_to_string(file).unwrap_or_default();
+        let pressure = crate::fail::number("courtesy.pressure").map_or_else(
+            || pressure_in(&read("/proc/pressure/cpu")),
+            |percent| Some(percent as f32),
+        );
+        self.load.add(now, times_in(&read("/proc/stat"), &read("/proc/self/stat")));
+        // Two limits each, so that the work itself does not switch between resting and working all the time.
+        let (most_pressure, most_use) = if self.turns.is_resting() {
+            (REST_UNTIL, REST_UNTIL_USE)
+        } else {
+            (REST_ABOVE, REST_ABOVE_USE)
+        };
+        let is_pressed = pressure.is_some_and(|percent| percent > most_pressure);
+        let rests = self.turns.next(now, is_pressed || self.load.percent > most_use);
         self.reason = if is_on_battery(Path::new("/sys/class/power_supply")) {
             Some("the machine runs on battery")
-        } else if pressure.is_some_and(|percent| percent > limit) {
-            Some("other programs use the processor")
         } else {
-            None
+            rests.then_some("other programs use the processor")
         };
     }
+}
+
+/// Times since the machine started, in the kernel's ticks: those of all processors, and those in which other programs
+/// ran at the usual priority.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Times {
+    all: u64,
+    others: u64,
+}
+
+/// How much of the processors other programs use at the usual priority.
+///
+/// Work at a lower priority does not count: neither this process's own, nor that of other daemons, which would rest
+/// for each other. Answers of this process count: they come before background work, too.
+struct Load {
+    /// An average that forgets: what is older than [`Load::MEMORY`] weighs a third.
+    percent: f32,
+    last: Option<(Instant, Times)>,
+}
+
+impl Load {
+    const NONE: Load = Load { percent: 0.0, last: None };
+
+    /// Long enough that a compiler's pause between two crates is not taken for its end.
+    const MEMORY: Duration = Duration::from_secs(5);
+
+    /// Adds a reading; without one, the last average stays.
+    fn add(&mut self, now: Instant, times: Option<Times>) {
+        let Some(times) = times else { return };
+        let Some((at, last)) = self.last.replace((now, times)) else { return };
+        let (all, others) =
+            (times.all.saturating_sub(last.all), times.others.saturating_sub(last.others));
+        if all == 0 {
+            return;
+        }
+        let share = (others as f32 / all as f32 * 100.0).min(100.0);
+        let age = now.saturating_duration_since(at).as_secs_f32() / Self::MEMORY.as_secs_f32();
+        self.percent += (share - self.percent) * (1.0 - (-age).exp());
+    }
+}
+
+/// Lets work have a turn after a long rest.
+struct Turns {
+    /// When the rest or the turn began.
+    changed: Option<Instant>,
+    is_turn: bool,
+}
+
+impl Turns {
+    /// True while other programs are the reason to rest, also in a turn.
+    fn is_resting(&self) -> bool {
+        self.changed.is_some()
+    }
+
+    /// Returns whether to rest if other programs are busy or not.
+    fn next(&mut self, now: Instant, is_busy: bool) -> bool {
+        if !is_busy {
+            *self = Turns { changed: None, is_turn: false };
+            return false;
+        }
+        let since = *self.changed.get_or_insert(now);
+        let longest = if self.is_turn { TURN } else { LONGEST_REST };
+        if now.saturating_duration_since(since) >= longest {
+            *self = Turns { changed: Some(now), is_turn: !self.is_turn };
+        }
+        !self.is_turn
+    }
+}
+
+/// Parses the first line of `/proc/stat` (`cpu user nice system idle iowait irq softirq steal …`) and this process's
+/// own `/proc/self/stat` (`pid (name) state …`), both in `proc(5)`.
+fn times_in(machine: &str, own: &str) -> Option<Times> {
+    let fields: Option<Vec<u64>> = machine
+        .lines()
+        .next()?
+        .strip_prefix("cpu ")?
+        .split_ascii_whitespace()
+        .take(8)
+        .map(|field| field.parse().ok())
+        .collect();
+    let fields = fields?;
+    let [user, _nice, system, ..] = fields[..] else { return None };
+    // The fifteenth field; the kernel counts the rest of this process's background work as `nice`.
+    let own_system: u64 = own.rsplit_once(')')?.1.split_ascii_whitespace().nth(12)?.parse().ok()?;
+    Some(Times { all: fields.iter().sum(), others: (user + system).saturating_sub(own_system) })
 }
 
 /// Parses the share of the last ten seconds from the kernel's text: `some avg10=1.53 avg60=…`.
@@ -235,6 +342,67 @@ mod tests {
         assert_eq!(pressure_in(text), Some(61.25));
         for text in ["", "some", "full avg10=3.00", "some avg10=x"] {
             assert_eq!(pressure_in(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn others_are_what_runs_at_the_usual_priority_outside_this_process() {
+        let own = "7 (a ) b) S 1 7 7 0 -1 4194304 100 0 0 0 900 50 0 0 20 0 9 0 88 4096 10";
+        let machine = "cpu  400 3000 150 5000 40 6 4 0 300 0\ncpu0 1 1 1 1 1 1 1 1 0 0\n";
+        assert_eq!(times_in(machine, own), Some(Times { all: 8600, others: 500 }));
+        for (machine, own) in [
+            ("", own),
+            ("cpu  1 x 3 4", own),
+            ("cpu  1 2", own),
+            ("intr 1 2 3", own),
+            (machine, ""),
+        ] {
+            assert_eq!(times_in(machine, own), None, "{machine} {own}");
+        }
+    }
+
+    #[test]
+    fn the_load_follows_within_seconds_and_outlasts_a_pause() {
+        let (start, mut load) = (Instant::now(), Load::NONE);
+        let (mut second, mut times) = (0, Times { all: 0, others: 0 });
+        let mut run = |load: &mut Load, seconds: u64, percent: u64| {
+            for _ in 0..seconds {
+                second += 1;
+                times = Times { all: times.all + 200, others: times.others + 2 * percent };
+                load.add(start + Duration::from_secs(second), Some(times));
+            }
+            load.percent
+        };
+        assert_eq!(run(&mut load, 1, 100), 0.0, "one reading is no load");
+        assert!(run(&mut load, 2, 100) < REST_ABOVE_USE);
+        assert!(run(&mut load, 2, 100) > REST_ABOVE_USE);
+        assert!(run(&mut load, 60, 100) > 99.0);
+        assert!(run(&mut load, 5, 0) > REST_UNTIL_USE);
+        assert!(run(&mut load, 5, 0) < REST_UNTIL_USE);
+        let before = load.percent;
+        load.add(start, None);
+        assert_eq!(load.percent, before);
+    }
+
+    #[test]
+    fn after_ten_minutes_of_rest_work_has_a_turn_of_one() {
+        let start = Instant::now();
+        let mut turns = Turns { changed: None, is_turn: false };
+        let rows = [
+            (0, false, false),
+            (1, true, true),
+            (600, true, true),
+            (601, true, false),
+            (660, true, false),
+            (661, true, true),
+            (1260, true, true),
+            (1261, true, false),
+            (1262, false, false),
+            (1263, true, true),
+            (1862, true, true),
+        ];
+        for (second, is_busy, rests) in rows {
+            assert_eq!(turns.next(start + Duration::from_secs(second), is_busy), rests, "{second}");
         }
     }
 
