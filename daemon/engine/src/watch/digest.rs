@@ -241,13 +241,13 @@ pub(super) fn changed(
 }
 
 /// Adds to settled paths that were folders the files that were below them, and turns ignore files into a requested
-/// crawl. Returns with each change whether its document is known.
+/// crawl.
 pub(super) fn expand(
     changes: Vec<SettledChange>,
     intake: &Intake,
     state: &WatchState,
     listener: Option<&Listener>,
-) -> Vec<(SettledChange, bool)> {
+) -> Vec<SettledChange> {
     let mut out = Vec::with_capacity(changes.len());
     for change in changes {
         let path = change.path.as_str();
@@ -269,10 +269,5 @@ pub(super) fn expand(
     }
     // Deleted paths go last, so that a document which was copied away and deleted is recognized as moved.
     out.sort_by_cached_key(|change| (change.moved_from.is_none(), intake.is_gone(&change.path)));
-    out.into_iter()
-        .map(|change| {
-            let is_known = intake.expects(change.moved_from.as_ref().unwrap_or(&change.path));
-            (change, is_known)
-        })
-        .collect()
+    out
 }

@@ -77,17 +77,13 @@ pub(super) async fn run(
 }
 
 /// Adds to a change its kind and the size of its file, bytes.
-fn weighed(
-    shared: &Shared,
-    (change, is_known): (SettledChange, bool),
-) -> (SettledChange, Kind, u64) {
+fn weighed(shared: &Shared, change: SettledChange) -> (SettledChange, Kind, u64) {
     let stat = shared.intake.stat(&change.path);
-    let is_echo =
-        change.moved_from.is_none() && shared.intake.path_state(&change.path).looks_like(stat);
-    let kind = match (is_echo, is_known) {
-        (true, _) => Kind::Echo,
-        (false, true) => Kind::Known,
-        (false, false) => Kind::New,
+    let was = shared.intake.path_state(change.moved_from.as_ref().unwrap_or(&change.path));
+    let kind = match change.moved_from {
+        None if was.looks_like(stat) => Kind::Echo,
+        _ if was.is_held() => Kind::Known,
+        _ => Kind::New,
     };
     (change, kind, stat.unwrap_or_default().n_bytes)
 }

@@ -49,14 +49,11 @@ pub(super) fn pair(
     pairs
 }
 
-/// Joins changes that settled together, each with whether it is known: a tool that deletes a file and rewrites it
-/// elsewhere, as a checkout does, reports no rename.
-pub(super) fn join_settled(
-    changes: Vec<(SettledChange, bool)>,
-    intake: &Intake,
-) -> Vec<(SettledChange, bool)> {
+/// Joins changes that settled together: a tool that deletes a file and rewrites it elsewhere, as a checkout does,
+/// reports no rename.
+pub(super) fn join_settled(changes: Vec<SettledChange>, intake: &Intake) -> Vec<SettledChange> {
     let (mut new, mut gone) = (Vec::new(), Vec::new());
-    for (change, _) in changes.iter().filter(|(change, _)| change.moved_from.is_none()) {
+    for change in changes.iter().filter(|change| change.moved_from.is_none()) {
         match (intake.project_folder.meta(&change.path), intake.expects(&change.path)) {
             (Ok(meta), false) if meta.is_file() => {
                 new.push(Found { path: change.path.clone(), stat: Stat::of(&meta) });
@@ -72,11 +69,10 @@ pub(super) fn join_settled(
     }
     let old_of: BTreeMap<&RelPath, &RelPath> = pairs.iter().map(|(old, new)| (new, old)).collect();
     // The old path is checked right after the new one, so it needs no change of its own.
-    let kept = changes.into_iter().filter(|(change, _)| !pairs.contains_key(&change.path));
-    kept.map(|(change, is_known)| {
+    let kept = changes.into_iter().filter(|change| !pairs.contains_key(&change.path));
+    kept.map(|change| {
         let old = old_of.get(&change.path).map(|old| (*old).clone());
-        let is_known = is_known || old.is_some();
-        (SettledChange { moved_from: old.or(change.moved_from), path: change.path }, is_known)
+        SettledChange { moved_from: old.or(change.moved_from), path: change.path }
     })
     .collect()
 }
