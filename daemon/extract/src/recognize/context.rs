@@ -8,7 +8,10 @@
 //! number of bytes on each side.
 //! Not here: the words of the name itself (`lexicon.rs`), votes over documents (`link/vote.rs`).
 
+use std::sync::LazyLock;
+
 use super::lexicon;
+use super::words::{WordSet, word_set};
 use model::parcel::{Mention, NormalDoc, RecognizerKind};
 use model::terms::{EntityType, Kind};
 
@@ -17,18 +20,49 @@ const REACH: usize = 80;
 /// Most words between `is a` and the noun that follows.
 const MAX_MODIFIERS: usize = 4;
 
+/// Words before which a noun phrase ends.
+static BOUNDARIES: WordSet = LazyLock::new(|| {
+    word_set(
+        "that which who for of in on at by with to from and or used written built made designed \
+         developed based running whose where when",
+    )
+});
+/// Nouns after a name that give its type. Only those that usually follow names of software, places and groups count.
+static KINDS_AFTER: WordSet = LazyLock::new(|| {
+    word_set(
+        "browser library framework language editor compiler package plugin crate module toolkit \
+         operator exporter client API company team foundation university city river county",
+    )
+});
+/// Nouns before a name that give its type.
+static KINDS_BEFORE: WordSet = LazyLock::new(|| {
+    word_set(
+        "browser library framework language editor compiler package plugin crate tool database \
+         company professor engineer mathematician physicist author founder city river town \
+         village",
+    )
+});
 /// Words that precede a person's name.
-const TITLES: &str = " Mr Mrs Ms Dr Prof Professor Sir Captain President Senator Judge Sergeant \
-    Mr. Mrs. Ms. Dr. Prof. ";
+static TITLES: WordSet = LazyLock::new(|| {
+    word_set(
+        "Mr Mrs Ms Dr Prof Professor Sir Captain President Senator Judge Sergeant Mr. Mrs. Ms. \
+         Dr. Prof.",
+    )
+});
 /// Verbs whose subject is a person.
-const SPEAKING: &str = " said says wrote writes joined asked replied agreed thinks believes explained argued suggested \
-    proposed told noted reviewed approved ";
+static SPEAKING: WordSet = LazyLock::new(|| {
+    word_set(
+        "said says wrote writes joined asked replied agreed thinks believes explained argued \
+         suggested proposed told noted reviewed approved",
+    )
+});
 /// Two-word phrases that precede a place.
 const PLACED: &str =
     "|located in|based in|situated in|lives in|born in|moved to|travelled to|traveled to|";
 /// Words that precede the name of software.
-const USING: &str =
-    " using via install installed installing import upgrade upgraded deploy uninstall ";
+static USING: WordSet = LazyLock::new(|| {
+    word_set("using via install installed installing import upgrade upgraded deploy uninstall")
+});
 /// Two-word phrases that precede the name of software.
 const BUILT: &str =
     " |written in|built with|built on|powered by|runs on|implemented in|ported to|based on|";
@@ -99,7 +133,7 @@ pub(super) fn correct(doc: &NormalDoc, mentions: &mut [Mention]) {
         let found = by_noun_after(after)
             .or_else(|| by_words_before(before))
             .or_else(|| has_version.then_some(EntityType::Technology))
-            .or_else(|| is_listed(SPEAKING, first_word(after)).then_some(EntityType::Person));
+            .or_else(|| SPEAKING.contains(first_word(after)).then_some(EntityType::Person));
         if let (Some(found), Some(mention)) = (found, mentions.get_mut(idx)) {
             mention.entity_type = found;
             mention.place.is_type_guessed = false;
@@ -179,22 +213,14 @@ pub fn defined_as(after: &str) -> Option<&str> {
 
 /// Returns whether a noun phrase ends before this word.
 fn is_boundary(word: &str) -> bool {
-    is_listed(
-        " that which who for of in on at by with to from and or used written built made designed developed based \
-         running whose where when ",
-        word,
-    )
+    BOUNDARIES.contains(word)
 }
 
 /// Returns the type that the next word gives (` browser`, ` library`). Only nouns that usually
 /// follow names of software, places and groups count.
 fn by_noun_after(after: &str) -> Option<EntityType> {
     let word = first_word(after.strip_prefix(' ')?);
-    let names_kind = is_listed(
-        " browser library framework language editor compiler package plugin crate module toolkit operator \
-         exporter client API company team foundation university city river county ",
-        word,
-    );
+    let names_kind = KINDS_AFTER.contains(word);
     names_kind.then(|| lexicon::type_of_noun(&word.to_lowercase())).flatten()
 }
 
@@ -202,29 +228,21 @@ fn by_words_before(before: &str) -> Option<EntityType> {
     let mut words = before.strip_suffix(' ')?.rsplit(' ');
     let last = words.next().unwrap_or("");
     let two = format!("|{} {last}|", words.next().unwrap_or("").to_lowercase());
-    if is_listed(TITLES, last) {
+    if TITLES.contains(last) {
         return Some(EntityType::Person);
     }
     if PLACED.contains(&two) {
         return Some(EntityType::Location);
     }
-    if is_listed(USING, &last.to_lowercase()) || BUILT.contains(&two) {
+    if USING.contains(last.to_lowercase().as_str()) || BUILT.contains(&two) {
         return Some(EntityType::Technology);
     }
-    let names_kind = is_listed(
-        " browser library framework language editor compiler package plugin crate tool database company professor \
-         engineer mathematician physicist author founder city river town village ",
-        last,
-    );
+    let names_kind = KINDS_BEFORE.contains(last);
     names_kind.then(|| lexicon::type_of_noun(last)).flatten()
 }
 
 fn first_word(text: &str) -> &str {
     text.trim_start().split(|c: char| !c.is_alphanumeric()).next().unwrap_or("")
-}
-
-fn is_listed(list: &str, word: &str) -> bool {
-    !word.is_empty() && list.split(' ').any(|listed| listed == word)
 }
 
 /// Returns at most `n` bytes from the start, at a character boundary.

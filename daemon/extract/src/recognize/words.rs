@@ -179,6 +179,14 @@ pub fn all_ordinary(text: &str) -> bool {
     text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).all(is_ordinary)
 }
 
+/// A list of words, as they are written there.
+pub(crate) type WordSet = LazyLock<FxHashSet<&'static str>>;
+
+/// Returns the words of a text.
+pub(crate) fn word_set(text: &'static str) -> FxHashSet<&'static str> {
+    text.split_whitespace().collect()
+}
+
 fn is_listed(word: &str, list: &FxHashSet<&'static str>) -> bool {
     let mut lower = [0u8; MAX_WORD_BYTES];
     let Some(buffer) = lower.get_mut(..word.len()) else { return false };

@@ -6,29 +6,51 @@
 //! (`stops it`) refers to nothing.
 //! Not here: which of several names is meant (`score.rs`).
 
+use std::sync::LazyLock;
+
 use super::score::Scope;
 use crate::recognize::lexicon;
+use crate::recognize::words::{WordSet, word_set};
 use model::parcel::{Anaphor, BlockKind, Mention, NormalDoc};
 use model::terms::{Confidence, EntityType, Norm, Span};
 
 /// Words after `it is` that announce a clause.
-const ANNOUNCING: &str = " important possible impossible necessary clear likely unlikely hard easy difficult best \
-    better good recommended useful helpful worth time common rare true false safe not also often usually always \
-    never obvious customary enough ";
+static ANNOUNCING: WordSet = LazyLock::new(|| {
+    word_set(
+        "important possible impossible necessary clear likely unlikely hard easy difficult best \
+         better good recommended useful helpful worth time common rare true false safe not also \
+         often usually always never obvious customary enough",
+    )
+});
 /// Verbs after `it` that announce a clause, or the weather.
-const IMPERSONAL: &str =
-    " seems appears turns takes took follows happens rains depends makes helps means matters ";
+static IMPERSONAL: WordSet = LazyLock::new(|| {
+    word_set(
+        "seems appears turns takes took follows happens rains depends makes helps means matters",
+    )
+});
 /// Words that begin a clause, so that a following `it` is its subject.
-const CLAUSE_STARTS: &str = " and but or because if when while whether since so where after before until although \
-    though once that ";
+static CLAUSE_STARTS: WordSet = LazyLock::new(|| {
+    word_set(
+        "and but or because if when while whether since so where after before until although \
+         though once that",
+    )
+});
 
 /// Words that may follow a noun at the end of its phrase: verbs here, other words in
 /// [`ENDS_PHRASE`].
-const VERBS: &str = " is was are were has had have does did do can could will would may might must should uses used \
-    runs ran reads writes stores keeps sends calls needs requires depends belongs lives supports provides handles owns \
-    creates returns ";
-const ENDS_PHRASE: &str = " then also still now only itself and or but to in on at for with by from as when while \
-    which that until before after ";
+static VERBS: WordSet = LazyLock::new(|| {
+    word_set(
+        "is was are were has had have does did do can could will would may might must should \
+         uses used runs ran reads writes stores keeps sends calls needs requires depends \
+         belongs lives supports provides handles owns creates returns",
+    )
+});
+static ENDS_PHRASE: WordSet = LazyLock::new(|| {
+    word_set(
+        "then also still now only itself and or but to in on at for with by from as when while \
+         which that until before after",
+    )
+});
 
 /// The kind of thing a word may refer to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -96,17 +118,19 @@ fn words_of<'a>(doc: &'a NormalDoc, sentence: Span<Norm>) -> Vec<Found<'a>> {
         let next = words.peek().copied().unwrap_or("");
         let is_first = before.is_none();
         // `it` and `they` count as subjects at the start of a clause; elsewhere they are objects.
-        let is_subject = before.is_none_or(|word| {
-            let is_after_comma = text.get(..start).is_some_and(|it| it.ends_with(", "));
-            is_after_comma || CLAUSE_STARTS.contains(&format!(" {word} "))
-        });
+        let is_subject = || {
+            before.is_none_or(|word| {
+                let is_after_comma = text.get(..start).is_some_and(|it| it.ends_with(", "));
+                is_after_comma || CLAUSE_STARTS.contains(word)
+            })
+        };
         let wants = match lower_of(word).as_str() {
             "he" | "his" | "him" => Some(Wants::Person { is_she: false }),
             "she" | "her" => Some(Wants::Person { is_she: true }),
             "their" => Some(Wants::Group),
-            "they" if is_subject => Some(Wants::Group),
+            "they" if is_subject() => Some(Wants::Group),
             "its" => Some(Wants::Thing),
-            "it" if is_subject && !is_impersonal(text, start + word.len()) => Some(Wants::Thing),
+            "it" if is_subject() && !is_impersonal(text, start + word.len()) => Some(Wants::Thing),
             _ => None,
         };
         let span =
@@ -138,7 +162,7 @@ fn lower_of(word: &str) -> String {
 fn ends_phrase(rest: &str) -> bool {
     let Some(rest) = rest.strip_prefix(' ') else { return !rest.starts_with(['-', '_', '/']) };
     let word = first_word(rest);
-    word.is_empty() || is_verb_like(&word) || ENDS_PHRASE.contains(&format!(" {word} "))
+    word.is_empty() || is_verb_like(&word) || ENDS_PHRASE.contains(word.as_str())
 }
 
 /// Returns whether a verb follows directly, so that the text before is a subject.
@@ -151,7 +175,7 @@ fn first_word(rest: &str) -> String {
 }
 
 fn is_verb_like(word: &str) -> bool {
-    word.ends_with("ed") || VERBS.contains(&format!(" {word} "))
+    word.ends_with("ed") || VERBS.contains(word)
 }
 
 /// Returns whether the `it` before `end` announces a clause: `it is important to`, `it seems`.
@@ -159,13 +183,12 @@ fn is_impersonal(text: &str, end: usize) -> bool {
     let rest = text.get(end..).unwrap_or("").to_lowercase();
     let mut words = rest.split(|c: char| !c.is_alphanumeric()).filter(|w| !w.is_empty());
     let first = words.next().unwrap_or("");
-    let is_listed = |list: &str, word: &str| list.contains(&format!(" {word} "));
     match first {
         "is" | "was" | "s" | "be" | "would" | "will" | "may" | "might" => {
             let next = words.next().unwrap_or("");
             let next = if next == "be" { words.next().unwrap_or("") } else { next };
-            is_listed(ANNOUNCING, next)
+            ANNOUNCING.contains(next)
         }
-        word => is_listed(IMPERSONAL, word),
+        word => IMPERSONAL.contains(word),
     }
 }

@@ -9,9 +9,12 @@
 //! The weights were set by hand, and judged by the relations they lead to
 //! (`tests/benches/RESULTS.md`).
 
+use std::sync::LazyLock;
+
 use rustc_hash::FxHashMap;
 
 use super::anaphor::{Found, Wants};
+use crate::recognize::words::{WordSet, word_set};
 use model::parcel::{Anaphor, Block, BlockKind, Mention, NormalDoc, Party};
 use model::terms::{EntityType, Norm, Span, norm_of};
 
@@ -44,8 +47,12 @@ const BASE: f32 = 0.6;
 /// Added to the confidence for each point above the least score.
 const EACH: f32 = 0.05;
 const MOST: f32 = 0.8;
-const PREPOSITIONS: &str = " of in at by for with from to on into via near under over between among against than \
-    about as ";
+static PREPOSITIONS: WordSet = LazyLock::new(|| {
+    word_set(
+        "of in at by for with from to on into via near under over between among against than \
+         about as",
+    )
+});
 
 /// A place that an anaphor may refer to: a mention or an earlier anaphor.
 struct Place<'a> {
@@ -268,7 +275,7 @@ impl<'a> Scope<'a> {
         let is_object = {
             let mut words = before.split_whitespace().rev();
             let word = words.next().filter(|it| !is_article(it)).or_else(|| words.next());
-            word.is_some_and(|it| PREPOSITIONS.contains(&format!(" {} ", it.to_lowercase())))
+            word.is_some_and(|it| PREPOSITIONS.contains(it.to_lowercase().as_str()))
         };
         let is_first = is_subject(self.doc, *sentence, place.span);
         add(SUBJECT, is_first);

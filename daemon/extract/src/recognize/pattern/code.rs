@@ -13,11 +13,13 @@
 //! names, and three of four plain words.
 //! Not here: fenced code, where only exact matches of the gazetteer are mentions.
 
+use std::sync::LazyLock;
+
 use rustc_hash::FxHashMap;
 
 use super::identifier;
 use super::proof::mention;
-use crate::recognize::words;
+use crate::recognize::words::{self, WordSet, word_set};
 use model::parcel::{InlineKind, Mention, NormalDoc};
 use model::terms::{EntityType, Norm, Span};
 
@@ -37,12 +39,17 @@ const FILE_ENDINGS: &str = " rs py js ts go c h cpp java kt rb sh md txt yml yam
      html css csv conf cfg ini log lock png svg jpg gif pdf exe dll so com org io net dev local \
      internal ";
 /// Nouns that, beside a plain word, say what it names.
-const KINDS: &str = " attribute class command crate enum field flag function key keyword label loop macro method \
-                     metric module operator option package parameter plugin property setting statement struct \
-                     subcommand syntax trait type variable ";
+static KINDS: WordSet = LazyLock::new(|| {
+    word_set(
+        "attribute class command crate enum field flag function key keyword label loop macro \
+         method metric module operator option package parameter plugin property setting \
+         statement struct subcommand syntax trait type variable",
+    )
+});
 /// Values, which are in code font as often as names.
-const VALUES: &str =
-    " true false null nil none undefined self this yes no on off main for if else ";
+static VALUES: WordSet = LazyLock::new(|| {
+    word_set("true false null nil none undefined self this yes no on off main for if else")
+});
 const METHODS: [&str; 6] = ["GET ", "POST ", "PUT ", "PATCH ", "DELETE ", "HEAD "];
 
 /// Adds the code spans that are names.
@@ -79,7 +86,7 @@ pub(super) fn find(doc: &NormalDoc, out: &mut Vec<Mention>) {
 fn is_plain_word(word: &str) -> bool {
     (MIN_BYTES..=MAX_BYTES).contains(&word.len())
         && word.bytes().all(|b| b.is_ascii_lowercase())
-        && !VALUES.contains(&format!(" {word} "))
+        && !VALUES.contains(word)
 }
 
 /// Returns whether a noun for a kind of code is next to a span: `the spawn function`,
@@ -88,7 +95,7 @@ fn is_beside_kind(text: &str, span: Span<Norm>) -> bool {
     let is_kind = |word: &str| {
         let word = word.trim_matches(|c: char| !c.is_alphabetic());
         let word = word.strip_suffix('s').filter(|it| !it.ends_with('s')).unwrap_or(word);
-        !word.is_empty() && KINDS.contains(&format!(" {word} "))
+        KINDS.contains(word)
     };
     let after = text.get(span.end()..).and_then(|rest| rest.strip_prefix(' '));
     let next = after.and_then(|rest| rest.split(char::is_whitespace).next());

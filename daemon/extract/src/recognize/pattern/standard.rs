@@ -6,30 +6,31 @@
 //! and digits; both look at most five words ahead; a placeholder (`ABC-` with letters for digits)
 //! is not an id.
 
+use std::sync::LazyLock;
+
 use super::Hit;
 use crate::recognize::token::View;
+use crate::recognize::words::{WordSet, word_set};
 use model::terms::EntityType;
 
 /// Bodies that number their documents.
-const BODIES: &str =
-    " RFC ISO IEC IEEE NIST PEP FIPS ECMA ANSI BCP ITU DIN ETSI EIP JSR JEP SP PCI ";
+static BODIES: WordSet = LazyLock::new(|| {
+    word_set("RFC ISO IEC IEEE NIST PEP FIPS ECMA ANSI BCP ITU DIN ETSI EIP JSR JEP SP PCI")
+});
 /// Names of algorithms or encodings that precede a number, which is then not an id.
-const ALGORITHMS: &str =
-    " SHA UTF AES RSA MD HMAC ECDSA UCS CRC DES HS RS ES PS GPT BASE CP KOI TLS HTTP ";
+static ALGORITHMS: WordSet = LazyLock::new(|| {
+    word_set("SHA UTF AES RSA MD HMAC ECDSA UCS CRC DES HS RS ES PS GPT BASE CP KOI TLS HTTP")
+});
 
 const SCORE: f32 = 0.95;
 /// Longest number of a standard or id, in digits.
 const MAX_DIGITS: usize = 7;
 
-fn is_listed(word: &str, list: &str) -> bool {
-    !word.is_empty() && list.split(' ').any(|listed| listed == word)
-}
-
 /// Reads a standard that begins at word `i`.
 pub(super) fn read(view: View<'_>, i: usize) -> Option<Hit> {
     let word = view.word(i);
     let letters = word.trim_end_matches(|c: char| c.is_ascii_digit());
-    if letters.len() < 2 || !is_listed(letters, BODIES) || view.byte_before(i) == b'-' {
+    if letters.len() < 2 || !BODIES.contains(letters) || view.byte_before(i) == b'-' {
         return None;
     }
     let mut to = i;
@@ -65,7 +66,7 @@ pub(super) fn read_id(view: View<'_>, i: usize) -> Option<Hit> {
     if matches!(view.byte_before(i), b'-' | b'/' | b'_' | b'.' | b'@') {
         return None;
     }
-    let is_algorithm = is_listed(word, ALGORITHMS);
+    let is_algorithm = ALGORITHMS.contains(word);
     let mut to = i + 1;
     while view.gap_is(to, "-") && to < i + 3 && is_part(view, to + 1, is_algorithm) {
         to += 1;

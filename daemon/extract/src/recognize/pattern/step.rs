@@ -8,6 +8,7 @@
 
 use super::order::ordered_lists;
 use super::proof::mention;
+use crate::recognize::context::head;
 use crate::recognize::words;
 use model::parcel::{Block, BlockKind, Mention, NormalDoc};
 use model::terms::{EntityType, Norm, Span};
@@ -17,6 +18,8 @@ const SCORE: f32 = 0.8;
 const PREREQUISITES_SCORE: f32 = 0.4;
 /// Longest name of a step, in bytes.
 const MAX_CLAUSE_BYTES: usize = 80;
+/// Bytes of a block in which the end of its first clause is looked for.
+const MAX_READ_BYTES: usize = 4 * MAX_CLAUSE_BYTES;
 
 /// Words of a heading under which numbers count items but do not order them.
 const UNORDERED: &str = " reference references consequence consequences decision decisions \
@@ -57,7 +60,7 @@ pub(crate) fn is_in_sequence(doc: &NormalDoc, block: &Block) -> bool {
 /// Returns the first clause of a block: up to the first sign that ends a clause, at most 80 bytes,
 /// cut between words.
 pub(crate) fn clause_of(text: &str, span: Span<Norm>) -> Span<Norm> {
-    let whole = span.of(text);
+    let whole = head(span.of(text), MAX_READ_BYTES);
     let mut end = whole.len();
     for (at, c) in whole.char_indices() {
         let next = whole.get(at + c.len_utf8()..).unwrap_or("");

@@ -12,11 +12,13 @@
 //! Not here: glossaries (`definition.rs`), terms of the whole folder (`mine.rs`), which counts
 //! introduced ones.
 
+use std::sync::LazyLock;
+
 use rustc_hash::FxHashMap;
 
 use super::proof::mention;
 use crate::recognize::token::{Shape, View, Words};
-use crate::recognize::words;
+use crate::recognize::words::{self, WordSet, word_set};
 use model::parcel::{BlockKind, InlineKind, Mention, NormalDoc};
 use model::terms::{EntityType, Norm, NormKey, Span, norm_of};
 
@@ -45,17 +47,25 @@ const DEFINING: [&str; 8] = [
 ];
 
 /// Words that precede a noun group.
-const BEFORE: &str = " a an the this each every any another its their our your of with for in by from on into between \
-                      as via without about through ";
+static BEFORE: WordSet = LazyLock::new(|| {
+    word_set(
+        "a an the this each every any another its their our your of with for in by from on into \
+         between as via without about through",
+    )
+});
 /// Words that only give a thing's place, number or quality in the text.
-const GENERAL: &str = " actual additional appropriate bad best big blank blog certain clear common complete correct \
-                       current default different earlier entire exact example existing extra final first following \
-                       full general given good great handful important individual initial interesting kind large \
-                       last later least little long lot main many minimal more most multiple new next nice number \
-                       obvious old only original other own particular possible previous proper real relevant right \
-                       same second separate set several short similar simple single small sort special specific \
-                       successful sufficient third time two three four five unique usual various way whole wide \
-                       wrong ";
+static GENERAL: WordSet = LazyLock::new(|| {
+    word_set(
+        "actual additional appropriate bad best big blank blog certain clear common complete \
+         correct current default different earlier entire exact example existing extra final \
+         first following full general given good great handful important individual initial \
+         interesting kind large last later least little long lot main many minimal more most \
+         multiple new next nice number obvious old only original other own particular possible \
+         previous proper real relevant right same second separate set several short similar \
+         simple single small sort special specific successful sufficient third time two three \
+         four five unique usual various way whole wide wrong",
+    )
+});
 
 /// Adds the places of the document's terms.
 pub(super) fn find(doc: &NormalDoc, words: &Words<'_>, out: &mut Vec<Mention>) {
@@ -186,7 +196,7 @@ fn groups<'w>(view: View<'w>, mut take: impl FnMut(&'w str)) {
         }
         let is_led = from
             .checked_sub(1)
-            .is_some_and(|before| view.gap_is(before, " ") && is_listed(BEFORE, view.word(before)));
+            .is_some_and(|before| view.gap_is(before, " ") && BEFORE.contains(view.word(before)));
         // A run that continues with capitals or code is part of a longer name.
         let goes_on = matches!(view.gap(i), Some(" " | "-" | "’" | "'"))
             && !words::is_function_word(view.word(i + 1));
@@ -204,7 +214,7 @@ fn is_group(view: View<'_>, from: usize, to: usize) -> bool {
         word.len() >= MIN_WORD_BYTES && !is_modifier
     };
     (1..=MAX_WORDS).contains(&(to + 1 - from))
-        && !is_listed(GENERAL, view.word(from))
+        && !GENERAL.contains(view.word(from))
         && !is_quality(view.word(to))
         && !view.word(from).ends_with("ly")
         && (from..=to).all(is_noun)
@@ -215,7 +225,7 @@ fn is_group(view: View<'_>, from: usize, to: usize) -> bool {
 /// incomplete`.
 fn is_quality(word: &str) -> bool {
     let positive = ["in", "un"].iter().find_map(|it| word.strip_prefix(it)).unwrap_or(word);
-    is_listed(GENERAL, word) || is_listed(GENERAL, positive)
+    GENERAL.contains(word) || GENERAL.contains(positive)
 }
 
 /// Adds the places of terms in a block, the longest term first.
@@ -269,10 +279,6 @@ pub(in crate::recognize) fn singular(term: &str) -> &str {
         true => term.strip_suffix("es").unwrap_or(term),
         false => term.strip_suffix('s').unwrap_or(term),
     }
-}
-
-fn is_listed(list: &str, word: &str) -> bool {
-    !word.is_empty() && list.contains(&format!(" {word} "))
 }
 
 #[cfg(test)]

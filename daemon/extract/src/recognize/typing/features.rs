@@ -7,6 +7,8 @@
 //! the daemon call the same functions.
 //! Not here: the weights (`mod.rs`).
 
+use std::borrow::Cow;
+
 use rustc_hash::FxHashMap;
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -80,22 +82,23 @@ pub fn see(
     let [left_words, right_words] = around(doc, mention);
     let [left, right] =
         [&left_words, &right_words].map(|it| it.iter().map(|it| plain(it)).collect::<Vec<_>>());
-    let at = |words: &[String], i: usize| words.get(i).cloned().unwrap_or_default();
+    let mut key = String::new();
     let mut add = |role: &str, one: &str, other: &str| {
-        let key = [role, one, other].join("\0");
+        key.clear();
+        [role, "\0", one, "\0", other].into_iter().for_each(|part| key.push_str(part));
         out.push((xxh3_64(key.as_bytes()) % N_FEATURES as u64) as u32);
     };
 
     let shape = shape_of(surface);
     for (i, (l, r)) in [("l0", "r0"), ("l1", "r1"), ("l2", "r2")].into_iter().enumerate() {
-        add(l, &at(&left, i), "");
-        add(r, &at(&right, i), "");
+        add(l, at(&left, i), "");
+        add(r, at(&right, i), "");
     }
-    add("ll", &at(&left, 1), &at(&left, 0));
-    add("rr", &at(&right, 0), &at(&right, 1));
-    add("lr", &at(&left, 0), &at(&right, 0));
-    add("l shape", &at(&left, 0), &shape);
-    add("r shape", &at(&right, 0), &shape);
+    add("ll", at(&left, 1), at(&left, 0));
+    add("rr", at(&right, 0), at(&right, 1));
+    add("lr", at(&left, 0), at(&right, 0));
+    add("l shape", at(&left, 0), &shape);
+    add("r shape", at(&right, 0), &shape);
     left.iter().chain(&right).for_each(|word| add("near", word, ""));
     let following = head(doc.text.get(mention.span.end()..).unwrap_or(""), REACH);
     if let Some(noun) = defined_as(following) {
@@ -159,6 +162,11 @@ pub fn see(
     [surface.to_string(), before.join(" "), after.join(" ")]
 }
 
+/// Returns a word by its distance from the mention; an empty one where there is none.
+fn at<'a>(words: &'a [Cow<'_, str>], i: usize) -> &'a str {
+    words.get(i).map_or("", |word| word.as_ref())
+}
+
 /// Yields runs of letters and digits, and single signs.
 fn words_of(text: &str) -> impl Iterator<Item = &str> {
     let mut rest = text;
@@ -177,17 +185,19 @@ fn words_of(text: &str) -> impl Iterator<Item = &str> {
 
 /// Returns a word as a feature: one for all numbers, one for acronyms, one for capitalized words;
 /// other words in lowercase.
-fn plain(word: &str) -> String {
+fn plain(word: &str) -> Cow<'_, str> {
     let is_long = word.chars().nth(1).is_some();
     let letters = || word.chars().filter(|c| c.is_alphabetic());
     if word.bytes().all(|b| b.is_ascii_digit()) {
-        "0".to_string()
+        "0".into()
     } else if is_long && letters().next().is_some() && letters().all(char::is_uppercase) {
-        "AA".to_string()
+        "AA".into()
     } else if is_long && word.starts_with(char::is_uppercase) {
-        "Aa".to_string()
+        "Aa".into()
+    } else if word.bytes().all(|b| b.is_ascii() && !b.is_ascii_uppercase()) {
+        word.into()
     } else {
-        word.to_lowercase()
+        word.to_lowercase().into()
     }
 }
 
