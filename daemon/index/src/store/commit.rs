@@ -395,6 +395,15 @@ fn count_terms(tx: &Transaction<'_>, old: &str, new: &str) -> Result<(), StoreEr
     }
     let old: BTreeSet<&str> = old.lines().collect();
     let new: BTreeSet<&str> = new.lines().collect();
+    let mut count = tx.prepare_cached(
+        "INSERT INTO terms VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7) ON CONFLICT(surface) DO UPDATE SET
+           n_docs = n_docs + ?3, n_plain = n_plain + ?4, n_marked = n_marked + ?5, n_headed = n_headed + ?6,
+           n_defined = n_defined + ?7",
+    )?;
+    // Counts of 0 would keep terms that no document has.
+    let mut drop_unused =
+        tx.prepare_cached("DELETE FROM terms WHERE surface = ?1 AND n_docs <= 0")?;
+    let mut mark = tx.prepare_cached("INSERT OR IGNORE INTO dirty_terms VALUES(?1)")?;
     for (line, step) in
         old.difference(&new).map(|l| (l, -1)).chain(new.difference(&old).map(|l| (l, 1)))
     {
@@ -406,18 +415,13 @@ fn count_terms(tx: &Transaction<'_>, old: &str, new: &str) -> Result<(), StoreEr
         };
         // Weights are classes: up to 1 plain, 2 bold or code, 3 heading or title, 4 defined here.
         let class = |wanted: &[&str]| if wanted.contains(&weight) { step } else { 0 };
-        tx.prepare_cached(
-            "INSERT INTO terms VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7) ON CONFLICT(surface) DO UPDATE SET
-               n_docs = n_docs + ?3, n_plain = n_plain + ?4, n_marked = n_marked + ?5, n_headed = n_headed + ?6,
-               n_defined = n_defined + ?7",
-        )?
-        .execute(params![surface, norm, step, class(&["0", "1"]), class(&["2"]), class(&["3"]), class(&["4"])])?;
-        // Counts of 0 would keep terms that no document has.
+        let classes = [&["0", "1"][..], &["2"], &["3"], &["4"]].map(class);
+        let [plain, marked, headed, defined] = classes;
+        count.execute(params![surface, norm, step, plain, marked, headed, defined])?;
         if step < 0 {
-            tx.prepare_cached("DELETE FROM terms WHERE surface = ?1 AND n_docs <= 0")?
-                .execute([surface])?;
+            drop_unused.execute([surface])?;
         }
-        tx.prepare_cached("INSERT OR IGNORE INTO dirty_terms VALUES(?1)")?.execute([norm])?;
+        mark.execute([norm])?;
     }
     Ok(())
 }

@@ -54,15 +54,12 @@ pub(super) fn gather(db: &Connection, ids: &[i64]) -> Result<Vec<Gathered>, Stor
     let mut tallies: FxHashMap<i64, Tally> = FxHashMap::default();
     let mut norms: FxHashMap<i64, String> = FxHashMap::default();
     let mut senses: FxHashMap<i64, i64> = FxHashMap::default();
+    let mut norm_of = db.prepare_cached("SELECT norm FROM names WHERE id = ?1 AND sense = 0")?;
+    let mut senses_of = db.prepare_cached("SELECT id FROM names WHERE norm = ?1 AND sense <> 0")?;
     for id in ids {
-        let norm: Option<String> = db
-            .prepare_cached("SELECT norm FROM names WHERE id = ?1 AND sense = 0")?
-            .query_row([id], |row| row.get(0))
-            .optional()?;
+        let norm: Option<String> = norm_of.query_row([id], |row| row.get(0)).optional()?;
         let Some(norm) = norm else { continue };
-        let mut statement =
-            db.prepare_cached("SELECT id FROM names WHERE norm = ?1 AND sense <> 0")?;
-        for sense in statement.query_map([&norm], |row| row.get(0))? {
+        for sense in senses_of.query_map([&norm], |row| row.get(0))? {
             senses.insert(sense?, *id);
         }
         norms.insert(*id, norm);

@@ -121,9 +121,12 @@ impl Resolver<'_> {
         for id in ids.iter().filter(|id| !present.contains(id)) {
             to_decide.extend(self.forget(*id)?);
         }
+        let mut fresh_keys: FxHashMap<i64, Vec<u64>> = FxHashMap::default();
         for name in &mut gathered {
-            to_decide.extend(self.refresh(name)?);
+            let (neighbors, keys) = self.refresh(name)?;
+            to_decide.extend(neighbors);
             to_decide.insert(name.facts.id);
+            fresh_keys.extend(keys.map(|keys| (name.facts.id, keys)));
         }
         for name in &gathered {
             self.add_users(&name.facts.norm, &mut to_decide)?;
@@ -131,14 +134,15 @@ impl Resolver<'_> {
         // All keys must be written before neighbors are looked up.
         let mut neighborhood = Neighborhood::default();
         for name in gathered.iter().filter(|name| name.facts.is_fuzzy) {
-            let neighbors =
-                self.neighbors(name.facts.id, &name.facts.norm, &self.keys(&name.facts))?;
+            let keys = fresh_keys.remove(&name.facts.id).unwrap_or_else(|| self.keys(&name.facts));
+            let neighbors = self.neighbors(name.facts.id, &name.facts.norm, &keys)?;
             to_decide.extend(&neighbors);
             neighborhood.neighbors.insert(name.facts.id, neighbors);
         }
         neighborhood.facts.extend(gathered.into_iter().map(|g| (g.facts.id, Rc::new(g.facts))));
+        let mut unmark = self.db.prepare_cached("DELETE FROM dirty_names WHERE name_id = ?1")?;
         for id in ids {
-            self.db.prepare_cached("DELETE FROM dirty_names WHERE name_id = ?1")?.execute([id])?;
+            unmark.execute([id])?;
         }
         Ok((to_decide, neighborhood))
     }
@@ -196,8 +200,11 @@ impl Resolver<'_> {
         Ok(())
     }
 
-    /// Stores a name's facts and keys; returns the names that shared one of its old keys.
-    fn refresh(&self, name: &mut Gathered) -> Result<BTreeSet<i64>, StoreError> {
+    /// Stores a name's facts and keys; returns the names that shared one of its old keys, and its keys if they changed.
+    fn refresh(
+        &self,
+        name: &mut Gathered,
+    ) -> Result<(BTreeSet<i64>, Option<Vec<u64>>), StoreError> {
         let facts = &mut name.facts;
         if name.may_be_split {
             let groups = readings::groups(self.db, self.embedder.as_ref(), &facts.norm)?;
@@ -207,11 +214,13 @@ impl Resolver<'_> {
         let mut neighbors = BTreeSet::new();
         // An embedding per name is the costly part: most changes are of counts, which no key depends on.
         let keys_changed = old.as_ref().is_none_or(|o| seen_by_keys(o) != seen_by_keys(facts));
-        if keys_changed {
+        let keys = if keys_changed {
             let old_keys = old.map(|old| self.keys(&old)).unwrap_or_default();
             neighbors.extend(self.neighbors(facts.id, &facts.norm, &old_keys)?);
-            self.write_keys(&old_keys, facts)?;
-        }
+            Some(self.write_keys(&old_keys, facts)?)
+        } else {
+            None
+        };
         self.db
             .prepare_cached(
                 "UPDATE names SET surface = ?2, type = ?3, n_docs = ?4, n_mentions = ?5, homes = ?6,
@@ -228,7 +237,7 @@ impl Resolver<'_> {
                 facts.is_fuzzy,
                 facts.is_split
             ])?;
-        Ok(neighbors)
+        Ok((neighbors, keys))
     }
 
     fn keys(&self, facts: &NameFacts) -> Vec<u64> {
@@ -243,8 +252,9 @@ impl Resolver<'_> {
         keys
     }
 
-    /// Updates a name's keys. They are a function of the facts, so the old ones are computed instead of read.
-    fn write_keys(&self, old: &[u64], facts: &NameFacts) -> Result<(), StoreError> {
+    /// Updates a name's keys and returns them. They are a function of the facts, so the old ones are computed instead
+    /// of read.
+    fn write_keys(&self, old: &[u64], facts: &NameFacts) -> Result<Vec<u64>, StoreError> {
         let keys = self.keys(facts);
         let mut delete =
             self.db.prepare_cached("DELETE FROM name_keys WHERE key = ?1 AND name_id = ?2")?;
@@ -256,7 +266,7 @@ impl Resolver<'_> {
         for key in keys.iter().filter(|key| !old.contains(key)) {
             insert.execute(params![*key as i64, facts.id])?;
         }
-        Ok(())
+        Ok(keys)
     }
 
     /// Returns the other names that have one of these keys, or that a person compared with this one.
