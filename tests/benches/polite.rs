@@ -2,8 +2,8 @@
 //!
 //! `cargo bench -p tests --bench polite -- DATA_DIR COMMAND [--before COMMAND] [--rounds 4]`
 //! A `kgd` that `kgctl` started reads the notes of DATA_DIR. Once they are searchable and linked, a
-//! shell runs COMMAND by turns while the daemon is halted and while it reads deeply or makes
-//! vectors; `--before` runs before each, untimed (`touch src/lib.rs`). Prints the seconds of both,
+//! shell runs COMMAND by turns while the daemon is halted and while it is free to read deeply and
+//! to make vectors; `--before` runs before each, untimed (`touch src/lib.rs`). Prints the seconds of both,
 //! and the CPU seconds that the daemon took meanwhile.
 
 #![allow(clippy::print_stdout, reason = "a bench prints its table")]

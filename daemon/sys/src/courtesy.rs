@@ -37,7 +37,8 @@ const REST_ABOVE: f32 = 60.0;
 const REST_UNTIL: f32 = 30.0;
 
 /// The same for the share of the processors' time that other programs use. Processors that share hardware slow each
-/// other down though nothing waits: a build that leaves a sixth of the time idle lost a sixth to work in that time.
+/// other down though nothing waits: work that used only the sixth of the time that a build left idle made the build
+/// longer by a sixth.
 const REST_ABOVE_USE: f32 = 40.0;
 const REST_UNTIL_USE: f32 = 20.0;
 
@@ -49,6 +50,9 @@ const TURN: Duration = Duration::from_secs(60);
 /// How long a reading of the machine's state is valid.
 const LOOK_AGAIN: Duration = Duration::from_secs(1);
 
+/// Age from which a reading says nothing about now. While background work is due, there is one every second or two.
+const STALE: Duration = Duration::from_secs(10);
+
 static COURTESY: Mutex<Courtesy> = Mutex::new(Courtesy {
     is_begun: false,
     gives_way: false,
@@ -58,7 +62,7 @@ static COURTESY: Mutex<Courtesy> = Mutex::new(Courtesy {
     looked: None,
     reason: None,
     load: Load::NONE,
-    turns: Turns { changed: None, is_turn: false },
+    turns: Turns::NONE,
 });
 
 /// True while the session is low. Separate from the mutex, since every call and event reads it.
@@ -195,13 +199,20 @@ impl Courtesy {
             return;
         }
         let now = Instant::now();
-        self.looked = Some(now);
         let read = |file: &str| std::fs::read_to_string(file).unwrap_or_default();
-        let pressure = crate::fail::number("courtesy.pressure").map_or_else(
-            || pressure_in(&read("/proc/pressure/cpu")),
-            |percent| Some(percent as f32),
-        );
-        self.load.add(now, times_in(&read("/proc/stat"), &read("/proc/self/stat")));
+        let is_stale = |at: Instant| now.saturating_duration_since(at) > STALE;
+        if self.looked.replace(now).is_some_and(is_stale) {
+            // Nothing was due meanwhile, so nothing rested, and the average says nothing about now.
+            (self.load, self.turns) = (Load::NONE, Turns::NONE);
+        }
+        let given = crate::fail::number("courtesy.pressure");
+        let pressure = match given {
+            Some(percent) => Some(percent as f32),
+            None => {
+                self.load.add(now, times_in(&read("/proc/stat"), &read("/proc/self/stat")));
+                pressure_in(&read("/proc/pressure/cpu"))
+            }
+        };
         // Two limits each, so that the work itself does not switch between resting and working all the time.
         let (most_pressure, most_use) = if self.turns.is_resting() {
             (REST_UNTIL, REST_UNTIL_USE)
@@ -218,18 +229,20 @@ impl Courtesy {
     }
 }
 
-/// Times since the machine started, in the kernel's ticks: those of all processors, and those in which other programs
-/// ran at the usual priority.
+/// Times since the machine started, in the kernel's ticks: of all processors, and those of work that matters to others:
+/// user time at the usual priority, and system time, which the kernel does not split by priority, without this
+/// process's own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Times {
     all: u64,
     others: u64,
 }
 
-/// How much of the processors other programs use at the usual priority.
+/// How much of the processors other programs use.
 ///
-/// Work at a lower priority does not count: neither this process's own, nor that of other daemons, which would rest
-/// for each other. Answers of this process count: they come before background work, too.
+/// User time at a lower priority does not count: neither that of this process's own background work, nor that of other
+/// daemons, which would rest for each other. Answers of this process count, since they come before background work,
+/// too.
 struct Load {
     /// An average that forgets: what is older than [`Load::MEMORY`] weighs a third.
     percent: f32,
@@ -265,15 +278,17 @@ struct Turns {
 }
 
 impl Turns {
+    const NONE: Turns = Turns { changed: None, is_turn: false };
+
     /// True while other programs are the reason to rest, also in a turn.
     fn is_resting(&self) -> bool {
         self.changed.is_some()
     }
 
-    /// Returns whether to rest if other programs are busy or not.
+    /// Returns whether work rests now, given whether other programs are busy.
     fn next(&mut self, now: Instant, is_busy: bool) -> bool {
         if !is_busy {
-            *self = Turns { changed: None, is_turn: false };
+            *self = Turns::NONE;
             return false;
         }
         let since = *self.changed.get_or_insert(now);
@@ -346,7 +361,7 @@ mod tests {
     }
 
     #[test]
-    fn others_are_what_runs_at_the_usual_priority_outside_this_process() {
+    fn time_at_the_usual_priority_counts_but_for_this_process_s_own_in_the_kernel() {
         let own = "7 (a ) b) S 1 7 7 0 -1 4194304 100 0 0 0 900 50 0 0 20 0 9 0 88 4096 10";
         let machine = "cpu  400 3000 150 5000 40 6 4 0 300 0\ncpu0 1 1 1 1 1 1 1 1 0 0\n";
         assert_eq!(times_in(machine, own), Some(Times { all: 8600, others: 500 }));
@@ -387,7 +402,7 @@ mod tests {
     #[test]
     fn after_ten_minutes_of_rest_work_has_a_turn_of_one() {
         let start = Instant::now();
-        let mut turns = Turns { changed: None, is_turn: false };
+        let mut turns = Turns::NONE;
         let rows = [
             (0, false, false),
             (1, true, true),

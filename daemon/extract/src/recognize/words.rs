@@ -158,10 +158,9 @@ order limit offset values synopsis copyright acknowledgements acknowledgments en
 adds removes allows returns supports requires implements includes replaces ensures creates requesting
 ";
 
-static FUNCTION_WORDS: LazyLock<FxHashSet<&'static str>> =
-    LazyLock::new(|| FUNCTION.split_whitespace().collect());
+static FUNCTION_WORDS: WordSet = LazyLock::new(|| word_set(FUNCTION));
 
-static ORDINARY_WORDS: LazyLock<FxHashSet<&'static str>> =
+static ORDINARY_WORDS: WordSet =
     LazyLock::new(|| FUNCTION.split_whitespace().chain(COMMON.split_whitespace()).collect());
 
 /// Returns whether the word only connects others (`the`, `of`, `with`), in any case.
@@ -179,10 +178,10 @@ pub fn all_ordinary(text: &str) -> bool {
     text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).all(is_ordinary)
 }
 
-/// A list of words, as they are written there.
+/// Words to look up exactly as they are written, unlike [`is_ordinary`].
 pub(crate) type WordSet = LazyLock<FxHashSet<&'static str>>;
 
-/// Returns the words of a text.
+/// Returns the words of a text, separated by blanks.
 pub(crate) fn word_set(text: &'static str) -> FxHashSet<&'static str> {
     text.split_whitespace().collect()
 }

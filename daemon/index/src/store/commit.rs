@@ -415,8 +415,7 @@ fn count_terms(tx: &Transaction<'_>, old: &str, new: &str) -> Result<(), StoreEr
         };
         // Weights are classes: up to 1 plain, 2 bold or code, 3 heading or title, 4 defined here.
         let class = |wanted: &[&str]| if wanted.contains(&weight) { step } else { 0 };
-        let classes = [&["0", "1"][..], &["2"], &["3"], &["4"]].map(class);
-        let [plain, marked, headed, defined] = classes;
+        let [plain, marked, headed, defined] = [&["0", "1"][..], &["2"], &["3"], &["4"]].map(class);
         count.execute(params![surface, norm, step, plain, marked, headed, defined])?;
         if step < 0 {
             drop_unused.execute([surface])?;

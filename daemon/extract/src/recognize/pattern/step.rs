@@ -18,7 +18,7 @@ const SCORE: f32 = 0.8;
 const PREREQUISITES_SCORE: f32 = 0.4;
 /// Longest name of a step, in bytes.
 const MAX_CLAUSE_BYTES: usize = 80;
-/// Bytes of a block in which the end of its first clause is looked for.
+/// Bytes of a block that are read for its first clause: the name is cut long before, and blocks can be long.
 const MAX_READ_BYTES: usize = 4 * MAX_CLAUSE_BYTES;
 
 /// Words of a heading under which numbers count items but do not order them.

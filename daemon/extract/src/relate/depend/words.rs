@@ -49,7 +49,8 @@ pub(super) fn stem_of(word: &str) -> String {
 pub(super) fn is_participle(word: &str) -> bool {
     const IRREGULAR_ONES: &str = " built made written known run led held kept sent found taken given drawn bound \
          driven grown shown seen told left chosen read fed taught sold bought understood ";
-    (word.ends_with("ed") && word.len() > 3) || IRREGULAR_ONES.split(' ').any(|one| one == word)
+    (word.ends_with("ed") && word.len() > 3)
+        || IRREGULAR_ONES.split_ascii_whitespace().any(|one| one == word)
 }
 
 /// Nouns that add nothing to the name before them: `the Kafka cluster` is Kafka.
