@@ -213,20 +213,22 @@ impl Courtesy {
                 pressure_in(&read("/proc/pressure/cpu"))
             }
         };
-        // Two limits each, so that the work itself does not switch between resting and working all the time.
-        let (most_pressure, most_use) = if self.turns.is_resting() {
-            (REST_UNTIL, REST_UNTIL_USE)
-        } else {
-            (REST_ABOVE, REST_ABOVE_USE)
-        };
-        let is_pressed = pressure.is_some_and(|percent| percent > most_pressure);
-        let rests = self.turns.next(now, is_pressed || self.load.percent > most_use);
+        let is_busy = is_busy(pressure, self.load.percent, self.turns.is_resting());
+        let rests = self.turns.next(now, is_busy);
         self.reason = if is_on_battery(Path::new("/sys/class/power_supply")) {
             Some("the machine runs on battery")
         } else {
             rests.then_some("other programs use the processor")
         };
     }
+}
+
+/// Returns whether other programs are busy, by the pressure and their use of the processors, percent. Two limits each,
+/// so that the work itself does not switch between resting and working all the time.
+fn is_busy(pressure: Option<f32>, used: f32, is_resting: bool) -> bool {
+    let (most_pressure, most_use) =
+        if is_resting { (REST_UNTIL, REST_UNTIL_USE) } else { (REST_ABOVE, REST_ABOVE_USE) };
+    pressure.is_some_and(|percent| percent > most_pressure) || used > most_use
 }
 
 /// Times since the machine started, in the kernel's ticks: of all processors, and those of work that matters to others:
@@ -397,6 +399,24 @@ mod tests {
         let before = load.percent;
         load.add(start, None);
         assert_eq!(load.percent, before);
+    }
+
+    #[test]
+    fn pressure_and_use_each_make_the_machine_busy_and_lower_limits_end_it() {
+        let rows = [
+            (Some(0.0), 0.0, [false, false]),
+            (Some(61.0), 0.0, [true, true]),
+            (Some(31.0), 0.0, [false, true]),
+            (Some(0.0), 41.0, [true, true]),
+            (Some(0.0), 21.0, [false, true]),
+            (Some(30.0), 20.0, [false, false]),
+            (None, 41.0, [true, true]),
+            (None, 0.0, [false, false]),
+        ];
+        for (pressure, used, expected) in rows {
+            let busy = [false, true].map(|is_resting| is_busy(pressure, used, is_resting));
+            assert_eq!(busy, expected, "{pressure:?} {used}");
+        }
     }
 
     #[test]
