@@ -1,5 +1,5 @@
 //! Crowd: latency of calls while 64 clients ask, 8 write and decide, and a folder is ingested; and
-//! whether every reply comes from a single commit.
+//! whether every reply comes from a single commit, and whether memory grows.
 //!
 //! `cargo bench -p tests --bench crowd -- [--seconds 300] [--askers 64] [--writers 8] [--rude 0]
 //! [--bulk 100000]`
@@ -46,22 +46,23 @@ fn main() -> Result<()> {
     let started = Instant::now();
     let is_over = AtomicBool::new(false);
     let (report, anonymous) = std::thread::scope(|scope| {
-        let watching = scope.spawn(|| peak_anonymous(pid, &is_over));
+        let watching = scope.spawn(|| anonymous(pid, seconds, &is_over));
         let report = crowd.run(&project, |_| started.elapsed() >= seconds);
         is_over.store(true, Ordering::SeqCst);
-        (report, watching.join().unwrap_or(0.0))
+        (report, watching.join().unwrap_or_default())
     });
     let took = started.elapsed().as_secs_f64();
     let cpu = support::cpu_of_process(pid)? - cpu_before;
     print(&crowd, &report, took);
     println!(
-        "daemon: {:.1} of {took:.0} CPU seconds ({:.2} cores); resident {:.1} MiB, peak {:.1} MiB, of that \
-         anonymous {anonymous:.1} MiB at most",
+        "daemon: {:.1} of {took:.0} CPU seconds ({:.2} cores); resident {:.1} MiB, peak {:.1} MiB",
         cpu,
         cpu / took,
         support::memory_mib(pid, "VmRSS")?,
         support::memory_mib(pid, "VmHWM")?,
     );
+    let tenths = anonymous.map(|mib| format!("{mib:.0}")).join(", ");
+    println!("anonymous memory, MiB, the most in each tenth of the time: {tenths}");
     for complaint in &report.complaints {
         println!("WRONG: {complaint}");
     }
@@ -73,14 +74,17 @@ fn main() -> Result<()> {
     Ok(())
 }
 
-/// Returns the peak of the daemon's anonymous memory, MiB.
-fn peak_anonymous(pid: u32, is_over: &AtomicBool) -> f64 {
-    let mut peak: f64 = 0.0;
+/// Returns the peak of the daemon's anonymous memory in each tenth of the time, MiB.
+fn anonymous(pid: u32, seconds: Duration, is_over: &AtomicBool) -> [f64; 10] {
+    let mut peaks = [0.0_f64; 10];
+    let started = Instant::now();
     while !is_over.load(Ordering::SeqCst) {
-        peak = peak.max(support::memory_mib(pid, "RssAnon").unwrap_or(0.0));
+        let share = started.elapsed().as_secs_f64() / seconds.as_secs_f64();
+        let peak = &mut peaks[((share * 10.0) as usize).min(9)];
+        *peak = peak.max(support::memory_mib(pid, "RssAnon").unwrap_or(0.0));
         std::thread::sleep(LOOK);
     }
-    peak
+    peaks
 }
 
 fn print(crowd: &Crowd, report: &Report, took: f64) {

@@ -208,15 +208,32 @@ pub(super) fn plain_reader(path: &Path) -> rusqlite::Result<Connection> {
     Ok(db)
 }
 
-/// Opens the index read-only.
+/// How many pages a reader keeps.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Room {
+    /// 4 MB: a question reads some hundred pages of the graph; with the default of 2 MB, the next one would read most
+    /// of them again.
+    Large,
+    /// .5 MB: the inner pages of the trees that a query walks.
+    Small,
+}
+
+/// Sets how many pages a reader keeps; those over it are freed.
+pub(super) fn make_room(db: &Connection, room: Room) -> Result<(), StoreError> {
+    let sql = match room {
+        Room::Large => "PRAGMA cache_size = -4000",
+        Room::Small => "PRAGMA cache_size = -500",
+    };
+    Ok(db.execute_batch(sql)?)
+}
+
+/// Opens the index read-only, with large room.
 pub(super) fn reader(path: &Path) -> Result<Connection, StoreError> {
     sys::register_sqlite_vec();
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let db = Connection::open_with_flags(path, flags).map_err(|why| open_error(path, why))?;
     tune(&db)?;
-    // A question reads some hundred pages of the graph; with the default of 2 MB, the next one would read most of
-    // them again.
-    db.execute_batch("PRAGMA cache_size = -4000")?;
+    make_room(&db, Room::Large)?;
     Ok(db)
 }
 

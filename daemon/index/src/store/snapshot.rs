@@ -9,11 +9,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use config::limits::max_readers;
+use config::limits::{max_readers, max_reads_of_one};
 use rusqlite::Connection;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::changes::Changes;
+use super::open::Room;
 use super::{IndexWriter, StoreError};
 use crate::vectors::{self, Layer, Nearest, Vectors, View};
 use model::parcel::UnitVector;
@@ -50,11 +51,18 @@ pub struct Readers {
 
 struct Pool {
     path: PathBuf,
-    idle: Vec<Connection>,
+    /// Those that nobody uses; the last one was used last.
+    idle: Vec<Reader>,
     /// Connections in use.
     n_out: usize,
     /// True while the file is being replaced.
     is_closed: bool,
+}
+
+/// A connection of the pool.
+struct Reader {
+    db: Connection,
+    room: Room,
 }
 
 impl Readers {
@@ -105,15 +113,24 @@ impl Readers {
         while pool.is_closed {
             pool = self.changed.wait(pool).unwrap_or_else(PoisonError::into_inner);
         }
+        // One client's reads keep what they read. Of more, each keeps less, so that a crowd does not take several times
+        // the memory: commits that come meanwhile empty the caches anyway.
+        let room = if pool.n_out < max_reads_of_one() { Room::Large } else { Room::Small };
         pool.n_out += 1;
         // A connection is counted before it is opened, so that `alone` waits for it.
         let (idle, path) = (pool.idle.pop(), pool.path.clone());
         drop(pool);
         // From here on the count is decremented whatever happens: dropping the snapshot does it.
-        let mut snapshot = Snapshot { db: idle, tick: Tick::default(), readers: self.clone() };
-        if snapshot.db.is_none() {
-            snapshot.db = Some(super::open::reader(&path)?);
+        let mut snapshot = Snapshot { reader: None, tick: Tick::default(), readers: self.clone() };
+        let mut reader = match idle {
+            Some(reader) => reader,
+            None => Reader { db: super::open::reader(&path)?, room: Room::Large },
+        };
+        if reader.room != room {
+            super::open::make_room(&reader.db, room)?;
+            reader.room = room;
         }
+        snapshot.reader = Some(reader);
         Ok(snapshot)
     }
 
@@ -198,7 +215,7 @@ impl IndexWriter {
 
 /// One consistent view of the index.
 pub struct Snapshot {
-    db: Option<Connection>,
+    reader: Option<Reader>,
     tick: Tick,
     readers: Arc<Readers>,
 }
@@ -272,7 +289,7 @@ impl Snapshot {
     /// Makes every query through this view fail soon after `cancellation` was cancelled, a running one included.
     /// (SQLite's own interrupt would miss a call that is between two queries.)
     pub fn heed(&mut self, cancellation: Cancellation) -> Result<(), StoreError> {
-        let Some(db) = &mut self.db else { return Ok(()) };
+        let Some(Reader { db, .. }) = &mut self.reader else { return Ok(()) };
         Ok(db.progress_handler(STEPS_A_LOOK, Some(move || cancellation.is_called_off()))?)
     }
 }
@@ -280,14 +297,14 @@ impl Snapshot {
 impl Deref for Snapshot {
     type Target = Connection;
     fn deref(&self) -> &Connection {
-        self.db.as_ref().expect("the connection is only taken on drop")
+        &self.reader.as_ref().expect("the connection is only taken on drop").db
     }
 }
 
 impl Drop for Snapshot {
     fn drop(&mut self) {
-        let mut db = self.db.take();
-        let is_sound = db.as_mut().is_some_and(|db| {
+        let mut reader = self.reader.take();
+        let is_sound = reader.as_mut().is_some_and(|Reader { db, .. }| {
             // The next reader must not be stopped by this one's caller.
             let is_free = db.progress_handler(0, None::<fn() -> bool>).is_ok();
             is_free && (db.is_autocommit() || db.execute_batch("COMMIT").is_ok())
@@ -295,8 +312,8 @@ impl Drop for Snapshot {
         let mut pool = self.readers.lock();
         // As many as may read at once: a new connection has no page and no statement cached.
         let is_wanted = pool.idle.len() < max_readers() && !pool.is_closed;
-        match db {
-            Some(db) if is_sound && is_wanted => pool.idle.push(db),
+        match reader {
+            Some(reader) if is_sound && is_wanted => pool.idle.push(reader),
             // Closed before it is counted: the thread that waits for the last reader may then rename the file.
             other => drop(other),
         }
@@ -324,6 +341,25 @@ mod tests {
         ))
         .expect("written");
         path
+    }
+
+    #[test]
+    fn a_crowd_of_readers_keeps_fewer_pages_each_than_a_single_one() {
+        let folder = tempfile::tempdir().expect("temporary folder");
+        let readers = Readers::new(file(folder.path(), "one", 1));
+        let kept = |snapshot: &Snapshot| -> i64 {
+            snapshot.query_row("PRAGMA cache_size", [], |row| row.get(0)).expect("it is set")
+        };
+        for _ in 0..2 {
+            let n_large = max_reads_of_one();
+            let crowd = Vec::from_iter((0..n_large + 6).map(|_| readers.snapshot().expect("read")));
+            let (large, small) = crowd.split_at(n_large);
+            assert!(large.iter().all(|it| kept(it) == -4000));
+            assert!(small.iter().all(|it| kept(it) == -500));
+            drop(crowd);
+            let alone = readers.snapshot().expect("read");
+            assert_eq!(kept(&alone), -4000);
+        }
     }
 
     #[test]
