@@ -106,6 +106,14 @@ fn a_denial_makes_no_relation_and_speaks_against_one() {
     let dumped = project.dump();
     let dumped = dumped.rows("relation").find(|it| it["predicate"] == "uses").cloned();
     assert_eq!(dumped.expect("dumped")["denied"][0]["path"], "Audit.md");
+    let reviewed = project.call("review_links", json!({}));
+    let claims = reviewed["items"].as_array().into_iter().flatten();
+    let claims: Vec<&str> = claims
+        .filter_map(|it| it["claim"].as_str())
+        .filter(|claim| claim.contains("; contradicted in "))
+        .collect();
+    let of_beta = "`Beta Suite` uses `Gamma Store`; contradicted in Audit.md";
+    assert!(matches!(claims[..], [one] if one.starts_with(of_beta)), "{claims:?}");
     project.remove("Audit.md");
     project.settle();
     assert_eq!(relation(&mut project, "Beta Suite", "uses")["confidence"], before["confidence"]);
