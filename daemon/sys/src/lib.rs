@@ -8,6 +8,8 @@
 
 #![allow(unsafe_code)]
 
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+mod aligned;
 mod clock;
 pub mod courtesy;
 pub mod crew;

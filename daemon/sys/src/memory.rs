@@ -1,8 +1,9 @@
 //! Memory: an allocator that keeps little free memory.
 //!
 //! glibc gives every thread an arena, up to eight per core, and returns an arena's free memory only from its end: a
-//! daemon whose threads pass documents to each other held twice as much as it used (measured: 90 MB for 42). musl's
-//! allocator has one lock for all threads: jemalloc takes its place, for SQLite as well. Other C libraries keep theirs.
+//! daemon whose threads pass documents to each other held twice as much as it used (measured: 90 MB for 42). It also
+//! rarely reuses freed blocks that were aligned: see `aligned`. musl's allocator has one lock for all threads: jemalloc
+//! takes its place, for SQLite as well. Other C libraries keep theirs.
 
 /// Number of arenas: one per core of a small machine. Threads that compete for an arena wait less than a microsecond.
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
@@ -31,6 +32,10 @@ mod glibc {
         pub(super) fn malloc_trim(kept_bytes: usize) -> c_int;
     }
 }
+
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+#[global_allocator]
+static ALLOCATOR: crate::aligned::Aligned = crate::aligned::Aligned;
 
 #[cfg(target_env = "musl")]
 mod jemalloc {
