@@ -17,8 +17,8 @@ use crate::{Client, Graph, Revision};
 
 mod mortal;
 
-/// Part of `KG_FAIL`: background work does not pause, however busy the machine is.
-pub(crate) const CALM: &str = "courtesy.pressure=0";
+/// Part of `KG_FAIL`: background work does not pause, however busy the machine is, nor wait after a start.
+pub(crate) const CALM: &str = "courtesy.pressure=0,look.rest_ms=0";
 
 /// Longest wait before a test fails. Only a bug takes this long.
 const PATIENCE: Duration = Duration::from_secs(90);

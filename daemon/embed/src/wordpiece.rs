@@ -56,7 +56,7 @@ impl WordPiece {
     }
 
     /// Parses a `tokenizer.json`: WordPiece over the BERT normalizer (lowercase, accents stripped).
-    pub fn load(json: &[u8]) -> Result<Self, VocabularyError> {
+    pub fn load(json: &'static [u8]) -> Result<Self, VocabularyError> {
         Ok(WordPiece { vocabulary: Vocabulary::load(json)? })
     }
 

@@ -271,6 +271,7 @@ impl Backfill {
         }
         let (mut found, mut lacking, mut n_refused) = (Vec::new(), Vec::new(), 0);
         let mut places: FxHashMap<ContentHash, usize> = FxHashMap::default();
+        let together = self.file.together()?;
         for (id, hash) in windows.iter().filter(|(id, _)| !present.contains(id)) {
             match self.kept(tier, *hash)? {
                 Some(vector) if vector.is_empty() => n_refused += 1,
@@ -286,6 +287,7 @@ impl Backfill {
                 }
             }
         }
+        together.commit()?;
         Ok(tier.layer.add(tick, &found).then_some((lacking, n_refused)))
     }
 

@@ -4,9 +4,10 @@
 //! Invariants: ids fit 16 bits; splitting takes time linear in the word.
 //! Not here: normalization and finding words.
 
+use std::borrow::Cow;
 use std::fmt;
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxBuildHasher, FxHashMap};
 use serde::Deserialize;
 use serde::de::{Deserializer, MapAccess, Visitor};
 
@@ -15,12 +16,15 @@ use super::VocabularyError;
 /// Marks a piece that continues a word.
 const CONTINUATION: &str = "##";
 
+/// Ids of pieces, which borrow from the file: 30,000 copies would slow each start.
+type Pieces = FxHashMap<Cow<'static, str>, u16>;
+
 /// A loaded vocabulary.
 pub(super) struct Vocabulary {
     /// Pieces that start a word.
-    heads: FxHashMap<Box<str>, u16>,
+    heads: Pieces,
     /// Pieces that continue one, without their `##`.
-    tails: FxHashMap<Box<str>, u16>,
+    tails: Pieces,
     /// Tokens found literally in a text before anything else, such as `[MASK]`; each starts with `[`.
     literals: Vec<(Box<str>, u16)>,
     /// The id of each ASCII symbol; the unknown id for other bytes.
@@ -42,6 +46,7 @@ impl fmt::Debug for Vocabulary {
 }
 
 #[derive(Deserialize)]
+#[serde(bound(deserialize = "'de: 'static"))]
 struct TokenizerFile {
     added_tokens: Vec<AddedToken>,
     normalizer: NormalizerSection,
@@ -62,6 +67,7 @@ struct NormalizerSection {
 }
 
 #[derive(Deserialize)]
+#[serde(bound(deserialize = "'de: 'static"))]
 struct ModelSection {
     #[serde(rename = "type")]
     kind: String,
@@ -71,14 +77,20 @@ struct ModelSection {
     vocab: PieceTable,
 }
 
+/// Heads and tails in BERT's vocabulary of English: tables of this size need not grow while it is read.
+const N_USUAL: [usize; 2] = [24_000, 6_000];
+
 /// The vocabulary object, split into heads and tails while it is parsed.
-#[derive(Default)]
 struct PieceTable {
-    heads: FxHashMap<Box<str>, u16>,
-    tails: FxHashMap<Box<str>, u16>,
+    heads: Pieces,
+    tails: Pieces,
 }
 
-impl<'de> Deserialize<'de> for PieceTable {
+/// A piece as the file spells it; owned only if it has an escaped character.
+#[derive(Deserialize)]
+struct Piece<'a>(#[serde(borrow)] Cow<'a, str>);
+
+impl<'de: 'static> Deserialize<'de> for PieceTable {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer.deserialize_map(PieceVisitor)
     }
@@ -86,7 +98,7 @@ impl<'de> Deserialize<'de> for PieceTable {
 
 struct PieceVisitor;
 
-impl<'de> Visitor<'de> for PieceVisitor {
+impl<'de: 'static> Visitor<'de> for PieceVisitor {
     type Value = PieceTable;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -94,10 +106,17 @@ impl<'de> Visitor<'de> for PieceVisitor {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<PieceTable, A::Error> {
-        let mut table = PieceTable::default();
-        while let Some((piece, id)) = map.next_entry::<Box<str>, u16>()? {
-            match piece.strip_prefix(CONTINUATION) {
-                Some(tail) => table.tails.insert(tail.into(), id),
+        let [heads, tails] = N_USUAL.map(|n| Pieces::with_capacity_and_hasher(n, FxBuildHasher));
+        let mut table = PieceTable { heads, tails };
+        while let Some((Piece(piece), id)) = map.next_entry::<Piece<'static>, u16>()? {
+            let tail = match &piece {
+                Cow::Borrowed(piece) => piece.strip_prefix(CONTINUATION).map(Cow::Borrowed),
+                Cow::Owned(piece) => {
+                    piece.strip_prefix(CONTINUATION).map(|tail| Cow::Owned(tail.to_string()))
+                }
+            };
+            match tail {
+                Some(tail) => table.tails.insert(tail, id),
                 None => table.heads.insert(piece, id),
             };
         }
@@ -107,7 +126,7 @@ impl<'de> Visitor<'de> for PieceVisitor {
 
 impl Vocabulary {
     /// Parses a tokenizer file; an error names the part that is not implemented.
-    pub(super) fn load(json: &[u8]) -> Result<Self, VocabularyError> {
+    pub(super) fn load(json: &'static [u8]) -> Result<Self, VocabularyError> {
         let file: TokenizerFile = serde_json::from_slice(json)?;
         check_kind(&file)?;
         let PieceTable { heads, tails } = file.model.vocab;
@@ -178,7 +197,7 @@ impl Vocabulary {
         }
     }
 
-    fn longest_piece(&self, table: &FxHashMap<Box<str>, u16>, rest: &str) -> Option<(u16, usize)> {
+    fn longest_piece(&self, table: &Pieces, rest: &str) -> Option<(u16, usize)> {
         // At most as many lookups as the longest piece has characters, so the time is linear.
         let mut end = rest.floor_char_boundary(self.longest_bytes.min(rest.len()));
         while end > 0 {

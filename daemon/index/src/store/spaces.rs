@@ -124,6 +124,11 @@ impl Spaces {
         Ok(Space { id, name: name.to_string(), model: model.to_string() })
     }
 
+    /// Begins a transaction for many calls, each of which would lock the file otherwise.
+    pub fn together(&self) -> Result<rusqlite::Transaction<'_>, StoreError> {
+        Ok(self.db.unchecked_transaction()?)
+    }
+
     /// Returns the vector of a text; an empty one if the model cannot embed it; `None` if that was never tried.
     pub fn get(&self, space: i64, hash: ContentHash) -> Result<Option<Vec<u8>>, StoreError> {
         let mut statement =

@@ -87,7 +87,7 @@ const LOOK_EVERY: Duration = Duration::from_secs(2);
 /// How long this task holds the project before it checks whether others still do.
 const LET_GO: Duration = Duration::from_secs(10);
 
-/// Checks the index once everything has settled after the start, and whenever a read failed.
+/// Checks the index some seconds after everything has settled at the start, and whenever a read failed.
 async fn look_over(project: Weak<Project>) {
     let mut is_first = true;
     loop {
@@ -99,6 +99,13 @@ async fn look_over(project: Weak<Project>) {
             is_first = !settled && !activity.is_stopping();
             if is_first {
                 continue;
+            }
+            // Reading all of the index takes longer than a start and its first answer.
+            let rest = sys::fail::number("look.rest_ms").map_or(LET_GO, Duration::from_millis);
+            tokio::select! {
+                () = strong.suspicion.notified() => {}
+                () = tokio::time::sleep(rest) => {}
+                () = activity.stop_requested() => return,
             }
         } else {
             let suspicion = strong.suspicion.notified();

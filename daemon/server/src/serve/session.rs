@@ -8,7 +8,7 @@
 //! `accept.rs`.
 
 use std::pin::pin;
-use std::sync::{Arc, LazyLock};
+use std::sync::{Arc, LazyLock, OnceLock};
 use std::time::Duration;
 
 use proto::catalog::{CATALOG, Entry};
@@ -60,8 +60,9 @@ const MAX_RESULT_KEY: &str = "anthropic/maxResultSizeChars";
 /// Largest budget, characters.
 const MAX_RESULT_CHARS: u32 = 100_000;
 
-/// Every tool in MCP's form, in the order of the catalog.
-static TOOLS: LazyLock<Vec<Tool>> = LazyLock::new(|| CATALOG.iter().map(describe).collect());
+/// Every tool in MCP's form, in the order of the catalog. Each is described when it is first needed: all schemas
+/// together take milliseconds, and a first answer needs one.
+static TOOLS: [OnceLock<Tool>; CATALOG.len()] = [const { OnceLock::new() }; CATALOG.len()];
 
 /// The same in brief, for sessions that have a tool only through the default set.
 static BRIEF: LazyLock<Vec<Tool>> = LazyLock::new(|| {
@@ -70,8 +71,18 @@ static BRIEF: LazyLock<Vec<Tool>> = LazyLock::new(|| {
         tool.input_schema = Arc::new(entry.brief_input());
         tool
     };
-    CATALOG.iter().zip(TOOLS.iter()).map(brief).collect()
+    tools().map(brief).collect()
 });
+
+/// Returns every tool of the catalog with its form in MCP.
+fn tools() -> impl Iterator<Item = (&'static Entry, &'static Tool)> {
+    CATALOG.iter().zip(&TOOLS).map(described)
+}
+
+fn described(place: (&'static Entry, &'static OnceLock<Tool>)) -> (&'static Entry, &'static Tool) {
+    let (entry, tool) = place;
+    (entry, tool.get_or_init(|| describe(entry)))
+}
 
 /// One client's conversation.
 #[derive(Clone)]
@@ -183,7 +194,8 @@ fn title(name: &str) -> String {
 
 /// Returns whether a tool's schema lists the parameter.
 fn knows(tool: &str, parameter: &str) -> bool {
-    let schema = TOOLS.iter().find(|it| it.name == tool).map(|it| &it.input_schema);
+    let place = CATALOG.iter().zip(&TOOLS).find(|(entry, _)| entry.name == tool);
+    let schema = place.map(|place| &described(place).1.input_schema);
     let fields = schema.and_then(|it| it.get("properties")).and_then(Value::as_object);
     fields.is_some_and(|fields| fields.contains_key(parameter))
 }
@@ -259,9 +271,8 @@ impl ServerHandler for Session {
                 None,
             ));
         }
-        let described = CATALOG.iter().zip(TOOLS.iter().zip(BRIEF.iter()));
-        let offered = described.filter(|(entry, _)| self.offers(entry));
-        let listed = |(entry, (whole, brief)): (&Entry, (&Tool, &Tool))| {
+        let offered = tools().zip(BRIEF.iter()).filter(|((entry, _), _)| self.offers(entry));
+        let listed = |((entry, whole), brief): ((&Entry, &Tool), &Tool)| {
             let is_whole = self.sets.contains(&entry.set);
             let mut tool = if is_whole { whole } else { brief }.clone();
             if self.form == Form::Text {
@@ -511,7 +522,7 @@ mod tests {
 
     #[test]
     fn schemas_are_objects() {
-        for tool in TOOLS.iter() {
+        for (_, tool) in tools() {
             let output = tool.output_schema.as_ref().expect("declared");
             for schema in [&tool.input_schema, output] {
                 assert_eq!(schema.get("type"), Some(&Value::from("object")), "{}", tool.name);
