@@ -271,7 +271,8 @@ impl Backfill {
         }
         let (mut found, mut lacking, mut n_refused) = (Vec::new(), Vec::new(), 0);
         let mut places: FxHashMap<ContentHash, usize> = FxHashMap::default();
-        let together = self.file.together()?;
+        // One that is stored unrounded is written again, which a transaction for reading does not allow.
+        let together = tier.unrounded.is_none().then(|| self.file.reading()).transpose()?;
         for (id, hash) in windows.iter().filter(|(id, _)| !present.contains(id)) {
             match self.kept(tier, *hash)? {
                 Some(vector) if vector.is_empty() => n_refused += 1,
@@ -287,7 +288,7 @@ impl Backfill {
                 }
             }
         }
-        together.commit()?;
+        drop(together);
         Ok(tier.layer.add(tick, &found).then_some((lacking, n_refused)))
     }
 

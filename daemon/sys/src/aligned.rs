@@ -1,9 +1,9 @@
 //! Aligned memory from plain blocks, for glibc.
 //!
-//! glibc serves an aligned request from a larger block, cuts off what lies before and behind, and keeps these rests
-//! apart when the block is freed (version 2.36): the freed block is too short for the next request of the same kind. A
-//! matrix product on cores with AVX-512 asks for 360 kB with 64-byte alignment; during a first index a hundred such
-//! blocks lay free one after another. A plain block of the size and the alignment together fits again each time.
+//! glibc (2.36) serves an aligned request from a larger block and keeps the remainders apart when the request is freed,
+//! so the freed block is too short for the next request of the same size. A matrix product on cores with AVX-512 asks
+//! for 360 kB with 64-byte alignment: after a first index, a hundred such blocks were free and unusable. A plain block
+//! of size and alignment together can be reused each time.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::ptr::null_mut;
@@ -47,15 +47,13 @@ unsafe impl GlobalAlloc for Aligned {
     }
 
     unsafe fn dealloc(&self, address: *mut u8, layout: Layout) {
-        // SAFETY: the caller got `address` from `alloc` with this layout, which tells what is in front of it.
-        unsafe {
-            match around(layout) {
-                Some(plain) if layout.align() > PLAIN => {
-                    System.dealloc(address.cast::<*mut u8>().sub(1).read(), plain);
-                }
-                _ => System.dealloc(address, layout),
-            }
+        if layout.align() <= PLAIN {
+            // SAFETY: the caller's promise.
+            return unsafe { System.dealloc(address, layout) };
         }
+        let Some(plain) = around(layout) else { return };
+        // SAFETY: `alloc` wrote the start of the block, which has this layout, in front of what it returned.
+        unsafe { System.dealloc(address.cast::<*mut u8>().sub(1).read(), plain) };
     }
 
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {

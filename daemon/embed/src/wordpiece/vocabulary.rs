@@ -77,8 +77,8 @@ struct ModelSection {
     vocab: PieceTable,
 }
 
-/// Heads and tails in BERT's vocabulary of English: tables of this size need not grow while it is read.
-const N_USUAL: [usize; 2] = [24_000, 6_000];
+/// Heads and tails of a vocabulary of English, rounded up: tables of this size need not grow while it is read.
+const N_USUAL: [usize; 2] = [25_000, 6_000];
 
 /// The vocabulary object, split into heads and tails while it is parsed.
 struct PieceTable {

@@ -124,8 +124,8 @@ impl Spaces {
         Ok(Space { id, name: name.to_string(), model: model.to_string() })
     }
 
-    /// Begins a transaction for many calls, each of which would lock the file otherwise.
-    pub fn together(&self) -> Result<rusqlite::Transaction<'_>, StoreError> {
+    /// Begins a transaction for many reads, each of which would lock the file otherwise.
+    pub fn reading(&self) -> Result<rusqlite::Transaction<'_>, StoreError> {
         Ok(self.db.unchecked_transaction()?)
     }
 

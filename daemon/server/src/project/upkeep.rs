@@ -87,6 +87,10 @@ const LOOK_EVERY: Duration = Duration::from_secs(2);
 /// How long this task holds the project before it checks whether others still do.
 const LET_GO: Duration = Duration::from_secs(10);
 
+/// Pause between a settled start and the first check of the index, which reads all of it: that takes longer than the
+/// start and its first answers.
+const FIRST_LOOK: Duration = Duration::from_secs(10);
+
 /// Checks the index some seconds after everything has settled at the start, and whenever a read failed.
 async fn look_over(project: Weak<Project>) {
     let mut is_first = true;
@@ -100,8 +104,7 @@ async fn look_over(project: Weak<Project>) {
             if is_first {
                 continue;
             }
-            // Reading all of the index takes longer than a start and its first answer.
-            let rest = sys::fail::number("look.rest_ms").map_or(LET_GO, Duration::from_millis);
+            let rest = sys::fail::number("look.rest_ms").map_or(FIRST_LOOK, Duration::from_millis);
             tokio::select! {
                 () = strong.suspicion.notified() => {}
                 () = tokio::time::sleep(rest) => {}

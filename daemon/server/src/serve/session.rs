@@ -60,8 +60,8 @@ const MAX_RESULT_KEY: &str = "anthropic/maxResultSizeChars";
 /// Largest budget, characters.
 const MAX_RESULT_CHARS: u32 = 100_000;
 
-/// Every tool in MCP's form, in the order of the catalog. Each is described when it is first needed: all schemas
-/// together take milliseconds, and a first answer needs one.
+/// Every tool in MCP's form, in the order of the catalog. Each is described when it is first needed: a first answer
+/// needs one schema of some fifty.
 static TOOLS: [OnceLock<Tool>; CATALOG.len()] = [const { OnceLock::new() }; CATALOG.len()];
 
 /// The same in brief, for sessions that have a tool only through the default set.
@@ -76,12 +76,7 @@ static BRIEF: LazyLock<Vec<Tool>> = LazyLock::new(|| {
 
 /// Returns every tool of the catalog with its form in MCP.
 fn tools() -> impl Iterator<Item = (&'static Entry, &'static Tool)> {
-    CATALOG.iter().zip(&TOOLS).map(described)
-}
-
-fn described(place: (&'static Entry, &'static OnceLock<Tool>)) -> (&'static Entry, &'static Tool) {
-    let (entry, tool) = place;
-    (entry, tool.get_or_init(|| describe(entry)))
+    CATALOG.iter().zip(&TOOLS).map(|(entry, tool)| (entry, tool.get_or_init(|| describe(entry))))
 }
 
 /// One client's conversation.
@@ -194,8 +189,8 @@ fn title(name: &str) -> String {
 
 /// Returns whether a tool's schema lists the parameter.
 fn knows(tool: &str, parameter: &str) -> bool {
-    let place = CATALOG.iter().zip(&TOOLS).find(|(entry, _)| entry.name == tool);
-    let schema = place.map(|place| &described(place).1.input_schema);
+    let found = CATALOG.iter().zip(&TOOLS).find(|(entry, _)| entry.name == tool);
+    let schema = found.map(|(entry, tool)| &tool.get_or_init(|| describe(entry)).input_schema);
     let fields = schema.and_then(|it| it.get("properties")).and_then(Value::as_object);
     fields.is_some_and(|fields| fields.contains_key(parameter))
 }
