@@ -157,6 +157,16 @@ fn words_have_places() {
 }
 
 #[test]
+fn a_piece_may_be_written_with_escapes() {
+    let json = br###"{"added_tokens":[],"normalizer":{"type":"BertNormalizer","lowercase":true},
+        "model":{"type":"WordPiece","unk_token":"u","continuing_subword_prefix":"##",
+        "max_input_chars_per_word":9,"vocab":{"u":0,"\u0061":1,"##\u0062":2}}}"###;
+    let mut ids = Vec::new();
+    WordPiece::load(json).expect("it loads").ids("ab c", &mut ids);
+    assert_eq!(ids, [1, 2, 0]);
+}
+
+#[test]
 fn foreign_files_are_refused() {
     let other_prefix = r#"{"added_tokens":[],"normalizer":{"type":"BertNormalizer","lowercase":true},
         "model":{"type":"WordPiece","unk_token":"u","continuing_subword_prefix":"@@",
