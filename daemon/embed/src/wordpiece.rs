@@ -55,7 +55,8 @@ impl WordPiece {
         Arc::new(Self::load(BUILTIN_JSON).expect("the committed tokenizer.json is tested to load"))
     }
 
-    /// Parses a `tokenizer.json`: WordPiece over the BERT normalizer (lowercase, accents stripped).
+    /// Parses a `tokenizer.json`: WordPiece over the BERT normalizer (lowercase, accents stripped). Pieces are borrowed
+    /// from it.
     pub fn load(json: &'static [u8]) -> Result<Self, VocabularyError> {
         Ok(WordPiece { vocabulary: Vocabulary::load(json)? })
     }
