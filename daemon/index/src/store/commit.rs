@@ -95,29 +95,32 @@ pub(super) fn document(
     // The path decides which of several notes of one name a document means, and whether it is a note.
     let has_moved = existing.as_ref().is_some_and(|old| old.has_moved);
     let is_known = existing.is_some();
-    // Names before and after the change are dirty: a name that the document no longer uses loses facts, too.
-    let mut touched = if is_known { names_of_doc(tx, id)? } else { BTreeSet::new() };
-    let only_deepens = normal.head.pass == Pass::Deep && holds_content;
-    let mut name_ids = intern_names(tx, linked)?;
-    touched.extend(&name_ids);
+    let (mut name_ids, added) = intern_names(tx, linked)?;
+    let mut touched = BTreeSet::from_iter(added);
+    if !holds_content {
+        // The text around a name and the document's path count, too. Names before and after the change are dirty: a
+        // name that the document no longer uses loses facts.
+        touched.extend(if is_known { names_of_doc(tx, id)? } else { BTreeSet::new() });
+        touched.extend(&name_ids);
+    }
     let mut norms = headings::norms_of(tx, id)?;
     headings::write(tx, id, normal)?;
-    write_stated(tx, id, linked, &name_ids)?;
+    touched.extend(write_stated(tx, id, linked, &name_ids)?);
     norms.extend(headings::norms_of(tx, id)?);
     headings::show(tx, &norms)?;
     if is_known && (context_changed || has_moved) {
         // Path and type of a note decide which of several statements names and types a term.
         mark_stated_terms(tx, id)?;
     }
-    if only_deepens {
-        // Until its names are resolved again, the document keeps the senses it had.
+    if holds_content {
+        // Names whose mentions stay the same are not resolved again, so the document keeps the senses it has.
         keep_senses(tx, id, linked, &mut name_ids)?;
     }
-    write_mentions(tx, id, linked, &name_ids)?;
-    write_aliases(tx, id, linked)?;
-    touched.extend(names_of_doc(tx, id)?);
+    touched.extend(write_mentions(tx, id, linked, &name_ids, holds_content)?);
+    touched.extend(write_aliases(tx, id, linked)?);
     write_evidence(tx, id, doc, &name_ids)?;
     links::relate(tx, id, None)?;
+    let only_deepens = normal.head.pass == Pass::Deep && holds_content;
     mark_dirty(tx, touched.iter().copied(), if only_deepens { Due::Later } else { Due::Soon })?;
     Ok(touched.into_iter().collect())
 }

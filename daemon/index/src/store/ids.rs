@@ -25,25 +25,29 @@ pub(super) fn write_own(
     name: &str,
     type_code: i64,
 ) -> Result<i64, StoreError> {
-    let mut id = hashed("norm", norm);
-    loop {
-        // Three cases: the id is free or this entity's; another entity has it, and nothing is returned; the norm has
-        // a row under another id, which keeps it.
-        let written = db
-            .prepare_cached(
-                "INSERT INTO entities(id, norm, doc_id, name, type) VALUES(?1, ?2, NULL, ?3, ?4)
-                 ON CONFLICT(id) DO UPDATE SET name = excluded.name, type = excluded.type
-                   WHERE norm = excluded.norm AND doc_id IS NULL
-                 ON CONFLICT(norm) WHERE doc_id IS NULL
-                   DO UPDATE SET name = excluded.name, type = excluded.type RETURNING id",
-            )?
-            .query_row(params![id, norm, name, type_code], |row| row.get(0))
-            .optional()?;
-        match written {
-            Some(id) => return Ok(id),
-            None => id = next(id),
+    let old: Option<(i64, bool)> = db
+        .prepare_cached(
+            "SELECT id, name = ?2 AND type = ?3 FROM entities WHERE norm = ?1 AND doc_id IS NULL",
+        )?
+        .query_row(params![norm, name, type_code], |row| Ok((row.get(0)?, row.get(1)?)))
+        .optional()?;
+    if let Some((id, is_same)) = old {
+        // An equal row is not written again: each write journals a page.
+        if !is_same {
+            db.prepare_cached("UPDATE entities SET name = ?2, type = ?3 WHERE id = ?1")?
+                .execute(params![id, name, type_code])?;
         }
+        return Ok(id);
     }
+    let mut insert = db.prepare_cached(
+        "INSERT OR IGNORE INTO entities(id, norm, doc_id, name, type) VALUES(?1, ?2, NULL, ?3, ?4)",
+    )?;
+    let mut id = hashed("norm", norm);
+    // Ignored when another entity has the id.
+    while insert.execute(params![id, norm, name, type_code])? == 0 {
+        id = next(id);
+    }
+    Ok(id)
 }
 
 /// Inserts or updates a note's entity; returns its id. `type_code` is used only when the entity is new.

@@ -53,22 +53,24 @@ impl<'a> Likeness<'a> {
     }
 
     /// Cached, since a name that many others are compared with may occur in every document.
-    fn context_words(&self, name: i64) -> Result<Rc<BTreeSet<String>>, StoreError> {
-        if let Some(words) = self.contexts.borrow().get(&name) {
+    fn context_words(&self, name: &NameFacts) -> Result<Rc<BTreeSet<String>>, StoreError> {
+        if let Some(words) = self.contexts.borrow().get(&name.id) {
             return Ok(words.clone());
         }
-        let words = Rc::new(self.read_context_words(name)?);
-        self.contexts.borrow_mut().insert(name, words.clone());
+        let words = Rc::new(self.read_context_words(&name.norm)?);
+        self.contexts.borrow_mut().insert(name.id, words.clone());
         Ok(words)
     }
 
-    fn read_context_words(&self, name: i64) -> Result<BTreeSet<String>, StoreError> {
+    /// Reads the documents of all senses: which of them have one already depends on history.
+    fn read_context_words(&self, norm: &str) -> Result<BTreeSet<String>, StoreError> {
         let mut statement = self.db.prepare_cached(
-            "SELECT d.title, json_extract(d.meta, '$.tags') FROM mentions m JOIN docs d ON d.id = m.doc_id
-             WHERE m.name_id = ?1 GROUP BY d.id ORDER BY d.path LIMIT ?2",
+            "SELECT d.title, json_extract(d.meta, '$.tags')
+             FROM names n JOIN mentions m ON m.name_id = n.id JOIN docs d ON d.id = m.doc_id
+             WHERE n.norm = ?1 GROUP BY d.id ORDER BY d.path LIMIT ?2",
         )?;
         let mut words = BTreeSet::new();
-        let mut rows = statement.query(params![name, CONTEXT_DOCS as i64])?;
+        let mut rows = statement.query(params![norm, CONTEXT_DOCS as i64])?;
         while let Some(row) = rows.next()? {
             let (title, tags): (String, Option<String>) = (row.get(0)?, row.get(1)?);
             words.extend(tokens_of(&title));
@@ -181,7 +183,7 @@ impl Surroundings for Likeness<'_> {
     }
 
     fn context(&self, a: &NameFacts, b: &NameFacts) -> f32 {
-        match (self.context_words(a.id), self.context_words(b.id)) {
+        match (self.context_words(a), self.context_words(b)) {
             (Ok(a), Ok(b)) => context_overlap(&a, &b),
             _ => 0.0,
         }

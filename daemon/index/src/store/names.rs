@@ -4,6 +4,8 @@
 //! that share a blocking key) is decided again. Names are decided from high authority to low, so a name is always
 //! decided after the name it is linked through.
 
+mod keys;
+
 use std::collections::BTreeSet;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -17,7 +19,6 @@ use super::ledger::Ledger;
 use super::likeness::Likeness;
 use super::{StoreError, ids, readings};
 use embed::Embedder;
-use extract::link::blocking;
 use extract::link::resolve::{Candidate, Decided, Decision, NameFacts, Surroundings, decide};
 use model::terms::{EntityType, norm_of};
 
@@ -122,12 +123,18 @@ impl Resolver<'_> {
             to_decide.extend(self.forget(*id)?);
         }
         let mut fresh_keys: FxHashMap<i64, Vec<u64>> = FxHashMap::default();
+        let mut new_keys: Vec<(i64, i64)> = Vec::new();
         for name in &mut gathered {
-            let (neighbors, keys) = self.refresh(name)?;
+            let (neighbors, keys) = self.refresh(name, &mut new_keys)?;
             to_decide.extend(neighbors);
             to_decide.insert(name.facts.id);
             fresh_keys.extend(keys.map(|keys| (name.facts.id, keys)));
         }
+        // In the order of the tree, which makes each insertion cheaper.
+        new_keys.sort_unstable();
+        let mut insert =
+            self.db.prepare_cached("INSERT OR IGNORE INTO name_keys VALUES(?1, ?2)")?;
+        new_keys.iter().try_for_each(|(key, name)| insert.execute([key, name]).map(drop))?;
         for name in &gathered {
             self.add_users(&name.facts.norm, &mut to_decide)?;
         }
@@ -200,14 +207,16 @@ impl Resolver<'_> {
         Ok(())
     }
 
-    /// Stores a name's facts and keys; returns the names that shared one of its old keys, and its keys if they changed.
+    /// Stores a name's facts; returns the names that shared one of its old keys, and its keys if they changed. Keys to
+    /// be inserted are added to `new_keys`.
     fn refresh(
         &self,
         name: &mut Gathered,
+        new_keys: &mut Vec<(i64, i64)>,
     ) -> Result<(BTreeSet<i64>, Option<Vec<u64>>), StoreError> {
         let facts = &mut name.facts;
         if name.may_be_split {
-            let groups = readings::groups(self.db, self.embedder.as_ref(), &facts.norm)?;
+            let groups = readings::groups(self.db, self.embedder.as_ref(), facts)?;
             facts.is_split = !groups.0.is_empty();
         }
         let old = facts::stored(self.db, facts.id)?;
@@ -217,7 +226,7 @@ impl Resolver<'_> {
         let keys = if keys_changed {
             let old_keys = old.map(|old| self.keys(&old)).unwrap_or_default();
             neighbors.extend(self.neighbors(facts.id, &facts.norm, &old_keys)?);
-            Some(self.write_keys(&old_keys, facts)?)
+            Some(self.change_keys(&old_keys, facts, new_keys)?)
         } else {
             None
         };
@@ -238,57 +247,6 @@ impl Resolver<'_> {
                 facts.is_split
             ])?;
         Ok((neighbors, keys))
-    }
-
-    fn keys(&self, facts: &NameFacts) -> Vec<u64> {
-        if !facts.is_fuzzy || facts.surface.is_empty() {
-            return Vec::new();
-        }
-        let vector = self.embedder.embed(&[&facts.surface]).pop();
-        let mut keys = blocking::keys_of(&facts.surface, &facts.norm, vector.as_ref());
-        if facts.entity_type == EntityType::Person {
-            keys.extend(blocking::person_keys(&facts.surface));
-        }
-        keys
-    }
-
-    /// Updates a name's keys and returns them. They are a function of the facts, so the old ones are computed instead
-    /// of read.
-    fn write_keys(&self, old: &[u64], facts: &NameFacts) -> Result<Vec<u64>, StoreError> {
-        let keys = self.keys(facts);
-        let mut delete =
-            self.db.prepare_cached("DELETE FROM name_keys WHERE key = ?1 AND name_id = ?2")?;
-        for key in old.iter().filter(|key| !keys.contains(key)) {
-            delete.execute(params![*key as i64, facts.id])?;
-        }
-        let mut insert =
-            self.db.prepare_cached("INSERT OR IGNORE INTO name_keys VALUES(?1, ?2)")?;
-        for key in keys.iter().filter(|key| !old.contains(key)) {
-            insert.execute(params![*key as i64, facts.id])?;
-        }
-        Ok(keys)
-    }
-
-    /// Returns the other names that have one of these keys, or that a person compared with this one.
-    fn neighbors(&self, id: i64, norm: &str, keys: &[u64]) -> Result<BTreeSet<i64>, StoreError> {
-        let mut statement =
-            self.db.prepare_cached("SELECT name_id FROM name_keys WHERE key = ?1")?;
-        let mut out = BTreeSet::new();
-        for key in keys {
-            for name in statement.query_map([*key as i64], |row| row.get(0))? {
-                out.insert(name?);
-            }
-        }
-        for other in self.ledger.decisions().compared_with(norm) {
-            let row: Option<i64> = self
-                .db
-                .prepare_cached("SELECT id FROM names WHERE norm = ?1 AND sense = 0")?
-                .query_row([other], |row| row.get(0))
-                .optional()?;
-            out.extend(row);
-        }
-        out.remove(&id);
-        Ok(out)
     }
 
     /// Decides names from high authority to low, so that a name is decided after any it may be linked through.
@@ -480,12 +438,13 @@ impl Resolver<'_> {
 
     /// Deletes an entity of a norm that no name denotes any more; a note's entity is deleted with its document.
     pub(super) fn drop_if_unnamed(&self, entity: Option<i64>) -> Result<(), StoreError> {
+        let Some(entity) = entity else { return Ok(()) };
         self.db
             .prepare_cached(
                 "DELETE FROM entities WHERE id = ?1 AND doc_id IS NULL
                    AND NOT EXISTS (SELECT 1 FROM names WHERE entity_id = ?1)",
             )?
-            .execute(params![entity])?;
+            .execute([entity])?;
         Ok(())
     }
 }

@@ -10,6 +10,7 @@ use rusqlite::Connection;
 
 use super::StoreError;
 use embed::Embedder;
+use extract::link::resolve::NameFacts;
 use extract::link::split::{Group, MAX_READINGS, Reading, groups_of};
 use extract::recognize::defined_as;
 use extract::recognize::lexicon::is_technology;
@@ -50,12 +51,12 @@ struct Voices {
     places: Vec<(usize, usize)>,
 }
 
-/// Returns the documents that mean different things by a norm, in groups, and those that could mean any of them; both
+/// Returns the documents that mean different things by a name, in groups, and those that could mean any of them; both
 /// empty if the name means one thing.
 pub(super) fn groups(
     db: &Connection,
     embedder: &dyn Embedder,
-    norm: &str,
+    NameFacts { norm, surface, .. }: &NameFacts,
 ) -> Result<(Vec<Group>, Vec<i64>), StoreError> {
     let voices = voices(db, norm)?;
     let is_one_word = norm.chars().all(char::is_alphabetic);
@@ -77,7 +78,7 @@ pub(super) fn groups(
     let is_given_name = is_one_word
         && (has_folders || n_defined(Kind::Person) > 1)
         && kinds.contains(&Some(Kind::Person))
-        && is_single(db, norm)?
+        && tokens_of(surface).len() <= 1
         && !has_one_bearer(db, norm)?;
     // Without a contradiction no text needs to be read.
     if voices.len() > MAX_READINGS || kinds.len() < 2 && !is_given_name && n_natures < 2 {
@@ -104,14 +105,6 @@ pub(super) fn groups(
     Ok(groups_of(&readings, is_given_name))
 }
 
-/// Returns whether the name is written as one word.
-fn is_single(db: &Connection, norm: &str) -> Result<bool, StoreError> {
-    let surface: String = db
-        .prepare_cached("SELECT surface FROM names WHERE norm = ?1 AND sense = 0")?
-        .query_row([norm], |row| row.get(0))?;
-    Ok(tokens_of(&surface).len() <= 1)
-}
-
 /// Returns whether all documents with an alias for this name agree on one target.
 fn has_one_bearer(db: &Connection, norm: &str) -> Result<bool, StoreError> {
     let sql = "SELECT count(DISTINCT target) = 1 FROM aliases WHERE norm = ?1";
@@ -119,26 +112,31 @@ fn has_one_bearer(db: &Connection, norm: &str) -> Result<bool, StoreError> {
 }
 
 fn voices(db: &Connection, norm: &str) -> Result<BTreeMap<i64, Voices>, StoreError> {
+    let mut statement = db.prepare_cached("SELECT doc_id FROM aliases WHERE norm = ?1")?;
+    let have_alias: BTreeSet<i64> =
+        statement.query_map([norm], |row| row.get(0))?.collect::<Result<_, _>>()?;
+    let mut path_of = db.prepare_cached("SELECT path FROM docs WHERE id = ?1")?;
     let mut statement = db.prepare_cached(
-        "SELECT m.doc_id, d.path, m.surface, m.type, m.recognizer, m.place, m.at
-         FROM names n JOIN mentions m ON m.name_id = n.id JOIN docs d ON d.id = m.doc_id
-         WHERE n.norm = ?1 AND NOT EXISTS (SELECT 1 FROM aliases a WHERE a.norm = ?1 AND a.doc_id = m.doc_id)
-         ORDER BY m.doc_id, m.at",
+        "SELECT m.doc_id, m.at, m.surface, m.type, m.recognizer, m.place
+         FROM names n JOIN mentions m ON m.name_id = n.id WHERE n.norm = ?1 ORDER BY m.doc_id, m.at",
     )?;
     let mut out: BTreeMap<i64, Voices> = BTreeMap::new();
     let mut rows = statement.query([norm])?;
     while let Some(row) = rows.next()? {
         let doc: i64 = row.get(0)?;
+        if have_alias.contains(&doc) {
+            continue;
+        }
         // Too many to compare: `groups` gives up then, so the rest need not be read.
         if out.len() > MAX_READINGS {
             break;
         }
         let voices = out.entry(doc).or_default();
         if voices.path.is_empty() {
-            voices.path = row.get(1)?;
+            voices.path = path_of.query_row([doc], |row| row.get(0))?;
         }
         let surface = row.get_ref(2)?.as_str().unwrap_or_default();
-        let at = row.get::<_, i64>(6)? as usize;
+        let at = row.get::<_, i64>(1)? as usize;
         let entity_type = EntityType::from_code(row.get(3)?);
         let place = row.get(5)?;
         voices.add(surface, entity_type, row.get(4)?, place);

@@ -133,7 +133,7 @@ impl Resolver<'_> {
     /// Gives each group of documents that mean the same a sense of its own, except the group of the note with this
     /// name. Documents in no group stay with sense 0.
     fn part_by_group(&self, name: &NameFacts) -> Result<(), StoreError> {
-        let (groups, _) = readings::groups(self.db, self.embedder.as_ref(), &name.norm)?;
+        let (groups, _) = readings::groups(self.db, self.embedder.as_ref(), name)?;
         let stays =
             |group: &&Group| name.homes.first().is_some_and(|home| group.docs.contains(home));
         // The note is in no group, so nothing says which documents mean it.

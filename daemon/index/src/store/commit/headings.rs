@@ -5,6 +5,8 @@
 //! this is display only, titles and names stay; independent of the order of commits.
 //! Not here: which heading represents a document (`extract`), what a name denotes.
 
+use std::collections::BTreeSet;
+
 use rusqlite::{Transaction, params};
 
 use super::super::StoreError;
@@ -26,7 +28,7 @@ pub(super) fn write(tx: &Transaction<'_>, id: i64, normal: &NormalDoc) -> Result
 }
 
 /// Returns the norms that a document has as a heading or as a name of its own.
-pub(super) fn norms_of(tx: &Transaction<'_>, id: i64) -> Result<Vec<String>, StoreError> {
+pub(super) fn norms_of(tx: &Transaction<'_>, id: i64) -> Result<BTreeSet<String>, StoreError> {
     let mut statement = tx.prepare_cached(
         "SELECT norm FROM headings WHERE doc_id = ?1
          UNION SELECT n.norm FROM stated s JOIN names n ON n.id = s.name_id WHERE s.doc_id = ?1",
@@ -36,7 +38,7 @@ pub(super) fn norms_of(tx: &Transaction<'_>, id: i64) -> Result<Vec<String>, Sto
 }
 
 /// Updates the names of documents with one of these headings: the heading if it is unique, else the title.
-pub(super) fn show(tx: &Transaction<'_>, norms: &[String]) -> Result<(), StoreError> {
+pub(super) fn show(tx: &Transaction<'_>, norms: &BTreeSet<String>) -> Result<(), StoreError> {
     let mut statement = tx.prepare_cached(
         "UPDATE entities SET name = shown.name FROM
            (SELECT h.doc_id, iif(

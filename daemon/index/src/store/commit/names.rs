@@ -22,25 +22,38 @@ pub(super) fn names_of_doc(tx: &Transaction<'_>, id: i64) -> Result<BTreeSet<i64
     Ok(ids)
 }
 
-/// Returns the row of sense 0 of each name the document uses, in the order of `linked.names`; adds missing rows.
+/// Returns the row of sense 0 of each name the document uses, in the order of `linked.names`, and those that were
+/// missing and have been added.
 pub(super) fn intern_names(
     tx: &Transaction<'_>,
     linked: &LinkedDoc,
-) -> Result<Vec<i64>, StoreError> {
+) -> Result<(Vec<i64>, Vec<i64>), StoreError> {
     let mut select = tx.prepare_cached("SELECT id FROM names WHERE norm = ?1 AND sense = 0")?;
     let mut insert = tx.prepare_cached(
         "INSERT INTO names(norm, sense, entity_id, link, decision, via, surface, type, n_docs, n_mentions,
            homes, home_source, is_fuzzy) VALUES(?1, 0, NULL, 0, 0, NULL, '', 0, 0, 0, NULL, NULL, 0)",
     )?;
-    let mut ids = Vec::with_capacity(linked.names.len());
+    let (mut ids, mut added) = (Vec::with_capacity(linked.names.len()), Vec::new());
     for name in &linked.names {
         let found: Option<i64> = select.query_row([&name.norm], |row| row.get(0)).optional()?;
-        ids.push(match found {
-            Some(id) => id,
-            None => insert.insert([&name.norm])?,
-        });
+        if found.is_none() {
+            added.push(insert.insert([&name.norm])?);
+        }
+        ids.extend(found.or_else(|| added.last().copied()));
     }
-    Ok(ids)
+    Ok((ids, added))
+}
+
+/// Returns the rows of sense 0 of the names that these rows belong to.
+fn senses_0(tx: &Transaction<'_>, rows: BTreeSet<i64>) -> Result<BTreeSet<i64>, StoreError> {
+    let mut statement = tx.prepare_cached(
+        "SELECT z.id FROM names n JOIN names z ON z.norm = n.norm AND z.sense = 0 WHERE n.id = ?1",
+    )?;
+    let mut out = BTreeSet::new();
+    for row in rows {
+        out.extend(statement.query_row([row], |row| row.get::<_, i64>(0)).optional()?);
+    }
+    Ok(out)
 }
 
 /// Replaces the row of each name that this document uses in a sense of its own by the row of that sense.
@@ -65,12 +78,13 @@ pub(super) fn keep_senses(
     Ok(())
 }
 
+/// Replaces the names that a document states; returns those whose statement changed.
 pub(super) fn write_stated(
     tx: &Transaction<'_>,
     id: i64,
     linked: &LinkedDoc,
     name_ids: &[i64],
-) -> Result<(), StoreError> {
+) -> Result<Vec<i64>, StoreError> {
     // One statement a name: a smaller source is a stronger one, ties go to the surface that sorts first.
     let mut strongest: BTreeMap<i64, (StatedSource, &str)> = BTreeMap::new();
     for (stated, name) in linked.doc.stated.iter().zip(&linked.stated_names) {
@@ -81,28 +95,26 @@ pub(super) fn write_stated(
     let mut statement = tx.prepare_cached(
         "SELECT name_id, source, surface FROM stated WHERE doc_id = ?1 ORDER BY name_id",
     )?;
-    let old: Vec<(i64, i64, String)> = statement
+    let old: BTreeSet<(i64, i64, String)> = statement
         .query_map([id], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?
         .collect::<Result<_, _>>()?;
-    let is_same = old.len() == strongest.len()
-        && old.iter().zip(&strongest).all(|((name, source, surface), (new_name, new))| {
-            name == new_name && *source == new.0 as i64 && surface == new.1
-        });
+    let new: BTreeSet<(i64, i64, String)> = strongest
+        .into_iter()
+        .map(|(name, (source, surface))| (name, source as i64, surface.to_string()))
+        .collect();
+    let changed: Vec<i64> = old.symmetric_difference(&new).map(|row| row.0).collect();
     // Unchanged statements must not make their terms dirty.
-    if is_same {
-        return Ok(());
+    if changed.is_empty() {
+        return Ok(changed);
     }
     mark_stated_terms(tx, id)?;
     tx.prepare_cached("DELETE FROM stated WHERE doc_id = ?1")?.execute([id])?;
-    for (name_id, (source, surface)) in strongest {
-        tx.prepare_cached("INSERT INTO stated VALUES(?1, ?2, ?3, ?4)")?.execute(params![
-            id,
-            name_id,
-            source as i64,
-            surface
-        ])?;
+    let mut insert = tx.prepare_cached("INSERT INTO stated VALUES(?1, ?2, ?3, ?4)")?;
+    for (name_id, source, surface) in new {
+        insert.execute(params![id, name_id, source, surface])?;
     }
-    mark_stated_terms(tx, id)
+    mark_stated_terms(tx, id)?;
+    Ok(changed)
 }
 
 /// Marks the names that a document states for the gazetteer. Called before and after a change, so that old and new
@@ -116,49 +128,137 @@ pub(super) fn mark_stated_terms(tx: &Transaction<'_>, id: i64) -> Result<(), Sto
     Ok(())
 }
 
+/// A row of `mentions`, without its key and with the length of its surface instead of the surface.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct MentionRow {
+    name: i64,
+    start: i64,
+    line: i64,
+    type_code: i64,
+    recognizer: i64,
+    score: f64,
+    place: i64,
+    length: usize,
+}
+
+/// Replaces the mentions of a document, whose names have these rows; returns the names, by the row of sense 0, whose
+/// mentions changed. `is_same_text`: the stored mentions are of the same text; then equal ones are not written again.
 pub(super) fn write_mentions(
     tx: &Transaction<'_>,
     id: i64,
     linked: &LinkedDoc,
     name_ids: &[i64],
-) -> Result<(), StoreError> {
-    tx.prepare_cached("DELETE FROM mentions WHERE doc_id = ?1")?.execute([id])?;
+    is_same_text: bool,
+) -> Result<BTreeSet<i64>, StoreError> {
+    let mut old = BTreeMap::new();
+    if is_same_text {
+        old = mentions_of(tx, id)?;
+    } else {
+        tx.prepare_cached("DELETE FROM mentions WHERE doc_id = ?1")?.execute([id])?;
+    }
     let normal = &linked.doc.doc;
     let mut insert = tx.prepare_cached(
         "INSERT OR IGNORE INTO mentions VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
     )?;
+    let mut delete =
+        tx.prepare_cached("DELETE FROM mentions WHERE doc_id = ?1 AND at = ?2 AND end = ?3")?;
+    let mut changed = BTreeSet::new();
     for (mention, name) in linked.doc.mentions.iter().zip(&linked.mention_names) {
+        let Some(name) = name_ids.get(*name as usize) else { continue };
         let raw = normal.map.to_raw(mention.span);
+        let surface = mention.span.of(&normal.text);
+        let (at, end) = (mention.span.start() as i64, raw.end() as i64);
+        let row = MentionRow {
+            name: *name,
+            start: raw.start() as i64,
+            line: i64::from(lines::line_of(&normal.line_starts, raw.start())),
+            type_code: mention.entity_type.code(),
+            recognizer: mention.recognizer as i64,
+            score: f64::from(mention.score.get()),
+            place: place_bits(mention.place),
+            length: surface.len(),
+        };
+        match old.remove(&(at, end)) {
+            Some(same) if same == row => continue,
+            Some(other) => {
+                delete.execute([id, at, end])?;
+                changed.insert(other.name);
+            }
+            None => {}
+        }
+        changed.insert(row.name);
+        let MentionRow { name, start, line, type_code, recognizer, score, place, .. } = row;
         insert.execute(params![
-            id,
-            mention.span.start() as i64,
-            raw.start() as i64,
-            raw.end() as i64,
-            lines::line_of(&normal.line_starts, raw.start()),
-            name_ids.get(*name as usize),
-            mention.entity_type.code(),
-            mention.recognizer as i64,
-            f64::from(mention.score.get()),
-            place_bits(mention.place),
-            mention.span.of(&normal.text)
+            id, at, start, end, line, name, type_code, recognizer, score, place, surface
         ])?;
     }
-    Ok(())
+    for ((at, end), row) in old {
+        delete.execute([id, at, end])?;
+        changed.insert(row.name);
+    }
+    senses_0(tx, changed)
 }
 
-/// Replaces the aliases that a document introduces.
+/// Returns the mentions of a document by place and end.
+fn mentions_of(
+    tx: &Transaction<'_>,
+    id: i64,
+) -> Result<BTreeMap<(i64, i64), MentionRow>, StoreError> {
+    let mut statement = tx.prepare_cached(
+        "SELECT at, end, name_id, start, line, type, recognizer, score, place, surface FROM mentions
+         WHERE doc_id = ?1",
+    )?;
+    let rows = statement.query_map([id], |row| {
+        let mention = MentionRow {
+            name: row.get(2)?,
+            start: row.get(3)?,
+            line: row.get(4)?,
+            type_code: row.get(5)?,
+            recognizer: row.get(6)?,
+            score: row.get(7)?,
+            place: row.get(8)?,
+            length: row.get_ref(9)?.as_str()?.len(),
+        };
+        Ok(((row.get(0)?, row.get(1)?), mention))
+    })?;
+    Ok(rows.collect::<Result<_, _>>()?)
+}
+
+/// Replaces the aliases that a document introduces; returns the names, by the row of sense 0, whose aliases changed.
 pub(super) fn write_aliases(
     tx: &Transaction<'_>,
     id: i64,
     linked: &LinkedDoc,
-) -> Result<(), StoreError> {
-    tx.prepare_cached("DELETE FROM aliases WHERE doc_id = ?1")?.execute([id])?;
-    // The most trusted source comes first, and `OR IGNORE` keeps it.
-    let mut insert = tx.prepare_cached("INSERT OR IGNORE INTO aliases VALUES(?1, ?2, ?3, ?4)")?;
+) -> Result<Vec<i64>, StoreError> {
+    let mut statement =
+        tx.prepare_cached("SELECT norm, target, source FROM aliases WHERE doc_id = ?1")?;
+    let old: BTreeSet<(String, String, i64)> = statement
+        .query_map([id], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?
+        .collect::<Result<_, _>>()?;
+    // The most trusted source comes first.
+    let mut sources: BTreeMap<(&str, &str), i64> = BTreeMap::new();
     for alias in &linked.aliases {
-        insert.execute(params![alias.norm, alias.target, id, alias.source as i64])?;
+        sources.entry((&alias.norm, &alias.target)).or_insert(alias.source as i64);
     }
-    Ok(())
+    let new: BTreeSet<(String, String, i64)> = sources
+        .into_iter()
+        .map(|((norm, target), source)| (norm.to_string(), target.to_string(), source))
+        .collect();
+    if old == new {
+        return Ok(Vec::new());
+    }
+    tx.prepare_cached("DELETE FROM aliases WHERE doc_id = ?1")?.execute([id])?;
+    let mut insert = tx.prepare_cached("INSERT INTO aliases VALUES(?1, ?2, ?3, ?4)")?;
+    for (norm, target, source) in &new {
+        insert.execute(params![norm, target, id, source])?;
+    }
+    let mut select = tx.prepare_cached("SELECT id FROM names WHERE norm = ?1 AND sense = 0")?;
+    let mut changed = Vec::new();
+    for (norm, ..) in old.symmetric_difference(&new) {
+        let row: Option<i64> = select.query_row([norm], |row| row.get(0)).optional()?;
+        changed.extend(row);
+    }
+    Ok(changed)
 }
 
 fn place_bits(place: PlaceFeatures) -> i64 {

@@ -182,6 +182,8 @@ fn names_that_only_the_deep_pass_has_found_are_resolved_at_its_end() {
     let Item::Document(ticket, mut doc) = deep else { panic!("no document") };
     doc.doc.doc.doc.doc.head.pass = Pass::Deep;
     bench.commit(&[Item::Document(ticket, doc)]);
+    // The other name of the document has the same mentions as before.
+    assert_eq!(bench.count("SELECT count(*) FROM dirty_names"), 1);
     bench.settle_all();
     let n_decided = "SELECT count(*) FROM names WHERE norm LIKE '%lindqvist' AND decision <> 0";
     assert_eq!(bench.count(n_decided), 0);
@@ -205,6 +207,23 @@ fn two_people_called_sam_are_two() {
             b.txt Sam Lee: Sam Lee
             b.txt Sam: Sam Lee
             c.txt Sam: unsure
+        "#]],
+    );
+}
+
+#[test]
+fn a_name_of_two_words_is_not_parted_like_a_given_name() {
+    check(
+        &[
+            (
+                "bakery/1.txt",
+                "{P:St Oswin} kneads dough at four, bakes rye bread and sells warm buns.",
+            ),
+            ("rockets/2.txt", "{P:St Oswin} computes orbits, tests engines and steers satellites."),
+        ],
+        expect![[r#"
+            bakery/1.txt St Oswin: St Oswin
+            rockets/2.txt St Oswin: St Oswin
         "#]],
     );
 }
