@@ -5,7 +5,7 @@
 //! own (`before`, `aka`) makes no frame.
 //! Not here: finding the words in a sentence (`mod.rs`).
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::words::{is_participle, stem_of};
 use crate::relate::cues::{Cue, CueKind, Form};
@@ -37,6 +37,8 @@ pub(in crate::relate) struct Frame {
 #[derive(Debug, Default)]
 pub(in crate::relate) struct Frames {
     of: FxHashMap<(Voice, String), Frame>,
+    /// For the first stem of each frame, its other stems.
+    others: FxHashMap<String, Vec<Vec<String>>>,
 }
 
 /// Factor for a passive that is not in the vocabulary but is derived from its active.
@@ -71,7 +73,20 @@ impl Frames {
             let key = (Voice::Passive, stems);
             frames.of.entry(key).or_insert(Frame { is_backward, weight, pattern, ..frame });
         }
+        for (_, stems) in frames.of.keys() {
+            let mut stems = stems.split(' ').map(String::from);
+            let first = stems.next().unwrap_or_default();
+            frames.others.entry(first).or_default().push(stems.collect());
+        }
         frames
+    }
+
+    /// Returns whether all words of some frame occur in a text, in any order.
+    pub(in crate::relate) fn may_occur_in(&self, text: &str) -> bool {
+        let words = text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
+        let stems: FxHashSet<String> = words.map(stem_of).collect();
+        let may_be = |others: &Vec<String>| others.iter().all(|stem| stems.contains(stem));
+        stems.iter().filter_map(|first| self.others.get(first)).flatten().any(may_be)
     }
 
     /// Returns the pattern of the frame that a cue between names makes, if it makes one.
@@ -151,6 +166,21 @@ mod tests {
             let found = phrase_of(&cue);
             let found = found.as_ref().map(|(voice, stems)| (*voice, stems.as_str()));
             assert_eq!(found, expected, "{words}");
+        }
+    }
+
+    #[test]
+    fn a_frame_occurs_where_all_its_words_do() {
+        let vocabulary = Vocabulary::builtin();
+        let rows = [
+            ("Zandoc depended mostly on Kafka.", true),
+            ("Owned it is, by Kafka.", true),
+            ("Zandoc and Kafka depend.", false),
+            ("Zandoc, Kafka.", false),
+            ("", false),
+        ];
+        for (text, expected) in rows {
+            assert_eq!(vocabulary.frames.may_occur_in(text), expected, "{text}");
         }
     }
 

@@ -1,10 +1,10 @@
 //! Depend: relations that the grammar of a sentence states: `X, a tool built on Y, does not use Z`.
 //!
 //! In: the sentences of a document that hold two things. Out: statements; denied ones as `not …`.
-//! Invariants: only these sentences are parsed, all in one call; subject and object are names (or nouns of their
-//! class) connected by the words of a frame; the evidence reaches from the first of these words to the last;
-//! questions, conditions, wishes and suppositions state nothing. Linear in sentences; a sentence costs its tokens and
-//! mentions.
+//! Invariants: only those whose words could state something, or from which templates made statements, are parsed, all
+//! in one call; subject and object are names (or nouns of their class) connected by the words of a frame; the evidence
+//! reaches from the first of these words to the last; questions, conditions, wishes and suppositions state nothing.
+//! Linear in sentences; a sentence costs its tokens and mentions.
 //! Not here: the vocabulary (`frames.rs`, from `config/predicates.toml`), names, pronouns.
 
 mod frames;
@@ -24,7 +24,7 @@ use frames::Frame;
 pub(super) use frames::Frames;
 use language::{Parse, Pipeline, Token};
 use model::parcel::Party;
-use model::terms::{Norm, Span};
+use model::terms::{EntityType, Norm, Span};
 use object::{Phrase, phrases_of};
 use refute::Refuted;
 use subject::{Subject, named_by, subjects_of};
@@ -49,9 +49,14 @@ struct Line {
 
 /// Adds the statements that the grammar of the sentences makes.
 pub(super) fn relate(page: &Page<'_>, out: &mut Statements) {
+    // Before anything is added: only statements of the templates are judged.
+    let mut refuted = Refuted::of(out);
     let (mut text, mut lines) = (String::new(), Vec::new());
     page.for_each_sentence(|sentence, things, _| {
-        if things.len() > 1 && sentence.len() <= MAX_SENTENCE_BYTES {
+        let is_parsed = things.len() > 1
+            && sentence.len() <= MAX_SENTENCE_BYTES
+            && (may_state(page, sentence, things) || refuted.judges(sentence));
+        if is_parsed {
             lines.push(Line { start: text.len(), sentence, things: things.to_vec() });
             text.push_str(sentence.of(page.text));
             text.push_str(BORDER);
@@ -63,8 +68,6 @@ pub(super) fn relate(page: &Page<'_>, out: &mut Statements) {
     let pipeline = Pipeline::shared();
     let tokens = pipeline.tokens(&text);
     let parse = pipeline.parse(&tokens);
-    // Before anything is added: only statements of the templates are judged.
-    let mut refuted = Refuted::of(out);
     let mut open = Statements::default();
     for line in &lines {
         read_line(page, (&text, &tokens, &parse), line, out, &mut refuted, &mut open);
@@ -72,6 +75,26 @@ pub(super) fn relate(page: &Page<'_>, out: &mut Statements) {
     refuted.apply(out);
     let open = open::without_known(open, &out.all);
     out.all.extend(open);
+}
+
+/// True if a sentence names two different things and has the words of a frame or two proper names, or names two places
+/// in a row: otherwise its grammar states nothing, and parsing it, the costliest step of all, would be in vain.
+fn may_state(page: &Page<'_>, sentence: Span<Norm>, things: &[u32]) -> bool {
+    let is_place =
+        |idx: &u32| page.mention(*idx).is_some_and(|it| it.entity_type == EntityType::Location);
+    if things.windows(2).any(|pair| pair.iter().all(is_place)) {
+        return true;
+    }
+    let differ = |things: &[u32]| {
+        let mut names = things.iter().map(|idx| page.name_of(*idx));
+        names.next().is_some_and(|first| names.any(|name| name != first))
+    };
+    if !differ(things) {
+        return false;
+    }
+    let is_proper = |idx: &u32| open::is_proper(page, *idx);
+    let proper: Vec<u32> = things.iter().copied().filter(is_proper).collect();
+    differ(&proper) || page.vocabulary.frames.may_occur_in(sentence.of(page.text))
 }
 
 fn read_line(

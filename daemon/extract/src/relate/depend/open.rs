@@ -15,6 +15,7 @@ use super::truth::Truth;
 use super::words::is_in;
 use super::{Reader, Statement, Statements};
 use crate::recognize::words::is_ordinary;
+use crate::relate::page::Page;
 use model::parcel::{Evidence, Mention, Party};
 use model::terms::{EntityType, Span};
 
@@ -53,12 +54,12 @@ const PARTING: &str =
 
 /// Adds to `out` the relations between the name at token `i` and the subjects of its phrases.
 pub(super) fn relate(reader: &Reader<'_>, i: usize, phrases: &[Phrase], out: &mut Statements) {
-    if !is_proper(reader, reader.tree.mention(i)) {
+    if !reader.tree.mention(i).is_some_and(|it| is_proper(reader.page, it)) {
         return;
     }
     for phrase in phrases.iter().filter(|phrase| may_join(reader, phrase)) {
         let (mut subjects, truth) = reader.clause_of(phrase);
-        subjects.retain(|it| !it.is_denied && is_proper(reader, Some(it.mention)));
+        subjects.retain(|it| !it.is_denied && is_proper(reader.page, it.mention));
         if subjects.is_empty() {
             continue;
         }
@@ -162,11 +163,9 @@ fn may_join(reader: &Reader<'_>, phrase: &Phrase) -> bool {
 }
 
 /// True for a name that is capitalized and not an ordinary word; a pronoun is judged by its antecedent's name.
-fn is_proper(reader: &Reader<'_>, mention: Option<u32>) -> bool {
-    let Some((idx, found)) = mention.and_then(|idx| Some((idx, reader.page.mention(idx)?))) else {
-        return false;
-    };
-    let is_own = (idx as usize) < reader.page.doc.mentions.len();
-    let name = if is_own { found.span.of(reader.page.text) } else { found.name.as_str() };
+pub(super) fn is_proper(page: &Page<'_>, idx: u32) -> bool {
+    let Some(found) = page.mention(idx) else { return false };
+    let is_own = (idx as usize) < page.doc.mentions.len();
+    let name = if is_own { found.span.of(page.text) } else { found.name.as_str() };
     name.contains(char::is_uppercase) && !is_ordinary(name)
 }

@@ -42,6 +42,11 @@ impl Refuted {
         Refuted { of, kept: vec![1.0; out.all.len()] }
     }
 
+    /// True if templates made statements from the sentence.
+    pub(super) fn judges(&self, sentence: Span<Norm>) -> bool {
+        self.of.contains_key(&sentence)
+    }
+
     /// Judges the templates' statements of a sentence. Statements from `n_before` on are those of grammar.
     pub(super) fn judge(&mut self, reader: &Reader<'_>, all: &[Evidence], n_before: usize) {
         let Some(statements) = self.of.get(&reader.line.sentence) else { return };

@@ -167,6 +167,7 @@ fn types_and_prepositions_say_what_a_word_joins_by() {
          Prometheus keeps all rows in Postgres.
          Prometheus appears in Postgres.
          They met in Porto, Portugal.
+         They met in Porto, UK.
          They met in Porto, Portugal and Grafana.
          They met in Grafana, Porto, Portugal.",
         expect![[r#"
@@ -187,6 +188,8 @@ fn types_and_prepositions_say_what_a_word_joins_by() {
             Prometheus appears in Postgres.
             They met in Porto, Portugal.
               0.60 Porto located_in Portugal [Porto, Portugal]
+            They met in Porto, UK.
+              0.60 Porto located_in UK [Porto, UK]
             They met in Porto, Portugal and Grafana.
             They met in Grafana, Porto, Portugal.
         "#]],
