@@ -118,24 +118,22 @@ impl StaticModel {
     /// Adds each distinct row once, times its count: words repeat even within a window, and widening int8 is the
     /// expensive part.
     fn sum(&self, bench: &mut Workbench) -> [f32; N_DIMENSIONS] {
+        let Workbench { counts, distinct, .. } = bench;
+        let weighted = distinct.drain(..).filter_map(|id| {
+            let n_times = counts.get_mut(id as usize).map_or(0, std::mem::take);
+            self.row(id).map(|(scale, row)| (n_times as f32 * scale, row))
+        });
+        let rows: Vec<(f32, &[u8])> = weighted.collect();
         let mut sum = [0.0; N_DIMENSIONS];
-        for id in bench.distinct.drain(..) {
-            let n_times = bench.counts.get_mut(id as usize).map_or(0, std::mem::take);
-            if id != self.wordpiece.unknown_id() {
-                self.add(id as usize, n_times as f32, &mut sum);
-            }
-        }
+        sys::add_byte_rows(&rows, &mut sum);
         sum
     }
 
-    /// Adds the row of `id`, times `factor`, to `sum`.
-    fn add(&self, id: usize, factor: f32, sum: &mut [f32; N_DIMENSIONS]) {
-        let row = self.rows.get(id * N_DIMENSIONS..).and_then(<[u8]>::first_chunk::<N_DIMENSIONS>);
-        let (Some(row), Some(&scale)) = (row, self.scales.get(id)) else { return };
-        let factor = factor * scale;
-        for (total, &component) in sum.iter_mut().zip(row) {
-            *total += f32::from(component as i8) * factor;
-        }
+    /// Returns the scale and the row of `id`, if it is a known word.
+    fn row(&self, id: u32) -> Option<(f32, &'static [u8])> {
+        let at = id as usize * N_DIMENSIONS;
+        let row = self.rows.get(at..at + N_DIMENSIONS)?;
+        (id != self.wordpiece.unknown_id()).then_some((*self.scales.get(id as usize)?, row))
     }
 
     fn workbench(&self) -> Workbench {

@@ -47,6 +47,13 @@ pub struct Layers {
     top_bias: Vec<f32>,
 }
 
+/// The sum of the rows of some features, and how many of them have a row.
+#[derive(Debug)]
+pub struct RowSum {
+    sum: Vec<f32>,
+    n_rows: usize,
+}
+
 impl Layers {
     /// Reads weights; `None` when the file is too short.
     pub fn read(file: &mut File, shape: Shape) -> Option<Self> {
@@ -64,8 +71,13 @@ impl Layers {
         })
     }
 
-    /// The hidden layer before texts are added to it.
+    /// Returns the hidden layer before texts are added to it.
     pub fn hidden(&self, features: &[u32]) -> Vec<f32> {
+        self.hidden_of(&[&self.sum(features)])
+    }
+
+    /// Adds the rows of features.
+    pub fn sum(&self, features: &[u32]) -> RowSum {
         let row_of = |feature: &u32| {
             let number = usize::from(*self.row_of.get(*feature as usize)?);
             let at = number * self.hidden;
@@ -74,11 +86,21 @@ impl Layers {
         let rows: Vec<(f32, &[u8])> = features.iter().filter_map(row_of).collect();
         let mut sum = vec![0.0; self.hidden];
         sys::add_byte_rows(&rows, &mut sum);
-        let scale = SCALE / (rows.len().max(1) as f32).sqrt();
-        for (sum, bias) in sum.iter_mut().zip(&self.bias) {
-            *sum = *sum * scale + bias;
+        RowSum { sum, n_rows: rows.len() }
+    }
+
+    /// As [`Layers::hidden`], from the sums of disjoint sets of features.
+    pub fn hidden_of(&self, sums: &[&RowSum]) -> Vec<f32> {
+        let n_rows: usize = sums.iter().map(|it| it.n_rows).sum();
+        let scale = SCALE / (n_rows.max(1) as f32).sqrt();
+        let mut out = vec![0.0; self.hidden];
+        for part in sums {
+            out.iter_mut().zip(&part.sum).for_each(|(out, it)| *out += it);
         }
-        sum
+        for (out, bias) in out.iter_mut().zip(&self.bias) {
+            *out = *out * scale + bias;
+        }
+        out
     }
 
     /// A text's vector as the hidden layer sees it in a slot.

@@ -60,7 +60,7 @@ pub struct Anaphor {
 }
 
 /// Features of a mention's place (S4 §6).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct PlaceFeatures {
     /// In a heading or the title.
     pub in_heading: bool,

@@ -37,12 +37,17 @@ pub struct Context {
 impl Context {
     /// Counts the mentions of a document.
     pub fn of(doc: &NormalDoc, mentions: &[Mention]) -> Self {
-        let mut names: FxHashMap<String, [u32; 3]> = FxHashMap::default();
+        let mut by_name: FxHashMap<&str, [u32; 3]> = FxHashMap::default();
         for mention in mentions {
-            let counts = names.entry(norm_of(&mention.name)).or_default();
+            let counts = by_name.entry(&mention.name).or_default();
             let is_small = mention.span.of(&doc.text).starts_with(char::is_lowercase);
             let marks = [true, mention.place.in_code, is_small];
             counts.iter_mut().zip(marks).for_each(|(n, is)| *n += u32::from(is));
+        }
+        let mut names: FxHashMap<String, [u32; 3]> = FxHashMap::default();
+        for (name, counts) in by_name {
+            let sums = names.entry(norm_of(name)).or_default();
+            sums.iter_mut().zip(counts).for_each(|(sum, n)| *sum += n);
         }
         Context { names }
     }
@@ -70,60 +75,103 @@ fn around<'a>(doc: &'a NormalDoc, mention: &Mention) -> [Vec<&'a str>; 2] {
 }
 
 /// Replaces `out` with the features of a mention, sorted and without duplicates, and returns its
-/// stretches of text.
+/// stretches of text: the name, and the words before and after it.
 pub fn see(
     doc: &NormalDoc,
     mention: &Mention,
     context: &Context,
     out: &mut Vec<u32>,
 ) -> [String; N_INPUTS] {
-    out.clear();
-    let surface = mention.span.of(&doc.text);
+    let mut of_name = Vec::new();
+    see_name(doc, mention, context, &mut of_name);
+    let [before, after] = see_around(doc, mention, out);
+    out.extend(of_name);
+    out.sort_unstable();
+    out.dedup();
+    [mention.span.of(&doc.text).to_string(), before, after]
+}
+
+/// Hashes features.
+struct Collector<'a> {
+    key: String,
+    out: &'a mut Vec<u32>,
+}
+
+impl<'a> Collector<'a> {
+    fn into(out: &'a mut Vec<u32>) -> Self {
+        out.clear();
+        Collector { key: String::new(), out }
+    }
+
+    fn add(&mut self, role: &str, one: &str, other: &str) {
+        self.key.clear();
+        [role, "\0", one, "\0", other].into_iter().for_each(|part| self.key.push_str(part));
+        self.out.push((xxh3_64(self.key.as_bytes()) % N_FEATURES as u64) as u32);
+    }
+
+    fn finish(self) {
+        self.out.sort_unstable();
+        self.out.dedup();
+    }
+}
+
+/// Replaces `out` with the features of the words around a mention, sorted and without duplicates,
+/// and returns the stretches before and after it.
+pub(super) fn see_around(doc: &NormalDoc, mention: &Mention, out: &mut Vec<u32>) -> [String; 2] {
+    let mut it = Collector::into(out);
+    let shape = shape_of(mention.span.of(&doc.text));
     let [left_words, right_words] = around(doc, mention);
     let [left, right] =
         [&left_words, &right_words].map(|it| it.iter().map(|it| plain(it)).collect::<Vec<_>>());
-    let mut key = String::new();
-    let mut add = |role: &str, one: &str, other: &str| {
-        key.clear();
-        [role, "\0", one, "\0", other].into_iter().for_each(|part| key.push_str(part));
-        out.push((xxh3_64(key.as_bytes()) % N_FEATURES as u64) as u32);
-    };
-
-    let shape = shape_of(surface);
     for (i, (l, r)) in [("l0", "r0"), ("l1", "r1"), ("l2", "r2")].into_iter().enumerate() {
-        add(l, at(&left, i), "");
-        add(r, at(&right, i), "");
+        it.add(l, at(&left, i), "");
+        it.add(r, at(&right, i), "");
     }
-    add("ll", at(&left, 1), at(&left, 0));
-    add("rr", at(&right, 0), at(&right, 1));
-    add("lr", at(&left, 0), at(&right, 0));
-    add("l shape", at(&left, 0), &shape);
-    add("r shape", at(&right, 0), &shape);
-    left.iter().chain(&right).for_each(|word| add("near", word, ""));
+    it.add("ll", at(&left, 1), at(&left, 0));
+    it.add("rr", at(&right, 0), at(&right, 1));
+    it.add("lr", at(&left, 0), at(&right, 0));
+    it.add("l shape", at(&left, 0), &shape);
+    it.add("r shape", at(&right, 0), &shape);
+    left.iter().chain(&right).for_each(|word| it.add("near", word, ""));
     let following = head(doc.text.get(mention.span.end()..).unwrap_or(""), REACH);
     if let Some(noun) = defined_as(following) {
-        add("defined", &noun.to_lowercase(), "");
+        it.add("defined", &noun.to_lowercase(), "");
     }
+    if left.is_empty() {
+        it.add("mark", "opens", "");
+        it.add("mark", "opens", mention.entity_type.as_str());
+    }
+    it.finish();
+    let before: Vec<&str> = left_words.into_iter().take(STRETCH).rev().collect();
+    let after: Vec<&str> = right_words.into_iter().take(STRETCH).collect();
+    [before.join(" "), after.join(" ")]
+}
 
+/// Replaces `out` with the features that a mention shares with all of the same name, surface, type,
+/// recognizer and kind of place, sorted and without duplicates.
+pub(super) fn see_name(doc: &NormalDoc, mention: &Mention, context: &Context, out: &mut Vec<u32>) {
+    let mut it = Collector::into(out);
+    let surface = mention.span.of(&doc.text);
+    let shape = shape_of(surface);
     let lower = surface.to_lowercase();
     let own: Vec<&str> = words_of(&lower).collect();
     let (first, last) = (own.first().copied().unwrap_or(""), own.last().copied().unwrap_or(""));
-    add("shape", &shape, "");
-    add("length", ["0", "1", "2", "3", "4"].get(own.len()).copied().unwrap_or("5"), "");
-    add("whole", &lower, "");
-    add("first", first, "");
-    add("last", last, if own.len() > 1 { "several" } else { "" });
-    own.iter().for_each(|word| add("own", word, ""));
+    it.add("shape", &shape, "");
+    it.add("length", ["0", "1", "2", "3", "4"].get(own.len()).copied().unwrap_or("5"), "");
+    it.add("whole", &lower, "");
+    it.add("first", first, "");
+    it.add("last", last, if own.len() > 1 { "several" } else { "" });
+    own.iter().for_each(|word| it.add("own", word, ""));
     for n in [2, 3, 4] {
         let start = lower.char_indices().nth(n).map_or(lower.len(), |(at, _)| at);
         let tail = lower.char_indices().nth_back(n - 1).map_or(0, |(at, _)| at);
-        add("begins", lower.get(..start).unwrap_or(""), "");
-        add("ends", lower.get(tail..).unwrap_or(""), "");
+        it.add("begins", lower.get(..start).unwrap_or(""), "");
+        it.add("ends", lower.get(tail..).unwrap_or(""), "");
     }
     let noun = lexicon::type_of_noun(last).map_or("", |it| it.as_str());
     let plainness = if words::all_ordinary(surface) { "ordinary" } else { "rare" };
-    add("noun", noun, plainness);
-    add("plainness", plainness, &shape);
+    it.add("noun", noun, plainness);
+    it.add("plainness", plainness, &shape);
 
     let source = match (mention.recognizer, mention.place.is_type_guessed) {
         (RecognizerKind::Statistical, true) => "model",
@@ -133,33 +181,27 @@ pub fn see(
         (_, false) => "form",
     };
     let kind = mention.entity_type.as_str();
-    add("type", kind, source);
-    add("type shape", kind, &shape);
-    add("type plainness", kind, plainness);
+    it.add("type", kind, source);
+    it.add("type shape", kind, &shape);
+    it.add("type plainness", kind, plainness);
     let place = mention.place;
     let marks = [
         ("heading", place.in_heading),
         ("bold", place.in_bold),
         ("code", place.in_code),
         ("link", place.in_link),
-        ("opens", left.is_empty()),
     ];
     for (mark, _) in marks.iter().filter(|(_, is)| *is) {
-        add("mark", mark, "");
-        add("mark", mark, kind);
+        it.add("mark", mark, "");
+        it.add("mark", mark, kind);
     }
     let counts = context.names.get(&norm_of(&mention.name)).copied().unwrap_or_default();
     let buckets = counts.map(|n| ["0", "1", "2", "3"].get(n as usize).copied().unwrap_or("4"));
     for (role, bucket) in ["mentions", "in code", "small"].into_iter().zip(buckets) {
-        add(role, bucket, "");
-        add(role, bucket, kind);
+        it.add(role, bucket, "");
+        it.add(role, bucket, kind);
     }
-    out.sort_unstable();
-    out.dedup();
-
-    let before: Vec<&str> = left_words.into_iter().take(STRETCH).rev().collect();
-    let after: Vec<&str> = right_words.into_iter().take(STRETCH).collect();
-    [surface.to_string(), before.join(" "), after.join(" ")]
+    it.finish();
 }
 
 /// Returns a word by its distance from the mention; an empty one where there is none.

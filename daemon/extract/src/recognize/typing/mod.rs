@@ -14,13 +14,14 @@
 mod features;
 
 pub use features::{Context, N_FEATURES, N_INPUTS, see, sides};
+use features::{see_around, see_name};
 
 use std::sync::LazyLock;
 
 use rustc_hash::FxHashMap;
 
 use super::{known, lexicon};
-use crate::net::{File, Layers, Shape, unit_vector, vectors};
+use crate::net::{File, Layers, RowSum, Shape, unit_vector, vectors};
 use model::parcel::{Mention, NormalDoc, PlaceFeatures, RecognizerKind};
 use model::terms::EntityType;
 
@@ -70,29 +71,59 @@ impl Weights {
     }
 }
 
+/// What mentions of one name, surface, type, recognizer and kind of place have in common.
+struct NamePart {
+    features: Vec<u32>,
+    sum: RowSum,
+    projected: Vec<f32>,
+}
+
+impl NamePart {
+    /// `None` if such mentions are not judged.
+    fn of(doc: &NormalDoc, mention: &Mention, context: &Context) -> Option<Self> {
+        if !is_open(mention) || is_named_by_type(mention) {
+            return None;
+        }
+        let mut features = Vec::new();
+        see_name(doc, mention, context, &mut features);
+        let sum = WEIGHTS.layers.sum(&features);
+        let projected = projected(0, mention.span.of(&doc.text));
+        Some(NamePart { features, sum, projected })
+    }
+}
+
+fn projected(slot: usize, text: &str) -> Vec<f32> {
+    WEIGHTS.layers.project(slot, &unit_vector(vectors(), text))
+}
+
 /// Sets the types of the mentions that are open.
 pub(super) fn judge(doc: &NormalDoc, mentions: &mut [Mention]) {
     let context = Context::of(doc, mentions);
-    let (weights, mut features) = (&*WEIGHTS, Vec::new());
-    let mut names: FxHashMap<String, Vec<f32>> = FxHashMap::default();
-    for mention in mentions.iter_mut().filter(|it| is_open(it) && !is_named_by_type(it)) {
-        let texts = see(doc, mention, &context, &mut features);
-        let mut hidden = weights.layers.hidden(&features);
-        for (slot, text) in texts.into_iter().enumerate() {
-            let projected =
-                |text: &String| weights.layers.project(slot, &unit_vector(vectors(), text));
-            let of_name;
-            // Names occur again, the words around them hardly ever, so only names are cached.
-            let part: &[f32] = match slot {
-                0 => names.entry(text).or_insert_with_key(projected),
-                _ => {
-                    of_name = projected(&text);
-                    &of_name
-                }
-            };
+    // A name occurs again and again, the words around it hardly ever.
+    let mut names = FxHashMap::default();
+    let mut features = Vec::new();
+    let mut judge = |mention: &Mention, name: Option<&NamePart>| -> Option<(EntityType, f32)> {
+        let name = name?;
+        let [before, after] = see_around(doc, mention, &mut features);
+        features.retain(|it| name.features.binary_search(it).is_err());
+        let around = WEIGHTS.layers.sum(&features);
+        let mut hidden = WEIGHTS.layers.hidden_of(&[&name.sum, &around]);
+        for part in [&name.projected, &projected(1, &before), &projected(2, &after)] {
             hidden.iter_mut().zip(part).for_each(|(sum, it)| *sum += it);
         }
-        if let Some((kind, likely)) = weights.best(&hidden) {
+        WEIGHTS.best(&hidden)
+    };
+    let mut judgements = Vec::with_capacity(mentions.len());
+    for mention in mentions.iter() {
+        let surface = mention.span.of(&doc.text);
+        let alike =
+            (&mention.name, surface, mention.entity_type, mention.recognizer, mention.place);
+        let name = names.entry(alike).or_insert_with(|| NamePart::of(doc, mention, &context));
+        judgements.push(judge(mention, name.as_ref()));
+    }
+    drop(names);
+    for (mention, judgement) in mentions.iter_mut().zip(judgements) {
+        if let Some((kind, likely)) = judgement {
             settle(mention, kind, likely);
         }
     }
