@@ -65,6 +65,9 @@ pub fn read(words: &[&str], before: Option<&str>) -> (Option<Named>, usize) {
 
 /// Returns the first complete day in a text, in ISO form.
 pub fn first_day(text: &str) -> Option<String> {
+    if !may_have_year(text) {
+        return None;
+    }
     let lower = text.to_lowercase();
     let words = words(&lower);
     let mut rest = words.as_slice();
@@ -76,6 +79,14 @@ pub fn first_day(text: &str) -> Option<String> {
         rest = rest.get(n_words..).unwrap_or_default();
     }
     None
+}
+
+/// True if four digits in a row may be a year: most texts have none, and need not be split into words.
+fn may_have_year(text: &str) -> bool {
+    let is_year = |four: &[u8]| {
+        matches!(four, [b'1', b'9', ..] | [b'2', b'0', ..]) && four.iter().all(u8::is_ascii_digit)
+    };
+    text.as_bytes().windows(4).any(is_year)
 }
 
 fn number(word: &str, most: i8) -> Option<i8> {

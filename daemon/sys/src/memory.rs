@@ -49,7 +49,7 @@ mod jemalloc {
         b"narenas:2,dirty_decay_ms:200,muzzy_decay_ms:0,tcache_max:4096\0";
 }
 
-/// Limits the arenas; call it before threads are started.
+/// Limits the arenas, and turns off SQLite's statistics of memory; call it before threads are started.
 pub fn spare_memory() {
     // Named here, so that they are linked.
     #[cfg(target_env = "musl")]
@@ -60,6 +60,11 @@ pub fn spare_memory() {
         glibc::mallopt(glibc::M_ARENA_MAX, N_ARENAS);
         glibc::mallopt(glibc::M_MMAP_THRESHOLD, MAPPED_FROM);
         glibc::mallopt(glibc::M_TRIM_THRESHOLD, KEPT_AT_END);
+    }
+    // By default SQLite counts its memory, with a lock that all its threads take for each allocation.
+    // SAFETY: the option takes one number, and SQLite refuses it once it is in use.
+    unsafe {
+        rusqlite::ffi::sqlite3_config(rusqlite::ffi::SQLITE_CONFIG_MEMSTATUS, 0);
     }
 }
 

@@ -128,7 +128,10 @@ impl Stage for RecognizeStage {
             // A model that the user chose knows better than our classifier.
             None => mentions_of(&doc, found, self.judges && self.model.is_none()),
         };
-        let anaphors = coreference::find(&doc, &sentences, &mentions);
+        let anaphors = match mentions.is_empty() {
+            true => Vec::new(),
+            false => coreference::find(&doc, &sentences, &mentions),
+        };
         let stated = stated::names_of(&doc);
         let terms = match doc.head.reading {
             Reading::Whole => mine::terms_of(&doc, &sentences, self.max_words),

@@ -74,6 +74,10 @@ const OF_THINGS: [&str; 5] = ["uses", "depends_on", "part_of", "owned_by", "loca
 
 /// Returns everything a document states, in order of place.
 fn evidence_of(doc: &LinkedDoc, vocabulary: &Vocabulary) -> Vec<Evidence> {
+    if doc.doc.mentions.is_empty() {
+        // A statement needs a second party besides the document.
+        return Vec::new();
+    }
     let stand_ins = page::stand_ins(doc);
     let page = Page::new(doc, &stand_ins, vocabulary);
     let mut statements = Statements::default();
