@@ -173,13 +173,12 @@ async fn a_file_edited_and_renamed_while_nobody_watched_is_known_by_its_text() {
         project.put("x.md", "another text that nobody has seen before now");
         project.put("y.md", &edited);
     });
-    let expected = [
-        "bulk gone b.md",
-        "bulk doc x.md `another text that no`",
-        "bulk doc y.md `the lighthouse keepe` from a.md",
-        "bulk gone a.md",
-    ];
-    assert_eq!(sent.await, expected);
+    // The move may be sent before the inbox has the other two, which have nothing to do with it.
+    let (moved, mut others): (Vec<String>, Vec<String>) =
+        sent.await.into_iter().partition(|it| it.contains(" y.md") || it.ends_with(" a.md"));
+    others.sort();
+    assert_eq!(moved, ["bulk doc y.md `the lighthouse keepe` from a.md", "bulk gone a.md"]);
+    assert_eq!(others, ["bulk doc x.md `another text that no`", "bulk gone b.md"]);
 }
 
 #[tokio::test]
