@@ -77,49 +77,32 @@ fn write_chunk_row(
 ) -> Result<i64, StoreError> {
     let raw = normal.map.to_raw(chunk.span);
     let line = |offset| lines::line_of(&normal.line_starts, offset);
-    let (start, end) = (chunk.span.start() as i64, chunk.span.end() as i64);
-    let (raw_start, raw_end) = (raw.start() as i64, raw.end() as i64);
-    let line_start = line(raw.start());
-    // The end is exclusive: the line of the last byte, not of the one after it.
-    let line_end = line(raw.end().saturating_sub(1).max(raw.start()));
-    if let Some(id) = kept {
-        // A kept row has the same hash, so its headings, language and tokens are equal: only places and the profile,
-        // which the hash does not cover, can differ.
-        tx.prepare_cached(
-            "UPDATE chunks SET idx = ?2, start = ?3, end = ?4, raw_start = ?5, raw_end = ?6, line_start = ?7,
-               line_end = ?8, profile = ?9 WHERE id = ?1",
-        )?
-        .execute(params![
-            id,
-            idx as i64,
-            start,
-            end,
-            raw_start,
-            raw_end,
-            line_start,
-            line_end,
-            chunk.profile.as_str()
-        ])?;
-        return Ok(id);
-    }
+    // A kept row has the same hash, so its headings, language and tokens are equal: only places and the profile,
+    // which the hash does not cover, can differ.
     // Without `RETURNING`, which costs a table of its own each time.
-    let sql = "INSERT INTO chunks VALUES(NULL, ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, NULL)";
-    Ok(tx.prepare_cached(sql)?.insert(params![
+    let sql = "INSERT INTO chunks VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, NULL)
+       ON CONFLICT(id) DO UPDATE SET idx = excluded.idx, start = excluded.start, end = excluded.end,
+         raw_start = excluded.raw_start, raw_end = excluded.raw_end, line_start = excluded.line_start,
+         line_end = excluded.line_end, profile = excluded.profile";
+    tx.prepare_cached(sql)?.execute(params![
+        kept,
         doc_id,
         idx as i64,
-        start,
-        end,
-        raw_start,
-        raw_end,
-        line_start,
-        line_end,
+        chunk.span.start() as i64,
+        chunk.span.end() as i64,
+        raw.start() as i64,
+        raw.end() as i64,
+        line(raw.start()),
+        // The end is exclusive: the line of the last byte, not of the one after it.
+        line(raw.end().saturating_sub(1).max(raw.start())),
         chunk.n_tokens,
         shown_headings(chunk),
         chunk.hash.0.to_le_bytes(),
         chunk.language,
         chunk.profile.as_str(),
         (chunk.headings.len() > MAX_HEADINGS).then(|| chunk.headings.join(" / "))
-    ])?)
+    ])?;
+    Ok(kept.unwrap_or_else(|| tx.last_insert_rowid()))
 }
 
 /// The innermost headings, as an answer shows them.
