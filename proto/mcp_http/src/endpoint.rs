@@ -10,6 +10,7 @@
 //! Not here: connections (`listen.rs`), the refusals (`refused.rs`).
 
 use std::net::{IpAddr, SocketAddr};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
@@ -30,7 +31,7 @@ use crate::legacy::Streams;
 use crate::message::{self, Posted, Unreadable};
 use crate::rate::{Rates, owner};
 use crate::refused::{
-    not_allowed, nothing_at, refusal_of, too_large, too_many, too_often, unknown_session,
+    not_allowed, nothing_at, refusal_of, stopping, too_large, too_many, too_often, unknown_session,
 };
 use crate::reply::{
     Answering, Busy, Refusal, Reply, Style, answer, brief, empty, json, over, place_of, resumed,
@@ -63,6 +64,7 @@ pub(crate) struct Endpoint {
     known: Mutex<Rates<(IpAddr, Option<HeaderValue>)>>,
     table: Arc<Table>,
     streams: Arc<Streams>,
+    is_closing: AtomicBool,
 }
 
 impl Endpoint {
@@ -74,6 +76,7 @@ impl Endpoint {
             known: Mutex::new(Rates::new(limits.requests_per_second, limits.burst)),
             table: Arc::new(Table::new(limits.max_sessions)),
             streams: Arc::default(),
+            is_closing: AtomicBool::new(false),
             limits,
         }
     }
@@ -87,8 +90,9 @@ impl Endpoint {
         self.table.sweep(self.limits.idle, now);
     }
 
-    /// Ends streams that wait for no reply.
-    pub(crate) fn hush(&self) {
+    /// Ends streams that wait for no reply. From now on, a missing session is one that ended because the server stops.
+    pub(crate) fn close(&self) {
+        self.is_closing.store(true, Ordering::Relaxed);
         self.table.hush();
     }
 
@@ -261,6 +265,11 @@ impl Endpoint {
         })
     }
 
+    /// Returns the refusal for an id that no session has.
+    fn no_session(&self) -> Refusal {
+        if self.is_closing.load(Ordering::Relaxed) { stopping() } else { unknown_session() }
+    }
+
     fn session(&self, headers: &HeaderMap) -> Result<Arc<Session>, Refusal> {
         let id = headers.get(SESSION).and_then(|it| it.to_str().ok());
         let id = id.ok_or_else(|| {
@@ -268,7 +277,7 @@ impl Endpoint {
             Refusal::new(StatusCode::BAD_REQUEST, Code::InvalidParams, message)
                 .hint("`initialize` begins a session, and its reply has the id")
         })?;
-        let session = self.table.find(id).ok_or_else(unknown_session)?;
+        let session = self.table.find(id).ok_or_else(|| self.no_session())?;
         self.check_workspace(headers, &session.workspace)?;
         let version = headers.get(oneshot::VERSION).map(|it| it.to_str().unwrap_or("?"));
         match version.filter(|it| !WITH_SESSIONS.contains(it)) {
@@ -387,7 +396,7 @@ impl Endpoint {
         let id = headers.get(SESSION).and_then(|it| it.to_str().ok()).unwrap_or_default();
         match self.table.remove(id) {
             true => Ok(empty(StatusCode::NO_CONTENT)),
-            false => Err(unknown_session()),
+            false => Err(self.no_session()),
         }
     }
 

@@ -220,7 +220,7 @@ impl Server {
         // In this order: no new connections, then no new requests, then no streams without requests; the rest finishes.
         drop(listener);
         closing.send_replace(true);
-        endpoint.hush();
+        endpoint.close();
         let all_gone = async { while connections.join_next().await.is_some() {} };
         if tokio::time::timeout(limits.farewell, all_gone).await.is_err() {
             tracing::debug!("some HTTP clients did not take their last answers");
@@ -298,7 +298,65 @@ async fn refuse(mut stream: TcpStream) {
 
 #[cfg(test)]
 mod tests {
+    use tokio::io::AsyncReadExt;
+    use tokio::net::UnixStream;
+
     use super::*;
+
+    struct Nothing;
+
+    impl Workspaces for Nothing {
+        fn names(&self) -> Vec<String> {
+            vec!["notes".to_string()]
+        }
+
+        fn find(&self, named: &str) -> Option<String> {
+            Some(named.to_string())
+        }
+
+        fn open(&self, _: &str) -> io::Result<UnixStream> {
+            Err(io::ErrorKind::NotFound.into())
+        }
+    }
+
+    /// Sends a request of an unknown session, whose body follows after `between`; returns the whole reply.
+    async fn ask(at: SocketAddr, between: impl Future<Output = ()>) -> String {
+        let body = r#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#;
+        let head = format!(
+            "POST /mcp HTTP/1.1\r\nhost: localhost\r\naccept: application/json, text/event-stream\r\n\
+             content-type: application/json\r\nmcp-session-id: none\r\ncontent-length: {}\r\n\
+             expect: 100-continue\r\nconnection: close\r\n\r\n",
+            body.len()
+        );
+        let mut stream = TcpStream::connect(at).await.expect("a connection");
+        stream.write_all(head.as_bytes()).await.expect("sent");
+        // The answer to `expect` shows that the server has read the head.
+        let mut text = vec![0; 25];
+        stream.read_exact(&mut text).await.expect("100 Continue");
+        between.await;
+        stream.write_all(body.as_bytes()).await.expect("sent");
+        stream.read_to_end(&mut text).await.expect("a reply");
+        String::from_utf8(text).expect("text")
+    }
+
+    #[tokio::test]
+    async fn a_missing_session_is_unknown_unless_the_server_stops() {
+        let server = Server::bind("0", Access::default(), Limits::default()).await.expect("free");
+        let at = server.address();
+        let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
+        let serving = tokio::spawn(server.serve(Arc::new(Nothing), async {
+            let _ = stopped.await;
+        }));
+        let reply = ask(at, async {}).await;
+        assert!(reply.contains("404") && reply.contains("no session has this id"), "{reply}");
+        let reply = ask(at, async {
+            stop.send(()).expect("it serves");
+            while TcpStream::connect(at).await.is_ok() {}
+        });
+        let reply = reply.await;
+        assert!(reply.contains("503") && reply.contains("the server is stopping"), "{reply}");
+        serving.await.expect("it ends");
+    }
 
     #[tokio::test]
     async fn addresses() {

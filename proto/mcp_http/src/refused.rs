@@ -18,6 +18,11 @@ pub(crate) fn unknown_session() -> Refusal {
         .hint("it ended, or was idle for too long: begin another one with `initialize`")
 }
 
+pub(crate) fn stopping() -> Refusal {
+    Refusal::new(StatusCode::SERVICE_UNAVAILABLE, Code::Unavailable, "the server is stopping")
+        .hint("begin another session with `initialize` once it runs again")
+}
+
 pub(crate) fn nothing_at(path: &str) -> Refusal {
     let message = format!("no page at `{}`", brief(path));
     Refusal::new(StatusCode::NOT_FOUND, Code::NotFound, message)
