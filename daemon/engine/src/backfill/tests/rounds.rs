@@ -143,6 +143,21 @@ fn a_text_is_embedded_once_and_gone_with_its_commit() {
 }
 
 #[test]
+fn of_nearly_equal_windows_one_is_embedded() {
+    let mut bench = Bench::new();
+    let first = format!(
+        "{ALPHA} {}",
+        "The keeper lights it at dusk and trims the wick by hand. ".repeat(3)
+    );
+    bench.write(&[("a.md", &first), ("b.md", &first.replace("evening", "morning"))]);
+    bench.settle_all();
+    let letters = Letters::new("letters/1");
+    let mut backfill = bench.backfill(&bench.writer.readers(), &letters);
+    backfill.round(&|| true).expect("a round");
+    assert_eq!(letters.asked().len(), 1);
+}
+
+#[test]
 fn what_was_cut_short_goes_on_where_it_was_and_outlives_the_index() {
     let mut bench = Bench::new();
     let readers = bench.writer.readers();
