@@ -31,7 +31,7 @@ use self::tier::{Share, Tier, shares};
 use self::turn::Turns;
 use embed::better_text;
 use embed::{EmbedError, Embedder, Unrounded, unit_vector};
-use index::store::{Readers, Space, Spaces, StoreError};
+use index::store::{Held, Readers, Space, Spaces, StoreError};
 use index::vectors::Layers;
 use model::parcel::UnitVector;
 use model::terms::{ContentHash, Tick};
@@ -160,6 +160,11 @@ impl Backfill {
         self.wanted.push(Tier::new(&self.file, &self.readers, space, embedder)?);
         self.set_layers();
         Ok(self)
+    }
+
+    /// Has its file remembered by `held` until it is closed.
+    pub fn hold_in(&mut self, held: &Held, state_dir: &Path) {
+        self.file.hold_in(held, state_dir);
     }
 
     fn set_layers(&self) {
@@ -474,7 +479,7 @@ fn hash_of(bytes: [u8; 16]) -> ContentHash {
 mod tests {
     use super::*;
 
-    mod rounds;
+    pub(super) mod rounds;
 
     #[test]
     fn the_name_of_a_space_tells_its_components() {

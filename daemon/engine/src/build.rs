@@ -192,8 +192,8 @@ impl Build {
         state_dir: &Path,
     ) -> Result<(), StoreError> {
         let backfill = Backfill::new(state_dir, better, settings, &self.readers)?;
-        let Some(backfill) = backfill else { return Ok(()) };
-        self.held.hold(Part::Vectors, &Spaces::path(state_dir));
+        let Some(mut backfill) = backfill else { return Ok(()) };
+        backfill.hold_in(&self.held, state_dir);
         let traffic = self.traffic.clone();
         let is_quiet = Arc::new(move || traffic.is_quiet());
         let gate = Gate::new(settings.background, is_quiet, self.health.clone());

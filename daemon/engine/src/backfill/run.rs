@@ -280,7 +280,28 @@ async fn until_commit(
 
 #[cfg(test)]
 mod tests {
+    use index::store::testing::Bench;
+    use index::store::{Held, Part, Seen, Spaces};
+
     use super::*;
+    use crate::backfill::tests::rounds::{BETA, Backfilled, Letters};
+
+    #[tokio::test]
+    async fn the_file_of_a_backfill_that_ended_is_not_taken_for_lost() {
+        let mut bench = Bench::new();
+        bench.write(&[("beta.md", BETA)]);
+        let letters = Letters::failing(EmbedError::Model { why: "broken".into() });
+        let mut backfill = bench.backfill(&bench.writer.readers(), &letters);
+        let held = Held::default();
+        backfill.hold_in(&held, bench.folder.path());
+        let health = Arc::new(Health::new(bench.writer.tick()));
+        let gate = Gate::new(Background::On, Arc::new(|| true), health.clone());
+        let mut backfilling = start(backfill, health, gate);
+        (&mut backfilling.task).await.expect("it ends");
+        let log = Spaces::path(bench.folder.path()).with_extension("sqlite-wal");
+        assert!(!log.exists(), "closing the file deletes its log");
+        assert_eq!(held.look(Part::Vectors), Seen::Same);
+    }
 
     #[test]
     fn the_gate_is_open_while_nothing_else_is_to_be_done() {

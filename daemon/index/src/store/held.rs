@@ -45,9 +45,38 @@ pub struct Held(Arc<Mutex<Files>>);
 
 #[derive(Debug, Default)]
 struct Files {
-    open: BTreeMap<Part, Vec<File>>,
+    open: BTreeMap<Part, Open>,
+    /// How often the files of a database were remembered.
+    n_held: u64,
     /// Path of the ledger, and how it was lost.
     lost_ledger: Option<(PathBuf, String)>,
+}
+
+/// The files of one open database.
+#[derive(Debug)]
+struct Open {
+    number: u64,
+    files: Vec<File>,
+}
+
+/// Keeps the files of a database remembered until it is dropped. Drop it before the database is closed: closing deletes
+/// the log, which must not be taken for a loss.
+#[must_use]
+#[derive(Debug)]
+pub struct Holding {
+    held: Held,
+    part: Part,
+    number: u64,
+}
+
+impl Drop for Holding {
+    fn drop(&mut self) {
+        // Another file may be open in its place by now, which stays remembered.
+        let mut files = self.held.lock();
+        if files.open.get(&self.part).is_some_and(|open| open.number == self.number) {
+            files.open.remove(&self.part);
+        }
+    }
 }
 
 #[derive(Debug)]
@@ -61,12 +90,25 @@ struct File {
 impl Held {
     /// Remembers the files of a database that was just opened: the database, its log and the log's index.
     pub fn hold(&self, part: Part, path: &Path) {
+        self.remember(part, path);
+    }
+
+    /// As [`Held::hold`], until the result is dropped.
+    pub fn hold_while(&self, part: Part, path: &Path) -> Holding {
+        Holding { held: self.clone(), part, number: self.remember(part, path) }
+    }
+
+    fn remember(&self, part: Part, path: &Path) -> u64 {
         let files = super::open::files(path);
         let known = files.into_iter().filter_map(|path| {
             let found = path.metadata().ok()?;
             Some(File { path, identity: identity(&found), n_bytes: found.len() })
         });
-        self.lock().open.insert(part, known.collect());
+        let mut files = self.lock();
+        files.n_held += 1;
+        let number = files.n_held;
+        files.open.insert(part, Open { number, files: known.collect() });
+        number
     }
 
     /// Forgets the files of a database that was closed.
@@ -79,7 +121,7 @@ impl Held {
         let files = self.lock();
         let mut seen = Seen::Same;
         // The database itself first: SQLite removes the log of an empty database.
-        for file in files.open.get(&part).into_iter().flatten().rev() {
+        for file in files.open.get(&part).into_iter().flat_map(|open| &open.files).rev() {
             match file.look() {
                 Seen::Same => {}
                 Seen::Shorter => seen = Seen::Shorter,
@@ -95,7 +137,7 @@ impl Held {
         if matches!(seen, Seen::Lost(_)) {
             return seen;
         }
-        for file in self.lock().open.get_mut(&part).into_iter().flatten() {
+        for file in self.lock().open.get_mut(&part).into_iter().flat_map(|open| &mut open.files) {
             file.n_bytes = file.path.metadata().map_or(file.n_bytes, |it| it.len());
         }
         seen
@@ -130,7 +172,7 @@ impl Held {
 
     /// Returns the main file of an open database.
     fn path(&self, part: Part) -> Option<PathBuf> {
-        self.lock().open.get(&part).and_then(|files| Some(files.last()?.path.clone()))
+        self.lock().open.get(&part).and_then(|open| Some(open.files.last()?.path.clone()))
     }
 
     fn lock(&self) -> MutexGuard<'_, Files> {
@@ -216,6 +258,25 @@ mod tests {
         lost("was cut to 0 bytes");
         held.release(Part::Ledger);
         assert_eq!(held.look(Part::Ledger), Seen::Same, "it is closed");
+    }
+
+    #[test]
+    fn files_are_held_until_their_database_is_closed_and_others_stay() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("vectors.sqlite");
+        fs::write(&path, [1; 8192]).expect("written");
+        let held = Held::default();
+        let closed = held.hold_while(Part::Vectors, &path);
+        drop(closed);
+        fs::remove_file(&path).expect("removed");
+        assert_eq!(held.look(Part::Vectors), Seen::Same, "it was closed before");
+        fs::write(&path, [1; 8192]).expect("written");
+        let first = held.hold_while(Part::Vectors, &path);
+        let second = held.hold_while(Part::Vectors, &path);
+        drop(first);
+        fs::remove_file(&path).expect("removed");
+        assert!(matches!(held.look(Part::Vectors), Seen::Lost(_)), "the second is open");
+        drop(second);
     }
 
     #[test]

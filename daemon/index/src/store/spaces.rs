@@ -12,7 +12,8 @@ use std::path::{Path, PathBuf};
 use rusqlite::{Connection, OptionalExtension, params};
 use rustc_hash::FxHashSet;
 
-use super::{StoreError, open};
+use super::held::Holding;
+use super::{Held, Part, StoreError, open};
 use model::terms::ContentHash;
 
 /// The file, in the project's state folder.
@@ -43,6 +44,8 @@ pub struct Space {
 
 /// The open file.
 pub struct Spaces {
+    /// Before the connection, since fields are dropped in order.
+    holding: Option<Holding>,
     db: Connection,
 }
 
@@ -56,13 +59,18 @@ impl Spaces {
     pub fn open(state_dir: &Path) -> Result<Self, StoreError> {
         let path = Self::path(state_dir);
         match Self::look(&path) {
-            Ok(db) => return Ok(Spaces { db }),
+            Ok(db) => return Ok(Spaces { holding: None, db }),
             // Hours of work lie in this file, so it is only removed if its content is unusable.
             Err(error) if !open::is_damage(&error) => return Err(open::open_error(&path, error)),
             Err(_) => open::remove(&path)?,
         }
         let db = Self::look(&path).map_err(|error| open::open_error(&path, error))?;
-        Ok(Spaces { db })
+        Ok(Spaces { holding: None, db })
+    }
+
+    /// Has the files of a project remembered by `held` until they are closed.
+    pub fn hold_in(&mut self, held: &Held, state_dir: &Path) {
+        self.holding = Some(held.hold_while(Part::Vectors, &Self::path(state_dir)));
     }
 
     /// Removes the file of a project, which is damaged; it is created again.

@@ -10,11 +10,12 @@ use model::Item;
 use model::parcel::UnitVector;
 
 const ALPHA: &str = "# Alpha\n\nThe lantern at the pier is lit with oil every evening.";
-const BETA: &str = "# Beta\n\nKeys are rotated by the office every ninety days.";
+pub(in crate::backfill) const BETA: &str =
+    "# Beta\n\nKeys are rotated by the office every ninety days.";
 const GAMMA: &str = "# Gamma\n\nBread is baked before the sun comes up.";
 
 /// Embeds a text as its counts of letters, and records the texts of successful calls.
-struct Letters {
+pub(in crate::backfill) struct Letters {
     space: &'static str,
     asked: Mutex<Vec<String>>,
     fails: Option<EmbedError>,
@@ -26,7 +27,7 @@ impl Letters {
         Self::of(space, None, false)
     }
 
-    fn failing(error: EmbedError) -> Arc<Self> {
+    pub(in crate::backfill) fn failing(error: EmbedError) -> Arc<Self> {
         Self::of("letters/1", Some(error), false)
     }
 
@@ -72,7 +73,7 @@ impl Embedder for Letters {
 }
 
 /// An index with the operations that these tests need.
-trait Backfilled {
+pub(in crate::backfill) trait Backfilled {
     fn backfill(&self, readers: &Arc<Readers>, letters: &Arc<Letters>) -> Backfill;
     fn write(&mut self, notes: &[(&str, &str)]);
     fn remove(&mut self, path: &str);
