@@ -8,8 +8,8 @@ use super::word::words;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Embed {
-    /// Most tokens of one embedding window; a chunk is scored by its best window. MiniLM reads 256 tokens of a window
-    /// including its title and headings; the rest is cut off.
+    /// Most tokens of one embedding window; a chunk is scored by its best window. MiniLM reads 128 tokens of a window
+    /// including its title and headings, as many as it was trained on, e5 512; the rest is cut off.
     pub window_tokens: u32,
     /// The better model, whose vectors are used in addition to those of the built-in table once they are computed:
     /// `minilm-l6` (built in, English), `e5-small` (built in, many languages), a name from `kgctl model list`, the

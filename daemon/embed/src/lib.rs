@@ -44,6 +44,11 @@ pub const UNIT: f32 = 254.0;
 pub trait Embedder: Send + Sync {
     /// Returns the name of the space: model, revision, quantization. Vectors of different spaces are never compared.
     fn space(&self) -> &str;
+    /// Returns whether the vectors of a space may be compared with this model's: its own, or an earlier one of the same
+    /// weights.
+    fn is_comparable(&self, space: &str) -> bool {
+        self.space() == space
+    }
     /// Returns the number of components of a vector.
     fn dimensions(&self) -> usize;
     /// Returns whether it knows no other language: texts that are certainly in another get no vector.

@@ -134,8 +134,9 @@ impl Backfill {
         others.retain(|(n_vectors, _)| *n_vectors > n_wanted);
         others.sort_by_key(|(n_vectors, other)| std::cmp::Reverse((*n_vectors, other.id)));
         let before = others.into_iter().map(|(_, other)| {
-            let embedder = reopen(&other).and_then(|it| in_space(it, &other.name));
-            embedder.map(|it| Tier::new(&file, &readers, other, it))
+            let wanted = embedder.is_comparable(&other.name).then(|| embedder.clone());
+            let reopened = || reopen(&other).and_then(|it| in_space(it, &other.name));
+            wanted.or_else(reopened).map(|it| Tier::new(&file, &readers, other, it))
         });
         let before = before.flatten().next().transpose()?;
         let wanted = Tier::new(&file, &readers, space, embedder)?;
@@ -482,11 +483,29 @@ mod tests {
     pub(super) mod rounds;
 
     #[test]
+    fn an_earlier_space_of_the_built_in_model_answers_until_the_new_one_is_complete() {
+        let bench = index::store::testing::Bench::new();
+        let before = |earlier: &str| {
+            let folder = tempfile::tempdir().expect("a folder");
+            let file = Spaces::open(folder.path()).expect("created");
+            let space = file.space(earlier, "minilm-l6").expect("added");
+            file.put(space.id, ContentHash(1), &[1; 384]).expect("stored");
+            let model = embed::better(&Embed::default()).expect("it is built in").remove(0);
+            let readers = bench.writer.readers();
+            let backfill = Backfill::open(folder.path(), "minilm-l6", model, readers, |_| None);
+            backfill.expect("opened").before.map(|tier| tier.space.name)
+        };
+        let earlier = "all-MiniLM-L6-v2@1/i8x254";
+        assert_eq!(before(earlier).as_deref(), Some(earlier));
+        assert_eq!(before("another@1/i8x254"), None);
+    }
+
+    #[test]
     fn the_name_of_a_space_tells_its_components() {
         let table = [
             ("multilingual-e5-small@0123abcd/384/i8x254", Some(384)),
             ("m@0123abcd/128/p77aa0123/f32", Some(128)),
-            ("all-MiniLM-L6-v2@1/i8x254", None),
+            ("all-MiniLM-L6-v2@2/i8x254", None),
             ("owner/m@x/i8x254", None),
         ];
         for (space, expected) in table {

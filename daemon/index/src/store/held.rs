@@ -1,7 +1,7 @@
 //! Held: checks whether the files of the open databases are still those that were opened.
 //!
 //! In: a database that was opened or closed. Out: what happened to its files since.
-//! Invariants: a database that is closed to be replaced is not checked; files are only inspected by path, never
+//! Invariants: a database that is closed is not checked; files are only inspected by path, never
 //! opened: closing such a file would drop the locks that SQLite holds on it, because POSIX locks belong to the
 //! process. A lost ledger stays lost until the daemon ends, because writes to another file would not last.
 //! Not here: how often this is checked, and what follows (`project/upkeep.rs`).
