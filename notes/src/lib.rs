@@ -9,6 +9,7 @@ pub mod date;
 pub mod edit;
 pub mod entry;
 pub mod filename;
+pub mod lists;
 pub mod memory;
 pub mod parse;
 pub mod plain;

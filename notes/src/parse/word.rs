@@ -5,6 +5,12 @@
 //! reject it).
 //! Not here: where such words occur (`item.rs`).
 
+use std::sync::LazyLock;
+
+use crate::lists::WordLists;
+
+static LISTS: LazyLock<WordLists> = LazyLock::new(|| WordLists::parse(include_str!("words.tsv")));
+
 /// Most words of a relation's type and of a category.
 const MAX_TYPE_WORDS: usize = 3;
 /// Longest type and category, in bytes.
@@ -25,7 +31,7 @@ pub(super) fn is_category(text: &str) -> bool {
         && (1..=MAX_TYPE_WORDS).contains(&words.len())
         && words.iter().all(is_word)
         && (words.len() == 1 || words.iter().all(is_small))
-        && words.first().is_some_and(|word| !NO_CATEGORIES.contains(&word.to_lowercase().as_str()))
+        && words.first().is_some_and(|word| !LISTS.has("no_category", &word.to_lowercase()))
         && !is_mark(text)
         && !is_roman_number(text)
         && !is_day_or_month(text)
@@ -38,16 +44,16 @@ pub(super) fn is_category(text: &str) -> bool {
 fn is_mark(text: &str) -> bool {
     let is_capital = text.starts_with(char::is_uppercase);
     let lower = text.to_lowercase();
-    let is_one_of = |words: &[&str]| words.contains(&lower.as_str());
+    let is_in = |list: &str| LISTS.has(list, &lower);
     let is_large = text == text.to_uppercase();
     match is_capital {
-        _ if is_one_of(&["optional", "required"]) => true,
+        _ if matches!(&*lower, "optional" | "required") => true,
         true => {
-            is_one_of(&ADMONITIONS)
-                || is_large && is_one_of(&LEVELS)
-                || is_large && text != "IT" && (is_one_of(&LANGUAGES) || is_one_of(&COUNTRIES))
+            is_in("admonition")
+                || is_large && is_in("level")
+                || is_large && text != "IT" && (is_in("language") || is_in("country"))
         }
-        false => is_one_of(&LANGUAGES) || is_one_of(&TYPES_OF_VALUES),
+        false => is_in("language") || is_in("value_type"),
     }
 }
 
@@ -80,62 +86,11 @@ pub(super) fn names_somebody(category: &str, rest: &str) -> bool {
     let mut letters = category.chars();
     let is_named = letters.next().is_some_and(char::is_uppercase)
         && letters.clone().any(char::is_lowercase)
-        && !FILING_WORDS.contains(&category.to_lowercase().as_str());
+        && !LISTS.has("filing_word", &category.to_lowercase());
     is_named
         && (rest.trim_start().starts_with(char::is_lowercase)
-            || FIRST_NAMES.contains(&category.to_lowercase().as_str()))
+            || LISTS.has("first_name", &category.to_lowercase()))
 }
-
-/// Words in brackets that are not categories.
-const NO_CATEGORIES: [&str; 5] = ["sic", "see", "cf", "ibid", "via"];
-
-/// Languages used as marks in lists, by ISO 639-1.
-const LANGUAGES: [&str; 20] = [
-    "ar", "cs", "da", "de", "el", "en", "es", "fi", "fr", "he", "hu", "it", "ja", "ko", "nl", "pl",
-    "pt", "ru", "uk", "zh",
-];
-
-/// Countries used as marks in lists, except those that are also in [`LANGUAGES`].
-const COUNTRIES: [&str; 12] =
-    ["at", "au", "be", "br", "ca", "ch", "cn", "eu", "gb", "jp", "us", "usa"];
-
-/// Types of parameters, and words in the usage lines of commands.
-const TYPES_OF_VALUES: [&str; 24] = [
-    "any",
-    "args",
-    "arguments",
-    "array",
-    "bool",
-    "boolean",
-    "bytes",
-    "char",
-    "dict",
-    "double",
-    "enum",
-    "float",
-    "flags",
-    "int",
-    "integer",
-    "list",
-    "null",
-    "number",
-    "object",
-    "options",
-    "params",
-    "str",
-    "string",
-    "void",
-];
-
-/// Admonitions when capitalized; in lowercase they may be categories.
-const ADMONITIONS: [&str; 5] = ["attention", "caution", "important", "nb", "note"];
-
-/// Log levels and marks of unfinished work when all capitals, as in logs and code; in lowercase they may be
-/// categories.
-const LEVELS: [&str; 12] = [
-    "debug", "error", "fatal", "fixme", "hack", "info", "todo", "trace", "warn", "warning", "wip",
-    "xxx",
-];
 
 const DAYS: [&str; 7] =
     ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"];
@@ -154,125 +109,6 @@ pub const MONTHS: [&str; 12] = [
     "october",
     "november",
     "december",
-];
-
-/// First names that are common in documents and have no other meaning as words.
-const FIRST_NAMES: [&str; 72] = [
-    "alex",
-    "alexander",
-    "alice",
-    "amanda",
-    "andreas",
-    "andrew",
-    "anna",
-    "anne",
-    "barbara",
-    "ben",
-    "bob",
-    "brian",
-    "carlos",
-    "carol",
-    "charles",
-    "charlie",
-    "chris",
-    "claire",
-    "daniel",
-    "dave",
-    "david",
-    "diana",
-    "ed",
-    "edward",
-    "elena",
-    "emily",
-    "emma",
-    "eric",
-    "eva",
-    "fred",
-    "george",
-    "hans",
-    "helen",
-    "jack",
-    "jake",
-    "james",
-    "jane",
-    "jennifer",
-    "jim",
-    "joe",
-    "john",
-    "jonas",
-    "julia",
-    "karen",
-    "kate",
-    "kevin",
-    "laura",
-    "linda",
-    "lisa",
-    "lucas",
-    "maria",
-    "mary",
-    "matt",
-    "michael",
-    "mike",
-    "nick",
-    "nicole",
-    "olivia",
-    "paul",
-    "peter",
-    "rachel",
-    "richard",
-    "robert",
-    "sam",
-    "sandra",
-    "sarah",
-    "sophie",
-    "steve",
-    "susan",
-    "thomas",
-    "tim",
-    "tom",
-];
-
-/// Common categories, which are not names even when capitalized.
-const FILING_WORDS: [&str; 39] = [
-    "action",
-    "answer",
-    "assumption",
-    "benefit",
-    "bug",
-    "cause",
-    "constraint",
-    "consequence",
-    "context",
-    "cost",
-    "decision",
-    "definition",
-    "design",
-    "detail",
-    "event",
-    "example",
-    "fact",
-    "feature",
-    "goal",
-    "hint",
-    "idea",
-    "info",
-    "insight",
-    "issue",
-    "lesson",
-    "limit",
-    "method",
-    "outcome",
-    "preference",
-    "problem",
-    "question",
-    "reason",
-    "requirement",
-    "result",
-    "risk",
-    "rule",
-    "step",
-    "tip",
-    "warning",
 ];
 
 /// Returns a relation's type: one to three words, without markup, quotation marks and colons. `is_step`: in a
@@ -306,15 +142,15 @@ pub(super) fn relation_type(text: &str, is_step: bool) -> Option<String> {
 fn names_a_relation(words: &[&str], is_step: bool) -> bool {
     let Some(first) = words.first() else { return false };
     let lower = first.to_lowercase();
-    let is_bare = words.len() == 1 && NO_TYPES_ALONE.contains(&lower.as_str());
-    if NO_TYPES.contains(&lower.as_str()) || is_bare || words.iter().any(is_number) {
+    let is_bare = words.len() == 1 && LISTS.has("no_type_alone", &lower);
+    if LISTS.has("no_type", &lower) || is_bare || words.iter().any(is_number) {
         return false;
     }
     let is_capital = first.chars().next().is_some_and(char::is_uppercase);
     !is_capital && !is_step
         || first.contains(['_', '-'])
         || lower.len() > 3 && (lower.ends_with('s') || lower.ends_with("ed"))
-        || RELATING_NOUNS.contains(&lower.as_str())
+        || LISTS.has("relating_noun", &lower)
 }
 
 /// True for the number of a chapter or version: `3`, `v2`.
@@ -327,98 +163,6 @@ fn is_number(word: &&str) -> bool {
 /// `Tuesday: [[Foo]]`; in lowercase they are types.
 fn is_heading_of_a_line(words: &[&str]) -> bool {
     let [word] = words else { return false };
-    let is_head = || LINE_HEADS.contains(&word.to_lowercase().as_str()) || is_day_or_month(word);
+    let is_head = || LISTS.has("line_head", &word.to_lowercase()) || is_day_or_month(word);
     word.starts_with(char::is_uppercase) && is_head()
 }
-
-/// Single words that head a line and are not relations.
-const LINE_HEADS: [&str; 24] = [
-    "answer",
-    "back",
-    "bad",
-    "best",
-    "better",
-    "continue",
-    "example",
-    "examples",
-    "good",
-    "home",
-    "important",
-    "index",
-    "next",
-    "note",
-    "prev",
-    "previous",
-    "question",
-    "reminder",
-    "tip",
-    "todo",
-    "warning",
-    "worse",
-    "worst",
-    "hint",
-];
-
-/// Words that do not begin a relation's type.
-const NO_TYPES: [&str; 15] = [
-    "the", "a", "an", "this", "that", "these", "those", "any", "all", "some", "each", "every",
-    "and", "or", "but",
-];
-
-/// Words that alone are not a relation's type (`by [[Alice]]`, `not [[Bob]]`), but may begin one.
-const NO_TYPES_ALONE: [&str; 18] = [
-    "about", "as", "at", "by", "for", "from", "in", "into", "like", "no", "not", "of", "on",
-    "over", "to", "via", "with", "without",
-];
-
-/// Nouns and other words that relate two things.
-const RELATING_NOUNS: [&str; 48] = [
-    "area",
-    "author",
-    "category",
-    "chapter",
-    "child",
-    "children",
-    "client",
-    "colleague",
-    "company",
-    "contact",
-    "counterpart",
-    "creator",
-    "down",
-    "editor",
-    "example",
-    "friend",
-    "has",
-    "instance",
-    "is",
-    "kind",
-    "location",
-    "maintainer",
-    "manager",
-    "member",
-    "mentor",
-    "next",
-    "opposite",
-    "origin",
-    "owner",
-    "parent",
-    "part",
-    "partner",
-    "people",
-    "person",
-    "predecessor",
-    "prev",
-    "previous",
-    "project",
-    "same",
-    "sibling",
-    "similar",
-    "source",
-    "spouse",
-    "successor",
-    "team",
-    "topic",
-    "type",
-    "up",
-];

@@ -4,256 +4,32 @@
 //! specific to one site.
 //! Invariant: a name is read alone; `hints.rs` decides between several.
 
+use std::sync::LazyLock;
+
+use notes::lists::WordLists;
+
 use super::hints::Hint;
+
+static WORDS: LazyLock<WordLists> = LazyLock::new(|| WordLists::parse(include_str!("names.tsv")));
 
 /// Longest name that is read, in bytes; longer ones are generated.
 const MAX_NAME_BYTES: usize = 60;
 /// Most words of a name that are read.
 const MAX_WORDS: usize = 8;
 
-/// Returns the hint of one word.
+/// Returns the hint of one word. The lists that stand for a hint come first in the table.
 fn of_word(word: &str) -> Hint {
-    match word {
-        "note" | "tip" | "warning" | "admonition" | "callout" | "important" | "example"
-        | "info" | "caution" | "alert" | "hint" | "footnotes" | "footnote" | "infobox" => {
-            Hint::Callout
-        }
-        "comments" | "comment" | "commentlist" | "disqus" | "replies" | "respond"
-        | "kommentare" | "commentaires" | "comentarios" | "komentarze" | "readercomments"
-        | "livefyre" | "comentario" => Hint::Comments,
-        "menu" | "menus" | "widget" | "widgets" | "banner" | "header" | "links" | "tags"
-        | "tag" | "tagcloud" | "taglist" | "meta" | "rating" | "ratings" | "reviews"
-        | "filters" | "actions" | "controls" | "buttons" | "tools" | "languages" | "search"
-        | "login" | "copyright" | "legal" | "foot" | "more" | "seealso" | "pie" | "stopka"
-        | "utility" | "rail" | "aside" | "side" | "secondary" | "complementary" | "categories"
-        | "category" | "cats" | "labels" | "topics" | "bottom" | "top" | "crumbs" => Hint::Suspect,
-        "byline" | "author" | "authors" | "dateline" | "timestamp" | "pubdate" | "published"
-        | "posted" | "postmeta" | "entrymeta" | "postinfo" | "readtime" | "auteur" | "autor"
-        | "autorenzeile" => Hint::Byline,
-        "caption" | "figcaption" | "credit" | "credits" | "photocredit" | "imagecredit" => {
-            Hint::Caption
-        }
-        "articlebody" | "storybody" | "storytext" | "articletext" | "articlecontent"
-        | "postbody" | "posttext" | "bodytext" | "entrytext" | "newstext" => Hint::Body,
-        "content" | "article" | "body" | "main" | "entry" | "post" | "story" | "text" | "page" => {
-            Hint::Content
-        }
-        word if is_surround(word) => Hint::Boilerplate,
+    match WORDS.of(word).first() {
+        Some(&"callout") => Hint::Callout,
+        Some(&"comments") => Hint::Comments,
+        Some(&"suspect") => Hint::Suspect,
+        Some(&"byline") => Hint::Byline,
+        Some(&"caption") => Hint::Caption,
+        Some(&"body") => Hint::Body,
+        Some(&"content") => Hint::Content,
+        Some(&("frame" | "promotion")) => Hint::Boilerplate,
         _ => Hint::None,
     }
-}
-
-/// True for words for what surrounds the content, in any position in a name.
-fn is_surround(word: &str) -> bool {
-    is_frame(word) || is_promotion(word)
-}
-
-/// True for words for the frame of every page of a site.
-fn is_frame(word: &str) -> bool {
-    matches!(
-        word,
-        "nav"
-            | "navbar"
-            | "navbox"
-            | "navigation"
-            | "navigator"
-            | "breadcrumb"
-            | "breadcrumbs"
-            | "sidebar"
-            | "sidenav"
-            | "toc"
-            | "tableofcontents"
-            | "pagination"
-            | "pager"
-            | "paging"
-            | "prevnext"
-            | "skip"
-            | "skiplink"
-            | "masthead"
-            | "topbar"
-            | "dropdown"
-            | "toolbar"
-            | "catlinks"
-            | "printfooter"
-            | "jumplinks"
-            | "footer"
-            | "colophon"
-            | "editsection"
-            | "noprint"
-            | "blogroll"
-            | "shoutbox"
-            | "authorbox"
-            | "authorbio"
-            | "megamenu"
-            | "ticker"
-            | "rightrail"
-            | "leftrail"
-            | "rightcol"
-            | "rightcolumn"
-            | "backtotop"
-            | "disclaimer"
-            | "whosonline"
-    )
-}
-
-/// True for words for what leads away from an article, or asks for something.
-fn is_promotion(word: &str) -> bool {
-    matches!(
-        word,
-        "cookie"
-            | "cookies"
-            | "consent"
-            | "gdpr"
-            | "share"
-            | "sharing"
-            | "sharebar"
-            | "sharedaddy"
-            | "shares"
-            | "social"
-            | "socials"
-            | "addthis"
-            | "sharethis"
-            | "related"
-            | "relatedposts"
-            | "recommended"
-            | "recommendations"
-            | "recommendation"
-            | "newsletter"
-            | "newsletters"
-            | "subscribe"
-            | "subscription"
-            | "signup"
-            | "optin"
-            | "popup"
-            | "modal"
-            | "overlay"
-            | "advert"
-            | "adverts"
-            | "advertisement"
-            | "advertising"
-            | "adbox"
-            | "ads"
-            | "adsense"
-            | "adslot"
-            | "sponsor"
-            | "sponsored"
-            | "promo"
-            | "promos"
-            | "promotion"
-            | "paywall"
-            | "trending"
-            | "popular"
-            | "mostread"
-            | "mostpopular"
-            | "outbrain"
-            | "taboola"
-            | "zergnet"
-            | "criteo"
-            | "relacionadas"
-            | "relacionados"
-            | "compartir"
-            | "partage"
-            | "teilen"
-            | "donate"
-            | "donation"
-            | "readmore"
-            | "readnext"
-            | "morestories"
-    )
-}
-
-/// True for first words that say that the element contains a sidebar, for example, not that it is one.
-fn is_with(word: &str) -> bool {
-    matches!(word, "has" | "with" | "no" | "without" | "hide" | "show" | "is" | "layout" | "hidden")
-}
-
-/// True for last words that describe a state of the element.
-fn is_state(word: &str) -> bool {
-    matches!(
-        word,
-        "layout"
-            | "open"
-            | "closed"
-            | "enabled"
-            | "disabled"
-            | "active"
-            | "visible"
-            | "above"
-            | "below"
-    )
-}
-
-/// True for last words that only say that it is a box.
-fn is_neutral(word: &str) -> bool {
-    matches!(
-        word,
-        "container"
-            | "wrapper"
-            | "wrap"
-            | "inner"
-            | "outer"
-            | "row"
-            | "grid"
-            | "holder"
-            | "section"
-            | "block"
-            | "area"
-            | "region"
-            | "module"
-            | "component"
-            | "group"
-            | "list"
-            | "items"
-            | "col"
-            | "column"
-            | "left"
-            | "right"
-            | "box"
-            | "panel"
-            | "zone"
-            | "bar"
-            | "desktop"
-            | "mobile"
-    )
-}
-
-/// True for words that turn an author or article into a box about one.
-fn is_box(word: &str) -> bool {
-    matches!(
-        word,
-        "bio"
-            | "box"
-            | "about"
-            | "card"
-            | "description"
-            | "profile"
-            | "desc"
-            | "details"
-            | "biography"
-            | "avatar"
-    )
-}
-
-fn is_article(word: &str) -> bool {
-    matches!(
-        word,
-        "article"
-            | "post"
-            | "entry"
-            | "story"
-            | "news"
-            | "blog"
-            | "single"
-            | "artikel"
-            | "articulo"
-    )
-}
-
-fn is_body(word: &str) -> bool {
-    matches!(
-        word,
-        "body" | "content" | "text" | "copy" | "contents" | "maintext" | "prose" | "markup"
-    )
 }
 
 /// Returns the hint of one class or id. The last word has the most weight: `article-share` is for sharing,
@@ -274,7 +50,7 @@ pub(super) fn of_name(name: &str) -> Hint {
     // `sidebar-wrapper` is a sidebar; a name of neutral words alone keeps one.
     while let [rest @ .., last] = words
         && !rest.is_empty()
-        && is_neutral(last)
+        && WORDS.has("neutral", last)
     {
         words = rest;
     }
@@ -284,18 +60,18 @@ pub(super) fn of_name(name: &str) -> Hint {
         return Hint::None;
     }
     let (of_first, of_last) = (of_word(first), of_word(last));
-    let has = |test: fn(&str) -> bool| words.iter().any(|word| test(word));
+    let has = |list: &str| words.iter().any(|word| WORDS.has(list, word));
     // `has-sidebar`, `nav-open`: about the page, not a name of the element.
-    if words.len() > 1 && (is_with(first) || is_state(last)) {
+    if words.len() > 1 && (WORDS.has("with", first) || WORDS.has("state", last)) {
         return Hint::None;
     }
-    if has(|word| word == "table") && has(|word| word == "contents") {
+    if words.contains(&"table") && words.contains(&"contents") {
         return Hint::Boilerplate;
     }
-    if has(|word| word == "caption") {
+    if words.contains(&"caption") {
         return Hint::Caption;
     }
-    if has(|word| word.starts_with("author")) && has(is_box) {
+    if words.iter().any(|word| word.starts_with("author")) && has("box") {
         return Hint::Boilerplate;
     }
     match (of_first, of_last) {
@@ -305,13 +81,14 @@ pub(super) fn of_name(name: &str) -> Hint {
             Hint::Content | Hint::None | Hint::Byline | Hint::Body,
         ) => of_first,
         // `story__related-links`: a word in the middle decides if the last one says little.
-        (_, Hint::None | Hint::Content | Hint::Suspect) if has(is_surround) => Hint::Boilerplate,
+        (_, Hint::None | Hint::Content | Hint::Suspect) if has("frame") || has("promotion") => {
+            Hint::Boilerplate
+        }
         // `post-content`: the body of an article.
-        (_, Hint::Content | Hint::Body) if has(is_article) && has(is_body) => Hint::Body,
+        (_, Hint::Content | Hint::Body) if has("article") && has("text") => Hint::Body,
         // `entry-meta`, `post-info`, `article-date`: the line below a headline.
         (Hint::Content | Hint::None, Hint::Suspect | Hint::None | Hint::Callout)
-            if has(is_article)
-                && matches!(*last, "meta" | "date" | "info" | "details" | "time") =>
+            if has("article") && matches!(*last, "meta" | "date" | "info" | "details" | "time") =>
         {
             Hint::Byline
         }

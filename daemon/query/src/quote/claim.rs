@@ -10,33 +10,12 @@
 //! Not here: which statements have the same subject (`ask/nearest.rs`).
 
 use std::cell::RefCell;
+use std::sync::LazyLock;
 
 use index::words::Indexer;
+use notes::lists::WordLists;
 
-/// Filler words, ignored anywhere.
-const LIGHT: [&str; 12] = [
-    "a",
-    "an",
-    "the",
-    "now",
-    "currently",
-    "still",
-    "already",
-    "really",
-    "very",
-    "just",
-    "also",
-    "anymore",
-];
-
-/// Words for the subject, if it is known.
-const PRONOUNS: [&str; 10] =
-    ["he", "she", "it", "they", "this", "his", "her", "its", "their", "the"];
-
-/// Words that introduce a single attribute: `the owner is Ann`, but not `owners are Ann and Bob`.
-const DEFINITE: [&str; 9] = ["the", "our", "my", "your", "his", "her", "its", "their", "this"];
-
-const DENIALS: [&str; 3] = ["not", "never", "cannot"];
+static LISTS: LazyLock<WordLists> = LazyLock::new(|| WordLists::parse(include_str!("claim.tsv")));
 
 /// Joins an attribute and its value.
 const IS: &str = "is";
@@ -67,78 +46,6 @@ const OPPOSITES: [[&str; 2]; 24] = [
     ["running started", "stopped"],
     ["increases", "decreases"],
     ["with", "without"],
-];
-
-/// Words in front of a value that can have only one.
-const SINGLE: [&str; 26] = [
-    "called",
-    "named",
-    "titled",
-    "lives in",
-    "live in",
-    "born in",
-    "born on",
-    "based in",
-    "located in",
-    "works at",
-    "works for",
-    "reports to",
-    "married to",
-    "owned by",
-    "led by",
-    "managed by",
-    "maintained by",
-    "hosted by",
-    "hosted on",
-    "set to",
-    "defaults to",
-    "due",
-    "due on",
-    "due in",
-    "scheduled for",
-    "planned for",
-];
-
-/// Verbs of a state that has a single number or date.
-const STATES: [&str; 34] = [
-    "is", "has", "have", "takes", "take", "lasts", "last", "costs", "cost", "expires", "expire",
-    "starts", "start", "begins", "begin", "ends", "end", "runs", "run", "needs", "need",
-    "requires", "require", "allows", "holds", "hold", "contains", "keeps", "weighs", "rotate",
-    "rotates", "uses", "use", "are",
-];
-
-/// Words that introduce a text rather than name an attribute.
-const INTRODUCTIONS: [&str; 24] = [
-    "note",
-    "todo",
-    "idea",
-    "fact",
-    "decision",
-    "preference",
-    "see",
-    "example",
-    "tip",
-    "question",
-    "answer",
-    "link",
-    "source",
-    "reminder",
-    "warning",
-    "hint",
-    "tag",
-    "quote",
-    "comment",
-    "task",
-    "log",
-    "update",
-    "read",
-    "remember",
-];
-
-/// Units that may follow one number and be missing after another.
-const UNITS: [&str; 16] = [
-    "eur", "usd", "gbp", "dollars", "euros", "%", "percent", "ms", "s", "mb", "gb", "kb", "tb",
-    "km", "kg", "people",
 ];
 
 const NUMBERS: [(&str, &str); 11] = [
@@ -241,8 +148,9 @@ impl Claim {
         claim.names_subject = n_subject > 0;
         let rest = raw.get(n_subject..).unwrap_or_default();
         let begins = rest.first().map(|it| it.0.to_lowercase()).unwrap_or_default();
-        claim.is_definite = DEFINITE.contains(&&*begins) || n_subject > 0 && rest.len() < raw.len();
-        let rest = match names.is_empty() || !PRONOUNS.contains(&&*begins) || rest.len() < 2 {
+        claim.is_definite =
+            LISTS.has("definite", &begins) || n_subject > 0 && rest.len() < raw.len();
+        let rest = match names.is_empty() || !LISTS.has("pronoun", &begins) || rest.len() < 2 {
             true => rest,
             false => rest.get(1..).unwrap_or_default(),
         };
@@ -250,13 +158,13 @@ impl Claim {
         let denies_all = !expanded.contains(", not ");
         for (at, (shown, is_key)) in rest.iter().enumerate() {
             let mut lower = shown.to_lowercase();
-            if at == 0 && claim.names_subject && lower == "s" || LIGHT.contains(&&*lower) {
+            if at == 0 && claim.names_subject && lower == "s" || LISTS.has("filler", &lower) {
                 continue;
             }
             if let Some(bare) = lower.strip_suffix("'s") {
                 lower = bare.to_string();
             }
-            if denies_all && DENIALS.contains(&&*lower) {
+            if denies_all && LISTS.has("denial", &lower) {
                 claim.denies = !claim.denies;
                 continue;
             }
@@ -359,7 +267,7 @@ impl Claim {
             && one.is_number()
             && two.is_number()
         {
-            let is_state = frame.iter().any(|it| STATES.contains(&it.plain.as_str()));
+            let is_state = frame.iter().any(|it| LISTS.has("state", &it.plain));
             return (is_state && one.plain != two.plain)
                 .then(|| difference("the numbers differ"))
                 .flatten();
@@ -373,7 +281,8 @@ impl Claim {
         }
         let frame: Vec<&str> = frame.iter().map(|it| it.plain.as_str()).collect();
         let text = frame.join(" ");
-        let is_single = SINGLE.iter().any(|it| text == *it || text.ends_with(&format!(" {it}")));
+        let is_single =
+            LISTS.words("single").iter().any(|it| text == *it || text.ends_with(&format!(" {it}")));
         if is_single {
             return difference("the values differ");
         }
@@ -383,7 +292,7 @@ impl Claim {
             last.ends_with('s') && !["ss", "us", "is"].iter().any(|it| last.ends_with(it));
         let is_attribute = attribute.len() <= MAX_ATTRIBUTE
             && !is_plural
-            && !INTRODUCTIONS.contains(last)
+            && !LISTS.has("introduction", last)
             && (self.is_definite || other.is_definite);
         let is_value = |it: &[Word]| it.iter().all(|it| it.is_name() || it.is_number());
         let are_values = self.has_colon && other.has_colon || is_value(one) && is_value(two);
@@ -394,7 +303,7 @@ impl Claim {
 /// Strips the unit of a number from a value.
 fn without_units(words: &[Word]) -> &[Word] {
     match words {
-        [number, unit] if number.is_number() && UNITS.contains(&unit.plain.as_str()) => {
+        [number, unit] if number.is_number() && LISTS.has("unit", &unit.plain) => {
             words.get(..1).unwrap_or(words)
         }
         _ => words,
