@@ -2,7 +2,6 @@
 
 use client::connect::Session;
 use client::render::answer;
-use proto::shape::{AlsoIn, OriginView};
 use proto::tool::admin::Wait;
 use proto::tool::core::{HitView, HybridQuery, HybridReply};
 use serde::Serialize;
@@ -69,54 +68,12 @@ pub(crate) struct Arguments {
     explain: bool,
 }
 
-/// The reply as `--json` prints it, with the field names of `hybrid_query`: hits first, and each
-/// hit's place first.
+/// The reply as `--json` prints it: that of `hybrid_query`, with the hits also under the name that other programs use.
 #[derive(Serialize)]
 struct QueryView<'a> {
-    chunks: Vec<HitRow<'a>>,
-    /// The same hits under the name that other programs use.
-    hits: Vec<HitRow<'a>>,
-    entities: &'a [proto::shape::EntityView],
-    edges: &'a [proto::shape::EdgeView],
-    explanations: &'a [String],
-    #[serde(skip_serializing_if = "Option::is_none")]
-    truncated: Option<&'a str>,
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    nothing_relevant: bool,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    relaxed: Option<&'a str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    hint: Option<&'a str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    next_cursor: Option<&'a str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    building: Option<&'a str>,
-    tick: u64,
-    project: &'a str,
-}
-
-#[derive(Clone, Serialize)]
-struct HitRow<'a> {
-    path: &'a str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    lines: Option<[u32; 2]>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pages: Option<[u32; 2]>,
-    score: f32,
-    components: &'a std::collections::BTreeMap<String, f32>,
-    relevance: f32,
-    snippet: &'a str,
     #[serde(flatten)]
-    origin: &'a OriginView,
-    section: &'a str,
-    #[serde(rename = "ref")]
-    handle: &'a str,
-    id: i64,
-    doc_id: i64,
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    weak: bool,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    also_in: Option<&'a AlsoIn>,
+    reply: &'a HybridReply,
+    hits: &'a [HitView],
 }
 
 pub(crate) async fn run(arguments: Arguments, ctx: &Context) -> Result<Exit, Failure> {
@@ -146,7 +103,9 @@ pub(crate) async fn run(arguments: Arguments, ctx: &Context) -> Result<Exit, Fai
     let session = ctx.session().await?;
     let reply = ask(&session, &request).await?;
     session.close().await;
-    ctx.print_reply(&view(&reply), |_| answer::query(&reply, ctx.style, arguments.explain))?;
+    ctx.print_reply(&QueryView { reply: &reply, hits: &reply.chunks }, |_| {
+        answer::query(&reply, ctx.style, arguments.explain)
+    })?;
     // While the index is being built, an empty result is not final.
     let is_final = reply.freshness.building.is_none();
     Ok(if reply.chunks.is_empty() && is_final { Exit::NothingFound } else { Exit::Done })
@@ -161,122 +120,4 @@ async fn ask(session: &Session, request: &HybridQuery) -> Result<HybridReply, Fa
     }
     session.call(&Wait { tick: None, timeout_ms: Some(FIRST_DOCUMENTS_MS) }).await?;
     Ok(session.call(request).await?)
-}
-
-fn view(reply: &HybridReply) -> QueryView<'_> {
-    let HybridReply { chunks, entities, edges, explanations, truncated, .. } = reply;
-    let HybridReply { nothing_relevant, relaxed, hint, next_cursor, freshness, .. } = reply;
-    let rows: Vec<HitRow<'_>> = chunks.iter().map(row).collect();
-    QueryView {
-        hits: rows.clone(),
-        chunks: rows,
-        entities,
-        edges,
-        explanations,
-        truncated: truncated.as_deref(),
-        nothing_relevant: *nothing_relevant,
-        relaxed: relaxed.as_deref(),
-        hint: hint.as_deref(),
-        next_cursor: next_cursor.as_deref(),
-        building: freshness.building.as_deref(),
-        tick: freshness.tick,
-        project: &freshness.project,
-    }
-}
-
-fn row(hit: &HitView) -> HitRow<'_> {
-    let HitView { id, doc_id, path, lines, pages, section, snippet, score, components, .. } = hit;
-    HitRow {
-        path,
-        lines: (lines[0] > 0).then_some(*lines),
-        pages: *pages,
-        score: *score,
-        components,
-        relevance: hit.relevance,
-        snippet,
-        origin: &hit.origin,
-        section,
-        handle: &hit.handle,
-        id: *id,
-        doc_id: *doc_id,
-        weak: hit.weak,
-        also_in: hit.also_in.as_ref(),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use proto::shape::Freshness;
-
-    use super::*;
-
-    #[test]
-    fn json_puts_the_place_first() {
-        let hit = HitView {
-            handle: "00ff1234abcd".into(),
-            id: 3,
-            doc_id: 1,
-            path: "a.md".into(),
-            lines: [1, 4],
-            pages: None,
-            section: "A".into(),
-            snippet: "words".into(),
-            origin: OriginView::default(),
-            score: 0.5,
-            components: [("text".to_string(), 0.5)].into(),
-            relevance: 0.9,
-            weak: false,
-            also_in: None,
-        };
-        let freshness = Freshness { project: "notes".into(), tick: 9, building: None };
-        let reply = HybridReply { chunks: vec![hit], freshness, ..HybridReply::default() };
-        let json = serde_json::to_string_pretty(&view(&reply)).expect("plain data");
-        expect_test::expect![[r#"
-            {
-              "chunks": [
-                {
-                  "path": "a.md",
-                  "lines": [
-                    1,
-                    4
-                  ],
-                  "score": 0.5,
-                  "components": {
-                    "text": 0.5
-                  },
-                  "relevance": 0.9,
-                  "snippet": "words",
-                  "section": "A",
-                  "ref": "00ff1234abcd",
-                  "id": 3,
-                  "doc_id": 1
-                }
-              ],
-              "hits": [
-                {
-                  "path": "a.md",
-                  "lines": [
-                    1,
-                    4
-                  ],
-                  "score": 0.5,
-                  "components": {
-                    "text": 0.5
-                  },
-                  "relevance": 0.9,
-                  "snippet": "words",
-                  "section": "A",
-                  "ref": "00ff1234abcd",
-                  "id": 3,
-                  "doc_id": 1
-                }
-              ],
-              "entities": [],
-              "edges": [],
-              "explanations": [],
-              "tick": 9,
-              "project": "notes"
-            }"#]]
-        .assert_eq(&json);
-    }
 }
