@@ -1,10 +1,9 @@
 //! Process: a daemon's whole life, from its flags to its exit code.
 //!
 //! In: which project, and how. Out: a daemon that serves it until it is asked to stop, or is no longer needed.
-//! Invariants: one daemon per project (a lock that the system releases however the process dies, and that is checked
-//! while it runs); nobody is served before the project is open; once asked to stop, it ends within `DRAIN_SECONDS` and
-//! `FAREWELL_SECONDS`, or at once when asked again, without partial writes; nobody else gets the lock before the last
-//! thread has ended.
+//! Invariants: one daemon per project and state folder (locks that end with the process, checked while it runs); nobody
+//! is served before the project is open; once asked to stop, it ends within `DRAIN_SECONDS` and `FAREWELL_SECONDS`, or
+//! at once when asked again, without partial writes; nobody else gets the lock before the last thread has ended.
 //! Exit codes: 0 asked to stop or idle, 1 the store is unsound or the start failed, 2 no such folder or wrong settings,
 //! 3 another daemon serves the project, including one that took over the lock.
 //! Not here: parsing of flags (`main.rs`), or what is served (`serve/`).
@@ -112,7 +111,7 @@ impl StartError {
     fn exit_code(&self) -> u8 {
         match self {
             StartError::NoFolder { .. } | StartError::Which(_) | StartError::Settings(_) => 2,
-            StartError::Lock(LockError::Held { .. }) => 3,
+            StartError::Lock(LockError::Held { .. } | LockError::Elsewhere { .. }) => 3,
             StartError::Lock(_) => 1,
         }
     }
@@ -155,6 +154,7 @@ fn run_logged(
     found: anyhow::Result<Option<Found>>,
     logging: &Logging,
 ) -> anyhow::Result<ExitCode> {
+    sys::mind_fatal_signals();
     sys::courtesy::begin();
     if let Some(job) = &options.kept {
         return kept::run(&options, job);
@@ -255,7 +255,7 @@ fn prepare(found: Found, options: &Options) -> anyhow::Result<Prepared> {
     let is_brief = options.idle_exit.is_some_and(|limit| !limit.is_zero());
     let life = if is_brief { "until-idle" } else { "stay" };
     // Before any database is opened: only the holder of the lock may write.
-    let lock = Lock::take(&paths.lock, life).map_err(StartError::from)?;
+    let lock = Lock::of(&paths.lock, life, &project.root).map_err(StartError::from)?;
     let place = OpenProject {
         root: project.root,
         name: project.name,

@@ -1,5 +1,6 @@
 //! Everything that needs a whole daemon, from files on disk to replies on the socket.
 
+mod alone;
 mod answers;
 mod ask;
 mod ask_plans;

@@ -1,17 +1,27 @@
-//! Lock: one daemon per project.
+//! Lock: one daemon per state folder, and one per folder of documents.
 //!
-//! In: the path of the lock file. Out: the lock, until it is dropped or the process ends in any way.
+//! In: the path of the lock file, the folder of documents. Out: the lock, until it is dropped or the process ends.
 //! Invariants: we never delete the file; a lock is valid only while the path leads to the locked file, so a file that
 //! others delete or replace is locked again, or given up if another daemon was faster; its content, `PID VERSION LIFE`,
-//! is only information: what counts is the system's lock on it.
+//! is only information: what counts is the system's lock on it. The folder of documents is locked by its device and
+//! inode, whatever leads to it, and whatever state folder the daemon has; nothing is written there, and programs that
+//! lock the folder themselves never meet us.
 //! Not here: the socket (`serve/listen.rs`).
 
 use std::fs::{File, Metadata, OpenOptions};
 use std::io::{self, Read};
+use std::os::linux::net::SocketAddrExt as _;
 use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
+use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use rustix::fs::{FlockOperation, flock};
+use rustix::net::UCred;
+
+/// Attempts to see who has the name of a folder while nobody listens, and the pause between two.
+const TRIES: u32 = 50;
+const PAUSE: Duration = Duration::from_millis(5);
 
 /// Why the lock was not taken.
 #[derive(Debug, thiserror::Error)]
@@ -27,6 +37,20 @@ pub(super) enum LockError {
         path: PathBuf,
         /// Its process and version, as it wrote them.
         holder: String,
+    },
+    /// A daemon with another state folder serves the same folder of documents.
+    #[error(
+        "`{}` is served already by process {pid}, whose state folder is `{}`\n\
+         hint: use that one, with the same `HOME` and `XDG_STATE_HOME` or `KG_STATE_DIR`; or first `kill {pid}`",
+        root.display(), state.display()
+    )]
+    Elsewhere {
+        /// The folder of documents.
+        root: PathBuf,
+        /// The other daemon.
+        pid: i32,
+        /// Its state folder; its folder in `/proc` if that is unknown.
+        state: PathBuf,
     },
     /// The file cannot be used.
     #[error(
@@ -47,9 +71,19 @@ pub(super) struct Lock {
     file: File,
     path: PathBuf,
     life: String,
+    /// Holds the name of the folder of documents.
+    folder: Option<UnixListener>,
 }
 
 impl Lock {
+    /// Takes the lock of a state folder, and that of the folder of documents.
+    ///
+    /// # Errors
+    /// [`LockError::Held`] or [`LockError::Elsewhere`] if another process holds one of them.
+    pub(super) fn of(path: &Path, life: &str, root: &Path) -> Result<Self, LockError> {
+        Self::take(path, life)?.of_folder(root)
+    }
+
     /// Takes the lock without waiting. `life` (`stay` or `until-idle`) lets clients know whether they may replace this
     /// daemon.
     ///
@@ -65,6 +99,38 @@ impl Lock {
         }
     }
 
+    /// Also locks the folder of documents, so that no daemon of this user with another state folder serves it, too.
+    ///
+    /// # Errors
+    /// [`LockError::Elsewhere`] if one does.
+    fn of_folder(mut self, root: &Path) -> Result<Self, LockError> {
+        // The system frees the name with the process. Its scope is a network namespace, so a daemon in a container that
+        // shares the folder is not seen; a folder on a network file system is locked on this machine.
+        let uid = rustix::process::geteuid();
+        let locked = root.metadata().and_then(|found| {
+            let name = format!("kgd/{}/{:x}:{:x}", uid.as_raw(), found.dev(), found.ino());
+            listen_or_look(&SocketAddr::from_abstract_name(name)?)
+        });
+        let why = match locked {
+            Ok(Ok(listener)) => {
+                self.folder = Some(listener);
+                return Ok(self);
+            }
+            Ok(Err(other)) if other.uid == uid => {
+                let pid = other.pid.as_raw_nonzero().get();
+                let (root, state) = (root.to_path_buf(), state_of(pid));
+                return Err(LockError::Elsewhere { root, pid, state });
+            }
+            Ok(Err(other)) => format!("user {} holds its name", other.uid.as_raw()),
+            Err(error) => error.to_string(),
+        };
+        tracing::warn!(
+            why,
+            "cannot notice whether a daemon with another state folder serves this folder"
+        );
+        Ok(self)
+    }
+
     /// Checks that the lock file is still the one that others find, and takes the lock again if
     /// not; returns whether anything had to be done. A file that was only truncated is just
     /// rewritten.
@@ -72,6 +138,8 @@ impl Lock {
     /// # Errors
     /// [`LockError::Held`] if another daemon took it in the meantime: this one must end.
     pub(super) fn tend(&mut self) -> Result<bool, LockError> {
+        // Connections of daemons that were refused.
+        while self.folder.as_ref().is_some_and(|it| it.accept().is_ok()) {}
         if self.is_there() {
             let is_cut = self.file.metadata().is_ok_and(|it| it.len() == 0);
             return if is_cut { self.describe().map(|()| true) } else { Ok(false) };
@@ -81,7 +149,9 @@ impl Lock {
             path: self.path.clone(),
             source: io::Error::other(error),
         })?;
-        *self = Self::take(&self.path.clone(), &self.life.clone())?;
+        let mut again = Self::take(&self.path, &self.life)?;
+        again.folder = self.folder.take();
+        *self = again;
         Ok(true)
     }
 
@@ -112,7 +182,7 @@ impl Lock {
             }
             Err(error) => return Err(io_error(error.into())),
         }
-        let lock = Lock { file, path: path.to_path_buf(), life: life.to_string() };
+        let lock = Lock { file, path: path.to_path_buf(), life: life.to_string(), folder: None };
         lock.describe()?;
         Ok(lock)
     }
@@ -131,6 +201,34 @@ impl Drop for Lock {
         // find a lock without a living holder.
         let _ = flock(&self.file, FlockOperation::Unlock);
     }
+}
+
+/// Listens at an address, or returns who does.
+fn listen_or_look(address: &SocketAddr) -> io::Result<Result<UnixListener, UCred>> {
+    let mut tries = 0;
+    loop {
+        match UnixListener::bind_addr(address) {
+            Err(error) if error.kind() == io::ErrorKind::AddrInUse => {}
+            bound => return bound.and_then(|it| it.set_nonblocking(true).map(|()| Ok(it))),
+        }
+        match UnixStream::connect_addr(address) {
+            // It is ending, or has the address but does not listen yet.
+            Err(error) if error.kind() == io::ErrorKind::ConnectionRefused && tries < TRIES => {
+                tries += 1;
+                std::thread::sleep(PAUSE);
+            }
+            other => return Ok(Err(rustix::net::sockopt::socket_peercred(other?)?)),
+        }
+    }
+}
+
+/// Returns the state folder of another daemon: where the lock file lies that it has open.
+fn state_of(pid: i32) -> PathBuf {
+    let process = PathBuf::from(format!("/proc/{pid}"));
+    let open = std::fs::read_dir(process.join("fd")).into_iter().flatten().flatten();
+    let mut files = open.filter_map(|it| std::fs::read_link(it.path()).ok());
+    let lock = files.find(|it| it.file_name().is_some_and(|name| name == "lock"));
+    lock.and_then(|it| Some(it.parent()?.to_path_buf())).unwrap_or(process)
 }
 
 fn holder(file: &mut File) -> String {
@@ -157,6 +255,31 @@ mod tests {
         assert!(error.contains(&format!("process {}, version ", std::process::id())), "{error}");
         drop(first);
         Lock::take(&path, "stay").expect("free again");
+    }
+
+    #[test]
+    fn a_folder_is_locked_whatever_leads_to_it_and_the_holder_is_named() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let root = dir.path().join("notes");
+        for name in ["notes", "one", "two"] {
+            std::fs::create_dir(dir.path().join(name)).expect("a folder");
+        }
+        std::os::unix::fs::symlink(&root, dir.path().join("link")).expect("a link");
+        let take = |state: &str, root: &str| {
+            Lock::of(&dir.path().join(state).join("lock"), "stay", &dir.path().join(root))
+        };
+        let mut first = take("one", "notes").expect("free");
+        for _ in 0..300 {
+            // However many try: none of them waits for an answer.
+            let error = take("two", "link").expect_err("served").to_string();
+            let (pid, state) = (std::process::id(), dir.path().join("one"));
+            assert!(error.contains(&format!("process {pid}, whose state folder is `")), "{error}");
+            assert!(error.contains(&state.display().to_string()), "{error}");
+            first.tend().expect("ours");
+        }
+        take("two", "one").expect("another folder");
+        drop(first);
+        take("two", "notes").expect("free again");
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Sys: the lowest layer of the daemon: clocks, memory, descriptors, kernels in wide instructions, threads of lower
-//! priority (`crew`), the share of the whole session (`courtesy`) and the points where a test may kill the process
-//! (`fail`).
+//! priority (`crew`), the share of the whole session (`courtesy`), the last line of a process that a signal ends
+//! (`fatal`) and the points where a test may kill the process (`fail`).
 //!
 //! It depends only on external crates; every layer may use it.
 //! Invariants: no other crate of the daemon has `unsafe`; nothing here knows a document, a database or a setting.
@@ -15,6 +15,7 @@ pub mod courtesy;
 pub mod crew;
 pub mod dots;
 pub mod fail;
+mod fatal;
 mod files;
 mod mapped;
 mod memory;
@@ -24,6 +25,7 @@ mod sums;
 
 pub use clock::{process_cpu_time, thread_cpu_time};
 pub use dots::dots;
+pub use fatal::mind_fatal_signals;
 pub use files::{close_inherited_files, nameless_file, own_program};
 pub use mapped::load_mapped;
 pub use memory::{release_free_memory, spare_memory};

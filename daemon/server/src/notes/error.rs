@@ -103,8 +103,8 @@ pub enum NoteError {
 }
 
 fn is_full(why: &std::io::Error) -> bool {
-    use std::io::ErrorKind::{QuotaExceeded, StorageFull};
-    matches!(why.kind(), StorageFull | QuotaExceeded)
+    use std::io::ErrorKind::{FileTooLarge, QuotaExceeded, StorageFull};
+    matches!(why.kind(), StorageFull | QuotaExceeded | FileTooLarge)
 }
 
 fn now(found: Option<&str>) -> String {
@@ -178,7 +178,7 @@ impl NoteError {
                 return message.split_once("\nhint: ").map(|it| it.1.into());
             }
             NoteError::Io { why, .. } if is_full(why) => {
-                "nothing was changed; free some space, then do it again"
+                "nothing was changed; free some space, or raise the quota or the limit on file sizes, then do it again"
             }
             NoteError::Io { .. } => {
                 "nothing was changed; look at the disk and at who may write there"
