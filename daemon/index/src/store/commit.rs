@@ -107,7 +107,7 @@ pub(super) fn document(
     headings::write(tx, id, normal)?;
     touched.extend(write_stated(tx, id, linked, &name_ids)?);
     norms.extend(headings::norms_of(tx, id)?);
-    headings::show(tx, &norms)?;
+    headings::show(tx, id, &norms)?;
     if is_known && (context_changed || has_moved) {
         // Path and type of a note decide which of several statements names and types a term.
         mark_stated_terms(tx, id)?;
@@ -216,7 +216,7 @@ pub(super) fn remove(
     ] {
         tx.prepare_cached(statement)?.execute([id])?;
     }
-    headings::show(tx, &norms)?;
+    headings::show(tx, id, &norms)?;
     count_terms(tx, &terms, "")?;
     mark_dirty(tx, touched.iter().copied(), Due::Soon)?;
     Ok(touched.into_iter().collect())

@@ -32,6 +32,8 @@ const MAX_CANDIDATES: i64 = 1_000;
 const LINKS_A_STEP: i64 = 500;
 /// Most notes with one base whose permalinks are numbered at once; if there are more, the ripple does it.
 const MAX_AT_ONCE: i64 = 50;
+/// As [`MAX_AT_ONCE`], for the ripple while documents keep coming: each numbering reads all notes of the base.
+const MAX_WHEN_BUSY: i64 = 200;
 
 /// The keys of a link as stored: file, name and permalink, without repetitions.
 pub(super) fn distinct(keys: Keys) -> (Option<String>, Option<String>, Option<String>) {
@@ -209,15 +211,19 @@ fn is_base(tx: &Connection, permalink: &str) -> Result<bool, StoreError> {
 
 /// Does one step within the transaction of a commit that somebody waits for.
 pub(super) fn settle_soon(tx: &Connection) -> Result<(), StoreError> {
-    settle(tx)?;
+    settle(tx, false)?;
     Ok(())
 }
 
-/// Does one step: the permalinks of one base, or some links. Returns false if there was nothing to do.
-fn settle(tx: &Connection) -> Result<bool, StoreError> {
+/// Does one step: the permalinks of one base, or some links. Returns false if there was nothing to do; the bases of
+/// very many notes wait until no document comes.
+fn settle(tx: &Connection, when_quiet: bool) -> Result<bool, StoreError> {
     let base: Option<String> = tx
-        .prepare_cached("SELECT base FROM dirty_permalinks LIMIT 1")?
-        .query_row([], |row| row.get(0))
+        .prepare_cached(
+            "SELECT base FROM dirty_permalinks d
+             WHERE ?1 OR NOT EXISTS (SELECT 1 FROM notes n WHERE n.base = d.base LIMIT 1 OFFSET ?2) LIMIT 1",
+        )?
+        .query_row(params![when_quiet, MAX_WHEN_BUSY], |row| row.get(0))
         .optional()?;
     if let Some(base) = base {
         tx.prepare_cached("DELETE FROM dirty_permalinks WHERE base = ?1")?.execute([&base])?;
@@ -332,7 +338,7 @@ pub(super) fn relate(tx: &Connection, doc: i64, seq: Option<i64>) -> Result<(), 
 impl IndexWriter {
     /// Does one step of the links and permalinks that commits made dirty, in a transaction of its own. Returns false
     /// if nothing was left to do.
-    pub(super) fn settle_links(&mut self) -> Result<bool, StoreError> {
+    pub(super) fn settle_links(&mut self, when_quiet: bool) -> Result<bool, StoreError> {
         if !has_work(&self.db)? {
             return Ok(false);
         }
@@ -340,7 +346,9 @@ impl IndexWriter {
         let tx: Transaction<'_> =
             self.db.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
         sys::fail::point("links.begun");
-        settle(&tx)?;
+        if !settle(&tx, when_quiet)? {
+            return Ok(false);
+        }
         set_meta_number(&tx, "tick", tick.0)?;
         sys::fail::point("links.before");
         commit::commit(tx, &self.vectors, &self.changes, tick, VectorChange::default())?;

@@ -22,8 +22,17 @@ use embed::Embedder;
 use extract::link::resolve::{Candidate, Decided, Decision, NameFacts, Surroundings, decide};
 use model::terms::{EntityType, norm_of};
 
-/// Mentions above which a decided name is left to the ripple when an interactive commit changes it.
-const MANY_MENTIONS: i64 = 2_000;
+/// Mentions or statements above which a decided name is left to the ripple when an interactive commit changes it.
+const MANY_USES: i64 = 2_000;
+
+/// As [`MANY_USES`], for the ripple while documents keep coming: to count them all again after each few hundred
+/// documents would cost the square of their number.
+pub(super) const MANY_WHEN_BUSY: i64 = 200;
+
+/// The condition that the name `name_id` is decided and has more than `?2` mentions or statements: one more rarely
+/// changes what it denotes.
+pub(super) const IS_COMMON: &str = "EXISTS (SELECT 1 FROM names n WHERE n.id = name_id AND n.decision <> 0
+   AND (n.n_mentions > ?2 OR EXISTS (SELECT 1 FROM stated s WHERE s.name_id = n.id LIMIT 1 OFFSET ?2)))";
 
 /// Values of `names.decision`.
 const UNDECIDED: i64 = 0;
@@ -69,12 +78,12 @@ impl Resolver<'_> {
     /// every document takes long to count, and one more document rarely changes what it denotes. Names that are only
     /// compared with these are left to the ripple, too: their number grows with the folder.
     pub(super) fn run_soon(&self, ids: &[i64]) -> Result<(), StoreError> {
-        let mut statement = self.db.prepare_cached(
-            "SELECT 1 FROM names WHERE id = ?1 AND decision <> 0 AND n_mentions > ?2",
-        )?;
+        let mut statement = self
+            .db
+            .prepare_cached(&format!("SELECT 1 FROM (SELECT ?1 AS name_id) WHERE {IS_COMMON}"))?;
         let mut soon = Vec::with_capacity(ids.len());
         for id in ids {
-            if !statement.exists(params![id, MANY_MENTIONS])? {
+            if !statement.exists(params![id, MANY_USES])? {
                 soon.push(*id);
             }
         }

@@ -37,9 +37,21 @@ pub(super) fn norms_of(tx: &Transaction<'_>, id: i64) -> Result<BTreeSet<String>
     Ok(norms.collect::<Result<_, _>>()?)
 }
 
-/// Updates the names of documents with one of these headings: the heading if it is unique, else the title.
-pub(super) fn show(tx: &Transaction<'_>, norms: &BTreeSet<String>) -> Result<(), StoreError> {
-    let mut statement = tx.prepare_cached(
+/// Updates the names of documents with one of these headings, of which `doc` was written or removed: the heading if it
+/// is unique, else the title.
+pub(super) fn show(
+    tx: &Transaction<'_>,
+    doc: i64,
+    norms: &BTreeSet<String>,
+) -> Result<(), StoreError> {
+    let mut is_shared =
+        tx.prepare_cached("SELECT 1 FROM headings WHERE norm = ?1 LIMIT 1 OFFSET 2")?;
+    // Of three and more, also before this document came or went, none shows it: only this one has to learn that.
+    let mut show_title = tx.prepare_cached(
+        "UPDATE entities SET name = h.otherwise FROM headings h
+         WHERE h.doc_id = ?2 AND h.norm = ?1 AND entities.doc_id = ?2 AND entities.name <> h.otherwise",
+    )?;
+    let mut show_each = tx.prepare_cached(
         "UPDATE entities SET name = shown.name FROM
            (SELECT h.doc_id, iif(
               (SELECT count(*) FROM headings WHERE norm = ?1) = 1
@@ -50,7 +62,10 @@ pub(super) fn show(tx: &Transaction<'_>, norms: &BTreeSet<String>) -> Result<(),
          WHERE entities.doc_id = shown.doc_id AND entities.name <> shown.name",
     )?;
     for norm in norms {
-        statement.execute([norm])?;
+        match is_shared.exists([norm])? {
+            true => show_title.execute(params![norm, doc])?,
+            false => show_each.execute([norm])?,
+        };
     }
     Ok(())
 }

@@ -9,11 +9,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use rusqlite::Connection;
+use rusqlite::{Connection, params};
 use rustc_hash::FxHashMap;
 
 use super::{IndexWriter, Round, set_meta_number};
-use crate::store::names::Resolver;
+use crate::store::names::{IS_COMMON, MANY_WHEN_BUSY, Resolver};
 use crate::store::{StoreError, commit, gazetteer};
 use crate::vectors::VectorChange;
 use extract::recognize::gazetteer::Gazetteer;
@@ -73,25 +73,29 @@ impl IndexWriter {
                 return Ok(RippleStep::Progress);
             }
         }
-        if self.resolve_some()? || self.settle_links()? {
+        if self.resolve_some(when_quiet)? || self.settle_links(when_quiet)? {
             return Ok(RippleStep::Progress);
         }
         Ok(RippleStep::Settled)
     }
 
     /// Gathers the facts of some names that are due, or decides some once all facts are gathered: so each name is
-    /// decided once, however many of its neighbors changed. Returns false if there are none.
-    fn resolve_some(&mut self) -> Result<bool, StoreError> {
+    /// decided once, however many of its neighbors changed. Common names wait until no document comes. Returns false
+    /// if there are none.
+    fn resolve_some(&mut self, when_quiet: bool) -> Result<bool, StoreError> {
         let most = self.names_a_step as i64;
-        let some = |sql: &str| -> Result<Vec<i64>, StoreError> {
-            let mut statement = self.db.prepare_cached(sql)?;
-            let ids = statement.query_map([most], |row| row.get(0))?;
+        let some = |due: &str| -> Result<Vec<i64>, StoreError> {
+            let mut statement = self.db.prepare_cached(&format!(
+                "SELECT name_id FROM {due} AND (?3 OR NOT {IS_COMMON}) LIMIT ?1"
+            ))?;
+            let values = params![most, MANY_WHEN_BUSY, when_quiet];
+            let ids = statement.query_map(values, |row| row.get(0))?;
             Ok(ids.collect::<Result<_, _>>()?)
         };
-        let mut ids = some("SELECT name_id FROM dirty_names WHERE later = 0 LIMIT ?1")?;
+        let mut ids = some("dirty_names WHERE later = 0")?;
         let is_gathered = ids.is_empty();
         if is_gathered {
-            ids = some("SELECT name_id FROM undecided LIMIT ?1")?;
+            ids = some("undecided WHERE true")?;
         }
         if ids.is_empty() {
             return Ok(false);

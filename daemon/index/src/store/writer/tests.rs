@@ -139,6 +139,7 @@ fn a_damaged_ledger_is_not_taken_for_a_damaged_index() {
     assert!(error.to_string().contains("the ledger `"), "{error}");
 }
 
+mod crowded;
 mod damage;
 mod duplicates;
 mod linking;
