@@ -119,7 +119,7 @@ fn a_newer_ledger_is_refused_and_nothing_is_written() {
     let (before, index) =
         (fs::read(&ledger).expect("read"), fs::read(&project.paths().index).expect("read"));
     expect![[r#"
-        kgd: the ledger `<state>/ledger.sqlite` has version 99, this kgd knows versions up to 8
+        kgd: the ledger `<state>/ledger.sqlite` has version 99, this kgd knows versions up to 9
         hint: install the newer kgd again
     "#]]
     .assert_eq(&refusal(&project));
@@ -153,7 +153,7 @@ fn a_backup_made_while_the_daemon_works_brings_everything_back() {
     assert_eq!(code, 0, "{err}");
     assert!(
         out.contains(
-            "was restored; 0 breakers, 0 change_marks, 1 change_state, 0 changes, 1 decisions, 3 documents, 1 ingested"
+            "was restored; 0 breakers, 0 change_marks, 1 change_state, 0 changes, 1 days_seen, 1 decisions, 3 documents, 1 ingested"
         ),
         "{out}"
     );
@@ -217,7 +217,7 @@ fn a_restore_stops_a_running_daemon_and_starts_it_again() {
     let (code, _, err) =
         kgctl(&project, &["backup", "--restore", project.paths().index.to_str().expect("text")]);
     assert_eq!(code, 1, "{err}");
-    assert!(err.contains("is not a ledger: it has no table `documents`\nhint: "), "{err}");
+    assert!(err.contains("is not a ledger: it has no table `decisions`\nhint: "), "{err}");
     assert_eq!(kgctl(&project, &["--no-start", "wait"]).0, 0, "it runs again");
 }
 
@@ -235,7 +235,7 @@ fn a_damaged_ledger_stops_the_start_and_names_the_way_back() {
     let message = refusal(&project);
     let name = Path::new(&copy).file_name().expect("a name").to_string_lossy();
     let wanted = format!(
-        "hint: the newest backup is `<state>/backups/{name}`; `kgctl backup --restore <state>/backups/{name}` puts it back"
+        "hint: the newest full backup is `<state>/backups/{name}`; `kgctl backup --restore <state>/backups/{name}` puts it back"
     );
     assert!(
         message.contains("the ledger `<state>/ledger.sqlite` is damaged: ")
@@ -468,7 +468,7 @@ fn doctor_looks_into_the_databases_and_lists_what_failed() {
         rows.map(|it| it["detail"].as_str().expect("text").to_string()).collect()
     };
     assert!(of("index", "good").contains(&"undamaged".to_string()), "{out}");
-    assert!(of("ledger", "good")[0].starts_with("undamaged, version 8; no backup yet"), "{out}");
+    assert!(of("ledger", "good")[0].starts_with("undamaged, version 9; no backup yet"), "{out}");
     assert_eq!(of("watching", "good"), ["by events"]);
     assert!(of("memory", "good")[0].contains(" private, the rest mapped files; peak "), "{out}");
     let documents = of("document", "warning");

@@ -131,8 +131,6 @@ fn a_daemon_on_a_full_disk_ends_when_asked_and_goes_on_later() {
 #[test]
 fn a_limit_on_file_sizes_is_waited_for() {
     let (mut project, mut marked) = project_of(12);
-    // Without this the system kills a process that writes beyond the limit.
-    project.launch_through(&["sh", "-c", "trap '' XFSZ; exec \"$0\" \"$@\""]);
     project.start();
     project.settle();
     limit(&project, Resource::Fsize, Some(16_384));
@@ -403,6 +401,44 @@ fn a_clock_that_jumps_changes_nothing_but_times() {
         is_sound(&mut project, &marked);
     }
     equals_a_rebuild(&mut project);
+}
+
+#[test]
+fn one_start_under_a_clock_that_is_ahead_makes_nothing_old() {
+    let mut project = TestProject::of(&[("a.md", "# A\n\nThe tern nests.\n")]);
+    project
+        .call("edit_note", json!({"identifier": "a", "operation": "append", "content": "More."}));
+    project.settle();
+    let (before, text) = (uids(&project), project.text("a.md"));
+    project.call("delete_note", json!({"identifier": "a"}));
+    project.settle();
+    project.stop();
+    // The kept versions bear the time of the system's clock, which this test cannot set: it makes them old instead.
+    let kept = project.paths().dir.join("kept/a.md");
+    for entry in std::fs::read_dir(&kept).expect("kept").flatten() {
+        let name = entry.file_name().into_string().expect("text");
+        let (_, rest) = name.split_once('T').expect("a time");
+        std::fs::rename(entry.path(), kept.join(format!("20200101T{rest}"))).expect("renamed");
+    }
+    let ms = 60 * 24 * 3_600 * 1_000_u64;
+    for wish in [format!("clock.ahead_ms={ms}"), String::new()] {
+        project.set_environment("KG_FAIL", &wish);
+        project.start();
+        project.settle();
+        project.call(
+            "write_note",
+            json!({"title": "B", "content": wish, "directory": "new", "overwrite": true}),
+        );
+        project.settle();
+        assert_eq!(std::fs::read_dir(&kept).expect("still there").count(), 2, "{wish}");
+        if !wish.is_empty() {
+            project.stop();
+        }
+    }
+    // A document that comes back elsewhere is itself again.
+    project.write("back.md", text);
+    project.settle();
+    assert_eq!(uids(&project).get("back.md"), before.get("a.md"));
 }
 
 #[test]

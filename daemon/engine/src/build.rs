@@ -25,7 +25,7 @@ use crate::write::{Command, Order};
 use crate::{Recipe, WritePath};
 use embed::Embedder;
 use index::store::{
-    Breakers, Decisions, Held, IndexWriter, Part, Readers, Spaces, StoreError, replace_missing,
+    Breakers, Decisions, Held, IndexWriter, Part, Readers, Spaces, StoreError, bring_back,
 };
 use index::vectors::Layer;
 use model::terms::Tick;
@@ -95,8 +95,8 @@ impl Build {
     /// When a database cannot be opened or an actor cannot be started.
     pub async fn start(recipe: Recipe) -> anyhow::Result<Build> {
         let fingerprint = config::fingerprint::rows(&recipe.settings, &recipe.made_with());
-        // Before the databases are opened: opening would create an empty ledger in the place of a missing one.
-        let replaced = replace_missing(&recipe.state_dir);
+        // Before the databases are opened: opening would create an empty ledger in the place of a lost one.
+        let replaced = bring_back(&recipe.state_dir);
         let mut writer = IndexWriter::open(
             &recipe.state_dir,
             &fingerprint,

@@ -278,7 +278,7 @@ pub struct CheckupReply {
     pub ledger: String,
     /// Version of the ledger's tables.
     pub ledger_version: u32,
-    /// The newest backup in the project's own folder of backups.
+    /// The newest full backup in the project's own folder of backups.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub newest_backup: Option<String>,
     /// Files that failed last, by path, at most 1,000.

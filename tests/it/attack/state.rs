@@ -187,33 +187,71 @@ fn a_lost_ledger_stops_every_write_and_comes_back_whole() {
     project.call("write_note", json!({"title": "New", "content": "x", "directory": "new"}));
 }
 
+/// An SQLite file in which `statement` was carried out, in the place of another.
+fn made_by(path: &Path, statement: &str) {
+    let made = Connection::open(path).and_then(|db| db.execute_batch(statement));
+    made.expect("made");
+}
+
 #[test]
-fn a_ledger_that_is_missing_at_the_start_is_restored_from_its_newest_backup() {
+fn a_ledger_that_lost_what_it_held_while_no_daemon_ran_is_restored_and_that_is_said() {
     let mut project = notes(3);
     let entry = json!({"short_title": "Rigging", "knowledge_details": "Zqrigging holds the mast."});
     project.call("kb_store", entry);
     project.settle();
-    project.call("backup", json!({}));
+    let full = project.call("backup", json!({}))["path"].as_str().expect("a path").to_string();
     let versions = json!({"action": "entry_versions", "entry_id": "kb-00001"});
-    for has_backup in [true, false] {
-        project.stop();
-        let ledger = project.paths().ledger.clone();
-        delete(&ledger);
-        if !has_backup {
+    let losses: [Damage; 5] = [
+        ("it was missing at the start", delete),
+        ("it was empty at the start", |ledger| {
+            delete(ledger);
+            fs::write(ledger, "").expect("written");
+        }),
+        ("it had no tables at the start", |ledger| {
+            delete(ledger);
+            made_by(ledger, "PRAGMA user_version = 7; VACUUM");
+        }),
+        ("it had lost its table `kb_versions` at the start", |ledger| {
+            made_by(ledger, "DROP TABLE kb_versions");
+        }),
+        ("it was missing at the start and no backup holds anything", |ledger| {
+            delete(ledger);
             fs::remove_dir_all(ledger.with_file_name("backups")).expect("deleted");
-        }
+        }),
+    ];
+    for (words, lose) in losses {
+        project.stop();
+        lose(&project.paths().ledger.clone());
+        let has_backup = Path::new(&full).exists();
         project.start();
         project.settle();
         let message = noticed(&mut project, "ledger", 0);
-        let expected = if has_backup { "was restored from" } else { "an empty one was made" };
-        assert!(
-            message.contains("missing at the start") && message.contains(expected),
-            "{message}"
-        );
+        let way = if has_backup { format!("restored from `{full}`") } else { "was made".into() };
+        assert!(message.contains(words) && message.contains(&way), "{message}");
+        for said in [kgctl(&project, &["status"]), kgctl(&project, &["doctor"]), project.log()] {
+            assert!(said.contains(words), "{said}");
+        }
         let kept = project.try_call("kb_maintain", versions.clone()).unwrap_or_default();
         assert_eq!(kept.to_string().contains("Initial creation"), has_backup, "{kept}");
         assert!(finds(&mut project, "zqbuoy2"));
-        project.call("write_note", json!({"title": message, "content": "x", "directory": "new"}));
+        project.call("write_note", json!({"title": words, "content": "x", "directory": "new"}));
+        if words.starts_with("it was empty") {
+            // However often a ledger that had lost everything was backed up: the full backup stays.
+            project.stop();
+            let ledger = project.paths().ledger.clone();
+            let away = ledger.with_extension("away");
+            fs::rename(&ledger, &away).expect("moved");
+            delete(&ledger);
+            let hidden = ledger.with_file_name("hidden");
+            fs::rename(ledger.with_file_name("backups"), &hidden).expect("moved");
+            project.start();
+            project.settle();
+            fs::rename(&hidden, ledger.with_file_name("backups")).expect("moved");
+            for _ in 0..8 {
+                project.call("backup", json!({}));
+            }
+            assert!(Path::new(&full).exists(), "{words}");
+        }
     }
 }
 

@@ -29,7 +29,9 @@ use crate::health::Health;
 use crate::traffic::Traffic;
 use crate::watch::WatcherHandle;
 use config::limits::SPANS;
-use index::store::{Held, IndexWriter, Part, Readers, RippleStep, Seen, StoreError, Trouble};
+use index::store::{
+    Held, IndexWriter, OBSERVED_EVERY, Part, Readers, RippleStep, Seen, StoreError, Trouble,
+};
 use model::Item;
 use model::parcel::EmbeddedDoc;
 use model::terms::Lane;
@@ -107,6 +109,8 @@ pub struct WriteState {
     began_again: Option<Instant>,
     /// Set while only the deep pass is left and it is resting: the end of the rest.
     rests_until: Option<Instant>,
+    /// When the ledger next counts the time that the daemon has run.
+    observes_at: Instant,
 }
 
 /// Documents that are committed together, and how often they have yielded.
@@ -123,6 +127,7 @@ enum Work {
     Items(Box<Item<EmbeddedDoc>>),
     Again(Batch),
     Order(Order),
+    Observe,
     Idle,
     Drained,
 }
@@ -150,6 +155,7 @@ impl Actor for WriteStation {
             pass: None,
             began_again: None,
             rests_until: None,
+            observes_at: Instant::now(),
         })
     }
 
@@ -163,6 +169,7 @@ impl Actor for WriteStation {
             Work::Items(first) => state.gather_and_commit(*first).await,
             Work::Again(batch) => state.commit(batch).await,
             Work::Order(order) => state.obey(order).await,
+            Work::Observe => state.observe().await,
             Work::Idle => state.ripple().await,
             Work::Drained => {
                 myself.stop(Some("drained".into()));
@@ -213,6 +220,7 @@ impl WriteState {
                     self.rests_until = None;
                     return Work::Order(order);
                 }
+                () = tokio::time::sleep_until(self.observes_at.into()) => return Work::Observe,
                 item = args.inlet.next() => {
                     return item.map_or(Work::Drained, |item| Work::Items(Box::new(item)));
                 }
@@ -226,6 +234,14 @@ impl WriteState {
                 () = sys::courtesy::wanted(), if may_ripple && rest.is_some() => return Work::Idle,
             }
         }
+    }
+
+    /// Has the ledger count the time that the daemon has run.
+    async fn observe(&mut self) -> Result<(), StoreError> {
+        self.observes_at = Instant::now() + OBSERVED_EVERY;
+        let now_ms = (self.args.now_ms)();
+        // What a full disk refuses is counted an hour later.
+        self.try_once(move |writer| writer.observe(now_ms)).await.map(drop)
     }
 
     /// Commits the first item together with what waits behind it.

@@ -177,7 +177,7 @@ impl<'a> Journal<'a> {
 
     /// Drops rows that are too old; must be the last call.
     pub(super) fn end(self) -> Result<(), StoreError> {
-        if self.n_written > 0 { self.ledger.prune_changes(self.now_ms) } else { Ok(()) }
+        if self.n_written > 0 { self.ledger.prune_changes() } else { Ok(()) }
     }
 
     fn keep(

@@ -97,6 +97,12 @@ impl IndexWriter {
         Ok(())
     }
 
+    /// Counts the time that the daemon has run, by which the age of what is kept is measured. Due at the start and
+    /// every [`OBSERVED_EVERY`](super::OBSERVED_EVERY).
+    pub fn observe(&self, now_ms: i64) -> Result<(), StoreError> {
+        self.ledger.observe(now_ms)
+    }
+
     /// Resets the failure counts of these files.
     pub fn close_breakers(&self, paths: &[RelPath]) -> Result<(), StoreError> {
         self.ledger.close_breakers(&self.db, paths)

@@ -50,10 +50,11 @@ pub use ledger::{
     Backup, Breakers, Checkup, Decisions, DecisionsAt, Enriched, EventCounts, Failing,
     IngestRecord, IngestedFile, KbFacts, KbLedger, KbRecord, KbVersion, LastWrites, Ledger,
     LedgerError, MemoryEvent, MemoryLedger, NewVersion, Operation, Reading, Restored, Verdict,
-    back_up, check_backup, check_up, link_key, note_party, observation_key, relation_key,
-    replace_missing, restore,
+    back_up, bring_back, check_backup, check_up, link_key, note_party, observation_key,
+    relation_key, restore,
 };
 pub use ledger::{ChangeLedger, ChangedLine, DocChange, DocVersion, JournalStart, LineKind};
+pub use ledger::{OBSERVED_EVERY, written_before};
 pub use ledger::{Removal, detectors, read_copy, rewrite_copy, scrubbed_by, was_removed};
 pub use likeness::Likeness;
 pub use replace::copy_ledger;

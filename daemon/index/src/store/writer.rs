@@ -357,7 +357,8 @@ impl IndexWriter {
     ) -> Result<Vec<commit::Identity>, StoreError> {
         self.ledger.begin()?;
         sys::fail::point("ledger.begun");
-        let identities = self.identify(items, tick, now_ms);
+        let identities =
+            self.ledger.observe(now_ms).and_then(|()| self.identify(items, tick, now_ms));
         sys::fail::point("ledger.written");
         let done = identities.and_then(|identities| self.ledger.commit().map(|()| identities));
         if done.is_err() {

@@ -1,4 +1,4 @@
-//! Kept: stores the bytes of notes before they are replaced or removed, for 30 days.
+//! Kept: stores the bytes of notes before they are replaced or removed, for 30 days that a daemon ran.
 //!
 //! In: a note's path and its bytes. Out: versions, by path and time; their bytes.
 //! Invariants: kept files are in the user's own state folder, readable only by the user, and
@@ -13,7 +13,7 @@ use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
-use config::limits::{KEPT_DAYS, MAX_KEPT_BYTES};
+use config::limits::MAX_KEPT_BYTES;
 use config::place::sync_dir;
 use jiff::Timestamp;
 
@@ -162,10 +162,9 @@ impl Kept {
         found
     }
 
-    /// Removes versions that are too old, and the oldest ones while the total is too large.
-    pub(super) fn prune(&self, now: Timestamp) {
-        let oldest = now - jiff::SignedDuration::from_hours(24 * i64::from(KEPT_DAYS));
-        let oldest = oldest.strftime(TIME).to_string();
+    /// Removes versions from before `oldest`, and the oldest ones while the total is too large.
+    pub(super) fn prune(&self, oldest: Option<Timestamp>) {
+        let oldest = oldest.map_or(String::new(), |it| it.strftime(TIME).to_string());
         let mut all = self.all();
         all.sort_by(|one, other| other.at.cmp(&one.at));
         let mut n_bytes = 0;
@@ -244,7 +243,7 @@ mod tests {
     use std::os::unix::fs::PermissionsExt;
 
     #[test]
-    fn versions_are_listed_newest_first_and_go_after_30_days() {
+    fn versions_are_listed_newest_first_and_go_by_age() {
         let dir = tempfile::tempdir().expect("a folder");
         let kept = Kept::new(dir.path());
         let at = |days: i64| Timestamp::from_second(1_750_000_000 + days * 86_400).expect("a time");
@@ -266,13 +265,15 @@ mod tests {
         assert_eq!(kept.all().len(), 3);
         let mode = kept.all()[0].file.metadata().expect("it is there").permissions().mode();
         assert_eq!(mode & 0o777, 0o600);
-        kept.prune(at(31));
+        kept.prune(None);
+        assert_eq!(kept.all().len(), 3, "nobody knows what is old");
+        kept.prune(Some(at(1)));
         assert_eq!(
             shown(kept.all()),
             ["a 20250621T150640.000000Z unwritten 5", "a/b.md 20250620T150640.000000Z removed 3"]
         );
         assert_eq!(kept.all()[0].time(), Some(at(6)));
-        kept.prune(at(60));
+        kept.prune(Some(at(30)));
         assert_eq!(kept.all(), []);
         assert!(!dir.path().join("kept/a").exists());
     }

@@ -32,6 +32,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicI64, Ordering};
 
+use config::limits::KEPT_DAYS;
 use config::{Live, Settings};
 use jiff::Timestamp;
 use notes::edit::{Change, EditError, Op, apply, edit_all};
@@ -486,7 +487,9 @@ impl Notes {
         let last = self.pruned.load(Ordering::Relaxed);
         if now.as_second() - last >= PRUNE_SECONDS {
             self.pruned.store(now.as_second(), Ordering::Relaxed);
-            self.kept.prune(now);
+            // A clock that is wrong makes nothing old: the ledger counts the days.
+            let oldest = index::store::written_before(&self.state_dir, KEPT_DAYS).ok().flatten();
+            self.kept.prune(oldest.and_then(|ms| Timestamp::from_millisecond(ms).ok()));
         }
     }
 }

@@ -18,13 +18,15 @@ use rusqlite::Connection;
 use rusqlite::backup::{Backup as Online, StepResult};
 
 use super::LedgerError;
-use super::migrate::{TABLES, VERSION, inspect, is_damage};
+use super::migrate::{Lack, VERSION, complete, difference, inspect, is_damage, lacks, version_of};
 use crate::store::Rewrite;
 use crate::store::erase::{Counts, Gone, erase};
 use crate::store::{StoreError, open};
 
-/// Backups with generated names that are kept.
-const KEPT: usize = 7;
+mod which;
+
+pub(super) use which::best;
+use which::{Rows, best_of, holdings, holds_more, prune, readable};
 
 /// Attempts to copy while the ledger is locked, and the pause between two.
 const ATTEMPTS: (u32, Duration) = (100, Duration::from_millis(50));
@@ -39,14 +41,14 @@ pub struct Backup {
     /// The version of its tables.
     pub version: u32,
     /// Number of rows by table; the same as in the ledger at that instant.
-    pub rows: BTreeMap<String, u64>,
+    pub rows: Rows,
 }
 
 /// Held while copies are made or rewritten: a copy made during an erasure would bring the erased text back.
 static TURN: Mutex<()> = Mutex::new(());
 
-/// Copies the ledger in `state_dir` to `to`, or to a new file in its folder of backups, which keeps the last 7. With
-/// `replaces`, `to` may exist.
+/// Copies the ledger in `state_dir` to `to`, or to a new file in its folder of backups, which keeps the last 7 and the
+/// one that holds most. With `replaces`, `to` may exist.
 pub fn back_up(state_dir: &Path, to: Option<&Path>, replaces: bool) -> Result<Backup, StoreError> {
     let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
     let ledger = state_dir.join("ledger.sqlite");
@@ -70,34 +72,8 @@ pub(super) fn rescue(db: &Connection, ledger: &Path) -> Result<Backup, StoreErro
     copy_numbered(db, &folder)
 }
 
-/// Returns the newest backup in the folder of backups beside a ledger.
-pub(super) fn newest(ledger: &Path) -> Option<PathBuf> {
-    own_backups(&folder_of(ledger)).pop()
-}
-
 fn folder_of(ledger: &Path) -> PathBuf {
     ledger.with_file_name("backups")
-}
-
-/// The backups with generated names, oldest first: names sort by age.
-fn own_backups(folder: &Path) -> Vec<PathBuf> {
-    let is_ours = |name: &str| name.starts_with("ledger-") && name.ends_with(".sqlite");
-    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
-    let mut found: Vec<PathBuf> = entries
-        .filter(|entry| entry.file_name().to_str().is_some_and(is_ours))
-        .map(|entry| entry.path())
-        .collect();
-    found.sort();
-    found
-}
-
-fn prune(folder: &Path) {
-    let found = own_backups(folder);
-    for old in found.iter().take(found.len().saturating_sub(KEPT)) {
-        if let Err(error) = fs::remove_file(old) {
-            tracing::warn!(file = %old.display(), %error, "cannot remove an old backup");
-        }
-    }
 }
 
 /// Copies to a file named after the current second, or the next free number if it exists.
@@ -131,6 +107,7 @@ pub(super) fn copy(db: &Connection, to: &Path, replaces: bool) -> Result<Backup,
     }
     let draft = Draft::new(to)?;
     let rows = copy_rows(db, &draft.path)?;
+    // A database that has lost its tables is no backup of anything.
     let copied = look(&draft.path)?;
     // The counts were taken inside the copied transaction, so they must agree.
     if copied.rows != rows {
@@ -142,7 +119,7 @@ pub(super) fn copy(db: &Connection, to: &Path, replaces: bool) -> Result<Backup,
 }
 
 /// Copies one commit and returns its number of rows by table.
-fn copy_rows(db: &Connection, draft: &Path) -> Result<BTreeMap<String, u64>, StoreError> {
+fn copy_rows(db: &Connection, draft: &Path) -> Result<Rows, StoreError> {
     // One read transaction: what is counted is what is copied, whatever is written during the copy.
     let view = db.unchecked_transaction()?;
     let rows = count(&view)?;
@@ -197,7 +174,7 @@ pub fn rewrite_copy(path: &Path, gone: &Gone, rewrite: &dyn Rewrite) -> Result<C
     Ok(counts)
 }
 
-fn count(db: &Connection) -> rusqlite::Result<BTreeMap<String, u64>> {
+fn count(db: &Connection) -> rusqlite::Result<Rows> {
     let names = "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%' ORDER BY name";
     let mut statement = db.prepare(names)?;
     let names: Vec<String> =
@@ -211,10 +188,6 @@ fn count(db: &Connection) -> rusqlite::Result<BTreeMap<String, u64>> {
 
 /// Returns what a file holds if it is an undamaged ledger of a known version. Writes nothing.
 pub fn check(path: &Path) -> Result<Backup, StoreError> {
-    // First, because an empty or foreign database passes the check for damage.
-    if let Some(missing) = missing_table(path) {
-        return Err(not_a_ledger(path, format!("it has no table `{missing}`")));
-    }
     let found = look(path)?;
     if found.version > VERSION {
         let (path, found) = (path.to_path_buf(), found.version);
@@ -223,23 +196,16 @@ pub fn check(path: &Path) -> Result<Backup, StoreError> {
     Ok(found)
 }
 
-/// Returns a table that every ledger has and this database lacks; `None` also if it is not a database.
-fn missing_table(path: &Path) -> Option<&'static str> {
-    let db = open::plain_reader(path).ok()?;
-    let mut statement =
-        db.prepare("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?1").ok()?;
-    TABLES.into_iter().find(|table| statement.exists([table]).is_ok_and(|is_there| !is_there))
-}
-
-/// Returns what an undamaged database holds.
+/// Returns what an undamaged ledger holds.
 fn look(path: &Path) -> Result<Backup, StoreError> {
     let n_bytes = path.metadata().map_err(|error| not_a_ledger(path, error.to_string()))?.len();
-    let read = open::plain_reader(path).and_then(|db| Ok((inspect(&db)?, count(&db)?)));
+    let read = open::plain_reader(path).and_then(|db| {
+        let (version, verdict) = inspect(&db)?;
+        Ok((version, if verdict == "ok" { Ok(count(&db)?) } else { Err(verdict) }))
+    });
     match read {
-        Ok(((version, verdict), rows)) if verdict == "ok" => {
-            Ok(Backup { path: path.to_path_buf(), n_bytes, version, rows })
-        }
-        Ok(((_, verdict), _)) => Err(not_a_ledger(path, verdict)),
+        Ok((version, Ok(rows))) => Ok(Backup { path: path.to_path_buf(), n_bytes, version, rows }),
+        Ok((_, Err(verdict))) => Err(not_a_ledger(path, verdict)),
         Err(error) if is_damage(&error) => Err(not_a_ledger(path, error.to_string())),
         Err(error) => Err(open::open_error(path, error)),
     }
@@ -261,7 +227,7 @@ pub struct Checkup {
     pub ledger: String,
     /// Version of the ledger's tables.
     pub ledger_version: u32,
-    /// The newest backup in the folder of backups.
+    /// The backup to go back to, of those in the folder of backups.
     pub newest_backup: Option<PathBuf>,
 }
 
@@ -282,7 +248,7 @@ pub fn check_up(state_dir: &Path) -> Result<Checkup, StoreError> {
             Err(error) if is_damage(&error) => (0, error.to_string()),
             read => read?,
         };
-    let newest_backup = newest(&ledger);
+    let newest_backup = best(&ledger);
     Ok(Checkup { index: verdict, ledger: ledger_verdict, ledger_version, newest_backup })
 }
 
@@ -304,7 +270,7 @@ pub fn restore(state_dir: &Path, from: &Path) -> Result<Restored, StoreError> {
     let draft = Draft::new(&ledger)?;
     copy_rows(&source, &draft.path)?;
     drop(source);
-    look(&draft.path)?;
+    check(&draft.path)?;
     open::remove(&state_dir.join(open::STAND_IN))?;
     // The index that is being built beside it, too: both have uids of the replaced ledger.
     open::remove(&state_dir.join(open::NEXT))?;
@@ -314,32 +280,69 @@ pub fn restore(state_dir: &Path, from: &Path) -> Result<Restored, StoreError> {
     Ok(Restored { backup: checked, kept })
 }
 
-/// Restores the newest undamaged backup if the ledger in `state_dir` is missing, before anything opens it. Returns
-/// what was done, for `status`; `None` if the ledger exists or the project is new.
-pub fn replace_missing(state_dir: &Path) -> Option<String> {
+/// What is gone with a ledger that has no backup.
+const LOST: &str = "what only the ledger kept (review decisions, versions of entries, tags of ingestion) is lost, \
+                    files are not affected";
+
+/// Restores a ledger that has lost some of its tables or all, before anything opens it: from the backup to go back to,
+/// if that holds more. Returns what was done, for `status`; `None` if nothing was lost or the project is new.
+pub fn bring_back(state_dir: &Path) -> Option<String> {
     let ledger = state_dir.join(open::LEDGER_FILE);
-    let backups = own_backups(&folder_of(&ledger));
-    let is_new = backups.is_empty() && !state_dir.join(open::LIVE).exists();
-    if is_new || ledger.symlink_metadata().is_ok() {
-        return None;
-    }
-    for backup in backups.iter().rev() {
-        match restore(state_dir, backup) {
-            Ok(_) => {
-                let file = backup.display();
+    let (how, is_partly) = match lacks(&ledger)? {
+        Lack::All(how) => (how.to_string(), false),
+        Lack::Some(how) => (how, true),
+    };
+    let left = open::plain_reader(&ledger).and_then(|db| count(&db));
+    let left = left.ok().filter(|_| is_partly).unwrap_or_default();
+    let mut backups = readable(&folder_of(&ledger));
+    while let Some(backup) = best_of(&backups).filter(|it| holds_more(&it.rows, &left)) {
+        let (path, n) = (backup.path.clone(), holdings(&backup.rows));
+        match restore(state_dir, &path) {
+            Ok(done) => {
+                let kept =
+                    done.kept.map(|it| format!("; what was left of it is `{}`", it.display()));
                 return Some(format!(
-                    "it was missing at the start and was restored from `{file}`; what only the ledger kept since that \
-                     backup is lost, files are not affected"
+                    "it {how} at the start and was restored from `{}` ({} rows, {} documents){}; what only the ledger \
+                     kept since that backup is lost, files are not affected",
+                    path.display(),
+                    n.0,
+                    n.1,
+                    kept.unwrap_or_default()
                 ));
             }
             Err(error) => {
-                tracing::warn!(backup = %backup.display(), %error, "cannot restore a backup")
+                tracing::warn!(backup = %path.display(), %error, "cannot restore a backup")
             }
         }
+        backups.retain(|it| it.path != path);
     }
-    let lost = "it was missing at the start and there is no backup: an empty one was made. Review decisions, versions \
-                of entries and tags of ingestion are lost, files are not affected";
-    Some(lost.to_string())
+    if is_partly {
+        // What cannot be completed is refused when it is opened, with the reason.
+        let done = complete_aside(&ledger);
+        let kept = done.inspect_err(|error| tracing::warn!(%error, "the ledger")).ok()??;
+        let kept = kept.display();
+        return Some(format!(
+            "it {how} at the start, no backup holds more, and they were made again, empty; {LOST}; as it was, it is \
+             `{kept}`"
+        ));
+    }
+    // A new project has none of these, also after a crash at its first start.
+    let traces = [open::LIVE, open::NEXT, "kept", "backups"];
+    let is_new = traces.iter().all(|it| !state_dir.join(it).exists());
+    (!is_new).then(|| {
+        format!("it {how} at the start and no backup holds anything: an empty one was made; {LOST}")
+    })
+}
+
+/// Makes the lost tables of a ledger again; returns the path of the ledger as it was.
+fn complete_aside(ledger: &Path) -> Result<Option<PathBuf>, StoreError> {
+    let Some(kept) = keep_aside(ledger)? else { return Ok(None) };
+    let draft = Draft::new(ledger)?;
+    fs::copy(&kept, &draft.path).map_err(LedgerError::io(&draft.path))?;
+    complete(&draft.path)?;
+    check(&draft.path)?;
+    draft.publish(ledger, true)?;
+    Ok(Some(kept))
 }
 
 /// Gives the ledger a second name, and renames its log to match: a log must never be applied to another database.
@@ -347,8 +350,11 @@ fn keep_aside(ledger: &Path) -> Result<Option<PathBuf>, StoreError> {
     if ledger.symlink_metadata().is_err() {
         return Ok(None);
     }
-    // Closing the log merges it into an undamaged ledger; of a damaged one both files are kept.
-    if let Ok(db) = open::plain(ledger) {
+    // Closing the log merges it into an undamaged ledger; of a damaged one both files are kept. SQLite would delete
+    // the log of an empty file, which may be all that is left.
+    if ledger.metadata().is_ok_and(|it| it.len() > 0)
+        && let Ok(db) = open::plain(ledger)
+    {
         let _ = db.query_row("PRAGMA journal_mode = DELETE", [], |row| row.get::<_, String>(0));
     }
     let kept = free_name(ledger);

@@ -6,26 +6,26 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, thiserror::Error)]
 pub enum LedgerError {
     /// SQLite cannot read it, or finds it inconsistent. Nothing was written.
-    #[error("the ledger `{}` is damaged: {why}\nhint: {}", path.display(), way_back(newest.as_deref()))]
+    #[error("the ledger `{}` is damaged: {why}\nhint: {}", path.display(), way_back(best.as_deref()))]
     Damaged {
         /// The file.
         path: PathBuf,
         /// SQLite's message.
         why: String,
-        /// The newest backup in the project's own folder of backups.
-        newest: Option<PathBuf>,
+        /// The backup to go back to, of those in the project's own folder of backups.
+        best: Option<PathBuf>,
     },
     /// Its file was deleted, replaced or truncated while the daemon ran.
     #[error(
-        "the ledger is lost, so nothing is written: {why}\nhint: {}", way_back_of_lost(path, newest.as_deref())
+        "the ledger is lost, so nothing is written: {why}\nhint: {}", way_back_of_lost(path, best.as_deref())
     )]
     Lost {
         /// Its path.
         path: PathBuf,
         /// What happened to it.
         why: String,
-        /// The newest backup in the project's own folder of backups.
-        newest: Option<PathBuf>,
+        /// The backup to go back to, of those in the project's own folder of backups.
+        best: Option<PathBuf>,
     },
     /// A newer program wrote it. Nothing was written.
     #[error(
@@ -78,10 +78,10 @@ pub enum LedgerError {
 }
 
 impl LedgerError {
-    /// Returns the error for a lost ledger at `path`, with the newest backup.
+    /// Returns the error for a lost ledger at `path`, with the backup to go back to.
     pub(in crate::store) fn lost(path: PathBuf, why: String) -> Self {
-        let newest = super::backup::newest(&path);
-        LedgerError::Lost { path, why, newest }
+        let best = super::backup::best(&path);
+        LedgerError::Lost { path, why, best }
     }
 
     /// Wraps an error of the system.
@@ -90,11 +90,11 @@ impl LedgerError {
     }
 }
 
-fn way_back(newest: Option<&Path>) -> String {
-    match newest {
+fn way_back(best: Option<&Path>) -> String {
+    match best {
         Some(file) => {
             let file = file.display();
-            format!("the newest backup is `{file}`; `kgctl backup --restore {file}` puts it back")
+            format!("the newest full backup is `{file}`; `kgctl backup --restore {file}` puts it back")
         }
         None => "there is no backup of it; move it away, and a new one is created without the uids, tags and review \
                  decisions; documents are not affected"
@@ -102,9 +102,9 @@ fn way_back(newest: Option<&Path>) -> String {
     }
 }
 
-fn way_back_of_lost(path: &Path, newest: Option<&Path>) -> String {
-    match newest {
-        Some(_) => format!("queries still work; {}", way_back(newest)),
+fn way_back_of_lost(path: &Path, best: Option<&Path>) -> String {
+    match best {
+        Some(_) => format!("queries still work; {}", way_back(best)),
         None => format!(
             "there is no backup; put the file back, or move `{}` away and run `kgctl restart`, which creates a new \
              one without the uids, tags, versions and decisions",

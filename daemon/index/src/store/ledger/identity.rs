@@ -1,9 +1,9 @@
 //! Identity: decides which uid a document has.
 //!
 //! A uid follows a document that moved, then the path, then equal content; the uid of a vanished document is kept for
-//! 30 days. When a document arrives at the path of another, the two exchange places: the other is recorded at the old
-//! path, as vanished until a file is read there. So no uid is lost, and asking twice (after a crash) gives the same
-//! answer.
+//! 30 days that a daemon ran. When a document arrives at the path of another, the two exchange places: the other is
+//! recorded at the old path, as vanished until a file is read there. So no uid is lost, and asking twice (after a
+//! crash) gives the same answer.
 //! Not here: detecting a move (`engine/watch/`), or that a rename was a save (`store/commit/`).
 
 use rusqlite::{OptionalExtension, params};
@@ -11,8 +11,8 @@ use rusqlite::{OptionalExtension, params};
 use super::{DocVersion, Ledger, StoreError};
 use model::terms::{ContentHash, RelPath};
 
-/// How long a vanished document's uid is kept for its return, milliseconds (design.md: 30 days).
-const UID_KEPT_MS: i64 = 30 * 24 * 3600 * 1000;
+/// How long a vanished document's uid is kept for its return, days that a daemon ran (`days.rs`).
+const UID_DAYS: u16 = 30;
 
 /// One document in the ledger.
 struct LedgerDocument {
@@ -54,7 +54,7 @@ impl Ledger {
                 self.entry_at(from.as_str())?.filter(|entry| !entry.is_gone || is_same(entry))
             }
             None if here.as_ref().is_some_and(|entry| !entry.is_gone || is_same(entry)) => None,
-            None => self.vanished_like(&hash, now_ms)?,
+            None => self.vanished_like(&hash)?,
         };
         // A document comes from elsewhere.
         if let Some(came) = came.filter(|came| came.path != path.as_str()) {
@@ -135,18 +135,15 @@ impl Ledger {
             .optional()?)
     }
 
-    fn vanished_like(
-        &self,
-        hash: &[u8],
-        now_ms: i64,
-    ) -> Result<Option<LedgerDocument>, StoreError> {
+    fn vanished_like(&self, hash: &[u8]) -> Result<Option<LedgerDocument>, StoreError> {
+        let before = self.written_before(UID_DAYS)?.unwrap_or(i64::MIN);
         Ok(self
             .db
             .prepare_cached(
                 "SELECT path, uid, hash, first_seen_ms, 1 FROM documents
-                 WHERE hash = ?1 AND gone_ms > ?2 ORDER BY path LIMIT 1",
+                 WHERE hash = ?1 AND gone_ms >= ?2 ORDER BY path LIMIT 1",
             )?
-            .query_row(params![hash, now_ms - UID_KEPT_MS], read_entry)
+            .query_row(params![hash, before], read_entry)
             .optional()?)
     }
 
@@ -231,7 +228,17 @@ mod tests {
         ledger.mark_gone(&path("a.md"), 20).expect("marked");
         assert_eq!(ledger.uid_for(&path("c.md"), ContentHash(1), None, 30).expect("uid"), first);
         ledger.mark_gone(&path("c.md"), 40).expect("marked");
-        let late = ledger.uid_for(&path("d.md"), ContentHash(1), None, 50 + UID_KEPT_MS);
+        const DAY_MS: i64 = 24 * 3600 * 1000;
+        // A clock that is 60 days ahead is no 60 days.
+        ledger.count_days(50, None).expect("counted");
+        ledger.count_days(60 * DAY_MS, None).expect("counted");
+        assert_eq!(
+            ledger.uid_for(&path("c.md"), ContentHash(1), None, 60 * DAY_MS).expect("uid"),
+            first
+        );
+        ledger.mark_gone(&path("c.md"), 60 * DAY_MS).expect("marked");
+        ledger.count_days(100 * DAY_MS, Some(40 * DAY_MS)).expect("counted");
+        let late = ledger.uid_for(&path("d.md"), ContentHash(1), None, 100 * DAY_MS);
         assert_ne!(late.expect("uid"), first);
     }
 

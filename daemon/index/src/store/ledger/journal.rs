@@ -4,7 +4,7 @@
 //! the changes of committed ticks.
 //! Invariants: no tick is assigned twice, even if the index is lost (`reserve_ticks`); a change whose commit failed
 //! is never shown, because readers pass the last tick of a snapshot; at most [`MAX_CHANGES`] rows, at most
-//! [`KEPT_MS`] old; no text of a removed document is kept.
+//! [`KEPT_DAYS`] old; no text of a removed document is kept.
 //! Not here: what a batch changes (`store/journal.rs`), the net change over several ticks (`query/changes.rs`).
 
 use std::path::Path;
@@ -22,8 +22,8 @@ const MAX_CHANGES: i64 = 10_000;
 /// Changes that pruning leaves: fewer than the maximum, so that not every commit prunes.
 const LEFT_CHANGES: i64 = MAX_CHANGES / 10 * 9;
 
-/// How long a change is kept, milliseconds: 90 days.
-const KEPT_MS: i64 = 90 * 24 * 3600 * 1000;
+/// How long a change is kept, days that a daemon ran (`days.rs`).
+const KEPT_DAYS: u16 = 90;
 
 /// Most clients whose position in the journal is kept.
 const MAX_MARKS: i64 = 200;
@@ -206,7 +206,8 @@ impl Ledger {
     }
 
     /// Deletes the oldest changes if there are too many or they are too old.
-    pub(in crate::store) fn prune_changes(&self, now_ms: i64) -> Result<(), StoreError> {
+    pub(in crate::store) fn prune_changes(&self) -> Result<(), StoreError> {
+        let before = self.written_before(KEPT_DAYS)?.unwrap_or(i64::MIN);
         let n: i64 = self
             .db
             .prepare_cached("SELECT count(*) FROM changes")?
@@ -220,7 +221,7 @@ impl Ledger {
                    SELECT tick, at_ms FROM (SELECT tick, at_ms FROM changes ORDER BY at_ms LIMIT ?1)
                    UNION ALL SELECT tick, at_ms FROM changes WHERE at_ms < ?2)",
             )?
-            .query_row(params![n_over, now_ms - KEPT_MS], |row| {
+            .query_row(params![n_over, before], |row| {
                 Ok(row.get::<_, Option<i64>>(0)?.zip(row.get::<_, Option<i64>>(1)?))
             })?;
         let Some((tick, at_ms)) = newest else { return Ok(()) };

@@ -3,19 +3,23 @@
 //! In: the file, or none. Out: an open ledger of version [`VERSION`], or an error.
 //! Invariants: a ledger that is damaged or newer than this program is never written; each step commits together with
 //! its version, so a migration that crashed between two steps continues; before an existing ledger is changed, a copy
-//! is saved beside it as `ledger.sqlite.vN`.
+//! is saved beside it as `ledger.sqlite.vN`. The steps are the only statement of what a ledger consists of: a database
+//! is a ledger of a version if it has exactly the tables and indexes that the steps up to that version make.
 //! Not here: what the rows mean (`mod.rs`, `identity.rs`, `breaker.rs`).
 
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use rusqlite::{Connection, ErrorCode};
 
-use super::backup::{copy, newest};
+use super::backup::{best, copy};
 use super::{LedgerError, removal};
 use crate::store::{StoreError, open};
 
 /// Every step, oldest first: the step at index `n` makes version `n + 1`. Steps are only ever added.
-const STEPS: [&str; 8] = [FIRST, SKETCHES, BREAKERS, MEMORY, KB, ENRICHED, REMOVALS, CHANGES];
+const STEPS: [&str; 9] =
+    [FIRST, SKETCHES, BREAKERS, MEMORY, KB, ENRICHED, REMOVALS, CHANGES, DAYS_SEEN];
 
 /// The version that this program uses.
 pub(super) const VERSION: u32 = STEPS.len() as u32;
@@ -79,14 +83,18 @@ CREATE TABLE change_marks(client TEXT PRIMARY KEY, tick INTEGER NOT NULL, at_ms 
 CREATE TABLE change_state(id INTEGER PRIMARY KEY CHECK(id = 1), reserved INTEGER NOT NULL, begun_tick INTEGER,
   begun_ms INTEGER);";
 
-/// The tables that every version of a ledger has.
-pub(super) const TABLES: [&str; 3] = ["documents", "ingested", "decisions"];
+/// The days that daemons of this project ran: see `days.rs`.
+const DAYS_SEEN: &str = "
+CREATE TABLE days_seen(day INTEGER PRIMARY KEY, earliest_ms INTEGER NOT NULL, latest_ms INTEGER NOT NULL,
+  seen_ms INTEGER NOT NULL);";
 
 /// Opens the ledger at `path`, created or migrated as needed.
 pub(super) fn open(path: &Path) -> Result<Connection, StoreError> {
     // An empty file is a new ledger: SQLite creates one before the first write.
-    let found =
-        if path.metadata().is_ok_and(|it| it.len() > 0) { Some(check(path)?) } else { None };
+    let found = match lacks(path) {
+        Some(Lack::All(_)) => None,
+        _ => Some(check(path)?),
+    };
     let db = open::ledger(path)?;
     if let Some(version) = found.filter(|version| *version < VERSION) {
         let kept = copy_path(path, version);
@@ -105,14 +113,106 @@ pub(super) fn open(path: &Path) -> Result<Connection, StoreError> {
     Ok(db)
 }
 
+/// What a ledger has lost, in words that follow its name.
+pub(super) enum Lack {
+    /// Everything: there is no file, or a file without tables.
+    All(&'static str),
+    /// Some of the tables of its version.
+    Some(String),
+}
+
+/// Returns what the ledger at `path` has lost, by its content. `None` also for a file that cannot be read as a
+/// database: opening it says why.
+pub(super) fn lacks(path: &Path) -> Option<Lack> {
+    match path.metadata() {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            return Some(Lack::All("was missing"));
+        }
+        // Before SQLite opens it, which would delete the log of an empty database.
+        Ok(found) if found.len() == 0 => return Some(Lack::All("was empty")),
+        _ => {}
+    }
+    let db = open::plain_reader(path).ok()?;
+    let version = version_of(&db).ok()?;
+    let (found, wanted) = (schema(&db).ok()?, schema_of(version).ok()?);
+    if found.is_empty() {
+        return Some(Lack::All("had no tables"));
+    }
+    if version > VERSION {
+        return None;
+    }
+    let lost: Vec<String> = missing(&found, &wanted).map(|(key, _)| shown(key)).collect();
+    (!lost.is_empty()).then(|| Lack::Some(format!("had lost its {}", lost.join(", "))))
+}
+
+/// Makes the tables that a ledger has lost again, without rows.
+pub(super) fn complete(path: &Path) -> Result<(), StoreError> {
+    let db = open::plain(path)?;
+    let version = version_of(&db)?;
+    let (found, wanted) = (schema(&db)?, schema_of(version)?);
+    let tx = db.unchecked_transaction()?;
+    // `index` sorts before `table`, which must be there first.
+    missing(&found, &wanted).rev().try_for_each(|(_, sql)| tx.execute_batch(sql))?;
+    Ok(tx.commit()?)
+}
+
+pub(super) fn version_of(db: &Connection) -> rusqlite::Result<u32> {
+    db.query_row("PRAGMA user_version", [], |row| row.get(0))
+}
+
+/// The statement that made each table, index, trigger and view of a database, by its kind and name.
+type Schema = BTreeMap<(String, String), String>;
+
+fn schema(db: &Connection) -> rusqlite::Result<Schema> {
+    // SQLite's own tables and the indexes of keys come with the others.
+    let sql = "SELECT type, name, sql FROM sqlite_schema
+               WHERE type NOT IN ('table', 'index') OR name NOT LIKE 'sqlite\\_%' ESCAPE '\\'";
+    let mut statement = db.prepare(sql)?;
+    let rows = statement.query_map([], |row| {
+        let sql: String = row.get::<_, Option<String>>(2)?.unwrap_or_default();
+        let words: Vec<&str> = sql.split_whitespace().collect();
+        Ok(((row.get(0)?, row.get(1)?), words.join(" ")))
+    })?;
+    rows.collect()
+}
+
+/// Returns the schema of a ledger of a version; the first release wrote none, but made the tables of version 1.
+fn schema_of(version: u32) -> rusqlite::Result<Schema> {
+    let db = Connection::open_in_memory()?;
+    STEPS.iter().take(version.max(1) as usize).try_for_each(|step| db.execute_batch(step))?;
+    schema(&db)
+}
+
+fn missing<'a>(
+    found: &'a Schema,
+    wanted: &'a Schema,
+) -> impl DoubleEndedIterator<Item = (&'a (String, String), &'a String)> {
+    wanted.iter().filter(|(key, _)| !found.contains_key(*key))
+}
+
+fn shown((kind, name): &(String, String)) -> String {
+    format!("{kind} `{name}`")
+}
+
+/// Returns how a database differs from a ledger of its version, if it does.
+pub(super) fn difference(db: &Connection, version: u32) -> rusqlite::Result<Option<String>> {
+    let (found, wanted) = (schema(db)?, schema_of(version)?);
+    // Tables before their indexes.
+    let lost = missing(&found, &wanted).max_by_key(|((kind, name), _)| (kind, Reverse(name)));
+    if let Some((key, _)) = lost {
+        return Ok(Some(format!("it has no {}", shown(key))));
+    }
+    let other = found.iter().rev().find(|(key, sql)| wanted.get(*key) != Some(*sql));
+    Ok(other.map(|(key, _)| match wanted.contains_key(key) {
+        true => format!("its {} is not the one that kgd makes", shown(key)),
+        false => format!("it has another {}, which kgd does not make", shown(key)),
+    }))
+}
+
 /// Returns the version of a ledger that this program can use. Writes nothing.
 pub(in crate::store) fn check(path: &Path) -> Result<u32, StoreError> {
     let damaged = |why: String| {
-        StoreError::from(LedgerError::Damaged {
-            path: path.to_path_buf(),
-            why,
-            newest: newest(path),
-        })
+        StoreError::from(LedgerError::Damaged { path: path.to_path_buf(), why, best: best(path) })
     };
     let read = open::plain_reader(path).and_then(|db| inspect(&db));
     let (version, verdict) = match read {
@@ -128,11 +228,14 @@ pub(in crate::store) fn check(path: &Path) -> Result<u32, StoreError> {
     if verdict != "ok" { Err(damaged(verdict)) } else { Ok(version) }
 }
 
-/// Returns the version, and `ok` or SQLite's first message about damage.
+/// Returns the version, and `ok`, how the database differs from a ledger of that version, or SQLite's first message
+/// about damage. Only the tables of known versions are compared.
 pub(super) fn inspect(db: &Connection) -> rusqlite::Result<(u32, String)> {
-    let version = db.query_row("PRAGMA user_version", [], |row| row.get(0))?;
-    let verdict = db.query_row("PRAGMA integrity_check(1)", [], |row| row.get(0))?;
-    Ok((version, verdict))
+    let version = version_of(db)?;
+    // The tables first: SQLite cannot check those of another program's modules.
+    let differs = if version > VERSION { None } else { difference(db, version)? };
+    let check = || db.query_row("PRAGMA integrity_check(1)", [], |row| row.get(0));
+    Ok((version, differs.map_or_else(check, Ok)?))
 }
 
 /// Returns whether an error is about the file's content, not about its surroundings.
@@ -259,7 +362,7 @@ mod tests {
         drop(db);
         let before = std::fs::read(&it.path).expect("read");
         let error = Ledger::open(&it.path).err().expect("refused").to_string();
-        assert!(error.contains("has version 99, this kgd knows versions up to 8"), "{error}");
+        assert!(error.contains("has version 99, this kgd knows versions up to 9"), "{error}");
         assert!(error.contains("\nhint: install the newer kgd again"), "{error}");
         assert_eq!(std::fs::read(&it.path).expect("read"), before);
     }

@@ -7,6 +7,7 @@
 
 mod backup;
 mod breaker;
+mod days;
 mod enriched;
 mod error;
 mod identity;
@@ -18,6 +19,7 @@ mod reconcile;
 mod removal;
 mod vanished;
 
+use std::cell::Cell;
 use std::collections::{BTreeSet, HashMap};
 use std::path::Path;
 use std::sync::{Arc, PoisonError, RwLock};
@@ -29,10 +31,11 @@ use super::StoreError;
 use model::terms::{RelPath, Tick, norm_of};
 
 pub use backup::{
-    Backup, Checkup, Restored, back_up, check as check_backup, check_up, replace_missing, restore,
+    Backup, Checkup, Restored, back_up, bring_back, check as check_backup, check_up, restore,
 };
 pub use backup::{read_copy, rewrite_copy};
 pub use breaker::{Breakers, Failing};
+pub use days::{OBSERVED_EVERY, written_before};
 pub use enriched::{Enriched, Reading};
 pub use error::LedgerError;
 pub use journal::{ChangeLedger, ChangedLine, DocChange, DocVersion, JournalStart, LineKind};
@@ -140,6 +143,7 @@ pub struct Ledger {
     db: Connection,
     decisions: Decisions,
     breakers: Breakers,
+    observed: Cell<Option<days::Observed>>,
 }
 
 impl Ledger {
@@ -152,6 +156,7 @@ impl Ledger {
             db: migrate::open(path)?,
             decisions: Decisions::default(),
             breakers: Breakers::default(),
+            observed: Cell::default(),
         };
         ledger.load_decisions()?;
         Ok(ledger)
@@ -163,8 +168,8 @@ impl Ledger {
         if let Err(error) = backup::rescue(&self.db, lost) {
             tracing::warn!(%error, "the lost ledger could not be copied");
         }
-        if let Some(newest) = backup::newest(lost) {
-            backup::copy(&super::open::plain_reader(&newest)?, to, true)?;
+        if let Some(best) = backup::best(lost) {
+            backup::copy(&super::open::plain_reader(&best)?, to, true)?;
         }
         self.db = migrate::open(to)?;
         Ok(())

@@ -122,7 +122,7 @@ fn the_last_seven_of_our_own_are_kept() {
     );
     expected.push("mine.sqlite".into());
     assert_eq!(it.names("backups"), expected);
-    assert_eq!(newest(&it.at("ledger.sqlite")).as_ref(), Some(&done[1]));
+    assert_eq!(best(&it.at("ledger.sqlite")).as_ref(), Some(&done[1]));
 }
 
 #[test]
@@ -151,7 +151,7 @@ fn a_damaged_or_missing_ledger_can_be_restored() {
     fs::write(it.at("ledger.sqlite-wal"), "a log of the damaged one").expect("written");
     let error = message(Ledger::open(&it.at("ledger.sqlite")).err().expect("refused"));
     let wanted =
-        format!("the newest backup is `{0}`; `kgctl backup --restore {0}`", copy.display());
+        format!("the newest full backup is `{0}`; `kgctl backup --restore {0}`", copy.display());
     assert!(error.contains(&wanted), "{error}");
     restore(it.folder.path(), &copy).expect("restored");
     assert_eq!(it.open().decisions().get("link:a>b"), Some(Verdict::Rejected));
@@ -173,13 +173,13 @@ fn only_a_sound_ledger_of_a_known_version_is_put_back() {
     back_up(it.folder.path(), Some(&it.at("newer")), false).expect("copied");
     Connection::open(it.at("newer"))
         .expect("opens")
-        .execute_batch("PRAGMA user_version = 9")
+        .execute_batch("PRAGMA user_version = 10")
         .expect("set");
     for (name, wanted) in [
         ("missing", "`{}` is not a ledger: No such file"),
         ("text", "`{}` is not a ledger: file is not a database"),
-        ("other", "`{}` is not a ledger: it has no table `documents`"),
-        ("newer", "the ledger `{}` has version 9, this kgd knows versions up to 8"),
+        ("other", "`{}` is not a ledger: it has no table `decisions`"),
+        ("newer", "the ledger `{}` has version 10, this kgd knows versions up to 9"),
     ] {
         let error = message(restore(it.folder.path(), &it.at(name)).expect_err(name));
         let wanted = wanted.replace("{}", &it.at(name).display().to_string());
@@ -187,4 +187,154 @@ fn only_a_sound_ledger_of_a_known_version_is_put_back() {
     }
     assert_eq!(fs::read(it.at("ledger.sqlite")).expect("read"), before);
     assert_eq!(it.names(""), ["ledger.sqlite", "newer", "other", "text"]);
+}
+
+/// Ways to lose what a ledger holds, with the words that say so.
+const LOSSES: [(&str, &str, fn(&Path)); 6] = [
+    ("missing", "it was missing at the start", |ledger| fs::remove_file(ledger).expect("there")),
+    ("empty", "it was empty at the start", |ledger| fs::write(ledger, "").expect("written")),
+    ("empty, with a log", "it was empty at the start", |ledger| {
+        fs::write(ledger, "").expect("written");
+        fs::write(with_suffix(ledger, "-wal"), "all that is left").expect("written");
+    }),
+    ("no tables", "it had no tables at the start", |ledger| {
+        fs::remove_file(ledger).expect("there");
+        let db = Connection::open(ledger).expect("opens");
+        db.execute_batch("PRAGMA user_version = 9; VACUUM").expect("made");
+    }),
+    ("some tables", "it had lost its table `decisions`, table `ingested` at the start", |ledger| {
+        let db = Connection::open(ledger).expect("opens");
+        db.execute_batch("DROP TABLE decisions; DROP TABLE ingested").expect("dropped");
+    }),
+    ("another database", "it had lost its index `changes_at`", |ledger| {
+        fs::remove_file(ledger).expect("there");
+        let db = Connection::open(ledger).expect("opens");
+        db.execute_batch("CREATE TABLE decisions(x); INSERT INTO decisions VALUES(1)")
+            .expect("made");
+        db.execute_batch("PRAGMA user_version = 9").expect("made");
+    }),
+];
+
+#[test]
+fn a_ledger_that_lost_what_it_held_is_restored_from_the_newest_backup_that_holds_more() {
+    for (what, words, lose) in LOSSES {
+        let it = Scratch::new();
+        it.decide("link:c>d", Some(Verdict::Rejected));
+        it.decide("link:e>f", Some(Verdict::Rejected));
+        let full = back_up(it.folder.path(), None, false).expect("copied").path;
+        // Backups of a ledger that had lost everything before do not count.
+        fs::rename(it.at("ledger.sqlite"), it.at("away")).expect("moved");
+        for _ in 0..8 {
+            drop(it.open());
+            back_up(it.folder.path(), None, false).expect("copied");
+        }
+        fs::rename(it.at("away"), it.at("ledger.sqlite")).expect("moved");
+        assert_eq!(it.names("backups").len(), 8, "the last seven, and the full one: {what}");
+        lose(&it.at("ledger.sqlite"));
+        let said = bring_back(it.folder.path()).unwrap_or_else(|| panic!("said nothing: {what}"));
+        let restored = format!("restored from `{}`", full.display());
+        assert!(said.contains(words) && said.contains(&restored), "{what}: {said}");
+        assert_eq!(it.open().decisions().get("link:a>b"), Some(Verdict::Rejected), "{what}");
+        assert_eq!(bring_back(it.folder.path()), None, "{what}");
+    }
+}
+
+#[test]
+fn a_loss_without_a_backup_is_said_unless_the_project_is_new() {
+    for (what, words, lose) in LOSSES {
+        let it = Scratch::new();
+        fs::create_dir(it.at("kept")).expect("a folder");
+        lose(&it.at("ledger.sqlite"));
+        let said = bring_back(it.folder.path());
+        if what == "another database" {
+            let error = message(Ledger::open(&it.at("ledger.sqlite")).err().expect("refused"));
+            assert!(said.is_none() && error.contains("is damaged"), "{error}");
+            continue;
+        }
+        let said = said.unwrap_or_else(|| panic!("said nothing: {what}"));
+        assert!(said.contains(words) && said.contains("no backup holds"), "{what}: {said}");
+        it.decide("link:c>d", Some(Verdict::Rejected));
+        if what == "some tables" {
+            // What was left of it is still there, beside the tables that were made again.
+            assert!(it.at("ledger.sqlite.before-restore").exists());
+            assert_eq!(it.open().decisions().get("link:a>b"), None);
+        }
+    }
+    let new = tempfile::tempdir().expect("temporary folder");
+    assert_eq!(bring_back(new.path()), None);
+    // A first start that was killed before it made the first table.
+    fs::write(new.path().join("ledger.sqlite"), "").expect("written");
+    assert_eq!(bring_back(new.path()), None);
+}
+
+#[test]
+fn a_copy_with_other_tables_than_kgd_makes_is_neither_restored_nor_used() {
+    let changes = [
+        (
+            "CREATE TRIGGER t AFTER INSERT ON documents BEGIN DELETE FROM kb_versions; END",
+            "it has another trigger `t`, which kgd does not make",
+        ),
+        ("CREATE VIEW v AS SELECT * FROM decisions", "it has another view `v`, which kgd does not make"),
+        (
+            "DROP TABLE kb_versions; CREATE VIEW kb_versions AS SELECT 1 AS entry",
+            "it has no table `kb_versions`",
+        ),
+        ("DROP INDEX changes_uid", "it has no index `changes_uid`"),
+        ("CREATE TABLE more(x)", "it has another table `more`, which kgd does not make"),
+        ("CREATE UNIQUE INDEX one ON decisions(verdict)", "it has another index `one`, which kgd does not make"),
+        (
+            "ALTER TABLE decisions ADD COLUMN more TEXT NOT NULL DEFAULT ''",
+            "its table `decisions` is not the one that kgd makes",
+        ),
+        (
+            "DROP TABLE ingested; CREATE TABLE ingested(uid TEXT PRIMARY KEY, tags TEXT NOT NULL CHECK(tags = ''),
+               source_url TEXT) WITHOUT ROWID",
+            "its table `ingested` is not the one that kgd makes",
+        ),
+        ("PRAGMA user_version = 3", "it has another table `scrubbed`, which kgd does not make"),
+        (
+            "PRAGMA writable_schema = 1; INSERT INTO sqlite_schema VALUES('trigger', 'sqlite_x', 'documents', 0,
+               'CREATE TRIGGER sqlite_x AFTER INSERT ON documents BEGIN DELETE FROM kb_versions; END')",
+            "it has another trigger `sqlite_x`, which kgd does not make",
+        ),
+    ];
+    for (change, words) in changes {
+        let it = Scratch::new();
+        let copy = back_up(it.folder.path(), None, false).expect("copied").path;
+        Connection::open(&copy).expect("opens").execute_batch(change).expect(change);
+        let before = fs::read(it.at("ledger.sqlite")).expect("read");
+        let error = message(restore(it.folder.path(), &copy).expect_err(change));
+        assert!(error.contains(words) && error.contains("\nhint: "), "{error}");
+        assert_eq!(fs::read(it.at("ledger.sqlite")).expect("read"), before, "{change}");
+        assert_eq!(it.names(""), ["backups", "ledger.sqlite"], "{change}");
+        assert_eq!(best(&it.at("ledger.sqlite")), None, "{change}");
+        fs::rename(&copy, it.at("ledger.sqlite")).expect("moved");
+        let error = message(Ledger::open(&it.at("ledger.sqlite")).err().expect(change));
+        assert!(error.contains("is damaged: "), "{error}");
+    }
+}
+
+#[test]
+fn one_measure_decides_which_ledger_holds_more() {
+    let rows = |stated: u64, documents: u64| {
+        Rows::from([("kb_versions".into(), stated), ("documents".into(), documents)])
+    };
+    // Newest last; the one to go back to is named by its place.
+    for (what, backups, expected) in [
+        ("the newest", [(9, 10), (10, 10), (11, 10)], 2),
+        ("some was taken back", [(10, 10), (10, 9), (6, 8)], 2),
+        ("most was lost, then a new start", [(10, 10), (0, 10), (2, 30)], 0),
+        ("only documents are known", [(0, 100), (0, 0), (0, 3)], 0),
+        ("documents went, statements came", [(3, 100), (3, 90), (5, 10)], 2),
+    ] {
+        let backups = backups.map(|(stated, documents)| Backup {
+            path: PathBuf::from(format!("{stated}-{documents}")),
+            n_bytes: 0,
+            version: VERSION,
+            rows: rows(stated, documents),
+        });
+        assert_eq!(best_of(&backups), backups.get(expected), "{what}");
+    }
+    assert!(holds_more(&rows(1, 0), &rows(0, 9)) && !holds_more(&rows(1, 9), &rows(2, 0)));
+    assert!(holds_more(&rows(1, 0), &Rows::from([("decisions".into(), 5)])), "a table was lost");
 }
