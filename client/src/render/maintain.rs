@@ -136,12 +136,19 @@ pub fn backup(reply: &BackupReply) -> String {
     )
 }
 
+/// Most other documents that say the same and are listed.
+const MAX_OTHERS: usize = 20;
+
 /// Renders a receipt: what was removed, what a scan found, and which files still have it.
 pub fn forget(reply: &ForgetReply, style: Style) -> String {
     let mut text = String::new();
     if reply.unknown {
-        text += "not found: nothing was ever stored for a document or entity of this name\n\
-                 hint: check its spelling; a path is relative to the project\n";
+        text += "not found: nothing was ever stored for it\n";
+        for it in &reply.looked_for {
+            let _ = writeln!(text, "looked for {}", clean(it));
+        }
+        text += "hint: a path is relative to the project; `kgctl forget --text -` forgets a string, wherever it \
+                 stands\n";
         return text;
     }
     if reply.removed.is_empty() {
@@ -163,6 +170,16 @@ pub fn forget(reply: &ForgetReply, style: Style) -> String {
     if reply.n_in_folder > 0 {
         text += "hint: these files are yours, and are indexed as they are: edit or delete them, or list them in \
                  `.kgignore`, then again\n";
+    }
+    for other in reply.also_in.iter().take(MAX_OTHERS) {
+        let _ = writeln!(text, "also in {}", style.cyan(&clean(other)));
+    }
+    let more = reply.n_also_in.saturating_sub(reply.also_in.len().min(MAX_OTHERS) as u32);
+    if more > 0 {
+        let _ = writeln!(text, "and in {more} more");
+    }
+    if reply.n_also_in > 0 {
+        text += "these share lines with it or mention it; what they say is theirs, and was not changed\n";
     }
     let Some(proof) = &reply.proof else { return text };
     let (expected, left): (Vec<&Left>, Vec<&Left>) = proof.left.iter().partition(|it| it.of_files);

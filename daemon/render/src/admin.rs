@@ -230,6 +230,11 @@ pub fn backup(reply: &BackupReply, max_chars: usize) -> String {
 
 pub fn forget(reply: &ForgetReply, max_chars: usize) -> String {
     let sheet = &mut Sheet::new(max_chars, &reply.freshness);
+    if reply.unknown {
+        sheet.line("not found: nothing was ever stored for it");
+        sheet.items(reply.looked_for.iter().map(|it| format!("  looked for {it}")));
+        return sheet.finish();
+    }
     let verdict = match &reply.proof {
         // The scan read everything and found nothing: the strongest answer there is.
         Some(proof) if proof.gone => {
@@ -242,11 +247,12 @@ pub fn forget(reply: &ForgetReply, max_chars: usize) -> String {
     let removed = reply.removed.iter();
     let removed = removed.map(|it| format!("  {}: {} {}", it.store, it.n, one_line(&it.what)));
     let held = reply.in_folder.iter().map(|path| format!("  still in {}", one_line(path)));
+    let also = reply.also_in.iter().map(|it| format!("  also in {}", one_line(it)));
     let left = reply.proof.iter().flat_map(|it| &it.left);
     let left = left.map(|it| {
         let why = if it.of_files { " (of these files)" } else { "" };
         format!("  left in {}: {} {}{why}", one_line(&it.file), it.n, it.place)
     });
-    sheet.items(removed.chain(held).chain(left));
+    sheet.items(removed.chain(held).chain(also).chain(left));
     sheet.finish()
 }

@@ -212,6 +212,151 @@ fn a_document_goes_and_while_it_is_there_the_receipt_says_so() {
     project.verify("after a document was forgotten");
 }
 
+/// Returns the versions that are kept: of entries in every ledger, and of notes, with their places.
+fn kept_versions(project: &TestProject) -> Vec<String> {
+    let mut ledgers = vec![project.paths().ledger.clone()];
+    files_below(&project.paths().dir.join("backups"), &mut ledgers);
+    let versions = "SELECT entry || ' ' || version || ' ' || text FROM kb_versions";
+    let mut found: Vec<String> = ledgers.iter().flat_map(|it| rows(it, versions)).collect();
+    let mut kept = Vec::new();
+    files_below(&project.paths().dir.join("kept"), &mut kept);
+    let text = |it: &std::path::PathBuf| fs::read_to_string(it).expect("a text");
+    found.extend(kept.iter().map(|it| format!("{} {}", it.display(), text(it))));
+    found.sort();
+    found
+}
+
+#[test]
+fn what_others_say_as_well_stays_in_their_versions_and_the_proof_names_them() {
+    let shared = "---\nauthor: Somebody of the harbor\nstatus: being written\n---\n";
+    let note = |name: &str| {
+        format!(
+            "{shared}# Note {name}\n\nOnly {name} says this much.\n\n- [ ] shared task for every note\n"
+        )
+    };
+    let mut project = TestProject::empty();
+    for name in ["alpha", "beta", "gamma"] {
+        project.write(&format!("{name}.md"), note(name));
+    }
+    project.start();
+    project.settle();
+    for name in ["alpha", "beta", "gamma"] {
+        let edit = json!({"path": format!("{name}.md"), "operation": "append", "content": "More words.\n"});
+        project.call("edit_note", edit);
+        let details = format!("The keeper of {name} has the key of the lock.");
+        project.call("kb_store", json!({"short_title": name, "knowledge_details": details}));
+    }
+    project.call("backup", json!({}));
+    project.settle();
+    let expected: Vec<String> =
+        kept_versions(&project).into_iter().filter(|it| !it.contains("alpha")).collect();
+    assert_eq!(expected.len(), 6, "two notes, and two entries in two ledgers: {expected:?}");
+    for (path, word) in [("alpha.md", "Only alpha"), ("kb/kb-00001-alpha.md", "keeper of alpha")] {
+        project.remove(path);
+        let (code, out, error) = kgctl(&project, &["forget", path, "--prove"], "");
+        assert_eq!(code, 0, "{out}{error}");
+        assert!(
+            out.contains("also in beta.md") || out.contains("also in kb/kb-00002-beta.md"),
+            "{out}"
+        );
+        assert!(!out.contains("still in") && !out.contains("delete"), "others are innocent: {out}");
+        assert_eq!(holders(&project, word), [""; 0], "{path}");
+        assert_eq!(holders(&project, path), [""; 0], "{path}");
+    }
+    assert_eq!(kept_versions(&project), expected);
+    let (code, out, _) = kgctl(&project, &["restore", "beta.md", "--at", "last"], "");
+    assert_eq!((code, project.text("beta.md")), (0, note("beta")), "{out}");
+    project.settle();
+    project.verify("after two documents were forgotten");
+}
+
+#[test]
+fn a_document_goes_from_every_path_that_it_ever_had() {
+    let mut project = TestProject::of(&[("other.md", "# Other\n\nNobody else says a word.\n")]);
+    let edit = |project: &mut TestProject, path: &str| {
+        let content = "And this was added.\n";
+        project.call("edit_note", json!({"path": path, "operation": "append", "content": content}));
+    };
+    let rename = |project: &mut TestProject, from: &str, to: &str| {
+        project.rename(from, to);
+        project.settle();
+    };
+    let names = ["tool", "former", "file", "sub", "down", "folder-down"];
+    for name in names {
+        let text = format!("# Plan\n\nThe zqforget{name} is what nobody may read.\n");
+        project.write(&format!("old-{name}/t.md"), text);
+    }
+    project.settle();
+    for name in names {
+        edit(&mut project, &format!("old-{name}/t.md"));
+    }
+    let entry = |details: &str| json!({"short_title": "Pay", "knowledge_details": details});
+    project.call("kb_store", entry("salary: 90k, zqforgetentry"));
+    edit(&mut project, "kb/kb-00001-pay.md");
+    project.call("backup", json!({}));
+    for name in ["tool", "former"] {
+        let to = format!("new-{name}/moved.md");
+        project.call("move_note", json!({"path": format!("old-{name}/t.md"), "destination": to}));
+    }
+    project.call("move_note", json!({"path": "kb/kb-00001-pay.md", "destination": "notes/pay.md"}));
+    edit(&mut project, "notes/pay.md");
+    rename(&mut project, "old-file/t.md", "new-file/moved.md");
+    rename(&mut project, "old-sub", "new-sub");
+    project.stop();
+    project.rename("old-down/t.md", "new-down/moved.md");
+    project.rename("old-folder-down", "new-folder-down");
+    project.start();
+    project.settle();
+    // Another document comes to an old path: nothing of it may go.
+    project.write("old-tool/t.md", "# New\n\nThis zqinnocent is somebody else's.\n");
+    project.settle();
+    edit(&mut project, "old-tool/t.md");
+    for (name, path) in [
+        ("tool", "new-tool/moved.md"),
+        ("former", "old-former/t.md"),
+        ("file", "new-file/moved.md"),
+        ("sub", "new-sub"),
+        ("down", "new-down/moved.md"),
+        ("folder-down", "new-folder-down"),
+        ("entry", "notes/pay.md"),
+    ] {
+        let word = format!("zqforget{name}");
+        assert!(holders(&project, &word).iter().any(|it| it.starts_with("kept/")), "{name}");
+        let folder = path.split('/').next().expect("a folder").replace("old-former", "new-former");
+        fs::remove_dir_all(project.at(&folder)).expect("removed");
+        project.settle();
+        let (code, out, error) = kgctl(&project, &["forget", path, "--prove"], "");
+        assert_eq!(code, 0, "{name}: {out}{error}");
+        assert_eq!(holders(&project, &word), [""; 0], "{name}: {out}");
+    }
+    assert_eq!(rows(&project.paths().ledger, "SELECT text FROM kb_versions"), [""; 0]);
+    assert!(holders(&project, "zqinnocent").iter().any(|it| it.starts_with("kept/old-tool/")));
+}
+
+#[test]
+fn a_name_that_means_nothing_says_what_was_looked_for() {
+    let mut project = TestProject::of(&[("a.md", "# A\n\nNothing.\n")]);
+    let entity = json!({"name": ENTITY, "entity_type": "person", "observations": ["Lives here"]});
+    project.call("create_entities", json!({"entities": [entity]}));
+    let (code, out, _) = kgctl(&project, &["forget", "pln.md", "--prove"], "");
+    assert_eq!(code, 3, "{out}");
+    for said in [
+        "at this path",
+        "an entry with this id",
+        "entity of this name\n",
+        "0 copies",
+        "forget --text -",
+    ] {
+        assert!(out.contains(said), "{said}: {out}");
+    }
+    let (code, out, _) = kgctl(&project, &["forget", ENTITY], "");
+    assert!(code == 3 && out.contains("there is one, which `--entity` forgets"), "{out}");
+    project.call("kb_store", json!({"short_title": "Door", "knowledge_details": "Ask zqkeeper."}));
+    project.remove("kb/kb-00001-door.md");
+    let (code, out, _) = kgctl(&project, &["forget", "kb-00001", "--prove"], "");
+    assert_eq!((code, holders(&project, "zqkeeper").len()), (0, 0), "{out}");
+}
+
 #[test]
 fn files_that_are_not_indexed_are_searched_for_a_string() {
     let project = TestProject::of(&[("a.md", "# A\n\nNothing.\n"), (".kgignore", "ign/\n")]);

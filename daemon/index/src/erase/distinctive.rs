@@ -1,60 +1,87 @@
-//! Distinctive: the parts of a text that identify it even where it is stored in pieces.
+//! Distinctive: the parts of a text by which its remains are found even where it was stored in pieces.
 //!
-//! In: a text. Out: its lines, or its sentences, without Markdown markers; for documents only the lines that occur in
-//! no other text.
-//! Not here: which other texts there are (`project/forget.rs`).
+//! In: a text. Out: its lines, or its sentences, without Markdown markers; for documents only what occurs in no other
+//! one. Only proofs and logs use lines: what is deleted follows from identities (`store/erase/identities.rs`).
+//! Invariant: both sides are searched alike, in every form, so a shared line is never taken for a document's own.
+//! Not here: which other documents there are (`project/forget/others.rs`).
 
 use std::collections::BTreeSet;
 
 use aho_corasick::{AhoCorasick, BuildError};
 
+use super::Needle;
+use super::forms::forms_of;
+use super::needles::stands_alone;
+
 /// Shortest string that can be forgotten, characters. Shorter ones occur in binary data by chance.
 pub const MIN_CHARS: usize = 6;
 
-/// Shortest line or sentence that identifies a document, characters.
+/// Shortest line or sentence that tells documents apart, characters.
 const MIN_PART_CHARS: usize = 16;
 
-/// Most lines that identify one set of documents.
+/// Most lines that are searched for.
 const MAX_LINES: usize = 2_000;
 
-/// Lines of the documents to forget, minus those that other texts contain, too.
+/// What tells documents apart: their lines, paths and names, minus those that others contain, too.
 #[derive(Debug)]
-pub struct OwnLines {
-    finder: AhoCorasick,
-    lines: Vec<String>,
+pub struct Traces {
+    needles: Vec<Needle>,
     is_own: Vec<bool>,
+    finder: AhoCorasick,
+    /// The needle of each pattern.
+    of: Vec<usize>,
 }
 
-impl OwnLines {
-    /// Collects the lines of these texts, up to a limit of 2,000.
+impl Traces {
+    /// Takes these strings as the documents' own until another text contains them.
     ///
     /// # Errors
-    /// When the lines are too many for one finder.
-    pub fn of<'t>(texts: impl IntoIterator<Item = &'t str>) -> Result<Self, BuildError> {
-        // A set: a line that repeats is searched once, and the cut at `MAX_LINES` does not depend on the order of the
-        // texts.
-        let lines: BTreeSet<&str> = texts.into_iter().flat_map(lines_of).collect();
-        let lines: Vec<String> = lines.into_iter().take(MAX_LINES).map(str::to_string).collect();
-        let finder = AhoCorasick::builder().ascii_case_insensitive(true).build(&lines)?;
-        Ok(OwnLines { finder, is_own: vec![true; lines.len()], lines })
+    /// When they are too many for one finder.
+    pub fn new(needles: &BTreeSet<Needle>) -> Result<Self, BuildError> {
+        let needles: Vec<Needle> = needles.iter().cloned().collect();
+        let forms = |(at, it): (usize, &Needle)| {
+            forms_of(&it.text).into_iter().map(move |form| (form.bytes, at))
+        };
+        let (forms, of): (Vec<_>, Vec<_>) = needles.iter().enumerate().flat_map(forms).unzip();
+        let finder = AhoCorasick::builder().ascii_case_insensitive(true).build(&forms)?;
+        Ok(Traces { is_own: vec![true; needles.len()], needles, finder, of })
     }
 
-    /// Drops the lines that `text`, a text of another document, contains.
-    pub fn leave_out(&mut self, text: &str) {
-        for found in self.finder.find_overlapping_iter(text) {
-            if let Some(is_own) = self.is_own.get_mut(found.pattern().as_usize()) {
+    /// Drops what these bytes of another document contain; returns whether that is anything.
+    pub fn leave_out(&mut self, bytes: &[u8]) -> bool {
+        let mut is_any = false;
+        for found in self.finder.find_overlapping_iter(bytes) {
+            let Some(&at) = self.of.get(found.pattern().as_usize()) else { continue };
+            let is_name = self.needles.get(at).is_some_and(|it| it.is_name);
+            if is_name && !stands_alone(bytes, found.range()) {
+                continue;
+            }
+            is_any = true;
+            if let Some(is_own) = self.is_own.get_mut(at) {
                 *is_own = false;
             }
         }
+        is_any
     }
 
-    /// Returns the lines that no other text contains.
-    pub fn into_lines(self) -> impl Iterator<Item = String> {
-        self.lines.into_iter().zip(self.is_own).filter_map(|(line, is_own)| is_own.then_some(line))
+    /// Returns what no other document contains.
+    pub fn into_own(self) -> BTreeSet<Needle> {
+        self.needles
+            .into_iter()
+            .zip(self.is_own)
+            .filter_map(|(it, is_own)| is_own.then_some(it))
+            .collect()
     }
 }
 
-/// The lines of a document that are long enough to identify it, without Markdown markers.
+/// Returns the lines of texts that are long enough to tell documents apart, without Markdown markers, at most 2,000.
+pub fn lines_of_all<'t>(texts: impl IntoIterator<Item = &'t str>) -> impl Iterator<Item = Needle> {
+    // A set: the cut does not depend on the order of the texts.
+    let lines: BTreeSet<&str> = texts.into_iter().flat_map(lines_of).collect();
+    lines.into_iter().take(MAX_LINES).map(|it| Needle { text: it.to_string(), is_name: false })
+}
+
+/// The lines of a text that are long enough to tell documents apart, without Markdown markers.
 fn lines_of(text: &str) -> impl Iterator<Item = &str> {
     text.lines().map(bare).filter(|line| line.chars().count() >= MIN_PART_CHARS)
 }
@@ -99,9 +126,14 @@ mod tests {
             parts_of("The first sentence is here. The second one, too."),
             ["The first sentence is here.", "The second one, too."]
         );
-        let mut own = OwnLines::of([text]).expect("a finder");
-        own.leave_out("Somebody LIKES POETRY A LOT.");
-        let own: Vec<String> = own.into_lines().collect();
-        assert_eq!(own, ["A heading of some length", "Quoted words of somebody"]);
+        let needles = lines_of_all([text]).chain([Needle { text: "a.md".into(), is_name: true }]);
+        let mut traces = Traces::new(&needles.collect()).expect("a finder");
+        assert!(!traces.leave_out(b"Likes poetry"));
+        assert!(traces.leave_out(b"Somebody LIKES POETRY A LOT."));
+        // A form that the index stores, and a longer name.
+        assert!(traces.leave_out(b"aheadingofsomelength data.md"));
+        let own = traces.into_own();
+        let own: Vec<&str> = own.iter().map(|it| it.text.as_str()).collect();
+        assert_eq!(own, ["Quoted words of somebody", "a.md"]);
     }
 }

@@ -14,7 +14,7 @@ mod needles;
 mod scan;
 mod secrets;
 
-pub use distinctive::{MIN_CHARS, OwnLines, parts_of};
+pub use distinctive::{MIN_CHARS, Traces, lines_of_all, parts_of};
 pub use folder::{Role, clean_logs, files_in, remove_leftovers, remove_pages, role_of};
 pub use needles::{Needle, Needles};
 pub use scan::read_through;

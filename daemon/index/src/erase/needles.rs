@@ -120,7 +120,7 @@ impl Rewrite for Needles {
 
 /// Returns whether a match is a whole word or path. A dot, dash or underscore after it joins it to more only where a
 /// letter or digit follows: the full stop of a sentence does not.
-fn stands_alone(bytes: &[u8], range: Range<usize>) -> bool {
+pub(super) fn stands_alone(bytes: &[u8], range: Range<usize>) -> bool {
     let at = |place: Option<usize>| place.and_then(|it| bytes.get(it)).copied().unwrap_or(b' ');
     let (first, last) = (at(Some(range.start)), at(range.end.checked_sub(1)));
     let (before, after) = (at(range.start.checked_sub(1)), at(Some(range.end)));

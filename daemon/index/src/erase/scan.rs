@@ -1,6 +1,7 @@
 //! Scan: proves that a string occurs nowhere in the state folder, or reports where it does.
 //!
-//! In: the folder, the strings, and index words that no document contains. Out: every file that contains one.
+//! In: the folder, the strings (uids among them), numbers of entries, and index words that no document contains. Out:
+//! every file that contains one.
 //! How: the bytes of every file, including logs, journals and free pages of databases, and its name; then each value
 //! of each row, because SQLite splits long values at page ends; then the words of the text index, because it stores
 //! only the part of a word that differs from the word before.
@@ -15,10 +16,11 @@ use std::ops::Range;
 use std::path::Path;
 use std::process::{Command, ExitCode, Stdio};
 
+use rusqlite::types::ValueRef;
 use serde::{Deserialize, Serialize};
 
 use super::{MIN_CHARS, Needle, Needles, files_in};
-use crate::store::{StoreError, each_value, index_words_without_rows};
+use crate::store::{StoreError, each_row, entry_rows, index_words_without_rows};
 
 /// Bytes read at once.
 const BLOCK_BYTES: usize = 1 << 20;
@@ -46,12 +48,14 @@ pub struct Scan {
 }
 
 /// What a scan searches for.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub struct Wanted {
     /// Strings.
     pub needles: BTreeSet<Needle>,
     /// Words of the text index that no row may contain.
     pub words: Vec<String>,
+    /// Numbers of entries, of which no ledger may have a row.
+    pub entries: BTreeSet<u64>,
 }
 
 /// Scans a state folder in another process.
@@ -77,8 +81,7 @@ pub fn scan_apart(state_dir: &Path, wanted: &Wanted) -> io::Result<Scan> {
 pub fn read_through(state_dir: &Path) -> ExitCode {
     let done = || {
         let wanted: Wanted = serde_json::from_reader(io::stdin())?;
-        let needles = Needles::new(&wanted.needles)?;
-        let seen = scan(state_dir, &needles, &wanted.words)?;
+        let seen = scan(state_dir, &wanted)?;
         io::stdout().write_all(&serde_json::to_vec(&seen)?)?;
         Ok::<_, anyhow::Error>(())
     };
@@ -95,11 +98,8 @@ pub fn read_through(state_dir: &Path) -> ExitCode {
 ///
 /// # Errors
 /// When a file cannot be read: then nothing is proved.
-pub(crate) fn scan(
-    state_dir: &Path,
-    needles: &Needles,
-    words: &[String],
-) -> Result<Scan, StoreError> {
+pub(crate) fn scan(state_dir: &Path, wanted: &Wanted) -> Result<Scan, anyhow::Error> {
+    let needles = &Needles::new(&wanted.needles)?;
     let mut found = Scan::default();
     let failed =
         |path: &Path, why: io::Error| StoreError::Open { path: path.into(), why: why.to_string() };
@@ -118,9 +118,10 @@ pub(crate) fn scan(
         // Raw bytes miss values that span two pages, so databases are read row by row as well.
         if is_database(&path) {
             places.extend(in_rows(&file, needles)?);
+            places.extend(entry_rows(&file, &wanted.entries)?);
         }
         if path == "index.sqlite" {
-            let left = index_words_without_rows(&file, words)?;
+            let left = index_words_without_rows(&file, &wanted.words)?;
             places.push(("index words".to_string(), left));
         }
         let hits = places.into_iter().filter(|(_, n)| *n > 0);
@@ -168,16 +169,24 @@ fn in_bytes(mut reader: impl Read, needles: &Needles, shortest: usize) -> io::Re
 /// Counts the matches in the rows of a database, by table.
 fn in_rows(file: &Path, needles: &Needles) -> Result<Vec<(String, u64)>, StoreError> {
     let mut found: Vec<(String, u64)> = Vec::new();
-    each_value(file, &mut |table, bytes, is_text| {
-        let shortest = if is_text { 0 } else { MIN_CHARS };
-        let places = needles.places(bytes).filter(|(range, _)| range.len() >= shortest);
-        let n = places.count() as u64;
-        // Values come table by table, so only the last entry can be of this table.
+    each_row(file, &mut |table, row| {
+        let mut n = 0;
+        for at in 0..row.as_ref().column_count() {
+            let (bytes, shortest) = match row.get_ref(at)? {
+                ValueRef::Text(bytes) => (bytes, 0),
+                ValueRef::Blob(bytes) => (bytes, MIN_CHARS),
+                _ => continue,
+            };
+            let places = needles.places(bytes).filter(|(range, _)| range.len() >= shortest);
+            n += places.count() as u64;
+        }
+        // Rows come table by table, so only the last entry can be of this table.
         match found.last_mut() {
             Some((last, total)) if last == table => *total += n,
             _ if n == 0 => {}
             _ => found.push((table.to_string(), n)),
         }
+        Ok(())
     })?;
     Ok(found)
 }

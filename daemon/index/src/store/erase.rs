@@ -2,7 +2,8 @@
 //!
 //! In: which documents and entries to forget ([`Gone`]), and how texts are rewritten. Out: the number of rows deleted
 //! or rewritten, by table.
-//! Invariants: one transaction per database; a document whose file still exists keeps its identity (uid, tags, used
+//! Invariants: one transaction per database; rows of other documents and entries stay as they are, whatever they say,
+//! unless a string is to be forgotten; a document whose file still exists keeps its identity (uid, tags, used
 //! ordinals), or the index would differ from a rebuild; text is removed from any column of any table, whatever
 //! version the ledger has, and a row whose key contains a forgotten string is deleted.
 //! Not here: free pages and logs (`open::vacuum`, `IndexWriter::compact`), which files there are (`erase/`).
@@ -10,12 +11,18 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
+use model::terms::norm_of;
 use notes::resolve::name_key;
 use rusqlite::types::{Value, ValueRef};
-use rusqlite::{Connection, params_from_iter};
+use rusqlite::{Connection, Row, params_from_iter};
 use serde::{Deserialize, Serialize};
 
+use super::ledger::ChangedLine;
 use super::{StoreError, open};
+
+mod identities;
+
+pub use identities::{Identities, is_within};
 
 /// Removes forgotten strings from texts.
 pub trait Rewrite: Send + Sync {
@@ -34,19 +41,26 @@ pub trait Rewrite: Send + Sync {
 pub type Counts = BTreeMap<String, u64>;
 
 /// Tables of the ledger with a column `uid`. With `true`, the rows of documents whose file still exists stay.
-const BY_UID: [(&str, bool); 4] =
-    [("ingested", true), ("memory_ordinals", true), ("memory_events", false), ("changes", false)];
+const BY_UID: [(&str, bool); 5] = [
+    ("documents", true),
+    ("ingested", true),
+    ("memory_ordinals", true),
+    ("memory_events", false),
+    ("changes", false),
+];
 
-/// The same for tables with a column `path`.
-const BY_PATH: [(&str, bool); 3] =
-    [("documents", true), ("breakers", false), ("kb_ingested", false)];
+/// Tables with a path and the time `last_ms`: whose a row is follows from both.
+const BY_PATH: [&str; 2] = ["breakers", "kb_ingested"];
 
 /// Tables with the number of an entry.
 const BY_ENTRY: [&str; 3] = ["kb_versions", "kb_accesses", "kb_enriched"];
 
+/// Whether the record of an ingested file lists an entry.
+const NAMES_ENTRY: &str = "instr(entries, printf('\"kb-%05d\"', ?1)) > 0";
+
 /// Returns whether a table keeps something of a document as long as its file is there.
 pub fn stays_with_file(table: &str) -> bool {
-    BY_UID.iter().chain(&BY_PATH).any(|(name, stays)| *stays && *name == table)
+    BY_UID.iter().any(|(name, stays)| *stays && *name == table)
 }
 
 /// Tables about erasures themselves, which hold only salted hashes and numbers.
@@ -54,61 +68,96 @@ const OWN: [&str; 2] = ["removals", "scrubbed"];
 
 /// What is to be forgotten.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Gone {
-    /// Paths of documents and folders; a folder includes everything below it.
+    /// Paths of documents and folders as they were named: what was kept below them and is no document's goes, too.
     pub paths: BTreeSet<String>,
-    /// Names of entities, as [`name_key`] returns them.
+    /// Names of entities.
     pub names: BTreeSet<String>,
-    /// Uids.
+    /// Uids of documents.
     pub uids: BTreeSet<String>,
     /// Numbers of entries.
     pub entries: BTreeSet<u64>,
-    /// Paths and uids of documents whose files still exist.
+    /// Uids of documents whose files still exist.
     pub present: BTreeSet<String>,
+    /// Kept versions of notes, by the names of their files.
+    pub kept: BTreeSet<String>,
+    /// Rows by path: table, path, `last_ms`.
+    pub rows: BTreeSet<(String, String, i64)>,
 }
 
 impl Gone {
-    /// Returns whether a path, or a folder that contains it, is to be forgotten.
-    pub fn holds_path(&self, path: &str) -> bool {
-        let ends = path.match_indices('/').map(|(at, _)| at).chain([path.len()]);
-        ends.filter_map(|end| path.get(..end)).any(|it| self.paths.contains(it))
+    /// Returns whether the thing that was kept under a path at this time is to be forgotten.
+    pub fn holds(&self, known: &Identities, path: &str, at_ms: i64, hash: &[u8]) -> bool {
+        match known.owner(path, at_ms, hash) {
+            Some(uid) => self.uids.contains(uid),
+            None => self.paths.iter().any(|named| is_within(path, named)),
+        }
     }
 
-    /// Adds the uids and paths that this ledger has for what is to be forgotten.
-    pub fn resolve(&mut self, db: &Connection) -> rusqlite::Result<()> {
-        if !self.names.is_empty() && has_table(db, "memory_events")? {
-            let mut statement = db.prepare("SELECT DISTINCT uid, node FROM memory_events")?;
-            for row in statement.query_map([], |row| Ok((row.get(0)?, row.get::<_, String>(1)?)))? {
-                let (uid, node): (String, String) = row?;
-                if self.names.contains(&name_key(&node)) {
-                    self.uids.insert(uid);
+    /// Adds what a ledger has of the documents: rows by path, and entries whose versions are `hashes` and name them.
+    pub fn resolve(
+        &mut self,
+        db: &Connection,
+        known: &Identities,
+        hashes: &BTreeSet<Vec<u8>>,
+    ) -> rusqlite::Result<()> {
+        for table in BY_PATH {
+            if !has_table(db, table)? {
+                continue;
+            }
+            let mut statement = db.prepare(&format!("SELECT path, last_ms FROM {table}"))?;
+            for row in statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))? {
+                let (path, last_ms): (String, i64) = row?;
+                if self.holds(known, &path, last_ms, &[]) {
+                    self.rows.insert((table.to_string(), path, last_ms));
                 }
             }
         }
-        // A moved document has several paths, and a path may have had several documents: each leads to the other.
-        let mut statement = db.prepare("SELECT path, uid FROM documents")?;
-        for row in statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))? {
-            let (path, uid): (String, String) = row?;
-            if self.holds_path(&path) || self.uids.contains(&uid) {
-                self.paths.insert(path);
-                self.uids.insert(uid);
+        if has_table(db, "kb_versions")? {
+            let sql = "SELECT entry, hash FROM kb_versions WHERE instr(text, printf('kb-%05d', entry)) > 0";
+            let mut statement = db.prepare(sql)?;
+            for row in statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))? {
+                let (entry, hash): (i64, Vec<u8>) = row?;
+                if hashes.contains(&hash) {
+                    self.entries.insert(entry.unsigned_abs());
+                }
             }
         }
         Ok(())
     }
 
-    /// Returns the texts of the entries, in all versions.
+    /// Returns the texts that a ledger has of the documents and entries: all versions, and lines of the journal.
     pub fn texts(&self, db: &Connection) -> rusqlite::Result<Vec<String>> {
         let mut found = Vec::new();
-        if self.entries.is_empty() || !has_table(db, "kb_versions")? {
-            return Ok(found);
+        if has_table(db, "kb_versions")? {
+            let mut statement = db.prepare("SELECT text FROM kb_versions WHERE entry = ?1")?;
+            for entry in &self.entries {
+                let rows = statement.query_map([*entry as i64], |row| row.get(0))?;
+                found.extend(rows.collect::<rusqlite::Result<Vec<String>>>()?);
+            }
         }
-        let mut statement = db.prepare("SELECT text FROM kb_versions WHERE entry = ?1")?;
-        for entry in &self.entries {
-            let rows = statement.query_map([*entry as i64], |row| row.get(0))?;
-            found.extend(rows.collect::<rusqlite::Result<Vec<String>>>()?);
+        if has_table(db, "changes")? {
+            let mut statement = db.prepare("SELECT lines FROM changes WHERE uid = ?1")?;
+            for uid in &self.uids {
+                for lines in statement.query_map([uid], |row| row.get::<_, String>(0))? {
+                    let lines = serde_json::from_str::<Vec<ChangedLine>>(&lines?);
+                    found.extend(lines.unwrap_or_default().into_iter().map(|it| it.text));
+                }
+            }
         }
         Ok(found)
+    }
+
+    /// Returns whether a decision is about a document or an entity: the parties in its key are notes and norms.
+    pub(super) fn decided(&self, key: &str) -> bool {
+        let parties = key.split_once(':').map_or("", |(_, rest)| rest).split('>');
+        let names: Vec<String> = self.names.iter().map(|it| norm_of(it)).collect();
+        let is_meant = |party: &str| match party.strip_prefix('@') {
+            Some(uid) => self.uids.contains(uid),
+            None => names.iter().any(|it| it == party),
+        };
+        parties.into_iter().any(is_meant)
     }
 }
 
@@ -142,46 +191,53 @@ pub fn holds_any(path: &Path, rewrite: &dyn Rewrite) -> Result<bool, StoreError>
 }
 
 fn drop_rows(tx: &Connection, gone: &Gone, counts: &mut Counts) -> rusqlite::Result<()> {
-    let mut drop_each = |table: &str, column: &str, keys: Vec<Value>| {
+    let mut drop_each = |table: &str, meant: &str, keys: Vec<Vec<Value>>| {
         if keys.is_empty() || !has_table(tx, table)? {
             return Ok(());
         }
-        let mut statement = tx.prepare(&format!("DELETE FROM {table} WHERE {column} = ?1"))?;
+        let mut statement = tx.prepare(&format!("DELETE FROM {table} WHERE {meant}"))?;
         for key in keys {
-            add(counts, table, statement.execute([key])?);
+            add(counts, table, statement.execute(params_from_iter(key))?);
         }
         Ok::<_, rusqlite::Error>(())
     };
-    // `stays` protects identities only as long as the file exists.
-    let kept = |key: &String, stays: bool| stays && gone.present.contains(key);
     for (table, stays) in BY_UID {
-        let uids = gone.uids.iter().filter(|it| !kept(it, stays));
-        drop_each(table, "uid", uids.cloned().map(Value::Text).collect())?;
+        let uids = gone.uids.iter().filter(|it| !(stays && gone.present.contains(*it)));
+        drop_each(table, "uid = ?1", uids.map(|it| vec![it.clone().into()]).collect())?;
     }
-    for (table, stays) in BY_PATH {
-        // Paths are compared here and not in SQL: a folder includes everything below it.
-        let mut meant: Vec<Value> = Vec::new();
-        if has_table(tx, table)? {
-            let mut statement = tx.prepare(&format!("SELECT path FROM {table}"))?;
-            for path in statement.query_map([], |row| row.get::<_, String>(0))? {
-                let path = path?;
-                if gone.holds_path(&path) && !kept(&path, stays) {
-                    meant.push(Value::Text(path));
-                }
-            }
-        }
-        drop_each(table, "path", meant)?;
+    for table in BY_PATH {
+        let rows = gone.rows.iter().filter(|(it, ..)| it == table);
+        let keys = rows.map(|(_, path, last_ms)| vec![path.clone().into(), (*last_ms).into()]);
+        drop_each(table, "path = ?1 AND last_ms = ?2", keys.collect())?;
     }
     for table in BY_ENTRY {
-        let entries = gone.entries.iter().map(|it| Value::Integer(*it as i64));
-        drop_each(table, "entry", entries.collect())?;
+        let entries = gone.entries.iter().map(|it| vec![(*it as i64).into()]);
+        drop_each(table, "entry = ?1", entries.collect())?;
     }
-    for uid in &gone.uids {
-        // The key of a decision about a note contains `@uid`.
-        let n = tx.execute("DELETE FROM decisions WHERE instr(key, '@' || ?1) > 0", [uid])?;
-        add(counts, "decisions", n);
+    let keys = texts(tx, "SELECT key FROM decisions")?.into_iter().filter(|it| gone.decided(it));
+    drop_each("decisions", "key = ?1", keys.map(|it| vec![it.into()]).collect())?;
+    // An event without a uid is of an entity whose note was never indexed.
+    if has_table(tx, "memory_events")? {
+        let is_meant = |node: &String| gone.names.iter().any(|it| name_key(it) == name_key(node));
+        let nodes = texts(tx, "SELECT DISTINCT node FROM memory_events WHERE uid = ''")?;
+        let nodes = nodes.into_iter().filter(is_meant).map(|it| vec![it.into()]);
+        drop_each("memory_events", "uid = '' AND node = ?1", nodes.collect())?;
+    }
+    if has_table(tx, "kb_ingested")? {
+        // The record of an ingested file is the file's; only the id of the entry goes.
+        let mut statement = tx.prepare(&format!(
+            "UPDATE kb_ingested SET entries = (SELECT json_group_array(value) FROM json_each(entries)
+               WHERE value <> printf('kb-%05d', ?1)) WHERE {NAMES_ENTRY}"
+        ))?;
+        for entry in &gone.entries {
+            add(counts, "kb_ingested", statement.execute([*entry as i64])?);
+        }
     }
     Ok(())
+}
+
+fn texts(db: &Connection, sql: &str) -> rusqlite::Result<Vec<String>> {
+    db.prepare(sql)?.query_map([], |row| row.get(0))?.collect()
 }
 
 /// A table whose texts may be rewritten.
@@ -283,31 +339,44 @@ fn has_table(db: &Connection, name: &str) -> rusqlite::Result<bool> {
         .exists([name])
 }
 
-/// Passes every text and blob of every table to `see`, with the table's name and whether it is a text. Virtual tables
-/// are read through their shadow tables.
-pub fn each_value(path: &Path, see: &mut dyn FnMut(&str, &[u8], bool)) -> Result<(), StoreError> {
+/// Passes every row of every table to `see`, with the table's name. Virtual tables are read through their shadow
+/// tables.
+pub fn each_row(
+    path: &Path,
+    see: &mut dyn FnMut(&str, &Row<'_>) -> rusqlite::Result<()>,
+) -> Result<(), StoreError> {
     let db = open::plain_reader(path).map_err(|why| open::open_error(path, why))?;
     // Virtual tables have no root page.
     let names =
         "SELECT name FROM sqlite_schema WHERE type = 'table' AND rootpage > 0 ORDER BY name";
-    let mut statement = db.prepare(names)?;
-    let names = statement.query_map([], |row| row.get::<_, String>(0))?;
-    for name in names.collect::<rusqlite::Result<Vec<String>>>()? {
+    for name in texts(&db, names)? {
         let mut statement =
             db.prepare(&format!("SELECT * FROM \"{}\"", name.replace('"', "\"\"")))?;
-        let n_columns = statement.column_count();
         let mut rows = statement.query([])?;
         while let Some(row) = rows.next()? {
-            for at in 0..n_columns {
-                match row.get_ref(at)? {
-                    ValueRef::Text(bytes) => see(&name, bytes, true),
-                    ValueRef::Blob(bytes) => see(&name, bytes, false),
-                    _ => {}
-                }
-            }
+            see(&name, row)?;
         }
     }
     Ok(())
+}
+
+/// Returns how many rows of a ledger name these entries, by table.
+pub fn entry_rows(path: &Path, entries: &BTreeSet<u64>) -> Result<Vec<(String, u64)>, StoreError> {
+    let db = open::plain_reader(path).map_err(|why| open::open_error(path, why))?;
+    let tables = BY_ENTRY.map(|table| (table, "entry = ?1"));
+    let mut found = Vec::new();
+    for (table, meant) in tables.into_iter().chain([("kb_ingested", NAMES_ENTRY)]) {
+        if !has_table(&db, table)? {
+            continue;
+        }
+        let mut statement = db.prepare(&format!("SELECT count(*) FROM {table} WHERE {meant}"))?;
+        let mut n = 0;
+        for entry in entries {
+            n += statement.query_row([*entry as i64], |row| row.get::<_, i64>(0))? as u64;
+        }
+        found.push((table.to_string(), n));
+    }
+    Ok(found)
 }
 
 /// Returns how many of these words are still in the text index although no row contains them: remains of deleted

@@ -41,7 +41,8 @@ mod written;
 pub use deep::NextDeep;
 pub use dump::dump_page;
 pub use erase::{
-    Counts, Gone, Rewrite, each_value, holds_any, index_words_without_rows, stays_with_file,
+    Counts, Gone, Identities, Rewrite, each_row, entry_rows, holds_any, index_words_without_rows,
+    is_within, stays_with_file,
 };
 pub use error::StoreError;
 pub use held::{Held, Part, Seen};
@@ -51,7 +52,7 @@ pub use ledger::{
     IngestRecord, IngestedFile, KbFacts, KbLedger, KbRecord, KbVersion, LastWrites, Ledger,
     LedgerError, MemoryEvent, MemoryLedger, NewVersion, Operation, Reading, Restored, Verdict,
     back_up, bring_back, check_backup, check_up, link_key, note_party, observation_key,
-    relation_key, restore,
+    relation_key, restore, uid_of,
 };
 pub use ledger::{ChangeLedger, ChangedLine, DocChange, DocVersion, JournalStart, LineKind};
 pub use ledger::{OBSERVED_EVERY, written_before};

@@ -10,7 +10,7 @@
 use std::io;
 
 use super::confine::{Missing, below, spot};
-use super::{Notes, files};
+use super::{Notes, Version, files};
 use index::erase::Rewrite;
 
 /// How many kept versions were affected.
@@ -23,19 +23,19 @@ pub(crate) struct Forgotten {
 }
 
 impl Notes {
-    /// Removes the kept versions of forgotten notes, and forgotten text from those of other notes.
+    /// Removes the kept versions that are meant, and forgotten text from all others.
     ///
     /// # Errors
     /// When a version cannot be read or written; the versions before it are done.
     pub(crate) fn forget_kept(
         &self,
-        is_meant: &dyn Fn(&str) -> bool,
+        is_meant: &dyn Fn(&Version) -> bool,
         rewrite: &dyn Rewrite,
     ) -> io::Result<Forgotten> {
         let _turn = self.lock().map_err(io::Error::other)?;
         let mut done = Forgotten::default();
         for version in self.kept.all() {
-            if is_meant(&version.path) {
+            if is_meant(&version) {
                 self.kept.remove(&version)?;
                 done.n_removed += 1;
                 continue;

@@ -5,7 +5,8 @@
 //! durable before the note changes; they are exact copies, secrets included, until detectors change
 //! or somebody forgets a part (`forget.rs`); apart from that, only age, or too large a total,
 //! removes them, the oldest first. The names of the files are the only index:
-//! `kept/PATH/TIME-HASH.WHY-MODE-DOER`, without the last two if unknown.
+//! `kept/PATH/TIME-HASH-UID.WHY-MODE-DOER`, without UID, MODE and DOER if unknown. The uid says whose
+//! version it is when the document moves and another one gets its path.
 //! Not here: restoring a version (`mod.rs`).
 
 use std::fs::OpenOptions;
@@ -15,7 +16,9 @@ use std::path::{Path, PathBuf};
 
 use config::limits::MAX_KEPT_BYTES;
 use config::place::sync_dir;
+use index::store::uid_of;
 use jiff::Timestamp;
+use model::terms::ContentHash;
 
 use super::doer::doer;
 use super::files::{in_state, make_dir};
@@ -56,6 +59,8 @@ pub struct Version {
     pub at: String,
     /// The first digits of its SHA-256.
     pub hash: String,
+    /// Uid of the document whose version it is, if the ledger knew the document with these bytes.
+    pub uid: Option<String>,
     /// Why it was kept.
     pub why: Why,
     /// Its size.
@@ -75,8 +80,14 @@ impl Version {
         Some(civil.to_zoned(jiff::tz::TimeZone::UTC).ok()?.timestamp())
     }
 
+    /// Returns its file's path below the folder of kept versions.
+    pub fn name(&self) -> String {
+        let file = self.file.file_name().unwrap_or_default();
+        format!("{}/{}", self.path, file.to_string_lossy())
+    }
+
     /// Reads its bytes.
-    pub(super) fn bytes(&self) -> io::Result<Vec<u8>> {
+    pub(crate) fn bytes(&self) -> io::Result<Vec<u8>> {
         std::fs::read(&self.file)
     }
 }
@@ -109,16 +120,19 @@ impl Kept {
         now: Timestamp,
     ) -> io::Result<PathBuf> {
         let at = now.strftime(TIME).to_string();
-        let suffix = suffix(why, mode, doer().as_deref());
-        self.keep_as(path, bytes, &suffix, &at).map_err(|why| in_state(&self.dir, &why))
+        let uid = self.dir.parent().and_then(|it| uid_of(it, path, ContentHash::of(bytes)));
+        let uid = uid.map(|uid| format!("-{uid}")).unwrap_or_default();
+        let rest = format!("{uid}.{}", suffix(why, mode, doer().as_deref()));
+        self.keep_as(path, bytes, &at, &rest).map_err(|why| in_state(&self.dir, &why))
     }
 
-    fn keep_as(&self, path: &str, bytes: &[u8], suffix: &str, at: &str) -> io::Result<PathBuf> {
+    /// `rest` is the part of the name after the hash.
+    fn keep_as(&self, path: &str, bytes: &[u8], at: &str, rest: &str) -> io::Result<PathBuf> {
         let dir = self.dir.join(path);
         make_dir(&dir)?;
         let hash = super::checksum(bytes);
         let hash = hash.get(..HASH_DIGITS).unwrap_or(&hash);
-        let file = dir.join(format!("{at}-{hash}.{suffix}"));
+        let file = dir.join(format!("{at}-{hash}{rest}"));
         match OpenOptions::new().write(true).create_new(true).mode(0o600).open(&file) {
             Ok(mut new) => {
                 let written = new.write_all(bytes).and_then(|()| new.sync_all());
@@ -178,8 +192,9 @@ impl Kept {
 
     /// Replaces a version with other bytes, or moves it to another path.
     pub(super) fn rewrite(&self, version: &Version, path: &str, bytes: &[u8]) -> io::Result<()> {
-        let suffix = suffix(version.why, version.mode, version.by.as_deref());
-        let now = self.keep_as(path, bytes, &suffix, &version.at)?;
+        let name = version.file.file_name().unwrap_or_default().to_string_lossy();
+        let rest = name.split_once(&version.hash).map_or("", |(_, rest)| rest);
+        let now = self.keep_as(path, bytes, &version.at, rest)?;
         if now == version.file { Ok(()) } else { self.remove(version) }
     }
 
@@ -223,11 +238,12 @@ fn version(path: &str, file: &Path) -> Option<Version> {
     let mode = mode.map(|it| u32::from_str_radix(it, 8)).transpose().ok()?;
     let by = parts.next().map(str::to_string);
     let why = Why::ALL.into_iter().find(|it| it.as_str() == why)?;
-    let (at, hash) = stem.rsplit_once('-')?;
+    let mut parts = stem.splitn(3, '-').map(str::to_string);
     Some(Version {
         path: path.to_string(),
-        at: at.to_string(),
-        hash: hash.to_string(),
+        at: parts.next()?,
+        hash: parts.next()?,
+        uid: parts.next(),
         why,
         n_bytes: file.symlink_metadata().ok().filter(|it| it.is_file())?.len(),
         file: file.to_path_buf(),

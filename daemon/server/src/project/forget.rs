@@ -2,13 +2,15 @@
 //!
 //! In: a path, an entity or a string; or detectors newer than those that checked the kept data. Out: counts of what was
 //! deleted, the files of the project that still hold it, and on request a scan that finds nothing.
+//! A path or an entity means documents and entries, by their ids (`forget/whose.rs`). All that is kept of them goes,
+//! and nothing of others changes; only a string is taken out wherever it stands.
 //! How: the index first catches up with the folder, so that it contains nothing that no file has.
 //! The run then deletes, in this order, from the ledger, its copies, kept versions, logs and pages,
 //! vectors, and last the index, which is rewritten without deleted rows. Each step is idempotent,
 //! and a file lists what is to be deleted until all is done: the next start, or the next run,
 //! finishes a run that was cut short.
 //! Invariants: no file of the project is written; nothing replaces or verifies the index during the
-//! run; queries keep working; only that list contains the forgotten strings.
+//! run; queries keep working; only that list contains what was forgotten.
 //! Not here: finding it in bytes (`erase/`) and in rows (`store/erase.rs`), who may ask (`serve/`).
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -18,14 +20,13 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use notes::entry::number_of;
-use notes::resolve::name_key;
 use serde::{Deserialize, Serialize};
 
 use super::Project;
+use crate::notes::Version;
 use engine::write::Command;
 use index::erase;
-use index::erase::{Needle, Needles, OwnLines, Rewrite, Role, Scan, Wanted, parts_of, scan_apart};
+use index::erase::{Needle, Needles, Rewrite, Role, Scan, Wanted, parts_of, scan_apart};
 use index::store::{
     Counts, Gone, IndexWriter, LedgerError, Removal, StoreError, forget_unused, read_copy,
     rewrite_copy, was_removed,
@@ -34,7 +35,10 @@ use index::words::Indexer;
 use model::terms::RelPath;
 
 mod folder;
+#[cfg(test)]
+mod tests;
 mod unasked;
+mod whose;
 
 pub(super) use unasked::begin;
 
@@ -47,7 +51,7 @@ const MIN_WORD_BYTES: usize = 4;
 /// What a person wants forgotten.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Named {
-    /// A document, or all below a folder.
+    /// A document, or all below a folder; or an entry, by its id.
     Path(String),
     /// An entity, by its name.
     Entity(String),
@@ -70,10 +74,16 @@ impl Named {
 pub struct Receipt {
     /// Number of deleted things, by store and kind.
     pub removed: BTreeMap<(&'static str, String), u64>,
-    /// Files of the project that hold it, by path.
+    /// Files of the project that hold it, by path: the documents themselves, or all with the string.
     pub in_folder: Vec<String>,
+    /// Other documents, entries and records that say the same, or name it. They are left as they are.
+    pub also_in: BTreeSet<String>,
+    /// What was looked for, and where, if that is nothing that was ever kept.
+    pub looked_for: Vec<String>,
     /// True when nothing is or ever was kept of the named document or entity: most likely a typing error.
     pub is_unknown: bool,
+    /// Strings, lines, paths and names that nothing else has.
+    own: BTreeSet<Needle>,
     /// Result of the scan of the state folder, if one was requested.
     pub(crate) scan: Option<Scan>,
 }
@@ -125,13 +135,18 @@ struct Job {
 struct Pending {
     named: Named,
     gone: Gone,
-    /// The strings to search for.
-    needles: BTreeSet<Needle>,
+    /// Strings that are taken out wherever they stand.
+    #[serde(default)]
+    strings: BTreeSet<Needle>,
+    /// Lines, paths and names of the documents, which others may have, too.
+    #[serde(default)]
+    traces: BTreeSet<Needle>,
 }
 
 impl Pending {
     fn new(named: Named) -> Self {
-        Pending { named, gone: Gone::default(), needles: BTreeSet::new() }
+        let (gone, strings, traces) = Default::default();
+        Pending { named, gone, strings, traces }
     }
 }
 
@@ -157,17 +172,23 @@ impl Project {
         let mut receipt = self.clone().finish(&pending).await?;
         progress("checking that nothing is left");
         self.off_thread(move |project| {
-            let needles = Needles::new(&pending.needles)?;
-            let mut holding = project.files_holding(&pending.gone, &needles)?;
-            // A name without traces in the state folder is still known if a file of the project holds it.
-            receipt.is_unknown &= holding.is_empty();
-            if proves && matches!(pending.named, Named::Text(_)) {
-                project.add_unindexed(&needles, &mut holding)?;
+            let strings = Needles::new(&pending.strings)?;
+            let is_text = matches!(pending.named, Named::Text(_));
+            let mut holding = project.files_meant(&pending.gone, is_text.then_some(&strings))?;
+            // A name without traces in the state folder is still known if files of the project have it.
+            receipt.is_unknown &= holding.is_empty() && receipt.also_in.is_empty();
+            if receipt.is_unknown {
+                receipt.looked_for = project.looked_for(&pending.named)?;
+            }
+            if proves && is_text {
+                project.add_unindexed(&strings, &mut holding)?;
             }
             receipt.in_folder = holding.into_iter().collect();
             if proves {
-                let words = index_words(&pending.needles);
-                let wanted = Wanted { needles: pending.needles, words };
+                let mut needles = std::mem::take(&mut receipt.own);
+                let words = index_words(&needles);
+                needles.extend(pending.gone.uids.iter().map(|it| name(it)));
+                let wanted = Wanted { needles, words, entries: pending.gone.entries };
                 receipt.scan = Some(scan_apart(&project.state_dir, &wanted)?);
             }
             Ok(receipt)
@@ -178,12 +199,20 @@ impl Project {
     /// Deletes everything that is pending.
     async fn finish(self: Arc<Self>, pending: &Pending) -> Result<Receipt, ForgetError> {
         sys::fail::point("forget.begun");
-        let rewrite = Arc::new(Needles::new(&pending.needles)?);
+        let rewrite = Arc::new(Needles::new(&pending.strings)?);
         let job = Arc::new(Job { gone: pending.gone.clone(), rewrite });
         // The ledger first: the index copies from it, and is compacted last.
         let counts = self.erase_in_ledger(job.clone()).await?;
-        let mut receipt = self.clone().take_out_of_files(job).await?;
+        let mut receipt = self.clone().take_out_of_history(job).await?;
         receipt.add_all("ledger", &counts);
+        let left = pending.clone();
+        let (own, also_in) = self.clone().off_thread(move |it| it.own_traces(&left)).await?;
+        (receipt.own, receipt.also_in) = (own, also_in);
+        receipt.own.extend(pending.strings.iter().cloned());
+        // Logs and pages are of no document: names go from them even if others have them, too.
+        let names = pending.traces.iter().filter(|it| it.is_name);
+        let rewrite = Arc::new(Needles::new(receipt.own.iter().chain(names))?);
+        let mut receipt = self.clone().take_out_of_files(receipt, rewrite).await?;
         let n_before = self.index_bytes();
         let readers = self.build.readers.clone();
         self.with_writer(move |writer| writer.compact(&readers)).await?;
@@ -191,7 +220,7 @@ impl Project {
         let (kind, named) = pending.named.kind();
         receipt.is_unknown = !matches!(pending.named, Named::Text(_))
             && !receipt.has_removed()
-            && pending.gone.present.is_empty()
+            && pending.gone.uids.is_empty()
             && !was_removed(&self.state_dir, kind, named)?;
         if !receipt.is_unknown {
             let removal = Removal { kind, named: named.to_string(), counts: by_store(&receipt) };
@@ -297,23 +326,43 @@ impl Project {
         self.follow_folder().await
     }
 
-    /// Deletes from everything besides the index and the ledger, in order.
-    async fn take_out_of_files(self: Arc<Self>, job: Arc<Job>) -> Result<Receipt, ForgetError> {
+    /// Deletes from the copies of the ledger and the kept versions of notes.
+    async fn take_out_of_history(self: Arc<Self>, job: Arc<Job>) -> Result<Receipt, ForgetError> {
         self.off_thread(move |project| {
             let mut receipt = Receipt::default();
-            let (state_dir, rewrite) = (&project.state_dir, job.rewrite.as_ref());
+            let rewrite = job.rewrite.as_ref();
             for copy in copies(project)? {
                 match rewrite_copy(&copy, &job.gone, rewrite) {
-                    Err(StoreError::Ledger(LedgerError::NotALedger { .. })) => {
-                        receipt.add("backups", "damaged copies", remove_damaged(&copy, rewrite)?);
-                    }
+                    // It may hold anything: `take_out_of_files` looks at its bytes.
+                    Err(StoreError::Ledger(LedgerError::NotALedger { .. })) => {}
                     counts => receipt.add_all("backups", &counts?),
                 }
             }
-            let kept = project.notes.forget_kept(&|path| job.gone.holds_path(path), rewrite)?;
+            let has_uid =
+                |it: &Version| it.uid.as_ref().is_some_and(|it| job.gone.uids.contains(it));
+            let is_meant = |it: &Version| has_uid(it) || job.gone.kept.contains(&it.name());
+            let kept = project.notes.forget_kept(&is_meant, rewrite)?;
             receipt.add("kept", "versions", kept.n_removed);
             receipt.add("kept", "spans of versions", kept.n_rewritten);
             sys::fail::point("forget.kept");
+            Ok(receipt)
+        })
+        .await
+    }
+
+    /// Deletes from what is no document's: damaged copies, logs, pages, leftovers, vectors.
+    async fn take_out_of_files(
+        self: Arc<Self>,
+        mut receipt: Receipt,
+        rewrite: Arc<dyn Rewrite>,
+    ) -> Result<Receipt, ForgetError> {
+        self.off_thread(move |project| {
+            let (state_dir, rewrite) = (&project.state_dir, rewrite.as_ref());
+            for copy in copies(project)? {
+                if read_copy(&copy, |_| Ok(())).is_none() {
+                    receipt.add("backups", "damaged copies", remove_damaged(&copy, rewrite)?);
+                }
+            }
             receipt.add("log", "files rewritten", erase::clean_logs(state_dir, rewrite)?);
             receipt.add("exports", "pages", erase::remove_pages(state_dir, rewrite)?);
             receipt.add("leftovers", "files", erase::remove_leftovers(state_dir)?);
@@ -330,103 +379,35 @@ impl Project {
         size("index.sqlite") + size("index.sqlite-wal")
     }
 
-    /// Collects all names of the target, and the strings to search for, together with those of a
-    /// run that was cut short. Writes the list before it returns.
+    /// Collects what is meant, together with what a run that was cut short left. Writes the list before it returns.
     fn gather(&self, named: Named) -> Result<Pending, ForgetError> {
-        let mut pending = self.pending().unwrap_or_else(|| Pending::new(named.clone()));
-        let Pending { gone, needles, .. } = &mut pending;
+        let unfinished = self.pending();
+        // What it means was found out before anything was deleted; now the same name could mean others.
+        let is_known = unfinished.as_ref().is_some_and(|it| it.named == named);
+        let mut pending = unfinished.unwrap_or_else(|| Pending::new(named.clone()));
         match &named {
             Named::Text(text) => {
                 let all = std::iter::once(text.as_str()).chain(parts_of(text));
-                needles.extend(all.map(|it| Needle { text: it.to_string(), is_name: false }));
+                let needles = all.map(|it| Needle { text: it.to_string(), is_name: false });
+                pending.strings.extend(needles);
             }
-            Named::Path(path) => {
-                gone.paths.insert(path.clone());
+            Named::Path(_) | Named::Entity(_) => {
+                let known = self.identities()?;
+                if !is_known {
+                    self.mean(&named, &known, &mut pending.gone)?;
+                }
+                self.resolve(&known, &mut pending)?;
             }
-            Named::Entity(name) => {
-                gone.names.insert(name_key(name));
-                needles.insert(Needle { text: name.clone(), is_name: true });
-            }
-        }
-        // A string refers to no documents; an unfinished run that is merged into this one may.
-        if !matches!(named, Named::Text(_)) || !gone.paths.is_empty() {
-            self.resolve(gone)?;
-            needles.extend(self.needles_of(gone)?);
         }
         pending.named = named;
         self.keep_pending(&pending)?;
         Ok(pending)
     }
+}
 
-    /// Adds the names that the index, the ledger and its copies have for the documents that are meant.
-    fn resolve(&self, gone: &mut Gone) -> Result<(), ForgetError> {
-        let snapshot = self.snapshot()?;
-        let sql = "SELECT d.path FROM memory_nodes m JOIN docs d ON d.id = m.doc_id WHERE m.key = ?1 AND m.is_node";
-        let mut statement = snapshot.prepare(sql).map_err(StoreError::from)?;
-        for name in gone.names.clone() {
-            let paths = statement.query_map([name], |row| row.get::<_, String>(0));
-            let paths = paths.and_then(Iterator::collect::<rusqlite::Result<Vec<_>>>);
-            gone.paths.extend(paths.map_err(StoreError::from)?);
-        }
-        let ledgers = ledgers(self)?;
-        // Twice: one ledger may know a path only by a uid that another one resolves.
-        for ledger in ledgers.iter().chain(&ledgers) {
-            let known = read_copy(ledger, |db| {
-                let mut known = gone.clone();
-                known.resolve(db).map(|()| known)
-            });
-            // A copy that cannot be read adds nothing; `remove_damaged` deals with it.
-            *gone = known.unwrap_or_else(|| gone.clone());
-        }
-        let folder = format!("{}/", self.settings.kb.folder.trim_matches('/'));
-        let entries = gone.paths.iter().filter(|it| it.starts_with(&folder));
-        gone.entries = entries.filter_map(|it| number_of(it)).collect();
-        Ok(())
-    }
-
-    /// Returns the paths of the documents that are meant, and the lines that only they have; also notes which of these
-    /// documents still exist.
-    fn needles_of(&self, gone: &mut Gone) -> Result<Vec<Needle>, ForgetError> {
-        let mut texts = Vec::new();
-        gone.present.clear();
-        let snapshot = self.snapshot()?;
-        let each_document = |see: &mut dyn FnMut(String, String, String)| {
-            let mut statement = snapshot.prepare("SELECT path, uid, text FROM docs")?;
-            let mut rows = statement.query([])?;
-            while let Some(row) = rows.next()? {
-                see(row.get(0)?, row.get(1)?, row.get(2)?);
-            }
-            Ok::<_, StoreError>(())
-        };
-        each_document(&mut |path, uid, text| {
-            if gone.holds_path(&path) {
-                gone.paths.insert(path.clone());
-                gone.present.extend([path, uid]);
-                texts.push(text);
-            }
-        })?;
-        for ledger in ledgers(self)? {
-            texts.extend(read_copy(&ledger, |db| gone.texts(db)).unwrap_or_default());
-        }
-        for version in self.notes.kept(None).unwrap_or_default() {
-            if gone.holds_path(&version.path) {
-                texts.push(String::from_utf8_lossy(&std::fs::read(&version.file)?).into_owned());
-            }
-        }
-        // Only lines that no other document has: the rest is not theirs alone, and may stay.
-        let mut own = OwnLines::of(texts.iter().map(String::as_str))?;
-        each_document(&mut |path, _, text| {
-            if !gone.holds_path(&path) {
-                own.leave_out(&text);
-            }
-        })?;
-        let lines = own.into_lines().map(|text| Needle { text, is_name: false });
-        // A folder's name alone may be any word.
-        let paths = gone.paths.iter().filter(|it| it.contains(['.', '/']));
-        let whole = |path: &String| [path.clone(), self.root.join(path).display().to_string()];
-        let names = paths.flat_map(whole).map(|text| Needle { text, is_name: true });
-        Ok(lines.chain(names).collect())
-    }
+/// A name, or a uid, which is searched for as a whole word.
+fn name(text: &str) -> Needle {
+    Needle { text: text.to_string(), is_name: true }
 }
 
 /// Returns the copies of the ledger: backups, and files left by migrations and restores.
@@ -437,10 +418,10 @@ fn copies(project: &Project) -> Result<Vec<PathBuf>, ForgetError> {
     Ok(copies.filter(|(path, _)| !is_log(path)).map(|(_, file)| file).collect())
 }
 
+/// Returns the ledger and its copies, the newest first.
 fn ledgers(project: &Project) -> Result<Vec<PathBuf>, ForgetError> {
-    let mut found = copies(project)?;
-    found.insert(0, project.state_dir.join("ledger.sqlite"));
-    Ok(found)
+    let own = std::iter::once(project.state_dir.join("ledger.sqlite"));
+    Ok(own.chain(copies(project)?.into_iter().rev()).collect())
 }
 
 /// Deletes a file that is named like a copy of the ledger, cannot be read as one, and contains a

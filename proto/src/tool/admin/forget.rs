@@ -3,14 +3,14 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::shape::Freshness;
+use crate::shape::{Freshness, is_zero};
 use crate::tool::{Effect, Tool, ToolSet};
 
 /// Parameters of `forget`: exactly one of `path`, `entity` and `text`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Forget {
-    /// A document, or a folder with all below it, relative to the project.
+    /// A document, or a folder with all below it, relative to the project; or the id of an entry.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
     /// The name of an entity.
@@ -32,10 +32,21 @@ pub struct ForgetReply {
     /// True when kgd has never kept anything of the document or entity that was named: check its spelling.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub unknown: bool,
-    /// Files of the project that hold it, by path, at most 1,000; kgd changes none of them.
+    /// If so, what was looked for, and where.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub looked_for: Vec<String>,
+    /// Files of the project that are the documents, or hold the string, by path, at most 1,000; kgd changes none of
+    /// them.
     pub in_folder: Vec<String>,
     /// How many those are in all.
     pub n_in_folder: u64,
+    /// Other documents, entries and records that say the same, or name it, at most 1,000. What they say is theirs, and
+    /// nothing of it was changed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub also_in: Vec<String>,
+    /// How many those are in all.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub n_also_in: u32,
     /// The result of a scan of the state folder; absent unless `prove` was set.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub proof: Option<Proof>,
@@ -58,7 +69,8 @@ pub struct Removed {
 /// A scan of every byte of the state folder.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Proof {
-    /// True when it was found nowhere, neither in the state folder nor in a file of the project.
+    /// True when it was found nowhere, neither in the state folder nor in a file of the project; what others say as
+    /// well (`also_in`) is not it.
     pub gone: bool,
     /// Files that were read.
     pub files: u64,

@@ -6,9 +6,12 @@
 //! crash) gives the same answer.
 //! Not here: detecting a move (`engine/watch/`), or that a rename was a save (`store/commit/`).
 
+use std::path::Path;
+
 use rusqlite::{OptionalExtension, params};
 
 use super::{DocVersion, Ledger, StoreError};
+use crate::store::open;
 use model::terms::{ContentHash, RelPath};
 
 /// How long a vanished document's uid is kept for its return, days that a daemon ran (`days.rs`).
@@ -177,6 +180,14 @@ impl Ledger {
             .execute(params![path.as_str(), now_ms])?;
         Ok(())
     }
+}
+
+/// Returns the uid of the document at `path`, if the ledger in `state_dir` knows it there with exactly this content:
+/// otherwise another document may have come to the path, and nobody has read it yet.
+pub fn uid_of(state_dir: &Path, path: &str, hash: ContentHash) -> Option<String> {
+    let db = open::plain_reader(&open::ledger_to_read(state_dir)).ok()?;
+    let sql = "SELECT uid FROM documents WHERE path = ?1 AND hash = ?2 AND gone_ms IS NULL";
+    db.query_row(sql, params![path, hash.0.to_le_bytes()], |row| row.get(0)).ok()
 }
 
 fn read_entry(row: &rusqlite::Row<'_>) -> rusqlite::Result<LedgerDocument> {

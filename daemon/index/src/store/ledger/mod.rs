@@ -38,6 +38,7 @@ pub use breaker::{Breakers, Failing};
 pub use days::{OBSERVED_EVERY, written_before};
 pub use enriched::{Enriched, Reading};
 pub use error::LedgerError;
+pub use identity::uid_of;
 pub use journal::{ChangeLedger, ChangedLine, DocChange, DocVersion, JournalStart, LineKind};
 pub use kb::{IngestedFile, KbFacts, KbLedger, KbRecord, KbVersion, NewVersion};
 pub use memory::{EventCounts, LastWrites, MemoryEvent, MemoryLedger, Operation};

@@ -10,7 +10,7 @@ use std::path::Path;
 use rusqlite::{Connection, OptionalExtension, params};
 use sha2::{Digest, Sha256};
 
-use super::{Ledger, note_party};
+use super::Ledger;
 use crate::store::Rewrite;
 use crate::store::erase::{Counts, Gone, erase};
 use crate::store::{StoreError, open};
@@ -54,8 +54,7 @@ impl Ledger {
         rewrite: &dyn Rewrite,
     ) -> Vec<String> {
         let named = |key: &str| rewrite.takes_names() && rewrite.text(key).is_some();
-        let about = |key: &str| gone.uids.iter().any(|uid| key.contains(&note_party(uid)));
-        let is_meant = |key: &String| named(key) || about(key);
+        let is_meant = |key: &String| named(key) || gone.decided(key);
         self.decisions.keys().into_iter().filter(is_meant).collect()
     }
 
@@ -158,7 +157,9 @@ mod tests {
     }
 
     fn holds(folder: &Path) -> bool {
-        let found = crate::erase::scan(folder, &needles(), &[]);
+        let needles = [Needle { text: SECRET.into(), is_name: false }].into();
+        let wanted = crate::erase::Wanted { needles, ..Default::default() };
+        let found = crate::erase::scan(folder, &wanted);
         !found.expect("read").hits.is_empty()
     }
 
@@ -181,9 +182,10 @@ mod tests {
     #[test]
     fn a_document_goes_with_all_that_is_kept_of_it() {
         let (_folder, ledger) = planted();
-        let mut gone =
-            Gone { paths: ["a.md".into()].into(), entries: [7].into(), ..Gone::default() };
-        gone.resolve(&ledger.db).expect("read");
+        let mut known = crate::store::Identities::default();
+        known.read(&ledger.db).expect("read");
+        let uids = known.at("a.md", false);
+        let gone = Gone { uids, entries: [7].into(), ..Gone::default() };
         let none = Needles::new(&[]).expect("a finder");
         let counts = ledger.erase(&gone, &none).expect("erased");
         let wanted = r#"{"decisions": 1, "documents": 1, "ingested": 1, "kb_versions": 1}"#;

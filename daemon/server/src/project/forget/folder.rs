@@ -1,42 +1,103 @@
-//! Folder: finds the files of the project that still contain forgotten text.
+//! Folder: finds the files of the project that still contain forgotten text, and others that say the same.
 //!
-//! In: what was forgotten, and the strings to find it by. Out: paths. Invariant: no file is
-//! written.
+//! In: what was forgotten, and the strings to find it by. Out: paths; what no other document, version or row contains.
+//! Invariant: no file is written.
 //! Not here: the state folder (`index::erase`).
 
 use std::collections::BTreeSet;
 
-use index::erase::{self, Needles};
-use index::store::{Gone, StoreError};
+use index::erase::{self, Needle, Needles, Traces};
+use index::store::{Gone, StoreError, each_row, is_within};
+use notes::entry::id_text;
+use rusqlite::Row;
+use rusqlite::types::ValueRef;
 
-use super::ForgetError;
+use super::{ForgetError, Pending, ledgers};
 use crate::project::Project;
 
 impl Project {
-    /// Returns the files of the project that contain it, judging by the index and by their bytes.
-    pub(super) fn files_holding(
+    /// Passes each indexed or quarantined file to `see`: its path, its uid, if it has one, and all text of it in the
+    /// index.
+    pub(super) fn each_file(
+        &self,
+        see: &mut dyn FnMut(&str, &str, &str),
+    ) -> Result<(), StoreError> {
+        let snapshot = self.snapshot()?;
+        let sql = "SELECT path, uid, path || char(10) || title || char(10) || meta || char(10) || text FROM docs
+                   UNION ALL SELECT path, '', path FROM quarantine WHERE path NOT IN (SELECT path FROM docs)";
+        let mut statement = snapshot.prepare(sql)?;
+        let mut rows = statement.query([])?;
+        while let Some(row) = rows.next()? {
+            let (path, uid, text): (String, String, String) =
+                (row.get(0)?, row.get(1)?, row.get(2)?);
+            see(&path, &uid, &text);
+        }
+        Ok(())
+    }
+
+    /// Returns the files of the project that are meant, and those with one of the strings.
+    pub(super) fn files_meant(
         &self,
         gone: &Gone,
-        needles: &Needles,
+        strings: Option<&Needles>,
     ) -> Result<BTreeSet<String>, ForgetError> {
-        let snapshot = self.snapshot()?;
-        let sql = "SELECT path, title || char(10) || meta || char(10) || text FROM docs
-                   UNION ALL SELECT path, '' FROM quarantine WHERE path NOT IN (SELECT path FROM docs)";
-        let mut statement = snapshot.prepare(sql).map_err(StoreError::from)?;
-        let mut rows = statement.query([]).map_err(StoreError::from)?;
-        // Files that were named themselves hold it by definition, as long as they exist.
-        let mut found: BTreeSet<String> = gone.paths.intersection(&gone.present).cloned().collect();
-        while let Some(row) = rows.next().map_err(StoreError::from)? {
-            let path: String = row.get(0).map_err(StoreError::from)?;
-            let text: String = row.get(1).map_err(StoreError::from)?;
-            let is_in = |bytes: &[u8]| needles.are_in(bytes);
-            let holds = is_in(path.as_bytes()) || is_in(text.as_bytes());
-            // The index has no text for what readers drop, such as markup: look at the bytes, too.
-            if holds || self.notes.bytes_at(&path).is_some_and(|bytes| is_in(&bytes)) {
-                found.insert(path);
+        let mut found = BTreeSet::new();
+        // The index has no text for what readers drop, such as markup: look at the bytes, too.
+        let bytes = |path: &str| self.notes.bytes_at(path).unwrap_or_default();
+        let holds = |it: &Needles, path: &str, text: &str| {
+            it.are_in(text.as_bytes()) || it.are_in(&bytes(path))
+        };
+        self.each_file(&mut |path, uid, text| {
+            if is_meant(gone, path, uid) || strings.is_some_and(|it| holds(it, path, text)) {
+                found.insert(path.to_string());
+            }
+        })?;
+        Ok(found)
+    }
+
+    /// Returns the traces that nothing else has, and who has the others: paths, ids of entries, names of entities. What
+    /// is left in the ledger, its copies and the kept versions is others'.
+    pub(super) fn own_traces(
+        &self,
+        pending: &Pending,
+    ) -> Result<(BTreeSet<Needle>, BTreeSet<String>), ForgetError> {
+        let Pending { gone, traces, .. } = pending;
+        if traces.is_empty() {
+            return Ok(Default::default());
+        }
+        let (mut traces, mut others) = (Traces::new(traces)?, BTreeSet::new());
+        self.each_file(&mut |path, uid, text| {
+            let bytes = || self.notes.bytes_at(path).unwrap_or_default();
+            if !is_meant(gone, path, uid)
+                && (traces.leave_out(text.as_bytes()) | traces.leave_out(&bytes()))
+            {
+                others.insert(path.to_string());
+            }
+        })?;
+        for version in self.notes.kept(None).unwrap_or_default() {
+            if traces.leave_out(version.path.as_bytes()) | traces.leave_out(&version.bytes()?) {
+                others.insert(version.path);
             }
         }
-        Ok(found)
+        for ledger in ledgers(self)? {
+            let seen = each_row(&ledger, &mut |table, row| {
+                let uid = row.get::<_, String>("uid").unwrap_or_default();
+                for at in 0..row.as_ref().column_count() {
+                    if let ValueRef::Text(bytes) = row.get_ref(at)?
+                        && !gone.uids.contains(&uid)
+                        && traces.leave_out(bytes)
+                    {
+                        others.insert(owner_of(table, row));
+                    }
+                }
+                Ok(())
+            });
+            // A copy that cannot be read says nothing.
+            if ledger.ends_with("ledger.sqlite") {
+                seen?;
+            }
+        }
+        Ok((traces.into_own(), others))
     }
 
     /// Adds the files of the folder that contain it although they are not indexed: other formats,
@@ -70,4 +131,17 @@ impl Project {
         }
         Ok(())
     }
+}
+
+/// Returns whether a file is a document that is meant, or one that cannot be read at a path that is.
+fn is_meant(gone: &Gone, path: &str, uid: &str) -> bool {
+    gone.uids.contains(uid) || (uid.is_empty() && gone.paths.iter().any(|it| is_within(path, it)))
+}
+
+/// Names the owner of a row for a person.
+fn owner_of(table: &str, row: &Row<'_>) -> String {
+    let text = |column: &&str| row.get::<_, String>(*column).ok();
+    let entry = || row.get::<_, i64>("entry").ok().map(|it| id_text(it.unsigned_abs()));
+    let named = ["path", "was_path", "node"].iter().find_map(text);
+    named.or_else(entry).unwrap_or_else(|| table.to_string())
 }

@@ -89,7 +89,8 @@ impl Project {
         let in_ledger: Arc<dyn Rewrite> =
             if is_any { secrets.clone() } else { Arc::new(Needles::new(&[])?) };
         let counts = self.erase_in_ledger(job(in_ledger)).await?;
-        let mut receipt = self.clone().take_out_of_files(job(secrets)).await?;
+        let receipt = self.clone().take_out_of_history(job(secrets.clone())).await?;
+        let mut receipt = self.clone().take_out_of_files(receipt, secrets).await?;
         receipt.add_all("ledger", &counts);
         let removal = Removal { kind: "secrets", named: detectors(), counts: by_store(&receipt) };
         let n = receipt.removed.values().sum();

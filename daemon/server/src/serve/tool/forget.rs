@@ -20,7 +20,7 @@ use index::store::stays_with_file;
 /// Longest string, bytes.
 const MAX_BYTES: usize = 64 << 10;
 
-/// Most files of the project that are listed.
+/// Most files of the project, and most others, that are listed.
 const MAX_LISTED: usize = 1_000;
 
 /// Removes what is named from everything that is stored.
@@ -72,10 +72,17 @@ fn reply(receipt: Receipt) -> ForgetReply {
     let removed = removed.map(|((store, what), n)| Removed { store: store.into(), what, n });
     let n_in_folder = receipt.in_folder.len() as u64;
     let proof = receipt.scan.map(|scan| proof(scan, n_in_folder));
-    let in_folder = receipt.in_folder.into_iter().take(MAX_LISTED).collect();
-    let unknown = receipt.is_unknown;
-    let removed = removed.collect();
-    ForgetReply { removed, unknown, in_folder, n_in_folder, proof, ..Default::default() }
+    ForgetReply {
+        removed: removed.collect(),
+        unknown: receipt.is_unknown,
+        looked_for: receipt.looked_for,
+        in_folder: receipt.in_folder.into_iter().take(MAX_LISTED).collect(),
+        n_in_folder,
+        n_also_in: receipt.also_in.len() as u32,
+        also_in: receipt.also_in.into_iter().take(MAX_LISTED).collect(),
+        proof,
+        ..ForgetReply::default()
+    }
 }
 
 fn proof(scan: Scan, n_in_folder: u64) -> Proof {

@@ -276,6 +276,7 @@ mod tests {
             version: Version {
                 path: path.into(),
                 at: format!("19700101T0000{second:02}.000000Z"),
+                uid: None,
                 hash: String::new(),
                 why,
                 n_bytes: 0,

@@ -1,0 +1,181 @@
+//! Whose: which documents and entries a path or an entity means, and all that is kept of them.
+//!
+//! In: a name; the index, the ledger and its copies, and the kept versions, each with a uid in its name. Out: uids,
+//! numbers of entries, kept versions, rows; lines, paths and names of the documents, by which remains are found.
+//! A kept version without a uid (from before versions had one, or of bytes that nobody had read yet) belongs to the
+//! document that changed at its path next.
+//! Invariant: a number that another note states as its id is that note's.
+//! Not here: what the ledger knows (`store/erase/identities.rs`), deleting it (`forget.rs`).
+
+use std::collections::BTreeSet;
+
+use index::erase::lines_of_all;
+use index::store::{Gone, Identities, StoreError, is_within, read_copy, was_removed};
+use jiff::Timestamp;
+use model::terms::ContentHash;
+use notes::entry;
+use notes::resolve::name_key;
+
+use super::{ForgetError, Named, Pending, copies, ledgers, name};
+use crate::project::Project;
+
+impl Project {
+    /// Returns what the ledger, its copies and the kept versions know of documents.
+    pub(super) fn identities(&self) -> Result<Identities, ForgetError> {
+        let mut known = Identities::default();
+        for ledger in ledgers(self)? {
+            // A copy that cannot be read adds nothing; `remove_damaged` deals with it.
+            let _ = read_copy(&ledger, |db| known.read(db));
+        }
+        for version in self.notes.kept(None).unwrap_or_default() {
+            if let Some(uid) = &version.uid {
+                let at_ms = version.time().map_or(0, Timestamp::as_millisecond);
+                known.saw(uid, &version.path, at_ms, &[]);
+            }
+        }
+        Ok(known)
+    }
+
+    /// Adds the documents and entries that a name means.
+    pub(super) fn mean(
+        &self,
+        named: &Named,
+        known: &Identities,
+        gone: &mut Gone,
+    ) -> Result<(), ForgetError> {
+        let (kind, text) = named.kind();
+        // After its documents were forgotten, a name must not mean those that had it before.
+        let or_before = !was_removed(&self.state_dir, kind, text)?;
+        if let Named::Entity(entity) = named {
+            gone.names.insert(entity.clone());
+            gone.uids.extend(self.notes_called(entity, known, or_before)?);
+            return Ok(());
+        }
+        let paths = [text.to_string(), format!("{text}.md")];
+        let meant = paths.iter().find(|it| !known.at(it, or_before).is_empty());
+        let path = meant.unwrap_or(&paths[0]);
+        gone.paths.insert(path.clone());
+        gone.uids.extend(known.at(path, or_before));
+        let id = text.rsplit('/').next().and_then(entry::number_of).filter(|_| meant.is_none());
+        if let Some(number) = id.filter(|it| text.ends_with(&entry::id_text(*it))) {
+            gone.entries.insert(number);
+            let of_id = |it: &(String, u64)| it.1 == number;
+            gone.uids.extend(self.entry_notes()?.into_iter().filter(of_id).map(|it| it.0));
+            let (mut at_kb, _) = known.traces_of(&known.ever_at(self.kb_folder()));
+            at_kb.retain(|it| self.number_at(it) == Some(number));
+            gone.uids.extend(at_kb.iter().flat_map(|it| known.ever_at(it)));
+        }
+        Ok(())
+    }
+
+    /// Returns the notes of the entities of this name.
+    fn notes_called(
+        &self,
+        entity: &str,
+        known: &Identities,
+        or_before: bool,
+    ) -> Result<BTreeSet<String>, StoreError> {
+        let snapshot = self.snapshot()?;
+        let sql = "SELECT d.uid FROM memory_nodes m JOIN docs d ON d.id = m.doc_id WHERE m.key = ?1 AND m.is_node";
+        let mut statement = snapshot.prepare(sql)?;
+        let uids = statement.query_map([name_key(entity)], |row| row.get(0))?;
+        let mut uids: BTreeSet<String> = uids.collect::<Result<_, _>>()?;
+        uids.extend(known.called(entity, or_before && uids.is_empty()));
+        Ok(uids)
+    }
+
+    fn kb_folder(&self) -> &str {
+        self.settings.kb.folder.trim_matches('/')
+    }
+
+    /// Returns the number of the entry that the name of a file in the folder of entries states.
+    fn number_at(&self, path: &str) -> Option<u64> {
+        is_within(path, self.kb_folder()).then(|| entry::number_of(path)).flatten()
+    }
+
+    /// Returns the uids of all notes that are entries, with their numbers.
+    fn entry_notes(&self) -> Result<Vec<(String, u64)>, StoreError> {
+        let snapshot = self.snapshot()?;
+        let sql = "SELECT d.uid, d.path, n.metadata FROM notes n JOIN docs d ON d.id = n.doc_id";
+        let mut statement = snapshot.prepare(sql)?;
+        let mut rows = statement.query([])?;
+        let mut found = Vec::new();
+        while let Some(row) = rows.next()? {
+            let (path, metadata): (String, String) = (row.get(1)?, row.get(2)?);
+            let stated = serde_json::from_str(&metadata).ok().and_then(|it| entry::of(&it).id);
+            if let Some(number) = stated.or_else(|| self.number_at(&path)) {
+                found.push((row.get(0)?, number));
+            }
+        }
+        Ok(found)
+    }
+
+    /// Adds all that is kept of the documents and entries that are meant.
+    pub(super) fn resolve(
+        &self,
+        known: &Identities,
+        pending: &mut Pending,
+    ) -> Result<(), ForgetError> {
+        let Pending { gone, traces, .. } = pending;
+        let (mut paths, mut hashes) = known.traces_of(&gone.uids);
+        paths.extend(gone.paths.iter().cloned());
+        let mut texts = Vec::new();
+        for version in self.notes.kept(None).unwrap_or_default() {
+            let uid = version.uid.as_ref().filter(|it| known.path_of(it).is_some());
+            if uid.is_some_and(|it| !gone.uids.contains(it)) {
+                continue;
+            }
+            let bytes = version.bytes()?;
+            let hash = ContentHash::of(&bytes).0.to_le_bytes();
+            let at_ms = version.time().map_or(0, Timestamp::as_millisecond);
+            if uid.is_some() || gone.holds(known, &version.path, at_ms, &hash) {
+                gone.kept.insert(version.name());
+                hashes.insert(hash.to_vec());
+                texts.push(String::from_utf8_lossy(&bytes).into_owned());
+            }
+        }
+        gone.entries.extend(paths.iter().filter_map(|it| self.number_at(it)));
+        for ledger in ledgers(self)? {
+            let _ = read_copy(&ledger, |db| gone.resolve(db, known, &hashes));
+        }
+        if !gone.entries.is_empty() {
+            let others =
+                self.entry_notes()?.into_iter().filter(|(uid, _)| !gone.uids.contains(uid));
+            let others: BTreeSet<u64> = others.map(|(_, number)| number).collect();
+            gone.entries.retain(|it| !others.contains(it));
+        }
+        for ledger in ledgers(self)? {
+            texts.extend(read_copy(&ledger, |db| gone.texts(db)).unwrap_or_default());
+        }
+        gone.present.clear();
+        self.each_file(&mut |path, uid, text| {
+            if gone.uids.contains(uid) {
+                paths.insert(path.to_string());
+                gone.present.insert(uid.to_string());
+                texts.push(text.to_string());
+            }
+        })?;
+        traces.extend(lines_of_all(texts.iter().map(String::as_str)));
+        // A folder's name alone may be any word.
+        let paths = paths.iter().filter(|it| it.contains(['.', '/']));
+        let whole = |path: &String| [path.clone(), self.root.join(path).display().to_string()];
+        traces.extend(paths.flat_map(whole).chain(gone.names.iter().cloned()).map(|it| name(&it)));
+        Ok(())
+    }
+
+    /// Returns what was looked for, and where, when a name means nothing.
+    pub(super) fn looked_for(&self, named: &Named) -> Result<Vec<String>, ForgetError> {
+        let mut found = Vec::new();
+        let (_, text) = named.kind();
+        if matches!(named, Named::Path(_)) {
+            let path = "a document or folder that is or was at this path, with or without `.md`";
+            found.extend([path.to_string(), "an entry with this id".to_string()]);
+        }
+        let is_entity = !self.notes_called(text, &self.identities()?, true)?.is_empty();
+        let there_is = if is_entity { ": there is one, which `--entity` forgets" } else { "" };
+        found.push(format!("an entity of this name{there_is}"));
+        let places = "in the index, the ledger, its journal of changes, its";
+        found.push(format!("{places} {} copies, and the kept versions", copies(self)?.len()));
+        Ok(found)
+    }
+}
