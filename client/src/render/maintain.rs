@@ -140,10 +140,10 @@ pub fn backup(reply: &BackupReply) -> String {
 const MAX_OTHERS: usize = 20;
 
 /// Renders a receipt: what was removed, what a scan found, and which files still have it.
-pub fn forget(reply: &ForgetReply, style: Style) -> String {
+pub fn forget(reply: &ForgetReply, named: &str, style: Style) -> String {
     let mut text = String::new();
     if reply.unknown {
-        text += "not found: nothing was ever stored for it\n";
+        let _ = writeln!(text, "not found: nothing was ever stored for `{}`", clean(named));
         for it in &reply.looked_for {
             let _ = writeln!(text, "looked for {}", clean(it));
         }

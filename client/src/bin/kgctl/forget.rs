@@ -15,7 +15,8 @@ use super::progress;
 #[derive(Debug, clap::Args)]
 #[command(group = clap::ArgGroup::new("named").required(true))]
 pub(crate) struct Arguments {
-    /// A document, or a folder with everything below it, that you have deleted or listed in `.kgignore`.
+    /// A document, or a folder with everything below it, that you have deleted or listed in `.kgignore`; or the id of
+    /// an entry.
     #[arg(group = "named")]
     path: Option<String>,
     /// An entity, by its name.
@@ -45,7 +46,8 @@ pub(crate) async fn run(arguments: Arguments, ctx: &Context) -> Result<Exit, Fai
         Forget { path, entity: arguments.entity, text, prove: arguments.prove.then_some(true) };
     let session = ctx.session_with(&target).await?;
     let reply = progress::call(session, &request).await?;
-    ctx.print_reply(&reply, |reply| maintain::forget(reply, ctx.style))?;
+    let named = request.path.as_deref().or(request.entity.as_deref()).unwrap_or_default();
+    ctx.print_reply(&reply, |reply| maintain::forget(reply, named, ctx.style))?;
     if reply.unknown {
         return Ok(Exit::NothingFound);
     }

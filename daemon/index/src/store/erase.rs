@@ -151,13 +151,13 @@ impl Gone {
 
     /// Returns whether a decision is about a document or an entity: the parties in its key are notes and norms.
     pub(super) fn decided(&self, key: &str) -> bool {
-        let parties = key.split_once(':').map_or("", |(_, rest)| rest).split('>');
+        let mut parties = key.split_once(':').map_or("", |(_, rest)| rest).split('>');
         let names: Vec<String> = self.names.iter().map(|it| norm_of(it)).collect();
         let is_meant = |party: &str| match party.strip_prefix('@') {
             Some(uid) => self.uids.contains(uid),
             None => names.iter().any(|it| it == party),
         };
-        parties.into_iter().any(is_meant)
+        parties.any(is_meant)
     }
 }
 

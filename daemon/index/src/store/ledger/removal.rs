@@ -182,14 +182,29 @@ mod tests {
     #[test]
     fn a_document_goes_with_all_that_is_kept_of_it() {
         let (_folder, ledger) = planted();
+        let ingested = |path: &str, entries: &[&str]| {
+            let entries = entries.iter().map(|it| it.to_string()).collect();
+            KbRecord::Ingested(crate::store::IngestedFile {
+                path: path.into(),
+                entries,
+                ..Default::default()
+            })
+        };
+        let files = [ingested("a.md", &["kb-00001"]), ingested("b.md", &["kb-00007", "kb-00008"])];
+        ledger.record_kb(&files, 3).expect("kept");
         let mut known = crate::store::Identities::default();
         known.read(&ledger.db).expect("read");
         let uids = known.at("a.md", false);
-        let gone = Gone { uids, entries: [7].into(), ..Gone::default() };
+        let mut gone = Gone { uids, entries: [7].into(), ..Gone::default() };
+        gone.resolve(&ledger.db, &known, &Default::default()).expect("read");
         let none = Needles::new(&[]).expect("a finder");
         let counts = ledger.erase(&gone, &none).expect("erased");
-        let wanted = r#"{"decisions": 1, "documents": 1, "ingested": 1, "kb_versions": 1}"#;
+        let wanted = r#"{"decisions": 1, "documents": 1, "ingested": 1, "kb_ingested": 2, "kb_versions": 1}"#;
         assert_eq!(format!("{counts:?}"), wanted);
+        // The record of another file only loses the id of the entry.
+        let sql = "SELECT path || ' ' || entries FROM kb_ingested";
+        let left = ledger.db.query_row(sql, [], |row| row.get::<_, String>(0));
+        assert_eq!(left.expect("a row"), r#"b.md ["kb-00008"]"#);
     }
 
     #[test]

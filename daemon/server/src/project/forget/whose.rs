@@ -52,11 +52,15 @@ impl Project {
             return Ok(());
         }
         let paths = [text.to_string(), format!("{text}.md")];
-        let meant = paths.iter().find(|it| !known.at(it, or_before).is_empty());
-        let path = meant.unwrap_or(&paths[0]);
+        let tries =
+            [false, or_before].into_iter().flat_map(|it| paths.iter().map(move |at| (at, it)));
+        let mut found = tries.map(|(path, or_before)| (path, known.at(path, or_before)));
+        let meant = found.find(|(_, uids)| !uids.is_empty());
+        let is_path = meant.is_some();
+        let (path, uids) = meant.unwrap_or((&paths[0], BTreeSet::new()));
         gone.paths.insert(path.clone());
-        gone.uids.extend(known.at(path, or_before));
-        let id = text.rsplit('/').next().and_then(entry::number_of).filter(|_| meant.is_none());
+        gone.uids.extend(uids);
+        let id = text.rsplit('/').next().and_then(entry::number_of).filter(|_| !is_path);
         if let Some(number) = id.filter(|it| text.ends_with(&entry::id_text(*it))) {
             gone.entries.insert(number);
             let of_id = |it: &(String, u64)| it.1 == number;
