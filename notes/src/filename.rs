@@ -25,7 +25,8 @@ pub fn file_name(title: &str) -> String {
     let title = title.trim();
     let title = title.strip_suffix(".md").or_else(|| title.strip_suffix(".MD")).unwrap_or(title);
     let lower: String = title.nfc().collect::<String>().to_lowercase();
-    let plain: String = lower.chars().filter(|c| !is_invisible(*c)).map(plain).collect();
+    // Two names must not look the same, so what nobody sees is dropped.
+    let plain: String = names::seen(&lower).chars().map(plain).collect();
     // Leading dots hide a file, a leading `~` marks a temporary one, and Windows drops trailing dots and blanks.
     let stem = plain.trim_start_matches(['.', '~']).trim_end_matches('.');
     let stem = if stem.chars().any(|c| c != '-' && c != '.') { stem } else { UNTITLED };
@@ -45,12 +46,6 @@ fn plain(c: char) -> char {
         c if c.is_whitespace() || c.is_control() => '-',
         c => c,
     }
-}
-
-/// True for marks that change the order or look of the text around them: two names would look the same.
-fn is_invisible(c: char) -> bool {
-    matches!(c, '\u{ad}' | '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{feff}')
-        || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}')
 }
 
 /// True for a lowercase stem that is a device on Windows.

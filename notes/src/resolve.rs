@@ -10,7 +10,7 @@
 //! a link from resolving.
 //! Not here: finding the documents (the daemon, by [`Keys`]).
 
-use unicode_normalization::UnicodeNormalization;
+pub use names::fold;
 use unicode_normalization::char::is_combining_mark;
 
 use crate::parse::LinkKind;
@@ -68,29 +68,25 @@ impl Keys {
 
 /// Returns whether a slug keeps everything of a name: only letters, digits and separators.
 pub fn is_in_words(name: &str) -> bool {
-    let is_apart =
-        |c: char| c.is_whitespace() || matches!(c, '-' | '_' | '/' | '[' | ']' | '\'' | '\u{2019}');
+    let is_apart = |c: char| c.is_whitespace() || matches!(c, '-' | '_' | '/' | '[' | ']' | '\'');
     let is_word = |c: char| c.is_alphanumeric() || is_combining_mark(c);
-    without_extension(name).chars().all(|c| is_word(c) || is_apart(c))
+    without_extension(&fold(name)).chars().all(|c| is_word(c) || is_apart(c))
 }
 
-/// Folds the case of words, in one Unicode form.
-pub fn fold(words: &str) -> String {
-    if words.is_ascii() {
-        return words.to_ascii_lowercase();
-    }
-    words.nfc().flat_map(char::to_lowercase).nfc().collect()
-}
-
-/// Returns the key of a title or alias: folded, with single blanks.
+/// Returns the key of a title or alias: folded, without the extension of Markdown, with single blanks.
 pub fn name_key(name: &str) -> String {
-    fold(&without_extension(name).split_whitespace().collect::<Vec<_>>().join(" "))
+    let folded = fold(name);
+    without_extension(&folded).split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 /// Returns the key of a path: the folded file name, without the extension of Markdown.
 pub fn file_key(path: &str) -> String {
-    let name = path.trim_end_matches('/').rsplit('/').next().unwrap_or(path).trim();
-    if matches!(name, "." | "..") { String::new() } else { fold(without_extension(name)) }
+    let name = path.trim_end_matches('/').rsplit('/').next().unwrap_or(path);
+    let folded = path_key(name);
+    match folded.trim() {
+        "." | ".." => String::new(),
+        name => name.to_string(),
+    }
 }
 
 /// Returns the key of the folder whose index a file is: `blog` for `blog/README.md`.
@@ -167,7 +163,8 @@ impl<'a> Wanted<'a> {
 }
 
 fn path_key(path: &str) -> String {
-    fold(without_extension(path))
+    let folded = fold(path.trim());
+    without_extension(&folded).to_string()
 }
 
 /// Returns the paths of a link's target when only its path counts: relative to the note's folder and to each folder
@@ -247,6 +244,15 @@ mod tests {
             // Equal case is preferred, but not required.
             ("a/x.md", "[[Note]]", &["a/note.md", "b/Note.md"], "b/Note.md"),
             ("x.md", "[[ÜBER]]", &["U\u{308}ber.md"], "U\u{308}ber.md"),
+            (
+                "x.md",
+                "[[Büro/Größe]]",
+                &["bu\u{308}ro/Gro\u{308}ße.md"],
+                "bu\u{308}ro/Gro\u{308}ße.md",
+            ),
+            ("x.md", "[[No\u{ad}te\u{200b}]]", &["note.md"], "note.md"),
+            ("x.md", "[[A\u{2011}‘b’]]", &["a-'b'.md"], "a-'b'.md"),
+            ("x.md", "[[ISPARTA]]", &["ısparta.md"], "ısparta.md"),
             // Other names come after file names, in this order.
             ("x.md", "[[note]]", &["title=a/t.md", "b/note.md"], "b/note.md"),
             ("x.md", "[[note]]", &["alias=a.md", "permalink=b.md", "title=c.md"], "c.md"),
@@ -285,6 +291,10 @@ mod tests {
             row("machine  learning", "machine learning", "machine-learning")
         );
         assert_eq!(keys("[[TCP/IP]]"), row("ip", "tcp/ip", "tcp/ip"));
+        assert_eq!(
+            keys("[[Signing\u{2011}Ser\u{ad}vice.md\u{200b}]]"),
+            row("signing-service", "signing-service", "signing-service")
+        );
         assert_eq!(keys("[a](../B%20c.md#x)"), row("b c", "", ""));
         assert_eq!(keys("[[#here]]"), None);
         assert_eq!(keys("[a](..)"), None);

@@ -1,7 +1,9 @@
 //! Slugs: permalinks from titles and paths (S0 §14).
 //!
 //! In: any words. Out: lowercase letters and digits of any script, separated by single hyphens.
-//! Invariants: never empty, no hyphen at either end; the same for every Unicode form of the same words.
+//! Invariants: never empty, no hyphen at either end; the same for every Unicode form of the same words, and for words
+//! that [`fold`](names::fold) takes for the same; folding a slug changes nothing.
+//! Why not the folded words: an address has no signs in it, and a compatibility form (`ﬁ`, `№`) is spelled out.
 
 use unicode_normalization::UnicodeNormalization;
 
@@ -13,14 +15,16 @@ const MAX_CONTENT_CHARS: usize = 200;
 /// Returns the slug of a title: `machine-learning-basics` for `Machine Learning Basics!`. Words without a letter or
 /// digit give `note-` and a hash of them.
 pub fn slug(words: &str) -> String {
-    let slug = bare(words);
-    if slug.is_empty() { format!("{FALLBACK}-{:08x}", fnv(words)) } else { slug }
+    let folded = names::fold(words);
+    let slug = bare(&folded);
+    if slug.is_empty() { format!("{FALLBACK}-{:08x}", fnv(&folded)) } else { slug }
 }
 
 /// Returns the slug of each part of a path, without the extension of a Markdown file: `specs/search-api` for
 /// `Specs/Search API.md`.
 pub fn path_slug(path: &str) -> String {
-    let path = without_extension(path);
+    let folded = names::fold(path);
+    let path = without_extension(&folded);
     let parts = path.split('/').filter(|part| !matches!(*part, "" | "." | "..")).map(slug);
     let slug = parts.collect::<Vec<_>>().join("/");
     if slug.is_empty() { self::slug(path) } else { slug }
@@ -46,9 +50,11 @@ pub fn without_extension(path: &str) -> &str {
     ends(".md").or_else(|| ends(".markdown")).unwrap_or(path)
 }
 
-fn bare(words: &str) -> String {
+/// Returns the slug of folded words; empty if they have no letter or digit.
+fn bare(folded: &str) -> String {
     let mut slug = String::new();
-    for c in words.nfkc().flat_map(char::to_lowercase) {
+    let plain: String = folded.nfkc().collect();
+    for c in names::fold(&plain).chars() {
         if c.is_alphanumeric() || is_mark(c) && !slug.is_empty() && !slug.ends_with('-') {
             slug.push(c);
         } else if !slug.is_empty() && !slug.ends_with('-') {
@@ -56,7 +62,7 @@ fn bare(words: &str) -> String {
         }
     }
     slug.truncate(slug.trim_end_matches('-').len());
-    slug.nfc().collect()
+    slug
 }
 
 /// True for combining marks, which are part of the letter before them.
@@ -86,6 +92,9 @@ mod tests {
             ("日本語 ノート", "日本語-ノート"),
             ("हिन्दी", "हिन्दी"),
             ("ﬁne №5", "fine-no5"),
+            ("Gesamt\u{ad}kon\u{200b}zept", "gesamtkonzept"),
+            ("İĞNE ıı Οδός", "iğne-ii-οδόσ"),
+            ("葛\u{e0100}城", "葛城"),
             ("C++", "c"),
             ("", "note-811c9dc5"),
             ("🎉", "note-70d77d09"),
@@ -93,6 +102,7 @@ mod tests {
         for (title, expected) in rows {
             assert_eq!(slug(title), expected, "{title:?}");
             assert_eq!(slug(expected), expected);
+            assert_eq!(names::fold(expected), expected);
         }
     }
 

@@ -73,7 +73,7 @@ pub fn parse(address: &str) -> Result<Address, UriError> {
         permalink: path.to_string(),
         path: path.to_string(),
         path_with_extension: (!is_named && !is_pattern).then(|| format!("{path}.md")),
-        slug: if is_pattern { path.to_lowercase() } else { path_slug(path) },
+        slug: if is_pattern { names::fold(path) } else { path_slug(path) },
         is_pattern,
     }))
 }

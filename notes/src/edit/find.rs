@@ -1,10 +1,13 @@
 //! Find: replaces all occurrences of a text.
 //!
 //! In: a text, what to find, its replacement, the expected number of occurrences. Out: one change for each.
-//! Invariants: the comparison is byte by byte, except that all line ends are equal; places do not overlap; any other
-//! number of occurrences than expected is an error with their lines.
+//! Invariants: the comparison is byte by byte, except that all line ends are equal; if nothing is found so, a text that
+//! looks the same is (other Unicode form, invisible characters, blanks and hyphens), and what is replaced are its
+//! bytes; places do not overlap; any other number of occurrences than expected is an error with their lines.
 
 use std::ops::Range;
+
+use names::{Look, fold};
 
 use super::lines::{eol_of_line, line_number, with_eol};
 use super::{Change, EditError};
@@ -46,19 +49,16 @@ pub(super) fn replace(
     Ok(places.into_iter().map(change).collect())
 }
 
-/// Returns the occurrences in a text, whatever its line ends.
+/// Returns the occurrences in a text, byte by byte; if there is none, those that look the same.
 fn places_of(text: &str, find: &str) -> Vec<Range<usize>> {
-    let find = find.replace("\r\n", "\n");
-    // Only a search over several lines in a text with CRLF needs more.
-    if !text.contains("\r\n") || !find.contains('\n') {
-        return text.match_indices(&find).map(|(at, found)| at..at + found.len()).collect();
-    }
-    // Search the text without `\r`, and map places back by the number of `\r` removed before each.
-    let plain = text.replace("\r\n", "\n");
-    let returns: Vec<usize> =
-        text.match_indices("\r\n").enumerate().map(|(i, (at, _))| at - i).collect();
-    let back = |at: usize| at + returns.partition_point(|newline| *newline < at);
-    plain.match_indices(&find).map(|(at, found)| back(at)..back(at + found.len())).collect()
+    // Only a search over several lines in a text with CRLF needs more than the bytes.
+    let exact: Vec<Range<usize>> = if text.contains("\r\n") && find.contains('\n') {
+        Look::of_lines(text).places_of(&Look::of_lines(find))
+    } else {
+        let find = find.replace("\r\n", "\n");
+        text.match_indices(&find).map(|(at, found)| at..at + found.len()).collect()
+    };
+    if exact.is_empty() { Look::of(text).places_of(&Look::of(find)) } else { exact }
 }
 
 /// Returns the most similar candidate with its index, if any is similar enough.
@@ -77,9 +77,9 @@ fn pairs(text: &str) -> Vec<[char; 2]> {
     let text = text.trim();
     let end =
         (0..=text.len().min(MAX_COMPARED_BYTES)).rev().find(|end| text.is_char_boundary(*end));
-    let lower = text.get(..end.unwrap_or(0)).unwrap_or("").to_lowercase();
+    let folded = fold(text.get(..end.unwrap_or(0)).unwrap_or(""));
     let mut pairs: Vec<[char; 2]> =
-        lower.chars().zip(lower.chars().skip(1)).map(|(a, b)| [a, b]).collect();
+        folded.chars().zip(folded.chars().skip(1)).map(|(a, b)| [a, b]).collect();
     pairs.sort_unstable();
     pairs
 }

@@ -6,6 +6,8 @@
 
 use std::ops::Range;
 
+use names::Look;
+
 use super::EditError;
 use super::find::nearest;
 use super::lines::{line_end, line_number, line_start};
@@ -76,8 +78,9 @@ pub(super) fn section(text: &str, name: &str) -> Result<Section, EditError> {
         return Err(EditError::Empty("the heading"));
     }
     let all = sections(text);
-    // Literal names first, since a heading may look like our syntax (`A > B`); exact case before any case.
-    for is_same in [same as fn(&str, &str) -> bool, same_but_case] {
+    // Literal names first, since a heading may look like our syntax (`A > B`); as written before any spelling, and
+    // the same case before any case.
+    for is_same in [same as fn(&str, &str) -> bool, looks_same, names::is_same] {
         for called in [Called::literally(name), Called::by_rules(name)] {
             let fits: Vec<&Section> =
                 all.iter().filter(|it| called.fits(it, &all, is_same)).collect();
@@ -103,7 +106,7 @@ pub(super) fn is_heading_of(line: &str, section: &Section) -> bool {
         && section
             .names
             .iter()
-            .any(|name| same_but_case(name, bare.trim().trim_end_matches('#').trim()))
+            .any(|name| names::is_same(name, bare.trim().trim_end_matches('#').trim()))
 }
 
 /// One interpretation of a heading's name.
@@ -157,6 +160,6 @@ fn same(one: &str, other: &str) -> bool {
     one == other
 }
 
-fn same_but_case(one: &str, other: &str) -> bool {
-    one.to_lowercase() == other.to_lowercase()
+fn looks_same(one: &str, other: &str) -> bool {
+    Look::of(one).text() == Look::of(other).text()
 }

@@ -196,8 +196,9 @@ fn is_marked(words: &str) -> Option<&str> {
         .then(|| words.trim_start().split_once([' ', '\t']).map_or(words, |(_, rest)| rest))
 }
 
+/// Returns words as they look, with single blanks.
 fn normal(words: &str) -> String {
-    words.split_whitespace().collect::<Vec<_>>().join(" ")
+    names::Look::of(words).text().split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 /// Returns the range of an item's own text, trimmed.

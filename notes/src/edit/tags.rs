@@ -183,7 +183,7 @@ fn bare(tag: &str) -> &str {
 }
 
 fn same(one: &str, other: &str) -> bool {
-    bare(one).to_lowercase() == bare(other).to_lowercase()
+    names::is_same(bare(one), bare(other))
 }
 
 /// Returns tags that are not known yet, each once.

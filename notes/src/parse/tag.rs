@@ -31,12 +31,13 @@ fn tag_at(source: &str, hash: usize) -> Option<&str> {
         .last()
         .map(|(at, c)| at + c.len_utf8())?;
     let tag = rest.get(..end)?.trim_end_matches(['/', '-', '_']);
-    let has_letter = tag.chars().any(|c| c.is_alphabetic() || !c.is_ascii());
+    let has_letter = names::fold(tag).chars().any(|c| c.is_alphabetic() || !c.is_ascii());
     (has_letter && end <= MAX_TAG_BYTES && !tag.starts_with('/')).then_some(tag)
 }
 
 fn is_tag_char(c: char) -> bool {
-    c.is_alphanumeric() || matches!(c, '_' | '-' | '/') || (!c.is_ascii() && is_symbol(c))
+    let is_plain = c.is_alphanumeric() || matches!(c, '_' | '-' | '/');
+    is_plain || !c.is_ascii() && (is_symbol(c) || names::is_ignorable(c))
 }
 
 /// True for symbols such as emoji; false for white space and punctuation beyond ASCII.
@@ -57,6 +58,7 @@ mod tests {
             ("(#in) **#bold** \\#no &#35;", "in bold"),
             ("#наука #日本 #x_y_", "наука 日本 x_y"),
             ("# no ## ### #/a #a/", "a"),
+            ("#soft\u{ad}tag #cafe\u{301} #1\u{ad}2", "soft\u{ad}tag cafe\u{301}"),
         ];
         for (text, expected) in rows {
             let mut tags = Vec::new();
