@@ -3,7 +3,9 @@
 //! In: pieces of the source text in reading order, with their structure. Out: normalized text, map, outline, inline
 //! marks and links ([`TextBuilder::finish`]).
 //! Invariants: a block without visible text leaves no trace; blocks never overlap; white space at the ends of a block
-//! is dropped, inside it a run becomes one space (except in code); marks and links stay inside one block.
+//! is dropped, inside it a run becomes one space (except in code); marks and links stay inside one block; invisible
+//! characters that writing does not need are dropped ([`names::seen`]), so that no later stage meets them. The map
+//! leads over them, and the file keeps them.
 //! Not here: any syntax; blocks and containers (`builder/structure.rs`); marks and links (`builder/marks.rs`).
 
 mod marks;
@@ -76,6 +78,10 @@ impl<'a> TextBuilder<'a> {
 
     /// Writes running text: a source range in which runs of white space (spaces, tabs, line ends) become one space.
     pub(crate) fn flow(&mut self, range: Range<usize>) {
+        seen_parts(self.source, range).for_each(|part| self.flow_part(part));
+    }
+
+    fn flow_part(&mut self, range: Range<usize>) {
         let Some(piece) = self.source.get(range.clone()) else { return };
         let bytes = piece.as_bytes();
         // The common case: copied as a whole instead of word by word.
@@ -86,7 +92,7 @@ impl<'a> TextBuilder<'a> {
         while at < bytes.len() {
             let words_end = end_of_words(bytes, at);
             if words_end > at {
-                self.verbatim(range.start + at..range.start + words_end);
+                self.copied(range.start + at..range.start + words_end);
             }
             let blank = bytes.iter().skip(words_end).take_while(|byte| byte.is_ascii_whitespace());
             let n_blank = blank.count();
@@ -105,7 +111,7 @@ impl<'a> TextBuilder<'a> {
         }
         let words = range.start + usize::from(begins)..range.end - usize::from(ends);
         if !words.is_empty() {
-            self.verbatim(words);
+            self.copied(words);
             if ends {
                 self.space_at(range.end - 1);
             }
@@ -115,6 +121,7 @@ impl<'a> TextBuilder<'a> {
     /// Writes text that replaces a source range: a decoded entity, a resolved escape. If all of it is white space, it
     /// is a space; otherwise white space in it stays as it is.
     pub(crate) fn replaced(&mut self, text: &str, range: Range<usize>) {
+        let text = &*names::seen(text);
         if text.trim_ascii().is_empty() {
             if !text.is_empty() {
                 self.space_inserted();
@@ -178,7 +185,7 @@ impl<'a> TextBuilder<'a> {
         if self.structure.has_visible_text() {
             held.iter().for_each(|line| self.verbatim(line.clone()));
         }
-        self.write_replaced(text, range);
+        self.write_replaced(&names::seen(text), range);
     }
 
     /// Closes everything and returns the result; the format adds title and metadata.
@@ -202,8 +209,12 @@ impl<'a> TextBuilder<'a> {
         Parsed { text, map, blocks, inlines, links, warnings, ..Parsed::default() }
     }
 
-    /// Writes a source range unchanged.
+    /// Writes a source range unchanged, apart from invisible characters.
     fn verbatim(&mut self, range: Range<usize>) {
+        seen_parts(self.source, range).for_each(|part| self.copied(part));
+    }
+
+    fn copied(&mut self, range: Range<usize>) {
         let Some(piece) = self.source.get(range.clone()) else { return };
         if !piece.is_empty() && self.make_room(piece.len()) {
             self.start_visible();
@@ -243,6 +254,15 @@ impl<'a> TextBuilder<'a> {
         }
         self.start_marks();
     }
+}
+
+/// Returns the parts of a range between invisible characters; usually the whole of it.
+fn seen_parts(source: &str, range: Range<usize>) -> impl Iterator<Item = Range<usize>> {
+    let piece = source.get(range.clone()).unwrap_or("");
+    let unseen = names::places(piece, names::is_unseen);
+    let gaps = unseen.map(|(at, c)| (at, at + c.len_utf8())).chain([(piece.len(), 0)]);
+    let mut from = 0;
+    gaps.map(move |(at, next)| range.start + std::mem::replace(&mut from, next)..range.start + at)
 }
 
 /// Returns the end of a range from `at` on that needs no change: words with single spaces between them, without a

@@ -30,6 +30,7 @@ mod plain;
 pub mod sandbox;
 mod target;
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use config::formats::Source;
@@ -129,6 +130,7 @@ impl Stage for Normalizer {
             fault.reason = redact::clean(&fault.reason).into_owned();
             fault
         })?;
+        see_names(&mut parsed.meta);
         let title = title_of(&mut parsed, &source.path, reader.takes_title_from_heading());
         add_heading_alias(&mut parsed, &title);
         resolve_links(&mut parsed, source.path.folder());
@@ -298,9 +300,18 @@ fn title_of(parsed: &mut Parsed, path: &RelPath, takes_heading: bool) -> String 
     let stated = parsed.title.take().map(|title| tidy(&title)).filter(|title| !title.is_empty());
     parsed.meta.has_stated_title = stated.is_some();
     stated.or_else(|| first_heading(parsed).filter(|_| takes_heading)).unwrap_or_else(|| {
-        let stem = path.stem().trim();
-        if stem.is_empty() { path.file_name().to_string() } else { stem.to_string() }
+        let stem = names::seen(path.stem());
+        if stem.trim().is_empty() { path.file_name().to_string() } else { stem.trim().to_string() }
     })
+}
+
+/// Removes what nobody sees from the names that the document states, as the builder does from its text.
+fn see_names(meta: &mut DocMeta) {
+    for name in meta.aliases.iter_mut().chain(&mut meta.tags).chain(&mut meta.doc_type) {
+        if let Cow::Owned(seen) = names::seen(name) {
+            *name = seen;
+        }
+    }
 }
 
 /// Returns the first heading if its level is 1; a deeper one (`## Overview`) names a section, not the document.
@@ -323,6 +334,7 @@ fn add_heading_alias(parsed: &mut Parsed, title: &str) {
 
 /// Returns one line of bounded length.
 fn tidy(title: &str) -> String {
+    let title = names::seen(title);
     let words: Vec<&str> = title.split_whitespace().collect();
     words.join(" ").chars().take(MAX_TITLE_CHARS).collect()
 }

@@ -36,41 +36,26 @@ impl PageWriter<'_> {
         }
     }
 
-    /// Writes running text, in which other kinds of spaces become spaces and invisible characters are dropped.
+    /// Writes running text, in which other kinds of spaces become spaces.
     fn flow(&mut self, range: Range<usize>, written: &str) {
         if written.is_ascii() {
             return self.builder.flow(range);
         }
         let mut done = 0;
-        for (at, character) in written.char_indices().filter(|(_, c)| !c.is_ascii()) {
-            let meaning = meaning_of(character);
-            if meaning == Meaning::Itself {
-                continue;
-            }
+        for (at, space) in written.match_indices(is_no_break) {
             self.builder.flow(range.start + done..range.start + at);
-            if meaning == Meaning::Space {
-                self.builder.space_inserted();
-            }
-            done = at + character.len_utf8();
+            self.builder.space_inserted();
+            done = at + space.len();
         }
         self.builder.flow(range.start + done..range.end);
     }
 
     /// Writes decoded text, all of which has one place.
     pub(super) fn words(&mut self, text: &str, range: Range<usize>) {
-        let is_space = |c: char| c.is_ascii_whitespace() || meaning_of(c) == Meaning::Space;
-        let mut pieces = text.split(is_space);
-        let mut piece = pieces.next();
-        while let Some(word) = piece {
-            if word.chars().all(|c| meaning_of(c) == Meaning::Itself) {
-                self.builder.replaced(word, range.clone());
-            } else {
-                let shown: String =
-                    word.chars().filter(|c| meaning_of(*c) == Meaning::Itself).collect();
-                self.builder.replaced(&shown, range.clone());
-            }
-            piece = pieces.next();
-            if piece.is_some() {
+        let mut pieces = text.split(|c: char| c.is_ascii_whitespace() || is_no_break(c)).peekable();
+        while let Some(word) = pieces.next() {
+            self.builder.replaced(word, range.clone());
+            if pieces.peek().is_some() {
                 self.builder.space_inserted();
             }
         }
@@ -105,20 +90,7 @@ impl PageWriter<'_> {
     }
 }
 
-/// How a character is treated in running text.
-#[derive(PartialEq, Eq)]
-enum Meaning {
-    Itself,
-    Space,
-    Nothing,
-}
-
-fn meaning_of(character: char) -> Meaning {
-    match character {
-        // No-break spaces occur in names, which must be found all the same.
-        '\u{a0}' | '\u{202f}' | '\u{2007}' => Meaning::Space,
-        // Soft hyphen, zero-width space and joiner, byte order mark.
-        '\u{ad}' | '\u{200b}' | '\u{2060}' | '\u{feff}' => Meaning::Nothing,
-        _ => Meaning::Itself,
-    }
+/// Returns true for no-break spaces, which occur in names that must be found all the same.
+fn is_no_break(c: char) -> bool {
+    matches!(c, '\u{a0}' | '\u{202f}' | '\u{2007}')
 }

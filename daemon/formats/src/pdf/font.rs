@@ -100,12 +100,11 @@ fn plain_characters(text: &str) -> String {
             '\u{00a0}' | '\u{2000}'..='\u{200a}' | '\u{202f}' | '\u{3000}' | '\t' | '\n' | '\r' => {
                 out.push(' ');
             }
-            // Zero-width characters, marks of direction, and the replacement character.
-            '\u{200b}'..='\u{200f}'
-            | '\u{202a}'..='\u{202e}'
-            | '\u{2060}'
-            | '\u{feff}'
-            | '\u{fffd}' => {}
+            // The soft hyphen at the end of a line tells that a word goes on (`hyphen.rs`).
+            '\u{ad}' => out.push(char),
+            '\u{fffd}' => {}
+            // A glyph of nothing has no place among the others.
+            _ if names::is_ignorable(char) => {}
             // Characters of private use without known text are pictures of bullets and boxes.
             '\u{e000}'..='\u{f8ff}' => out.push('•'),
             _ if char.is_control() => {}

@@ -374,7 +374,7 @@ fn write_tags(
     tx.prepare_cached("DELETE FROM doc_tags WHERE doc_id = ?1")?.execute([id])?;
     for tag in all_tags(normal, identity) {
         tx.prepare_cached("INSERT OR IGNORE INTO doc_tags VALUES(?1, ?2)")?
-            .execute(params![id, tag.to_lowercase()])?;
+            .execute(params![id, ::names::fold(&tag)])?;
     }
     Ok(())
 }

@@ -58,6 +58,7 @@ pub use ledger::{ChangeLedger, ChangedLine, DocChange, DocVersion, JournalStart,
 pub use ledger::{OBSERVED_EVERY, written_before};
 pub use ledger::{Removal, detectors, read_copy, rewrite_copy, scrubbed_by, was_removed};
 pub use likeness::Likeness;
+pub use open::add_folded;
 pub use replace::copy_ledger;
 pub use replica::{Draft, Replica};
 pub use schema::SCHEMA_VERSION;

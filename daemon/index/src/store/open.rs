@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use rusqlite::config::DbConfig;
+use rusqlite::functions::FunctionFlags;
 use rusqlite::{Connection, MAIN_DB, OpenFlags};
 
 use super::StoreError;
@@ -233,8 +234,23 @@ pub(super) fn reader(path: &Path) -> Result<Connection, StoreError> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let db = Connection::open_with_flags(path, flags).map_err(|why| open_error(path, why))?;
     tune(&db)?;
+    add_folded(&db)?;
     make_room(&db, Room::Large)?;
     Ok(db)
+}
+
+/// Adds the function `folded(text)` to a connection: [`names::fold`] for comparisons in SQL, where `lower` and `NOCASE`
+/// know ASCII only.
+///
+/// # Errors
+/// When SQLite refuses it.
+pub fn add_folded(db: &Connection) -> rusqlite::Result<()> {
+    let flags = FunctionFlags::SQLITE_UTF8
+        | FunctionFlags::SQLITE_DETERMINISTIC
+        | FunctionFlags::SQLITE_INNOCUOUS;
+    db.create_scalar_function("folded", 1, flags, |ctx| {
+        Ok(ctx.get_raw(0).as_str_or_null()?.map(names::fold))
+    })
 }
 
 /// Configures what every connection needs. Without the query planner stability guarantee (QPSG), SQLite inspects

@@ -2,7 +2,9 @@
 //!
 //! Folded are case, compatibility forms (NFKC), accents on Latin, Greek, Cyrillic and Vietnamese letters, points of
 //! Hebrew and Arabic, the forms of alef, yeh and teh marbuta, `ß` and other Latin letters that keyboards lack. Kana,
-//! Hangul and the vowel signs of Indic scripts stay: they distinguish words.
+//! Hangul and the vowel signs of Indic scripts stay: they distinguish words. Invisible characters are nothing.
+//! Wider than [`names::fold`], which keeps `Müller` and `Muller` apart: a search finds too much rather than too little,
+//! while two names are two things.
 
 use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::is_combining_mark;
@@ -58,10 +60,10 @@ fn loses_marks(base: char) -> bool {
         0x41..=0x24f | 0x370..=0x3ff | 0x400..=0x52f | 0x590..=0x6ff | 0x1e00..=0x1fff)
 }
 
-/// Returns false for characters that are dropped: the tatweel of Arabic, invisible joiners, and signs that
+/// Returns false for characters that are dropped: the tatweel of Arabic, invisible characters, and signs that
 /// compatibility forms decompose to.
 fn is_kept(c: char) -> bool {
-    c != '\u{640}' && (model::terms::is_word_char(c) && !matches!(c, '\u{200c}' | '\u{200d}'))
+    c != '\u{640}' && model::terms::is_word_char(c) && !names::is_ignorable(c)
 }
 
 fn is_composed(c: char) -> bool {

@@ -208,7 +208,8 @@ fn segments(text: &str) -> impl Iterator<Item = Run<'_>> {
     let mut version_end = usize::MAX;
     std::iter::from_fn(move || {
         let rest = text.get(at..)?;
-        let start = at + rest.find(is_word_char)?;
+        // Joiners and selectors are parts of words, but never a word alone.
+        let start = at + rest.find(|c| is_word_char(c) && !names::is_ignorable(c))?;
         let rest = text.get(start..)?;
         let end = start + run_length(rest);
         let word = text.get(start..end)?;

@@ -6,14 +6,16 @@ use unicode_normalization::UnicodeNormalization;
 /// `C`, `C++` and `C#` differ and `signing-service`, `SigningService`, `Signing Service` are equal.
 pub type Norm = String;
 
-/// Returns the norm of a surface (S4 §7, extended to Unicode). Compatibility forms are folded (NFKC), case is
-/// lowered, everything but letters, digits and inner `+ # .` is dropped. Empty if nothing is left.
+/// Returns the norm of a surface (S4 §7, extended to Unicode): folded as names are ([`names::fold`]), with
+/// compatibility forms (NFKC), without anything but letters, digits and inner `+ # .`, since texts write one name with
+/// and without blanks, hyphens and marks. Empty if nothing is left.
 pub fn norm_of(surface: &str) -> Norm {
     // Most names are ASCII, which needs no decomposition.
     if surface.is_ascii() {
         return ascii_norm(surface.as_bytes());
     }
-    let folded: String = surface.nfkc().flat_map(char::to_lowercase).collect();
+    let visible = surface.chars().filter(|c| !names::is_ignorable(*c));
+    let folded: String = visible.nfkc().map(names::fold_case).collect();
     let chars: Vec<char> = folded.chars().collect();
     let mut out = String::with_capacity(folded.len());
     for (i, &c) in chars.iter().enumerate() {
@@ -250,6 +252,8 @@ mod tests {
             ("É++", "é++"),
             ("Zürich", "zürich"),
             ("ﬁle", "file"),
+            ("ISPARTA ısparta İ", "ispartaispartai"),
+            ("ΟΔΟΣ\u{200b}", "οδοσ"),
             ("…", ""),
         ];
         for (surface, norm) in rows {
