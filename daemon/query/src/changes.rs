@@ -13,6 +13,7 @@ use base64::Engine;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
 use index::store::{ChangeLedger, ChangedLine, DocChange, DocVersion, Line, first_lines, lines_of};
 use model::terms::Tick;
+use notes::resolve::fold;
 use proto::error::ErrorView;
 use proto::tool::core::{self, ChangeView, ChangedLineView, Changes, ChangesReply};
 use render::core::ChangesThatFit;
@@ -279,16 +280,23 @@ fn line_view(line: ChangedLine) -> ChangedLineView {
 
 /// Keeps the changes of documents whose current or former path matches.
 fn keep_under(ctx: &QueryContext<'_>, path: &str, all: &mut Vec<Net>) -> Result<(), AskError> {
-    let mut values = Vec::new();
-    let condition = Under::from(path).sql(&mut values);
     let paths = all.iter().flat_map(|it| [Some(it.path()), it.was_path()]).flatten();
     let paths = serde_json::to_string(&paths.collect::<Vec<_>>()).unwrap_or_default();
-    let sql =
-        format!("SELECT d.path FROM (SELECT value AS path FROM json_each(?)) d WHERE {condition}");
-    let mut statement = ctx.snapshot.prepare(&sql)?;
-    let rows = statement
-        .query_map(params_from_iter(std::iter::once(paths).chain(values)), |row| row.get(0))?;
-    let meant: FxHashSet<String> = rows.collect::<Result<_, _>>()?;
+    let under = |path: Under| -> Result<FxHashSet<String>, AskError> {
+        let mut values = vec![paths.clone()];
+        let condition = path.sql(&mut values);
+        let sql = format!(
+            "SELECT d.path FROM (SELECT value AS path FROM json_each(?)) d WHERE {condition}"
+        );
+        let mut statement = ctx.snapshot.prepare(&sql)?;
+        let rows = statement.query_map(params_from_iter(values), |row| row.get(0))?;
+        Ok(rows.collect::<Result<_, _>>()?)
+    };
+    // Paths of deleted documents are not in the index, so the spelling is that of the changes.
+    let mut meant = under(Under::from(path))?;
+    if meant.is_empty() {
+        meant = under(Under::Folded(Box::new(Under::from(path))))?;
+    }
     let is_meant = |path: &str| meant.contains(path);
     all.retain(|it| is_meant(it.path()) || it.was_path().is_some_and(is_meant));
     Ok(())
@@ -296,7 +304,7 @@ fn keep_under(ctx: &QueryContext<'_>, path: &str, all: &mut Vec<Net>) -> Result<
 
 /// Decides which changes concern an entity.
 struct About {
-    /// Its names, in lowercase.
+    /// Its names, folded.
     names: Vec<String>,
     /// The entity's own documents.
     homes: FxHashSet<String>,
@@ -308,7 +316,7 @@ impl About {
         let name = name_of(ctx, entity)?.unwrap_or_default();
         let mut names = entity::aliases(ctx, entity, &name)?;
         names.push(name);
-        let names = names.iter().map(|it| it.to_lowercase()).filter(|it| !it.is_empty()).collect();
+        let names = names.iter().map(|it| fold(it)).filter(|it| !it.is_empty()).collect();
         let mut homes = ctx.snapshot.prepare_cached("SELECT uid FROM docs WHERE entity_id = ?1")?;
         let homes = homes.query_map([entity], |row| row.get(0))?.collect::<Result<_, _>>()?;
         Ok(About { names, homes, entity })
@@ -339,7 +347,7 @@ impl About {
 
     /// Returns whether one of the names occurs as a whole word.
     fn is_named_in(&self, text: &str) -> bool {
-        let text = text.to_lowercase();
+        let text = fold(text);
         let is_letter = |c: Option<char>| c.is_some_and(char::is_alphanumeric);
         let is_whole = |at: usize, name: &str| {
             let (before, after) =

@@ -9,6 +9,7 @@
 
 use std::ops::RangeInclusive;
 
+use notes::resolve::fold;
 use proto::error::{Code, ErrorView};
 use proto::tool::core::{self, PassageReply, ReadPassage};
 use rusqlite::{OptionalExtension, Row, params};
@@ -351,17 +352,21 @@ fn readings(at: &str) -> Vec<(&str, Spot)> {
 }
 
 fn document_at(ctx: &QueryContext<'_>, path: &str) -> Result<Option<i64>, AskError> {
-    let mut statement = ctx.snapshot.prepare_cached("SELECT id FROM docs WHERE path = ?1")?;
-    Ok(statement.query_row([path], |row| row.get(0)).optional()?)
+    let by = |condition: &str, path: &str| {
+        let sql = format!("SELECT id FROM docs WHERE {condition} = ?1 ORDER BY path LIMIT 1");
+        ctx.snapshot.prepare_cached(&sql)?.query_row([path], |row| row.get(0)).optional()
+    };
+    let exact = by("path", path)?;
+    Ok(if exact.is_some() { exact } else { by("folded(path)", &fold(path))? })
 }
 
 /// Returns the error for an unknown path, with similar paths.
 fn no_document(ctx: &QueryContext<'_>, at: &str) -> Result<ErrorView, AskError> {
     let path = readings(at).last().map_or(at, |(path, _)| *path);
     let name = path.rsplit('/').next().unwrap_or(path);
-    let stem = name.split('.').next().unwrap_or(name).to_lowercase();
+    let stem = fold(name.split('.').next().unwrap_or(name));
     let mut statement = ctx.snapshot.prepare_cached(
-        "SELECT path FROM docs WHERE ?1 <> '' AND instr(lower(path), ?1) > 0 ORDER BY length(path), path LIMIT ?2",
+        "SELECT path FROM docs WHERE ?1 <> '' AND instr(folded(path), ?1) > 0 ORDER BY length(path), path LIMIT ?2",
     )?;
     let rows = statement.query_map(params![stem, MAX_PROPOSALS as i64], |row| row.get(0))?;
     let like: Vec<String> = rows.collect::<Result<_, _>>()?;

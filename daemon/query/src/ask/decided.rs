@@ -185,7 +185,7 @@ fn latest(ctx: &QueryContext<'_>, request: &Ask, docs: &[i64]) -> Result<Vec<i64
     let mut sql =
         "SELECT d.id FROM docs d WHERE d.id IN (SELECT value FROM json_each(?))".to_string();
     if let Some(path) = &request.path {
-        sql += &format!(" AND {}", Under::from(path.as_str()).sql(&mut values));
+        sql += &format!(" AND {}", Under::from(path.as_str()).spelled(ctx)?.sql(&mut values));
     }
     for (day, sign) in [(&request.after, ">="), (&request.before, "<")] {
         if let Some(day) = day {

@@ -137,7 +137,7 @@ pub fn of_kind(kind: &str, name: &str) -> Option<String> {
     if kind == "note" {
         return Some(format!("note:{name}"));
     }
-    let words: Vec<String> = name.split_whitespace().map(str::to_lowercase).collect();
+    let words: Vec<String> = name.split_whitespace().map(fold).collect();
     Some(format!("{kind}:{}", words.join("-")))
 }
 
@@ -460,7 +460,7 @@ fn related(value: Option<&Value>) -> Vec<(String, String)> {
 
 /// Turns `depends on` into `depends_on`.
 fn edge_kind(text: &str) -> String {
-    let words: Vec<String> = text.split_whitespace().map(str::to_lowercase).collect();
+    let words: Vec<String> = text.split_whitespace().map(fold).collect();
     if words.is_empty() { "related_to".into() } else { words.join("_") }
 }
 

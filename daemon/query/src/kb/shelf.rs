@@ -17,6 +17,7 @@ use jiff::Timestamp;
 use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
 use notes::entry::{Entry, id_text, number_of, of, references};
+use notes::resolve::fold;
 use proto::tool::kb::EntryType;
 use rusqlite::{Row, params};
 use serde_json::{Map, Value};
@@ -110,7 +111,7 @@ fn time_of(text: Option<&str>) -> Option<i64> {
 /// Selects the columns of any note that may be an entry; the folder of entries is a parameter.
 const NOTES: &str = "SELECT d.id, d.path, d.title, d.mtime_ms, d.hash, n.metadata, d.text
    FROM notes n JOIN docs d ON d.id = n.doc_id
-   WHERE (n.metadata LIKE '%\"id\"%kb-%' OR substr(lower(d.path), 1, length(?1)) = lower(?1))";
+   WHERE (n.metadata LIKE '%\"id\"%kb-%' OR substr(folded(d.path), 1, length(folded(?1))) = folded(?1))";
 
 /// Reads a note as an entry; `None` if it is not one.
 fn entry_of(row: &Row<'_>, folder: &str) -> Result<Option<EntryRow>, AskError> {
@@ -118,7 +119,7 @@ fn entry_of(row: &Row<'_>, folder: &str) -> Result<Option<EntryRow>, AskError> {
     let metadata: Map<String, Value> = serde_json::from_str(&metadata).unwrap_or_default();
     let path: String = row.get(1)?;
     let mut entry = of(&metadata);
-    let in_folder = path.get(..folder.len()).is_some_and(|it| it.eq_ignore_ascii_case(folder));
+    let in_folder = fold(&path).starts_with(&fold(folder));
     let named = if in_folder { number_of(&path) } else { None };
     let Some(number) = entry.id.or(named) else { return Ok(None) };
     let doubts = doubts(number, &entry);

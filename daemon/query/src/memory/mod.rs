@@ -127,7 +127,7 @@ pub fn list(snapshot: &Snapshot, listed: &Listed) -> Result<Vec<NodeRow>, AskErr
                   AND NOT EXISTS (SELECT 1 FROM note_links l WHERE l.dst = n.doc_id AND l.is_typed AND l.kind = 0)";
     let orphan = if listed.is_orphan { orphan } else { "1" };
     let mut statement = snapshot.prepare_cached(&format!(
-        "{NODE} WHERE n.is_node AND (?1 IS NULL OR coalesce(n.type, 'note') = ?1 COLLATE NOCASE)
+        "{NODE} WHERE n.is_node AND (?1 IS NULL OR folded(coalesce(n.type, 'note')) = folded(?1))
            AND (?2 IS NULL OR d.mtime_ms >= ?2) AND {orphan} ORDER BY {order} LIMIT ?3 OFFSET ?4"
     ))?;
     let bounds = params![

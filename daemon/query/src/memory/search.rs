@@ -308,7 +308,7 @@ fn node_docs(snapshot: &Snapshot, query: &FactQuery) -> Result<Option<Vec<i64>>,
     let mut statement = snapshot.prepare_cached(
         "SELECT doc_id FROM memory_nodes n WHERE (is_node OR EXISTS
            (SELECT 1 FROM memory_facts f WHERE f.doc_id = n.doc_id AND f.ordinal IS NOT NULL))
-           AND (?1 IS NULL OR coalesce(type, 'note') = ?1 COLLATE NOCASE) ORDER BY doc_id",
+           AND (?1 IS NULL OR folded(coalesce(type, 'note')) = folded(?1)) ORDER BY doc_id",
     )?;
     let rows = statement.query_map([&query.node_type], |row| row.get(0))?;
     let docs: Vec<i64> = rows.collect::<Result<_, _>>()?;
@@ -335,9 +335,9 @@ fn chunks_of_days(
 fn chunks_of_category(snapshot: &Snapshot, category: &str) -> Result<FxHashSet<i64>, AskError> {
     let mut statement = snapshot.prepare_cached(&format!(
         "SELECT c.id FROM memory_facts f JOIN chunks c ON {IS_OF_FACT}
-         WHERE substr(f.content, 1, length(?1)) = ?1 COLLATE NOCASE"
+         WHERE substr(folded(f.content), 1, length(?1)) = ?1"
     ))?;
-    let rows = statement.query_map([format!("[{category}]")], |row| row.get(0))?;
+    let rows = statement.query_map([fold(&format!("[{category}]"))], |row| row.get(0))?;
     Ok(rows.collect::<Result<_, _>>()?)
 }
 
@@ -387,8 +387,8 @@ fn named(snapshot: &Snapshot, question: &str) -> Result<Vec<(i64, f32)>, AskErro
         return Ok(vec![]);
     }
     let mut statement = snapshot.prepare_cached(
-        "SELECT doc_id, key, lower(coalesce(type, '')) FROM memory_nodes
-         WHERE is_node AND (instr(key, ?1) > 0 OR instr(lower(coalesce(type, '')), ?2) > 0)",
+        "SELECT doc_id, key, folded(coalesce(type, '')) FROM memory_nodes
+         WHERE is_node AND (instr(key, ?1) > 0 OR instr(folded(coalesce(type, '')), ?2) > 0)",
     )?;
     let mut rows = statement.query(params![key, folded])?;
     let mut found = Vec::new();

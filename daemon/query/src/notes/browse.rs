@@ -196,10 +196,10 @@ pub fn rfc3339(ms: i64) -> String {
 pub fn list(ctx: &QueryContext<'_>, wanted: &Wanted, page: Page) -> Result<NotesReply, AskError> {
     let path = wanted.path.as_deref().map(Under::folder).filter(|it| !it.is_everywhere());
     let filter = Filter {
-        paths: path.into_iter().collect(),
+        paths: path.map(|it| it.spelled(ctx)).transpose()?.into_iter().collect(),
         tags: wanted.tags.clone(),
         of_notes: OfNotes {
-            types: wanted.types.iter().map(|it| it.trim().to_lowercase()).collect(),
+            types: wanted.types.iter().map(|it| fold(it.trim())).collect(),
             modified_after: wanted.modified_after,
             ..OfNotes::default()
         },
@@ -233,6 +233,35 @@ pub fn list(ctx: &QueryContext<'_>, wanted: &Wanted, page: Page) -> Result<Notes
     })
 }
 
+/// Returns a folder in the spelling of the index, so that none is made or missed that only looks
+/// the same: the longest part of it that documents are in, and the rest as given.
+///
+/// # Errors
+/// When the index cannot be read.
+pub fn spelled_folder(snapshot: &Snapshot, folder: &str) -> Result<String, AskError> {
+    // `0` is the character after `/`.
+    let mut exact = snapshot
+        .prepare_cached("SELECT 1 FROM docs WHERE path >= ?1 || '/' AND path < ?1 || '0'")?;
+    let mut folded = snapshot.prepare_cached(
+        "SELECT path FROM docs WHERE substr(folded(path), 1, length(?1)) = ?1 ORDER BY path LIMIT 1",
+    )?;
+    let ends = folder.match_indices('/').map(|(at, _)| at).chain([folder.len()]);
+    for end in ends.collect::<Vec<_>>().into_iter().rev() {
+        let (known, rest) = folder.split_at(end);
+        if known.is_empty() || exact.exists([known])? {
+            return Ok(folder.to_string());
+        }
+        let begins = format!("{}/", fold(known));
+        let path = folded.query_row([begins], |row| row.get::<_, String>(0)).optional()?;
+        if let Some(path) = path {
+            let n_parts = known.split('/').count();
+            let spelled = path.split('/').take(n_parts).collect::<Vec<_>>().join("/");
+            return Ok(format!("{spelled}{rest}"));
+        }
+    }
+    Ok(folder.to_string())
+}
+
 /// Returns a page of the folders and indexed files of a folder, `depth` levels deep.
 ///
 /// # Errors
@@ -246,6 +275,7 @@ pub fn directory(
 ) -> Result<DirectoryReply, ErrorView> {
     let folder = folder.trim().trim_start_matches("./").trim_matches('/');
     let folder = if folder == "." { "" } else { folder };
+    let folder = &*spelled_folder(ctx.snapshot, folder)?;
     let glob = glob.map(matcher).transpose()?;
     let prefix = if folder.is_empty() { String::new() } else { format!("{folder}/") };
     let mut statement = ctx
@@ -263,7 +293,7 @@ pub fn directory(
         let path: String = row.get(1).map_err(AskError::from)?;
         let parts: Vec<&str> = path.get(prefix.len()..).unwrap_or("").split('/').collect();
         let Some((name, above)) = parts.split_last() else { continue };
-        let fits = glob.as_ref().is_none_or(|glob| glob.is_match(name));
+        let fits = glob.as_ref().is_none_or(|glob| glob.is_match(fold(name)));
         if !fits {
             continue;
         }
@@ -317,7 +347,7 @@ fn no_folder(folder: &str) -> ErrorView {
 }
 
 fn matcher(glob: &str) -> Result<GlobMatcher, ErrorView> {
-    let built = GlobBuilder::new(glob).literal_separator(true).case_insensitive(true).build();
+    let built = GlobBuilder::new(&fold(glob)).literal_separator(true).build();
     built.map(|glob| glob.compile_matcher()).map_err(|error| {
         invalid(format!("invalid `glob`: {}", error.kind()), "give a pattern such as `*.md`")
     })

@@ -218,10 +218,10 @@ fn validate(
 fn of_type(ctx: &QueryContext<'_>, note_type: &str) -> Result<Vec<(NoteRow, Fields)>, AskError> {
     let mut statement = ctx.snapshot.prepare_cached(
         "SELECT d.id FROM docs d JOIN notes n ON n.doc_id = d.id
-         WHERE lower(d.doc_type) = ?1 ORDER BY d.path LIMIT ?2",
+         WHERE folded(d.doc_type) = ?1 ORDER BY d.path LIMIT ?2",
     )?;
-    let docs = statement
-        .query_map((note_type.trim().to_lowercase(), MAX_NOTES), |row| row.get::<_, i64>(0))?;
+    let docs =
+        statement.query_map((fold(note_type.trim()), MAX_NOTES), |row| row.get::<_, i64>(0))?;
     let docs = docs.collect::<Result<Vec<_>, _>>()?;
     let rows = docs.into_iter().filter_map(|doc| note(ctx.snapshot, doc).transpose());
     rows.map(|row| {

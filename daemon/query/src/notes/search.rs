@@ -162,7 +162,7 @@ fn filters(
     let bare =
         |text: String| text.trim_start_matches(notes::uri::SCHEME).trim_matches('/').to_string();
     let mut of_notes = OfNotes {
-        types: request.note_types.iter().flatten().map(|it| it.trim().to_lowercase()).collect(),
+        types: request.note_types.iter().flatten().map(|it| fold(it.trim())).collect(),
         modified_after: after,
         title: given(&request.title).map(|title| name_key(&title)),
         permalink: given(&request.permalink).map(bare),

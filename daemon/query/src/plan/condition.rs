@@ -2,22 +2,21 @@
 //!
 //! In: a tag or path as typed. Out: the condition on documents as SQL; if nothing matches, the
 //! nearest existing ones.
-//! `docs/` means paths with that prefix, case-sensitively if there are any, else in any case. In
-//! `docs/*.md`, `*` and `?` stay within a folder and `**` does not; a pattern without a folder
-//! matches names in any folder. A tag includes those below it, as in Obsidian: documents with
-//! `baking/bread` also have `baking`.
+//! `docs/` means paths with that prefix, as written if there are any, else folded. In `docs/*.md`,
+//! `*` and `?` stay within a folder and `**` does not; a pattern without a folder matches names in
+//! any folder. A tag includes those below it, as in Obsidian: documents with `baking/bread` also
+//! have `baking`.
 //! Not here: joining conditions (`filter.rs`, `demand.rs`).
 
 use std::collections::BTreeSet;
+
+use notes::resolve::fold;
 
 use super::demand::Demand;
 use super::expression::Expression;
 use super::filter::Filter;
 use super::unmet;
 use crate::{AskError, QueryContext};
-
-/// Most spellings of one path in other cases.
-const MAX_CASES: usize = 8;
 
 /// Most names that a hint suggests, and most paths compared for it.
 const MAX_NEAREST: usize = 3;
@@ -32,17 +31,19 @@ const MIN_LIKENESS: f64 = 0.8;
 /// The paths that a document must have.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Under {
-    /// Its path starts with one of these.
-    Begins(Vec<String>),
+    /// Its path starts with this.
+    Begins(String),
     /// Its path matches one of these globs of SQLite and, if given, has this number of slashes.
     Fits { globs: Vec<String>, n_slashes: Option<usize> },
+    /// Its folded path is under this, folded.
+    Folded(Box<Under>),
 }
 
 impl From<&str> for Under {
     fn from(asked: &str) -> Self {
         let path = asked.trim().trim_start_matches("./").trim_start_matches('/');
         if !path.contains(['*', '?']) {
-            return Under::Begins(vec![path.into()]);
+            return Under::Begins(path.into());
         }
         let whole = if path.ends_with('/') { format!("{path}**") } else { path.into() };
         // Brackets occur in names and have no meaning in our patterns.
@@ -80,39 +81,62 @@ impl Under {
     /// pattern.
     pub(crate) fn folder(asked: &str) -> Under {
         match Under::from(asked) {
-            Under::Begins(paths) if paths.iter().all(|it| it == ".") => {
-                Under::Begins(vec![String::new()])
-            }
-            Under::Begins(paths) => {
-                let names = paths.iter().map(|path| path.trim_end_matches('/').replace('[', "[[]"));
-                let globs = names.flat_map(|name| match name.as_str() {
+            Under::Begins(path) if path == "." => Under::Begins(String::new()),
+            Under::Begins(path) => {
+                let name = path.trim_end_matches('/').replace('[', "[[]");
+                let globs = match name.as_str() {
                     "" => vec!["*".to_string()],
                     _ => vec![format!("{name}/*"), name],
-                });
-                Under::Fits { globs: globs.collect(), n_slashes: None }
+                };
+                Under::Fits { globs, n_slashes: None }
             }
             pattern => pattern,
         }
     }
 
+    /// Returns it in the spelling of the index: as it is if a document is under it, else folded.
+    pub(crate) fn spelled(self, ctx: &QueryContext<'_>) -> Result<Under, AskError> {
+        let is_met = exists(ctx, &Filter { paths: vec![self.clone()], ..Filter::default() })?;
+        Ok(if is_met { self } else { Under::Folded(Box::new(self)) })
+    }
+
     /// Returns whether it matches every document.
     pub(crate) fn is_everywhere(&self) -> bool {
-        matches!(self, Under::Begins(paths) if paths.iter().any(String::is_empty))
+        matches!(self, Under::Begins(path) if path.is_empty())
     }
 
     /// Returns the condition on `docs d` and adds its parameters.
     pub(crate) fn sql(&self, values: &mut Vec<String>) -> String {
-        let (all, each, n_slashes) = match self {
-            Under::Begins(paths) => (paths, "substr(d.path, 1, length(?)) = ?", &None),
-            Under::Fits { globs, n_slashes } => (globs, "d.path GLOB ?", n_slashes),
-        };
-        for value in all {
-            values.extend(std::iter::repeat_n(value.clone(), each.matches('?').count()));
+        match self {
+            Under::Folded(under) => under.sql_on("folded(d.path)", fold, values),
+            under => under.sql_on("d.path", str::to_string, values),
         }
-        let any = format!("({})", vec![each; all.len()].join(" OR "));
-        match n_slashes {
-            Some(n) => format!("{any} AND length(d.path) - length(replace(d.path, '/', '')) = {n}"),
-            None => any,
+    }
+
+    fn sql_on(&self, path: &str, form: fn(&str) -> String, values: &mut Vec<String>) -> String {
+        match self {
+            Under::Begins(start) => {
+                values.extend([form(start), form(start)]);
+                format!("substr({path}, 1, length(?)) = ?")
+            }
+            Under::Fits { globs, n_slashes } => {
+                values.extend(globs.iter().map(|glob| form(glob)));
+                let any = vec![format!("{path} GLOB ?"); globs.len()].join(" OR ");
+                let n_slashes = n_slashes.map(|n| {
+                    format!(" AND length(d.path) - length(replace(d.path, '/', '')) = {n}")
+                });
+                format!("({any}){}", n_slashes.unwrap_or_default())
+            }
+            Under::Folded(under) => under.sql_on(path, form, values),
+        }
+    }
+
+    /// Returns it in words, to follow `no document`.
+    pub(super) fn words(&self) -> String {
+        match self {
+            Under::Begins(path) => format!("is in `{path}`"),
+            Under::Fits { .. } => "matches the path's pattern".into(),
+            Under::Folded(under) => under.words(),
         }
     }
 }
@@ -126,10 +150,10 @@ pub(crate) fn has_tag(tag: &str, values: &mut Vec<String>) -> &'static str {
 }
 
 fn plain(tag: &str) -> String {
-    tag.trim().trim_start_matches('#').trim_end_matches('/').to_lowercase()
+    fold(tag.trim().trim_start_matches('#').trim_end_matches('/'))
 }
 
-/// Replaces paths that differ from existing ones only by case; returns a hint for each tag, path,
+/// Brings paths to the spelling of the index; returns a hint for each tag, path,
 /// type, language and day that no document has.
 pub(super) fn resolve(
     ctx: &QueryContext<'_>,
@@ -164,20 +188,18 @@ pub(super) fn resolve(
 }
 
 fn resolve_path(ctx: &QueryContext<'_>, path: &mut Under) -> Result<Option<String>, AskError> {
+    *path = path.clone().spelled(ctx)?;
     if exists(ctx, &Filter { paths: vec![path.clone()], ..Filter::default() })? {
         return Ok(None);
     }
-    let asked = match path {
-        Under::Begins(paths) => paths.concat(),
-        Under::Fits { .. } => return Ok(Some("no document matches the path's pattern".into())),
+    let near = match path {
+        Under::Folded(under) => match &**under {
+            Under::Begins(asked) => nearest_paths(ctx, asked)?,
+            _ => Vec::new(),
+        },
+        _ => Vec::new(),
     };
-    let found = in_any_case(ctx, &asked)?;
-    if found.is_empty() {
-        let near = nearest_paths(ctx, &asked)?;
-        return Ok(Some(missing(&format!("no document is in `{asked}`"), &near)));
-    }
-    *path = Under::Begins(found.into_iter().collect());
-    Ok(None)
+    Ok(Some(missing(&format!("no document {}", path.words()), &near)))
 }
 
 fn missing(what: &str, near: &[String]) -> String {
@@ -190,19 +212,6 @@ pub(crate) fn exists(ctx: &QueryContext<'_>, filter: &Filter) -> Result<bool, As
     let (condition, values) = filter.sql().unwrap_or_else(|| ("1".into(), Vec::new()));
     let sql = format!("SELECT 1 FROM docs d WHERE {condition} LIMIT 1");
     Ok(ctx.snapshot.prepare_cached(&sql)?.exists(rusqlite::params_from_iter(values))?)
-}
-
-/// Returns the prefixes of existing paths that differ from this path only by case.
-fn in_any_case(ctx: &QueryContext<'_>, asked: &str) -> Result<BTreeSet<String>, AskError> {
-    let (lower, n_chars) = (asked.to_lowercase(), asked.chars().count());
-    let mut found = BTreeSet::new();
-    for path in column(ctx, "SELECT path FROM docs ORDER BY path")? {
-        let start: String = path.chars().take(n_chars).collect();
-        if found.len() < MAX_CASES && start.to_lowercase() == lower {
-            found.insert(start);
-        }
-    }
-    Ok(found)
 }
 
 fn nearest_tags(ctx: &QueryContext<'_>, asked: &str) -> Result<Vec<String>, AskError> {
@@ -221,9 +230,9 @@ fn nearest_paths(ctx: &QueryContext<'_>, asked: &str) -> Result<Vec<String>, Ask
 /// Returns the nearest of some names: those that contain `asked`, shortest first, then similar
 /// spellings.
 fn nearest(asked: &str, all: Vec<String>) -> Vec<String> {
-    let asked = asked.trim_end_matches('/').to_lowercase();
+    let asked = fold(asked.trim_end_matches('/'));
     let likeness = |other: &str| {
-        let other = other.trim_end_matches('/').to_lowercase();
+        let other = fold(other.trim_end_matches('/'));
         let last = other.rsplit('/').next().unwrap_or("");
         let written = strsim::jaro_winkler(&asked, &other).max(strsim::jaro_winkler(&asked, last));
         if other.contains(&asked) { 2.0 - other.len() as f64 / 10_000.0 } else { written }
@@ -248,6 +257,7 @@ mod tests {
         let mut values = Vec::new();
         let condition = under.sql(&mut values);
         let db = rusqlite::Connection::open_in_memory().expect("opens");
+        index::store::add_folded(&db).expect("added");
         values.insert(0, path.into());
         let sql = format!("SELECT {condition} FROM (SELECT ? AS path) d");
         // In this SQL the row follows its condition, but its parameter comes first.
@@ -287,6 +297,20 @@ mod tests {
             let fits = |path: &str| fits(Under::from(asked), path);
             fitting.iter().for_each(|path| assert!(fits(path), "{asked} {path}"));
             others.iter().for_each(|path| assert!(!fits(path), "{asked} {path}"));
+        }
+    }
+
+    #[test]
+    fn a_folded_path_is_found_in_any_spelling() {
+        for (asked, path) in [
+            ("Büro/", "Bu\u{308}ro/a.md"),
+            ("büro/*.md", "BU\u{308}RO/a.md"),
+            ("**/Größe*.md", "x/gro\u{308}ß\u{ad}e 1.md"),
+            ("ISPARTA/", "ısparta/a.md"),
+        ] {
+            assert!(!fits(Under::from(asked), path), "{asked}");
+            assert!(fits(Under::Folded(Box::new(asked.into())), path), "{asked}");
+            assert!(!fits(Under::Folded(Box::new(asked.into())), "a.md"), "{asked}");
         }
     }
 

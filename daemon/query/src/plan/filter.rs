@@ -30,7 +30,7 @@ pub(crate) struct Filter {
 /// Conditions that only note searches have (S0 §5.5).
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct OfNotes {
-    /// One of these types or formats, in lowercase.
+    /// One of these types or formats, folded.
     pub types: Vec<String>,
     /// Modified later than this, milliseconds since 1970.
     pub modified_after: Option<i64>,
@@ -62,7 +62,7 @@ impl OfNotes {
             let types = serde_json::to_string(&self.types).unwrap_or_default();
             let any = "(SELECT value FROM json_each(?))";
             clauses
-                .push(format!("(lower(d.doc_type) IN {any} OR lower(d.format) IN {any})").into());
+                .push(format!("(folded(d.doc_type) IN {any} OR folded(d.format) IN {any})").into());
             values.extend([types.clone(), types]);
         }
         if let Some(ms) = self.modified_after {
@@ -127,15 +127,15 @@ impl Filter {
             clauses.push(has_tag(tag, &mut values).into());
         }
         if let Some(doc_type) = &self.doc_type {
-            clauses.push("(d.doc_type = ? COLLATE NOCASE OR d.format = ? COLLATE NOCASE)".into());
-            values.extend([doc_type.clone(), doc_type.clone()]);
+            clauses.push("folded(?) IN (folded(d.doc_type), folded(d.format))".into());
+            values.push(doc_type.trim().to_string());
         }
         if let Some(label) = &self.security {
-            clauses.push("json_extract(d.meta, '$.security') = ? COLLATE NOCASE".into());
+            clauses.push("folded(json_extract(d.meta, '$.security')) = folded(?)".into());
             values.push(label.clone());
         }
         if let Some(language) = &self.language {
-            clauses.push("d.language = ? COLLATE NOCASE".into());
+            clauses.push("folded(d.language) = folded(?)".into());
             values.push(language.clone());
         }
         if let Some(day) = &self.after {

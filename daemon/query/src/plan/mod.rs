@@ -280,7 +280,7 @@ mod tests {
         assert_eq!(sql.matches('?').count(), values.len());
         assert_eq!(
             values,
-            ["docs/", "docs/", "ops", "ops/", "ops0", "runbook", "runbook", "de", "2024-01-01"]
+            ["docs/", "docs/", "ops", "ops/", "ops0", "runbook", "de", "2024-01-01"]
         );
         assert_eq!(Filter::default().sql(), None);
     }

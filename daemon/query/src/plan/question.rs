@@ -53,6 +53,8 @@ pub(crate) struct Question {
 
 impl Question {
     pub(crate) fn new(text: &str) -> Self {
+        // As normalizing does with the texts that it is compared with.
+        let text = &*names::seen(text);
         let demand = expression(text);
         let text = demand.as_ref().map_or(text, |demand| demand.plain.as_str()).trim();
         let is_foreign = language::is_foreign(text);

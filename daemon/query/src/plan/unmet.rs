@@ -6,7 +6,7 @@
 
 use extract::recognize::words;
 
-use super::condition::{Under, exists};
+use super::condition::exists;
 use super::filter::{Filter, OfNotes};
 use crate::graph::name_of;
 use crate::{AskError, QueryContext};
@@ -113,11 +113,7 @@ fn listed(ctx: &QueryContext<'_>, sql: &str) -> Result<Option<String>, AskError>
 fn conditions(ctx: &QueryContext<'_>, filter: &Filter) -> Result<Vec<Condition>, AskError> {
     let mut all: Vec<Condition> = Vec::new();
     for path in &filter.paths {
-        let what = match path {
-            Under::Begins(paths) => format!("is in `{}`", paths.join("` or `")),
-            Under::Fits { .. } => "matches the path's pattern".into(),
-        };
-        all.push((what, Filter { paths: vec![path.clone()], ..Filter::default() }));
+        all.push((path.words(), Filter { paths: vec![path.clone()], ..Filter::default() }));
     }
     for tag in &filter.tags {
         let alone = Filter { tags: vec![tag.clone()], ..Filter::default() };

@@ -5,6 +5,7 @@
 //! Invariant: other questions cost no look-up.
 //! Not here: reading a passage by its place (`passage.rs`).
 
+use notes::resolve::fold;
 use rusqlite::{OptionalExtension, params};
 
 use super::ScoredChunk;
@@ -65,11 +66,12 @@ fn file(question: &str) -> Option<(&str, Option<i64>)> {
 /// Returns the documents at a path, or at that path below any folder; exact paths first.
 fn documents(ctx: &QueryContext<'_>, path: &str) -> Result<Vec<i64>, AskError> {
     let mut statement = ctx.snapshot.prepare_cached(
-        "SELECT id FROM docs WHERE path = ?1 COLLATE NOCASE OR substr(path, -length(?2)) = ?2 COLLATE NOCASE
-         ORDER BY path = ?1 DESC, path = ?1 COLLATE NOCASE DESC, length(path), path LIMIT ?3",
+        "SELECT id FROM docs WHERE folded(path) = ?2 OR substr(folded(path), -length(?3)) = ?3
+         ORDER BY path = ?1 DESC, folded(path) = ?2 DESC, length(path), path LIMIT ?4",
     )?;
-    let rows =
-        statement.query_map(params![path, format!("/{path}"), MAX_DOCS], |row| row.get(0))?;
+    let key = fold(path);
+    let below = format!("/{key}");
+    let rows = statement.query_map(params![path, key, below, MAX_DOCS], |row| row.get(0))?;
     Ok(rows.collect::<Result<_, _>>()?)
 }
 

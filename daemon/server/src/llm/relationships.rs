@@ -4,6 +4,8 @@
 //! Invariants: four types of entities; at most [`MOST`] relationships per entry; a batch returns only entries that were
 //! asked about, and none if its form cannot be parsed: entries are then asked about one by one.
 
+use notes::resolve::fold;
+
 use super::alike::nearest;
 use super::json::{Object, list, object, text_of};
 use super::{Prompt, UNTRUSTED, fenced};
@@ -180,7 +182,7 @@ fn relationships(items: &[Object]) -> Vec<Relationship> {
         let is_known = |other: &Relationship| {
             other.kind == it.kind
                 && other.relation == it.relation
-                && other.name.to_lowercase() == it.name.to_lowercase()
+                && fold(&other.name) == fold(&it.name)
         };
         if !found.iter().any(is_known) {
             found.push(it);

@@ -112,6 +112,15 @@ fn destination(
         return Err(NoteError::Outside(given).view());
     }
     let bare = given.trim_start_matches("./").trim_matches('/');
+    // A last part that is no folder is the note's new name, and may differ from the old one in its spelling alone.
+    let bare = match (browse::spelled_folder(snapshot, bare)?, bare.rsplit_once('/')) {
+        (spelled, _) if is_known_folder(snapshot, &spelled)? => spelled,
+        (_, Some((folder, last))) => {
+            format!("{}/{last}", browse::spelled_folder(snapshot, folder)?)
+        }
+        (_, None) => bare.to_string(),
+    };
+    let bare = bare.as_str();
     let name = from.rsplit('/').next().unwrap_or(from);
     let is_folder =
         given.ends_with('/') || bare.is_empty() || bare == "." || is_known_folder(snapshot, bare)?;

@@ -44,15 +44,18 @@ pub async fn write_note(
     if folder.trim_start().starts_with('/') && folder.trim() != "/" {
         return Err(crate::notes::NoteError::Outside(folder).view());
     }
-    let folder = folder.trim().trim_start_matches("./").trim_matches('/');
+    let folder = folder.trim().trim_start_matches("./").trim_matches('/').to_string();
     let name = file_name(&request.title);
-    let path = if folder.is_empty() || folder == "." { name } else { format!("{folder}/{name}") };
-    // With an unresolved path, the note would be found as its own namesake.
     let worker = project.clone();
     let title = request.title.clone();
     let path = blocking(move || {
-        let path = worker.notes().indexed_as(&path);
         let snapshot = worker.snapshot().map_err(unreadable)?;
+        let path = match folder.as_str() {
+            "" | "." => name,
+            folder => format!("{}/{name}", browse::spelled_folder(&snapshot, folder)?),
+        };
+        // With an unresolved path, the note would be found as its own namesake.
+        let path = worker.notes().indexed_as(&path);
         Ok(browse::namesake(&snapshot, &title, &path)?.unwrap_or(path))
     })
     .await?;
