@@ -85,9 +85,9 @@ pub fn rounded(value: f64) -> f64 {
     (value * 10_000.0).round() / 10_000.0
 }
 
-/// Normalizes a name for comparison: lowercase letters and digits only.
+/// Normalizes a name for comparison: folded, letters and digits only.
 pub fn norm(name: &str) -> String {
-    name.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
+    names::fold(name).chars().filter(|c| c.is_alphanumeric()).collect()
 }
 
 /// Returns the byte range of the `nth` occurrence of `surface` in `text`, from 1, left to right without overlap.

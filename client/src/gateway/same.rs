@@ -48,10 +48,10 @@ impl Named {
 #[derive(Debug, Default)]
 pub(super) struct Statements(Vec<[Named; 2]>);
 
-/// Returns lowercase letters and digits, with the signs that distinguish C, C++ and C#.
+/// Returns folded letters and digits, with the signs that distinguish C, C++ and C#.
 fn norm(name: &str) -> String {
     let kept = |c: &char| c.is_alphanumeric() || matches!(c, '+' | '#');
-    name.chars().filter(kept).flat_map(char::to_lowercase).collect()
+    names::fold(name).chars().filter(kept).collect()
 }
 
 impl Statements {

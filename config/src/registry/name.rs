@@ -7,11 +7,10 @@
 use super::{Registered, Registry, RegistryError};
 use crate::place::Project;
 
-/// Returns a name as in addresses: its letters and digits in lower case, separated by single hyphens; empty if it has
-/// none.
+/// Returns a name as in addresses: its letters and digits, folded, separated by single hyphens; empty if it has none.
 pub fn permalink(name: &str) -> String {
-    let lower = name.to_lowercase();
-    let words = lower.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
+    let folded = names::fold(name);
+    let words = folded.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
     words.collect::<Vec<_>>().join("-")
 }
 
@@ -86,7 +85,8 @@ mod tests {
         let table = [
             ("notes", "Notes", true),
             ("My Notes", "my-notes", true),
-            ("été 2024", "Été_2024", true),
+            ("été 2024", "E\u{301}te\u{301}_2024", true),
+            ("KIZ\u{ad}", "kız", true),
             ("notes", "notes-2", false),
             ("!", "?", false),
             ("!", "!", true),

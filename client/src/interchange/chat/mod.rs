@@ -169,7 +169,7 @@ impl<'a> Importer<'a> {
         let (mut known, mut taken) = (HashMap::new(), HashSet::new());
         for name in shelf.names(FOLDER)? {
             // Case-insensitive file systems would take `A.md` and `a.md` for the same file.
-            taken.insert(name.to_lowercase());
+            taken.insert(names::fold(&name));
             let text = shelf.read(FOLDER, &name)?.unwrap_or_default();
             let Some(front) = notes::parse::frontmatter(&text) else { continue };
             let stated = |key: &str| front.values.get(key)?.as_str().map(str::to_string);
@@ -239,7 +239,7 @@ impl<'a> Importer<'a> {
         let numbered = (2..).map(|n| file_name(&format!("{} {head} {n}", it.title)));
         let plain = [file_name(&it.title), file_name(&format!("{} {head}", it.title))];
         let mut names = plain.into_iter().chain(numbered);
-        names.find(|name| self.taken.insert(name.to_lowercase())).unwrap_or_default()
+        names.find(|name| self.taken.insert(names::fold(name))).unwrap_or_default()
     }
 }
 

@@ -142,7 +142,7 @@ fn place(
     let mut taken: HashSet<String> = HashSet::new();
     // The name of a note's entity is in its text; the file name is only derived from it.
     for name in shelf.names(FOLDER)? {
-        taken.insert(name.to_lowercase());
+        taken.insert(names::fold(&name));
         let Some(stem) = name.strip_suffix(".md") else { continue };
         if let Some(text) = shelf.read(FOLDER, &name)? {
             let entity = note::entity(&parse(&text), stem);
@@ -177,7 +177,7 @@ fn place(
         let name = &thing.entity.name;
         let numbered = (2..).map(|n| file_name(&format!("{name} {n}")));
         let mut names = std::iter::once(file_name(name)).chain(numbered);
-        thing.file = names.find(|it| taken.insert(it.to_lowercase())).unwrap_or_default();
+        thing.file = names.find(|it| taken.insert(names::fold(it))).unwrap_or_default();
     }
     Ok(())
 }
