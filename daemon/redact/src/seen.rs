@@ -1,4 +1,4 @@
-//! Seen: a text as a reader sees it: without zero-width characters, with full-width letters as ASCII, and without
+//! Seen: a text as a reader sees it: without invisible characters, with full-width letters as ASCII, and without
 //! line ends inside words that are too long for a line.
 //!
 //! Copying from pages leaves soft hyphens and zero-width spaces inside tokens; a PDF breaks them over lines.
@@ -38,11 +38,10 @@ type Odd = (usize, usize, Option<char>);
 impl Seen {
     /// Returns the pieces of a text with such characters; usually there are none.
     pub(super) fn pieces_of(text: &str) -> Vec<Seen> {
-        let bytes = text.as_bytes();
-        // The first bytes of all hidden and full-width characters in UTF-8.
-        let places = memchr::memchr3_iter(0xc2, 0xe2, 0xef, bytes);
+        let places = names::places(text, |_, c, _| names::is_ignorable(c) || narrow(c).is_some());
         let mut pieces: Vec<(Range<usize>, Vec<Odd>)> = Vec::new();
-        for (at, (n, seen)) in places.filter_map(|at| Some((at, odd_at(bytes.get(at..)?)?))) {
+        for (at, c) in places {
+            let (n, seen) = (c.len_utf8(), narrow(c));
             let end = ceil(text, at + n + ROOM_BYTES);
             match pieces.last_mut() {
                 Some((range, odd)) if at <= range.end => {
@@ -173,20 +172,10 @@ fn is_random(part: &[u8]) -> bool {
         || part.get(1..).is_some_and(|rest| rest.iter().any(u8::is_ascii_uppercase))
 }
 
-/// Returns the length in bytes of the first character, if it is hidden or full-width, and what is seen instead.
-fn odd_at(bytes: &[u8]) -> Option<(usize, Option<char>)> {
-    match bytes {
-        // In this order: soft hyphen; zero-width spaces and joiners, word joiners; byte order mark; variation
-        // selectors; then full-width forms, which map to ASCII.
-        [0xc2, 0xad, ..] => Some((2, None)),
-        [0xe2, 0x80, 0x8b..=0x8f, ..]
-        | [0xe2, 0x81, 0xa0..=0xa4, ..]
-        | [0xef, 0xbb, 0xbf, ..]
-        | [0xef, 0xb8, 0x80..=0x8f, ..] => Some((3, None)),
-        [0xef, 0xbc, last @ 0x81..=0xbf, ..] => Some((3, Some((last - 0x81 + b'!') as char))),
-        [0xef, 0xbd, last @ 0x80..=0x9e, ..] => Some((3, Some((last - 0x80 + b'`') as char))),
-        _ => None,
-    }
+/// Returns the ASCII character of a full-width one.
+fn narrow(c: char) -> Option<char> {
+    let is_wide = ('\u{ff01}'..='\u{ff5e}').contains(&c);
+    is_wide.then(|| char::from_u32(u32::from(c) - 0xfee0)).flatten()
 }
 
 fn floor(text: &str, mut at: usize) -> usize {
