@@ -73,6 +73,7 @@ mod seeing;
 mod server_memory;
 mod setup;
 mod shutdown;
+mod spellings;
 mod tidy;
 mod tiers;
 mod trouble;
