@@ -210,6 +210,22 @@ fn utf16_lines_and_places_count_bytes_of_the_file() {
 }
 
 #[test]
+fn what_nobody_sees_is_in_no_text_and_the_map_leads_over_it() {
+    let source = "---\ntitle: So\u{ad}ft\naliases: [z\u{200b}w]\ntags: [a\u{feff}b]\n---\n\
+                  x so\u{ad}ft\u{200b}ware \u{2060} y\n\n\u{200b}\n\nz\n";
+    let doc = normalized("a.md", source.as_bytes());
+    assert_eq!(
+        (doc.title.as_str(), &doc.meta.aliases, &doc.meta.tags),
+        ("Soft", &vec!["zw".to_string()], &vec!["ab".to_string()])
+    );
+    let blocks: Vec<&str> = doc.blocks.iter().map(|it| it.span.of(&doc.text)).collect();
+    assert_eq!(blocks, ["x software y", "z"]);
+    let at = doc.text.find("software").expect("a word");
+    let place = doc.map.source_range(at, at + "software".len());
+    assert_eq!(source.get(place), Some("so\u{ad}ft\u{200b}ware"));
+}
+
+#[test]
 fn secrets_are_gone_before_markdown_is_read() {
     let doc = normalized(
         "s.md",
