@@ -11,6 +11,7 @@
 pub mod evasions;
 pub mod formats;
 pub mod kinds;
+pub mod people;
 pub mod places;
 
 use sha2::{Digest, Sha256};
@@ -158,6 +159,7 @@ impl Dice {
 fn set_of(letter: &str) -> Option<&'static str> {
     Some(match letter {
         "h" => "0123456789abcdef",
+        "H" => "0123456789ABCDEF",
         "u" => "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-",
         "b" => "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/",
         "U" => "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567",

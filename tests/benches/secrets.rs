@@ -30,6 +30,7 @@ use redact::{Kind, personal_data_in, places_of_secrets};
 use serde_json::{Value, json};
 use tests::planted::evasions::evasions;
 use tests::planted::formats::{FORMATS, file};
+use tests::planted::people::shares;
 use tests::planted::places::planted;
 use tests::planted::{Body, Planted, decoys, left_of};
 
@@ -64,6 +65,7 @@ fn main() -> Result<()> {
     let plants = planted(number("KG_SEED", 20_260_101), number("KG_ROUNDS", 8) as usize);
     recall(&plants, &out)?;
     evaded(&plants);
+    passwords(number("KG_SEED", 20_260_101));
     alarms_on_decoys(&out)?;
     code_alarms(folders)?;
     let mut texts = Vec::new();
@@ -173,6 +175,14 @@ fn recall(plants: &[Planted], out: &Path) -> Result<()> {
         .take(40)
         .for_each(|it| println!("  missed: {}", it.chars().take(260).collect::<String>()));
     Ok(())
+}
+
+/// Prints the recall of passwords that managers generate and people think up, where a label announces them.
+fn passwords(seed: u64) {
+    println!("passwords after a label");
+    for (name, share) in shares(seed, 400, |text| redact::clean(text).into_owned()) {
+        println!("  {share:.3}  {}", name.replace('\n', "\\n"));
+    }
 }
 
 /// Prints evasions of the search, with a token that is recognized anywhere.

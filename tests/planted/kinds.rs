@@ -4,7 +4,7 @@
 
 /// Tokens that are recognized anywhere.
 #[rustfmt::skip]
-pub const TOKENS: [(&str, &str); 101] = [
+pub const TOKENS: [(&str, &str); 126] = [
     ("aws-access-key", "AK|IA{U16}"),
     ("aws-session-key", "AS|IA{U16}"),
     ("aws-bedrock", "AB|SK{b130}"),
@@ -105,6 +105,31 @@ pub const TOKENS: [(&str, &str); 101] = [
     ("contentful", "CF|PAT-{u43}"),
     ("hubspot", "pa|t-na1-{uuid}"),
     ("age", "AGE-SECRET|-KEY-1{U58}"),
+    ("ngrok", "2{a26}|_5{a20}"),
+    ("runpod", "rp|a_{C40}{a6}"),
+    ("deno", "dd|p_{a36}"),
+    ("portainer", "pt|r_{b43}="),
+    ("salesforce-session", "00|D{a12}!AQ{a90}"),
+    ("xprv", "xp|rv9{a107}"),
+    ("wif", "L|2{a50}"),
+    ("nostr", "ns|ec1{l58}"),
+    ("stellar", "S|C{U54}"),
+    ("scram", "SCRAM|-SHA-256$4096:{b22}==${b43}=:{b43}="),
+    ("krb5tgs", "$krb5|tgs$23$*sql$ACME.LOCAL$mssql/db1*${h32}${h400}"),
+    ("grub", "grub.|pbkdf2.sha512.10000.{h128}.{h128}"),
+    ("mysql-hash", "*|{H40}"),
+    ("phpass", "$P|$B{s30}"),
+    ("docker-swarm", "SWM|TKN-1-{l50}-{l25}"),
+    ("datastax", "Astra|CS:{a20}:{h64}"),
+    ("posthog", "ph|x_{a43}"),
+    ("shippo-test", "shippo|_test_{h40}"),
+    ("matrix", "sy|t_{a12}_{a20}_{a6}"),
+    ("woocommerce", "c|s_{h40}"),
+    ("packagist", "packagist|_ort_{h68}"),
+    ("polar", "polar|_oat_{a43}"),
+    ("neon", "na|pi_{a64}"),
+    ("vkontakte", "vk|1.a.{a150}"),
+    ("riot", "RG|API-{uuid}"),
     ("jwt", "ey|JhbGciOiJIUzI1NiJ9.eyJzdWIiOi{a30}.{u43}"),
 ];
 

@@ -3,20 +3,23 @@
 //! ```text
 //! DB_PASSWORD=…   Secret access key: …   "api_key": "…"   secret := `…`   config["token"] = '…'   <password>…
 //! --password …    Password=…;   ?token=…&     | password | … |   value="…"   the password for the wifi is …   密码：…
+//! passwords: [… , …]     password: !tag …     <dt>Password<dd>…     IDENTIFIED BY '…'     requirepass …
 //! ```
-//! In: a text and the place of a label. Out: the range of the value, if it looks like a secret.
+//! There is one rule: a label, a connector (`operator.rs`), and what fills the rest of the line, cell, quotes or
+//! code span, unless that is a reference or a placeholder (`likely.rs`). Where words follow the value, or lead to it, it must
+//! also look like a secret.
+//! In: a text and the place of a label. Out: the ranges of its values that are secrets.
 //! Invariant: a bounded number of bytes is read before and after the label.
 //! Not here: labels (`label.rs`), what is between label and value (`operator.rs`), what a secret looks like
 //! (`likely.rs`), headers and short flags (`header.rs`).
 
 use std::ops::Range;
 
-use super::label::{Label, ValueKind};
-use super::likely::{Form, is_example_token, is_key, is_password, is_plain_word, is_sure_key};
-use super::operator::{Op, operator};
+use super::label::{LABELS, Label, ValueKind};
+use super::likely::{Form, is_example_token, is_key, is_name, is_secret, is_sure_key};
+use super::operator::{Op, n_tags, operator};
 use super::phrase;
-use super::shape::Shape;
-use super::token::{BASE64, is_in, is_uuid, run_within};
+use super::token::{BASE64, is_in, run_within};
 
 /// Longest value, in bytes.
 const MAX_VALUE_BYTES: usize = 512;
@@ -24,74 +27,57 @@ const MAX_VALUE_BYTES: usize = 512;
 /// Longest base64 that is taken as a value, in bytes: the key of a cluster.
 const MAX_BASE64_BYTES: usize = 16_000;
 
-/// Typographic quotation marks, opening and closing.
-const PRINTED_QUOTES: [(&str, &str); 8] = [
-    ("“", "”"),
-    ("„", "“"),
-    ("«", "»"),
-    ("‘", "’"),
-    ("‚", "‘"),
-    ("「", "」"),
-    ("『", "』"),
-    ("»", "«"),
-];
+/// Most values of one label: `passwords: […]`.
+const MAX_VALUES: usize = 100;
 
-/// Returns the range of the value that is assigned to the label at `place`, if it is likely a secret.
-pub(super) fn assigned(text: &str, place: Range<usize>, label: &Label) -> Option<Range<usize>> {
-    let bytes = text.as_bytes();
-    if is_in_mark(bytes, place.start) {
-        return None;
+/// Pairs of typographic quotation marks.
+const PRINTED_QUOTES: &str = "“” „“ «» ‘’ ‚‘ 「」 『』 »«";
+
+/// Returns the ranges of the values that are assigned to the label at `place` and are secrets.
+pub(super) fn assigned(text: &str, place: Range<usize>, label: &Label) -> Vec<Range<usize>> {
+    let Some((start, op)) = operator(text, place.start, place.end) else { return Vec::new() };
+    let value_kind = label.value_kind;
+    if value_kind == ValueKind::Phrase {
+        return phrase::announced(text, start).into_iter().collect();
     }
-    let (start, op) = operator(text, place.start, place.end)?;
-    if label.value_kind == ValueKind::Phrase {
-        return phrase::announced(text, start);
-    }
-    let (range, form) = value(text, start, op)?;
-    let shown = text.get(range.clone())?;
-    // Without a sign before it, even a quoted value must look like a secret in prose.
-    let form = if matches!(op, Op::Is | Op::Next | Op::Below) { Form::Prose } else { form };
-    let is_secret = match label.value_kind {
-        ValueKind::Password => {
-            is_password(shown, form)
-                || (op == Op::Sets && is_variable(bytes, &place) && is_plain_word(shown))
-        }
-        ValueKind::Key => {
-            is_key(shown, form) || (form != Form::Prose && is_short_secret(shown, form))
-        }
-        ValueKind::Token => is_key(shown, form) && !is_uuid(shown),
-        ValueKind::Amazon => {
-            let is_base64 = shown.bytes().all(|byte| is_in(&BASE64, byte));
-            (shown.len() == 40 && is_base64 && !is_example_token(shown)) || is_key(shown, form)
-        }
-        ValueKind::Any => {
-            let is_secret_name = is_variable(bytes, &place) && !is_public(text, &place);
-            op == Op::Sets && is_secret_name && is_sure_key(shown)
-        }
-        ValueKind::Phrase => false,
-    };
-    // Without an operator, only values that are too long to be ordinary words.
-    let least = match op {
+    let is_sign = matches!(op, Op::Sets | Op::Quote | Op::Element | Op::Flag | Op::Cell);
+    // A blank announces nothing but after labels that say nothing else.
+    let op = if op == Op::Next && label.takes_blank { Op::Flag } else { op };
+    let words_count = match value_kind {
+        ValueKind::Password | ValueKind::Key => true,
         // `pass` is also a verb.
-        Op::Next if place.len() < 6 => usize::MAX,
-        Op::Next if label.value_kind == ValueKind::Password => 10,
-        Op::Next => 20,
-        Op::Cell | Op::Is | Op::Below => 8,
-        _ => 0,
+        ValueKind::Pass => op != Op::Next,
+        _ => op == Op::Below,
     };
-    // A value on the line below must be the whole line.
-    let is_alone = op != Op::Below || ends_line(bytes, range.end);
-    (is_secret && is_alone && shown.len() >= least).then_some(range)
+    if !(is_sign || words_count) {
+        return Vec::new();
+    }
+    if value_kind == ValueKind::Any && (op != Op::Sets || is_public(text, &place)) {
+        return Vec::new();
+    }
+    // `token: UUID` may be any number, and `PASS: name` a test; `NPM_TOKEN` and `SMTP_PASS` are neither.
+    let before = text.as_bytes().get(place.start.saturating_sub(1)..=place.start);
+    let is_variable = matches!(before, Some([b'_', b'A'..=b'Z']));
+    let (start, value_kind) = match (value_kind, after_name(text, start)) {
+        (ValueKind::Pair, Some(start)) => (start, ValueKind::Pass),
+        (ValueKind::Pair, None) => (start, ValueKind::Secret),
+        (ValueKind::Token, _) if is_variable => (start, ValueKind::Secret),
+        (ValueKind::Pass, _) if is_variable => (start, ValueKind::Password),
+        (value_kind, _) => (start, value_kind),
+    };
+    let values =
+        items(text, start, op).unwrap_or_else(|| value(text, start, op).into_iter().collect());
+    let is_one =
+        |it: &Value| is_secret(text.get(it.range.clone()).unwrap_or(""), value_kind, it.form);
+    values.into_iter().filter(is_one).map(|it| it.range).collect()
 }
 
-/// Returns the range of a value with one of `shapes`, if it is assigned to a name that contains the word at `place`.
-pub(super) fn named(
-    text: &str,
-    place: Range<usize>,
-    shapes: &[Shape],
-) -> Option<(Range<usize>, &'static str)> {
+/// Returns the range of the value of a name that contains the issuer at `place`, if it is likely a key.
+pub(super) fn of_issuer(text: &str, place: Range<usize>) -> Option<Range<usize>> {
     let bytes = text.as_bytes();
     let before = place.start.checked_sub(1).and_then(|i| bytes.get(i));
-    if before.is_some_and(u8::is_ascii_alphabetic) || is_in_mark(bytes, place.start) {
+    let goes_on = bytes.get(place.end).is_some_and(u8::is_ascii_lowercase);
+    if before.is_some_and(u8::is_ascii_alphabetic) || goes_on || is_in_mark(bytes, place.start) {
         return None;
     }
     let n = bytes.get(place.end..)?.iter().take(MAX_NAME_BYTES).take_while(is_in_name).count();
@@ -99,13 +85,15 @@ pub(super) fn named(
         return None;
     }
     let (start, op) = operator(text, place.start, place.end + n)?;
-    if !matches!(op, Op::Sets | Op::Quote | Op::Element | Op::Flag) {
-        return None;
-    }
-    let (range, _) = value(text, start, op)?;
+    let range = value(text, start, op)?.range;
     let shown = text.get(range.clone())?;
-    let shape = shapes.iter().find(|shape| shape.is(shown))?;
-    (is_key(shown, Form::Quoted) && !is_example_token(shown)).then_some((range, shape.kind))
+    let is_key = match op {
+        Op::Sets | Op::Quote | Op::Element | Op::Flag => {
+            is_key(shown, 20) && shown.contains(|c: char| c.is_ascii_digit())
+        }
+        _ => is_sure_key(shown),
+    };
+    (is_key && !is_example_token(shown)).then_some(range)
 }
 
 /// Longest part of a name before or after a word in it, in bytes.
@@ -119,56 +107,7 @@ fn is_in_name(byte: &&u8) -> bool {
 fn is_public(text: &str, part: &Range<usize>) -> bool {
     let before = text.as_bytes().get(..part.start).unwrap_or(&[]);
     let n = before.iter().rev().take(MAX_NAME_BYTES).take_while(is_in_name).count();
-    let name = text.get(part.start - n..part.end).unwrap_or("").to_ascii_lowercase();
-    PUBLIC_NAMES.iter().any(|word| name.contains(word))
-}
-
-/// Parts of names whose long values are public.
-const PUBLIC_NAMES: [&str; 21] = [
-    "primary",
-    "foreign",
-    "cache",
-    "partition",
-    "idempotency",
-    "sha",
-    "hash",
-    "commit",
-    "rev",
-    "checksum",
-    "digest",
-    "integrity",
-    "version",
-    "public",
-    "url",
-    "image",
-    "etag",
-    "uuid",
-    "project",
-    "path",
-    "file",
-];
-
-/// True for a value that is shorter than generated ones but has three kinds of characters.
-fn is_short_secret(value: &str, form: Form) -> bool {
-    let has = |test: fn(&u8) -> bool| value.bytes().any(|byte| test(&byte));
-    value.len() >= 8
-        && has(u8::is_ascii_digit)
-        && has(u8::is_ascii_lowercase)
-        && (has(u8::is_ascii_uppercase) || has(u8::is_ascii_punctuation))
-        && is_password(value, form)
-}
-
-/// True for an environment variable, all capitals with an equals sign right after it: `DB_PASSWORD=…`.
-fn is_variable(bytes: &[u8], label: &Range<usize>) -> bool {
-    let is_capital = |byte: &u8| byte.is_ascii_uppercase() || *byte == b'_';
-    bytes.get(label.clone()).is_some_and(|label| label.iter().all(is_capital))
-        && bytes
-            .get(label.end)
-            .is_some_and(|byte| *byte == b'=' || byte.is_ascii_digit() || *byte == b'_')
-}
-
-fn ends_line(bytes: &[u8], at: usize) -> bool {
-    bytes.get(at).is_none_or(|byte| matches!(byte, b'\n' | b'\r' | b'\\' | b'"'))
+    LABELS.is_public(text.get(part.start - n..part.end).unwrap_or(""))
 }
 
 /// True inside `[redacted:password]`: a mark is not a name and announces nothing. The whole mark is checked, since a
@@ -184,56 +123,126 @@ pub(super) fn is_in_mark(bytes: &[u8], place: usize) -> bool {
         && rest.find(|byte| !is_kind(byte)) == Some(&b']')
 }
 
-/// Returns the value that begins at `start`, without its quotes.
-fn value(text: &str, start: usize, op: Op) -> Option<(Range<usize>, Form)> {
+/// A value, without its quotes.
+struct Value {
+    range: Range<usize>,
+    form: Form,
+}
+
+/// Returns the place of the password in `Login: ann / …` and `ann:…`.
+fn after_name(text: &str, start: usize) -> Option<usize> {
+    let line = line_after(text, start);
+    let (name, value) = line.split_once(" / ").or_else(|| line.split_once(':'))?;
+    let value = value.trim_start_matches(' ');
+    let is_name = (1..=64).contains(&name.len()) && !name.contains(char::is_whitespace);
+    (is_name && !value.starts_with('/')).then(|| start + line.len() - value.len())
+}
+
+/// Returns the items of a list in brackets, or of one with an item a line.
+fn items(text: &str, start: usize, op: Op) -> Option<Vec<Value>> {
+    let line = line_after(text, start);
+    if op == Op::Sets && line.starts_with('[') && !line.starts_with("[redacted:") {
+        let inside = line.get(1..line.rfind(']')?)?;
+        let mut at = start + 1;
+        let item = |part: &str| {
+            let range = at..at + part.len();
+            at = range.end + 1;
+            within(text, range, Form::Whole)
+        };
+        return Some(inside.split(',').take(MAX_VALUES).map(item).collect());
+    }
+    if op != Op::Below || !line.starts_with("- ") {
+        return None;
+    }
+    let mut at = start;
+    let lines = std::iter::from_fn(|| {
+        let line = line_after(text, at);
+        let indent = line.len() - line.trim_start().len();
+        let range = at + indent + 2..at + line.len();
+        at += line.len() + 1;
+        line.get(indent..)?.starts_with("- ").then(|| within(text, range, Form::Part))
+    });
+    Some(lines.take(MAX_VALUES).collect())
+}
+
+/// Returns the value that fills a range, without blanks, quotes and emphasis around it.
+pub(super) fn trimmed(text: &str, range: Range<usize>) -> Range<usize> {
+    const AROUND: [char; 7] = [' ', '\t', '"', '\'', '`', '*', '\r'];
+    let shown = text.get(range.clone()).unwrap_or("");
+    let start = range.start + (shown.len() - shown.trim_start_matches(AROUND).len());
+    start..start + shown.trim_matches(AROUND).len()
+}
+
+fn within(text: &str, range: Range<usize>, form: Form) -> Value {
+    Value { range: trimmed(text, range), form }
+}
+
+/// Returns the rest of the line at `start`, at most as long as a value.
+fn line_after(text: &str, start: usize) -> &str {
+    let mut end = text.len().min(start + MAX_VALUE_BYTES);
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    let rest = text.get(start..end).unwrap_or("");
+    rest.split('\n').next().unwrap_or("")
+}
+
+/// Returns the value that begins at `start`.
+fn value(text: &str, start: usize, op: Op) -> Option<Value> {
     let bytes = text.as_bytes();
     let at = |i: usize| bytes.get(i).copied().unwrap_or(b'\n');
-    let mut i = start;
+    let quoted = |from: usize, quote: u8, is_escaped: bool| {
+        let range = quoted(text, from, quote, is_escaped)?;
+        // In a sentence, names stand in quotes, too: `password('required')`, "is called `admin`".
+        let may_be_name = matches!(op, Op::Is | Op::Next | Op::Below | Op::Quote);
+        let is_name = may_be_name && text.get(range.clone()).is_some_and(is_name);
+        Some(Value { range, form: if is_name { Form::Part } else { Form::Whole } })
+    };
     // Prefixes of string literals: `b"…"`, `r'…'`, `@"…"`, `f"…"`.
-    if matches!(at(i), b'b' | b'r' | b'u' | b'f' | b'@' | b'$') && matches!(at(i + 1), b'"' | b'\'')
-    {
-        i += 1;
-    }
+    let is_prefix = matches!(at(start), b'b' | b'r' | b'u' | b'f' | b'@' | b'$');
+    let i = start + usize::from(is_prefix && matches!(at(start + 1), b'"' | b'\''));
     // An escaped quote: the value is in a string inside a string.
-    if at(i) == b'\\' && matches!(at(i + 1), b'"' | b'\'') {
-        return quoted(text, i + 2, at(i + 1));
-    }
-    if matches!(at(i), b'"' | b'\'' | b'`') {
-        return quoted(text, i + 1, at(i));
-    }
-    if let Some(found) = printed(text, i) {
+    let is_escaped = at(i) == b'\\' && matches!(at(i + 1), b'"' | b'\'');
+    let i = i + usize::from(is_escaped);
+    if matches!(at(i), b'"' | b'\'' | b'`')
+        && let Some(found) = quoted(i + 1, at(i), is_escaped)
+    {
         return Some(found);
+    }
+    if let Some(range) = printed(text, start) {
+        return Some(Value { range, form: Form::Whole });
     }
     // No quote was found, but this operator requires one.
     if op == Op::Quote {
         return None;
     }
     if op == Op::Sets
-        && let Some(next) = after_type(bytes, i)
+        && let Some(next) = after_type(bytes, start)
     {
-        return quoted(text, next + 1, at(next));
+        return quoted(next + 1, at(next), false);
+    }
+    if op == Op::Cell {
+        let range = trimmed(text, start..start + n_cell(line_after(text, start)));
+        // The next cell of a header is a name.
+        let is_name = text.get(range.clone()).is_some_and(is_name);
+        return Some(Value { range, form: if is_name { Form::Part } else { Form::Whole } });
     }
     let n_base64 = run_within(text, start, &BASE64, MAX_BASE64_BYTES);
     if n_base64 > MAX_VALUE_BYTES {
-        return Some((start..start + n_base64, Form::Bare));
+        return Some(Value { range: start..start + n_base64, form: Form::Whole });
     }
     bare(text, start, op)
 }
 
 /// Returns a value in typographic quotation marks.
-fn printed(text: &str, at: usize) -> Option<(Range<usize>, Form)> {
-    let rest = text.get(at..)?;
-    let (open, close) = PRINTED_QUOTES.iter().find(|(open, _)| rest.starts_with(open))?;
-    let inner = rest.get(open.len()..)?;
-    let mut end = inner.len().min(MAX_VALUE_BYTES);
-    while !inner.is_char_boundary(end) {
-        end -= 1;
-    }
-    let n = inner.get(..end)?.find(close)?;
-    let shown = inner.get(..n)?;
-    let value = shown.trim();
-    let start = at + open.len() + (shown.len() - shown.trim_start().len());
-    (!value.contains('\n')).then_some((start..start + value.len(), Form::Quoted))
+fn printed(text: &str, at: usize) -> Option<Range<usize>> {
+    let line = line_after(text, at);
+    let open = line.chars().next()?;
+    let close = PRINTED_QUOTES.split(' ').find_map(|pair| pair.strip_prefix(open))?;
+    let inner = line.get(open.len_utf8()..)?;
+    let shown = inner.get(..inner.find(close)?)?;
+    let start = at + open.len_utf8() + (shown.len() - shown.trim_start().len());
+    Some(start..start + shown.trim().len())
 }
 
 /// Returns the place of the quote after a type: `password: String = "…"`, `password: Option<&str> = "…"`.
@@ -247,66 +256,177 @@ fn after_type(bytes: &[u8], at: usize) -> Option<usize> {
     (n > 0 && is_quote).then(|| at + (rest.len() - equals.len()))
 }
 
-fn quoted(text: &str, start: usize, quote: u8) -> Option<(Range<usize>, Form)> {
+/// Returns the length of a cell: up to a bar, a tab or a tag.
+fn n_cell(line: &str) -> usize {
+    let ends = |(at, c): &(usize, char)| match c {
+        '\t' => true,
+        '|' => !line.get(..*at).is_some_and(|it| it.ends_with('\\')),
+        '<' => line.get(*at..).is_some_and(|it| n_tags(it) > 0),
+        _ => false,
+    };
+    line.char_indices().find(ends).map_or(line.len(), |it| it.0)
+}
+
+/// Returns the text up to the quote that ends it: one that a delimiter follows, since passwords may contain quotes.
+fn quoted(text: &str, start: usize, quote: u8, is_escaped: bool) -> Option<Range<usize>> {
     let rest = text.as_bytes().get(start..)?;
-    let mut is_escaped = false;
-    for (n, byte) in rest.iter().take(MAX_BASE64_BYTES).enumerate() {
+    let (mut has_quote, mut n) = (false, 0);
+    while let Some(byte) = rest.get(n).filter(|byte| n < MAX_BASE64_BYTES && **byte != b'\n') {
         match *byte {
-            _ if is_escaped => is_escaped = false,
-            b'\n' => return None,
+            // Where the quote was escaped, so is the one that ends it.
+            b'\\' if is_escaped && rest.get(n + 1) == Some(&quote) => {
+                return Some(start..start + n);
+            }
+            b'\\' => n += 1,
             byte if byte == quote => {
-                // A backslash before an escaped quote is not part of the value; the branch below ends before it.
-                return Some((start..start + n, Form::Quoted));
+                has_quote = true;
+                // Not the second of two quotes in a row, with which a password may begin.
+                if is_delimiter(rest.get(n + 1..)?) && (n > 0 || rest.get(1) != Some(&quote)) {
+                    return Some(start..start + n);
+                }
             }
-            b'\\' if rest.get(n + 1) == Some(&quote) => {
-                return Some((start..start + n, Form::Quoted));
-            }
-            b'\\' => is_escaped = true,
+            byte if byte.is_ascii_whitespace() && has_quote => break,
             // Longer values are accepted only as base64.
-            byte if n > MAX_VALUE_BYTES && !is_in(&BASE64, byte) => return None,
+            byte if n > MAX_VALUE_BYTES && !is_in(&BASE64, byte) => break,
             _ => {}
         }
+        n += 1;
     }
     None
 }
 
-/// Returns a value without quotes: up to white space, a quote, an angle bracket, or a sign that ends its statement.
-fn bare(text: &str, start: usize, op: Op) -> Option<(Range<usize>, Form)> {
-    let rest = text.as_bytes().get(start..)?;
-    let mut end = 0;
-    while end < MAX_VALUE_BYTES {
-        let Some(byte) = rest.get(end) else { break };
-        if byte.is_ascii_whitespace() || b"\"'`<>".contains(byte) || is_full_stop(rest.get(end..)?)
+/// True at the end of a line or before what follows a string.
+fn is_delimiter(rest: &[u8]) -> bool {
+    rest.first().is_none_or(|byte| {
+        byte.is_ascii_whitespace() || b",;)}]>|.:*\\\"'/<".contains(byte) || !byte.is_ascii()
+    })
+}
+
+const OPENING: [char; 4] = ['(', '[', '{', '<'];
+
+/// Returns a value without quotes: up to white space, the end of what it stands in, or a sign that ends its statement.
+fn bare(text: &str, start: usize, op: Op) -> Option<Value> {
+    let bytes = text.as_bytes();
+    let line = line_after(text, start);
+    let open = open_at(text, start);
+    let is_tight = start.checked_sub(1).and_then(|i| bytes.get(i)) == Some(&b'=');
+    let end = n_bare(line, is_tight, open.quote).min(line.len());
+    let shown = line.get(..end)?;
+    let rest = line.get(end..)?;
+    // A name before the end of a statement or an argument is one of code: `password: value,`, `login(password=value)`.
+    let ends_statement = rest.starts_with([',', ';']) && !is_tight;
+    let kept = shown.trim_end_matches(['.', ',', ';', ':', ')', ']', '}', '*']);
+    let is_argument = open.n_brackets > 0 || (shown.ends_with([',', ';', ')', '}']) && !is_tight);
+    let names_code = (ends_statement || is_argument) && is_name(kept);
+    // A closing bracket whose opening one is inside belongs to the value: `get(1)` must be recognized as code.
+    let kept = if kept.contains(OPENING) { shown } else { kept };
+    // `connect(user, "…` and `connect(` go on after the value.
+    let goes_on = |at: usize| {
+        rest.contains(|c: char| c.is_alphanumeric() || c == '"') || at + 1 == kept.len()
+    };
+    let is_cut = kept.matches(OPENING).count() > kept.matches([')', ']', '}', '>']).count()
+        && kept
+            .find(OPENING)
+            .is_some_and(|at| at > 0 && goes_on(at) && kept.get(..at).is_some_and(is_name));
+    let form = match op {
+        _ if names_code || is_cut => return None,
+        // An element ends with a tag.
+        Op::Element if !rest.starts_with("</") => return None,
+        // After nothing but a blank it must fill the line, or be long.
+        Op::Next
+            if !kept.starts_with(char::is_alphanumeric)
+                || kept.contains(['"', '=', '<', '>', '(', '['])
+                || (kept.len() < 10 && !rest.trim().is_empty()) =>
         {
-            break;
+            return None;
         }
+        Op::Is | Op::Next | Op::Below => Form::Part,
+        // Flags and elements are written about as much as they are used: `the --password option`.
+        Op::Flag if is_name(kept) && !rest.trim().is_empty() => Form::Part,
+        Op::Flag | Op::Element => Form::Whole,
+        // Several words: a passphrase, or a sentence.
+        _ if is_secret(line.trim(), ValueKind::Password, Form::Whole)
+            && line.trim().contains(' ') =>
+        {
+            return Some(within(text, start..start + line.len(), Form::Whole));
+        }
+        _ if is_tight => Form::Whole,
+        _ => form_before(rest, kept),
+    };
+    // A value on the line below must be the whole line.
+    let is_alone = op != Op::Below || rest.is_empty() || rest.starts_with(['\\', '"', '\r']);
+    is_alone.then_some(Value { range: start..start + kept.len(), form })
+}
+
+/// Returns the length of a value without quotes at the start of a line; `quote` is open around it.
+fn n_bare(line: &str, is_tight: bool, quote: Option<u8>) -> usize {
+    let rest = line.as_bytes();
+    let mut end = 0;
+    while let Some(after) = rest.get(end..)
+        && let [byte, ..] = after
+    {
+        let next = after.get(1);
         let ends_here = match byte {
-            // A comma ends a value before a space or another value, as in JSON and lists.
-            b',' => rest
-                .get(end + 1)
-                .is_none_or(|next| next.is_ascii_whitespace() || b"\"'{[".contains(next)),
-            b';' | b'&' => {
-                // `;` and `&` separate values only where another name follows; passwords may contain them.
-                rest.get(end + 1).is_none_or(u8::is_ascii_whitespace) || is_next_name(rest, end + 1)
+            byte if byte.is_ascii_whitespace() || Some(*byte) == quote => true,
+            b'\\' if quote.is_some() => matches!(next, Some(b'n' | b'r' | b't')),
+            // These separate values only before a blank or another name; passwords may contain them.
+            b',' | b';' | b'&' => {
+                next.is_none_or(u8::is_ascii_whitespace) || (is_tight && is_next_name(after))
             }
-            b'|' => op == Op::Cell,
-            b'\\' => matches!(rest.get(end + 1), Some(b'n' | b'"' | b'\'' | b'r')),
-            _ => false,
+            b'<' => after.starts_with(b"</") || after.starts_with(b"<br"),
+            _ => is_full_stop(after),
         };
         if ends_here {
             break;
         }
-        end += 1;
+        end += 1 + usize::from(*byte == b'\\' && quote.is_some());
     }
-    while !text.is_char_boundary(start + end) {
-        end -= 1;
+    end
+}
+
+/// Returns how far a value reaches that the rest of its line follows: at the end of the line, before another field,
+/// and before anything but a word, it is whole; a name is whole at the end of the line only.
+fn form_before(rest: &str, value: &str) -> Form {
+    let behind = rest.trim_start_matches([
+        ' ', '\t', '*', '_', '`', '"', '\'', ')', ']', '}', '.', ',', ';', '|', '\\',
+    ]);
+    let goes_on = behind.starts_with(char::is_alphanumeric);
+    let is_field =
+        is_next_name(rest.as_bytes()) || is_next_name(&[b" ", behind.as_bytes()].concat());
+    let is_end = behind.trim().is_empty() || rest.starts_with("</") || is_field;
+    if is_end || !(goes_on || is_name(value)) { Form::Whole } else { Form::Part }
+}
+
+/// What is open where a value begins.
+struct Open {
+    /// The quote, if any.
+    quote: Option<u8>,
+    /// Number of parentheses.
+    n_brackets: usize,
+}
+
+fn open_at(text: &str, place: usize) -> Open {
+    let before = text.as_bytes().get(place.saturating_sub(MAX_VALUE_BYTES)..place).unwrap_or(&[]);
+    let line = before.rsplit(|byte| *byte == b'\n').next().unwrap_or(&[]);
+    let mut open = Open { quote: None, n_brackets: 0 };
+    let mut last = b' ';
+    for byte in line {
+        match *byte {
+            _ if last == b'\\' => {}
+            byte if Some(byte) == open.quote => open.quote = None,
+            // An apostrophe is not a quote.
+            b'"' | b'`' | b'\''
+                if open.quote.is_none() && !(*byte == b'\'' && last.is_ascii_alphanumeric()) =>
+            {
+                open.quote = Some(*byte);
+            }
+            b'(' => open.n_brackets += 1,
+            b')' => open.n_brackets = open.n_brackets.saturating_sub(1),
+            _ => {}
+        }
+        last = *byte;
     }
-    let form = form_of(rest.get(end..)?, op);
-    let shown = text.get(start..start + end)?;
-    let kept = shown.trim_end_matches(['.', ',', ';', ':', ')', ']', '}', '*']);
-    // A closing bracket whose opening one is inside belongs to the value: `get(1)` must be recognized as code.
-    let kept = if kept.contains(['(', '[', '{']) { shown } else { kept };
-    Some((start..start + kept.len(), form))
+    open
 }
 
 /// True for `。`, `、`, `，`, `；`, `）`, `」`, full-width and no-break spaces, which end a value as their ASCII forms do.
@@ -319,28 +439,14 @@ fn is_full_stop(rest: &[u8]) -> bool {
     )
 }
 
-/// True when a name and `=` follow, as in `Password=…;Server=…` and `?token=…&page=…`.
-fn is_next_name(rest: &[u8], at: usize) -> bool {
-    let after = rest.get(at..).unwrap_or(&[]);
+/// True when, after a separator, a name and `=` or `: ` follow, as in `Password=…;Server=…` and `?token=…&page=…`.
+fn is_next_name(rest: &[u8]) -> bool {
+    let after = rest.get(1..).unwrap_or(&[]);
+    let after = after.strip_prefix(b"\"").unwrap_or(after);
     let n = after
         .iter()
         .take(40)
         .take_while(|b| b.is_ascii_alphanumeric() || b" _-.".contains(b))
         .count();
-    n > 0 && after.get(n) == Some(&b'=')
-}
-
-/// Returns `Prose` for a value with words after it on its line, otherwise `Bare`.
-fn form_of(after: &[u8], op: Op) -> Form {
-    let line = after.iter().take(80).take_while(|byte| **byte != b'\n');
-    let mut words = line.skip_while(|byte| matches!(byte, b' ' | b'\t'));
-    match (op, words.next()) {
-        (Op::Flag | Op::Element, _) => Form::Bare,
-        (Op::Cell, Some(b'|') | None) => Form::Bare,
-        (Op::Cell, _) => Form::Prose,
-        (_, Some(byte)) if byte.is_ascii_alphabetic() && after.first() == Some(&b' ') => {
-            Form::Prose
-        }
-        _ => Form::Bare,
-    }
+    n > 0 && matches!(after.get(n..), Some([b'=', ..] | [b':', b' ', ..]))
 }

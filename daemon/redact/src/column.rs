@@ -8,8 +8,9 @@
 
 use std::ops::Range;
 
+use super::assign::trimmed;
 use super::label::ValueKind;
-use super::likely::{Form, is_key, is_password};
+use super::likely::{Form, is_secret};
 
 /// Most rows that are read below a header.
 const MAX_ROWS: usize = 200;
@@ -27,13 +28,8 @@ pub(super) fn below(text: &str, label: Range<usize>, value_kind: ValueKind) -> V
         return flowed;
     }
     // Lines were kept: find the label's cell in the header, then the same cell in each row below.
-    let Some((line, separator)) = header(text, &label) else { return Vec::new() };
-    let header = text.get(line.clone()).unwrap_or("");
-    let column = cells(header, separator).position(|cell| {
-        cell.start <= label.start - line.start && label.start - line.start < cell.end
-    });
-    let Some(column) = column else { return Vec::new() };
-    let n_columns = cells(header, separator).count();
+    let Some((line, separator, column)) = header(text, &label) else { return Vec::new() };
+    let n_columns = cells(text.get(line.clone()).unwrap_or(""), separator).count();
     let mut found = Vec::new();
     let (mut at, mut was_blank) = (line.end + 1, false);
     for _ in 0..MAX_ROWS {
@@ -130,17 +126,22 @@ fn line_around(text: &str, place: &Range<usize>) -> Range<usize> {
     start..memchr::memchr(b'\n', after).map_or(to, |at| place.end + at)
 }
 
-/// Returns the line of a label and the separator of its cells, if the label is in one of several cells.
-fn header(text: &str, label: &Range<usize>) -> Option<(Range<usize>, char)> {
+/// Returns the line of a label, the separator of its cells and the number of the label's, if it is in one of several.
+fn header(text: &str, label: &Range<usize>) -> Option<(Range<usize>, char, usize)> {
     let Range { start, end } = line_around(text, label);
     text.as_bytes().get(end).filter(|byte| **byte == b'\n')?;
     let line = text.get(start..end)?;
     let separator = ['|', '\t', ';', ','].into_iter().find(|it| line.contains(*it)).unwrap_or(' ');
-    let cell = cells(line, separator)
-        .find(|cell| cell.start <= label.start - start && label.end - start <= cell.end)?;
+    let (column, cell) = cells(line, separator)
+        .enumerate()
+        .find(|(_, it)| it.start <= label.start - start && label.end - start <= it.end)?;
     let words = line.get(cell)?.trim_matches([' ', '*', '"', '\'', '`', '\r']);
     let is_name = !words.contains(['=', ':', '.', '?', '<', '(', ')', '{', '$', '/', '!']);
     let n_cells = cells(line, separator).count();
+    // A header is the first row of its table.
+    let end_before = start.saturating_sub(1);
+    let before = text.get(line_around(text, &(end_before..end_before)))?;
+    let is_first = start == 0 || cells(before, separator).count() != n_cells;
     let is_short = words.split_whitespace().count() <= MAX_HEADER_WORDS;
     // Words separated by blanks are a header only if each has a column below it. Code has commas and blanks, too, but
     // is indented.
@@ -151,37 +152,41 @@ fn header(text: &str, label: &Range<usize>) -> Option<(Range<usize>, char)> {
             is_plain && !is_sentence && (2..=6).contains(&n_cells)
         }
         ',' | ';' => is_plain && n_cells > 1,
-        _ => n_cells > 1,
+        _ => n_cells > 1 && is_first,
     };
-    (is_name && is_short && is_table).then_some((start..end, separator))
+    (is_name && is_short && is_table).then_some((start..end, separator, column))
 }
 
-/// Returns the ranges of a row's cells.
+/// Returns the ranges of a row's cells; a bar after a backslash separates none.
 fn cells(row: &str, separator: char) -> impl Iterator<Item = Range<usize>> {
+    let is_end = move |(at, c): &(usize, char)| {
+        *c == separator
+            && !(separator == '|' && row.get(..*at).is_some_and(|it| it.ends_with('\\')))
+    };
+    let ends = row.char_indices().filter(is_end).map(|it| it.0).chain([row.len()]);
     let mut at = 0;
-    row.split(separator).filter_map(move |cell| {
-        let range = at..at + cell.len();
-        at += cell.len() + separator.len_utf8();
-        (separator != ' ' || !cell.is_empty()).then_some(range)
+    ends.filter_map(move |end| {
+        let range = at..end;
+        at = end + separator.len_utf8();
+        (separator != ' ' || !range.is_empty()).then_some(range)
     })
 }
 
-/// Returns the content of a cell without quotes and emphasis, if it is likely a secret.
+/// Returns the content of a cell without quotes and emphasis, if it is a secret.
 fn secret_in(
     text: &str,
     cell: Range<usize>,
     separator: char,
     value_kind: ValueKind,
 ) -> Option<Range<usize>> {
-    const AROUND: [char; 7] = [' ', '\t', '"', '\'', '`', '*', '\r'];
-    let shown = text.get(cell.clone())?;
-    let start = cell.start + (shown.len() - shown.trim_start_matches(AROUND).len());
-    let value = shown.trim_matches(AROUND);
-    let form = if separator == ' ' { Form::Prose } else { Form::Bare };
-    let is_secret = match value_kind {
-        ValueKind::Password => is_password(value, form),
-        ValueKind::Key | ValueKind::Token | ValueKind::Amazon => is_key(value, form),
-        ValueKind::Any | ValueKind::Phrase => false,
+    let range = trimmed(text, cell);
+    let value = text.get(range.clone())?;
+    // Commas and blanks are between any words.
+    let is_one = match (value_kind, separator) {
+        (ValueKind::Any | ValueKind::Pair, _) => false,
+        (_, '|' | '\t') => is_secret(value, value_kind, Form::Whole),
+        (ValueKind::Password, ',' | ';') if is_secret(value, ValueKind::Pass, Form::Whole) => true,
+        _ => is_secret(value, value_kind, Form::Part),
     };
-    is_secret.then_some(start..start + value.len())
+    is_one.then_some(range)
 }

@@ -11,9 +11,9 @@
 use std::ops::Range;
 use std::sync::LazyLock;
 
-use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
+use aho_corasick::{AhoCorasick, AhoCorasickBuilder, AhoCorasickKind, MatchKind};
 
-use super::assign::{assigned, is_in_mark, named};
+use super::assign::{assigned, is_in_mark, of_issuer};
 use super::column::below;
 use super::header::{authorization, bearer, flagged};
 use super::key::pem_key;
@@ -21,7 +21,7 @@ use super::label::{Label, label_at};
 use super::likely::{is_example_token, is_published};
 use super::phrase::phrases_around;
 use super::seen::Seen;
-use super::shape::{NAMED, SHAPES};
+use super::shape::{SHAPES, issuers};
 use super::token::{URL_SAFE, run};
 use super::words::{Meaning, WORDS};
 use model::bytes::count;
@@ -58,23 +58,22 @@ impl Found {
 
 /// Finds issuers' names, which may be the only sign of a secret. `None` cannot happen with fixed tables; tests verify
 /// it.
-pub(super) static ISSUERS: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| {
-    AhoCorasick::builder()
-        .match_kind(MatchKind::LeftmostLongest)
-        .kind(Some(AhoCorasickKind::ContiguousNFA))
-        .ascii_case_insensitive(true)
-        .build(NAMED.iter().map(|(word, _)| word))
-        .ok()
-});
+pub(super) static ISSUERS: LazyLock<Option<AhoCorasick>> =
+    LazyLock::new(|| finder(MatchKind::LeftmostLongest, true).build(issuers()).ok());
 
 /// Finds the literals that tokens begin with. `None` cannot happen here, either.
 pub(super) static TOKENS: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| {
-    AhoCorasick::builder()
-        .match_kind(MatchKind::Standard)
-        .kind(Some(AhoCorasickKind::ContiguousNFA))
-        .build(SHAPES.iter().map(|shape| shape.literal))
-        .ok()
+    finder(MatchKind::Standard, false).build(SHAPES.iter().map(|shape| shape.literal)).ok()
 });
+
+fn finder(match_kind: MatchKind, ignores_case: bool) -> AhoCorasickBuilder {
+    let mut builder = AhoCorasick::builder();
+    builder
+        .match_kind(match_kind)
+        .kind(Some(AhoCorasickKind::ContiguousNFA))
+        .ascii_case_insensitive(ignores_case);
+    builder
+}
 
 /// Returns the secrets of a text, in order, without overlap.
 pub(super) fn secrets_in(text: &str) -> Vec<Found> {
@@ -267,13 +266,8 @@ fn find_named(text: &str, run: &Range<usize>, found: &mut Vec<Found>) {
         return;
     };
     for hit in finder.find_iter(slice) {
-        let Some((_, shapes)) = NAMED.get(hit.pattern().as_usize()) else { continue };
-        let place = from + hit.start()..from + hit.end();
-        found.extend(named(text, place, shapes).map(|(range, kind)| Found {
-            range,
-            kind,
-            rank: 1,
-        }));
+        let range = of_issuer(text, from + hit.start()..from + hit.end());
+        found.extend(range.map(|range| Found { range, kind: "secret", rank: 1 }));
     }
 }
 
@@ -299,11 +293,11 @@ fn by_label(text: &str, end: usize, labels: &[Label], found: &mut Vec<Found>) {
     if is_in_mark(text.as_bytes(), end) {
         return;
     }
-    let kind = label.value_kind.kind();
-    let ranges = match assigned(text, start..end, label) {
-        Some(range) => vec![range],
-        None => below(text, start..end, label.value_kind),
-    };
+    let kind = label.kind;
+    let mut ranges = assigned(text, start..end, label);
+    if ranges.is_empty() {
+        ranges = below(text, start..end, label.value_kind);
+    }
     found.extend(ranges.into_iter().map(|range| Found { range, kind, rank: 2 }));
 }
 

@@ -5,8 +5,10 @@
 //! Not here: long flags such as `--password`, which are assignments (`assign.rs`).
 
 use std::ops::Range;
+use std::sync::LazyLock;
 
-use super::likely::{Form, is_example_token, is_key, is_password, is_placeholder};
+use super::label::{TABLE, ValueKind};
+use super::likely::{Form, is_example_token, is_key, is_secret, is_stand_in};
 use super::token::{BASE64_ANY, run};
 
 /// Longest distance of a flag from its program, in bytes.
@@ -22,48 +24,26 @@ const KNOWN_BASIC: [&str; 4] = [
 
 /// A program with the flag that takes a password.
 pub(super) struct Command {
-    /// The program, with the space after it.
-    pub(super) literal: &'static str,
+    /// The program.
+    pub(super) program: &'static str,
     flag: &'static str,
-    style: Style,
+    /// `-pPASSWORD` instead of `-p PASSWORD`.
+    is_joined: bool,
+    /// What parts a user from the password, in `-u USER:PASSWORD`.
+    after: Option<&'static str>,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Style {
-    /// `-p PASSWORD`
-    Apart,
-    /// `-pPASSWORD`
-    Joined,
-    /// `-u USER:PASSWORD`
-    User(u8),
-}
-
-const fn command(literal: &'static str, flag: &'static str, style: Style) -> Command {
-    Command { literal, flag, style }
-}
-
-#[rustfmt::skip]
-pub(super) static COMMANDS: &[Command] = &[
-    command("sshpass ", "-p", Style::Apart),
-    command("sshpass ", "-p", Style::Joined),
-    command("mysql ", "-p", Style::Joined),
-    command("wget ", "--http-password", Style::Apart),
-    command("mysqldump ", "-p", Style::Joined),
-    command("mysqladmin ", "-p", Style::Joined),
-    command("mariadb ", "-p", Style::Joined),
-    command("docker login ", "-p", Style::Apart),
-    command("podman login ", "-p", Style::Apart),
-    command("oc login ", "-p", Style::Apart),
-    command("az login ", "-p", Style::Apart),
-    command("mongosh ", "-p", Style::Apart),
-    command("mongo ", "-p", Style::Apart),
-    command("redis-cli ", "-a", Style::Apart),
-    command("sqlcmd ", "-P", Style::Apart),
-    command("ldapsearch ", "-w", Style::Apart),
-    command("smbclient ", "-U", Style::User(b'%')),
-    command("curl ", "-u", Style::User(b':')),
-    command("curl ", "--user", Style::User(b':')),
-];
+/// The rows of the table that describe one.
+pub(super) static COMMANDS: LazyLock<Vec<Command>> = LazyLock::new(|| {
+    let rows = TABLE.lines().filter_map(|line| line.strip_prefix("sh\t"));
+    let command = |row: &'static str| {
+        let (call, style) = row.split_once("\tflag\t")?;
+        let (program, flag) = call.rsplit_once(' ')?;
+        let after = style.strip_prefix("after ");
+        Some(Command { program, flag, is_joined: style == "joined", after })
+    };
+    rows.filter_map(command).collect()
+});
 
 /// Returns the credential after `authorization`, without its scheme.
 pub(super) fn authorization(text: &str, word_end: usize) -> Option<Range<usize>> {
@@ -81,29 +61,24 @@ pub(super) fn authorization(text: &str, word_end: usize) -> Option<Range<usize>>
     let is_scheme = rest.as_bytes().get(n) == Some(&b' ');
     // No scheme: the whole value is the credential.
     if !is_scheme {
-        return credential(text, start, |it| is_key(it, Form::Bare));
+        return credential(text, start, |it| is_key(it, 16));
     }
     let from = start + n + 1;
     match scheme.as_str() {
         "basic" => credential(text, from, is_basic),
-        "bearer" | "token" | "apikey" | "api-key" | "key" | "splunk" | "genie-key" | "sso-key"
-        | "bot" | "ssws" | "geniekey" | "api-token" | "sharedkey" | "negotiate" | "hawk"
-        | "oauth" | "deepl-auth-key" | "client-id" | "discogs" | "klaviyo-api-key" => {
-            credential(text, from, |it| is_key(it, Form::Bare))
-        }
-        _ => None,
+        _ => credential(text, from, |it| is_key(it, 16)),
     }
 }
 
 /// Returns the credential after `Bearer `, in any place.
 pub(super) fn bearer(text: &str, word_end: usize) -> Option<Range<usize>> {
     let from = word_end + usize::from(text.as_bytes().get(word_end) == Some(&b' '));
-    credential(text, from, |it| it.len() >= 20 && is_key(it, Form::Bare))
+    credential(text, from, |it| it.len() >= 20 && is_key(it, 16))
 }
 
 /// Returns the password passed with a short flag to a program whose name ends at `end`.
 pub(super) fn flagged(text: &str, end: usize, command: &Command) -> Option<Range<usize>> {
-    let start = end.checked_sub(command.literal.trim_end().len())?;
+    let start = end.checked_sub(command.program.len())?;
     if text.as_bytes().get(end) != Some(&b' ') {
         return None;
     }
@@ -124,23 +99,20 @@ pub(super) fn flagged(text: &str, end: usize, command: &Command) -> Option<Range
     let after = from + flag + command.flag.len();
     let is_apart = matches!(text.as_bytes().get(after), Some(b' ' | b'='));
     let start = if is_apart { after + 1 } else { after };
-    if is_apart == (command.style == Style::Joined) {
+    if is_apart == command.is_joined {
         return None;
     }
-    let (range, form) = argument(text, start)?;
-    let range = match command.style {
-        Style::User(mark) => {
-            let colon = memchr::memchr(mark, text.get(range.clone())?.as_bytes())?;
-            range.start + colon + 1..range.end
-        }
-        _ => range,
+    let range = argument(text, start)?;
+    let range = match command.after {
+        Some(mark) => range.start + text.get(range.clone())?.find(mark)? + 1..range.end,
+        None => range,
     };
     let shown = text.get(range.clone())?;
-    is_password(shown, form).then_some(range)
+    is_secret(shown, ValueKind::Pass, Form::Whole).then_some(range)
 }
 
 /// Returns one argument of a command line, without its quotes.
-fn argument(text: &str, start: usize) -> Option<(Range<usize>, Form)> {
+fn argument(text: &str, start: usize) -> Option<Range<usize>> {
     let rest = text.as_bytes().get(start..)?;
     let quote = rest.first().copied().filter(|byte| matches!(byte, b'"' | b'\''));
     let from = usize::from(quote.is_some());
@@ -151,8 +123,7 @@ fn argument(text: &str, start: usize) -> Option<(Range<usize>, Form)> {
     let body = rest.get(from..)?;
     let n = body.iter().take(200).position(ends).unwrap_or(body.len().min(200));
     let range = start + from..start + from + n;
-    text.is_char_boundary(range.end)
-        .then_some((range, if from == 1 { Form::Quoted } else { Form::Bare }))
+    text.is_char_boundary(range.end).then_some(range)
 }
 
 /// Skips quotes, white space and separators; also returns whether there was a colon, equals sign or comma.
@@ -168,7 +139,7 @@ fn credential(text: &str, from: usize, is_one: impl Fn(&str) -> bool) -> Option<
     let shown = text.get(from..from + n)?;
     // No credential contains `::`. Judge only the text before it, so that the result is the same after a replacement.
     let kept = shown.split("::").next().unwrap_or(shown).trim_end_matches(['.', ':']);
-    (!is_placeholder(kept) && !is_example_token(kept) && is_one(kept))
+    (!is_stand_in(kept) && !is_example_token(kept) && is_one(kept))
         .then_some(from..from + kept.len())
 }
 
@@ -177,11 +148,15 @@ fn is_basic(value: &str) -> bool {
     if value.len() < 8 || KNOWN_BASIC.contains(&value) {
         return false;
     }
-    let has_colon = decode(value).is_some_and(|bytes| bytes.contains(&b':'));
     let has = |test: fn(&u8) -> bool| value.bytes().any(|byte| test(&byte));
     let is_mixed =
         has(u8::is_ascii_digit) && has(u8::is_ascii_uppercase) && has(u8::is_ascii_lowercase);
-    has_colon || is_key(value, Form::Bare) || (is_mixed && value.len() >= 16)
+    holds_colon(value) || is_key(value, 16) || (is_mixed && value.len() >= 16)
+}
+
+/// True for base64 of something with a colon.
+pub(super) fn holds_colon(value: &str) -> bool {
+    decode(value).is_some_and(|bytes| bytes.contains(&b':') && bytes.is_ascii())
 }
 
 /// Decodes base64, standard or URL-safe; `None` when it is not base64.

@@ -8,7 +8,10 @@
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
-const TABLE: &str = include_str!("../../../config/secret_labels.tsv");
+use rustc_hash::FxHashSet;
+
+/// The table.
+pub(super) const TABLE: &str = include_str!("../../../config/secret_labels.tsv");
 
 /// Longest label including the characters between its words, in characters.
 const MAX_LABEL_CHARS: usize = 40;
@@ -18,49 +21,49 @@ const MAX_LABEL_CHARS: usize = 40;
 pub(super) enum ValueKind {
     /// Something that people type and remember.
     Password,
-    /// Something that a machine generates.
+    /// The same by a word with other meanings, too: its value must not be a word or a number.
+    Pass,
+    /// A name and a password.
+    Pair,
+    /// A name and a password in base64.
+    Basic,
+    /// Something that a machine generates: its value must not be words.
     Key,
-    /// A word with other meanings, too: its value must be long and irregular, and not a UUID.
+    /// The same by a word with other meanings, too: its value must be irregular.
+    Secret,
+    /// The same, and not a UUID.
     Token,
-    /// A secret key of Amazon: 40 characters of base64.
-    Amazon,
     /// A word with many meanings: its value must certainly be a key.
     Any,
     /// The words of a wallet's seed phrase.
     Phrase,
 }
 
-impl ValueKind {
-    fn by_name(name: &str) -> Option<ValueKind> {
-        Some(match name {
-            "password" => ValueKind::Password,
-            "key" => ValueKind::Key,
-            "token" => ValueKind::Token,
-            "amazon" => ValueKind::Amazon,
-            "any" => ValueKind::Any,
-            "phrase" => ValueKind::Phrase,
-            _ => return None,
-        })
-    }
-
-    /// Returns the kind of its values in marks and counts.
-    pub(super) fn kind(self) -> &'static str {
-        match self {
-            ValueKind::Password => "password",
-            ValueKind::Key | ValueKind::Token | ValueKind::Any => "secret",
-            ValueKind::Amazon => "aws-secret-key",
-            ValueKind::Phrase => "seed-phrase",
-        }
-    }
-}
+/// Names in the table, what they mean, and the kinds of the values in marks and counts.
+const VALUE_KINDS: [(&str, ValueKind, &str); 10] = [
+    ("password", ValueKind::Password, "password"),
+    ("pass", ValueKind::Pass, "password"),
+    ("pair", ValueKind::Pair, "password"),
+    ("basic", ValueKind::Basic, "authorization"),
+    ("key", ValueKind::Key, "secret"),
+    ("secret", ValueKind::Secret, "secret"),
+    ("token", ValueKind::Token, "secret"),
+    ("amazon", ValueKind::Key, "aws-secret-key"),
+    ("any", ValueKind::Any, "secret"),
+    ("phrase", ValueKind::Phrase, "seed-phrase"),
+];
 
 /// A label.
 pub(super) struct Label {
     /// Its letters and digits, in reverse order.
     reversed: Vec<char>,
     pub(super) value_kind: ValueKind,
+    /// The kind of its values in marks and counts.
+    pub(super) kind: &'static str,
     /// True when it counts only at the beginning of a word.
     is_word: bool,
+    /// True when a blank after it is enough to announce a value.
+    pub(super) takes_blank: bool,
 }
 
 /// The table.
@@ -72,6 +75,35 @@ pub(super) struct Labels {
     pub(super) copulas: Vec<&'static str>,
     /// Words that begin a further description of a label: `for`, `für`.
     pub(super) links: Vec<&'static str>,
+    /// Words of placeholders and manuals: `example`, `sha256`; and those of labels.
+    known: FxHashSet<String>,
+    /// Words of sentences about secrets: `must`, `characters`.
+    of_sentences: FxHashSet<&'static str>,
+    /// Parts of names whose long values are public.
+    public: Vec<&'static str>,
+}
+
+impl Labels {
+    /// Returns whether a name announces a public value, however long that is.
+    pub(super) fn is_public(&self, name: &str) -> bool {
+        let name = name.to_lowercase();
+        self.public.iter().any(|word| name.contains(word))
+    }
+
+    /// Returns whether a value's word says that the value is none.
+    pub(super) fn is_known(&self, word: &str) -> bool {
+        self.known.contains(&word.to_lowercase())
+    }
+
+    /// Returns whether a label ends with a word, so that a value does that is the name of a secret.
+    pub(super) fn ends_label(&self, word: &str) -> bool {
+        self.by_last_word.contains_key(&word.to_lowercase())
+    }
+
+    /// Returns whether a word belongs to sentences about secrets.
+    pub(super) fn is_of_sentences(&self, word: &str) -> bool {
+        self.of_sentences.contains(word.to_lowercase().as_str())
+    }
 }
 
 pub(super) static LABELS: LazyLock<Labels> = LazyLock::new(|| {
@@ -79,14 +111,20 @@ pub(super) static LABELS: LazyLock<Labels> = LazyLock::new(|| {
     for line in TABLE.lines().filter(|line| !line.starts_with('#')) {
         let mut cells = line.split('\t').skip(1);
         let (Some(label), Some(value_kind)) = (cells.next(), cells.next()) else { continue };
-        match (value_kind, ValueKind::by_name(value_kind)) {
+        match (value_kind, VALUE_KINDS.iter().find(|it| it.0 == value_kind)) {
             ("is", _) => out.copulas.push(label),
             ("of", _) => out.links.push(label),
-            (_, Some(value_kind)) => {
+            ("none", _) => out.known.extend(label.split(' ').map(str::to_string)),
+            ("says", _) => out.of_sentences.extend(label.split(' ')),
+            ("public", _) => out.public.extend(label.split(' ')),
+            (_, Some(&(_, value_kind, kind))) => {
+                out.known.extend(label.split([' ', '~']).map(str::to_string));
                 // `~` in the table stands for a blank inside the last word.
                 let last = label.rsplit(' ').next().unwrap_or(label).replace('~', " ");
                 let reversed = label.chars().rev().filter(|c| c.is_alphanumeric()).collect();
-                let label = Label { reversed, value_kind, is_word: cells.next().is_some() };
+                let place = cells.next();
+                let (is_word, takes_blank) = (place == Some("word"), place == Some("blank"));
+                let label = Label { reversed, value_kind, kind, is_word, takes_blank };
                 out.by_last_word.entry(last).or_default().push(label);
             }
             _ => {}
@@ -104,9 +142,10 @@ pub(super) static LABELS: LazyLock<Labels> = LazyLock::new(|| {
 pub(super) fn n_unread() -> usize {
     let lines = TABLE.lines().filter(|line| !line.starts_with('#') && !line.is_empty());
     let is_read = |line: &&str| {
-        line.split('\t')
-            .nth(2)
-            .is_some_and(|it| matches!(it, "is" | "of") || ValueKind::by_name(it).is_some())
+        line.split('\t').nth(2).is_some_and(|it| {
+            matches!(it, "is" | "of" | "none" | "says" | "public" | "flag")
+                || VALUE_KINDS.iter().any(|kind| kind.0 == it)
+        })
     };
     lines.filter(|line| !is_read(line)).count()
 }
@@ -142,7 +181,7 @@ fn folded_before(text: &str, end: usize) -> Vec<(char, usize)> {
     let mut out = Vec::with_capacity(MAX_LABEL_CHARS);
     let mut was_gap = true;
     for (at, c) in text.get(..end).unwrap_or("").char_indices().rev() {
-        let is_gap = matches!(c, ' ' | '_' | '-' | '.' | '\'' | '’' | '\u{a0}');
+        let is_gap = matches!(c, ' ' | '_' | '-' | '.' | '/' | '\'' | '’' | '\u{a0}');
         if out.len() == MAX_LABEL_CHARS || !(c.is_alphanumeric() || is_gap && !was_gap) {
             break;
         }

@@ -49,7 +49,7 @@ pub use allow::AllowedPaths;
 pub use personal::{Kind, personal_data_in};
 
 /// Raised whenever results change: it is part of the index's fingerprint, so that indexes are rebuilt.
-pub const DETECTORS: u32 = 6;
+pub const DETECTORS: u32 = 7;
 
 /// What is removed from documents.
 #[derive(Debug, Clone)]
@@ -92,8 +92,7 @@ impl Redactor {
 
     /// Returns the parts of a file's text that are never shown: secrets, and personal data to be removed.
     pub fn hidden_in<'t>(&self, text: &'t str) -> Vec<&'t str> {
-        let mut found = secrets_in(text);
-        self.take_allowed(text, &mut found);
+        let found = self.found_in(text);
         let wanted = |kind: Kind| self.personal.get(&kind) == Some(&PiiMode::Redact);
         let personal =
             if self.personal.is_empty() { vec![] } else { personal_data_in(text, wanted) };
@@ -105,8 +104,7 @@ impl Redactor {
     /// Returns the text of the file at `path` with marks in place of what is hidden.
     pub fn shown(&self, path: &str, text: &str) -> String {
         let Some(redactor) = self.for_path(path) else { return text.to_string() };
-        let mut found = secrets_in(text);
-        self.take_allowed(text, &mut found);
+        let mut found = self.found_in(text);
         let wanted = |kind: Kind| redactor.personal.get(&kind) == Some(&PiiMode::Redact);
         if !redactor.personal.is_empty() {
             let hidden: Vec<Range<usize>> = found.iter().map(|it| it.range.clone()).collect();
@@ -123,12 +121,18 @@ impl Redactor {
 
     /// Returns the kinds of the hidden secrets in a text, each once.
     pub fn kinds_hidden_in(&self, text: &str) -> Vec<&'static str> {
-        let mut found = secrets_in(text);
-        self.take_allowed(text, &mut found);
+        let found = self.found_in(text);
         let mut kinds: Vec<&'static str> = found.into_iter().map(|it| it.kind).collect();
         kinds.sort_unstable();
         kinds.dedup();
         kinds
+    }
+
+    /// Returns the secrets of a text but for those on exempt lines.
+    fn found_in(&self, text: &str) -> Vec<Found> {
+        let mut found = secrets_in(text);
+        self.take_allowed(text, &mut found);
+        found
     }
 
     /// Removes finds on exempt lines from `found` and returns them, if the user permits marks.

@@ -1,11 +1,20 @@
-//! Likely: whether a value looks like a secret, or like a placeholder of documentation and code.
+//! Likely: whether the value of a label is a secret.
 //!
-//! In: the value assigned to a name that announces a secret, or the body of a token. Out: yes or no.
+//! After a label for passwords every value is one, except what says that it is none: a reference to a value that is
+//! kept elsewhere, or a placeholder. The looks of a value decide only where the label has other meanings, too, or where
+//! nothing marks what belongs to the value.
+//! In: a value. Out: yes or no.
 //! Invariants: linear in the value, whose length the caller bounds; the answer depends on the value alone.
-//! Not here: finding names and values (`assign.rs`).
+//! Not here: finding labels and values (`assign.rs`); the words of placeholders (`config/secret_labels.tsv`).
 
 use std::collections::HashSet;
 use std::sync::LazyLock;
+
+use regex::bytes::Regex;
+
+use super::header::holds_colon;
+use super::label::{LABELS, ValueKind};
+use super::token::is_uuid;
 
 /// Values that manuals print.
 static PUBLISHED: LazyLock<HashSet<&str>> = LazyLock::new(|| {
@@ -16,129 +25,89 @@ static PUBLISHED: LazyLock<HashSet<&str>> = LazyLock::new(|| {
         .collect()
 });
 
-/// Words of placeholders; compared in lowercase, anywhere in the value.
-const PLACEHOLDER_WORDS: [&str; 26] = [
-    "example",
-    "your",
-    "changeme",
-    "change-me",
-    "change_me",
-    "changeit",
-    "placeholder",
-    "dummy",
-    "redacted",
-    "xxxx",
-    "insert",
-    "replace",
-    "todo",
-    "fixme",
-    "notreal",
-    "not-real",
-    "not_real",
-    "fake",
-    "<",
-    "***",
-    "...",
-    "…",
-    "••",
-    "goeshere",
-    "goes-here",
-    "goes_here",
-];
+/// Shortest value that is taken for a secret, in bytes: nothing that is shorter protects anything.
+const MIN_VALUE_BYTES: usize = 4;
 
-/// Whole values that are not secrets; compared in lowercase.
-const PLAIN_VALUES: [&str; 48] = [
-    "true",
-    "false",
-    "null",
-    "none",
-    "nil",
-    "undefined",
-    "string",
-    "required",
-    "optional",
-    "password",
-    "passwd",
-    "secret",
-    "token",
-    "default",
-    "admin",
-    "root",
-    "user",
-    "guest",
-    "test",
-    "testing",
-    "foobar",
-    "foo",
-    "bar",
-    "baz",
-    "qwerty",
-    "sha1",
-    "sha256",
-    "sha384",
-    "sha512",
-    "sha-256",
-    "sha-512",
-    "sha3-256",
-    "md5",
-    "base64",
-    "bcrypt",
-    "argon2",
-    "argon2i",
-    "argon2id",
-    "pbkdf2",
-    "scrypt",
-    "utf8",
-    "utf-8",
-    "hs256",
-    "hs512",
-    "rs256",
-    "es256",
-    "oauth2",
-    "x509",
-];
+/// What a whole value looks like that refers to a secret instead of being one.
+const REFERENCES: &str = r"(?x-u) ^ (?:
+    # Variables and templates of shells, YAML, Python, Ruby, Windows, Java; a part of the value may be one.
+    \$ (?: [A-Z_][A-Z0-9_]* | [a-z]+ (?: (?:_[a-z0-9]+)+ | (?:[A-Z][a-z]+)* ) | env:\w+ | \d+ )
+    | .* (?: [$\#%] \{ [A-Za-z_] [\w\x20.:?/-]* \} | \{ [A-Za-z_]\w+ \}
+        | \{\{ .* \}\} | \$ \( \s*[a-z] [\w\x20./-]* \) | %\(\w+\)s? ) .*
+    | % (?: [A-Za-z_]\w* % | [sdv] ) | @ [a-z_.]+ @? | @ [A-Z_]+ @ | __\w+__
+    # What a reader is to fill in, and the marks of this program.
+    | < [^<>]* > | \[ [A-Za-z][\w\x20.:-]* \] | \{ [^{}]* \} | \( [A-Za-z][\w\x20]* \)
+    # Addresses and paths.
+    | [a-zA-Z][a-zA-Z0-9+.-]*://\S*
+    | (?i: vault|env|file|ref|sops|secrets?|arn|ssm|kms|keyring|keychain|op ) : [\w./\#:@-]+ | (?i: enc ) \[ .*
+    | (?: ~ | \.{1,2} ) / [\w.@/-]+ | / [\w.@/-]* [/_] [a-z]{3,} [_./] [\w.@/-]*
+    | / (?: [A-Za-z][A-Za-z_.-]* / )+ [\w.@-]+
+    | [a-z][a-z0-9_-]* (?: / [a-z0-9_.-]+ ){2,} | [\w.+-]+ / [\w./-]* \. [a-z]{2,4} | [A-Za-z] : \\ [\w\\\x20.-]*
+    # Code: calls and indexes, names of modules, pointers and aliases, types.
+    | [&*]* [A-Za-z_$] [\w.:?!>-]* (?: \( .* \) | \[ .* \] ) (?: \.\w+ (?: \( .* \) )? )* [?!]? ;?
+    | [A-Za-z_]\w* (?: (?: :: | -> ) [\w<>&]+ )+ | [&*]+ '? [A-Za-z_]+
+    | [&*]? [A-Za-z_][\w:]* < [\w\x20,:&'<>\[\]]* > \??
+    ) $ ";
 
-/// Beginnings of values that refer to a secret instead of containing it.
-const REFERENCES: [&str; 22] = [
-    "$", "%", "{", "@", "#", "&", "*", "!", "/", "./", "../", "~", "vault:", "arn:", "env:",
-    "env(", "file:", "ref:", "sops:", "enc[", "secret:", "op://",
-];
+/// `None` cannot happen with a fixed pattern; a test verifies it.
+static REFERENCE: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(REFERENCES).ok());
 
-/// True for a placeholder: `your-api-key-here`, `<TOKEN>`, `${VAR}`, `xxxx`, a mark.
-pub(super) fn is_placeholder(value: &str) -> bool {
-    let lower = value.to_ascii_lowercase();
-    // At most two different letters and digits: `xxxx`, `****`, `000000`.
-    let mut letters: Vec<u8> = lower.bytes().filter(u8::is_ascii_alphanumeric).collect();
-    letters.sort_unstable();
-    letters.dedup();
-    letters.len() <= 2
-        || PLACEHOLDER_WORDS.iter().any(|word| lower.contains(word))
-        || ["${", "{{", "$(", "%(", "#{", "[redacted"].iter().any(|open| lower.contains(open))
+/// True for values with a part that says of the whole that it is none.
+fn has_placeholder(lower: &str) -> bool {
+    let parts =
+        ["changeme", "placeholder", "redacted", "goeshere", "xxxxx", "*****", "...", "…", "••"];
+    parts.iter().any(|part| lower.contains(part))
 }
 
-/// Words that stand for a password in the URLs of documentation.
-const PASSWORD_WORDS: [&str; 14] = [
-    "password",
-    "passwd",
-    "pass",
-    "pwd",
-    "pw",
-    "secret",
-    "token",
-    "passphrase",
-    "mypassword",
-    "mypass",
-    "userpass",
-    "userpassword",
-    "mysecretpassword",
-    "p",
-];
+/// Returns how many different letters and digits there are.
+fn n_letters(value: &str) -> usize {
+    value.chars().filter(|c| c.is_alphanumeric()).collect::<HashSet<char>>().len()
+}
 
-/// True for a placeholder in a URL, where only a password can be: a word for it, or a variable.
+/// True for a value that refers to a secret or stands for one: `${VAR}`, `your-api-key-here`, `xxxx`, `string`.
 pub(super) fn is_stand_in(value: &str) -> bool {
-    PASSWORD_WORDS.iter().any(|word| value.eq_ignore_ascii_case(word))
-        || value.bytes().next().is_none_or(|byte| b"$*%{[(".contains(&byte))
-        || is_placeholder(value)
+    let lower = value.to_lowercase();
+    // At most two different letters and digits: `----`, `****`, `000000`.
+    n_letters(&lower) <= 2
+        || has_placeholder(&lower)
+        || value.contains("EXAMPLE")
+        || is_of_known_words(value)
+        || is_name_of_secret(value)
+        || REFERENCE.as_ref().is_some_and(|it| it.is_match(value.as_bytes()))
+}
+
+/// True where every word is one of placeholders and manuals: `user_password`, `newPassword`, `db-password-1`, `sha256`.
+fn is_of_known_words(value: &str) -> bool {
+    let is_short_number =
+        |word: &str| word.len() <= 3 && word.bytes().all(|it| it.is_ascii_digit());
+    let joins =
+        |c: char| c.is_whitespace() || matches!(c, '-' | '_' | '.' | ',' | ':' | '/' | '|' | '\'');
+    let is_known =
+        |part: &str| LABELS.is_known(part) || humps(part).iter().all(|word| LABELS.is_known(word));
+    let parts = value.split(joins).filter(|it| !it.is_empty() && !is_short_number(it));
+    let n_parts = parts.clone().count();
+    n_parts > 0 && parts.filter(|part| is_known(part)).count() == n_parts
+}
+
+/// Returns the words of `camelCase` and `snake_case`.
+fn humps(name: &str) -> Vec<&str> {
+    let mut words = Vec::new();
+    let (mut from, mut was_small) = (0, false);
+    for (at, c) in name.char_indices() {
+        if (was_small && c.is_uppercase()) || !c.is_alphanumeric() {
+            words.extend(name.get(from..at));
+            from = at + if c.is_alphanumeric() { 0 } else { c.len_utf8() };
+        }
+        was_small = c.is_lowercase();
+    }
+    words.extend(name.get(from..));
+    words
+}
+
+/// True for names that end as labels do, and for fields of something: `new_password`, `self.pw`, `event.target.value`.
+fn is_name_of_secret(value: &str) -> bool {
+    let is_last = |it: &&str| LABELS.ends_label(it) || (value.contains('.') && LABELS.is_known(it));
+    is_name(value) && humps(value).last().is_some_and(is_last)
 }
 
 /// True for a value that a manual prints for every reader (`config/published_secrets.tsv`).
@@ -149,16 +118,10 @@ pub(super) fn is_published(value: &str) -> bool {
 /// True for a token that is marked as an example: `AKIAIOSFODNN7EXAMPLE`, `ghp_xxxxxxxxxx…`.
 pub(super) fn is_example_token(token: &str) -> bool {
     let lower = token.to_ascii_lowercase();
-    let marks =
-        ["example", "placeholder", "xxxxxx", "your_", "your-", "yourtoken", "......", "******"];
-    let is_flat = |tail: &str| {
-        let mut letters: Vec<u8> = tail.bytes().collect();
-        letters.sort_unstable();
-        letters.dedup();
-        letters.len() <= 2
-    };
     let tail = lower.len().checked_sub(12).and_then(|from| lower.get(from..));
-    marks.iter().any(|word| lower.contains(word)) || tail.is_some_and(is_flat)
+    ["example", "your_", "your-", "yourtoken"].iter().any(|part| lower.contains(part))
+        || has_placeholder(&lower)
+        || tail.is_some_and(|tail| n_letters(tail) <= 2)
 }
 
 /// Counts of each kind of character in a value.
@@ -173,85 +136,145 @@ struct Mix {
 
 impl Mix {
     fn of(value: &str) -> Mix {
-        let mut mix = Mix { n_lower: 0, n_upper: 0, n_digits: 0, n_symbols: 0, n_switches: 0 };
-        let mut last = 0;
-        for c in value.chars() {
-            let kind = match c {
-                c if c.is_lowercase() => 1,
-                c if c.is_uppercase() => 2,
-                c if c.is_ascii_digit() => 3,
-                // Letters without case, such as Chinese ones.
-                c if c.is_alphabetic() => 1,
-                _ => 4,
-            };
-            match kind {
-                1 => mix.n_lower += 1,
-                2 => mix.n_upper += 1,
-                3 => mix.n_digits += 1,
-                _ => mix.n_symbols += 1,
-            }
-            mix.n_switches += usize::from(last != 0 && last != kind);
-            last = kind;
-        }
-        mix
+        let kind = |c: char| match c {
+            c if c.is_uppercase() => 2,
+            // Also letters without case, such as Chinese ones.
+            c if c.is_alphabetic() => 1,
+            c if c.is_ascii_digit() => 3,
+            _ => 4,
+        };
+        let kinds: Vec<u8> = value.chars().map(kind).collect();
+        let n_of = |kind| kinds.iter().filter(|it| **it == kind).count();
+        let n_switches = kinds.windows(2).filter(|it| it.first() != it.last()).count();
+        let (n_lower, n_upper, n_digits, n_symbols) = (n_of(1), n_of(2), n_of(3), n_of(4));
+        Mix { n_lower, n_upper, n_digits, n_symbols, n_switches }
     }
 
     fn n_letters(&self) -> usize {
         self.n_lower + self.n_upper
     }
+
+    /// True for letters that change case as words do not.
+    fn has_random_case(&self) -> bool {
+        let n = self.n_letters() + self.n_digits + self.n_symbols;
+        self.n_lower > 0 && self.n_upper > 0 && self.n_switches * 3 >= n
+    }
 }
 
-/// The surroundings of a value, which determine how much it must look like a secret.
+/// What shows how far a value reaches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Form {
-    /// In quotes.
-    Quoted,
-    /// Bare, at the end of its line or statement.
-    Bare,
-    /// Bare, with words after it, or in prose.
-    Prose,
+    /// It fills its quotes, code span, cell, field or line.
+    Whole,
+    /// Words follow it, or lead to it.
+    Part,
 }
 
-/// True when the value of something called a password is likely one.
-pub(super) fn is_password(value: &str, form: Form) -> bool {
-    let mix = Mix::of(value);
-    if is_crypt(value) && value.len() <= 200 && form != Form::Prose {
-        return true;
-    }
-    if !(6..=200).contains(&value.len()) || !may_be_secret(value, form) {
+/// True when the value of a label is a secret.
+pub(super) fn is_secret(value: &str, value_kind: ValueKind, form: Form) -> bool {
+    if value.len() < MIN_VALUE_BYTES || value.len() > 16_000 {
         return false;
     }
-    let is_mixed_case = mix.n_lower > 0 && mix.n_upper > 0;
-    match form {
-        Form::Prose => {
-            let has_both = mix.n_digits > 0 && mix.n_letters() > 0;
-            let has_signs = value.bytes().any(|byte| b"!@#$%^&*?+=~".contains(&byte));
-            value.len() >= 7 && (has_both || (has_signs && mix.n_letters() > 3))
+    if value.contains(char::is_whitespace) {
+        return value_kind == ValueKind::Password && form == Form::Whole && is_passphrase(value);
+    }
+    if is_stand_in(value) {
+        return false;
+    }
+    match (value_kind, form) {
+        (ValueKind::Password, Form::Whole) => true,
+        (ValueKind::Password, Form::Part) => is_striking(value),
+        (ValueKind::Pass, Form::Whole) => {
+            is_strong(value) && !is_wordy(value) && !has_brackets(value)
         }
-        // Digits with letters, or digits alone.
-        _ if mix.n_digits > 0 => mix.n_letters() > 0 || mix.n_symbols == 0,
-        // Letters with punctuation that names are not written with.
-        _ if value.bytes().any(|byte| b"!@#$%^&*?+=~".contains(&byte)) => {
-            mix.n_letters() > 0 && (is_mixed_case || value.len() >= 8)
+        (ValueKind::Pass, Form::Part) => value.len() >= 7 && is_striking(value),
+        (ValueKind::Secret, Form::Whole) if is_key(value, 14) => true,
+        (ValueKind::Key | ValueKind::Secret, Form::Whole) => {
+            value.len() >= 8 && is_strong(value) && !is_wordy(value) && !has_brackets(value)
         }
-        // Letters alone: random ones change case often, or are longer than any word.
-        _ if is_mixed_case => value.len() >= 14 && mix.n_switches * 3 >= value.len(),
-        _ => value.len() >= 20 && mix.n_symbols == 0 && entropy(value) >= 3.3,
+        (ValueKind::Key | ValueKind::Secret, Form::Part) => is_key(value, 16),
+        (ValueKind::Token, _) => is_key(value, 14) && !is_uuid(value),
+        (ValueKind::Any, Form::Whole) => is_sure_key(value),
+        (ValueKind::Basic, _) => is_key(value, 16) || holds_colon(value),
+        (ValueKind::Any | ValueKind::Pair | ValueKind::Phrase, _) => false,
     }
 }
 
-/// True when the value of something called a key or token is likely one: long, mixed and irregular.
-pub(super) fn is_key(value: &str, form: Form) -> bool {
+/// True for a name: letters, and what joins them.
+pub(super) fn is_name(value: &str) -> bool {
+    value.chars().all(|c| c.is_alphabetic() || matches!(c, '-' | '_' | '.' | '/' | '\'' | ':'))
+        && !(value.len() >= 12 && Mix::of(value).has_random_case())
+}
+
+/// True for letters with digits, or with signs that no name has.
+fn is_strong(value: &str) -> bool {
     let mix = Mix::of(value);
-    let least = if form == Form::Quoted { 14 } else { 16 };
-    if !(least..=16_000).contains(&value.len()) || !may_be_secret(value, form) {
+    let has_signs = value.bytes().any(|byte| b"!@#$%^&".contains(&byte));
+    value.len() >= 6 && mix.n_letters() > 0 && (mix.n_digits > 0 || (has_signs && value.len() >= 8))
+}
+
+/// True for a password that stands out among words: with digits or signs as words do not have them, of four words or
+/// more, or of at least three with capitals.
+fn is_striking(value: &str) -> bool {
+    let value = value.trim_end_matches(['!', '?', '.', ',', ':', ';']);
+    let mix = Mix::of(value);
+    if value.len() < 6 || is_email(value) {
         return false;
     }
-    let is_random_case = mix.n_lower > 0 && mix.n_upper > 0 && mix.n_switches * 3 >= value.len();
+    let words: Vec<&str> = value.split(['-', '_', '.']).collect();
+    if mix.n_digits > 0 {
+        // `8-digit`, `256-bit`, `base64-encoded`, `oauth2-proxy` are words, too.
+        let (first, rest) = value.split_once(['-', '.']).unwrap_or((value, ""));
+        let is_measure = first.bytes().all(|byte| byte.is_ascii_digit()) || LABELS.is_known(first);
+        return match rest {
+            "" => mix.n_letters() > 0 || mix.n_symbols == 0,
+            _ => !is_measure || !is_name(rest) || words.len() >= 4,
+        };
+    }
+    let is_word = |it: &&str| (3..=9).contains(&it.len()) && it.chars().all(char::is_alphabetic);
+    let n_capital = words.iter().filter(|it| it.starts_with(char::is_uppercase)).count();
+    let n_loud =
+        words.iter().filter(|it| it.len() >= 4 && it.chars().all(char::is_uppercase)).count();
+    (words.iter().all(|it| is_word(it))
+        && (words.len() >= 4 || words.len() == 3 && (n_capital == 3 || n_loud == 1)))
+        || (mix.n_letters() > 3 && value.bytes().any(|byte| b"!@#$%^&*?+=~".contains(&byte)))
+        || (value.len() >= 12 && mix.n_symbols * 8 <= value.len() && mix.has_random_case())
+}
+
+/// True for a passphrase with blanks: four to ten words of small letters, or each with a capital, none of which a
+/// sentence about passwords would need.
+fn is_passphrase(value: &str) -> bool {
+    let words: Vec<&str> = value.split(' ').collect();
+    let n_capital = words.iter().filter(|it| it.starts_with(char::is_uppercase)).count();
+    let is_word = |it: &&str| {
+        (3..=9).contains(&it.len())
+            && it.chars().skip(1).all(|c| c.is_lowercase() || c == '-')
+            && !LABELS.is_of_sentences(it)
+    };
+    let n_known = words.iter().filter(|it| LABELS.is_known(it)).count();
+    (4..=10).contains(&words.len())
+        && n_known * 4 <= words.len()
+        && (n_capital == 0 || n_capital == words.len())
+        && words.iter().all(|it| is_word(it))
+}
+
+/// True when a value is likely a key or token: long, mixed and irregular.
+pub(super) fn is_key(value: &str, least: usize) -> bool {
+    let mix = Mix::of(value);
     let is_mixed = mix.n_digits > 0 && mix.n_letters() >= 2;
     // At most one character in six is a sign: keys consist of letters and digits.
     let is_plain = mix.n_symbols * 6 <= value.len();
-    is_plain && (is_mixed || (is_random_case && value.len() >= 20)) && entropy(value) >= 3.0
+    (least..=16_000).contains(&value.len())
+        && is_plain
+        && (is_mixed || (mix.has_random_case() && value.len() >= 20))
+        && entropy(value) >= 3.0
+        && !has_brackets(value)
+        && !(is_stand_in(value) || is_wordy(value) || is_date(value) || is_email(value))
+}
+
+/// True for what no key is made of.
+fn has_brackets(value: &str) -> bool {
+    value.contains(['(', ')', '[', ']', '{', '}', '\\', '<', '>', '`'])
 }
 
 /// True when a value is certainly a key: long and of capitals, lowercase letters and digits, or hexadecimal.
@@ -260,63 +283,7 @@ pub(super) fn is_sure_key(value: &str) -> bool {
     let is_random =
         mix.n_lower >= 3 && mix.n_upper >= 3 && mix.n_digits >= 2 && entropy(value) >= 3.8;
     let is_hex = value.len() >= 32 && value.bytes().all(|byte| byte.is_ascii_hexdigit());
-    value.len() >= 20 && (is_random || is_hex) && is_key(value, Form::Bare)
-}
-
-/// True for letters alone, which may be a password where only one can be: `DB_PASSWORD=sunshine`.
-pub(super) fn is_plain_word(value: &str) -> bool {
-    (6..=64).contains(&value.len())
-        && value.bytes().all(|byte| byte.is_ascii_alphabetic())
-        && !PLAIN_VALUES.contains(&value.to_ascii_lowercase().as_str())
-        && !is_placeholder(value)
-}
-
-/// True for the hash of a password in the format of `crypt`: `$id$…$hash`.
-fn is_crypt(value: &str) -> bool {
-    let mut parts = value.split('$');
-    parts.next() == Some("")
-        && parts.next().is_some_and(|id| {
-            (1..=10).contains(&id.len())
-                && id.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-')
-        })
-        && parts.next_back().is_some_and(|hash| hash.len() >= 22)
-}
-
-/// False when a value looks like a placeholder, a reference, code, a date, a path, an address, or a name.
-fn may_be_secret(value: &str, form: Form) -> bool {
-    let lower = value.to_ascii_lowercase();
-    let is_code = match form {
-        // Quoted values may contain brackets, so only patterns and templates count as code there.
-        Form::Quoted => {
-            ["\\d", "\\w", "[a-z", ".*", "{0}", "%s", "{}"].iter().any(|it| value.contains(it))
-        }
-        _ => {
-            value.contains(['(', ')', '[', ']', '{', '}', '\\'])
-                || ["::", "->", "=>"].iter().any(|it| value.contains(it))
-        }
-    };
-    // A quoted password may begin with `$` or `!`, but `$name` is a variable in quotes, too.
-    let is_reference = REFERENCES.iter().any(|it| lower.starts_with(it))
-        && !(form == Form::Quoted && begins_like_password(value));
-    !(is_code
-        || is_reference
-        || value.contains("://")
-        || value.contains(char::is_whitespace)
-        || PLAIN_VALUES.contains(&lower.as_str())
-        || is_placeholder(value)
-        || is_wordy(value)
-        || is_date(value)
-        || is_path(value)
-        || is_email(value))
-}
-
-/// True for `!Xk9…` and `/9j4AA…`: a sign, followed by neither a name nor a path.
-fn begins_like_password(value: &str) -> bool {
-    let rest = value.get(1..).unwrap_or("");
-    let is_sign = value.starts_with(['!', '#', '*', '@', '%', '&', '$', '/']);
-    let has_both =
-        rest.bytes().any(|b| b.is_ascii_digit()) && rest.bytes().any(|b| b.is_ascii_alphabetic());
-    is_sign && has_both && !is_wordy(rest) && !is_path(value)
+    value.len() >= 20 && (is_random || is_hex) && is_key(value, 20)
 }
 
 /// True for names and phrases: parts made of letters, or of letters and a number, joined by `-_./:`.
@@ -327,14 +294,12 @@ fn is_wordy(value: &str) -> bool {
         value.split(['-', '_', '.', '/', ':', ',', '|', '\'']).filter(|part| !part.is_empty())
     {
         n_parts += 1;
-        let n_letters = part.chars().take_while(|c| c.is_alphabetic()).count();
-        let rest = part.chars().skip(n_letters).collect::<String>();
-        let is_number = rest.len() <= 4 && rest.bytes().all(|byte| byte.is_ascii_digit());
-        let letters = part.chars().take(n_letters).collect::<String>();
-        let mix = Mix::of(&letters);
+        let letters = part.trim_end_matches(|c: char| c.is_ascii_digit());
+        let mix = Mix::of(letters);
         // A word has one capital, only capitals, or few changes of case (`camelCase`).
         let is_word = mix.n_upper <= 1 || mix.n_lower == 0 || mix.n_switches * 3 < letters.len();
-        is_wordy &= is_number && is_word;
+        is_wordy &=
+            part.len() - letters.len() <= 4 && letters.chars().all(char::is_alphabetic) && is_word;
     }
     // A single part must be short: many letters in a row may be random.
     is_wordy && (n_parts >= 2 || value.chars().all(char::is_alphabetic) && value.len() < 14)
@@ -345,19 +310,6 @@ fn is_date(value: &str) -> bool {
     let shape: String =
         value.bytes().take(10).map(|b| if b.is_ascii_digit() { '0' } else { b as char }).collect();
     shape == "0000-00-00" || shape.starts_with("00:00:00") || shape == "0000/00/00"
-}
-
-/// True for a path: slashes, and between them nothing long and mixed.
-fn is_path(value: &str) -> bool {
-    let is_drive = value.get(1..3) == Some(":\\");
-    let is_part = |part: &str| part.len() < 20 && !part.contains(['+', '=']);
-    let ends_in_extension = value.rsplit_once('.').is_some_and(|(_, end)| {
-        (2..=4).contains(&end.len()) && end.bytes().all(|b| b.is_ascii_lowercase())
-    });
-    let has_slashes = value.matches('/').count() >= 2 || value.starts_with(['/', '~', '.']);
-    is_drive
-        || (value.contains('/') && has_slashes && value.split('/').all(is_part))
-        || (value.contains('/') && ends_in_extension)
 }
 
 /// True for `name@host.domain`.
@@ -384,56 +336,49 @@ pub(super) fn entropy(value: &str) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{Form, is_key, is_password};
+    use super::{Form, REFERENCE, is_key, is_secret};
+    use crate::label::ValueKind;
+
+    /// Checks values that two blanks part.
+    fn check(values: &str, value_kind: ValueKind, form: Form, expected: bool) {
+        for value in values.split("  ") {
+            assert_eq!(is_secret(value, value_kind, form), expected, "{value}");
+        }
+    }
 
     #[test]
-    fn passwords_are_told_from_words_about_them() {
-        for yes in
-            ["hunter2", "S3cr3t!", "Pa$$word!x", "sup3r-s3cret-pass", "12345678", "zXkQmRtYpLwNbV"]
-        {
-            assert!(is_password(yes, Form::Bare), "{yes}");
-        }
-        for no in [
-            "must",
-            "required",
-            "string",
-            "user_password",
-            "getPassword",
-            "min:8",
-            "sha256",
-            "${DB_PASS}",
-            "changeme1",
-            "/run/secrets/db_pw1",
-            "v1.2.3",
-            "2024-01-31",
-            "me@mail.org1.com",
-            "config.pass1",
-        ] {
-            assert!(!is_password(no, Form::Bare), "{no}");
-        }
-        assert!(!is_password("8-characters", Form::Prose));
-        assert!(is_password("!Xk9mQ2w", Form::Quoted));
+    fn after_a_label_only_references_and_placeholders_are_kept() {
+        assert!(REFERENCE.is_some());
+        let secrets = "sunshine  viwigo-Bivit9-kubugo  argue.cat.fly.blue  $ummer2024  #Rover99  (x[y]{2}<1>  \
+            a\"b'c`d|e  not}a{field  /9j4AAbcQ==  correct horse battery staple  31.12.1985  password1  \
+            2024-01-31  Secret!7";
+        check(secrets, ValueKind::Password, Form::Whole, true);
+        let others = "n/a  ${DB_PASS}  $DB_PASS  $password  %DB_PASS%  {{ vault.pw }}  #{pw}  <your password>  \
+            [your password]  vault:secret/db#pw  env(DB_PASS)  os.environ[\"PW\"]  op://vault/item  \
+            /run/secrets/db_pw1  self.password  f.value  Option<&str>  &str  *alias  String  \
+            required|string|min:8  user_password  getPassword  proposed_password  xxxx  ********  sha256  \
+            scram-sha-256  [redacted:password]  must have 12 characters  Enter your new password  \
+            minimum eight small characters";
+        check(others, ValueKind::Password, Form::Whole, false);
+    }
+
+    #[test]
+    fn among_words_a_password_must_stand_out() {
+        let secrets = "hunter2  viwigo-Bivit9-kubugo  argue-cat-8-fly  pigment-reset-oxidize-ducky  \
+            Dice-Swing-Awesome  12345678  S3cr3t!  zXkQmRtYpLwNbV";
+        check(secrets, ValueKind::Password, Form::Part, true);
+        let others = "must  case-sensitive  8-characters  12-character  256-bit  base64-encoded  SHA-256  argon2id  \
+            state-of-the-art  me@mail.org  required!  sunshine";
+        check(others, ValueKind::Password, Form::Part, false);
     }
 
     #[test]
     fn keys_are_told_from_names() {
-        for yes in [
-            "0123456789abcdef0123456789abcdef",
-            "9aF3kLmN2pQ7rS1t",
-            "Zm9vYmFyYmF6cXV4MTIzNDU2Nzg5MA==",
-        ] {
-            assert!(is_key(yes, Form::Bare), "{yes}");
-        }
-        for no in [
-            "my-service-account-token-1",
-            "2024-01-01T00:00:00Z",
-            "short1",
-            "projects/my-project/secrets/db",
-            "xxxxxxxxxxxxxxxxxxxxxxx1",
-            "your-api-key-goes-here-123",
-            "AuthenticationTokenProvider",
-        ] {
-            assert!(!is_key(no, Form::Bare), "{no}");
-        }
+        let keys =
+            "0123456789abcdef0123456789abcdef  9aF3kLmN2pQ7rS1t  Zm9vYmFyYmF6cXV4MTIzNDU2Nzg5MA==";
+        assert!(keys.split("  ").all(|it| is_key(it, 16)), "{keys}");
+        let names = "my-service-account-token-1  2024-01-01T00:00:00Z  short1  projects/my-project/secrets/db  \
+            xxxxxxxxxxxxxxxxxxxxxxx1  your-api-key-goes-here-123  AuthenticationTokenProvider";
+        assert!(!names.split("  ").any(|it| is_key(it, 16)), "{names}");
     }
 }

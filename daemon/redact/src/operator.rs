@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! = : := => -> → ： ＝    |    >    --password …    "password", "…"    is, lautet, は    password of the router: …
+//! password: !tag …    password: &anchor …    <dt>Password</dt><dd>…
 //! ```
 //! In: a text and the place of a label. Out: where the value begins, and what precedes it.
 //! Invariant: a bounded number of bytes after the label is read.
@@ -56,15 +57,18 @@ pub(super) fn operator(text: &str, name_start: usize, name_end: usize) -> Option
     if is_tag {
         return Some(after_spaces(text, i + 1, Op::Element));
     }
+    let tags = n_tags(text.get(i..)?);
+    i += tags;
     let spaces = spaces_at(bytes, i);
     let mut next = i + spaces;
-    if at(next) == b'(' && !matches!(at(next + 1), b'"' | b'\'') && !is_quoted {
+    if at(next) == b'(' && spaces > 0 && !matches!(at(next + 1), b'"' | b'\'') && !is_quoted {
         next = skip_aside(bytes, next).unwrap_or(next);
     }
     let rest = text.get(next..)?;
     // In order of certainty: signs first, words next, a mere space last.
     let found = match (at(next), at(next + 1)) {
         _ if let Some(n) = n_sign(rest) => (next + n, Op::Sets),
+        _ if tags > 0 => (next, Op::Cell),
         (b'|' | b'\t', _) => (next + 1, Op::Cell),
         (b'(', b'"' | b'\'') if spaces == 0 && !is_quoted => (next + 1, Op::Quote),
         (b',', _) if is_quoted => (next + 1, Op::Quote),
@@ -89,6 +93,10 @@ fn after_spaces(text: &str, start: usize, op: Op) -> (usize, Op) {
     let mut i = skip_emphasis(bytes, start);
     i += spaces_at(bytes, i);
     i = skip_emphasis(bytes, i);
+    i += text.get(i..).map_or(0, n_tags);
+    if op == Op::Sets {
+        i += text.get(i..).map_or(0, n_yaml_properties);
+    }
     if op != Op::Sets {
         return (i, op);
     }
@@ -111,6 +119,42 @@ fn after_spaces(text: &str, start: usize, op: Op) -> (usize, Op) {
         }
         _ => (i, op),
     }
+}
+
+/// Returns the length of tags that only lay out what is in them, with white space between them: `</dt> <dd>`.
+pub(super) fn n_tags(text: &str) -> usize {
+    let mut rest = text;
+    while let Some(tag) = rest.trim_ascii_start().strip_prefix('<')
+        && let Some(end) = tag.bytes().take(MAX_TAG_BYTES).position(|byte| byte == b'>')
+        && let (Some(name), Some(after)) = (tag.get(..end), tag.get(end + 1..))
+        && LAYOUT_TAGS.iter().any(|it| name.trim_start_matches('/').split(' ').next() == Some(*it))
+    {
+        rest = after;
+    }
+    text.len() - rest.len()
+}
+
+/// Longest tag or property that is skipped, in bytes.
+const MAX_TAG_BYTES: usize = 100;
+
+/// Tags without a meaning of their own.
+const LAYOUT_TAGS: [&str; 19] = [
+    "b", "strong", "i", "em", "u", "code", "kbd", "tt", "samp", "span", "dt", "dd", "td", "th",
+    "tr", "li", "p", "br", "label",
+];
+
+/// Returns the length of a tag or an anchor before a value in YAML: `!vault `, `!!str `, `&name `.
+fn n_yaml_properties(text: &str) -> usize {
+    let is_inside = |byte: &u8| byte.is_ascii_alphanumeric() || b"_-/!:&".contains(byte);
+    let mut n = 0;
+    while let Some(rest) = text.as_bytes().get(n..)
+        && let Some(b'!' | b'&') = rest.first()
+        && let n_inside = rest.iter().take(MAX_TAG_BYTES).take_while(|it| is_inside(it)).count()
+        && rest.get(n_inside) == Some(&b' ')
+    {
+        n += n_inside + 1;
+    }
+    n
 }
 
 fn skip_emphasis(bytes: &[u8], mut i: usize) -> usize {

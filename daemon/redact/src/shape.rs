@@ -5,7 +5,6 @@
 //! Not here: finding the literals (`find.rs`), shapes that a row cannot describe (`special.rs`), assignments
 //! (`assign.rs`).
 
-use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::LazyLock;
 
@@ -36,10 +35,8 @@ pub(super) struct Shape {
 struct Checks {
     /// Least entropy, in bits per byte.
     floor: f64,
-    is_mixed: bool,
-    has_digits: bool,
-    stands_apart: bool,
-    is_password: bool,
+    /// Names of the others.
+    flags: &'static str,
     /// Words of which one must shortly precede the token, lowercase.
     words: Vec<&'static str>,
 }
@@ -58,69 +55,48 @@ enum Item {
     Close,
 }
 
-/// Shapes without a literal, by the first word of the names that they are assigned to.
-pub(super) type Named = Vec<(&'static str, Vec<Shape>)>;
-
 /// The rows of the table.
-pub(super) static SHAPES: LazyLock<Vec<Shape>> =
-    LazyLock::new(|| rows().filter(|row| !row.is_named()).filter_map(|row| row.shape()).collect());
+pub(super) static SHAPES: LazyLock<Vec<Shape>> = LazyLock::new(|| rows().flatten().collect());
 
-/// The rows that apply only to the value of a name.
-pub(super) static NAMED: LazyLock<Named> = LazyLock::new(|| {
-    let mut out = BTreeMap::<_, Vec<Shape>>::new();
-    for row in rows().filter(Row::is_named) {
-        if let Some(shape) = row.shape() {
-            out.entry(row.words.trim_start_matches('=')).or_default().push(shape);
-        }
-    }
-    out.into_iter().collect()
-});
-
-/// A line of the table.
-pub(super) struct Row {
-    kind: &'static str,
-    shape: &'static str,
-    floor: &'static str,
-    flags: &'static str,
-    words: &'static str,
+/// Returns the issuers whose secrets have no shape of their own.
+pub(super) fn issuers() -> impl Iterator<Item = &'static str> {
+    TABLE.lines().filter_map(|line| line.strip_prefix("issuers\t")).flat_map(|it| it.split(' '))
 }
 
-/// Returns every row of the table.
-pub(super) fn rows() -> impl Iterator<Item = Row> {
-    TABLE.lines().filter(|line| !line.starts_with('#') && !line.is_empty()).map(|line| {
+/// Returns every row of the table, once for each of the alternatives in its shape.
+pub(super) fn rows() -> impl Iterator<Item = Option<Shape>> {
+    let is_row = |line: &&str| !line.starts_with('#') && !line.starts_with("issuers\t");
+    TABLE.lines().filter(is_row).flat_map(|line| {
         let mut cells = line.split('\t');
         let mut next = || cells.next().unwrap_or("");
-        Row { kind: next(), shape: next(), floor: next(), flags: next(), words: next() }
+        let (kind, shape, floor, flags, words) = (next(), next(), next(), next(), next());
+        let row = move |shape| {
+            let words = words.split(',').filter(|it| !it.is_empty()).collect();
+            Shape::new(kind, shape, Checks { floor: floor.parse().unwrap_or(0.0), flags, words })
+        };
+        alternatives(shape).into_iter().map(row)
     })
 }
 
-impl Row {
-    fn is_named(&self) -> bool {
-        self.words.starts_with('=')
-    }
+/// Returns the shapes that `gh[o,p]_{a36}` stands for.
+fn alternatives(shape: &'static str) -> Vec<&'static str> {
+    let parts = shape.split_once('[').and_then(|(before, rest)| {
+        let (inside, after) = rest.split_once(']')?;
+        Some((before, inside, alternatives(after)))
+    });
+    let Some((before, inside, after)) = parts else { return vec![shape] };
+    let one = |it: &str, after: &&str| -> &'static str { format!("{before}{it}{after}").leak() };
+    inside.split(',').flat_map(|it| after.iter().map(move |after| one(it, after))).collect()
+}
 
-    /// Parses a row; `None` for a malformed one, which tests rule out.
-    pub(super) fn shape(&self) -> Option<Shape> {
-        let checks = Checks {
-            floor: self.floor.parse().unwrap_or(0.0),
-            is_mixed: self.flags.contains("mixed"),
-            has_digits: self.flags.contains("digits"),
-            stands_apart: self.flags.contains("apart"),
-            is_password: self.flags.contains("password"),
-            words: self.words.split(',').filter(|it| !it.is_empty() && !self.is_named()).collect(),
-        };
-        let kind = self.kind;
-        if let Some((name, literal)) =
-            self.shape.strip_prefix('@').and_then(|it| it.split_once(':'))
-        {
+impl Shape {
+    /// Parses a shape; `None` for a malformed one, which tests rule out.
+    fn new(kind: &'static str, shape: &'static str, checks: Checks) -> Option<Shape> {
+        if let Some((name, literal)) = shape.strip_prefix('@').and_then(|it| it.split_once(':')) {
             let special = Some(special::by_name(name)?);
             return Some(Shape { kind, literal, before: vec![], after: vec![], checks, special });
         }
-        let mut items = items_of(self.shape)?;
-        if self.is_named() {
-            let after = items;
-            return Some(Shape { kind, literal: "", before: vec![], after, checks, special: None });
-        }
+        let mut items = items_of(shape)?;
         // The longest literal is searched for; the items on either side are matched from there. `rev`, so that the
         // first of equal ones wins.
         let length = |item: &Item| if let Item::Literal(it) = item { it.len() } else { 0 };
@@ -192,11 +168,6 @@ impl Shape {
         let range = part.start.unwrap_or(start)..part.end.unwrap_or(end);
         self.checks.hold(text, start, place.len(), &range).then_some(range)
     }
-
-    /// True when the whole value has this shape.
-    pub(super) fn is(&self, value: &str) -> bool {
-        forward(value, 0, &self.after, &mut Part::default()) == Some(value.len())
-    }
 }
 
 /// The part of a match to be replaced.
@@ -214,10 +185,12 @@ impl Checks {
         // The literal may be the only mixed part, so it is left out.
         let body = if range.start == start { token.get(n_literal..).unwrap_or("") } else { token };
         let n_digits = token.bytes().filter(u8::is_ascii_digit).count();
-        (!self.stands_apart || is_apart)
-            && (!self.is_mixed || is_mixed(body))
-            && (!self.has_digits || n_digits >= 4)
-            && (!self.is_password || !is_stand_in(token))
+        let asks = |flag: &str| self.flags.contains(flag);
+        (!asks("apart") || is_apart)
+            && (!asks("mixed") || is_mixed(body))
+            && (!asks("hex") || body.bytes().all(|byte| byte.is_ascii_hexdigit()))
+            && (!asks("digits") || n_digits >= 4)
+            && (!asks("password") || !is_stand_in(token))
             && (self.floor == 0.0 || entropy(token) >= self.floor)
             && (self.words.is_empty() || self.is_near(text, start))
     }
@@ -229,10 +202,10 @@ impl Checks {
     }
 }
 
-/// True for at least 10 letters and digits in a row with both kinds: `sk-learn-model-selection` is a name.
+/// True for at least 8 letters and digits in a row with both kinds: `sk-learn-model-selection` is a name.
 fn is_mixed(body: &str) -> bool {
     body.split(|c: char| !c.is_ascii_alphanumeric()).any(|part| {
-        part.len() >= 10
+        part.len() >= 8
             && part.bytes().any(|byte| byte.is_ascii_digit())
             && part.bytes().any(|byte| byte.is_ascii_alphabetic())
     })

@@ -9,7 +9,6 @@ use memchr::memchr;
 
 use super::key::putty_key;
 use super::likely::is_stand_in;
-use super::token::{HEX, URL_SAFE, is_in, run};
 
 /// Longest authority part of a URL, in bytes.
 const MAX_AUTHORITY_BYTES: usize = 512;
@@ -20,39 +19,11 @@ pub(super) type Special = fn(&str, Range<usize>) -> Option<Range<usize>>;
 /// Returns the check with this name.
 pub(super) fn by_name(name: &str) -> Option<Special> {
     Some(match name {
-        "discord" => discord_token,
-        "sentry" => sentry_dsn,
         "putty" => putty_key,
         "url" => url_password,
         "dsn" => dsn_password,
         _ => return None,
     })
-}
-
-/// A Discord token: a bot's number in base64 (23 to 28 characters, beginning with M, N or O), a dot, a time of 6
-/// characters, a dot, 27 to 38 characters.
-fn discord_token(text: &str, literal: Range<usize>) -> Option<Range<usize>> {
-    let second = literal.start + 7;
-    if text.as_bytes().get(second) != Some(&b'.') || run(text, literal.start + 1, &URL_SAFE) != 6 {
-        return None;
-    }
-    let before = text.as_bytes().get(..literal.start)?;
-    let n_head = before.iter().rev().take(30).take_while(|byte| is_in(&URL_SAFE, **byte)).count();
-    let start = literal.start - n_head;
-    let n_tail = run(text, second + 1, &URL_SAFE);
-    let is_head = matches!(text.as_bytes().get(start), Some(b'M' | b'N' | b'O'));
-    ((23..=28).contains(&n_head) && is_head && (27..=38).contains(&n_tail))
-        .then_some(start..second + 1 + n_tail)
-}
-
-/// The key in `https://KEY@oNUMBER.ingest.sentry.io/`.
-fn sentry_dsn(text: &str, literal: Range<usize>) -> Option<Range<usize>> {
-    let from = literal.start.saturating_sub(80);
-    let before = text.as_bytes().get(from..literal.start)?;
-    let at = from + memchr::memrchr(b'@', before)?;
-    let start = at.checked_sub(32)?;
-    let key = text.as_bytes().get(start..at)?;
-    key.iter().all(|byte| is_in(&HEX, *byte)).then_some(start..at)
 }
 
 /// The password in `scheme://user:password@host`, unless it is a placeholder; for `token:x-oauth-basic`, the token.

@@ -21,7 +21,7 @@ const fn set(letters: &[u8]) -> Set {
 }
 
 static DIGITS: Set = set(b"0123456789");
-pub(super) static HEX: Set = set(b"0123456789abcdefABCDEF");
+static HEX: Set = set(b"0123456789abcdefABCDEF");
 static LOWER: Set = set(b"abcdefghijklmnopqrstuvwxyz0123456789");
 static UPPER: Set = set(b"ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789");
 pub(super) static ALNUM: Set =

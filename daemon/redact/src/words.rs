@@ -54,9 +54,7 @@ pub(super) static WORDS: LazyLock<Words> = LazyLock::new(|| {
         ("bearer".to_string(), Meaning::Bearer),
         ("begin".to_string(), Meaning::KeyFile),
     ];
-    words.extend(
-        COMMANDS.iter().map(|it| (it.literal.trim_end().to_string(), Meaning::Command(it))),
-    );
+    words.extend(COMMANDS.iter().map(|it| (it.program.to_string(), Meaning::Command(it))));
     for (word, labels) in &LABELS.by_last_word {
         // Comparing ignores case by setting a bit, which is right for ASCII only; other words are listed in each
         // case.

@@ -11,6 +11,7 @@
 
 use std::fs;
 use std::io::{BufRead as _, BufReader, Write as _};
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::process::Stdio;
 
@@ -427,7 +428,7 @@ fn a_run_that_is_killed_anywhere_is_finished_by_the_next() {
 }
 
 #[test]
-fn a_better_detector_takes_spans_out_of_what_is_kept() {
+fn a_better_detector_takes_spans_out_of_what_is_stored_and_leaves_versions_to_be_restored() {
     let mut project = TestProject::of(&[("a.md", "# A\n\nWords.\n")]);
     project.call(
         "kb_store",
@@ -462,7 +463,10 @@ fn a_better_detector_takes_spans_out_of_what_is_kept() {
     project.until_graph("looked through", |_| {
         (rows(&ledger, "SELECT detectors FROM scrubbed") != ["older"]).then_some(())
     });
-    assert_eq!(holders(&project, &token), [""; 0]);
+    let left = holders(&project, &token);
+    assert!(left.len() == 1 && left[0].contains("kept"), "{left:?}");
+    let mode = fs::metadata(&kept[0]).expect("a version").permissions().mode();
+    assert_eq!(mode & 0o077, 0, "{mode:o}");
     let clean = text.replace(&token, "[redacted:github-token]");
     for ledger in [ledger.clone(), backup(&project)] {
         assert_eq!(rows(&ledger, "SELECT text FROM kb_versions"), std::slice::from_ref(&clean));
@@ -472,9 +476,18 @@ fn a_better_detector_takes_spans_out_of_what_is_kept() {
     assert_eq!(fs::read_to_string(state.join("daemon.log")).expect("a log"), clean);
     let (code, out, _) = kgctl(&project, &["restore", "a.md", "--at", "last"], "");
     assert_eq!(code, 0, "{out}");
-    assert_eq!(project.text("a.md"), clean);
+    assert_eq!(project.text("a.md"), text);
     assert_eq!(rows(&ledger, "SELECT kind FROM removals"), ["secrets"]);
     project.settle();
+    // Nobody but the user sees it, and `forget` reaches it.
+    let history = project.call("note_history", json!({"path": "a.md"}));
+    let versions = history["changes"].as_array().expect("rows").iter();
+    for version in versions.filter_map(|it| it["version"].as_str()) {
+        let shown = project.call("note_history", json!({"path": "a.md", "version": version}));
+        assert!(!shown.to_string().contains(&token), "{shown}");
+    }
+    project.call("forget", json!({"text": token}));
+    assert_eq!(holders(&project, &token), [""; 0]);
 }
 
 /// Returns code and message of a call that must fail.

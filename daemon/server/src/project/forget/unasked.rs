@@ -75,7 +75,7 @@ impl Project {
         Ok(())
     }
 
-    /// Deletes secrets from everything that is kept besides the index. Returns the number of rows and files that held
+    /// Deletes secrets from everything that is kept besides the index and the versions of notes. Returns the number of rows and files that held
     /// some.
     async fn clean_kept(self: Arc<Self>) -> Result<u64, ForgetError> {
         let _alone = self.upkeep.clone().lock_owned().await;
@@ -84,7 +84,7 @@ impl Project {
         // On a thread of low priority: the writer is used only to delete what this finds.
         let looked = crew::comparing().run(move || holds_any(&ledger, detectors_now.as_ref()));
         let is_any = looked.await.map_err(|lost| ForgetError::Unsettled(lost.to_string()))??;
-        let job = |rewrite| Arc::new(Job { gone: Gone::default(), rewrite });
+        let job = |rewrite| Arc::new(Job { gone: Gone::default(), rewrite, spares_versions: true });
         // Nothing was found: an empty list leaves the rows of the ledger alone.
         let in_ledger: Arc<dyn Rewrite> =
             if is_any { secrets.clone() } else { Arc::new(Needles::new(&[])?) };
