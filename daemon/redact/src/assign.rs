@@ -142,12 +142,15 @@ fn after_name(text: &str, start: usize) -> Option<usize> {
 fn items(text: &str, start: usize, op: Op) -> Option<Vec<Value>> {
     let line = line_after(text, start);
     if op == Op::Sets && line.starts_with('[') && !line.starts_with("[redacted:") {
-        let inside = line.get(1..line.rfind(']')?)?;
+        let (inside, after) = line.get(1..)?.rsplit_once(']')?;
+        if after.contains(|c: char| !matches!(c, ' ' | ',' | ';' | '}' | '"' | '\'')) {
+            return None;
+        }
         let mut at = start + 1;
         let item = |part: &str| {
             let range = at..at + part.len();
             at = range.end + 1;
-            within(text, range, Form::Whole)
+            Value { range: trimmed(text, range), form: Form::Whole }
         };
         return Some(inside.split(',').take(MAX_VALUES).map(item).collect());
     }
@@ -160,7 +163,8 @@ fn items(text: &str, start: usize, op: Op) -> Option<Vec<Value>> {
         let indent = line.len() - line.trim_start().len();
         let range = at + indent + 2..at + line.len();
         at += line.len() + 1;
-        line.get(indent..)?.starts_with("- ").then(|| within(text, range, Form::Part))
+        let is_item = line.get(indent..)?.starts_with("- ");
+        is_item.then(|| Value { range: trimmed(text, range), form: Form::Part })
     });
     Some(lines.take(MAX_VALUES).collect())
 }
@@ -171,10 +175,6 @@ pub(super) fn trimmed(text: &str, range: Range<usize>) -> Range<usize> {
     let shown = text.get(range.clone()).unwrap_or("");
     let start = range.start + (shown.len() - shown.trim_start_matches(AROUND).len());
     start..start + shown.trim_matches(AROUND).len()
-}
-
-fn within(text: &str, range: Range<usize>, form: Form) -> Value {
-    Value { range: trimmed(text, range), form }
 }
 
 /// Returns the rest of the line at `start`, at most as long as a value.
@@ -298,7 +298,7 @@ fn quoted(text: &str, start: usize, quote: u8, is_escaped: bool) -> Option<Range
 /// True at the end of a line or before what follows a string.
 fn is_delimiter(rest: &[u8]) -> bool {
     rest.first().is_none_or(|byte| {
-        byte.is_ascii_whitespace() || b",;)}]>|.:*\\\"'/<".contains(byte) || !byte.is_ascii()
+        byte.is_ascii_whitespace() || b",;)}]>|.:*\\\"'`/<".contains(byte) || !byte.is_ascii()
     })
 }
 
@@ -348,7 +348,8 @@ fn bare(text: &str, start: usize, op: Op) -> Option<Value> {
         _ if is_secret(line.trim(), ValueKind::Password, Form::Whole)
             && line.trim().contains(' ') =>
         {
-            return Some(within(text, start..start + line.len(), Form::Whole));
+            let range = trimmed(text, start..start + line.len());
+            return Some(Value { range, form: Form::Whole });
         }
         _ if is_tight => Form::Whole,
         _ => form_before(rest, kept),
@@ -371,9 +372,10 @@ fn n_bare(line: &str, is_tight: bool, quote: Option<u8>) -> usize {
             b'\\' if quote.is_some() => matches!(next, Some(b'n' | b'r' | b't')),
             // These separate values only before a blank or another name; passwords may contain them.
             b',' | b';' | b'&' => {
-                next.is_none_or(u8::is_ascii_whitespace) || (is_tight && is_next_name(after))
+                next.is_none_or(u8::is_ascii_whitespace)
+                    || (is_tight || next == Some(&b'"')) && is_next_name(after)
             }
-            b'<' => after.starts_with(b"</") || after.starts_with(b"<br"),
+            b'<' => matches!(after, [_, b'/', b'a'..=b'z' | b'A'..=b'Z', ..] | [_, b'b', b'r', ..]),
             _ => is_full_stop(after),
         };
         if ends_here {
@@ -388,7 +390,7 @@ fn n_bare(line: &str, is_tight: bool, quote: Option<u8>) -> usize {
 /// and before anything but a word, it is whole; a name is whole at the end of the line only.
 fn form_before(rest: &str, value: &str) -> Form {
     let behind = rest.trim_start_matches([
-        ' ', '\t', '*', '_', '`', '"', '\'', ')', ']', '}', '.', ',', ';', '|', '\\',
+        ' ', '\t', '*', '_', '`', '"', '\'', ')', ']', '}', '.', ',', ';', '|', '\\', '&',
     ]);
     let goes_on = behind.starts_with(char::is_alphanumeric);
     let is_field =
@@ -448,5 +450,5 @@ fn is_next_name(rest: &[u8]) -> bool {
         .take(40)
         .take_while(|b| b.is_ascii_alphanumeric() || b" _-.".contains(b))
         .count();
-    n > 0 && matches!(after.get(n..), Some([b'=', ..] | [b':', b' ', ..]))
+    n > 0 && matches!(after.get(n..), Some([b'=', ..] | [b':', b' ', ..] | [b'"', b':', ..]))
 }

@@ -152,6 +152,8 @@ fn header(text: &str, label: &Range<usize>) -> Option<(Range<usize>, char, usize
             is_plain && !is_sentence && (2..=6).contains(&n_cells)
         }
         ',' | ';' => is_plain && n_cells > 1,
+        // Code has bars, too, but no blanks around them.
+        '|' => is_first && (line.contains(" | ") || line.starts_with('|')),
         _ => n_cells > 1 && is_first,
     };
     (is_name && is_short && is_table).then_some((start..end, separator, column))

@@ -30,9 +30,6 @@ use model::bytes::count;
 /// `run_start` requires a value from 9 to 16.
 pub(super) const MIN_RUN_BYTES: usize = 15;
 
-/// Kind of the remaining part of a secret.
-const CUT_OFF: &str = "rest";
-
 /// How far before a long value its issuer's name may be, in bytes.
 const NEAR_BYTES: usize = 64;
 
@@ -317,7 +314,7 @@ pub(super) fn cut_off(text: &str) -> Vec<Found> {
         let parted = text.get(open + n_mark..open + n_mark + n).unwrap_or("");
         // Shorter rests, or letters alone, are more likely the next word.
         if n >= 4 && parted.bytes().any(|byte| byte.is_ascii_digit()) {
-            out.push(Found { range: open + n_mark..open + n_mark + n, kind: CUT_OFF, rank: 3 });
+            out.push(Found { range: open + n_mark..open + n_mark + n, kind: "rest", rank: 3 });
         }
     }
     out

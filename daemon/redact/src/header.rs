@@ -14,14 +14,6 @@ use super::token::{BASE64_ANY, run};
 /// Longest distance of a flag from its program, in bytes.
 const MAX_COMMAND_BYTES: usize = 300;
 
-/// Example credentials of the HTTP specifications, such as `Aladdin:open sesame`.
-const KNOWN_BASIC: [&str; 4] = [
-    "QWxhZGRpbjpvcGVuIHNlc2FtZQ==",
-    "QWxhZGRpbjpPcGVuU2VzYW1l",
-    "YWxhZGRpbjpvcGVuc2VzYW1l",
-    "dXNlcm5hbWU6cGFzc3dvcmQ=",
-];
-
 /// A program with the flag that takes a password.
 pub(super) struct Command {
     /// The program.
@@ -143,20 +135,19 @@ fn credential(text: &str, from: usize, is_one: impl Fn(&str) -> bool) -> Option<
         .then_some(from..from + kept.len())
 }
 
-/// Base64 of `user:password`.
+/// Base64 of `user:password`, or something like it.
 fn is_basic(value: &str) -> bool {
-    if value.len() < 8 || KNOWN_BASIC.contains(&value) {
-        return false;
-    }
     let has = |test: fn(&u8) -> bool| value.bytes().any(|byte| test(&byte));
     let is_mixed =
         has(u8::is_ascii_digit) && has(u8::is_ascii_uppercase) && has(u8::is_ascii_lowercase);
-    holds_colon(value) || is_key(value, 16) || (is_mixed && value.len() >= 16)
+    let is_like_one = || is_key(value, 16) || (is_mixed && value.len() >= 16);
+    value.len() >= 8 && password_in(value).map_or_else(is_like_one, |it| !is_stand_in(&it))
 }
 
-/// True for base64 of something with a colon.
-pub(super) fn holds_colon(value: &str) -> bool {
-    decode(value).is_some_and(|bytes| bytes.contains(&b':') && bytes.is_ascii())
+/// Returns the password in base64 of `user:password`.
+pub(super) fn password_in(value: &str) -> Option<String> {
+    let decoded = String::from_utf8(decode(value)?).ok()?;
+    Some(decoded.split_once(':')?.1.to_string())
 }
 
 /// Decodes base64, standard or URL-safe; `None` when it is not base64.

@@ -95,9 +95,11 @@ impl Labels {
         self.known.contains(&word.to_lowercase())
     }
 
-    /// Returns whether a label ends with a word, so that a value does that is the name of a secret.
+    /// Returns whether a word ends as a label does: `password`, `PGPASSWORD`.
     pub(super) fn ends_label(&self, word: &str) -> bool {
-        self.by_last_word.contains_key(&word.to_lowercase())
+        let word = word.to_lowercase();
+        let is_end = |label: &String| label.len() >= 5 && word.ends_with(label);
+        self.by_last_word.contains_key(&word) || self.by_last_word.keys().any(is_end)
     }
 
     /// Returns whether a word belongs to sentences about secrets.

@@ -12,7 +12,7 @@ use std::sync::LazyLock;
 
 use regex::bytes::Regex;
 
-use super::header::holds_colon;
+use super::header::password_in;
 use super::label::{LABELS, ValueKind};
 use super::token::is_uuid;
 
@@ -40,12 +40,12 @@ const REFERENCES: &str = r"(?x-u) ^ (?:
     # Addresses and paths.
     | [a-zA-Z][a-zA-Z0-9+.-]*://\S*
     | (?i: vault|env|file|ref|sops|secrets?|arn|ssm|kms|keyring|keychain|op ) : [\w./\#:@-]+ | (?i: enc ) \[ .*
-    | (?: ~ | \.{1,2} ) / [\w.@/-]+ | / [\w.@/-]* [/_] [a-z]{3,} [_./] [\w.@/-]*
+    | (?: ~ | \.{1,2} ) / [\w.@/\#-]+ | \# [a-z]+ (?: [_-][a-z0-9]+ )* | / [\w.@/-]* [/_] [a-z]{3,} [_./] [\w.@/-]*
     | / (?: [A-Za-z][A-Za-z_.-]* / )+ [\w.@-]+
     | [a-z][a-z0-9_-]* (?: / [a-z0-9_.-]+ ){2,} | [\w.+-]+ / [\w./-]* \. [a-z]{2,4} | [A-Za-z] : \\ [\w\\\x20.-]*
     # Code: calls and indexes, names of modules, pointers and aliases, types.
-    | [&*]* [A-Za-z_$] [\w.:?!>-]* (?: \( .* \) | \[ .* \] ) (?: \.\w+ (?: \( .* \) )? )* [?!]? ;?
-    | [A-Za-z_]\w* (?: (?: :: | -> ) [\w<>&]+ )+ | [&*]+ '? [A-Za-z_]+
+    | [&*]* [A-Za-z_$] [\w.:?!<>-]* (?: \( .* \) | \[ .* \] ) (?: \.\w+ (?: \( .* \) )? )* [?!]? ;?
+    | [A-Za-z_]\w* (?: (?: :: | -> ) [\w<>&]+ )+ | [&*]+ '? [A-Za-z_.]+ | 0x[0-9A-Fa-f]{1,8}
     | [&*]? [A-Za-z_][\w:]* < [\w\x20,:&'<>\[\]]* > \??
     ) $ ";
 
@@ -85,8 +85,8 @@ fn is_of_known_words(value: &str) -> bool {
     let is_known =
         |part: &str| LABELS.is_known(part) || humps(part).iter().all(|word| LABELS.is_known(word));
     let parts = value.split(joins).filter(|it| !it.is_empty() && !is_short_number(it));
-    let n_parts = parts.clone().count();
-    n_parts > 0 && parts.filter(|part| is_known(part)).count() == n_parts
+    let mut parts = parts.peekable();
+    parts.peek().is_some() && parts.all(is_known)
 }
 
 /// Returns the words of `camelCase` and `snake_case`.
@@ -106,8 +106,10 @@ fn humps(name: &str) -> Vec<&str> {
 
 /// True for names that end as labels do, and for fields of something: `new_password`, `self.pw`, `event.target.value`.
 fn is_name_of_secret(value: &str) -> bool {
-    let is_last = |it: &&str| LABELS.ends_label(it) || (value.contains('.') && LABELS.is_known(it));
-    is_name(value) && humps(value).last().is_some_and(is_last)
+    let is_field = value.contains('.') && value.starts_with(|c: char| c.is_ascii_lowercase());
+    is_name(value)
+        && (humps(value).last().is_some_and(|it| LABELS.ends_label(it))
+            || is_field && value.split('.').any(is_of_known_words))
 }
 
 /// True for a value that a manual prints for every reader (`config/published_secrets.tsv`).
@@ -190,12 +192,19 @@ pub(super) fn is_secret(value: &str, value_kind: ValueKind, form: Form) -> bool 
         (ValueKind::Pass, Form::Part) => value.len() >= 7 && is_striking(value),
         (ValueKind::Secret, Form::Whole) if is_key(value, 14) => true,
         (ValueKind::Key | ValueKind::Secret, Form::Whole) => {
-            value.len() >= 8 && is_strong(value) && !is_wordy(value) && !has_brackets(value)
+            let has_digits = value.bytes().any(|byte| byte.is_ascii_digit());
+            value.len() >= 8
+                && has_digits
+                && is_strong(value)
+                && !is_wordy(value)
+                && !has_brackets(value)
         }
         (ValueKind::Key | ValueKind::Secret, Form::Part) => is_key(value, 16),
         (ValueKind::Token, _) => is_key(value, 14) && !is_uuid(value),
         (ValueKind::Any, Form::Whole) => is_sure_key(value),
-        (ValueKind::Basic, _) => is_key(value, 16) || holds_colon(value),
+        (ValueKind::Basic, _) => {
+            password_in(value).map_or_else(|| is_key(value, 16), |it| !is_stand_in(&it))
+        }
         (ValueKind::Any | ValueKind::Pair | ValueKind::Phrase, _) => false,
     }
 }
@@ -288,21 +297,18 @@ pub(super) fn is_sure_key(value: &str) -> bool {
 
 /// True for names and phrases: parts made of letters, or of letters and a number, joined by `-_./:`.
 fn is_wordy(value: &str) -> bool {
-    let mut n_parts = 0;
-    let mut is_wordy = true;
-    for part in
-        value.split(['-', '_', '.', '/', ':', ',', '|', '\'']).filter(|part| !part.is_empty())
-    {
-        n_parts += 1;
+    let is_part = |part: &str| {
         let letters = part.trim_end_matches(|c: char| c.is_ascii_digit());
         let mix = Mix::of(letters);
         // A word has one capital, only capitals, or few changes of case (`camelCase`).
         let is_word = mix.n_upper <= 1 || mix.n_lower == 0 || mix.n_switches * 3 < letters.len();
-        is_wordy &=
-            part.len() - letters.len() <= 4 && letters.chars().all(char::is_alphabetic) && is_word;
-    }
+        part.len() - letters.len() <= 4 && letters.chars().all(char::is_alphabetic) && is_word
+    };
+    let mut parts =
+        value.split(['-', '_', '.', '/', ':', ',', '|', '\'']).filter(|it| !it.is_empty());
     // A single part must be short: many letters in a row may be random.
-    is_wordy && (n_parts >= 2 || value.chars().all(char::is_alphabetic) && value.len() < 14)
+    let is_short = value.len() < 14 && value.chars().all(char::is_alphabetic);
+    (is_short || parts.clone().count() >= 2) && parts.all(is_part)
 }
 
 /// True for `2024-01-31…` and `12:30:59`.

@@ -31,7 +31,6 @@ pub(super) struct Shape {
 }
 
 /// Conditions on a token in addition to its shape.
-#[derive(Default)]
 struct Checks {
     /// Least entropy, in bits per byte.
     floor: f64,
@@ -181,7 +180,7 @@ impl Checks {
     fn hold(&self, text: &str, start: usize, n_literal: usize, range: &Range<usize>) -> bool {
         let token = text.get(range.clone()).unwrap_or("");
         let before = start.checked_sub(1).and_then(|i| text.as_bytes().get(i));
-        let is_apart = !before.is_some_and(|byte| b"-./".contains(byte));
+        let is_apart = !before.is_some_and(|byte| b"-./+".contains(byte));
         // The literal may be the only mixed part, so it is left out.
         let body = if range.start == start { token.get(n_literal..).unwrap_or("") } else { token };
         let n_digits = token.bytes().filter(u8::is_ascii_digit).count();
