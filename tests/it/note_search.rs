@@ -29,6 +29,34 @@ fn fts_basic_search() {
 }
 
 #[test]
+fn a_word_is_found_by_itself_and_by_its_beginnings_whatever_its_ending_is() {
+    let mut project = TestProject::of(&[
+        ("policy.md", "Our retention policy.\n"),
+        ("memory.md", "# Store\n\n- [fact] Everything about memory\n"),
+        ("other.md", "Weather and cake.\n"),
+    ]);
+    project.settle();
+    let mut found = |query: &str, entity: Option<&str>| {
+        let mut arguments = json!({"query": query, "search_type": "fts"});
+        if let Some(entity) = entity {
+            arguments["entity_types"] = json!([entity]);
+        }
+        let reply = project.call("search_notes", arguments);
+        all(&reply["results"], "path").into_iter().map(String::from).collect::<Vec<_>>()
+    };
+    for query in ["policy", "Policy", "retention policy", "polic", "policies", "policy*"] {
+        assert_eq!(found(query, None), ["policy.md"], "{query}");
+    }
+    for query in ["memory", "memor", "memory*", "about memory"] {
+        assert_eq!(found(query, Some("observation")), ["memory.md"], "{query}");
+    }
+    for query in ["policy*", "memory*", "policy", "memory"] {
+        let file = format!("{}.md", query.trim_end_matches('*'));
+        assert_eq!(project.found(query), [file], "{query}");
+    }
+}
+
+#[test]
 fn fts_special_character_handling() {
     let mut project =
         TestProject::of(&[("node-js-tutorial.md", "How to.\n"), ("b.md", "A node.\n")]);

@@ -117,11 +117,11 @@ pub const ENDINGS: [&str; 16] = [
 ];
 
 /// Suffixes that a stemmer removes, the longest of each kind: a prefix may end anywhere inside one.
-const SUFFIXES: [&str; 33] = [
+const SUFFIXES: [&str; 36] = [
     "ations", "ational", "izations", "izing", "izer", "ements", "ments", "ability", "ibility",
     "iveness", "fulness", "ousness", "ities", "ances", "ences", "ings", "ies", "ied", "ers", "ors",
     "able", "ible", "ally", "ously", "ively", "isms", "ists", "ical", "ative", "ators", "ated",
-    "ates", "ions",
+    "ates", "ions", "ly", "ness", "ing",
 ];
 
 /// Returns whole words that may start with `start`: it may end inside a suffix, which is then completed.
@@ -144,10 +144,11 @@ pub fn beginnings(start: &str) -> Vec<String> {
     let start = folded(start);
     let mut found = vec![format!("{}*", quoted(std::slice::from_ref(&start)))];
     let stemmer = Stemmer::default();
-    // The prefix `rotatio*` misses `rotation`, whose stem `rotat` is shorter.
+    // The prefix `rotatio*` misses `rotation`, whose stem `rotat` is shorter, and `policy*` its own word, whose stem
+    // is `polici`.
     for whole in completed(&start) {
-        let stem = stemmer.stem(&whole).filter(|stem| stem.len() < start.len());
-        let stem = stem.filter(|stem| start.starts_with(stem.as_str())).map(|stem| quoted(&[stem]));
+        let stem = stemmer.stem(&whole).filter(|stem| !stem.starts_with(&start));
+        let stem = stem.map(|stem| quoted(&[stem]));
         if let Some(stem) = stem.filter(|stem| !found.contains(stem)) {
             found.push(stem);
         }

@@ -1,3 +1,6 @@
+use std::collections::BTreeSet;
+use std::path::Path;
+
 use expect_test::{Expect, expect};
 use proptest::prelude::*;
 use rusqlite::Connection;
@@ -149,6 +152,61 @@ fn a_word_of_humps_is_parted_where_its_parts_are_words() {
     for word in whole.split_whitespace() {
         assert_eq!(humps(word).count(), 0, "{word}");
     }
+}
+
+/// Returns the beginnings of a word, of three letters and more, that do not find it in an English text.
+fn blind_beginnings(word: &str) -> Vec<&str> {
+    let words = indexed(word, true);
+    let is_found = |phrase: &Phrase| match phrase.words.as_slice() {
+        [one] if phrase.is_prefix => words.split(' ').any(|it| it.starts_with(one)),
+        [one] => words.split(' ').any(|it| it == one),
+        _ => false,
+    };
+    let ends = word.char_indices().map(|(at, letter)| at + letter.len_utf8()).skip(2);
+    ends.map(|end| &word[..end])
+        .filter(|start| {
+            !beginnings(start).iter().flat_map(|it| phrases_in(it)).any(|it| is_found(&it))
+        })
+        .collect()
+}
+
+#[test]
+fn a_word_is_found_by_its_beginnings_whatever_its_stem_is() {
+    // A word for each kind of change that the stemmer makes, by ending.
+    let words = "policy memory security library entry category happily possibility ability agency vacancy \
+        study studying studied studies dying skies early only gently idly running stopped hopped hoping \
+        relational conditional organization organizer generalize vietnamization digitizer conformable radically \
+        differently vilely analogously operator feudalism decisiveness hopefulness callousness formality \
+        sensitivity sensibility triplicate formative electricity electrical hopeful goodness revival allowance \
+        inference airliner gyroscopic adjustable defensible irritant replacement adjustment dependent adoption \
+        communism activate angularity homologous effective bowdlerize probate rate cease controlling \
+        archaeology caresses ponies ties gaps kiwis agreed feed plastered bled motoring sing conflated \
+        troubled sized filing national rationally presidential databases analyses";
+    let blind: Vec<_> = words.split_whitespace().flat_map(blind_beginnings).collect();
+    assert_eq!(blind, Vec::<&str>::new());
+}
+
+#[test]
+fn every_word_of_the_documents_is_found_by_its_beginnings() {
+    let mut folders = vec![Path::new(env!("CARGO_MANIFEST_DIR")).join("../../corpus/docs")];
+    let mut words = BTreeSet::new();
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).expect("a folder").flatten() {
+            if entry.path().is_dir() {
+                folders.push(entry.path());
+            } else if let Ok(text) = std::fs::read_to_string(entry.path()) {
+                let text = text.to_lowercase();
+                let all = text.split(|letter: char| !letter.is_ascii_lowercase());
+                words.extend(all.filter(|it| it.len() > 2).map(String::from));
+            }
+        }
+    }
+    assert!(words.len() > 1_000, "{}", words.len());
+    let blind: Vec<_> = words
+        .iter()
+        .flat_map(|word| blind_beginnings(word).into_iter().map(move |it| (word, it)))
+        .collect();
+    assert_eq!(blind, vec![]);
 }
 
 #[test]
