@@ -1,12 +1,7 @@
 #!/bin/sh
-# Starts kg-mcp: the one that is installed, else the one of a package registry.
-PATH=$PATH:$HOME/.local/bin:$HOME/.cargo/bin
-if command -v kg-mcp >/dev/null; then
-    exec kg-mcp "$@"
-elif command -v uvx >/dev/null; then
-    exec uvx --from kgd-mcp kg-mcp "$@"
-elif command -v npx >/dev/null; then
-    exec npx -y -p kgd-mcp kg-mcp "$@"
-fi
-echo "error: kg-mcp is not installed, and neither uvx nor npx is there to fetch it" >&2
+# Starts kg-mcp. Nothing is fetched in its place: a package of its name in a registry may be anybody's.
+PATH=$PATH${HOME:+:$HOME/.local/bin:$HOME/.cargo/bin}
+command -v kg-mcp >/dev/null && exec kg-mcp "$@"
+echo "error: kg-mcp is neither on the path nor in ~/.local/bin or ~/.cargo/bin" >&2
+echo "hint: install kgd; its page on installing says how" >&2
 exit 1
