@@ -5,6 +5,12 @@
 //! index, and answer with identifiers when people asked for words. `code` and `config` in `watch.extensions` add them.
 //! Not here: formats of documents (`formats.rs`), how code is read (`code.rs` of the crate `formats`).
 
+use crate::formats;
+
+/// Folders that never contain documents of a project; `.kgignore` may bring back all but `.git`.
+pub const TOOL_FOLDERS: [&str; 6] =
+    [".git", ".obsidian", ".trash", "node_modules", "target", ".venv"];
+
 /// The extensions that `code` in `watch.extensions` stands for.
 pub const CODE: &[&str] = &[
     "py",
@@ -118,19 +124,24 @@ pub fn extension_of(name: &str) -> String {
     }
 }
 
-/// Expands a list of extensions: lowercase, without dots, groups expanded.
+/// Returns the extensions that are read: those of documents, changed by each entry of a list in turn. `org` adds one,
+/// `-org` takes one out, `-*` takes out all, and a group stands for its extensions.
 pub fn extensions_in(listed: &[String]) -> Vec<String> {
-    let mut all = Vec::new();
+    let mut all: Vec<String> = formats::default_extensions().map(String::from).collect();
     for entry in listed {
-        let entry = entry.trim_start_matches('.').to_ascii_lowercase();
-        let group = match entry.as_str() {
+        let entry = entry.trim().to_ascii_lowercase();
+        let (is_out, name) =
+            entry.strip_prefix('-').map_or((false, entry.as_str()), |it| (true, it));
+        let name = name.trim_start_matches('.');
+        let named = match name {
             "code" => CODE,
             "config" => CONFIG,
-            _ => &[],
+            _ => &[name],
         };
-        all.extend(group.iter().map(|extension| extension.to_string()));
-        if group.is_empty() {
-            all.push(entry);
+        // Taken out first: an extension that is listed twice stands once.
+        all.retain(|it| !named.contains(&it.as_str()) && !(is_out && name == "*"));
+        if !is_out {
+            all.extend(named.iter().map(|it| it.to_string()));
         }
     }
     all
@@ -155,10 +166,26 @@ mod tests {
         for (name, extension) in rows {
             assert_eq!(extension_of(name), extension, "{name}");
         }
-        let listed = [".Md", "code"].map(String::from);
-        let all = extensions_in(&listed);
-        assert!(all.contains(&"md".to_string()) && all.contains(&"rs".to_string()));
-        assert!(!all.contains(&"code".to_string()) && !all.contains(&"yaml".to_string()));
+    }
+
+    #[test]
+    fn a_list_adds_to_the_extensions_of_documents_unless_it_says_otherwise() {
+        let rows: [(&[&str], &str, &str); 7] = [
+            // The list, some extensions that are read, some that are not.
+            (&[], "md pdf", "rs tex"),
+            (&[".Tex", "code"], "md pdf tex rs", "code yaml"),
+            (&["-pdf", "-.DOCX"], "md", "pdf docx -pdf"),
+            (&["code", "-rs"], "md py", "rs"),
+            (&["config", "-config"], "md", "yaml"),
+            (&["-*", "md", "rs"], "md rs", "pdf txt *"),
+            (&["md", "-*"], "", "md pdf"),
+        ];
+        for (listed, read, not_read) in rows {
+            let all = extensions_in(&listed.iter().map(|it| it.to_string()).collect::<Vec<_>>());
+            let has = |it: &str| all.iter().filter(|one| *one == it).count();
+            assert!(read.split_whitespace().all(|it| has(it) == 1), "{listed:?}: {all:?}");
+            assert!(not_read.split_whitespace().all(|it| has(it) == 0), "{listed:?}: {all:?}");
+        }
     }
 
     #[test]

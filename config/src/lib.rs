@@ -3,6 +3,7 @@
 //! Not here: the effect of the settings. Only the daemon acts on them.
 
 pub mod boundary;
+pub mod command;
 pub mod fingerprint;
 pub mod formats;
 pub mod keys;

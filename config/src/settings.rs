@@ -138,9 +138,10 @@ pub struct Watch {
     pub hidden: bool,
     /// Glob patterns to leave out, in addition to `.gitignore` and `.kgignore`.
     pub ignore: Vec<String>,
-    /// Extensions to read, without the dot. Code and configuration files are not included by default: beside documents
-    /// they outnumber them, and questions would find identifiers instead of sentences. `code` and `config` stand for
-    /// all extensions of that kind; names such as `README` count as `txt`.
+    /// Extensions to read in addition to those of documents (`md`, `txt`, `pdf` and so on), without the dot; `-pdf`
+    /// takes one out, and `-*` all, so that `[-*, md]` reads only `md`. Code and configuration files are not read by
+    /// default: beside documents they outnumber them, and questions would find identifiers instead of sentences.
+    /// `code` and `config` stand for all extensions of that kind; names such as `README` count as `txt`.
     pub extensions: Vec<String>,
 }
 
@@ -155,7 +156,7 @@ impl Default for Watch {
             max_document_bytes: 50_000_000,
             hidden: false,
             ignore: Vec::new(),
-            extensions: formats::default_extensions().map(String::from).collect(),
+            extensions: Vec::new(),
         }
     }
 }

@@ -26,6 +26,12 @@ fn reported(project: &mut TestProject, path: &str) -> String {
             }
         }
     }
+    let rows = status["survey"]["not_read"].as_array().expect("a list");
+    let is_listed =
+        |row: &&Value| row["reason"] != "failed" && all_text(&row["paths"]).contains(&path);
+    for row in rows.iter().filter(is_listed) {
+        out += &format!("not read: {}\n", row["reason"].as_str().expect("text"));
+    }
     let graph = project.dump();
     if let Some(row) = graph.rows("document").find(|row| row["path"] == path) {
         out += &format!(
@@ -35,6 +41,10 @@ fn reported(project: &mut TestProject, path: &str) -> String {
         );
     }
     out
+}
+
+fn all_text(list: &Value) -> Vec<&str> {
+    list.as_array().into_iter().flatten().filter_map(Value::as_str).collect()
 }
 
 pub(crate) fn bystander_is_found(project: &mut TestProject) {
@@ -92,7 +102,7 @@ fn a_file_of_ten_megabytes() {
         "a line of words\n".repeat(640_000).as_bytes(),
         None,
         expect![[r#"
-        quarantine: watch: skipped: too large
+        not read: too large
     "#]],
     );
 }
@@ -250,8 +260,12 @@ fn symlinks_to_nothing_in_circles_and_outside() {
     project.settle();
     // Links to folders have no extension; a crawl lists them.
     project.restart();
-    project
-        .until("all is listed", |status| status["quarantine"].as_array().map(Vec::len) >= Some(6));
+    project.until("all is listed", |status| {
+        let rows = status["survey"]["not_read"].as_array();
+        rows.is_some_and(|rows| {
+            rows.iter().filter_map(|row| row["count"].as_u64()).sum::<u64>() >= 6
+        })
+    });
     let mut out = String::new();
     for path in ["dangling.md", "circle-a.md", "circle-b.md", "folder/up", "outside", "outside.txt"]
     {
@@ -261,12 +275,12 @@ fn symlinks_to_nothing_in_circles_and_outside() {
         }
     }
     expect![[r#"
-        dangling.md quarantine: watch: skipped: dangling symlink
-        circle-a.md quarantine: watch: skipped: symlink loop
-        circle-b.md quarantine: watch: skipped: symlink loop
-        folder/up quarantine: watch: skipped: symlink loop
-        outside quarantine: watch: skipped: symlink out of the root
-        outside.txt quarantine: watch: skipped: symlink out of the root
+        dangling.md not read: dangling symlink
+        circle-a.md not read: symlink loop
+        circle-b.md not read: symlink loop
+        folder/up not read: symlink loop
+        outside not read: symlink out of the root
+        outside.txt not read: symlink out of the root
     "#]]
     .assert_eq(&out);
     bystander_is_found(&mut project);
@@ -286,11 +300,11 @@ fn a_folder_or_pipe_named_like_a_document() {
     assert_eq!(project.found("badger digs")[0], "folder.md/inside.md");
     bystander_is_found(&mut project);
     let status = project.until("the pipe is listed", |status| {
-        status["quarantine"].as_array().is_some_and(|rows| !rows.is_empty())
+        status["survey"]["not_read"].as_array().is_some_and(|rows| !rows.is_empty())
     });
-    assert_eq!(status["quarantine"][0]["path"], "pipe.md", "{}", status["quarantine"]);
+    assert_eq!(all_text(&status["survey"]["not_read"][0]["paths"]), ["pipe.md"]);
     expect![[r#"
-        quarantine: watch: skipped: not a regular file
+        not read: not a regular file
     "#]]
     .assert_eq(&reported(&mut project, "pipe.md"));
 }

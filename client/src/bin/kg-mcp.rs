@@ -18,6 +18,7 @@ use client::http;
 use client::launch::{Life, Target, run_if_launcher};
 use client::shim::{Shim, pump};
 use config::boundary::{Who, objection};
+use config::command::{ProjectFlags, word};
 use config::registry::Registered;
 use config::{Places, Project, Registry, Settings, which_project};
 use proto::form::Form;
@@ -116,15 +117,27 @@ fn serve_one(flags: &Flags, places: &Places, project: Project) -> Result<(), Str
 fn dial(target: Target) -> impl FnMut() -> Result<UnixStream, String> {
     let mut has_warned = false;
     move || {
-        let stream = target.connect_or_start(Life::UntilIdle).map_err(|error| error.to_string())?;
+        let stream = target
+            .connect_or_start(Life::UntilIdle)
+            .map_err(|error| advice(&target.places, &target.project, &error))?;
         let note = if has_warned { None } else { target.version_note("kg-mcp") };
         if let Some(note) = note {
             // Only once: agents show or store what their servers print here.
             has_warned = true;
-            let _ = std::io::stderr().write_all(note.as_bytes());
+            let flags = ProjectFlags::anywhere(&target.places, &target.project);
+            let _ = std::io::stderr().write_all(flags.in_text(&note).as_bytes());
         }
         Ok(stream)
     }
+}
+
+/// Returns why a project cannot be reached, and what to do about it.
+fn advice(places: &Places, project: &Project, error: &dyn std::fmt::Display) -> String {
+    let mut text = error.to_string();
+    if !text.contains("\nhint: ") {
+        text += "\nhint: see `kgctl doctor`";
+    }
+    ProjectFlags::anywhere(places, project).in_text(&text).into_owned()
 }
 
 /// Serves the projects that a list or a wildcard selects; that may still be a single one.
@@ -247,13 +260,15 @@ fn serve_http(flags: &Flags, places: &Places, address: &str) -> Result<(), Strin
 fn lazy_dial(places: Places, project: Project) -> Dial {
     let mut reach = None;
     Box::new(move || {
-        let target = Target::new(&places, project.clone()).map_err(|error| error.to_string())?;
+        let target = Target::new(&places, project.clone());
+        let target = target.map_err(|error| advice(&places, &project, &error))?;
         // Checked on each call: a folder can disappear while this runs.
         if !project.root.is_dir() && target.holder().is_none() {
             return Err(format!(
-                "the folder of `{}`, `{}`, is not there\nhint: `kgctl project remove` if it is gone for good",
+                "the folder of `{}`, `{}`, is not there\nhint: `kgctl project remove {}` if it is gone for good",
                 project.name,
                 project.root.display(),
+                word(&project.name),
             ));
         }
         reach.get_or_insert_with(|| dial(target))()

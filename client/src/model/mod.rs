@@ -77,7 +77,7 @@ pub enum ModelError {
     #[error("{0}")]
     Unusable(String),
     /// Another command holds the lock.
-    #[error("another `kgctl model` is running\nhint: wait until it has ended")]
+    #[error("another command is changing the models\nhint: wait until it has ended")]
     Busy,
     /// A file or folder cannot be used.
     #[error("cannot use `{}`: {source}", path.display())]

@@ -5,6 +5,7 @@
 
 use std::fmt::Write;
 
+use config::command::ProjectFlags;
 use proto::shape::{EntityView, EvidenceView, Freshness, RelationView, SourceView, aside};
 use proto::tool::core::{
     ConnectReply, EntityReply, ExplainReply, ExtractReply, HitView, HybridReply, IngestReply,
@@ -151,7 +152,7 @@ pub fn entities(reply: &EntityReply, style: Style) -> String {
 }
 
 /// Renders everything known about one entity.
-pub fn explain(reply: &ExplainReply, style: Style) -> String {
+pub fn explain(reply: &ExplainReply, flags: &ProjectFlags, style: Style) -> String {
     let mut text = format!("{}\n", named(&reply.entity, style));
     if let Some(definition) = &reply.definition {
         let by = style.dim(&format!("({})", clean(&definition.by)));
@@ -164,7 +165,8 @@ pub fn explain(reply: &ExplainReply, style: Style) -> String {
     for other in &reply.same_name {
         let path = other.path.as_deref().map(clean).unwrap_or_default();
         let about = aside(&[&clean(&other.entity_type), &path]);
-        let line = format!("{}{about}: kgctl explain '#{}'", clean(&other.name), other.id);
+        let command = format!("kgctl explain '#{}'", other.id);
+        let line = format!("{}{about}: {}", clean(&other.name), flags.command(&command));
         let _ = writeln!(text, "  {} {line}", style.dim("also has this name:"));
     }
     if let Some(home) = &reply.home {

@@ -8,7 +8,7 @@ use std::fmt::Write;
 
 use config::Loaded;
 use proto::shape::WorkersView;
-use proto::tool::core::{QueueView, StatusReply};
+use proto::tool::core::{NotReadView, QueueView, StatusReply, SurveyView};
 
 use super::{Style, clean, counted, table, thousands};
 
@@ -25,6 +25,9 @@ pub fn status(reply: &StatusReply, style: Style) -> String {
             "\n{}",
             table(style, &["QUEUE", "INTERACTIVE", "BULK"], busy.iter().map(row).collect())
         );
+    }
+    if let Some(survey) = &reply.survey {
+        text += &not_read(survey, style);
     }
     if !reply.quarantine.is_empty() {
         let row = |it: &proto::tool::core::QuarantineView| {
@@ -63,6 +66,34 @@ pub fn status(reply: &StatusReply, style: Style) -> String {
     }
     if let Some(error) = &reply.last_error {
         let _ = writeln!(text, "\n{} {}", style.red("last error:"), clean(error));
+    }
+    text
+}
+
+/// Renders what is not read, by reason; empty if everything is.
+pub fn not_read(survey: &SurveyView, style: Style) -> String {
+    if survey.not_read.is_empty() {
+        return String::new();
+    }
+    let row = |it: &NotReadView| {
+        let named = it.named(|path| clean(path).into_owned());
+        vec![thousands(it.count), clean(&it.why()).into_owned(), named]
+    };
+    let rows = survey.not_read.iter().map(row).collect();
+    let table = table(style, &["NOT READ", "WHY", "WHICH"], rows);
+    format!("\n{table}hint: `kgctl status --not-read` names all, and what would have each read\n")
+}
+
+/// Renders every path that is not read, each on a line with the reason, and what would have it read.
+pub fn all_not_read(survey: &SurveyView) -> String {
+    let mut text = String::new();
+    for it in &survey.not_read {
+        let n_more = it.count.saturating_sub(it.paths.len() as u64);
+        let more = (n_more > 0).then(|| format!("… {} more", thousands(n_more)));
+        for path in it.paths.iter().chain(&more) {
+            let hint = it.hint.as_deref().unwrap_or_default();
+            let _ = writeln!(text, "{}\t{}\t{}", clean(path), clean(&it.why()), clean(hint));
+        }
     }
     text
 }
@@ -131,7 +162,6 @@ fn facts(reply: &StatusReply, style: Style) -> String {
         ("folder", clean(&reply.root).into_owned()),
         ("index", counts(&reply.counts)),
         ("formats", counts(&reply.formats)),
-        ("skipped", counts(&reply.skipped)),
         ("last file", last.into_owned()),
         ("speed", speed),
         ("daemon", daemon),
@@ -297,7 +327,6 @@ mod tests {
             folder     /home/ada/notes
             index      3,120 documents, 812 entities
             formats    20 html, 3,100 md
-            skipped    none
             last file  a.md
             speed      321.1 documents a second, 1.2 ms a transaction, tick 77
             daemon     pid 4711, version 0.1.0, since , 0 errors, 1 client, watching by events
@@ -323,7 +352,6 @@ mod tests {
             folder     /home/ada/notes
             index      3,120 documents, 812 entities
             formats    20 html, 3,100 md
-            skipped    none
             last file  a.md
             speed      321.1 documents a second, 1.2 ms a transaction, tick 77
             daemon     pid 4711, version 0.1.0, since , 0 errors, 1 client, watching by events

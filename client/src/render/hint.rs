@@ -8,7 +8,7 @@ const PHRASES: &[(&str, &str)] = &[
     ("call again with one of these as `entity_id`", "`kgctl explain '#ID'` with one of these ids"),
     (
         "take `doc_id` from a hybrid_query hit of this index",
-        "take the id from `kgctl query --json`",
+        "take the id from `kgctl query TEXT --json`",
     ),
     ("call again with", "run it again with"),
     ("call again", "run it again"),
@@ -22,11 +22,11 @@ const PHRASES: &[(&str, &str)] = &[
     ("`limit`", "`--limit`"),
     ("`tags`", "`--tag`"),
     ("`since`", "`--since`"),
-    ("entity_lookup", "kgctl lookup"),
-    ("explain_entity", "kgctl explain"),
-    ("hybrid_query", "kgctl query"),
+    ("entity_lookup", "kgctl lookup NAME"),
+    ("explain_entity", "kgctl explain NAME"),
+    ("hybrid_query", "kgctl query TEXT"),
     ("review_links", "kgctl review"),
-    ("ingest_docs", "kgctl ingest"),
+    ("ingest_docs", "kgctl ingest PATH"),
     ("extract_and_link", "kgctl extract"),
 ];
 
@@ -61,8 +61,8 @@ mod tests {
                 "2 of 9 hits fit; raise `max_chars` for more",
                 "2 of 9 hits fit; raise `--max-chars` for more",
             ),
-            ("find it with entity_lookup", "find it with `kgctl lookup`"),
-            ("try `hybrid_query`", "try `kgctl query`"),
+            ("find it with entity_lookup", "find it with `kgctl lookup NAME`"),
+            ("try `hybrid_query`", "try `kgctl query TEXT`"),
             ("see `kgctl logs`", "see `kgctl logs`"),
         ];
         for (agent, shell) in table {

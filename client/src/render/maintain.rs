@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
+use config::command::word;
 use proto::tool::admin::{
     BackupReply, DeepPassReply, ForgetReply, Left, ReloadReply, Removed, RescanReply, RetryReply,
     SettingChange, VerifiedPart, VerifyReply,
@@ -132,7 +133,8 @@ pub fn backup(reply: &BackupReply) -> String {
     let (path, bytes, rows) = (clean(&reply.path), thousands(reply.bytes), rows(&reply.rows));
     format!(
         "{path}: {bytes} bytes, checked; {rows}\n\
-         `kgctl backup --restore {path}` puts it back; the index needs no backup\n"
+         `kgctl backup --restore {}` puts it back; the index needs no backup\n",
+        word(&path)
     )
 }
 

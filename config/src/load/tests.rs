@@ -390,3 +390,21 @@ fn a_retired_setting_is_ignored_with_a_warning() {
     expect!["flag `retrieval.weights.pagerank=0.2`: `retrieval.weights.pagerank` is ignored: it is no longer a setting"]
         .assert_eq(&loaded.warnings.join("\n"));
 }
+
+#[test]
+fn extensions_that_are_taken_out_need_no_quotes() {
+    let folder = "watch:\n  extensions: [-*, md, -.pdf]\n";
+    check(
+        &Case { folder, ..NOTHING },
+        expect![[r#"
+            watch.extensions = ["-*","md","-.pdf"]  (/folder/kg.yaml:2)
+        "#]],
+    );
+    let folder = "watch:\n  extensions:\n  - -pdf\n  - code\n";
+    check(
+        &Case { folder, flags: &["watch.extensions=-eml,tex"], ..NOTHING },
+        expect![[r#"
+            watch.extensions = ["-eml","tex"]  (flag `watch.extensions=-eml,tex`)
+        "#]],
+    );
+}

@@ -27,7 +27,7 @@ const ADD: &str =
     "`kgctl model add FOLDER` says what is wrong with a folder, and converts `model.safetensors`";
 
 /// Hint for a model whose files changed after they were added.
-const ADD_AGAIN: &str = "`kgctl model remove` it and add it again";
+const ADD_AGAIN: &str = "`kgctl model remove NAME`, then add it again";
 
 /// A model in a folder, loaded at its first use.
 pub struct FolderModel {
@@ -53,7 +53,7 @@ impl FolderModel {
         let unknown = || {
             wrong(
                 "there is no such model".to_string(),
-                "`kgctl model list` shows which there are; `kgctl model add` and `pull` bring others",
+                "`kgctl model list` shows which there are; `kgctl model add FOLDER` and `kgctl model pull NAME` bring others",
             )
         };
         let folder = models.join(name);

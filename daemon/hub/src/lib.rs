@@ -17,6 +17,7 @@ mod schema;
 mod select;
 mod table;
 
+use config::command::word;
 use index::store::StoreError;
 
 pub use compare::{digest, digest_of};
@@ -62,12 +63,14 @@ pub enum HubError {
     },
     /// The project does not exist, or this role has no right to it.
     #[error(
-        "the hub has no project `{0}` that this role may {1}\nhint: `kgctl hub grant URL --name {0} --role ROLE{2}`"
+        "the hub has no project `{0}` that this role may {1}\nhint: `kgctl hub grant URL --name {name} --role ROLE{2}`",
+        name = word(.0)
     )]
     Forbidden(String, &'static str, &'static str),
     /// A project has no such entity.
     #[error(
-        "the hub's project `{0}` has no entity `{1}`\nhint: `kgctl --hub URL --project {0} lookup` finds names"
+        "the hub's project `{0}` has no entity `{1}`\nhint: `kgctl lookup NAME --hub URL --project {name}` finds names",
+        name = word(.0)
     )]
     NoEntity(String, String),
     /// Another folder publishes the project.

@@ -388,10 +388,9 @@ pub fn status(reply: &StatusReply, max_chars: usize) -> String {
     if !busy.is_empty() {
         sheet.line(&format!("queues (interactive+bulk): {}", busy.join(", ")));
     }
-    let skipped: Vec<_> =
-        reply.skipped.iter().map(|(why, n)| format!("{} {n}", one_line(why))).collect();
-    if !skipped.is_empty() {
-        sheet.line(&format!("skipped: {}", skipped.join(", ")));
+    for it in reply.survey.iter().flat_map(|it| &it.not_read) {
+        let named = it.named(|path| one_line(path).into_owned());
+        sheet.line(&format!("not read: {} ({}): {named}", it.count, one_line(&it.why())));
     }
     sheet.line(&format!("watcher: {}", one_line(&reply.watcher)));
     if let Some(refused) = &reply.writes_refused {

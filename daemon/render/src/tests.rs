@@ -462,7 +462,16 @@ fn a_status() {
         progress: Progress { known: 9800, indexed: 3120 },
         counts: [("document".to_string(), 3120), ("entity".to_string(), 811)].into(),
         queues: vec![queue("chunk", 8), queue("write", 0)],
-        skipped: [("too large".to_string(), 2)].into(),
+        survey: Some(SurveyView {
+            not_read: vec![NotReadView {
+                reason: "ignored".into(),
+                by: "docs/.gitignore".into(),
+                count: 5,
+                paths: vec!["docs/a\n.md".into(), "docs/out/".into()],
+                hint: None,
+            }],
+            ..SurveyView::default()
+        }),
         quarantine: vec![QuarantineView {
             path: "a.md".into(),
             stage: "chunk".into(),
@@ -487,7 +496,7 @@ fn a_status() {
             since , 0 errors
             counts: document 3120, entity 811
             queues (interactive+bulk): chunk 0+8
-            skipped: too large 2
+            not read: 5 (ignored: docs/.gitignore): docs/a .md, docs/out/, 3 more
             watcher: events
             failed: a.md: deep (chunk)
             warning: b.md: frontmatter is not YAML

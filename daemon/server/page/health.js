@@ -9,9 +9,15 @@ const EVERY_MS = 3000;
 export async function healthPage({ signal, title }) {
   title("Health");
   const body = h("div", {});
+  // Whether every path that is not read is named.
+  let isWhole = false;
+  const toggle = () => {
+    isWhole = !isWhole;
+    draw().catch(() => {});
+  };
   const draw = async () =>
     body.replaceChildren(
-      ...parts(await call("status", {}, signal), draw)
+      ...parts(await call("status", isWhole ? { not_read: true } : {}, signal), draw, toggle)
         .flat(2)
         .filter((it) => it !== undefined),
     );
@@ -42,7 +48,7 @@ const rows = (title, all) =>
     ),
   );
 
-function parts(it, draw) {
+function parts(it, draw, toggle) {
   const { known, indexed } = it.progress;
   const flags = Object.entries(it.stages_settled)
     .map(([name, is]) => `${name}${is ? "" : ": not yet"}`)
@@ -63,6 +69,7 @@ function parts(it, draw) {
       h("p", { class: "faint" }, flags),
     ),
     failures(it, draw),
+    notRead(it.survey, toggle),
     rows(
       "Queues",
       it.queues.map((queue) => [queue.stage, `${queue.interactive} just saved, ${queue.bulk} others`]),
@@ -141,6 +148,34 @@ function failures(it, draw) {
         ),
       ),
     ),
+  );
+}
+
+function notRead(survey, toggle) {
+  if (survey === undefined || survey.not_read.length === 0) return undefined;
+  const total = survey.not_read.reduce((sum, one) => sum + one.count, 0);
+  const named = (one) => {
+    const left = one.count - one.paths.length;
+    return left > 0 ? [...one.paths, `${left} more`] : one.paths;
+  };
+  return h(
+    "section",
+    {},
+    h("h2", {}, `${n(total, "path")} not read`),
+    h(
+      "ul",
+      { class: "short" },
+      survey.not_read.map((one) =>
+        h(
+          "li",
+          {},
+          h("strong", {}, `${one.count} ${one.reason}${one.by === undefined ? "" : `: ${one.by}`}`),
+          ` ${named(one).join(", ")} `,
+          one.hint === undefined ? "" : h("span", { class: "faint" }, one.hint),
+        ),
+      ),
+    ),
+    h("button", { type: "button", onclick: toggle }, "Name all, or a few"),
   );
 }
 

@@ -25,8 +25,9 @@ use std::sync::{Arc, OnceLock};
 use std::time::{Duration, SystemTime};
 
 use arc_swap::ArcSwap;
+use config::command::ProjectFlags;
 use config::settings::Precision;
-use config::{Live, Settings};
+use config::{Live, Places, Settings};
 use confine::Root;
 use jiff::Timestamp;
 use proto::tool::core::SettledView;
@@ -360,6 +361,18 @@ impl Project {
     /// Excludes other moves and calls that refer to notes; held until the index shows the new path.
     pub async fn moving(&self) -> tokio::sync::OwnedRwLockWriteGuard<()> {
         Arc::clone(&self.moving).write_owned().await
+    }
+
+    /// Returns a message whose commands name this project where they must.
+    pub fn in_commands(&self, text: String) -> String {
+        if !text.contains("`kgctl ") {
+            return text;
+        }
+        let project = config::Project { root: self.root.clone(), name: self.name.clone() };
+        match Places::from_env() {
+            Ok(places) => ProjectFlags::anywhere(&places, &project).in_text(&text).into_owned(),
+            Err(_) => text,
+        }
     }
 
     /// Returns when it was opened.

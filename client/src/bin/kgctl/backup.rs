@@ -53,7 +53,7 @@ pub(crate) async fn run(arguments: &Arguments, ctx: &Context) -> Result<Exit, Fa
     };
     let reply = session.call(&request).await?;
     session.close().await;
-    ctx.print_reply(&reply, maintain::backup)?;
+    ctx.print_advice(&reply, maintain::backup)?;
     Ok(Exit::Done)
 }
 
@@ -68,7 +68,7 @@ async fn restore(from: &Path, ctx: &Context) -> Result<Exit, Failure> {
     let started = was_running.then(|| target.connect_or_start(Life::Stay));
     let reply: Value = serde_json::from_str(&done?)?;
     started.transpose()?;
-    ctx.print_reply(&reply, |reply| maintain::restored(&target.project.name, reply, was_running))?;
+    ctx.print_advice(&reply, |reply| maintain::restored(&target.project.name, reply, was_running))?;
     Ok(Exit::Done)
 }
 

@@ -7,7 +7,8 @@
 use std::io::{IsTerminal, Write};
 use std::time::Duration;
 
-use ::config::{Places, Project, which_project};
+use ::config::command::ProjectFlags;
+use ::config::{Places, Project, Registry, which_project};
 use client::connect::{ConnectError, Session};
 use client::launch::{Life, Target, version_note};
 use client::render::Style;
@@ -74,6 +75,22 @@ impl Context {
         Ok(which_project(&self.places()?, self.project_flag())?)
     }
 
+    /// Returns the registered project around the current folder.
+    pub(crate) fn project_here(&self) -> Result<Option<Project>, Failure> {
+        let registry = Registry::load(&self.places()?.config)?;
+        let cwd = std::env::current_dir()?;
+        Ok(registry.nearest(&cwd.canonicalize().unwrap_or(cwd)).map(|it| it.project()))
+    }
+
+    /// Returns how commands in messages name the selected project.
+    pub(crate) fn flags(&self) -> ProjectFlags {
+        if let Some(url) = &self.hub {
+            return ProjectFlags::of_hub(url, self.project_flag());
+        }
+        let found = self.places().and_then(|places| Ok((self.project()?, places)));
+        found.map(|(project, places)| ProjectFlags::here(&places, &project)).unwrap_or_default()
+    }
+
     /// Returns the daemon of the selected project, running or not.
     pub(crate) fn target(&self) -> Result<Target, Failure> {
         Ok(Target::new(&self.places()?, self.project()?)?)
@@ -99,7 +116,7 @@ impl Context {
             };
             match Session::open(stream).await {
                 Ok(session) => {
-                    warn_of_version(session.daemon_version().as_deref());
+                    self.warn_of_version(session.daemon_version().as_deref());
                     return Ok(session);
                 }
                 // The daemon was idle and ended just as we connected; the next attempt gets a new
@@ -124,11 +141,33 @@ impl Context {
         Ok(reply)
     }
 
+    fn warn_of_version(&self, daemon: Option<&str>) {
+        if let Some(note) = daemon.and_then(|daemon| version_note(daemon, "kgctl")) {
+            warn(&self.flags().in_text(&note));
+        }
+    }
+
+    /// Warns when the daemon speaks another version of the protocol.
+    pub(crate) fn warn_of_protocol(&self, reply: &StatusReply) {
+        let daemon = reply.protocol;
+        if daemon != PROTOCOL_VERSION {
+            let restart = self.flags().command("kgctl restart").into_owned();
+            warn(&format!(
+                "note: the daemon speaks protocol {daemon}, not {PROTOCOL_VERSION}; `{restart}` may help\n"
+            ));
+        }
+    }
+
     /// Prints text unchanged.
     pub(crate) fn print(&self, text: &str) -> Result<(), Failure> {
         let mut out = std::io::stdout().lock();
         out.write_all(text.as_bytes())?;
         Ok(out.flush()?)
+    }
+
+    /// Prints a message of ours: its commands name the project.
+    pub(crate) fn advise(&self, text: &str) -> Result<(), Failure> {
+        self.print(&self.flags().in_text(text))
     }
 
     /// Prints JSON: indented on a terminal, one line otherwise.
@@ -149,6 +188,15 @@ impl Context {
         text: impl FnOnce(&T) -> String,
     ) -> Result<(), Failure> {
         if self.json { self.print_json(reply) } else { self.print(&text(reply)) }
+    }
+
+    /// Like [`Context::print_reply`], for a reply that holds no text of documents: its commands name the project.
+    pub(crate) fn print_advice<T: Serialize>(
+        &self,
+        reply: &T,
+        text: impl FnOnce(&T) -> String,
+    ) -> Result<(), Failure> {
+        if self.json { self.print_json(reply) } else { self.advise(&text(reply)) }
     }
 
     /// Asks whether to continue despite a doubt; `yes` answers for the user. Without a terminal the
@@ -199,20 +247,4 @@ pub(crate) async fn last_words(target: &Target, n_logged: u64) -> Option<Failure
         Exit::NoDaemon,
         format!("the daemon for `{}` ended: {words}", target.project.name),
     ))
-}
-
-fn warn_of_version(daemon: Option<&str>) {
-    if let Some(note) = daemon.and_then(|daemon| version_note(daemon, "kgctl")) {
-        warn(&note);
-    }
-}
-
-/// Warns when the daemon speaks another version of the protocol.
-pub(crate) fn warn_of_protocol(reply: &StatusReply) {
-    let daemon = reply.protocol;
-    if daemon != PROTOCOL_VERSION {
-        warn(&format!(
-            "note: the daemon speaks protocol {daemon}, not {PROTOCOL_VERSION}; `kgctl restart` may help\n"
-        ));
-    }
 }

@@ -21,6 +21,6 @@ pub(crate) struct Arguments {
 pub(crate) async fn run(arguments: &Arguments, ctx: &Context) -> Result<Exit, Failure> {
     let pause = (arguments.pause || arguments.resume).then_some(arguments.pause);
     let reply = ctx.call(&DeepPass { pause }).await?;
-    ctx.print_reply(&reply, maintain::deep)?;
+    ctx.print_advice(&reply, maintain::deep)?;
     Ok(Exit::Done)
 }

@@ -7,6 +7,7 @@
 use std::path::{Path, PathBuf};
 
 use ::config::boundary::{self, Who};
+use ::config::command::word;
 use ::config::load::load;
 use ::config::registry::Registered;
 use ::config::{Places, Registry};
@@ -38,10 +39,15 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) async fn run(arguments: &Arguments, ctx: &Context) -> Result<Exit, Failure> {
-    let found = match arguments.client.as_deref().and_then(Agent::of) {
+    let mut found = match arguments.client.as_deref().and_then(Agent::of) {
         Some(it) => agent::findings(it, ctx.project().ok().as_ref()).await,
         None => all(arguments, ctx).await?,
     };
+    let flags = ctx.flags();
+    for it in &mut found {
+        it.detail = flags.in_text(&it.detail).into_owned();
+        it.hint = it.hint.as_ref().map(|hint| flags.in_text(hint).into_owned());
+    }
     ctx.print_reply(&found, |found| findings(found, ctx.style))?;
     let is_bad = found.iter().any(|it| it.verdict == Verdict::Bad);
     Ok(if is_bad { Exit::Failed } else { Exit::Done })
@@ -148,7 +154,7 @@ fn registry(places: &Places) -> Vec<Finding> {
         found.push(warning(
             "registry",
             detail,
-            &format!("mount it, or `kgctl remove {}`", it.name),
+            &format!("mount it, or `kgctl remove {}`", word(&it.name)),
         ));
     }
     found
@@ -170,7 +176,8 @@ fn boundary(places: &Places) -> Vec<Finding> {
     for it in registry.projects().iter().filter(is_outside) {
         match boundary::objection(&it.root, Who::Person) {
             Some(why) => {
-                let hint = format!("unless you want that, `kgctl project remove {}`", it.name);
+                let hint =
+                    format!("unless you want that, `kgctl project remove {}`", word(&it.name));
                 found.push(warning("boundary", format!("`{}`: {why}", it.name), &hint));
             }
             None => outside.push(format!("`{}` ({})", it.name, it.root.display())),

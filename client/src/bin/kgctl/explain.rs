@@ -33,5 +33,5 @@ pub(crate) async fn run(arguments: Arguments, ctx: &Context) -> Result<Exit, Fai
         limit: arguments.limit,
         why: arguments.why.then_some(true),
     };
-    ctx.answer(&request, &[], |reply| answer::explain(reply, ctx.style)).await
+    ctx.answer(&request, &[], |reply| answer::explain(reply, &ctx.flags(), ctx.style)).await
 }

@@ -6,6 +6,7 @@
 use std::io::ErrorKind;
 use std::process::ExitCode;
 
+use ::config::command::ProjectFlags;
 use ::config::load::LoadError;
 use ::config::place::PlaceError;
 use ::config::registry::{RegistryError, WhichError};
@@ -74,6 +75,12 @@ impl Failure {
     pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint.get_or_insert(hint.into());
         self
+    }
+
+    /// Returns the same failure with commands that name the project.
+    pub(crate) fn named(self, flags: &ProjectFlags) -> Self {
+        let named = |text: String| flags.in_text(&text).into_owned();
+        Failure { message: named(self.message), hint: self.hint.map(named), ..self }
     }
 
     pub(crate) fn exit(&self) -> Exit {

@@ -47,7 +47,7 @@ pub(crate) async fn run(arguments: Arguments, ctx: &Context) -> Result<Exit, Fai
     let session = ctx.session_with(&target).await?;
     let reply = progress::call(session, &request).await?;
     let named = request.path.as_deref().or(request.entity.as_deref()).unwrap_or_default();
-    ctx.print_reply(&reply, |reply| maintain::forget(reply, named, ctx.style))?;
+    ctx.print_advice(&reply, |reply| maintain::forget(reply, named, ctx.style))?;
     if reply.unknown {
         return Ok(Exit::NothingFound);
     }

@@ -120,7 +120,7 @@ async fn show(ctx: &Context) -> Result<Exit, Failure> {
     let mut rows = vec![("http", listen), ("serving", serving), ("token", token)];
     rows.extend(n_clients.map(|n| ("clients", counted(n, "client") + ", over the socket or HTTP")));
     let rows = rows.into_iter().map(|(name, value)| vec![name.to_string(), value]).collect();
-    ctx.print(&table(ctx.style, &[], rows))?;
+    ctx.advise(&table(ctx.style, &[], rows))?;
     Ok(Exit::Done)
 }
 

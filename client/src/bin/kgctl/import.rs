@@ -10,6 +10,7 @@
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use ::config::command::{ProjectFlags, path_word};
 use ::config::load::load;
 use ::config::{Places, Project, Registry};
 use client::interchange::{Format, InterchangeError, Report, Shelf, Source};
@@ -164,13 +165,14 @@ fn write(
         let source = Source::at(source);
         chat::import(&source, format, &mut shelf, arguments.dry_run, &mut report)?;
     }
-    let next = match project {
+    let flags = project.as_ref().map(|it| ProjectFlags::here(&places, it)).unwrap_or_default();
+    let next: Vec<String> = match project {
         _ if arguments.dry_run => {
             vec!["run it without `--dry-run` to write these notes".to_string()]
         }
         Some(project) => vec![
             format!("the daemon of `{}` indexes them by itself when it runs", project.name),
-            format!("`kgctl --project {} status --watch` shows its progress", project.name),
+            "`kgctl status --watch` shows its progress".to_string(),
             match format {
                 Format::ServerMemory => {
                     "`kgctl explain NAME` shows what is known about an entity".to_string()
@@ -178,8 +180,9 @@ fn write(
                 _ => "`kgctl query \"words of the conversation\"` finds them".to_string(),
             },
         ],
-        None => vec![format!("`kgctl init {}` makes the folder a project", into.display())],
+        None => vec![format!("`kgctl init {}` makes the folder a project", path_word(&into))],
     };
+    let next = next.iter().map(|line| flags.in_text(line).into_owned()).collect();
     Ok(Reply { reports: vec![report], projects: Vec::new(), next })
 }
 

@@ -1,24 +1,32 @@
 //! `kgctl init`: registers a folder, starts its daemon, and prints how to connect an agent.
 
-use std::fmt::Write;
 use std::path::{Component, Path, PathBuf};
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use ::config::boundary::{self, Who};
+use ::config::command::ProjectFlags;
 use ::config::limits::MANY_FILES;
 use ::config::load::load;
 use ::config::registry::Registered;
 use ::config::{Places, Project, Registry, Settings};
 use client::launch::{Life, Target};
-use client::render::{counted, thousands};
+use client::render::health::not_read;
+use client::render::{Style, counted, thousands};
 use proto::tool::ToolSet;
+use proto::tool::core::{Status, StatusReply};
 use serde_json::json;
 
-use super::census::Census;
+use super::census::holds_more_than;
 use super::context::Context;
 use super::failure::{Exit, Failure};
 use super::mcp_config::snippet;
 use super::{project, stop, systemd};
+
+/// Longest wait for the daemon to list the folder.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// Pause before it is asked again.
+const PAUSE: Duration = Duration::from_millis(30);
 
 /// Register a folder as a project and start its daemon.
 ///
@@ -56,8 +64,7 @@ pub(crate) async fn run(arguments: Arguments, ctx: &Context) -> Result<Exit, Fai
         None => project::doubt(&places, &folder, arguments.yes, ctx)?,
         Some(known) => ask_about_name(known, &arguments, ctx)?,
     }
-    let census = Census::take(&folder.root, &settings);
-    if census.files() > MANY_FILES as u64 || census.cut {
+    if holds_more_than(MANY_FILES, &folder.root, &settings) {
         let doubt = format!(
             "`{}` has more than {} files.",
             folder.root.display(),
@@ -78,12 +85,14 @@ pub(crate) async fn run(arguments: Arguments, ctx: &Context) -> Result<Exit, Fai
         target.connect_or_start(Life::Stay)?;
         None
     };
+    let reply = surveyed(&target, ctx).await?;
     let tools = ToolSet::Default.as_str();
     if ctx.json {
         let name = project.name.as_str();
         ctx.print_json(&json!({
             "name": name, "root": project.root, "new": is_new,
-            "files": census.formats, "skipped": census.skipped, "tools": tools,
+            "files": reply.survey.as_ref().map(|it| &it.to_read), "skipped": reply.skipped,
+            "not_read": reply.survey.as_ref().map(|it| &it.not_read), "tools": tools,
             "mcp": snippet(&project, &places, Some(tools))
         }))?;
         return Ok(Exit::Done);
@@ -91,12 +100,12 @@ pub(crate) async fn run(arguments: Arguments, ctx: &Context) -> Result<Exit, Fai
     if !is_new {
         ctx.print(&format!("{} is already registered\n", project.name))?;
     }
-    ctx.print(&summary(&project, &census, by_systemd.as_deref()))?;
+    let flags = ProjectFlags::here(&places, &project);
+    ctx.print(&flags.in_text(&summary(&project, &reply, by_systemd.as_deref(), ctx.style)))?;
     let snippet = serde_json::to_string_pretty(&snippet(&project, &places, Some(tools)))?;
-    ctx.print(&format!(
-        "\nTo connect an agent: `kgctl setup AGENT`, such as `kgctl setup claude-code`. For any other agent's MCP \
-         configuration:\n{snippet}\n"
-    ))?;
+    let connect = "\nTo connect an agent: `kgctl setup claude-code`, or with the name of another agent. For any other \
+                   agent's MCP configuration:";
+    ctx.print(&format!("{}\n{snippet}\n", flags.in_text(connect)))?;
     Ok(Exit::Done)
 }
 
@@ -151,28 +160,41 @@ pub(crate) fn refuse_place(root: &Path) -> Result<(), Failure> {
         .map_or(Ok(()), |why| Err(Failure::new(Exit::Refused, why).hint(hint)))
 }
 
-fn summary(project: &Project, census: &Census, by_systemd: Option<&str>) -> String {
-    let mut text = format!("{}: {}\n", project.name, project.root.display());
-    let cells = |map: &std::collections::BTreeMap<String, u64>| {
-        let cells: Vec<_> =
-            map.iter().map(|(name, count)| format!("{} {name}", thousands(*count))).collect();
-        cells.join(", ")
-    };
-    let _ = match census.files() {
-        0 => writeln!(text, "no files to read yet"),
-        n => writeln!(text, "{} to read: {}", counted(n, "file"), cells(&census.formats)),
-    };
-    if !census.skipped.is_empty() {
-        let _ = writeln!(
-            text,
-            "left out: {}; also what `.gitignore` and `.kgignore` list",
-            cells(&census.skipped)
-        );
+/// Returns the daemon's status, once it has walked the folder or the patience is over.
+async fn surveyed(target: &Target, ctx: &Context) -> Result<StatusReply, Failure> {
+    let session = ctx.session_with(target).await?;
+    let until = Instant::now() + PATIENCE;
+    loop {
+        let reply = session.call(&Status::default()).await?;
+        if reply.survey.is_some() || Instant::now() > until {
+            session.close().await;
+            return Ok(reply);
+        }
+        tokio::time::sleep(PAUSE).await;
     }
-    let _ = writeln!(
-        text,
-        "{}",
-        by_systemd.unwrap_or("the daemon is running; `kgctl status --watch` shows its progress")
-    );
-    text
+}
+
+fn summary(
+    project: &Project,
+    reply: &StatusReply,
+    by_systemd: Option<&str>,
+    style: Style,
+) -> String {
+    let mut text = format!("{}: {}\n", project.name, project.root.display());
+    text += &match &reply.survey {
+        None => "the folder is still being listed\n".to_string(),
+        Some(survey) => {
+            let cells = survey.to_read.iter().map(|(name, n)| format!("{} {name}", thousands(*n)));
+            let cells: Vec<_> = cells.collect();
+            let to_read = match survey.to_read.values().sum() {
+                0 => "no files to read yet\n".to_string(),
+                n => format!("{} to read: {}\n", counted(n, "file"), cells.join(", ")),
+            };
+            let not_read = not_read(survey, style);
+            to_read + &not_read + if not_read.is_empty() { "" } else { "\n" }
+        }
+    };
+    text +=
+        by_systemd.unwrap_or("the daemon is running; `kgctl status --watch` shows its progress");
+    text + "\n"
 }

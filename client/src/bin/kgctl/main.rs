@@ -46,6 +46,8 @@ mod mcp_config;
 mod memory;
 mod model;
 mod open;
+#[cfg(test)]
+mod printed;
 mod progress;
 mod project;
 mod query;
@@ -174,7 +176,7 @@ fn main() -> ExitCode {
     };
     match done {
         Ok(exit) => exit.into(),
-        Err(failure) => report(&failure, ctx.json),
+        Err(failure) => report(&failure.named(&ctx.flags()), ctx.json),
     }
 }
 

@@ -161,7 +161,7 @@ fn elsewhere(embed: &Embed) -> ModelRow {
         "none" => ("only static vectors", "", None),
         "remote" => ("a server", embed.remote.url.as_str(), Some(embed.remote.dimensions as usize)),
         path if Path::new(path).is_dir() => ("a folder", path, None),
-        _ => ("missing: `kgctl model add` or `pull` adds it", "", None),
+        _ => ("missing: `kgctl model add FOLDER` or `kgctl model pull NAME` adds it", "", None),
     };
     ModelRow {
         name: embed.model.clone(),

@@ -6,6 +6,7 @@
 use std::path::PathBuf;
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use ::config::command::word;
 use ::config::load::load;
 use ::config::registry::Registered;
 use ::config::{Places, Project, Registry};
@@ -180,21 +181,11 @@ fn summary(project: &Registered, is_new: bool, is_heeded: bool) -> String {
         (_, true) => "its daemon was restarted\n".to_string(),
         (true, _) => format!(
             "an agent starts its daemon when it needs it; `kgctl start --project {}` indexes now\n",
-            shell_word(&project.name)
+            word(&project.name)
         ),
         (false, false) => String::new(),
     };
     format!("{}: {what}{marks}: {}\n{next}", project.name, project.root.display())
-}
-
-/// Quotes a name for a shell.
-pub(crate) fn shell_word(name: &str) -> String {
-    let is_plain = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.');
-    if name.chars().all(is_plain) {
-        name.to_string()
-    } else {
-        format!("'{}'", name.replace('\'', r"'\''"))
-    }
 }
 
 fn set_default(name: &str, ctx: &Context) -> Result<Exit, Failure> {

@@ -16,6 +16,6 @@ pub(crate) async fn run(ctx: &Context) -> Result<Exit, Failure> {
         ));
     }
     let reply = ctx.call(&Reload {}).await?;
-    ctx.print_reply(&reply, maintain::reload)?;
+    ctx.print_advice(&reply, maintain::reload)?;
     Ok(Exit::Done)
 }

@@ -19,6 +19,6 @@ pub(crate) struct Arguments {
 pub(crate) async fn run(arguments: &Arguments, ctx: &Context) -> Result<Exit, Failure> {
     let session = ctx.session().await?;
     let reply = progress::call(session, &Rescan { full: arguments.full.then_some(true) }).await?;
-    ctx.print_reply(&reply, maintain::rescan)?;
+    ctx.print_advice(&reply, maintain::rescan)?;
     Ok(Exit::Done)
 }

@@ -33,7 +33,7 @@ pub(crate) fn run(arguments: &Arguments, ctx: &Context) -> Result<Exit, Failure>
     match (&arguments.at, note) {
         (Some(at), Some(note)) => {
             let reply = ask_kgd(ctx, &["--bring-back", note, "--at", at])?;
-            ctx.print_reply(&reply, notes::restored)?;
+            ctx.print_advice(&reply, notes::restored)?;
         }
         _ => {
             let reply = ask_kgd(ctx, &["--kept", note.unwrap_or("")])?;
@@ -45,7 +45,7 @@ pub(crate) fn run(arguments: &Arguments, ctx: &Context) -> Result<Exit, Failure>
                     format!("no versions are kept {what}"),
                 ));
             }
-            ctx.print_reply(&reply, |reply| notes::kept(reply, ctx.style))?;
+            ctx.print_advice(&reply, |reply| notes::kept(reply, ctx.style))?;
         }
     }
     Ok(Exit::Done)

@@ -258,16 +258,15 @@ impl Change {
         if self.scope != agent.usual_scope() {
             same += &format!(" --{}", self.scope.as_str());
         }
-        if let Some(project) = ctx.project_flag() {
-            same += &format!(" --project {}", super::project::shell_word(project));
-        }
+        let flags = ctx.flags();
+        let command = |text: &str| flags.command(text).into_owned();
         let text = match self.fields {
             None => format!("Taken out. {} no longer starts it.\n", agent.title),
             Some(_) => format!(
-                "Written. {}.\nTake it back: kgctl setup {name}{same} --undo\nTry it: kgctl doctor \
-                 --client {name}{same}\n",
+                "Written. {}.\nTake it back: {}\nTry it: {}\n",
                 agent.reload,
-                name = agent.name,
+                command(&format!("kgctl setup {}{same} --undo", agent.name)),
+                command(&format!("kgctl doctor --client {}{same}", agent.name)),
             ),
         };
         ctx.print(&text)

@@ -29,7 +29,7 @@ fn is_brief(target: &Target) -> bool {
 pub(super) async fn report(ctx: &Context, stream: UnixStream, word: &str) -> Result<Exit, Failure> {
     let session = Session::open(stream).await?;
     let reply = session.call(&Status::default()).await?;
-    ctx.print_reply(&reply, |reply| {
+    ctx.print_advice(&reply, |reply| {
         format!("{}: {word}, pid {}\n", reply.freshness.project, reply.pid)
     })?;
     Ok(Exit::Done)

@@ -3,12 +3,13 @@
 use std::time::Duration;
 
 use client::connect::Session;
+use client::launch::Target;
 use client::render::health;
 use indicatif::{ProgressBar, ProgressStyle};
 use proto::tool::core::{Status, StatusReply};
 use serde::Serialize;
 
-use super::context::{Context, warn_of_protocol};
+use super::context::Context;
 use super::failure::{Exit, Failure};
 
 /// How often a watched status is fetched.
@@ -20,6 +21,12 @@ pub(crate) struct Arguments {
     /// Show progress until everything is settled, then the status.
     #[arg(long)]
     watch: bool,
+    /// Only list what is not read and why, all of it.
+    #[arg(long, conflicts_with = "watch")]
+    not_read: bool,
+    /// Only if the current folder is in a registered project; else end in silence, with 3.
+    #[arg(long)]
+    here: bool,
 }
 
 /// The daemon's reply, and what only the client knows.
@@ -33,21 +40,34 @@ struct StatusView<'a> {
 }
 
 pub(crate) async fn run(arguments: &Arguments, ctx: &Context) -> Result<Exit, Failure> {
-    let target = ctx.target()?;
+    let target = match arguments.here {
+        true => match ctx.project_here()? {
+            Some(project) => Target::new(&ctx.places()?, project)?,
+            None => return Ok(Exit::NothingFound),
+        },
+        false => ctx.target()?,
+    };
     let session = ctx.session_with(&target).await?;
     let reply = if arguments.watch {
         watch(&session).await?
     } else {
-        session.call(&Status::default()).await?
+        let not_read = arguments.not_read.then_some(true);
+        session.call(&Status { not_read, ..Status::default() }).await?
     };
-    warn_of_protocol(&reply);
+    if arguments.not_read {
+        let survey = reply.survey.unwrap_or_default();
+        ctx.print_advice(&survey, health::all_not_read)?;
+        session.close().await;
+        return Ok(Exit::Done);
+    }
+    ctx.warn_of_protocol(&reply);
     let view = StatusView {
         reply: &reply,
         socket: target.paths.socket.display().to_string(),
         log: target.paths.log.display().to_string(),
         client_version: proto::version(),
     };
-    ctx.print_reply(&view, |view| {
+    ctx.print_advice(&view, |view| {
         let text = health::status(view.reply, ctx.style);
         format!(
             "{text}{}\n",

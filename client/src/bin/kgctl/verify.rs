@@ -23,6 +23,6 @@ pub(crate) async fn run(arguments: &Arguments, ctx: &Context) -> Result<Exit, Fa
     let session = ctx.session().await?;
     let request = Verify { repair: arguments.repair.then_some(true), limit: Some(arguments.limit) };
     let reply = progress::call(session, &request).await?;
-    ctx.print_reply(&reply, |reply| maintain::verify(reply, ctx.style))?;
+    ctx.print_advice(&reply, |reply| maintain::verify(reply, ctx.style))?;
     Ok(if reply.same || reply.repaired { Exit::Done } else { Exit::Failed })
 }

@@ -22,7 +22,7 @@ pub(crate) struct Arguments {
 pub(crate) async fn run(arguments: &Arguments, ctx: &Context) -> Result<Exit, Failure> {
     let session = ctx.session().await?;
     let reply = settle(&session, Duration::from_secs(arguments.timeout)).await?;
-    ctx.print_reply(&reply, |reply| {
+    ctx.print_advice(&reply, |reply| {
         format!("{}: settled at tick {}\n", reply.freshness.project, reply.freshness.tick)
     })?;
     session.close().await;

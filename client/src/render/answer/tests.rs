@@ -155,7 +155,7 @@ fn an_explanation_reads_from_definition_to_reasons() {
         NAME       DECISION  SCORE  FEATURES
         a-service  alias     0.90   string 1.00, type 0.50
     "#]]
-    .assert_eq(&explain(&reply, Style::plain()));
+    .assert_eq(&explain(&reply, &ProjectFlags::default(), Style::plain()));
 }
 
 #[test]

@@ -17,10 +17,8 @@ use confine::{Error, Kind, Listing, Meta, Root};
 use super::links::{ProjectFolder, follow, reason_of};
 use super::read::Stat;
 use super::rules::{Rules, SkipReason, Verdict, parent};
+use super::survey::{Cause, Survey};
 use model::terms::RelPath;
-
-/// Most skipped paths listed by name, for `status`.
-pub(super) const MAX_LISTED: usize = 1_000;
 
 /// A file that the rules accept.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -38,10 +36,8 @@ pub(super) struct Crawl {
     pub found: Vec<Found>,
     /// Those of them that are symlinks themselves.
     pub links: Vec<RelPath>,
-    /// Number of skipped paths for each reason; the contents of a skipped folder are not counted.
-    pub skipped: BTreeMap<SkipReason, u64>,
-    /// Skipped paths that a person may miss, at most [`MAX_LISTED`].
-    pub notable: BTreeMap<RelPath, SkipReason>,
+    /// What is read and what is not, for people.
+    pub survey: Survey,
     /// Folders and files that exist but cannot be inspected, and why; the root is the empty path.
     pub unreadable: BTreeMap<String, String>,
     /// Entries in the first folder, whether they are read or not.
@@ -73,13 +69,8 @@ impl Crawl {
         // What disappeared between listing and visiting is deleted; only the root may not be.
         if path.is_empty() || !error.is_missing() {
             self.unreadable.insert(path.to_string(), error.to_string());
-        }
-    }
-
-    fn skip(&mut self, path: &str, reason: SkipReason) {
-        *self.skipped.entry(reason).or_default() += 1;
-        if reason.is_notable() && self.notable.len() < MAX_LISTED {
-            self.notable.insert(RelPath::new(path), reason);
+            let cause = Cause { reason: SkipReason::Unreadable, by: error.to_string() };
+            self.survey.skip(path, cause);
         }
     }
 }
@@ -97,7 +88,22 @@ pub(super) fn crawl(
     start: &str,
     on_folder: &mut dyn FnMut(&Path),
 ) -> Crawl {
-    let mut crawl = Crawl::default();
+    crawl_into(Crawl::default(), project_folder, rules, start, on_folder)
+}
+
+/// Returns what is read and what is not, with more paths than a crawl names.
+pub(super) fn survey(project_folder: &ProjectFolder, rules: &Rules, survey: Survey) -> Survey {
+    let crawl = Crawl { survey, ..Crawl::default() };
+    crawl_into(crawl, project_folder, rules, "", &mut |_| {}).survey
+}
+
+fn crawl_into(
+    mut crawl: Crawl,
+    project_folder: &ProjectFolder,
+    rules: &Rules,
+    start: &str,
+    on_folder: &mut dyn FnMut(&Path),
+) -> Crawl {
     let root = match project_folder.open() {
         Ok(root) => root,
         Err(error) => {
@@ -112,7 +118,10 @@ pub(super) fn crawl(
     let mut is_first = true;
     while let Some(visit) = stack.pop() {
         match visit {
-            Visit::File(found) => walk.crawl.found.push(found),
+            Visit::File(found) => {
+                walk.crawl.survey.read(&found.path);
+                walk.crawl.found.push(found);
+            }
             Visit::Folder { path, is_within_link } => {
                 on_folder(&project_folder.absolute(&path));
                 let mut visits = walk.list(&path, is_within_link, is_first);
@@ -175,26 +184,33 @@ impl Walk<'_> {
     ) -> Option<(String, Visit)> {
         let Some(text) = name.to_str() else {
             let shown = join(folder, &name.to_string_lossy());
-            self.crawl.skip(&shown, SkipReason::NotUtf8);
+            self.skip(&shown, false, SkipReason::NotUtf8);
             return None;
         };
         let path = join(folder, text);
         let entry = match self.entry(&path, listing, name, kind, is_within_link) {
             Ok(entry) => entry?,
             Err(reason) => {
-                self.crawl.skip(&path, reason);
+                self.skip(&path, false, reason);
                 return None;
             }
         };
-        let reason = match self.rules.step(&path, entry.kind == Kind::Folder) {
+        let is_folder = entry.kind == Kind::Folder;
+        let reason = match self.rules.step(&path, is_folder) {
             Verdict::Skip(reason) => reason,
             verdict => match self.admit(&path, verdict, listing, name, entry, is_within_link) {
                 Ok(visit) => return visit,
                 Err(reason) => reason,
             },
         };
-        self.crawl.skip(&path, reason);
+        self.skip(&path, is_folder, reason);
         None
+    }
+
+    fn skip(&mut self, path: &str, is_folder: bool, reason: SkipReason) {
+        let cause = self.rules.cause(path, is_folder, reason);
+        let slash = if is_folder { "/" } else { "" };
+        self.crawl.survey.skip(&format!("{path}{slash}"), cause);
     }
 
     /// Checks kind and size of a path whose name is accepted.

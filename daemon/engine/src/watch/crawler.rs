@@ -78,10 +78,18 @@ pub(super) async fn run(shared: Arc<Shared>, mut stop: watch::Receiver<bool>) {
         let wanted = shared.state.begin_wanted();
         let is_time = rhythm.next.is_some_and(|next| next <= Instant::now());
         if wanted.is_none() && !is_time {
+            let survey = shared.state.surveys.due();
+            if survey.is_some_and(|due| due <= Instant::now()) {
+                let worker = shared.clone();
+                if let Err(error) = spawn_blocking(move || worker.survey_again()).await {
+                    shared.state.report(format!("a survey was stopped: {error}"));
+                }
+                continue;
+            }
             if shared.poll_parts_if_due(&mut rhythm).await {
                 continue;
             }
-            let wake_at = rhythm.wake_at();
+            let wake_at = rhythm.wake_at().into_iter().chain(survey).min();
             let at = tokio::time::Instant::from_std(wake_at.unwrap_or_else(Instant::now));
             tokio::select! {
                 () = stopped(&mut stop) => return,
@@ -153,6 +161,15 @@ impl Shared {
         (seconds > 0).then(|| Duration::from_secs(seconds).max(took * RESTS))
     }
 
+    /// Counts anew what is read and what is not.
+    fn survey_again(&self) {
+        let rules = self.intake.rules();
+        self.state.surveys.renew(|| {
+            let crawl = crawl(&self.intake.project_folder, &rules, "", &mut |_| {});
+            (crawl.identity.map(|_| crawl.survey), ())
+        });
+    }
+
     /// Compares everything once. Returns true if the next crawl should come soon, because nothing else will notice a
     /// change.
     fn crawl_all(&self, is_opening: bool, is_full: bool) -> bool {
@@ -163,12 +180,15 @@ impl Shared {
         let deaf = if poll.is_none() { self.listen().err() } else { None };
         let listener = self.listener();
         let mut missed = Missed::default();
-        let crawl = crawl(&self.intake.project_folder, &rules, "", &mut |folder| {
-            if let Some(Err(why)) = listener.as_ref().map(|listener| listener.watch(folder)) {
-                missed.note(self.relative(folder), why);
-            }
+        let (crawl, trouble) = self.state.surveys.renew(|| {
+            let crawl = crawl(&self.intake.project_folder, &rules, "", &mut |folder| {
+                if let Some(Err(why)) = listener.as_ref().map(|listener| listener.watch(folder)) {
+                    missed.note(self.relative(folder), why);
+                }
+            });
+            let trouble = self.judge_root(&crawl);
+            (trouble.is_none().then(|| crawl.survey.clone()), (crawl, trouble))
         });
-        let trouble = self.judge_root(&crawl);
         let hidden = self.hidden(&crawl);
         self.state.crawl_listed(&crawl, &hidden, rules.warnings(), trouble.clone());
         self.watch_links(&crawl);

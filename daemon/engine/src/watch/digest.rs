@@ -95,6 +95,10 @@ pub(super) fn digest(
             RawEvent::Moved(_, _, tracker) if halves.are_joined(tracker) => None,
             RawEvent::Moved(from, to, _) => appeared(intake, to, Some(from)),
         };
+        // What is not read is counted, too.
+        if hint.is_none() {
+            state.surveys.changed();
+        }
         // A large write causes one event per block.
         if hint.is_some() && hints.last() != hint.as_ref() {
             hints.extend(hint);

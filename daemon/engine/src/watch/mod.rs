@@ -49,6 +49,7 @@ mod rules;
 mod sent;
 mod settle;
 mod state;
+mod survey;
 #[cfg(test)]
 mod tests;
 mod turns;
@@ -74,6 +75,7 @@ pub use self::sent::{KnownFile, KnownFiles, MOST_EQUAL};
 use self::settle::SettledChange;
 use self::state::{FIRST_CRAWL, lock};
 pub use self::state::{FileEvent, FileEventKind, WatchState, WatchView};
+pub use self::survey::{Cause, Survey, Unread};
 use crate::belt::{Budget, Lanes};
 use config::settings::{Privacy, Watch};
 use formats::Parsing;
@@ -234,6 +236,16 @@ impl WatcherHandle {
             Some(path) => self.life.shared.intake.rules().verdict(path, is_dir),
             None => Verdict::Skip(SkipReason::NotUtf8),
         }
+    }
+
+    /// Walks the folder and returns what is read and what is not, with at most so many paths by name.
+    pub fn survey(&self, most_named: usize) -> Survey {
+        let intake = &self.life.shared.intake;
+        crawl::survey(
+            &intake.project_folder,
+            &intake.rules(),
+            Survey::naming(most_named, most_named),
+        )
     }
 
     /// Continues with other settings, and compares all files under them; returns at once.

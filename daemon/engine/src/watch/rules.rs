@@ -19,16 +19,18 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::deny;
 use super::read::read_regular;
 use super::state::lock;
+use super::survey::Cause;
+use config::kinds::TOOL_FOLDERS;
 use config::settings::Watch;
 use model::terms::RelPath;
 use redact::AllowedPaths;
 
-/// Folders that never contain documents of the project; `.kgignore` may bring back all but `.git`.
-const BUILT_IN_FOLDERS: [&str; 6] =
-    [".git", ".obsidian", ".trash", "node_modules", "target", ".venv"];
-
 /// Endings of files that editors and downloads leave half written.
 const TEMPORARY_ENDINGS: [&str; 6] = ["~", ".swp", ".swx", ".tmp", ".part", ".crdownload"];
+
+/// Git's ignore file, and ours.
+const GITIGNORE: &str = ".gitignore";
+const KGIGNORE: &str = ".kgignore";
 
 /// Longest ignore file read, bytes. A list written by hand is a few kilobytes; the rest is not matched.
 const MAX_IGNORE_FILE_BYTES: u64 = 256 * 1024;
@@ -51,8 +53,10 @@ pub enum SkipReason {
     SecretName,
     /// Images, sound, films, archives, programs, databases: never text, whatever `watch.extensions` lists.
     Binary,
-    /// Not one of `watch.extensions`.
+    /// Neither a document's extension nor one of `watch.extensions`.
     Extension,
+    /// A document's extension that `watch.extensions` takes out.
+    TakenOut,
     /// A backup, lock or half-written file of an editor or download.
     Temporary,
     /// Larger than `watch.max_file_bytes`, or `watch.max_document_bytes`.
@@ -71,6 +75,8 @@ pub enum SkipReason {
     OutsideLink,
     /// A folder, pipe, socket or device where a file should be.
     NotAFile,
+    /// It exists but cannot be inspected: permissions, or a failing disk.
+    Unreadable,
     /// Nothing is there.
     Missing,
     /// A path that leads out of the root.
@@ -88,6 +94,7 @@ impl SkipReason {
             SkipReason::SecretName => "on the deny list: its name holds a secret",
             SkipReason::Binary => "binary format",
             SkipReason::Extension => "extension",
+            SkipReason::TakenOut => "extension taken out by `watch.extensions`",
             SkipReason::Temporary => "temporary",
             SkipReason::TooLarge => "too large",
             SkipReason::NotUtf8 => "name is not UTF-8",
@@ -97,6 +104,7 @@ impl SkipReason {
             SkipReason::LinkInLink => "symlink in a symlinked folder",
             SkipReason::OutsideLink => "symlink out of the root",
             SkipReason::NotAFile => "not a regular file",
+            SkipReason::Unreadable => "cannot be read",
             SkipReason::Missing => "no such file",
             SkipReason::Outside => "outside the root",
         }
@@ -124,19 +132,43 @@ impl SkipReason {
         matches!(self, SkipReason::Denied | SkipReason::SecretName | SkipReason::Binary)
     }
 
-    /// Returns whether a person would want to see the path by name: a document that they may miss.
+    /// Returns what would have such paths read; `None` where nothing would.
+    pub fn remedy(self) -> Option<&'static str> {
+        Some(match self {
+            SkipReason::Hidden => "`watch.hidden: true` reads names that start with a dot",
+            SkipReason::Ignored | SkipReason::BuiltIn => {
+                "a line `!NAME` in `.kgignore` brings back what `.gitignore` or kgd itself leaves out"
+            }
+            SkipReason::Denied => {
+                "rename it, or list it in `privacy.allow_paths` of your own configuration"
+            }
+            SkipReason::SecretName | SkipReason::NotUtf8 => "rename it",
+            SkipReason::Extension => {
+                "`watch.extensions` adds extensions of text; other formats are read once converted to one that kgd knows"
+            }
+            SkipReason::TakenOut => "correct `watch.extensions`",
+            SkipReason::TooLarge => {
+                "split it, or raise `watch.max_file_bytes`, for PDF and Word `watch.max_document_bytes`"
+            }
+            SkipReason::OutsideLink => {
+                "copy the target into the folder, or make its folder a project"
+            }
+            SkipReason::Unreadable => "let the daemon's user read the file and search its folder",
+            _ => return None,
+        })
+    }
+
+    /// Returns whether it may be a document that a person misses, rather than what is left out on purpose.
     pub fn is_notable(self) -> bool {
-        matches!(
+        !matches!(
             self,
-            SkipReason::TooLarge
-                | SkipReason::Denied
-                | SkipReason::SecretName
-                | SkipReason::NotUtf8
-                | SkipReason::DanglingLink
-                | SkipReason::LinkLoop
-                | SkipReason::LinkInLink
-                | SkipReason::OutsideLink
-                | SkipReason::NotAFile
+            SkipReason::BuiltIn
+                | SkipReason::Hidden
+                | SkipReason::Ignored
+                | SkipReason::Binary
+                | SkipReason::Extension
+                | SkipReason::Temporary
+                | SkipReason::LinkedTwice
         )
     }
 }
@@ -230,17 +262,22 @@ impl Rules {
             if is_temporary(name) {
                 return Verdict::Skip(SkipReason::Temporary);
             }
-            if !self.has_extension(name) {
-                let reason = if is_hidden { SkipReason::Hidden } else { SkipReason::Extension };
-                return Verdict::Skip(reason);
+            let extension = config::kinds::extension_of(name);
+            if extension.is_empty() || !self.extensions.contains(&extension) {
+                let is_default = config::formats::default_extensions().any(|it| it == extension);
+                return Verdict::Skip(match is_hidden {
+                    true => SkipReason::Hidden,
+                    false if is_default => SkipReason::TakenOut,
+                    false => SkipReason::Extension,
+                });
             }
         }
         let listed = self.listed(path, is_dir);
         // Lists come before built-in folders and hidden names, so that `.kgignore` can bring these back.
         let skip = match listed {
-            Listed::Ignored => Some(SkipReason::Ignored),
+            Listed::Ignored(_) => Some(SkipReason::Ignored),
             Listed::Wanted => None,
-            Listed::No if is_dir && BUILT_IN_FOLDERS.contains(&name) => Some(SkipReason::BuiltIn),
+            Listed::No if is_dir && TOOL_FOLDERS.contains(&name) => Some(SkipReason::BuiltIn),
             Listed::No if is_hidden => Some(SkipReason::Hidden),
             Listed::No => None,
         };
@@ -261,30 +298,47 @@ impl Rules {
         lock(&self.warnings).clone()
     }
 
-    fn has_extension(&self, name: &str) -> bool {
-        let extension = config::kinds::extension_of(name);
-        !extension.is_empty() && self.extensions.contains(&extension)
+    /// Returns a reason with what decided it, for a path that is skipped.
+    pub(super) fn cause(&self, path: &str, is_dir: bool, reason: SkipReason) -> Cause {
+        let name = path.rsplit('/').next().unwrap_or(path);
+        let by = match reason {
+            SkipReason::Ignored => match self.listed(path, is_dir) {
+                Listed::Ignored(list) => list,
+                _ => String::new(),
+            },
+            SkipReason::Extension | SkipReason::TakenOut | SkipReason::Binary => {
+                let extension = config::kinds::extension_of(name);
+                if extension.is_empty() { "none".to_string() } else { extension }
+            }
+            SkipReason::BuiltIn => name.to_string(),
+            _ => String::new(),
+        };
+        Cause { reason, by }
     }
 
     /// Returns what the lists say: the setting first, then `.kgignore`, then `.gitignore`, each from the innermost
     /// folder outwards.
     fn listed(&self, path: &str, is_dir: bool) -> Listed {
         if self.configured.matched(path, is_dir).is_ignore() {
-            return Listed::Ignored;
+            return Listed::Ignored("watch.ignore".to_string());
         }
+        let list = |folder: &str, name: &str| match folder {
+            "" => name.to_string(),
+            folder => format!("{folder}/{name}"),
+        };
         let mut by_git = Listed::No;
         let mut folder = parent(path);
         loop {
             if let Some(rules) = self.folder(folder) {
                 let below = if folder.is_empty() { path } else { &path[folder.len() + 1..] };
                 match rules.kgignore.matched(below, is_dir) {
-                    Match::Ignore(_) => return Listed::Ignored,
+                    Match::Ignore(_) => return Listed::Ignored(list(folder, KGIGNORE)),
                     Match::Whitelist(_) => return Listed::Wanted,
                     Match::None => {}
                 }
                 if matches!(by_git, Listed::No) {
                     match rules.gitignore.matched(below, is_dir) {
-                        Match::Ignore(_) => by_git = Listed::Ignored,
+                        Match::Ignore(_) => by_git = Listed::Ignored(list(folder, GITIGNORE)),
                         // Git's exception overrides git's rule, but not ours about hidden and built-in names.
                         Match::Whitelist(_) => by_git = Listed::Wanted,
                         Match::None => {}
@@ -297,7 +351,7 @@ impl Rules {
             folder = parent(folder);
         }
         // `Wanted` by git only cancels git's own rule.
-        if matches!(by_git, Listed::Ignored) { Listed::Ignored } else { Listed::No }
+        if matches!(by_git, Listed::Wanted) { Listed::No } else { by_git }
     }
 
     fn folder(&self, folder: &str) -> Option<Arc<FolderRules>> {
@@ -312,8 +366,8 @@ impl Rules {
 
     fn load(&self, folder: &str) -> Option<Arc<FolderRules>> {
         let root = Root::open(&self.root).ok()?;
-        let gitignore = self.load_file(&root, folder, ".gitignore");
-        let kgignore = self.load_file(&root, folder, ".kgignore");
+        let gitignore = self.load_file(&root, folder, GITIGNORE);
+        let kgignore = self.load_file(&root, folder, KGIGNORE);
         if gitignore.is_none() && kgignore.is_none() {
             return None;
         }
@@ -359,13 +413,14 @@ impl Rules {
 /// What the lists say about a path.
 enum Listed {
     No,
-    Ignored,
+    /// By this ignore file, or by the setting.
+    Ignored(String),
     Wanted,
 }
 
 /// Returns whether the path is that of an ignore file, whose change requires new rules.
 pub(super) fn is_ignore_file(path: &str) -> bool {
-    matches!(path.rsplit('/').next(), Some(".gitignore" | ".kgignore"))
+    matches!(path.rsplit('/').next(), Some(GITIGNORE | KGIGNORE))
 }
 
 /// Returns whether the path stays below the root.

@@ -12,9 +12,10 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use rustc_hash::FxHashSet;
 use tokio::sync::{Notify, watch};
 
-use super::crawl::{Crawl, MAX_LISTED};
+use super::crawl::Crawl;
 use super::mode::{ModeEvent, WatchMode};
 use super::rules::SkipReason;
+use super::survey::{Survey, Surveys};
 use model::terms::RelPath;
 
 /// Most recent changes kept for `status`; the number is S0's.
@@ -47,6 +48,7 @@ pub struct WatchState {
     roster: Mutex<Roster>,
     sight: Mutex<Sight>,
     events: Mutex<VecDeque<FileEvent>>,
+    pub(super) surveys: Surveys,
 }
 
 /// A change of a file that was noticed.
@@ -123,8 +125,6 @@ fn key_of(path: &RelPath) -> u64 {
 struct Sight {
     mode: WatchMode,
     root_trouble: Option<String>,
-    skipped: BTreeMap<SkipReason, u64>,
-    notable: BTreeMap<RelPath, SkipReason>,
     unreadable: BTreeMap<String, String>,
     warnings: Vec<String>,
     errors: Vec<String>,
@@ -141,10 +141,6 @@ pub struct WatchView {
     pub n_pending: u64,
     /// Files that should be indexed.
     pub n_known_files: u64,
-    /// Paths that the last crawl skipped, by reason. The contents of a skipped folder are not counted.
-    pub skipped: BTreeMap<SkipReason, u64>,
-    /// Skipped paths that a person may miss, at most 1,000.
-    pub notable: BTreeMap<RelPath, SkipReason>,
     /// Folders and files that exist but cannot be inspected, and why. Nothing below them is removed.
     pub unreadable: BTreeMap<String, String>,
     /// Why nothing is removed at the moment: the root is missing, unreadable or suddenly empty.
@@ -192,8 +188,6 @@ impl WatchState {
             is_crawling,
             n_pending: self.n_pending(),
             n_known_files,
-            skipped: sight.skipped.clone(),
-            notable: sight.notable.clone(),
             unreadable: sight.unreadable.clone(),
             root_trouble: sight.root_trouble.clone(),
             warnings: sight.warnings.clone(),
@@ -202,6 +196,12 @@ impl WatchState {
             n_overflows: self.n_overflows.load(Ordering::Relaxed),
             n_rescans: self.n_rescans.load(Ordering::Relaxed),
         }
+    }
+
+    /// Returns what is read and what is not; `None` before the first crawl. May wait a moment for a walk, so that a
+    /// file that has just been saved is counted.
+    pub fn survey(&self) -> Option<Survey> {
+        self.surveys.latest(|| self.wake_crawler())
     }
 
     /// Returns the number of changes noticed since the start. Requests of the index itself to read more closely do
@@ -326,28 +326,13 @@ impl WatchState {
         let is_read = skipped.is_none();
         let mut roster = lock(&self.roster);
         let key = key_of(path);
-        if is_read {
-            roster.paths.insert(key);
-        } else {
-            roster.paths.remove(&key);
-        }
+        let is_news = if is_read { roster.paths.insert(key) } else { roster.paths.remove(&key) };
         if let Some(since) = &mut roster.since_crawl {
             since.push((key, is_read));
         }
         drop(roster);
-        let mut sight = lock(&self.sight);
-        let sight = &mut *sight;
-        // What was listed for this path is outdated, in the list and in the count.
-        if let Some(old) = sight.notable.remove(path)
-            && let Some(n) = sight.skipped.get_mut(&old)
-        {
-            *n = n.saturating_sub(1);
-        }
-        if let Some(reason) = skipped.filter(|reason| reason.is_notable())
-            && sight.notable.len() < MAX_LISTED
-        {
-            sight.notable.insert(path.clone(), reason);
-            *sight.skipped.entry(reason).or_default() += 1;
+        if is_news || !is_read {
+            self.surveys.changed();
         }
     }
 
@@ -356,6 +341,8 @@ impl WatchState {
         let mut sight = lock(&self.sight);
         sight.unreadable.retain(|path, _| !is_below(path, start));
         sight.unreadable.extend(unreadable.clone());
+        drop(sight);
+        self.surveys.changed();
     }
 
     pub(super) fn crawl_begins(&self) {
@@ -378,10 +365,6 @@ impl WatchState {
             self.report(trouble.clone());
         }
         let mut sight = lock(&self.sight);
-        if root_trouble.is_none() {
-            sight.skipped = crawl.skipped.clone();
-            sight.notable = crawl.notable.clone();
-        }
         sight.unreadable = crawl.unreadable.clone();
         sight.warnings = warnings;
         sight.root_trouble = root_trouble;

@@ -426,7 +426,8 @@ impl Session {
                 text.replace(&format!("`{own}`"), &format!("`{given}`"))
             })
         };
-        ErrorView { message: in_words(error.message), hint: hint.map(in_words), ..error }
+        let hint = hint.map(|hint| self.project.in_commands(in_words(hint)));
+        ErrorView { message: in_words(error.message), hint, ..error }
     }
 
     fn unknown_tool(&self, name: &str) -> String {

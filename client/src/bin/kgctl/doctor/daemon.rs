@@ -5,6 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use ::config::command::word;
 use client::connect::Session;
 use client::launch::{Target, version_mismatch};
 use client::render::counted;
@@ -205,7 +206,7 @@ fn of_checkup(reply: &CheckupReply) -> Vec<Finding> {
         }
         (why, newest) => {
             let hint = match newest {
-                Some(file) => format!("`kgctl backup --restore {file}`; check the disk"),
+                Some(file) => format!("`kgctl backup --restore {}`; check the disk", word(file)),
                 None => "there is no backup; copy the ledger to a safe place first; check the disk"
                     .into(),
             };

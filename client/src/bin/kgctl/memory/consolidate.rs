@@ -60,7 +60,7 @@ pub(super) async fn run(session: Session, ctx: &Context) -> Result<Exit, Failure
         text += "rejected relations are never proposed again (`kgctl review --undo` undoes that); \
                  everything else is, next time\n";
     }
-    ctx.print(&text)?;
+    ctx.advise(&text)?;
     Ok(if failed > 0 { Exit::Failed } else { Exit::Done })
 }
 

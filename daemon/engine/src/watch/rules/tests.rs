@@ -143,18 +143,19 @@ fn settings_add_patterns_extensions_and_hidden_files() {
     let settings = Watch {
         hidden: true,
         ignore: ["drafts/**", "*.bak.md", "a{"].map(String::from).to_vec(),
-        extensions: vec![".Org".into(), "md".into()],
+        extensions: vec![".Tex".into(), "-txt".into()],
         ..Watch::default()
     };
     check(
         &[(".kgignore", "!drafts/x.md\n")],
         settings,
-        &["drafts/x.md", "n.bak.md", "x.org", "x.txt", ".x.md", ".git/x.md", ".trash/x.md"],
+        &["drafts/x.md", "n.bak.md", "x.tex", "x.txt", "x.rs", ".x.md", ".git/x.md", ".trash/x.md"],
         expect![[r#"
             drafts/x.md                  ignored
             n.bak.md                     ignored
-            x.org                        read
-            x.txt                        extension
+            x.tex                        read
+            x.txt                        extension taken out by `watch.extensions`
+            x.rs                         extension
             .x.md                        read
             .git/x.md                    built-in folder
             .trash/x.md                  built-in folder

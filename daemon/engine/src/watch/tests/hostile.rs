@@ -49,21 +49,20 @@ async fn what_is_no_readable_file_is_skipped_and_listed() {
             "bulk doc s/b.md `b`",
         ]
     );
-    let notable = project.handle.state().view().notable;
-    let notable: Vec<String> = notable.iter().map(|(path, why)| format!("{path}: {why}")).collect();
+    let survey = project.handle.survey(9);
+    assert_eq!(survey.to_read, BTreeMap::from([("md".to_string(), 5)]));
     expect_test::expect![[r#"
-        .env: on the deny list
-        dangling.md: dangling symlink
-        huge.md: too large
-        key.md: on the deny list
-        linked/in/again: symlink in a symlinked folder
-        out: symlink out of the root
-        out.md: symlink out of the root
-        pipe.md: not a regular file
-        s/all: symlink loop
-        s/loop: symlink loop
-        self.md: symlink loop"#]]
-    .assert_eq(&notable.join("\n"));
+        hidden: 2: .away/, .store/
+        on the deny list: 2: .env, key.md
+        too large: 1: huge.md
+        dangling symlink: 1: dangling.md
+        symlink loop: 3: s/all, s/loop, self.md
+        symlink to an indexed path: 2: s2, twice.md
+        symlink in a symlinked folder: 1: linked/in/again
+        symlink out of the root: 2: out, out.md
+        not a regular file: 1: pipe.md
+    "#]]
+    .assert_eq(&not_read(&project).await);
 }
 
 #[tokio::test]
@@ -80,13 +79,59 @@ async fn what_becomes_unreadable_while_watched_is_removed_and_listed() {
     fs::remove_file(project.path("b.md")).expect("remove");
     make_pipe(&project.path("b.md"));
     assert_eq!(project.next().await, "first gone b.md");
-    let view = project.handle.state().view();
-    let expected = [("a.md", SkipReason::TooLarge), ("b.md", SkipReason::NotAFile)];
-    assert_eq!(view.notable, BTreeMap::from(expected.map(|(path, why)| (RelPath::new(path), why))));
-    assert_eq!(view.n_known_files, 0);
+    assert_eq!(not_read(&project).await, "too large: 1: a.md\nnot a regular file: 1: b.md\n");
+    assert_eq!(project.handle.state().n_known_files(), 0);
     project.put("a.md", "small again");
     assert_eq!(project.next().await, "first doc a.md `small again`");
-    assert_eq!(project.handle.state().view().notable.len(), 1);
+    assert_eq!(not_read(&project).await, "not a regular file: 1: b.md\n");
+}
+
+#[tokio::test]
+async fn what_is_not_read_is_counted_by_what_decided_it_as_it_comes_and_goes() {
+    let files = [
+        (".gitignore", "*.log.md\nbuild/"),
+        ("d/.kgignore", "draft.md"),
+        ("d/draft.md", "d"),
+        ("build/x.md", "x"),
+        ("a.log.md", "a"),
+        ("b.md", "b"),
+        ("scan.png", "p"),
+        ("old.pdf", "o"),
+        ("node_modules/m/README.md", "m"),
+        ("4913", "v"),
+    ];
+    let settings =
+        Watch { ignore: vec!["*.secret.md".into()], extensions: vec!["-pdf".into()], ..settings() };
+    let mut project = Project::start_with(&files, settings, Arc::default(), 1_000);
+    project.open().await;
+    expect_test::expect![[r#"
+        built-in folder: node_modules: 1: node_modules/
+        hidden: 2: .gitignore, d/.kgignore
+        ignored: .gitignore: 2: a.log.md, build/
+        ignored: d/.kgignore: 1: d/draft.md
+        binary format: png: 1: scan.png
+        extension taken out by `watch.extensions`: pdf: 1: old.pdf
+        temporary: 1: 4913
+    "#]]
+    .assert_eq(&not_read(&project).await);
+    for (path, text) in [("d/t.odt", "t"), ("x.secret.md", "x"), ("b.md", "b2")] {
+        project.put(path, text);
+    }
+    fs::remove_file(project.path("scan.png")).expect("remove");
+    fs::create_dir(project.path("new")).expect("a folder");
+    for name in ["e.odt", "f.odt", "g.odt", "h.odt"] {
+        project.put(&format!("new/{name}"), "e");
+    }
+    project.put("new/z.md", "z");
+    let mut news = vec![project.next().await, project.next().await];
+    news.sort();
+    assert_eq!(news, ["first doc b.md `b2`", "first doc new/z.md `z`"]);
+    let now = not_read(&project).await;
+    assert!(now.contains("extension: odt: 5: d/t.odt, new/e.odt, new/f.odt\n"), "{now}");
+    assert!(now.contains("ignored: watch.ignore: 1: x.secret.md\n"), "{now}");
+    assert!(!now.contains("scan.png"), "{now}");
+    let all = project.handle.survey(1_000);
+    assert_eq!(all.not_read.values().map(|it| it.paths.len() as u64).sum::<u64>(), 14);
 }
 
 #[tokio::test]

@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use config::command::path_word;
+
 /// A failure of the ledger, of a backup, or of a restore.
 #[derive(Debug, thiserror::Error)]
 pub enum LedgerError {
@@ -93,8 +95,8 @@ impl LedgerError {
 fn way_back(best: Option<&Path>) -> String {
     match best {
         Some(file) => {
-            let file = file.display();
-            format!("the newest full backup is `{file}`; `kgctl backup --restore {file}` puts it back")
+            let (shown, file) = (file.display(), path_word(file));
+            format!("the newest full backup is `{shown}`; `kgctl backup --restore {file}` puts it back")
         }
         None => "there is no backup of it; move it away, and a new one is created without the uids, tags and review \
                  decisions; documents are not affected"
@@ -119,7 +121,7 @@ fn or_before(path: &Path, version: u32) -> String {
     match copy.exists() {
         true => format!(
             "; or go back to the copy made before the change, with `kgctl backup --restore {}`",
-            copy.display()
+            path_word(&copy)
         ),
         false => String::new(),
     }

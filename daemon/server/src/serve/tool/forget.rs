@@ -6,6 +6,7 @@
 
 use std::sync::Arc;
 
+use config::command::word;
 use proto::error::{Code, ErrorView};
 use proto::tool::admin::{Forget, ForgetReply, Left, Proof, Removed};
 
@@ -47,7 +48,7 @@ fn named(project: &Project, request: &Forget) -> Result<Named, ErrorView> {
         (Some(path), None, None) => match inside(project, path)? {
             path if path.is_empty() => Err(invalid(
                 "that is the whole project".into(),
-                "`kgctl remove --purge` forgets all of it",
+                &format!("`kgctl remove {} --purge` forgets all of it", word(&project.name)),
             )),
             path => Ok(Named::Path(path)),
         },

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use config::command::word;
 use config::live::Change;
 use proto::error::{Code, ErrorView};
 use proto::tool::admin::{
@@ -310,7 +311,7 @@ fn failed_among(project: &Project, wanted: Option<&[String]>) -> Result<Vec<RelP
                 code: Code::NotFound,
                 message: format!("nothing failed at `{text}`"),
                 hint: Some(
-                    "`kgctl doctor` lists what failed; `kgctl ingest --force` indexes any file anew".into(),
+                    "`kgctl doctor` lists what failed; `kgctl ingest PATH --force` indexes any file anew".into(),
                 ), conflict: None });
         }
     }
@@ -331,7 +332,10 @@ pub async fn checkup(
     blocking(move || {
         let found = check_up(&project.state_dir).map_err(unreadable)?;
         let troubles = project.breakers().list();
-        let failed = troubles.iter().take(MAX_LISTED).map(|(path, it)| failed_file(path, it));
+        let failed = troubles.iter().take(MAX_LISTED).map(|(path, it)| {
+            let file = failed_file(path, it);
+            FailedFile { hint: project.in_commands(file.hint), ..file }
+        });
         Ok(CheckupReply {
             index: found.index,
             ledger: found.ledger,
@@ -347,13 +351,18 @@ pub async fn checkup(
 
 fn failed_file(path: &RelPath, trouble: &Failing) -> FailedFile {
     let (is_open, is_transient) = (trouble.is_open(), trouble.is_transient);
+    let retry = format!("`kgctl retry {}`", word(path.as_str()));
     let hint = match (is_open, is_transient) {
         (true, true) => {
-            "repair what keeps it from being read, then `kgctl retry`; else it is tried once an hour"
+            format!(
+                "repair what keeps it from being read, then {retry}; else it is tried once an hour"
+            )
         }
-        (true, false) => "correct the file: it is read again when it changes, or by `kgctl retry`",
-        (false, true) => "it is tried again at the next rescan; `kgctl retry` tries at once",
-        (false, false) => "correct the file: it is read again when it changes",
+        (true, false) => {
+            format!("correct the file: it is read again when it changes, or by {retry}")
+        }
+        (false, true) => format!("it is tried again at the next rescan; {retry} tries at once"),
+        (false, false) => "correct the file: it is read again when it changes".to_string(),
     };
     FailedFile {
         path: path.to_string(),
@@ -361,7 +370,7 @@ fn failed_file(path: &RelPath, trouble: &Failing) -> FailedFile {
         reason: trouble.reason.clone(),
         failures: trouble.n_failures,
         skipped: is_open,
-        hint: hint.into(),
+        hint,
     }
 }
 

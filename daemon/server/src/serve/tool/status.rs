@@ -1,5 +1,7 @@
 //! `status`: progress and health of the watcher, the belt, the writer and the index.
 
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use config::settings::Background;
@@ -7,8 +9,8 @@ use jiff::Timestamp;
 use proto::error::ErrorView;
 use proto::shape::{StallView, WorkersView};
 use proto::tool::core::{
-    EmbeddingView, FileEventView, MendedView, Progress, QuarantineView, QueueView, ScrubView,
-    SpaceView, Status, StatusReply, UNRANKED, VectorsInMemory, WarningView,
+    EmbeddingView, FileEventView, MendedView, NotReadView, Progress, QuarantineView, QueueView,
+    ScrubView, SpaceView, Status, StatusReply, SurveyView, UNRANKED, VectorsInMemory, WarningView,
 };
 use rusqlite::Connection;
 
@@ -18,11 +20,17 @@ use engine::health::Mended;
 use crate::project::Project;
 use crate::project::tallies::{WINDOWS, count};
 use engine::backfill::{BackfillProgress, RetryWhen, Trouble};
-use engine::watch::{FileEvent, WatchMode, WatchView};
+use engine::watch::{Cause, FileEvent, SkipReason, Survey, Unread, WatchMode, WatchView};
 use index::store::{Breakers, SCHEMA_VERSION, Snapshot};
 
 /// Most rows in each list of problems.
 const MAX_LISTED: i64 = 50;
+
+/// Most paths named of those that are not read.
+const MOST_NOT_READ: usize = 10_000;
+
+/// Paths named of the files that failed; `quarantine` has more.
+const FAILED_NAMED: usize = 3;
 
 /// Warning about a better model that gives no vectors.
 const NO_BETTER: &str =
@@ -41,7 +49,13 @@ pub fn status(
     let tally = project.tallies.at(snapshot).map_err(trouble)?;
     let documents = tally.counts.get("documents").copied().unwrap_or(0);
     let embedding = embedding(project, snapshot, tally.n_windows);
-    Ok(StatusReply {
+    let failures = failures(snapshot, project.breakers()).map_err(trouble)?;
+    let n_failing = n_failing(snapshot, project.breakers()).map_err(trouble)?;
+    let is_whole = request.not_read == Some(true);
+    let most_named = if is_whole { MOST_NOT_READ } else { FAILED_NAMED };
+    let walked = project.watcher().state().survey();
+    let walked = walked.map(|it| if is_whole { project.watcher().survey(most_named) } else { it });
+    let mut reply = StatusReply {
         root: project.root.display().to_string(),
         pid: std::process::id(),
         version: proto::version().into(),
@@ -76,22 +90,74 @@ pub fn status(
         deep: super::maintain::deep_view(project),
         ingest_rate: health.ingest_rate(),
         started_at: project.started_at().to_string(),
-        n_errors: watch.n_errors + n_failing(snapshot, project.breakers()).map_err(trouble)?,
+        n_errors: watch.n_errors + n_failing,
         recent_events: events(project, request.events == Some(true)),
         n_written: health.n_written(),
         average_transaction_ms: health.average_transaction_ms(),
         orphaned_entities: tally.n_orphans,
         redacted: tally.redacted.clone(),
         flagged: tally.flagged.clone(),
-        skipped: watch.skipped.iter().map(|(reason, n)| (reason.to_string(), *n)).collect(),
-        quarantine: quarantine(snapshot, &watch, project.breakers()).map_err(trouble)?,
+        skipped: walked.as_ref().map(skipped).unwrap_or_default(),
+        survey: walked.map(|it| survey(it, &failures, n_failing, most_named)),
+        quarantine: quarantine(failures, &watch),
         warnings: warnings(project, snapshot, embedding.as_ref(), &watch).map_err(trouble)?,
         watcher: watcher(&watch),
         workers: workers(project),
         clients: project.activity().n_clients(),
         hub: project.hub(),
         freshness: project.freshness(snapshot),
-    })
+    };
+    name_commands(project, &mut reply);
+    Ok(reply)
+}
+
+/// Lets the commands in messages name the project.
+fn name_commands(project: &Project, reply: &mut StatusReply) {
+    let embedding = reply.embedding.iter_mut().filter_map(|it| it.trouble.as_mut());
+    let llm = reply.llm.iter_mut().filter_map(|it| it.trouble.as_mut());
+    let stalls = [&mut reply.stalled, &mut reply.writes_refused].into_iter().flatten();
+    let survey = reply.survey.iter_mut().flat_map(|it| &mut it.not_read);
+    let all = reply.warnings.iter_mut().map(|it| &mut it.warning).chain(embedding).chain(llm);
+    let all = all.chain(stalls.map(|it| &mut it.hint)).chain(&mut reply.last_error);
+    for text in all.chain(survey.filter_map(|it| it.hint.as_mut())) {
+        *text = project.in_commands(std::mem::take(text));
+    }
+}
+
+fn skipped(survey: &Survey) -> BTreeMap<String, u64> {
+    survey.by_reason().iter().map(|(reason, n)| (reason.to_string(), *n)).collect()
+}
+
+/// Returns what is read and what is not: by the walk of the folder, or because it failed.
+fn survey(walked: Survey, failures: &[QuarantineView], n_failing: u64, most: usize) -> SurveyView {
+    let mut causes: Vec<(Cause, Unread)> = walked.not_read.into_iter().collect();
+    causes.sort_by_key(|(cause, unread)| (!cause.reason.is_notable(), Reverse(unread.n)));
+    let skipped = causes.into_iter().map(|(Cause { reason, by }, unread)| NotReadView {
+        reason: reason.to_string(),
+        by,
+        count: unread.n,
+        // A name may be what is secret.
+        paths: unread.paths.iter().map(|path| redact::clean(path).into_owned()).collect(),
+        hint: reason.remedy().map(String::from),
+    });
+    // What the watcher could not read never came to a stage that parses it.
+    let (shut, failed): (Vec<_>, Vec<_>) = failures.iter().partition(|it| it.stage == "watch");
+    let n_shut = shut.len() as u64;
+    let row = |reason: &str, rows: &[&QuarantineView], count: u64, hint: Option<&str>| {
+        (count > 0).then(|| NotReadView {
+            reason: reason.into(),
+            by: String::new(),
+            count,
+            paths: rows.iter().take(most).map(|it| it.path.clone()).collect(),
+            hint: hint.map(String::from),
+        })
+    };
+    let why = Some("`kgctl doctor` says why");
+    let unreadable = SkipReason::Unreadable;
+    let failed = row("failed", &failed, n_failing.saturating_sub(n_shut), why);
+    let shut = row(unreadable.as_str(), &shut, n_shut, unreadable.remedy());
+    let not_read = failed.into_iter().chain(shut).chain(skipped).collect();
+    SurveyView { to_read: walked.to_read, not_read }
 }
 
 fn mended_view(it: Mended) -> MendedView {
@@ -224,11 +290,8 @@ fn n_failing(db: &Connection, breakers: &Breakers) -> rusqlite::Result<u64> {
     Ok(n)
 }
 
-fn quarantine(
-    db: &Connection,
-    watch: &WatchView,
-    breakers: &Breakers,
-) -> rusqlite::Result<Vec<QuarantineView>> {
+/// Returns the files that failed, newest first.
+fn failures(db: &Connection, breakers: &Breakers) -> rusqlite::Result<Vec<QuarantineView>> {
     let mut statement = db.prepare_cached(
         "SELECT path, stage, reason FROM quarantine ORDER BY tick DESC, path LIMIT ?1",
     )?;
@@ -247,17 +310,18 @@ fn quarantine(
     });
     let left: Vec<_> = left.collect();
     out.extend(left);
-    let row = |path: &str, reason: String| QuarantineView {
-        path: path.into(),
-        stage: "watch".into(),
-        reason,
-    };
-    out.extend(watch.unreadable.iter().map(|(path, why)| row(path, why.clone())));
-    out.extend(
-        watch.notable.iter().map(|(path, why)| row(path.as_str(), format!("skipped: {why}"))),
-    );
     out.truncate(MAX_LISTED as usize);
     Ok(out)
+}
+
+/// Adds what the watcher cannot inspect.
+fn quarantine(failures: Vec<QuarantineView>, watch: &WatchView) -> Vec<QuarantineView> {
+    let row = |(path, why): (&String, &String)| QuarantineView {
+        path: path.clone(),
+        stage: "watch".into(),
+        reason: why.clone(),
+    };
+    failures.into_iter().chain(watch.unreadable.iter().map(row)).take(MAX_LISTED as usize).collect()
 }
 
 fn warnings(

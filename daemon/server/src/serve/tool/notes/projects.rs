@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use config::boundary::{self, Who};
+use config::command::{path_word, word};
 use config::registry::{Registered, RegistryError};
 use config::{Places, Registry};
 use confine::Missing;
@@ -121,7 +122,7 @@ pub async fn create_memory_project(
         .map_err(unusable)??;
         let hint = format!(
             "`kg-mcp --project {}` serves it; `kg-mcp --all-projects` serves all of them in one session",
-            shell_word(&registered.name)
+            word(&registered.name)
         );
         let snapshot = project.snapshot().map_err(unreadable)?;
         Ok(CreatedProjectReply {
@@ -158,7 +159,7 @@ impl Wish {
                 true => "agents make no projects here (`projects.roots` is empty)".to_string(),
                 false => format!("`{shown}` does not lie below a folder of `projects.roots`"),
             };
-            let (folder, name) = (shell_word(&shown.to_string()), shell_word(&name));
+            let (folder, name) = (path_word(folder), word(&name));
             let hint = format!("ask the user to run `kgctl project add {folder} --name {name}`");
             return Err(refuse(message, &hint));
         };
@@ -179,7 +180,7 @@ impl Wish {
         let place = config::Project { root: self.root.clone(), name: self.name.clone() };
         if let Some(other) = registry.overlapping(&place) {
             let (root, other) = (self.root.display(), &other.name);
-            let hint = "choose a folder of its own; a person may use `kgctl project add`";
+            let hint = "choose a folder of its own; a person may use `kgctl project add DIR`";
             return Err(refuse(format!("`{root}` lies in or around the project `{other}`"), hint));
         }
         registry.check_name(&self.name, &place).map_err(refused)
@@ -265,11 +266,6 @@ fn refused(error: RegistryError) -> ErrorView {
     let (message, hint) =
         text.split_once("\nhint: ").unwrap_or((&text, "see `kgctl project list`"));
     refuse(message.to_string(), hint)
-}
-
-fn shell_word(name: &str) -> String {
-    let is_plain = name.chars().all(|c| c.is_alphanumeric() || matches!(c, '-' | '_' | '.' | '/'));
-    if is_plain { name.to_string() } else { format!("'{}'", name.replace('\'', "'\\''")) }
 }
 
 /// Expands an absolute folder: a relative one would depend on the daemon's working directory, which

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use config::command::word;
 use config::limits::KEPT_DAYS;
 use notes::edit::{Change, NewNote, render_new};
 use notes::filename::file_name;
@@ -116,7 +117,7 @@ pub async fn write_note(
             let has_it = if has_history { "`note_history`" } else { "`kgctl restore`" };
             let warning =
                 format!("front matter that is gone: {gone}; {has_it} has it for {KEPT_DAYS} days");
-            written.warnings.push(warning);
+            written.warnings.push(worker.in_commands(warning));
         }
         Ok(written)
     })
@@ -229,7 +230,7 @@ pub async fn delete_note(
     let worker = project.clone();
     let restores = match who.has::<RestoreNote>() {
         true => "`restore_note` takes".to_string(),
-        false => format!("`kgctl restore {path} --at last` takes"),
+        false => project.in_commands(format!("`kgctl restore {} --at last` takes", word(&path))),
     };
     let (written, event, title, n_backlinks) = blocking(move || {
         let snapshot = worker.snapshot().map_err(unreadable)?;
