@@ -51,11 +51,13 @@ impl ProjectFlags {
             return ProjectFlags::default();
         }
         // A folder that is served without being registered has no name.
-        let name = match registry.at(&project.root) {
-            Some(registered) => word(&registered.name).into_owned(),
-            None => path_word(&project.root),
-        };
-        ProjectFlags(format!(" --project {name}"))
+        let registered = registry.at(&project.root).map(|it| it.name.clone());
+        ProjectFlags::named(&registered.unwrap_or_else(|| project.root.display().to_string()))
+    }
+
+    /// Returns how commands name a registered project, whichever is meant otherwise.
+    pub fn named(name: &str) -> Self {
+        ProjectFlags(format!(" --project {}", word(name)))
     }
 
     /// The same for commands that are typed where this process runs.

@@ -117,7 +117,7 @@ impl Talk {
             ErrorKind::NotFound => Trouble::new(
                 "start",
                 format!("`{}` was not found", server.command),
-                "`kgctl setup` writes the path of the `kg-mcp` beside it",
+                "`kgctl setup --help` names the agents for which it writes the path",
             ),
             _ => Trouble::new(
                 "start",
@@ -201,7 +201,7 @@ impl Talk {
             true => Err(Trouble::new(
                 "tools/list",
                 "it offers no tools",
-                "name sets of tools: `kgctl setup --tools`",
+                "name sets of tools, as `kgctl setup --help` says",
             )),
             false => Ok(tools),
         }

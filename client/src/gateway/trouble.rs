@@ -5,6 +5,7 @@
 
 use std::time::Duration;
 
+use config::command::ProjectFlags;
 use proto::error::{Code, ErrorView};
 use serde_json::{Map, Value, json};
 
@@ -76,19 +77,26 @@ impl Trouble {
         }
     }
 
+    /// Returns the hint with commands that name the project: there are several.
+    fn hint_about(&self, project: &str) -> Option<String> {
+        let flags = ProjectFlags::named(project);
+        self.hint.as_ref().map(|hint| flags.in_text(hint).into_owned())
+    }
+
     /// Returns its row in `unavailable` of an answer.
     pub(super) fn row(&self, project: &str) -> Value {
         let mut row =
             json!({ "project": project, "code": self.code, "message": short(&self.message) });
-        if let Some(hint) = &self.hint {
-            row["hint"] = short(hint).into();
+        if let Some(hint) = self.hint_about(project) {
+            row["hint"] = short(&hint).into();
         }
         row
     }
 
     /// Renders the trouble as a line below the hits of others.
     pub(super) fn line(&self, project: &str) -> String {
-        let hint = self.hint.as_ref().map(|hint| format!("; {}", short(hint))).unwrap_or_default();
+        let hint = self.hint_about(project).map(|hint| format!("; {}", short(&hint)));
+        let hint = hint.unwrap_or_default();
         format!("({project} is not in this: {}{hint})", short(&self.message))
     }
 

@@ -76,7 +76,7 @@ pub enum HubError {
     /// Another folder publishes the project.
     #[error(
         "the hub's project `{0}` is published from another folder\n\
-         hint: another `publish.project`, or `kgctl publish --take-over`"
+         hint: another `publish.project`, or `kgctl publish URL --take-over`"
     )]
     Taken(String),
     /// Another publisher began later.

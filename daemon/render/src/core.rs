@@ -8,7 +8,7 @@ mod remember;
 use proto::shape::{AlsoIn, EntityView, EvidenceView, Id, RelationView, SourceView, aside};
 use proto::tool::core::{
     ConnectReply, EntityReply, ExplainReply, ExtractReply, HitView, HybridReply, IngestReply,
-    PassageReply, PathView, ReviewReply, StatusReply, TimelineView,
+    NotReadView, PassageReply, PathView, ReviewReply, StatusReply, TimelineView,
 };
 
 use super::clean::{indented, one_line, stored_line};
@@ -391,6 +391,10 @@ pub fn status(reply: &StatusReply, max_chars: usize) -> String {
     for it in reply.survey.iter().flat_map(|it| &it.not_read) {
         let named = it.named(|path| one_line(path).into_owned());
         sheet.line(&format!("not read: {} ({}): {named}", it.count, one_line(&it.why())));
+    }
+    let is_cut = |it: &NotReadView| it.count > it.paths.len() as u64;
+    if reply.survey.as_ref().is_some_and(|it| it.not_read.iter().any(is_cut)) {
+        sheet.line("not read, each by name: `not_read: true`");
     }
     sheet.line(&format!("watcher: {}", one_line(&reply.watcher)));
     if let Some(refused) = &reply.writes_refused {

@@ -497,6 +497,7 @@ fn a_status() {
             counts: document 3120, entity 811
             queues (interactive+bulk): chunk 0+8
             not read: 5 (ignored: docs/.gitignore): docs/a .md, docs/out/, 3 more
+            not read, each by name: `not_read: true`
             watcher: events
             failed: a.md: deep (chunk)
             warning: b.md: frontmatter is not YAML
