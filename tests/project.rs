@@ -434,17 +434,16 @@ impl TestProject {
     /// Returns the files that failed, and those that are not read by rule.
     pub fn left_out(&mut self) -> BTreeSet<String> {
         let status = self.call("status", json!({"not_read": true}));
-        let failed = status["quarantine"].as_array().into_iter().flatten().map(|row| &row["path"]);
-        let causes = status["survey"]["not_read"].as_array().into_iter().flatten();
-        let skipped = causes.flat_map(|cause| cause["paths"].as_array().into_iter().flatten());
+        let list = |of: &Value| of.as_array().cloned().unwrap_or_default().into_iter();
+        let failed = list(&status["quarantine"]).map(|row| row["path"].clone());
+        let skipped = list(&status["survey"]["not_read"]).flat_map(|it| list(&it["paths"]));
         failed.chain(skipped).filter_map(|path| path.as_str().map(String::from)).collect()
     }
 
     fn shows_the_folder(&mut self) -> bool {
         let mut wanted = BTreeSet::new();
         files_below(&self.root, "", &mut wanted);
-        let is_settled = self.status()["settled"] == true;
-        let excused = self.left_out();
+        let (is_settled, excused) = (self.status()["settled"] == true, self.left_out());
         let graph = self.dump();
         let mut shown = BTreeSet::new();
         for row in graph.rows("document") {
@@ -455,9 +454,8 @@ impl TestProject {
             }
             shown.insert((path, hash));
         }
-        let left =
-            wanted.iter().find(|file| !shown.contains(file) && !excused.contains(file.0.as_str()));
-        left.is_none() && is_settled
+        let is_left = |file: &(String, String)| !shown.contains(file) && !excused.contains(&file.0);
+        is_settled && !wanted.iter().any(is_left)
     }
 }
 

@@ -249,7 +249,7 @@ fn requests_that_cannot_be_meant() {
           hint: it takes `full`
         retry {"paths":["bystander.md"]}
           not_found: nothing failed at `bystander.md`
-          hint: `kgctl doctor` lists what failed; `kgctl ingest PATH --force` indexes any file anew
+          hint: `kgctl doctor --project ROOT` lists what failed; `kgctl ingest PATH --force --project ROOT` indexes any file anew
         retry {"paths":["../outside.md"]}
           outside_project: `../outside.md` leads out of the project
           hint: give paths inside `ROOT`

@@ -389,7 +389,7 @@ fn a_file_that_cannot_be_read_is_counted_in_the_ledger_and_tried_again_when_aske
     assert_eq!(code, 3);
     expect![[r#"
         error: nothing failed at `log.txt`
-        hint: `kgctl doctor` lists what failed; `kgctl ingest PATH --force` indexes any file anew
+        hint: `kgctl doctor --project <scratch>/notes` lists what failed; `kgctl ingest PATH --force --project <scratch>/notes` indexes any file anew
     "#]]
     .assert_eq(&err);
 }

@@ -94,7 +94,7 @@ fn an_agent_reads_the_same_and_may_ask_for_every_name() {
     for n in 0..9 {
         project.write(&format!("more/{n}.odt"), "x");
     }
-    project.settle();
+    project.call("wait", json!({"timeout_ms": 60_000}));
     let expected = EXPECTED.replace(
         "2 extension: odt: scan 1.odt scan 2.odt\n",
         "11 extension: odt: more/0.odt more/1.odt more/2.odt\n",
@@ -134,6 +134,7 @@ fn extensions_of_the_settings_add_and_take_out() {
         ("c.pdf", "C"),
         ("d.odt", "D"),
     ]);
+    project.start();
     project.settle();
     assert_eq!(project.found("heron wades")[0], "a.tex");
     assert!(project.found("B").contains(&"b.md".to_string()));

@@ -31,7 +31,7 @@ fn every_command_that_a_message_prints_works_as_typed() {
     home.write("My Notes/broken.pdf", "no PDF");
     let mut said = home.kgctl_done(&["init", "My Notes"]);
     home.kgctl_done(&["wait", "--project", "My Notes"]);
-    let provoked: [&[&str]; 22] = [
+    let provoked: [&[&str]; 21] = [
         &["init", "My Notes"],
         &["status"],
         &["doctor"],
@@ -51,7 +51,6 @@ fn every_command_that_a_message_prints_works_as_typed() {
         &["review"],
         &["export", "csv", "--to", "plain"],
         &["open", "--print"],
-        &["dump", "--no-such-flag"],
         &["model", "list"],
         &["setup", "cursor", "--yes"],
     ];

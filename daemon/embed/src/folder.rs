@@ -53,7 +53,8 @@ impl FolderModel {
         let unknown = || {
             wrong(
                 "there is no such model".to_string(),
-                "`kgctl model list` shows which there are; `kgctl model add FOLDER` and `kgctl model pull NAME` bring others",
+                "`kgctl model list` shows which there are; `kgctl model add FOLDER` and `kgctl model pull NAME` \
+                 bring others",
             )
         };
         let folder = models.join(name);

@@ -7,6 +7,7 @@ mod explain;
 mod passage;
 mod remember;
 mod status;
+mod survey;
 
 use std::collections::BTreeMap;
 
@@ -20,6 +21,7 @@ pub use self::explain::*;
 pub use self::passage::*;
 pub use self::remember::*;
 pub use self::status::*;
+pub use self::survey::*;
 use super::{Effect, Tool, ToolSet};
 use crate::shape::{AlsoIn, EdgeView, EntityView, EvidenceView, Freshness, Id, OriginView};
 

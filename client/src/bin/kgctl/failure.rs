@@ -77,10 +77,10 @@ impl Failure {
         self
     }
 
-    /// Returns the same failure with commands that name the project.
+    /// Returns the same failure whose hint names the project in its commands; the message may quote what was typed.
     pub(crate) fn named(self, flags: &ProjectFlags) -> Self {
-        let named = |text: String| flags.in_text(&text).into_owned();
-        Failure { message: named(self.message), hint: self.hint.map(named), ..self }
+        let hint = self.hint.map(|hint| flags.in_text(&hint).into_owned());
+        Failure { hint, ..self }
     }
 
     pub(crate) fn exit(&self) -> Exit {

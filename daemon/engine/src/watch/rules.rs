@@ -144,7 +144,7 @@ impl SkipReason {
             }
             SkipReason::SecretName | SkipReason::NotUtf8 => "rename it",
             SkipReason::Extension => {
-                "`watch.extensions` adds extensions of text; other formats are read once converted to one that kgd knows"
+                "`watch.extensions` adds extensions of text; other formats must be converted to one that kgd knows"
             }
             SkipReason::TakenOut => "correct `watch.extensions`",
             SkipReason::TooLarge => {

@@ -1,0 +1,53 @@
+//! What `status` says of a folder's files: which are read, and which are not and why.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// What is read of a folder and what is not.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct SurveyView {
+    /// Files that are read, by extension.
+    pub to_read: BTreeMap<String, u64>,
+    /// What is not, what a person may miss first.
+    pub not_read: Vec<NotReadView>,
+}
+
+/// Files and folders that are not read for one reason.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct NotReadView {
+    /// The reason, as in `skipped`; `failed` for what is in `quarantine`.
+    pub reason: String,
+    /// What decided it: an ignore file, an extension, the name of a folder, the system's error.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub by: String,
+    /// How many; a folder counts as one, whatever it holds.
+    pub count: u64,
+    /// Some of them, the first by name; folders end in a slash.
+    pub paths: Vec<String>,
+    /// What would have them read, where something would.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hint: Option<String>,
+}
+
+impl NotReadView {
+    /// Returns the paths on one line, each as `shown` writes it.
+    pub fn named(&self, shown: impl Fn(&str) -> String) -> String {
+        let mut named: Vec<String> = self.paths.iter().map(|path| shown(path)).collect();
+        let n_more = self.count.saturating_sub(self.paths.len() as u64);
+        if n_more > 0 {
+            named.push(format!("{n_more} more"));
+        }
+        named.join(", ")
+    }
+
+    /// Returns the reason, with what decided it.
+    pub fn why(&self) -> String {
+        if self.by.is_empty() {
+            self.reason.clone()
+        } else {
+            format!("{}: {}", self.reason, self.by)
+        }
+    }
+}
