@@ -86,7 +86,7 @@ impl ProjectFlags {
         let is_named =
             ["--project", "--all-projects", "--hub"].iter().any(|it| command.contains(it));
         // Half of a command whose own words hold a backtick.
-        let is_cut = command.matches('\'').count() % 2 == 1;
+        let is_cut = command.replace(r"\'", "").matches('\'').count() % 2 == 1;
         match name {
             Some(name) if !is_named && !is_cut && !OF_NO_PROJECT.contains(&name) => {
                 Cow::Owned(format!("{command}{}", self.0))
@@ -135,6 +135,7 @@ mod tests {
                 "see `kgctl logs --project 'My Notes'`; or `kgctl doctor --project 'My Notes'`",
             ),
             ("`kgctl init DIR`, `kgctl list`", "`kgctl init DIR`, `kgctl list`"),
+            (r"`kgctl read 'it'\''s.md'`", r"`kgctl read 'it'\''s.md' --project 'My Notes'`"),
             ("`kgctl start --project B`", "`kgctl start --project B`"),
             ("`kgctl http token --all-projects`", "`kgctl http token --all-projects`"),
             ("`kgctl restore 'a`b' --at last`", "`kgctl restore 'a`b' --at last`"),
