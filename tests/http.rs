@@ -120,6 +120,13 @@ impl Http {
         self.send("POST", path, Some(message.to_string().as_bytes()))
     }
 
+    /// Returns the same without this header.
+    pub fn without(&self, name: &str) -> Self {
+        let mut it = self.clone();
+        it.headers.retain(|(known, _)| !known.eq_ignore_ascii_case(name));
+        it
+    }
+
     /// Starts a session of this revision; returns a client in it.
     pub fn open(&self, revision: &str) -> Self {
         let hello = self.post("/mcp", &initialize(revision));

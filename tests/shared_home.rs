@@ -151,6 +151,11 @@ pub struct Agent {
 }
 
 impl Agent {
+    /// Returns the process id of its server.
+    pub fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
     fn send(&mut self, message: &Value) {
         let input = self.input.as_mut().expect("open");
         input.write_all(format!("{message}\n").as_bytes()).expect("the server reads");

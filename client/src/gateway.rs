@@ -17,17 +17,20 @@
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
-use config::Project;
 use proto::form::{Form, META_KEY};
+use proto::tool::ToolSet;
 use serde_json::{Value, json};
 
+mod alone;
 mod asker;
 mod at_least;
 mod backend;
+mod cancel;
 mod choose;
 mod cursor;
 mod each;
 mod fitting;
+mod follow;
 mod job;
 mod line;
 mod listen;
@@ -44,7 +47,7 @@ mod spread;
 mod text;
 mod trouble;
 
-pub use choose::{Choice, Surroundings, choose};
+pub use choose::{Choice, Surroundings, all, choose, registered};
 pub use served::Served;
 
 use crate::shim::{Kind, RESTARTED};
@@ -80,6 +83,8 @@ pub struct Gateway {
     patience: Duration,
     /// Whether the client wants structured content.
     is_structured: bool,
+    /// What to offer while there is no project.
+    sets: Vec<ToolSet>,
     /// The parameters of the client's handshake.
     hello: Option<Value>,
     backends: Vec<Backend>,
@@ -107,6 +112,7 @@ impl Gateway {
             served,
             patience,
             is_structured: false,
+            sets: Vec::new(),
             hello: None,
             backends,
             jobs: HashMap::new(),
@@ -115,15 +121,6 @@ impl Gateway {
             last_id: 0,
             out: Vec::new(),
         }
-    }
-
-    /// Adds a project behind the others; returns false if one has its name.
-    pub fn add(&mut self, project: &Project, is_read_only: bool) -> bool {
-        let is_new = self.served.add(project, is_read_only);
-        if is_new {
-            self.backends.push(Backend::default());
-        }
-        is_new
     }
 
     /// Sets whether the results of tools have structured content.
@@ -178,6 +175,9 @@ impl Gateway {
 
     /// Handles a line from a project.
     pub fn on_project_line(&mut self, project: usize, line: &[u8], now: Instant) -> Vec<Out> {
+        if self.served.get(project).is_none() {
+            return Vec::new();
+        }
         match Kind::of(line) {
             Kind::Answer(id) => {
                 if let (Ok(id), Ok(message)) = (id.parse(), serde_json::from_slice(line)) {
@@ -263,7 +263,7 @@ impl Gateway {
             }
             Route::Seek { address, of, params } => {
                 let ask = |project| (project, Some((of.method().to_string(), params.clone())));
-                let asks = (0..self.served.len()).map(ask).collect();
+                let asks = self.served.all().into_iter().map(ask).collect();
                 self.start(asker, Task::Seek { address, of }, asks, now);
             }
             Route::Spread { spread, params } => {
@@ -288,7 +288,7 @@ impl Gateway {
             }
             Route::Projects { params, is_json } => {
                 let ask = |project| (project, Some((method.clone(), params.clone())));
-                let asks = (0..self.served.len()).map(ask).collect();
+                let asks = self.served.all().into_iter().map(ask).collect();
                 self.start(asker, Task::Projects { is_json }, asks, now);
             }
             Route::Listen(asks) => {
@@ -314,6 +314,10 @@ impl Gateway {
             First::Discover => "server/discover",
             First::Tools => "tools/list",
         };
+        if self.served.len() == 0 {
+            let result = alone::answer(of, &params, &self.sets, &self.served);
+            return self.send_to_client(asker.result(result));
+        }
         let others = self.served.likeliest_first().into();
         let task = Task::First { of, method, params, others };
         let number = self.fresh_id();
@@ -358,6 +362,9 @@ impl Gateway {
         let n = parts.len();
         self.jobs.insert(number, Job { asker, task, parts });
         (0..n).for_each(|idx| self.ask(number, idx, now));
+        if n == 0 {
+            self.finish(number);
+        }
     }
 
     /// Sends the request of a part, opening its project if necessary.
@@ -368,6 +375,9 @@ impl Gateway {
         let Some(part) = job.parts.get_mut(idx) else { return };
         part.id = id;
         let project = part.project;
+        if self.served.get(project).is_none() {
+            return self.settle(number, idx, Err(self.gone(project)), now);
+        }
         let line = part.request.as_ref().map(|(method, params)| match method.as_str() {
             "tools/call" => {
                 let params = at_least::of(in_form(form, params), project, &self.served);
@@ -450,6 +460,11 @@ impl Gateway {
             self.ask_next(number, now);
         }
         self.acknowledge(number);
+        self.finish(number);
+    }
+
+    /// Answers the client once a job is done.
+    fn finish(&mut self, number: u64) {
         if self.jobs.get(&number).is_some_and(Job::is_done)
             && let Some(job) = self.jobs.remove(&number)
         {
@@ -458,38 +473,6 @@ impl Gateway {
             }
             let line = job.conclude(&self.served);
             self.send_to_client(line);
-        }
-    }
-
-    /// Cancels a request to a project.
-    fn call_off(&mut self, project: usize, id: u64) {
-        if self.parts.remove(&id).is_none() {
-            return;
-        }
-        if self.backends.get_mut(project).is_some_and(|it| !it.forget(id)) {
-            let params = json!({ "requestId": id });
-            self.out.push(Out::Project(
-                project,
-                line::notification("notifications/cancelled", &params),
-            ));
-        }
-    }
-
-    /// Cancels a request for the client, which then gets no answer.
-    fn cancel(&mut self, client_id: &str) {
-        let is_meant = |job: &Job| {
-            // A handshake cannot be cancelled.
-            let is_hello = matches!(job.task, Task::First { of: First::Hello, .. });
-            job.asker.id == client_id && !is_hello
-        };
-        let numbers: Vec<u64> =
-            self.jobs.iter().filter(|(_, job)| is_meant(job)).map(|(number, _)| *number).collect();
-        for job in
-            numbers.into_iter().filter_map(|number| self.jobs.remove(&number)).collect::<Vec<_>>()
-        {
-            for part in job.parts.iter().filter(|part| part.answer.is_none()) {
-                self.call_off(part.project, part.id);
-            }
         }
     }
 }

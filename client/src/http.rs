@@ -22,6 +22,7 @@ use mcp_http::{Access, Limits, MCP_PATH, Server, Workspaces};
 use tokio::net::UnixStream;
 
 use crate::gateway::pump::Dial;
+use crate::gateway::registered;
 use crate::shim::{Shim, pump};
 use crate::signals::stop_requested;
 
@@ -56,7 +57,7 @@ impl Served {
     fn projects(&self) -> Vec<Project> {
         let registry = self.registry.as_ref().and_then(|it| Registry::load(it).ok());
         match registry {
-            Some(registry) => registry.projects().iter().map(|it| it.project()).collect(),
+            Some(registry) => registered(&registry),
             None => self.projects.clone(),
         }
     }
@@ -69,6 +70,9 @@ impl Workspaces for Served {
 
     fn find(&self, named: &str) -> Option<String> {
         let projects = self.projects();
+        if named == ALL && self.whole.is_some() {
+            return Some(named.to_string());
+        }
         let exact = projects.iter().find(|it| it.name == named);
         let like = |it: &&Project| is_same_name(&it.name, named) || permalink(&it.name) == named;
         exact.or_else(|| projects.iter().find(like)).map(|it| it.name.clone())
@@ -120,7 +124,8 @@ pub fn serve(address: &str, settings: &Http, token: &Path, served: Served) -> Re
         let server = Server::bind(address, access, Limits::of(settings)).await;
         let server = server.map_err(|error| error.to_string())?;
         let stop = stop_requested().map_err(|error| error.to_string())?;
-        let names = served.names().join(", ");
+        let names = Some(served.names().join(", ")).filter(|it| !it.is_empty());
+        let names = names.as_deref().unwrap_or("projects that are registered from now on");
         let address = format!("kg-mcp: serving {names} at http://{}{MCP_PATH}\n", server.address());
         // If standard error is gone, nothing can be done.
         let _ = io::stderr().write_all((address + &warning.unwrap_or_default()).as_bytes());

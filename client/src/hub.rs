@@ -5,11 +5,12 @@
 
 use std::io::Read;
 use std::net::Shutdown;
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
+use std::process::Command;
 use std::time::Duration;
 
-use config::place::create_private_dir;
+use config::address::split_password;
+use config::place::{create_private_dir, replace_file};
 use config::{Places, Registry};
 
 use crate::gateway::Served;
@@ -18,6 +19,9 @@ use crate::shim::Kind;
 
 /// Longest wait for a front end to report an error.
 const PATIENCE: Duration = Duration::from_secs(2);
+
+/// The variable with a role's password, as PostgreSQL's own programs know it.
+const PASSWORD: &str = "PGPASSWORD";
 
 /// The file in a hub's places that holds its address; it may contain a password.
 const URL_FILE: &str = "hub.url";
@@ -30,15 +34,8 @@ const URL_FILE: &str = "hub.url";
 pub fn reach(places: &Places, url: &str) -> Result<Places, LaunchError> {
     let places = places.of_hub(url);
     create_private_dir(&places.state)?;
-    let file = places.state.join(URL_FILE);
     if address_in(&places).as_deref() != Some(url) {
-        let open = std::fs::OpenOptions::new()
-            .create(true)
-            .write(true)
-            .truncate(true)
-            .mode(0o600)
-            .open(file);
-        std::io::Write::write_all(&mut open?, url.as_bytes())?;
+        replace_file(&places.state.join(URL_FILE), 0o600, url.as_bytes())?;
     }
     let front = places.front();
     create_private_dir(&front.root)?;
@@ -65,6 +62,18 @@ pub fn reach(places: &Places, url: &str) -> Result<Places, LaunchError> {
 pub fn serving(places: &Places, served: Served) -> Result<Served, LaunchError> {
     let front = places.project(&places.front())?;
     Ok(served.with_same_as(places.same_as()).with_front(front.socket).with_read_only(|_| true))
+}
+
+/// Gives a program the password of a hub's address in the environment, which only the user can read, where `PGPASSWORD`
+/// is not set; returns the address without it, for arguments, which everybody can read.
+pub fn pass_password(command: &mut Command, url: &str) -> String {
+    let (shown, password) = split_password(url);
+    if let Some(password) =
+        password.filter(|_| std::env::var_os(PASSWORD).is_none_or(|it| it.is_empty()))
+    {
+        command.env(PASSWORD, password);
+    }
+    shown
 }
 
 /// Returns the hub whose places these are, if they belong to one.

@@ -77,6 +77,11 @@ pub enum LaunchError {
         /// Its log.
         log: PathBuf,
     },
+    /// The hub does not show the project any more.
+    #[error(
+        "the hub has no project `{0}` any more that this role may read\nhint: `kgctl --hub URL list` names those that it has"
+    )]
+    NoProject(String),
     /// The daemon would refuse its settings, so it is not started.
     #[error(transparent)]
     Settings(#[from] LoadError),
@@ -135,7 +140,7 @@ impl Target {
     /// # Errors
     /// [`PlaceError`] when a folder cannot be created or is not safe.
     pub fn new(places: &Places, project: Project) -> Result<Self, PlaceError> {
-        let paths = places.project(&project)?;
+        let paths = paths_of(places, &project)?;
         paths.create_dirs()?;
         Ok(Target { project, places: places.clone(), paths })
     }
@@ -164,6 +169,10 @@ impl Target {
     /// # Errors
     /// [`LaunchError`] with what happened to the daemon.
     pub fn connect_or_start(&self, life: Life) -> Result<UnixStream, LaunchError> {
+        // A front end removes the folders of projects that its role may not see any more.
+        if !self.project.root.is_dir() && crate::hub::address_in(&self.places).is_some() {
+            return Err(LaunchError::NoProject(self.project.name.clone()));
+        }
         // Before connecting: an old daemon would answer.
         self.replace_outdated()?;
         self.bring_up(Launch::new(self, life, None))
@@ -284,6 +293,7 @@ impl Target {
         let mut launcher = Command::new(own);
         // A front end finds its own places below those of the user, which it inherits.
         let hub = crate::hub::address_in(&self.places);
+        let hub = hub.map(|url| crate::hub::pass_password(&mut launcher, &url));
         let what = hub.as_ref().map_or(self.project.root.as_os_str(), |url| url.as_ref());
         launcher.args([LAUNCHER.as_ref(), kgd.as_os_str(), what]);
         if hub.is_none() {
@@ -307,6 +317,19 @@ impl Target {
     fn silent(&self, why: String) -> LaunchError {
         LaunchError::Silent { name: self.project.name.clone(), why, log: self.paths.log.clone() }
     }
+}
+
+/// Returns the files of a project's daemon. One process, the front end, serves all projects of a hub.
+///
+/// # Errors
+/// [`PlaceError`] when a path is too long.
+pub fn paths_of(places: &Places, project: &Project) -> Result<ProjectPaths, PlaceError> {
+    let mut paths = places.project(project)?;
+    if crate::hub::address_in(places).is_some() {
+        let front = places.project(&places.front())?;
+        (paths.lock, paths.log) = (front.lock, front.log);
+    }
+    Ok(paths)
 }
 
 /// Returns the daemon's program: `KGD_BIN`, otherwise in the folder of this one, otherwise on the

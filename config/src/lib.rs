@@ -2,6 +2,7 @@
 //!
 //! Not here: the effect of the settings. Only the daemon acts on them.
 
+pub mod address;
 pub mod boundary;
 pub mod command;
 pub mod fingerprint;

@@ -12,6 +12,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
+use crate::address::split_password;
 use crate::limits::MAX_SOCKET_PATH_BYTES;
 
 /// Most bytes of a folder's name in a slug; the hash distinguishes longer names.
@@ -26,8 +27,10 @@ const SLUG_HASH_BYTES: usize = 9;
 /// A place that cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum PlaceError {
-    /// Neither the variable nor a home folder is set.
-    #[error("no home folder is known\nhint: set `HOME`, or `{variable}`")]
+    /// Neither the variable nor a home folder is set, or not to an absolute path.
+    #[error(
+        "no home folder is known: `HOME` is unset, or relative\nhint: set `HOME`, or `{variable}`, to an absolute path"
+    )]
     NoHome {
         /// The variable that would name the place.
         variable: &'static str,
@@ -119,8 +122,10 @@ impl Places {
         })
     }
 
-    /// Returns the places of a hub's front end: each hub has its own, below those of the user.
+    /// Returns the places of a hub's front end: each hub has its own, below those of the user. A password in the address
+    /// makes no difference.
     pub fn of_hub(&self, url: &str) -> Self {
+        let (url, _) = split_password(url);
         let key = format!("{:016x}", xxhash_rust::xxh3::xxh3_64(url.as_bytes()));
         let state = self.state.join("hub").join(&key);
         // Half of the key: socket paths are short, and a user has few hubs.

@@ -234,10 +234,10 @@ fn project_of(options: &Options) -> anyhow::Result<Found> {
     Ok(Found { project, loaded: loaded.map_err(StartError::from)? })
 }
 
-/// Returns the user's own settings, if they are valid.
-fn own_settings(options: &Options) -> Option<config::Settings> {
-    let loaded = config::load::load(&Places::from_env().ok()?, None, &options.settings);
-    loaded.ok().map(|it| it.settings)
+/// Returns the user's own settings.
+fn own_settings(options: &Options) -> anyhow::Result<config::Settings> {
+    let loaded = config::load::load(&Places::from_env()?, None, &options.settings);
+    Ok(loaded.map_err(StartError::from)?.settings)
 }
 
 /// Returns the selected project with its settings and paths.

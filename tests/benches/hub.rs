@@ -27,6 +27,7 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, anyhow, ensure};
+use config::settings::Publish;
 use config::{Places, Settings};
 use hub::{Address, Grant, Hub, Publisher, Settled};
 use index::store::{Readers, open_for_reading};
@@ -67,7 +68,7 @@ fn main() -> Result<()> {
     let runtime = support::runtime()?;
     let parts = parts(&runtime, &arguments, n_chunks / n_projects)?;
     let db = Postgres::start().context("no PostgreSQL")?;
-    let owner = Address::parse(&db.url("admin"), None)?;
+    let owner = Address::parse(&db.url("admin"), &Publish::default())?;
     let mut owner = runtime.block_on(async {
         let mut hub = owner.connect_as_owner().await?;
         hub::migrate(&mut hub).await.map(|_| hub)
@@ -168,7 +169,7 @@ fn publish_all(
     parts: &[Part],
     n_projects: usize,
 ) -> Result<u64> {
-    let address = Address::parse(&db.url("pub"), None)?;
+    let address = Address::parse(&db.url("pub"), &Publish::default())?;
     let settled = Settled { settings: "{}".to_string(), predicates: None };
     let (mut n_chunks, mut n_rows, mut took) = (0, 0, Vec::new());
     let (begun, cpu_before) = (Instant::now(), support::cpu_of_process(std::process::id())?);

@@ -192,10 +192,10 @@ fn requests_that_cannot_be_meant() {
           hint: give exactly one of them
         explain_entity {"name":"Nobody Knows"}
           not_found: no entity is called `Nobody Knows`
-          hint: find it with entity_lookup or hybrid_query
+          hint: find it with `entity_lookup` or `hybrid_query`
         explain_entity {"entity_id":9000000}
           not_found: no entity is called `entity 9000000`
-          hint: find it with entity_lookup or hybrid_query
+          hint: find it with `entity_lookup` or `hybrid_query`
         explain_entity {"name":"Bystander","hops":9}
           invalid_params: `hops` is 9, `limit` is 20
           hint: give 1 to 4 hops and a limit of 1 to 200

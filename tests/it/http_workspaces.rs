@@ -105,6 +105,21 @@ fn a_session_survives_its_daemon() {
 }
 
 #[test]
+fn a_session_of_a_project_that_is_removed_is_refused_whatever_it_names() {
+    let home = SharedHome::of(&[ALPHA, BETA]);
+    let serving = serve(&home, &["--all-projects"]);
+    let session = serving.http.with("X-Memory-Workspace", "beta").open("2025-06-18");
+    assert_eq!(session.call("status", json!({})).expect("answered")["project"], "beta");
+    home.kgctl_done(&["remove", "beta"]);
+    for http in [&session, &session.without("X-Memory-Workspace")] {
+        let reply = http.post("/mcp", &request(9, "tools/list", json!({})));
+        let error = reply.json()["error"].take();
+        assert_eq!(error["message"], "no workspace is called `beta`", "{error}");
+    }
+    assert_eq!(home.daemon("beta"), None, "nothing starts it again");
+}
+
+#[test]
 fn what_cannot_be_served_ends_it_with_a_reason() {
     let home = SharedHome::of(&[ALPHA]);
     let run = |arguments: &[&str]| {

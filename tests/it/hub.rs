@@ -3,9 +3,11 @@
 //! Without PostgreSQL the tests print that they are skipped (`hub/postgres.rs`).
 
 mod faults;
+mod passwords;
 mod postgres;
 mod rights;
 mod several;
+mod signs;
 mod tls;
 
 use std::path::PathBuf;
@@ -260,7 +262,8 @@ fn of_two_publishers_the_older_is_refused() {
     let runtime =
         tokio::runtime::Builder::new_multi_thread().enable_all().build().expect("threads");
     let publisher = |project: &TestProject, take_over| {
-        let address = Address::parse(&db.url("pub"), None).expect("an address");
+        let address = Address::parse(&db.url("pub"), &config::settings::Publish::default())
+            .expect("an address");
         Publisher::new(address, "a", &project.paths().dir, take_over).expect("named")
     };
     let round = |publisher: &mut Publisher, project: &TestProject, settings: &str| {

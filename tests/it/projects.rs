@@ -258,17 +258,80 @@ fn what_was_not_named_goes_to_the_current_folder_and_a_write_nowhere_else() {
     assert_eq!(other.call("ingest_docs", ingest).expect_err("not served")["code"], "ambiguous");
 }
 
-#[test]
-fn one_project_is_served_without_a_word_of_others() {
-    let home = SharedHome::of(&[ALPHA]);
-    let mut agent = home.agent("", &["--all-projects"]);
+fn takes_project(agent: &mut Agent, tool: &str) -> Value {
     let tools = agent.ask("tools/list", json!({}))["result"]["tools"].take();
-    assert!(
-        !agent.hello["instructions"].as_str().expect("instructions").contains("several projects")
+    let found = tools.as_array().and_then(|all| all.iter().find(|it| it["name"] == tool).cloned());
+    found.expect("it is offered")["inputSchema"]["properties"]["project"].take()
+}
+
+#[test]
+fn all_projects_begun_with_one_are_those_that_are_made_later_too() {
+    let home = SharedHome::of(&[ALPHA]);
+    let roots = home.at("agents");
+    home.write("config/config.yaml", &format!("projects: {{roots: [{:?}]}}\n", roots.display()));
+    let mut agent = home.agent("", &["--all-projects", "--tools", "core,notes"]);
+    assert_eq!(takes_project(&mut agent, "hybrid_query")["enum"], json!(["alpha"]));
+    assert_eq!(agent.hello["capabilities"]["tools"]["listChanged"], true);
+    // Where there is one, nothing needs to be named.
+    let note = json!({"title": "Oil", "directory": "", "content": "The lamp burns oil."});
+    assert_eq!(agent.call("write_note", note.clone()).expect("the only one")["project"], "alpha");
+    let wish = json!({"name": "Second", "path": roots.join("second")});
+    agent.call("create_memory_project", wish).expect("made");
+    let second = json!({"title": "Tide", "content": "It is high.", "project": "Second"});
+    assert_eq!(agent.call("write_note", second).expect("written")["project"], "Second");
+    assert!(roots.join("second/tide.md").exists());
+    assert_eq!(takes_project(&mut agent, "hybrid_query")["enum"], json!(["alpha", "Second"]));
+    // Of two, none is meant.
+    assert_eq!(agent.call("write_note", note).expect_err("which one?")["code"], "ambiguous");
+}
+
+#[test]
+fn all_projects_begun_with_none_say_how_to_make_one_and_serve_it() {
+    let home = SharedHome::of(&[]);
+    let mut agent = home.agent("", &["--all-projects"]);
+    let instructions = agent.hello["instructions"].as_str().expect("instructions").to_string();
+    assert!(instructions.contains("`kgctl init DIR`"), "{instructions}");
+    assert!(takes_project(&mut agent, "hybrid_query").is_object());
+    let refused = agent.call("status", json!({})).expect_err("there is none");
+    let hint = refused["hint"].as_str().expect("a hint");
+    assert!(refused["code"] == "not_found" && hint.contains("`kgctl init DIR`"), "{refused}");
+    home.write("alpha/keys.md", ALPHA.2);
+    home.kgctl_done(&["project", "add", "alpha"]);
+    assert_eq!(agent.call("status", json!({})).expect("served")["project"], "alpha");
+}
+
+#[test]
+fn a_project_that_is_removed_or_renamed_is_so_in_a_running_session() {
+    let home = SharedHome::of(&[ALPHA, BETA]);
+    let mut agent = agent(&home, "", &["--all-projects", "--tools", "core,notes"]);
+    let unlike = |error: Value, name: &str| error.to_string().replace(name, "NAME");
+    let listed = |agent: &mut Agent| -> Vec<String> {
+        let reply = agent.call("list_memory_projects", json!({})).expect("listed");
+        let rows = reply["projects"].as_array().expect("rows").iter();
+        rows.filter_map(|it| it["name"].as_str().map(String::from)).collect()
+    };
+    home.kgctl_done(&["remove", "beta"]);
+    assert_eq!(listed(&mut agent), ["alpha"]);
+    let found = agent.call("hybrid_query", json!({"q": "signing keys"})).expect("answered");
+    assert_eq!(projects_of(&found), ["alpha"]);
+    assert!(found.get("unavailable").is_none(), "{found}");
+    let note = |name: &str| json!({"title": "Late", "content": "x", "project": name});
+    let [gone, never] =
+        ["beta", "nope"].map(|it| unlike(agent.call("write_note", note(it)).expect_err(it), it));
+    assert_eq!(gone, never, "as one that never was");
+    assert!(!home.at("beta/late.md").exists());
+    assert_eq!(home.daemon("beta"), None, "nothing starts it again");
+    home.kgctl_done(&["project", "add", "beta", "--name", "second"]);
+    assert_eq!(listed(&mut agent), ["alpha", "second"]);
+    let status = agent.call("status", json!({"project": "second"})).expect("served");
+    assert_eq!(status["project"], "second");
+    // A folder that is registered has its new name at once.
+    home.kgctl_done(&["project", "add", "beta", "--name", "third"]);
+    assert_eq!(listed(&mut agent), ["alpha", "third"]);
+    assert_eq!(
+        agent.call("status", json!({"project": "second"})).expect_err("gone")["code"],
+        "not_found"
     );
-    let list = tools.as_array().expect("a list");
-    let query = list.iter().find(|it| it["name"] == "hybrid_query").expect("it is offered");
-    assert!(query["inputSchema"]["properties"]["project"]["enum"].is_null());
 }
 
 #[test]

@@ -6,20 +6,20 @@
 //! through unchanged.
 //! Not here: handling of messages (`client::shim`, and `client::gateway` for several projects).
 
-use std::collections::HashSet;
+use std::ffi::OsString;
 use std::io::Write;
+use std::os::unix::fs::MetadataExt;
 use std::os::unix::net::UnixStream;
-use std::path::{Path, PathBuf};
-use std::process::ExitCode;
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Command as Process, ExitCode};
 
-use client::gateway::pump::Dial;
-use client::gateway::{self, Choice, Gateway, Surroundings, choose};
+use client::gateway::pump::{Dial, Reach, Roster};
+use client::gateway::{self, Choice, Gateway, Served, Surroundings, choose};
 use client::http;
 use client::launch::{Life, Target, run_if_launcher};
 use client::shim::{Shim, pump};
-use config::boundary::{Who, objection};
 use config::command::{ProjectFlags, word};
-use config::registry::Registered;
 use config::{Places, Project, Registry, Settings, which_project};
 use proto::form::Form;
 use proto::tool::ToolSet;
@@ -35,7 +35,7 @@ Usage: kg-mcp [--project NAME|DIR]... [--all-projects] [--hub URL] [--tools SETS
                       default project. Repeat it, or separate names by commas, to serve several: tools then take a
                       `project`; searches without one go to all projects, other reads to the project of the current
                       folder or the default one, and writes to that of the current folder only
-  --all-projects      every registered project, with those that are registered while this runs
+  --all-projects      every registered project, also those that are registered, renamed or removed while this runs
   --hub URL           the projects of a hub instead of those of this machine, such as postgres://ROLE@HOST/DATABASE; all
                       that its role may see, or those that `--project` names. The password is taken from `PGPASSWORD`
   --tools SETS        tool sets to offer, separated by commas: default, core, notes, memory, kb [default: default]
@@ -94,6 +94,7 @@ fn main() -> ExitCode {
 fn serve(mut flags: Flags) -> Result<(), String> {
     let mut places = Places::from_env().map_err(|error| error.to_string())?;
     if let Some(url) = &flags.hub {
+        without_password(url);
         places = client::hub::reach(&places, url).map_err(|error| error.to_string())?;
         flags.all_projects = flags.projects.is_empty();
     }
@@ -105,6 +106,17 @@ fn serve(mut flags: Flags) -> Result<(), String> {
         _ => return serve_chosen(&flags, &places),
     };
     serve_one(&flags, &places, project.map_err(|error| error.to_string())?)
+}
+
+/// Begins again without the password in the arguments, which other users of this machine could read for as long as this
+/// runs. Goes on as it is where that is not possible.
+fn without_password(url: &str) {
+    let mut again = Process::new("/proc/self/exe");
+    let shown = client::hub::pass_password(&mut again, url);
+    if shown != url {
+        let argument = |it: OsString| it.to_string_lossy().replace(url, &shown);
+        let _ = again.args(std::env::args_os().skip(1).map(argument)).exec();
+    }
 }
 
 fn serve_one(flags: &Flags, places: &Places, project: Project) -> Result<(), String> {
@@ -140,25 +152,38 @@ fn advice(places: &Places, project: &Project, error: &dyn std::fmt::Display) -> 
     ProjectFlags::anywhere(places, project).in_text(&text).into_owned()
 }
 
-/// Serves the projects that a list or a wildcard selects; that may still be a single one.
+/// Serves the projects that a list or a wildcard selects; that may still be a single one, or none yet.
 fn serve_chosen(flags: &Flags, places: &Places) -> Result<(), String> {
+    let served = match chosen(flags, places)? {
+        Choice::One(project) => return serve_one(flags, places, project),
+        Choice::Several(served) => dressed(flags, places, served)?,
+    };
+    let (gateway, reach) = (gateway(flags, served), reach(flags, places));
+    gateway::pump::run(gateway, std::io::stdin(), std::io::stdout(), reach, roster(flags, places))
+        .map_err(|error| error.to_string())
+}
+
+fn chosen(flags: &Flags, places: &Places) -> Result<Choice, String> {
+    among(places, |around| choose(&flags.projects, flags.all_projects, around))
+}
+
+/// Chooses among the projects that are registered now.
+fn among<T>(
+    places: &Places,
+    choose: impl FnOnce(Surroundings<'_>) -> Result<T, String>,
+) -> Result<T, String> {
     let registry = Registry::load(&places.config).map_err(|error| error.to_string())?;
     let env = std::env::var("KG_PROJECT").ok();
     let cwd = std::env::current_dir().unwrap_or_default();
-    let around = Surroundings { registry: &registry, env: env.as_deref(), cwd: &cwd };
-    let (projects, served) = match choose(&flags.projects, flags.all_projects, around)? {
-        Choice::One(project) => return serve_one(flags, places, project),
-        Choice::Several(projects, served) => (projects, served),
-    };
-    let served = match flags.hub {
-        Some(_) => client::hub::serving(places, served).map_err(|error| error.to_string())?,
-        None => served.with_read_only(|root| !is_writable(places, root)),
-    };
-    let newcomers = (flags.all_projects && flags.hub.is_none())
-        .then(|| newcomers(flags, places, projects.iter().map(|it| it.root.clone())));
-    let (gateway, ways) = (gateway(flags, served), ways(flags, places, projects));
-    gateway::pump::run(gateway, std::io::stdin(), std::io::stdout(), ways, newcomers)
-        .map_err(|error| error.to_string())
+    choose(Surroundings { registry: &registry, env: env.as_deref(), cwd: &cwd })
+}
+
+/// Completes the projects with what their places say.
+fn dressed(flags: &Flags, places: &Places, served: Served) -> Result<Served, String> {
+    match flags.hub {
+        Some(_) => client::hub::serving(places, served).map_err(|error| error.to_string()),
+        None => Ok(served.with_read_only(|root| !is_writable(places, root))),
+    }
 }
 
 /// Returns whether tools may write. Settings that no daemon would accept do not make a project writable.
@@ -173,75 +198,62 @@ fn settings() -> Result<Settings, String> {
     Ok(loaded.settings)
 }
 
-fn gateway(flags: &Flags, served: gateway::Served) -> Gateway {
+fn gateway(flags: &Flags, served: Served) -> Gateway {
     let is_structured = match flags.form {
         Some(form) => form != Form::Text,
         None => settings().is_ok_and(|it| it.serve.structured),
     };
-    Gateway::new(served, gateway::PATIENCE).structured(is_structured)
+    Gateway::new(served, gateway::PATIENCE).structured(is_structured).offering(&flags.tools)
 }
 
-fn ways(flags: &Flags, places: &Places, projects: Vec<Project>) -> Vec<(String, Shim, Dial)> {
-    projects.into_iter().map(|it| way(flags, places, it)).collect()
-}
-
-fn way(flags: &Flags, places: &Places, project: Project) -> (String, Shim, Dial) {
-    let shim = Shim::new(&project.name, &flags.tools, &flags.client).in_form(flags.form);
-    (project.name.clone(), shim, lazy_dial(places.clone(), project))
+fn reach(flags: &Flags, places: &Places) -> Reach {
+    let (flags, places) = (flags.clone(), places.clone());
+    Box::new(move |project| {
+        let shim = Shim::new(&project.name, &flags.tools, &flags.client).in_form(flags.form);
+        (shim, lazy_dial(places.clone(), project.clone()))
+    })
 }
 
 /// Opens sessions over all projects of a hub.
 fn whole(flags: &Flags, places: &Places) -> http::Whole {
     let (flags, places) = (flags.clone(), places.clone());
     Box::new(move |projects| {
-        let served = gateway::Served::new(&projects)?;
-        let served = client::hub::serving(&places, served).map_err(|error| error.to_string())?;
-        let ways = ways(&flags, &places, projects);
-        gateway::pump::spawn(gateway(&flags, served), ways).map_err(|error| error.to_string())
+        let served = match flags.all_projects {
+            true => among(&places, gateway::all)?,
+            false => Served::new(&projects)?,
+        };
+        let gateway = gateway(&flags, dressed(&flags, &places, served)?);
+        gateway::pump::spawn(gateway, reach(&flags, &places), roster(&flags, &places))
+            .map_err(|error| error.to_string())
     })
 }
 
-/// Finds the projects that are registered while this runs, such as those that a tool makes. The registry is read again
-/// only when its file has changed.
-fn newcomers(
-    flags: &Flags,
-    places: &Places,
-    known: impl Iterator<Item = PathBuf>,
-) -> gateway::pump::Newcomers {
+/// Follows the registry, if all of its projects are served: those that are added, removed or renamed while this runs,
+/// such as by a tool. It is read again only when its file has changed.
+fn roster(flags: &Flags, places: &Places) -> Option<Roster> {
     let (flags, places) = (flags.clone(), places.clone());
     let file = places.config.join(config::registry::FILE_NAME);
-    let changed = move || file.metadata().and_then(|it| Ok((it.modified()?, it.len()))).ok();
-    let mut seen = changed();
-    let mut known: HashSet<PathBuf> = known.collect();
-    Box::new(move || {
-        let now = changed();
-        if now == seen {
-            return Vec::new();
-        }
-        seen = now;
-        let Ok(registry) = Registry::load(&places.config) else { return Vec::new() };
-        let projects = registry.projects().iter().map(Registered::project);
-        let new = projects.filter(|it| {
-            objection(&it.root, Who::Person).is_none() && known.insert(it.root.clone())
-        });
-        let newcomer = |project: Project| gateway::pump::Newcomer {
-            is_read_only: !is_writable(&places, &project.root),
-            way: way(&flags, &places, project.clone()),
-            project,
-        };
-        new.map(newcomer).collect()
+    // The file is replaced as a whole.
+    let state = move || file.metadata().map(|it| (it.ino(), it.mtime_nsec(), it.len())).ok();
+    let mut seen = None;
+    flags.all_projects.then(|| {
+        Box::new(move || {
+            let now = Some(state());
+            if now == seen {
+                return None;
+            }
+            let served = dressed(&flags, &places, among(&places, gateway::all).ok()?).ok()?;
+            seen = now;
+            Some(served)
+        }) as Roster
     })
 }
 
 /// Serves the selected projects over HTTP.
 fn serve_http(flags: &Flags, places: &Places, address: &str) -> Result<(), String> {
-    let registry = Registry::load(&places.config).map_err(|error| error.to_string())?;
-    let env = std::env::var("KG_PROJECT").ok();
-    let cwd = std::env::current_dir().unwrap_or_default();
-    let around = Surroundings { registry: &registry, env: env.as_deref(), cwd: &cwd };
-    let projects = match choose(&flags.projects, flags.all_projects, around)? {
+    let projects = match chosen(flags, places)? {
         Choice::One(project) => vec![project],
-        Choice::Several(projects, _) => projects,
+        Choice::Several(served) => served.projects().cloned().collect(),
     };
     let dials = places.clone();
     let served = http::Served {

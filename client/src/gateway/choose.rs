@@ -20,8 +20,8 @@ use super::served::Served;
 pub enum Choice {
     /// One project, without a gateway.
     One(Project),
-    /// Several; or only the default, which nobody named, so that writes need a project.
-    Several(Vec<Project>, Served),
+    /// Several, or all that there are; or only the default, which nobody named, so that writes need a project.
+    Several(Served),
 }
 
 /// The environment of a process.
@@ -35,6 +35,32 @@ pub struct Surroundings<'a> {
     pub cwd: &'a Path,
 }
 
+/// Returns the registered projects that may be served. A folder that cannot be registered now comes from an older
+/// version, or was different then.
+pub fn registered(registry: &Registry) -> Vec<Project> {
+    let all = registry.projects().iter().map(Registered::project);
+    all.filter(|it| objection(&it.root, Who::Person).is_none()).collect()
+}
+
+/// Returns all registered projects, as a session serves them that follows the registry; `KG_PROJECT` says which one is
+/// the current one, if it names one of them.
+///
+/// # Errors
+/// Projects with the same name.
+pub fn all(around: Surroundings<'_>) -> Result<Served, String> {
+    Ok(served(&registered(around.registry), around)?.that_are_all())
+}
+
+fn served(projects: &[Project], around: Surroundings<'_>) -> Result<Served, String> {
+    let Surroundings { registry, env, cwd } = around;
+    let home = match env.filter(|env| !env.is_empty()) {
+        Some(env) => registry.which(Some(env), None, cwd).ok().map(|it| it.root),
+        None => around_cwd(projects, registry, cwd),
+    };
+    let default = registry.projects().iter().find(|it| it.default).map(|it| it.root.as_path());
+    Ok(Served::new(projects)?.at_home_in(home.as_deref()).with_default(default))
+}
+
 /// Selects projects by `flags` (`--project`, each a name, a folder, or several separated by commas) or by `all`
 /// (`--all-projects`).
 ///
@@ -42,17 +68,15 @@ pub struct Surroundings<'a> {
 /// Unknown names, and projects with the same name; the message ends in a line `hint: …`.
 pub fn choose(flags: &[String], all: bool, around: Surroundings<'_>) -> Result<Choice, String> {
     let Surroundings { registry, env, cwd } = around;
+    let env = env.filter(|env| !env.is_empty());
     let which = |flag: Option<&str>| registry.which(flag, env, cwd);
-    let mut projects = Vec::new();
     if all {
-        // A folder that cannot be registered now comes from an older version, or was different
-        // then.
-        let registered = registry.projects().iter().map(Registered::project);
-        projects.extend(registered.filter(|it| objection(&it.root, Who::Person).is_none()));
-        if projects.is_empty() {
-            return Err(WhichError::Unclear { known: Vec::new() }.to_string());
-        }
-    } else if flags.is_empty() {
+        // A variable that names nothing is a mistake; with flags it is ignored, as for one project.
+        env.map_or(Ok(()), |_| which(None).map(drop)).map_err(|error| error.to_string())?;
+        return self::all(around).map(Choice::Several);
+    }
+    let mut projects = Vec::new();
+    if flags.is_empty() {
         projects.push(which(None).map_err(|error| error.to_string())?);
     }
     for flag in flags {
@@ -61,25 +85,13 @@ pub fn choose(flags: &[String], all: bool, around: Surroundings<'_>) -> Result<C
     let mut roots = HashSet::new();
     projects.retain(|it| roots.insert(it.root.clone()));
     if let [only] = projects.as_slice() {
-        let is_named = all || !flags.is_empty() || env.is_some_and(|env| !env.is_empty());
         // With one registered project there is no ambiguity.
-        let is_meant = registry.projects().len() < 2;
-        if is_named || is_meant || around_cwd(&projects, registry, cwd).is_some() {
+        let is_meant = !flags.is_empty() || env.is_some() || registry.projects().len() < 2;
+        if is_meant || around_cwd(&projects, registry, cwd).is_some() {
             return Ok(Choice::One(only.clone()));
         }
     }
-    let home = match env.filter(|env| !env.is_empty()) {
-        Some(env) => match registry.which(Some(env), None, cwd) {
-            Ok(project) => Some(project.root),
-            // With flags, the variable is ignored, as for one project.
-            Err(_) if !all => None,
-            Err(_) => return Err(which(None).err().map(|it| it.to_string()).unwrap_or_default()),
-        },
-        None => around_cwd(&projects, registry, cwd),
-    };
-    let default = registry.projects().iter().find(|it| it.default).map(|it| it.root.as_path());
-    let served = Served::new(&projects)?.at_home_in(home.as_deref()).with_default(default);
-    Ok(Choice::Several(projects, served))
+    served(&projects, around).map(Choice::Several)
 }
 
 /// Returns the project of that name or folder; otherwise several, separated by commas.
@@ -132,7 +144,7 @@ mod tests {
             let around = Surroundings { registry: &registry, env: *env, cwd: &cwd };
             let shown = match choose(&flags, *all, around) {
                 Ok(Choice::One(project)) => project.name,
-                Ok(Choice::Several(_, served)) => {
+                Ok(Choice::Several(served)) => {
                     let name = |it: Option<usize>| it.map_or("-", |it| served.name(it)).to_string();
                     let names: Vec<_> = served.names().collect();
                     format!(
@@ -193,7 +205,7 @@ mod tests {
         check(&[(&["a,nope"], false, None, "b", nope), (&["nope"], false, None, "b", nope)]);
         let around =
             Surroundings { registry: &Registry::default(), env: None, cwd: Path::new("/") };
-        let none = choose(&[], true, around).expect_err("none is registered");
+        let none = choose(&[], false, around).expect_err("none is registered");
         assert!(none.contains("none is registered\nhint: "), "{none}");
     }
 }

@@ -181,6 +181,9 @@ fn first(of: First, answers: Vec<(usize, Answer)>, served: &Served) -> Concluded
                     First::Hello | First::Discover => {
                         let own = result.get("instructions").and_then(Value::as_str);
                         result["instructions"] = instructions(own, served).into();
+                        if of == First::Hello && served.is_all() {
+                            result["capabilities"]["tools"]["listChanged"] = true.into();
+                        }
                     }
                     First::Tools => add_project(&mut result, served),
                 }
@@ -278,8 +281,7 @@ fn not_served(
     replies: &[Option<Map<String, Value>>],
     served: &Served,
 ) -> (Vec<Value>, Vec<String>) {
-    let own: Vec<String> =
-        (0..served.names().count()).map(|it| served.root(it).display().to_string()).collect();
+    let own: Vec<String> = served.projects().map(|it| it.root.display().to_string()).collect();
     let (mut rows, mut lines) = (Vec::<Value>::new(), Vec::new());
     let all = replies.iter().flatten().filter_map(|it| it.get("projects")?.as_array()).flatten();
     for row in all {
@@ -315,6 +317,9 @@ fn projects(answers: Vec<(usize, Answer)>, is_json: bool, served: &Served) -> Co
     }
     let (mut rows, mut lines, mut tick) = (Vec::new(), Vec::new(), 0);
     for ((project, answer), own) in answers.iter().zip(&replies) {
+        if served.get(*project).is_none() {
+            continue;
+        }
         let name = served.name(*project);
         let path = served.root(*project).display().to_string();
         let of_path = |fields: &Map<String, Value>| {
@@ -353,6 +358,9 @@ fn projects(answers: Vec<(usize, Answer)>, is_json: bool, served: &Served) -> Co
     let (others, of_others) = not_served(&replies, served);
     rows.extend(others);
     lines.extend(of_others);
+    if served.len() == 0 {
+        lines.push(served.nobody().to_string());
+    }
     let names = served.names().collect::<Vec<_>>().join(", ");
     let structured = json!({ "projects": rows, "project": names, "tick": tick });
     let text = if is_json { structured.to_string() } else { lines.join("\n") };

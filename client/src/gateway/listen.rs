@@ -6,6 +6,8 @@
 //! ends later, the whole subscription ends, because the client must know that it misses something.
 //! Not here: subscriptions of older revisions, which are ordinary requests (`route.rs`).
 
+use std::collections::HashMap;
+
 use serde_json::{Map, Value, json};
 
 use super::Gateway;
@@ -33,15 +35,14 @@ pub(super) struct Listening {
 pub(super) fn shares(wanted: &Value, served: &Served) -> Result<Vec<(usize, Value)>, String> {
     let mut lists = wanted.as_object().cloned().unwrap_or_default();
     let addresses = lists.shift_remove(ADDRESSES).unwrap_or_default();
-    let mut theirs = vec![Vec::new(); served.len()];
+    let mut theirs: HashMap<usize, Vec<Value>> = HashMap::new();
     for uri in addresses.as_array().into_iter().flatten().filter_map(Value::as_str) {
         let (project, uri) = inward(uri, served).ok_or_else(|| uri.to_string())?;
-        if let Some(theirs) = theirs.get_mut(project) {
-            theirs.push(Value::from(uri));
-        }
+        theirs.entry(project).or_default().push(Value::from(uri));
     }
     let is_for_all = lists.values().any(|it| it == true);
-    let share = |(project, addresses): (usize, Vec<Value>)| {
+    let share = |project: usize| {
+        let addresses = theirs.remove(&project).unwrap_or_default();
         let mut share = lists.clone();
         if addresses.is_empty() && !is_for_all {
             return None;
@@ -51,7 +52,7 @@ pub(super) fn shares(wanted: &Value, served: &Served) -> Result<Vec<(usize, Valu
         }
         Some((project, Value::Object(share)))
     };
-    let shares: Vec<_> = theirs.into_iter().enumerate().filter_map(share).collect();
+    let shares: Vec<_> = served.all().into_iter().filter_map(share).collect();
     // Any project can acknowledge an empty filter.
     let first = served.likeliest_first().into_iter().take(1).map(|it| (it, json!({})));
     Ok(if shares.is_empty() { first.collect() } else { shares })

@@ -184,7 +184,8 @@ pub(super) fn add_project(result: &mut Value, served: &Served) {
     }
     let n_each = format!(",\"enum\":{names}").chars().count();
     let room = MAX_LIST_CHARS.checked_sub(result["tools"].to_string().chars().count());
-    if room.is_some_and(|room| n_added * n_each > room) {
+    // No value fits an empty list.
+    if served.len() == 0 || room.is_some_and(|room| n_added * n_each > room) {
         return;
     }
     for tool in result["tools"].as_array_mut().into_iter().flatten() {
@@ -196,19 +197,31 @@ pub(super) fn add_project(result: &mut Value, served: &Served) {
 
 /// Returns the instructions for an agent: the projects, then those of one project.
 pub(super) fn instructions(own: Option<&str>, served: &Served) -> String {
+    if served.len() == 0 {
+        let nobody = served.nobody();
+        return format!("{}: {}.", nobody.message, nobody.hint.unwrap_or_default());
+    }
     let all = match served.front() {
         Some(_) if served.len() > MOST => format!("the {MOST} that fit best"),
         _ => "all of them".to_string(),
     };
-    let meant = match (served.home(), served.default()) {
+    let meant = match (served.unnamed(Kind::Writes).ok(), served.default()) {
+        (Some(meant), _) if served.home().is_none() => {
+            format!("else `{}`, the only one, is meant", served.name(meant))
+        }
         (Some(home), _) => format!("else `{}`, where you are, is meant", served.name(home)),
         (None, Some(default)) => {
             format!("else reading means `{}`, and writing is refused", served.name(default))
         }
         (None, None) => "else they are refused".to_string(),
     };
+    let has = if served.is_all() {
+        "all projects, also those made later; now"
+    } else {
+        "several projects"
+    };
     let mut text = format!(
-        "This server has several projects: {}. Searches go to {all} unless `project` names one; each \
+        "This server has {has}: {}. Searches go to {all} unless `project` names one; each \
          hit names its project. Give other tools the `project` that a hit named; {meant}. Ids and `ref`s are of \
          one project.",
         served.listing()

@@ -7,7 +7,8 @@
 //! in time are refused; a client that does not read blocks everything, as intended.
 //! Not here: routing (`gateway.rs`).
 
-use std::collections::VecDeque;
+use std::collections::hash_map::Entry;
+use std::collections::{HashMap, VecDeque};
 use std::io::{self, BufReader, ErrorKind, Read, Write};
 use std::os::unix::net::UnixStream;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync_channel};
@@ -17,7 +18,7 @@ use std::time::{Duration, Instant};
 use config::Project;
 use serde_json::json;
 
-use super::{Gateway, Out, line};
+use super::{Gateway, Out, Served, line};
 use crate::shim::line::{Line, read};
 use crate::shim::{Kind, MAX_LINE_BYTES, Shim, pump, too_long};
 
@@ -34,40 +35,19 @@ const STACK_BYTES: usize = 2 << 20;
 /// Connects to a project's daemon, starting it if none runs; an error is a message, with a hint after `\nhint: `.
 pub type Dial = Box<dyn FnMut() -> Result<UnixStream, String> + Send>;
 
-/// A project that joins a session: whether its tools cannot write, and the way to it.
-pub struct Newcomer {
-    /// The project.
-    pub project: Project,
-    /// Whether its tools cannot write.
-    pub is_read_only: bool,
-    /// Its name, its shim, and how to connect to its daemon.
-    pub way: (String, Shim, Dial),
-}
+/// Makes the way to a project: its shim, and how to connect to its daemon.
+pub type Reach = Box<dyn Fn(&Project) -> (Shim, Dial) + Send>;
 
-/// Returns the projects that were registered since the last call.
-pub type Newcomers = Box<dyn FnMut() -> Vec<Newcomer> + Send>;
+/// Says what a session serves now, if that may have changed since the last call.
+pub type Roster = Box<dyn FnMut() -> Option<Served> + Send>;
 
 enum Event {
     FromClient(Line),
     FromProject(usize, Vec<u8>),
 }
 
-/// The connection to one project.
-struct Way {
-    name: String,
-    /// The parts of its pump until it is first needed.
-    unopened: Option<(Shim, Dial)>,
-    lines: Option<SyncSender<Vec<u8>>>,
-}
-
-impl Way {
-    fn to((name, shim, dial): (String, Shim, Dial)) -> Way {
-        Way { name, unopened: Some((shim, dial)), lines: None }
-    }
-}
-
-/// Pumps lines until the client closes `input`. `projects` are those of the gateway, in its order, each with its name;
-/// `newcomers` is asked before each line of the client, so that a project can be used right after it was made.
+/// Pumps lines until the client closes `input`. A project is reached when it is first needed. `roster` is asked before
+/// each line, so that a project can be used right after it was made, and is not reached any more once it was removed.
 ///
 /// # Errors
 /// Only when a thread cannot be started.
@@ -75,8 +55,8 @@ pub fn run<R, W>(
     gateway: Gateway,
     input: R,
     output: W,
-    projects: Vec<(String, Shim, Dial)>,
-    newcomers: Option<Newcomers>,
+    reach: Reach,
+    roster: Option<Roster>,
 ) -> io::Result<()>
 where
     R: Read + Send + 'static,
@@ -86,20 +66,19 @@ where
     let from_client = events.clone();
     let reader = Builder::new().name("from client".to_string());
     reader.spawn(move || read_client(input, &from_client))?;
-    let ways = projects.into_iter().map(Way::to).collect();
-    Pump { gateway, output, ways, newcomers, events, inbox }.run()
+    Pump { gateway, output, reach, ways: HashMap::new(), roster, events, inbox }.run()
 }
 
 /// Pumps as [`run`] in a thread of its own; whoever has the returned end is the client.
 ///
 /// # Errors
 /// When the thread cannot be started.
-pub fn spawn(gateway: Gateway, projects: Vec<(String, Shim, Dial)>) -> io::Result<UnixStream> {
+pub fn spawn(gateway: Gateway, reach: Reach, roster: Option<Roster>) -> io::Result<UnixStream> {
     let (ours, theirs) = UnixStream::pair()?;
     let output = theirs.try_clone()?;
     // It ends with the other end.
     let thread = Builder::new().name("gateway".to_string()).stack_size(STACK_BYTES);
-    thread.spawn(move || run(gateway, theirs, output, projects, None))?;
+    thread.spawn(move || run(gateway, theirs, output, reach, roster))?;
     Ok(ours)
 }
 
@@ -117,8 +96,10 @@ fn read_client(input: impl Read, events: &SyncSender<Event>) {
 struct Pump<W> {
     gateway: Gateway,
     output: W,
-    ways: Vec<Way>,
-    newcomers: Option<Newcomers>,
+    reach: Reach,
+    /// The lines to the pump of each project that was needed.
+    ways: HashMap<usize, SyncSender<Vec<u8>>>,
+    roster: Option<Roster>,
     events: SyncSender<Event>,
     inbox: Receiver<Event>,
 }
@@ -136,7 +117,8 @@ impl<W: Write> Pump<W> {
                 Some(at) => self.inbox.recv_timeout(at.saturating_duration_since(Instant::now())),
             };
             let now = Instant::now();
-            let out = match event {
+            let mut out = self.follow(now);
+            out.extend(match event {
                 Ok(Event::FromClient(Line::End)) => {
                     ends_at = Some(now + LINGER);
                     Vec::new()
@@ -144,16 +126,13 @@ impl<W: Write> Pump<W> {
                 Ok(Event::FromClient(Line::TooLong(id))) => {
                     vec![Out::Client(too_long(id.as_deref()))]
                 }
-                Ok(Event::FromClient(Line::Whole(line))) => {
-                    self.welcome();
-                    self.gateway.on_client_line(&line, now)
-                }
+                Ok(Event::FromClient(Line::Whole(line))) => self.gateway.on_client_line(&line, now),
                 Ok(Event::FromProject(project, line)) => {
                     self.gateway.on_project_line(project, &line, now)
                 }
                 Err(RecvTimeoutError::Timeout) => self.gateway.on_time(now),
                 Err(RecvTimeoutError::Disconnected) => return Ok(()),
-            };
+            });
             if self.carry_out(out, now).is_err() {
                 // Nobody reads our answers.
                 return Ok(());
@@ -164,13 +143,13 @@ impl<W: Write> Pump<W> {
         }
     }
 
-    /// Adds the projects that were registered meanwhile.
-    fn welcome(&mut self) {
-        for it in self.newcomers.as_mut().map(|more| more()).unwrap_or_default() {
-            if self.gateway.add(&it.project, it.is_read_only) {
-                self.ways.push(Way::to(it.way));
-            }
-        }
+    /// Adds the projects that were registered meanwhile, and lets go of those that were removed.
+    fn follow(&mut self, now: Instant) -> Vec<Out> {
+        let Some(served) = self.roster.as_mut().and_then(|it| it()) else { return Vec::new() };
+        let (gone, out) = self.gateway.follow(&served, now);
+        // Their pumps end with their channels.
+        self.ways.retain(|project, _| !gone.contains(project));
+        out
     }
 
     fn carry_out(&mut self, out: Vec<Out>, now: Instant) -> io::Result<()> {
@@ -200,41 +179,49 @@ impl<W: Write> Pump<W> {
     }
 
     /// Hands a line to the project's pump. If it is not taken and is a request, returns its id and the reason.
-    fn send(&mut self, project: usize, line: Vec<u8>) -> Result<(), (String, String)> {
-        let Some(way) = self.ways.get_mut(project) else { return Ok(()) };
+    fn send(&mut self, idx: usize, line: Vec<u8>) -> Result<(), (String, String)> {
+        // What is not served any more was answered already.
+        let Some(project) = self.gateway.project(idx) else { return Ok(()) };
+        let name = &project.name;
         let refusal = |line: &[u8], why: String| match Kind::of(line) {
             Kind::Request(id) | Kind::Initialize(id) => Err((id, why)),
             _ => Ok(()),
         };
-        if let Err(error) = way.open(project, &self.events) {
-            return refusal(&line, format!("`{}` cannot be reached: {error}", way.name));
-        }
-        let Some(lines) = &way.lines else { return Ok(()) };
+        let lines = match self.ways.entry(idx) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(place) => match open(idx, (self.reach)(project), &self.events) {
+                Ok(lines) => place.insert(lines),
+                Err(error) => {
+                    return refusal(&line, format!("`{name}` cannot be reached: {error}"));
+                }
+            },
+        };
         match lines.try_send(line) {
             Ok(()) => Ok(()),
             Err(TrySendError::Full(line)) => {
-                refusal(&line, format!("`{}` does not take any more requests", way.name))
+                refusal(&line, format!("`{name}` does not take any more requests"))
             }
             Err(TrySendError::Disconnected(line)) => {
-                refusal(&line, format!("`{}` can no longer be reached", way.name))
+                refusal(&line, format!("`{name}` can no longer be reached"))
             }
         }
     }
 }
 
-impl Way {
-    /// Starts the project's own pump, when it is first needed.
-    fn open(&mut self, project: usize, events: &SyncSender<Event>) -> io::Result<()> {
-        let Some((shim, dial)) = self.unopened.take() else { return Ok(()) };
-        let (lines, inbox) = sync_channel(MAX_WAITING);
-        let input = FromGateway { lines: inbox, line: VecDeque::new() };
-        let output = ToGateway { project, events: events.clone(), line: Vec::new() };
-        let thread = Builder::new().name(format!("project {project}")).stack_size(STACK_BYTES);
-        // It ends with the channel, and so with us.
-        thread.spawn(move || pump::run(shim, input, output, dial))?;
-        self.lines = Some(lines);
-        Ok(())
-    }
+/// Starts the project's own pump.
+fn open(
+    project: usize,
+    reached: (Shim, Dial),
+    events: &SyncSender<Event>,
+) -> io::Result<SyncSender<Vec<u8>>> {
+    let (shim, dial) = reached;
+    let (lines, inbox) = sync_channel(MAX_WAITING);
+    let input = FromGateway { lines: inbox, line: VecDeque::new() };
+    let output = ToGateway { project, events: events.clone(), line: Vec::new() };
+    let thread = Builder::new().name(format!("project {project}")).stack_size(STACK_BYTES);
+    // It ends with the channel, and so with us.
+    thread.spawn(move || pump::run(shim, input, output, dial))?;
+    Ok(lines)
 }
 
 /// The input of a project's pump.

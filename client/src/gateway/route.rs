@@ -73,6 +73,17 @@ pub(super) enum Route {
 pub(super) fn route(method: &str, params: Value, served: &Served) -> Route {
     match method {
         "ping" => Route::Result(json!({})),
+        "resources/read"
+        | "resources/subscribe"
+        | "resources/unsubscribe"
+        | "subscriptions/listen"
+        | "prompts/get"
+        | "completion/complete"
+            if served.len() == 0 =>
+        {
+            let nobody = served.nobody();
+            refuse(INVALID_PARAMS, &nobody.message, nobody.hint)
+        }
         "server/discover" => Route::First(First::Discover, params),
         "tools/list" => Route::First(First::Tools, params),
         "tools/call" => call(params, served),
@@ -116,7 +127,9 @@ fn call(mut params: Value, served: &Served) -> Route {
     };
     if !CATALOG.iter().any(|it| it.name == tool) {
         // Any project can suggest the nearest tool.
-        let project = served.home().or(served.default()).unwrap_or_default();
+        let Some(project) = served.likeliest_first().first().copied() else {
+            return refuse_call(&served.nobody());
+        };
         return Route::One { project, params: with(params, arguments), is_tool: true };
     }
     if let Err(view) = at_least::check(&arguments, served) {
@@ -126,6 +139,9 @@ fn call(mut params: Value, served: &Served) -> Route {
         Ok(several) => several,
         Err(view) => return refuse_call(&view),
     };
+    if served.len() == 0 && tool != PROJECTS_TOOL {
+        return refuse_call(&served.nobody());
+    }
     let named = match several.as_slice() {
         [] => match by_address(&mut arguments, served) {
             // With one project, or inside one, that project resolves the address itself.
@@ -311,9 +327,11 @@ fn quiet(mut params: Value) -> Value {
 fn list(field: &'static str, mut params: Value, served: &Served) -> Route {
     let fields = params.as_object_mut();
     let targets = match fields.and_then(|it| it.shift_remove("cursor")) {
-        None | Some(Value::Null) => {
-            (0..served.len()).map(|project| Onward { project, ..Onward::default() }).collect()
-        }
+        None | Some(Value::Null) => served
+            .all()
+            .into_iter()
+            .map(|project| Onward { project, ..Onward::default() })
+            .collect(),
         Some(given) => match given.as_str().and_then(|it| cursor::read(it, served)) {
             Some(targets) => targets,
             None => return refuse(INVALID_PARAMS, "`cursor` is not from a list", None),

@@ -2,10 +2,11 @@
 //!
 //! In: projects, a folder, names from callers. Out: the selected project, or why there is none.
 //! Invariants: no two projects have the same name; a name selects one project or none; nothing is guessed for a call
-//! that may change something.
+//! that may change something. An index means one project for the whole session: one that is not served any more keeps
+//! its index, and nothing else selects it.
 //! Not here: talking to the projects (`backend.rs`), reading the registry (`choose.rs`).
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
 use config::Project;
@@ -23,6 +24,8 @@ pub(super) const MAX_LISTED: usize = 30;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Served {
     members: Vec<Member>,
+    /// Whether these are all registered projects, with those of later.
+    is_all: bool,
     /// The project of the folder in which the agent started.
     home: Option<usize>,
     /// The registry's default, if it is served.
@@ -36,11 +39,12 @@ pub struct Served {
 /// One project.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Member {
-    name: String,
+    project: Project,
     permalink: String,
-    root: PathBuf,
     /// Whether its tools cannot write.
     is_read_only: bool,
+    /// Whether it is not served any more.
+    is_gone: bool,
 }
 
 /// The effect of a tool, as far as it matters for choosing a project.
@@ -73,8 +77,9 @@ impl Served {
     /// # Errors
     /// When two have the same name; the message ends in a line `hint: …`.
     pub fn new(projects: &[Project]) -> Result<Self, String> {
+        let (members, is_all) = (Vec::new(), false);
         let mut served =
-            Served { members: Vec::new(), home: None, default: None, same_as: None, front: None };
+            Served { members, is_all, home: None, default: None, same_as: None, front: None };
         let mut known: HashMap<String, &Project> = HashMap::new();
         for it in projects {
             if let Some(other) = known.insert(name_key(&it.name), it) {
@@ -85,28 +90,44 @@ impl Served {
                     it.name
                 ));
             }
-            served.push(it, false);
+            served.push(it.clone(), false);
         }
         Ok(served)
     }
 
-    /// Adds a project behind the others; returns false if one has its name.
-    pub(super) fn add(&mut self, project: &Project, is_read_only: bool) -> bool {
-        let is_new = !self.members.iter().any(|it| is_same_name(&it.name, &project.name));
-        if is_new {
-            self.push(project, is_read_only);
-        }
-        is_new
+    fn push(&mut self, project: Project, is_read_only: bool) {
+        let permalink = Some(permalink(&project.name)).filter(|it| !it.is_empty());
+        let permalink = permalink.unwrap_or_else(|| format!("project-{}", self.members.len() + 1));
+        self.members.push(Member { project, permalink, is_read_only, is_gone: false });
     }
 
-    fn push(&mut self, project: &Project, is_read_only: bool) {
-        let permalink = Some(permalink(&project.name)).filter(|it| !it.is_empty());
-        self.members.push(Member {
-            name: project.name.clone(),
-            permalink: permalink.unwrap_or_else(|| format!("project-{}", self.members.len() + 1)),
-            root: project.root.clone(),
-            is_read_only,
-        });
+    /// Serves what `now` serves: its projects that are new are added behind the others. Returns those that are not
+    /// served any more; a renamed one is another.
+    pub(super) fn become_like(&mut self, now: &Served) -> Vec<usize> {
+        let mut gone = self.all();
+        for it in now.all().into_iter().filter_map(|it| now.members.get(it)) {
+            let known = self.live().find(|(_, old)| old.project == it.project).map(|(idx, _)| idx);
+            match known.and_then(|idx| self.members.get_mut(idx)) {
+                Some(old) => old.is_read_only = it.is_read_only,
+                None => self.push(it.project.clone(), it.is_read_only),
+            }
+            gone.retain(|old| Some(*old) != known);
+        }
+        for (idx, it) in self.members.iter_mut().enumerate() {
+            it.is_gone |= gone.contains(&idx);
+        }
+        self.home = now.home.and_then(|it| self.at(now.root(it)));
+        self.default = now.default.and_then(|it| self.at(now.root(it)));
+        gone
+    }
+
+    /// Sets that these are all registered projects, with those of later.
+    pub(super) fn that_are_all(self) -> Self {
+        Served { is_all: true, ..self }
+    }
+
+    pub(super) fn is_all(&self) -> bool {
+        self.is_all
     }
 
     /// Sets the project at `root`, if it is served, as that of the folder in which the agent started.
@@ -145,17 +166,41 @@ impl Served {
     /// Records which projects are read-only; these offer fewer tools.
     pub fn with_read_only(mut self, is_read_only: impl Fn(&Path) -> bool) -> Self {
         for it in &mut self.members {
-            it.is_read_only = is_read_only(&it.root);
+            it.is_read_only = is_read_only(&it.project.root);
         }
         self
     }
 
     fn at(&self, root: &Path) -> Option<usize> {
-        self.members.iter().position(|it| it.root == root)
+        self.live().find(|(_, it)| it.project.root == root).map(|(idx, _)| idx)
+    }
+
+    fn live(&self) -> impl Iterator<Item = (usize, &Member)> {
+        self.members.iter().enumerate().filter(|(_, it)| !it.is_gone)
+    }
+
+    /// Returns the projects that are served.
+    pub fn projects(&self) -> impl Iterator<Item = &Project> {
+        self.live().map(|(_, it)| &it.project)
+    }
+
+    /// Returns the indices of the projects that are served.
+    pub(super) fn all(&self) -> Vec<usize> {
+        self.live().map(|(idx, _)| idx).collect()
     }
 
     pub(super) fn len(&self) -> usize {
+        self.live().count()
+    }
+
+    /// Returns how many projects there have been.
+    pub(super) fn n_ever(&self) -> usize {
         self.members.len()
+    }
+
+    /// Returns the project, unless it is not served any more.
+    pub(super) fn get(&self, project: usize) -> Option<&Project> {
+        self.members.get(project).filter(|it| !it.is_gone).map(|it| &it.project)
     }
 
     pub(super) fn home(&self) -> Option<usize> {
@@ -167,7 +212,7 @@ impl Served {
     }
 
     pub(super) fn name(&self, project: usize) -> &str {
-        self.members.get(project).map_or("", |it| &it.name)
+        self.members.get(project).map_or("", |it| &it.project.name)
     }
 
     pub(super) fn permalink(&self, project: usize) -> &str {
@@ -175,11 +220,11 @@ impl Served {
     }
 
     pub(super) fn root(&self, project: usize) -> &Path {
-        self.members.get(project).map_or(Path::new(""), |it| &it.root)
+        self.members.get(project).map_or(Path::new(""), |it| &it.project.root)
     }
 
     pub(super) fn names(&self) -> impl Iterator<Item = &str> {
-        self.members.iter().map(|it| it.name.as_str())
+        self.projects().map(|it| it.name.as_str())
     }
 
     /// Returns the names for people: `alpha`, `beta`; if there are many, only the first ones.
@@ -197,30 +242,63 @@ impl Served {
 
     /// Returns the project of that name, of that permalink, or in that folder.
     pub(super) fn find(&self, name: &str) -> Option<usize> {
-        let by_name = self.members.iter().position(|it| it.name == name);
-        by_name.or_else(|| self.at(Path::new(name))).or_else(|| {
-            self.members.iter().position(|it| it.permalink == name || is_same_name(&it.name, name))
-        })
+        let position = |is_it: &dyn Fn(&Member) -> bool| {
+            self.live().find(|(_, it)| is_it(it)).map(|(idx, _)| idx)
+        };
+        let like = |it: &Member| it.permalink == name || is_same_name(&it.project.name, name);
+        position(&|it| it.project.name == name)
+            .or_else(|| self.at(Path::new(name)))
+            .or_else(|| position(&like))
     }
 
     /// Returns the project that a caller named.
     pub(super) fn named(&self, name: &str) -> Result<usize, ErrorView> {
-        self.find(name).ok_or_else(|| ErrorView {
+        self.find(name).ok_or_else(|| self.unknown(name))
+    }
+
+    /// Returns the error of a call for a project that is not served.
+    pub(super) fn unknown(&self, name: &str) -> ErrorView {
+        ErrorView {
             code: Code::NotFound,
             message: format!("no project called `{}` is served here", brief(name)),
-            hint: Some(format!("use one of {}", self.listing())),
+            hint: Some(match self.len() {
+                0 => self.how_to_make_one(),
+                _ => format!("use one of {}", self.listing()),
+            }),
             conflict: None,
-        })
+        }
+    }
+
+    /// Says how this session gets its first project.
+    pub(super) fn how_to_make_one(&self) -> String {
+        match self.front {
+            Some(_) => "`kgctl hub grant` gives the role a project; this session then has it",
+            None => "`kgctl init DIR` registers a folder; this session then has it",
+        }
+        .to_string()
+    }
+
+    /// Returns the error of a call where no project is served.
+    pub(super) fn nobody(&self) -> ErrorView {
+        let message = match self.front {
+            Some(_) => "the hub has no project that this role may read",
+            None => "no project is registered",
+        };
+        let (message, hint) = (message.to_string(), Some(self.how_to_make_one()));
+        ErrorView { code: Code::NotFound, message, hint, conflict: None }
     }
 
     /// Returns the project for a call that names none.
     pub(super) fn unnamed(&self, kind: Kind) -> Result<usize, ErrorView> {
+        let all = self.all();
+        // Where all there are is one, there is nothing to guess.
+        let only = all.first().filter(|_| self.is_all && all.len() == 1);
         let guess = match kind {
             Kind::Writes => None,
             Kind::Reads => self.default,
-            Kind::Neutral => self.default.or(Some(0)),
+            Kind::Neutral => self.default.or(all.first().copied()),
         };
-        self.home.or(guess).ok_or_else(|| ErrorView {
+        self.home.or(only.copied()).or(guess).ok_or_else(|| ErrorView {
             code: Code::Ambiguous,
             message: match kind {
                 Kind::Writes => "no project to change was named, and the folder in \
@@ -230,11 +308,11 @@ impl Served {
                     started nor a default says which"
                     .to_string(),
             },
-            hint: Some(match self.members.as_slice() {
-                [only] => format!(
-                    "use `project`: `{0}`, or start `kg-mcp` with `--project {0}`",
-                    only.name
-                ),
+            hint: Some(match all.as_slice() {
+                [only] => {
+                    let name = self.name(*only);
+                    format!("use `project`: `{name}`, or start `kg-mcp` with `--project {name}`")
+                }
                 _ => format!("use `project`, one of {}", self.listing()),
             }),
             conflict: None,
@@ -246,9 +324,9 @@ impl Served {
     /// tool.
     pub(super) fn likeliest_first(&self) -> Vec<usize> {
         let mut order: Vec<usize> = self.home.into_iter().chain(self.default).collect();
-        order.extend(0..self.len());
-        let mut seen = vec![false; self.len()];
-        order.retain(|it| seen.get_mut(*it).is_some_and(|seen| !std::mem::replace(seen, true)));
+        order.extend(self.all());
+        let mut seen = HashSet::new();
+        order.retain(|it| seen.insert(*it));
         order.sort_by_key(|it| self.members.get(*it).is_some_and(|it| it.is_read_only));
         order
     }

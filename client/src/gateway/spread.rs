@@ -258,13 +258,12 @@ impl Spread {
         let chars = |name: &str| number(name).map(|n| u32::try_from(n).unwrap_or(u32::MAX));
         let usual = Settings::default().retrieval.max_chars;
         let max_chars = budget(chars("max_chars"), chars("max_tokens"), usual).max(MIN_CHARS);
-        let all = 0..served.len();
-        let (mut chosen_of, mut chosen) = (None, all.clone().collect());
+        let (mut chosen_of, mut chosen) = (None, served.all());
         let cursor = arguments.shift_remove("cursor");
         let cursor = cursor.as_ref().and_then(Value::as_str).filter(|it| !it.is_empty());
-        if cursor.is_none() && only.is_empty() && all.len() > MOST {
+        if cursor.is_none() && only.is_empty() && chosen.len() > MOST {
             let fitting = fitting(spec.tool, &arguments, MOST, served)?;
-            chosen_of = fitting.is_some().then_some(all.len());
+            chosen_of = fitting.is_some().then_some(chosen.len());
             chosen = fitting.unwrap_or(chosen);
         }
         let targets = match cursor {

@@ -6,16 +6,24 @@ use super::*;
 mod addresses;
 
 /// Plays a script over the projects `a`, `b` and `c`, of which `a` is the default, and prints the output of each step:
-/// `c` from the client, a project's letter from that project, `+N` seconds later. `N result` and `N error` answer
-/// request N.
+/// `c` from the client, a project's letter from that project, `+N` seconds later, `now` from the registry with the
+/// projects that there are. `N result` and `N error` answer request N.
 fn check(script: &str, expected: Expect) {
     play(served(), script, expected);
 }
 
 fn served() -> Served {
-    let project = |name: &str| Project { root: format!("/{name}").into(), name: name.into() };
-    let served = Served::new(&[project("a"), project("b"), project("c")]).expect("distinct");
-    served.with_default(Some(std::path::Path::new("/a")))
+    of("a b c").with_default(Some(std::path::Path::new("/a")))
+}
+
+/// Returns a session over these projects, each `NAME` or `NAME=FOLDER`.
+fn of(names: &str) -> Served {
+    let project = |it: &str| {
+        let (name, folder) = it.split_once('=').unwrap_or((it, it));
+        Project { root: format!("/{folder}").into(), name: name.into() }
+    };
+    let projects: Vec<Project> = names.split_whitespace().map(project).collect();
+    Served::new(&projects).expect("distinct")
 }
 
 fn play(served: Served, script: &str, expected: Expect) {
@@ -25,13 +33,15 @@ fn play(served: Served, script: &str, expected: Expect) {
 }
 
 fn play_to(served: Served, script: &str, shown: &mut String) {
-    let mut gateway = Gateway::new(served, Duration::from_secs(10)).structured(true);
+    let gateway = Gateway::new(served, Duration::from_secs(10)).structured(true);
+    let mut gateway = gateway.offering(&["core".to_string()]);
     let mut now = Instant::now();
     for step in script.lines().map(str::trim).filter(|step| !step.is_empty()) {
         let (side, rest) = step.split_once(' ').unwrap_or((step, ""));
         let line = expand(rest);
         let out = match side {
             "c" => gateway.on_client_line(line.as_bytes(), now),
+            "now" => gateway.follow(&of(rest).that_are_all(), now).1,
             "a" | "b" | "c'" => {
                 let project = usize::from(side == "b") + 2 * usize::from(side == "c'");
                 gateway.on_project_line(project, line.as_bytes(), now)
@@ -47,7 +57,7 @@ fn play_to(served: Served, script: &str, shown: &mut String) {
         for out in out {
             let (to, line) = match out {
                 Out::Client(line) => ("client".to_string(), line),
-                Out::Project(project, line) => ("abc"[project..=project].to_string(), line),
+                Out::Project(project, line) => ("abcdef"[project..=project].to_string(), line),
             };
             let line = String::from_utf8(line).expect("UTF-8").replace(r#""jsonrpc":"2.0","#, "");
             let line = line.replace(r#","_meta":{"kgd/form":"structured"}"#, "");
@@ -113,6 +123,123 @@ fn newest(id: &str, method: &str, params: &str) -> String {
 fn notification(own: &str, method: &str, params: &str) -> String {
     let meta = format!(r#""_meta":{{"io.modelcontextprotocol/subscriptionId":{own}}}"#);
     format!(r#"{{"method":"notifications/{method}","params":{{{params},{meta}}}}}"#)
+}
+
+#[test]
+fn a_removed_project_is_unknown_from_then_on_and_a_renamed_one_has_its_new_name() {
+    play(
+        of("a b").that_are_all(),
+        r#"
+        c init 1
+        a 3 result {}
+        c call 2 status {"project":"b"}
+        b 5 result {}
+        c call 3 status {"project":"b"}
+        c call 4 entity_lookup {"q":"x"}
+        now a b2=b
+        b 7 result {}
+        a 11 result {"structuredContent":{"entities":[],"tick":1}}
+        c call 5 write_note {"project":"b","title":"x"}
+        c call 6 write_note {"project":"nope","title":"x"}
+        c call 7 status {"project":"b2"}
+        c call 8 list_memory_projects
+        now
+        c call 9 status {"project":"a"}
+        c call 10 hybrid_query {"q":"x"}
+        "#,
+        expect![[r#"
+            c init 1
+                a < {"id":3,"method":"initialize","params":{"v":1}}
+            a 3 result {}
+                a < {"method":"notifications/initialized"}
+                client < {"id":1,"result":{"instructions":"This server has all projects, also those made later; now: `a`, `b`. Searches go to all of them unless `project` names one; each hit names its project. Give other tools the `project` that a hit named; else they are refused. Ids and `ref`s are of one project.","capabilities":{"tools":{"listChanged":true}}}}
+            c call 2 status {"project":"b"}
+                b < {"id":6,"method":"initialize","params":{"v":1}}
+            b 5 result {}
+                client < {"id":2,"result":{}}
+            c call 3 status {"project":"b"}
+            c call 4 entity_lookup {"q":"x"}
+                a < {"id":11,"method":"tools/call","params":{"name":"entity_lookup","arguments":{"q":"x"} as a whole}}
+            now a b2=b
+                client < {"id":3,"error":{"code":-32000,"message":"no project called `b` is served here","data":{"code":"not_found","hint":"use one of `a`, `b2`","project":"b"}}}
+                client < {"method":"notifications/tools/list_changed"}
+            b 7 result {}
+            a 11 result {"structuredContent":{"entities":[],"tick":1}}
+                client < {"id":4,"result":{"content":[{"type":"text","text":"(b is not in this: no project called `b` is served here; use one of `a`, `b2`)\nnothing found\n(a tick 1)"}],"structuredContent":{"entities":[],"project":"a","tick":1,"projects":[{"project":"a","tick":1}],"unavailable":[{"project":"b","code":"not_found","message":"no project called `b` is served here","hint":"use one of `a`, `b2`"}]}}}
+            c call 5 write_note {"project":"b","title":"x"}
+                client < {"id":5,"result":{"content":[{"type":"text","text":"no project called `b` is served here\nhint: use one of `a`, `b2`"}],"structuredContent":{"code":"not_found","message":"no project called `b` is served here","hint":"use one of `a`, `b2`"},"isError":true}}
+            c call 6 write_note {"project":"nope","title":"x"}
+                client < {"id":6,"result":{"content":[{"type":"text","text":"no project called `nope` is served here\nhint: use one of `a`, `b2`"}],"structuredContent":{"code":"not_found","message":"no project called `nope` is served here","hint":"use one of `a`, `b2`"},"isError":true}}
+            c call 7 status {"project":"b2"}
+                c < {"id":17,"method":"initialize","params":{"v":1}}
+            c call 8 list_memory_projects
+                a < {"id":19,"method":"tools/call","params":{"name":"list_memory_projects","arguments":{} as a whole}}
+            now
+                client < {"id":7,"error":{"code":-32000,"message":"no project called `b2` is served here","data":{"code":"not_found","hint":"`kgctl init DIR` registers a folder; this session then has it","project":"b2"}}}
+                client < {"id":8,"result":{"content":[{"type":"text","text":"no project is registered\nhint: `kgctl init DIR` registers a folder; this session then has it"}],"structuredContent":{"projects":[],"project":"","tick":0}}}
+                client < {"method":"notifications/tools/list_changed"}
+            c call 9 status {"project":"a"}
+                client < {"id":9,"result":{"content":[{"type":"text","text":"no project called `a` is served here\nhint: `kgctl init DIR` registers a folder; this session then has it"}],"structuredContent":{"code":"not_found","message":"no project called `a` is served here","hint":"`kgctl init DIR` registers a folder; this session then has it"},"isError":true}}
+            c call 10 hybrid_query {"q":"x"}
+                client < {"id":10,"result":{"content":[{"type":"text","text":"no project is registered\nhint: `kgctl init DIR` registers a folder; this session then has it"}],"structuredContent":{"code":"not_found","message":"no project is registered","hint":"`kgctl init DIR` registers a folder; this session then has it"},"isError":true}}
+            waiting false
+        "#]],
+    );
+}
+
+#[test]
+fn a_session_that_begins_with_no_project_says_how_to_make_one_and_then_serves_it() {
+    play(
+        of("").that_are_all(),
+        r#"
+        c {"id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18"}}
+        c {"id":2,"method":"resources/list"}
+        c {"id":3,"method":"resources/read","params":{"uri":"memory://a/x"}}
+        c call 4 status
+        c call 5 status {"project":"a"}
+        c call 6 list_memory_projects
+        c {"id":7,"method":"subscriptions/listen"}
+        now a
+        c call 8 status
+        now a b
+        c call 9 remember {"text":"x"}
+        "#,
+        expect![[r#"
+            c {"id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18"}}
+                client < {"id":1,"result":{"capabilities":{"tools":{"listChanged":true}},"serverInfo":{"name":"kgd","version":"0.1.0"},"instructions":"no project is registered: `kgctl init DIR` registers a folder; this session then has it.","protocolVersion":"2025-06-18"}}
+            c {"id":2,"method":"resources/list"}
+                client < {"id":2,"result":{"resources":[]}}
+            c {"id":3,"method":"resources/read","params":{"uri":"memory://a/x"}}
+                client < {"id":3,"error":{"code":-32602,"message":"no project is registered","data":{"code":"not_found","hint":"`kgctl init DIR` registers a folder; this session then has it"}}}
+            c call 4 status
+                client < {"id":4,"result":{"content":[{"type":"text","text":"no project is registered\nhint: `kgctl init DIR` registers a folder; this session then has it"}],"structuredContent":{"code":"not_found","message":"no project is registered","hint":"`kgctl init DIR` registers a folder; this session then has it"},"isError":true}}
+            c call 5 status {"project":"a"}
+                client < {"id":5,"result":{"content":[{"type":"text","text":"no project called `a` is served here\nhint: `kgctl init DIR` registers a folder; this session then has it"}],"structuredContent":{"code":"not_found","message":"no project called `a` is served here","hint":"`kgctl init DIR` registers a folder; this session then has it"},"isError":true}}
+            c call 6 list_memory_projects
+                client < {"id":6,"result":{"content":[{"type":"text","text":"no project is registered\nhint: `kgctl init DIR` registers a folder; this session then has it"}],"structuredContent":{"projects":[],"project":"","tick":0}}}
+            c {"id":7,"method":"subscriptions/listen"}
+                client < {"id":7,"error":{"code":-32602,"message":"no project is registered","data":{"code":"not_found","hint":"`kgctl init DIR` registers a folder; this session then has it"}}}
+            now a
+                client < {"method":"notifications/tools/list_changed"}
+            c call 8 status
+                a < {"id":5,"method":"initialize","params":{"protocolVersion":"2025-06-18"}}
+            now a b
+                client < {"method":"notifications/tools/list_changed"}
+            c call 9 remember {"text":"x"}
+                client < {"id":9,"result":{"content":[{"type":"text","text":"no project to change was named, and the folder in which this session started is in none that is served\nhint: use `project`, one of `a`, `b`"}],"structuredContent":{"code":"ambiguous","message":"no project to change was named, and the folder in which this session started is in none that is served","hint":"use `project`, one of `a`, `b`"},"isError":true}}
+            waiting true
+        "#]],
+    );
+    let mut gateway = Gateway::new(of(""), Duration::from_secs(10)).offering(&["core".into()]);
+    let list = br#"{"id":1,"method":"tools/list"}"#;
+    let [Out::Client(line)] = &gateway.on_client_line(list, Instant::now())[..] else {
+        panic!("one answer")
+    };
+    let answer: Value = serde_json::from_slice(line).expect("JSON");
+    let tools = answer["result"]["tools"].as_array().expect("tools");
+    assert!(tools.iter().any(|it| it["name"] == "hybrid_query"), "{answer}");
+    let project = |it: &Value| it["inputSchema"]["properties"]["project"]["enum"].is_null();
+    assert!(tools.iter().all(project), "{answer}");
 }
 
 #[test]

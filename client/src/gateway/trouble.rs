@@ -57,6 +57,13 @@ impl Trouble {
         })
     }
 
+    /// A project that is not served any more.
+    pub(super) fn gone(view: ErrorView) -> Self {
+        let code = serde_json::to_value(view.code).unwrap_or_default();
+        let code = code.as_str().unwrap_or_default().to_string();
+        Trouble { code, message: view.message, hint: view.hint, error: None }
+    }
+
     /// A project that did not answer in time.
     pub(super) fn late(patience: Duration) -> Self {
         Trouble {

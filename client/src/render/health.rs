@@ -8,7 +8,7 @@ use std::fmt::Write;
 
 use config::Loaded;
 use proto::shape::WorkersView;
-use proto::tool::core::{NotReadView, QueueView, StatusReply, SurveyView};
+use proto::tool::core::{HubView, NotReadView, QueueView, StatusReply, SurveyView};
 
 use super::{Style, clean, counted, table, thousands};
 
@@ -174,6 +174,7 @@ fn facts(reply: &StatusReply, style: Style) -> String {
     }
     rows.extend(reply.llm.iter().map(|slot| ("llm", clean(&slot.describe()).into_owned())));
     rows.extend(reply.http.iter().map(|at| ("http", clean(at).into_owned())));
+    rows.extend(reply.hub.iter().map(|it| ("hub", clean(&it.describe()).into_owned())));
     if let Some(scrub) = &reply.scrub {
         rows.push(("scrub", scrub.describe()));
     }
@@ -206,6 +207,9 @@ pub struct ProjectRow {
     pub default: bool,
     /// `running`, `stopped`, or `folder missing`.
     pub state: String,
+    /// The hub that it is published to, as its daemon says.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hub: Option<HubView>,
     /// The day on which it was registered.
     pub added: String,
     /// Whether the user forbids tools to write in it.
@@ -221,8 +225,9 @@ pub fn projects(rows: &[ProjectRow], style: Style) -> String {
     }
     let row = |it: &ProjectRow| {
         let name = if it.default { format!("{} *", it.name) } else { it.name.clone() };
-        let state = if it.read_only { ", read-only" } else { "" };
-        [name, it.state.clone() + state, it.added.clone(), it.root.clone()]
+        let read_only = if it.read_only { ", read-only" } else { "" };
+        let hub = it.hub.as_ref().map(|it| format!(", hub {}", it.describe())).unwrap_or_default();
+        [name, format!("{}{read_only}{hub}", it.state), it.added.clone(), it.root.clone()]
             .map(|cell| clean(&cell).into_owned())
             .to_vec()
     };
@@ -375,13 +380,21 @@ mod tests {
             root: format!("/srv/{name}"),
             default,
             state: "stopped".into(),
+            hub: (!default).then(|| HubView {
+                address: "pub@db.example/kg".into(),
+                project: "work".into(),
+                lag: 7,
+                trouble: Some("it is fenced\nhint: take it back".into()),
+                ..HubView::default()
+            }),
             added: "2026-03-01".into(),
             read_only: !default,
         };
         expect![[r#"
-            NAME     STATE               ADDED       FOLDER
-            notes *  stopped             2026-03-01  /srv/notes
-            work     stopped, read-only  2026-03-01  /srv/work
+            NAME     STATE                                                       ADDED       FOLDER
+            notes *  stopped                                                     2026-03-01  /srv/notes
+            work     stopped, read-only, hub pub@db.example/kg as work, 7 ticks  2026-03-01  /srv/work
+                     behind: it is fenced; take it back
         "#]]
         .assert_eq(&projects(&[row("notes", true), row("work", false)], Style::plain()));
         expect![[r#"

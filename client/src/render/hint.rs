@@ -61,7 +61,7 @@ mod tests {
                 "2 of 9 hits fit; raise `max_chars` for more",
                 "2 of 9 hits fit; raise `--max-chars` for more",
             ),
-            ("find it with entity_lookup", "find it with `kgctl lookup NAME`"),
+            ("find it with `entity_lookup`", "find it with `kgctl lookup NAME`"),
             ("try `hybrid_query`", "try `kgctl query TEXT`"),
             ("see `kgctl logs`", "see `kgctl logs`"),
         ];

@@ -6,6 +6,7 @@
 //! secret leaves this machine; nothing here runs unless the user named a hub.
 //! Not here: answering (`query`), when to publish and whom to serve (`daemon`).
 
+mod clear;
 mod compare;
 mod connect;
 mod outline;
@@ -23,7 +24,7 @@ use index::store::StoreError;
 pub use compare::{digest, digest_of};
 pub use connect::{Address, Hub};
 pub use outline::Outline;
-pub use publish::{Publisher, Round};
+pub use publish::{Publisher, Round, announced};
 pub use pull::{Copied, Settled, Visible, copy, outlines, visible};
 pub use same::{Named, same, state_same};
 pub use schema::{Grant, grant, migrate, revoke};
@@ -45,6 +46,11 @@ pub enum HubError {
         /// The error of the database, the network or TLS.
         why: tokio_postgres::Error,
     },
+    /// It takes connections, and then nothing.
+    #[error(
+        "the hub `{0}` does not answer\nhint: check that PostgreSQL is not overloaded or stopped"
+    )]
+    Silent(String),
     /// The address, the token or the certificates cannot be used.
     #[error("{0}")]
     Address(String),
@@ -61,6 +67,12 @@ pub enum HubError {
         /// The version that this program needs.
         needed: i32,
     },
+    /// The role has no right to anything.
+    #[error(
+        "`{0}` has no right to any project of this hub\n\
+         hint: `kgctl hub grant URL --name PROJECT --role ROLE` as the owner of its tables gives one"
+    )]
+    Stranger(String),
     /// The project does not exist, or this role has no right to it.
     #[error(
         "the hub has no project `{0}` that this role may {1}\nhint: `kgctl hub grant URL --name {name} --role ROLE{2}`",
@@ -76,7 +88,7 @@ pub enum HubError {
     /// Another folder publishes the project.
     #[error(
         "the hub's project `{0}` is published from another folder\n\
-         hint: another `publish.project`, or `kgctl publish URL --take-over`"
+         hint: `kgctl publish --take-over` publishes it from here; `publish.project` gives it another name"
     )]
     Taken(String),
     /// Another publisher began later.
@@ -131,18 +143,32 @@ impl HubError {
         }
     }
 
+    /// Returns whether the hub itself cannot be reached.
+    pub fn is_away(&self) -> bool {
+        let is_one = matches!(
+            self,
+            HubError::Database(_) | HubError::NoConnection { .. } | HubError::Silent(_)
+        );
+        is_one && self.is_passing()
+    }
+
     /// Returns whether waiting may help: no request was refused.
     pub fn is_passing(&self) -> bool {
         match self {
             HubError::Database(error) | HubError::NoConnection { why: error, .. } => {
-                error.code().is_none_or(|code| {
-                    let class = code.code().get(..2).unwrap_or_default();
-                    // The classes of connections, resources, interventions by the operator,
-                    // conflicts and system errors.
-                    matches!(class, "08" | "53" | "57" | "40" | "58")
-                })
+                // A server that asks for a password in clear goes on doing so.
+                !message_of(error).contains(clear::REFUSED)
+                    && error.code().is_none_or(|code| {
+                        let class = code.code().get(..2).unwrap_or_default();
+                        // The classes of connections, resources, interventions by the operator,
+                        // conflicts and system errors.
+                        matches!(class, "08" | "53" | "57" | "40" | "58")
+                    })
             }
-            HubError::Store(_) | HubError::Crashed(_) | HubError::Moved(_) => true,
+            HubError::Store(_)
+            | HubError::Crashed(_)
+            | HubError::Moved(_)
+            | HubError::Silent(_) => true,
             _ => false,
         }
     }

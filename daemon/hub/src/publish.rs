@@ -6,10 +6,12 @@
 //! own. A new generation becomes visible when it is complete. While the hub is unreachable, the index is not read.
 //! Not here: when to publish (`daemon`), the form of a row (`table.rs`).
 
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use config::place::replace_file;
 use index::store::{Readers, SCHEMA_VERSION, Spaces, open_for_reading};
 use rusqlite::Connection;
 use rustc_hash::FxHashMap;
@@ -24,6 +26,9 @@ use crate::table::{Cell, Published, Source, TABLES, Table};
 
 /// Number of transactions that the log keeps. A front end that is further behind fetches everything again.
 const LOGGED: i64 = 1_000;
+
+/// The file with the folder's identifier, in its state directory.
+const ID_FILE: &str = "hub.id";
 
 /// Most keys in one row of the log.
 const MAX_KEYS_A_ROW: usize = 10_000;
@@ -86,7 +91,7 @@ impl Publisher {
         state_dir: &Path,
         take_over: bool,
     ) -> Result<Self, HubError> {
-        let writer = writer_of(&state_dir.join("hub.id"))
+        let writer = writer_of(&state_dir.join(ID_FILE))
             .map_err(|error| HubError::Address(format!("`{}`: {error}", state_dir.display())))?;
         Ok(Publisher { address, project: project.to_string(), writer, take_over, link: None })
     }
@@ -123,6 +128,16 @@ impl Publisher {
         link.guard(&self.project).check(&row.ok_or_else(forbidden)?)?;
         self.link = Some(link);
         Ok(())
+    }
+
+    /// Lets a daemon of the same folder know that this one has published: what kept it from publishing may be over.
+    ///
+    /// # Errors
+    /// If the state directory cannot be written.
+    pub fn announce(&self, state_dir: &Path) -> Result<(), HubError> {
+        let file = state_dir.join(ID_FILE);
+        replace_file(&file, 0o600, format!("{}\n", self.writer).as_bytes())
+            .map_err(|error| HubError::Address(format!("`{}`: {error}", file.display())))
     }
 
     /// Connects and becomes the project's only publisher.
@@ -178,6 +193,11 @@ impl Publisher {
         let (serial, mark) = (row.get(5), row.get(6));
         Ok(Link { hub, id, epoch, serial, mark, part, is_live, sums, round: 0, last_news: None })
     }
+}
+
+/// Returns what changes with each [`Publisher::announce`].
+pub fn announced(state_dir: &Path) -> Option<(u64, i64)> {
+    state_dir.join(ID_FILE).metadata().ok().map(|it| (it.ino(), it.mtime_nsec()))
 }
 
 /// Deletes the rows of all other generations.

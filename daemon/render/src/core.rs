@@ -372,9 +372,7 @@ pub fn status(reply: &StatusReply, max_chars: usize) -> String {
     sheet.line(&format!("{settled}: indexed {indexed} of {known}, {} clients", reply.clients));
     sheet.line(&format!("{} (kgd {}, pid {})", one_line(&reply.root), reply.version, reply.pid));
     if let Some(hub) = &reply.hub {
-        let trouble = hub.trouble.as_ref().map(|why| format!(": {}", one_line(why)));
-        let (address, lag) = (one_line(&hub.address), count(hub.lag, "tick"));
-        sheet.line(&format!("hub {address}, {lag} behind{}", trouble.unwrap_or_default()));
+        sheet.line(&format!("hub {}", one_line(&hub.describe())));
     }
     let errors = count(reply.n_errors, "error");
     sheet.line(&format!("since {}, {errors}", one_line(&reply.started_at)));

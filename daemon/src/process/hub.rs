@@ -9,7 +9,6 @@ mod front;
 mod waiting;
 
 use std::io::Write as _;
-use std::path::PathBuf;
 use std::process::ExitCode;
 
 use hub::{Address, Grant, Named, Publisher, Settled};
@@ -100,33 +99,33 @@ fn work(
     url: &str,
     job: &HubJob,
 ) -> anyhow::Result<Value> {
-    let address = |token: &str| {
-        let token = Some(PathBuf::from(token)).filter(|it| !it.as_os_str().is_empty());
-        Address::parse(url, token.as_deref())
+    let address = || -> anyhow::Result<Address> {
+        let settings = super::own_settings(options)?;
+        Ok(Address::parse(url, &settings.publish)?)
     };
     Ok(match job {
         HubJob::Serve => Value::Null,
         HubJob::Migrate => {
-            let address = address("")?;
+            let address = address()?;
             let (before, now) = runtime
                 .block_on(async { hub::migrate(&mut address.connect_as_owner().await?).await })?;
             json!({"hub": address.shown(), "before": before, "version": now})
         }
         HubJob::Grant { project, role, publish } => {
-            let address = address("")?;
+            let address = address()?;
             let grant = Grant { project: project.clone(), role: role.clone(), publish: *publish };
             runtime.block_on(async { hub::grant(&mut address.connect().await?, &grant).await })?;
             json!({"hub": address.shown(), "project": project, "role": role, "publish": publish})
         }
         HubJob::Revoke { project, role } => {
-            let address = address("")?;
+            let address = address()?;
             let done = runtime.block_on(async {
                 hub::revoke(&mut address.connect().await?, project, role).await
             })?;
             json!({"hub": address.shown(), "project": project, "role": role, "revoked": done})
         }
         HubJob::Same { pair: [one, other], undo } => {
-            let address = address("")?;
+            let address = address()?;
             let (one, other) = (Named::parse(one)?, Named::parse(other)?);
             let done = runtime.block_on(async {
                 hub::state_same(&address.connect().await?, [&one, &other], *undo).await
@@ -137,7 +136,7 @@ fn work(
         }
         HubJob::Publish { as_project, take_over } => {
             let (project, settings, paths) = super::opened(options)?;
-            let address = address(&settings.publish.token_file)?;
+            let address = Address::parse(url, &settings.publish)?;
             let name = name_of(as_project.as_deref(), &settings.publish.project, &project.name);
             let readers = Readers::new(paths.index.clone());
             let mut publisher = Publisher::new(address.clone(), name, &paths.dir, *take_over)?;
@@ -146,12 +145,13 @@ fn work(
                 predicates: predicates_of(&project.root),
             };
             let done = publisher.round(runtime.handle(), &readers, &paths.dir, &settled)?;
+            publisher.announce(&paths.dir)?;
             json!({"hub": address.shown(), "project": name, "tick": done.tick, "changed": done.n_rows,
                    "rows": done.n_all, "ms": done.took.as_millis() as u64})
         }
         HubJob::Compare { as_project } => {
             let (project, settings, paths) = super::opened(options)?;
-            let address = address(&settings.publish.token_file)?;
+            let address = Address::parse(url, &settings.publish)?;
             let name = name_of(as_project.as_deref(), &settings.publish.project, &project.name);
             let (tick, there) =
                 runtime.block_on(async { hub::digest(&address.connect().await?, name).await })?;

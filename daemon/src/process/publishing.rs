@@ -6,7 +6,6 @@
 //! intervals; reading rows takes a tenth of a core at most.
 //! Not here: what is published, and how (`hub`).
 
-use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
@@ -37,7 +36,11 @@ pub(super) fn begin(project: &Arc<Project>) {
         return;
     }
     let name = if settings.project.is_empty() { &project.name } else { &settings.project };
-    let view = HubView { project: name.clone(), ..HubView::default() };
+    let mut view = HubView { project: name.clone(), ..HubView::default() };
+    match Address::parse(&settings.url, settings) {
+        Ok(address) => view.address = address.shown().to_string(),
+        Err(error) => view.trouble = Some(error.to_string()),
+    }
     let published: Published = Arc::new(Mutex::new(view));
     project.publishes(published.clone());
     let task = Task { project: Arc::downgrade(project), name: name.clone(), published };
@@ -62,13 +65,30 @@ impl Task {
         let mut publisher: Option<Publisher> = None;
         let mut last = Last::default();
         let mut checked = Instant::now();
+        let mut announced = None;
+        // Another publisher took over: this one must never write again, unless a person publishes this folder.
+        let mut is_fenced = false;
         loop {
-            // The thread holds the project only during a round, so that it can close.
-            std::thread::sleep(rest.max(LOOK));
-            let Some(project) = self.project.upgrade() else { return };
-            if project.activity().is_stopping() {
-                return;
-            }
+            let rested = Instant::now();
+            let project = loop {
+                // The thread holds the project only during a round, so that it can close.
+                std::thread::sleep(LOOK);
+                let Some(project) = self.project.upgrade() else { return };
+                if project.activity().is_stopping() {
+                    return;
+                }
+                let before = std::mem::replace(&mut announced, hub::announced(&project.state_dir));
+                if before.is_some() && before != announced {
+                    // `kgctl publish` went well, so nothing stands in the way any more.
+                    (publisher, last, is_fenced) = (None, Last::default(), false);
+                    trouble = TROUBLE.0;
+                    self.update_view(|view| view.trouble = None);
+                    break project;
+                }
+                if !is_fenced && rested.elapsed() >= rest {
+                    break project;
+                }
+            };
             let is_due = last.is_due(&project);
             if !is_due && checked.elapsed() < CHECK {
                 rest = LOOK;
@@ -107,10 +127,7 @@ impl Task {
                 Err(error) => {
                     tracing::warn!(%error, "not published");
                     self.update_view(|view| view.trouble = Some(error.to_string()));
-                    // Another publisher took over: this one must never write again.
-                    if matches!(error, HubError::Fenced(_)) {
-                        return;
-                    }
+                    is_fenced = matches!(error, HubError::Fenced(_));
                     // `Moved` is repaired by the next round, so it comes soon; the pause does not start over until a
                     // success.
                     rest = if matches!(error, HubError::Moved(_)) { LOOK } else { trouble };
@@ -123,10 +140,7 @@ impl Task {
 
     fn open(&self, project: &Project) -> Result<Publisher, HubError> {
         let settings = &project.settings.publish;
-        let token =
-            Some(PathBuf::from(&settings.token_file)).filter(|it| !it.as_os_str().is_empty());
-        let address = Address::parse(&settings.url, token.as_deref())?;
-        self.update_view(|view| view.address = address.shown().to_string());
+        let address = Address::parse(&settings.url, settings)?;
         Publisher::new(address, &self.name, &project.state_dir, false)
     }
 

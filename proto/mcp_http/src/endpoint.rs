@@ -225,28 +225,37 @@ impl Endpoint {
 
     /// Returns the workspace that a request names, or that is meant by one that names none.
     fn workspace(&self, headers: &HeaderMap) -> Result<String, Refusal> {
-        let listing = || {
-            let names: Vec<_> =
-                self.workspaces.names().iter().map(|it| format!("`{it}`")).collect();
-            format!("served are {}", names.join(", "))
-        };
-        let bad = |code, message| Refusal::new(StatusCode::BAD_REQUEST, code, message);
         let Some(named) = named_in(headers)? else {
             return self.workspaces.unnamed().ok_or_else(|| {
-                let message = "the header `X-Memory-Workspace` must name a workspace";
-                bad(Code::InvalidParams, message.to_string()).hint(listing())
+                let message = "the header `X-Memory-Workspace` must name a workspace".to_string();
+                Refusal::new(StatusCode::BAD_REQUEST, Code::InvalidParams, message)
+                    .hint(self.listing())
             });
         };
-        self.workspaces.find(&named).ok_or_else(|| {
-            let message = format!("no workspace is called `{}`", brief(&named));
-            bad(Code::NotFound, message).hint(listing()).about(&named)
+        self.find(&named)
+    }
+
+    fn listing(&self) -> String {
+        let names: Vec<_> = self.workspaces.names().iter().map(|it| format!("`{it}`")).collect();
+        match names.as_slice() {
+            [] => "none is served yet: `kgctl init DIR` registers a folder".to_string(),
+            names => format!("served are {}", names.join(", ")),
+        }
+    }
+
+    fn find(&self, named: &str) -> Result<String, Refusal> {
+        self.workspaces.find(named).ok_or_else(|| {
+            let message = format!("no workspace is called `{}`", brief(named));
+            Refusal::new(StatusCode::BAD_REQUEST, Code::NotFound, message)
+                .hint(self.listing())
+                .about(named)
         })
     }
 
-    /// Refuses a request that names another workspace than its session's.
+    /// Refuses a request that names another workspace than its session's, or whose workspace is not served any more.
     fn check_workspace(&self, headers: &HeaderMap, workspace: &str) -> Result<(), Refusal> {
-        let Some(named) = named_in(headers)? else { return Ok(()) };
-        if self.workspaces.find(&named).as_deref() == Some(workspace) {
+        let named = named_in(headers)?.unwrap_or_else(|| workspace.to_string());
+        if self.find(&named)? == workspace {
             return Ok(());
         }
         let message =

@@ -385,4 +385,5 @@ fn the_compose_file_starts_what_there_is() {
         assert!(help.contains(&format!("{flag} ")), "{flag}");
     }
     assert!(command.contains("@database/kg?sslmode=disable"), "{command}");
+    assert_eq!(front["environment"]["KG_PUBLISH__PLAINTEXT_HOSTS"], "database");
 }

@@ -72,7 +72,13 @@ impl Context {
 
     /// Returns the selected project.
     pub(crate) fn project(&self) -> Result<Project, Failure> {
-        Ok(which_project(&self.places()?, self.project_flag())?)
+        let found = which_project(&self.places()?, self.project_flag());
+        found.map_err(|error| match error.to_string().split_once("\nhint: ") {
+            // Projects of a hub are not registered by hand.
+            Some((message, _)) if self.is_of_hub() => Failure::new(Exit::Refused, message)
+                .hint("`--project NAME` names one of those that `kgctl --hub URL list` shows"),
+            _ => error.into(),
+        })
     }
 
     /// Returns the registered project around the current folder.

@@ -5,6 +5,8 @@
 
 use std::process::Command;
 
+use ::config::load::load;
+use client::hub::pass_password;
 use client::launch::find_kgd;
 use serde_json::Value;
 
@@ -75,8 +77,8 @@ enum Action {
 /// Publish the index of this project to a hub, once. A daemon publishes by itself where `publish.url` is set.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Publish {
-    /// Address, such as `postgres://ROLE@HOST/DATABASE`.
-    url: String,
+    /// Address, such as `postgres://ROLE@HOST/DATABASE`; that of `publish.url` when left out.
+    url: Option<String>,
     /// The project's name in the hub, if it has another one there.
     #[arg(long = "name", value_name = "PROJECT")]
     name: Option<String>,
@@ -116,7 +118,13 @@ pub(crate) fn run(arguments: &Arguments, ctx: &Context) -> Result<Exit, Failure>
 pub(crate) fn publish(arguments: &Publish, ctx: &Context) -> Result<Exit, Failure> {
     let mut more = of_name(arguments.name.as_deref());
     more.extend(arguments.take_over.then(|| "--hub-more".to_string()));
-    let reply = ask(ctx, &arguments.url, "publish", true, &more)?;
+    let own = || -> Result<String, Failure> {
+        let url = load(&ctx.places()?, None, &[])?.settings.publish.url;
+        let none = || Failure::new(Exit::Refused, "no hub is named").hint("`kgctl publish URL`");
+        Some(url).filter(|it| !it.is_empty()).ok_or_else(none)
+    };
+    let url = arguments.url.clone().map_or_else(own, Ok)?;
+    let reply = ask(ctx, &url, "publish", true, &more)?;
     ctx.print_reply(&reply, text)?;
     Ok(Exit::Done)
 }
@@ -139,8 +147,9 @@ fn ask(
         target.check()?;
         command.arg("--project").arg(&target.project.root);
     }
+    let url = pass_password(&mut command, url);
     let output = command
-        .args(["--log-level", "error", "--hub", url, "--hub-job", job])
+        .args(["--log-level", "error", "--hub", &url, "--hub-job", job])
         .args(more)
         .output()?;
     if output.status.success() {

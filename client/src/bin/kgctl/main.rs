@@ -210,7 +210,7 @@ async fn run(command: Command, ctx: &Context) -> Result<Exit, Failure> {
         Command::Restart => restart::run(ctx).await,
         Command::Reload => reload::run(ctx).await,
         Command::Logs(arguments) => logs::run(&arguments, ctx),
-        Command::List => list::run(ctx),
+        Command::List => list::run(ctx).await,
         Command::Remove(arguments) => remove::run(arguments, ctx).await,
         Command::Project(arguments) => project::run(arguments, ctx).await,
         Command::Status(arguments) => status::run(&arguments, ctx).await,

@@ -76,7 +76,7 @@ struct Remove {
 pub(crate) async fn run(arguments: Arguments, ctx: &Context) -> Result<Exit, Failure> {
     match arguments.command {
         Command::Add(arguments) => add(&arguments, ctx).await,
-        Command::List => list::run(ctx),
+        Command::List => list::run(ctx).await,
         Command::Default { name: Some(name) } => set_default(&name, ctx),
         Command::Default { name: None } => print_default(ctx),
         Command::Remove(arguments) => forget(&arguments, ctx).await,

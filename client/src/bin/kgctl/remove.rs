@@ -58,8 +58,9 @@ pub(crate) async fn forget(
         ctx.confirm(&format!("`{dir}` with all review decisions would be deleted."), yes)?;
     }
     systemd::uninstall(&target);
-    stop(&target).await?;
+    // Before its daemon ends: a session that serves all projects would start it again.
     Registry::update(&places.config, |registry| Ok(registry.remove(&found.name)))?;
+    stop(&target).await?;
     if purge {
         std::fs::remove_dir_all(&target.paths.dir)?;
     }

@@ -7,9 +7,9 @@
 use std::os::unix::net::UnixStream;
 use std::time::Duration;
 
-use ::config::{Places, Project, Registry};
+use ::config::{Places, Registry};
 use client::connect::Session;
-use client::gateway::pump::{self, Dial};
+use client::gateway::pump::{self, Reach};
 use client::gateway::{Choice, Gateway, Surroundings, choose};
 use client::launch::{Life, Target};
 use client::shim::Shim;
@@ -70,26 +70,28 @@ impl Context {
         let around = Surroundings { registry: &registry, env: None, cwd: &cwd };
         let choice = choose(&named, named.is_empty(), around);
         match choice.map_err(|why| Failure::new(Exit::Refused, why))? {
-            Choice::One(_) => Ok(None),
-            Choice::Several(projects, served) => {
+            Choice::Several(served) if served.projects().nth(1).is_some() => {
                 let served = client::hub::serving(&places, served)?;
                 let gateway = Gateway::new(served, PATIENCE).structured(true);
-                let ways = projects.into_iter().map(|it| way(places.clone(), it)).collect();
-                Ok(Some(pump::spawn(gateway, ways)?))
+                Ok(Some(pump::spawn(gateway, reach(places), None)?))
             }
+            _ => Ok(None),
         }
     }
 }
 
-fn way(places: Places, project: Project) -> (String, Shim, Dial) {
-    let tools = [ToolSet::Core.as_str().to_string()];
-    let shim = Shim::new(&project.name, &tools, "kgctl").in_form(Some(Form::Whole));
-    let name = project.name.clone();
-    let dial = move || {
-        let target = Target::new(&places, project.clone()).map_err(|error| error.to_string())?;
-        target.connect_or_start(Life::UntilIdle).map_err(|error| error.to_string())
-    };
-    (name, shim, Box::new(dial))
+fn reach(places: Places) -> Reach {
+    Box::new(move |project| {
+        let tools = [ToolSet::Core.as_str().to_string()];
+        let shim = Shim::new(&project.name, &tools, "kgctl").in_form(Some(Form::Whole));
+        let (places, project) = (places.clone(), project.clone());
+        let dial = move || {
+            let target =
+                Target::new(&places, project.clone()).map_err(|error| error.to_string())?;
+            target.connect_or_start(Life::UntilIdle).map_err(|error| error.to_string())
+        };
+        (shim, Box::new(dial))
+    })
 }
 
 fn found(data: &Value, lists: &[&str]) -> Exit {

@@ -6,7 +6,6 @@ use std::thread::JoinHandle;
 use config::Project;
 use serde_json::Value;
 
-use super::super::Served;
 use super::*;
 
 /// A gateway over `a` and `b`, between a client and daemons that the test plays.
@@ -23,23 +22,28 @@ fn stage(refused: [bool; 2]) -> Stage {
     let project = |name: &str| Project { root: format!("/{name}").into(), name: name.into() };
     let served = Served::new(&names.map(project)).expect("distinct");
     let mut daemons = Vec::new();
-    let mut ways = Vec::new();
+    let mut openings = Vec::new();
     for (name, refused) in names.iter().zip(refused) {
         let (opened, daemon) = channel();
         daemons.push(daemon);
-        let dial: Dial = Box::new(move || {
+        openings.push((name.to_string(), refused, opened));
+    }
+    let reach: Reach = Box::new(move |project| {
+        let opening = openings.iter().find(|(name, ..)| *name == project.name).cloned();
+        let (name, refused, opened) = opening.expect("a known project");
+        let dial = move || {
             if refused {
                 return Err("the daemon is ill\nhint: see `daemon.log`".to_string());
             }
             let (near, far) = UnixStream::pair().map_err(|error| error.to_string())?;
             opened.send(far).map_err(|error| error.to_string())?;
             Ok(near)
-        });
-        ways.push((name.to_string(), Shim::new(name, &["core".to_string()], "test"), dial));
-    }
+        };
+        (Shim::new(&name, &["core".to_string()], "test"), Box::new(dial))
+    });
     let gateway = Gateway::new(served, Duration::from_secs(1)).structured(true);
     let pump =
-        std::thread::spawn(move || run(gateway, ours, output, ways, None).expect("threads start"));
+        std::thread::spawn(move || run(gateway, ours, output, reach, None).expect("threads start"));
     let daemons = daemons.try_into().expect("two");
     Stage { client: BufReader::new(client), daemons, pump }
 }

@@ -272,7 +272,7 @@ fn ambiguous(ctx: &QueryContext<'_>, name: &str, norm: &str) -> Result<ErrorView
 
 pub(crate) fn not_found(name: &str, near: &[String]) -> ErrorView {
     let hint = match near {
-        [] => "find it with entity_lookup or hybrid_query".to_string(),
+        [] => "find it with `entity_lookup` or `hybrid_query`".to_string(),
         names => format!("nearest: {}", names.join(", ")),
     };
     ErrorView {

@@ -8,6 +8,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use config::{Places, Project};
 use hub::{Address, Copied, HubError, Visible};
 use index::store::Replica;
 use tokio::runtime::Handle;
@@ -40,10 +41,7 @@ impl Lines {
         let _turn = runtime.block_on(self.turns.acquire());
         let free = || self.free.lock().unwrap_or_else(PoisonError::into_inner);
         let known = free().pop();
-        let mut hub = match known {
-            Some(hub) => hub,
-            None => runtime.block_on(self.address.connect())?,
-        };
+        let mut hub = runtime.block_on(self.address.connect_unless(known))?;
         let done = work(&mut hub)?;
         free().push(hub);
         Ok(done)
@@ -83,8 +81,35 @@ impl Copy {
         spawn_blocking(work).await.map_err(|error| HubError::Crashed(error.to_string()))
     }
 
+    /// Removes what cannot be brought on; it is copied again when it is opened.
+    pub(super) fn start_over(&self, project: &str) {
+        tracing::info!(project, "copying from the start");
+        std::fs::remove_file(self.folder.join("index.sqlite")).ok();
+    }
+
     fn bring_on(&mut self, runtime: &Handle) -> Result<Copied, HubError> {
         let Copy { lines, id, replica, folder } = self;
         lines.with(runtime, |hub| hub::copy(runtime, hub, *id, replica, folder))
     }
+}
+
+/// Writes a project's own files: the settings that decide about answers, with writing forbidden. Returns the resulting
+/// settings, which also follow the user's own and those `given` as flags.
+pub(super) fn write_settings(
+    user: &Places,
+    given: &[String],
+    place: &Project,
+    it: &Visible,
+) -> anyhow::Result<config::Settings> {
+    let published = serde_json::from_str(&it.settled.settings).unwrap_or_default();
+    let mut fields: serde_json::Map<String, serde_json::Value> = published;
+    fields.insert("write".to_string(), false.into());
+    let text = serde_json::Value::Object(fields).to_string();
+    std::fs::write(place.root.join(config::load::PROJECT_FILE), text)?;
+    let predicates = place.root.join(config::limits::DEFAULT_PREDICATES);
+    match &it.settled.predicates {
+        Some(text) => std::fs::write(predicates, text)?,
+        None => drop(std::fs::remove_file(predicates)),
+    }
+    Ok(config::load::load(user, Some(&place.root), given)?.settings)
 }

@@ -91,10 +91,8 @@ impl Fits {
     async fn fetch(&self, address: &Address, hub: &mut Option<hub::Hub>) -> Result<(), HubError> {
         let stale = self.outlines().stale();
         for some in stale.chunks(AT_ONCE) {
-            let hub = match hub {
-                Some(hub) => hub,
-                None => hub.insert(address.connect().await?),
-            };
+            let kept = hub.take();
+            let hub = hub.insert(address.connect_unless(kept).await?);
             let found = hub::outlines(hub, some).await?;
             let mut outlines = self.outlines_mut();
             found.into_iter().for_each(|(id, place, outline)| outlines.put(id, place, outline));

@@ -30,7 +30,7 @@ use tokio::task::JoinHandle;
 
 use super::super::lock::Lock;
 use super::super::{FAREWELL_SECONDS, Options, Signals, StartError};
-use super::copy::{Copy, Lines};
+use super::copy::{Copy, Lines, write_settings};
 use super::fit::Fits;
 use super::waiting::{self, Waiting};
 
@@ -120,7 +120,7 @@ pub(super) async fn live(options: &Options, url: &str) -> anyhow::Result<ExitCod
     let idle = options.idle_exit.filter(|limit| !limit.is_zero());
     let life = if idle.is_some() { "until-idle" } else { "stay" };
     let _lock = Lock::take(&paths.lock, life).map_err(StartError::from)?;
-    let address = Address::parse(url, None)?;
+    let address = Address::parse(url, &super::super::own_settings(options)?.publish)?;
     let (mut hub, mut waiting) = (None, None);
     // A hub that is down may come back: earlier copies stay hidden, and clients learn the reason. Other errors are
     // final.
@@ -305,33 +305,31 @@ async fn run(
     mut visible: watch::Receiver<Visible>,
 ) {
     let mut door = Some(door);
+    let mut first = None;
     loop {
-        let opened = match door.take() {
-            Some(door) => Ok(door),
-            None => Door::bind(&paths.socket).await,
-        };
-        let Ok(bound) = opened else { return };
+        // It stays open whatever happens: clients that find it closed take the front end for dead.
+        if door.is_none() {
+            door = Door::bind(&paths.socket).await.ok();
+        }
+        let Some(bound) = &door else { return };
         // Nothing is copied for a project that nobody asks about.
-        let first = tokio::select! {
-            first = bound.accept() => first,
-            _ = until_gone(&mut visible) => return,
-        };
-        let mut first = first.ok();
+        if first.is_none() {
+            first = tokio::select! {
+                first = bound.accept() => first.ok(),
+                _ = until_gone(&mut visible) => return,
+            };
+        }
         if first.is_none() {
             continue;
         }
-        match serve_one(&shared, &place, &paths, bound, &mut first, &mut visible).await {
+        match serve_one(&shared, &place, &paths, &mut door, &mut first, &mut visible).await {
             Ok(true) => {}
             Ok(false) => return,
             Err(error) => {
                 tracing::warn!(project = place.name, error = format!("{error:#}"), "not served");
                 // The client that caused the copy learns why there is none, and the next one tries again.
-                if let Some(first) = first {
+                if let Some(first) = first.take() {
                     refuse_with(first, waiting::view(&format!("{error:#}"))).await;
-                }
-                tokio::select! {
-                    () = tokio::time::sleep(LOOK) => {}
-                    _ = until_gone(&mut visible) => return,
                 }
             }
         }
@@ -343,24 +341,38 @@ async fn until_gone(visible: &mut watch::Receiver<Visible>) {
 }
 
 /// Serves one copy; returns false when the project is gone, true when the copy must be started over or opened with
-/// other settings.
+/// other settings. While the hub is away, what was copied before answers.
 async fn serve_one(
     shared: &Shared,
     place: &Place,
     paths: &ProjectPaths,
-    door: Door,
+    door: &mut Option<Door>,
     first: &mut Option<tokio::net::UnixStream>,
     visible: &mut watch::Receiver<Visible>,
 ) -> anyhow::Result<bool> {
     let it = visible.borrow_and_update().clone();
     it.check()?;
-    let settings = write_settings(shared, place, &it)?;
+    if it.generation == 0 {
+        anyhow::bail!(
+            "the hub's project `{}` is not published yet, or not as a whole\nhint: see `kgctl status` where it is published",
+            it.name
+        );
+    }
+    let settings = write_settings(&shared.user, &shared.settings, place, &it)?;
     let copy = Copy::open(&shared.lines, &it, &paths.dir, &settings)?;
     let (copy, done) = copy.brought_on().await?;
-    if done? == Copied::Stale {
-        std::fs::remove_file(copy.folder.join("index.sqlite")).ok();
-        anyhow::bail!("copying from the start");
-    }
+    let is_behind = match done {
+        Ok(Copied::At(..)) => false,
+        Ok(Copied::Stale) => {
+            copy.start_over(&place.name);
+            return Ok(true);
+        }
+        Err(error) if error.is_away() && copy.replica.tick().0 > 0 => {
+            tracing::warn!(project = place.name, %error, "answering from the copy as it is");
+            true
+        }
+        Err(error) => return Err(error.into()),
+    };
     let index = Still {
         readers: copy.replica.readers(),
         decisions: copy.replica.decisions().clone(),
@@ -374,6 +386,7 @@ async fn serve_one(
         parsing: Parsing::InProcess,
     };
     let project = Project::open_still(open, index).await?;
+    let Some(bound) = door.take() else { return Ok(true) };
     let (visitors, of_visitors) = mpsc::channel(1);
     let ending = watch::Sender::new(false);
     let mut ends = ending.subscribe();
@@ -381,17 +394,21 @@ async fn serve_one(
         let _ = ends.wait_for(|it| *it).await;
     };
     let tools = Arc::new(routes().only(&TOOLS));
-    let serving = tokio::spawn(serve(door, of_visitors, Arc::clone(&project), tools, stop));
+    let serving = tokio::spawn(serve(bound, of_visitors, Arc::clone(&project), tools, stop));
     // The client whose connection woke this project is the first one served.
     if let Some(first) = first.take() {
         let _ = visitors.send(first).await;
     }
     let id = it.id;
-    let goes_on = follow(shared, &project, copy, it, visible).await;
+    let goes_on = follow(shared, &project, copy, is_behind, it, visible).await;
     shared.open.lock().unwrap_or_else(PoisonError::into_inner).remove(&id);
     project.activity().request_stop();
     ending.send_replace(true);
     if let Ok(sessions) = serving.await {
+        if goes_on {
+            // Those who come meanwhile wait at the next door.
+            *door = Door::bind(&paths.socket).await.ok();
+        }
         sessions.end(Duration::from_secs(FAREWELL_SECONDS)).await;
     }
     drop((visitors, project));
@@ -399,11 +416,13 @@ async fn serve_one(
     Ok(goes_on)
 }
 
-/// Updates the copy until that fails or the project is gone. Returns as [`serve_one`].
+/// Updates the copy, which may be behind what the hub shows, until that fails or the project is gone. Returns as
+/// [`serve_one`].
 async fn follow(
     shared: &Shared,
     project: &Arc<Project>,
     mut copy: Copy,
+    mut is_behind: bool,
     mut shown: Visible,
     visible: &mut watch::Receiver<Visible>,
 ) -> bool {
@@ -429,7 +448,7 @@ async fn follow(
             return true;
         }
         let it = visible.borrow_and_update().clone();
-        if it == shown {
+        if it == shown && !is_behind {
             continue;
         }
         // Another generation needs a new copy; other settings or a wrong version need the project opened again.
@@ -446,12 +465,11 @@ async fn follow(
         };
         match done {
             Ok(Copied::At(..)) => {
-                shown = it;
+                (shown, is_behind) = (it, false);
                 project.health().changed();
             }
             Ok(Copied::Stale) => {
-                tracing::info!(project = project.name, "copying from the start");
-                std::fs::remove_file(copy.folder.join("index.sqlite")).ok();
+                copy.start_over(&project.name);
                 return true;
             }
             // It answers as of its tick until the next query.
@@ -464,27 +482,6 @@ async fn follow(
             }
         }
     }
-}
-
-/// Writes a project's own files: the settings that decide about answers, with writing forbidden. Returns the resulting
-/// settings.
-fn write_settings(
-    shared: &Shared,
-    place: &Place,
-    it: &Visible,
-) -> anyhow::Result<config::Settings> {
-    let published = serde_json::from_str(&it.settled.settings).unwrap_or_default();
-    let mut fields: serde_json::Map<String, serde_json::Value> = published;
-    fields.insert("write".to_string(), false.into());
-    let text = serde_json::Value::Object(fields).to_string();
-    std::fs::write(place.root.join(config::load::PROJECT_FILE), text)?;
-    let predicates = place.root.join(config::limits::DEFAULT_PREDICATES);
-    match &it.settled.predicates {
-        Some(text) => std::fs::write(predicates, text)?,
-        None => drop(std::fs::remove_file(predicates)),
-    }
-    let loaded = config::load::load(&shared.user, Some(&place.root), &shared.settings)?;
-    Ok(loaded.settings)
 }
 
 #[cfg(test)]

@@ -48,6 +48,16 @@ pub struct HubView {
     pub trouble: Option<String>,
 }
 
+impl HubView {
+    /// Describes it in a line: `r@db.example/kg as handbook, 3 ticks behind: …`.
+    pub fn describe(&self) -> String {
+        let HubView { address, project, lag, trouble, .. } = self;
+        let ticks = if *lag == 1 { "tick" } else { "ticks" };
+        let trouble = trouble.as_ref().map(|it| format!(": {}", it.replace("\nhint: ", "; ")));
+        format!("{address} as {project}, {lag} {ticks} behind{}", trouble.unwrap_or_default())
+    }
+}
+
 /// Reply of `status`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct StatusReply {

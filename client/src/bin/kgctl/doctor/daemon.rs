@@ -12,7 +12,7 @@ use client::render::counted;
 use client::render::health::Finding;
 use proto::PROTOCOL_VERSION;
 use proto::tool::admin::{Checkup, CheckupReply};
-use proto::tool::core::{LlmView, Status, StatusReply, WarningView};
+use proto::tool::core::{HubView, LlmView, Status, StatusReply, WarningView};
 
 use super::super::failure::{Exit, Failure};
 use super::{failed, good, memory, warning};
@@ -129,6 +129,14 @@ fn of_status(reply: &StatusReply) -> Vec<Finding> {
             format!("{}: {}", it.at, it.what),
             "repaired, or being repaired; find out what changed the files, such as a cleaner or a failing disk",
         )
+    }));
+    found.extend(reply.hub.iter().map(|hub| match &hub.trouble {
+        None => good("hub", hub.describe()),
+        Some(why) => {
+            let hint = why.split_once("\nhint: ").map_or("see `kgctl logs`", |(_, hint)| hint);
+            let why = why.split("\nhint: ").next().map(String::from);
+            warning("hub", HubView { trouble: why, ..hub.clone() }.describe(), hint)
+        }
     }));
     found.extend(reply.scrub.iter().map(|it| good("scrub", it.describe())));
     if reply.orphaned_entities > 0 {

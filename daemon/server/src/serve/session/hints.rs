@@ -10,7 +10,7 @@ use proto::catalog::CATALOG;
 const INSTEAD: &[(&str, &[&str])] = &[
     ("search_notes", &["search", "hybrid_query", "search_nodes", "kb_search"]),
     ("search_nodes", &["entity_lookup", "hybrid_query", "search_notes"]),
-    ("entity_lookup", &["explain_entity", "search_nodes"]),
+    ("entity_lookup", &["hybrid_query", "search_nodes"]),
     ("explain_entity", &["open_nodes", "build_context"]),
     ("open_nodes", &["explain_entity", "read_note"]),
     ("read_note", &["read_passage", "open_nodes"]),
@@ -44,7 +44,7 @@ fn clause(text: &str, offers: &impl Fn(&str) -> bool) -> Option<String> {
         *part = row.1.iter().find(|it| !is_tool(it) || offers(it))?;
     }
     // Two tools with the same replacement are named once.
-    if let [_, one, " and ", other, ..] = parts.as_slice()
+    if let [_, one, " and " | " or ", other, ..] = parts.as_slice()
         && one == other
     {
         parts.drain(1..3);
@@ -73,6 +73,11 @@ mod tests {
                 "ids look like `kb-00042`; `kb_maintain` counts what there is",
                 "kb_search",
                 Some("ids look like `kb-00042`"),
+            ),
+            (
+                "find it with `entity_lookup` or `hybrid_query`",
+                "hybrid_query explain_entity",
+                Some("find it with `hybrid_query`"),
             ),
             ("`kb_maintain` counts what there is", "kb_search", None),
             ("`restore_note` lists them", "", Some("`kgctl restore` lists them")),
