@@ -79,7 +79,8 @@ pub enum LaunchError {
     },
     /// The hub does not show the project any more.
     #[error(
-        "the hub has no project `{0}` any more that this role may read\nhint: `kgctl --hub URL list` names those that it has"
+        "the hub has no project `{0}` any more that this role may read\n\
+         hint: `kgctl --hub URL list` names those that it has"
     )]
     NoProject(String),
     /// The daemon would refuse its settings, so it is not started.

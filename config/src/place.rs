@@ -122,8 +122,8 @@ impl Places {
         })
     }
 
-    /// Returns the places of a hub's front end: each hub has its own, below those of the user. A password in the address
-    /// makes no difference.
+    /// Returns the places of a hub's front end: each hub has its own, below those of the user. A password in the
+    /// address makes no difference.
     pub fn of_hub(&self, url: &str) -> Self {
         let (url, _) = split_password(url);
         let key = format!("{:016x}", xxhash_rust::xxh3::xxh3_64(url.as_bytes()));

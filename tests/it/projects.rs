@@ -268,6 +268,7 @@ fn takes_project(agent: &mut Agent, tool: &str) -> Value {
 fn all_projects_begun_with_one_are_those_that_are_made_later_too() {
     let home = SharedHome::of(&[ALPHA]);
     let roots = home.at("agents");
+    std::fs::create_dir(&roots).expect("made");
     home.write("config/config.yaml", &format!("projects: {{roots: [{:?}]}}\n", roots.display()));
     let mut agent = home.agent("", &["--all-projects", "--tools", "core,notes"]);
     assert_eq!(takes_project(&mut agent, "hybrid_query")["enum"], json!(["alpha"]));

@@ -1,7 +1,6 @@
 //! Alone: answers of a session that serves no project yet, and so has nobody to ask.
 //!
-//! In: the handshake, or the request for the list of tools. Out: what a project would say, as far as that does not depend
-//! on it, and how to make one.
+//! In: the handshake, or the request for the list of tools. Out: what any project would say, and how to make one.
 //! Invariant: a client that began before there was a project can use one that is made later.
 //! Not here: refusing the other calls (`route.rs`).
 

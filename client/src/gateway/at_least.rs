@@ -12,10 +12,11 @@ use super::served::Served;
 const NAME: &str = "at_least";
 
 /// Refuses ticks of projects that are not served, and a bare tick, which could belong to any
-/// project.
+/// project where there are several.
 pub(super) fn check(arguments: &Map<String, Value>, served: &Served) -> Result<(), ErrorView> {
     match arguments.get(NAME) {
         None | Some(Value::Null) => Ok(()),
+        Some(Value::Number(_)) if served.len() == 1 => Ok(()),
         Some(Value::Object(ticks)) => {
             ticks.keys().try_for_each(|name| served.named(name).map(|_| ()))
         }
@@ -36,10 +37,14 @@ pub(super) fn of(mut params: Value, project: usize, served: &Served) -> Value {
     let Some(arguments) = params.get_mut("arguments").and_then(Value::as_object_mut) else {
         return params;
     };
-    if let Some(Value::Object(ticks)) = arguments.shift_remove(NAME)
-        && let Some((_, tick)) =
-            ticks.into_iter().find(|(name, _)| served.find(name) == Some(project))
-    {
+    let own = match arguments.shift_remove(NAME) {
+        Some(Value::Object(ticks)) => {
+            let own = ticks.into_iter().find(|(name, _)| served.find(name) == Some(project));
+            own.map(|(_, tick)| tick)
+        }
+        bare => bare,
+    };
+    if let Some(tick) = own {
         arguments.insert(NAME.to_string(), tick);
     }
     params

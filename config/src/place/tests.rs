@@ -59,8 +59,8 @@ fn own_variables_then_xdg_then_home() {
     check(
         &[],
         expect![[r#"
-            no home folder is known
-            hint: set `HOME`, or `KG_STATE_DIR`
+            no home folder is known: `HOME` is unset, or relative
+            hint: set `HOME`, or `KG_STATE_DIR`, to an absolute path
         "#]],
     );
 }

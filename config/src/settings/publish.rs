@@ -14,8 +14,8 @@ pub struct Publish {
     /// File with the password of the role in `url`, sent to the host in `url` alone; when empty, `PGPASSWORD` or the
     /// address has it.
     pub token_file: String,
-    /// Hosts that may be spoken to without TLS where an address says `?sslmode=disable`, such as `database` in a network
-    /// of containers. All that is published and asked can be read on the way; a server there that asks for the password
-    /// in clear is refused.
+    /// Hosts that may be spoken to without TLS where an address says `?sslmode=disable`, such as `database` in a
+    /// network of containers. All that is published and asked can be read on the way; a server there that asks for the
+    /// password in clear is refused.
     pub plaintext_hosts: Vec<String>,
 }

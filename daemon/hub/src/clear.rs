@@ -1,7 +1,7 @@
 //! Clear: a connection to another machine without TLS, which never carries a password as it is.
 //!
 //! In: a stream. Out: the same stream, which fails where the server asks for the password itself.
-//! Invariant: proofs of a password (SCRAM) may pass; `AuthenticationCleartextPassword` is refused before it is answered.
+//! Invariant: proofs of a password (SCRAM) may pass; `AuthenticationCleartextPassword` is refused, not answered.
 //! How: the driver takes it for TLS that is negotiated directly, and so makes the connection as it makes any other.
 //! Not here: which hosts may be spoken to like this (`connect.rs`).
 

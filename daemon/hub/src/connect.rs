@@ -60,8 +60,8 @@ pub struct Hub {
 }
 
 impl Address {
-    /// Parses a URL such as `postgres://role@host/database?sslrootcert=FILE`. The password comes from
-    /// `publish.token_file` where the URL is that of `publish.url`, otherwise from `PGPASSWORD`, otherwise from the URL.
+    /// Parses a URL such as `postgres://role@host/database?sslrootcert=FILE`. The password comes
+    /// from `publish.token_file` where the URL is that of `publish.url`, else from `PGPASSWORD`, else from the URL.
     ///
     /// # Errors
     /// If the URL or the file cannot be read, or it asks another machine without TLS.
@@ -118,8 +118,8 @@ impl Address {
         Ok(hub)
     }
 
-    /// Returns `kept` if it still answers, else a fresh connection: one that was kept may have ended unnoticed, as where
-    /// the database was started again.
+    /// Returns `kept` if it still answers, else a fresh connection: one that was kept may have ended unnoticed, as
+    /// where the database was started again.
     ///
     /// # Errors
     /// As [`Address::connect`]; [`HubError::Silent`] where the database hangs.

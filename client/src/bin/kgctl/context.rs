@@ -76,7 +76,7 @@ impl Context {
         found.map_err(|error| match error.to_string().split_once("\nhint: ") {
             // Projects of a hub are not registered by hand.
             Some((message, _)) if self.is_of_hub() => Failure::new(Exit::Refused, message)
-                .hint("`--project NAME` names one of those that `kgctl --hub URL list` shows"),
+                .hint("use `--project NAME` with one of those that `kgctl --hub URL list` shows"),
             _ => error.into(),
         })
     }

@@ -354,7 +354,8 @@ async fn serve_one(
     it.check()?;
     if it.generation == 0 {
         anyhow::bail!(
-            "the hub's project `{}` is not published yet, or not as a whole\nhint: see `kgctl status` where it is published",
+            "the hub's project `{}` is not published yet, or not as a whole\n\
+             hint: see `kgctl status` where it is published",
             it.name
         );
     }
