@@ -254,8 +254,9 @@ impl Endpoint {
 
     /// Refuses a request that names another workspace than its session's, or whose workspace is not served any more.
     fn check_workspace(&self, headers: &HeaderMap, workspace: &str) -> Result<(), Refusal> {
-        let named = named_in(headers)?.unwrap_or_else(|| workspace.to_string());
-        if self.find(&named)? == workspace {
+        self.find(workspace)?;
+        let Some(named) = named_in(headers)? else { return Ok(()) };
+        if self.workspaces.find(&named).as_deref() == Some(workspace) {
             return Ok(());
         }
         let message =
