@@ -29,6 +29,12 @@ pub const PROJECT_FILE: &str = "kg.yaml";
 /// Largest settings file read, in bytes. Ours has 5,000; more is not a settings file.
 const MAX_FILE_BYTES: u64 = 1 << 20;
 
+/// Most values that a folder's file sets, those in lists counted one by one, and their most bytes: each pattern of
+/// `watch.ignore` costs 20 kB of memory.
+const MAX_FOLDER_VALUES: usize = 1_000;
+/// See [`MAX_FOLDER_VALUES`].
+const MAX_FOLDER_BYTES: usize = 64 << 10;
+
 /// Sections and keys that only the user's own configuration, the environment and flags may set.
 const USER_ONLY: &[&str] = &[
     "projects",
@@ -234,6 +240,7 @@ pub fn load_with(
         let assignments = tree::read_inside(root, PROJECT_FILE)?;
         assignments.iter().try_for_each(|it| refuse_user_only(it, places))?;
         assignments.iter().try_for_each(refuse_outside)?;
+        refuse_too_much(&assignments)?;
         let own = layers.settings.clone();
         layers.apply(assignments)?;
         // Checked after the layer is applied: the mode of a kind may follow from several keys.
@@ -275,6 +282,27 @@ fn refuse_user_only(it: &Assignment, places: &Places) -> Result<(), LoadError> {
             "set it in `{}`, which only you can write",
             places.user_settings().display()
         )),
+    })
+}
+
+/// Refuses a folder's file that sets more than memory is there for.
+fn refuse_too_much(assignments: &[Assignment]) -> Result<(), LoadError> {
+    let (mut n_values, mut n_bytes) = (0, 0);
+    let is_too_much = |it: &&Assignment| {
+        n_values += it.value.as_array().map_or(1, Vec::len);
+        n_bytes += it.key.len() + it.value.to_string().len();
+        n_values > MAX_FOLDER_VALUES || n_bytes > MAX_FOLDER_BYTES
+    };
+    assignments.iter().find(is_too_much).map_or(Ok(()), |it| {
+        Err(LoadError::Wrong {
+            origin: it.origin.clone(),
+            key: it.key.clone(),
+            why: format!(
+                "is too much: a folder sets at most {MAX_FOLDER_VALUES} values, of {} kB together",
+                MAX_FOLDER_BYTES >> 10
+            ),
+            hint: Some("use fewer patterns that match more".to_string()),
+        })
     })
 }
 

@@ -159,6 +159,26 @@ impl Root {
         Ok(Root { path: path.to_path_buf(), folder, way })
     }
 
+    /// Opens a folder by its canonical path: where a link has come into it, another folder is in the place of this one,
+    /// which counts as missing.
+    ///
+    /// # Errors
+    /// As [`Root::open`].
+    pub fn open_canonical(path: &Path) -> io::Result<Root> {
+        let everything = rustix::fs::open("/", LOOKED_AT | OFlags::DIRECTORY, Mode::empty())?;
+        let way = Way::of_this_kernel(&everything);
+        let inside = path.strip_prefix("/").ok().and_then(Path::to_str);
+        let inside = inside.ok_or(io::ErrorKind::InvalidInput)?;
+        match way.open(&everything, inside, way.looking() | OFlags::DIRECTORY) {
+            Ok(folder) => Ok(Root { path: path.to_path_buf(), folder, way }),
+            Err(Errno::LOOP) => {
+                let why = "a symbolic link is in its place, or on the way to it";
+                Err(io::Error::new(io::ErrorKind::NotADirectory, why))
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+
     /// Opens what is at a path, following links; the empty path is the folder itself.
     ///
     /// # Errors

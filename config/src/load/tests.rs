@@ -13,7 +13,8 @@ const NOTHING: Case<'_> = Case { user: "", folder: "", env: &[], flags: &[] };
 
 fn load_case(case: &Case<'_>) -> Result<String, String> {
     let scratch = tempfile::tempdir().expect("a scratch folder");
-    let (config, folder) = (scratch.path().join("config"), scratch.path().join("folder"));
+    let scratch_path = scratch.path().canonicalize().expect("there");
+    let (config, folder) = (scratch_path.join("config"), scratch_path.join("folder"));
     for (dir, name, text) in
         [(&config, "config.yaml", case.user), (&folder, "kg.yaml", case.folder)]
     {
@@ -23,7 +24,7 @@ fn load_case(case: &Case<'_>) -> Result<String, String> {
     let places = Places { state: "/s".into(), runtime: "/r".into(), config };
     let env = case.env.iter().map(|(name, value)| (name.to_string(), value.to_string()));
     let flags: Vec<_> = case.flags.iter().map(|flag| flag.to_string()).collect();
-    let hide = |text: String| text.replace(&scratch.path().display().to_string(), "");
+    let hide = |text: String| text.replace(&scratch_path.display().to_string(), "");
     match load_with(&places, Some(&folder), env, &flags) {
         Ok(loaded) => {
             let changed = loaded.rows().filter(|row| *row.2 != Origin::Default);
@@ -221,6 +222,38 @@ fn a_folder_names_files_of_its_own_only() {
         ..NOTHING
     };
     assert!(load_case(&own).is_ok());
+}
+
+#[test]
+fn a_folder_sets_no_more_than_memory_is_there_for() {
+    let globs =
+        |n: usize, glob: &str| format!("watch:\n  ignore: [{}]\n", vec![glob; n].join(", "));
+    let weights = |n| {
+        let weights: String = (0..n).map(|n| format!("    r{n}: 0.5\n")).collect();
+        format!("retrieval:\n  relation_weights:\n{weights}")
+    };
+    let why = "is too much: a folder sets at most 1000 values, of 64 kB together";
+    for (folder, refused) in [
+        (globs(1_000, "'*.x'"), None),
+        (globs(1_001, "'*.x'"), Some("2: `watch.ignore`")),
+        (globs(70, &format!("'{}'", "x".repeat(1_000))), Some("2: `watch.ignore`")),
+        (
+            globs(999, "a").replace("watch:", "watch:\n  poll: true") + &weights(1),
+            Some("6: `retrieval"),
+        ),
+        (weights(1_001), Some("1003: `retrieval.relation_weights.r1000`")),
+    ] {
+        let case = Case { folder: &folder, ..NOTHING };
+        let error = load_case(&case).err().map(|error| error.to_string());
+        let is_expected = match (&error, refused) {
+            (Some(error), Some(at)) => error.contains(at) && error.contains(why),
+            (None, None) => true,
+            _ => false,
+        };
+        assert!(is_expected, "{refused:?}: {error:?}");
+    }
+    let user = globs(1_001, "'*.x'");
+    assert!(load_case(&Case { user: &user, ..NOTHING }).is_ok(), "the user's own file");
 }
 
 #[test]

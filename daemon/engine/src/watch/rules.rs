@@ -35,6 +35,12 @@ const KGIGNORE: &str = ".kgignore";
 /// Longest ignore file read, bytes. A list written by hand is a few kilobytes; the rest is not matched.
 const MAX_IGNORE_FILE_BYTES: u64 = 256 * 1024;
 
+/// Most patterns of an ignore file; the rest is not matched. Each costs up to 20 kB of memory.
+const MAX_PATTERNS: usize = 2_000;
+
+/// Patterns of ignore files in memory above which all are read again when they are needed.
+const MAX_LOADED_PATTERNS: usize = 20_000;
+
 /// Most warnings kept; a broken list repeats the same one.
 const MAX_WARNINGS: usize = 20;
 
@@ -199,8 +205,15 @@ pub struct Rules {
     reads_hidden: bool,
     allowed: AllowedPaths,
     configured: Gitignore,
-    folders: Mutex<FxHashMap<String, Option<Arc<FolderRules>>>>,
+    loaded: Mutex<Loaded>,
     warnings: Mutex<Vec<String>>,
+}
+
+/// The ignore files that were read.
+#[derive(Default)]
+struct Loaded {
+    folders: FxHashMap<String, Option<Arc<FolderRules>>>,
+    n_patterns: usize,
 }
 
 /// The ignore files of one folder.
@@ -222,7 +235,7 @@ impl Rules {
             reads_hidden: settings.hidden,
             allowed: AllowedPaths::new(&[]),
             configured,
-            folders: Mutex::default(),
+            loaded: Mutex::default(),
             warnings: Mutex::new(warnings),
         }
     }
@@ -355,17 +368,24 @@ impl Rules {
     }
 
     fn folder(&self, folder: &str) -> Option<Arc<FolderRules>> {
-        if let Some(rules) = lock(&self.folders).get(folder) {
+        if let Some(rules) = lock(&self.loaded).folders.get(folder) {
             return rules.clone();
         }
         // Loaded without the lock: two threads may load the same list, with the same result.
         let rules = self.load(folder);
-        lock(&self.folders).insert(folder.to_string(), rules.clone());
+        let n_patterns = rules.as_ref().map_or(0, |it| it.kgignore.len() + it.gitignore.len());
+        let mut loaded = lock(&self.loaded);
+        // A hostile tree may have a list in every folder.
+        if loaded.n_patterns + n_patterns > MAX_LOADED_PATTERNS {
+            *loaded = Loaded::default();
+        }
+        loaded.n_patterns += n_patterns;
+        loaded.folders.insert(folder.to_string(), rules.clone());
         rules
     }
 
     fn load(&self, folder: &str) -> Option<Arc<FolderRules>> {
-        let root = Root::open(&self.root).ok()?;
+        let root = Root::open_canonical(&self.root).ok()?;
         let gitignore = self.load_file(&root, folder, GITIGNORE);
         let kgignore = self.load_file(&root, folder, KGIGNORE);
         if gitignore.is_none() && kgignore.is_none() {
@@ -397,7 +417,11 @@ impl Rules {
         // A byte order mark would become part of the first pattern.
         let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
         let mut warnings = Vec::new();
-        let list = build(&format!("`{shown}`"), text.lines(), &mut warnings);
+        if text.lines().count() > MAX_PATTERNS {
+            warnings.push(format!("`{shown}` is read only up to line {MAX_PATTERNS}"));
+        }
+        let lines = text.lines().take(MAX_PATTERNS);
+        let list = build(&format!("`{shown}`"), lines, &mut warnings);
         warnings.into_iter().for_each(|warning| self.warn(warning));
         Some(list)
     }

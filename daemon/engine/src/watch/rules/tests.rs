@@ -11,7 +11,7 @@ fn check(files: &[(&str, &str)], settings: Watch, paths: &[&str], expect: Expect
         std::fs::create_dir_all(path.parent().expect("a parent")).expect("folders");
         std::fs::write(path, text).expect("file");
     }
-    let rules = Rules::new(root.path(), &settings);
+    let rules = Rules::new(&root.path().canonicalize().expect("there"), &settings);
     let mut out = String::new();
     for path in paths {
         let (name, is_dir) = (path.trim_end_matches('/'), path.ends_with('/'));
@@ -162,4 +162,27 @@ fn settings_add_patterns_extensions_and_hidden_files() {
             no pattern: `watch.ignore`: `a{`
         "#]],
     );
+}
+
+#[test]
+fn a_list_of_patterns_is_bounded_and_so_are_all_lists_in_memory() {
+    const N_FOLDERS: usize = 30;
+    let root = tempfile::tempdir().expect("temp folder");
+    let patterns = |n: usize| (0..n).map(|n| format!("{n}.md\n")).collect::<String>();
+    std::fs::write(root.path().join(".gitignore"), patterns(MAX_PATTERNS + 1)).expect("file");
+    for n in 0..N_FOLDERS {
+        std::fs::create_dir(root.path().join(format!("{n}"))).expect("folder");
+        let list = patterns(1_000).replace("999", "here");
+        std::fs::write(root.path().join(format!("{n}/.kgignore")), list).expect("file");
+    }
+    let rules = Rules::new(&root.path().canonicalize().expect("there"), &Watch::default());
+    let ignored = Verdict::Skip(SkipReason::Ignored);
+    assert_eq!(rules.verdict(&format!("{}.md", MAX_PATTERNS - 1), false), ignored);
+    assert_eq!(rules.verdict(&format!("{MAX_PATTERNS}.md"), false), Verdict::Read);
+    assert_eq!(rules.warnings(), ["`.gitignore` is read only up to line 2000"]);
+    // Twice, because the first lists are read again.
+    for n in (0..N_FOLDERS).chain(0..N_FOLDERS) {
+        assert_eq!(rules.verdict(&format!("{n}/here.md"), false), ignored);
+        assert!(lock(&rules.loaded).n_patterns <= MAX_LOADED_PATTERNS);
+    }
 }
