@@ -9,6 +9,7 @@ pub mod consolidate;
 pub mod gateway;
 pub mod http;
 pub mod hub;
+pub mod input;
 pub mod interchange;
 pub mod launch;
 pub mod model;

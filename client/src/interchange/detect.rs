@@ -2,6 +2,7 @@
 //!
 //! Invariant: names alone decide only where the contents cannot; in doubt there is no result.
 
+use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
@@ -9,6 +10,7 @@ use serde_json::Value;
 
 use super::elements::{Elements, Found, value};
 use super::{Format, InterchangeError, Source, chat};
+use crate::input;
 
 /// Bytes of a file that are inspected: the first conversation may be long.
 const LOOKED_AT: u64 = 8 << 20;
@@ -22,9 +24,11 @@ const MAX_LOOKS: usize = 20;
 /// When it cannot be read, or has no known format.
 pub fn detect(path: &Path) -> Result<Format, InterchangeError> {
     let shown = path.display().to_string();
-    let metadata =
-        path.metadata().map_err(|source| InterchangeError::Io { path: shown.clone(), source })?;
-    let found = if metadata.is_dir() { of_folder(path) } else { of_file(path) };
+    let io = |source| InterchangeError::Io { path: shown.clone(), source };
+    let found = match path.metadata().map_err(io)?.is_dir() {
+        true => of_folder(path),
+        false => of_file(path, input::open(path, u64::MAX).map_err(io)?),
+    };
     found.ok_or_else(|| InterchangeError::NotThat {
         path: shown,
         wanted: "known format",
@@ -51,8 +55,8 @@ fn of_folder(path: &Path) -> Option<Format> {
     let is_note = |name: &&String| name.ends_with(".md") || name.ends_with(".markdown");
     if let Some(first) = names.iter().find(is_note) {
         // basic-memory writes a permalink into every note.
-        let text = std::fs::read_to_string(path.join(first)).unwrap_or_default();
-        let has_permalink = notes::parse::frontmatter(&text)
+        let text = input::read(&path.join(first), LOOKED_AT).unwrap_or_default();
+        let has_permalink = notes::parse::frontmatter(&String::from_utf8_lossy(&text))
             .is_some_and(|front| front.values.contains_key("permalink"));
         return Some(if has_permalink { Format::BasicMemory } else { Format::Obsidian });
     }
@@ -60,9 +64,9 @@ fn of_folder(path: &Path) -> Option<Format> {
     holds_folders.then_some(Format::Obsidian)
 }
 
-fn of_file(path: &Path) -> Option<Format> {
+fn of_file(path: &Path, file: File) -> Option<Format> {
     let mut head = Vec::new();
-    std::fs::File::open(path).ok()?.take(LOOKED_AT).read_to_end(&mut head).ok()?;
+    file.take(LOOKED_AT).read_to_end(&mut head).ok()?;
     // The signature of a zip archive.
     if head.starts_with(b"PK") {
         return of_conversations(path);

@@ -7,14 +7,15 @@
 //! Not here: the contents of the files.
 
 use std::fs::File;
-use std::io::{self, Read};
+use std::io::{self, Read, Seek};
 use std::path::{Path, PathBuf};
 
 use rawzip::{CompressionMethod, RECOMMENDED_BUFFER_SIZE, ZipArchive, ZipArchiveEntryWayfinder};
 
 use super::InterchangeError;
+use crate::input;
 
-/// Most bytes that an archive may unpack to. Exports of many years have some hundred megabytes.
+/// Most bytes that an archive may unpack to, and of a file in it. Exports of many years have some hundred megabytes.
 const MAX_UNPACKED: u64 = 8 << 30;
 
 /// Most entries of an archive that are visited: images and files of years.
@@ -46,6 +47,8 @@ impl Source {
     pub fn each(&self, read: &mut dyn FnMut(&str, &mut dyn Read)) -> Result<(), InterchangeError> {
         let path = self.path.display().to_string();
         let io = |source| InterchangeError::Io { path: path.clone(), source };
+        // One limit for all files together.
+        let mut left = self.max_unpacked;
         if self.path.is_dir() {
             let names = std::fs::read_dir(&self.path).map_err(io)?.flatten();
             let names = names.filter_map(|entry| entry.file_name().into_string().ok());
@@ -55,21 +58,20 @@ impl Source {
                 return Err(self.without_conversations());
             }
             for name in names {
-                let mut file = File::open(self.path.join(&name)).map_err(io)?;
-                read(&name, &mut file);
+                let inner = input::open(&self.path.join(&name), u64::MAX).map_err(io)?;
+                read(&name, &mut Bounded { inner, left: &mut left });
             }
             return Ok(());
         }
-        let mut file = File::open(&self.path).map_err(io)?;
+        let mut file = input::open(&self.path, u64::MAX).map_err(io)?;
         let mut head = [0; 4];
         let n = file.read(&mut head).map_err(io)?;
         if head.get(..n).is_some_and(|head| head.starts_with(b"PK")) {
             return self.each_of_archive(file, read);
         }
-        // Opened again: the head was consumed.
-        let mut file = File::open(&self.path).map_err(io)?;
+        file.rewind().map_err(io)?;
         let name = self.path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        read(&name, &mut file);
+        read(&name, &mut Bounded { inner: file, left: &mut left });
         Ok(())
     }
 
@@ -155,7 +157,7 @@ impl<R: Read> Read for Bounded<'_, R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let n = self.inner.read(buffer)?;
         *self.left = self.left.checked_sub(n as u64).ok_or_else(|| {
-            io::Error::other("the archive unpacks to more than the limit; the rest is not read")
+            io::Error::other("it holds more than may be read; the rest is not read")
         })?;
         Ok(n)
     }

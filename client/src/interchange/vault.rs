@@ -13,9 +13,13 @@ use notes::parse::{LinkKind, RelationKind, parse};
 use serde_json::Value;
 
 use super::{InterchangeError, Report};
+use crate::input;
 
 /// Folders that are never read, as in the daemon's watcher.
 const BUILT_IN: &[&str] = &[".git", ".obsidian", ".trash", "node_modules", "target", ".venv"];
+
+/// Largest `config.json` of basic-memory that is read, bytes. It names projects.
+const MAX_CONFIG_BYTES: u64 = 16 << 20;
 
 /// Most entries that are visited.
 const MAX_ENTRIES: usize = 2_000_000;
@@ -130,7 +134,7 @@ pub type Projects = Vec<(String, PathBuf)>;
 /// When it cannot be read, or is not such a file.
 pub fn basic_memory_projects(path: &Path) -> Result<(Projects, Option<String>), InterchangeError> {
     let shown = path.display().to_string();
-    let bytes = std::fs::read(path)
+    let bytes = input::read(path, MAX_CONFIG_BYTES)
         .map_err(|source| InterchangeError::Io { path: shown.clone(), source })?;
     let wrong = |why: String| InterchangeError::NotThat {
         path: shown.clone(),

@@ -78,7 +78,8 @@ fn look_at(file: &Path) -> Result<(), Failure> {
         Failure::new(Exit::Refused, message).hint("give a file that `kgctl backup` wrote")
     };
     let mut head = Vec::new();
-    let opened = std::fs::File::open(file).map_err(|error| refused(&error.to_string()))?;
+    let opened =
+        client::input::open(file, u64::MAX).map_err(|error| refused(&error.to_string()))?;
     let read = opened.take(MAGIC.len() as u64).read_to_end(&mut head);
     read.map_err(|error| refused(&error.to_string()))?;
     if head == MAGIC { Ok(()) } else { Err(refused("it is not an SQLite database")) }

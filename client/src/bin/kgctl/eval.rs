@@ -44,6 +44,9 @@ const FORMULAS: [&str; 7] = ["hybrid", "rrf", "minmax", "text", "vector", "s0", 
 /// Hits per question: ten documents are ranked, and several hits may belong to one document.
 const HITS: u32 = 50;
 
+/// Largest file of questions or documents that is read, bytes.
+const MAX_FILE_BYTES: u64 = 64 << 20;
+
 /// Longest accepted answer, in characters: large enough to drop no hit.
 const MAX_CHARS: u32 = 100_000;
 
@@ -223,7 +226,9 @@ async fn found_for(
 
 /// Reads a file of the corpus. A missing file is the user's mistake.
 fn read_file(path: &Path) -> Result<String, Failure> {
-    std::fs::read_to_string(path).map_err(|error| {
+    let read = client::input::read(path, MAX_FILE_BYTES);
+    let text = read.and_then(|bytes| String::from_utf8(bytes).map_err(std::io::Error::other));
+    text.map_err(|error| {
         Failure::new(Exit::Refused, format!("cannot read `{}`: {error}", path.display()))
     })
 }

@@ -9,6 +9,7 @@ use serde_json::Value;
 
 use super::super::{InterchangeError, Trouble};
 use super::{Entity, Relation};
+use crate::input;
 
 /// Largest file, bytes; it is read as a whole, as the server itself does on every call.
 const MAX_BYTES: u64 = 1 << 30;
@@ -33,16 +34,7 @@ pub struct Read {
 pub fn read(path: &Path) -> Result<Read, InterchangeError> {
     let shown = path.display().to_string();
     let io = |source| InterchangeError::Io { path: shown.clone(), source };
-    let n_bytes = path.metadata().map_err(io)?.len();
-    if n_bytes > MAX_BYTES {
-        return Err(InterchangeError::NotThat {
-            path: shown,
-            wanted: "memory of server-memory",
-            why: format!("it has {n_bytes} bytes, more than {MAX_BYTES}"),
-            hint: "split it into several files".to_string(),
-        });
-    }
-    let bytes = std::fs::read(path).map_err(io)?;
+    let bytes = input::read(path, MAX_BYTES).map_err(io)?;
     let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     Ok(of_bytes(&name, bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&bytes)))
 }
