@@ -29,6 +29,9 @@ pub const MAX_HTTP_CLIENTS: usize = 192;
 /// Sessions over HTTP at once.
 pub const MAX_HTTP_SESSIONS: usize = 128;
 
+/// Longest time for the body of a request over HTTP, in seconds: 1 MB comes in it at half a megabit per second.
+pub const HTTP_BODY_SECONDS: u64 = 20;
+
 /// Seconds after which an unused session over HTTP ends: many clients leave without ending theirs.
 pub const HTTP_IDLE_SECONDS: u64 = 1_800;
 
@@ -42,7 +45,7 @@ pub const HTTP_BURST: u32 = 400;
 pub const MAX_IN_FLIGHT: usize = 64;
 
 /// Lines queued for a client. Small: a full queue slows the client, and each line may be a large answer.
-pub const MAX_QUEUED_LINES: usize = 8;
+pub const MAX_QUEUED_LINES: usize = 2;
 
 /// Invalid lines in a row after which the peer is disconnected: it is not a client of ours.
 pub const MAX_BAD_LINES: u32 = 10;

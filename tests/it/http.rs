@@ -300,7 +300,8 @@ fn limits_are_settings() {
 
 #[test]
 fn who_dawdles_is_cut_off_and_a_session_that_nobody_uses_ends() {
-    let (mut project, http) = served(&[], "http.patience_ms=300,http.idle_ms=1,http.sessions=2");
+    let (mut project, http) =
+        served(&[], "http.patience_ms=300,http.body_ms=300,http.idle_ms=1,http.sessions=2");
     let mut silent = http.connect();
     write!(silent, "POST /mcp HTTP/1.1\r\nHost: localh").expect("written");
     let mut received = Vec::new();

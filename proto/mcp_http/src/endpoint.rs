@@ -101,14 +101,14 @@ impl Endpoint {
         self.table.clear();
     }
 
-    /// Answers one request; `seat` is that of its connection.
+    /// Answers one request, which has the seat of its connection as an extension.
     pub(crate) async fn answer(
         &self,
         request: Request<Incoming>,
         peer: SocketAddr,
         local: SocketAddr,
-        seat: &Arc<Seat<IpAddr>>,
     ) -> Reply {
+        let seat = seat_of(&request);
         let named = named_in(request.headers()).ok().flatten();
         let refused = |refusal: Refusal| -> Reply {
             tracing::debug!(%peer, why = refusal.message, "an HTTP request was refused");
@@ -137,9 +137,9 @@ impl Endpoint {
             };
         }
         if is_near && request.uri().path().starts_with(page::API) {
-            let busy = Busy::of(seat);
+            let busy = seat.clone().map(Busy::of);
             let mut reply = self.api(request, leave.is_some()).await.unwrap_or_else(refused);
-            reply.body_mut().busy = Some(busy);
+            reply.body_mut().busy = busy;
             return reply;
         }
         // A browser asks without the token whether its page may send requests with it (a preflight).
@@ -147,11 +147,11 @@ impl Endpoint {
         let mut reply = match known {
             Err(denied) if !is_preflight => refused(refusal_of(&denied)),
             _ => {
-                // From here on the client may send requests, so its connection makes no room for others.
-                let busy = Busy::of(seat);
+                // From here on the connection makes no room for others, except while its body comes.
+                let busy = seat.clone().map(Busy::of);
                 let routed = self.route(request, owner(peer.ip())).await;
                 let mut reply = routed.unwrap_or_else(refused);
-                reply.body_mut().busy = Some(busy);
+                reply.body_mut().busy = busy;
                 reply
             }
         };
@@ -462,8 +462,13 @@ impl Endpoint {
         if length.is_some_and(|length: usize| length > max) {
             return Err(too_large(max));
         }
+        let seat = seat_of(&request);
         let body = Limited::new(request.into_body(), max).collect();
-        match tokio::time::timeout(self.limits.patience, body).await {
+        // Until all of it is here, the connection makes room for others: half a body keeps nobody out.
+        seat.iter().for_each(|seat| seat.rest());
+        let received = tokio::time::timeout(self.limits.body, body).await;
+        seat.iter().for_each(|seat| seat.occupy());
+        match received {
             Ok(Ok(whole)) => Ok(whole.to_bytes()),
             Ok(Err(error)) if error.is::<LengthLimitError>() => Err(too_large(max)),
             Ok(Err(_)) => {
@@ -477,6 +482,10 @@ impl Endpoint {
             }
         }
     }
+}
+
+fn seat_of(request: &Request<Incoming>) -> Option<Arc<Seat<IpAddr>>> {
+    request.extensions().get().cloned()
 }
 
 /// Returns true for loopback of either family, also as IPv4 mapped to IPv6.

@@ -55,8 +55,10 @@ pub struct Limits {
     pub max_body_bytes: usize,
     /// Time without use after which a session ends.
     pub idle: Duration,
-    /// Longest time to receive a head, and then a body; a connection without a request is closed after it.
+    /// Longest time to receive a head; a connection without a request is closed after it.
     pub patience: Duration,
+    /// Longest time to receive a body after its head.
+    pub body: Duration,
     /// Longest time in which a client takes no byte of a reply.
     pub slow_reader: Duration,
     /// Longest time for the last replies after the server was asked to stop.
@@ -87,6 +89,7 @@ impl Default for Limits {
             max_body_bytes: limits::MAX_FRAME_BYTES,
             idle: Duration::from_secs(limits::HTTP_IDLE_SECONDS),
             patience: Duration::from_secs(limits::OPENING_SECONDS),
+            body: Duration::from_secs(limits::HTTP_BODY_SECONDS),
             slow_reader: Duration::from_secs(limits::SLOW_READER_SECONDS),
             farewell: Duration::from_secs(limits::FAREWELL_SECONDS),
         }
@@ -246,10 +249,11 @@ async fn converse(
         let _ = rustix::net::sockopt::set_tcp_user_timeout(&stream, slow);
     }
     let patience = limits.patience;
-    let service = service_fn(|request| {
-        let (endpoint, seat) = (Arc::clone(&endpoint), Arc::clone(&seat));
+    let service = service_fn(|mut request| {
+        let endpoint = Arc::clone(&endpoint);
+        request.extensions_mut().insert(Arc::clone(&seat));
         async move {
-            let reply = endpoint.answer(request, peer, local, &seat).await;
+            let reply = endpoint.answer(request, peer, local).await;
             Ok::<_, std::convert::Infallible>(reply)
         }
     });

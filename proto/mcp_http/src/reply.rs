@@ -49,9 +49,9 @@ pub(crate) struct Content {
 pub(crate) struct Busy(Arc<Seat<IpAddr>>);
 
 impl Busy {
-    pub(crate) fn of(seat: &Arc<Seat<IpAddr>>) -> Self {
+    pub(crate) fn of(seat: Arc<Seat<IpAddr>>) -> Self {
         seat.occupy();
-        Busy(Arc::clone(seat))
+        Busy(seat)
     }
 }
 

@@ -155,15 +155,24 @@ fn who_tries_tokens_locks_out_nobody_who_has_it() {
 
 #[test]
 fn half_open_connections_make_room_and_take_nobody_s() {
-    let (project, http) = served(&[]);
+    // All requests come from one address, whose allowance must last for the newcomer at the end.
+    let (project, http) = served(&["http.burst=10000"]);
+    let token = std::fs::read_to_string(token_file(&project)).expect("it was made");
+    let half_head = "POST /mcp HTTP/1.1\r\nHost: localh".to_string();
+    let half_body = format!(
+        "POST /mcp HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {}\r\n\
+         Accept: application/json, text/event-stream\r\nContent-Type: application/json\r\n\
+         Content-Length: 9\r\n\r\n{{",
+        token.trim()
+    );
     let session = http.open("2025-11-25");
     let listening = session.send("GET", "/mcp", None);
     let half_open: Vec<TcpStream> = (0..N_HALF_OPEN)
         .map(|n| {
             let mut stream = http.connect();
-            if n % 2 == 0 {
-                write!(stream, "POST /mcp HTTP/1.1\r\nHost: localh").expect("written");
-            }
+            let sent = ["", &half_head, &half_body, &half_body][n % 4];
+            // The connection may be gone already, which is the point of this test.
+            let _ = stream.write_all(sent.as_bytes());
             stream
         })
         .collect();

@@ -154,6 +154,7 @@ pub(super) fn limits(settings: &Http) -> Limits {
         burst: fail::number("http.burst").map_or(usual.burst, |it| it as u32),
         idle: limit("http.idle_ms", usual.idle.as_secs()),
         patience: limit("http.patience_ms", usual.patience.as_secs()),
+        body: limit("http.body_ms", usual.body.as_secs()),
         // Calls that wait for indexing are answered once the belt is finished.
         farewell: Duration::from_secs(DRAIN_SECONDS + FAREWELL_SECONDS),
         ..usual
