@@ -414,8 +414,8 @@ impl Default for Dedup {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Serve {
-    /// Longest time per request, milliseconds. Requests that wait for indexing, such as `kb_ingest`, have ten minutes;
-    /// a language model gets at most four fifths of this per call.
+    /// Longest time per request, milliseconds. Tools that exist to wait for indexing, such as `wait` and `ingest_docs`,
+    /// have ten minutes; a language model gets at most four fifths of this per call.
     pub request_deadline_ms: u64,
     /// A daemon that an agent started exits after this many minutes without a client; 0 means never.
     pub idle_exit_minutes: u64,

@@ -9,4 +9,5 @@ mod erasing;
 mod opener;
 mod output;
 mod state;
+mod waiting;
 mod writes;

@@ -47,7 +47,7 @@ pub(super) fn read(path: &Path) -> Result<Vec<Assignment>, LoadError> {
 /// # Errors
 /// As [`read`].
 pub(super) fn read_inside(root: &Path, name: &str) -> Result<Vec<Assignment>, LoadError> {
-    read_as(&root.join(name), Root::open(root), name)
+    read_as(&root.join(name), Root::open_canonical(root), name)
 }
 
 fn read_as(

@@ -6,6 +6,7 @@
 //! and waits for the engine.
 //! Not here: the life of the process (`kgd`), how an answer is found (`query`).
 
+mod errand;
 pub mod llm;
 pub mod notes;
 pub mod project;

@@ -38,7 +38,7 @@ pub use self::naming::Reserved;
 pub use self::served::{Published, predicates_of};
 use self::tallies::Tallies;
 use crate::llm::Llms;
-use crate::notes::Notes;
+use crate::notes::{NoteError, Notes};
 use embed::reranker::Reranker;
 use embed::{Embedder, StaticModel, Unrounded, WordPiece};
 use engine::Recipe;
@@ -310,9 +310,15 @@ impl Project {
     /// Opens the project's folder; all of its files are reached through it.
     ///
     /// # Errors
-    /// When it does not exist.
+    /// When it does not exist, or a link is in its place.
     pub fn opened_root(&self) -> std::io::Result<Root> {
-        Root::open(&self.root)
+        Root::open_canonical(&self.root)
+    }
+
+    /// Returns why the project's folder is out of reach, if it is; an index that is made elsewhere needs none.
+    pub fn lost_folder(&self) -> Option<NoteError> {
+        let why = self.opened_root().err().filter(|_| !self.is_still())?;
+        Some(NoteError::NoFolder { root: self.root.clone(), why })
     }
 
     /// Returns why the writer stopped, if it did; the process must end then.

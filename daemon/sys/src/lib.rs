@@ -17,6 +17,7 @@ pub mod dots;
 pub mod fail;
 mod fatal;
 mod files;
+pub mod lease;
 mod mapped;
 mod memory;
 pub mod product;

@@ -19,14 +19,14 @@ use model::terms::RelPath;
 /// The project's folder.
 #[derive(Debug, Clone)]
 pub(super) struct ProjectFolder {
-    /// The root as configured, absolute.
+    /// The root's canonical path.
     pub root: PathBuf,
 }
 
 impl ProjectFolder {
     /// Opens the root. It is reopened for every check and every walk: another folder may be in its place.
     pub(super) fn open(&self) -> io::Result<Root> {
-        Root::open(&self.root)
+        Root::open_canonical(&self.root)
     }
 
     /// Returns the absolute path of a path below the root, for watches and for people.

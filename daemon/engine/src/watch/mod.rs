@@ -164,7 +164,8 @@ impl Shared {
         state: Arc<WatchState>,
         (raw, polled): (mpsc::Sender<RawEvent>, mpsc::UnboundedSender<Vec<SettledChange>>),
     ) -> Arc<Self> {
-        let root = std::path::absolute(&options.root).unwrap_or(options.root);
+        let real = options.root.canonicalize();
+        let root = real.or_else(|_| std::path::absolute(&options.root)).unwrap_or(options.root);
         let receiver = Arc::new(EventReceiver::new(&root, raw, state.clone()));
         let options = WatchOptions { root, ..options };
         Arc::new(Shared {
@@ -204,6 +205,8 @@ pub enum Submitted {
     Sent(Generation),
     /// The content is what was sent or committed last.
     Unchanged,
+    /// It is missing, but so is the project's folder, or another one is in its place: nothing follows.
+    Held,
     /// Not a file that is indexed.
     Skipped(SkipReason),
     /// It could not be read; the fault is on the belt with this generation.
@@ -397,7 +400,7 @@ async fn submit_one(
             Look::Item(item) => item,
             Look::Unchanged => return (Submitted::Unchanged, None),
             Look::Skipped(reason) => return (Submitted::Skipped(reason), None),
-            Look::Held => return (Submitted::Skipped(SkipReason::Missing), None),
+            Look::Held => return (Submitted::Held, None),
         };
         item.ticket_mut().n_behind = n_behind;
         let generation = item.ticket().generation;

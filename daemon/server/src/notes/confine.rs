@@ -28,28 +28,30 @@ pub(super) fn below(root: &Path, path: &str) -> Result<String, NoteError> {
 
 /// Opens the folder of a path that [`below`] returned.
 pub(super) fn spot(root: &Path, path: &str, missing: Missing) -> Result<Spot, NoteError> {
-    let opened = Root::open(root).map_err(Error::from);
-    opened.and_then(|root| root.spot(path, missing)).map_err(|error| refused(path, error))
+    opened(root)?.spot(path, missing).map_err(|error| refused(path, error))
 }
 
 /// Returns the path with its links followed. Parts that do not exist yet are kept as written.
 pub(super) fn resolved(root: &Path, path: &str) -> Result<String, NoteError> {
-    let opened = Root::open(root).map_err(Error::from);
-    opened.and_then(|root| root.real(path)).map_err(|error| refused(path, error))
+    opened(root)?.real(path).map_err(|error| refused(path, error))
 }
 
 /// Returns whether anything exists at a path, even a dangling link.
 pub(super) fn is_there(root: &Path, path: &str) -> bool {
-    Root::open(root).is_ok_and(|root| root.look(path).is_ok())
+    opened(root).is_ok_and(|root| root.look(path).is_ok())
 }
 
 /// Returns whether a file is reached through a link, or is a link itself, wherever that leads.
 pub(super) fn is_by_link(root: &Path, path: &str) -> bool {
-    let Ok(root) = Root::open(root) else { return false };
+    let Ok(root) = opened(root) else { return false };
     match root.find(path) {
         Ok(found) => !found.meta.is_folder() && found.real != path,
         Err(error) => !matches!(error, Error::Io(_)),
     }
+}
+
+fn opened(root: &Path) -> Result<Root, NoteError> {
+    Root::open_canonical(root).map_err(|why| NoteError::NoFolder { root: root.to_path_buf(), why })
 }
 
 fn refused(path: &str, error: Error) -> NoteError {

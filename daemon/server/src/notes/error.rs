@@ -3,6 +3,8 @@
 //! Invariant: whatever the reason, the file is unchanged; a version that could not be written is
 //! kept where the error says.
 
+use std::path::PathBuf;
+
 use notes::edit::EditError;
 use proto::error::{Code, ConflictView, ErrorView};
 
@@ -33,6 +35,14 @@ pub enum NoteError {
         /// Why it is not read.
         reason: SkipReason,
     },
+    /// The project's folder is out of reach.
+    #[error("the project's folder `{}` is missing: {why}", root.display())]
+    NoFolder {
+        /// Its path.
+        root: PathBuf,
+        /// The system's error.
+        why: std::io::Error,
+    },
     /// A folder, pipe, socket or device.
     #[error("`{0}` is not a regular file")]
     NotAFile(String),
@@ -60,6 +70,9 @@ pub enum NoteError {
     /// The file is write-protected.
     #[error("`{0}` is write-protected")]
     Protected(String),
+    /// Another process has the file open for writing: what it writes later would be lost.
+    #[error("`{0}` is open for writing in another program")]
+    Written(String),
     /// The file is not UTF-8.
     #[error("`{0}` is not UTF-8 text")]
     NotText(String),
@@ -92,6 +105,9 @@ pub enum NoteError {
     /// The ledger, which must record the write, is lost; the message of the store, with its hint.
     #[error("{}", .0.split("\nhint: ").next().unwrap_or_default())]
     NoLedger(String),
+    /// Another process holds the lock of writers.
+    #[error("another process holds `{}`, and only one writes notes at a time", .0.display())]
+    Locked(PathBuf),
     /// The system refused.
     #[error("cannot write `{path}`: {why}")]
     Io {
@@ -101,6 +117,9 @@ pub enum NoteError {
         why: std::io::Error,
     },
 }
+
+/// What to do about a folder that is out of reach.
+const NO_FOLDER: &str = "mount or restore it; until then, what is indexed still answers";
 
 fn is_full(why: &std::io::Error) -> bool {
     use std::io::ErrorKind::{FileTooLarge, QuotaExceeded, StorageFull};
@@ -128,7 +147,11 @@ impl NoteError {
             NoteError::Exists { .. } => Code::Exists,
             NoteError::Conflict(_) => Code::Conflict,
             NoteError::Edit { why, .. } => code_of(why),
-            NoteError::NoLedger(_) | NoteError::Io { .. } => Code::Unavailable,
+            NoteError::NoFolder { .. }
+            | NoteError::Written(_)
+            | NoteError::Locked(_)
+            | NoteError::NoLedger(_)
+            | NoteError::Io { .. } => Code::Unavailable,
         }
     }
 
@@ -139,6 +162,7 @@ impl NoteError {
             NoteError::BadPath { .. } => {
                 "give a path like `folder/name.md`, from the project's folder"
             }
+            NoteError::NoFolder { .. } => NO_FOLDER,
             NoteError::Outside(_) => "give a path inside the project's folder",
             NoteError::Unwatched { reason, .. } => {
                 return Some(
@@ -170,6 +194,12 @@ impl NoteError {
             NoteError::Edit { why, .. } => return hint_of(why).map(str::to_string),
             NoteError::Protected(_) => {
                 "its owner took the right to write away; `chmod u+w` gives it back"
+            }
+            NoteError::Written(_) => {
+                "nothing was changed; do it again when that program has closed the file"
+            }
+            NoteError::Locked(_) => {
+                "nothing was changed; do it again, or end the process that holds it"
             }
             NoteError::NotText(_) => "convert it to UTF-8; `read_passage` shows its indexed text",
             NoteError::Nul(_) => "leave it out of the content",

@@ -5,7 +5,9 @@
 //! shows either the old bytes or the new ones; the new file has the mode, owner and attributes of
 //! the old one; the file is compared once more just before it is replaced, and the replaced one
 //! afterwards: a file that somebody put there in between is put back, if the file system can
-//! exchange two names; a temporary file is gone when this returns, and after a crash when the next
+//! exchange two names; a file that another process has open for writing is not replaced, nor one
+//! that it opens meanwhile, if the file system has leases: what it writes later would go to a file
+//! without a name; a temporary file is gone when this returns, and after a crash when the next
 //! daemon starts (`journal.rs`).
 //! Not here: the meaning of the bytes, keeping the old ones (`kept.rs`).
 
@@ -15,12 +17,14 @@ use std::os::fd::OwnedFd;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
 
 use rustix::fs::{
     AtFlags, Mode, OFlags, RenameFlags, XattrFlags, fchown, fgetxattr, flistxattr, fsetxattr,
     fstat, linkat, openat, renameat, renameat_with, statat, unlinkat,
 };
 use rustix::io::Errno;
+use sys::lease::{Lease, NoLease};
 
 use super::confine::Spot;
 use super::journal::Journal;
@@ -30,6 +34,13 @@ const MAX_ATTRIBUTE_BYTES: usize = 64 * 1024;
 
 /// How often the file of a program that saves again and again is put back.
 const MAX_EXCHANGES: usize = 16;
+
+/// How long a program that has the file open for writing is waited for: one that saves is done in
+/// less.
+const WRITER_PATIENCE: Duration = Duration::from_millis(100);
+
+/// Interval between looks whether it is done.
+const WRITER_INTERVAL: Duration = Duration::from_millis(5);
 
 /// A file as read.
 #[derive(Debug)]
@@ -76,6 +87,19 @@ impl Found {
         (self.metadata.dev(), self.metadata.ino()) == (other.metadata.dev(), other.metadata.ino())
             && self.bytes == other.bytes
     }
+
+    /// Keeps other processes from writing to the file; without a lease if the system gives none.
+    pub(super) fn lease(&self) -> Result<Option<Lease<'_>>, Trouble> {
+        let until = Instant::now() + WRITER_PATIENCE;
+        loop {
+            match Lease::take(&self.file) {
+                Ok(lease) => return Ok(Some(lease)),
+                Err(NoLease::Unknown) => return Ok(None),
+                Err(NoLease::Written) if Instant::now() >= until => return Err(Trouble::Written),
+                Err(NoLease::Written) => std::thread::sleep(WRITER_INTERVAL),
+            }
+        }
+    }
 }
 
 /// Why a file could not be replaced or moved.
@@ -85,6 +109,8 @@ pub(super) enum Trouble {
     NotAFile,
     /// The file has changed; its current bytes.
     Changed(Option<Vec<u8>>),
+    /// Another process has it open for writing.
+    Written,
     /// The system refused.
     Io(io::Error),
 }
@@ -129,6 +155,8 @@ pub(super) fn replace(
     journal: &Journal,
     keep: impl FnOnce() -> io::Result<()>,
 ) -> Result<(), Trouble> {
+    // Before the work, which would be in vain.
+    drop(old.map(Found::lease).transpose()?);
     let temporary = Temporary::make(spot, journal, old.is_none() && mode.is_none())?;
     temporary.file().write_all(bytes)?;
     match (old, mode) {
@@ -142,10 +170,11 @@ pub(super) fn replace(
     sys::fail::point("note.written");
     keep()?;
     sys::fail::point("note.kept");
+    let lease = old.map(Found::lease).transpose()?.flatten();
     let now = read(spot, u64::MAX)?;
     match (old, &now) {
         (None, None) => temporary.link_to(spot)?,
-        (Some(old), Some(now)) if old.is_same(now) => temporary.take_place_of(old)?,
+        (Some(old), Some(now)) if old.is_same(now) => temporary.take_place_of(old, lease)?,
         _ => return Err(Trouble::Changed(now.map(|found| found.bytes))),
     }
     sys::fail::point("note.renamed");
@@ -158,6 +187,7 @@ pub(super) fn remove(
     old: &Found,
     keep: impl FnOnce() -> io::Result<()>,
 ) -> Result<(), Trouble> {
+    let _lease = old.lease()?;
     keep()?;
     let now = read(spot, u64::MAX)?;
     if !now.as_ref().is_some_and(|now| old.is_same(now)) {
@@ -284,8 +314,13 @@ impl<'a> Temporary<'a> {
         let _ = unlinkat(&self.spot.folder, self.name.as_str(), AtFlags::empty());
     }
 
-    /// Takes the place of a file, unless somebody put another one there meanwhile.
-    pub(super) fn take_place_of(&self, old: &Found) -> Result<(), Trouble> {
+    /// Takes the place of a file, unless somebody put another one there meanwhile, or waits for the
+    /// lease to write to it.
+    pub(super) fn take_place_of(
+        &self,
+        old: &Found,
+        lease: Option<Lease<'_>>,
+    ) -> Result<(), Trouble> {
         let (folder, own, name) = (&self.spot.folder, self.name.as_str(), self.spot.name.as_str());
         let exchange = || renameat_with(folder, own, folder, name, RenameFlags::EXCHANGE);
         match exchange() {
@@ -297,7 +332,8 @@ impl<'a> Temporary<'a> {
             }
             Err(error) => return Err(error.into()),
         }
-        if read_at(folder, own, u64::MAX)?.is_some_and(|out| old.is_same(&out)) {
+        let is_same = read_at(folder, own, u64::MAX)?.is_some_and(|out| old.is_same(&out));
+        if is_same && !lease.as_ref().is_some_and(Lease::is_awaited) {
             return Ok(());
         }
         // Put back what was saved meanwhile; if somebody saves again at that moment, the newer
@@ -317,6 +353,9 @@ impl<'a> Temporary<'a> {
                 break;
             }
             (placed, newest) = (newest, out);
+        }
+        if is_same {
+            return Err(Trouble::Written);
         }
         Err(Trouble::Changed(read(self.spot, u64::MAX)?.map(|found| found.bytes)))
     }

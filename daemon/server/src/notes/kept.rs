@@ -20,8 +20,8 @@ use index::store::uid_of;
 use jiff::Timestamp;
 use model::terms::ContentHash;
 
-use super::doer::doer;
 use super::files::{in_state, make_dir};
+use crate::errand::doer;
 
 /// Why a version is kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -254,8 +254,8 @@ fn version(path: &str, file: &Path) -> Option<Version> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::doer::{acting, carried};
     use super::*;
+    use crate::errand::{acting, carried};
     use std::os::unix::fs::PermissionsExt;
 
     #[test]

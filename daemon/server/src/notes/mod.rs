@@ -13,13 +13,13 @@ mod change;
 mod confine;
 mod conflict;
 mod diff;
-mod doer;
 mod error;
 mod files;
 mod forget;
 mod history;
 mod journal;
 mod kept;
+mod lock;
 mod moving;
 mod permitted;
 mod secrets;
@@ -27,8 +27,6 @@ mod shown;
 #[cfg(test)]
 mod tests;
 
-use std::fs::{File, OpenOptions};
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicI64, Ordering};
 
@@ -40,13 +38,13 @@ use proto::visible::restore_from;
 use sha2::{Digest, Sha256};
 
 use self::confine::{Missing, Spot, below, spot};
-pub(crate) use self::doer::{acting, carried, carrying, doer};
 pub use self::error::NoteError;
 use self::files::{Found, Trouble};
 pub use self::history::{Past, VersionText};
 use self::journal::Journal;
 use self::kept::Kept;
 pub use self::kept::{Version, Why};
+use self::lock::{WriterLock, WriterTurn};
 pub use self::moving::{Moved, Rewrite, Rewritten, Settle};
 pub use self::secrets::MARK;
 use index::store::Held;
@@ -60,13 +58,13 @@ const PRUNE_SECONDS: i64 = 3_600;
 #[derive(Debug)]
 pub struct Notes {
     root: PathBuf,
-    state_dir: PathBuf,
     settings: Live<Settings>,
     redactor: Redactor,
     kept: Kept,
     journal: Journal,
     pruned: AtomicI64,
     held: Held,
+    lock: WriterLock,
 }
 
 /// The current text of a note.
@@ -139,13 +137,13 @@ impl Notes {
     pub fn open(root: &Path, state_dir: &Path, settings: &Settings) -> Notes {
         let notes = Notes {
             root: root.to_path_buf(),
-            state_dir: state_dir.to_path_buf(),
             settings: Live::new(settings.clone()),
             redactor: Redactor::new(&settings.privacy),
             kept: Kept::new(state_dir),
             journal: Journal::new(state_dir),
             pruned: AtomicI64::new(0),
             held: Held::default(),
+            lock: WriterLock::new(state_dir),
         };
         let n_left = notes.journal.sweep(root);
         if n_left > 0 {
@@ -331,18 +329,10 @@ impl Notes {
     }
 
     /// Waits for the turn to write; others wait until the lock is dropped.
-    fn turn(&self) -> Result<File, NoteError> {
+    fn turn(&self) -> Result<WriterTurn<'_>, NoteError> {
         self.check_writable()?;
         self.held.check_ledger().map_err(|lost| NoteError::NoLedger(lost.to_string()))?;
         self.lock()
-    }
-
-    /// As [`Notes::turn`], for work that does not write notes.
-    fn lock(&self) -> Result<File, NoteError> {
-        let path = self.state_dir.join("notes.lock");
-        let opened = OpenOptions::new().create(true).append(true).mode(0o600).open(&path);
-        let locked = opened.and_then(|file| file.lock().map(|()| file));
-        locked.map_err(|why| NoteError::Io { path: path.display().to_string(), why })
     }
 
     fn check_writable(&self) -> Result<(), NoteError> {
@@ -478,6 +468,7 @@ impl Notes {
         match trouble {
             Trouble::NotAFile => NoteError::NotAFile(path.to_string()),
             Trouble::Changed(found) => self.conflict(path, found.as_deref(), mine),
+            Trouble::Written => NoteError::Written(path.to_string()),
             Trouble::Io(why) => NoteError::Io { path: path.to_string(), why },
         }
     }

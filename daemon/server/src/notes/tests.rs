@@ -157,7 +157,7 @@ fn a_change_under_our_hands_is_a_conflict() {
     place.put("b", "theirs\n");
     let ours = files::Temporary::make(&spot, &notes.journal, false).expect("made");
     fs::rename(place.at("b"), place.at("a.md")).expect("saved");
-    let trouble = ours.take_place_of(&old);
+    let trouble = ours.take_place_of(&old, None);
     drop(ours);
     assert_eq!(place.text("a.md"), "theirs\n");
     assert!(
@@ -184,6 +184,51 @@ fn a_change_under_our_hands_is_a_conflict() {
     assert_eq!(place.text("a.md"), "in place\n");
     assert!(place.files().iter().all(|path| !path.contains(".kgd")), "{:?}", place.files());
     assert_eq!(fs::read_dir(place.dir.path().join("state/writing")).expect("a folder").count(), 0);
+}
+
+#[test]
+fn a_file_that_another_program_writes_is_not_replaced() {
+    use std::io::Write as _;
+
+    let place = Place::new(&[("a.md", "one\n")]);
+    let notes = place.notes();
+    let spot = spot(&notes.root, "a.md", Missing::Refuse).expect("a spot");
+    let read = || files::read(&spot, 100).expect("read").expect("it is there");
+    let writer = || fs::OpenOptions::new().append(true).open(place.at("a.md")).expect("there");
+    let old = read();
+    let Some(lease) = old.lease().expect("nobody writes") else {
+        return eprintln!("SKIPPED: this file system has no leases");
+    };
+    drop(lease);
+    // It is open before the call: `tee -a` and loggers keep it so.
+    let mut log = writer();
+    for done in [
+        notes.edit("a.md", &append("mine"), None),
+        notes.write("a.md", "mine\n", Overwrite::Yes, None),
+        notes.remove("a.md", None),
+    ] {
+        refused(done, Code::Unavailable, "is open for writing in another program");
+    }
+    log.write_all(b"two\n").expect("written");
+    drop(log);
+    assert_eq!(place.text("a.md"), "one\ntwo\n");
+    // It is opened while the new file takes its place.
+    let old = read();
+    let lease = old.lease().expect("nobody writes").expect("a lease");
+    let ours = files::Temporary::make(&spot, &notes.journal, false).expect("made");
+    std::thread::scope(|scope| {
+        let writing = scope.spawn(|| writer().write_all(b"three\n"));
+        while !lease.is_awaited() {
+            std::thread::yield_now();
+        }
+        let trouble = ours.take_place_of(&old, Some(lease));
+        assert!(matches!(trouble, Err(Trouble::Written)), "{trouble:?}");
+        writing.join().expect("no panic").expect("written");
+    });
+    drop(ours);
+    assert_eq!(place.text("a.md"), "one\ntwo\nthree\n");
+    notes.edit("a.md", &append("mine"), None).expect("the writers are done");
+    assert!(place.text("a.md").starts_with("one\ntwo\nthree\n"));
 }
 
 #[test]

@@ -2,19 +2,22 @@
 //!
 //! In: paths of files that were just saved, written or removed. Out: the outcome for each, once it is committed.
 //! Invariants: the caller finds what it wrote once this returns; it waits for commits, not for the work that they
-//! cause; quarantine ends the wait with its reason.
+//! cause; quarantine ends the wait with its reason, and so does the deadline of the call (`errand.rs`).
 //! Not here: reading (`engine/watch`), committing (`engine/write`).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use tokio::time::{Instant, timeout};
+
 use super::Project;
+use crate::errand::until;
 use engine::watch::{SkipReason, Submitted};
 use index::store::Stall;
 use model::terms::{ContentHash, Generation, RelPath};
 
-/// Longest wait for submitted files.
+/// Longest wait for submitted files, where no caller's deadline is nearer.
 pub const LONGEST: Duration = Duration::from_secs(600);
 
 /// Files submitted together between two progress reports, as many as one commit takes.
@@ -27,6 +30,17 @@ pub struct Indexed {
     pub ingested: BTreeSet<RelPath>,
     /// Those that failed, with stage and reason.
     pub failed: BTreeMap<RelPath, (String, String)>,
+}
+
+impl Indexed {
+    fn is_late(&mut self, path: &RelPath) {
+        self.failed.insert(path.clone(), ("write".into(), "not committed in time".into()));
+    }
+}
+
+/// Returns how long the current call may still wait.
+fn time_left() -> Duration {
+    until().map_or(LONGEST, |until| until.saturating_duration_since(Instant::now()))
 }
 
 impl Project {
@@ -54,7 +68,11 @@ impl Project {
         let mut indexed = Indexed::default();
         report(0);
         for (i, group) in files.chunks(GROUP).enumerate() {
-            let submitted = self.submit(group, is_forced).await;
+            // A full belt is waited for here; what was submitted reaches it all the same.
+            let Ok(submitted) = timeout(time_left(), self.submit(group, is_forced)).await else {
+                group.iter().for_each(|path| indexed.is_late(path));
+                continue;
+            };
             for (n, (path, what)) in group.iter().zip(submitted).enumerate() {
                 self.note(path, what, &mut indexed).await?;
                 report(i * GROUP + n + 1);
@@ -74,6 +92,10 @@ impl Project {
             Submitted::Sent(generation) => self.settle(path, generation, indexed).await?,
             Submitted::Faulted(_, fault) => {
                 indexed.failed.insert(path.clone(), (fault.stage.into(), fault.reason));
+            }
+            Submitted::Held => {
+                let why = "the project's folder is missing, or another one".to_string();
+                indexed.failed.insert(path.clone(), ("watch".into(), why));
             }
             Submitted::Stopped => {
                 let reason = "the daemon is stopping".to_string();
@@ -134,7 +156,7 @@ impl Project {
                 .is_ok_and(|n| n == 0)
         };
         if !self.reached(is_gone).await? {
-            indexed.failed.insert(path.clone(), ("write".into(), "not committed in time".into()));
+            indexed.is_late(path);
         }
         Ok(())
     }
@@ -167,21 +189,18 @@ impl Project {
                 let (stage, reason) = text.split_once(": ").unwrap_or(("write", &text));
                 indexed.failed.insert(path.clone(), (stage.into(), reason.into()));
             }
-            (false, _) => {
-                let reason = "not committed in time".to_string();
-                indexed.failed.insert(path.clone(), ("write".into(), reason));
-            }
+            (false, _) => indexed.is_late(path),
         }
         Ok(())
     }
 
-    /// Waits until `is_so` holds; returns false after [`LONGEST`].
+    /// Waits until `is_so` holds; returns false when the call has no time left.
     async fn reached(&self, mut is_so: impl FnMut(&Project) -> bool) -> Result<bool, Stall> {
         // Half of the request's deadline: the stall may begin when part of it is used up.
         let patience = Duration::from_millis(self.settings.serve.request_deadline_ms / 2);
         let mut stall = None;
         let reached = self
-            .wait_until(LONGEST, |project| {
+            .wait_until(time_left(), |project| {
                 if is_so(project) {
                     return true;
                 }

@@ -64,6 +64,8 @@ impl Project {
         let mut read_at = self.reread.read_at.lock().unwrap_or_else(PoisonError::into_inner);
         // Taken before the read: a file that is saved during it still counts as newer.
         let now = SystemTime::now();
+        // A folder that is missing has no settings, which must not count as having changed them.
+        self.opened_root().map_err(|why| format!("the project's folder is missing: {why}"))?;
         let loaded = (source.read)()?;
         let (changes, merged) = merged(&self.settings, &loaded.settings);
         let (changed, restart): (Vec<_>, Vec<_>) =

@@ -17,7 +17,7 @@ use super::{Asked, OpenProject, Project};
 /// Returns the text of the folder's own relations (`kg.predicates.toml`), if it has the file and can be read.
 pub fn predicates_of(root: &Path) -> Option<String> {
     const MAX_BYTES: u64 = 64 << 10;
-    let content = Root::open(root).ok()?.read(DEFAULT_PREDICATES, MAX_BYTES).ok()??;
+    let content = Root::open_canonical(root).ok()?.read(DEFAULT_PREDICATES, MAX_BYTES).ok()??;
     String::from_utf8(content.bytes).ok()
 }
 

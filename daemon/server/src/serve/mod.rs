@@ -26,7 +26,7 @@ mod resources;
 pub mod routes;
 mod session;
 pub mod tool;
-mod turns;
+pub(crate) mod turns;
 mod wire;
 
 #[cfg(test)]

@@ -13,6 +13,7 @@ use proto::error::{Code, ErrorView};
 use rusqlite::{OptionalExtension, params};
 use serde_json::json;
 
+use crate::notes::NoteError;
 use crate::project::Project;
 use crate::serve::tool::invalid;
 use index::store::Snapshot;
@@ -107,7 +108,7 @@ pub(super) fn read(
         return Ok((cut(text), true));
     }
     let note = match project.notes().read(&path) {
-        Err(crate::notes::NoteError::NotText(_)) => {
+        Err(NoteError::NotText(_) | NoteError::NoFolder { .. }) => {
             let text = "SELECT text FROM docs WHERE id = ?1";
             let text = snapshot.query_row(text, [doc], |row| row.get(0)).map_err(AskError::from)?;
             return Ok((cut(text), true));

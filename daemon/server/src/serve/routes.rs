@@ -18,33 +18,39 @@ use proto::error::{Code, ErrorView};
 use proto::tool::{Effect, Tool, ToolSet};
 use rmcp::model::RequestId;
 use serde_json::{Map, Value};
-use tokio::sync::Semaphore;
-use tokio::task::{JoinError, JoinHandle};
+use tokio::task::JoinHandle;
+use tokio::time::Instant;
 
 use super::form::{Replied, Wanted};
 use super::progress::Progress;
 use super::tool;
-use super::turns::{InFlight, Turn};
+use super::turns::{InFlight, Readers, Turn};
+use crate::errand::{acting, carrying, n_open, within};
 use crate::llm::{Asker, Provider};
-use crate::notes::acting;
 use crate::project::Project;
 use index::store::{Cancellation, Snapshot};
 use sys::courtesy::Wait;
 
 mod asking;
+mod ended;
 mod marking;
 mod parameters;
 mod recording;
 mod span;
 mod table;
 
+pub(super) use ended::too_slow;
+use ended::{called_off, crashed, error_view, stopping, unreadable};
 pub use table::routes;
 
-/// Longest time of a call that waits for indexing: the 600 s of `wait`, plus time for its answer.
+/// Longest time of a call that is made to wait for indexing: the 600 s of `wait`, plus time for its answer.
 const LONGEST_WAIT: Duration = Duration::from_secs(610);
 
 /// Longest time of a call that builds an index: 100,000 files take minutes.
 const LONGEST_BUILD: Duration = Duration::from_secs(6 * 3600);
+
+/// Time of a call that is left for its answer when its waits must end, at most; of a short call a fifth.
+const FOR_THE_ANSWER: Duration = Duration::from_secs(10);
 
 /// Grace period of a call after the daemon has started to stop.
 const LAST_WORDS: Duration = Duration::from_millis(200);
@@ -107,7 +113,7 @@ pub struct Route {
     /// Whether the client may name the project `vault`.
     pub has_vault: bool,
     patience: Patience,
-    run: Box<dyn Fn(Call, Arc<Semaphore>) -> Running + Send + Sync>,
+    run: Box<dyn Fn(Call, Arc<Readers>) -> Running + Send + Sync>,
 }
 
 /// The deadline of a call.
@@ -115,13 +121,17 @@ pub struct Route {
 enum Patience {
     /// `serve.request_deadline_ms`.
     Request,
-    /// Long enough for indexing.
+    /// Long enough for indexing: only for tools that exist to wait for it.
     Indexing,
     /// Long enough to build an index.
     Build,
 }
 
 impl Route {
+    fn for_minutes(self) -> Self {
+        Route { patience: Patience::Indexing, ..self }
+    }
+
     fn for_hours(self) -> Self {
         Route { patience: Patience::Build, ..self }
     }
@@ -173,13 +183,13 @@ impl Route {
 /// All routes, and the limit of concurrent reads.
 pub struct Routes {
     routes: Vec<Route>,
-    readers: Arc<Semaphore>,
+    readers: Arc<Readers>,
 }
 
 impl Routes {
     /// Returns a table of these routes.
     pub fn new(routes: Vec<Route>) -> Self {
-        Routes { routes, readers: Arc::new(Semaphore::new(max_readers())) }
+        Routes { routes, readers: Readers::new(max_readers()) }
     }
 
     /// Returns a table of the tools with these names.
@@ -219,10 +229,13 @@ impl Routes {
             Patience::Request => Wait::Answer,
             Patience::Indexing | Patience::Build => Wait::Work,
         });
-        let mut running = (route.run)(call, Arc::clone(&self.readers));
+        let in_flight = call.caller.in_flight.clone();
+        let until = Instant::now() + limit - FOR_THE_ANSWER.min(limit / 5);
+        let mut running =
+            Box::pin(within(until, in_flight, (route.run)(call, Arc::clone(&self.readers))));
         tokio::select! {
             answer = &mut running => answer,
-            () = tokio::time::sleep(limit) => Err(too_slow(route.tool.name, limit)),
+            () = tokio::time::sleep(limit) => Err(too_slow(&format!("`{}`", route.tool.name), limit)),
             () = cancelled => match activity.is_stopping() {
                 // A call that is almost done, such as `shutdown` itself, may still answer.
                 true => tokio::time::timeout(LAST_WORDS, running).await.unwrap_or_else(|_| Err(stopping())),
@@ -247,7 +260,7 @@ pub(crate) fn reads_to_fit<T: Tool>(
     adapt: fn(&mut T, Wanted),
 ) -> Route {
     const { assert!(matches!(T::EFFECT, Effect::Reads), "a tool that writes cannot be a `reads` route") };
-    route::<T>(Patience::Request, move |call, readers| {
+    route::<T>(move |call, readers| {
         Box::pin(async move {
             let mut parameters = parameters::parse::<T>(call.arguments)?;
             adapt(&mut parameters, call.wanted);
@@ -265,11 +278,11 @@ pub(crate) fn reads_to_fit<T: Tool>(
 /// Reads off the async threads, with a turn among all readers and one among this client's requests; returns the latter.
 async fn in_turn<T: Tool, R: Send + 'static>(
     project: Arc<Project>,
-    readers: Arc<Semaphore>,
+    readers: Arc<Readers>,
     own_turn: Option<Turn>,
     work: impl FnOnce(&Project, &Snapshot) -> Result<R, ErrorView> + Send + 'static,
 ) -> Result<(Result<R, ErrorView>, Option<Turn>), ErrorView> {
-    let turn = readers.acquire_owned().await.map_err(|_| stopping())?;
+    let turn = readers.take(n_open()).await;
     let caller = EndsReading::default();
     let cancellation = caller.0.clone();
     let reading = tokio::task::spawn_blocking(move || {
@@ -332,10 +345,10 @@ where
             "a tool that only reads must be a `reads` route"
         )
     };
-    route::<T>(Patience::Request, spawning::<T, F, Fut>(handler, render, true))
+    route::<T>(spawning::<T, F, Fut>(handler, render, true))
 }
 
-/// A route for a tool that records who called it; it waits for indexing, too.
+/// A route for a tool that writes notes and records who called it; it waits for indexing, too.
 pub(crate) fn remembers<T, F, Fut>(handler: F, render: Render<T>) -> Route
 where
     T: Tool,
@@ -349,7 +362,7 @@ where
         )
     };
     let handler = Arc::new(handler);
-    route::<T>(Patience::Indexing, move |call, _| {
+    route::<T>(move |call, _| {
         let handler = Arc::clone(&handler);
         Box::pin(async move {
             let parameters = parameters::parse::<T>(call.arguments)?;
@@ -359,9 +372,12 @@ where
             let sets = call.caller.sets;
             let who = Who { client: client.clone(), tool: T::NAME, asker, sets };
             let started = handler(call.project, parameters, who);
-            let work = async move {
-                answer::<T>(acting(T::NAME, &client, started).await, render, call.wanted)
-            };
+            let work =
+                acting(
+                    T::NAME,
+                    &client,
+                    async move { answer::<T>(started.await, render, call.wanted) },
+                );
             let mut task = EndsWithCaller(tokio::spawn(work));
             (&mut task.0).await.map_err(|error| crashed(T::NAME, &error))?
         })
@@ -388,7 +404,7 @@ impl Who {
     }
 }
 
-/// A route for a tool that waits for indexing, possibly for minutes.
+/// A route for a tool that exists to wait for indexing, possibly for minutes.
 pub(crate) fn waits<T, F, Fut>(handler: F, render: Render<T>) -> Route
 where
     T: Tool,
@@ -396,20 +412,28 @@ where
     Fut: Future<Output = Result<T::Reply, ErrorView>> + Send + 'static,
 {
     // Waiting is cheap, so it takes no turn: the client may call other tools meanwhile.
-    route::<T>(Patience::Indexing, spawning::<T, F, Fut>(handler, render, false))
+    route::<T>(spawning::<T, F, Fut>(handler, render, false)).for_minutes()
 }
 
-fn route<T: Tool>(
-    patience: Patience,
-    run: impl Fn(Call, Arc<Semaphore>) -> Running + Send + Sync + 'static,
-) -> Route {
+/// A route for a tool that reads files, so that it waits for them to be indexed.
+pub(crate) fn reads_files<T, F, Fut>(handler: F, render: Render<T>) -> Route
+where
+    T: Tool,
+    F: Fn(Arc<Project>, T, Progress) -> Fut + Send + Sync + 'static,
+    Fut: Future<Output = Result<T::Reply, ErrorView>> + Send + 'static,
+{
+    const { assert!(matches!(T::EFFECT, Effect::Reads), "a tool that writes cannot read files only") };
+    route::<T>(spawning::<T, F, Fut>(handler, render, true))
+}
+
+fn route<T: Tool>(run: impl Fn(Call, Arc<Readers>) -> Running + Send + Sync + 'static) -> Route {
     Route {
         tool: Entry::of::<T>(),
         replies_verbatim: false,
         is_asked_verbatim: false,
         is_long: matches!(T::SET, ToolSet::Notes | ToolSet::Memory | ToolSet::Kb),
         has_vault: false,
-        patience,
+        patience: Patience::Request,
         run: Box::new(run),
     }
 }
@@ -420,7 +444,7 @@ fn spawning<T, F, Fut>(
     handler: F,
     render: Render<T>,
     takes_turn: bool,
-) -> impl Fn(Call, Arc<Semaphore>) -> Running + Send + Sync + 'static
+) -> impl Fn(Call, Arc<Readers>) -> Running + Send + Sync + 'static
 where
     T: Tool,
     F: Fn(Arc<Project>, T, Progress) -> Fut + Send + Sync + 'static,
@@ -433,7 +457,7 @@ where
             let parameters = parameters::parse::<T>(call.arguments)?;
             let own_turn = if takes_turn { call.caller.turn().await } else { None };
             let started = handler(call.project, parameters, call.progress);
-            let work = async move { answer::<T>(started.await, render, call.wanted) };
+            let work = carrying(async move { answer::<T>(started.await, render, call.wanted) });
             let mut task = EndsWithCaller(tokio::spawn(work));
             let answer = (&mut task.0).await.map_err(|error| crashed(T::NAME, &error))?;
             call.caller.keep(own_turn);
@@ -459,38 +483,4 @@ fn answer<T: Tool>(
     wanted.apply(&reply?, render).map_err(|error| {
         error_view(Code::Internal, format!("the reply of `{}` is not JSON: {error}", T::NAME), None)
     })
-}
-
-fn error_view(code: Code, message: String, hint: Option<&str>) -> ErrorView {
-    ErrorView { code, message, hint: hint.map(str::to_string), conflict: None }
-}
-
-fn unreadable(error: &index::store::StoreError) -> ErrorView {
-    let hint = "see the daemon's log, or run `kgctl doctor`";
-    error_view(Code::Unavailable, format!("the index cannot be read: {error}"), Some(hint))
-}
-
-fn stopping() -> ErrorView {
-    let hint = Some("try again in a moment");
-    error_view(Code::Unavailable, "the daemon is stopping".to_string(), hint)
-}
-
-fn called_off(tool: &str) -> ErrorView {
-    error_view(Code::Cancelled, format!("`{tool}` was cancelled"), None)
-}
-
-fn too_slow(tool: &str, limit: Duration) -> ErrorView {
-    let hint = "ask for less, try again, or raise `serve.request_deadline_ms`";
-    let message = format!("`{tool}` did not finish within {} ms", limit.as_millis());
-    error_view(Code::DeadlineExceeded, message, Some(hint))
-}
-
-fn crashed(tool: &str, error: &JoinError) -> ErrorView {
-    if !error.is_panic() {
-        return stopping();
-    }
-    // The panic's message may quote a document, so it goes only to the log.
-    tracing::error!(tool, "a handler panicked");
-    let hint = "this is a bug in kgd; the daemon's log says where";
-    error_view(Code::Internal, format!("`{tool}` crashed"), Some(hint))
 }

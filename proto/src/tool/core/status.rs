@@ -107,7 +107,7 @@ pub struct StatusReply {
     /// Why writes are paused, such as a full disk; answers come from the last commit meanwhile.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stalled: Option<StallView>,
-    /// Why tools that write are refused: the ledger was lost while the daemon ran. Reading goes on.
+    /// Why tools that write are refused: the ledger was lost while the daemon ran, or the folder is missing. Reading goes on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub writes_refused: Option<StallView>,
     /// What was lost or damaged of the daemon's own files since it started, oldest first, the last 20.

@@ -230,7 +230,7 @@ async fn a_folder_without_permission_keeps_its_files() {
 async fn a_root_that_vanishes_purges_nothing_and_is_watched_again() {
     let mut project = Project::start(&[("a.md", "a"), ("b.md", "b")]);
     project.open().await;
-    let (root, aside) = (project.path(""), project.folder.path().join("aside"));
+    let [root, aside] = ["kb", "aside"].map(|name| project.folder.path().join(name));
     fs::rename(&root, &aside).expect("move away");
     assert!(project.handle.rescan().await);
     let trouble = project.handle.state().view().root_trouble.unwrap_or_default();
@@ -245,9 +245,22 @@ async fn a_root_that_vanishes_purges_nothing_and_is_watched_again() {
     assert!(trouble.contains("is empty, but files of it are known"), "{trouble}");
     let paths = vec![RelPath::new("a.md")];
     let outcomes = project.handle.submit(paths, false).await;
-    assert_eq!(outcomes, [Submitted::Skipped(SkipReason::Missing)]);
+    assert_eq!(outcomes, [Submitted::Held]);
     assert_eq!(project.handle.state().n_known_files(), 2);
     fs::remove_dir(&root).expect("rmdir");
+    // A link in its place leads elsewhere: nothing is read there.
+    let elsewhere = project.folder.path().join("elsewhere");
+    fs::create_dir(&elsewhere).expect("mkdir");
+    fs::write(elsewhere.join("a.md"), "theirs").expect("written");
+    fs::write(elsewhere.join("c.md"), "theirs").expect("written");
+    std::os::unix::fs::symlink(&elsewhere, &root).expect("a link");
+    assert!(project.handle.rescan().await);
+    let trouble = project.handle.state().view().root_trouble.unwrap_or_default();
+    assert!(trouble.contains("a symbolic link is in its place"), "{trouble}");
+    let paths = vec![RelPath::new("a.md"), RelPath::new("c.md")];
+    let outcomes = project.handle.submit(paths, false).await;
+    assert_eq!(outcomes, [Submitted::Held, Submitted::Skipped(SkipReason::Missing)]);
+    fs::remove_file(&root).expect("unlink");
     fs::rename(&aside, &root).expect("move back");
     assert!(project.handle.rescan().await);
     assert_eq!(project.handle.state().view().root_trouble, None);

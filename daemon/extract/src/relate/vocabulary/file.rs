@@ -89,7 +89,7 @@ fn read_anywhere(path: &Path) -> Result<Option<Content>, Error> {
 
 fn read_inside(root: &Path, path: &Path) -> Result<Option<Content>, Error> {
     let name = below(root, &path.to_string_lossy()).map_err(|_| Error::Outside)?;
-    Root::open(root)?.read(&name, MAX_FILE_BYTES)
+    Root::open_canonical(root)?.read(&name, MAX_FILE_BYTES)
 }
 
 /// The rows of the files read so far.

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use proto::error::ErrorView;
 use proto::tool::{Effect, Tool};
 
-use super::{Patience, Render, Route, answer, crashed, in_turn, parameters, route};
+use super::{Render, Route, answer, crashed, in_turn, parameters, route};
 use crate::llm::Asker;
 use crate::project::Project;
 use index::store::Snapshot;
@@ -38,7 +38,7 @@ pub(crate) fn asks_and_reads<T: Tool, M: Send + 'static, N: Send + 'static>(
     render: Render<T>,
 ) -> Route {
     const { assert!(matches!(T::EFFECT, Effect::Reads), "a tool that writes cannot be a `reads` route") };
-    route::<T>(Patience::Request, move |call, readers| {
+    route::<T>(move |call, readers| {
         Box::pin(async move {
             let until = until(&call.project);
             let parameters = parameters::parse::<T>(call.arguments)?;
@@ -83,7 +83,7 @@ pub(crate) fn reads_and_asks<T: Tool, M: Send + 'static>(
     render: Render<T>,
 ) -> Route {
     const { assert!(matches!(T::EFFECT, Effect::Reads), "a tool that writes cannot be a `reads` route") };
-    route::<T>(Patience::Request, move |call, readers| {
+    route::<T>(move |call, readers| {
         Box::pin(async move {
             let until = until(&call.project);
             let parameters = parameters::parse::<T>(call.arguments)?;

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use proto::error::ErrorView;
 use proto::tool::{Effect, Tool};
 
-use super::{Patience, Render, Route, answer, in_turn, parameters, route};
+use super::{Render, Route, answer, in_turn, parameters, route};
 use crate::project::Project;
 use engine::write::Command;
 use index::store::Snapshot;
@@ -26,7 +26,7 @@ pub(crate) fn reads_and_marks<T: Tool>(
     render: Render<T>,
 ) -> Route {
     const { assert!(matches!(T::EFFECT, Effect::Reads), "a tool that writes cannot be a `reads` route") };
-    route::<T>(Patience::Request, move |call, readers| {
+    route::<T>(move |call, readers| {
         Box::pin(async move {
             let parameters = parameters::parse::<T>(call.arguments)?;
             let own_turn = call.caller.turn().await;

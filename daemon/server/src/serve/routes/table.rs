@@ -8,7 +8,7 @@ use config::Settings;
 use super::super::tool::{self, kb, memory};
 use super::asking::{asks_and_reads, reads_and_asks};
 use super::marking::reads_and_marks;
-use super::{Routes, reads, reads_to_fit, remembers, waits, writes};
+use super::{Routes, reads, reads_files, reads_to_fit, remembers, waits, writes};
 
 /// The folder of entities.
 const MEMORY: fn(&Settings) -> &str = |settings| &settings.memory.folder;
@@ -35,7 +35,7 @@ pub fn routes() -> Routes {
         reads(tool::entity_lookup, render::core::entities),
         reads(tool::explain_entity, render::core::explain),
         reads(tool::connect, render::core::connect),
-        remembers(tool::remember, render::core::remembered).recording().looking_at(MEMORY),
+        remembers(tool::remember, render::core::remembered).writing_notes().looking_at(MEMORY),
         reads_and_marks(tool::changes, render::core::changes),
         waits(tool::ingest_docs, render::core::ingest).recording(),
         waits(tool::extract_and_link, render::core::extract),
@@ -43,16 +43,16 @@ pub fn routes() -> Routes {
         reads(tool::status, render::core::status),
         reads(tool::search, render::notes::found).of_a_vault(),
         reads(tool::search_notes, render::notes::results),
-        waits(tool::read_note, render::notes::note).of_notes_at_rest(),
-        waits(tool::view_note, render::notes::viewed).of_notes_at_rest(),
-        waits(tool::read_content, render::notes::raw).of_notes_at_rest(),
-        waits(tool::fetch, render::document::fetched).of_notes_at_rest(),
-        remembers(tool::write_note, render::notes::written).recording(),
-        remembers(tool::edit_note, render::notes::written).recording().of_notes_at_rest(),
-        remembers(tool::move_note, render::notes::moved).recording(),
-        remembers(tool::delete_note, render::notes::written).recording().of_notes_at_rest(),
-        waits(tool::note_history, render::history::history).of_notes_at_rest(),
-        remembers(tool::restore_note, render::notes::written).recording().of_notes_at_rest(),
+        reads_files(tool::read_note, render::notes::note).of_notes_at_rest(),
+        reads_files(tool::view_note, render::notes::viewed).of_notes_at_rest(),
+        reads_files(tool::read_content, render::notes::raw).of_notes_at_rest(),
+        reads_files(tool::fetch, render::document::fetched).of_notes_at_rest(),
+        remembers(tool::write_note, render::notes::written).writing_notes(),
+        remembers(tool::edit_note, render::notes::written).writing_notes().of_notes_at_rest(),
+        remembers(tool::move_note, render::notes::moved).writing_notes(),
+        remembers(tool::delete_note, render::notes::written).writing_notes().of_notes_at_rest(),
+        reads_files(tool::note_history, render::history::history).of_notes_at_rest(),
+        remembers(tool::restore_note, render::notes::written).writing_notes().of_notes_at_rest(),
         reads(tool::build_context, render::notes::context).of_notes_at_rest(),
         reads(tool::backlinks, render::notes::backlinks).of_notes_at_rest().of_a_vault(),
         reads(tool::list_directory, render::notes::directory),
@@ -64,27 +64,35 @@ pub fn routes() -> Routes {
         reads(tool::list_memory_projects, render::notes::projects),
         writes(tool::create_memory_project, render::notes::created_project),
         reads(tool::get_mcp_instructions, render::notes::instructions),
-        remembers(memory::create_entities, render::memory::created).recording().looking_at(MEMORY),
-        remembers(memory::delete_entities, render::memory::deleted).recording().looking_at(MEMORY),
+        remembers(memory::create_entities, render::memory::created)
+            .writing_notes()
+            .looking_at(MEMORY),
+        remembers(memory::delete_entities, render::memory::deleted)
+            .writing_notes()
+            .looking_at(MEMORY),
         reads(memory::open_nodes, render::memory::graph).looking_at(MEMORY),
         reads(memory::get_nodes_by_type, render::memory::nodes).looking_at(MEMORY),
         reads(memory::get_recently_modified, render::memory::nodes).looking_at(MEMORY),
-        remembers(memory::set_summary, render::memory::summary).recording().looking_at(MEMORY),
-        remembers(memory::set_tags, render::memory::tags).recording().looking_at(MEMORY),
-        remembers(memory::add_observations, render::memory::added).recording().looking_at(MEMORY),
+        remembers(memory::set_summary, render::memory::summary).writing_notes().looking_at(MEMORY),
+        remembers(memory::set_tags, render::memory::tags).writing_notes().looking_at(MEMORY),
+        remembers(memory::add_observations, render::memory::added)
+            .writing_notes()
+            .looking_at(MEMORY),
         remembers(memory::replace_observation, render::memory::replaced)
-            .recording()
+            .writing_notes()
             .looking_at(MEMORY),
         remembers(memory::delete_observations, render::memory::forgotten)
-            .recording()
+            .writing_notes()
             .looking_at(MEMORY),
         reads(memory::query_observations, render::memory::observations).looking_at(MEMORY),
-        remembers(memory::create_relations, render::memory::related).recording().looking_at(MEMORY),
+        remembers(memory::create_relations, render::memory::related)
+            .writing_notes()
+            .looking_at(MEMORY),
         remembers(memory::delete_relations, render::memory::unrelated)
-            .recording()
+            .writing_notes()
             .looking_at(MEMORY),
         remembers(memory::update_relation_type, render::memory::retyped)
-            .recording()
+            .writing_notes()
             .looking_at(MEMORY),
         reads(memory::get_relations_between, render::memory::relations).looking_at(MEMORY),
         reads(memory::get_neighborhood, render::memory::neighborhood).looking_at(MEMORY),
@@ -102,16 +110,16 @@ pub fn routes() -> Routes {
         reads(memory::get_pending_consolidation, render::memory::pending).looking_at(MEMORY),
         reads(memory::get_stats, render::memory::stats).looking_at(MEMORY),
         reads(memory::read_graph, render::memory::graph).looking_at(MEMORY),
-        remembers(kb::kb_store, render::kb::stored).recording(),
-        remembers(kb::kb_store_batch, render::kb::batch).recording(),
+        remembers(kb::kb_store, render::kb::stored).writing_notes(),
+        remembers(kb::kb_store_batch, render::kb::batch).writing_notes(),
         reads(kb::kb_search, render::kb::found).looking_at(ENTRIES),
-        waits(kb::kb_get, render::kb::opened),
+        reads_files(kb::kb_get, render::kb::opened),
         asks_and_reads(kb::to_plan, kb::plan_by_model, kb::kb_ask, render::kb::answered)
             .looking_at(ENTRIES),
         reads_and_asks(kb::kb_summarize, kb::with_answer, render::kb::summed_up)
             .looking_at(ENTRIES),
-        remembers(kb::kb_ingest, render::kb::ingested).recording(),
-        remembers(kb::kb_maintain, render::kb::maintained),
+        remembers(kb::kb_ingest, render::kb::ingested).writing_notes().for_minutes(),
+        remembers(kb::kb_maintain, render::kb::maintained).for_minutes(),
         reads(tool::graph, render::admin::graph),
         writes(tool::open_page, render::admin::opened_page),
         reads(tool::render_document, render::admin::rendered),

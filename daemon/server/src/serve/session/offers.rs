@@ -22,11 +22,13 @@ use rmcp::service::{Peer, SubscriptionContext};
 use rmcp::{ErrorData, RoleServer};
 use serde_json::{Map, Value};
 use tokio::sync::watch;
+use tokio::time::timeout;
 
 use crate::project::Project;
 use crate::serve::leaving;
 use crate::serve::prompts::{self, PROMPTS};
 use crate::serve::resources::{self, Changes, INFO, Watched};
+use crate::serve::routes::too_slow;
 use crate::serve::tool::{blocking, unreadable};
 use index::store::Snapshot;
 
@@ -103,11 +105,12 @@ async fn view<T: Send + 'static>(
     project: Arc<Project>,
     work: impl FnOnce(&Project, &Snapshot) -> Result<T, ErrorView> + Send + 'static,
 ) -> Result<T, ErrorView> {
-    blocking(move || {
+    let limit = Duration::from_millis(project.settings.serve.request_deadline_ms);
+    let reading = blocking(move || {
         let snapshot = project.snapshot().map_err(unreadable)?;
         work(&project, &snapshot)
-    })
-    .await
+    });
+    timeout(limit, reading).await.unwrap_or_else(|_| Err(too_slow("the request", limit)))
 }
 
 /// Serves a subscription of the newest protocol revision until its client ends it.

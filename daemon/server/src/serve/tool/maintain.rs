@@ -230,7 +230,7 @@ pub async fn retry(
                     project.settle(path, generation, &mut outcome).await.map_err(stalled)?;
                 }
                 Submitted::Stopped => return Err(unavailable("the daemon is stopping".into())),
-                Submitted::Unchanged | Submitted::Skipped(_) => {}
+                Submitted::Unchanged | Submitted::Held | Submitted::Skipped(_) => {}
             }
         }
     }

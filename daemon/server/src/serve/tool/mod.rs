@@ -34,8 +34,6 @@ use proto::tool::core::{
 };
 use proto::tool::memory::ItemError;
 
-use tokio::sync::Semaphore;
-
 pub use ask::*;
 pub use changes::*;
 pub use connect::*;
@@ -49,7 +47,9 @@ pub use remember::*;
 pub use status::*;
 
 use super::Progress;
-use crate::notes::{MARK, carried};
+use super::turns::Readers;
+use crate::errand::{carried, n_open};
+use crate::notes::MARK;
 use crate::project::Project;
 use engine::write::Command;
 use index::store::{Snapshot, Stall, StoreError, Verdict, dump_page};
@@ -297,14 +297,13 @@ pub async fn shutdown(
 }
 
 /// Limits the reads of tools that write or wait, because the belt needs threads, too.
-static TURNS: LazyLock<Semaphore> = LazyLock::new(|| Semaphore::new(max_readers()));
+static READERS: LazyLock<Arc<Readers>> = LazyLock::new(|| Readers::new(max_readers()));
 
 /// Runs a read off the async threads.
 pub(super) async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, ErrorView> + Send + 'static,
 ) -> Result<T, ErrorView> {
-    // The semaphore is never closed.
-    let turn = TURNS.acquire().await;
+    let turn = READERS.take(n_open()).await;
     let work = move || {
         let _turn = turn;
         work()

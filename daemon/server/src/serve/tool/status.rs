@@ -43,6 +43,7 @@ pub fn status(
     request: Status,
 ) -> Result<StatusReply, ErrorView> {
     let settled = project.settled();
+    let lost_folder = project.lost_folder().map(|error| error.view());
     let watch = project.watcher().state().view();
     let health = project.health();
     let trouble = |error: rusqlite::Error| unreadable(error.into());
@@ -61,7 +62,7 @@ pub fn status(
         version: proto::version().into(),
         protocol: proto::PROTOCOL_VERSION,
         schema: SCHEMA_VERSION,
-        settled: settled.deep && settled.vectors,
+        settled: settled.deep && settled.vectors && lost_folder.is_none(),
         stages_settled: settled,
         progress: Progress { known: watch.n_known_files.max(documents), indexed: documents },
         counts: tally.counts.clone(),
@@ -81,10 +82,16 @@ pub fn status(
         stalled: health
             .stalled()
             .map(|(stall, _)| StallView { hint: stall.hint(), why: stall.why }),
-        writes_refused: project.lost_ledger().map(|lost| {
-            let (why, hint) = lost.split_once("\nhint: ").unwrap_or((&lost, ""));
-            StallView { why: why.into(), hint: hint.into() }
-        }),
+        writes_refused: project.lost_ledger().map_or_else(
+            || {
+                lost_folder
+                    .map(|it| StallView { why: it.message, hint: it.hint.unwrap_or_default() })
+            },
+            |lost| {
+                let (why, hint) = lost.split_once("\nhint: ").unwrap_or((&lost, ""));
+                Some(StallView { why: why.into(), hint: hint.into() })
+            },
+        ),
         mended: health.all_mended().into_iter().map(mended_view).collect(),
         scrub: Some(scrub_view(project)),
         deep: super::maintain::deep_view(project),

@@ -16,7 +16,8 @@ use super::{
     item_error, last_number_in_folder, library, parted, record, record_written, refused, type_text,
     unavailable, unreadable, version_of,
 };
-use crate::notes::{NoteError, Overwrite, carrying, doer};
+use crate::errand::carrying;
+use crate::notes::{NoteError, Overwrite};
 use crate::project::Project;
 use crate::serve::routes::Who;
 use ::index::store::{KbRecord, NewVersion};
@@ -252,7 +253,7 @@ pub(super) async fn create(
         let (worker, new) = (project.clone(), new.clone());
         let (client, reason) = (who.client.clone(), reason.to_string());
         // A task of its own: a caller who leaves now must not leave the write without its record.
-        let writing = tokio::spawn(carrying(doer(), async move {
+        let writing = tokio::spawn(carrying(async move {
             let writer = worker.clone();
             let written = blocking(move || write_new(&writer, number, &new)).await?;
             let Some((version, path)) = written else { return Ok(None) };
@@ -325,7 +326,7 @@ pub(super) async fn rewrite(
     let (number, path) = (row.number, row.path.clone());
     let (worker, client, of) = (project.clone(), who.client.clone(), path.clone());
     // A task of its own: a caller who leaves now must not leave the write without its record.
-    let writing = tokio::spawn(carrying(doer(), async move {
+    let writing = tokio::spawn(carrying(async move {
         let _turn = worker.entries_turn.lock().await;
         let writer = worker.clone();
         let (before, after, is_changed) = blocking(move || {

@@ -38,6 +38,7 @@ use proto::error::{Code, ErrorView};
 use proto::tool::notes::{LinkView, ObservationView};
 
 use super::{blocking, stalled, though_written, unreadable};
+use crate::notes::NoteError;
 use crate::project::Project;
 use crate::project::indexing::Indexed;
 use index::store::Snapshot;
@@ -126,7 +127,10 @@ async fn path_in_index(
                 if let Some(doc) = own.and_then(|own| find(&snapshot, &own).ok()) {
                     return path_at(&snapshot, doc);
                 }
-                let note = worker.notes().read(&inside).map_err(|_| missing)?;
+                let note = worker.notes().read(&inside).map_err(|error| match error {
+                    NoteError::NoFolder { .. } => error.view(),
+                    _ => missing,
+                })?;
                 Ok(if of_link == OfLink::Itself { inside } else { note.path })
             }
             Err(error) => Err(error),

@@ -15,6 +15,7 @@ use proto::tool::notes::{
 use super::browse::backlink_view;
 use super::search::tags_of;
 use super::{Named, index, named, path_of, stated, when};
+use crate::notes::NoteError;
 use crate::project::Project;
 use crate::serve::Progress;
 use crate::serve::tool::{blocking, found_at, invalid, unreadable};
@@ -92,7 +93,7 @@ fn read(
     };
     let file = row.as_ref().map(|_| project.notes().read(&note.path)).transpose();
     let file = match file {
-        Err(error @ crate::notes::NoteError::NotText(_)) => {
+        Err(error @ (NoteError::NotText(_) | NoteError::NoFolder { .. })) => {
             reply.warnings.push(format!("{error}; this is its indexed text"));
             None
         }
