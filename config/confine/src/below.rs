@@ -28,8 +28,8 @@ pub fn below(root: &Path, path: &str) -> Result<String, Unfit> {
     if path.len() > MAX_PATH_BYTES {
         return Err(Unfit::Bad("it is too long"));
     }
-    if path.contains(char::is_control) {
-        return Err(Unfit::Bad("a name must not contain control characters"));
+    if path.contains('\0') {
+        return Err(Unfit::Bad("no name contains a NUL"));
     }
     let relative = match Path::new(path) {
         whole if whole.is_absolute() => whole.strip_prefix(root).map_err(|_| Unfit::Outside)?,

@@ -49,11 +49,13 @@ pub enum NoteError {
     /// No such note.
     #[error("no note `{0}`")]
     NotFound(String),
-    /// The note exists already.
-    #[error("`{path}` already exists")]
+    /// The note exists already, or has another title than the one that would replace it.
+    #[error("`{path}` already exists{}", .title.as_ref().map_or(String::new(), |it| format!(": it is `{it}`")))]
     Exists {
         /// The path.
         path: String,
+        /// The title of the existing note, if it is another one.
+        title: Option<String>,
         /// SHA-256 of the existing note.
         checksum: String,
     },
@@ -170,10 +172,14 @@ impl NoteError {
                 );
             }
             NoteError::NotFound(_) => "give a path as answers name it, or write a new note",
-            NoteError::Exists { checksum, .. } => {
-                return Some(format!(
-                    "edit it, choose another title, or overwrite it; its checksum is {checksum}"
-                ));
+            NoteError::Exists { checksum, title, .. } => {
+                let what = match title {
+                    Some(_) => {
+                        "choose another title or directory; no note replaces one of another title"
+                    }
+                    None => "edit it, choose another title, or overwrite it",
+                };
+                return Some(format!("{what}; its checksum is {checksum}"));
             }
             NoteError::TooLarge { .. } => "part it into several notes",
             NoteError::Conflict(conflict) => match (&conflict.kept, &conflict.checksum) {

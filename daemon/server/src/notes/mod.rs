@@ -245,10 +245,11 @@ impl Notes {
                 vec![Change { span: 0..0, replacement: content.into() }],
             );
         };
-        if overwrite == Overwrite::No {
-            return Err(NoteError::Exists { path, checksum: checksum(&old.bytes) });
-        }
         let before = String::from_utf8_lossy(&old.bytes).into_owned();
+        let title = permitted::other_title(&path, &before, content);
+        if overwrite == Overwrite::No || title.is_some() {
+            return Err(NoteError::Exists { path, title, checksum: checksum(&old.bytes) });
+        }
         let content = &*restore_from(content, &before);
         self.check_expected(&path, expected, &old.bytes, Some(content))?;
         self.check_content(&path, &before, content)?;

@@ -142,7 +142,7 @@ impl Notes {
             let found =
                 files::read(&spot, u64::MAX).map_err(|trouble| self.failed(to, trouble, None))?;
             let checksum = found.map(|it| super::checksum(&it.bytes)).unwrap_or_default();
-            return Err(NoteError::Exists { path: to.to_string(), checksum });
+            return Err(NoteError::Exists { path: to.to_string(), title: None, checksum });
         }
         Ok(())
     }

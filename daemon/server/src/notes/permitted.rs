@@ -7,6 +7,9 @@
 use std::path::Path;
 
 use notes::filename::is_device;
+use notes::parse::parse;
+use notes::resolve::{file_key, is_in_words, name_key};
+use notes::slug::{path_slug, slug};
 
 use super::confine::{self, Spot, below};
 use super::{NoteError, Notes, secrets};
@@ -90,6 +93,23 @@ impl Notes {
     }
 }
 
+/// Returns what the note at `path` is called if a new text for it is called otherwise: several titles may give one file
+/// name (`C#` and `C:`). A note that states no title is called by its file or by its first heading.
+pub(super) fn other_title(path: &str, before: &str, after: &str) -> Option<String> {
+    let (old, new) = (parse(before), parse(after));
+    let new = new.title.unwrap_or_else(|| RelPath::stem(&RelPath::new(path)).to_string());
+    let is_new = |name: &str| name_key(name) == name_key(&new);
+    let heading = old.headings.first().map(|it| it.text.clone());
+    match (old.title, heading) {
+        (Some(title), _) => Some(title).filter(|it| !is_new(it)),
+        // The file's name may be the slug of the title.
+        _ if file_key(path) == name_key(&new) => None,
+        _ if is_in_words(&new) && path_slug(path).rsplit('/').next() == Some(&*slug(&new)) => None,
+        (None, Some(heading)) => Some(heading).filter(|it| !is_new(it)),
+        (None, None) => Some(RelPath::stem(&RelPath::new(path)).to_string()),
+    }
+}
+
 /// Refuses names for new files and folders that another system, or a shell, reads as something
 /// else. Existing ones keep their names.
 pub(super) fn check_portable(root: &Path, path: &str) -> Result<(), NoteError> {
@@ -101,6 +121,9 @@ pub(super) fn check_portable(root: &Path, path: &str) -> Result<(), NoteError> {
         }
         if is_device(&name.split('.').next().unwrap_or(name).to_lowercase()) {
             return Err(bad("a part of it is the name of a device"));
+        }
+        if name.contains(char::is_control) {
+            return Err(bad("a new name must not contain control characters"));
         }
         let is_foreign = name.contains(['\\', ':', '*', '?', '"', '<', '>', '|']);
         if is_foreign || name.starts_with('~') {
