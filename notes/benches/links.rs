@@ -133,6 +133,8 @@ fn pairs_of(notes: &BTreeMap<&str, Note>) -> Pairs {
         let title = note.title_or(&stem);
         add(name_key(title), By::Title);
         add(format!("={}", slug(title)), By::Permalink);
+        let heading = note.headings.first().map_or("", |it| it.text.as_str());
+        add(name_key(heading), By::Heading);
         note.aliases.iter().for_each(|alias| add(name_key(alias), By::Alias));
     }
     let mut pairs = Pairs::new();
@@ -146,7 +148,7 @@ fn pairs_of(notes: &BTreeMap<&str, Note>) -> Pairs {
             };
             let is_path = keys.name.is_none();
             take(&keys.file, if is_path { &[By::FileName, By::Folder] } else { &[By::FileName] });
-            keys.name.iter().for_each(|key| take(key, &[By::Title, By::Alias]));
+            keys.name.iter().for_each(|key| take(key, &[By::Title, By::Heading, By::Alias]));
             keys.permalink.iter().for_each(|key| take(&format!("={key}"), &[By::Permalink]));
             if let Some(idx) = choose(path, link.kind, &link.target, &candidates) {
                 let to = candidates[idx].path;

@@ -1,14 +1,16 @@
-//! Resolve: decides which document a link means, as Obsidian does and, beyond that, by title, permalink and alias.
+//! Resolve: which document a name means: the order in which names are tried, and the keys by which each is found.
 //!
-//! In: a link's target, the path of its note, and the documents that have one of the target's [`Keys`]. Out: one of
-//! them, or none.
-//! Rule: the file at that path (for a Markdown link relative to the note's folder, then to the root); otherwise one
-//! whose path ends with it; otherwise (for a Markdown link) the index file of that folder; otherwise one with that
-//! title, permalink, alias. Of several, the one written in the same case, then the one that shares the most folders
-//! with the note, then the one in the fewest folders, then the first by path.
+//! In: a name as a caller or a link wrote it; for a link also the path of its note, and the documents that have one of
+//! the target's [`Keys`]. Out: keys; of several candidates, the one that a link means.
+//! Rule: the steps of [`ORDER`], in this order; the first one that finds a document decides. A `memory://` address
+//! tries the permalink first (S0 §7.3). A link is first of all a path, which depends on the place of its note: the
+//! file at that path (for a Markdown link relative to the note's folder, then to the root); otherwise one whose path
+//! ends with it; otherwise (for a Markdown link) the index file of that folder. Only then follow the other names. Of
+//! several, a link means the one written in the same case, then the one that shares the most folders with the note,
+//! then the one in the fewest folders, then the first by path; a tool refuses instead.
 //! Invariant: the same documents give the same answer, in whatever order they come; a difference in case never keeps
 //! a link from resolving.
-//! Not here: finding the documents (the daemon, by [`Keys`]).
+//! Not here: finding the documents (`index/src/store/resolve.rs`).
 
 pub use names::fold;
 use unicode_normalization::char::is_combining_mark;
@@ -17,19 +19,85 @@ use crate::parse::LinkKind;
 use crate::slug::{path_slug, without_extension};
 use crate::target::joined;
 
-/// The name by which a link finds a document.
+/// A name by which a document is found. The numbers are stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum By {
     /// The name of its file.
-    FileName,
+    FileName = 0,
     /// Its title.
-    Title,
-    /// Its permalink.
-    Permalink,
+    Title = 1,
+    /// Its permalink, as written.
+    Permalink = 2,
     /// One of its aliases.
-    Alias,
+    Alias = 3,
     /// The name of the folder whose index file it is (`README`, `index`), only for paths of Markdown links.
-    Folder,
+    Folder = 4,
+    /// The slug of its path.
+    PathSlug = 5,
+    /// Its path, as it is.
+    Path = 6,
+    /// Its first heading.
+    Heading = 7,
+    /// Its path without the extension.
+    BarePath = 8,
+    /// The permalink that its front matter states, granted or not.
+    Claim = 9,
+    /// The permalink that is the slug of the name.
+    Slug = 10,
+}
+
+/// The steps in which a name is resolved.
+pub const ORDER: [By; 9] = [
+    By::Path,
+    By::Permalink,
+    By::BarePath,
+    By::Title,
+    By::Heading,
+    By::Alias,
+    By::FileName,
+    By::Slug,
+    By::PathSlug,
+];
+
+/// Those of them that a name takes in a link, after its path.
+pub const LINK_ORDER: [By; 5] = [By::Permalink, By::Title, By::Heading, By::Alias, By::Slug];
+
+impl By {
+    /// Returns whether a change may follow this name: a path, a permalink or a title, but nothing that any document
+    /// may say about itself beside its title.
+    pub fn may_be_changed(self) -> bool {
+        matches!(self, By::Path | By::Permalink | By::BarePath | By::Title)
+    }
+
+    /// Returns what such a name is called.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            By::Path | By::BarePath => "path",
+            By::Permalink | By::Claim => "permalink",
+            By::Title => "title",
+            By::Heading => "first heading",
+            By::Alias => "alias",
+            By::FileName => "file name",
+            By::Folder => "folder",
+            By::Slug => "permalink in other words",
+            By::PathSlug => "path in other words",
+        }
+    }
+
+    /// Returns the key under which documents with that name are found; `None` if none can have it.
+    pub fn key(self, name: &str) -> Option<String> {
+        let key = match self {
+            By::Path => name.to_string(),
+            By::Permalink | By::Claim => name.nfc().collect(),
+            By::BarePath => path_key(name),
+            By::Title | By::Heading | By::Alias => name_key(name),
+            // A path without its folders could match another file.
+            By::FileName if name.contains('/') => String::new(),
+            By::FileName | By::Folder => file_key(name),
+            By::Slug | By::PathSlug => path_slug(name),
+        };
+        Some(key).filter(|key| !key.is_empty())
+    }
 }
 
 /// A document that a link may mean.
@@ -48,7 +116,8 @@ pub struct Keys {
     pub file: String,
     /// All of it: the [`name_key`] of their title or alias. `None` for a Markdown link, which is a path.
     pub name: Option<String>,
-    /// Its permalink; `None` if that would drop characters that may be the only difference between two notes (`C++`).
+    /// Its permalink; as written if the slug would drop characters that may be the only difference between two notes
+    /// (`C++`). `None` for a Markdown link.
     pub permalink: Option<String>,
 }
 
@@ -61,7 +130,10 @@ impl Keys {
         (!file.is_empty()).then(|| Keys {
             file,
             name: (!is_path).then(|| name_key(target)),
-            permalink: (!is_path && is_in_words(target)).then(|| path_slug(target)),
+            permalink: (!is_path).then(|| match is_in_words(target) {
+                true => path_slug(target),
+                false => fold(target),
+            }),
         })
     }
 }
@@ -146,7 +218,7 @@ impl<'a> Wanted<'a> {
         let (path, n_before) = match candidate.by {
             By::FileName => (path_key(candidate.path), 0),
             By::Folder => (fold(candidate.path.rsplit_once('/')?.0), n_exact + 1),
-            _ => return Some(n_exact + 1 + candidate.by as usize),
+            by => return LINK_ORDER.iter().position(|it| *it == by).map(|at| n_exact + 2 + at),
         };
         let ends = |suffix: &String| {
             path.strip_suffix(suffix.as_str()).is_some_and(|it| it.is_empty() || it.ends_with('/'))
@@ -162,7 +234,8 @@ impl<'a> Wanted<'a> {
     }
 }
 
-fn path_key(path: &str) -> String {
+/// Returns the key of a whole path: folded, without the extension of Markdown.
+pub fn path_key(path: &str) -> String {
     let folded = fold(path.trim());
     without_extension(&folded).to_string()
 }
@@ -206,6 +279,7 @@ mod tests {
                 Some(("title", path)) => Candidate { path, by: By::Title },
                 Some(("folder", path)) => Candidate { path, by: By::Folder },
                 Some(("permalink", path)) => Candidate { path, by: By::Permalink },
+                Some(("heading", path)) => Candidate { path, by: By::Heading },
                 Some((_, path)) => Candidate { path, by: By::Alias },
                 None => Candidate { path: file, by: By::FileName },
             })
@@ -255,8 +329,9 @@ mod tests {
             ("x.md", "[[ISPARTA]]", &["ısparta.md"], "ısparta.md"),
             // Other names come after file names, in this order.
             ("x.md", "[[note]]", &["title=a/t.md", "b/note.md"], "b/note.md"),
-            ("x.md", "[[note]]", &["alias=a.md", "permalink=b.md", "title=c.md"], "c.md"),
-            ("x.md", "[[note]]", &["alias=a.md", "permalink=b.md"], "b.md"),
+            ("x.md", "[[note]]", &["alias=a.md", "permalink=b.md", "title=c.md"], "b.md"),
+            ("x.md", "[[note]]", &["alias=a.md", "heading=b.md", "title=c.md"], "c.md"),
+            ("x.md", "[[note]]", &["alias=a.md", "heading=b.md"], "b.md"),
             // Markdown links are paths.
             ("a/x.md", "[t](note.md)", &["a/note.md", "note.md"], "a/note.md"),
             ("a/x.md", "[t](note.md)", &["note.md"], "note.md"),

@@ -1,9 +1,7 @@
-//! `memory://` addresses (S0 §7): what an address names, and the order of lookups.
+//! `memory://` addresses (S0 §7): what an address names.
 //!
-//! In: an address, or a permalink or path without the scheme. Out: an id, or the forms under which a note may be found.
-//! Not here: looking them up (the daemon).
-
-use crate::slug::{path_slug, without_extension};
+//! In: an address, or a permalink or path without the scheme. Out: an id, a name, or a pattern.
+//! Not here: the order of lookups (`resolve.rs`), looking them up (the daemon).
 
 /// The scheme with its slashes.
 pub const SCHEME: &str = "memory://";
@@ -13,23 +11,10 @@ pub const SCHEME: &str = "memory://";
 pub enum Address {
     /// `memory://id/123`.
     Id(i64),
-    /// Anything else.
-    Note(Lookup),
-}
-
-/// The lookups for a note, in order; the first one that finds a note (several for a pattern) decides.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Lookup {
-    /// First: a permalink, as written.
-    pub permalink: String,
-    /// Second: a file's path, as written.
-    pub path: String,
-    /// Third: the same path with `.md`, unless it has an extension of Markdown.
-    pub path_with_extension: Option<String>,
-    /// Last: the permalink for such a title or path.
-    pub slug: String,
-    /// True when it contains `*`, and so means all that match.
-    pub is_pattern: bool,
+    /// It contains `*`, and so means all notes that match; folded.
+    Pattern(String),
+    /// Anything else, as written.
+    Note(String),
 }
 
 /// Why an address is invalid.
@@ -67,15 +52,10 @@ pub fn parse(address: &str) -> Result<Address, UriError> {
     if path.is_empty() {
         return Err(UriError::Empty);
     }
-    let is_named = without_extension(path).len() < path.len();
-    let is_pattern = path.contains('*');
-    Ok(Address::Note(Lookup {
-        permalink: path.to_string(),
-        path: path.to_string(),
-        path_with_extension: (!is_named && !is_pattern).then(|| format!("{path}.md")),
-        slug: if is_pattern { names::fold(path) } else { path_slug(path) },
-        is_pattern,
-    }))
+    Ok(match path.contains('*') {
+        true => Address::Pattern(names::fold(path)),
+        false => Address::Note(path.to_string()),
+    })
 }
 
 /// Checks the rules for the path of an address.
@@ -120,40 +100,12 @@ mod tests {
             ("memory://id/x", Err(UriError::Id("id/x".into()))),
             ("memory://id/123", Ok(Address::Id(123))),
             ("id/123", Ok(Address::Id(123))),
+            ("memory://specs/search/", Ok(Address::Note("specs/search".into()))),
+            ("Specs/Search API.md", Ok(Address::Note("Specs/Search API.md".into()))),
+            ("memory://Specs/*", Ok(Address::Pattern("specs/*".into()))),
         ];
         for (address, expected) in rows {
             assert_eq!(parse(address), expected, "{address:?}");
-        }
-    }
-
-    #[test]
-    fn a_note_is_looked_up_in_steps() {
-        let steps = |address: &str| match parse(address) {
-            Ok(Address::Note(it)) => {
-                let with = it.path_with_extension.unwrap_or_default();
-                format!("{} | {} | {with} | {} | {}", it.permalink, it.path, it.slug, it.is_pattern)
-            }
-            other => format!("{other:?}"),
-        };
-        let rows = [
-            (
-                "memory://machine-learning-basics",
-                "machine-learning-basics | machine-learning-basics | machine-learning-basics.md | \
-              machine-learning-basics | false",
-            ),
-            (
-                "memory://specs/search-implementation",
-                "specs/search-implementation | specs/search-implementation | specs/search-implementation.md | \
-              specs/search-implementation | false",
-            ),
-            (
-                "Specs/Search API.md",
-                "Specs/Search API.md | Specs/Search API.md |  | specs/search-api | false",
-            ),
-            ("memory://specs/*", "specs/* | specs/* |  | specs/* | true"),
-        ];
-        for (address, expected) in rows {
-            assert_eq!(steps(address), expected);
         }
     }
 }

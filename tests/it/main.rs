@@ -49,6 +49,7 @@ mod memory_reference;
 mod models;
 mod names;
 mod not_read;
+mod note_addresses;
 mod note_edits;
 mod note_graph;
 mod note_history;

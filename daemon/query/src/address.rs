@@ -1,27 +1,26 @@
 //! Address: resolves a name to one document.
 //!
-//! In: a path, a permalink, a title, an alias, a file name, or `memory://…` with one of these. Out:
-//! one document, or an error that lists the documents with that name or with the nearest names.
-//! Order of lookup: an exact path; a bare name that is the title or file name of one document
-//! (refused if there are several, unless a note states it as its permalink); S0 §7.3 (id,
-//! permalink, path); names as links resolve them, except that a path with folders never matches a
-//! file in another folder.
-//! An ambiguous name is refused, never guessed, because a write may follow. A change also refuses
-//! two kinds of permalink: one that other notes of the same title compete for, because it moves
-//! when a note is added or removed, and one that matches only after punctuation is dropped, as
-//! `C++` becomes `c`.
-//! Not here: patterns (`build_context`), headings and blocks of a note.
+//! In: a path, a permalink, a title, a first heading, an alias, a file name, or `memory://…` with one of these; also as
+//! an answer shows it, with hidden characters as escapes. Out: one document, or an error that lists the documents with
+//! that name or with the nearest names.
+//! Order of lookup: that of [`notes::resolve`]; a path with folders never matches a file in another folder.
+//! An ambiguous name is refused, never guessed, because a write may follow. A change follows only a path, a permalink
+//! or a title, not what any document may say about itself to be taken for another: an alias, a heading. It also refuses
+//! a permalink that is the path of another file, and one that other notes of the same title compete for, because it
+//! moves when a note is added or removed.
+//! Not here: the search (`index/src/store/resolve.rs`), headings and blocks of a note.
 
-use notes::resolve::{file_key, fold, is_in_words, name_key};
+use notes::resolve::{By, fold, is_in_words, name_key};
 use notes::target::percent_decoded;
-use notes::uri::{self, Address, Lookup, UriError};
+use notes::uri::{self, Address, SCHEME, UriError};
 use proto::error::{Code, ErrorView};
-use rusqlite::{OptionalExtension, params};
+use proto::visible;
+use rusqlite::params;
 
 use crate::AskError;
 use crate::error::invalid;
 use index::store::Snapshot;
-use index::store::links::BY_PATH_SLUG;
+use index::store::resolve::{named, resolve};
 
 /// Most notes that an address with `*` matches.
 const MAX_MATCHES: i64 = 1_000;
@@ -41,191 +40,146 @@ const MIN_LIKENESS: f64 = 0.55;
 /// `invalid_params` for a malformed address, `not_found` with the nearest names, `ambiguous` with
 /// the paths.
 pub fn document(snapshot: &Snapshot, address: &str) -> Result<i64, ErrorView> {
-    let address = address.trim();
-    let bare = address.strip_prefix(notes::uri::SCHEME);
-    if bare.is_none() {
-        if let Some(doc) = at_path(snapshot, address)? {
-            return Ok(doc);
-        }
-        let bearers = if address.contains('/') { vec![] } else { bearing(snapshot, address)? };
-        // Before permalinks: another note's permalink may be the same apart from punctuation.
-        match bearers.as_slice() {
-            [] => {}
-            _ if is_stated(snapshot, address)? => {}
-            [one] => return Ok(*one),
-            several => return Err(ambiguous(snapshot, address, several)?),
-        }
-    }
-    match lookup(snapshot, address) {
-        // Clients that expand a URI template write `%20` for a space.
-        Err(missing) if bare.is_some_and(|bare| bare.contains('%')) => {
-            let decoded = percent_decoded(bare.unwrap_or_default());
-            lookup(snapshot, &format!("{}{decoded}", notes::uri::SCHEME)).map_err(|_| missing)
-        }
-        found => found,
-    }
+    Ok(meant(snapshot, address)?.1)
 }
 
-/// As [`document`], for a change: rejects a permalink that may move to another note.
+/// As [`document`], for a change.
 ///
 /// # Errors
-/// As [`document`].
+/// As [`document`]; `refused` for an alias, a heading or a file name, with the path to give instead.
 pub fn document_to_change(snapshot: &Snapshot, address: &str) -> Result<i64, ErrorView> {
-    let doc = document(snapshot, address)?;
-    let is_bare = !address.contains('/');
-    if at_path(snapshot, address.trim())? == Some(doc)
-        || is_bare && bearing(snapshot, address.trim())? == [doc]
-    {
+    let (by, doc) = meant(snapshot, address)?;
+    let name = address.trim().trim_start_matches(SCHEME);
+    // Whatever it is besides, and in whatever case.
+    let permalink = named(snapshot, By::Permalink, &fold(name)).map_err(AskError::from)?;
+    match by {
+        By::Path => return Ok(doc),
+        by if by.may_be_changed() || permalink == [doc] => {}
+        // Signs that were dropped, as `C++` becomes `c`.
+        By::Slug | By::PathSlug if !is_in_words(name) => return Err(missing(snapshot, address)?),
+        by => return Err(unsafe_name(snapshot, address, by, doc)?),
+    }
+    let mut all = named(snapshot, By::BarePath, name).map_err(AskError::from)?;
+    if all == [doc] {
         return Ok(doc);
     }
-    if !is_in_words(address.trim().trim_start_matches(notes::uri::SCHEME))
-        && !is_called(snapshot, doc, address)?
-    {
-        return Err(missing(snapshot, address)?);
-    }
-    let mut statement = snapshot
-        .prepare_cached(
-            "SELECT o.doc_id FROM notes n JOIN notes o ON o.base = n.base WHERE n.doc_id = ?1 AND NOT n.is_stated
-             ORDER BY o.doc_id LIMIT 50",
-        )
-        .map_err(AskError::from)?;
-    let bearers = statement.query_map([doc], |row| row.get(0)).map_err(AskError::from)?;
-    let bearers: Vec<i64> = bearers.collect::<Result<_, _>>().map_err(AskError::from)?;
-    match bearers.len() {
-        0 | 1 => Ok(doc),
-        _ => Err(ambiguous(snapshot, address, &bearers)?),
+    let competing = "SELECT o.doc_id FROM notes n JOIN notes o ON o.base = n.base
+                     WHERE n.doc_id = ?1 AND NOT n.is_stated AND n.permalink = ?2 ORDER BY o.doc_id LIMIT 50";
+    let mut statement = snapshot.prepare_cached(competing).map_err(AskError::from)?;
+    let rows = statement.query_map(params![doc, fold(name)], |row| row.get(0));
+    all.extend(rows.and_then(Iterator::collect::<Result<Vec<i64>, _>>).map_err(AskError::from)?);
+    all.push(doc);
+    all.sort_unstable();
+    all.dedup();
+    match all.as_slice() {
+        [_] => Ok(doc),
+        several => Err(ambiguous(snapshot, address, several)?),
     }
 }
 
-/// Returns whether an address is exactly the path, permalink, title, file name or an alias of a document.
-fn is_called(snapshot: &Snapshot, doc: i64, address: &str) -> Result<bool, AskError> {
-    let name = address.trim().trim_start_matches(notes::uri::SCHEME);
-    let sql =
-        "SELECT EXISTS (SELECT 1 FROM docs WHERE id = ?1 AND (path = ?2 OR path = ?2 || '.md'))
-       OR EXISTS (SELECT 1 FROM docs WHERE ?2 = 'id/' || entity_id AND id = ?1)
-       OR EXISTS (SELECT 1 FROM notes WHERE doc_id = ?1 AND permalink = ?3)
-       OR EXISTS (SELECT 1 FROM doc_names WHERE doc_id = ?1 AND key IN (?4, ?5))";
-    let names = params![doc, name, fold(name), name_key(name), file_key(name)];
-    Ok(snapshot.prepare_cached(sql)?.query_row(names, |row| row.get(0))?)
+/// Returns the document at exactly this path.
+///
+/// # Errors
+/// When the index cannot be read.
+pub fn at_path(snapshot: &Snapshot, path: &str) -> Result<Option<i64>, AskError> {
+    Ok(named(snapshot, By::Path, path)?.first().copied())
 }
 
-fn at_path(snapshot: &Snapshot, path: &str) -> Result<Option<i64>, AskError> {
-    let sql = "SELECT id FROM docs WHERE path = ?1";
-    Ok(snapshot.prepare_cached(sql)?.query_row([path], |row| row.get(0)).optional()?)
+/// Returns the one document that an address denotes, and the name by which it was found.
+fn meant(snapshot: &Snapshot, address: &str) -> Result<(By, i64), ErrorView> {
+    // An address that is a path goes before any other reading, blanks at its ends included.
+    if let Some(doc) = at_path(snapshot, address)? {
+        return Ok((By::Path, doc));
+    }
+    let address = address.trim();
+    let bare = address.strip_prefix(SCHEME);
+    let missing = match lookup(snapshot, address) {
+        Err(error) if error.code != Code::Ambiguous => error,
+        found => return found,
+    };
+    // Clients that expand a URI template write `%20` for a space; answers write hidden characters as escapes.
+    let decoded = bare.filter(|it| it.contains('%')).map(percent_decoded);
+    let decoded = decoded.map(|it| format!("{SCHEME}{it}"));
+    let restored = Some(visible::restore(address).into_owned()).filter(|it| it != address);
+    let other = decoded.into_iter().chain(restored).find_map(|it| lookup(snapshot, &it).ok());
+    other.ok_or(missing)
 }
 
-/// Returns whether a note states this permalink itself, which makes it unambiguous.
-fn is_stated(snapshot: &Snapshot, permalink: &str) -> Result<bool, AskError> {
-    let sql = "SELECT 1 FROM notes WHERE permalink = ?1 AND is_stated";
-    Ok(snapshot.prepare_cached(sql)?.exists([fold(permalink)])?)
+fn lookup(snapshot: &Snapshot, address: &str) -> Result<(By, i64), ErrorView> {
+    let bare = address.strip_prefix(SCHEME);
+    let parsed = uri::parse(address);
+    if let Ok(Address::Id(id)) = &parsed {
+        let mut statement = snapshot
+            .prepare_cached("SELECT id FROM docs WHERE entity_id = ?1")
+            .map_err(AskError::from)?;
+        let found = statement.query_map([id], |row| row.get(0));
+        let found = found.and_then(Iterator::collect::<Result<Vec<i64>, _>>);
+        return one(snapshot, address, By::Path, found.map_err(AskError::from)?);
+    }
+    let name = match (bare, &parsed) {
+        (Some(_), Err(why)) => return Err(malformed(why)),
+        (Some(bare), _) => bare.trim_matches('/'),
+        (None, _) => address,
+    };
+    let found = resolve(snapshot, name, bare.is_some()).map_err(AskError::from)?;
+    match (found, parsed) {
+        (Some((by, found)), _) => one(snapshot, address, by, found),
+        (None, Err(why @ (UriError::Empty | UriError::Unsafe(_)))) => Err(malformed(&why)),
+        (None, _) => Err(missing(snapshot, address)?),
+    }
 }
 
-/// Returns the documents that have a name as title or file name.
-fn bearing(snapshot: &Snapshot, name: &str) -> Result<Vec<i64>, AskError> {
-    let mut statement = snapshot.prepare_cached(
-        "SELECT doc_id FROM doc_names WHERE key = ?1 AND kind = ?2
-         UNION SELECT doc_id FROM doc_names WHERE key = ?3 AND kind = ?4 LIMIT 50",
-    )?;
-    let (by_title, by_file) =
-        (notes::resolve::By::Title as i64, notes::resolve::By::FileName as i64);
-    let keys = params![name_key(name), by_title, file_key(name), by_file];
-    let found = statement.query_map(keys, |row| row.get(0))?;
-    Ok(found.collect::<Result<_, _>>()?)
+fn malformed(why: &UriError) -> ErrorView {
+    let text = why.to_string();
+    let (message, hint) = text.split_once("; hint: ").unwrap_or((&text, "give a path"));
+    invalid(message.to_string(), hint)
 }
 
-fn lookup(snapshot: &Snapshot, address: &str) -> Result<i64, ErrorView> {
-    let found = find(snapshot, address)?;
-    let found = found.map_err(|why| {
-        let text = why.to_string();
-        let (message, hint) = text.split_once("; hint: ").unwrap_or((&text, "give a path"));
-        invalid(message.to_string(), hint)
-    })?;
-    let found = if found.is_empty() { named(snapshot, address)? } else { found };
+fn one(
+    snapshot: &Snapshot,
+    address: &str,
+    by: By,
+    found: Vec<i64>,
+) -> Result<(By, i64), ErrorView> {
     match found.as_slice() {
-        [one] => Ok(*one),
+        [one] => Ok((by, *one)),
         [] => Err(missing(snapshot, address)?),
         several => Err(ambiguous(snapshot, address, several)?),
     }
 }
 
-/// Returns the documents that an address denotes by S0 §7.3: by id, else by permalink, else by
-/// path, else by the permalink derived from such a path or title. Only a pattern returns several,
-/// ordered by permalink.
-pub fn find(snapshot: &Snapshot, address: &str) -> Result<Result<Vec<i64>, UriError>, AskError> {
-    let lookup = match uri::parse(address) {
-        Ok(Address::Note(lookup)) => lookup,
-        Ok(Address::Id(id)) => {
-            return Ok(Ok(ids(snapshot, "SELECT id FROM docs WHERE entity_id = ?1", &id)?));
-        }
-        Err(why) => return Ok(Err(why)),
-    };
-    let Lookup { permalink, path, path_with_extension, slug, is_pattern } = &lookup;
-    if *is_pattern {
-        return Ok(Ok(matching(snapshot, slug)?));
-    }
-    let by_permalink = "SELECT doc_id FROM notes WHERE permalink = ?1";
-    let by_path = "SELECT id FROM docs WHERE path = ?1";
-    let steps = [(by_permalink, Some(fold(permalink))), (by_path, Some(path.clone()))];
-    let more = [(by_path, path_with_extension.clone()), (by_permalink, Some(slug.clone()))];
-    for (sql, key) in steps.into_iter().chain(more) {
-        let Some(key) = key else { continue };
-        let found = ids(snapshot, sql, &key)?;
-        if !found.is_empty() {
-            return Ok(Ok(found));
-        }
-    }
-    // Paths may differ only in punctuation; the first one wins.
-    let by_slug = "SELECT n.doc_id FROM doc_names n JOIN docs d ON d.id = n.doc_id
-                   WHERE n.key = ?1 AND n.kind = ?2 ORDER BY d.path LIMIT 1";
-    let found = snapshot
-        .prepare_cached(by_slug)?
-        .query_row(params![slug, BY_PATH_SLUG], |row| row.get(0))
-        .optional()?;
-    Ok(Ok(found.into_iter().collect()))
-}
-
-fn ids(
-    snapshot: &Snapshot,
-    sql: &str,
-    key: &dyn rusqlite::ToSql,
-) -> Result<Vec<i64>, rusqlite::Error> {
-    snapshot.prepare_cached(sql)?.query_map([key], |row| row.get(0))?.collect()
-}
-
-/// Returns the notes whose permalink or slugged path matches; `*` stands for any characters,
+/// Returns the notes whose permalink or slugged path matches a pattern; `*` stands for any characters,
 /// nothing else is special.
-fn matching(snapshot: &Snapshot, pattern: &str) -> Result<Vec<i64>, rusqlite::Error> {
+///
+/// # Errors
+/// When the index cannot be read.
+pub fn matching(snapshot: &Snapshot, pattern: &str) -> Result<Vec<i64>, AskError> {
     let glob = pattern.replace('[', "[[]").replace('?', "[?]");
-    snapshot
-        .prepare_cached(
-            "SELECT n.doc_id FROM notes n WHERE n.permalink GLOB ?1
-               OR EXISTS (SELECT 1 FROM doc_names m WHERE m.doc_id = n.doc_id AND m.kind = ?2 AND m.key GLOB ?1)
-             ORDER BY n.permalink LIMIT ?3",
-        )?
-        .query_map(params![glob, BY_PATH_SLUG, MAX_MATCHES], |row| row.get(0))?
-        .collect()
+    let mut statement = snapshot.prepare_cached(
+        "SELECT n.doc_id FROM notes n WHERE n.permalink GLOB ?1
+           OR EXISTS (SELECT 1 FROM doc_names m WHERE m.doc_id = n.doc_id AND m.kind = ?2 AND m.key GLOB ?1)
+         ORDER BY n.permalink LIMIT ?3",
+    )?;
+    let found =
+        statement.query_map(params![glob, By::PathSlug as i64, MAX_MATCHES], |row| row.get(0))?;
+    Ok(found.collect::<Result<_, _>>()?)
 }
 
-/// Returns the documents with this title, else with this file name, else with this alias.
-fn named(snapshot: &Snapshot, address: &str) -> Result<Vec<i64>, AskError> {
-    let name = address.trim().trim_start_matches(notes::uri::SCHEME);
-    let mut statement = snapshot.prepare_cached(
-        "SELECT DISTINCT doc_id FROM doc_names WHERE key = ?1 AND kind = ?2 LIMIT 50",
-    )?;
-    let by = notes::resolve::By::Title as i64;
-    let by_file = notes::resolve::By::FileName as i64;
-    let by_alias = notes::resolve::By::Alias as i64;
-    // A path without its folders could match another file.
-    let file = (!name.contains('/')).then(|| (file_key(name), by_file));
-    let keys = [Some((name_key(name), by)), file, Some((name_key(name), by_alias))];
-    for (key, kind) in keys.into_iter().flatten() {
-        let found = statement.query_map(params![key, kind], |row| row.get(0))?;
-        let found: Vec<i64> = found.collect::<Result<_, _>>()?;
-        if !found.is_empty() {
-            return Ok(found);
-        }
-    }
-    Ok(Vec::new())
+/// Refuses a change by a name that is no address, and says which path to give.
+fn unsafe_name(
+    snapshot: &Snapshot,
+    address: &str,
+    by: By,
+    doc: i64,
+) -> Result<ErrorView, AskError> {
+    let path: String =
+        snapshot.query_row("SELECT path FROM docs WHERE id = ?1", [doc], |row| row.get(0))?;
+    Ok(ErrorView {
+        code: Code::Refused,
+        message: format!("`{}` is only the {} of `{path}`", short(address), by.as_str()),
+        hint: Some(format!("a change needs a path, permalink or title: give `{path}`")),
+        conflict: None,
+    })
 }
 
 fn ambiguous(snapshot: &Snapshot, address: &str, documents: &[i64]) -> Result<ErrorView, AskError> {

@@ -14,6 +14,7 @@ use proto::error::{Code, ErrorView};
 use proto::tool::core::{self, PassageReply, ReadPassage};
 use rusqlite::{OptionalExtension, Row, params};
 
+use crate::address;
 use crate::error::invalid;
 use crate::plan::cursor::mark;
 use crate::quote::written::{Cells, written};
@@ -280,13 +281,23 @@ enum Spot {
 
 /// Returns the passage at a place as answers cite it.
 fn by_place(ctx: &QueryContext<'_>, at: &str) -> Result<(Document, usize), ErrorView> {
+    let readings = readings(at);
     let mut found = None;
-    for (path, spot) in readings(at) {
+    for (path, spot) in &readings {
         if let Some(id) = document_at(ctx, path)? {
-            found = Document::load(ctx, id)?.map(|doc| (doc, spot));
+            found = Some((id, *spot));
             break;
         }
     }
+    // Otherwise the name of a document, with the most that may be a place taken off.
+    let named = || {
+        let (path, spot) = readings.last()?;
+        address::document(ctx.snapshot, path).ok().map(|id| (id, *spot))
+    };
+    let found = match found.or_else(named) {
+        Some((id, spot)) => Document::load(ctx, id)?.map(|doc| (doc, spot)),
+        None => None,
+    };
     let Some((doc, spot)) = found else { return Err(no_document(ctx, at)?) };
     if doc.spans.is_empty() {
         return Err(ErrorView {

@@ -43,6 +43,8 @@ struct Tally {
     is_given: bool,
     /// A sentence defines what kind of thing it is.
     is_defined: bool,
+    /// A link leads by it.
+    is_linked: bool,
     stated: Vec<(StatedSource, i64, bool)>,
     kinds: BTreeSet<Kind>,
     is_written_large: bool,
@@ -68,6 +70,7 @@ pub(super) fn gather(db: &Connection, ids: &[i64]) -> Result<Vec<Gathered>, Stor
     // All senses of a name count together: its senses are decided again from these facts.
     count_mentions(db, &senses, &mut tallies)?;
     count_stated(db, &mut tallies)?;
+    count_headings(db, &norms, &mut tallies)?;
     let mut out: Vec<Gathered> = tallies
         .into_iter()
         .filter(|(_, tally)| tally.n_mentions > 0 || !tally.stated.is_empty())
@@ -122,6 +125,26 @@ fn count_stated(db: &Connection, tallies: &mut FxHashMap<i64, Tally>) -> Result<
     Ok(())
 }
 
+/// A name that nobody states, and that a link uses, is that of the one note that is shown by such a heading: the link
+/// leads there (`resolve.rs`).
+fn count_headings(
+    db: &Connection,
+    norms: &FxHashMap<i64, String>,
+    tallies: &mut FxHashMap<i64, Tally>,
+) -> Result<(), StoreError> {
+    let mut statement = db.prepare_cached(
+        "SELECT h.doc_id, d.is_note FROM headings h JOIN docs d ON d.id = h.doc_id WHERE h.norm = ?1 LIMIT 2",
+    )?;
+    for (id, tally) in tallies.iter_mut().filter(|(_, it)| it.is_linked && it.stated.is_empty()) {
+        let rows = statement.query_map([norms.get(id)], |row| Ok((row.get(0)?, row.get(1)?)))?;
+        let headed: Vec<(i64, bool)> = rows.collect::<Result<_, _>>()?;
+        if let [(doc, true)] = headed.as_slice() {
+            tally.stated.push((StatedSource::Heading, *doc, true));
+        }
+    }
+    Ok(())
+}
+
 impl Tally {
     fn add(&mut self, row: &Row<'_>) -> Result<(), StoreError> {
         let doc: i64 = row.get(1)?;
@@ -166,6 +189,7 @@ impl Tally {
                 | EntityType::Step
         );
         const PATTERN: i64 = model::parcel::RecognizerKind::Pattern as i64;
+        self.is_linked |= recognizer == model::parcel::RecognizerKind::Stated as i64;
         self.is_fuzzy |= !(is_exact_kind || (recognizer == PATTERN && place & IN_CODE != 0));
         Ok(())
     }

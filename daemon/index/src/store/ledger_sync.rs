@@ -123,6 +123,7 @@ impl IndexWriter {
             self.ledger.roll_back();
         }
         let has_changes = marked?;
+        super::permalinks::know_gone(&self.db, &self.ledger)?;
         // The ledger has committed. After a crash here the index is not marked as complete, and the next start does
         // all of this again.
         if !self.is_whole {

@@ -1,39 +1,27 @@
-//! Links: the targets of notes' links, and the permalinks of notes.
+//! Links: the targets of notes' links.
 //!
-//! In: the names of documents (`doc_names`, `notes`), links with their keys. Out: `note_links.dst`, the parties of
-//! relations that links state, and `notes.permalink`.
-//! Permalinks: notes with the same base are ordered, those that state it first, then by number of folders and by
-//! path; the first gets the base, the others `base-1`, `base-2` …, skipping numbers that are the base of another
-//! note. So permalinks follow from the files alone: a new note that comes first takes over the permalink, which is
-//! why a permalink that must last is stated in the file.
-//! Invariants: once no key is dirty, every link has the target that [`notes::resolve`] chooses, and every permalink
-//! is unique, in whatever order documents arrived; a step costs the same however many links a key has.
-//! Not here: marking at a commit (`commit/note.rs`).
+//! In: the names of documents (`doc_names`, `notes`), links with their keys. Out: `note_links.dst`, and the parties of
+//! relations that links state.
+//! Invariants: once no key is dirty, every link has the target that [`notes::resolve`] chooses, in whatever order
+//! documents arrived; a step costs the same however many links a key has.
+//! Not here: marking at a commit (`commit/note.rs`), finding the target (`resolve.rs`), permalinks (`permalinks.rs`).
 
 use notes::parse::LinkKind;
-use notes::resolve::{By, Candidate, Keys, choose, paths_above};
+use notes::resolve::Keys;
 use notes::slug::slug;
 use rusqlite::{Connection, OptionalExtension, Transaction, params};
 
-use super::StoreError;
 use super::commit::{self, link_kind};
+use super::resolve::lead;
 use super::writer::{IndexWriter, set_meta_number};
+use super::{StoreError, permalinks};
 use crate::vectors::VectorChange;
 use model::parcel::RecognizerKind;
 
-/// `doc_names.kind` of the slug of a path; smaller values are [`By`].
-pub const BY_PATH_SLUG: i64 = 5;
-/// `doc_names.kind` of the path as it is.
-pub(crate) const BY_PATH: i64 = 6;
-
-/// Most documents with one name that are compared; if there are more, only exact paths are considered.
-const MAX_CANDIDATES: i64 = 1_000;
+/// Notes of one base whose permalinks are numbered while documents keep coming: each numbering reads all of them.
+const MAX_WHEN_BUSY: i64 = 200;
 /// Links resolved again in one step.
 const LINKS_A_STEP: i64 = 500;
-/// Most notes with one base whose permalinks are numbered at once; if there are more, the ripple does it.
-const MAX_AT_ONCE: i64 = 50;
-/// As [`MAX_AT_ONCE`], for the ripple while documents keep coming: each numbering reads all notes of the base.
-const MAX_WHEN_BUSY: i64 = 200;
 
 /// The keys of a link as stored: file, name and permalink, without repetitions.
 pub(super) fn distinct(keys: Keys) -> (Option<String>, Option<String>, Option<String>) {
@@ -63,152 +51,6 @@ pub(super) fn mark(tx: &Connection, key: &str) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Returns the document that a link resolves to, or `None`.
-pub fn lead(
-    db: &Connection,
-    from: &str,
-    kind: LinkKind,
-    target: &str,
-    keys: &Keys,
-) -> Result<Option<i64>, StoreError> {
-    let mut found: Vec<(i64, String, By)> = Vec::new();
-    let is_path = keys.name.is_none();
-    let kinds: &[By] = if is_path { &[By::FileName, By::Folder] } else { &[By::FileName] };
-    for by in kinds {
-        named(db, &keys.file, *by, from, target, &mut found)?;
-    }
-    // A file name always wins, so titles and aliases need not be read if one matches.
-    let is_found = |found: &[(i64, String, By)]| {
-        let candidates = candidates_of(found);
-        choose(from, kind, target, &candidates).and_then(|idx| Some(found.get(idx)?.0))
-    };
-    let by_file = is_found(&found);
-    if by_file.is_some() {
-        return Ok(by_file);
-    }
-    if let Some(name) = &keys.name {
-        named(db, name, By::Title, from, target, &mut found)?;
-        named(db, name, By::Alias, from, target, &mut found)?;
-    }
-    if let Some(permalink) = &keys.permalink {
-        let mut statement = db.prepare_cached(
-            "SELECT d.id, d.path FROM notes n JOIN docs d ON d.id = n.doc_id WHERE n.permalink = ?1",
-        )?;
-        let rows = statement.query_map([permalink], |row| Ok((row.get(0)?, row.get(1)?)))?;
-        for row in rows {
-            let (id, path) = row?;
-            found.push((id, path, By::Permalink));
-        }
-    }
-    Ok(is_found(&found))
-}
-
-fn candidates_of(found: &[(i64, String, By)]) -> Vec<Candidate<'_>> {
-    found.iter().map(|(_, path, by)| Candidate { path, by: *by }).collect()
-}
-
-/// Adds the documents that have a name; if there are too many, only those at paths that the target may mean.
-fn named(
-    db: &Connection,
-    key: &str,
-    by: By,
-    from: &str,
-    target: &str,
-    found: &mut Vec<(i64, String, By)>,
-) -> Result<(), StoreError> {
-    // The inner limit bounds the count: a common name such as README may have many rows.
-    let n: i64 = db
-        .prepare_cached(
-            "SELECT count(*) FROM (SELECT 1 FROM doc_names WHERE key = ?1 AND kind = ?2 LIMIT ?3)",
-        )?
-        .query_row(params![key, by as i64, MAX_CANDIDATES + 1], |row| row.get(0))?;
-    if n > MAX_CANDIDATES {
-        let target = target.trim_end_matches('/');
-        let paths = match by {
-            By::FileName => paths_above(from, target),
-            By::Folder => paths_above(from, &format!("{target}/README")),
-            // Titles and aliases say nothing about a path.
-            _ => Vec::new(),
-        };
-        for path in paths {
-            let id: Option<i64> = db
-                .prepare_cached("SELECT id FROM docs WHERE path = ?1")?
-                .query_row([&path], |row| row.get(0))
-                .optional()?;
-            found.extend(id.map(|id| (id, path, by)));
-        }
-        return Ok(());
-    }
-    let mut statement = db.prepare_cached(
-        "SELECT d.id, d.path FROM doc_names n JOIN docs d ON d.id = n.doc_id WHERE n.key = ?1 AND n.kind = ?2",
-    )?;
-    let rows =
-        statement.query_map(params![key, by as i64], |row| Ok((row.get(0)?, row.get(1)?)))?;
-    for row in rows {
-        let (id, path) = row?;
-        found.push((id, path, by));
-    }
-    Ok(())
-}
-
-/// Numbers the permalinks of a base. A base such as `plan-2` may equal a numbered permalink of `plan`, which is then
-/// numbered, too. The ripple does it if there are many notes.
-pub(super) fn number(tx: &Connection, base: &str) -> Result<(), StoreError> {
-    let shorter = base.rsplit_once('-').filter(|(_, number)| is_number(number));
-    for base in [Some(base), shorter.map(|(shorter, _)| shorter)].into_iter().flatten() {
-        let n: i64 = tx
-            .prepare_cached("SELECT count(*) FROM (SELECT 1 FROM notes WHERE base = ?1 LIMIT ?2)")?
-            .query_row(params![base, MAX_AT_ONCE + 1], |row| row.get(0))?;
-        if n > MAX_AT_ONCE {
-            tx.prepare_cached("INSERT OR IGNORE INTO dirty_permalinks VALUES(?1)")?
-                .execute([base])?;
-        } else {
-            number_now(tx, base)?;
-        }
-    }
-    Ok(())
-}
-
-fn is_number(text: &str) -> bool {
-    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
-}
-
-fn number_now(tx: &Connection, base: &str) -> Result<(), StoreError> {
-    let mut statement = tx.prepare_cached(
-        "SELECT n.doc_id, n.permalink FROM notes n JOIN docs d ON d.id = n.doc_id WHERE n.base = ?1
-         ORDER BY n.is_stated DESC, length(d.path) - length(replace(d.path, '/', '')), d.path",
-    )?;
-    let notes: Vec<(i64, Option<String>)> = statement
-        .query_map([base], |row| Ok((row.get(0)?, row.get(1)?)))?
-        .collect::<Result<_, _>>()?;
-    let mut n = 0;
-    for (doc, old) in &notes {
-        let mut permalink = if n == 0 { base.to_string() } else { format!("{base}-{n}") };
-        // A number that is the base of another note belongs to that note.
-        while n > 0 && is_base(tx, &permalink)? {
-            n += 1;
-            permalink = format!("{base}-{n}");
-        }
-        n += 1;
-        if old.as_ref() == Some(&permalink) {
-            continue;
-        }
-        tx.prepare_cached("UPDATE notes SET permalink = ?2 WHERE doc_id = ?1")?
-            .execute(params![doc, permalink])?;
-        // Links to the old permalink may have lost their target, links to the new one may have got theirs.
-        for key in old.iter().chain([&permalink]) {
-            mark(tx, key)?;
-        }
-    }
-    Ok(())
-}
-
-fn is_base(tx: &Connection, permalink: &str) -> Result<bool, StoreError> {
-    Ok(tx
-        .prepare_cached("SELECT EXISTS (SELECT 1 FROM notes WHERE base = ?1)")?
-        .query_row([permalink], |row| row.get(0))?)
-}
-
 /// Does one step within the transaction of a commit that somebody waits for.
 pub(super) fn settle_soon(tx: &Connection) -> Result<(), StoreError> {
     settle(tx, false)?;
@@ -227,7 +69,7 @@ fn settle(tx: &Connection, when_quiet: bool) -> Result<bool, StoreError> {
         .optional()?;
     if let Some(base) = base {
         tx.prepare_cached("DELETE FROM dirty_permalinks WHERE base = ?1")?.execute([&base])?;
-        number_now(tx, &base)?;
+        permalinks::number_all(tx, &base)?;
         return Ok(true);
     }
     let mut left = LINKS_A_STEP;

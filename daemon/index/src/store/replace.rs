@@ -80,6 +80,7 @@ impl IndexWriter {
             self.decide(&taken_back, now_ms)?;
         }
         let mut counts = self.ledger().erase(gone, rewrite)?;
+        super::permalinks::know_gone(&self.db, self.ledger())?;
         if !taken_back.is_empty() {
             *counts.entry("decisions".to_string()).or_default() += taken_back.len() as u64;
         }
@@ -179,6 +180,7 @@ impl IndexWriter {
         let version = meta_number(&db, "gazetteer")?;
         self.gazetteer().store(Arc::new(gazetteer::load(&db, version)?));
         self.ledger().load_breakers(&db)?;
+        super::permalinks::know_gone(&db, self.ledger())?;
         self.held.hold(Part::Index, &path);
         self.is_whole = super::journal::is_whole(&db)?;
         // Documents that the ledger has and this index lacks are looked for once it is complete.

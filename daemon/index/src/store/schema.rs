@@ -174,9 +174,10 @@ CREATE TABLE gazetteer(norm TEXT PRIMARY KEY, surface TEXT NOT NULL, type INTEGE
 CREATE INDEX gazetteer_mined ON gazetteer(norm) WHERE is_mined;
 
 -- Contents of notes (`formats/src/note.rs`) as their authors wrote them; `start` and `end` are bytes of the file.
--- `doc_names`: the folded names by which links find a document; `kind` is `notes::resolve::By`, or 5 for the slug of
--- its path and 6 for the path itself. `notes.permalink` is numbered if several notes have the same `base`
--- (`store/links.rs`).
+-- `doc_names`: the folded names by which a document is found; `kind` is `notes::resolve::By`. `notes.permalink` is
+-- numbered if several notes have the same `base`: the permalink that the note states, if it is granted (`is_stated`),
+-- else the slug of its title. `gone_names`: the addresses of files that were deleted within 30 days, from the ledger
+-- (`store/permalinks.rs`).
 CREATE TABLE doc_names(key TEXT NOT NULL, kind INTEGER NOT NULL, doc_id INTEGER NOT NULL,
   PRIMARY KEY(key, kind, doc_id)) WITHOUT ROWID;
 CREATE INDEX doc_names_doc ON doc_names(doc_id);
@@ -184,6 +185,10 @@ CREATE TABLE notes(doc_id INTEGER PRIMARY KEY, base TEXT NOT NULL, is_stated INT
   metadata TEXT NOT NULL);
 CREATE INDEX notes_base ON notes(base);
 CREATE INDEX notes_permalink ON notes(permalink);
+CREATE TABLE gone_names(key TEXT NOT NULL, path TEXT NOT NULL, uid TEXT NOT NULL, gone_ms INTEGER NOT NULL,
+  PRIMARY KEY(key, path)) WITHOUT ROWID;
+CREATE INDEX gone_names_path ON gone_names(path);
+CREATE INDEX gone_names_uid ON gone_names(uid);
 CREATE TABLE observations(
   doc_id INTEGER NOT NULL, seq INTEGER NOT NULL, category TEXT NOT NULL, content TEXT NOT NULL, tags TEXT NOT NULL,
   context TEXT, block TEXT, start INTEGER NOT NULL, end INTEGER NOT NULL, line INTEGER NOT NULL,

@@ -154,6 +154,7 @@ impl IndexWriter {
         let gazetteer = gazetteer::load(&db, version)?;
         ledger.reconcile(&db)?;
         ledger.load_breakers(&db)?;
+        super::permalinks::know_gone(&db, &ledger)?;
         let is_whole = journal::is_whole(&db)?;
         // During a rebuild these rows stay: see `journal.rs`.
         if is_whole {
@@ -284,6 +285,10 @@ impl IndexWriter {
 
         for (item, identity) in fresh.iter().zip(&identities) {
             let failing = breakers.after(item, now_ms);
+            match item {
+                Item::Removed(ticket) => super::permalinks::bury(&tx, &ticket.path, now_ms)?,
+                _ => super::permalinks::unbury(&tx, &item.ticket().path, &identity.uid)?,
+            }
             let names = write_item(&tx, item, identity, failing.as_ref(), done.tick, &mut late)?;
             sys::fail::point("commit.document");
             touched.extend(names);
@@ -395,6 +400,7 @@ impl IndexWriter {
                 }
             }
             if let Item::Removed(_) = item {
+                self.ledger.keep_permalink(&self.db, &ticket.path)?;
                 self.ledger.mark_gone(&ticket.path, now_ms)?;
             }
             match self.ledger.breakers().after(item, now_ms) {

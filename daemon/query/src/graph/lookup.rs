@@ -13,7 +13,9 @@ use crate::address;
 use crate::error::invalid;
 use crate::{AskError, QueryContext};
 use extract::link::features::{popularity, string_similarity};
+use index::store::resolve::named;
 use model::terms::{EntityType, norm_of};
+use notes::resolve::By;
 
 /// Least similarity of a misspelled name that is still suggested.
 const MIN_LIKENESS: f32 = 0.6;
@@ -42,8 +44,12 @@ pub fn entity_lookup(
         ));
     }
     let found = names_like(ctx, &norm, wanted_type, limit as usize)?;
-    // A path denotes its note first.
-    let at_path = note_at(ctx, &request.q)?.map(|entity| (entity, 1.0));
+    // A path denotes its note first, and so does the heading that it begins with.
+    let at_path = match note_at(ctx, &request.q)? {
+        None => headed(ctx, &request.q)?,
+        found => found,
+    };
+    let at_path = at_path.map(|entity| (entity, 1.0));
     let rest = found.into_iter().filter(|(entity, _)| at_path.is_none_or(|it| it.0 != *entity));
     let mut entities = Vec::new();
     for (entity, score) in at_path.into_iter().chain(rest).take(limit as usize) {
@@ -171,6 +177,20 @@ fn note_at(ctx: &QueryContext<'_>, name: &str) -> Result<Option<i64>, AskError> 
     Ok(statement.query_row([doc], |row| row.get(0)).optional()?)
 }
 
+/// Returns the entity of the one note that begins with such a heading, which it is called by where nothing states the
+/// name.
+fn headed(ctx: &QueryContext<'_>, name: &str) -> Result<Option<i64>, AskError> {
+    let found = named(ctx.snapshot, By::Heading, name)?;
+    let [doc] = found.as_slice() else { return Ok(None) };
+    let mut statement = ctx.snapshot.prepare_cached("SELECT id FROM entities WHERE doc_id = ?1")?;
+    Ok(statement.query_row([doc], |row| row.get(0)).optional()?)
+}
+
+fn is_note(ctx: &QueryContext<'_>, entity: i64) -> Result<bool, AskError> {
+    let sql = "SELECT 1 FROM entities WHERE id = ?1 AND doc_id IS NOT NULL";
+    Ok(ctx.snapshot.prepare_cached(sql)?.exists([entity])?)
+}
+
 /// Returns the notes with a name, with their type codes.
 fn bearing_notes(ctx: &QueryContext<'_>, norm: &str) -> Result<Vec<(i64, i64)>, AskError> {
     let mut statement = ctx.snapshot.prepare_cached(
@@ -200,7 +220,13 @@ fn by_name(ctx: &QueryContext<'_>, name: &str) -> Result<i64, ErrorView> {
         .prepare_cached("SELECT id, entity_id FROM names WHERE norm = ?1 AND sense = 0")
         .and_then(|mut s| s.query_row([&norm], |row| Ok((row.get(0)?, row.get(1)?))).optional())
         .map_err(AskError::from)?;
-    if let Some((_, Some(entity))) = exact {
+    let entity = exact.map(|it| it.1);
+    // What only texts mention gives way to the note that is called so.
+    if let Some(entity) = entity.flatten().filter(|it| is_note(ctx, *it).unwrap_or(true)) {
+        return Ok(entity);
+    }
+    let headed = if entity == Some(None) { None } else { headed(ctx, name)? };
+    if let Some(entity) = headed.or(entity.flatten()) {
         return Ok(entity);
     }
     if exact.is_some() {

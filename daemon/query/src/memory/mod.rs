@@ -24,7 +24,7 @@ use rusqlite::{OptionalExtension, Row, params};
 
 use crate::AskError;
 use crate::address;
-use index::store::links::lead;
+use index::store::resolve::lead;
 use index::store::{MemoryLedger, Snapshot};
 use model::terms::norm_of;
 
@@ -151,8 +151,8 @@ pub fn at(snapshot: &Snapshot, path: &str) -> Result<Option<NodeRow>, AskError> 
     Ok(statement.query_row([path], node_of).optional()?)
 }
 
-/// Returns the note that a name denotes: by name, title or file name, else by alias, else by
-/// displayed name, else by path or permalink.
+/// Returns the note that a name denotes: by name, title or file name, else by
+/// displayed name, else by alias, else by path or permalink.
 ///
 /// # Errors
 /// `not_found`, and `ambiguous` with the paths.
@@ -195,7 +195,7 @@ pub fn by_name(snapshot: &Snapshot, name: &str) -> Result<Option<NodeRow>, Error
 type NodesNamed = fn(&Snapshot, &str) -> Result<Vec<NodeRow>, AskError>;
 
 /// Ways to find notes by name, in order of precedence.
-const NAMED_BY: [NodesNamed; 3] = [bearing, of_alias, shown_as];
+const NAMED_BY: [NodesNamed; 3] = [bearing, shown_as, of_alias];
 
 /// Returns the one note with this name, alias or displayed name; `None` for a path or an ambiguous
 /// name.

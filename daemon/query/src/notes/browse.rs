@@ -19,6 +19,7 @@ use crate::plan::condition::Under;
 use crate::plan::{CHANGED_MS, Filter, OfNotes};
 use crate::{AskError, QueryContext};
 use index::store::Snapshot;
+use index::store::permalinks::holder;
 
 /// Filters of a list.
 #[derive(Debug, Clone, Default)]
@@ -87,7 +88,8 @@ pub fn brief(snapshot: &Snapshot, doc: i64) -> Result<NoteView, AskError> {
     Ok(statement.query_row([doc], note_view)?)
 }
 
-/// Returns the path of another note that has this permalink.
+/// Returns the path of another file that has this address, or whose address it is, so that the note at `path` with
+/// this title may not state it.
 ///
 /// # Errors
 /// When the index cannot be read.
@@ -95,12 +97,16 @@ pub fn bearer_of(
     snapshot: &Snapshot,
     permalink: &str,
     path: &str,
+    title: &str,
 ) -> Result<Option<String>, AskError> {
     let sql = "SELECT d.path FROM notes n JOIN docs d ON d.id = n.doc_id
                WHERE n.permalink = ?1 AND d.path <> ?2";
     let permalink = fold(permalink.trim().trim_matches('/'));
     let found = snapshot.prepare_cached(sql)?.query_row(params![permalink, path], |row| row.get(0));
-    Ok(found.optional()?)
+    match found.optional()? {
+        None => Ok(holder(snapshot, &permalink, path, title)?),
+        found => Ok(found),
+    }
 }
 
 /// Returns the permalink that a new note at this path must state because another note has its

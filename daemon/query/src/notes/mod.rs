@@ -23,7 +23,6 @@ use rusqlite::{OptionalExtension, Row, params};
 use serde_json::{Map, Value};
 
 use crate::AskError;
-pub use crate::address::find;
 use index::store::Snapshot;
 use index::store::commit::{BLOCK, link_kind};
 use index::store::links::place_key;

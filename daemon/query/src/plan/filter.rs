@@ -5,7 +5,6 @@
 
 use std::borrow::Cow;
 
-use index::store::links::BY_PATH_SLUG;
 use notes::resolve::By;
 
 use super::condition::{Under, has_tag};
@@ -93,7 +92,7 @@ impl OfNotes {
                 )
                 .into(),
             );
-            values.extend([BY_PATH_SLUG.to_string(), given.clone(), given]);
+            values.extend([(By::PathSlug as i64).to_string(), given.clone(), given]);
         }
     }
 }

@@ -7,7 +7,7 @@
 
 use std::collections::BTreeSet;
 
-use rusqlite::{Transaction, params};
+use rusqlite::{OptionalExtension, Transaction, params};
 
 use super::super::StoreError;
 use extract::recognize::shown_heading;
@@ -35,6 +35,20 @@ pub(super) fn norms_of(tx: &Transaction<'_>, id: i64) -> Result<BTreeSet<String>
     )?;
     let norms = statement.query_map([id], |row| row.get(0))?;
     Ok(norms.collect::<Result<_, _>>()?)
+}
+
+/// Returns the names that may denote a document with one of these headings.
+pub(super) fn names(
+    tx: &Transaction<'_>,
+    norms: &BTreeSet<String>,
+) -> Result<Vec<i64>, StoreError> {
+    let mut statement = tx.prepare_cached("SELECT id FROM names WHERE norm = ?1 AND sense = 0")?;
+    let mut names = Vec::new();
+    for norm in norms {
+        let name: Option<i64> = statement.query_row([norm], |row| row.get(0)).optional()?;
+        names.extend(name);
+    }
+    Ok(names)
 }
 
 /// Updates the names of documents with one of these headings, of which `doc` was written or removed: the heading if it

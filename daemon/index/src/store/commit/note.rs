@@ -11,11 +11,12 @@ use std::collections::BTreeSet;
 use notes::parse::{Heading, Link, LinkKind, Note, Relation, RelationKind};
 use notes::resolve::{By, Keys, file_key, fold, folder_key, name_key};
 use notes::slug::{path_slug, slug};
+use notes::uri::{self, Address};
 use rusqlite::{OptionalExtension, Transaction, params};
 
-use crate::store::StoreError;
-use crate::store::links::{self, BY_PATH, BY_PATH_SLUG};
-use model::parcel::{NormalDoc, StatedNote};
+use crate::store::resolve::lead;
+use crate::store::{StoreError, links, permalinks};
+use model::parcel::{BlockKind, NormalDoc, StatedNote};
 
 /// `note_places.kind`.
 const HEADING: i64 = 0;
@@ -28,11 +29,12 @@ const ANCHOR: i64 = 2;
 pub(super) fn write(tx: &Transaction<'_>, id: i64, normal: &NormalDoc) -> Result<(), StoreError> {
     let path = normal.head.path.as_str();
     // Every document can be the target of a link, also one that is not a note.
-    let has_moved = write_names(tx, id, &names_of(normal))?;
+    let changed = write_names(tx, id, &names_of(normal))?;
     delete_rows(tx, id)?;
-    let Some(stated) = &normal.note else { return write_base(tx, id, None, has_moved) };
+    let note = normal.note.as_ref().map(|stated| &stated.note);
+    write_base(tx, id, note.map(|it| (base_of(it, &normal.title), metadata_of(it))), &changed)?;
+    let Some(stated) = &normal.note else { return Ok(()) };
     let note = &stated.note;
-    write_base(tx, id, Some((base_of(note, &normal.title), metadata_of(note))), has_moved)?;
     write_observations(tx, id, note)?;
     write_fields(tx, id, note)?;
     write_places(tx, id, note)?;
@@ -41,9 +43,9 @@ pub(super) fn write(tx: &Transaction<'_>, id: i64, normal: &NormalDoc) -> Result
 
 /// Deletes all rows of a document.
 pub(super) fn remove(tx: &Transaction<'_>, id: i64) -> Result<(), StoreError> {
-    write_names(tx, id, &BTreeSet::new())?;
+    let changed = write_names(tx, id, &BTreeSet::new())?;
     delete_rows(tx, id)?;
-    write_base(tx, id, None, false)
+    write_base(tx, id, None, &changed)
 }
 
 fn delete_rows(tx: &Transaction<'_>, id: i64) -> Result<(), StoreError> {
@@ -59,23 +61,36 @@ fn names_of(normal: &NormalDoc) -> BTreeSet<(i64, String)> {
     let mut names = BTreeSet::from([
         (By::FileName as i64, file_key(path)),
         (By::Title as i64, name_key(&normal.title)),
-        (BY_PATH_SLUG, path_slug(path)),
-        (BY_PATH, path.to_string()),
+        (By::PathSlug as i64, path_slug(path)),
+        (By::Path as i64, path.to_string()),
+        (By::BarePath as i64, permalinks::bare_key(path)),
     ]);
     names.extend(folder_key(path).map(|key| (By::Folder as i64, key)));
     // The note's own aliases, without the first heading, which the normalizer adds to them.
     let aliases = normal.note.as_ref().map_or(&[][..], |stated| &stated.note.aliases);
     names.extend(aliases.iter().map(|alias| (By::Alias as i64, name_key(alias))));
+    let heading = normal.blocks.iter().find(|it| matches!(it.kind, BlockKind::Heading(_)));
+    let heading = heading.map_or("", |it| it.span.of(&normal.text));
+    names.insert((By::Heading as i64, name_key(heading)));
+    let claim = normal.note.as_ref().and_then(|stated| claim_of(&stated.note));
+    names.extend(claim.map(|claim| (By::Claim as i64, claim)));
     names.retain(|(_, key)| !key.is_empty());
     names
 }
 
-/// Updates the names of a document; returns whether its path changed.
+/// The names that a document got or lost.
+struct Changed {
+    names: BTreeSet<(i64, String)>,
+    /// Its path changed.
+    has_moved: bool,
+}
+
+/// Updates the names of a document.
 fn write_names(
     tx: &Transaction<'_>,
     id: i64,
     new: &BTreeSet<(i64, String)>,
-) -> Result<bool, StoreError> {
+) -> Result<Changed, StoreError> {
     let mut statement = tx.prepare_cached("SELECT kind, key FROM doc_names WHERE doc_id = ?1")?;
     let old: BTreeSet<(i64, String)> = statement
         .query_map([id], |row| Ok((row.get(0)?, row.get(1)?)))?
@@ -91,7 +106,7 @@ fn write_names(
             .execute(params![key, kind, id])?;
     }
     // A link prefers near documents, so a new path may change the target of every name.
-    let has_moved = gone.iter().chain(&come).any(|(kind, _)| *kind == BY_PATH);
+    let has_moved = gone.iter().chain(&come).any(|(kind, _)| *kind == By::Path as i64);
     let mut changed: BTreeSet<&str> =
         gone.iter().chain(&come).map(|(_, key)| key.as_str()).collect();
     if has_moved {
@@ -100,17 +115,18 @@ fn write_names(
     for key in changed {
         links::mark(tx, key)?;
     }
-    Ok(has_moved)
+    Ok(Changed { has_moved, names: gone.into_iter().chain(come).cloned().collect() })
 }
 
-/// Returns the permalink that a note would have if no other claimed it, and whether the note states it.
-fn base_of(note: &Note, title: &str) -> (String, bool) {
+/// Returns the permalink that a note states. An invalid one is ignored: nothing could address the note by it.
+fn claim_of(note: &Note) -> Option<String> {
     let stated = note.permalink.as_deref().map(|it| fold(it.trim().trim_matches('/')));
-    // An invalid permalink is ignored: nothing could address the note by it.
-    match stated.filter(|it| matches!(notes::uri::parse(it), Ok(notes::uri::Address::Note(_)))) {
-        Some(stated) => (stated, true),
-        None => (slug(title), false),
-    }
+    stated.filter(|it| matches!(uri::parse(it), Ok(Address::Note(_))))
+}
+
+/// Returns the permalink that a note would have if no other had it, and whether the note states it.
+fn base_of(note: &Note, title: &str) -> (String, bool) {
+    claim_of(note).map_or_else(|| (slug(title), false), |claim| (claim, true))
 }
 
 fn metadata_of(note: &Note) -> String {
@@ -120,12 +136,12 @@ fn metadata_of(note: &Note) -> String {
 
 type Base = ((String, bool), String);
 
-/// Inserts, updates or deletes the row of a note, and renumbers the permalinks that this affects.
+/// Inserts, updates or deletes the row of a note, and renumbers the permalinks that this, or its new names, affect.
 fn write_base(
     tx: &Transaction<'_>,
     id: i64,
     new: Option<Base>,
-    has_moved: bool,
+    changed: &Changed,
 ) -> Result<(), StoreError> {
     let old: Option<(String, bool, Option<String>)> = tx
         .prepare_cached("SELECT base, is_stated, permalink FROM notes WHERE doc_id = ?1")?
@@ -149,15 +165,21 @@ fn write_base(
             }
         }
     }
-    // A move counts for notes only: the path decides who gets a contested permalink.
-    if was == is && !(has_moved && is.is_some()) {
-        return Ok(());
+    // A move counts for notes only: the path decides who gets a contested permalink. A claim that was refused is
+    // decided again.
+    if was != is || (changed.has_moved && is.is_some()) {
+        let bases: BTreeSet<&str> = was.iter().chain(&is).map(|(base, _)| *base).collect();
+        for base in bases {
+            permalinks::number(tx, base)?;
+        }
+        let permalink = old.as_ref().and_then(|(.., permalink)| permalink.as_ref());
+        permalink.map_or(Ok(()), |it| permalinks::number_claimed(tx, it))?;
     }
-    let bases: BTreeSet<&str> = was.iter().chain(&is).map(|(base, _)| *base).collect();
-    for base in bases {
-        links::number(tx, base)?;
-    }
-    Ok(())
+    // A path that came or went may refuse or free what other notes state.
+    let paths = [By::Path, By::BarePath, By::PathSlug].map(|by| by as i64);
+    let keys: BTreeSet<&String> =
+        changed.names.iter().filter(|it| paths.contains(&it.0)).map(|it| &it.1).collect();
+    keys.into_iter().try_for_each(|key| permalinks::number_claimed(tx, key))
 }
 
 fn write_observations(tx: &Transaction<'_>, id: i64, note: &Note) -> Result<(), StoreError> {
@@ -248,7 +270,7 @@ fn write_links(
         // A target without keys is not a name: only an empty one, as in `[[#Heading]]`, has a target, the note itself.
         let keys = Keys::of(link.kind, &link.target);
         let dst = match &keys {
-            Some(keys) => links::lead(tx, path, link.kind, &link.target, keys)?,
+            Some(keys) => lead(tx, path, link.kind, &link.target, keys)?,
             None => link.target.is_empty().then_some(id),
         };
         let Link { target, heading, block, display, place, target_span, .. } = link;

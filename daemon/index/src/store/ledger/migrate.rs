@@ -18,8 +18,8 @@ use super::{LedgerError, removal};
 use crate::store::{StoreError, open};
 
 /// Every step, oldest first: the step at index `n` makes version `n + 1`. Steps are only ever added.
-const STEPS: [&str; 9] =
-    [FIRST, SKETCHES, BREAKERS, MEMORY, KB, ENRICHED, REMOVALS, CHANGES, DAYS_SEEN];
+const STEPS: [&str; 10] =
+    [FIRST, SKETCHES, BREAKERS, MEMORY, KB, ENRICHED, REMOVALS, CHANGES, DAYS_SEEN, PERMALINKS];
 
 /// The version that this program uses.
 pub(super) const VERSION: u32 = STEPS.len() as u32;
@@ -87,6 +87,9 @@ CREATE TABLE change_state(id INTEGER PRIMARY KEY CHECK(id = 1), reserved INTEGER
 const DAYS_SEEN: &str = "
 CREATE TABLE days_seen(day INTEGER PRIMARY KEY, earliest_ms INTEGER NOT NULL, latest_ms INTEGER NOT NULL,
   seen_ms INTEGER NOT NULL);";
+
+/// The permalink that a vanished document had, which no other may state for 30 days.
+const PERMALINKS: &str = "ALTER TABLE documents ADD COLUMN permalink TEXT;";
 
 /// Opens the ledger at `path`, created or migrated as needed.
 pub(super) fn open(path: &Path) -> Result<Connection, StoreError> {

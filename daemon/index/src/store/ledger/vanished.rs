@@ -1,15 +1,53 @@
-//! Vanished: makes the ledger agree with the index on which documents exist.
+//! Vanished: makes the ledger agree with the index on which documents exist, and keeps the addresses of those that do
+//! not.
 //!
 //! In: which documents are indexed, once everything is settled after a start. Out: rows marked as vanished, or as
 //! present.
 //! Invariant: no row is deleted; a document that is marked by mistake gets its uid back when its file is read.
 //! Not here: documents that the ledger has lost (`reconcile.rs`).
 
-use rusqlite::params;
+use rusqlite::{Connection, OptionalExtension, params};
 
 use super::{DocVersion, Ledger, StoreError};
+use crate::store::permalinks::GoneDocument;
+use model::terms::RelPath;
 
 impl Ledger {
+    /// Records the permalink of a document that is about to be marked as vanished: no other may state it for 30 days.
+    pub(in crate::store) fn keep_permalink(
+        &self,
+        index: &Connection,
+        path: &RelPath,
+    ) -> Result<(), StoreError> {
+        let sql =
+            "SELECT n.permalink FROM notes n JOIN docs d ON d.id = n.doc_id WHERE d.path = ?1";
+        let mut statement = index.prepare_cached(sql)?;
+        let permalink: Option<Option<String>> =
+            statement.query_row([path.as_str()], |row| row.get(0)).optional()?;
+        self.db
+            .prepare_cached("UPDATE documents SET permalink = ?2 WHERE path = ?1")?
+            .execute(params![path.as_str(), permalink.flatten()])?;
+        Ok(())
+    }
+
+    /// Returns the documents that vanished later than this, milliseconds since 1970.
+    pub(in crate::store) fn gone_since(
+        &self,
+        since_ms: i64,
+    ) -> Result<Vec<GoneDocument>, StoreError> {
+        let sql = "SELECT path, uid, permalink, gone_ms FROM documents WHERE gone_ms > ?1";
+        let mut statement = self.db.prepare_cached(sql)?;
+        let rows = statement.query_map([since_ms], |row| {
+            Ok(GoneDocument {
+                path: row.get(0)?,
+                uid: row.get(1)?,
+                permalink: row.get(2)?,
+                gone_ms: row.get(3)?,
+            })
+        })?;
+        Ok(rows.collect::<Result<_, _>>()?)
+    }
+
     /// Marks documents that are not indexed as vanished (their files were removed while no index had them), and
     /// indexed ones as present. Returns how many rows were wrong, and the documents that vanished.
     pub(in crate::store) fn mark_vanished(

@@ -1,10 +1,11 @@
 //! Links, permalinks and statements of notes: rows that follow from the files alone.
 
-use crate::notes;
 use crate::notes::Missing;
+use crate::{address, notes};
 use index::store::testing::Bench;
 use model::Item;
 use model::terms::RelPath;
+use proto::error::Code;
 
 /// Renders where the links of a note lead.
 fn led(bench: &Bench, path: &str) -> Vec<String> {
@@ -104,19 +105,76 @@ fn permalinks_are_numbered_by_depth_and_path() {
         bench.permalinks(),
         of(&["a/note.md = note", "b/note.md = note-2", "x.md = note-1", "z/deep/note.md = note-3"])
     );
-    // The number is free again; a stated permalink takes precedence.
+    // The number is free again. A note of that title may state the permalink, one of another title may not.
     bench.drop_file("x.md");
     bench.put("y/y.md", "---\npermalink: Note\n---\n");
+    bench.put("y/z.md", "---\ntitle: Note\npermalink: Note\n---\n");
     bench.settle_all();
     assert_eq!(
         bench.permalinks(),
         of(&[
             "a/note.md = note-1",
             "b/note.md = note-2",
-            "y/y.md = note",
+            "y/y.md = y",
+            "y/z.md = note",
             "z/deep/note.md = note-3"
         ])
     );
+}
+
+#[test]
+fn stated_permalinks_are_granted_alike_in_whatever_order_documents_come() {
+    let titled = |title: &str, permalink: &str| {
+        format!("---\ntitle: {title}\npermalink: {permalink}\n---\n")
+    };
+    let files = [
+        ("plans/todo.md", String::new()),
+        ("twin.md", String::new()),
+        ("a/twin.md", String::new()),
+        ("b/x.md", titled("Twin", "twin-2")),
+        ("dl/a.md", titled("A", "plans/todo")),
+        ("dl/b.md", titled("B", "twin-1")),
+        ("dl/c.md", titled("C", "d")),
+        ("dl/d.md", titled("D", "c")),
+        ("dl/e.md", titled("Plans Todo", "shared")),
+        ("dl/f.md", titled("F", "shared")),
+        ("dl/g.md", titled("G", "f")),
+        ("f.pdf.txt", String::new()),
+    ];
+    let mut texts: Vec<(String, Vec<String>)> = Vec::new();
+    for turn in 0..files.len() {
+        let mut bench = Bench::new();
+        let mut order: Vec<_> = files.iter().collect();
+        order.rotate_left(turn);
+        if turn % 2 == 1 {
+            order.reverse();
+        }
+        for (path, text) in order {
+            if turn % 3 == 2 {
+                bench.put(path, "---\ntitle: Draft\npermalink: twin\n---\n");
+            }
+            bench.put(path, text);
+        }
+        bench.settle_all();
+        texts.push((bench.notes_text(), bench.permalinks()));
+    }
+    for text in &texts[1..] {
+        assert_eq!(&texts[0], text);
+    }
+    expect_test::expect![[r#"
+        a/twin.md = twin-1
+        b/x.md = twin-2
+        dl/a.md = a
+        dl/b.md = b
+        dl/c.md = d
+        dl/d.md = c
+        dl/e.md = shared
+        dl/f.md = shared-1
+        dl/g.md = f
+        plans/todo.md = todo
+        twin.md = twin
+    "#]]
+    .assert_eq(&(texts[0].1.join("\n") + "\n"));
 }
 
 #[test]
@@ -287,7 +345,8 @@ fn notes_are_found_by_address_and_read_whole() {
     bench.put("specs2/b.md", "x");
     let snapshot = bench.writer.readers().snapshot().expect("a snapshot");
     let doc = bench.doc("Specs/Search API.md");
-    let find = |address: &str| notes::find(&snapshot, address).expect("reads");
+    let find = |address: &str| address::document(&snapshot, address).map_err(|error| error.code);
+    let matching = |pattern: &str| address::matching(&snapshot, pattern).expect("reads");
     let entity = bench.count(&format!("SELECT entity_id FROM docs WHERE id = {doc}"));
     for address in [
         "memory://search-implementation",
@@ -296,14 +355,13 @@ fn notes_are_found_by_address_and_read_whole() {
         "Specs/Search API.md",
         "Specs/Search API",
         &format!("memory://id/{entity}"),
-        "memory://search*",
-        "specs/*",
     ] {
-        assert_eq!(find(address), Ok(vec![doc]), "{address}");
+        assert_eq!(find(address), Ok(doc), "{address}");
     }
-    assert_eq!(find("memory://nothing"), Ok(vec![]));
-    assert_eq!(find("memory://*").map(|found| found.len()), Ok(2));
-    assert!(find("memory://a//b").is_err());
+    assert_eq!((matching("search*"), matching("specs/*")), (vec![doc], vec![doc]));
+    assert_eq!(find("memory://nothing"), Err(Code::NotFound));
+    assert_eq!(matching("*").len(), 2);
+    assert_eq!(find("memory://a//b"), Err(Code::InvalidParams));
     let note = notes::note(&snapshot, doc).expect("reads").expect("a note");
     assert_eq!(note.permalink.as_deref(), Some("search-implementation"));
     assert_eq!(note.note_type.as_deref(), Some("spec"));

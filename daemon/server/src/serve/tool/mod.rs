@@ -122,10 +122,11 @@ fn found_at<T>(
     given: &str,
     find: impl Fn(&str) -> Result<T, ErrorView>,
 ) -> Result<T, ErrorView> {
-    let path = within(project, given.trim().to_string());
+    // Not trimmed: a file's name may begin or end with a blank.
+    let path = within(project, given.to_string());
     find(&path).or_else(|missing| {
         // `memory://PROJECT/…`, the form used in sessions with several projects.
-        let own = own_address(project, &path).filter(|_| missing.code == Code::NotFound);
+        let own = own_address(project, path.trim()).filter(|_| missing.code == Code::NotFound);
         if let Some(found) = own.and_then(|own| find(&own).ok()) {
             return Ok(found);
         }

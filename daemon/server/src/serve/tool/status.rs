@@ -21,7 +21,7 @@ use crate::project::Project;
 use crate::project::tallies::{WINDOWS, count};
 use engine::backfill::{BackfillProgress, RetryWhen, Trouble};
 use engine::watch::{Cause, FileEvent, SkipReason, Survey, Unread, WatchMode, WatchView};
-use index::store::{Breakers, SCHEMA_VERSION, Snapshot};
+use index::store::{Breakers, SCHEMA_VERSION, Snapshot, permalinks};
 
 /// Most rows in each list of problems.
 const MAX_LISTED: i64 = 50;
@@ -365,6 +365,16 @@ fn warnings(
     };
     let root = watch.root_trouble.iter().chain(&deaf).chain(&watch.warnings);
     out.extend(root.map(|why| WarningView { path: ".".into(), warning: why.clone() }));
+    let refused = permalinks::refused(db, MAX_LISTED as usize).unwrap_or_default();
+    out.extend(refused.into_iter().map(|it| WarningView {
+        warning: format!(
+            "`permalink: {}` is not granted: it is the address of `{}`{}",
+            it.permalink,
+            it.holder,
+            if it.is_gone { ", deleted within 30 days" } else { "" }
+        ),
+        path: it.path,
+    }));
     let mut statement = db.prepare_cached(
         // Counts come last, so that they do not displace failures.
         "SELECT path, warnings, 0 FROM docs WHERE warnings IS NOT NULL

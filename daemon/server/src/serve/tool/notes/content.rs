@@ -15,7 +15,7 @@ use super::read::{read_note, window};
 use crate::notes::{NoteError, RawFile};
 use crate::project::Project;
 use crate::serve::Progress;
-use crate::serve::tool::{blocking, unreadable, within};
+use crate::serve::tool::{blocking, found_at, unreadable, within};
 use query::address;
 
 /// Reads a text file as it is on disk.
@@ -27,11 +27,13 @@ pub async fn read_content(
     let room = core::budget(request.max_chars, request.max_tokens, core::PASSAGE_CHARS) as usize;
     blocking(move || {
         let snapshot = project.snapshot().map_err(unreadable)?;
-        let inside = within(&project, request.path.trim().to_string());
-        let (path, missing) = match address::document(&snapshot, &inside) {
+        let found = found_at(&project, &request.path, |path| address::document(&snapshot, path));
+        let (path, missing) = match found {
             Ok(doc) => (path_at(&snapshot, doc)?, None),
             // The file may exist without being indexed yet.
-            Err(error) if error.code == Code::NotFound => (inside, Some(error)),
+            Err(error) if error.code == Code::NotFound => {
+                (within(&project, request.path.trim().to_string()), Some(error))
+            }
             Err(error) => return Err(error),
         };
         let file = project.notes().raw(&path).map_err(|error| match (error, missing) {

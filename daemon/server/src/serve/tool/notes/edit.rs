@@ -162,14 +162,16 @@ async fn address(
     path: &str,
 ) -> Result<(Option<Op>, Vec<Reserved>), ErrorView> {
     let Some((name, value)) = named_by(op) else { return Ok((None, vec![])) };
-    if let ("permalink", Some(permalink)) = (name, &value) {
-        return Ok((None, vec![check_permalink(project, permalink, path).await?]));
-    }
     let (worker, own) = (project.clone(), path.to_string());
     let text = blocking(move || worker.notes().read(&own).map_err(|error| error.view()));
     let front = notes::parse::parse(&text.await?.text).frontmatter;
     let front = front.map(|front| front.normalized()).unwrap_or_default();
     let stated = |name: &str| front.iter().find(|(key, _)| key.eq_ignore_ascii_case(name));
+    if let ("permalink", Some(permalink)) = (name, &value) {
+        let title = stated("title").and_then(|(_, title)| title.as_str()).map(str::to_string);
+        let title = title.unwrap_or_else(|| stem(&RelPath::new(path.to_string())));
+        return Ok((None, vec![check_permalink(project, permalink, path, &title).await?]));
+    }
     if name == "title" && stated("permalink").is_some() {
         return Ok((None, vec![]));
     }

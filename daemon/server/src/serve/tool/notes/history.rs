@@ -17,9 +17,9 @@ use proto::tool::notes::{
     NoteChangeView, NoteHistory, NoteHistoryReply, RestoreNote, WrittenReply,
 };
 
-use super::path_to_change;
 use super::read::window;
 use super::write::reply_of;
+use super::{path_of, path_to_change};
 use crate::notes::{NoteError, Past, Version, VersionText, Why};
 use crate::project::Project;
 use crate::serve::Progress;
@@ -47,7 +47,8 @@ pub async fn note_history(
         return Err(invalid("`diff` is of a version, and none is given".into(), hint));
     }
     let room = core::budget(request.max_chars, request.max_tokens, core::PASSAGE_CHARS) as usize;
-    let path = meant(&project, &request.path).await?;
+    let found = path_of(&project, &request.path).await;
+    let path = meant(&project, &request.path, found).await?;
     blocking(move || {
         let snapshot = project.snapshot().map_err(unreadable)?;
         let journal = ChangeLedger::open(&project.state_dir).map_err(unreadable)?;
@@ -83,7 +84,8 @@ pub async fn restore_note(
     request: RestoreNote,
     who: Who,
 ) -> Result<WrittenReply, ErrorView> {
-    let path = meant(&project, &request.path).await?;
+    let found = path_to_change(&project, &request.path).await;
+    let path = meant(&project, &request.path, found).await?;
     let worker = project.clone();
     let written = blocking(move || {
         let snapshot = worker.snapshot().map_err(unreadable)?;
@@ -111,15 +113,19 @@ pub async fn restore_note(
     reply_of(&project, &who, action, written, Vec::new()).await
 }
 
-/// Returns the current or former path of the note that a caller names.
-async fn meant(project: &Arc<Project>, given: &str) -> Result<String, ErrorView> {
+/// Returns the current or former path of the note that a caller names; `found` is the note that is there now.
+async fn meant(
+    project: &Arc<Project>,
+    given: &str,
+    found: Result<String, ErrorView>,
+) -> Result<String, ErrorView> {
     let (worker, name) = (project.clone(), given.trim().trim_start_matches(SCHEME).to_string());
     let gone = blocking(move || Ok(worker.notes().gone_as(&within(&worker, name)))).await?;
     let is_exact = |path: &&String| given.trim().trim_start_matches("./") == path.as_str();
     if let Some(path) = gone.iter().find(is_exact) {
         return Ok(path.clone());
     }
-    let missing = match path_to_change(project, given).await {
+    let missing = match found {
         Err(missing) if missing.code == Code::NotFound => missing,
         found => return found,
     };

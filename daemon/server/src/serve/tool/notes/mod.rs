@@ -98,7 +98,7 @@ async fn path_by(
     address: &str,
 ) -> Result<String, ErrorView> {
     match path_in_index(find, of_link, project, address).await {
-        Err(missing) if missing.code == Code::NotFound => {
+        Err(missing) if matches!(missing.code, Code::NotFound | Code::Refused) => {
             super::look(project, "", &serde_json::Map::new()).await;
             path_in_index(find, of_link, project, address).await
         }
@@ -115,25 +115,22 @@ async fn path_in_index(
     let (worker, address) = (project.clone(), address.to_string());
     blocking(move || {
         let snapshot = worker.snapshot().map_err(unreadable)?;
-        let inside = super::within(&worker, address.trim().to_string());
+        let inside = super::within(&worker, address.clone());
         // A note in another folder may have the name of the link, which is often a link to it.
-        if of_link == OfLink::Itself && worker.notes().is_by_link(&inside) {
-            return Ok(inside);
+        if of_link == OfLink::Itself && worker.notes().is_by_link(inside.trim()) {
+            return Ok(inside.trim().to_string());
         }
-        match find(&snapshot, &inside) {
-            Ok(doc) => path_at(&snapshot, doc),
-            Err(missing) if missing.code == Code::NotFound => {
-                let own = super::own_address(&worker, &inside);
-                if let Some(doc) = own.and_then(|own| find(&snapshot, &own).ok()) {
-                    return path_at(&snapshot, doc);
-                }
-                let note = worker.notes().read(&inside).map_err(|error| match error {
-                    NoteError::NoFolder { .. } => error.view(),
-                    _ => missing,
-                })?;
-                Ok(if of_link == OfLink::Itself { inside } else { note.path })
-            }
-            Err(error) => Err(error),
+        let found = super::found_at(&worker, &address, |path| find(&snapshot, path));
+        let found = found.and_then(|doc| path_at(&snapshot, doc));
+        if found.as_ref().is_ok_and(|path| *path == inside) {
+            return found;
+        }
+        // The file at exactly this path, which may not be indexed yet, goes before every other name.
+        match worker.notes().read(inside.trim()) {
+            Ok(_) if of_link == OfLink::Itself => Ok(inside.trim().to_string()),
+            Ok(note) => Ok(note.path),
+            Err(error @ NoteError::NoFolder { .. }) => Err(error.view()),
+            Err(_) => found,
         }
     })
     .await

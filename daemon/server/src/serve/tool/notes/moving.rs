@@ -248,7 +248,9 @@ fn loses(target: &str, from: &str, note: &Note, permalink: Option<&str>) -> bool
         return true;
     }
     let key = name_key(target);
-    let is_called = note.title.iter().chain(&note.aliases).any(|it| name_key(it) == key);
+    let heading = note.headings.first().map(|it| &it.text);
+    let mut names = note.title.iter().chain(heading).chain(&note.aliases);
+    let is_called = names.any(|it| name_key(it) == key);
     let is_settled = note.permalink.is_some() || note.title.is_some();
     let is_addressed = is_settled && permalink == Some(path_slug(target).as_str());
     !(is_called || is_addressed)

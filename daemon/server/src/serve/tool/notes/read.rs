@@ -259,13 +259,13 @@ pub fn build_context(
 
 /// Returns the documents that an address denotes; several only for a pattern.
 fn documents(project: &Project, snapshot: &Snapshot, given: &str) -> Result<Vec<i64>, ErrorView> {
-    if let Ok(Address::Note(lookup)) = uri::parse(given)
-        && lookup.is_pattern
-        && let Ok(found) = rows::find(snapshot, given)?
+    if let Ok(Address::Pattern(pattern)) = uri::parse(given)
+        && address::at_path(snapshot, given)?.is_none()
     {
+        let found = address::matching(snapshot, &pattern)?;
         if found.is_empty() {
             let hint = "`list_notes` shows what there is";
-            let message = format!("no note's address fits `{}`", lookup.slug);
+            let message = format!("no note's address fits `{pattern}`");
             return Err(ErrorView {
                 code: proto::error::Code::NotFound,
                 message,

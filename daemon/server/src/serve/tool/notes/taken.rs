@@ -13,7 +13,7 @@ use rusqlite::{OptionalExtension, params};
 use super::moving::MAX_BACKLINKS;
 use super::write::stem;
 use index::store::Snapshot;
-use index::store::links::lead;
+use index::store::resolve::lead;
 use model::terms::RelPath;
 use query::{AskError, notes as rows};
 

@@ -69,7 +69,7 @@ pub async fn write_note(
     let given = metadata.iter().chain(&stated).find(|(key, _)| is_named(key));
     // Until the index shows the note, no other one gets its permalink.
     let _reserved = if let Some(permalink) = given.and_then(|(_, value)| value.as_str()) {
-        vec![check_permalink(&project, permalink, &path).await?]
+        vec![check_permalink(&project, permalink, &path, &request.title).await?]
     } else if metadata.keys().chain(stated.keys()).any(|key| is_named(key)) {
         vec![]
     } else {
@@ -130,31 +130,31 @@ pub async fn write_note(
     reply_of(&project, &who, action, written, Vec::new()).await
 }
 
-/// Reserves a permalink; refuses one that cannot be resolved, and one that another note has.
+/// Reserves a permalink; refuses one that cannot be resolved, and one that is another file's address.
 pub(super) async fn check_permalink(
     project: &Arc<Project>,
     permalink: &str,
     path: &str,
+    title: &str,
 ) -> Result<Reserved, ErrorView> {
     // An empty one counts as none.
-    let is_address = || match uri::parse(permalink) {
-        Ok(Address::Note(lookup)) => !lookup.is_pattern && !permalink.trim().contains(SCHEME),
-        _ => false,
-    };
-    if !permalink.trim().is_empty() && !is_address() {
+    let is_address =
+        matches!(uri::parse(permalink), Ok(Address::Note(_))) && !permalink.contains(SCHEME);
+    if !permalink.trim().is_empty() && !is_address {
         return Err(invalid(
             format!("invalid permalink `{permalink}`: nothing resolves to it"),
             "give words such as `projects/plan`: without `memory://`, `//`, `..`, `*` and < > \" | ?, and not `id/…`",
         ));
     }
     let reserved = project.reserve(permalink).await;
-    let (worker, permalink, path) = (project.clone(), permalink.to_string(), path.to_string());
+    let (worker, permalink) = (project.clone(), permalink.to_string());
+    let (path, title) = (path.to_string(), title.to_string());
     blocking(move || {
         let snapshot = worker.snapshot().map_err(unreadable)?;
-        match browse::bearer_of(&snapshot, &permalink, &path)? {
+        match browse::bearer_of(&snapshot, &permalink, &path, &title)? {
             None => Ok(reserved),
             Some(other) => Err(invalid(
-                format!("`{permalink}` is the permalink of `{other}`"),
+                format!("`{permalink}` is the address of `{other}`"),
                 "choose another `permalink`, or leave it out",
             )),
         }

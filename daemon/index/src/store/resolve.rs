@@ -1,0 +1,150 @@
+//! Resolve: finds the documents that a name means, for links and for callers.
+//!
+//! In: a name; for a link, the path of its note as well. Out: documents.
+//! Invariants: links, tools, commands and resources try the names of [`notes::resolve`] in one order; a step costs the
+//! same however many documents have a name.
+//! Not here: the order (`notes::resolve`), refusing a name that several documents have (`query/src/address.rs`).
+
+use notes::parse::LinkKind;
+use notes::resolve::{By, Candidate, Keys, LINK_ORDER, ORDER, choose, paths_above};
+use notes::slug::without_extension;
+use rusqlite::{Connection, params};
+
+use super::StoreError;
+
+/// Most documents with one name that are compared; if there are more, only exact paths are considered.
+const MAX_CANDIDATES: i64 = 1_000;
+/// Most documents that a caller is told of.
+const MAX_NAMED: i64 = 50;
+
+/// Returns the documents that a name means, and the first step that finds some. A `memory://` address tries the
+/// permalink before the path (S0 §7.3).
+///
+/// # Errors
+/// When the index cannot be read.
+pub fn resolve(
+    db: &Connection,
+    name: &str,
+    is_uri: bool,
+) -> Result<Option<(By, Vec<i64>)>, StoreError> {
+    let first = is_uri.then_some(By::Permalink);
+    for by in first.into_iter().chain(ORDER) {
+        let found = named(db, by, name)?;
+        if !found.is_empty() {
+            return Ok(Some((by, found)));
+        }
+    }
+    Ok(None)
+}
+
+/// Returns the documents that have a name of one kind.
+///
+/// # Errors
+/// When the index cannot be read.
+pub fn named(db: &Connection, by: By, name: &str) -> Result<Vec<i64>, StoreError> {
+    let Some(key) = by.key(name) else { return Ok(Vec::new()) };
+    let found = rows(db, by, &key, MAX_NAMED)?;
+    // A note goes before another file of its name, and what is written so before another case.
+    let rank = |path: &str| {
+        let bare = without_extension(path);
+        (bare == path, bare != name)
+    };
+    let is_path = matches!(by, By::BarePath | By::PathSlug);
+    let best = found.iter().map(|(_, path)| rank(path)).min().filter(|_| is_path);
+    let found = found.iter().filter(|(_, path)| best.is_none_or(|best| rank(path) == best));
+    Ok(found.map(|(doc, _)| *doc).collect())
+}
+
+/// Returns documents by the key of a name, with their paths.
+fn rows(db: &Connection, by: By, key: &str, most: i64) -> Result<Vec<(i64, String)>, StoreError> {
+    let sql = match by {
+        By::Path => "SELECT id, path FROM docs WHERE path = ?1 AND ?2 = ?2 LIMIT ?3",
+        By::Permalink | By::Slug => {
+            "SELECT d.id, d.path FROM notes n JOIN docs d ON d.id = n.doc_id
+             WHERE n.permalink = ?1 AND ?2 = ?2 LIMIT ?3"
+        }
+        _ => {
+            "SELECT d.id, d.path FROM doc_names n JOIN docs d ON d.id = n.doc_id
+             WHERE n.key = ?1 AND n.kind = ?2 LIMIT ?3"
+        }
+    };
+    let mut statement = db.prepare_cached(sql)?;
+    let rows =
+        statement.query_map(params![key, by as i64, most], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    Ok(rows.collect::<Result<_, _>>()?)
+}
+
+/// Returns the document that a link resolves to, or `None`.
+///
+/// # Errors
+/// When the index cannot be read.
+pub fn lead(
+    db: &Connection,
+    from: &str,
+    kind: LinkKind,
+    target: &str,
+    keys: &Keys,
+) -> Result<Option<i64>, StoreError> {
+    let chosen = |found: &[(i64, String, By)]| {
+        let candidates: Vec<Candidate<'_>> =
+            found.iter().map(|(_, path, by)| Candidate { path, by: *by }).collect();
+        choose(from, kind, target, &candidates).and_then(|idx| Some(found.get(idx)?.0))
+    };
+    let by_place: &[By] =
+        if keys.name.is_none() { &[By::FileName, By::Folder] } else { &[By::FileName] };
+    let mut found = Vec::new();
+    for by in by_place {
+        found.extend(candidates(db, &keys.file, *by, from, target)?);
+    }
+    // The path decides first, so other names need not be read if it does.
+    let mut decided = chosen(&found);
+    for by in LINK_ORDER {
+        let is_as_written = keys.permalink.as_deref() == Some(target);
+        let key = match by {
+            _ if decided.is_some() => break,
+            By::Permalink => keys.permalink.as_ref().filter(|_| is_as_written),
+            By::Slug => keys.permalink.as_ref().filter(|_| !is_as_written),
+            _ => keys.name.as_ref(),
+        };
+        let Some(key) = key else { continue };
+        let found = candidates(db, key, by, from, target)?;
+        // Anything may begin with a heading such as `Overview`, so it names a document only if no other has it.
+        decided = chosen(&found).filter(|_| by != By::Heading || found.len() == 1);
+    }
+    Ok(decided)
+}
+
+/// Returns the documents that a link may mean by one kind of name; if there are too many, only those at paths that
+/// the target may mean.
+fn candidates(
+    db: &Connection,
+    key: &str,
+    by: By,
+    from: &str,
+    target: &str,
+) -> Result<Vec<(i64, String, By)>, StoreError> {
+    // The inner limit bounds the count: a common name such as README may have many rows.
+    let n: i64 = db
+        .prepare_cached(
+            "SELECT count(*) FROM (SELECT 1 FROM doc_names WHERE key = ?1 AND kind = ?2 LIMIT ?3)",
+        )?
+        .query_row(params![key, by as i64, MAX_CANDIDATES + 1], |row| row.get(0))?;
+    let target = target.trim_end_matches('/');
+    let mut found = Vec::new();
+    match by {
+        _ if n <= MAX_CANDIDATES => found = rows(db, by, key, MAX_CANDIDATES)?,
+        By::FileName => {
+            for path in paths_above(from, target) {
+                found.extend(rows(db, By::Path, &path, 1)?);
+            }
+        }
+        By::Folder => {
+            for path in paths_above(from, &format!("{target}/README")) {
+                found.extend(rows(db, By::Path, &path, 1)?);
+            }
+        }
+        // Titles and aliases say nothing about a path.
+        _ => {}
+    }
+    Ok(found.into_iter().map(|(doc, path)| (doc, path, by)).collect())
+}
