@@ -315,6 +315,7 @@ pub(super) fn know_gone(db: &Connection, ledger: &Ledger) -> Result<(), StoreErr
         Ok(statement.query_map([], |row| row.get(0))?.collect::<Result<_, _>>()?)
     };
     let before = keys()?;
+    let tx = db.unchecked_transaction()?;
     db.execute("DELETE FROM gone_names", [])?;
     for gone in ledger.gone_since(since_ms)? {
         remember(db, &gone)?;
@@ -324,7 +325,7 @@ pub(super) fn know_gone(db: &Connection, ledger: &Ledger) -> Result<(), StoreErr
             put_off(db, key)?;
         }
     }
-    Ok(())
+    Ok(tx.commit()?)
 }
 
 /// Returns the key of a document's path without its extension, of whatever format.

@@ -126,7 +126,7 @@ async fn meant(
         return Ok(path.clone());
     }
     let missing = match found {
-        Err(missing) if missing.code == Code::NotFound => missing,
+        Err(missing) if matches!(missing.code, Code::NotFound | Code::Refused) => missing,
         found => return found,
     };
     match gone.as_slice() {
