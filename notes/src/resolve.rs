@@ -30,7 +30,7 @@ pub enum By {
     Permalink = 2,
     /// One of its aliases.
     Alias = 3,
-    /// The name of the folder whose index file it is (`README`, `index`), only for paths of Markdown links.
+    /// The name of the folder whose index file it is (`README`, `index`).
     Folder = 4,
     /// The slug of its path.
     PathSlug = 5,
@@ -47,7 +47,7 @@ pub enum By {
 }
 
 /// The steps in which a name is resolved.
-pub const ORDER: [By; 9] = [
+pub const ORDER: [By; 10] = [
     By::Path,
     By::Permalink,
     By::BarePath,
@@ -55,6 +55,7 @@ pub const ORDER: [By; 9] = [
     By::Heading,
     By::Alias,
     By::FileName,
+    By::Folder,
     By::Slug,
     By::PathSlug,
 ];
@@ -92,7 +93,7 @@ impl By {
             By::BarePath => path_key(name),
             By::Title | By::Heading | By::Alias => name_key(name),
             // A path without its folders could match another file.
-            By::FileName if name.contains('/') => String::new(),
+            By::FileName | By::Folder if name.contains('/') => String::new(),
             By::FileName | By::Folder => file_key(name),
             By::Slug | By::PathSlug => path_slug(name),
         };

@@ -49,6 +49,7 @@ fn every_tool_and_link_resolves_a_name_in_one_order() {
         ("beta/step two.md", "---\ntitle: Third\n---\n# Other Name\n"),
         ("beta/lone file.md", "---\ntitle: Fourth\n---\nx\n"),
         ("report.txt", "Plain words of a report.\n"),
+        ("delta/README.md", "Plain words.\n"),
     ]);
     for (name, path) in [
         ("alpha/one.md", "alpha/one.md"),
@@ -63,6 +64,7 @@ fn every_tool_and_link_resolves_a_name_in_one_order() {
         ("Fine Head", "alpha/one.md"),
         ("Other Name", "beta/step two.md"),
         ("lone file", "beta/lone file.md"),
+        ("delta", "delta/README.md"),
         ("gamma/one.md", "not_found"),
     ] {
         assert_eq!(read_by_all(&mut project, name), path, "{name}");

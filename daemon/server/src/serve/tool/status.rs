@@ -32,6 +32,9 @@ const MOST_NOT_READ: usize = 10_000;
 /// Paths named of the files that failed; `quarantine` has more.
 const FAILED_NAMED: usize = 3;
 
+/// Most refused permalinks in the list of warnings, so that they do not displace failures.
+const MAX_REFUSED: usize = 20;
+
 /// Warning about a better model that gives no vectors.
 const NO_BETTER: &str =
     "`embed.model` gives no vectors, so questions are answered by those there are: ";
@@ -365,7 +368,7 @@ fn warnings(
     };
     let root = watch.root_trouble.iter().chain(&deaf).chain(&watch.warnings);
     out.extend(root.map(|why| WarningView { path: ".".into(), warning: why.clone() }));
-    let refused = permalinks::refused(db, MAX_LISTED as usize).unwrap_or_default();
+    let refused = permalinks::refused(db, MAX_REFUSED).unwrap_or_default();
     out.extend(refused.into_iter().map(|it| WarningView {
         warning: format!(
             "`permalink: {}` is not granted: it is the address of `{}`{}",
