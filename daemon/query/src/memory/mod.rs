@@ -18,13 +18,13 @@ use std::collections::{BTreeSet, HashMap};
 
 use notes::memory::{numbered, stated_type};
 use notes::parse::LinkKind;
-use notes::resolve::{By, Keys, file_key, name_key};
+use notes::resolve::{By, Keys, name_key};
 use proto::error::{Code, ErrorView};
 use rusqlite::{OptionalExtension, Row, params};
 
 use crate::AskError;
 use crate::address;
-use index::store::resolve::lead;
+use index::store::resolve::{self, lead};
 use index::store::{MemoryLedger, Snapshot};
 use model::terms::norm_of;
 
@@ -237,22 +237,24 @@ fn ambiguous(name: &str, several: &[NodeRow]) -> ErrorView {
 }
 
 fn bearing(snapshot: &Snapshot, name: &str) -> Result<Vec<NodeRow>, AskError> {
-    let file = if name.contains('/') { String::new() } else { file_key(name) };
-    let mut statement = snapshot.prepare_cached(&format!(
-        "{NODE} WHERE n.doc_id IN (SELECT doc_id FROM memory_nodes WHERE key = ?1
-           UNION SELECT doc_id FROM doc_names WHERE key = ?1 AND kind = ?2
-           UNION SELECT doc_id FROM doc_names WHERE key = ?3 AND kind = ?4 AND ?3 <> '') ORDER BY d.path LIMIT 50"
-    ))?;
-    let keys = params![name_key(name), By::Title as i64, file, By::FileName as i64];
-    Ok(statement.query_map(keys, node_of)?.collect::<Result<_, _>>()?)
+    let mut statement = snapshot.prepare_cached("SELECT doc_id FROM memory_nodes WHERE key = ?1")?;
+    let docs = statement.query_map([name_key(name)], |row| row.get(0))?;
+    let mut docs: Vec<i64> = docs.collect::<Result<_, _>>()?;
+    docs.extend(resolve::named(snapshot, By::Title, name)?);
+    docs.extend(resolve::named(snapshot, By::FileName, name)?);
+    nodes(snapshot, docs)
 }
 
 fn of_alias(snapshot: &Snapshot, name: &str) -> Result<Vec<NodeRow>, AskError> {
-    let mut statement = snapshot.prepare_cached(&format!(
-        "{NODE} WHERE n.doc_id IN (SELECT doc_id FROM doc_names WHERE key = ?1 AND kind = ?2) ORDER BY d.path LIMIT 50"
-    ))?;
-    let keys = params![name_key(name), By::Alias as i64];
-    Ok(statement.query_map(keys, node_of)?.collect::<Result<_, _>>()?)
+    nodes(snapshot, resolve::named(snapshot, By::Alias, name)?)
+}
+
+fn nodes(snapshot: &Snapshot, docs: Vec<i64>) -> Result<Vec<NodeRow>, AskError> {
+    let nodes = docs.into_iter().filter_map(|doc| node(snapshot, doc).transpose());
+    let mut nodes: Vec<NodeRow> = nodes.collect::<Result<_, _>>()?;
+    nodes.sort_by(|one, other| one.path.cmp(&other.path));
+    nodes.dedup_by(|one, other| one.doc == other.doc);
+    Ok(nodes)
 }
 
 /// Returns the notes displayed under a name: by their first heading, if they state no title and no
