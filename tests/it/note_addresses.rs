@@ -260,21 +260,16 @@ fn every_name_that_an_answer_shows_is_read_by_every_tool() {
     for name in names {
         let text = project.client().call_whole("list_notes", json!({"page_size": 100}));
         let text = text.expect("a list")["content"][0]["text"].as_str().expect("text").to_string();
-        // As a reply shows it: on one line, hidden characters as escapes.
-        let shown: String = name
-            .chars()
-            .map(|c| match c {
-                '\n' | '\t' => " ".to_string(),
-                '\u{1b}' | '\u{202e}' => format!("\\u{{{:x}}}", u32::from(c)),
-                c => c.to_string(),
-            })
-            .collect();
+        // Replies write hidden characters as escapes, and in the text form all on one line.
+        let told = proto::visible::show(name);
+        let told = told.as_ref();
+        let shown = told.replace(['\n', '\t'], " ");
         assert!(text.contains(shown.trim()), "{shown:?} is shown: {text}");
-        for given in [name, &shown] {
-            assert_eq!(read_by_all(&mut project, given), name, "{given:?}");
+        for given in [name, told, &shown] {
+            assert_eq!(read_by_all(&mut project, given), told, "{given:?}");
         }
         let edited = project.call("edit_note", json!({"path": name, "content": "More."}));
-        assert_eq!(edited["path"], name);
+        assert_eq!(edited["path"], told);
     }
     let new = json!({"title": "x", "directory": "new\nfolder", "content": "x"});
     let error = project.try_call("write_note", new).expect_err("no new name of that kind");

@@ -179,7 +179,7 @@ fn only_a_sound_ledger_of_a_known_version_is_put_back() {
         ("missing", "`{}` is not a ledger: No such file"),
         ("text", "`{}` is not a ledger: file is not a database"),
         ("other", "`{}` is not a ledger: it has no table `decisions`"),
-        ("newer", "the ledger `{}` has version 10, this kgd knows versions up to 9"),
+        ("newer", "the ledger `{}` has version 11, this kgd knows versions up to 10"),
     ] {
         let error = message(restore(it.folder.path(), &it.at(name)).expect_err(name));
         let wanted = wanted.replace("{}", &it.at(name).display().to_string());
