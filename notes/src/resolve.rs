@@ -73,15 +73,13 @@ impl By {
     /// Returns what such a name is called.
     pub fn as_str(self) -> &'static str {
         match self {
-            By::Path | By::BarePath => "path",
-            By::Permalink | By::Claim => "permalink",
-            By::Title => "title",
             By::Heading => "first heading",
             By::Alias => "alias",
-            By::FileName => "file name",
             By::Folder => "folder",
-            By::Slug => "permalink in other words",
-            By::PathSlug => "path in other words",
+            By::FileName => "file name",
+            By::Title => "title",
+            By::Permalink | By::Claim | By::Slug => "permalink",
+            By::Path | By::BarePath | By::PathSlug => "path",
         }
     }
 

@@ -5,7 +5,7 @@
 //! that name or with the nearest names.
 //! Order of lookup: that of [`notes::resolve`]; a path with folders never matches a file in another folder.
 //! An ambiguous name is refused, never guessed, because a write may follow. A change follows only a path, a permalink
-//! or a title, not what any document may say about itself to be taken for another: an alias, a heading. It also refuses
+//! or a title, in any words that drop no sign, not what any document may say about itself to be taken for another: an alias, a heading. It also refuses
 //! a permalink that is the path of another file, and one that other notes of the same title compete for, because it
 //! moves when a note is added or removed.
 //! Not here: the search (`index/src/store/resolve.rs`), headings and blocks of a note.
@@ -55,8 +55,9 @@ pub fn document_to_change(snapshot: &Snapshot, address: &str) -> Result<i64, Err
     match by {
         By::Path => return Ok(doc),
         by if by.may_be_changed() || permalink == [doc] => {}
-        // Signs that were dropped, as `C++` becomes `c`.
-        By::Slug | By::PathSlug if !is_in_words(name) => return Err(missing(snapshot, address)?),
+        By::Slug | By::PathSlug if is_in_words(name) => {}
+        // Signs were dropped, as `C++` becomes `c`.
+        By::Slug | By::PathSlug => return Err(missing(snapshot, address)?),
         by => return Err(unsafe_name(snapshot, address, by, doc)?),
     }
     let mut all = named(snapshot, By::BarePath, name).map_err(AskError::from)?;
@@ -64,9 +65,9 @@ pub fn document_to_change(snapshot: &Snapshot, address: &str) -> Result<i64, Err
         return Ok(doc);
     }
     let competing = "SELECT o.doc_id FROM notes n JOIN notes o ON o.base = n.base
-                     WHERE n.doc_id = ?1 AND NOT n.is_stated AND n.permalink = ?2 ORDER BY o.doc_id LIMIT 50";
+                     WHERE n.doc_id = ?1 AND NOT n.is_stated AND n.permalink IN (?2, ?3) ORDER BY o.doc_id LIMIT 50";
     let mut statement = snapshot.prepare_cached(competing).map_err(AskError::from)?;
-    let rows = statement.query_map(params![doc, fold(name)], |row| row.get(0));
+    let rows = statement.query_map(params![doc, fold(name), By::Slug.key(name)], |row| row.get(0));
     all.extend(rows.and_then(Iterator::collect::<Result<Vec<i64>, _>>).map_err(AskError::from)?);
     all.push(doc);
     all.sort_unstable();

@@ -14,7 +14,7 @@ use super::StoreError;
 
 /// Most documents with one name that are compared; if there are more, only exact paths are considered.
 const MAX_CANDIDATES: i64 = 1_000;
-/// Most documents that a caller is told of.
+/// Most documents that are returned for a name.
 const MAX_NAMED: i64 = 50;
 
 /// Returns the documents that a name means, and the first step that finds some. A `memory://` address tries the
