@@ -237,7 +237,8 @@ fn ambiguous(name: &str, several: &[NodeRow]) -> ErrorView {
 }
 
 fn bearing(snapshot: &Snapshot, name: &str) -> Result<Vec<NodeRow>, AskError> {
-    let mut statement = snapshot.prepare_cached("SELECT doc_id FROM memory_nodes WHERE key = ?1")?;
+    let mut statement =
+        snapshot.prepare_cached("SELECT doc_id FROM memory_nodes WHERE key = ?1")?;
     let docs = statement.query_map([name_key(name)], |row| row.get(0))?;
     let mut docs: Vec<i64> = docs.collect::<Result<_, _>>()?;
     docs.extend(resolve::named(snapshot, By::Title, name)?);

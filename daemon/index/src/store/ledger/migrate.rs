@@ -365,7 +365,7 @@ mod tests {
         drop(db);
         let before = std::fs::read(&it.path).expect("read");
         let error = Ledger::open(&it.path).err().expect("refused").to_string();
-        assert!(error.contains("has version 99, this kgd knows versions up to 9"), "{error}");
+        assert!(error.contains("has version 99, this kgd knows versions up to 10"), "{error}");
         assert!(error.contains("\nhint: install the newer kgd again"), "{error}");
         assert_eq!(std::fs::read(&it.path).expect("read"), before);
     }

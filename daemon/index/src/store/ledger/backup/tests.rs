@@ -173,7 +173,7 @@ fn only_a_sound_ledger_of_a_known_version_is_put_back() {
     back_up(it.folder.path(), Some(&it.at("newer")), false).expect("copied");
     Connection::open(it.at("newer"))
         .expect("opens")
-        .execute_batch("PRAGMA user_version = 10")
+        .execute_batch("PRAGMA user_version = 11")
         .expect("set");
     for (name, wanted) in [
         ("missing", "`{}` is not a ledger: No such file"),
