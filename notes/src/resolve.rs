@@ -13,6 +13,7 @@
 //! Not here: finding the documents (`index/src/store/resolve.rs`).
 
 pub use names::fold;
+use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::is_combining_mark;
 
 use crate::parse::LinkKind;

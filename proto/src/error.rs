@@ -2,6 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
 
 /// Stable codes; the text of a code never changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -57,6 +58,7 @@ impl Code {
 }
 
 /// A refused request, as the structured content of a tool result.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ErrorView {
     /// The error code.
@@ -64,30 +66,25 @@ pub struct ErrorView {
     /// What failed, on what.
     pub message: String,
     /// What to do about it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hint: Option<String>,
     /// Of `conflict`: the present text, and the text that was not written.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub conflict: Option<Box<ConflictView>>,
 }
 
 /// Both versions of a note that changed meanwhile.
+#[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ConflictView {
     /// The path of the note.
     pub path: String,
     /// SHA-256 of the present file, for the next `expected_checksum`; absent when the note is gone.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub checksum: Option<String>,
     /// The present lines that differ from the text that was not written, secrets removed; all lines if nothing was to
     /// be written, or the edit no longer applies.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub theirs: Option<VersionView>,
     /// The differing lines of the text that was not written.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub yours: Option<VersionView>,
     /// The file that keeps the whole text that was not written, for 30 days.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kept: Option<String>,
 }
 

@@ -2,6 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
 
 /// Public id of an entity, document or chunk; below 2^53. An entity's id is the same in every index of the same folder;
 /// the others are valid until the index is rebuilt.
@@ -20,6 +21,7 @@ pub struct Freshness {
 }
 
 /// An entity in brief.
+#[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct EntityView {
     /// Its id.
@@ -30,13 +32,11 @@ pub struct EntityView {
     #[serde(rename = "type")]
     pub entity_type: String,
     /// The note that is its home, where names are looked up.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
     /// Its other names.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub aliases: Vec<String>,
     /// How well it fits the question, 0 to 1.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub score: Option<f32>,
 }
 
@@ -45,13 +45,12 @@ fn is_false(value: &bool) -> bool {
 }
 
 /// What a document states about where it comes from and who may read it.
+#[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct OriginView {
     /// Frontmatter `source_url`, or what `ingest_docs` gave.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source_url: Option<String>,
     /// Frontmatter `security`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub security: Option<String>,
 }
 
@@ -177,6 +176,7 @@ pub struct EvidenceView {
 }
 
 /// A relation with its evidence.
+#[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RelationView {
     /// Who.
@@ -186,19 +186,15 @@ pub struct RelationView {
     /// Whom.
     pub object: String,
     /// The entity that the subject is.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub subject_id: Option<Id>,
     /// The note that is the subject's home.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub subject_path: Option<String>,
     /// Whether others have the subject's name, too.
     #[serde(default, skip_serializing_if = "is_false")]
     pub subject_shares_name: bool,
     /// The entity that the object is.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub object_id: Option<Id>,
     /// The note that is the object's home.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub object_path: Option<String>,
     /// Whether others have the object's name, too.
     #[serde(default, skip_serializing_if = "is_false")]

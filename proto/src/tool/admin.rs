@@ -10,6 +10,7 @@ use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
 
 pub use self::forget::*;
 pub use self::graph::*;
@@ -21,14 +22,13 @@ use super::{Effect, Tool, ToolSet};
 use crate::shape::Freshness;
 
 /// Parameters of `dump`.
+#[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Dump {
     /// Where the last page ended; from the start when left out.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cursor: Option<String>,
     /// Most rows of a page, 1 to 5000; 1,000 when left out.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<u32>,
 }
 
@@ -55,14 +55,13 @@ impl Tool for Dump {
 }
 
 /// Parameters of `wait`.
+#[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Wait {
     /// Wait for this tick; for everything to be settled when left out.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tick: Option<u64>,
     /// Longest wait, milliseconds, up to 600000; 25,000 when left out.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeout_ms: Option<u64>,
 }
 
@@ -85,14 +84,13 @@ impl Tool for Wait {
 }
 
 /// Parameters of `verify`.
+#[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Verify {
     /// True to replace an index that differs by the rebuilt one; false when left out.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub repair: Option<bool>,
     /// Most differences to list, 0 to 1000; 20 when left out.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<u32>,
 }
 
@@ -206,6 +204,7 @@ pub struct RetryReply {
 }
 
 /// What became of one file.
+#[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Retried {
     /// Path relative to the project.
@@ -213,10 +212,8 @@ pub struct Retried {
     /// `indexed`, `failed`, or `gone` when the path no longer exists.
     pub outcome: String,
     /// The stage that failed, if any.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stage: Option<String>,
     /// Why it failed, if it did.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
 }
 
@@ -316,15 +313,14 @@ impl Tool for Checkup {
 }
 
 /// Parameters of `backup`.
+#[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Backup {
     /// The file to write, absolute; a new one in the project's folder of backups when left out, of which the last 7
     /// are kept.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
     /// True to replace that file if it exists; false when left out.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub force: Option<bool>,
 }
 
@@ -377,14 +373,13 @@ impl Tool for Shutdown {
 }
 
 /// Parameters of `broken_links`.
+#[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct BrokenLinks {
     /// Only links in notes whose path begins with this.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
     /// Most links, 1 to 10000; 1,000 when left out.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<u32>,
 }
 

@@ -13,6 +13,7 @@ use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
 
 pub use self::ask::*;
 pub use self::changes::*;
@@ -83,6 +84,7 @@ pub struct HybridQuery {
 }
 
 /// Reply of `hybrid_query`.
+#[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct HybridReply {
     /// Best first.
@@ -94,20 +96,16 @@ pub struct HybridReply {
     /// For each chunk, why it was chosen.
     pub explanations: Vec<String>,
     /// Set when hits were dropped or shortened to fit `max_chars`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub truncated: Option<String>,
     /// True when no hit fits the question: all are `weak`, the nearest there are.
     #[serde(default, skip_serializing_if = "is_false")]
     pub nothing_relevant: bool,
     /// Set when nothing matches the whole question, so hits match any of its words: which filters still apply.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub relaxed: Option<String>,
     /// How the question was interpreted: filters that match nothing, parts that were ignored.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hint: Option<String>,
     /// Set when there are more hits: the `cursor` for the next ones. Only the first 400 are ranked; `hint` says so
     /// there.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next_cursor: Option<String>,
     /// Freshness.
     #[serde(flatten)]
@@ -115,6 +113,7 @@ pub struct HybridReply {
 }
 
 /// A chunk that answers.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct HitView {
     /// For `read_passage`: identifies the passage while its document holds these words, even if the file moves.
@@ -130,7 +129,6 @@ pub struct HitView {
     #[serde(default, skip_serializing_if = "are_none")]
     pub lines: [u32; 2],
     /// First and last page of the snippet, from 1, where a format has pages.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pages: Option<[u32; 2]>,
     /// The last two headings above it.
     #[serde(default, skip_serializing_if = "String::is_empty")]
@@ -151,7 +149,6 @@ pub struct HitView {
     #[serde(default, skip_serializing_if = "is_false")]
     pub weak: bool,
     /// Other documents with the same or nearly the same text, which are not hits of their own.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub also_in: Option<AlsoIn>,
 }
 
@@ -249,19 +246,17 @@ impl Tool for EntityLookup {
 }
 
 /// Parameters of `ingest_docs`.
+#[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct IngestDocs {
     /// Paths or globs inside the project, such as `docs/**/*.md`.
     pub paths: Vec<String>,
     /// Tags to keep with these documents.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tags: Option<Vec<String>>,
     /// Where the documents came from.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source_url: Option<String>,
     /// Skip files whose content is already indexed; true when left out.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub skip_if_seen: Option<bool>,
 }
 
@@ -334,27 +329,22 @@ impl Tool for ExtractAndLink {
 }
 
 /// Parameters of `review_links`: lists doubtful readings, or decides them with `accept` and `reject`.
+#[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ReviewLinks {
     /// List items with confidence below this, 0 to 1; 0.6 when left out. At 1 also relations that are stated outright.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub below: Option<f32>,
     /// Only items from this document or folder, including the facts that its notes state. `below` is 1
     /// then when left out.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
     /// Most items to list, 1 to 100; 20 when left out.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<u32>,
     /// Keys of items that are right.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub accept: Option<Vec<String>>,
     /// Keys of items that are wrong.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reject: Option<Vec<String>>,
     /// Keys whose decision is undone.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub undo: Option<Vec<String>>,
 }
 

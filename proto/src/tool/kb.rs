@@ -18,6 +18,7 @@ pub use self::store::*;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
 
 /// What kind of knowledge an entry is; it decides how fast it goes stale.
 #[derive(
@@ -63,6 +64,7 @@ impl EntryType {
 }
 
 /// An entry in brief: everything but its details.
+#[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct EntryView {
     /// Its id, such as `kb-00042`.
@@ -72,18 +74,15 @@ pub struct EntryView {
     /// Its short title.
     pub short_title: String,
     /// Its long title, where it says more.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub long_title: Option<String>,
     /// Its tags.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tags: Vec<String>,
     /// The project that it belongs to.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub project_ref: Option<String>,
     /// Its confidence now: the stated one, decayed since the entry was last edited or opened.
     pub confidence: f64,
     /// Set under .5: it may be outdated.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub warning: Option<String>,
     /// Set when it is inactive.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]

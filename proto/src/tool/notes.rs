@@ -19,6 +19,7 @@ pub use self::write::*;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
 
 use crate::shape::{Id, OriginView, is_zero};
 
@@ -34,6 +35,7 @@ pub enum OutputFormat {
 }
 
 /// A note in brief.
+#[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct NoteView {
     /// Its title.
@@ -42,16 +44,13 @@ pub struct NoteView {
     pub path: String,
     /// For `memory://…`; left out for documents that are not notes (such as PDF), and for a moment after a note was
     /// made.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub permalink: Option<String>,
     /// Frontmatter `type`, or the format.
     #[serde(default, rename = "type", skip_serializing_if = "Option::is_none")]
     pub note_type: Option<String>,
     /// Its entity in the graph, for `memory://id/…` and `explain_entity`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub entity_id: Option<Id>,
     /// When the file was last modified, RFC 3339.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub modified: Option<String>,
     /// What it states about itself.
     #[serde(flatten)]
@@ -59,6 +58,7 @@ pub struct NoteView {
 }
 
 /// A stated fact: `- [category] content #tag (context) ^block`.
+#[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ObservationView {
     /// The word in brackets.
@@ -69,20 +69,18 @@ pub struct ObservationView {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tags: Vec<String>,
     /// The words in parentheses at its end.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub context: Option<String>,
     /// Its block id, without `^`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub block: Option<String>,
     /// Line of the file, from 1.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub line: u32,
     /// `note/observations/category/content` (S0 §14.2).
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub permalink: Option<String>,
 }
 
 /// A relation that a note states by a link.
+#[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LinkView {
     /// The type that the author gave, such as `implements`; else `links_to`.
@@ -90,16 +88,12 @@ pub struct LinkView {
     /// The target as written.
     pub target: String,
     /// The path of the target document; left out while there is none.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub to_path: Option<String>,
     /// The heading of the target, and its block.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub heading: Option<String>,
     /// See `heading`; without `^`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub block: Option<String>,
     /// The words in parentheses after a typed relation.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub context: Option<String>,
     /// Line of the file, from 1.
     #[serde(default, skip_serializing_if = "is_zero")]
@@ -107,6 +101,7 @@ pub struct LinkView {
 }
 
 /// A link from another note, with its line.
+#[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct BacklinkView {
     /// The note that holds it.
@@ -120,10 +115,8 @@ pub struct BacklinkView {
     /// The words of the line, or a part of them.
     pub said: String,
     /// The heading it links to.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub heading: Option<String>,
     /// The block it links to, without its `^`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub block: Option<String>,
 }
 

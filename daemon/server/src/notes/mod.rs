@@ -58,6 +58,7 @@ const PRUNE_SECONDS: i64 = 3_600;
 #[derive(Debug)]
 pub struct Notes {
     root: PathBuf,
+    state_dir: PathBuf,
     settings: Live<Settings>,
     redactor: Redactor,
     kept: Kept,
@@ -139,6 +140,7 @@ impl Notes {
             root: root.to_path_buf(),
             settings: Live::new(settings.clone()),
             redactor: Redactor::new(&settings.privacy),
+            state_dir: state_dir.to_path_buf(),
             kept: Kept::new(state_dir),
             journal: Journal::new(state_dir),
             pruned: AtomicI64::new(0),

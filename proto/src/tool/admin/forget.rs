@@ -2,25 +2,23 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
 
 use crate::shape::{Freshness, is_zero};
 use crate::tool::{Effect, Tool, ToolSet};
 
 /// Parameters of `forget`: exactly one of `path`, `entity` and `text`.
+#[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Forget {
     /// A document, or a folder with all below it, relative to the project; or the id of an entry.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
     /// The name of an entity.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub entity: Option<String>,
     /// A string, 6 characters to 64 KiB.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
     /// True to read the whole state folder through afterwards; false when left out.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prove: Option<bool>,
 }
 

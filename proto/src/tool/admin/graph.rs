@@ -2,29 +2,26 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
 
 use crate::shape::{EntityView, EvidenceView, Freshness, Id, PlaceView};
 use crate::tool::core::DefinitionView;
 use crate::tool::{Effect, Tool, ToolSet};
 
 /// Parameters of `graph`; give `entity_id` or `name`, or neither for the whole folder.
+#[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Graph {
     /// An id from another answer.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub entity_id: Option<Id>,
     /// A name or alias.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
     /// Hops of relations to follow from the entity, 1 to 4; 2 when left out.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hops: Option<u32>,
     /// Most entities to return, 1 to 5000; 300 when left out.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<u32>,
     /// Only these relations, such as `depends_on`; all when left out.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rels: Option<Vec<String>>,
 }
 
@@ -59,6 +56,7 @@ pub struct Community {
 }
 
 /// An entity of the graph.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct GraphNode {
     /// The entity.
@@ -67,16 +65,12 @@ pub struct GraphNode {
     /// Hops from the entity asked about, from 0.
     pub hop: u32,
     /// The number of its community.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub community: Option<u32>,
     /// The best defining sentence.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub definition: Option<DefinitionView>,
     /// The note that is its home, if it has one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub home: Option<String>,
     /// What its home says as an entry of knowledge, if it is one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub entry: Option<EntryOfNode>,
     /// Mentions in all documents.
     pub n_mentions: u64,

@@ -3,6 +3,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
 
 use crate::shape::{Freshness, Id};
 use crate::tool::{Effect, Tool, ToolSet};
@@ -33,14 +34,13 @@ impl Tool for OpenPage {
 }
 
 /// Parameters of `render_document`; give `path`, or `chunks` for passages alone.
+#[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RenderDocument {
     /// A document.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
     /// The `id`s of hits, at most 100.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub chunks: Option<Vec<Id>>,
 }
 
@@ -59,6 +59,7 @@ pub struct RenderReply {
 }
 
 /// A document for people.
+#[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct DocumentView {
     /// Path relative to the project.
@@ -79,12 +80,10 @@ pub struct DocumentView {
     /// Whether it is a note, which tools can change.
     pub is_note: bool,
     /// The entity that it is about.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub entity_id: Option<Id>,
     /// Its text with the entities marked.
     pub html: String,
     /// Why the text is shown without its Markdown, where it is.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub plain: Option<String>,
     /// The entities that it mentions, most mentioned first; at most 200.
     pub entities: Vec<MentionedEntity>,
@@ -123,17 +122,15 @@ impl Tool for RenderDocument {
 }
 
 /// Parameters of `entity_decisions`; give `entity_id` or `name`.
+#[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct EntityDecisions {
     /// An id from another answer.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub entity_id: Option<Id>,
     /// A name or alias.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
     /// Another entity, to get the key of their link.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub with: Option<Id>,
 }
 

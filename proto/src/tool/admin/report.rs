@@ -2,22 +2,21 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
 
 use crate::shape::Freshness;
 use crate::tool::{Effect, Tool, ToolSet};
 
 /// Parameters of `memory_report`.
+#[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct MemoryReport {
     /// True to keep it as a note, one per week; false when left out: it is only returned.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub write: Option<bool>,
     /// Instead of the report: the last things that tools did to entities, at most so many, up to 1,000.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub history: Option<u32>,
     /// For `history`: only changes of this entity, also if it is deleted.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub entity: Option<String>,
 }
 

@@ -2,6 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
 
 use super::name_or_id;
 use crate::shape::{EntityView, Freshness, SourceView};
@@ -51,6 +52,7 @@ impl AskPlan {
 }
 
 /// Parameters of `ask`.
+#[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Ask {
@@ -58,22 +60,17 @@ pub struct Ask {
     #[serde(alias = "question", alias = "q")]
     pub query: String,
     /// `auto` (default), `search`, `path`, `timeline`, `decisions` or `summary`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub plan: Option<AskPlan>,
     /// Who or what is meant, where the question does not name it: a name or an id.
     #[serde(default, deserialize_with = "name_or_id", skip_serializing_if = "Option::is_none")]
     pub about: Option<String>,
     /// Only documents whose path begins with this or matches it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
     /// Only documents dated on or after this day, `YYYY-MM-DD`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub after: Option<String>,
     /// Only documents dated before this day, `YYYY-MM-DD`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub before: Option<String>,
     /// Most statements, 1 to 50; 8 when left out.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<u32>,
 }
 

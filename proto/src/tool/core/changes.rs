@@ -2,12 +2,14 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
 
 use super::{is_false, name_or_id};
 use crate::shape::Freshness;
 use crate::tool::{Effect, Tool, ToolSet};
 
 /// Parameters of `changes`.
+#[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Changes {
@@ -16,26 +18,22 @@ pub struct Changes {
     #[serde(default, deserialize_with = "name_or_id", skip_serializing_if = "Option::is_none")]
     pub since: Option<String>,
     /// Only documents whose path begins with this or matches it: `docs/*.md`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
     /// Only changes that name this entity or belong to its note.
     #[serde(default, deserialize_with = "name_or_id", skip_serializing_if = "Option::is_none")]
     pub entity: Option<String>,
     /// Most documents, 1 to 200; 50 when left out.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<u32>,
     /// As in `hybrid_query`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_chars: Option<u32>,
     /// As in `hybrid_query`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_tokens: Option<u32>,
     /// The `next_cursor` of an answer; it stands for the other conditions.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cursor: Option<String>,
 }
 
 /// Reply of `changes`: the net change of each document.
+#[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ChangesReply {
     /// What `since` came to mean: a time (RFC 3339), `tick 812`, or `your last call`.
@@ -58,10 +56,8 @@ pub struct ChangesReply {
     #[serde(default, skip_serializing_if = "is_zero")]
     pub n_left: u64,
     /// Set when there are more: the `cursor` for the next ones.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next_cursor: Option<String>,
     /// Set when changes are not known from `since` on.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hint: Option<String>,
     /// Freshness.
     #[serde(flatten)]

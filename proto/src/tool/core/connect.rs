@@ -2,12 +2,14 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
 
 use super::name_or_id_given;
 use crate::shape::{EntityView, Freshness, RelationView, SourceView};
 use crate::tool::{Effect, Tool, ToolSet};
 
 /// Parameters of `connect`.
+#[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Connect {
@@ -18,16 +20,12 @@ pub struct Connect {
     #[serde(deserialize_with = "name_or_id_given")]
     pub b: String,
     /// Most steps of a path, 1 to 6; 4 when left out.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_hops: Option<u32>,
     /// Most paths, 1 to 20; 3 when left out.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<u32>,
     /// Longest text answer in characters, 200 to 100000; 3,000 when left out.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_chars: Option<u32>,
     /// The same in tokens, at 3 characters a token.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_tokens: Option<u32>,
 }
 

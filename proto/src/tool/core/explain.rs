@@ -4,41 +4,37 @@ use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
 
 use crate::shape::{EntityView, Freshness, Id, PlaceView, RelationView, SourceView};
 use crate::tool::{Effect, Tool, ToolSet};
 
 /// Parameters of `explain_entity`; give `entity_id` or `name`.
+#[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ExplainEntity {
     /// An id from another answer; this or `name`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub entity_id: Option<Id>,
     /// A name, alias or path; this or `entity_id`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
     /// Hops of relations to include, 1 to 4; 1 when left out.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hops: Option<u32>,
     /// Most relations to return, 1 to 200; 20 when left out.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<u32>,
     /// Also show the features and score that linked each name to this entity.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub why: Option<bool>,
 }
 
 /// Reply of `explain_entity`.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ExplainReply {
     /// The entity.
     pub entity: EntityView,
     /// The best defining sentence and its place.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub definition: Option<DefinitionView>,
     /// The note that is the entity's home, if it has one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub home: Option<String>,
     /// What that note states of it as observations, in its order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -52,7 +48,6 @@ pub struct ExplainReply {
     /// Documents that mention it.
     pub n_documents: u64,
     /// When it is mentioned, by the days of the documents.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeline: Option<TimelineView>,
     /// The other things that go by the name that was asked for.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

@@ -2,6 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
 
 use super::are_none;
 use crate::shape::Freshness;
@@ -11,23 +12,22 @@ use crate::tool::{Effect, Tool, ToolSet};
 pub const PASSAGE_CHARS: u32 = 8_000;
 
 /// Parameters of `read_passage`.
+#[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ReadPassage {
     /// A hit's `ref`, or its place: `notes/a.md:12`, `report.pdf p. 3`, or a path alone for the document's beginning.
     pub at: String,
     /// Neighboring passages to add on both sides, 0 to 20; when left out, those around it up to 1,700 characters.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub around: Option<u32>,
     /// Longest text answer in characters, 200 to 100000; 3,000 when left out.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_chars: Option<u32>,
     /// The same in tokens, 70 to 33000, at 3 characters a token; the smaller of the two counts.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_tokens: Option<u32>,
 }
 
 /// Reply of `read_passage`.
+#[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PassageReply {
     /// Path relative to the project.
@@ -41,7 +41,6 @@ pub struct PassageReply {
     #[serde(default, skip_serializing_if = "are_none")]
     pub lines: [u32; 2],
     /// First and last page, from 1, where a format has pages.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pages: Option<[u32; 2]>,
     /// The passage as its file has it; of formats that nobody reads as they are (PDF, Word, HTML), and where secrets
     /// were removed, the text without markup. Untrusted data.
@@ -51,13 +50,10 @@ pub struct PassageReply {
     /// How many passages the document has.
     pub n_passages: u32,
     /// The `ref` of the passage before these.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub before: Option<String>,
     /// The `ref` of the passage after these, or of the one that did not fit.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub after: Option<String>,
     /// Set when text was left out to fit the budget.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub truncated: Option<String>,
     /// Freshness.
     #[serde(flatten)]

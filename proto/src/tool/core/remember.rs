@@ -2,6 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
 
 use crate::shape::{Freshness, SourceView};
 use crate::tool::{Effect, Tool, ToolSet};
@@ -31,6 +32,7 @@ impl Remembered {
 }
 
 /// Parameters of `remember`.
+#[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Remember {
@@ -42,23 +44,20 @@ pub struct Remember {
     #[serde(default, alias = "entity", skip_serializing_if = "Option::is_none")]
     pub about: Option<String>,
     /// `fact`, `decision` or `preference`; by its words when left out.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kind: Option<Remembered>,
     /// Tags, single words without `#`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tags: Option<Vec<String>>,
 }
 
 /// Reply of `remember`.
+#[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RememberReply {
     /// What it was taken for.
     pub kind: Remembered,
     /// Whose note holds it; absent for an entry of its own.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub about: Option<String>,
     /// The entry's id, if it is one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
     /// Path of the note.
     pub path: String,

@@ -4,19 +4,19 @@ use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
 
 use super::{Effect, SurveyView, Tool, ToolSet};
 use crate::shape::{Freshness, StallView, WorkersView};
 
 /// Parameters of `status`.
+#[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Status {
     /// Also return the last file changes that were noticed, at most 100.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub events: Option<bool>,
     /// Also name every path that is not read, at most 10,000, instead of a few for each reason.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub not_read: Option<bool>,
 }
 
@@ -32,6 +32,7 @@ pub struct FileEventView {
 }
 
 /// A hub that a project is published to.
+#[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct HubView {
     /// Role, host and database.
@@ -39,12 +40,10 @@ pub struct HubView {
     /// The project's name there.
     pub project: String,
     /// The tick that it shows, if that is known.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tick: Option<u64>,
     /// How many ticks it is behind.
     pub lag: u64,
     /// Why nothing is published at the moment.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trouble: Option<String>,
 }
 
@@ -59,6 +58,7 @@ impl HubView {
 }
 
 /// Reply of `status`.
+#[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct StatusReply {
     /// The folder.
@@ -80,16 +80,13 @@ pub struct StatusReply {
     /// Rows a table.
     pub counts: BTreeMap<String, u64>,
     /// The copy of the vectors that questions scan; absent until the first question by vector.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub vectors_in_memory: Option<VectorsInMemory>,
     /// Progress of the better model's vectors, which are made in the background; absent without such a model.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub embedding: Option<EmbeddingView>,
     /// The language models that the settings name, with their state; absent if there are none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub llm: Vec<LlmView>,
     /// Where MCP is served over HTTP, such as `http://127.0.0.1:8765/mcp`; absent if it is not.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub http: Option<String>,
     /// Documents by format.
     pub formats: BTreeMap<String, u64>,
@@ -99,25 +96,19 @@ pub struct StatusReply {
     #[serde(default)]
     pub bytes_in_flight: u64,
     /// The file committed last.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_file: Option<String>,
     /// The last thing that went wrong.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_error: Option<String>,
     /// Why writes are paused, such as a full disk; answers come from the last commit meanwhile.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stalled: Option<StallView>,
     /// Why tools that write are refused: the ledger was lost while the daemon ran, or the folder is missing. Reading goes on.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub writes_refused: Option<StallView>,
     /// What was lost or damaged of the daemon's own files since it started, oldest first, the last 20.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub mended: Vec<MendedView>,
     /// The comparison of everything stored with its checksums, which runs in the background.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scrub: Option<ScrubView>,
     /// How far the close reading is that follows when everything is searchable; absent when it is switched off.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub deep: Option<DeepView>,
     /// Documents a second over the last minute.
     pub ingest_rate: f32,
@@ -146,7 +137,6 @@ pub struct StatusReply {
     /// Files that are not indexed by rule, by reason.
     pub skipped: BTreeMap<String, u64>,
     /// What is read of the folder and what is not; absent until the folder has been walked once.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub survey: Option<SurveyView>,
     /// Files that failed, newest first, at most 50.
     pub quarantine: Vec<QuarantineView>,
@@ -156,12 +146,10 @@ pub struct StatusReply {
     /// goes on (`events, rescanning`).
     pub watcher: String,
     /// The processes that parse PDF, DOCX and HTML.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workers: Option<WorkersView>,
     /// Clients connected now.
     pub clients: u64,
     /// The hub that the project is published to; absent if there is none.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hub: Option<HubView>,
     /// Freshness.
     #[serde(flatten)]
@@ -233,6 +221,7 @@ pub const UNRANKED: &str = "`retrieval.rerank.model` cannot be used";
 
 /// How far the better model's vectors are. Questions are answered by those that are there, and by static vectors where
 /// none is yet.
+#[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct EmbeddingView {
     /// The model, as `embed.model` names it.
@@ -240,7 +229,6 @@ pub struct EmbeddingView {
     /// Model, revision and quantization: vectors of different spaces are never compared.
     pub space: String,
     /// The space of a model before, which answers until this one is done.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answers: Option<String>,
     /// Windows of chunks that have a vector, or whose text the model refused.
     pub done: u64,
@@ -254,16 +242,12 @@ pub struct EmbeddingView {
     /// asked again by itself.
     pub state: String,
     /// Texts a second that the model embeds while it works; absent before it has.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub texts_a_second: Option<f32>,
     /// How long the rest takes at the pace so far, seconds, if nothing else is to be done.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub eta_seconds: Option<u64>,
     /// When a model that gave no vectors is asked again by itself, in seconds.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub again_seconds: Option<u64>,
     /// The last error of the model, and what to do.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trouble: Option<String>,
     /// The models for languages that this one does not know, as far as the folder has text in them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -329,6 +313,7 @@ impl EmbeddingView {
 }
 
 /// How a slot for a language model is. Whatever it is, all goes on without it.
+#[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LlmView {
     /// `extraction` or `query`.
@@ -350,10 +335,8 @@ pub struct LlmView {
     /// Most of them.
     pub max_calls_per_hour: u64,
     /// When it is asked again, in seconds.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub again_seconds: Option<u64>,
     /// Why the last call returned no text, and what to do.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trouble: Option<String>,
 }
 
@@ -388,6 +371,7 @@ fn about(seconds: u64) -> String {
 }
 
 /// How far the deep pass is: statistical names and dependencies, read in the background at the lowest priority.
+#[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct DeepView {
     /// Documents that wait for it, as far as that is known.
@@ -402,10 +386,8 @@ pub struct DeepView {
     pub paused: bool,
     /// Why it rests now, such as `the machine runs on battery`; it goes on while somebody waits for work, as
     /// `kgctl wait` does.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rests_for: Option<String>,
     /// How long the rest takes at the pace so far, seconds; absent before the pace is known and when nothing is left.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub eta_seconds: Option<u64>,
 }
 

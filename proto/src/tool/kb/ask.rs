@@ -2,6 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
 
 use super::EntryView;
 use crate::shape::Freshness;
@@ -53,30 +54,25 @@ impl Strategy {
 }
 
 /// Parameters of `kb_ask`.
+#[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct KbAsk {
     /// The question, or keywords, up to 1,000 characters.
     pub question: String,
     /// `auto` (default), `decision_trace`, `timeline`, `related` or `connection`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub strategy: Option<Strategy>,
     /// Which entries are meant: `project:X`, `tag:X`, `person:X`, `tool:X`, a type of entries, or an id; where
     /// `related` and `connection` begin.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scope: Option<String>,
     /// Where `connection` ends.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub target: Option<String>,
     /// Whether `auto` adds entries one step away in the graph; true when left out.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub include_graph_context: Option<bool>,
     /// Also entries whose confidence has fallen under .3; false when left out. The story of a decision includes them
     /// anyway.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub include_stale: Option<bool>,
     /// Most entries to return, 1 to 50, with the strategy `timeline` to 500; 20 when left out.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<u32>,
 }
 
@@ -112,6 +108,7 @@ pub struct KbStep {
 }
 
 /// Reply of `kb_ask`.
+#[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct KbAnswer {
     /// The strategy that was taken.
@@ -119,10 +116,8 @@ pub struct KbAnswer {
     /// Why it was taken.
     pub reason: String,
     /// The node that the question was understood to mean.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scope: Option<String>,
     /// The other one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub target: Option<String>,
     /// The entries, in the order of the strategy.
     pub entries: Vec<AskedEntry>,
@@ -133,13 +128,10 @@ pub struct KbAnswer {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub documents: Vec<StatementView>,
     /// Why there is nothing, or how the question was read.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hint: Option<String>,
     /// Who chose the strategy: `llm:` and the model; absent where rules did, or the request.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub planned_by: Option<String>,
     /// Why the model of `llm.query` did not choose, where one is set and was asked.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub llm: Option<String>,
     /// Freshness.
     #[serde(flatten)]
@@ -157,16 +149,15 @@ impl Tool for KbAsk {
 }
 
 /// Parameters of `kb_summarize`.
+#[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct KbSummarize {
     /// The question, up to 1,000 characters.
     pub question: String,
     /// Which entries are meant, as in `kb_ask`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scope: Option<String>,
     /// Most entries to read, 1 to 50; 20 when left out.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<u32>,
 }
 
@@ -194,6 +185,7 @@ pub struct ConflictOfEntries {
 }
 
 /// Reply of `kb_summarize`.
+#[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct KbSummary {
     /// The sentences that answer best, each followed by `[kb-00042]`.
@@ -208,10 +200,8 @@ pub struct KbSummary {
     /// `extractive`: sentences quoted from entries; or `llm:` and the model that wrote the answer from them.
     pub method: String,
     /// Why the model of `llm.query` did not write the answer, where one is set.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub llm: Option<String>,
     /// Why there is nothing.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hint: Option<String>,
     /// Freshness.
     #[serde(flatten)]

@@ -2,12 +2,14 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
 
 use super::EntryType;
 use crate::shape::Freshness;
 use crate::tool::{Effect, Tool, ToolSet};
 
 /// Parameters of `kb_ingest`.
+#[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct KbIngest {
@@ -15,19 +17,14 @@ pub struct KbIngest {
     #[serde(default, alias = "file_path", skip_serializing_if = "String::is_empty")]
     pub path: String,
     /// Instead of `path`: a Markdown text that is not a file of the project; needs `source_url`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub content: Option<String>,
     /// Where `content` came from; the same one again replaces the entries of the time before.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source_url: Option<String>,
     /// The project that the entries belong to; that of the last time when left out.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub project_ref: Option<String>,
     /// Return what would be done, and do nothing.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dry_run: Option<bool>,
     /// Whether folders below a folder are read, too; true when left out.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub recursive: Option<bool>,
 }
 
@@ -44,6 +41,7 @@ pub struct ExtractedEntry {
 }
 
 /// What became of one file.
+#[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct IngestedView {
     /// Its path.
@@ -51,17 +49,13 @@ pub struct IngestedView {
     /// `ingested`, `unchanged`, `skipped` (not meant to be read), `flagged` (holds a secret), `error` or `dry_run`.
     pub action: String,
     /// Why it was not ingested.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
     /// What it is about.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub summary: Option<String>,
     /// Who wrote summary and entries: `llm:` and the model; absent where both were taken from the file by rules.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub written_by: Option<String>,
     /// Why a model did not write them, where one is set. A file for which the call had no time left, or the model no
     /// budget, is read by it when it is ingested again.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub llm: Option<String>,
     /// The entries that were made of it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
 
 use super::EntryView;
 use crate::shape::Freshness;
@@ -41,6 +42,7 @@ pub enum KbAction {
 }
 
 /// Parameters of `kb_maintain`.
+#[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct KbMaintain {
@@ -50,22 +52,16 @@ pub struct KbMaintain {
     pub action: KbAction,
     /// The entry, for `deactivate`, `reactivate`, `entry_versions` and `restore`; for `enrich` and `forget_enriched`,
     /// all when left out.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub entry_id: Option<String>,
     /// The version, for `restore` and `entry_versions`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub version: Option<u64>,
     /// Why; kept with the version.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub change_reason: Option<String>,
     /// For `purge_inactive`: days since they were last changed, at least 1; 90 when left out.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub days_inactive: Option<u32>,
     /// For `rebuild_embeddings`: all entries.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub force: Option<bool>,
     /// For `purge_inactive`: it is meant.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub confirm: Option<bool>,
 }
 
@@ -137,6 +133,7 @@ pub struct Enrichment {
 }
 
 /// Reply of `kb_maintain`.
+#[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct KbMaintainReply {
     /// What was done.
@@ -144,13 +141,11 @@ pub struct KbMaintainReply {
     /// In words.
     pub message: String,
     /// The entry, where one was named.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub entry: Option<EntryView>,
     /// Its versions, oldest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub versions: Vec<VersionView>,
     /// Counts.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stats: Option<KbStats>,
     /// Entries that were deleted.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
+use serde_with::skip_serializing_none;
 
 use super::{EntryType, EntryView};
 use crate::shape::Freshness;
@@ -10,25 +11,21 @@ use crate::tool::memory::ItemError;
 use crate::tool::{Effect, Tool, ToolSet};
 
 /// Parameters of `kb_search`.
+#[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct KbSearch {
     /// The question or keywords, up to 1,000 characters.
     pub query: String,
     /// Only entries of this project.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub project_ref: Option<String>,
     /// Only entries of this type.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub entry_type: Option<EntryType>,
     /// Only entries with all of these tags.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tags: Option<Vec<String>>,
     /// Most entries to return, 1 to 100; 10 when left out.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<u32>,
     /// Also entries whose confidence has fallen under .3.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub include_stale: Option<bool>,
 }
 

@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+use serde_with::skip_serializing_none;
 
 use super::{EntryType, EntryView};
 use crate::shape::Freshness;
@@ -11,45 +12,34 @@ use crate::tool::memory::ItemError;
 use crate::tool::{Effect, Tool, ToolSet};
 
 /// Parameters of `kb_store`.
+#[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct KbStore {
     /// A brief name. A new entry needs it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub short_title: Option<String>,
     /// A title that sums up the entry; the short one when left out.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub long_title: Option<String>,
     /// The whole content, Markdown. `kb-00042` in it refers to that entry. A new entry needs it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub knowledge_details: Option<String>,
     /// `factual_reference` (default), `decision`, `pattern_convention` or `lesson_learned`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub entry_type: Option<EntryType>,
     /// The project that it belongs to; an empty one takes it away.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub project_ref: Option<String>,
     /// Where the knowledge came from.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source_context: Option<String>,
     /// How sure it is, 0 to 1; 0.9 when left out. It decays with the half-life of its type.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub confidence_level: Option<f64>,
     /// Its tags, single words.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tags: Option<Vec<String>>,
     /// For the graph: `supersedes` and `superseded_by` (ids), `related_entities` (node ids, or `{id, type}`), `person`,
     /// `tool` (a name or several). In a change hints that are left out stay, `null` takes one away.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hints: Option<Map<String, Value>>,
     /// The entry to change instead of making a new one. Omitted fields stay unchanged.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub update_entry_id: Option<String>,
     /// The entry to deactivate; nothing else is done then. `kb_maintain` reactivates it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub deactivate_entry_id: Option<String>,
     /// Why; kept with the version.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub change_reason: Option<String>,
 }
 
@@ -82,33 +72,27 @@ impl Tool for KbStore {
 }
 
 /// An entry to be made.
+#[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct NewKbEntry {
     /// A brief name.
     pub short_title: String,
     /// A title that sums up the entry; the short one when left out.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub long_title: Option<String>,
     /// The whole content, Markdown.
     pub knowledge_details: String,
     /// `factual_reference` (default), `decision`, `pattern_convention` or `lesson_learned`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub entry_type: Option<EntryType>,
     /// The project that it belongs to.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub project_ref: Option<String>,
     /// Where the knowledge came from.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source_context: Option<String>,
     /// How sure it is, 0 to 1; 0.9 when left out.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub confidence_level: Option<f64>,
     /// Its tags, single words.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tags: Option<Vec<String>>,
     /// For the graph, as in `kb_store`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hints: Option<Map<String, Value>>,
 }
 

@@ -2,6 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
 
 use super::MemoryNode;
 use crate::shape::Freshness;
@@ -53,14 +54,13 @@ impl Tool for GetRelationGaps {
 }
 
 /// Parameters of `find_similar_nodes`.
+#[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct FindSimilarNodes {
     /// Most pairs to return; 20 when left out, at most 500.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<u32>,
     /// Least cosine; .75 when left out.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub min_score: Option<f32>,
 }
 
@@ -108,6 +108,7 @@ pub struct GetConsolidationReport {
 }
 
 /// An entity whose summary is older than its observations.
+#[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct StaleSummary {
     /// Its name.
@@ -119,14 +120,13 @@ pub struct StaleSummary {
     /// How many observations it has.
     pub observation_count: u64,
     /// A summary to start from: its most informative observations, word for word, or a summary by a model.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub draft_summary: Option<String>,
     /// Who wrote the draft: `extract`, or `llm:` and the model.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub draft_by: Option<String>,
 }
 
 /// Two entities that may be related.
+#[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RelationCandidate {
     /// The one.
@@ -136,10 +136,8 @@ pub struct RelationCandidate {
     /// Cosine of their observations.
     pub similarity_score: f32,
     /// The reasons for it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rationale: Option<String>,
     /// `review_links` rejects it by this key, for good.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub key: Option<String>,
 }
 
@@ -169,6 +167,7 @@ pub struct EventSummary {
 }
 
 /// Reply of `get_consolidation_report`.
+#[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ConsolidationReply {
     /// At most 50.
@@ -182,10 +181,8 @@ pub struct ConsolidationReply {
     /// What tools did.
     pub event_summary: EventSummary,
     /// What was left out.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub truncated: Option<String>,
     /// Why drafts are not by the model of `llm.query`, where one is set.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub llm: Option<String>,
     /// Freshness.
     #[serde(flatten)]

@@ -2,6 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
 
 use super::{ItemError, MemoryEntity, MemoryNode, MemoryRelation};
 use crate::shape::Freshness;
@@ -16,6 +17,7 @@ pub struct OpenNodes {
 }
 
 /// Reply of `open_nodes` and `read_graph`.
+#[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct MemoryGraphReply {
     /// The entities, whole.
@@ -29,10 +31,8 @@ pub struct MemoryGraphReply {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub failed: Vec<ItemError>,
     /// What was left out.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub truncated: Option<String>,
     /// The next page, if there is one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next_page: Option<u32>,
     /// Freshness.
     #[serde(flatten)]
@@ -82,14 +82,13 @@ impl Tool for GetNodesByType {
 }
 
 /// Parameters of `get_recently_modified`.
+#[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct GetRecentlyModified {
     /// How many days back; 7 when left out.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub days: Option<u32>,
     /// Most to return; 20 when left out, at most 500.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<u32>,
 }
 

@@ -2,6 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
 
 use super::{MemoryEntity, MemoryRelation};
 use crate::shape::Freshness;
@@ -19,6 +20,7 @@ pub enum MemoryMode {
 }
 
 /// Parameters of `query_observations`.
+#[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct QueryObservations {
@@ -28,20 +30,17 @@ pub struct QueryObservations {
     /// The question or keywords.
     pub query: String,
     /// `embedding` (by meaning, words and names, the default) or `text` (by words).
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mode: Option<MemoryMode>,
     /// Most to return; 50 when left out, at most 1000.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<u32>,
     /// Only observations of this day or later, `YYYY-MM-DD`: of the first day that one names, else of its note's.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub after: Option<String>,
     /// Only observations before this day.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub before: Option<String>,
 }
 
 /// An observation that was found.
+#[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct FoundObservation {
     /// Its number.
@@ -60,10 +59,8 @@ pub struct FoundObservation {
     #[serde(default, skip_serializing_if = "is_none")]
     pub line: u64,
     /// Who says it, in a conversation.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub speaker: Option<String>,
     /// Its day, as far as its text or heading names one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub date: Option<String>,
 }
 
@@ -93,38 +90,32 @@ impl Tool for QueryObservations {
 }
 
 /// Parameters of `search_nodes`.
+#[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SearchNodes {
     /// The question or keywords.
     pub query: String,
     /// Most entities to return; 10 when left out, at most 100.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<u32>,
     /// `embedding` (by meaning, words and names, the default) or `text` (by words).
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mode: Option<MemoryMode>,
     /// Page of the results, from 1.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub page: Option<u32>,
     /// Only entities of this type.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub entity_type: Option<String>,
     /// Only entities with all of these tags.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tags: Option<Vec<String>>,
     /// Only observations that mention this entity, or are its own.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub entity: Option<String>,
     /// Only observations of this day or later, `YYYY-MM-DD`: of the first day that one names, else of its note's.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub after: Option<String>,
     /// Only observations before this day.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub before: Option<String>,
 }
 
 /// An entity that was found.
+#[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct FoundNode {
     /// Its name.
@@ -132,12 +123,10 @@ pub struct FoundNode {
     /// Its type.
     pub entity_type: String,
     /// Its summary.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub summary: Option<String>,
     /// The observation that fits best; empty where only the name does.
     pub matched_observation: String,
     /// The perspective under which it fits, in mode `embedding`; `name` where the name does.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub matched_perspective: Option<String>,
     /// The observations that fit, at most 20, the best first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -155,6 +144,7 @@ pub struct FoundNode {
 }
 
 /// Reply of `search_nodes`.
+#[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct FoundNodesReply {
     /// The best first, each entity once.
@@ -170,10 +160,8 @@ pub struct FoundNodesReply {
     #[serde(default)]
     pub relations: Vec<MemoryRelation>,
     /// The next page, if there may be one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next_page: Option<u32>,
     /// What is left out of these.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub truncated: Option<String>,
     /// Freshness.
     #[serde(flatten)]

@@ -2,6 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
 
 use super::{FactView, ItemError, MemoryRelation};
 use crate::shape::Freshness;
@@ -9,6 +10,7 @@ use crate::tool::batch::Item;
 use crate::tool::{Effect, Tool, ToolSet};
 
 /// An entity to be made.
+#[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct NewMemoryEntity {
@@ -18,13 +20,10 @@ pub struct NewMemoryEntity {
     #[serde(alias = "entityType")]
     pub entity_type: String,
     /// What is known about it, one statement each, in order.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub observations: Option<Vec<String>>,
     /// A sentence or two about it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub summary: Option<String>,
     /// Its tags, without `#`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tags: Option<Vec<String>>,
 }
 
@@ -287,6 +286,7 @@ impl Tool for ReplaceObservation {
 }
 
 /// Observations of one entity to be deleted.
+#[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ObservationDeletion {
@@ -294,10 +294,8 @@ pub struct ObservationDeletion {
     #[serde(alias = "entityName")]
     pub entity_name: String,
     /// Their numbers.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ordinals: Option<Vec<u64>>,
     /// Or their exact text.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub observations: Option<Vec<String>>,
 }
 

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+use serde_with::skip_serializing_none;
 
 use super::{
     BacklinkView, ItemType, LinkView, NoteView, ObservationView, OutputFormat, ResultView,
@@ -13,6 +14,7 @@ use crate::shape::{Freshness, RelationView};
 use crate::tool::{Effect, Tool, ToolSet};
 
 /// Parameters of `read_note`.
+#[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ReadNote {
@@ -20,29 +22,23 @@ pub struct ReadNote {
     #[serde(alias = "identifier")]
     pub path: String,
     /// Which project; that of this session when left out.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub project: Option<String>,
     /// Longest text answer in characters, 200 to 100000; 3,000 when left out.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_chars: Option<u32>,
     /// The same in tokens, 70 to 33000, at 3 characters a token; the smaller of the two counts.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_tokens: Option<u32>,
     /// First line to show, from 1: `next_line` of an answer that was cut.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub from_line: Option<u32>,
     /// Without effect, as `page_size`: other servers page what they suggest where no note is found.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub page: Option<u32>,
     /// See `page`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub page_size: Option<u32>,
     /// `text` or `json`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output_format: Option<OutputFormat>,
 }
 
 /// Reply of `read_note`.
+#[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ReadNoteReply {
     /// What it is.
@@ -64,7 +60,6 @@ pub struct ReadNoteReply {
     /// First and last line of `content` in the file, from 1.
     pub lines: [u32; 2],
     /// The next line to read, if the note did not fit.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next_line: Option<u32>,
     /// Facts that it states.
     pub observations: Vec<ObservationView>,
@@ -77,7 +72,6 @@ pub struct ReadNoteReply {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
     /// Set when facts or relations were left out to fit the budget.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub truncated: Option<String>,
     /// Freshness.
     #[serde(flatten)]
@@ -94,6 +88,7 @@ impl Tool for ReadNote {
 }
 
 /// Parameters of `build_context`.
+#[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct BuildContext {
@@ -101,32 +96,25 @@ pub struct BuildContext {
     #[serde(alias = "url")]
     pub path: String,
     /// Which project; that of this session when left out.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub project: Option<String>,
     /// Steps along links and graph relations, 0 to 3; 1 when left out.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub depth: Option<u32>,
     /// Only related notes modified since: `7d`, `last week`, `2026-01-31`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeframe: Option<String>,
     /// Most related notes, 1 to 100; 10 when left out.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_related: Option<u32>,
     /// Page of a pattern's notes (ten a page), from 1.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub page: Option<u32>,
     /// Longest text answer in characters, 200 to 100000; 3,000 when left out.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_chars: Option<u32>,
     /// The same in tokens, 70 to 33000, at 3 characters a token; the smaller of the two counts.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_tokens: Option<u32>,
     /// `text` or `json`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output_format: Option<OutputFormat>,
 }
 
 /// Reply of `build_context`.
+#[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ContextReply {
     /// The notes that the address names; several only for a pattern.
@@ -134,12 +122,10 @@ pub struct ContextReply {
     /// How many the address names in all.
     pub n_notes: u64,
     /// Set when there is a further page.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next_page: Option<u32>,
     /// Notes and documents near them, nearest first.
     pub related: Vec<RelatedView>,
     /// Set when text was left out to fit the budget.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub truncated: Option<String>,
     /// Freshness.
     #[serde(flatten)]
@@ -193,6 +179,7 @@ impl Tool for BuildContext {
 }
 
 /// Parameters of `backlinks`.
+#[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Backlinks {
@@ -203,13 +190,11 @@ pub struct Backlinks {
     #[serde(default, alias = "vault", skip_serializing_if = "Option::is_none")]
     pub project: Option<String>,
     /// Page, from 1.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub page: Option<u32>,
     /// Links a page, 1 to 500; 50 when left out.
     #[serde(default, alias = "limit", skip_serializing_if = "Option::is_none")]
     pub page_size: Option<u32>,
     /// `text` or `json`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output_format: Option<OutputFormat>,
 }
 
@@ -237,6 +222,7 @@ impl Tool for Backlinks {
 }
 
 /// Parameters of `list_directory`.
+#[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ListDirectory {
@@ -244,22 +230,17 @@ pub struct ListDirectory {
     #[serde(default, alias = "dir_name", skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
     /// Which project; that of this session when left out.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub project: Option<String>,
     /// Levels to show, 1 to 10; 1 when left out.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub depth: Option<u32>,
     /// Only files whose name matches, such as `*.md`.
     #[serde(default, alias = "file_name_glob", skip_serializing_if = "Option::is_none")]
     pub glob: Option<String>,
     /// Page, from 1.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub page: Option<u32>,
     /// Entries a page, 1 to 1000; 100 when left out.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub page_size: Option<u32>,
     /// `text` or `json`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output_format: Option<OutputFormat>,
 }
 
@@ -281,6 +262,7 @@ pub struct DirectoryReply {
 }
 
 /// A folder or an indexed file.
+#[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct EntryView {
     /// `directory` or `file`.
@@ -288,22 +270,17 @@ pub struct EntryView {
     /// Path relative to the project.
     pub path: String,
     /// A file's title.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
     /// A note's permalink.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub permalink: Option<String>,
     /// A file's frontmatter `type`, or its format.
     #[serde(default, rename = "type", skip_serializing_if = "Option::is_none")]
     pub note_type: Option<String>,
     /// A file's bytes.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub n_bytes: Option<u64>,
     /// When a file was last modified, RFC 3339, to the millisecond.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub modified: Option<String>,
     /// How many indexed files a folder holds, at any depth.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub n_files: Option<u64>,
 }
 
@@ -316,6 +293,7 @@ impl Tool for ListDirectory {
 }
 
 /// Parameters of `list_notes`.
+#[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ListNotes {
@@ -323,26 +301,22 @@ pub struct ListNotes {
     #[serde(default, alias = "vault", skip_serializing_if = "Option::is_none")]
     pub project: Option<String>,
     /// Only notes in this folder, or whose path matches this: `docs/*.md`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
     /// Only notes with all of these tags, or tags under them.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tags: Option<Vec<String>>,
     /// Only notes of these types.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note_types: Option<Vec<String>>,
     /// Page, from 1.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub page: Option<u32>,
     /// Notes a page, 1 to 1000; 100 when left out.
     #[serde(default, alias = "limit", skip_serializing_if = "Option::is_none")]
     pub page_size: Option<u32>,
     /// `text` or `json`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output_format: Option<OutputFormat>,
 }
 
 /// Reply of `list_notes` and `recent_activity`.
+#[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct NotesReply {
     /// By path; of `recent_activity` the last modified first.
@@ -350,13 +324,11 @@ pub struct NotesReply {
     /// How many there are on all pages.
     pub n_notes: u64,
     /// Of `recent_activity`: from when on, RFC 3339.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub since: Option<String>,
     /// Observations and relations, where they were asked for.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub statements: Vec<ResultView>,
     /// Set when there is a further page.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next_page: Option<u32>,
     /// Freshness.
     #[serde(flatten)]
@@ -372,29 +344,25 @@ impl Tool for ListNotes {
 }
 
 /// Parameters of `recent_activity`.
+#[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RecentActivity {
     /// How far back: `1 day` (default), `2h`, `last week`, `yesterday`, `3 months ago`, `2026-01-31`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeframe: Option<String>,
     /// Which project; that of this session when left out.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub project: Option<String>,
     /// Only documents of these types.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note_types: Option<Vec<String>>,
     /// What to return: `entity` (default), `observation`, `relation`; the latter are those of notes that were modified.
     #[serde(default, rename = "type", skip_serializing_if = "Option::is_none")]
     pub item_types: Option<Vec<ItemType>>,
     /// Page, from 1.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub page: Option<u32>,
     /// Documents a page, 1 to 500; 20 when left out.
     #[serde(default, alias = "limit", skip_serializing_if = "Option::is_none")]
     pub page_size: Option<u32>,
     /// `text` or `json`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output_format: Option<OutputFormat>,
 }
 
@@ -426,6 +394,7 @@ pub struct ProjectsReply {
 }
 
 /// A registered project.
+#[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ProjectView {
     /// Its name.
@@ -444,10 +413,8 @@ pub struct ProjectView {
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_read_only: bool,
     /// Entities, as far as it is indexed.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub n_entities: Option<u64>,
     /// Notes and documents, as far as it is indexed.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub n_documents: Option<u64>,
 }
 

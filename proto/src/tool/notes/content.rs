@@ -3,31 +3,28 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+use serde_with::skip_serializing_none;
 
 use super::{OutputFormat, ReadNote, ReadNoteReply};
 use crate::shape::Freshness;
 use crate::tool::{Effect, Tool, ToolSet};
 
 /// Parameters of `read_content`.
+#[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ReadContent {
     /// A file of the project: path, or permalink, title or `memory://…` of a note.
     pub path: String,
     /// Which project; that of this session when left out.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub project: Option<String>,
     /// Longest text answer in characters, 200 to 100000; 3,000 when left out.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_chars: Option<u32>,
     /// The same in tokens, 70 to 33000, at 3 characters a token; the smaller of the two counts.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_tokens: Option<u32>,
     /// First line to show, from 1: `next_line` of an answer that was cut.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub from_line: Option<u32>,
     /// `text` or `json`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output_format: Option<OutputFormat>,
 }
 
@@ -78,19 +75,17 @@ impl Tool for ViewNote {
 }
 
 /// Parameters of `fetch`.
+#[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Fetch {
     /// The `permalink` or `path` of a note of another answer; a title or `memory://…`, too.
     pub id: String,
     /// Which project; that of this session when left out.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub project: Option<String>,
     /// Longest text answer in characters, 200 to 100000; 3,000 when left out.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_chars: Option<u32>,
     /// The same in tokens, 70 to 33000, at 3 characters a token; the smaller of the two counts.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_tokens: Option<u32>,
 }
 

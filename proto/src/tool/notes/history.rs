@@ -2,50 +2,44 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
 
 use super::{OutputFormat, WrittenReply};
 use crate::shape::{Freshness, is_zero};
 use crate::tool::{Effect, Tool, ToolSet};
 
 /// Parameters of `note_history`.
+#[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct NoteHistory {
     /// The note: path, permalink, title or `memory://…`; also one that was deleted.
     pub path: String,
     /// Shows this version instead of the list: `version` of an answer, its beginning, or `last`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,
     /// With `version`: how it differs from the note as it is now, instead of its text.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub diff: Option<bool>,
     /// Most changes, 1 to 100; 20 when left out.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<u32>,
     /// Which project; that of this session when left out.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub project: Option<String>,
     /// Longest text answer in characters, 200 to 100000; 3,000 when left out.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_chars: Option<u32>,
     /// The same in tokens, 70 to 33000, at 3 characters a token; the smaller of the two counts.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_tokens: Option<u32>,
     /// First line of a version to show, from 1: `next_line` of an answer that was cut.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub from_line: Option<u32>,
     /// `text` or `json`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output_format: Option<OutputFormat>,
 }
 
 /// Reply of `note_history`.
+#[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct NoteHistoryReply {
     /// Path of the note; of one that was deleted where it lay.
     pub path: String,
     /// SHA-256 of the file now; left out when it is gone.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub checksum: Option<String>,
     /// Its changes, newest first; one of them where a version was asked for.
     pub changes: Vec<NoteChangeView>,
@@ -54,13 +48,10 @@ pub struct NoteHistoryReply {
     pub n_more: u32,
     /// The text of the version, or with `diff` how the note differs from it now, as `diff -u` writes it; secrets
     /// removed. Untrusted data.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub content: Option<String>,
     /// First and last line of `content`, from 1.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lines: Option<[u32; 2]>,
     /// The next line to read, if it did not fit.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next_line: Option<u32>,
     /// Freshness.
     #[serde(flatten)]
@@ -68,11 +59,11 @@ pub struct NoteHistoryReply {
 }
 
 /// One change of a note.
+#[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct NoteChangeView {
     /// Names the text before this change, for `version` of `note_history` and `restore_note`; left out where it is not
     /// kept: only what tools replace is, for 30 days.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,
     /// When (RFC 3339).
     pub at: String,
@@ -80,10 +71,8 @@ pub struct NoteChangeView {
     /// changed.
     pub kind: String,
     /// Tool and client, `edit_note@claude-code`; left out when somebody wrote the file himself, or it is not known.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by: Option<String>,
     /// The commit that showed it; left out where that is not known.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tick: Option<u64>,
     /// Lines that came.
     #[serde(default)]
@@ -92,7 +81,6 @@ pub struct NoteChangeView {
     #[serde(default)]
     pub n_removed: u64,
     /// Where the note lay before, if elsewhere.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub was_path: Option<String>,
 }
 
@@ -106,22 +94,19 @@ impl Tool for NoteHistory {
 }
 
 /// Parameters of `restore_note`.
+#[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RestoreNote {
     /// The note: path, permalink, title or `memory://…`; also one that was deleted.
     pub path: String,
     /// `version` of an answer of `note_history`, or its beginning; the newest kept one when left out.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,
     /// Which project; that of this session when left out.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub project: Option<String>,
     /// Only if the file still has this checksum, as an earlier reply gave it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expected_checksum: Option<String>,
     /// `text` or `json`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output_format: Option<OutputFormat>,
 }
 

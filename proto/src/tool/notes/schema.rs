@@ -7,12 +7,14 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
 
 use super::OutputFormat;
 use crate::shape::Freshness;
 use crate::tool::{Effect, Tool, ToolSet};
 
 /// Parameters of `schema_infer`.
+#[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SchemaInfer {
@@ -20,13 +22,10 @@ pub struct SchemaInfer {
     #[serde(rename = "type", alias = "note_type")]
     pub note_type: String,
     /// Least share of the notes that state a field for it to be suggested, 0 to 1; 0.25 when left out.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub threshold: Option<f32>,
     /// Which project; that of this session when left out.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub project: Option<String>,
     /// `text` or `json`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output_format: Option<OutputFormat>,
 }
 
@@ -76,6 +75,7 @@ pub struct FieldUse {
 }
 
 /// Reply of `schema_infer`.
+#[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SchemaInferReply {
     /// The type that was asked for.
@@ -87,10 +87,8 @@ pub struct SchemaInferReply {
     pub fields: Vec<FieldUse>,
     /// A schema note that says so: fields that 95 % of the notes state are required, those above the threshold may be
     /// missing. Left out when no field is above it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub schema: Option<String>,
     /// What to do where there is none.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hint: Option<String>,
     /// Freshness.
     #[serde(flatten)]
@@ -153,11 +151,11 @@ pub struct SchemaFault {
 }
 
 /// Reply of `schema_validate`.
+#[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SchemaValidateReply {
     /// The schema note by which was judged, or the note itself; left out where none is stated: then what 95 % of the
     /// notes of the type state is expected.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub schema: Option<String>,
     /// Notes that were compared.
     pub n_notes: u64,
@@ -166,7 +164,6 @@ pub struct SchemaValidateReply {
     /// The others, the first 100 by path.
     pub faults: Vec<SchemaFault>,
     /// How to state a schema.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hint: Option<String>,
     /// Freshness.
     #[serde(flatten)]
@@ -183,6 +180,7 @@ impl Tool for SchemaValidate {
 }
 
 /// Parameters of `schema_diff`.
+#[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SchemaDiff {
@@ -190,10 +188,8 @@ pub struct SchemaDiff {
     #[serde(rename = "type", alias = "note_type")]
     pub note_type: String,
     /// Which project; that of this session when left out.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub project: Option<String>,
     /// `text` or `json`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output_format: Option<OutputFormat>,
 }
 

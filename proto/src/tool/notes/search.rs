@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+use serde_with::skip_serializing_none;
 
 use super::{NoteView, OutputFormat};
 use crate::shape::{Freshness, is_zero};
@@ -43,6 +44,7 @@ pub enum ItemType {
 }
 
 /// Parameters of `search_notes`.
+#[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SearchNotes {
@@ -50,20 +52,16 @@ pub struct SearchNotes {
     #[serde(default)]
     pub query: String,
     /// Which project; that of this session when left out.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub project: Option<String>,
     /// Page, from 1.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub page: Option<u32>,
     /// Results a page, 1 to 100; 10 when left out.
     #[serde(default, alias = "limit", skip_serializing_if = "Option::is_none")]
     pub page_size: Option<u32>,
     /// Results to pass over, instead of `page`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub offset: Option<u32>,
     /// `hybrid` (default): words and meaning, half each; `fts`: words; `vector`: meaning; `title`, `permalink`: the
     /// query is a part of a title, or a permalink.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub search_type: Option<SearchType>,
     /// Only notes of these types (frontmatter `type`, or a format).
     #[serde(default, alias = "types", skip_serializing_if = "Option::is_none")]
@@ -72,29 +70,21 @@ pub struct SearchNotes {
     #[serde(default, alias = "entity_types", skip_serializing_if = "Option::is_none")]
     pub search_item_types: Option<Vec<ItemType>>,
     /// Only notes modified after: `2026-01-31`, `last week`, `7d`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub after_date: Option<String>,
     /// Only notes with all of these tags, or tags under them.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tags: Option<Vec<String>>,
     /// Only the note of this permalink.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub permalink: Option<String>,
     /// Only notes whose permalink begins with this or matches it: `specs/*`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub permalink_match: Option<String>,
     /// Only notes whose title contains this.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
     /// Only notes whose front matter says so: `{"status": "open", "priority": {"$gte": 3}}`; operators `$eq $ne $gt
     /// $gte $lt $lte $in $nin $between $contains $exists`; `a.b` reaches into maps.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub metadata_filters: Option<Map<String, Value>>,
     /// Least cosine of what is found by meaning, 0 to 1; the model's own floor when left out.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub min_similarity: Option<f32>,
     /// `text` or `json`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output_format: Option<OutputFormat>,
 }
 
@@ -123,6 +113,7 @@ pub struct SearchReply {
 }
 
 /// A result.
+#[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ResultView {
     /// What it is.
@@ -138,25 +129,19 @@ pub struct ResultView {
     /// 0 to 1.
     pub score: f32,
     /// How probable it is that it has to do with the question, 0 to 1; none where only filters are given.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub relevance: Option<f32>,
     /// It has little to do with the question.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub weak: bool,
     /// The part of it that words give: BM25 brought to 0 to 1 among the results.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub text: Option<f32>,
     /// The cosine of question and passage.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub similarity: Option<f32>,
     /// Of an observation: its category.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub category: Option<String>,
     /// Of a relation: its type.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub relation: Option<String>,
     /// Of a relation: its target, as a path where it is resolved, else as written.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub target: Option<String>,
 }
 
@@ -170,6 +155,7 @@ impl Tool for SearchNotes {
 }
 
 /// Parameters of `search`.
+#[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Search {
@@ -179,33 +165,28 @@ pub struct Search {
     #[serde(default, alias = "vault", skip_serializing_if = "Option::is_none")]
     pub project: Option<String>,
     /// Most notes, 1 to 100; 10 when left out.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<u32>,
     /// Longest text answer in characters, 200 to 100000; 3,000 when left out.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_chars: Option<u32>,
     /// The same in tokens, 70 to 33000, at 3 characters a token; the smaller of the two counts.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_tokens: Option<u32>,
     /// `text` or `json`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output_format: Option<OutputFormat>,
 }
 
 /// Reply of `search`.
+#[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct FoundReply {
     /// Best first: whole notes as far as the budget allows, then excerpts.
     pub notes: Vec<FoundNote>,
     /// Set when there are more than fit here.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub more: Option<String>,
     /// With `output_format: json`, the notes once more as clients of OpenAI's contract for `search` read them; `fetch`
     /// reads each by its `id`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub results: Vec<FoundLink>,
     /// How the question was read.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hint: Option<String>,
     /// True when nothing here fits the question.
     #[serde(default)]

@@ -3,12 +3,14 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+use serde_with::skip_serializing_none;
 
 use super::OutputFormat;
 use crate::shape::Freshness;
 use crate::tool::{Effect, Tool, ToolSet};
 
 /// Parameters of `write_note`.
+#[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct WriteNote {
@@ -21,32 +23,25 @@ pub struct WriteNote {
     #[serde(default, alias = "folder", skip_serializing_if = "Option::is_none")]
     pub directory: Option<String>,
     /// Which project; that of this session when left out.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub project: Option<String>,
     /// Tags for the front matter.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tags: Option<Vec<String>>,
     /// Frontmatter `type`; `note` when left out.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note_type: Option<String>,
     /// Where its content comes from; becomes `source_url` in the front matter, and hits show it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source_url: Option<String>,
     /// Further keys of the front matter.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub metadata: Option<Map<String, Value>>,
     /// Whether to replace an existing note; false when left out. Its earlier text is kept for 30 days.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub overwrite: Option<bool>,
     /// Only if the file still has this checksum, as an earlier reply gave it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expected_checksum: Option<String>,
     /// `text` or `json`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output_format: Option<OutputFormat>,
 }
 
 /// Reply of the tools that write, edit or delete a note.
+#[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct WrittenReply {
     /// `created`, `overwritten`, `edited`, `unchanged`, `deleted`, or `would be edited`.
@@ -57,10 +52,8 @@ pub struct WrittenReply {
     /// The note's title.
     pub title: String,
     /// For `memory://…`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub permalink: Option<String>,
     /// SHA-256 of the file now, for `expected_checksum`; left out when the note was deleted.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub checksum: Option<String>,
     /// Facts that the note states now.
     #[serde(default)]
@@ -127,6 +120,7 @@ pub enum EditOperation {
 }
 
 /// Parameters of `edit_note`.
+#[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct EditNote {
@@ -135,13 +129,11 @@ pub struct EditNote {
     pub path: String,
     /// `append`, `prepend`, `replace_section`, `insert_before`, `insert_after`, `find_replace`, `set_frontmatter` or
     /// `remove_frontmatter`; when left out `find_replace` with `find`, `replace_section` with `section`, else `append`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub operation: Option<EditOperation>,
     /// The new text.
     #[serde(default, alias = "content", skip_serializing_if = "Option::is_none")]
     pub content_updates: Option<String>,
     /// A heading: its words; `Words#2` the second of that name, `Above > Words` one below another.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub section: Option<String>,
     /// The text to replace, exactly.
     #[serde(default, alias = "find_text", skip_serializing_if = "Option::is_none")]
@@ -150,22 +142,16 @@ pub struct EditNote {
     #[serde(default, alias = "expected_replacements", skip_serializing_if = "Option::is_none")]
     pub expected_count: Option<u32>,
     /// A key of the front matter.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub key: Option<String>,
     /// Its value.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub value: Option<Value>,
     /// Which project; that of this session when left out.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub project: Option<String>,
     /// Only if the file still has this checksum, as an earlier reply gave it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expected_checksum: Option<String>,
     /// Return what would change, and change nothing.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dry_run: Option<bool>,
     /// `text` or `json`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output_format: Option<OutputFormat>,
 }
 
@@ -179,6 +165,7 @@ impl Tool for EditNote {
 }
 
 /// Parameters of `move_note`.
+#[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct MoveNote {
@@ -189,23 +176,19 @@ pub struct MoveNote {
     #[serde(default, alias = "destination_path", skip_serializing_if = "Option::is_none")]
     pub destination: Option<String>,
     /// Its new folder, instead of `destination`; the note keeps the name of its file.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub destination_folder: Option<String>,
     /// Which project; that of this session when left out.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub project: Option<String>,
     /// Return what would change, and change nothing.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dry_run: Option<bool>,
     /// Only if the file still has this checksum, as an earlier reply gave it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expected_checksum: Option<String>,
     /// `text` or `json`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output_format: Option<OutputFormat>,
 }
 
 /// Reply of `move_note`.
+#[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct MovedReply {
     /// True for a dry run: nothing was changed.
@@ -216,10 +199,8 @@ pub struct MovedReply {
     /// The path now.
     pub to: String,
     /// The permalink now.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub permalink: Option<String>,
     /// SHA-256 of the file now.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub checksum: Option<String>,
     /// Files whose links were rewritten to the new place, the moved note among them.
     pub rewritten: Vec<RewrittenView>,
@@ -250,6 +231,7 @@ impl Tool for MoveNote {
 }
 
 /// Parameters of `delete_note`.
+#[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DeleteNote {
@@ -257,16 +239,13 @@ pub struct DeleteNote {
     #[serde(alias = "identifier")]
     pub path: String,
     /// Which project; that of this session when left out.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub project: Option<String>,
     /// Only if the file still has this checksum, as an earlier reply gave it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expected_checksum: Option<String>,
     /// `false`: a tool deletes one note; a folder is deleted by a person.
     #[serde(default, alias = "is_dir", skip_serializing_if = "Option::is_none")]
     pub is_directory: Option<bool>,
     /// `text` or `json`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output_format: Option<OutputFormat>,
 }
 
@@ -281,6 +260,7 @@ impl Tool for DeleteNote {
 }
 
 /// Parameters of `create_memory_project`.
+#[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CreateMemoryProject {
@@ -291,10 +271,8 @@ pub struct CreateMemoryProject {
     #[serde(alias = "project_path")]
     pub path: String,
     /// Whether it becomes the default project; false when left out.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub set_default: Option<bool>,
     /// `text` or `json`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output_format: Option<OutputFormat>,
 }
 

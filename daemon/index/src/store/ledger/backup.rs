@@ -6,7 +6,6 @@
 //! replaces, and leaves a ledger in place at every instant.
 //! Not here: when a backup is made (`serve/tool/maintain.rs`), the daemon's lock (`process/restore.rs`).
 
-use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::os::unix::fs::OpenOptionsExt;
