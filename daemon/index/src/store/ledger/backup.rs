@@ -17,7 +17,7 @@ use rusqlite::Connection;
 use rusqlite::backup::{Backup as Online, StepResult};
 
 use super::LedgerError;
-use super::migrate::{Lack, VERSION, complete, difference, inspect, is_damage, lacks, version_of};
+use super::migrate::{Lack, VERSION, complete, inspect, is_damage, lacks};
 use crate::store::Rewrite;
 use crate::store::erase::{Counts, Gone, erase};
 use crate::store::{StoreError, open};

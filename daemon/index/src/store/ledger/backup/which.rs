@@ -8,7 +8,8 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::{Backup, VERSION, count, difference, folder_of, version_of};
+use super::super::migrate::{VERSION, difference, version_of};
+use super::{Backup, count, folder_of};
 use crate::store::open;
 
 /// Backups with generated names that are kept, besides the one that holds most.
