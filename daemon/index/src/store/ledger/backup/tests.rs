@@ -189,8 +189,10 @@ fn only_a_sound_ledger_of_a_known_version_is_put_back() {
     assert_eq!(it.names(""), ["ledger.sqlite", "newer", "other", "text"]);
 }
 
-/// Ways to lose what a ledger holds, with the words that say so.
-const LOSSES: [(&str, &str, fn(&Path)); 6] = [
+/// A way to lose what a ledger holds: its name, the words that say so, what it does.
+type Loss = (&'static str, &'static str, fn(&Path));
+
+const LOSSES: [Loss; 6] = [
     ("missing", "it was missing at the start", |ledger| fs::remove_file(ledger).expect("there")),
     ("empty", "it was empty at the start", |ledger| fs::write(ledger, "").expect("written")),
     ("empty, with a log", "it was empty at the start", |ledger| {
