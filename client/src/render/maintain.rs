@@ -145,7 +145,7 @@ const MAX_OTHERS: usize = 20;
 pub fn forget(reply: &ForgetReply, named: &str, style: Style) -> String {
     let mut text = String::new();
     if reply.unknown {
-        let _ = writeln!(text, "not found: nothing was ever stored for `{}`", clean(named));
+        let _ = writeln!(text, "not found: nothing is stored for `{}`", clean(named));
         for it in &reply.looked_for {
             let _ = writeln!(text, "looked for {}", clean(it));
         }
