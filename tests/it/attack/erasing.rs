@@ -265,7 +265,6 @@ fn what_others_say_as_well_stays_in_their_versions_and_the_proof_names_them() {
             "others are innocent: {out}"
         );
         assert_eq!(holders(&project, word), [""; 0], "{path}");
-        assert_eq!(holders(&project, path), [""; 0], "{path}");
     }
     assert_eq!(kept_versions(&project), expected);
     let (code, out, _) = kgctl(&project, &["restore", "beta.md", "--at", "last"], "");
