@@ -223,7 +223,7 @@ pub fn decoys() -> Vec<String> {
         "secret: xxxxxxxxxxxxxxxx",
         "password=changeme",
         "Authorization: Bearer <token>",
-        "password: required|string|min:{d1}",
+        "password: required,string,min:{d1}",
         "max_tokens: {d4}",
         "token_count = {d6}",
         "password_file: /run/secrets/db{d2}",

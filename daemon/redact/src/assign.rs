@@ -6,8 +6,8 @@
 //! passwords: [… , …]     password: !tag …     <dt>Password<dd>…     IDENTIFIED BY '…'     requirepass …
 //! ```
 //! There is one rule: a label, a connector (`operator.rs`), and what fills the rest of the line, cell, quotes or
-//! code span, unless that is a reference or a placeholder (`likely.rs`). Where words follow the value, or lead to it, it must
-//! also look like a secret.
+//! code span, unless that is a reference or a placeholder (`likely.rs`). Where words follow the value, or lead to it,
+//! it must also look like a secret.
 //! In: a text and the place of a label. Out: the ranges of its values that are secrets.
 //! Invariant: a bounded number of bytes is read before and after the label.
 //! Not here: labels (`label.rs`), what is between label and value (`operator.rs`), what a secret looks like

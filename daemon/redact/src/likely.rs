@@ -10,7 +10,7 @@
 use std::collections::HashSet;
 use std::sync::LazyLock;
 
-use regex::bytes::Regex;
+use regex::bytes::{Regex, RegexBuilder};
 
 use super::header::password_in;
 use super::label::{LABELS, ValueKind};
@@ -50,7 +50,11 @@ const REFERENCES: &str = r"(?x-u) ^ (?:
     ) $ ";
 
 /// `None` cannot happen with a fixed pattern; a test verifies it.
-static REFERENCE: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(REFERENCES).ok());
+static REFERENCE: LazyLock<Option<Regex>> =
+    LazyLock::new(|| RegexBuilder::new(REFERENCES).dfa_size_limit(MAX_DFA_BYTES).build().ok());
+
+/// Most memory for states of its automaton, in bytes: it runs rarely, and each thread has its own.
+const MAX_DFA_BYTES: usize = 1 << 17;
 
 /// True for values with a part that says of the whole that it is none.
 fn has_placeholder(lower: &str) -> bool {

@@ -3,8 +3,8 @@
 //! In: a note's path and its bytes. Out: versions, by path and time; their bytes.
 //! Invariants: kept files are in the user's own state folder, readable only by the user, and
 //! durable before the note changes; they are exact copies, secrets included, until somebody forgets
-//! a part (`forget.rs`), and are never indexed, embedded, logged or sent; apart from that, only age, or too large a total,
-//! removes them, the oldest first. The names of the files are the only index:
+//! a part (`forget.rs`), and are never indexed, embedded, logged or sent; apart from that, only age,
+//! or too large a total, removes them, the oldest first. The names of the files are the only index:
 //! `kept/PATH/TIME-HASH-UID.WHY-MODE-DOER`, without UID, MODE and DOER if unknown. The uid says whose
 //! version it is when the document moves and another one gets its path.
 //! Not here: restoring a version (`mod.rs`).

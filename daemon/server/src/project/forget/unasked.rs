@@ -75,8 +75,8 @@ impl Project {
         Ok(())
     }
 
-    /// Deletes secrets from everything that is kept besides the index and the versions of notes. Returns the number of rows and files that held
-    /// some.
+    /// Deletes secrets from everything that is kept besides the index and the versions of notes. Returns the number of
+    /// rows and files that held some.
     async fn clean_kept(self: Arc<Self>) -> Result<u64, ForgetError> {
         let _alone = self.upkeep.clone().lock_owned().await;
         let secrets = Arc::new(Secrets::new(&self.settings.privacy));
