@@ -201,6 +201,8 @@ fn a_change_follows_no_name_that_a_document_gives_itself() {
         ("root.md", "---\ntitle: Other\n---\nRoot.\n"),
         ("dl/root.md", "---\ntitle: root\n---\nNot root.\n"),
         ("sub/fine.md", "---\ntitle: Fine Title\npermalink: fine\n---\nx\n"),
+        ("a/sea.md", "---\ntitle: C\n---\nx\n"),
+        ("b/sea.md", "---\ntitle: C++\n---\nx\n"),
     ]);
     let evil = project.text("dl/evil.md");
     for name in
@@ -228,6 +230,13 @@ fn a_change_follows_no_name_that_a_document_gives_itself() {
         let edited = project.call("edit_note", json!({"path": name, "content": "More."}));
         assert_eq!(edited["path"], "sub/fine.md", "{name}");
     }
+    // A title that only one note has, although two compete for its permalink.
+    for (title, path) in [("C", "a/sea.md"), ("C++", "b/sea.md")] {
+        let edited = project.call("edit_note", json!({"path": title, "content": "More."}));
+        assert_eq!(edited["path"], path, "{title}");
+    }
+    let error = project.try_call("edit_note", json!({"path": "memory://c", "content": "x"}));
+    assert_eq!(error.expect_err("two")["code"], "ambiguous");
     // A file at exactly the path that an alias imitates goes first, also before it is indexed.
     project.write("todo.md", "Mine.\n");
     project.call("edit_note", json!({"path": "todo.md", "content": "More."}));

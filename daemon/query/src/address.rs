@@ -53,7 +53,8 @@ pub fn document_to_change(snapshot: &Snapshot, address: &str) -> Result<i64, Err
     // Whatever it is besides, and in whatever case.
     let permalink = named(snapshot, By::Permalink, &fold(name)).map_err(AskError::from)?;
     match by {
-        By::Path => return Ok(doc),
+        // `one` has seen that no other document has the title, and a path goes before it.
+        By::Path | By::Title => return Ok(doc),
         by if by.may_be_changed() || permalink == [doc] => {}
         By::Slug | By::PathSlug if is_in_words(name) => {}
         // Signs were dropped, as `C++` becomes `c`.
