@@ -5,9 +5,9 @@
 //! that name or with the nearest names.
 //! Order of lookup: that of [`notes::resolve`]; a path with folders never matches a file in another folder.
 //! An ambiguous name is refused, never guessed, because a write may follow. A change follows only a path, a permalink
-//! or a title, in any words that drop no sign, not what any document may say about itself to be taken for another: an alias, a heading. It also refuses
-//! a permalink that is the path of another file, and one that other notes of the same title compete for, because it
-//! moves when a note is added or removed.
+//! or a title, in any words that drop no sign, not what any document may say about itself to be taken for another: an
+//! alias, a heading. It also refuses a permalink that is the path of another file, and one that other notes of the same
+//! title compete for, because it moves when a note is added or removed.
 //! Not here: the search (`index/src/store/resolve.rs`), headings and blocks of a note.
 
 use notes::resolve::{By, fold, is_in_words, name_key};
