@@ -29,11 +29,8 @@ pub const PROJECT_FILE: &str = "kg.yaml";
 /// Largest settings file read, in bytes. Ours has 5,000; more is not a settings file.
 const MAX_FILE_BYTES: u64 = 1 << 20;
 
-/// Most values that a folder's file sets, those in lists counted one by one, and their most bytes: each pattern of
-/// `watch.ignore` costs 20 kB of memory.
-const MAX_FOLDER_VALUES: usize = 1_000;
-/// See [`MAX_FOLDER_VALUES`].
-const MAX_FOLDER_BYTES: usize = 64 << 10;
+/// Most values that a folder's file sets, those in lists counted one by one, and their bytes: a pattern costs 20 kB.
+const MAX_OF_FOLDER: (usize, usize) = (1_000, 64 << 10);
 
 /// Sections and keys that only the user's own configuration, the environment and flags may set.
 const USER_ONLY: &[&str] = &[
@@ -291,16 +288,13 @@ fn refuse_too_much(assignments: &[Assignment]) -> Result<(), LoadError> {
     let is_too_much = |it: &&Assignment| {
         n_values += it.value.as_array().map_or(1, Vec::len);
         n_bytes += it.key.len() + it.value.to_string().len();
-        n_values > MAX_FOLDER_VALUES || n_bytes > MAX_FOLDER_BYTES
+        n_values > MAX_OF_FOLDER.0 || n_bytes > MAX_OF_FOLDER.1
     };
     assignments.iter().find(is_too_much).map_or(Ok(()), |it| {
         Err(LoadError::Wrong {
             origin: it.origin.clone(),
             key: it.key.clone(),
-            why: format!(
-                "is too much: a folder sets at most {MAX_FOLDER_VALUES} values, of {} kB together",
-                MAX_FOLDER_BYTES >> 10
-            ),
+            why: "is too much: a folder sets at most 1000 values, of 64 kB together".to_string(),
             hint: Some("use fewer patterns that match more".to_string()),
         })
     })

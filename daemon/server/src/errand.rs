@@ -1,41 +1,42 @@
 //! Errand: for whom work is done, and until when its caller waits.
 //!
-//! In: the deadline of a call, its tool, and its client with the number of its open requests, around its work. Out: the same, wherever that work waits or
-//! keeps a version.
+//! In: the deadline of a call, its tool, and its client with the number of its open requests, around its work. Out:
+//! the same, wherever that work waits or keeps a version.
 //! Invariants: the values follow the work like a tracing span, into blocking threads as well, so no wait outlasts its
 //! caller and no write can lose its doer; work outside a call, such as `kgctl restore`, has none.
-//! Not here: the names of files (`notes/kept.rs`), what a call that is too slow is told (`serve/routes.rs`).
+//! Not here: the names of files (`notes/kept.rs`), the error of a call that is too slow (`serve/routes/ended.rs`).
 
 use std::future::Future;
 use std::sync::Arc;
 
 use tokio::time::Instant;
 
-use crate::serve::turns::InFlight;
-
 tokio::task_local! {
     static ERRAND: Errand;
 }
 
+/// Counts the unanswered requests of a client.
+type Count = Arc<dyn Fn() -> u32 + Send + Sync>;
+
 /// The call for which work is done.
-#[derive(Debug, Clone, Default)]
+#[derive(Clone, Default)]
 pub(crate) struct Errand {
     until: Option<Instant>,
-    in_flight: InFlight,
+    n_open: Option<Count>,
     doer: Option<Arc<str>>,
 }
 
 /// Most characters of a client's name that are recorded.
 const MAX_CHARS: usize = 40;
 
-/// Runs work whose waits end by a moment, early enough to say what was waited for, for a client with these unanswered
-/// requests.
+/// Runs work whose waits end by a moment, early enough to say what was waited for, for a client whose
+/// unanswered requests `n_open` counts.
 pub(crate) fn within<F: Future>(
     until: Instant,
-    in_flight: InFlight,
+    n_open: Count,
     work: F,
 ) -> impl Future<Output = F::Output> {
-    ERRAND.scope(Errand { until: Some(until), in_flight, doer: None }, work)
+    ERRAND.scope(Errand { until: Some(until), n_open: Some(n_open), doer: None }, work)
 }
 
 /// Runs work on behalf of a client that calls a tool.
@@ -70,7 +71,7 @@ pub(crate) fn until() -> Option<Instant> {
 
 /// Returns how many unanswered requests the client has now.
 pub(crate) fn n_open() -> u32 {
-    current().in_flight.n_open()
+    current().n_open.map_or(0, |count| count())
 }
 
 fn current() -> Errand {

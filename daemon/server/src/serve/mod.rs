@@ -26,7 +26,7 @@ mod resources;
 pub mod routes;
 mod session;
 pub mod tool;
-pub(crate) mod turns;
+mod turns;
 mod wire;
 
 #[cfg(test)]

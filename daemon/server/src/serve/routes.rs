@@ -231,8 +231,11 @@ impl Routes {
         });
         let in_flight = call.caller.in_flight.clone();
         let until = Instant::now() + limit - FOR_THE_ANSWER.min(limit / 5);
-        let mut running =
-            Box::pin(within(until, in_flight, (route.run)(call, Arc::clone(&self.readers))));
+        let mut running = Box::pin(within(
+            until,
+            Arc::new(move || in_flight.n_open()),
+            (route.run)(call, Arc::clone(&self.readers)),
+        ));
         tokio::select! {
             answer = &mut running => answer,
             () = tokio::time::sleep(limit) => Err(too_slow(&format!("`{}`", route.tool.name), limit)),

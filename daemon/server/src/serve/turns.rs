@@ -1,10 +1,10 @@
 //! Turns: fairness between clients, and the limit of one client's reads.
 //!
 //! In: requests that arrive and are answered. Out: permission to read.
-//! Invariants: a client has at most `max_reads_of_one` reads running or answers not yet queued; of
-//! all clients, who has few requests open reads before who has many, and those who have many never
-//! take all places, so that who sends without reading the answers delays nobody else; a request is counted until its answer is queued, it is
-//! cancelled, or its connection ends.
+//! Invariants: a client has at most `max_reads_of_one` reads running or answers not yet queued; of all
+//! clients, who has few requests open reads before who has many, and those who have many never take all
+//! places, so that who sends without reading the answers delays nobody else; a request is counted until
+//! its answer is queued, it is cancelled, or its connection ends.
 //! Not here: reading (`routes.rs`), or queueing answers (`wire.rs`).
 
 use std::collections::hash_map::Entry;

@@ -101,7 +101,8 @@ pub struct StatusReply {
     pub last_error: Option<String>,
     /// Why writes are paused, such as a full disk; answers come from the last commit meanwhile.
     pub stalled: Option<StallView>,
-    /// Why tools that write are refused: the ledger was lost while the daemon ran, or the folder is missing. Reading goes on.
+    /// Why tools that write are refused: the ledger was lost while the daemon ran, or the folder is missing. Reading
+    /// goes on.
     pub writes_refused: Option<StallView>,
     /// What was lost or damaged of the daemon's own files since it started, oldest first, the last 20.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
