@@ -280,7 +280,7 @@ fn unlikely_folders_are_refused() {
 #[test]
 fn init_registers_and_tells_how_to_connect_an_agent() {
     let home = Home::new();
-    home.daemon(|_, _| structured(json!({})));
+    home.daemon(|tool, _| structured(if tool == "status" { status() } else { json!({}) }));
     let (code, out, err) = home.kgctl(&["init", "notes", "--name", "mine"]);
     assert_eq!(code, 0, "{err}");
     assert!(out.contains("1 file to read: 1 md") && out.contains("\"mcpServers\""), "{out}");
@@ -337,7 +337,7 @@ fn a_question_is_asked_over_mcp() {
 fn a_daemon_of_another_version_is_told_of() {
     for (version, wanted) in [
         ("9.0.0", "hint: install version 9.0.0 of kgctl, too"),
-        ("0.0.1", "hint: `kgctl restart` runs the installed one"),
+        ("0.0.1", "notes` runs the installed one"),
     ] {
         let home = Home::new();
         home.daemon_of(version, |_, _| {

@@ -25,8 +25,10 @@ fn commands_in(source: &str) -> Vec<String> {
         text.replace_range(at..end, "");
     }
     let between = |line: &str, mark: char| {
-        let parts = line.split(mark).skip(1).step_by(2).filter(|part| part.starts_with("kgctl "));
-        parts.map(String::from).collect::<Vec<_>>()
+        let parts: Vec<&str> = line.split(mark).collect();
+        // A part that no mark closes is code.
+        let closed = parts.get(1..parts.len() - 1).unwrap_or_default().iter().step_by(2);
+        closed.filter(|it| it.starts_with("kgctl ")).map(ToString::to_string).collect::<Vec<_>>()
     };
     // A command that is a text of its own becomes part of a message elsewhere.
     let whole = |line: &str| between(line, '"').into_iter().filter(|it| !it.contains(['{', '[']));
@@ -39,8 +41,12 @@ fn filled_in(command: &str) -> String {
     let mut rest = command;
     while let Some((before, behind)) = rest.split_once('{') {
         let (_, after) = behind.split_once('}').unwrap_or_default();
-        // An id is the only thing that stands in quotes already.
-        let value = if before.ends_with('#') { "7".into() } else { word(FILLED_IN) };
+        // An id is the only thing that stands in quotes already, and `setup` takes one of a few names.
+        let value = match before {
+            _ if before.ends_with('#') => "7".into(),
+            "kgctl setup " => "cursor".into(),
+            _ => word(FILLED_IN),
+        };
         out += &format!("{before}{value}");
         rest = after;
     }

@@ -57,7 +57,7 @@ pub(super) async fn run(session: Session, ctx: &Context) -> Result<Exit, Failure
     let mut text: String = troubles.iter().map(|it| format!("{}\n", clean(it))).collect();
     text += &format!("{done} done, {rejected} rejected, {failed} failed, of {}\n", all.len());
     if rejected > 0 {
-        text += "rejected relations are never proposed again (`kgctl review --undo` undoes that); \
+        text += "rejected relations are never proposed again (`kgctl review --undo KEY` undoes that); \
                  everything else is, next time\n";
     }
     ctx.advise(&text)?;
