@@ -246,9 +246,11 @@ fn a_passage_is_read_by_its_place_and_with_its_neighbors() {
     assert!(cut["truncated"].as_str().expect("told").ends_with("raise `max_chars` for more"));
     let next = project.call("read_passage", json!({"at": cut["after"]}));
     assert_eq!(next["passages"][0].as_u64(), cut["passages"][1].as_u64().map(|n| n + 1));
+    // A file name that one document has is enough.
+    let by_name = read(&mut project, json!({"at": "other.md"}));
+    assert_eq!(by_name["path"], "sub/other.md");
     let refused = [
         (json!({"at": "boo.md:3"}), "no document `boo.md`", "there is book.md"),
-        (json!({"at": "other.md"}), "no document `other.md`", "there is sub/other.md"),
         (json!({"at": "book.md:9999"}), "`book.md` has no line 9999", "its text ends with line"),
         (json!({"at": "book.md p. 2"}), "`book.md` has no page 2", "it has no pages"),
         (json!({"at": "book.md", "around": 99}), "`around` is 99", "from 0 to 20"),

@@ -193,6 +193,7 @@ const NOT_OF_PROJECTS: [(&str, &str, &str); 14] = [
     ("daemon/extract/src/relate/vocabulary/file.rs", "", "what the user's own settings name"),
     ("daemon/server/src/project/", "", "the state folder"),
     ("daemon/server/src/serve/tool/maintain.rs", ".canonicalize()", "where a backup goes"),
+    ("daemon/server/src/notes/lock.rs", "OpenOptions::new(", "the lock in the state folder"),
     ("daemon/server/src/serve/tool/notes/projects.rs", "", "folders that are to be projects"),
     ("config/src/load/edit.rs", "", "the user's own settings"),
     ("config/src/load/tree.rs", ".canonicalize()", "the user's own settings"),

@@ -28,7 +28,6 @@ use model::terms::RelPath;
 const MAX_AT_ONCE: i64 = 50;
 /// Most bases that one change numbers anew; the ripple does the rest.
 const MAX_BASES: usize = 100;
-const DAY_MS: i64 = 24 * 3600 * 1000;
 
 /// Numbers the permalinks of a base, and of those that this affects. A base such as `plan-2` may equal a numbered
 /// permalink of `plan`, which is then numbered, too. The ripple does it if there are many notes.
@@ -309,7 +308,7 @@ pub(super) fn unbury(tx: &Connection, path: &RelPath, uid: &str) -> Result<(), S
 /// Takes over from the ledger which documents were deleted within 30 days; the ripple decides the claims that this
 /// concerns.
 pub(super) fn know_gone(db: &Connection, ledger: &Ledger) -> Result<(), StoreError> {
-    let since_ms = jiff::Timestamp::now().as_millisecond() - i64::from(KEPT_DAYS) * DAY_MS;
+    let since_ms = ledger.written_before(KEPT_DAYS)?.unwrap_or(i64::MIN);
     let keys = || -> Result<BTreeSet<String>, StoreError> {
         let mut statement = db.prepare_cached("SELECT key FROM gone_names")?;
         Ok(statement.query_map([], |row| row.get(0))?.collect::<Result<_, _>>()?)
