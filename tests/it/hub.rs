@@ -324,7 +324,7 @@ fn words_that_stand_together_by_chance_are_no_secret() {
     grant(&project, &db, "guides", "pub", true);
     publish(&project, &db, "guides");
     let terms = db.sql("SELECT terms FROM kg.documents");
-    assert!(redact::holds_secret(&terms), "a list that reads like a password: {terms}");
+    assert!(terms.contains("Hashing a password") && !terms.contains("[redacted"), "{terms}");
 }
 
 #[test]

@@ -119,7 +119,7 @@ fn a_newer_ledger_is_refused_and_nothing_is_written() {
     let (before, index) =
         (fs::read(&ledger).expect("read"), fs::read(&project.paths().index).expect("read"));
     expect![[r#"
-        kgd: the ledger `<state>/ledger.sqlite` has version 99, this kgd knows versions up to 9
+        kgd: the ledger `<state>/ledger.sqlite` has version 99, this kgd knows versions up to 10
         hint: install the newer kgd again
     "#]]
     .assert_eq(&refusal(&project));
@@ -468,7 +468,7 @@ fn doctor_looks_into_the_databases_and_lists_what_failed() {
         rows.map(|it| it["detail"].as_str().expect("text").to_string()).collect()
     };
     assert!(of("index", "good").contains(&"undamaged".to_string()), "{out}");
-    assert!(of("ledger", "good")[0].starts_with("undamaged, version 9; no backup yet"), "{out}");
+    assert!(of("ledger", "good")[0].starts_with("undamaged, version 10; no backup yet"), "{out}");
     assert_eq!(of("watching", "good"), ["by events"]);
     assert!(of("memory", "good")[0].contains(" private, the rest mapped files; peak "), "{out}");
     let documents = of("document", "warning");

@@ -20,7 +20,7 @@ use rustix::fs::{FlockOperation, flock};
 use rustix::net::UCred;
 
 /// Attempts to see who has the name of a folder while nobody listens, and the pause between two.
-const TRIES: u32 = 50;
+const TRIES: u32 = 400;
 const PAUSE: Duration = Duration::from_millis(5);
 
 /// Why the lock was not taken.
@@ -107,10 +107,26 @@ impl Lock {
         // The system frees the name with the process. Its scope is a network namespace, so a daemon in a container that
         // shares the folder is not seen; a folder on a network file system is locked on this machine.
         let uid = rustix::process::geteuid();
-        let locked = root.metadata().and_then(|found| {
-            let name = format!("kgd/{}/{:x}:{:x}", uid.as_raw(), found.dev(), found.ino());
-            listen_or_look(&SocketAddr::from_abstract_name(name)?)
-        });
+        let own = self.path.parent();
+        let mut tries = 0;
+        let locked = loop {
+            let locked = root.metadata().and_then(|found| {
+                let name = format!("kgd/{}/{:x}:{:x}", uid.as_raw(), found.dev(), found.ino());
+                listen_or_look(&SocketAddr::from_abstract_name(name)?)
+            });
+            // A daemon of this very state folder, whose lock we have, is ending; so is one without any open files.
+            let is_ending = |pid: i32| {
+                let state = state_of(pid);
+                Some(state.as_path()) == own || state == process_dir(pid)
+            };
+            match &locked {
+                Ok(Err(other)) if tries < TRIES && is_ending(other.pid.as_raw_nonzero().get()) => {
+                    tries += 1;
+                    std::thread::sleep(PAUSE);
+                }
+                _ => break locked,
+            }
+        };
         let why = match locked {
             Ok(Ok(listener)) => {
                 self.folder = Some(listener);
@@ -197,6 +213,8 @@ impl Lock {
 
 impl Drop for Lock {
     fn drop(&mut self) {
+        // First, because whoever gets the lock of the state folder wants the folder next.
+        drop(self.folder.take());
         // Closing is not enough: a worker between `fork` and `exec` still has the file open, and the next daemon would
         // find a lock without a living holder.
         let _ = flock(&self.file, FlockOperation::Unlock);
@@ -224,11 +242,15 @@ fn listen_or_look(address: &SocketAddr) -> io::Result<Result<UnixListener, UCred
 
 /// Returns the state folder of another daemon: where the lock file lies that it has open.
 fn state_of(pid: i32) -> PathBuf {
-    let process = PathBuf::from(format!("/proc/{pid}"));
+    let process = process_dir(pid);
     let open = std::fs::read_dir(process.join("fd")).into_iter().flatten().flatten();
     let mut files = open.filter_map(|it| std::fs::read_link(it.path()).ok());
     let lock = files.find(|it| it.file_name().is_some_and(|name| name == "lock"));
     lock.and_then(|it| Some(it.parent()?.to_path_buf())).unwrap_or(process)
+}
+
+fn process_dir(pid: i32) -> PathBuf {
+    PathBuf::from(format!("/proc/{pid}"))
 }
 
 fn holder(file: &mut File) -> String {

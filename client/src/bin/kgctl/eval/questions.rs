@@ -278,6 +278,8 @@ async fn elsewhere(
         command.args(arguments).env(common.0, common.1).stdin(Stdio::null());
         command.envs(changes.iter().map(|(name, value)| (name, value)));
         command.env("KG_STATE_DIR", scratch.at("state")).env("KG_RUNTIME_DIR", scratch.at("run"));
+        // A second daemon on the folder may only read.
+        command.env("KG_WRITE", "false");
         command.kill_on_drop(true);
         command
     };
