@@ -296,7 +296,7 @@ fn what_documents_say_cannot_break_a_line() {
         &spread,
         vec![good(reply), good(json!({"chunks": []})), good(json!({"odd": 1}))],
         expect![[r#"
-            (gamma is not in this: the answer has an unexpected form; `kgctl restart` runs the installed daemon)
+            (gamma is not in this: the answer has an unexpected form; `kgctl restart --project gamma` runs the installed daemon)
             1. [alpha] a 1. [beta] b\u{202e}.md:1-2 (score .50)
                one\u{1b}[2J
                two

@@ -75,7 +75,7 @@ impl Ledger {
     }
 
     /// As [`written_before`].
-    pub(super) fn written_before(&self, n_days: u16) -> Result<Option<i64>, StoreError> {
+    pub(in crate::store) fn written_before(&self, n_days: u16) -> Result<Option<i64>, StoreError> {
         before(&self.db, n_days)
     }
 }
