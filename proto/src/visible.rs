@@ -14,6 +14,8 @@
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
+use serde_json::Value;
+
 use names::{is_ignorable, is_stray, places};
 
 /// Returns `text` with every hidden character escaped.
@@ -21,6 +23,27 @@ pub fn show(text: &str) -> Cow<'_, str> {
     write_out(text, |c, out| {
         let _ = write!(out, "\\u{{{:x}}}", u32::from(c));
     })
+}
+
+/// Escapes hidden characters in every text of a value, including stored text and keys that the
+/// author chose.
+pub fn show_value(value: &mut Value) {
+    match value {
+        Value::String(text) => {
+            if let Cow::Owned(shown) = show(text) {
+                *text = shown;
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(show_value),
+        Value::Object(fields) => {
+            fields.values_mut().for_each(show_value);
+            if fields.keys().any(|key| matches!(show(key), Cow::Owned(_))) {
+                let shown = std::mem::take(fields).into_iter();
+                *fields = shown.map(|(key, value)| (show(&key).into_owned(), value)).collect();
+            }
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
 }
 
 /// Returns JSON with the same content, with every hidden character as JSON's own escape, so that parsing gives the

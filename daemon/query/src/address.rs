@@ -10,7 +10,8 @@
 //! title compete for, because it moves when a note is added or removed.
 //! Not here: the search (`index/src/store/resolve.rs`), headings and blocks of a note.
 
-use notes::resolve::{By, fold, is_in_words, name_key};
+use notes::resolve::{By, fold, is_in_words, name_key, path_key};
+use notes::slug::without_extension;
 use notes::target::percent_decoded;
 use notes::uri::{self, Address, SCHEME, UriError};
 use proto::error::{Code, ErrorView};
@@ -50,13 +51,16 @@ pub fn document(snapshot: &Snapshot, address: &str) -> Result<i64, ErrorView> {
 pub fn document_to_change(snapshot: &Snapshot, address: &str) -> Result<i64, ErrorView> {
     let (by, doc) = meant(snapshot, address)?;
     let name = address.trim().trim_start_matches(SCHEME);
-    // Whatever it is besides, and in whatever case.
-    let permalink = named(snapshot, By::Permalink, &fold(name)).map_err(AskError::from)?;
+    if by != By::Path && is_of_a_file(snapshot, name)? {
+        return Err(missing(snapshot, address)?);
+    }
+    // Whatever it is besides.
+    let permalink = named(snapshot, By::Permalink, name).map_err(AskError::from)?;
     match by {
         // `one` has seen that no other document has the title, and a path goes before it.
         By::Path | By::Title => return Ok(doc),
         by if by.may_be_changed() || permalink == [doc] => {}
-        By::Slug | By::PathSlug if is_in_words(name) => {}
+        By::Slug | By::PathSlug if is_in_words(name) && drops_no_sign(snapshot, by, doc)? => {}
         // Signs were dropped, as `C++` becomes `c`.
         By::Slug | By::PathSlug => return Err(missing(snapshot, address)?),
         by => return Err(unsafe_name(snapshot, address, by, doc)?),
@@ -65,6 +69,8 @@ pub fn document_to_change(snapshot: &Snapshot, address: &str) -> Result<i64, Err
     if all == [doc] {
         return Ok(doc);
     }
+    // What one note states as its permalink may be the title of another.
+    all.extend(named(snapshot, By::Title, name).map_err(AskError::from)?);
     let competing = "SELECT o.doc_id FROM notes n JOIN notes o ON o.base = n.base
                      WHERE n.doc_id = ?1 AND NOT n.is_stated AND n.permalink IN (?2, ?3) ORDER BY o.doc_id LIMIT 50";
     let mut statement = snapshot.prepare_cached(competing).map_err(AskError::from)?;
@@ -77,6 +83,23 @@ pub fn document_to_change(snapshot: &Snapshot, address: &str) -> Result<i64, Err
         [_] => Ok(doc),
         several => Err(ambiguous(snapshot, address, several)?),
     }
+}
+
+/// Returns whether a name is written as the path of a file: with the extension of a note, or as a path that a file had
+/// which was deleted lately. No other document receives what is meant for that.
+fn is_of_a_file(snapshot: &Snapshot, name: &str) -> Result<bool, AskError> {
+    if without_extension(name) != name {
+        return Ok(true);
+    }
+    let sql = "SELECT 1 FROM gone_names WHERE key IN (?1, ?2) AND instr(?1, '/')";
+    Ok(snapshot.prepare_cached(sql)?.exists([name, &path_key(name)])?)
+}
+
+/// Returns whether the title, or the path, of a document is in its slug as a whole: `c` may be a title of `C++`.
+fn drops_no_sign(snapshot: &Snapshot, by: By, doc: i64) -> Result<bool, AskError> {
+    let sql = "SELECT iif(?2, title, path) FROM docs WHERE id = ?1";
+    let text: String = snapshot.query_row(sql, params![doc, by == By::Slug], |row| row.get(0))?;
+    Ok(is_in_words(&text))
 }
 
 /// Returns the document at exactly this path.
@@ -93,7 +116,7 @@ fn meant(snapshot: &Snapshot, address: &str) -> Result<(By, i64), ErrorView> {
     if let Some(doc) = at_path(snapshot, address)? {
         return Ok((By::Path, doc));
     }
-    let address = address.trim();
+    let address = address.trim().trim_start_matches("./");
     let bare = address.strip_prefix(SCHEME);
     let missing = match lookup(snapshot, address) {
         Err(error) if error.code != Code::Ambiguous => error,

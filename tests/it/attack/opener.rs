@@ -181,7 +181,7 @@ const OF_PROJECTS: [&str; 12] = [
 
 /// Files that are opened by path there, through any call or a specific one, because they are not
 /// files of a project.
-const NOT_OF_PROJECTS: [(&str, &str, &str); 14] = [
+const NOT_OF_PROJECTS: [(&str, &str, &str); 15] = [
     ("daemon/server/src/notes/forget.rs", "fs::read(&version.file)", "the state folder"),
     ("daemon/server/src/notes/journal.rs", "", "the state folder"),
     ("daemon/server/src/notes/kept.rs", "", "the state folder"),

@@ -17,6 +17,7 @@ use std::collections::BTreeSet;
 use config::limits::KEPT_DAYS;
 use notes::resolve::{By, path_key};
 use notes::slug::{path_slug, slug};
+use notes::target::joined;
 use rusqlite::{Connection, OptionalExtension, params};
 
 use super::StoreError;
@@ -179,6 +180,7 @@ pub fn holder(
     path: &str,
     title: &str,
 ) -> Result<Option<String>, StoreError> {
+    let plain = joined("", &claim.replace('\\', "/"));
     // Words of which paths and claim are two spellings: a note may state the slug of its own path.
     let other_words = Some(claim).filter(|it| path_slug(path) != **it);
     let at: Option<String> = db
@@ -191,7 +193,7 @@ pub fn holder(
             params![
                 path,
                 claim,
-                path_key(claim),
+                path_key(&plain),
                 other_words,
                 By::BarePath as i64,
                 By::Path as i64,
@@ -207,7 +209,7 @@ pub fn holder(
         "SELECT path FROM gone_names WHERE key IN (?1, ?2) AND path <> ?3 ORDER BY path LIMIT 1";
     let gone: Option<String> = db
         .prepare_cached(gone)?
-        .query_row(params![claim, path_key(claim), path], |row| row.get(0))
+        .query_row(params![claim, path_key(&plain), path], |row| row.get(0))
         .optional()?;
     // Notes of one title compete for its slug, and one that states it wins.
     if gone.is_some() || slug(title) == claim {

@@ -173,6 +173,31 @@ pub fn named(snapshot: &Snapshot, name: &str) -> Result<NodeRow, ErrorView> {
     }
 }
 
+/// As [`named`], for a change: not by what any note may say about itself to be taken for another, an alias or a heading.
+///
+/// # Errors
+/// As [`named`]; `refused` with the note that was meant.
+pub fn named_to_change(snapshot: &Snapshot, name: &str) -> Result<NodeRow, ErrorView> {
+    let found = named(snapshot, name)?;
+    let has_name = |named: &[NodeRow]| named.iter().any(|it| it.doc == found.doc);
+    let is_own =
+        found.name == name.trim() || found.path == name || has_name(&bearing(snapshot, name)?);
+    if is_own || address::document_to_change(snapshot, name).is_ok_and(|doc| doc == found.doc) {
+        return Ok(found);
+    }
+    Err(ErrorView {
+        code: Code::Refused,
+        message: format!(
+            "`{}` is only another name of `{}` (`{}`)",
+            name.trim(),
+            found.name,
+            found.path
+        ),
+        hint: Some(format!("a change needs the name of the entity: give `{}`", found.name)),
+        conflict: None,
+    })
+}
+
 /// As [`named`], but `None` for a path, a permalink and a name that no note has.
 ///
 /// # Errors

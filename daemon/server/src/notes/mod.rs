@@ -200,6 +200,12 @@ impl Notes {
         found.unwrap_or_else(|_| path.to_string())
     }
 
+    /// Returns whether a file is at exactly this path of the project, read or not.
+    pub fn has_file(&self, path: &str) -> bool {
+        let found = below(&self.root, path).map(|path| self.root.join(path));
+        found.is_ok_and(|path| path.symlink_metadata().is_ok_and(|it| it.is_file()))
+    }
+
     /// Returns the real path of a file or folder in the project if a link is on its way, else
     /// `None`.
     pub fn led_to(&self, path: &str) -> Option<String> {

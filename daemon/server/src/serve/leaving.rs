@@ -11,6 +11,7 @@
 use std::borrow::Cow;
 
 use proto::error::ErrorView;
+pub(super) use proto::visible::show_value as show_reply;
 use proto::visible::{restore, show};
 use serde_json::{Map, Value};
 
@@ -60,7 +61,7 @@ const TAKEN: [&str; 24] = [
 ];
 
 /// Keys of requests, at any depth, whose value names something that an answer may have shown.
-const NAMING: [&str; 21] = [
+const NAMING: [&str; 26] = [
     "a",
     "about",
     "at",
@@ -69,6 +70,7 @@ const NAMING: [&str; 21] = [
     "destination",
     "destination_folder",
     "directory",
+    "doc_type",
     "entity",
     "entity_a",
     "entity_b",
@@ -79,9 +81,13 @@ const NAMING: [&str; 21] = [
     "identifier",
     "name",
     "names",
+    "note_types",
     "path",
     "paths",
+    "tags",
     "to_entity",
+    "type",
+    "types",
 ];
 
 /// Cleans arguments before they are used: an answer may repeat them in another form, such as a
@@ -109,27 +115,6 @@ fn restore_names(value: &mut Value, is_name: bool) {
             fields.iter_mut().for_each(|(key, it)| restore_names(it, is_name || is_naming(key)));
         }
         _ => {}
-    }
-}
-
-/// Escapes hidden characters in every text of a reply, including stored text and keys that the
-/// author chose.
-pub(super) fn show_reply(reply: &mut Value) {
-    match reply {
-        Value::String(text) => {
-            if let Cow::Owned(shown) = show(text) {
-                *text = shown;
-            }
-        }
-        Value::Array(items) => items.iter_mut().for_each(show_reply),
-        Value::Object(fields) => {
-            fields.values_mut().for_each(show_reply);
-            if fields.keys().any(|key| matches!(show(key), Cow::Owned(_))) {
-                let shown = std::mem::take(fields).into_iter();
-                *fields = shown.map(|(key, value)| (show(&key).into_owned(), value)).collect();
-            }
-        }
-        Value::Null | Value::Bool(_) | Value::Number(_) => {}
     }
 }
 

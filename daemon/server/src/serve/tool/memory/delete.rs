@@ -58,7 +58,7 @@ fn delete(
     gone: &mut BTreeSet<i64>,
 ) -> Result<Vec<MemoryRelation>, ErrorView> {
     let snapshot = project.snapshot().map_err(unreadable)?;
-    let node = rows::named(&snapshot, name)?;
+    let node = rows::named_to_change(&snapshot, name)?;
     if !node.is_node {
         return Err(ErrorView {
             code: Code::Refused,

@@ -115,7 +115,7 @@ async fn on_node<T: Send + 'static>(
     let (worker, name) = (project.clone(), name.to_string());
     blocking(move || {
         let snapshot = worker.snapshot().map_err(unreadable)?;
-        let node = rows::named(&snapshot, &name)?;
+        let node = rows::named_to_change(&snapshot, &name)?;
         let scope = scope_of(&ledger(&worker)?, &node)?;
         drop(snapshot);
         let done = work(&worker, &node, scope)?;

@@ -47,7 +47,7 @@ fn ends(project: &Project, from: &str, to: &str) -> Result<Ends, (String, ErrorV
 fn stated_ends(project: &Project, from: &str, to: &str) -> Result<Ends, (String, ErrorView)> {
     let named = |error: ErrorView, name: &str| (name.to_string(), error);
     let snapshot = project.snapshot().map_err(|error| named(unreadable(error), from))?;
-    let one = rows::named(&snapshot, from).map_err(|error| named(error, from))?;
+    let one = rows::named_to_change(&snapshot, from).map_err(|error| named(error, from))?;
     let (other, missing) = match rows::named(&snapshot, to) {
         Ok(other) => (Some(other), None),
         Err(error) if is_missing(&error) => (None, Some(error)),

@@ -301,7 +301,7 @@ fn add(
     aftermath: &mut Aftermath,
 ) -> Result<AddedObservations, ErrorView> {
     let snapshot = project.snapshot().map_err(unreadable)?;
-    let node = rows::named(&snapshot, &item.entity_name)?;
+    let node = rows::named_to_change(&snapshot, &item.entity_name)?;
     drop(snapshot);
     check_secrets(item.contents.iter().map(String::as_str))?;
     let scope = scope_of(&ledger(project)?, &node)?;
@@ -399,7 +399,7 @@ fn remove(
     aftermath: &mut Aftermath,
 ) -> Result<DeletedObservations, ErrorView> {
     let snapshot = project.snapshot().map_err(unreadable)?;
-    let node = rows::named(&snapshot, &item.entity_name)?;
+    let node = rows::named_to_change(&snapshot, &item.entity_name)?;
     drop(snapshot);
     if item.ordinals.is_none() && item.observations.is_none() {
         let hint = "say which: `ordinals`, or `observations` word for word";

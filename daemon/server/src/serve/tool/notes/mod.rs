@@ -130,6 +130,8 @@ async fn path_in_index(
             Ok(_) if of_link == OfLink::Itself => Ok(inside.trim().to_string()),
             Ok(note) => Ok(note.path),
             Err(error @ NoteError::NoFolder { .. }) => Err(error.view()),
+            // Nor is a file that is not read taken for another that states its path.
+            Err(error) if worker.notes().has_file(&inside) => Err(error.view()),
             Err(_) => found,
         }
     })
