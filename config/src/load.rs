@@ -362,9 +362,9 @@ fn refuse_writing(own: bool, layers: &Layers) -> Result<(), LoadError> {
 }
 
 /// `KG_WATCH__DEBOUNCE_MS` sets `watch.debounce_ms`; a name without two underscores together is not a
-/// setting.
+/// setting, except `KG_WRITE`: `write` is the only setting outside all groups.
 fn variable(name: &str, text: String) -> Option<(String, String, Origin)> {
-    let key = name.strip_prefix("KG_").filter(|rest| rest.contains("__"))?;
+    let key = name.strip_prefix("KG_").filter(|rest| rest.contains("__") || *rest == "WRITE")?;
     Some((key.to_lowercase().replace("__", "."), text, Origin::Variable(name.to_string())))
 }
 

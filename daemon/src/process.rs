@@ -254,13 +254,9 @@ fn prepare(found: Found, options: &Options) -> anyhow::Result<Prepared> {
     paths.create_dirs()?;
     let is_brief = options.idle_exit.is_some_and(|limit| !limit.is_zero());
     let life = if is_brief { "until-idle" } else { "stay" };
-    // Before any database is opened: only the holder of the lock may write. Daemons that write no notes do not meet in
-    // the folder, such as those with which `kgctl eval` compares settings.
-    let lock = match settings.write {
-        true => Lock::of(&paths.lock, life, &project.root),
-        false => Lock::take(&paths.lock, life),
-    };
-    let lock = lock.map_err(StartError::from)?;
+    // Before any database is opened: only the holder of the lock may write.
+    let folder = settings.write.then_some(project.root.as_path());
+    let lock = Lock::of(&paths.lock, life, folder).map_err(StartError::from)?;
     let place = OpenProject {
         root: project.root,
         name: project.name,

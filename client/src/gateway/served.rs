@@ -272,7 +272,7 @@ impl Served {
     /// Says how this session gets its first project.
     pub(super) fn how_to_make_one(&self) -> String {
         match self.front {
-            Some(_) => "`kgctl hub grant URL --name PROJECT --role ROLE` gives the role a project; this session then has it",
+            Some(_) => "`kgctl hub grant URL --name PROJECT --role ROLE` gives the role one; this session then has it",
             None => "`kgctl init DIR` registers a folder; this session then has it",
         }
         .to_string()

@@ -51,7 +51,7 @@ pub fn document(snapshot: &Snapshot, address: &str) -> Result<i64, ErrorView> {
 pub fn document_to_change(snapshot: &Snapshot, address: &str) -> Result<i64, ErrorView> {
     let (by, doc) = meant(snapshot, address)?;
     let name = address.trim().trim_start_matches(SCHEME);
-    if by != By::Path && is_of_a_file(snapshot, name)? {
+    if matches!(by, By::Title | By::Slug) && is_of_a_file(snapshot, name)? {
         return Err(missing(snapshot, address)?);
     }
     // Whatever it is besides.

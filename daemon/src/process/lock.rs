@@ -76,12 +76,17 @@ pub(super) struct Lock {
 }
 
 impl Lock {
-    /// Takes the lock of a state folder, and that of the folder of documents.
+    /// Takes the lock of a state folder, and that of the folder of documents. Daemons that write no notes do not take
+    /// that one, such as those with which `kgctl eval` compares settings.
     ///
     /// # Errors
     /// [`LockError::Held`] or [`LockError::Elsewhere`] if another process holds one of them.
-    pub(super) fn of(path: &Path, life: &str, root: &Path) -> Result<Self, LockError> {
-        Self::take(path, life)?.of_folder(root)
+    pub(super) fn of(path: &Path, life: &str, root: Option<&Path>) -> Result<Self, LockError> {
+        let lock = Self::take(path, life)?;
+        match root {
+            Some(root) => lock.of_folder(root),
+            None => Ok(lock),
+        }
     }
 
     /// Takes the lock without waiting. `life` (`stay` or `until-idle`) lets clients know whether they may replace this
@@ -288,7 +293,8 @@ mod tests {
         }
         std::os::unix::fs::symlink(&root, dir.path().join("link")).expect("a link");
         let take = |state: &str, root: &str| {
-            Lock::of(&dir.path().join(state).join("lock"), "stay", &dir.path().join(root))
+            let root = dir.path().join(root);
+            Lock::of(&dir.path().join(state).join("lock"), "stay", Some(&root))
         };
         let mut first = take("one", "notes").expect("free");
         for _ in 0..300 {

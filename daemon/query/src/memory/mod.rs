@@ -173,7 +173,8 @@ pub fn named(snapshot: &Snapshot, name: &str) -> Result<NodeRow, ErrorView> {
     }
 }
 
-/// As [`named`], for a change: not by what any note may say about itself to be taken for another, an alias or a heading.
+/// As [`named`], for a change: not by what any note may say about itself to be taken for another, an alias or a
+/// heading.
 ///
 /// # Errors
 /// As [`named`]; `refused` with the note that was meant.
