@@ -5,7 +5,8 @@
 //! Not here: the lock itself, which only the daemon takes.
 
 use std::io;
-use std::path::Path;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
 
 use rustix::process::{Pid, Signal, kill_process};
 
@@ -20,6 +21,8 @@ pub struct Holder {
     pub version: String,
     /// Its intended lifetime, if given.
     pub life: Option<Life>,
+    /// The lock file.
+    lock: PathBuf,
 }
 
 impl Holder {
@@ -30,12 +33,14 @@ impl Holder {
         let pid = words.next()?.parse().ok()?;
         let version = words.next().unwrap_or_default().to_string();
         let life = words.next().and_then(Life::parse);
-        is_alive(pid).then_some(Holder { pid, version, life })
+        is_alive(pid).then(|| Holder { pid, version, life, lock: lock.to_path_buf() })
     }
 
-    /// Returns true if that process is a `kgd`.
+    /// Returns true if that process is a `kgd` that has this very file open: that of a copied state folder names the
+    /// daemon of the original.
     pub fn is_daemon(&self) -> bool {
-        name_of(self.pid).is_some_and(|name| name.starts_with("kgd"))
+        let is_kgd = name_of(self.pid).is_some_and(|name| name.starts_with("kgd"));
+        is_kgd && has_open(self.pid, &self.lock)
     }
 
     /// Asks it to finish its current work and end.
@@ -49,6 +54,14 @@ impl Holder {
             Some(Err(error)) => Err(error.into()),
         }
     }
+}
+
+/// Returns whether a process has a file open; true where the system does not say.
+fn has_open(pid: u32, file: &Path) -> bool {
+    let Ok(open) = std::fs::read_dir(format!("/proc/{pid}/fd")) else { return true };
+    let identity = |path: &Path| path.metadata().map(|found| (found.dev(), found.ino())).ok();
+    let wanted = identity(file);
+    open.flatten().any(|entry| identity(&entry.path()) == wanted)
 }
 
 /// Returns the process id in a lock file, if that process is alive.

@@ -58,7 +58,7 @@ pub use ledger::{
 };
 pub use ledger::{ChangeLedger, ChangedLine, DocChange, DocVersion, JournalStart, LineKind};
 pub use ledger::{OBSERVED_EVERY, written_before};
-pub use ledger::{Removal, detectors, read_copy, rewrite_copy, scrubbed_by, was_removed};
+pub use ledger::{Removal, detectors, read_copy, removed_ms, rewrite_copy, scrubbed_by};
 pub use likeness::Likeness;
 pub use open::add_folded;
 pub use replace::copy_ledger;

@@ -29,7 +29,7 @@ use index::erase;
 use index::erase::{Needle, Needles, Rewrite, Role, Scan, Wanted, parts_of, scan_apart};
 use index::store::{
     Counts, Gone, IndexWriter, LedgerError, Removal, StoreError, forget_unused, read_copy,
-    rewrite_copy, was_removed,
+    removed_ms, rewrite_copy,
 };
 use index::words::Indexer;
 use model::terms::RelPath;
@@ -113,6 +113,9 @@ pub enum ForgetError {
     /// The index does not catch up with the folder.
     #[error("{0}")]
     Unsettled(String),
+    /// Several notes have the name of an entity.
+    #[error("several notes are called `{0}`: {1}")]
+    Several(String, String),
     /// There is too much to search for at once.
     #[error("too long to search for: {0}")]
     TooLong(#[from] aho_corasick::BuildError),
@@ -178,7 +181,7 @@ impl Project {
             let is_text = matches!(pending.named, Named::Text(_));
             let mut holding = project.files_meant(&pending.gone, is_text.then_some(&strings))?;
             // A name without traces in the state folder is still known if files of the project have it.
-            receipt.is_unknown &= holding.is_empty() && receipt.also_in.is_empty();
+            receipt.is_unknown &= holding.is_empty();
             if receipt.is_unknown {
                 receipt.looked_for = project.looked_for(&pending.named)?;
             }
@@ -223,7 +226,7 @@ impl Project {
         receipt.is_unknown = !matches!(pending.named, Named::Text(_))
             && !receipt.has_removed()
             && pending.gone.uids.is_empty()
-            && !was_removed(&self.state_dir, kind, named)?;
+            && removed_ms(&self.state_dir, kind, named)?.is_none();
         if !receipt.is_unknown {
             let removal = Removal { kind, named: named.to_string(), counts: by_store(&receipt) };
             self.with_writer(move |writer| writer.record_removal(&removal, now_ms())).await?;

@@ -89,20 +89,18 @@ impl Identities {
         self.stays.entry(path.to_string()).or_default().insert(stay);
     }
 
-    /// Returns the documents that are or were last at a path or below it; with `or_before`, if there are none, those
-    /// that had left it.
-    pub fn at(&self, named: &str, or_before: bool) -> BTreeSet<String> {
+    /// Returns the documents that are or were last at a path or below it.
+    pub fn at(&self, named: &str) -> BTreeSet<String> {
         let last = self.last.iter().filter(|(_, path)| is_within(path, named));
-        let found: BTreeSet<String> = last.map(|(uid, _)| uid.clone()).collect();
-        if found.is_empty() && or_before { self.ever_at(named) } else { found }
+        last.map(|(uid, _)| uid.clone()).collect()
     }
 
-    /// Returns the documents that ever were at a path or below it.
-    pub fn ever_at(&self, named: &str) -> BTreeSet<String> {
+    /// Returns the documents that ever were at a path or below it, and changed or left it after this time.
+    pub fn ever_at(&self, named: &str, after_ms: i64) -> BTreeSet<String> {
         // `0` is the character after `/`.
         let below = self.stays.range(format!("{named}/")..format!("{named}0"));
         let stays = self.stays.get(named).into_iter().chain(below.map(|(_, it)| it)).flatten();
-        stays.map(|it| it.uid.clone()).collect()
+        stays.filter(|it| it.at_ms > after_ms).map(|it| it.uid.clone()).collect()
     }
 
     /// Returns the notes of the entities whose last name is this; with `or_before`, if there are none, of those that
@@ -210,11 +208,11 @@ mod tests {
             assert!(found.len() <= 1, "{found:?}");
             found.into_iter().next()
         };
-        let uid = |path: &str| only(known.at(path, false));
+        let uid = |path: &str| only(known.at(path));
         let (first, second) = (uid("b").expect("known"), uid("d/a").expect("known"));
         assert_eq!((uid("d"), known.ever_at("d").len()), (Some(second.clone()), 2));
         assert_eq!((uid("c").is_some(), uid("e"), uid("x")), (true, None, None));
-        assert_eq!(only(known.at("e", true)), uid("f"));
+        assert_eq!(only(known.ever_at("e", i64::MIN)), uid("f"));
         let owner = |path: &str, at_ms| known.owner(path, at_ms, &[]).map(str::to_string);
         assert_eq!(owner("d/a", 15), Some(first.clone()));
         assert_eq!(owner("d/a", 25), Some(second));

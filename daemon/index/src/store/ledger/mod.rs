@@ -43,7 +43,7 @@ pub use journal::{ChangeLedger, ChangedLine, DocChange, DocVersion, JournalStart
 pub use kb::{IngestedFile, KbFacts, KbLedger, KbRecord, KbVersion, NewVersion};
 pub use memory::{EventCounts, LastWrites, MemoryEvent, MemoryLedger, Operation};
 pub(super) use migrate::check as check_file;
-pub use removal::{Removal, detectors, scrubbed_by, was_removed};
+pub use removal::{Removal, detectors, removed_ms, scrubbed_by};
 
 /// Bytes of a content hash in the key of a decision.
 const KEY_BYTES: usize = 8;

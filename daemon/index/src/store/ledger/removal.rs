@@ -90,20 +90,24 @@ fn salt() -> std::io::Result<[u8; SALT_BYTES]> {
     Ok(salt)
 }
 
-/// Returns whether this was forgotten before.
-pub fn was_removed(state_dir: &Path, kind: &str, named: &str) -> Result<bool, StoreError> {
+/// Returns when this was forgotten last, milliseconds since 1970.
+///
+/// # Errors
+/// When the ledger cannot be read.
+pub fn removed_ms(state_dir: &Path, kind: &str, named: &str) -> Result<Option<i64>, StoreError> {
     let db = open::plain_reader(&state_dir.join(open::LEDGER_FILE))?;
-    let mut statement = db.prepare("SELECT salt, hash FROM removals WHERE kind = ?1")?;
+    let mut statement =
+        db.prepare("SELECT salt, hash, at_ms FROM removals WHERE kind = ?1 ORDER BY at_ms DESC")?;
     let mut rows = statement.query([kind])?;
     // Each record has a salt of its own, so all of them are tried.
     while let Some(row) = rows.next()? {
         let (salt, hash): (Vec<u8>, Vec<u8>) = (row.get(0)?, row.get(1)?);
         let same = Sha256::new().chain_update(salt).chain_update(named).finalize();
         if same[..] == hash[..] {
-            return Ok(true);
+            return Ok(Some(row.get(2)?));
         }
     }
-    Ok(false)
+    Ok(None)
 }
 
 /// Returns the version of the current detectors.

@@ -10,7 +10,7 @@
 use std::collections::BTreeSet;
 
 use index::erase::lines_of_all;
-use index::store::{Gone, Identities, StoreError, is_within, read_copy, was_removed};
+use index::store::{Gone, Identities, StoreError, is_within, read_copy, removed_ms};
 use jiff::Timestamp;
 use model::terms::ContentHash;
 use notes::entry;
@@ -44,17 +44,24 @@ impl Project {
         gone: &mut Gone,
     ) -> Result<(), ForgetError> {
         let (kind, text) = named.kind();
-        // After its documents were forgotten, a name must not mean those that had it before.
-        let or_before = !was_removed(&self.state_dir, kind, text)?;
+        // After its documents were forgotten, a name must not mean those that had left it by then.
+        let removed_ms = removed_ms(&self.state_dir, kind, text)?;
         if let Named::Entity(entity) = named {
             gone.names.insert(entity.clone());
-            gone.uids.extend(self.notes_called(entity, known, or_before)?);
+            let uids = self.notes_called(entity, known, removed_ms.is_none())?;
+            let paths: BTreeSet<&str> = uids.iter().filter_map(|uid| known.path_of(uid)).collect();
+            if paths.len() > 1 {
+                let paths = paths.iter().map(|path| format!("`{path}`")).collect::<Vec<_>>();
+                return Err(ForgetError::Several(entity.clone(), paths.join(", ")));
+            }
+            gone.uids.extend(uids);
             return Ok(());
         }
         let paths = [text.to_string(), format!("{text}.md")];
-        let tries =
-            [false, or_before].into_iter().flat_map(|it| paths.iter().map(move |at| (at, it)));
-        let mut found = tries.map(|(path, or_before)| (path, known.at(path, or_before)));
+        let left_after = removed_ms.unwrap_or(i64::MIN);
+        let last = paths.iter().map(|path| (path, known.at(path)));
+        let before = paths.iter().map(|path| (path, known.ever_at(path, left_after)));
+        let mut found = last.chain(before);
         let meant = found.find(|(_, uids)| !uids.is_empty());
         let is_path = meant.is_some();
         let (path, uids) = meant.unwrap_or((&paths[0], BTreeSet::new()));
@@ -65,9 +72,9 @@ impl Project {
             gone.entries.insert(number);
             let of_id = |it: &(String, u64)| it.1 == number;
             gone.uids.extend(self.entry_notes()?.into_iter().filter(of_id).map(|it| it.0));
-            let (mut at_kb, _) = known.traces_of(&known.ever_at(self.kb_folder()));
+            let (mut at_kb, _) = known.traces_of(&known.ever_at(self.kb_folder(), i64::MIN));
             at_kb.retain(|it| self.number_at(it) == Some(number));
-            gone.uids.extend(at_kb.iter().flat_map(|it| known.ever_at(it)));
+            gone.uids.extend(at_kb.iter().flat_map(|it| known.ever_at(it, i64::MIN)));
         }
         Ok(())
     }

@@ -112,6 +112,7 @@ fn is_of_files(hit: &Hit, all: &[Hit]) -> bool {
 fn unfinished(error: ForgetError) -> ErrorView {
     let (code, hint) = match &error {
         ForgetError::TooLong(_) => (Code::InvalidParams, "give it in parts"),
+        ForgetError::Several(..) => (Code::Ambiguous, "forget the one that you mean by its path"),
         _ => (Code::Unavailable, "what went is gone; run it again to finish, see `kgctl status`"),
     };
     ErrorView {
