@@ -210,7 +210,7 @@ mod tests {
         };
         let uid = |path: &str| only(known.at(path));
         let (first, second) = (uid("b").expect("known"), uid("d/a").expect("known"));
-        assert_eq!((uid("d"), known.ever_at("d").len()), (Some(second.clone()), 2));
+        assert_eq!((uid("d"), known.ever_at("d", i64::MIN).len()), (Some(second.clone()), 2));
         assert_eq!((uid("c").is_some(), uid("e"), uid("x")), (true, None, None));
         assert_eq!(only(known.ever_at("e", i64::MIN)), uid("f"));
         let owner = |path: &str, at_ms| known.owner(path, at_ms, &[]).map(str::to_string);

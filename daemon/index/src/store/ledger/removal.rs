@@ -198,7 +198,7 @@ mod tests {
         ledger.record_kb(&files, 3).expect("kept");
         let mut known = crate::store::Identities::default();
         known.read(&ledger.db).expect("read");
-        let uids = known.at("a.md", false);
+        let uids = known.at("a.md");
         let mut gone = Gone { uids, entries: [7].into(), ..Gone::default() };
         gone.resolve(&ledger.db, &known, &Default::default()).expect("read");
         let none = Needles::new(&[]).expect("a finder");
