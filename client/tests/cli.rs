@@ -280,7 +280,11 @@ fn unlikely_folders_are_refused() {
 #[test]
 fn init_registers_and_tells_how_to_connect_an_agent() {
     let home = Home::new();
-    home.daemon(|tool, _| structured(if tool == "status" { status() } else { json!({}) }));
+    let mut looked = status();
+    looked["survey"] = json!({ "to_read": { "md": 1 }, "not_read": [] });
+    home.daemon(move |tool, _| {
+        structured(if tool == "status" { looked.clone() } else { json!({}) })
+    });
     let (code, out, err) = home.kgctl(&["init", "notes", "--name", "mine"]);
     assert_eq!(code, 0, "{err}");
     assert!(out.contains("1 file to read: 1 md") && out.contains("\"mcpServers\""), "{out}");

@@ -255,8 +255,7 @@ fn prepare(found: Found, options: &Options) -> anyhow::Result<Prepared> {
     let is_brief = options.idle_exit.is_some_and(|limit| !limit.is_zero());
     let life = if is_brief { "until-idle" } else { "stay" };
     // Before any database is opened: only the holder of the lock may write.
-    let folder = settings.write.then_some(project.root.as_path());
-    let lock = Lock::of(&paths.lock, life, folder).map_err(StartError::from)?;
+    let lock = Lock::of(&paths.lock, life, settings.write.then_some(&project.root));
     let place = OpenProject {
         root: project.root,
         name: project.name,
@@ -264,7 +263,7 @@ fn prepare(found: Found, options: &Options) -> anyhow::Result<Prepared> {
         parsing: Parsing::InWorkers(Workers::new(&settings.worker)?),
         settings,
     };
-    Ok(Prepared { place, paths, lock })
+    Ok(Prepared { place, paths, lock: lock.map_err(StartError::from)? })
 }
 
 /// Returns what reads the settings of a project again: the same files, variables and flags as at the start.

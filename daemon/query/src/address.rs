@@ -54,8 +54,11 @@ pub fn document_to_change(snapshot: &Snapshot, address: &str) -> Result<i64, Err
     if matches!(by, By::Title | By::Slug) && is_of_a_file(snapshot, name)? {
         return Err(missing(snapshot, address)?);
     }
-    // Whatever it is besides.
-    let permalink = named(snapshot, By::Permalink, name).map_err(AskError::from)?;
+    // Whatever it is besides, and in whatever case.
+    let mut permalink = named(snapshot, By::Permalink, &fold(name)).map_err(AskError::from)?;
+    if permalink == [doc] && fold(name) != name && !drops_no_sign(snapshot, By::Slug, doc)? {
+        permalink.clear();
+    }
     match by {
         // `one` has seen that no other document has the title, and a path goes before it.
         By::Path | By::Title => return Ok(doc),

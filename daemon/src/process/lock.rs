@@ -20,7 +20,7 @@ use rustix::fs::{FlockOperation, flock};
 use rustix::net::UCred;
 
 /// Attempts to see who has the name of a folder while nobody listens, and the pause between two.
-const TRIES: u32 = 400;
+const TRIES: u32 = 50;
 const PAUSE: Duration = Duration::from_millis(5);
 
 /// Why the lock was not taken.
@@ -81,7 +81,7 @@ impl Lock {
     ///
     /// # Errors
     /// [`LockError::Held`] or [`LockError::Elsewhere`] if another process holds one of them.
-    pub(super) fn of(path: &Path, life: &str, root: Option<&Path>) -> Result<Self, LockError> {
+    pub(super) fn of(path: &Path, life: &str, root: Option<&PathBuf>) -> Result<Self, LockError> {
         let lock = Self::take(path, life)?;
         match root {
             Some(root) => lock.of_folder(root),
@@ -125,7 +125,10 @@ impl Lock {
                 Some(state.as_path()) == own || state == process_dir(pid)
             };
             match &locked {
-                Ok(Err(other)) if tries < TRIES && is_ending(other.pid.as_raw_nonzero().get()) => {
+                // Shorter than a second daemon may hold the lock while the first one looks (`FAILED_START`).
+                Ok(Err(other))
+                    if tries < TRIES / 2 && is_ending(other.pid.as_raw_nonzero().get()) =>
+                {
                     tries += 1;
                     std::thread::sleep(PAUSE);
                 }

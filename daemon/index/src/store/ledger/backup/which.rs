@@ -39,10 +39,12 @@ pub(super) fn holdings(rows: &Rows) -> (u64, u64) {
     (STATED.iter().copied().map(n).sum(), n("documents"))
 }
 
-/// Returns whether one ledger holds more than another. A table that the other has lost is no reason by itself: what it
-/// holds beyond the backup would be lost, too.
+/// Returns whether one ledger holds more than another, or as much where the other has lost a table. Else what it holds
+/// beyond the backup would be lost, too.
 pub(super) fn holds_more(one: &Rows, other: &Rows) -> bool {
-    holdings(one) > holdings(other)
+    let has_lost = |table: &&str| one.get(*table) > Some(&0) && !other.contains_key(*table);
+    let (ours, theirs) = (holdings(one), holdings(other));
+    ours > theirs || ours.0 >= theirs.0 && STATED.iter().any(has_lost)
 }
 
 /// Returns whether a ledger holds less than half of another: more than people usually take back between two backups,
