@@ -51,6 +51,9 @@ pub use personal::{Kind, personal_data_in};
 /// Raised whenever results change: it is part of the index's fingerprint, so that indexes are rebuilt.
 pub const DETECTORS: u32 = 7;
 
+/// The place and the kind of a secret or of personal data.
+pub type Place = (Range<usize>, &'static str);
+
 /// What is removed from documents.
 #[derive(Debug, Clone)]
 pub struct Redactor {
@@ -90,32 +93,23 @@ impl Redactor {
         !self.allowed.hold(path)
     }
 
-    /// Returns the parts of a file's text that are never shown: secrets, and personal data to be removed.
-    pub fn hidden_in<'t>(&self, text: &'t str) -> Vec<&'t str> {
-        let found = self.found_in(text);
+    /// Returns the parts of a file's text that are never shown: secrets, personal data to be removed, and `more`.
+    pub fn hidden_in(&self, text: &str, more: Vec<Place>) -> Vec<Place> {
+        let mut found = self.found_in(text);
         let wanted = |kind: Kind| self.personal.get(&kind) == Some(&PiiMode::Redact);
-        let personal =
-            if self.personal.is_empty() { vec![] } else { personal_data_in(text, wanted) };
-        let ranges =
-            found.into_iter().map(|it| it.range).chain(personal.into_iter().map(|it| it.0));
-        ranges.filter_map(|range| text.get(range)).collect()
+        if !self.personal.is_empty() {
+            let personal = personal_data_in(text, wanted).into_iter();
+            found.extend(personal.map(|(range, kind)| Found::personal(range, kind.as_str())));
+        }
+        found.extend(more.into_iter().map(|(range, kind)| Found::personal(range, kind)));
+        find::joined(found).into_iter().map(|it| (it.range, it.kind)).collect()
     }
 
-    /// Returns the text of the file at `path` with marks in place of what is hidden.
-    pub fn shown(&self, path: &str, text: &str) -> String {
+    /// Returns the text of the file at `path` with marks in place of what is hidden, and of `more`.
+    pub fn shown(&self, path: &str, text: &str, more: Vec<Place>) -> String {
         let Some(redactor) = self.for_path(path) else { return text.to_string() };
-        let mut found = self.found_in(text);
-        let wanted = |kind: Kind| redactor.personal.get(&kind) == Some(&PiiMode::Redact);
-        if !redactor.personal.is_empty() {
-            let hidden: Vec<Range<usize>> = found.iter().map(|it| it.range.clone()).collect();
-            let overlaps = |range: &Range<usize>| {
-                hidden.iter().any(|it| it.start < range.end && range.start < it.end)
-            };
-            let personal = personal_data_in(text, wanted).into_iter();
-            let personal = personal.filter(|(range, _)| !overlaps(range));
-            found.extend(personal.map(|(range, kind)| Found::personal(range, kind.as_str())));
-            found.sort_by_key(|it| it.range.start);
-        }
+        let hidden = redactor.hidden_in(text, more).into_iter();
+        let found: Vec<Found> = hidden.map(|(range, kind)| Found::personal(range, kind)).collect();
         replace(text.to_string(), &found).0
     }
 
@@ -231,7 +225,7 @@ pub fn holds_secret(text: &str) -> bool {
 }
 
 /// Returns places and kinds of the secrets of a text, in order, without overlap; including exempt lines.
-pub fn places_of_secrets(text: &str) -> Vec<(Range<usize>, &'static str)> {
+pub fn places_of_secrets(text: &str) -> Vec<Place> {
     secrets_in(text).into_iter().map(|it| (it.range, it.kind)).collect()
 }
 

@@ -188,7 +188,7 @@ impl Slot {
     fn cleaned(&self, prompt: &Prompt) -> Prompt {
         // The empty path belongs to no file, so no allowed path applies; `clean` also removes what a line's mark would
         // allow.
-        let one = |text: &str| clean(&self.redactor.shown("", text)).into_owned();
+        let one = |text: &str| clean(&self.redactor.shown("", text, vec![])).into_owned();
         let mut text = one(&prompt.text);
         let most = self.settings.max_input_chars as usize;
         if let Some((end, _)) = text.char_indices().nth(most) {

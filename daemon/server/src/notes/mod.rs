@@ -47,9 +47,9 @@ pub use self::kept::{Version, Why};
 use self::lock::{WriterLock, WriterTurn};
 pub use self::moving::{Moved, Rewrite, Rewritten, Settle};
 pub use self::secrets::MARK;
+use self::secrets::Veil;
 use index::store::Held;
 use model::terms::RelPath;
-use redact::Redactor;
 
 /// Interval between removals of old kept versions, seconds.
 const PRUNE_SECONDS: i64 = 3_600;
@@ -60,7 +60,7 @@ pub struct Notes {
     root: PathBuf,
     state_dir: PathBuf,
     settings: Live<Settings>,
-    redactor: Redactor,
+    veil: Veil,
     kept: Kept,
     journal: Journal,
     pruned: AtomicI64,
@@ -139,7 +139,7 @@ impl Notes {
         let notes = Notes {
             root: root.to_path_buf(),
             settings: Live::new(settings.clone()),
-            redactor: Redactor::new(&settings.privacy),
+            veil: Veil::new(settings),
             state_dir: state_dir.to_path_buf(),
             kept: Kept::new(state_dir),
             journal: Journal::new(state_dir),
@@ -220,7 +220,7 @@ impl Notes {
 
     /// Returns a part of a note as callers may see it.
     pub fn shown(&self, path: &str, text: &str) -> String {
-        self.redactor.shown(path, text)
+        self.veil.shown(path, text)
     }
 
     /// Writes a whole note.
@@ -387,7 +387,7 @@ impl Notes {
             let mine = edit_all(&note.text, ops).ok().map(|changes| apply(&note.text, &changes));
             self.check_expected(path, expected, note.text.as_bytes(), mine.as_deref())?;
         }
-        if secrets::is_probed(&self.redactor, path, &note.text, ops) {
+        if secrets::is_probed(&self.veil, path, &note.text, ops) {
             return Err(failed(EditError::NotFound { nearest: None }));
         }
         let changes = edit_all(&note.text, ops).map_err(failed)?;

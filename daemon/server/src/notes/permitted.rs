@@ -86,7 +86,7 @@ impl Notes {
         if after.contains('\0') && !before.contains('\0') {
             return Err(NoteError::Nul(path.to_string()));
         }
-        match secrets::objection(&self.redactor, path, before, after) {
+        match secrets::objection(&self.veil, path, before, after) {
             Some(why) => Err(NoteError::Secret { path: path.to_string(), why }),
             None => Ok(()),
         }
