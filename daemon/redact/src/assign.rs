@@ -328,8 +328,10 @@ fn bare(text: &str, start: usize, op: Op) -> Option<Value> {
         && kept
             .find(OPENING)
             .is_some_and(|at| at > 0 && goes_on(at) && kept.get(..at).is_some_and(is_name));
+    // `$(cat /run/secrets/db)` is a command, with its blanks.
+    let is_command = shown.starts_with("$(") && !shown.contains(')') && rest.contains(')');
     let form = match op {
-        _ if names_code || is_cut => return None,
+        _ if names_code || is_cut || is_command => return None,
         // An element ends with a tag.
         Op::Element if !rest.starts_with("</") => return None,
         // After nothing but a blank it must fill the line, or be long.
@@ -394,9 +396,24 @@ fn form_before(rest: &str, value: &str) -> Form {
     ]);
     let goes_on = behind.starts_with(char::is_alphanumeric);
     let is_field =
-        is_next_name(rest.as_bytes()) || is_next_name(&[b" ", behind.as_bytes()].concat());
+        is_next_field(rest.get(1..).unwrap_or(""), value) || is_next_field(behind, value);
     let is_end = behind.trim().is_empty() || rest.starts_with("</") || is_field;
     if is_end || !(goes_on || is_name(value)) { Form::Whole } else { Form::Part }
+}
+
+/// True where another field follows a value: `Port: 22`. A sentence about secrets is no value and no name of a field, and
+/// of one there is a word before the capital of the next: `Password: complex ones only Length: 12`.
+fn is_next_field(rest: &str, value: &str) -> bool {
+    let Some(name) = next_name(rest.as_bytes()).map(|n| rest.get(..n).unwrap_or("")) else {
+        return false;
+    };
+    let name = name.trim_start_matches('"');
+    let is_apart =
+        name.starts_with(char::is_lowercase) && name.contains(|c: char| c.is_uppercase());
+    let words = || name.split(' ');
+    words().count() <= 2
+        && !(words().count() == 2 && is_apart)
+        && !words().chain([value]).any(|it| LABELS.is_of_sentences(it))
 }
 
 /// What is open where a value begins.
@@ -443,12 +460,17 @@ fn is_full_stop(rest: &[u8]) -> bool {
 
 /// True when, after a separator, a name and `=` or `: ` follow, as in `Password=…;Server=…` and `?token=…&page=…`.
 fn is_next_name(rest: &[u8]) -> bool {
-    let after = rest.get(1..).unwrap_or(&[]);
-    let after = after.strip_prefix(b"\"").unwrap_or(after);
+    rest.get(1..).is_some_and(|it| next_name(it).is_some())
+}
+
+/// Returns where the name at the start of a text ends, if `=` or `: ` follows it.
+fn next_name(rest: &[u8]) -> Option<usize> {
+    let after = rest.strip_prefix(b"\"").unwrap_or(rest);
     let n = after
         .iter()
         .take(40)
         .take_while(|b| b.is_ascii_alphanumeric() || b" _-.".contains(b))
         .count();
-    n > 0 && matches!(after.get(n..), Some([b'=', ..] | [b':', b' ', ..] | [b'"', b':', ..]))
+    let is_set = matches!(after.get(n..), Some([b'=', ..] | [b':', b' ', ..] | [b'"', b':', ..]));
+    (n > 0 && is_set).then_some(rest.len() - after.len() + n)
 }

@@ -31,20 +31,18 @@ pub(super) fn below(text: &str, label: Range<usize>, value_kind: ValueKind) -> V
     let Some((line, separator, column)) = header(text, &label) else { return Vec::new() };
     let n_columns = cells(text.get(line.clone()).unwrap_or(""), separator).count();
     let mut found = Vec::new();
-    let (mut at, mut was_blank) = (line.end + 1, false);
+    let mut at = line.end + 1;
+    let row_at = |at: usize| text.get(at..).map(|rest| rest.split('\n').next().unwrap_or(""));
+    let n_gap =
+        |at: usize| row_at(at).filter(|it| it.trim().is_empty()).map_or(0, |it| it.len() + 1);
+    // Formats may put a blank line between lines that they take for paragraphs; else it ends the table.
+    let is_spaced = n_gap(at) > 0;
     for _ in 0..MAX_ROWS {
-        let Some(rest) = text.get(at..).filter(|rest| !rest.is_empty()) else { break };
-        let row = rest.split('\n').next().unwrap_or("");
-        // Formats may put a blank line between lines that they take for paragraphs: accept one.
-        if row.trim().is_empty() && !was_blank {
-            was_blank = true;
-            at += row.len() + 1;
-            continue;
-        }
-        was_blank = false;
+        at += if is_spaced { n_gap(at) } else { 0 };
+        let Some(row) = row_at(at) else { break };
         let n_cells = cells(row, separator).count();
         let is_row = match separator {
-            ' ' => n_cells == n_columns,
+            ' ' | ',' | ';' => n_cells == n_columns,
             _ => n_cells > 1 || (n_columns == 1 && n_cells == 1 && !row.trim().is_empty()),
         };
         if !is_row || row.len() > MAX_ROW_BYTES {
@@ -136,7 +134,7 @@ fn header(text: &str, label: &Range<usize>) -> Option<(Range<usize>, char, usize
         .enumerate()
         .find(|(_, it)| it.start <= label.start - start && label.end - start <= it.end)?;
     let words = line.get(cell)?.trim_matches([' ', '*', '"', '\'', '`', '\r']);
-    let is_name = !words.contains(['=', ':', '.', '?', '<', '(', ')', '{', '$', '/', '!']);
+    let is_name = !words.contains(['=', ':', '.', '?', '<', '(', ')', '{', '$', '/', '!', '&']);
     let n_cells = cells(line, separator).count();
     // A header is the first row of its table.
     let end_before = start.saturating_sub(1);
@@ -151,7 +149,14 @@ fn header(text: &str, label: &Range<usize>) -> Option<(Range<usize>, char, usize
             let is_sentence = line.starts_with([' ', '\t']) || line.contains(['.', ':', '=']);
             is_plain && !is_sentence && (2..=6).contains(&n_cells)
         }
-        ',' | ';' => is_plain && n_cells > 1,
+        // A sentence is no header: it has an end, or more words between its commas.
+        ',' | ';' => {
+            let n_words =
+                |it: Range<usize>| line.get(it).map_or(0, |it| it.split_whitespace().count());
+            let is_sentence = line.trim_end().ends_with(['.', '?', '!', ':']);
+            let are_short = cells(line, separator).all(|it| n_words(it) <= MAX_HEADER_WORDS);
+            is_plain && n_cells > 1 && !is_sentence && are_short
+        }
         // Code has bars, too, but no blanks around them.
         '|' => is_first && (line.contains(" | ") || line.starts_with('|')),
         _ => n_cells > 1 && is_first,
@@ -159,10 +164,13 @@ fn header(text: &str, label: &Range<usize>) -> Option<(Range<usize>, char, usize
     (is_name && is_short && is_table).then_some((start..end, separator, column))
 }
 
-/// Returns the ranges of a row's cells; a bar after a backslash separates none.
+/// Returns the ranges of a row's cells; a bar after a backslash and a comma in quotes separate none.
 fn cells(row: &str, separator: char) -> impl Iterator<Item = Range<usize>> {
+    let mut is_quoted = false;
     let is_end = move |(at, c): &(usize, char)| {
+        is_quoted ^= *c == '"' && matches!(separator, ',' | ';');
         *c == separator
+            && !is_quoted
             && !(separator == '|' && row.get(..*at).is_some_and(|it| it.ends_with('\\')))
     };
     let ends = row.char_indices().filter(is_end).map(|it| it.0).chain([row.len()]);

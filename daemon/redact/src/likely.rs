@@ -13,7 +13,7 @@ use std::sync::LazyLock;
 use regex::bytes::{Regex, RegexBuilder};
 
 use super::header::password_in;
-use super::label::{LABELS, ValueKind};
+use super::label::{LABELS, ValueKind, is_ideographic};
 use super::token::is_uuid;
 
 /// Values that manuals print.
@@ -34,13 +34,14 @@ const REFERENCES: &str = r"(?x-u) ^ (?:
     \$ (?: [A-Z_][A-Z0-9_]* | [a-z]+ (?: (?:_[a-z0-9]+)+ | (?:[A-Z][a-z]+)* ) | env:\w+ | \d+ )
     | .* (?: [$\#%] \{ [A-Za-z_] [\w\x20.:?/-]* \} | \{ [A-Za-z_]\w+ \}
         | \{\{ .* \}\} | \$ \( \s*[a-z] [\w\x20./-]* \) | %\(\w+\)s? ) .*
-    | % (?: [A-Za-z_]\w* % | [sdv] ) | @ [a-z_.]+ @? | @ [A-Z_]+ @ | __\w+__
+    | % (?: (?: [A-Z_][A-Z0-9_]* | [A-Za-z_]+ ) % | [sdv] ) | @ [a-z_.]+ @? | @ [A-Z_]+ @ | __\w+__
     # What a reader is to fill in, and the marks of this program.
     | < [^<>]* > | \[ [A-Za-z][\w\x20.:-]* \] | \{ [^{}]* \} | \( [A-Za-z][\w\x20]* \)
     # Addresses and paths.
     | [a-zA-Z][a-zA-Z0-9+.-]*://\S*
-    | (?i: vault|env|file|ref|sops|secrets?|arn|ssm|kms|keyring|keychain|op ) : [\w./\#:@-]+ | (?i: enc ) \[ .*
-    | (?: ~ | \.{1,2} ) / [\w.@/\#-]+ | \# [a-z]+ (?: [_-][a-z0-9]+ )* | / [\w.@/-]* [/_] [a-z]{3,} [_./] [\w.@/-]*
+    | (?i: vault|env|file|ref|sops|secrets?|arn|ssm|kms|keyring|keychain|op ) :
+        (?: [A-Z0-9_]+ | [A-Za-z_-]+ | [\w@-]* [./\#:] [\w./\#:@-]* ) | (?i: enc ) \[ .*
+    | (?: ~ | \.{1,2} ) / (?: [A-Za-z_-]+ | [\w@\#-]* [./] [\w.@/\#-]* ) | \# [a-z]+ (?: [_-][a-z0-9]+ )* | / [\w.@/-]* [/_] [a-z]{3,} [_./] [\w.@/-]*
     | / (?: [A-Za-z][A-Za-z_.-]* / )+ [\w.@-]+
     | [a-z][a-z0-9_-]* (?: / [a-z0-9_.-]+ ){2,} | [\w.+-]+ / [\w./-]* \. [a-z]{2,4} | [A-Za-z] : \\ [\w\\\x20.-]*
     # Code: calls and indexes, names of modules, pointers and aliases, types.
@@ -77,7 +78,45 @@ pub(super) fn is_stand_in(value: &str) -> bool {
         || value.contains("EXAMPLE")
         || is_of_known_words(value)
         || is_name_of_secret(value)
-        || REFERENCE.as_ref().is_some_and(|it| it.is_match(value.as_bytes()))
+        || is_prose_without_blanks(value)
+        || !is_bracketed_password(value)
+            && REFERENCE.as_ref().is_some_and(|it| it.is_match(value.as_bytes()))
+}
+
+/// True for a sentence of a script without blanks between words: `至少8个字符`. Such a password has ASCII letters or ends
+/// with a digit or a sign.
+fn is_prose_without_blanks(value: &str) -> bool {
+    value.ends_with(is_ideographic) && !value.contains(|c: char| c.is_ascii_alphabetic())
+}
+
+/// True for a password with brackets at its end, whose inside no code and no template has: `name[Kx7$abZ!]`, `<Rocky77x>`.
+fn is_bracketed_password(value: &str) -> bool {
+    let Some(open) =
+        value.find(['(', '[', '{', '<']).filter(|_| value.ends_with([')', ']', '}', '>']))
+    else {
+        return false;
+    };
+    let inside = value.get(open + 1..value.len() - 1).unwrap_or("");
+    let mix = Mix::of(inside);
+    let is_plain =
+        inside.bytes().all(|it| it.is_ascii_alphanumeric() || b"$!@#%^&*~".contains(&it));
+    let is_digit = |c: char| c.is_ascii_digit();
+    let has_digit_inside = inside.trim_end_matches(is_digit).contains(is_digit);
+    // `<sha256Hex>` and `{token2Name}` say what is meant.
+    let n_letters = inside.find(is_digit).unwrap_or(inside.len());
+    let rest = inside.get(n_letters..).unwrap_or("");
+    let name = inside
+        .get(..n_letters + rest.len() - rest.trim_start_matches(is_digit).len())
+        .unwrap_or("");
+    is_plain
+        && inside.len() >= 7
+        && mix.n_lower > 0
+        && mix.n_upper > 0
+        && has_digit_inside
+        && (open == 0) == (mix.n_symbols == 0)
+        && inside.starts_with(|c: char| c.is_alphanumeric())
+        && !LABELS.is_known(name)
+        && !LABELS.ends_label(name.trim_end_matches(is_digit))
 }
 
 /// True where every word is one of placeholders and manuals: `user_password`, `newPassword`, `db-password-1`, `sha256`.
@@ -255,17 +294,21 @@ fn is_striking(value: &str) -> bool {
 }
 
 /// True for a passphrase with blanks: four to ten words of small letters, or each with a capital, none of which a
-/// sentence about passwords would need.
+/// sentence about passwords would need; three are enough if each has a capital and one a number.
 fn is_passphrase(value: &str) -> bool {
     let words: Vec<&str> = value.split(' ').collect();
     let n_capital = words.iter().filter(|it| it.starts_with(char::is_uppercase)).count();
+    let letters = |it: &&str| it.trim_end_matches(|c: char| c.is_ascii_digit()).to_string();
     let is_word = |it: &&str| {
-        (3..=9).contains(&it.len())
-            && it.chars().skip(1).all(|c| c.is_lowercase() || c == '-')
+        letters(it).len() >= 3
+            && (3..=9).contains(&it.len())
+            && letters(it).chars().skip(1).all(|c| c.is_lowercase() || c == '-')
             && !LABELS.is_of_sentences(it)
     };
+    let has_number = words.iter().any(|it| letters(it).len() < it.len());
+    let least = if has_number && n_capital == words.len() { 3 } else { 4 };
     let n_known = words.iter().filter(|it| LABELS.is_known(it)).count();
-    (4..=10).contains(&words.len())
+    (least..=10).contains(&words.len())
         && n_known * 4 <= words.len()
         && (n_capital == 0 || n_capital == words.len())
         && words.iter().all(|it| is_word(it))
@@ -361,14 +404,16 @@ mod tests {
         assert!(REFERENCE.is_some());
         let secrets = "sunshine  viwigo-Bivit9-kubugo  argue.cat.fly.blue  $ummer2024  #Rover99  (x[y]{2}<1>  \
             a\"b'c`d|e  not}a{field  /9j4AAbcQ==  correct horse battery staple  31.12.1985  password1  \
-            2024-01-31  Secret!7";
+            2024-01-31  Secret!7  name[Kx7$abZ!]  name(Kx7$abZ!)  {Rocky77x}  <Rocky77x>  ~/Rocky77x  \
+            %Rocky77%  vault:Rocky77x  春天来了2024  Dice Swing7 Awesome";
         check(secrets, ValueKind::Password, Form::Whole, true);
         let others = "n/a  ${DB_PASS}  $DB_PASS  $password  %DB_PASS%  {{ vault.pw }}  #{pw}  <your password>  \
             [your password]  vault:secret/db#pw  env(DB_PASS)  os.environ[\"PW\"]  op://vault/item  \
             /run/secrets/db_pw1  self.password  f.value  Option<&str>  &str  *alias  String  \
             required|string|min:8  user_password  getPassword  proposed_password  xxxx  ********  sha256  \
             scram-sha-256  [redacted:password]  must have 12 characters  Enter your new password  \
-            minimum eight small characters";
+            minimum eight small characters  至少十二个字符  12文字以上で入力してください  f($name)  $_POST['pw1']  \
+            ~/.pw1  vault:db/pw1  env:DB_PW1  %DB_PW1%  <password1>  {userId}  get(key1)  {DB_PW1}  <sha256Hex>";
         check(others, ValueKind::Password, Form::Whole, false);
     }
 

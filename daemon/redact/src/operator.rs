@@ -137,10 +137,10 @@ pub(super) fn n_tags(text: &str) -> usize {
 /// Longest tag or property that is skipped, in bytes.
 const MAX_TAG_BYTES: usize = 100;
 
-/// Tags without a meaning of their own.
-const LAYOUT_TAGS: [&str; 19] = [
+/// Tags without a meaning of their own; the value of a label is not in another row of a table.
+const LAYOUT_TAGS: [&str; 18] = [
     "b", "strong", "i", "em", "u", "code", "kbd", "tt", "samp", "span", "dt", "dd", "td", "th",
-    "tr", "li", "p", "br", "label",
+    "li", "p", "br", "label",
 ];
 
 /// Returns the length of a tag or an anchor before a value in YAML: `!vault `, `!!str `, `&name `.

@@ -280,6 +280,9 @@ HEROKU=⟦9b1d4e6f-3a2c-4d5e-8f70-1a2b3c4d5e6f⟧
 seed phrase: 1. ⟦wave 2. year 3. thank 4. wave 5. legal 6. use 7. worth 8. zoo 9. year 10. zoo 11. sea 12. ability⟧
 | user | password |\n|---|---|\n| ann | PASS |\n| bob | ⟦Tr0ub4\|dor3⟧ |\n\n| x | y |
 user,password\nann,PASS\nbob,⟦Tr0ub4dor3⟧\n
+user,password\n"Doe, Ann",PASS\nbob,⟦Tr0ub4dor3⟧\n\na,round-thing7
+Login: bob Password: PASS Port: 22
+Login: bob Password: ⟦sunshine⟧ Port: 22
 "#;
     let key = "q9W8e7R6t5Y4u3I2o1P0a9S8";
     let rows = rows.replace("PASS", "⟦Xk7!qMz2#pLw9⟧").replace("KEY", &format!("⟦{key}⟧"));
@@ -338,6 +341,17 @@ fn what_is_said_about_secrets_stays() {
         "time like this when people come near that river they often stop there just once again",
         "Le mot de passe est obligatoire. Das Passwort ist erforderlich. La contraseña es obligatoria.",
         "密码是必填项。パスワードは必須です。Пароль обязателен.",
+        "Password: must contain a digit Minimum length: 12",
+        "Password: case sensitive Length: 12",
+        "密码：至少十二个字符",
+        "パスワード: 12文字以上で入力してください",
+        "password=$(cat /run/secrets/db)",
+        "| user | password |\n|---|---|\n\n| host | name |\n|---|---|\n| a | round-thing7 |",
+        "The form asks for name, password, mail.\nThe report has blue77x, round-thing7, green.",
+        "user,password\n\nblue,round-thing7,green\n",
+        "user,password\nblue,round-thing7,green\n",
+        "<tr><th>user</th><th>password</th></tr>\n<tr><td>web01x7</td><td>b</td></tr>",
+        "{&quot;user&quot;: 1, &quot;password&quot;: null\n{&quot;user&quot;: 1, &quot;Rocky3000!x&quot;: 2",
         "commit 9fceb02d0ae598e95dc970b74767f19372d61af8",
         "sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
         "550e8400-e29b-41d4-a716-446655440000",
