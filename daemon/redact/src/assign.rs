@@ -261,7 +261,7 @@ fn n_cell(line: &str) -> usize {
     let ends = |(at, c): &(usize, char)| match c {
         '\t' => true,
         '|' => !line.get(..*at).is_some_and(|it| it.ends_with('\\')),
-        '<' => line.get(*at..).is_some_and(|it| n_tags(it) > 0),
+        '<' => line.get(*at..).is_some_and(|it| it.starts_with("</") || n_tags(it) > 0),
         _ => false,
     };
     line.char_indices().find(ends).map_or(line.len(), |it| it.0)

@@ -83,10 +83,11 @@ pub(super) fn is_stand_in(value: &str) -> bool {
             && REFERENCE.as_ref().is_some_and(|it| it.is_match(value.as_bytes()))
 }
 
-/// True for a sentence of a script without blanks between words: `至少8个字符`. Such a password has ASCII letters or ends
-/// with a digit or a sign.
+/// True for a sentence of a script without blanks between words: `至少8个字符`. A password has other letters, or ends with
+/// a digit or a sign.
 fn is_prose_without_blanks(value: &str) -> bool {
-    value.ends_with(is_ideographic) && !value.contains(|c: char| c.is_ascii_alphabetic())
+    let n_of = |is_one: fn(char) -> bool| value.chars().filter(|c| is_one(*c)).count();
+    value.ends_with(is_ideographic) && n_of(is_ideographic) > 2 * n_of(|c| c.is_ascii_alphabetic())
 }
 
 /// True for a password with brackets at its end, whose inside no code and no template has: `name[Kx7$abZ!]`, `<Rocky77x>`.
@@ -294,22 +295,31 @@ fn is_striking(value: &str) -> bool {
 }
 
 /// True for a passphrase with blanks: four to ten words of small letters, or each with a capital, none of which a
-/// sentence about passwords would need; three are enough if each has a capital and one a number.
+/// sentence about passwords would need; three are enough if each has a capital and one a number. One of them may be a
+/// number, if it counts nothing as in `each 30 days`.
 fn is_passphrase(value: &str) -> bool {
-    let words: Vec<&str> = value.split(' ').collect();
+    let parts: Vec<&str> = value.split(' ').collect();
+    let is_digit = |c: char| c.is_ascii_digit();
+    let is_number = |it: &str| it.chars().all(is_digit);
+    let words: Vec<&str> = parts.iter().copied().filter(|it| !is_number(it)).collect();
+    let n_numbers = parts.len() - words.len();
+    let counts = |it: &[&str]| {
+        it.iter().any(|it| is_number(it)) && it.last().is_some_and(|it| it.ends_with('s'))
+    };
     let n_capital = words.iter().filter(|it| it.starts_with(char::is_uppercase)).count();
-    let letters = |it: &&str| it.trim_end_matches(|c: char| c.is_ascii_digit()).to_string();
     let is_word = |it: &&str| {
-        letters(it).len() >= 3
-            && (3..=9).contains(&it.len())
-            && letters(it).chars().skip(1).all(|c| c.is_lowercase() || c == '-')
+        let letters = it.trim_end_matches(is_digit);
+        letters.len() >= 3
+            && it.len() <= 9
+            && letters.chars().skip(1).all(|c| c.is_lowercase() || c == '-')
             && !LABELS.is_of_sentences(it)
     };
-    let has_number = words.iter().any(|it| letters(it).len() < it.len());
-    let least = if has_number && n_capital == words.len() { 3 } else { 4 };
+    let least = if n_capital == parts.len() && value.contains(is_digit) { 3 } else { 4 };
     let n_known = words.iter().filter(|it| LABELS.is_known(it)).count();
-    (least..=10).contains(&words.len())
-        && n_known * 4 <= words.len()
+    (least..=10).contains(&parts.len())
+        && n_known * 4 <= parts.len() * usize::from(n_numbers == 0)
+        && n_numbers <= 1
+        && !parts.windows(2).any(counts)
         && (n_capital == 0 || n_capital == words.len())
         && words.iter().all(|it| is_word(it))
 }
@@ -405,7 +415,7 @@ mod tests {
         let secrets = "sunshine  viwigo-Bivit9-kubugo  argue.cat.fly.blue  $ummer2024  #Rover99  (x[y]{2}<1>  \
             a\"b'c`d|e  not}a{field  /9j4AAbcQ==  correct horse battery staple  31.12.1985  password1  \
             2024-01-31  Secret!7  name[Kx7$abZ!]  name(Kx7$abZ!)  {Rocky77x}  <Rocky77x>  ~/Rocky77x  \
-            %Rocky77%  vault:Rocky77x  春天来了2024  Dice Swing7 Awesome";
+            %Rocky77%  vault:Rocky77x  春天来了2024  Dice Swing7 Awesome  argue cat 8 fly";
         check(secrets, ValueKind::Password, Form::Whole, true);
         let others = "n/a  ${DB_PASS}  $DB_PASS  $password  %DB_PASS%  {{ vault.pw }}  #{pw}  <your password>  \
             [your password]  vault:secret/db#pw  env(DB_PASS)  os.environ[\"PW\"]  op://vault/item  \
@@ -413,7 +423,8 @@ mod tests {
             required|string|min:8  user_password  getPassword  proposed_password  xxxx  ********  sha256  \
             scram-sha-256  [redacted:password]  must have 12 characters  Enter your new password  \
             minimum eight small characters  至少十二个字符  12文字以上で入力してください  f($name)  $_POST['pw1']  \
-            ~/.pw1  vault:db/pw1  env:DB_PW1  %DB_PW1%  <password1>  {userId}  get(key1)  {DB_PW1}  <sha256Hex>";
+            ~/.pw1  vault:db/pw1  env:DB_PW1  %DB_PW1%  <password1>  {userId}  get(key1)  {DB_PW1}  <sha256Hex>  \
+            valid for 90 days  changes each 30 days  必须包含字母A和数字  Version 2 Of It";
         check(others, ValueKind::Password, Form::Whole, false);
     }
 

@@ -350,6 +350,7 @@ fn what_is_said_about_secrets_stays() {
         "The form asks for name, password, mail.\nThe report has blue77x, round-thing7, green.",
         "user,password\n\nblue,round-thing7,green\n",
         "user,password\nblue,round-thing7,green\n",
+        "<thead><tr><th>user</th><th>password</th></tr></thead>\n<tr><td>web01x7</td></tr>",
         "<tr><th>user</th><th>password</th></tr>\n<tr><td>web01x7</td><td>b</td></tr>",
         "{&quot;user&quot;: 1, &quot;password&quot;: null\n{&quot;user&quot;: 1, &quot;Rocky3000!x&quot;: 2",
         "commit 9fceb02d0ae598e95dc970b74767f19372d61af8",
