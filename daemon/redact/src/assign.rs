@@ -401,8 +401,8 @@ fn form_before(rest: &str, value: &str) -> Form {
     if is_end || !(goes_on || is_name(value)) { Form::Whole } else { Form::Part }
 }
 
-/// True where another field follows a value: `Port: 22`. A sentence about secrets is no value and no name of a field, and
-/// of one there is a word before the capital of the next: `Password: complex ones only Length: 12`.
+/// True where another field follows a value: `Port: 22`. Words of sentences about secrets are neither value nor name,
+/// and a sentence may end before the name: `Password: case sensitive Length: 12`.
 fn is_next_field(rest: &str, value: &str) -> bool {
     let Some(name) = next_name(rest.as_bytes()).map(|n| rest.get(..n).unwrap_or("")) else {
         return false;

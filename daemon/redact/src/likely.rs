@@ -41,7 +41,8 @@ const REFERENCES: &str = r"(?x-u) ^ (?:
     | [a-zA-Z][a-zA-Z0-9+.-]*://\S*
     | (?i: vault|env|file|ref|sops|secrets?|arn|ssm|kms|keyring|keychain|op ) :
         (?: [A-Z0-9_]+ | [A-Za-z_-]+ | [\w@-]* [./\#:] [\w./\#:@-]* ) | (?i: enc ) \[ .*
-    | (?: ~ | \.{1,2} ) / (?: [A-Za-z_-]+ | [\w@\#-]* [./] [\w.@/\#-]* ) | \# [a-z]+ (?: [_-][a-z0-9]+ )* | / [\w.@/-]* [/_] [a-z]{3,} [_./] [\w.@/-]*
+    | (?: ~ | \.{1,2} ) / (?: [A-Za-z_-]+ | [\w@\#-]* [./] [\w.@/\#-]* ) | \# [a-z]+ (?: [_-][a-z0-9]+ )*
+    | / [\w.@/-]* [/_] [a-z]{3,} [_./] [\w.@/-]*
     | / (?: [A-Za-z][A-Za-z_.-]* / )+ [\w.@-]+
     | [a-z][a-z0-9_-]* (?: / [a-z0-9_.-]+ ){2,} | [\w.+-]+ / [\w./-]* \. [a-z]{2,4} | [A-Za-z] : \\ [\w\\\x20.-]*
     # Code: calls and indexes, names of modules, pointers and aliases, types.
@@ -90,7 +91,7 @@ fn is_prose_without_blanks(value: &str) -> bool {
     value.ends_with(is_ideographic) && n_of(is_ideographic) > 2 * n_of(|c| c.is_ascii_alphabetic())
 }
 
-/// True for a password with brackets at its end, whose inside no code and no template has: `name[Kx7$abZ!]`, `<Rocky77x>`.
+/// True for a password that ends with brackets, inside which is neither code nor a name: `a[Kx7$abZ!]`, `<Rocky77x>`.
 fn is_bracketed_password(value: &str) -> bool {
     let Some(open) =
         value.find(['(', '[', '{', '<']).filter(|_| value.ends_with([')', ']', '}', '>']))

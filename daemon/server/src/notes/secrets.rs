@@ -208,6 +208,12 @@ mod tests {
         }
         let html = "<p>P&#97;ssword&#58; Rocky3000!x</p>\n";
         assert_eq!(veil.shown("a.html", html), html.replace("Rocky3000!x", "[redacted:password]"));
+        let line = |name: &str| {
+            format!("{{&quot;a&quot;: &quot;{name}&quot;, &quot;password&quot;: &quot;X&quot;}}\n")
+        };
+        let lines = format!("<pre>{}{}{}</pre>\n", line("ann"), line("bob"), line("cat"));
+        let secret = lines.replace('X', "Rocky3000!x");
+        assert_eq!(veil.shown("a.html", &secret), lines.replace('X', "[redacted:password]"));
         let footnote = "Password[^1]: Rocky3000!x\n\n[^1]: a note\n";
         assert!(!veil.shown("a.md", footnote).contains("Rocky"));
         let written = "The mark [redacted:x] and _this_ stay.\n";
