@@ -47,7 +47,7 @@ mod spread;
 mod text;
 mod trouble;
 
-pub use choose::{Choice, Surroundings, all, choose, registered};
+pub use choose::{Choice, Surroundings, all, choose, left, registered};
 pub use served::Served;
 
 use crate::shim::{Kind, RESTARTED};

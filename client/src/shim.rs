@@ -8,6 +8,7 @@
 use std::collections::HashSet;
 use std::time::Duration;
 
+use config::command::ProjectFlags;
 use proto::PREAMBLE_VERSION;
 use proto::form::Form;
 use proto::tool::ToolSet;
@@ -277,7 +278,8 @@ impl Shim {
                  second connection"
             ),
             hint: Some(format!(
-                "`kgctl --project {name} restart`; after a call that writes, check whether it was carried out"
+                "`{}`; after a call that writes, check whether it was carried out",
+                ProjectFlags::named(name).command("kgctl restart")
             )),
         });
         self.n_silent = 0;
@@ -327,7 +329,8 @@ impl Shim {
 
     /// Returns the error for a line when no daemon is available, unless the line needs no answer.
     pub fn on_refusal(&mut self, kind: &Kind, why: &str) -> Option<Vec<u8>> {
-        let (message, hint) = why.split_once("\nhint: ").unwrap_or((why, "see `kgctl doctor`"));
+        let doctor = ProjectFlags::named(&self.project).in_text("see `kgctl doctor`").into_owned();
+        let (message, hint) = why.split_once("\nhint: ").unwrap_or((why, &doctor));
         match kind {
             Kind::Initialize(id) | Kind::Request(id) => {
                 self.in_flight.remove(id);

@@ -377,7 +377,8 @@ fn status() -> Value {
         "progress": { "known": 1, "indexed": 1 }, "counts": {}, "formats": {}, "queues": [],
         "ingest_rate": 0.0, "average_transaction_ms": 0.0, "orphaned_entities": 0, "skipped": {},
         "quarantine": [{ "path": "bad.md", "stage": "normalize", "reason": "too deep" }], "warnings": [],
-        "watcher": "events", "clients": 1, "project": "notes", "tick": 7
+        "watcher": "events", "clients": 1, "project": "notes", "tick": 7,
+        "survey": { "to_read": { "md": 1 }, "not_read": [] }
     })
 }
 

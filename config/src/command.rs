@@ -40,6 +40,32 @@ pub fn path_word(path: &Path) -> String {
     word(&path.to_string_lossy()).into_owned()
 }
 
+/// Returns the last words of a command, which are no flags, whatever they begin with.
+pub fn operand(text: &str) -> String {
+    format!("{}{}", if text.starts_with('-') { "-- " } else { "" }, word(text))
+}
+
+/// Returns the flag that names a project, whatever its name begins with.
+pub fn project_flag(name: &str) -> String {
+    format!("--project{}{}", if name.starts_with('-') { "=" } else { " " }, word(name))
+}
+
+/// Returns the length of a command up to the backtick that closes it; one within quotes does not.
+fn command_len(text: &str) -> Option<usize> {
+    let (mut quote, mut is_escaped) = (None, false);
+    for (at, c) in text.char_indices() {
+        match (c, quote) {
+            _ if is_escaped => is_escaped = false,
+            ('\\', None | Some('"')) => is_escaped = true,
+            ('`', None) => return Some(at),
+            ('\'' | '"', None) => quote = Some(c),
+            _ if quote == Some(c) => quote = None,
+            _ => {}
+        }
+    }
+    None
+}
+
 /// How a command must name a project to mean it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ProjectFlags(String);
@@ -57,7 +83,7 @@ impl ProjectFlags {
 
     /// Returns how commands name a registered project, whichever is meant otherwise.
     pub fn named(name: &str) -> Self {
-        ProjectFlags(format!(" --project {}", word(name)))
+        ProjectFlags(format!(" {}", project_flag(name)))
     }
 
     /// The same for commands that are typed where this process runs.
@@ -76,7 +102,7 @@ impl ProjectFlags {
 
     /// Returns how commands name projects of a hub.
     pub fn of_hub(url: &str, projects: Option<&str>) -> Self {
-        let named = projects.map(|it| format!(" --project {}", word(it))).unwrap_or_default();
+        let named = projects.map(|it| format!(" {}", project_flag(it))).unwrap_or_default();
         ProjectFlags(format!(" --hub {}{named}", word(url)))
     }
 
@@ -85,11 +111,12 @@ impl ProjectFlags {
         let name = command.strip_prefix("kgctl ").and_then(|it| it.split_whitespace().next());
         let is_named =
             ["--project", "--all-projects", "--hub"].iter().any(|it| command.contains(it));
-        // Half of a command whose own words hold a backtick.
-        let is_cut = command.replace(r"\'", "").matches('\'').count() % 2 == 1;
         match name {
-            Some(name) if !is_named && !is_cut && !OF_NO_PROJECT.contains(&name) => {
-                Cow::Owned(format!("{command}{}", self.0))
+            Some(name) if !is_named && !OF_NO_PROJECT.contains(&name) => {
+                // Behind `--` there are no flags.
+                let (before, behind) =
+                    command.split_at(command.find(" -- ").unwrap_or(command.len()));
+                Cow::Owned(format!("{before}{}{behind}", self.0))
             }
             _ => Cow::Borrowed(command),
         }
@@ -100,11 +127,18 @@ impl ProjectFlags {
         if self.0.is_empty() || !text.contains("`kgctl ") {
             return Cow::Borrowed(text);
         }
-        // Every second part is between backticks.
-        let parts = text.split('`').enumerate();
-        let parts = parts
-            .map(|(at, part)| if at % 2 == 1 { self.command(part) } else { Cow::Borrowed(part) });
-        Cow::Owned(parts.collect::<Vec<_>>().join("`"))
+        let (mut out, mut rest) = (String::new(), text);
+        while let Some(at) = rest.find("`kgctl ") {
+            let (before, behind) = rest.split_at(at + 1);
+            let Some(len) = command_len(behind) else { break };
+            let (command, after) = behind.split_at(len);
+            out += before;
+            out += &self.command(command);
+            // The closing backtick begins no command.
+            out.push('`');
+            rest = after.strip_prefix('`').unwrap_or(after);
+        }
+        Cow::Owned(out + rest)
     }
 }
 
@@ -138,13 +172,25 @@ mod tests {
             (r"`kgctl read 'it'\''s.md'`", r"`kgctl read 'it'\''s.md' --project 'My Notes'`"),
             ("`kgctl start --project B`", "`kgctl start --project B`"),
             ("`kgctl http token --all-projects`", "`kgctl http token --all-projects`"),
-            ("`kgctl restore 'a`b' --at last`", "`kgctl restore 'a`b' --at last`"),
+            (
+                "`kgctl restore 'a`b' --at last`, `kgctl stop`",
+                "`kgctl restore 'a`b' --at last --project 'My Notes'`, `kgctl stop --project 'My Notes'`",
+            ),
+            ("`kgctl retry -- -a.pdf`", "`kgctl retry --project 'My Notes' -- -a.pdf`"),
+            ("it's `kgctl stop`, isn't it", "it's `kgctl stop --project 'My Notes'`, isn't it"),
             ("kgctl and `kgctl` and `kgd`", "kgctl and `kgctl` and `kgd`"),
         ];
         for (text, expected) in rows {
             assert_eq!(flags.in_text(text), expected);
             assert_eq!(ProjectFlags::default().in_text(text), text);
         }
+    }
+
+    #[test]
+    fn what_begins_with_a_dash_is_no_flag() {
+        assert_eq!(ProjectFlags::named("-a").command("kgctl stop"), "kgctl stop --project=-a");
+        assert_eq!(operand("-a b.pdf"), "-- '-a b.pdf'");
+        assert_eq!(operand("a-b.pdf"), "a-b.pdf");
     }
 
     #[test]

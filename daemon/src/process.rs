@@ -14,6 +14,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
+use config::command::ProjectFlags;
 use config::limits::{DRAIN_SECONDS, FAREWELL_SECONDS};
 use config::load::LoadError;
 use config::registry::WhichError;
@@ -144,29 +145,32 @@ pub fn run(options: Options) -> anyhow::Result<ExitCode> {
     // Before the logging thread: the limit of arenas must be set before any thread starts.
     sys::spare_memory();
     let logging = Logging::start(&settings)?;
-    let ended = run_logged(options, found, &logging);
+    // The folder in which the log is read is unknown.
+    let flags = match (&found, Places::from_env()) {
+        (Ok(Some(found)), Ok(places)) => ProjectFlags::anywhere(&places, &found.project),
+        _ => ProjectFlags::default(),
+    };
+    sys::mind_fatal_signals(|line| flags.in_text(line).into_owned());
+    let ended = run_logged(options, found, &logging, &flags);
     logging.finish();
-    ended
+    ended.or_else(|error| exit_code_of(error, &flags))
 }
 
 fn run_logged(
     options: Options,
     found: anyhow::Result<Option<Found>>,
     logging: &Logging,
+    flags: &ProjectFlags,
 ) -> anyhow::Result<ExitCode> {
-    sys::mind_fatal_signals();
     sys::courtesy::begin();
     if let Some(job) = &options.kept {
-        return kept::run(&options, job);
+        return kept::run(&options, job, flags);
     }
     if let Some((url, job)) = &options.hub {
         return hub::run(&options, url, job);
     }
     let prepared = found.and_then(|found| prepare(found.context("no project")?, &options));
-    let prepared = match prepared {
-        Ok(prepared) => prepared,
-        Err(error) => return exit_code_of(error),
-    };
+    let prepared = prepared?;
     if let Some(from) = &options.restore {
         return restore::run(&prepared, from);
     }
@@ -184,29 +188,32 @@ fn run_logged(
     match end? {
         End::Poisoned(why) => {
             tracing::error!("the store is unsound");
-            report(&why);
+            report(&why, flags);
             Ok(ExitCode::FAILURE)
         }
         End::Displaced(why, code) => {
-            report(&why);
+            report(&why, flags);
             Ok(ExitCode::from(code))
         }
         End::Asked(_) | End::Idle => Ok(ExitCode::SUCCESS),
     }
 }
 
-/// Prints an error that has an exit code of its own; returns any other one to the caller.
-fn exit_code_of(error: anyhow::Error) -> anyhow::Result<ExitCode> {
-    let Some(known) = error.downcast_ref::<StartError>() else { return Err(error) };
+/// Prints an error that has an exit code of its own; returns any other one to the caller, with commands that name the
+/// project.
+fn exit_code_of(error: anyhow::Error, flags: &ProjectFlags) -> anyhow::Result<ExitCode> {
+    let Some(known) = error.downcast_ref::<StartError>() else {
+        return Err(anyhow::Error::msg(flags.in_text(&format!("{error:#}")).into_owned()));
+    };
     let code = known.exit_code();
-    report(&known.to_string());
+    report(&known.to_string(), flags);
     Ok(ExitCode::from(code))
 }
 
-/// Prints a message in the form that all our programs use.
-fn report(message: &str) {
+/// Prints a message in the form that all our programs use; its commands name the project.
+fn report(message: &str, flags: &ProjectFlags) {
     use std::io::Write as _;
-    let _ = writeln!(std::io::stderr(), "kgd: {message}");
+    let _ = writeln!(std::io::stderr(), "kgd: {}", flags.in_text(message));
 }
 
 /// Everything that is decided before a thread starts.

@@ -19,7 +19,7 @@ use client::gateway::{self, Choice, Gateway, Served, Surroundings, choose};
 use client::http;
 use client::launch::{Life, Target, run_if_launcher};
 use client::shim::{Shim, pump};
-use config::command::{ProjectFlags, word};
+use config::command::{ProjectFlags, operand, path_word};
 use config::{Places, Project, Registry, Settings, which_project};
 use proto::form::Form;
 use proto::tool::ToolSet;
@@ -128,7 +128,21 @@ fn serve_one(flags: &Flags, places: &Places, project: Project) -> Result<(), Str
 
 fn dial(target: Target) -> impl FnMut() -> Result<UnixStream, String> {
     let mut has_warned = false;
+    let is_registered = {
+        let (config, root) = (target.places.config.clone(), target.project.root.clone());
+        // A registry that cannot be read says nothing.
+        move || Registry::load(&config).ok().map(|it| it.at(&root).is_some())
+    };
+    let was_registered = is_registered() == Some(true);
     move || {
+        // Its daemon was stopped, and must not start again for a session that began before.
+        if was_registered && is_registered() == Some(false) {
+            let folder = path_word(&target.project.root);
+            return Err(format!(
+                "the project `{}` was removed\nhint: `kgctl init {folder}` registers its folder again",
+                target.project.name
+            ));
+        }
         let stream = target
             .connect_or_start(Life::UntilIdle)
             .map_err(|error| advice(&target.places, &target.project, &error))?;
@@ -158,9 +172,16 @@ fn serve_chosen(flags: &Flags, places: &Places) -> Result<(), String> {
         Choice::One(project) => return serve_one(flags, places, project),
         Choice::Several(served) => dressed(flags, places, served)?,
     };
+    let chosen = served.projects().cloned().collect();
     let (gateway, reach) = (gateway(flags, served), reach(flags, places));
-    gateway::pump::run(gateway, std::io::stdin(), std::io::stdout(), reach, roster(flags, places))
-        .map_err(|error| error.to_string())
+    gateway::pump::run(
+        gateway,
+        std::io::stdin(),
+        std::io::stdout(),
+        reach,
+        roster(flags, places, chosen),
+    )
+    .map_err(|error| error.to_string())
 }
 
 fn chosen(flags: &Flags, places: &Places) -> Result<Choice, String> {
@@ -223,30 +244,33 @@ fn whole(flags: &Flags, places: &Places) -> http::Whole {
             false => Served::new(&projects)?,
         };
         let gateway = gateway(&flags, dressed(&flags, &places, served)?);
-        gateway::pump::spawn(gateway, reach(&flags, &places), roster(&flags, &places))
+        gateway::pump::spawn(gateway, reach(&flags, &places), roster(&flags, &places, projects))
             .map_err(|error| error.to_string())
     })
 }
 
-/// Follows the registry, if all of its projects are served: those that are added, removed or renamed while this runs,
-/// such as by a tool. It is read again only when its file has changed.
-fn roster(flags: &Flags, places: &Places) -> Option<Roster> {
+/// Follows the registry: of those that were chosen, what is removed or renamed while this runs, such as by a tool; if
+/// all of its projects are served, also what is added. It is read again only when its file has changed.
+fn roster(flags: &Flags, places: &Places, chosen: Vec<Project>) -> Option<Roster> {
     let (flags, places) = (flags.clone(), places.clone());
     let file = places.config.join(config::registry::FILE_NAME);
     // The file is replaced as a whole.
     let state = move || file.metadata().map(|it| (it.ino(), it.mtime_nsec(), it.len())).ok();
     let mut seen = None;
-    flags.all_projects.then(|| {
-        Box::new(move || {
-            let now = Some(state());
-            if now == seen {
-                return None;
-            }
-            let served = dressed(&flags, &places, among(&places, gateway::all).ok()?).ok()?;
-            seen = now;
-            Some(served)
-        }) as Roster
-    })
+    let then = Registry::load(&places.config).ok()?;
+    Some(Box::new(move || {
+        let now = Some(state());
+        if now == seen {
+            return None;
+        }
+        let served = among(&places, |around| match flags.all_projects {
+            true => gateway::all(around),
+            false => gateway::left(&chosen, &then, around),
+        });
+        let served = dressed(&flags, &places, served.ok()?).ok()?;
+        seen = now;
+        Some(served)
+    }))
 }
 
 /// Serves the selected projects over HTTP.
@@ -280,7 +304,7 @@ fn lazy_dial(places: Places, project: Project) -> Dial {
                 "the folder of `{}`, `{}`, is not there\nhint: `kgctl project remove {}` if it is gone for good",
                 project.name,
                 project.root.display(),
-                word(&project.name),
+                operand(&project.name),
             ));
         }
         reach.get_or_insert_with(|| dial(target))()

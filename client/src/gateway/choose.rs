@@ -51,6 +51,23 @@ pub fn all(around: Surroundings<'_>) -> Result<Served, String> {
     Ok(served(&registered(around.registry), around)?.that_are_all())
 }
 
+/// Returns the chosen projects without those that were in the registry `then` and are not any more, as a session serves
+/// them; one that was renamed has its new name.
+///
+/// # Errors
+/// Projects with the same name.
+pub fn left(
+    chosen: &[Project],
+    then: &Registry,
+    around: Surroundings<'_>,
+) -> Result<Served, String> {
+    let left = chosen.iter().filter_map(|it| match around.registry.at(&it.root) {
+        Some(now) => Some(now.project()),
+        None => then.at(&it.root).is_none().then(|| it.clone()),
+    });
+    served(&left.collect::<Vec<_>>(), around)
+}
+
 fn served(projects: &[Project], around: Surroundings<'_>) -> Result<Served, String> {
     let Surroundings { registry, env, cwd } = around;
     let home = match env.filter(|env| !env.is_empty()) {
@@ -197,6 +214,24 @@ mod tests {
                 "no project or folder is called `nope` (from `KG_PROJECT`); registered projects:",
             ),
         ]);
+    }
+
+    #[test]
+    fn what_was_registered_and_is_not_any_more_is_not_served() {
+        let scratch = tempfile::tempdir().expect("a scratch folder");
+        let at = |name: &str| scratch.path().join(name);
+        for name in ["a", "b", "outside"] {
+            std::fs::create_dir(at(name)).expect("made");
+        }
+        let mut then = Registry::default();
+        let mut chosen: Vec<_> =
+            ["a", "b"].map(|it| then.add(&at(it), None, 0).expect("there").project()).into();
+        chosen.push(Project::at(&at("outside")).expect("there"));
+        let mut registry = Registry::default();
+        registry.add(&at("a"), Some("renamed"), 0).expect("there");
+        let around = Surroundings { registry: &registry, env: None, cwd: Path::new("/") };
+        let served = left(&chosen, &then, around).expect("served");
+        assert_eq!(served.names().collect::<Vec<_>>(), ["renamed", "outside"]);
     }
 
     #[test]

@@ -10,6 +10,7 @@ use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
 use config::Project;
+use config::command::project_flag;
 use config::registry::{is_same_name, name_key, permalink};
 use proto::catalog::CATALOG;
 use proto::error::{Code, ErrorView};
@@ -311,7 +312,8 @@ impl Served {
             hint: Some(match all.as_slice() {
                 [only] => {
                     let name = self.name(*only);
-                    format!("use `project`: `{name}`, or start `kg-mcp` with `--project {name}`")
+                    let flag = project_flag(name);
+                    format!("use `project`: `{name}`, or start `kg-mcp` with `{flag}`")
                 }
                 _ => format!("use `project`, one of {}", self.listing()),
             }),

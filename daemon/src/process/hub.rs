@@ -8,6 +8,7 @@ mod fit;
 mod front;
 mod waiting;
 
+use config::command::ProjectFlags;
 use std::io::Write as _;
 use std::process::ExitCode;
 
@@ -84,12 +85,10 @@ pub(super) fn run(options: &Options, url: &str, job: &HubJob) -> anyhow::Result<
     }
 }
 
-/// Like [`super::exit_code_of`], for the hub's errors, too.
+/// Like [`super::exit_code_of`], for the hub's errors.
 fn exit_code_of(error: anyhow::Error) -> anyhow::Result<ExitCode> {
-    let Some(known) = error.downcast_ref::<hub::HubError>() else {
-        return super::exit_code_of(error);
-    };
-    super::report(&known.to_string());
+    let Some(known) = error.downcast_ref::<hub::HubError>() else { return Err(error) };
+    super::report(&known.to_string(), &ProjectFlags::default());
     Ok(ExitCode::from(known.exit_code()))
 }
 

@@ -8,6 +8,7 @@
 use std::io::Write as _;
 use std::process::ExitCode;
 
+use config::command::ProjectFlags;
 use serde_json::{Value, json};
 
 use super::{KeptJob, Options};
@@ -17,11 +18,12 @@ use server::notes::{NoteError, Notes, Past, Version, Written};
 const NOTHING_FOUND: u8 = 3;
 
 /// Does the job and returns the exit code.
-pub(super) fn run(options: &Options, job: &KeptJob) -> anyhow::Result<ExitCode> {
-    let notes = match open(options) {
-        Ok(notes) => notes,
-        Err(error) => return super::exit_code_of(error),
-    };
+pub(super) fn run(
+    options: &Options,
+    job: &KeptJob,
+    flags: &ProjectFlags,
+) -> anyhow::Result<ExitCode> {
+    let notes = open(options)?;
     let reply = match job {
         KeptJob::List(Some(path)) => {
             notes.history(std::slice::from_ref(path), usize::MAX).map(|past| compared(&past))
@@ -39,7 +41,7 @@ pub(super) fn run(options: &Options, job: &KeptJob) -> anyhow::Result<ExitCode> 
         }
         Err(error) => {
             let hint = error.hint().map(|hint| format!("\nhint: {hint}")).unwrap_or_default();
-            super::report(&format!("{error}{hint}"));
+            super::report(&format!("{error}{hint}"), flags);
             let is_missing = matches!(error, NoteError::NotKept(_));
             Ok(if is_missing { ExitCode::from(NOTHING_FOUND) } else { ExitCode::FAILURE })
         }

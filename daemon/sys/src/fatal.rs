@@ -5,6 +5,7 @@
 //! Invariant: a handler calls only `write`, `sigaction` and `raise`, which may be called at any instant, and takes no
 //! lock; what it needs was made before it was installed.
 
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
 use libc::{c_int, c_void, sigaction, siginfo_t};
@@ -13,6 +14,8 @@ use libc::{c_int, c_void, sigaction, siginfo_t};
 struct Fatal {
     signal: c_int,
     line: &'static str,
+    /// The same as it is written: its commands name the project. Reading it takes no lock.
+    shown: OnceLock<String>,
     /// What was done with the signal before; set once, never freed.
     before: AtomicPtr<sigaction>,
 }
@@ -22,6 +25,7 @@ macro_rules! fatal {
         [$(Fatal {
             signal: libc::$name,
             line: concat!("kgd: ended by ", stringify!($name), ": ", $why, "\n"),
+            shown: OnceLock::new(),
             before: AtomicPtr::new(std::ptr::null_mut()),
         }),*]
     };
@@ -38,10 +42,12 @@ static FATAL: [Fatal; 5] = fatal! {
 
 /// Has each fatal signal write one line to standard error before it does what it did. A write beyond the limit on file
 /// sizes is made to fail like one to a full disk, instead of ending the process: then it is waited for, and said.
-pub fn mind_fatal_signals() {
+/// `named` returns a line whose commands name the project.
+pub fn mind_fatal_signals(named: impl Fn(&str) -> String) {
     // SAFETY: `SIG_IGN` is a valid action for this signal, which nothing else here handles.
     unsafe { libc::signal(libc::SIGXFSZ, libc::SIG_IGN) };
     for fatal in &FATAL {
+        fatal.shown.get_or_init(|| named(fatal.line));
         // SAFETY: `sigaction` is valid as zeros, and both pointers are to live values of that type. The handler has the
         // signature that `SA_SIGINFO` asks for.
         unsafe {
@@ -63,10 +69,11 @@ pub fn mind_fatal_signals() {
 extern "C" fn report(signal: c_int, info: *mut siginfo_t, _: *mut c_void) {
     let Some(fatal) = FATAL.iter().find(|it| it.signal == signal) else { return };
     let before = fatal.before.load(Ordering::Acquire);
-    // SAFETY: the line is static, `before` is null or a leaked `sigaction`, and the kernel passes a valid `info`. All
+    let line = fatal.shown.get().map_or(fatal.line, String::as_str);
+    // SAFETY: the line lives as long as the process, `before` is null or a leaked `sigaction`, and the kernel passes a valid `info`. All
     // three functions are safe in a signal handler.
     unsafe {
-        libc::write(libc::STDERR_FILENO, fatal.line.as_ptr().cast(), fatal.line.len());
+        libc::write(libc::STDERR_FILENO, line.as_ptr().cast(), line.len());
         let is_fault = !info.is_null() && (*info).si_code > 0;
         if is_fault && !before.is_null() {
             // The instruction is executed again after the return, now under the earlier action.

@@ -7,7 +7,7 @@
 use std::path::{Path, PathBuf};
 
 use ::config::boundary::{self, Who};
-use ::config::command::word;
+use ::config::command::operand;
 use ::config::load::load;
 use ::config::registry::Registered;
 use ::config::{Places, Registry};
@@ -154,7 +154,7 @@ fn registry(places: &Places) -> Vec<Finding> {
         found.push(warning(
             "registry",
             detail,
-            &format!("mount it, or `kgctl remove {}`", word(&it.name)),
+            &format!("mount it, or `kgctl remove {}`", operand(&it.name)),
         ));
     }
     found
@@ -177,7 +177,7 @@ fn boundary(places: &Places) -> Vec<Finding> {
         match boundary::objection(&it.root, Who::Person) {
             Some(why) => {
                 let hint =
-                    format!("unless you want that, `kgctl project remove {}`", word(&it.name));
+                    format!("unless you want that, `kgctl project remove {}`", operand(&it.name));
                 found.push(warning("boundary", format!("`{}`: {why}", it.name), &hint));
             }
             None => outside.push(format!("`{}` ({})", it.name, it.root.display())),

@@ -290,11 +290,13 @@ fn next(projects: &[Registered], dry_run: bool) -> Vec<String> {
     }
     if let Some(first) = projects.first() {
         next.push("its daemon indexes it by itself when it runs".to_string());
-        next.push(format!(
-            "`kgctl --project {} status --watch` starts it and shows its progress",
-            first.name
-        ));
-        next.push(format!("`kgctl --project {} query \"a question\"` searches it", first.name));
+        let flags = ProjectFlags::named(&first.name);
+        for line in [
+            "`kgctl status --watch` starts it and shows its progress",
+            "`kgctl query \"a question\"` searches it",
+        ] {
+            next.push(flags.in_text(line).into_owned());
+        }
     }
     next
 }

@@ -28,7 +28,10 @@ fn commands_in(source: &str) -> Vec<String> {
         let parts: Vec<&str> = line.split(mark).collect();
         // A part that no mark closes is code.
         let closed = parts.get(1..parts.len() - 1).unwrap_or_default().iter().step_by(2);
-        closed.filter(|it| it.starts_with("kgctl ")).map(ToString::to_string).collect::<Vec<_>>()
+        closed
+            .filter(|it| it.len() > 6 && it.starts_with("kgctl "))
+            .map(ToString::to_string)
+            .collect::<Vec<_>>()
     };
     // A command that is a text of its own becomes part of a message elsewhere.
     let whole = |line: &str| between(line, '"').into_iter().filter(|it| !it.contains(['{', '[']));

@@ -1,8 +1,6 @@
 //! `kgctl restart`: stops the daemon and starts the installed one.
 
-use client::launch::Life;
-
-use super::context::{Context, last_words};
+use super::context::Context;
 use super::failure::{Exit, Failure};
 use super::{start, stop};
 
@@ -13,11 +11,5 @@ pub(crate) async fn run(ctx: &Context) -> Result<Exit, Failure> {
     // Claimed before the stop: otherwise an agent's shim might start one that ends when it is idle.
     let claim = target.claim()?;
     stop::stop(&target).await?;
-    let n_logged = target.paths.log.metadata().map_or(0, |log| log.len());
-    let started = start::report(ctx, target.start_claimed(Life::Stay, claim)?, "restarted").await;
-    match started {
-        // The daemon's last log lines explain more than the closed connection.
-        Err(failure) => Err(last_words(&target, n_logged).await.unwrap_or(failure)),
-        done => done,
-    }
+    start::begin(ctx, &target, claim, "restarted").await
 }

@@ -281,7 +281,7 @@ fn a_daemon_that_hangs_is_given_up_by_name_and_asked_again_by_the_next_call() {
         let refusal = stage.next_reply();
         assert!(
             refusal.contains("the daemon for `notes` does not answer")
-                && refusal.contains("`kgctl --project notes restart`"),
+                && refusal.contains("`kgctl restart --project notes`"),
             "{refusal}"
         );
     }

@@ -201,7 +201,7 @@ impl Project {
         // A paused pass counts as settled, but what it has not read would differ from a rebuild.
         let deep = build.health.deep();
         if deep.is_paused && deep.left.0 > 0 {
-            let why = "the deep pass is paused; `kgctl deep --resume` lets it go on";
+            let why = "the deep pass is paused\nhint: `kgctl deep --resume` lets it go on";
             return Err(VerifyError::Unsettled(why.into()));
         }
         Ok(())

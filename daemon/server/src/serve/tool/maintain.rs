@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use config::command::word;
+use config::command::operand;
 use config::live::Change;
 use proto::error::{Code, ErrorView};
 use proto::tool::admin::{
@@ -110,9 +110,11 @@ fn unverified(error: VerifyError) -> ErrorView {
             "see `kgctl status` and `kgctl logs`"
         }
     };
+    let text = error.to_string();
+    let (message, hint) = text.split_once("\nhint: ").unwrap_or((&text, hint));
     ErrorView {
         code: Code::Unavailable,
-        message: error.to_string(),
+        message: message.into(),
         hint: Some(hint.into()),
         conflict: None,
     }
@@ -351,7 +353,7 @@ pub async fn checkup(
 
 fn failed_file(path: &RelPath, trouble: &Failing) -> FailedFile {
     let (is_open, is_transient) = (trouble.is_open(), trouble.is_transient);
-    let retry = format!("`kgctl retry {}`", word(path.as_str()));
+    let retry = format!("`kgctl retry {}`", operand(path.as_str()));
     let hint = match (is_open, is_transient) {
         (true, true) => {
             format!(

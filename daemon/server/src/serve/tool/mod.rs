@@ -262,10 +262,13 @@ pub async fn wait(
             report_building(project, &progress);
             match request.tick {
                 Some(tick) => project.health().tick() >= Tick(tick),
-                None => project.is_settled(),
+                None => project.is_settled() && project.lost_folder().is_none(),
             }
         })
         .await;
+    if let Some(lost) = project.lost_folder().filter(|_| !reached) {
+        return Err(lost.view());
+    }
     if let Some(why) = project.is_poisoned() {
         return Err(unavailable(why));
     }

@@ -129,6 +129,7 @@ fn name_commands(project: &Project, reply: &mut StatusReply) {
     let survey = reply.survey.iter_mut().flat_map(|it| &mut it.not_read);
     let all = reply.warnings.iter_mut().map(|it| &mut it.warning).chain(embedding).chain(llm);
     let all = all.chain(stalls.map(|it| &mut it.hint)).chain(&mut reply.last_error);
+    let all = all.chain(reply.hub.iter_mut().filter_map(|it| it.trouble.as_mut()));
     for text in all.chain(survey.filter_map(|it| it.hint.as_mut())) {
         *text = project.in_commands(std::mem::take(text));
     }

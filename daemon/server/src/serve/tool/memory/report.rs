@@ -163,7 +163,7 @@ fn text_of(project: &Project, now: &Zoned) -> Result<(String, bool), ErrorView> 
         || !report.relation_candidates.is_empty()
         || !report.orphaned_nodes.is_empty()
         || !gaps.is_empty();
-    Ok((render(&report, &gaps, now), has_matter))
+    Ok((project.in_commands(render(&report, &gaps, now)), has_matter))
 }
 
 /// Returns the path, such as `memory/reports/2026-W48.md`.

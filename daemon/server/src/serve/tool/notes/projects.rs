@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use config::boundary::{self, Who};
-use config::command::{path_word, word};
+use config::command::{path_word, project_flag, word};
 use config::registry::{Registered, RegistryError};
 use config::{Places, Registry};
 use confine::Missing;
@@ -121,8 +121,8 @@ pub async fn create_memory_project(
         })
         .map_err(unusable)??;
         let hint = format!(
-            "`kg-mcp --project {}` serves it; `kg-mcp --all-projects` serves all of them in one session",
-            word(&registered.name)
+            "`kg-mcp {}` serves it; `kg-mcp --all-projects` serves all of them in one session",
+            project_flag(&registered.name)
         );
         let snapshot = project.snapshot().map_err(unreadable)?;
         Ok(CreatedProjectReply {
