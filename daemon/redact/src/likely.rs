@@ -289,7 +289,7 @@ fn is_striking(value: &str) -> bool {
     let n_capital = words.iter().filter(|it| it.starts_with(char::is_uppercase)).count();
     let n_loud =
         words.iter().filter(|it| it.len() >= 4 && it.chars().all(char::is_uppercase)).count();
-    (words.iter().all(|it| is_word(it))
+    (words.iter().all(is_word)
         && (words.len() >= 4 || words.len() == 3 && (n_capital == 3 || n_loud == 1)))
         || (mix.n_letters() > 3 && value.bytes().any(|byte| b"!@#$%^&*?+=~".contains(&byte)))
         || (value.len() >= 12 && mix.n_symbols * 8 <= value.len() && mix.has_random_case())
@@ -322,7 +322,7 @@ fn is_passphrase(value: &str) -> bool {
         && n_numbers <= 1
         && !parts.windows(2).any(counts)
         && (n_capital == 0 || n_capital == words.len())
-        && words.iter().all(|it| is_word(it))
+        && words.iter().all(is_word)
 }
 
 /// True when a value is likely a key or token: long, mixed and irregular.
