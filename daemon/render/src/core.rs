@@ -365,6 +365,30 @@ pub fn review(reply: &ReviewReply, max_chars: usize) -> String {
     sheet.finish()
 }
 
+/// Adds what is not read: with as many names as there is room for, and a count of what has none.
+fn not_read<'r>(rows: impl Iterator<Item = &'r NotReadView>, sheet: &mut Sheet) {
+    sheet.reserve("not read: 9999999 more, for 9999 other reasons");
+    let (mut n_left_out, mut n_rows) = (0, 0);
+    for it in rows {
+        let mut shown = it.clone();
+        loop {
+            let named = shown.named(|path| one_line(path).into_owned());
+            let line = format!("not read: {} ({}): {named}", it.count, one_line(&it.why()));
+            if n_rows == 0 && sheet.line(&line) {
+                break;
+            }
+            if n_rows > 0 || shown.paths.is_empty() {
+                (n_left_out, n_rows) = (n_left_out + it.count, n_rows + 1);
+                break;
+            }
+            shown.paths.truncate(shown.paths.len() / 2);
+        }
+    }
+    if n_rows > 0 {
+        sheet.reserved(&format!("not read: {n_left_out} more, for {n_rows} other reasons"));
+    }
+}
+
 pub fn status(reply: &StatusReply, max_chars: usize) -> String {
     let sheet = &mut Sheet::new(max_chars, &reply.freshness);
     let (known, indexed) = (reply.progress.known, reply.progress.indexed);
@@ -386,10 +410,7 @@ pub fn status(reply: &StatusReply, max_chars: usize) -> String {
     if !busy.is_empty() {
         sheet.line(&format!("queues (interactive+bulk): {}", busy.join(", ")));
     }
-    for it in reply.survey.iter().flat_map(|it| &it.not_read) {
-        let named = it.named(|path| one_line(path).into_owned());
-        sheet.line(&format!("not read: {} ({}): {named}", it.count, one_line(&it.why())));
-    }
+    not_read(reply.survey.iter().flat_map(|it| &it.not_read), sheet);
     let is_cut = |it: &NotReadView| it.count > it.paths.len() as u64;
     if reply.survey.as_ref().is_some_and(|it| it.not_read.iter().any(is_cut)) {
         sheet.line("not read, each by name: `not_read: true`");

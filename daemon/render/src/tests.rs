@@ -453,6 +453,28 @@ fn what_looks_after_index_and_ledger() {
 }
 
 #[test]
+fn what_is_not_read_is_cut_with_a_count() {
+    let row = |by: &str, n: u64| NotReadView {
+        reason: "extension".into(),
+        by: by.into(),
+        count: n,
+        paths: (0..n).map(|at| format!("data/file{at}.{by}")).collect(),
+        hint: None,
+    };
+    let mut not_read = vec![row("xyz", 300), row("abc", 2)];
+    not_read.extend((0..40).map(|at| row(&format!("e{at}"), 1)));
+    let survey = Some(SurveyView { not_read, ..SurveyView::default() });
+    let reply = StatusReply { survey, freshness: fresh(), ..StatusReply::default() };
+    let text = super::core::status(&reply, 2000);
+    assert!(text.contains("not read: 300 (extension: xyz): data/file0.xyz, "), "{text}");
+    let n: u64 = text
+        .lines()
+        .filter_map(|it| it.strip_prefix("not read: ")?.split(' ').next()?.parse::<u64>().ok())
+        .sum();
+    assert!(n == 342 && text.contains(" more, for "), "{n} {text}");
+}
+
+#[test]
 fn a_status() {
     let queue = |stage: &str, bulk| QueueView { stage: stage.into(), interactive: 0, bulk };
     let reply = StatusReply {

@@ -6,7 +6,7 @@
 use std::path::PathBuf;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use ::config::command::project_flag;
+use ::config::command::ProjectFlags;
 use ::config::load::load;
 use ::config::registry::Registered;
 use ::config::{Places, Project, Registry};
@@ -180,8 +180,8 @@ fn summary(project: &Registered, is_new: bool, is_heeded: bool) -> String {
     let next = match (is_new, is_heeded) {
         (_, true) => "its daemon was restarted\n".to_string(),
         (true, _) => format!(
-            "an agent starts its daemon when it needs it; `kgctl start {}` indexes now\n",
-            project_flag(&project.name)
+            "an agent starts its daemon when it needs it; `{}` indexes now\n",
+            ProjectFlags::named(&project.name).command("kgctl start")
         ),
         (false, false) => String::new(),
     };
