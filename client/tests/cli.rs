@@ -282,6 +282,8 @@ fn init_registers_and_tells_how_to_connect_an_agent() {
     let home = Home::new();
     let mut looked = status();
     looked["survey"] = json!({ "to_read": { "md": 1 }, "not_read": [] });
+    // One that has ended, so that `remove` does not wait for it.
+    looked["pid"] = 999_999_999.into();
     home.daemon(move |tool, _| {
         structured(if tool == "status" { looked.clone() } else { json!({}) })
     });

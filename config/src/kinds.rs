@@ -139,7 +139,8 @@ pub fn extensions_in(listed: &[String]) -> Vec<String> {
             _ => &[name],
         };
         // Taken out first: an extension that is listed twice stands once.
-        all.retain(|it| !named.contains(&it.as_str()) && !(is_out && name == "*"));
+        let is_every = is_out && name == "*";
+        all.retain(|it| !is_every && !named.contains(&it.as_str()));
         if !is_out {
             all.extend(named.iter().map(|it| it.to_string()));
         }

@@ -69,7 +69,7 @@ fn every_command_that_a_message_prints_works_as_typed() {
         ("status", json!({})),
     ] {
         let reply = agent.ask("tools/call", json!({"name": tool, "arguments": arguments}));
-        said += &reply["result"]["content"][0]["text"].as_str().unwrap_or_default();
+        said += reply["result"]["content"][0]["text"].as_str().unwrap_or_default();
         said += &reply["error"].to_string().replace("\\n", "\n");
     }
     std::fs::rename(home.at("plain"), home.at("moved")).expect("renamed");

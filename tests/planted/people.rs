@@ -112,7 +112,7 @@ fn apple(dice: &mut Dice) -> String {
     let mut letters: Vec<char> =
         syllables.chunks(2).map(|it| it.concat()).collect::<Vec<_>>().join("-").chars().collect();
     let edge = [5, 7, 12, 14, 19][dice.below(5)];
-    letters[edge] = dice.of("0123456789", 1).remove(0).into();
+    letters[edge] = dice.of("0123456789", 1).remove(0);
     let small = loop {
         let at = dice.below(letters.len());
         if letters[at].is_ascii_lowercase() {

@@ -101,7 +101,7 @@ fn every_command_in_a_message_is_understood_as_it_stands() {
             wrong += &format!("{named}: {error}\n");
         }
         let is_named = typed.contains("\0--project\0/My Notes\0") || *named == *command;
-        wrong += if is_named { "" } else { &command };
+        wrong += if is_named { "" } else { command };
     }
     assert_eq!(wrong, "");
 }
