@@ -48,7 +48,7 @@ const ROWS: &[Row] = &[
             weights: CarriedWeights::Graph(include_bytes!("../../models/minilm-l6/model.onnx")),
             tokenizer: CarriedTokens::Any(include_bytes!("../../models/minilm-l6/tokenizer.json")),
             // It was trained on 128 tokens, special ones included: with the 256 that it accepts, a window costs a fifth
-            // more and is found no better (`tests/benches/RESULTS.md`).
+            // more and is found no better (`docs/src/explanation/measurements.md`).
             max_tokens: 128,
             query_prompt: "",
             document_prompt: "",

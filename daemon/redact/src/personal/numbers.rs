@@ -3,9 +3,12 @@
 use std::ops::Range;
 use std::sync::LazyLock;
 
+use notes::lists::WordLists;
+
 use super::check::{luhn, mod97};
 use super::{Pattern, digits_of, is_announced, matches, pattern, stands_alone};
 
+static LISTS: LazyLock<WordLists> = LazyLock::new(|| WordLists::parse(include_str!("numbers.tsv")));
 static CARD: Pattern = LazyLock::new(|| pattern(r"[1-6][0-9]{3}(?:[ -]?[0-9]{2,6}){2,4}"));
 static IBAN: Pattern =
     LazyLock::new(|| pattern(r"(?i)[A-Z]{2}[0-9]{2}(?: ?[A-Z0-9]{4}){2,7}(?: ?[A-Z0-9]{1,4})?"));
@@ -17,151 +20,12 @@ static PHONE: Pattern = LazyLock::new(|| {
     ))
 });
 
-/// Countries with the lengths of their IBANs.
-const IBAN_LENGTHS: [(&[u8; 2], usize); 76] = [
-    (b"AD", 24),
-    (b"AE", 23),
-    (b"AL", 28),
-    (b"AT", 20),
-    (b"AZ", 28),
-    (b"BA", 20),
-    (b"BE", 16),
-    (b"BG", 22),
-    (b"BH", 22),
-    (b"BR", 29),
-    (b"BY", 28),
-    (b"CH", 21),
-    (b"CR", 22),
-    (b"CY", 28),
-    (b"CZ", 24),
-    (b"DE", 22),
-    (b"DK", 18),
-    (b"DO", 28),
-    (b"EE", 20),
-    (b"EG", 29),
-    (b"ES", 24),
-    (b"FI", 18),
-    (b"FO", 18),
-    (b"FR", 27),
-    (b"GB", 22),
-    (b"GE", 22),
-    (b"GI", 23),
-    (b"GL", 18),
-    (b"GR", 27),
-    (b"GT", 28),
-    (b"HR", 21),
-    (b"HU", 28),
-    (b"IE", 22),
-    (b"IL", 23),
-    (b"IQ", 23),
-    (b"IS", 26),
-    (b"IT", 27),
-    (b"JO", 30),
-    (b"KW", 30),
-    (b"KZ", 20),
-    (b"LB", 28),
-    (b"LC", 32),
-    (b"LI", 21),
-    (b"LT", 20),
-    (b"LU", 20),
-    (b"LV", 21),
-    (b"MC", 27),
-    (b"MD", 24),
-    (b"ME", 22),
-    (b"MK", 19),
-    (b"MR", 27),
-    (b"MT", 31),
-    (b"MU", 30),
-    (b"NL", 18),
-    (b"NO", 15),
-    (b"PK", 24),
-    (b"PL", 28),
-    (b"PS", 29),
-    (b"PT", 25),
-    (b"QA", 29),
-    (b"RO", 24),
-    (b"RS", 22),
-    (b"SA", 24),
-    (b"SC", 31),
-    (b"SD", 18),
-    (b"SE", 24),
-    (b"SI", 19),
-    (b"SK", 24),
-    (b"SM", 27),
-    (b"ST", 25),
-    (b"SV", 28),
-    (b"TL", 23),
-    (b"TN", 24),
-    (b"TR", 26),
-    (b"UA", 29),
-    (b"VA", 22),
-];
-
-/// Words before the number of a card.
-const CARD_WORDS: [&str; 11] = [
-    "card",
-    "credit card",
-    "debit card",
-    "cc",
-    "visa",
-    "mastercard",
-    "amex",
-    "maestro",
-    "kreditkarte",
-    "carte",
-    "tarjeta",
-];
-
-/// Words before a telephone number.
-const PHONE_WORDS: [&str; 34] = [
-    "phone",
-    "telephone",
-    "tel",
-    "mobile",
-    "cell",
-    "cellphone",
-    "cellular",
-    "fax",
-    "call",
-    "called",
-    "calling",
-    "dial",
-    "ring",
-    "reach",
-    "contact",
-    "whatsapp",
-    "sms",
-    "text",
-    "hotline",
-    "desk",
-    "office",
-    "home",
-    "number",
-    "answer",
-    "answering",
-    "message",
-    "messages",
-    "voicemail",
-    "telefon",
-    "handy",
-    "téléphone",
-    "teléfono",
-    "telefono",
-    "celular",
-];
-
-/// Words before digits that are not a telephone number.
-const OTHER_WORDS: [&str; 16] = [
-    "version", "isbn", "issn", "doi", "order", "invoice", "ticket", "issue", "id", "page", "pages",
-    "commit", "build", "zip", "card", "account",
-];
-
 /// Returns payment cards: 12 to 19 digits with a valid check digit, of a known issuer or after a word for a card.
 pub(super) fn cards(text: &str) -> Vec<Range<usize>> {
     let is_card = |text: &str, range: &Range<usize>| {
         let digits = digits_of(text.get(range.clone()).unwrap_or(""));
         let is_known = || {
-            let is_announced_so = is_announced(text, range.start, &CARD_WORDS);
+            let is_announced_so = is_announced(text, range.start, LISTS.words("card"));
             is_issuer(&digits) || (digits.len() >= 12 && is_announced_so)
         };
         (12..=19).contains(&digits.len())
@@ -195,9 +59,9 @@ pub(super) fn ibans(text: &str) -> Vec<Range<usize>> {
     for found in matches(text, &IBAN, |_, _| true) {
         let shown = text.get(found.clone()).unwrap_or("");
         let compact: Vec<u8> = shown.bytes().filter(|byte| *byte != b' ').collect();
-        let country = compact.first_chunk::<2>().map(|it| it.map(|byte| byte.to_ascii_uppercase()));
-        let length = IBAN_LENGTHS.iter().find(|(code, _)| country.as_ref() == Some(code));
-        let Some(&(_, length)) = length else { continue };
+        let country = shown.get(..2).unwrap_or_default().to_ascii_uppercase();
+        let length = LISTS.words("iban").iter().find_map(|it| it.strip_prefix(&country));
+        let Some(length) = length.and_then(|it| it.parse().ok()) else { continue };
         // The pattern allows blanks, so it may have included the next word: cut at the country's length.
         let mut n_seen = 0;
         let cut = shown.bytes().position(|byte| {
@@ -235,8 +99,8 @@ pub(super) fn phones(text: &str) -> Vec<Range<usize>> {
         let has_sign = shown.starts_with('+') || preceded_by_plus(text, range);
         let is_nanp = matches!(groups.as_slice(), [3, 3, 4] | [1, 3, 3, 4]) && !core.contains('/');
         let is_trunk = core.starts_with('0') && groups.len() >= 3 && (9..=12).contains(&n_digits);
-        let is_announced_so = || is_announced(text, range.start, &PHONE_WORDS);
-        let is_other = || is_announced(text, range.start, &OTHER_WORDS);
+        let is_announced_so = || is_announced(text, range.start, LISTS.words("phone"));
+        let is_other = || is_announced(text, range.start, LISTS.words("other"));
         (has_sign && n_digits >= 8)
             || (shown.contains('(') && n_digits >= 8 && groups.len() >= 2)
             || is_nanp
