@@ -16,8 +16,6 @@ use std::time::{Duration, Instant};
 use anyhow::Context as _;
 use config::command::ProjectFlags;
 use config::limits::{DRAIN_SECONDS, FAREWELL_SECONDS};
-use config::load::LoadError;
-use config::registry::WhichError;
 use config::{Places, ProjectPaths};
 use formats::Parsing;
 use formats::sandbox::Workers;
@@ -38,11 +36,13 @@ mod manager;
 mod publishing;
 mod restore;
 mod spans;
+mod start_error;
 
 pub use hub::HubJob;
 use lock::{Lock, LockError};
 use log::{LogFile, Logging};
 use manager::Manager;
+use start_error::StartError;
 
 /// Longest wait at exit for threads that still compute; a commit takes some tens of milliseconds.
 const LAST_COMMIT: Duration = Duration::from_millis(500);
@@ -90,32 +90,6 @@ pub enum KeptJob {
         /// The version, by its time.
         at: String,
     },
-}
-
-/// Why a daemon does not start, for the causes with an exit code other than 1.
-#[derive(Debug, thiserror::Error)]
-enum StartError {
-    #[error(
-        "the folder `{}` of project `{name}` is not there\nhint: mount it, or give another `--project`",
-        root.display()
-    )]
-    NoFolder { name: String, root: PathBuf },
-    #[error(transparent)]
-    Which(#[from] WhichError),
-    #[error(transparent)]
-    Settings(#[from] LoadError),
-    #[error(transparent)]
-    Lock(#[from] LockError),
-}
-
-impl StartError {
-    fn exit_code(&self) -> u8 {
-        match self {
-            StartError::NoFolder { .. } | StartError::Which(_) | StartError::Settings(_) => 2,
-            StartError::Lock(LockError::Held { .. } | LockError::Elsewhere { .. }) => 3,
-            StartError::Lock(_) => 1,
-        }
-    }
 }
 
 /// Why a daemon ends.

@@ -235,7 +235,7 @@ fn a_damaged_ledger_stops_the_start_and_names_the_way_back() {
     let message = refusal(&project);
     let name = Path::new(&copy).file_name().expect("a name").to_string_lossy();
     let wanted = format!(
-        "hint: the newest full backup is `<state>/backups/{name}`; `kgctl backup --restore <state>/backups/{name}` puts it back"
+        "hint: the newest full backup is `<state>/backups/{name}`; `kgctl backup --restore <state>/backups/{name} "
     );
     assert!(
         message.contains("the ledger `<state>/ledger.sqlite` is damaged: ")

@@ -3,9 +3,9 @@
 //! In: the path of the lock file, the folder of documents. Out: the lock, until it is dropped or the process ends.
 //! Invariants: we never delete the file; a lock is valid only while the path leads to the locked file, so a file that
 //! others delete or replace is locked again, or given up if another daemon was faster; its content, `PID VERSION LIFE`,
-//! is only information: what counts is the system's lock on it. The folder of documents is locked by its device and
-//! inode, whatever leads to it, and whatever state folder the daemon has; nothing is written there, and programs that
-//! lock the folder themselves never meet us.
+//! is only information: what counts is the system's lock on it. The folder of documents is locked by its device,
+//! inode and birth, whatever leads to it, and whatever state folder the daemon has; nothing is written there, and
+//! programs that lock the folder themselves never meet us.
 //! Not here: the socket (`serve/listen.rs`).
 
 use std::fs::{File, Metadata, OpenOptions};
@@ -14,7 +14,7 @@ use std::os::linux::net::SocketAddrExt as _;
 use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, UNIX_EPOCH};
 
 use rustix::fs::{FlockOperation, flock};
 use rustix::net::UCred;
@@ -116,7 +116,11 @@ impl Lock {
         let mut tries = 0;
         let locked = loop {
             let locked = root.metadata().and_then(|found| {
-                let name = format!("kgd/{}/{:x}:{:x}", uid.as_raw(), found.dev(), found.ino());
+                // Whoever has served a deleted folder has its name still, and a new folder may get its inode.
+                let born = found.created().ok().and_then(|it| it.duration_since(UNIX_EPOCH).ok());
+                let born = born.unwrap_or_default().as_nanos();
+                let (uid, device, inode) = (uid.as_raw(), found.dev(), found.ino());
+                let name = format!("kgd/{uid}/{device:x}:{inode:x}:{born:x}");
                 listen_or_look(&SocketAddr::from_abstract_name(name)?)
             });
             // A daemon of this very state folder, whose lock we have, is ending; so is one without any open files.

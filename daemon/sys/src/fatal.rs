@@ -70,8 +70,8 @@ extern "C" fn report(signal: c_int, info: *mut siginfo_t, _: *mut c_void) {
     let Some(fatal) = FATAL.iter().find(|it| it.signal == signal) else { return };
     let before = fatal.before.load(Ordering::Acquire);
     let line = fatal.shown.get().map_or(fatal.line, String::as_str);
-    // SAFETY: the line lives as long as the process, `before` is null or a leaked `sigaction`, and the kernel passes a valid `info`. All
-    // three functions are safe in a signal handler.
+    // SAFETY: the line lives as long as the process, `before` is null or a leaked `sigaction`, and the kernel passes a
+    // valid `info`. All three functions are safe in a signal handler.
     unsafe {
         libc::write(libc::STDERR_FILENO, line.as_ptr().cast(), line.len());
         let is_fault = !info.is_null() && (*info).si_code > 0;

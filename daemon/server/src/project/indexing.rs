@@ -103,7 +103,7 @@ impl Project {
             }
             Submitted::Skipped(SkipReason::Missing) => self.forget(path, indexed).await?,
             Submitted::Skipped(reason) => {
-                // Whoever asks for a file by name is told why it is not read, and what would have it read.
+                // The reply says why a file that was asked for by name is not read, and what would have it read.
                 let remedy = || Some(format!("not read: {reason}; hint: {}", reason.remedy()?));
                 if let Some(why) = reason.refusal().map(String::from).or_else(remedy) {
                     indexed.failed.insert(path.clone(), ("watch".into(), why));
