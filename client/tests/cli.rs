@@ -343,16 +343,18 @@ fn a_question_is_asked_over_mcp() {
 fn a_daemon_of_another_version_is_told_of() {
     for (version, wanted) in [
         ("9.0.0", "hint: install version 9.0.0 of kgctl, too"),
-        ("0.0.1", "notes` runs the installed one"),
+        ("0.0.1", "hint: `kgctl restart --project NOTES` runs the installed one"),
     ] {
         let home = Home::new();
+        let wanted_in =
+            |home: &Home| wanted.replace("NOTES", &home.at("notes").display().to_string());
         home.daemon_of(version, |_, _| {
             structured(json!({ "files": [], "project": "notes", "tick": 3 }))
         });
         let (code, out, err) = home.kgctl(&["--project", "notes", "retry", "--all"]);
         assert_eq!((code, out.as_str()), (0, "nothing has failed\n"));
         let note = format!("note: the daemon is {version}, kgctl is ");
-        assert!(err.starts_with(&note) && err.contains(wanted), "{err}");
+        assert!(err.starts_with(&note) && err.contains(&wanted_in(&home)), "{err}");
         // An older daemon has fewer tools; `doctor` reports what is missing, and continues.
         let home = Home::new();
         home.daemon_of(version, |tool, _| match tool {
@@ -363,7 +365,10 @@ fn a_daemon_of_another_version_is_told_of() {
             }
         });
         let (_, out, _) = home.kgctl(&["--project", "notes", "doctor"]);
-        assert!(out.contains("warning version: the daemon is ") && out.contains(wanted), "{out}");
+        assert!(
+            out.contains("warning version: the daemon is ") && out.contains(&wanted_in(&home)),
+            "{out}"
+        );
         assert!(
             out.contains("warning databases: not checked: no tool is called `checkup`"),
             "{out}"

@@ -234,8 +234,10 @@ fn a_damaged_ledger_stops_the_start_and_names_the_way_back() {
     fs::write(&ledger, &bytes).expect("written");
     let message = refusal(&project);
     let name = Path::new(&copy).file_name().expect("a name").to_string_lossy();
+    let root = project.root().display();
     let wanted = format!(
-        "hint: the newest full backup is `<state>/backups/{name}`; `kgctl backup --restore <state>/backups/{name} "
+        "hint: the newest full backup is `<state>/backups/{name}`; `kgctl backup --restore <state>/backups/{name} \
+         --project {root}` puts it back"
     );
     assert!(
         message.contains("the ledger `<state>/ledger.sqlite` is damaged: ")

@@ -1,4 +1,4 @@
-//! What is not read is named by its reason, in every view alike; and a setting that changes which files are read.
+//! Skipped files: every view names them with the same reasons; and a setting that changes which files are read.
 
 use serde_json::{Value, json};
 use tests::{SharedHome, TestProject};

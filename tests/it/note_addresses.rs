@@ -203,7 +203,25 @@ fn a_change_follows_no_name_that_a_document_gives_itself() {
         ("sub/fine.md", "---\ntitle: Fine Title\npermalink: fine\n---\nx\n"),
         ("a/sea.md", "---\ntitle: C\n---\nx\n"),
         ("b/sea.md", "---\ntitle: C++\n---\nx\n"),
+        ("dl/path.md", "---\ntitle: tmp/old.md\n---\nx\n"),
+        ("dl/dot.md", "---\npermalink: ./sub/lone\n---\nx\n"),
+        ("dl/csv.md", "---\npermalink: data.csv\n---\nx\n"),
+        ("dl/case.md", "---\npermalink: fine title\n---\nx\n"),
+        ("s/sharp.md", "---\ntitle: F#\n---\nx\n"),
+        ("data.csv", "a,b\n"),
     ]);
+    // What is written as a path means no title, a file that is not read is nobody else, and no sign is dropped.
+    for (name, code) in [
+        ("tmp/old.md", "not_found"),
+        ("data.csv", "invalid_params"),
+        ("F", "not_found"),
+        ("fine title", "ambiguous"),
+    ] {
+        let error = project.try_call("edit_note", json!({"path": name, "content": "x"}));
+        assert_eq!(error.expect_err(name)["code"], code, "{name}");
+    }
+    let edited = project.call("edit_note", json!({"path": "./sub/lone", "content": "More."}));
+    assert_eq!(edited["path"], "sub/lone.md");
     let evil = project.text("dl/evil.md");
     for name in
         ["todo.md", "plans/new", "plans/new.md", "Plan", "Budget", "memory://Budget", "lone"]

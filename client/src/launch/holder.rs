@@ -105,3 +105,18 @@ pub fn is_alive(pid: u32) -> bool {
     let state = stat.rsplit_once(") ").map(|(_, rest)| rest.chars().next());
     !matches!(state, Some(Some('Z' | 'X')))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_copy_of_a_lock_file_names_nobody_who_has_it_open() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let (lock, copy) = (folder.path().join("lock"), folder.path().join("copy"));
+        let _open = std::fs::File::create(&lock).expect("made");
+        std::fs::copy(&lock, &copy).expect("copied");
+        let own = std::process::id();
+        assert!(has_open(own, &lock) && !has_open(own, &copy));
+    }
+}

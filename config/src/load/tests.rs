@@ -72,6 +72,7 @@ fn later_layers_win_key_by_key() {
                 ("KG_WATCH__EXTENSIONS", "md, org"),
                 ("KG_RETRIEVAL__RELS", "[\"uses\"]"),
                 ("KG_PROJECT", "not a setting"),
+                ("KG_WRITE", "false"),
                 ("KG_WATCH__POLL_INTERVAL_MS", "100"),
             ],
             flags: &["watch.poll=false", "retrieval.formula = text"],
@@ -88,6 +89,7 @@ fn later_layers_win_key_by_key() {
             watch.ignore = ["*.tmp","drafts"]  (/folder/kg.yaml:1)
             watch.poll = "false"  (flag `watch.poll=false`)
             watch.poll_interval_ms = 100  (environment `KG_WATCH__POLL_INTERVAL_MS`)
+            write = false  (environment `KG_WRITE`)
         "#]],
     );
 }

@@ -339,7 +339,8 @@ fn a_document_goes_from_every_path_that_it_ever_had() {
 
 #[test]
 fn a_name_that_means_nothing_says_what_was_looked_for() {
-    let mut project = TestProject::of(&[("a.md", "# A\n\nNothing.\n")]);
+    // That another note mentions the name does not make it known.
+    let mut project = TestProject::of(&[("a.md", "# A\n\nSee pln.md for it.\n")]);
     let entity = json!({"name": ENTITY, "entity_type": "person", "observations": ["Lives here"]});
     project.call("create_entities", json!({"entities": [entity]}));
     let (code, out, _) = kgctl(&project, &["forget", "pln.md", "--prove"], "");
@@ -359,6 +360,40 @@ fn a_name_that_means_nothing_says_what_was_looked_for() {
     project.remove("kb/kb-00001-door.md");
     let (code, out, _) = kgctl(&project, &["forget", "kb-00001", "--prove"], "");
     assert_eq!((code, holders(&project, "zqkeeper").len()), (0, 0), "{out}");
+}
+
+#[test]
+fn a_name_that_was_forgotten_means_what_had_it_since_and_one_note_alone() {
+    let mut project = TestProject::empty();
+    project.write("t.md", "# T\n\nThe word is zqfirst.\n");
+    project.start();
+    project.settle();
+    project.call("edit_note", json!({"path": "t.md", "content": "More."}));
+    project.remove("t.md");
+    project.settle();
+    let (code, out, _) = kgctl(&project, &["forget", "t.md", "--prove"], "");
+    assert_eq!((code, holders(&project, "zqfirst").len()), (0, 0), "{out}");
+    project.write("t.md", "# T\n\nThe word is zqsecond.\n");
+    project.settle();
+    project.call("edit_note", json!({"path": "t.md", "content": "More."}));
+    project.call("move_note", json!({"path": "t.md", "destination": "b.md"}));
+    project.settle();
+    project.remove("b.md");
+    project.settle();
+    assert!(!holders(&project, "zqsecond").is_empty());
+    let (code, out, _) = kgctl(&project, &["forget", "t.md", "--prove"], "");
+    assert_eq!((code, holders(&project, "zqsecond").len()), (0, 0), "{out}");
+    for folder in ["x", "y"] {
+        let text = format!("---\ntitle: Plan\ntype: plan\n---\nThe word is zq{folder}.\n");
+        project.write(&format!("{folder}/plan.md"), text);
+    }
+    project.settle();
+    let (code, _, error) = kgctl(&project, &["forget", "--entity", "Plan"], "");
+    assert!(
+        code != 0 && error.contains("several notes are called `Plan`: `x/plan.md`, `y/plan.md`"),
+        "{error}"
+    );
+    assert!(!holders(&project, "zqx").is_empty() && !holders(&project, "zqy").is_empty());
 }
 
 #[test]

@@ -63,6 +63,7 @@ fn no_answer_hides_anything() {
         ("read_passage", json!({"at": "Orchard.md:3"})),
         ("read_note", json!({"path": "Orchard.md"})),
         ("read_note", json!({"path": "The Mill"})),
+        ("fetch", json!({"id": "Orchard.md"})),
         ("build_context", json!({"path": "Orchard.md"})),
         ("list_notes", json!({})),
         ("list_directory", json!({})),

@@ -147,7 +147,7 @@ fn rights_come_and_go_in_a_running_session_and_messages_say_what_is_so() {
     // A call in flight is refused as a request, a later one as a tool.
     let of_b = json!({"name": "status", "arguments": {"project": "b"}});
     let mut says = |words: &str| agent.ask("tools/call", of_b.clone()).to_string().contains(words);
-    until("it is gone", || says("no project called `b` is served here"));
+    until("it is gone", || says("no project called `b` is served here") && says("\"not_found\""));
     grant(&a, &db, "b", "ann", false);
     until("it is back", || says("\"project\":\"b\",") && !says("not_found"));
     // Granted, and never published.

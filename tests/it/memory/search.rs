@@ -206,11 +206,13 @@ fn a_note_without_a_type_is_found_by_what_memory_keeps_in_it_and_opened_by_its_h
     let added = json!({"observations": [
         {"entity_name": "Robert Miller", "contents": ["Lives in Ghent"]},
         {"entity_name": "people/bob", "contents": ["Plays chess"]},
-        {"entity_name": "signing keys", "contents": ["They are two"]}]});
+        {"entity_name": "signing keys", "contents": ["They are two"]},
+        {"entity_name": "signing", "contents": ["They are two"]}]});
     let added = project.call("add_observations", added);
     let codes = [&added["results"][0]["error"]["code"], &added["results"][2]["error"]["code"]];
     assert_eq!(codes, ["refused", "refused"], "{added:#}");
-    assert_eq!(added["results"][1]["entity_name"], "bob", "{added:#}");
+    let written = [&added["results"][1]["entity_name"], &added["results"][3]["entity_name"]];
+    assert_eq!(written, ["bob", "signing"], "{added:#}");
     let opened = project.call("open_nodes", json!({"names": ["Signing keys", "Robert Miller"]}));
     assert_eq!(all(&opened["entities"], "name"), ["signing", "bob"], "{opened:#}");
     assert_eq!(all(&project.call("read_graph", json!({}))["entities"], "name"), ["bob"]);

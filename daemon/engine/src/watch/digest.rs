@@ -95,7 +95,7 @@ pub(super) fn digest(
             RawEvent::Moved(_, _, tracker) if halves.are_joined(tracker) => None,
             RawEvent::Moved(from, to, _) => appeared(intake, to, Some(from)),
         };
-        // What is not read is counted, too.
+        // Files that are skipped are counted, too.
         if hint.is_none() {
             state.surveys.changed();
         }
