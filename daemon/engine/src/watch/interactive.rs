@@ -165,7 +165,11 @@ impl EventSide {
         for hint in hints {
             match hint {
                 Hint::Changed(path) => self.settler.note(&path, now),
-                Hint::Renamed { from, to } => self.settler.note_rename(&from, &to, now),
+                Hint::Renamed { from, to } => {
+                    // At once: a tool may name the file before it has settled.
+                    self.shared.intake.claims.assign(&from, &to);
+                    self.settler.note_rename(&from, &to, now);
+                }
                 Hint::Walk { folder, moved_from } => {
                     let old = self.to_walk.entry(folder).or_default();
                     *old = moved_from.or_else(|| old.take());

@@ -21,6 +21,9 @@ use model::terms::{ContentHash, RelPath};
 /// Claims kept before outdated ones are dropped.
 const MOST_CLAIMS: usize = 1_024;
 
+/// Most renames of one file in a row that are followed: two names may lead to each other.
+const MOST_NAMES: usize = 16;
+
 /// The previous place of a document.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Origin {
@@ -55,13 +58,16 @@ impl Claims {
         is_ours
     }
 
-    /// Returns the document that a path has claimed.
-    fn claimed_by(&self, path: &RelPath) -> Option<RelPath> {
-        lock(&self.0).by_new_path.get(path).cloned()
+    /// Returns the names that the file at a path had before, the first one first.
+    pub(super) fn names_before(&self, path: &RelPath) -> Vec<RelPath> {
+        let claimed = lock(&self.0);
+        let before = |path: &RelPath| claimed.by_new_path.get(path).cloned();
+        let names = std::iter::successors(before(path), before).take(MOST_NAMES);
+        names.collect::<Vec<_>>().into_iter().rev().collect()
     }
 
     /// Claims the document for the file that the system reported, overriding earlier claims.
-    fn assign(&self, from: &RelPath, path: &RelPath) {
+    pub(super) fn assign(&self, from: &RelPath, path: &RelPath) {
         let mut claimed = lock(&self.0);
         claimed.by_old_path.insert(from.clone(), path.clone());
         claimed.by_new_path.insert(path.clone(), from.clone());
@@ -97,18 +103,15 @@ impl Intake {
             PathState::Present(before) => Some(before),
             _ => None,
         };
-        // An old name that is in use again has not moved away.
-        if let Some(from) = ask.moved_from.as_ref().filter(|from| self.is_gone(from)) {
+        // Of the names that it had, the first of which the index knows: a tool, or the parcel that this one overtakes,
+        // may have taken it part of the way. An old name that is in use again has not moved away.
+        let names = self.claims.names_before(&ask.path);
+        let known = names.iter().find(|from| self.known.get(from).is_some() && self.is_gone(from));
+        let from = known.or(ask.moved_from.as_ref().filter(|from| self.is_gone(from)));
+        if let Some(from) = from {
             self.claims.assign(from, &ask.path);
+            self.claims.sweep(&*self.known);
             return Some(Origin { from: from.clone(), is_exchange: false });
-        }
-        // The parcel that moves it may still be in the bulk lane, where this one overtakes it.
-        let claimed = before.and_then(|_| self.claims.claimed_by(&ask.path));
-        if let Some(from) = claimed
-            && self.known.get(&from).is_some()
-            && self.is_gone(&from)
-        {
-            return Some(Origin { from, is_exchange: false });
         }
         let equal: Vec<RelPath> =
             self.known.paths_with(hash).into_iter().filter(|from| *from != ask.path).collect();

@@ -24,6 +24,34 @@ async fn a_renamed_file_carries_its_old_name() {
 }
 
 #[tokio::test]
+async fn a_file_that_a_tool_names_before_its_rename_has_settled_carries_its_old_name() {
+    let mut project = Project::start_patient(&[("a.md", "a"), ("d.md", "d")]);
+    project.open().await;
+    let submit = |project: &Project, paths: &[&str]| {
+        let (handle, paths) = (project.handle.clone(), paths.iter().map(|it| RelPath::new(*it)));
+        let paths = paths.collect();
+        async move { handle.submit(paths, false).await }
+    };
+    // The tool moves it, and somebody renames and edits it before that has settled.
+    project.rename("a.md", "b.md");
+    submit(&project, &["b.md", "a.md"]).await;
+    assert_eq!(project.take(2).await, ["first doc b.md `a` from a.md", "first gone a.md"]);
+    project.rename("b.md", "c.md");
+    project.put("c.md", "edited");
+    assert_eq!(project.take(2).await, ["first doc c.md `edited` from b.md", "first gone b.md"]);
+    // Somebody renames it, and the tool edits it before that has settled.
+    project.rename("d.md", "e.md");
+    let claims = &project.handle.life.shared.intake.claims;
+    while claims.names_before(&RelPath::new("e.md")).is_empty() {
+        tokio::task::yield_now().await;
+    }
+    project.put("e.md", "edited");
+    submit(&project, &["e.md"]).await;
+    assert_eq!(project.take(2).await, ["first doc e.md `edited` from d.md", "first gone d.md"]);
+    assert_eq!(project.drain().await, Vec::<String>::new());
+}
+
+#[tokio::test]
 async fn editors_that_save_by_renaming_cause_one_change() {
     let mut project = Project::start_patient(&[("a.md", "a")]);
     project.open().await;
