@@ -103,6 +103,15 @@ impl Identities {
         stays.filter(|it| it.at_ms > after_ms).map(|it| it.uid.clone()).collect()
     }
 
+    /// Returns the documents that ever were below a folder, with their paths there, the earliest first.
+    pub fn stays_below(&self, folder: &str) -> Vec<(&str, &str)> {
+        let within = self.stays.iter().filter(|(path, _)| is_within(path, folder));
+        let mut found: Vec<(&Stay, &str)> =
+            within.flat_map(|(path, stays)| stays.iter().map(|it| (it, path.as_str()))).collect();
+        found.sort();
+        found.into_iter().map(|(stay, path)| (path, stay.uid.as_str())).collect()
+    }
+
     /// Returns the notes of the entities whose last name is this; with `or_before`, if there are none, of those that
     /// had it before.
     pub fn called(&self, name: &str, or_before: bool) -> BTreeSet<String> {

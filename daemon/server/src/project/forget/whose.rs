@@ -3,11 +3,11 @@
 //! In: a name; the index, the ledger and its copies, and the kept versions, each with a uid in its name. Out: uids,
 //! numbers of entries, kept versions, rows; lines, paths and names of the documents, by which remains are found.
 //! A kept version without a uid (from before versions had one, or of bytes that nobody had read yet) belongs to the
-//! document that changed at its path next.
-//! Invariant: a number that another note states as its id is that note's.
+//! document that changed at its path next; if none did, to the one that had these bytes.
+//! Invariant: the number of an entry is one document's, whichever others state it, too.
 //! Not here: what the ledger knows (`store/erase/identities.rs`), deleting it (`forget.rs`).
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use index::erase::lines_of_all;
 use index::store::{Gone, Identities, StoreError, is_within, read_copy, removed_ms};
@@ -70,11 +70,7 @@ impl Project {
         let id = text.rsplit('/').next().and_then(entry::number_of).filter(|_| !is_path);
         if let Some(number) = id.filter(|it| text.ends_with(&entry::id_text(*it))) {
             gone.entries.insert(number);
-            let of_id = |it: &(String, u64)| it.1 == number;
-            gone.uids.extend(self.entry_notes()?.into_iter().filter(of_id).map(|it| it.0));
-            let (mut at_kb, _) = known.traces_of(&known.ever_at(self.kb_folder(), i64::MIN));
-            at_kb.retain(|it| self.number_at(it) == Some(number));
-            gone.uids.extend(at_kb.iter().flat_map(|it| known.ever_at(it, i64::MIN)));
+            gone.uids.extend(self.entry_owners(known)?.remove(&number));
         }
         Ok(())
     }
@@ -104,21 +100,28 @@ impl Project {
         is_within(path, self.kb_folder()).then(|| entry::number_of(path)).flatten()
     }
 
-    /// Returns the uids of all notes that are entries, with their numbers.
-    fn entry_notes(&self) -> Result<Vec<(String, u64)>, StoreError> {
-        let snapshot = self.snapshot()?;
-        let sql = "SELECT d.uid, d.path, n.metadata FROM notes n JOIN docs d ON d.id = n.doc_id";
-        let mut statement = snapshot.prepare(sql)?;
-        let mut rows = statement.query([])?;
-        let mut found = Vec::new();
-        while let Some(row) = rows.next()? {
-            let (path, metadata): (String, String) = (row.get(1)?, row.get(2)?);
-            let stated = serde_json::from_str(&metadata).ok().and_then(|it| entry::of(&it).id);
-            if let Some(number) = stated.or_else(|| self.number_at(&path)) {
-                found.push((row.get(0)?, number));
+    /// Returns the document of each entry: the first that was in the folder of entries with the number in its name,
+    /// else the first note by path that states it. Any other note with the number is a copy, or a template.
+    fn entry_owners(&self, known: &Identities) -> Result<BTreeMap<u64, String>, StoreError> {
+        let mut owners = BTreeMap::new();
+        for (path, uid) in known.stays_below(self.kb_folder()) {
+            if let Some(number) = self.number_at(path) {
+                owners.entry(number).or_insert(uid.to_string());
             }
         }
-        Ok(found)
+        let snapshot = self.snapshot()?;
+        let sql =
+            "SELECT d.uid, n.metadata FROM notes n JOIN docs d ON d.id = n.doc_id ORDER BY d.path";
+        let mut statement = snapshot.prepare(sql)?;
+        let mut rows = statement.query([])?;
+        while let Some(row) = rows.next()? {
+            let metadata: String = row.get(1)?;
+            let stated = serde_json::from_str(&metadata).ok().and_then(|it| entry::of(&it).id);
+            if let Some(number) = stated {
+                owners.entry(number).or_insert(row.get(0)?);
+            }
+        }
+        Ok(owners)
     }
 
     /// Adds all that is kept of the documents and entries that are meant.
@@ -139,7 +142,10 @@ impl Project {
             let bytes = version.bytes()?;
             let hash = ContentHash::of(&bytes).0.to_le_bytes();
             let at_ms = version.time().map_or(0, Timestamp::as_millisecond);
-            if uid.is_some() || gone.holds(known, &version.path, at_ms, &hash) {
+            // A file that was renamed and removed before anybody read it was no document at its path.
+            let is_unread =
+                hashes.contains(&hash[..]) && known.owner(&version.path, at_ms, &hash).is_none();
+            if uid.is_some() || is_unread || gone.holds(known, &version.path, at_ms, &hash) {
                 gone.kept.insert(version.name());
                 hashes.insert(hash.to_vec());
                 texts.push(String::from_utf8_lossy(&bytes).into_owned());
@@ -150,10 +156,9 @@ impl Project {
             let _ = read_copy(&ledger, |db| gone.resolve(db, known, &hashes));
         }
         if !gone.entries.is_empty() {
-            let others =
-                self.entry_notes()?.into_iter().filter(|(uid, _)| !gone.uids.contains(uid));
-            let others: BTreeSet<u64> = others.map(|(_, number)| number).collect();
-            gone.entries.retain(|it| !others.contains(it));
+            let owners = self.entry_owners(known)?;
+            let is_own = |it: &u64| owners.get(it).is_none_or(|uid| gone.uids.contains(uid));
+            gone.entries.retain(is_own);
         }
         for ledger in ledgers(self)? {
             texts.extend(read_copy(&ledger, |db| gone.texts(db)).unwrap_or_default());
