@@ -109,3 +109,47 @@ fn the_history_of_a_moved_note_begins_where_it_lay() {
     assert_eq!(project.text("b/c.md"), "One.\n");
     assert!(!project.at("a.md").exists());
 }
+
+#[test]
+fn kgctl_restore_follows_a_note_through_its_names_and_leaves_other_notes_alone() {
+    let mut project = TestProject::of(&[("u.md", "# U\n\none\n"), ("o.md", "# O\n")]);
+    let edit = |project: &mut TestProject, path: &str| {
+        project.call("edit_note", json!({"path": path, "operation": "append", "content": "More."}));
+    };
+    edit(&mut project, "u.md");
+    project.rename("u.md", "v.md");
+    project.settle();
+    edit(&mut project, "v.md");
+    // Another note comes to the old path.
+    project.write("u.md", "# New\n\nforeign\n");
+    project.settle();
+    edit(&mut project, "u.md");
+    let kgctl = |project: &TestProject, arguments: &[&str]| {
+        let mut command = project.kgctl();
+        let command = command.arg("--project").arg(project.root()).arg("restore").args(arguments);
+        let output = command.output().expect("it runs");
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        (output.status.code(), text(&output.stdout), text(&output.stderr))
+    };
+    let places = |project: &TestProject, path: &str| {
+        let (_, listed, error) = kgctl(project, &[path]);
+        let note = |line: &str| line.split(' ').next().unwrap_or_default().to_string();
+        let rows = listed.lines().filter(|it| it.contains("edit_note@")).map(note);
+        (rows.collect::<Vec<_>>(), error)
+    };
+    assert_eq!(places(&project, "v.md").0, ["v.md", "u.md"]);
+    assert_eq!(places(&project, "u.md").0, ["u.md", "u.md"], "what was ever kept at the path");
+    project.rename("v.md", "w.md");
+    project.settle();
+    // Neither by a person nor by a tool is another note's text restored.
+    project.call("restore_note", json!({"path": "w.md"}));
+    assert_eq!(project.text("w.md"), "# U\n\none\n\nMore.\n");
+    project.remove("u.md");
+    project.rename("w.md", "x.md");
+    project.settle();
+    let (listed, _) = places(&project, "w.md");
+    assert_eq!(listed, ["v.md", "u.md"], "where it was before and after");
+    project.stop();
+    assert_eq!(kgctl(&project, &["x.md", "--at", "last"]).0, Some(0));
+    assert_eq!(project.text("x.md"), "# U\n\none\n\nMore.\n\nMore.\n");
+}

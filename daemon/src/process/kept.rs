@@ -9,10 +9,11 @@ use std::io::Write as _;
 use std::process::ExitCode;
 
 use config::command::ProjectFlags;
+use proto::visible::restore;
 use serde_json::{Value, json};
 
 use super::{KeptJob, Options};
-use server::notes::{NoteError, Notes, Past, Version, Written};
+use server::notes::{Names, NoteError, Notes, Past, Version, Written};
 
 /// Exit code when no version is kept; `kgctl` uses the same.
 const NOTHING_FOUND: u8 = 3;
@@ -26,12 +27,14 @@ pub(super) fn run(
     let notes = open(options)?;
     let reply = match job {
         KeptJob::List(Some(path)) => {
-            notes.history(std::slice::from_ref(path), usize::MAX).map(|past| compared(&past))
+            notes.history(&names(&notes, path), usize::MAX).map(|past| compared(&past))
         }
         KeptJob::List(None) => notes
             .kept(None)
             .map(|all| json!({ "versions": all.iter().map(row).collect::<Vec<_>>() })),
-        KeptJob::Restore { path, at } => notes.restore(path, at).map(|written| restored(&written)),
+        KeptJob::Restore { path, at } => {
+            notes.restore(&names(&notes, path), at).map(|(written, _)| restored(&written))
+        }
     };
     match reply {
         Ok(line) => {
@@ -54,6 +57,13 @@ fn open(options: &Options) -> anyhow::Result<Notes> {
     settings.write = true;
     paths.create_dirs()?;
     Ok(Notes::open(&project.root, &paths.dir, &settings))
+}
+
+/// Returns the document that a path means, as a person typed it or a list showed it. Without a ledger, or with one that
+/// cannot be read, what was kept at the path is there all the same.
+fn names(notes: &Notes, path: &str) -> Names {
+    let path = restore(path.trim_start_matches("./"));
+    notes.names_of(&path).unwrap_or_else(|_| Names::of(&path, &[]))
 }
 
 /// Returns the versions of one note, each compared with its successor.

@@ -284,7 +284,7 @@ fn a_document_goes_from_every_path_that_it_ever_had() {
         project.rename(from, to);
         project.settle();
     };
-    let names = ["tool", "former", "file", "sub", "down", "folder-down"];
+    let names = ["tool", "former", "soon", "unread", "file", "sub", "down", "folder-down"];
     for name in names {
         let text = format!("# Plan\n\nThe zqforget{name} is what nobody may read.\n");
         project.write(&format!("old-{name}/t.md"), text);
@@ -297,10 +297,14 @@ fn a_document_goes_from_every_path_that_it_ever_had() {
     project.call("kb_store", entry("salary: 90k, zqforgetentry"));
     edit(&mut project, "kb/kb-00001-pay.md");
     project.call("backup", json!({}));
-    for name in ["tool", "former"] {
+    for name in ["tool", "former", "soon"] {
         let to = format!("new-{name}/moved.md");
         project.call("move_note", json!({"path": format!("old-{name}/t.md"), "destination": to}));
     }
+    // Before the daemon has noticed what the tool did, or what a person did.
+    project.rename("new-soon/moved.md", "new-soon/renamed.md");
+    project.rename("old-unread/t.md", "new-unread/t.md");
+    project.call("delete_note", json!({"path": "new-unread/t.md"}));
     project
         .call("move_note", json!({"path": "kb/kb-00001-pay.md", "destination": "archive/pay.md"}));
     edit(&mut project, "archive/pay.md");
@@ -318,6 +322,8 @@ fn a_document_goes_from_every_path_that_it_ever_had() {
     for (name, path) in [
         ("tool", "new-tool/moved.md"),
         ("former", "old-former/t.md"),
+        ("soon", "new-soon/renamed.md"),
+        ("unread", "old-unread/t.md"),
         ("file", "new-file/moved.md"),
         ("sub", "new-sub"),
         ("down", "new-down/moved.md"),
@@ -335,6 +341,59 @@ fn a_document_goes_from_every_path_that_it_ever_had() {
     }
     assert_eq!(rows(&project.paths().ledger, "SELECT text FROM kb_versions"), [""; 0]);
     assert!(holders(&project, "zqinnocent").iter().any(|it| it.starts_with("kept/old-tool/")));
+}
+
+#[test]
+fn an_entry_goes_whoever_else_states_its_id() {
+    let mut project = TestProject::of(&[("other.md", "# Other\n\nNobody else says a word.\n")]);
+    for (title, word) in [("Door", "zqkeeper"), ("Lock", "zqlocksmith")] {
+        let details = format!("Only the {word} has a key that fits.");
+        project.call("kb_store", json!({"short_title": title, "knowledge_details": details}));
+    }
+    let template = "---\nid: kb-00001\n---\n# Template\n\nFor whatever is stored next.\n";
+    project.write("tpl.md", template);
+    project.write("a-copy.md", project.text("kb/kb-00002-lock.md"));
+    project.settle();
+    project.call("edit_note", json!({"path": "tpl.md", "operation": "append", "content": "More."}));
+    project.call("backup", json!({}));
+    project.remove("kb/kb-00001-door.md");
+    project.remove("kb/kb-00002-lock.md");
+    let (code, out, error) = kgctl(&project, &["forget", "kb-00001", "--prove"], "");
+    assert_eq!((code, holders(&project, "zqkeeper").len()), (0, 0), "{out}{error}");
+    let (code, out, error) = kgctl(&project, &["forget", "kb/kb-00002-lock.md", "--prove"], "");
+    assert_eq!(code, 0, "{out}{error}");
+    assert!(out.contains("also in a-copy.md") && !out.contains("still in"), "{out}");
+    for ledger in [project.paths().ledger.clone(), backup(&project)] {
+        assert_eq!(rows(&ledger, "SELECT text FROM kb_versions"), [""; 0]);
+    }
+    // Nothing of the notes that state the same ids went with them.
+    let (code, out, _) = kgctl(&project, &["restore", "tpl.md", "--at", "last"], "");
+    assert_eq!((code, project.text("tpl.md")), (0, template.to_string()), "{out}");
+}
+
+#[test]
+fn a_name_is_forgotten_and_restored_as_it_is_shown() {
+    let mut project = TestProject::empty();
+    let (note, shown) = ("d\u{200b}ir/pl\u{202e}an.md", r"d\u{200b}ir/pl\u{202e}an.md");
+    let text = "# Plan\n\nThe word is zqhidden.\n";
+    project.write(note, text);
+    project.start();
+    project.settle();
+    project.call("edit_note", json!({"path": shown, "operation": "append", "content": "More."}));
+    let (code, out, error) = kgctl(&project, &["restore", shown], "");
+    assert!(code == 0 && out.contains(shown), "{out}{error}");
+    let (code, out, error) = kgctl(&project, &["restore", shown, "--at", "last"], "");
+    assert_eq!((code, project.text(note)), (0, text.to_string()), "{out}{error}");
+    project.remove(note);
+    let (code, out, error) = kgctl(&project, &["forget", shown, "--prove"], "");
+    assert_eq!((code, holders(&project, "zqhidden").len()), (0, 0), "{out}{error}");
+    let entity = json!({"name": "Ada\u{202e}", "entity_type": "person", "observations": ["Lives by zqquay"]});
+    project.call("create_entities", json!({"entities": [entity]}));
+    project.call("delete_entities", json!({"entity_names": [r"Ada\u{202e}"]}));
+    project.settle();
+    let (code, out, error) =
+        kgctl(&project, &["forget", "--entity", r"Ada\u{202e}", "--prove"], "");
+    assert_eq!((code, holders(&project, "zqquay").len()), (0, 0), "{out}{error}");
 }
 
 #[test]

@@ -1,12 +1,13 @@
 //! History: the earlier versions of a note, and how one of them is restored.
 //!
-//! In: the current and former paths of a note; the time of a version. Out: versions with the
+//! In: a note, as the ledger's journal knows it; the time of a version. Out: versions with the
 //! numbers of changed lines, the text of one, the restored note.
 //! Invariants: what a restore replaces is kept, too, so nothing is ever lost by it; callers see
 //! texts without secrets, and a restored file is exactly the one that was kept, secrets included.
 //! Not here: keeping versions (`kept.rs`), changes without a kept version (the ledger's journal).
 
-use model::terms::ContentHash;
+use index::store::{ChangeLedger, DocChange, DocVersion, StoreError};
+use model::terms::{ContentHash, Tick};
 use notes::edit::Change;
 use notes::parse::parse;
 use notes::resolve::{file_key, name_key};
@@ -40,7 +41,50 @@ pub struct VersionText {
     pub diff: String,
 }
 
+/// The document that is, or was last, at a path.
+#[derive(Debug, Clone)]
+pub struct Names {
+    /// The path, then all others that the document had.
+    paths: Vec<String>,
+    /// Its uid, if the journal knows it.
+    uid: Option<String>,
+}
+
+impl Names {
+    /// Finds it in the changes of all documents that ever were at the path, oldest first.
+    pub fn of(path: &str, changes: &[DocChange]) -> Names {
+        let is_at =
+            |it: &Option<DocVersion>| it.as_ref().is_some_and(|version| version.path == path);
+        let last = changes.iter().rev().find(|it| is_at(&it.after));
+        let last = last.or_else(|| changes.iter().rev().find(|it| is_at(&it.before)));
+        let uid = last.map(|it| it.uid.clone());
+        let mut paths = vec![path.to_string()];
+        // Another document may have had the same path before.
+        for change in changes.iter().rev().filter(|it| uid.as_ref() == Some(&it.uid)) {
+            for version in [&change.after, &change.before].into_iter().flatten() {
+                if !paths.contains(&version.path) {
+                    paths.push(version.path.clone());
+                }
+            }
+        }
+        Names { paths, uid }
+    }
+
+    fn path(&self) -> &str {
+        self.paths.first().map_or("", String::as_str)
+    }
+}
+
 impl Notes {
+    /// Returns the document that is, or was last, at a path.
+    ///
+    /// # Errors
+    /// When the journal cannot be read.
+    pub fn names_of(&self, path: &str) -> Result<Names, StoreError> {
+        let journal = ChangeLedger::open(&self.state_dir)?;
+        Ok(Names::of(path, &journal.of_path(path, Tick(i64::MAX as u64))?))
+    }
+
     /// Returns the kept versions of a note, newest first; of all notes if none is named.
     ///
     /// # Errors
@@ -52,15 +96,14 @@ impl Notes {
         })
     }
 
-    /// Returns the newest kept versions of a note that has, or had, these paths, each compared with
-    /// what replaced it.
+    /// Returns the newest kept versions of a note, each compared with what replaced it.
     ///
     /// # Errors
     /// As [`Notes::kept`], or when a version cannot be read.
-    pub fn history(&self, paths: &[String], most: usize) -> Result<Vec<Past>, NoteError> {
-        let mut next = self.bytes_now(paths);
+    pub fn history(&self, names: &Names, most: usize) -> Result<Vec<Past>, NoteError> {
+        let mut next = self.bytes_at(names.path());
         let mut found = Vec::new();
-        for version in self.versions_at(paths)?.into_iter().take(most) {
+        for version in self.versions_of(names)?.into_iter().take(most) {
             let bytes = self.bytes_of(&version)?;
             let is_left = matches!(version.why, Why::Removed);
             let after = if is_left { Vec::new() } else { next.clone().unwrap_or_default() };
@@ -82,9 +125,9 @@ impl Notes {
     ///
     /// # Errors
     /// [`NoteError::NotKept`], or when it cannot be read.
-    pub fn version_text(&self, paths: &[String], at: &str) -> Result<VersionText, NoteError> {
-        let version = self.version(paths, at)?;
-        let bytes = [Some(self.bytes_of(&version)?), self.bytes_now(paths)];
+    pub fn version_text(&self, names: &Names, at: &str) -> Result<VersionText, NoteError> {
+        let version = self.version(names, at)?;
+        let bytes = [Some(self.bytes_of(&version)?), self.bytes_at(names.path())];
         // Secrets are removed before anything is compared.
         let [text, now] = bytes.map(|bytes| {
             let bytes = bytes.unwrap_or_default();
@@ -95,39 +138,36 @@ impl Notes {
     }
 
     /// Restores a kept version, given its time (a prefix is enough) or `last`; the current note is
-    /// kept.
+    /// kept. Also returns the version.
     ///
     /// # Errors
     /// [`NoteError`]; then nothing has changed.
-    pub fn restore(&self, path: &str, at: &str) -> Result<Written, NoteError> {
-        let path = below(&self.root, path)?;
-        Ok(self.restore_over(&path, std::slice::from_ref(&path), at, None)?.0)
+    pub fn restore(&self, names: &Names, at: &str) -> Result<(Written, Version), NoteError> {
+        self.restore_over(&below(&self.root, names.path())?, names, at, None)
     }
 
-    /// Restores one of the versions at `paths`, for a caller who may only write what is indexed;
-    /// also returns the version.
+    /// Restores one for a caller who may only write what is indexed.
     ///
     /// # Errors
     /// As [`Notes::restore`], and [`NoteError::Conflict`] if the note is not `expected`.
     pub fn restore_for(
         &self,
-        paths: &[String],
+        names: &Names,
         at: &str,
         expected: Option<&str>,
     ) -> Result<(Written, Version), NoteError> {
-        let path = self.allowed(paths.first().map_or("", String::as_str))?;
-        self.restore_over(&path, paths, at, expected)
+        self.restore_over(&self.allowed(names.path())?, names, at, expected)
     }
 
     fn restore_over(
         &self,
         path: &str,
-        paths: &[String],
+        names: &Names,
         at: &str,
         expected: Option<&str>,
     ) -> Result<(Written, Version), NoteError> {
         let _turn = self.turn()?;
-        let version = self.version(paths, at)?;
+        let version = self.version(names, at)?;
         let bytes = self.bytes_of(&version)?;
         let spot = spot(&self.root, path, Missing::Make)?;
         let old =
@@ -180,9 +220,9 @@ impl Notes {
 
     /// Returns the one kept version whose time starts with `at`. For `last`, the newest one: an
     /// unwritten version, which never was the note, and one from before a move come last.
-    fn version(&self, paths: &[String], at: &str) -> Result<Version, NoteError> {
-        let path = paths.first().map_or("", String::as_str);
-        let mut found = self.versions_at(paths)?;
+    fn version(&self, names: &Names, at: &str) -> Result<Version, NoteError> {
+        let path = names.path();
+        let mut found = self.versions_of(names)?;
         if at == "last" {
             found.sort_by_key(|it| (it.path != path, it.why == Why::Unwritten));
         } else {
@@ -196,17 +236,16 @@ impl Notes {
         found.into_iter().next().ok_or_else(missing)
     }
 
-    fn versions_at(&self, paths: &[String]) -> Result<Vec<Version>, NoteError> {
+    fn versions_of(&self, names: &Names) -> Result<Vec<Version>, NoteError> {
         let mut found = Vec::new();
-        for path in paths {
-            found.extend(self.kept(Some(path))?);
+        for path in &names.paths {
+            // Of what was kept elsewhere only what is not another document's, which was there, too.
+            let is_own =
+                |it: &Version| path == names.path() || it.uid.is_none() || it.uid == names.uid;
+            found.extend(self.kept(Some(path))?.into_iter().filter(is_own));
         }
         found.sort_by(|one, other| other.at.cmp(&one.at));
         Ok(found)
-    }
-
-    fn bytes_now(&self, paths: &[String]) -> Option<Vec<u8>> {
-        paths.first().and_then(|path| self.bytes_at(path))
     }
 
     fn bytes_of(&self, version: &Version) -> Result<Vec<u8>, NoteError> {

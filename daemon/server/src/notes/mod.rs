@@ -40,7 +40,7 @@ use sha2::{Digest, Sha256};
 use self::confine::{Missing, Spot, below, spot};
 pub use self::error::NoteError;
 use self::files::{Found, Trouble};
-pub use self::history::{Past, VersionText};
+pub use self::history::{Names, Past, VersionText};
 use self::journal::Journal;
 use self::kept::Kept;
 pub use self::kept::{Version, Why};

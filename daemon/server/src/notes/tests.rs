@@ -341,7 +341,7 @@ fn a_read_only_project_is_not_written() {
         Code::ReadOnly,
         "read-only",
     );
-    refused(notes.restore("a.md", "x"), Code::ReadOnly, "read-only");
+    refused(notes.restore(&Names::of("a.md", &[]), "x"), Code::ReadOnly, "read-only");
     assert_eq!(notes.read("a.md").expect("read").text, "one\n");
     assert_eq!(place.files(), ["a.md"]);
 }
@@ -384,12 +384,16 @@ fn what_was_removed_or_replaced_comes_back() {
     fs::remove_dir(place.at("x")).expect("it is empty");
     let kept = notes.kept(Some("x/a.md")).expect("a list");
     assert_eq!(kept.iter().map(|it| it.why).collect::<Vec<_>>(), [Why::Removed, Why::Replaced]);
-    notes.restore("x/a.md", &kept[0].at).expect("restored");
+    notes.restore(&Names::of("x/a.md", &[]), &kept[0].at).expect("restored");
     assert_eq!(place.text("x/a.md"), "one\n\ntwo\n");
-    notes.restore("x/a.md", &kept[1].at).expect("restored");
+    notes.restore(&Names::of("x/a.md", &[]), &kept[1].at).expect("restored");
     assert_eq!(place.text("x/a.md"), "one\n");
     assert_eq!(notes.kept(Some("x/a.md")).expect("a list").len(), 3);
-    refused(notes.restore("x/a.md", "20000101T000000.000000Z"), Code::NotFound, "no kept version");
+    refused(
+        notes.restore(&Names::of("x/a.md", &[]), "20000101T000000.000000Z"),
+        Code::NotFound,
+        "no kept version",
+    );
 }
 
 #[test]

@@ -95,6 +95,11 @@ const NAMING: [&str; 26] = [
 pub(super) fn clean_request(mut arguments: Map<String, Value>) -> Map<String, Value> {
     let open = arguments.iter_mut().filter(|(key, _)| !TAKEN.contains(&key.as_str()));
     open.for_each(|(_, value)| clean_reply(value));
+    arguments
+}
+
+/// Returns arguments whose names are the files' own, where an answer has shown them with escapes.
+pub(super) fn with_names_meant(mut arguments: Map<String, Value>) -> Map<String, Value> {
     arguments.iter_mut().for_each(|(key, value)| restore_names(value, is_naming(key)));
     arguments
 }
@@ -154,7 +159,7 @@ pub(super) fn clean_error(error: ErrorView) -> ErrorView {
 mod tests {
     use serde_json::json;
 
-    use super::{clean_reply, clean_request, show_reply};
+    use super::{clean_reply, clean_request, show_reply, with_names_meant};
 
     #[test]
     fn what_is_shown_can_be_named_again() {
@@ -165,7 +170,8 @@ mod tests {
             json!({ "path": r"a\u{202e}b.md", "metadata": { r"k\u{200b}": [r"\u{1b}"] } })
         );
         let asked = json!({ "path": reply["path"], "content": reply["path"], "q": reply["path"] });
-        let asked = clean_request(asked.as_object().expect("a map").clone());
+        let asked = asked.as_object().expect("a map").clone();
+        let asked = with_names_meant(clean_request(asked));
         assert_eq!(asked["path"], "a\u{202e}b.md");
         assert_eq!((&asked["content"], &asked["q"]), (&reply["path"], &reply["path"]));
     }

@@ -230,6 +230,7 @@ impl ServerHandler for Session {
         if !route.is_asked_verbatim {
             arguments = leaving::clean_request(arguments);
         }
+        arguments = leaving::with_names_meant(arguments);
         let at_least = arguments.shift_remove(at_least::NAME);
         let asked = context.meta.get(META_KEY).and_then(Value::as_str).and_then(Form::parse);
         let long = route.is_long.then_some(core::PASSAGE_CHARS);

@@ -8,7 +8,7 @@
 
 use std::sync::Arc;
 
-use index::store::{ChangeLedger, DocChange, Snapshot};
+use index::store::{ChangeLedger, DocChange};
 use jiff::{Timestamp, Unit};
 use notes::uri::SCHEME;
 use proto::error::{Code, ErrorView};
@@ -20,7 +20,7 @@ use proto::tool::notes::{
 use super::read::window;
 use super::write::reply_of;
 use super::{path_of, path_to_change};
-use crate::notes::{NoteError, Past, Version, VersionText, Why};
+use crate::notes::{Names, NoteError, Past, Version, VersionText, Why};
 use crate::project::Project;
 use crate::serve::Progress;
 use crate::serve::routes::Who;
@@ -53,7 +53,7 @@ pub async fn note_history(
         let snapshot = project.snapshot().map_err(unreadable)?;
         let journal = ChangeLedger::open(&project.state_dir).map_err(unreadable)?;
         let changes = journal.of_path(&path, snapshot.tick()).map_err(unreadable)?;
-        let paths = paths(&path, &changes);
+        let names = Names::of(&path, &changes);
         let mut reply = NoteHistoryReply {
             checksum: project.notes().read(&path).ok().map(|note| note.checksum),
             freshness: project.freshness(&snapshot),
@@ -61,7 +61,7 @@ pub async fn note_history(
             ..NoteHistoryReply::default()
         };
         if let Some(version) = &request.version {
-            let text = project.notes().version_text(&paths, version).map_err(refused)?;
+            let text = project.notes().version_text(&names, version).map_err(refused)?;
             let VersionText { version, text, diff } = text;
             let text = if request.diff == Some(true) { diff } else { text };
             let (content, lines, next) = window(&text, 1, request.from_line, room)?;
@@ -69,7 +69,7 @@ pub async fn note_history(
             reply.changes.push(kept_view(&version, &reply.path));
             return Ok(reply);
         }
-        let past = project.notes().history(&paths, MAX_READ).map_err(|error| error.view())?;
+        let past = project.notes().history(&names, MAX_READ).map_err(|error| error.view())?;
         reply.changes = joined(past, changes, &reply.path);
         reply.n_more = reply.changes.len().saturating_sub(limit as usize) as u32;
         reply.changes.truncate(limit as usize);
@@ -88,11 +88,10 @@ pub async fn restore_note(
     let path = meant(&project, &request.path, found).await?;
     let worker = project.clone();
     let written = blocking(move || {
-        let snapshot = worker.snapshot().map_err(unreadable)?;
-        let paths = paths_of(&worker, &snapshot, &path)?;
+        let names = worker.notes().names_of(&path).map_err(unreadable)?;
         let version = request.version.as_deref().unwrap_or("last");
         let expected = request.expected_checksum.as_deref();
-        let restored = worker.notes().restore_for(&paths, version, expected);
+        let restored = worker.notes().restore_for(&names, version, expected);
         let (mut written, version) = restored.map_err(refused)?;
         if written.checksum_before.is_some() && written.is_changed() {
             // The newest version: nobody else writes in between.
@@ -103,7 +102,7 @@ pub async fn restore_note(
             written.warnings.insert(0, warning);
         }
         if version.path != written.path.as_str() {
-            let warning = format!("the version is from before the move, at `{}`", version.path);
+            let warning = format!("the version is of `{}`, where the note was then", version.path);
             written.warnings.push(warning);
         }
         Ok(written)
@@ -150,25 +149,6 @@ fn refused(error: NoteError) -> ErrorView {
     let hint = is_unkept.then(|| "`note_history` lists the kept versions".to_string());
     let view = error.view();
     ErrorView { hint: hint.or(view.hint), ..view }
-}
-
-fn paths_of(project: &Project, snapshot: &Snapshot, path: &str) -> Result<Vec<String>, ErrorView> {
-    let journal = ChangeLedger::open(&project.state_dir).map_err(unreadable)?;
-    Ok(paths(path, &journal.of_path(path, snapshot.tick()).map_err(unreadable)?))
-}
-
-/// Returns the path of a note and its former paths.
-fn paths(path: &str, changes: &[DocChange]) -> Vec<String> {
-    let mut paths = vec![path.to_string()];
-    // Only of the document that is there now: another one may have had the same path before.
-    let uid = changes.iter().rev().find(|it| it.after.as_ref().is_some_and(|it| it.path == path));
-    let own = changes.iter().rev().filter(|it| uid.is_some_and(|uid| uid.uid == it.uid));
-    for before in own.filter_map(|it| it.before.as_ref()) {
-        if !paths.contains(&before.path) {
-            paths.push(before.path.clone());
-        }
-    }
-    paths
 }
 
 /// Merges kept versions and changes of the journal into one list, newest first: a version belongs
