@@ -158,6 +158,26 @@ fn an_edit_under_a_program_that_writes_is_refused_until_it_is_done() {
 }
 
 #[test]
+fn a_move_is_refused_while_a_program_writes_the_note_or_one_that_links_to_it() {
+    let link = "See [[A]] and [it](a.md).\n";
+    let mut project = TestProject::of(&[("a.md", "# A\n\nOne.\n"), ("links.md", link)]);
+    let request = || json!({"path": "a.md", "destination": "below/b.md"});
+    for held in ["a.md", "links.md"] {
+        let writer = File::options().append(true).open(project.at(held)).expect("it is there");
+        let error = project.try_call("move_note", request()).expect_err("it is open").to_string();
+        let wanted = format!("`{held}` is open for writing in another program");
+        assert!(error.contains(&wanted) && error.contains("unavailable"), "{held}: {error}");
+        assert!(error.contains("do it again"), "{held}: {error}");
+        assert!(project.at("a.md").exists() && !project.at("below/b.md").exists(), "{held}");
+        assert_eq!(project.text("links.md"), link, "{held}");
+        drop(writer);
+    }
+    let moved = project.call("move_note", request());
+    assert_eq!(moved["to"], "below/b.md", "{moved}");
+    assert!(project.text("links.md").contains("below/b.md"), "{}", project.text("links.md"));
+}
+
+#[test]
 fn imports_of_what_has_no_end_are_refused() {
     let project = TestProject::empty();
     let pipe = project.scratch().join("pipe");

@@ -1,16 +1,18 @@
 //! Moving: renames a note and updates the links in other notes.
 //!
 //! In: both paths, edits of the note itself, edits of others. Out: what was changed, or would be.
-//! Invariants: everything is tried before anything is changed; the original note is kept under its
-//! old path; the note is never at two paths or at none; a link that cannot be rewritten afterwards
-//! is reported, and the rest is done.
+//! Invariants: everything is tried before anything is changed, and nothing is if another process has
+//! one of the notes open for writing; the original note is kept under its old path; the note is
+//! never at two paths or at none; a link that cannot be rewritten afterwards is reported, and the
+//! rest is done.
 //! Not here: which links must be rewritten, and how (`notes::edit::retarget`).
 
 use jiff::Timestamp;
 use notes::edit::Op;
+use sys::lease::Lease;
 
 use super::confine::{Missing, below, spot};
-use super::{NoteError, Notes, Why, Written, files};
+use super::{NoteError, Notes, Opened, Why, Written, files};
 use model::terms::RelPath;
 
 /// Edits of a note with links to one that moves.
@@ -84,8 +86,10 @@ impl Notes {
         for rewrite in others {
             let other = self.opened(&rewrite.path)?;
             self.edited(&other, &rewrite.ops, rewrite.expected.as_deref())?;
+            drop(self.lease(&other)?);
             planned.push((rewrite, other.checksum));
         }
+        let lease = self.lease(&note)?;
         super::permitted::check_portable(&self.root, &to)?;
         self.check_free(&note.spot.real, &to)?;
         let paths = (RelPath::new(note.path.clone()), RelPath::new(to.clone()));
@@ -114,8 +118,8 @@ impl Notes {
         };
         files::rename(&note.spot, &target, keep)
             .map_err(|trouble| self.failed(&to, trouble, None))?;
-        // Each edit takes its own turn.
-        drop(turn);
+        // Each edit takes its own.
+        drop((turn, lease));
         settle(&[paths.0.clone(), paths.1.clone()]);
         let done = (!own_changes.is_empty())
             .then(|| self.edit(&to, own, Some(&note.checksum)))
@@ -130,6 +134,10 @@ impl Notes {
             None
         });
         Ok(Moved { from: paths.0, to: paths.1, own, others })
+    }
+
+    fn lease<'a>(&self, note: &'a Opened) -> Result<Option<Lease<'a>>, NoteError> {
+        note.found.lease().map_err(|trouble| self.failed(&note.path, trouble, None))
     }
 
     /// Checks that nothing is at a path. Another spelling of the same file's name is allowed.
