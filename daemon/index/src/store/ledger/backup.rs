@@ -17,15 +17,15 @@ use rusqlite::Connection;
 use rusqlite::backup::{Backup as Online, StepResult};
 
 use super::LedgerError;
-use super::migrate::{Lack, VERSION, complete, inspect, is_damage, lacks};
+use super::migrate::{Lack, VERSION, complete, inspect, is_damage, lacks, of_its_own};
 use crate::store::Rewrite;
 use crate::store::erase::{Counts, Gone, erase};
 use crate::store::{StoreError, open};
 
 mod which;
 
-pub(super) use which::best;
 use which::{Rows, best_of, holdings, holds_more, prune, readable};
+pub(super) use which::{best, holds_nothing};
 
 /// Attempts to copy while the ledger is locked, and the pause between two.
 const ATTEMPTS: (u32, Duration) = (100, Duration::from_millis(50));
@@ -283,16 +283,18 @@ pub fn restore(state_dir: &Path, from: &Path) -> Result<Restored, StoreError> {
 const LOST: &str = "what only the ledger kept (review decisions, versions of entries, tags of ingestion) is lost, \
                     files are not affected";
 
-/// Restores a ledger that has lost some of its tables or all, before anything opens it: from the backup to go back to,
-/// if that holds more. Returns what was done, for `status`; `None` if nothing was lost or the project is new.
+/// Restores a ledger that has lost some of its tables, all, or all of its rows, before anything opens it: from the
+/// backup to go back to, if that holds more of what is lost. Returns what was done, for `status`; `None` if nothing was
+/// lost or the project is new.
 pub fn bring_back(state_dir: &Path) -> Option<String> {
     let ledger = state_dir.join(open::LEDGER_FILE);
-    let (how, is_partly) = match lacks(&ledger)? {
-        Lack::All(how) => (how.to_string(), false),
-        Lack::Some(how) => (how, true),
+    let lack = lacks(&ledger)?;
+    let left = || open::plain_reader(&ledger).and_then(|db| of_its_own(&db, count(&db)?));
+    let (how, left) = match &lack {
+        Lack::All(how) => (*how, Rows::new()),
+        Lack::Rows => ("had lost its rows", Rows::new()),
+        Lack::Tables(how) => (how.as_str(), left().unwrap_or_default()),
     };
-    let left = open::plain_reader(&ledger).and_then(|db| count(&db));
-    let left = left.ok().filter(|_| is_partly).unwrap_or_default();
     let mut backups = readable(&folder_of(&ledger));
     while let Some(backup) = best_of(&backups).filter(|it| holds_more(&it.rows, &left)) {
         let (path, n) = (backup.path.clone(), holdings(&backup.rows));
@@ -315,14 +317,17 @@ pub fn bring_back(state_dir: &Path) -> Option<String> {
         }
         backups.retain(|it| it.path != path);
     }
-    if is_partly {
+    if let Lack::Rows = lack {
+        return None;
+    }
+    if let Lack::Tables(_) = lack {
         // What cannot be completed is refused when it is opened, with the reason.
         let done = complete_aside(&ledger);
         let kept = done.inspect_err(|error| tracing::warn!(%error, "the ledger")).ok()??;
         let kept = kept.display();
         return Some(format!(
-            "it {how} at the start, no backup holds more, and they were made again, empty; {LOST}; as it was, it is \
-             `{kept}`"
+            "it {how} at the start, which was made again, an index in full and a table without rows, as no backup holds \
+             more of it; files are not affected; as it was, it is `{kept}`"
         ));
     }
     // A new project has none of these, also after a crash at its first start.
@@ -360,6 +365,8 @@ fn keep_aside(ledger: &Path) -> Result<Option<PathBuf>, StoreError> {
     // A link, not a rename: the first name must exist until the copy replaces it.
     fs::hard_link(ledger, &kept)
         .or_else(|_| fs::copy(ledger, &kept).map(|_| ()))
+        // A folder in its place can only be moved.
+        .or_else(|why| if ledger.is_dir() { fs::rename(ledger, &kept) } else { Err(why) })
         .map_err(LedgerError::io(&kept))?;
     for suffix in ["-wal", "-shm"] {
         let (from, to) = (with_suffix(ledger, suffix), with_suffix(&kept, suffix));

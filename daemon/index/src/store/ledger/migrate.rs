@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 
 use rusqlite::{Connection, ErrorCode};
 
-use super::backup::{best, copy};
+use super::backup::{best, copy, holds_nothing};
 use super::{LedgerError, removal};
 use crate::store::{StoreError, open};
 
@@ -120,8 +120,10 @@ pub(super) fn open(path: &Path) -> Result<Connection, StoreError> {
 pub(super) enum Lack {
     /// Everything: there is no file, or a file without tables.
     All(&'static str),
-    /// Some of the tables of its version.
-    Some(String),
+    /// Some of the tables or indexes of its version.
+    Tables(String),
+    /// Every row that it would be missed for.
+    Rows,
 }
 
 /// Returns what the ledger at `path` has lost, by its content. `None` also for a file that cannot be read as a
@@ -145,7 +147,11 @@ pub(super) fn lacks(path: &Path) -> Option<Lack> {
         return None;
     }
     let lost: Vec<String> = missing(&found, &wanted).map(|(key, _)| shown(key)).collect();
-    (!lost.is_empty()).then(|| Lack::Some(format!("had lost its {}", lost.join(", "))))
+    if !lost.is_empty() {
+        return Some(Lack::Tables(format!("had lost its {}", lost.join(", "))));
+    }
+    // A ledger of an older version lacks some of the tables, and is not judged by the others.
+    (version == VERSION && holds_nothing(&db).ok()?).then_some(Lack::Rows)
 }
 
 /// Makes the tables that a ledger has lost again, without rows.
@@ -186,6 +192,17 @@ fn schema_of(version: u32) -> rusqlite::Result<Schema> {
     schema(&db)
 }
 
+/// Returns the entries of those tables that are as kgd makes them.
+pub(super) fn of_its_own<T>(
+    db: &Connection,
+    mut tables: BTreeMap<String, T>,
+) -> rusqlite::Result<BTreeMap<String, T>> {
+    let (found, wanted) = (schema(db)?, schema_of(version_of(db)?)?);
+    let key = |table: &str| ("table".to_string(), table.to_string());
+    tables.retain(|table, _| found.get(&key(table)) == wanted.get(&key(table)));
+    Ok(tables)
+}
+
 fn missing<'a>(
     found: &'a Schema,
     wanted: &'a Schema,
@@ -220,6 +237,7 @@ pub(in crate::store) fn check(path: &Path) -> Result<u32, StoreError> {
     let read = open::plain_reader(path).and_then(|db| inspect(&db));
     let (version, verdict) = match read {
         Ok(read) => read,
+        Err(_) if path.is_dir() => return Err(damaged("it is a folder".to_string())),
         Err(error) if is_damage(&error) => return Err(damaged(error.to_string())),
         Err(error) => return Err(open::open_error(path, error)),
     };

@@ -192,7 +192,7 @@ fn only_a_sound_ledger_of_a_known_version_is_put_back() {
 /// A way to lose what a ledger holds: its name, the words that say so, what it does.
 type Loss = (&'static str, &'static str, fn(&Path));
 
-const LOSSES: [Loss; 6] = [
+const LOSSES: [Loss; 7] = [
     ("missing", "it was missing at the start", |ledger| fs::remove_file(ledger).expect("there")),
     ("empty", "it was empty at the start", |ledger| fs::write(ledger, "").expect("written")),
     ("empty, with a log", "it was empty at the start", |ledger| {
@@ -203,6 +203,12 @@ const LOSSES: [Loss; 6] = [
         fs::remove_file(ledger).expect("there");
         let db = Connection::open(ledger).expect("opens");
         db.execute_batch("PRAGMA user_version = 9; VACUUM").expect("made");
+    }),
+    ("no rows", "it had lost its rows at the start", |ledger| {
+        let db = Connection::open(ledger).expect("opens");
+        for table in count(&db).expect("counted").keys() {
+            db.execute(&format!("DELETE FROM {table}"), []).expect("deleted");
+        }
     }),
     ("some tables", "it had lost its table `decisions`, table `ingested` at the start", |ledger| {
         let db = Connection::open(ledger).expect("opens");
@@ -253,6 +259,11 @@ fn a_loss_without_a_backup_is_said_unless_the_project_is_new() {
             assert!(said.is_none() && error.contains("is damaged"), "{error}");
             continue;
         }
+        if what == "no rows" {
+            // Nothing was lost that anybody could miss: it is what a new ledger is.
+            assert_eq!(said, None);
+            continue;
+        }
         let said = said.unwrap_or_else(|| panic!("said nothing: {what}"));
         assert!(said.contains(words) && said.contains("no backup holds"), "{what}: {said}");
         it.decide("link:c>d", Some(Verdict::Rejected));
@@ -267,6 +278,42 @@ fn a_loss_without_a_backup_is_said_unless_the_project_is_new() {
     // A first start that was killed before it made the first table.
     fs::write(new.path().join("ledger.sqlite"), "").expect("written");
     assert_eq!(bring_back(new.path()), None);
+}
+
+#[test]
+fn what_held_nothing_is_made_again_although_a_backup_holds_more() {
+    for (lost, said_so) in [
+        ("DROP INDEX changes_at", "had lost its index `changes_at`"),
+        ("DROP TABLE kb_ingested", "had lost its table `kb_ingested`"),
+        ("DROP TABLE days_seen", "had lost its table `days_seen`"),
+    ] {
+        let it = Scratch::new();
+        it.decide("link:c>d", Some(Verdict::Rejected));
+        back_up(it.folder.path(), None, false).expect("copied");
+        it.decide("link:c>d", None);
+        it.decide("link:e>f", Some(Verdict::Rejected));
+        Connection::open(it.at("ledger.sqlite")).expect("opens").execute_batch(lost).expect(lost);
+        let said = bring_back(it.folder.path()).unwrap_or_else(|| panic!("said nothing: {lost}"));
+        assert!(said.contains(said_so) && said.contains("was made again"), "{lost}: {said}");
+        let verdict = |key: &str| it.open().decisions().get(key);
+        assert_eq!((verdict("link:c>d"), verdict("link:e>f")), (None, Some(Verdict::Rejected)));
+        assert_eq!(bring_back(it.folder.path()), None, "{lost}");
+    }
+}
+
+#[test]
+fn a_folder_in_the_place_of_a_ledger_is_named_and_a_restore_moves_it_away() {
+    let it = Scratch::new();
+    let copy = back_up(it.folder.path(), None, false).expect("copied").path;
+    fs::remove_file(it.at("ledger.sqlite")).expect("there");
+    fs::create_dir(it.at("ledger.sqlite")).expect("a folder");
+    assert_eq!(bring_back(it.folder.path()), None);
+    let error = message(Ledger::open(&it.at("ledger.sqlite")).err().expect("refused"));
+    let wanted = format!("kgctl backup --restore {}", copy.display());
+    assert!(error.contains("is damaged: it is a folder") && error.contains(&wanted), "{error}");
+    restore(it.folder.path(), &copy).expect("restored");
+    assert_eq!(it.open().decisions().get("link:a>b"), Some(Verdict::Rejected));
+    assert!(it.at("ledger.sqlite.before-restore").is_dir());
 }
 
 #[test]
@@ -337,7 +384,8 @@ fn one_measure_decides_which_ledger_holds_more() {
         });
         assert_eq!(best_of(&backups), backups.get(expected), "{what}");
     }
-    assert!(holds_more(&rows(1, 0), &rows(0, 9)) && !holds_more(&rows(1, 9), &rows(2, 0)));
+    assert!(holds_more(&rows(0, 1), &Rows::new()) && !holds_more(&rows(0, 0), &Rows::new()));
+    assert!(!holds_more(&rows(9, 9), &rows(0, 0)), "no table was lost");
     let has_lost_a_table = |n: u64| Rows::from([("decisions".to_string(), n)]);
     assert!(holds_more(&rows(1, 0), &has_lost_a_table(1)), "a table was lost");
     assert!(!holds_more(&rows(1, 0), &has_lost_a_table(5)), "more would be lost by restoring");

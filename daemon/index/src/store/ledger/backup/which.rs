@@ -8,6 +8,8 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use rusqlite::Connection;
+
 use super::super::migrate::{VERSION, difference, version_of};
 use super::{Backup, count, folder_of};
 use crate::store::open;
@@ -39,12 +41,22 @@ pub(super) fn holdings(rows: &Rows) -> (u64, u64) {
     (STATED.iter().copied().map(n).sum(), n("documents"))
 }
 
-/// Returns whether one ledger holds more than another, or as much where the other has lost a table. Else what it holds
-/// beyond the backup would be lost, too.
-pub(super) fn holds_more(one: &Rows, other: &Rows) -> bool {
-    let has_lost = |table: &&str| one.get(*table) > Some(&0) && !other.contains_key(*table);
-    let (ours, theirs) = (holdings(one), holdings(other));
-    ours > theirs || ours.0 >= theirs.0 && STATED.iter().any(has_lost)
+/// Returns whether a backup holds something of the tables that a ledger has lost, and not less in all: what the ledger
+/// holds beyond the backup would be lost by restoring it.
+pub(super) fn holds_more(backup: &Rows, left: &Rows) -> bool {
+    let has_lost = |table: &str| backup.get(table) > Some(&0) && !left.contains_key(table);
+    holdings(backup).0 >= holdings(left).0
+        && STATED.iter().chain(&["documents"]).any(|it| has_lost(it))
+}
+
+/// Returns whether a ledger holds nothing that would be lost with it.
+pub(in crate::store::ledger) fn holds_nothing(db: &Connection) -> rusqlite::Result<bool> {
+    let is_empty = |table: &&str| {
+        let sql = format!("SELECT NOT EXISTS (SELECT 1 FROM {table})");
+        db.query_row(&sql, [], |row| row.get::<_, bool>(0))
+    };
+    let mut tables = STATED.iter().chain(&["documents"]);
+    tables.try_fold(true, |nothing, table| Ok(nothing && is_empty(table)?))
 }
 
 /// Returns whether a ledger holds less than half of another: more than people usually take back between two backups,
