@@ -326,8 +326,8 @@ pub fn bring_back(state_dir: &Path) -> Option<String> {
         let kept = done.inspect_err(|error| tracing::warn!(%error, "the ledger")).ok()??;
         let kept = kept.display();
         return Some(format!(
-            "it {how} at the start, which was made again, an index in full and a table without rows, as no backup holds \
-             more of it; files are not affected; as it was, it is `{kept}`"
+            "it {how} at the start; no backup holds more of that, so it was made again (an index in full, a table \
+             without rows); files are not affected; as it was, it is `{kept}`"
         ));
     }
     // A new project has none of these, also after a crash at its first start.

@@ -294,7 +294,7 @@ fn what_held_nothing_is_made_again_although_a_backup_holds_more() {
         it.decide("link:e>f", Some(Verdict::Rejected));
         Connection::open(it.at("ledger.sqlite")).expect("opens").execute_batch(lost).expect(lost);
         let said = bring_back(it.folder.path()).unwrap_or_else(|| panic!("said nothing: {lost}"));
-        assert!(said.contains(said_so) && said.contains("was made again"), "{lost}: {said}");
+        assert!(said.contains(said_so) && said.contains("it was made again"), "{lost}: {said}");
         let verdict = |key: &str| it.open().decisions().get(key);
         assert_eq!((verdict("link:c>d"), verdict("link:e>f")), (None, Some(Verdict::Rejected)));
         assert_eq!(bring_back(it.folder.path()), None, "{lost}");
