@@ -200,6 +200,20 @@ fn a_document_renamed_while_the_daemon_was_stopped_is_the_same_document() {
 }
 
 #[test]
+fn a_document_renamed_while_the_index_was_lost_is_the_same_document() {
+    let mut project = harbor();
+    let moves: Moves<'_> = &[("lamp.md", "beacon.md"), ("logs/tide.md", "a/tide.md")];
+    check("lost", &mut project, moves, NOTES.len() as u64, |project| {
+        offline(project, |project| {
+            project.lose_index();
+            project.rename("lamp.md", "beacon.md");
+            project.rename("logs/tide.md", "a/tide.md");
+        });
+    });
+    check_rebuild(&mut project, "lost");
+}
+
+#[test]
 fn two_documents_that_swap_names_stay_themselves() {
     let mut project = harbor();
     let moves: Moves<'_> = &[("lamp.md", "boat.md"), ("boat.md", "lamp.md")];

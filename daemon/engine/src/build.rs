@@ -155,6 +155,7 @@ impl Build {
         let known = KnownInIndex {
             readers: readers.clone(),
             breakers: breakers.clone(),
+            lost: Default::default(),
             now_ms: crate::now_ms,
         };
         let options = WatchOptions {

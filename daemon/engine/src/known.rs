@@ -3,7 +3,7 @@
 //! In: paths, hashes, folders. Out: what the last commit and the breakers know of them.
 //! Not here: what the watcher concludes (`watch/path_state.rs`).
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use rusqlite::{Connection, OptionalExtension, Row, params};
@@ -18,6 +18,8 @@ use model::terms::{ContentHash, FileVersion, RelPath};
 pub(crate) struct KnownInIndex {
     pub(crate) readers: Arc<Readers>,
     pub(crate) breakers: Breakers,
+    /// Documents of an index that was lost, by hash, whose files were gone at the start: they may have moved.
+    pub(crate) lost: HashMap<u128, Vec<RelPath>>,
     /// Returns the time, milliseconds since 1970.
     pub(crate) now_ms: fn() -> i64,
 }
@@ -122,14 +124,15 @@ impl KnownFiles for KnownInIndex {
     }
 
     fn paths_with(&self, hash: ContentHash) -> Vec<RelPath> {
-        self.read(|db| {
+        let found = self.read(|db| {
             let mut statement =
                 db.prepare_cached("SELECT path FROM docs WHERE hash = ?1 ORDER BY path LIMIT ?2")?;
             let key = rusqlite::params![hash.0.to_le_bytes(), MOST_EQUAL as i64];
             let rows = statement.query_map(key, |row| row.get::<_, String>(0))?;
             rows.map(|path| path.map(RelPath::new)).collect::<rusqlite::Result<Vec<_>>>()
-        })
-        .unwrap_or_default()
+        });
+        let lost = self.lost.get(&hash.0).into_iter().flatten().take(MOST_EQUAL).cloned();
+        found.unwrap_or_default().into_iter().chain(lost).collect()
     }
 
     fn pass_of(&self, path: &RelPath) -> Pass {

@@ -41,6 +41,7 @@ pub mod traffic;
 pub mod watch;
 pub mod write;
 
+use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -64,6 +65,7 @@ use extract::recognize::tagger::TaggerRecognizer;
 use extract::relate::{RelateStage, Vocabulary};
 use formats::{GivenNames, Normalizer, Parsing};
 use index::store::{IndexWriter, Readers};
+use model::terms::RelPath;
 use sys::crew;
 
 /// Documents that may wait in front of a stage, in the interactive and in the bulk lane. Few, because a parcel may
@@ -132,6 +134,12 @@ async fn start(
     let budget = Budget::new(recipe.settings.belt.max_bytes_in_flight);
     let breakers = writer.ledger().breakers().clone();
     let gazetteer = writer.gazetteer();
+    let mut lost: HashMap<u128, Vec<RelPath>> = HashMap::new();
+    for (path, hash) in writer.lost()? {
+        if recipe.root.join(path.as_str()).symlink_metadata().is_err() {
+            lost.entry(hash.0).or_default().push(path);
+        }
+    }
     // The watcher has the only senders of the first queue: when it stops, the belt drains.
     let watcher = Watcher::spawn(
         WatchOptions {
@@ -142,7 +150,7 @@ async fn start(
             budget: budget.clone(),
             parsing: recipe.parsing.clone(),
         },
-        Arc::new(KnownInIndex { readers: readers.clone(), breakers, now_ms }),
+        Arc::new(KnownInIndex { readers: readers.clone(), breakers, lost, now_ms }),
         source.lanes,
         state.clone(),
     );

@@ -118,9 +118,10 @@ impl Intake {
         let is_origin = |from: &&RelPath| {
             let was = self.path_state(from);
             let is_unchanged = matches!(was, PathState::Present(file) if file.hash == hash);
-            // The removal may be on the belt already; but a document that would replace another one must still be in
-            // the index.
-            let is_going = was == PathState::Absent && before.is_none();
+            // The removal may be on the belt already, or the index be lost; but a document that would replace another
+            // one must still be in the index.
+            let is_going =
+                matches!(was, PathState::Absent | PathState::Unknown) && before.is_none();
             (is_unchanged || is_going) && self.is_gone(from) && self.claims.claim(from, &ask.path)
         };
         if let Some(from) = equal.iter().find(is_origin) {

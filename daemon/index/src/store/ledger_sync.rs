@@ -12,7 +12,7 @@ use super::ledger::{IngestRecord, KbRecord, MemoryEvent, Verdict};
 use super::writer::{IndexWriter, set_meta_number};
 use super::{StoreError, commit};
 use crate::vectors::VectorChange;
-use model::terms::{RelPath, Tick};
+use model::terms::{ContentHash, RelPath, Tick};
 
 impl IndexWriter {
     /// Writes or revokes review decisions and resolves the names they concern; returns the tick that shows them.
@@ -106,6 +106,12 @@ impl IndexWriter {
     /// Resets the failure counts of these files.
     pub fn close_breakers(&self, paths: &[RelPath]) -> Result<(), StoreError> {
         self.ledger.close_breakers(&self.db, paths)
+    }
+
+    /// Returns the documents that an incomplete index may lack, with the hash of their content, by path; none if the
+    /// index is complete.
+    pub fn lost(&self) -> Result<Vec<(RelPath, ContentHash)>, StoreError> {
+        if self.is_whole { Ok(Vec::new()) } else { self.ledger.present() }
     }
 
     /// Marks in the ledger which documents have vanished, once after the start, when everything is settled: a crash

@@ -10,7 +10,7 @@ use rusqlite::{Connection, OptionalExtension, params};
 
 use super::{DocVersion, Ledger, StoreError};
 use crate::store::permalinks::GoneDocument;
-use model::terms::RelPath;
+use model::terms::{ContentHash, RelPath};
 
 impl Ledger {
     /// Records the permalink of a document that is about to be marked as vanished: no other may state it for 30 days.
@@ -44,6 +44,17 @@ impl Ledger {
                 permalink: row.get(2)?,
                 gone_ms: row.get(3)?,
             })
+        })?;
+        Ok(rows.collect::<Result<_, _>>()?)
+    }
+
+    /// Returns the documents that have not vanished, by path.
+    pub(in crate::store) fn present(&self) -> Result<Vec<(RelPath, ContentHash)>, StoreError> {
+        let sql = "SELECT path, hash FROM documents WHERE gone_ms IS NULL ORDER BY path";
+        let mut statement = self.db.prepare(sql)?;
+        let rows = statement.query_map([], |row| {
+            let hash = ContentHash(u128::from_le_bytes(row.get(1)?));
+            Ok((RelPath::new(row.get::<_, String>(0)?), hash))
         })?;
         Ok(rows.collect::<Result<_, _>>()?)
     }
