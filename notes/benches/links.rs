@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use notes::parse::{LinkKind, Note, RelationKind, parse};
-use notes::resolve::{By, Candidate, Keys, choose, file_key, folder_key, name_key};
+use notes::resolve::{By, Candidate, Keys, choose, file_key, folder_keys, name_key};
 use notes::slug::slug;
 
 const SETS: [&str; 4] = ["vault_foam", "vault_obsidian_tasks", "docs_prometheus", "docs_rustbook"];
@@ -124,7 +124,7 @@ fn pairs_of(notes: &BTreeMap<&str, Note>) -> Pairs {
         let mut add =
             |key: String, by: By| bearers.entry(key).or_default().push(Candidate { path, by });
         add(file_key(path), By::FileName);
-        if let Some(folder) = folder_key(path) {
+        if let Some([folder, _]) = folder_keys(path) {
             add(folder, By::Folder);
         }
         let stem = Path::new(path)
@@ -146,8 +146,7 @@ fn pairs_of(notes: &BTreeMap<&str, Note>) -> Pairs {
                 let all = bearers.get(key).into_iter().flatten();
                 candidates.extend(all.filter(|it| wanted.contains(&it.by)).copied());
             };
-            let is_path = keys.name.is_none();
-            take(&keys.file, if is_path { &[By::FileName, By::Folder] } else { &[By::FileName] });
+            take(&keys.file, &[By::FileName, By::Folder]);
             keys.name.iter().for_each(|key| take(key, &[By::Title, By::Heading, By::Alias]));
             keys.permalink.iter().for_each(|key| take(&format!("={key}"), &[By::Permalink]));
             if let Some(idx) = choose(path, link.kind, &link.target, &candidates) {

@@ -5,11 +5,11 @@
 //! Rule: the steps of [`ORDER`], in this order; the first one that finds a document decides. A `memory://` address
 //! tries the permalink first (S0 §7.3). A link is first of all a path, which depends on the place of its note: the
 //! file at that path (for a Markdown link relative to the note's folder, then to the root); otherwise one whose path
-//! ends with it; otherwise (for a Markdown link) the index file of that folder. Only then follow the other names. Of
+//! ends with it. Only then follow the other names, of which a Markdown link knows the folder alone. Of
 //! several, a link means the one written in the same case, then the one that shares the most folders with the note,
 //! then the one in the fewest folders, then the first by path; a tool refuses instead.
 //! Invariant: the same documents give the same answer, in whatever order they come; a difference in case never keeps
-//! a link from resolving.
+//! a link from resolving, but to a permalink whose title has signs (`c` of `C#` is no other way to write `C`).
 //! Not here: finding the documents (`index/src/store/resolve.rs`).
 
 pub use names::fold;
@@ -43,7 +43,7 @@ pub enum By {
     BarePath = 8,
     /// The permalink that its front matter states, granted or not.
     Claim = 9,
-    /// The permalink that is the slug of the name.
+    /// Stored, the slug of its title; looked for, its permalink in other words.
     Slug = 10,
 }
 
@@ -62,7 +62,8 @@ pub const ORDER: [By; 10] = [
 ];
 
 /// Those of them that a name takes in a link, after its path.
-pub const LINK_ORDER: [By; 5] = [By::Permalink, By::Title, By::Heading, By::Alias, By::Slug];
+pub const LINK_ORDER: [By; 6] =
+    [By::Permalink, By::Title, By::Heading, By::Alias, By::Folder, By::Slug];
 
 impl By {
     /// Returns whether a change may follow this name: a path, a permalink or a title, but nothing that any document
@@ -88,13 +89,15 @@ impl By {
     pub fn key(self, name: &str) -> Option<String> {
         let key = match self {
             By::Path => name.to_string(),
-            By::Permalink | By::Claim => name.nfc().collect(),
+            By::Permalink => name.nfc().collect(),
             By::BarePath => path_key(name),
             By::Title | By::Heading | By::Alias => name_key(name),
             // A path without its folders could match another file.
-            By::FileName | By::Folder if name.contains('/') => String::new(),
-            By::FileName | By::Folder => file_key(name),
-            By::Slug | By::PathSlug => path_slug(name),
+            By::FileName if name.contains('/') => String::new(),
+            By::FileName => file_key(name),
+            By::Folder => path_key(name.trim_matches('/')),
+            By::Claim | By::Slug => permalink_key(name),
+            By::PathSlug => path_slug(name),
         };
         Some(key).filter(|key| !key.is_empty())
     }
@@ -116,8 +119,7 @@ pub struct Keys {
     pub file: String,
     /// All of it: the [`name_key`] of their title or alias. `None` for a Markdown link, which is a path.
     pub name: Option<String>,
-    /// Its permalink; as written if the slug would drop characters that may be the only difference between two notes
-    /// (`C++`). `None` for a Markdown link.
+    /// Its [`permalink_key`]. `None` for a Markdown link.
     pub permalink: Option<String>,
 }
 
@@ -130,11 +132,17 @@ impl Keys {
         (!file.is_empty()).then(|| Keys {
             file,
             name: (!is_path).then(|| name_key(target)),
-            permalink: (!is_path).then(|| match is_in_words(target) {
-                true => path_slug(target),
-                false => fold(target),
-            }),
+            permalink: (!is_path).then(|| permalink_key(target)),
         })
+    }
+}
+
+/// Returns the form in which permalinks are compared, and in which a stated one is granted: the slug, or the folded
+/// words if that would drop signs that may be the only difference between two notes (`C++`).
+pub fn permalink_key(written: &str) -> String {
+    match joined("", &written.trim().replace('\\', "/")) {
+        plain if !plain.is_empty() && is_in_words(&plain) => path_slug(&plain),
+        plain => name_key(&plain),
     }
 }
 
@@ -161,10 +169,12 @@ pub fn file_key(path: &str) -> String {
     }
 }
 
-/// Returns the key of the folder whose index a file is: `blog` for `blog/README.md`.
-pub fn folder_key(path: &str) -> Option<String> {
+/// Returns the keys of the folder whose index a file is, its name and its path: `blog` and `en/blog` for
+/// `en/blog/README.md`.
+pub fn folder_keys(path: &str) -> Option<[String; 2]> {
     let (folder, _) = path.rsplit_once('/')?;
-    matches!(file_key(path).as_str(), "readme" | "index" | "_index").then(|| file_key(folder))
+    let is_index = matches!(file_key(path).as_str(), "readme" | "index" | "_index");
+    is_index.then(|| [file_key(folder), path_key(folder)])
 }
 
 /// Returns the index of the candidate that a link in the note at `from` means.
@@ -212,20 +222,20 @@ impl<'a> Wanted<'a> {
         Wanted { exact, suffix, written: without_extension(name) }
     }
 
-    /// Returns the rank of a candidate; lower is better, `None` if it does not match.
-    fn level(&self, candidate: &Candidate<'_>) -> Option<usize> {
-        let n_exact = self.exact.len();
-        let (path, n_before) = match candidate.by {
-            By::FileName => (path_key(candidate.path), 0),
-            By::Folder => (fold(candidate.path.rsplit_once('/')?.0), n_exact + 1),
-            by => return LINK_ORDER.iter().position(|it| *it == by).map(|at| n_exact + 2 + at),
+    /// Returns the rank of a candidate, by its name and its place; lower is better, `None` if it does not match.
+    fn level(&self, candidate: &Candidate<'_>) -> Option<(usize, usize)> {
+        let step = || Some(1 + LINK_ORDER.iter().position(|it| *it == candidate.by)?);
+        let (step, path) = match candidate.by {
+            By::FileName => (0, path_key(candidate.path)),
+            By::Folder => (step()?, fold(candidate.path.rsplit_once('/')?.0)),
+            _ => return Some((step()?, 0)),
         };
         let ends = |suffix: &String| {
             path.strip_suffix(suffix.as_str()).is_some_and(|it| it.is_empty() || it.ends_with('/'))
         };
         let by_path = self.exact.iter().position(|exact| *exact == path);
-        let by_end = || self.suffix.as_ref().filter(|it| ends(it)).map(|_| n_exact);
-        by_path.or_else(by_end).map(|level| n_before + level)
+        let by_end = || self.suffix.as_ref().filter(|it| ends(it)).map(|_| self.exact.len());
+        Some((step, by_path.or_else(by_end)?))
     }
 
     fn is_written_so(&self, candidate: &Candidate<'_>) -> bool {

@@ -50,6 +50,7 @@ mod models;
 mod names;
 mod not_read;
 mod note_addresses;
+mod note_claims;
 mod note_edits;
 mod note_graph;
 mod note_history;

@@ -6,8 +6,7 @@
 //! Order of lookup: that of [`notes::resolve`]; a path with folders never matches a file in another folder.
 //! An ambiguous name is refused, never guessed, because a write may follow. A change follows only a path, a permalink
 //! or a title, in any words that drop no sign, not what any document may say about itself to be taken for another: an
-//! alias, a heading. It also refuses a permalink that is the path of another file, and one that other notes of the same
-//! title compete for, because it moves when a note is added or removed.
+//! alias, a heading. It also refuses a permalink that is the path or the title of another file.
 //! Not here: the search (`index/src/store/resolve.rs`), headings and blocks of a note.
 
 use notes::resolve::{By, fold, is_in_words, name_key, path_key};
@@ -51,41 +50,30 @@ pub fn document(snapshot: &Snapshot, address: &str) -> Result<i64, ErrorView> {
 pub fn document_to_change(snapshot: &Snapshot, address: &str) -> Result<i64, ErrorView> {
     let (by, doc) = meant(snapshot, address)?;
     let name = address.trim().trim_start_matches(SCHEME);
+    if matches!(by, By::Path | By::BarePath) {
+        return Ok(doc);
+    }
     if matches!(by, By::Title | By::Slug) && is_of_a_file(snapshot, name)? {
         return Err(missing(snapshot, address)?);
     }
-    // Whatever it is besides, and in whatever case.
-    let mut permalink = named(snapshot, By::Permalink, &fold(name)).map_err(AskError::from)?;
-    if permalink == [doc] && fold(name) != name && !drops_no_sign(snapshot, By::Slug, doc)? {
-        permalink.clear();
+    let in_words = |by| -> Result<bool, AskError> {
+        let is_it = is_in_words(name) && named(snapshot, by, name)? == [doc];
+        Ok(is_it && drops_no_sign(snapshot, by, doc)?)
+    };
+    if !by.may_be_changed() && !in_words(By::Slug)? && !in_words(By::PathSlug)? {
+        return Err(match by {
+            By::Slug | By::PathSlug => missing(snapshot, address)?,
+            by => unsafe_name(snapshot, address, by, doc)?,
+        });
     }
-    match by {
-        // `one` has seen that no other document has the title, and a path goes before it.
-        By::Path | By::Title => return Ok(doc),
-        by if by.may_be_changed() || permalink == [doc] => {}
-        By::Slug | By::PathSlug if is_in_words(name) && drops_no_sign(snapshot, by, doc)? => {}
-        // Signs were dropped, as `C++` becomes `c`.
-        By::Slug | By::PathSlug => return Err(missing(snapshot, address)?),
-        by => return Err(unsafe_name(snapshot, address, by, doc)?),
+    // The permalink that one document earned may be the path or the title of another.
+    let mut all = vec![doc];
+    for by in [By::BarePath, By::Title] {
+        all.extend(named(snapshot, by, name).map_err(AskError::from)?);
     }
-    let mut all = named(snapshot, By::BarePath, name).map_err(AskError::from)?;
-    if all == [doc] {
-        return Ok(doc);
-    }
-    // What one note states as its permalink may be the title of another.
-    all.extend(named(snapshot, By::Title, name).map_err(AskError::from)?);
-    let competing = "SELECT o.doc_id FROM notes n JOIN notes o ON o.base = n.base
-                     WHERE n.doc_id = ?1 AND NOT n.is_stated AND n.permalink IN (?2, ?3) ORDER BY o.doc_id LIMIT 50";
-    let mut statement = snapshot.prepare_cached(competing).map_err(AskError::from)?;
-    let rows = statement.query_map(params![doc, fold(name), By::Slug.key(name)], |row| row.get(0));
-    all.extend(rows.and_then(Iterator::collect::<Result<Vec<i64>, _>>).map_err(AskError::from)?);
-    all.push(doc);
     all.sort_unstable();
     all.dedup();
-    match all.as_slice() {
-        [_] => Ok(doc),
-        several => Err(ambiguous(snapshot, address, several)?),
-    }
+    one(snapshot, address, by, all).map(|it| it.1)
 }
 
 /// Returns whether a name is written as the path of a file: with the extension of a note, or as a path that a file had
@@ -98,11 +86,25 @@ fn is_of_a_file(snapshot: &Snapshot, name: &str) -> Result<bool, AskError> {
     Ok(snapshot.prepare_cached(sql)?.exists([name, &path_key(name)])?)
 }
 
-/// Returns whether the title, or the path, of a document is in its slug as a whole: `c` may be a title of `C++`.
+/// Returns whether the title, or the path, of a document is in its slug as a whole; a stated permalink is.
 fn drops_no_sign(snapshot: &Snapshot, by: By, doc: i64) -> Result<bool, AskError> {
-    let sql = "SELECT iif(?2, title, path) FROM docs WHERE id = ?1";
+    let sql = "SELECT iif(?2, iif(n.is_stated, '', d.title), d.path) FROM docs d
+               LEFT JOIN notes n ON n.doc_id = d.id WHERE d.id = ?1";
     let text: String = snapshot.query_row(sql, params![doc, by == By::Slug], |row| row.get(0))?;
     Ok(is_in_words(&text))
+}
+
+/// Returns the names that spell what `proto::visible` writes for a hidden character, in whatever form they are stored.
+///
+/// # Errors
+/// When the index cannot be read.
+pub fn spelling_escapes(snapshot: &Snapshot) -> Result<Vec<String>, AskError> {
+    let sql = "SELECT key FROM doc_names WHERE instr(key, '\\u{')
+               UNION SELECT tag FROM doc_tags WHERE instr(tag, '\\u{')
+               UNION SELECT path FROM gone_names WHERE instr(path, '\\u{')";
+    let mut statement = snapshot.prepare_cached(sql)?;
+    let names = statement.query_map([], |row| row.get(0))?;
+    Ok(names.collect::<Result<_, _>>()?)
 }
 
 /// Returns the document at exactly this path.

@@ -1,13 +1,14 @@
 //! Permalinks: which note gets which address.
 //!
-//! In: the titles and claims of notes, the paths of documents, the addresses of files that were deleted lately. Out:
+//! In: the titles and claims of notes, the paths of documents, the addresses of files that are gone. Out:
 //! `notes.base`, `notes.is_stated` and `notes.permalink`.
 //! Rule: a note earns the slug of its title, its base. Notes with the same base are ordered, those that state it first,
 //! then by number of folders and by path; the first gets the base, the others `base-1`, `base-2` …, skipping numbers
 //! that belong to another note. A permalink that a note states, its claim, is granted only if it is no other file's
-//! path, with or without extension, and no permalink that another note earned; also not those of a file that was
-//! deleted within 30 days. So no document takes over the address of another by naming it. A note whose claim is
-//! refused earns its permalink as if it stated none.
+//! path, with or without extension, no other's title or slug of it, no folder with an index file, and no permalink that
+//! another note earned; also not those of a file that was deleted or moved within 30 days, unless it is that file's own.
+//! So no document takes over the address of another by naming it. A note whose claim is refused earns its permalink as
+//! if it stated none. Claims are compared, granted and shown in one form ([`notes::resolve::permalink_key`]).
 //! Invariants: every permalink is unique, and follows from the files and the ledger alone, in whatever order documents
 //! arrived.
 //! Not here: who is found by a permalink (`resolve.rs`).
@@ -15,9 +16,8 @@
 use std::collections::BTreeSet;
 
 use config::limits::KEPT_DAYS;
-use notes::resolve::{By, path_key};
+use notes::resolve::{By, name_key, path_key};
 use notes::slug::{path_slug, slug};
-use notes::target::joined;
 use rusqlite::{Connection, OptionalExtension, params};
 
 use super::StoreError;
@@ -169,8 +169,12 @@ fn decide_claims(tx: &Connection, claim: &str) -> Result<Vec<String>, StoreError
     Ok(affected)
 }
 
+/// The names of a document that no other may have as its permalink by stating it.
+pub(super) const KEPT: [By; 6] =
+    [By::Path, By::BarePath, By::PathSlug, By::Folder, By::Slug, By::Title];
+
 /// Returns the path of the file to which a permalink belongs that the note at `path` with this title states; `None` if
-/// it may have it.
+/// it may have it. `claim` is a [`notes::resolve::permalink_key`].
 ///
 /// # Errors
 /// When the index cannot be read.
@@ -180,51 +184,61 @@ pub fn holder(
     path: &str,
     title: &str,
 ) -> Result<Option<String>, StoreError> {
-    let plain = joined("", &claim.replace('\\', "/"));
-    // Words of which paths and claim are two spellings: a note may state the slug of its own path.
-    let other_words = Some(claim).filter(|it| path_slug(path) != **it);
-    let at: Option<String> = db
-        .prepare_cached(
-            "SELECT d.path FROM doc_names n JOIN docs d ON d.id = n.doc_id WHERE d.path <> ?1
-               AND (n.key = ?2 AND n.kind IN (?5, ?6) OR n.key = ?3 AND n.kind = ?5 OR n.key = ?4 AND n.kind = ?7)
-             ORDER BY d.path LIMIT 1",
-        )?
-        .query_row(
-            params![
-                path,
-                claim,
-                path_key(&plain),
-                other_words,
-                By::BarePath as i64,
-                By::Path as i64,
-                By::PathSlug as i64
-            ],
-            |row| row.get(0),
-        )
-        .optional()?;
-    if at.is_some() {
-        return Ok(at);
+    // A note may state the slug of its own path, and of its own title, for which the notes of that title compete.
+    let is_own_path = path_slug(path) == claim;
+    let is_own_title = slug(title) == claim || name_key(title) == claim;
+    let is_other = |by: &By| match by {
+        By::PathSlug => !is_own_path,
+        By::Slug | By::Title => !is_own_title,
+        By::Folder => !is_own_path && !is_own_title,
+        _ => true,
+    };
+    let kinds = KEPT.into_iter().filter(is_other).map(|by| (by as i64).to_string());
+    let kinds = kinds.collect::<Vec<_>>().join(", ");
+    let live = format!(
+        "SELECT d.path FROM doc_names n JOIN docs d ON d.id = n.doc_id
+         WHERE n.key = ?1 AND n.kind IN ({kinds}) AND d.path <> ?2 ORDER BY d.path LIMIT 1"
+    );
+    let first = |sql: &str| -> Result<Option<String>, StoreError> {
+        let mut statement = db.prepare_cached(sql)?;
+        Ok(statement.query_row([claim, path], |row| row.get(0)).optional()?)
+    };
+    if let Some(at) = first(&live)? {
+        return Ok(Some(at));
     }
-    let gone =
-        "SELECT path FROM gone_names WHERE key IN (?1, ?2) AND path <> ?3 ORDER BY path LIMIT 1";
-    let gone: Option<String> = db
-        .prepare_cached(gone)?
-        .query_row(params![claim, path_key(&plain), path], |row| row.get(0))
-        .optional()?;
-    // Notes of one title compete for its slug, and one that states it wins.
-    if gone.is_some() || slug(title) == claim {
-        return Ok(gone);
+    if is_own_title {
+        return Ok(None);
     }
+    let gone = "SELECT path FROM gone_names WHERE key = ?1 AND path <> ?2
+                  AND uid IS NOT (SELECT uid FROM docs WHERE path = ?2) ORDER BY path LIMIT 1";
     let number = claim.rsplit_once('-').filter(|(base, n)| is_number(n) && *base == slug(title));
-    Ok(db
-        .prepare_cached(
+    match first(gone)? {
+        None if number.is_none() => first(&format!(
             "SELECT d.path FROM notes o JOIN docs d ON d.id = o.doc_id
-             WHERE (o.base = ?1 OR o.permalink = ?1 AND ?4) AND NOT o.is_stated AND d.path <> ?2
-               AND NOT EXISTS (SELECT 1 FROM doc_names c WHERE c.doc_id = o.doc_id AND c.kind = ?3)
+             WHERE o.permalink = ?1 AND NOT o.is_stated AND d.path <> ?2
+               AND NOT EXISTS (SELECT 1 FROM doc_names c WHERE c.doc_id = o.doc_id AND c.kind = {})
              ORDER BY d.path LIMIT 1",
-        )?
-        .query_row(params![claim, path, By::Claim as i64, number.is_none()], |row| row.get(0))
-        .optional()?)
+            By::Claim as i64
+        )),
+        gone => Ok(gone),
+    }
+}
+
+/// Returns the path of another file that has a permalink, or to which it belongs: as [`holder`], but of several notes
+/// that state it one has it.
+///
+/// # Errors
+/// When the index cannot be read.
+pub fn bearer(
+    db: &Connection,
+    claim: &str,
+    path: &str,
+    title: &str,
+) -> Result<Option<String>, StoreError> {
+    let sql = "SELECT d.path FROM notes n JOIN docs d ON d.id = n.doc_id
+               WHERE n.permalink = ?1 AND d.path <> ?2";
+    let found = db.prepare_cached(sql)?.query_row([claim, path], |row| row.get(0)).optional()?;
+    if found.is_some() { Ok(found) } else { holder(db, claim, path, title) }
 }
 
 /// A permalink that a note states and does not get.
@@ -247,7 +261,8 @@ pub struct Refused {
 pub fn refused(db: &Connection, most: usize) -> Result<Vec<Refused>, StoreError> {
     let mut statement = db.prepare_cached(
         "SELECT d.path, c.key, d.title FROM doc_names c JOIN notes n ON n.doc_id = c.doc_id
-         JOIN docs d ON d.id = n.doc_id WHERE c.kind = ?1 AND NOT n.is_stated ORDER BY d.path LIMIT ?2",
+         JOIN docs d ON d.id = n.doc_id WHERE c.kind = ?1 AND NOT (n.is_stated AND n.permalink IS c.key)
+         ORDER BY d.path LIMIT ?2",
     )?;
     let rows = statement.query_map(params![By::Claim as i64, most as i64], |row| {
         Ok((row.get(0)?, row.get(1)?, row.get::<_, String>(2)?))
@@ -255,7 +270,7 @@ pub fn refused(db: &Connection, most: usize) -> Result<Vec<Refused>, StoreError>
     let mut refused = Vec::new();
     for row in rows {
         let (path, permalink, title): (String, String, String) = row?;
-        if let Some(holder) = holder(db, &permalink, &path, &title)? {
+        if let Some(holder) = bearer(db, &permalink, &path, &title)? {
             let mut statement = db.prepare_cached("SELECT 1 FROM docs WHERE path = ?1")?;
             let is_gone = !statement.exists([&holder])?;
             refused.push(Refused { path, permalink, holder, is_gone });
@@ -276,38 +291,38 @@ pub(super) fn bury(tx: &Connection, path: &RelPath, now_ms: i64) -> Result<(), S
     remember(tx, &GoneDocument { path: path.to_string(), uid, permalink, gone_ms: now_ms })
 }
 
-/// A document whose file was deleted.
+/// A document whose file was deleted or moved.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct GoneDocument {
     pub(super) path: String,
     pub(super) uid: String,
-    /// The permalink that it had; `None` if that is unknown.
+    /// The permalink that it had; `None` if that is unknown, or if it still has it.
     pub(super) permalink: Option<String>,
     pub(super) gone_ms: i64,
 }
 
-fn remember(tx: &Connection, gone: &GoneDocument) -> Result<(), StoreError> {
-    let path = RelPath::new(gone.path.as_str());
-    let permalink = gone.permalink.clone().unwrap_or_else(|| slug(RelPath::stem(&path)));
-    let keys = [bare_key(&gone.path), path_slug(&gone.path), gone.path.clone(), permalink];
+/// Remembers the addresses of a document that is gone from its path.
+pub(super) fn remember(tx: &Connection, gone: &GoneDocument) -> Result<(), StoreError> {
+    let keys = [bare_key(&gone.path), path_slug(&gone.path), gone.path.clone()];
     let mut insert =
         tx.prepare_cached("INSERT OR REPLACE INTO gone_names VALUES(?1, ?2, ?3, ?4)")?;
-    for key in keys.iter().collect::<BTreeSet<_>>() {
+    for key in keys.iter().chain(&gone.permalink).collect::<BTreeSet<_>>() {
         insert.execute(params![key, gone.path, gone.uid, gone.gone_ms])?;
     }
     Ok(())
 }
 
-/// Forgets that a document was gone: it is back, or another one is at its path.
-pub(super) fn unbury(tx: &Connection, path: &RelPath, uid: &str) -> Result<(), StoreError> {
+/// Frees the addresses of the document that was at a path, because one is there again. Where else a document appears
+/// does not free them: a copy of its text, or its move, is no reason to give its path to another.
+pub(super) fn unbury(tx: &Connection, path: &RelPath) -> Result<(), StoreError> {
     let mut statement =
-        tx.prepare_cached("DELETE FROM gone_names WHERE path = ?1 OR uid = ?2 RETURNING key")?;
+        tx.prepare_cached("DELETE FROM gone_names WHERE path = ?1 RETURNING key")?;
     let keys: Vec<String> =
-        statement.query_map([path.as_str(), uid], |row| row.get(0))?.collect::<Result<_, _>>()?;
+        statement.query_map([path.as_str()], |row| row.get(0))?.collect::<Result<_, _>>()?;
     keys.iter().try_for_each(|key| number_claimed(tx, key))
 }
 
-/// Takes over from the ledger which documents were deleted within 30 days; the ripple decides the claims that this
+/// Takes over from the ledger which documents were deleted or moved within 30 days; the ripple decides the claims that this
 /// concerns.
 pub(super) fn know_gone(db: &Connection, ledger: &Ledger) -> Result<(), StoreError> {
     let since_ms = ledger.written_before(KEPT_DAYS)?.unwrap_or(i64::MIN);

@@ -11,6 +11,7 @@ use notes::slug::without_extension;
 use rusqlite::{Connection, params};
 
 use super::StoreError;
+use model::terms::norm_of;
 
 /// Most documents with one name that are compared; if there are more, only exact paths are considered.
 const MAX_CANDIDATES: i64 = 1_000;
@@ -43,7 +44,7 @@ pub fn resolve(
 /// When the index cannot be read.
 pub fn named(db: &Connection, by: By, name: &str) -> Result<Vec<i64>, StoreError> {
     let Some(key) = by.key(name) else { return Ok(Vec::new()) };
-    let found = rows(db, by, &key, MAX_NAMED)?;
+    let found = rows(db, by, &key, name, MAX_NAMED)?;
     // A note goes before another file of its name, and what is written so before another case.
     let rank = |path: &str| {
         let bare = without_extension(path);
@@ -56,22 +57,41 @@ pub fn named(db: &Connection, by: By, name: &str) -> Result<Vec<i64>, StoreError
 }
 
 /// Returns documents by the key of a name, with their paths.
-fn rows(db: &Connection, by: By, key: &str, most: i64) -> Result<Vec<(i64, String)>, StoreError> {
+fn rows(
+    db: &Connection,
+    by: By,
+    key: &str,
+    name: &str,
+    most: i64,
+) -> Result<Vec<(i64, String)>, StoreError> {
     let sql = match by {
-        By::Path => "SELECT id, path FROM docs WHERE path = ?1 AND ?2 = ?2 LIMIT ?3",
+        By::Path => "SELECT id, path, NULL FROM docs WHERE path = ?1 AND ?2 = ?2 LIMIT ?3",
         By::Permalink | By::Slug => {
-            "SELECT d.id, d.path FROM notes n JOIN docs d ON d.id = n.doc_id
+            "SELECT d.id, d.path, iif(n.is_stated, NULL, d.title) FROM notes n JOIN docs d ON d.id = n.doc_id
              WHERE n.permalink = ?1 AND ?2 = ?2 LIMIT ?3"
         }
         _ => {
-            "SELECT d.id, d.path FROM doc_names n JOIN docs d ON d.id = n.doc_id
+            "SELECT d.id, d.path, d.path FROM doc_names n JOIN docs d ON d.id = n.doc_id
              WHERE n.key = ?1 AND n.kind = ?2 LIMIT ?3"
         }
     };
     let mut statement = db.prepare_cached(sql)?;
-    let rows =
-        statement.query_map(params![key, by as i64, most], |row| Ok((row.get(0)?, row.get(1)?)))?;
-    Ok(rows.collect::<Result<_, _>>()?)
+    let mut rows = statement.query(params![key, by as i64, most])?;
+    let mut found = Vec::new();
+    while let Some(row) = rows.next()? {
+        // A slug drops the signs by which entities differ: `C` is neither `C#` nor `C++`.
+        let of_words: Option<String> = row.get(2)?;
+        let of_words = of_words.filter(|_| matches!(by, By::Slug | By::PathSlug));
+        if of_words.is_none_or(|it| signs(&it) == signs(name)) {
+            found.push((row.get(0)?, row.get(1)?));
+        }
+    }
+    Ok(found)
+}
+
+/// Returns the signs that the norm of a name keeps, and its slug does not.
+fn signs(name: &str) -> String {
+    norm_of(without_extension(name)).matches(['+', '#']).collect()
 }
 
 /// Returns the document that a link resolves to, or `None`.
@@ -90,20 +110,15 @@ pub fn lead(
             found.iter().map(|(_, path, by)| Candidate { path, by: *by }).collect();
         choose(from, kind, target, &candidates).and_then(|idx| Some(found.get(idx)?.0))
     };
-    let by_place: &[By] =
-        if keys.name.is_none() { &[By::FileName, By::Folder] } else { &[By::FileName] };
-    let mut found = Vec::new();
-    for by in by_place {
-        found.extend(candidates(db, &keys.file, *by, from, target)?);
-    }
     // The path decides first, so other names need not be read if it does.
-    let mut decided = chosen(&found);
+    let mut decided = chosen(&candidates(db, &keys.file, By::FileName, from, target)?);
     for by in LINK_ORDER {
         let is_as_written = keys.permalink.as_deref() == Some(target);
         let key = match by {
             _ if decided.is_some() => break,
             By::Permalink => keys.permalink.as_ref().filter(|_| is_as_written),
             By::Slug => keys.permalink.as_ref().filter(|_| !is_as_written),
+            By::Folder => Some(&keys.file),
             _ => keys.name.as_ref(),
         };
         let Some(key) = key else { continue };
@@ -132,15 +147,17 @@ fn candidates(
     let target = target.trim_end_matches('/');
     let mut found = Vec::new();
     match by {
-        _ if n <= MAX_CANDIDATES => found = rows(db, by, key, MAX_CANDIDATES)?,
+        // No two notes have one permalink.
+        By::Permalink | By::Slug => found = rows(db, by, key, target, 1)?,
+        _ if n <= MAX_CANDIDATES => found = rows(db, by, key, target, MAX_CANDIDATES)?,
         By::FileName => {
             for path in paths_above(from, target) {
-                found.extend(rows(db, By::Path, &path, 1)?);
+                found.extend(rows(db, By::Path, &path, &path, 1)?);
             }
         }
         By::Folder => {
             for path in paths_above(from, &format!("{target}/README")) {
-                found.extend(rows(db, By::Path, &path, 1)?);
+                found.extend(rows(db, By::Path, &path, &path, 1)?);
             }
         }
         // Titles and aliases say nothing about a path.

@@ -3,7 +3,7 @@
 //! The index is derived from the files. A new [`SCHEMA_VERSION`] rebuilds it; nothing is migrated.
 
 /// Must be raised with every change of the tables below, or of the meaning of their rows.
-pub const SCHEMA_VERSION: u32 = 28;
+pub const SCHEMA_VERSION: u32 = 29;
 
 /// Values of `docs.pass`: read by the swift pass; to be read by the deep pass; read by the deep pass.
 pub const PASS_SWIFT: i64 = 0;
@@ -176,7 +176,7 @@ CREATE INDEX gazetteer_mined ON gazetteer(norm) WHERE is_mined;
 -- Contents of notes (`formats/src/note.rs`) as their authors wrote them; `start` and `end` are bytes of the file.
 -- `doc_names`: the folded names by which a document is found; `kind` is `notes::resolve::By`. `notes.permalink` is
 -- numbered if several notes have the same `base`: the permalink that the note states, if it is granted (`is_stated`),
--- else the slug of its title. `gone_names`: the addresses of files that were deleted within 30 days, from the ledger
+-- else the slug of its title. `gone_names`: the addresses of files that were deleted or moved within 30 days, from the ledger
 -- (`store/permalinks.rs`).
 CREATE TABLE doc_names(key TEXT NOT NULL, kind INTEGER NOT NULL, doc_id INTEGER NOT NULL,
   PRIMARY KEY(key, kind, doc_id)) WITHOUT ROWID;
@@ -188,7 +188,6 @@ CREATE INDEX notes_permalink ON notes(permalink);
 CREATE TABLE gone_names(key TEXT NOT NULL, path TEXT NOT NULL, uid TEXT NOT NULL, gone_ms INTEGER NOT NULL,
   PRIMARY KEY(key, path)) WITHOUT ROWID;
 CREATE INDEX gone_names_path ON gone_names(path);
-CREATE INDEX gone_names_uid ON gone_names(uid);
 CREATE TABLE observations(
   doc_id INTEGER NOT NULL, seq INTEGER NOT NULL, category TEXT NOT NULL, content TEXT NOT NULL, tags TEXT NOT NULL,
   context TEXT, block TEXT, start INTEGER NOT NULL, end INTEGER NOT NULL, line INTEGER NOT NULL,

@@ -287,7 +287,10 @@ impl IndexWriter {
             let failing = breakers.after(item, now_ms);
             match item {
                 Item::Removed(ticket) => super::permalinks::bury(&tx, &ticket.path, now_ms)?,
-                _ => super::permalinks::unbury(&tx, &item.ticket().path, &identity.uid)?,
+                _ => super::permalinks::unbury(&tx, &item.ticket().path)?,
+            }
+            if let Some(gone) = identity.gone_from(&item.ticket().path, now_ms) {
+                super::permalinks::remember(&tx, &gone)?;
             }
             let names = write_item(&tx, item, identity, failing.as_ref(), done.tick, &mut late)?;
             sys::fail::point("commit.document");

@@ -44,9 +44,9 @@ pub fn entity_lookup(
         ));
     }
     let found = names_like(ctx, &norm, wanted_type, limit as usize)?;
-    // A path denotes its note first, and so does the heading that it begins with.
+    // A path denotes its note first, and so does its permalink or the heading that it begins with.
     let at_path = match note_at(ctx, &request.q)? {
-        None => headed(ctx, &request.q)?,
+        None => called(ctx, &request.q)?,
         found => found,
     };
     let at_path = at_path.map(|entity| (entity, 1.0));
@@ -173,15 +173,21 @@ fn note_at(ctx: &QueryContext<'_>, name: &str) -> Result<Option<i64>, AskError> 
         return Ok(None);
     }
     let Ok(doc) = address::document(ctx.snapshot, name) else { return Ok(None) };
-    let mut statement = ctx.snapshot.prepare_cached("SELECT id FROM entities WHERE doc_id = ?1")?;
-    Ok(statement.query_row([doc], |row| row.get(0)).optional()?)
+    entity_of(ctx, doc)
 }
 
-/// Returns the entity of the one note that begins with such a heading, which it is called by where nothing states the
-/// name.
-fn headed(ctx: &QueryContext<'_>, name: &str) -> Result<Option<i64>, AskError> {
-    let found = named(ctx.snapshot, By::Heading, name)?;
-    let [doc] = found.as_slice() else { return Ok(None) };
+/// Returns the entity of the note that links and tools find by this name where nothing states it: by its permalink, as
+/// written or in other words, or by the heading that it alone begins with.
+fn called(ctx: &QueryContext<'_>, name: &str) -> Result<Option<i64>, AskError> {
+    for by in [By::Permalink, By::Heading, By::Slug] {
+        if let [doc] = named(ctx.snapshot, by, name)?.as_slice() {
+            return entity_of(ctx, *doc);
+        }
+    }
+    Ok(None)
+}
+
+fn entity_of(ctx: &QueryContext<'_>, doc: i64) -> Result<Option<i64>, AskError> {
     let mut statement = ctx.snapshot.prepare_cached("SELECT id FROM entities WHERE doc_id = ?1")?;
     Ok(statement.query_row([doc], |row| row.get(0)).optional()?)
 }
@@ -225,8 +231,8 @@ fn by_name(ctx: &QueryContext<'_>, name: &str) -> Result<i64, ErrorView> {
     if let Some(entity) = entity.flatten().filter(|it| is_note(ctx, *it).unwrap_or(true)) {
         return Ok(entity);
     }
-    let headed = if entity == Some(None) { None } else { headed(ctx, name)? };
-    if let Some(entity) = headed.or(entity.flatten()) {
+    let called = if entity == Some(None) { None } else { called(ctx, name)? };
+    if let Some(entity) = called.or(entity.flatten()) {
         return Ok(entity);
     }
     if exact.is_some() {

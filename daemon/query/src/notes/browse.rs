@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use globset::{GlobBuilder, GlobMatcher};
 use jiff::Timestamp;
-use notes::resolve::{By, file_key, fold, name_key};
+use notes::resolve::{By, file_key, fold, name_key, permalink_key};
 use notes::slug::slug;
 use proto::error::ErrorView;
 use proto::shape::OriginView;
@@ -19,7 +19,7 @@ use crate::plan::condition::Under;
 use crate::plan::{CHANGED_MS, Filter, OfNotes};
 use crate::{AskError, QueryContext};
 use index::store::Snapshot;
-use index::store::permalinks::holder;
+use index::store::permalinks::bearer;
 
 /// Filters of a list.
 #[derive(Debug, Clone, Default)]
@@ -99,14 +99,7 @@ pub fn bearer_of(
     path: &str,
     title: &str,
 ) -> Result<Option<String>, AskError> {
-    let sql = "SELECT d.path FROM notes n JOIN docs d ON d.id = n.doc_id
-               WHERE n.permalink = ?1 AND d.path <> ?2";
-    let permalink = fold(permalink.trim().trim_matches('/'));
-    let found = snapshot.prepare_cached(sql)?.query_row(params![permalink, path], |row| row.get(0));
-    match found.optional()? {
-        None => Ok(holder(snapshot, &permalink, path, title)?),
-        found => Ok(found),
-    }
+    Ok(bearer(snapshot, &permalink_key(permalink), path, title)?)
 }
 
 /// Returns the permalink that a new note at this path must state because another note has its
@@ -137,20 +130,20 @@ pub fn lasting_permalink(
     }
 }
 
-/// Returns the file in the folder of `path` that already is the note with this title, in another
-/// spelling (`My Note.md` for `my-note.md`); `None` if there is none, or if it is the file at
-/// `path`.
+/// Returns the file in the folder of `path` that already is the note with this title, whatever the file is called
+/// (`My Note.md` for `my-note.md`); `None` if there is none, or if it is the file at `path`.
 ///
 /// # Errors
 /// When the index cannot be read.
 pub fn namesake(snapshot: &Snapshot, title: &str, path: &str) -> Result<Option<String>, AskError> {
     let mut statement = snapshot.prepare_cached(
         "SELECT d.path, d.title FROM doc_names n JOIN docs d ON d.id = n.doc_id
-         WHERE n.kind = ?1 AND n.key IN (?2, ?3) AND d.path LIKE '%.md' ORDER BY d.path",
+         WHERE (n.kind = ?1 AND n.key IN (?3, ?4) OR n.kind = ?2 AND n.key = ?3) AND d.path LIKE '%.md'
+         ORDER BY d.path",
     )?;
-    let (by, key) = (By::FileName as i64, name_key(title));
+    let (by, key) = ([By::FileName as i64, By::Title as i64], name_key(title));
     let folder = |path: &str| path.rsplit_once('/').map_or(String::new(), |it| it.0.to_string());
-    let paths = statement.query_map(params![by, key, file_key(path)], |row| {
+    let paths = statement.query_map(params![by[0], by[1], key, file_key(path)], |row| {
         Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?))
     })?;
     let mut best: Option<((bool, bool, bool), String)> = None;
@@ -160,8 +153,7 @@ pub fn namesake(snapshot: &Snapshot, title: &str, path: &str) -> Result<Option<S
             continue;
         }
         // The file at `path` itself is a different note if its title differs.
-        let is_there = found == path;
-        let rank = (!(is_there && name_key(&titled) == key), file_key(&found) != key, !is_there);
+        let rank = (name_key(&titled) != key, found != path, file_key(&found) != key);
         if best.as_ref().is_none_or(|(known, _)| rank < *known) {
             best = Some((rank, found));
         }

@@ -27,7 +27,7 @@ impl Names {
     /// Waits until nobody else has reserved the permalink, and reserves it. Letter case and slashes around it are
     /// ignored.
     pub(super) async fn reserve(self: &Arc<Self>, permalink: &str) -> Reserved {
-        let key = notes::resolve::fold(permalink.trim().trim_matches('/'));
+        let key = notes::resolve::permalink_key(permalink);
         loop {
             // Registered before the check, so that a release in between is not missed.
             let mut released = std::pin::pin!(self.released.notified());

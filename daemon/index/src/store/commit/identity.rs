@@ -11,6 +11,7 @@ use rusqlite::{Connection, OptionalExtension, Transaction, params};
 use super::names::{Due, mark_dirty, names_of_doc};
 use super::{Late, day_of, remove};
 use crate::store::ledger::{IngestRecord, Ledger};
+use crate::store::permalinks::GoneDocument;
 use crate::store::{DocVersion, StoreError, duplicates};
 use model::Ticket;
 use model::parcel::{EmbeddedDoc, NormalDoc};
@@ -33,6 +34,15 @@ pub(in crate::store) struct Identity {
     pub is_exchange: bool,
     /// From the ledger: the last known version.
     pub known: Option<DocVersion>,
+}
+
+impl Identity {
+    /// Returns the document as it is gone from the path where it was, if it moved to this one.
+    pub(in crate::store) fn gone_from(&self, path: &RelPath, now_ms: i64) -> Option<GoneDocument> {
+        let was = self.known.as_ref().filter(|it| it.path != path.as_str() && !self.is_exchange)?;
+        let (path, uid) = (was.path.clone(), self.uid.clone());
+        Some(GoneDocument { path, uid, permalink: None, gone_ms: now_ms })
+    }
 }
 
 /// The row that a document already has.

@@ -9,7 +9,7 @@
 use std::collections::BTreeSet;
 
 use notes::parse::{Heading, Link, LinkKind, Note, Relation, RelationKind};
-use notes::resolve::{By, Keys, file_key, fold, folder_key, name_key};
+use notes::resolve::{By, Keys, file_key, fold, folder_keys, name_key, permalink_key};
 use notes::slug::{path_slug, slug};
 use notes::uri::{self, Address};
 use rusqlite::{OptionalExtension, Transaction, params};
@@ -61,11 +61,12 @@ fn names_of(normal: &NormalDoc) -> BTreeSet<(i64, String)> {
     let mut names = BTreeSet::from([
         (By::FileName as i64, file_key(path)),
         (By::Title as i64, name_key(&normal.title)),
+        (By::Slug as i64, slug(&normal.title)),
         (By::PathSlug as i64, path_slug(path)),
         (By::Path as i64, path.to_string()),
         (By::BarePath as i64, permalinks::bare_key(path)),
     ]);
-    names.extend(folder_key(path).map(|key| (By::Folder as i64, key)));
+    names.extend(folder_keys(path).into_iter().flatten().map(|key| (By::Folder as i64, key)));
     // The note's own aliases, without the first heading, which the normalizer adds to them.
     let aliases = normal.note.as_ref().map_or(&[][..], |stated| &stated.note.aliases);
     names.extend(aliases.iter().map(|alias| (By::Alias as i64, name_key(alias))));
@@ -120,8 +121,9 @@ fn write_names(
 
 /// Returns the permalink that a note states. An invalid one is ignored: nothing could address the note by it.
 fn claim_of(note: &Note) -> Option<String> {
-    let stated = note.permalink.as_deref().map(|it| fold(it.trim().trim_matches('/')));
-    stated.filter(|it| matches!(uri::parse(it), Ok(Address::Note(_))))
+    let stated = note.permalink.as_deref();
+    let stated = stated.filter(|it| matches!(uri::parse(it), Ok(Address::Note(_))));
+    stated.map(permalink_key).filter(|it| !it.is_empty())
 }
 
 /// Returns the permalink that a note would have if no other had it, and whether the note states it.
@@ -175,10 +177,10 @@ fn write_base(
         let permalink = old.as_ref().and_then(|(.., permalink)| permalink.as_ref());
         permalink.map_or(Ok(()), |it| permalinks::number_claimed(tx, it))?;
     }
-    // A path that came or went may refuse or free what other notes state.
-    let paths = [By::Path, By::BarePath, By::PathSlug].map(|by| by as i64);
+    // A name that came or went may refuse or free what other notes state.
+    let kept = permalinks::KEPT.map(|by| by as i64);
     let keys: BTreeSet<&String> =
-        changed.names.iter().filter(|it| paths.contains(&it.0)).map(|it| &it.1).collect();
+        changed.names.iter().filter(|it| kept.contains(&it.0)).map(|it| &it.1).collect();
     keys.into_iter().try_for_each(|key| permalinks::number_claimed(tx, key))
 }
 

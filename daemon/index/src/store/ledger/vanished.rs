@@ -30,12 +30,17 @@ impl Ledger {
         Ok(())
     }
 
-    /// Returns the documents that vanished later than this, milliseconds since 1970.
+    /// Returns the documents that vanished, or moved away from where nothing is now, later than this, milliseconds since
+    /// 1970; of one path the last one.
     pub(in crate::store) fn gone_since(
         &self,
         since_ms: i64,
     ) -> Result<Vec<GoneDocument>, StoreError> {
-        let sql = "SELECT path, uid, permalink, gone_ms FROM documents WHERE gone_ms > ?1";
+        let sql = "SELECT path, uid, permalink, gone_ms FROM documents WHERE gone_ms > ?1
+                   UNION ALL SELECT was_path, uid, NULL, at_ms FROM changes
+                     WHERE at_ms > ?1 AND was_path <> ifnull(path, '')
+                       AND was_path NOT IN (SELECT path FROM documents)
+                   ORDER BY 4";
         let mut statement = self.db.prepare_cached(sql)?;
         let rows = statement.query_map([since_ms], |row| {
             Ok(GoneDocument {

@@ -166,11 +166,11 @@ fn stated_permalinks_are_granted_alike_in_whatever_order_documents_come() {
         b/x.md = twin-2
         dl/a.md = a
         dl/b.md = b
-        dl/c.md = d
-        dl/d.md = c
+        dl/c.md = c
+        dl/d.md = d
         dl/e.md = shared
         dl/f.md = shared-1
-        dl/g.md = f
+        dl/g.md = g
         plans/todo.md = todo
         twin.md = twin
     "#]]

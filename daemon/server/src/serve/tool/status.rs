@@ -375,7 +375,7 @@ fn warnings(
             "`permalink: {}` is not granted: it is the address of `{}`{}",
             it.permalink,
             it.holder,
-            if it.is_gone { ", deleted within 30 days" } else { "" }
+            if it.is_gone { ", deleted or moved within 30 days" } else { "" }
         ),
         path: it.path,
     }));
