@@ -16,7 +16,7 @@ use std::fmt::Write as _;
 
 use serde_json::Value;
 
-use names::{is_ignorable, is_stray, places};
+use names::{fold, is_ignorable, is_stray, places};
 
 /// Returns `text` with every hidden character escaped.
 pub fn show(text: &str) -> Cow<'_, str> {
@@ -74,6 +74,20 @@ fn write_out(text: &str, write: impl Fn(char, &mut String)) -> Cow<'_, str> {
 /// Returns the original of a text with escaped characters; escapes of other characters stay.
 pub fn restore(text: &str) -> Cow<'_, str> {
     restore_where(text, |_| true)
+}
+
+/// Returns the name that an answer shows as `shown`, given the names that spell such an escape themselves: each part of
+/// the path that is a part of one of them, as it is or as it is shown; the others as [`restore`] returns them.
+pub fn named(shown: &str, spelled: &[String]) -> String {
+    let meant = |part| {
+        let Cow::Owned(restored) = restore(part) else { return part.to_string() };
+        let parts = || spelled.iter().flat_map(|it| it.split('/'));
+        if parts().any(|it| it == part || it == fold(part)) {
+            return part.to_string();
+        }
+        parts().find(|it| show(it) == part).map_or(restored, str::to_string)
+    };
+    shown.split('/').map(meant).collect::<Vec<_>>().join("/")
 }
 
 /// Like [`restore`], but only for characters that `original` contains and does not also spell as escapes: a shown text
@@ -187,6 +201,23 @@ mod tests {
         assert_eq!(shown, r#""a\u202e\u001b \udb40\udc68\"""#);
         let same = serde_json::from_str::<serde_json::Value>(&shown).expect("JSON");
         assert_eq!(same, "a\u{202e}\u{1b} \u{e0068}\"");
+    }
+
+    #[test]
+    fn a_name_that_spells_an_escape_is_none_that_needs_it() {
+        let spelled =
+            [r"a/x\u{202e}.md", "\u{202e}b\\u{ad}.md", r"of \u{200b} it"].map(String::from);
+        for (shown, meant) in [
+            (r"a/x\u{202e}.md", r"a/x\u{202e}.md"),
+            (r"memory://a/x\u{202e}.md", r"memory://a/x\u{202e}.md"),
+            (r"Of \u{200b} it", r"Of \u{200b} it"),
+            (r"\u{202e}b\u{ad}.md", "\u{202e}b\\u{ad}.md"),
+            (r"y\u{202e}/x\u{202e}.md", "y\u{202e}/x\\u{202e}.md"),
+            (r"y\u{202e}.md", "y\u{202e}.md"),
+            ("a/plain.md", "a/plain.md"),
+        ] {
+            assert_eq!(named(shown, &spelled), meant);
+        }
     }
 
     #[test]

@@ -363,3 +363,36 @@ fn a_folder_gets_no_twin_in_another_case() {
     let write = json!({"title": "Two", "directory": "schemas", "content": "x"});
     assert_eq!(project.call("write_note", write)["path"], "schemas/two.md");
 }
+
+#[test]
+fn a_name_that_spells_an_escape_is_told_from_one_that_needs_it() {
+    let names = [
+        r"spelled\u{202e}out.md",
+        r"in\u{1b}/folder.md",
+        "hidden\u{200b}\u{200b}here.md",
+        "both\u{202e}and\\u{202e}.md",
+        // Of two that look the same, the one that is written so.
+        r"twin\u{7f}.md",
+    ];
+    let mut project = TestProject::empty();
+    for (n, name) in names.iter().enumerate() {
+        project.write(name, format!("Wombat number {n} digs.\n"));
+    }
+    project.write("twin\u{7f}.md", "Other twin.\n");
+    project.write("titled.md", "---\ntitle: 'Of \\u{200b} it'\ntags: ['x\\u{200b}y']\n---\nx\n");
+    project.start();
+    project.settle();
+    for (n, name) in names.iter().enumerate() {
+        let told = proto::visible::show(name);
+        assert_eq!(read_by_all(&mut project, &told), told, "{told:?}");
+        let read = project.call("read_note", json!({"path": told}));
+        assert_eq!(read["content"], format!("Wombat number {n} digs.\n"), "{told}");
+        project.call("edit_note", json!({"path": told, "content": "More."}));
+        assert!(project.text(name).contains("More."), "{told}");
+    }
+    assert_eq!(read_by_all(&mut project, r"Of \u{200b} it"), "titled.md");
+    let listed = project.call("list_directory", json!({"path": r"in\u{1b}"}));
+    assert_eq!(all(&listed["entries"], "path"), [r"in\u{1b}/folder.md"], "{listed}");
+    let tagged = project.call("list_notes", json!({"tags": [r"x\u{200b}y"]}));
+    assert_eq!(all(&tagged["notes"], "path"), ["titled.md"], "{tagged}");
+}

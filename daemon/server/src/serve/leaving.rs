@@ -12,7 +12,7 @@ use std::borrow::Cow;
 
 use proto::error::ErrorView;
 pub(super) use proto::visible::show_value as show_reply;
-use proto::visible::{restore, show};
+use proto::visible::{named, restore, show};
 use serde_json::{Map, Value};
 
 use redact::clean;
@@ -98,27 +98,32 @@ pub(super) fn clean_request(mut arguments: Map<String, Value>) -> Map<String, Va
     arguments
 }
 
-/// Returns arguments whose names are the files' own, where an answer has shown them with escapes.
-pub(super) fn with_names_meant(mut arguments: Map<String, Value>) -> Map<String, Value> {
-    arguments.iter_mut().for_each(|(key, value)| restore_names(value, is_naming(key)));
-    arguments
+/// Returns whether a name among the arguments holds an escape.
+pub(super) fn have_escapes(arguments: &mut Map<String, Value>) -> bool {
+    let mut found = false;
+    each_name(arguments, &mut |name| found |= matches!(restore(name), Cow::Owned(_)));
+    found
+}
+
+/// Restores the escaped names among the arguments, except what is `spelled` so ([`proto::visible::named`]).
+pub(super) fn restore_names(arguments: &mut Map<String, Value>, spelled: &[String]) {
+    each_name(arguments, &mut |name| *name = named(name, spelled));
 }
 
 fn is_naming(key: &str) -> bool {
     NAMING.contains(&key)
 }
 
-fn restore_names(value: &mut Value, is_name: bool) {
+fn each_name(arguments: &mut Map<String, Value>, then: &mut impl FnMut(&mut String)) {
+    arguments.iter_mut().for_each(|(key, value)| each_of(value, is_naming(key), then));
+}
+
+fn each_of(value: &mut Value, is_name: bool, then: &mut impl FnMut(&mut String)) {
     match value {
-        Value::String(text) if is_name => {
-            if let Cow::Owned(meant) = restore(text) {
-                *text = meant;
-            }
-        }
-        Value::Array(items) => items.iter_mut().for_each(|it| restore_names(it, is_name)),
-        Value::Object(fields) => {
-            fields.iter_mut().for_each(|(key, it)| restore_names(it, is_name || is_naming(key)));
-        }
+        Value::String(text) if is_name => then(text),
+        Value::Array(items) => items.iter_mut().for_each(|it| each_of(it, is_name, then)),
+        Value::Object(fields) if !is_name => each_name(fields, then),
+        Value::Object(fields) => fields.values_mut().for_each(|it| each_of(it, true, then)),
         _ => {}
     }
 }
@@ -159,7 +164,7 @@ pub(super) fn clean_error(error: ErrorView) -> ErrorView {
 mod tests {
     use serde_json::json;
 
-    use super::{clean_reply, clean_request, show_reply, with_names_meant};
+    use super::{clean_reply, have_escapes, restore_names, show_reply};
 
     #[test]
     fn what_is_shown_can_be_named_again() {
@@ -170,8 +175,9 @@ mod tests {
             json!({ "path": r"a\u{202e}b.md", "metadata": { r"k\u{200b}": [r"\u{1b}"] } })
         );
         let asked = json!({ "path": reply["path"], "content": reply["path"], "q": reply["path"] });
-        let asked = asked.as_object().expect("a map").clone();
-        let asked = with_names_meant(clean_request(asked));
+        let mut asked = asked.as_object().expect("a map").clone();
+        assert!(have_escapes(&mut asked));
+        restore_names(&mut asked, &[]);
         assert_eq!(asked["path"], "a\u{202e}b.md");
         assert_eq!((&asked["content"], &asked["q"]), (&reply["path"], &reply["path"]));
     }

@@ -48,6 +48,7 @@ use super::leaving;
 use super::preamble::Preamble;
 use super::progress::{Progress, Step};
 use super::routes::{Call, Caller, Route, Routes};
+use super::tool::{blocking, unreadable};
 use super::turns::InFlight;
 use crate::notes::NoteError;
 use crate::project::Project;
@@ -230,7 +231,15 @@ impl ServerHandler for Session {
         if !route.is_asked_verbatim {
             arguments = leaving::clean_request(arguments);
         }
-        arguments = leaving::with_names_meant(arguments);
+        if leaving::have_escapes(&mut arguments) {
+            let project = self.project.clone();
+            let spelled = blocking(move || {
+                let snapshot = project.snapshot().map_err(unreadable)?;
+                Ok(query::address::spelling_escapes(&snapshot)?)
+            });
+            // Without an index, no name is known.
+            leaving::restore_names(&mut arguments, &spelled.await.unwrap_or_default());
+        }
         let at_least = arguments.shift_remove(at_least::NAME);
         let asked = context.meta.get(META_KEY).and_then(Value::as_str).and_then(Form::parse);
         let long = route.is_long.then_some(core::PASSAGE_CHARS);

@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
 use proto::error::{Code, ErrorView};
-use proto::visible::{restore, show};
+use proto::visible::show;
 use rmcp::model::{
     ArgumentInfo, CompleteResult, CompletionInfo, GetPromptResult, ListPromptsResult,
     ListResourceTemplatesResult, ListResourcesResult, Prompt, PromptArgument, PromptMessage,
@@ -234,7 +234,7 @@ pub(super) async fn read(
     project: &Arc<Project>,
     uri: String,
 ) -> Result<ReadResourceResult, ErrorData> {
-    let asked = restore(&uri).into_owned();
+    let asked = uri.clone();
     let read =
         view(project.clone(), move |project, snapshot| resources::read(project, snapshot, &asked));
     let (text, is_markdown) = read.await.map_err(|error| refused_at(&uri, error))?;
