@@ -396,3 +396,35 @@ fn a_name_that_spells_an_escape_is_told_from_one_that_needs_it() {
     let tagged = project.call("list_notes", json!({"tags": [r"x\u{200b}y"]}));
     assert_eq!(all(&tagged["notes"], "path"), ["titled.md"], "{tagged}");
 }
+
+#[test]
+fn a_deleted_note_is_restored_by_the_name_that_was_shown() {
+    let names =
+        ["line\nbreak.md", "in/tab\there.md", "in/esc\u{1b}[31m.md", r"spelled\u{202e}out.md"];
+    let mut project = TestProject::empty();
+    for name in names {
+        project.write(name, format!("Text of {}.\n", name.len()));
+    }
+    project.start();
+    project.settle();
+    for name in names {
+        let text = project.text(name);
+        let told = proto::visible::show(name).into_owned();
+        for given in [name.to_string(), told.clone(), told.replace(['\n', '\t'], " ")] {
+            project.call("delete_note", json!({"path": given}));
+            assert!(!project.at(name).exists(), "{given:?}");
+            let history = project.call("note_history", json!({"path": given}));
+            assert_eq!(history["path"], told, "{given:?}");
+            let restored = project.call("restore_note", json!({"path": given}));
+            assert_eq!(restored["path"], told, "{given:?}");
+            assert_eq!(project.text(name), text);
+            project.call("delete_note", json!({"path": given}));
+            let mut kgctl = project.kgctl();
+            kgctl.arg("--project").arg(project.root());
+            let done = kgctl.args(["restore", &given, "--at", "last"]).output().expect("it runs");
+            assert!(done.status.success(), "{given:?}: {done:?}");
+            assert_eq!(project.text(name), text, "{given:?}");
+            project.settle();
+        }
+    }
+}

@@ -9,8 +9,10 @@ use super::{Style, clean, table, thousands};
 
 /// Renders kept versions, each with how to restore it.
 pub fn kept(reply: &Value, style: Style) -> String {
-    let text =
-        |row: &Value, field: &str| clean(row[field].as_str().unwrap_or_default()).into_owned();
+    // A name is shown on one line.
+    let text = |row: &Value, field: &str| {
+        clean(row[field].as_str().unwrap_or_default()).replace(['\n', '\t'], " ")
+    };
     let row = |row: &Value| {
         let number = |field: &str| row[field].as_u64().map(thousands);
         let lines = number("n_added").zip(number("n_removed"));

@@ -9,7 +9,7 @@ use std::io::Write as _;
 use std::process::ExitCode;
 
 use config::command::ProjectFlags;
-use proto::visible::restore;
+use proto::visible::{restore, show};
 use serde_json::{Value, json};
 
 use super::{KeptJob, Options};
@@ -51,6 +51,19 @@ pub(super) fn run(
     }
 }
 
+/// Returns the path that is listed as `given`: on one line, with hidden characters as escapes.
+fn shown_as(notes: &Notes, given: &str) -> String {
+    let line = |path: &str| show(path).replace(['\n', '\t'], " ");
+    let all = notes.kept(None).unwrap_or_default();
+    let mut paths = all.into_iter().map(|it| it.path);
+    let is_so = |path: &String| path == given || line(path) == line(given);
+    paths
+        .by_ref()
+        .filter(is_so)
+        .max_by_key(|it| it == given)
+        .unwrap_or_else(|| restore(given).into_owned())
+}
+
 fn open(options: &Options) -> anyhow::Result<Notes> {
     let (project, mut settings, paths) = super::opened(options)?;
     // The setting binds tools, not the person who runs this.
@@ -62,7 +75,7 @@ fn open(options: &Options) -> anyhow::Result<Notes> {
 /// Returns the document that a path means, as a person typed it or a list showed it. Without a ledger, or with one that
 /// cannot be read, what was kept at the path is there all the same.
 fn names(notes: &Notes, path: &str) -> Names {
-    let path = restore(path.trim_start_matches("./"));
+    let path = shown_as(notes, path.trim_start_matches("./"));
     notes.names_of(&path).unwrap_or_else(|_| Names::of(&path, &[]))
 }
 
