@@ -77,15 +77,21 @@ pub fn restore(text: &str) -> Cow<'_, str> {
 }
 
 /// Returns the name that an answer shows as `shown`, given the names that spell such an escape themselves: each part of
-/// the path that is a part of one of them, as it is or as it is shown; the others as [`restore`] returns them.
+/// the path that is a part of one of them, as it is or as it is shown; the others as [`restore`] returns them. After a
+/// name may stand a place in it: `:12`, `#Heading`.
 pub fn named(shown: &str, spelled: &[String]) -> String {
     let meant = |part| {
         let Cow::Owned(restored) = restore(part) else { return part.to_string() };
         let parts = || spelled.iter().flat_map(|it| it.split('/'));
-        if parts().any(|it| it == part || it == fold(part)) {
+        let names = |text: &str, name: &str| {
+            let place = text.strip_prefix(name);
+            place.is_some_and(|it| it.is_empty() || it.starts_with([':', '#']))
+        };
+        if parts().any(|it| names(part, it) || names(&fold(part), it)) {
             return part.to_string();
         }
-        parts().find(|it| show(it) == part).map_or(restored, str::to_string)
+        let shown = parts().find(|it| names(part, &show(it)));
+        shown.map_or(restored, |it| part.replacen(&*show(it), it, 1))
     };
     shown.split('/').map(meant).collect::<Vec<_>>().join("/")
 }
@@ -210,8 +216,10 @@ mod tests {
         for (shown, meant) in [
             (r"a/x\u{202e}.md", r"a/x\u{202e}.md"),
             (r"memory://a/x\u{202e}.md", r"memory://a/x\u{202e}.md"),
+            (r"a/x\u{202e}.md:12", r"a/x\u{202e}.md:12"),
+            (r"a/x\u{202e}.mdx", "a/x\u{202e}.mdx"),
             (r"Of \u{200b} it", r"Of \u{200b} it"),
-            (r"\u{202e}b\u{ad}.md", "\u{202e}b\\u{ad}.md"),
+            (r"\u{202e}b\u{ad}.md#Of", "\u{202e}b\\u{ad}.md#Of"),
             (r"y\u{202e}/x\u{202e}.md", "y\u{202e}/x\\u{202e}.md"),
             (r"y\u{202e}.md", "y\u{202e}.md"),
             ("a/plain.md", "a/plain.md"),

@@ -69,7 +69,15 @@ fn a_delete_and_an_edit_are_taken_back() {
     let missing =
         project.try_call("restore_note", json!({"path": "Other Plan"})).expect_err("none");
     assert_eq!(missing["code"], "not_found");
-    for name in ["Secret Plan", "hidden/plan", "memory://hidden/plan", "plans/p1", "p1"] {
+    for name in [
+        "Secret Plan",
+        "secret-plan",
+        "hidden/plan",
+        "Hidden/Plan",
+        "memory://hidden/plan",
+        "plans/p1",
+        "p1",
+    ] {
         let restored = project.call("restore_note", json!({"path": name}));
         assert_eq!(
             (&restored["action"], &restored["path"]),

@@ -6,9 +6,9 @@
 //! then by number of folders and by path; the first gets the base, the others `base-1`, `base-2` …, skipping numbers
 //! that belong to another note. A permalink that a note states, its claim, is granted only if it is no other file's
 //! path, with or without extension, no other's title or slug of it, no folder with an index file, and no permalink that
-//! another note earned; also not those of a file that was deleted or moved within 30 days, unless it is that file's own.
-//! So no document takes over the address of another by naming it. A note whose claim is refused earns its permalink as
-//! if it stated none. Claims are compared, granted and shown in one form ([`notes::resolve::permalink_key`]).
+//! another note earned; also not those of a file that was deleted or moved within 30 days, except to that file. So no
+//! document takes over the address of another by naming it. A note whose claim is refused earns its permalink as if it
+//! stated none. Claims are compared, granted and shown in one form ([`notes::resolve::permalink_key`]).
 //! Invariants: every permalink is unique, and follows from the files and the ledger alone, in whatever order documents
 //! arrived.
 //! Not here: who is found by a permalink (`resolve.rs`).
@@ -322,8 +322,8 @@ pub(super) fn unbury(tx: &Connection, path: &RelPath) -> Result<(), StoreError> 
     keys.iter().try_for_each(|key| number_claimed(tx, key))
 }
 
-/// Takes over from the ledger which documents were deleted or moved within 30 days; the ripple decides the claims that this
-/// concerns.
+/// Takes over from the ledger which documents were deleted or moved within 30 days; the ripple decides the claims that
+/// this concerns.
 pub(super) fn know_gone(db: &Connection, ledger: &Ledger) -> Result<(), StoreError> {
     let since_ms = ledger.written_before(KEPT_DAYS)?.unwrap_or(i64::MIN);
     let keys = || -> Result<BTreeSet<String>, StoreError> {

@@ -150,13 +150,9 @@ fn candidates(
         // No two notes have one permalink.
         By::Permalink | By::Slug => found = rows(db, by, key, target, 1)?,
         _ if n <= MAX_CANDIDATES => found = rows(db, by, key, target, MAX_CANDIDATES)?,
-        By::FileName => {
-            for path in paths_above(from, target) {
-                found.extend(rows(db, By::Path, &path, &path, 1)?);
-            }
-        }
-        By::Folder => {
-            for path in paths_above(from, &format!("{target}/README")) {
+        By::FileName | By::Folder => {
+            let index = if by == By::Folder { "/README" } else { "" };
+            for path in paths_above(from, &format!("{target}{index}")) {
                 found.extend(rows(db, By::Path, &path, &path, 1)?);
             }
         }

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use globset::{GlobBuilder, GlobMatcher};
 use jiff::Timestamp;
-use notes::resolve::{By, file_key, fold, name_key, permalink_key};
+use notes::resolve::{By, file_key, fold, name_key};
 use notes::slug::slug;
 use proto::error::ErrorView;
 use proto::shape::OriginView;
@@ -19,7 +19,6 @@ use crate::plan::condition::Under;
 use crate::plan::{CHANGED_MS, Filter, OfNotes};
 use crate::{AskError, QueryContext};
 use index::store::Snapshot;
-use index::store::permalinks::bearer;
 
 /// Filters of a list.
 #[derive(Debug, Clone, Default)]
@@ -86,20 +85,6 @@ impl Page {
 pub fn brief(snapshot: &Snapshot, doc: i64) -> Result<NoteView, AskError> {
     let mut statement = snapshot.prepare_cached(&format!("{} WHERE d.id = ?1", brief_sql()))?;
     Ok(statement.query_row([doc], note_view)?)
-}
-
-/// Returns the path of another file that has this address, or whose address it is, so that the note at `path` with
-/// this title may not state it.
-///
-/// # Errors
-/// When the index cannot be read.
-pub fn bearer_of(
-    snapshot: &Snapshot,
-    permalink: &str,
-    path: &str,
-    title: &str,
-) -> Result<Option<String>, AskError> {
-    Ok(bearer(snapshot, &permalink_key(permalink), path, title)?)
 }
 
 /// Returns the permalink that a new note at this path must state because another note has its

@@ -8,7 +8,7 @@
 //! Not here: the formula of `hybrid_query`, which uses names and the graph; corrections of its best hits.
 
 use config::settings::Formula;
-use notes::resolve::{fold, name_key};
+use notes::resolve::{fold, name_key, permalink_key};
 use proto::error::ErrorView;
 use proto::tool::core::HybridQuery;
 use proto::tool::notes::{ItemType, ResultView, SearchNotes, SearchReply, SearchType};
@@ -165,7 +165,7 @@ fn filters(
         types: request.note_types.iter().flatten().map(|it| fold(it.trim())).collect(),
         modified_after: after,
         title: given(&request.title).map(|title| name_key(&title)),
-        permalink: given(&request.permalink).map(bare),
+        permalink: given(&request.permalink).map(|it| permalink_key(&bare(it))),
         permalink_match: given(&request.permalink_match).map(bare),
         docs: None,
     };

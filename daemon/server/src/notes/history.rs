@@ -10,7 +10,7 @@ use index::store::{ChangeLedger, DocChange, DocVersion, StoreError};
 use model::terms::{ContentHash, Tick};
 use notes::edit::Change;
 use notes::parse::parse;
-use notes::resolve::{file_key, name_key};
+use notes::resolve::{file_key, name_key, permalink_key};
 use notes::slug::{path_slug, slug};
 
 use super::confine::{Missing, below, spot};
@@ -190,23 +190,25 @@ impl Notes {
     /// Returns the paths of removed notes that have, or had, this name: path, title, permalink or
     /// file name.
     pub fn gone_as(&self, name: &str) -> Vec<String> {
+        let name = name.trim().trim_start_matches(notes::uri::SCHEME);
+        let permalink = permalink_key(name);
         let all = self.kept.all();
         // The newest version of each path at which nothing is now.
         let newest = all.chunk_by(|one, other| one.path == other.path).filter_map(<[_]>::first);
         let gone = newest.filter(|it| self.bytes_at(&it.path).is_none());
         let is_called = |version: &&Version| {
-            if [file_key(&version.path), path_slug(&version.path)].contains(&file_key(name))
-                || path_slug(&version.path) == slug(name)
-            {
+            if file_key(&version.path) == file_key(name) || path_slug(&version.path) == permalink {
                 return true;
             }
             let note = self.bytes_of(version).map(|it| parse(&String::from_utf8_lossy(&it)));
             note.is_ok_and(|note| {
-                let is_title = |title: &String| name_key(title) == name_key(name);
-                note.title.as_ref().is_some_and(is_title) || note.permalink.as_deref() == Some(name)
+                let is_title =
+                    |it: &String| name_key(it) == name_key(name) || slug(it) == permalink;
+                let is_permalink = |it: &String| permalink_key(it) == permalink;
+                note.title.as_ref().is_some_and(is_title)
+                    || note.permalink.as_ref().is_some_and(is_permalink)
             })
         };
-        let name = name.trim().trim_start_matches(notes::uri::SCHEME);
         let is_at = |it: &&Version| it.path == name || it.path == format!("{name}.md");
         let gone: Vec<&Version> = gone.collect();
         let exact: Vec<_> = gone.iter().copied().filter(is_at).collect();

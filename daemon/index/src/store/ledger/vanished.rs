@@ -30,8 +30,8 @@ impl Ledger {
         Ok(())
     }
 
-    /// Returns the documents that vanished, or moved away from where nothing is now, later than this, milliseconds since
-    /// 1970; of one path the last one.
+    /// Returns the documents that vanished, or moved away from where nothing is now, later than this, milliseconds
+    /// since 1970; of one path the last one comes last.
     pub(in crate::store) fn gone_since(
         &self,
         since_ms: i64,

@@ -6,6 +6,7 @@ use config::command::word;
 use config::limits::KEPT_DAYS;
 use notes::edit::{Change, NewNote, render_new};
 use notes::filename::file_name;
+use notes::resolve::permalink_key;
 use notes::slug::slug;
 use notes::uri::{self, Address, SCHEME};
 use proto::error::{Code, ErrorView};
@@ -20,6 +21,7 @@ use crate::project::{Project, Reserved};
 use crate::serve::routes::Who;
 use crate::serve::tool::{blocking, invalid, unreadable};
 use ::index::store::Operation;
+use ::index::store::permalinks::bearer;
 use model::terms::RelPath;
 use query::stated::{accepted, relations};
 use query::{browse, notes as rows};
@@ -151,7 +153,7 @@ pub(super) async fn check_permalink(
     let (path, title) = (path.to_string(), title.to_string());
     blocking(move || {
         let snapshot = worker.snapshot().map_err(unreadable)?;
-        match browse::bearer_of(&snapshot, &permalink, &path, &title)? {
+        match bearer(&snapshot, &permalink_key(&permalink), &path, &title).map_err(unreadable)? {
             None => Ok(reserved),
             Some(other) => Err(invalid(
                 format!("`{permalink}` is the address of `{other}`"),
