@@ -1,5 +1,5 @@
-//! Note claims: a permalink that a note states never takes the name of another document, however it is spelled and wherever
-//! that document went; links, tools and the graph agree on what a name means.
+//! Note claims: a permalink that a note states never takes the name of another document, however it is spelled and
+//! wherever that document went; links, tools and the graph agree on what a name means.
 
 use serde_json::{Value, json};
 use tests::TestProject;

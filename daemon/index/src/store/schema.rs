@@ -176,8 +176,8 @@ CREATE INDEX gazetteer_mined ON gazetteer(norm) WHERE is_mined;
 -- Contents of notes (`formats/src/note.rs`) as their authors wrote them; `start` and `end` are bytes of the file.
 -- `doc_names`: the folded names by which a document is found; `kind` is `notes::resolve::By`. `notes.permalink` is
 -- numbered if several notes have the same `base`: the permalink that the note states, if it is granted (`is_stated`),
--- else the slug of its title. `gone_names`: the addresses of files that were deleted or moved within 30 days, from the ledger
--- (`store/permalinks.rs`).
+-- else the slug of its title. `gone_names`: the addresses of files that were deleted or moved within 30 days, from
+-- the ledger (`store/permalinks.rs`).
 CREATE TABLE doc_names(key TEXT NOT NULL, kind INTEGER NOT NULL, doc_id INTEGER NOT NULL,
   PRIMARY KEY(key, kind, doc_id)) WITHOUT ROWID;
 CREATE INDEX doc_names_doc ON doc_names(doc_id);
