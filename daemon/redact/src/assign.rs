@@ -41,12 +41,11 @@ pub(super) fn assigned(text: &str, place: Range<usize>, label: &Label) -> Vec<Ra
         return phrase::announced(text, start).into_iter().collect();
     }
     let is_sign = matches!(op, Op::Sets | Op::Quote | Op::Element | Op::Flag | Op::Cell);
-    // A blank announces nothing but after labels that say nothing else.
-    let op = if op == Op::Next && label.takes_blank { Op::Flag } else { op };
     let words_count = match value_kind {
         ValueKind::Password | ValueKind::Key => true,
         // `pass` is also a verb.
         ValueKind::Pass => op != Op::Next,
+        ValueKind::Pair => false,
         _ => op == Op::Below,
     };
     if !(is_sign || words_count) {
@@ -132,7 +131,7 @@ struct Value {
 /// Returns the place of the password in `Login: ann / …` and `ann:…`.
 fn after_name(text: &str, start: usize) -> Option<usize> {
     let line = line_after(text, start);
-    let (name, value) = line.split_once(" / ").or_else(|| line.split_once(':'))?;
+    let (name, value) = line.split_once(" / ").or_else(|| line.split_once([':', '/', ',']))?;
     let value = value.trim_start_matches(' ');
     let is_name = (1..=64).contains(&name.len()) && !name.contains(char::is_whitespace);
     (is_name && !value.starts_with('/')).then(|| start + line.len() - value.len())
@@ -330,6 +329,21 @@ fn bare(text: &str, start: usize, op: Op) -> Option<Value> {
             .is_some_and(|at| at > 0 && goes_on(at) && kept.get(..at).is_some_and(is_name));
     // `$(cat /run/secrets/db)` is a command, with its blanks.
     let is_command = shown.starts_with("$(") && !shown.contains(')') && rest.contains(')');
+    // Several words: a passphrase, or a sentence.
+    let sentence = line.split(['.', ',', ';', '!', '?', ')', '"']).next()?.trim_end();
+    let is_phrase = || {
+        let before = text.get(..start).unwrap_or("").trim_end_matches([' ', ':']);
+        let may_be_one = match op {
+            Op::Is => before.ends_with(" is"),
+            op => op != Op::Next,
+        };
+        let is_prose =
+            matches!(op, Op::Is | Op::Below) && sentence.split(' ').any(|it| LABELS.fills(it));
+        may_be_one
+            && !is_prose
+            && sentence.contains(' ')
+            && is_secret(sentence, ValueKind::Password, Form::Whole)
+    };
     let form = match op {
         _ if names_code || is_cut || is_command => return None,
         // An element ends with a tag.
@@ -342,17 +356,13 @@ fn bare(text: &str, start: usize, op: Op) -> Option<Value> {
         {
             return None;
         }
+        _ if is_phrase() => {
+            return Some(Value { range: start..start + sentence.len(), form: Form::Whole });
+        }
         Op::Is | Op::Next | Op::Below => Form::Part,
         // Flags and elements are written about as much as they are used: `the --password option`.
         Op::Flag if is_name(kept) && !rest.trim().is_empty() => Form::Part,
         Op::Flag | Op::Element => Form::Whole,
-        // Several words: a passphrase, or a sentence.
-        _ if is_secret(line.trim(), ValueKind::Password, Form::Whole)
-            && line.trim().contains(' ') =>
-        {
-            let range = trimmed(text, start..start + line.len());
-            return Some(Value { range, form: Form::Whole });
-        }
         _ if is_tight => Form::Whole,
         _ => form_before(rest, kept),
     };

@@ -143,11 +143,12 @@ fn header(text: &str, label: &Range<usize>) -> Option<(Range<usize>, char, usize
     let is_short = words.split_whitespace().count() <= MAX_HEADER_WORDS;
     // Words separated by blanks are a header only if each has a column below it. Code has commas and blanks, too, but
     // is indented.
-    let is_plain = !line.starts_with(['#', '/']) && !line.ends_with([',', ';', '{', '(']);
+    let is_plain =
+        !line.starts_with(['#', '/', ' ', '\t']) && !line.ends_with([',', ';', '{', '(']);
     let is_table = match separator {
         ' ' => {
-            let is_sentence = line.starts_with([' ', '\t']) || line.contains(['.', ':', '=']);
-            is_plain && !is_sentence && (2..=6).contains(&n_cells)
+            let is_label = words.len() == label.len();
+            is_plain && is_label && !line.contains(['.', ':', '=']) && (2..=6).contains(&n_cells)
         }
         // A sentence is no header: it has an end, or more words between its commas.
         ',' | ';' => {
@@ -159,7 +160,7 @@ fn header(text: &str, label: &Range<usize>) -> Option<(Range<usize>, char, usize
         }
         // Code has bars, too, but no blanks around them.
         '|' => is_first && (line.contains(" | ") || line.starts_with('|')),
-        _ => n_cells > 1 && is_first,
+        _ => is_plain && n_cells > 1 && is_first && !line.contains(['(', ';', '=']),
     };
     (is_name && is_short && is_table).then_some((start..end, separator, column))
 }

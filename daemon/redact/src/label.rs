@@ -62,8 +62,6 @@ pub(super) struct Label {
     pub(super) kind: &'static str,
     /// True when it counts only at the beginning of a word.
     is_word: bool,
-    /// True when a blank after it is enough to announce a value.
-    pub(super) takes_blank: bool,
 }
 
 /// The table.
@@ -79,6 +77,10 @@ pub(super) struct Labels {
     known: FxHashSet<String>,
     /// Words of sentences about secrets: `must`, `characters`.
     of_sentences: FxHashSet<&'static str>,
+    /// Words of any sentence: `over`, `never`.
+    fills: FxHashSet<&'static str>,
+    /// Names of fields that hold the value of the field before them: `value`.
+    pub(super) fields: Vec<&'static str>,
     /// Parts of names whose long values are public.
     public: Vec<&'static str>,
 }
@@ -102,6 +104,11 @@ impl Labels {
         self.by_last_word.contains_key(&word) || self.by_last_word.keys().any(is_end)
     }
 
+    /// Returns whether a word belongs to sentences of any kind.
+    pub(super) fn fills(&self, word: &str) -> bool {
+        self.fills.contains(word)
+    }
+
     /// Returns whether a word belongs to sentences about secrets.
     pub(super) fn is_of_sentences(&self, word: &str) -> bool {
         self.of_sentences.contains(word.to_lowercase().as_str())
@@ -118,15 +125,16 @@ pub(super) static LABELS: LazyLock<Labels> = LazyLock::new(|| {
             ("of", _) => out.links.push(label),
             ("none", _) => out.known.extend(label.split(' ').map(str::to_string)),
             ("says", _) => out.of_sentences.extend(label.split(' ')),
+            ("fills", _) => out.fills.extend(label.split(' ')),
+            ("field", _) => out.fields.extend(label.split(' ')),
             ("public", _) => out.public.extend(label.split(' ')),
             (_, Some(&(_, value_kind, kind))) => {
                 out.known.extend(label.split([' ', '~']).map(str::to_string));
                 // `~` in the table stands for a blank inside the last word.
                 let last = label.rsplit(' ').next().unwrap_or(label).replace('~', " ");
                 let reversed = label.chars().rev().filter(|c| c.is_alphanumeric()).collect();
-                let place = cells.next();
-                let (is_word, takes_blank) = (place == Some("word"), place == Some("blank"));
-                let label = Label { reversed, value_kind, kind, is_word, takes_blank };
+                let is_word = cells.next() == Some("word");
+                let label = Label { reversed, value_kind, kind, is_word };
                 out.by_last_word.entry(last).or_default().push(label);
             }
             _ => {}
@@ -145,7 +153,7 @@ pub(super) fn n_unread() -> usize {
     let lines = TABLE.lines().filter(|line| !line.starts_with('#') && !line.is_empty());
     let is_read = |line: &&str| {
         line.split('\t').nth(2).is_some_and(|it| {
-            matches!(it, "is" | "of" | "none" | "says" | "public" | "flag")
+            matches!(it, "is" | "of" | "none" | "says" | "fills" | "field" | "public" | "call")
                 || VALUE_KINDS.iter().any(|kind| kind.0 == it)
         })
     };
@@ -181,13 +189,16 @@ pub(super) const SUFFIXES: [&str; 25] = [
 /// separators.
 fn folded_before(text: &str, end: usize) -> Vec<(char, usize)> {
     let mut out = Vec::with_capacity(MAX_LABEL_CHARS);
-    let mut was_gap = true;
+    let mut last = ' ';
     for (at, c) in text.get(..end).unwrap_or("").char_indices().rev() {
-        let is_gap = matches!(c, ' ' | '_' | '-' | '.' | '/' | '\'' | '’' | '\u{a0}');
-        if out.len() == MAX_LABEL_CHARS || !(c.is_alphanumeric() || is_gap && !was_gap) {
+        let is_gap =
+            matches!(c, ' ' | '_' | '-' | '.' | '/' | '&' | '\'' | '’' | '\u{a0}' | '\u{94d}');
+        // Blanks may surround `/` and `&`.
+        let may_follow = last.is_alphanumeric() || (c == ' ') != (last == ' ') && "/& ".contains(c);
+        if out.len() == MAX_LABEL_CHARS || !(c.is_alphanumeric() || is_gap && may_follow) {
             break;
         }
-        was_gap = is_gap;
+        last = c;
         if !is_gap {
             out.push((c.to_lowercase().next().unwrap_or(c), at));
         }
@@ -204,5 +215,5 @@ fn begins_word(text: &str, place: usize) -> bool {
 
 /// True for characters of scripts without blanks between words.
 pub(super) fn is_ideographic(c: char) -> bool {
-    matches!(c, '\u{3040}'..='\u{30ff}' | '\u{3400}'..='\u{9fff}' | '\u{f900}'..='\u{faff}')
+    matches!(c, '\u{3040}'..='\u{30ff}' | '\u{3400}'..='\u{9fff}' | '\u{ac00}'..='\u{d7a3}' | '\u{f900}'..='\u{faff}')
 }

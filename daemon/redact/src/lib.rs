@@ -49,7 +49,7 @@ pub use allow::AllowedPaths;
 pub use personal::{Kind, personal_data_in};
 
 /// Raised whenever results change: it is part of the index's fingerprint, so that indexes are rebuilt.
-pub const DETECTORS: u32 = 7;
+pub const DETECTORS: u32 = 8;
 
 /// The place and the kind of a secret or of personal data.
 pub type Place = (Range<usize>, &'static str);

@@ -60,8 +60,7 @@ const MAX_DFA_BYTES: usize = 1 << 17;
 
 /// True for values with a part that says of the whole that it is none.
 fn has_placeholder(lower: &str) -> bool {
-    let parts =
-        ["changeme", "placeholder", "redacted", "goeshere", "xxxxx", "*****", "...", "…", "••"];
+    let parts = ["[redacted:", "goeshere", "xxxxx", "*****", "...", "…", "••"];
     parts.iter().any(|part| lower.contains(part))
 }
 
@@ -231,18 +230,12 @@ pub(super) fn is_secret(value: &str, value_kind: ValueKind, form: Form) -> bool 
     match (value_kind, form) {
         (ValueKind::Password, Form::Whole) => true,
         (ValueKind::Password, Form::Part) => is_striking(value),
-        (ValueKind::Pass, Form::Whole) => {
-            is_strong(value) && !is_wordy(value) && !has_brackets(value)
-        }
+        (ValueKind::Pass, Form::Whole) => is_no_word(value),
         (ValueKind::Pass, Form::Part) => value.len() >= 7 && is_striking(value),
         (ValueKind::Secret, Form::Whole) if is_key(value, 14) => true,
         (ValueKind::Key | ValueKind::Secret, Form::Whole) => {
             let has_digits = value.bytes().any(|byte| byte.is_ascii_digit());
-            value.len() >= 8
-                && has_digits
-                && is_strong(value)
-                && !is_wordy(value)
-                && !has_brackets(value)
+            value.len() >= 8 && has_digits && is_no_word(value)
         }
         (ValueKind::Key | ValueKind::Secret, Form::Part) => is_key(value, 16),
         (ValueKind::Token, _) => is_key(value, 14) && !is_uuid(value),
@@ -265,6 +258,16 @@ fn is_strong(value: &str) -> bool {
     let mix = Mix::of(value);
     let has_signs = value.bytes().any(|byte| b"!@#$%^&".contains(&byte));
     value.len() >= 6 && mix.n_letters() > 0 && (mix.n_digits > 0 || (has_signs && value.len() >= 8))
+}
+
+/// True for a value that is strong and neither code nor a name, but a name of words with capitals and digits joined by
+/// dashes is none: `Dice-Swing10`.
+fn is_no_word(value: &str) -> bool {
+    let mix = Mix::of(value);
+    let is_phrase = value.contains('-')
+        && mix.n_digits * mix.n_upper * mix.n_lower > 0
+        && value.split('-').all(|it| it.chars().all(char::is_alphanumeric));
+    is_strong(value) && (is_phrase || !is_wordy(value)) && !has_brackets(value)
 }
 
 /// True for a password that stands out among words: with digits or signs as words do not have them, of four words or

@@ -45,6 +45,9 @@ pub(super) fn operator(text: &str, name_start: usize, name_end: usize) -> Option
     let bytes = text.as_bytes();
     let at = |i: usize| bytes.get(i).copied().unwrap_or(b'\n');
     let mut i = skip_suffix(text, name_end)?;
+    if let Some(n) = n_sibling(text.get(i..)?) {
+        return Some(after_spaces(text, i + n, Op::Sets));
+    }
     // Close what surrounds the name: an escaped or plain quote, `>` of a tag, `]` of an index, emphasis.
     if at(i) == b'\\' && matches!(at(i + 1), b'"' | b'\'') {
         i += 1;
@@ -61,7 +64,9 @@ pub(super) fn operator(text: &str, name_start: usize, name_end: usize) -> Option
     i += tags;
     let spaces = spaces_at(bytes, i);
     let mut next = i + spaces;
-    if at(next) == b'(' && spaces > 0 && !matches!(at(next + 1), b'"' | b'\'') && !is_quoted {
+    let is_index = at(next) == b'[' && (spaces > 0 || matches!(at(next + 1), b']' | b'0'..=b'9'));
+    let is_aside = at(next) == b'(' && spaces > 0 && !matches!(at(next + 1), b'"' | b'\'');
+    if (is_aside || is_index) && !is_quoted {
         next = skip_aside(bytes, next).unwrap_or(next);
     }
     let rest = text.get(next..)?;
@@ -72,16 +77,15 @@ pub(super) fn operator(text: &str, name_start: usize, name_end: usize) -> Option
         (b'|' | b'\t', _) => (next + 1, Op::Cell),
         (b'(', b'"' | b'\'') if spaces == 0 && !is_quoted => (next + 1, Op::Quote),
         (b',', _) if is_quoted => (next + 1, Op::Quote),
-        (b'{', _) if is_quoted => (default_of(bytes, next)?, Op::Sets),
         (b'"' | b'\'', _) if spaces > 0 && !is_quoted => (next, Op::Quote),
-        (b'v' | b'c', _) if spaces > 0 && is_quoted => (attribute(bytes, next)?, Op::Quote),
         _ if let Some(n) = n_dash(rest).filter(|_| spaces > 0) => (next + n, Op::Is),
-        _ if let Some(n) = n_copula(rest, spaces > 0) => (next + n, Op::Is),
         _ if let Some(n) = n_words(rest).filter(|_| spaces > 0) => (next + n.0, n.1),
+        _ if let Some(n) = n_copula(rest, spaces > 0) => (next + n, Op::Is),
         _ if spaces > 0 && is_flag(bytes, name_start) => (next, Op::Flag),
         _ if spaces > 0 && follows_login(bytes, name_start) => (next, Op::Flag),
-        _ if spaces > 0 => (next, Op::Next),
         (b'\n', _) if follows_login(bytes, name_start) => (next + 1, Op::Flag),
+        (b'\n' | b'\r', _) if fills_line(text, name_start) => (next, Op::Below),
+        _ if spaces > 0 => (next, Op::Next),
         _ => return None,
     };
     Some(after_spaces(text, found.0, found.1))
@@ -96,29 +100,46 @@ fn after_spaces(text: &str, start: usize, op: Op) -> (usize, Op) {
     i += text.get(i..).map_or(0, n_tags);
     if op == Op::Sets {
         i += text.get(i..).map_or(0, n_yaml_properties);
-    }
-    if op != Op::Sets {
+    } else if op != Op::Below {
         return (i, op);
     }
-    // `password: |` in YAML, or a label on a line of its own; `\n` is a line end in a string of code.
-    let rest = bytes.get(i..).unwrap_or(&[]);
-    if let Some(rest) = rest.strip_prefix(b"\\n") {
-        return (i + if rest.starts_with(b"\\n") { 4 } else { 2 }, Op::Below);
+    let rest = text.get(i..).unwrap_or("");
+    // `\n` is a line end in a string of code.
+    if let Some(rest) = rest.strip_prefix("\\n") {
+        return (i + if rest.starts_with("\\n") { 4 } else { 2 }, Op::Below);
     }
-    let n_block = rest.iter().take(2).take_while(|byte| b"|>-+".contains(byte)).count();
-    let rest = rest.get(n_block..).unwrap_or(&[]);
-    let n_blank =
-        rest.iter().take(MAX_SPACES).take_while(|byte| byte.is_ascii_whitespace()).count();
-    let blank = rest.get(..n_blank).unwrap_or(&[]);
-    match blank.iter().filter(|byte| **byte == b'\n').count() {
-        // A format may have joined the lines of a block.
-        0 if n_block > 0 && n_blank > 0 => (i + n_block + n_blank, op),
-        // The line must end almost directly after the operator; otherwise the value is on the same line.
-        1 | 2 if blank.iter().position(|byte| *byte == b'\n').is_some_and(|n| n < 3) => {
-            (i + n_block + n_blank, Op::Below)
+    // `password: |` in YAML; a format may have joined the lines of a block.
+    let n_block = rest.len() - rest.trim_start_matches(['|', '>', '-', '+']).len();
+    let block = rest.get(n_block..).unwrap_or("");
+    match n_to_next_line(block).filter(|_| n_block <= 2) {
+        Some(n) => (i + n_block + n, Op::Below),
+        None if (1..=2).contains(&n_block) && block.starts_with(' ') => (i + n_block + 1, op),
+        None => (i, op),
+    }
+}
+
+/// Returns the length of what is before the text of the next line: blank lines, the line under a heading, a fence, and
+/// the mark of an item, a quote or a definition; `None` if there is more on this line.
+fn n_to_next_line(text: &str) -> Option<usize> {
+    let mut lines = text.split_inclusive('\n').take(5);
+    let mut at = lines.next().filter(|it| it.trim().is_empty() && it.ends_with('\n'))?.len();
+    for line in lines {
+        let is_frame = line.trim().bytes().all(|byte| b"=-~`_*".contains(&byte));
+        if !is_frame && !line.starts_with("```") {
+            let marks = [' ', '\t', '>', '*', '+', '•', ':'];
+            return Some(at + line.len() - line.trim_start_matches(marks).len());
         }
-        _ => (i, op),
+        at += line.len();
     }
+    None
+}
+
+/// True for a label that heads what is below it: nothing before it on its line but marks and a few words.
+fn fills_line(text: &str, name_start: usize) -> bool {
+    let before = text.get(..name_start).unwrap_or("").rsplit('\n').next().unwrap_or("");
+    let words = before.trim_start_matches(['#', '*', '-', '_', '+', '>', '=', ' ', '\t']);
+    words.len() <= 40
+        && !words.contains(['.', ':', ',', ';', '=', '(', '|', '`', '"', '/', '<', '$'])
 }
 
 /// Returns the length of tags that only lay out what is in them, with white space between them: `</dt> <dd>`.
@@ -138,9 +159,9 @@ pub(super) fn n_tags(text: &str) -> usize {
 const MAX_TAG_BYTES: usize = 100;
 
 /// Tags without a meaning of their own; the value of a label is not in another row of a table.
-const LAYOUT_TAGS: [&str; 18] = [
+const LAYOUT_TAGS: [&str; 26] = [
     "b", "strong", "i", "em", "u", "code", "kbd", "tt", "samp", "span", "dt", "dd", "td", "th",
-    "li", "p", "br", "label",
+    "li", "p", "br", "label", "h1", "h2", "h3", "h4", "h5", "h6", "pre", "div",
 ];
 
 /// Returns the length of a tag or an anchor before a value in YAML: `!vault `, `!!str `, `&name `.
@@ -151,6 +172,7 @@ fn n_yaml_properties(text: &str) -> usize {
         && let Some(b'!' | b'&') = rest.first()
         && let n_inside = rest.iter().take(MAX_TAG_BYTES).take_while(|it| is_inside(it)).count()
         && rest.get(n_inside) == Some(&b' ')
+        && rest.get(n_inside + 1) != Some(&b'=')
     {
         n += n_inside + 1;
     }
@@ -171,7 +193,10 @@ fn skip_suffix(text: &str, mut at: usize) -> Option<usize> {
     let rest = text.get(at..)?;
     at += SUFFIXES.iter().find(|it| rest.starts_with(**it)).map_or(0, |it| it.len());
     let has_digit = |at: usize| bytes.get(at).is_some_and(u8::is_ascii_digit);
-    if has_digit(at) || (matches!(bytes.get(at), Some(b'_' | b' ' | b'-')) && has_digit(at + 1)) {
+    at += usize::from(bytes.get(at..at + 2) == Some(b" #"));
+    if has_digit(at)
+        || (matches!(bytes.get(at), Some(b'_' | b' ' | b'-' | b'#')) && has_digit(at + 1))
+    {
         let is_apart = bytes.get(at) == Some(&b' ');
         let mut end = at + 1;
         while has_digit(end) {
@@ -204,23 +229,29 @@ fn spaces_at(bytes: &[u8], at: usize) -> usize {
 
 /// Returns the length of an operator sign.
 fn n_sign(rest: &str) -> Option<usize> {
-    let signs = ["?:", ":=", "=>", "==", "->", "→", "⇒", "：", "＝"];
+    let signs = [
+        "?:", "===", "?=", "+=", ":=", "= = ", "=>", "==", "->", "→", "⇒", "⟶", "➜", "➔", "：",
+        "＝",
+    ];
     let found = signs.iter().find(|it| rest.starts_with(**it)).map(|it| it.len());
-    // `::` separates names in code.
-    let is_path = rest.starts_with("::");
-    found.or_else(|| (rest.starts_with([':', '=']) && !is_path).then_some(1))
+    // `::` separates names in code, but not before a blank.
+    if let Some(after) = rest.strip_prefix("::") {
+        return after.starts_with(char::is_whitespace).then_some(2);
+    }
+    found.or_else(|| rest.starts_with([':', '=']).then_some(1))
 }
 
-/// Returns the length of a dash with the space after it.
+/// Returns the length of a dash, an arrow head or a bullet with the space after it.
 fn n_dash(rest: &str) -> Option<usize> {
-    ["- ", "– ", "— "].iter().find(|it| rest.starts_with(**it)).map(|it| it.len())
+    let dashes = ["- ", "– ", "— ", "» ", "› ", "> ", ">> ", "❯ ", "· ", "• ", "‣ ", "・ ", "~ "];
+    dashes.iter().find(|it| rest.starts_with(**it)).map(|it| it.len())
 }
 
 /// Returns the length of a word such as `is`, `is:` or `lautet`. Ideographs need no space around it.
 fn n_copula(rest: &str, has_space: bool) -> Option<usize> {
     let is_here = |it: &&&str| {
         let parts_words = !it.starts_with(is_ideographic);
-        rest.starts_with(**it)
+        starts_with(rest, it)
             && (has_space || !parts_words)
             && (!parts_words
                 || rest.get(it.len()..).is_some_and(|it| it.starts_with([' ', ':', '\u{a0}'])))
@@ -232,7 +263,7 @@ fn n_copula(rest: &str, has_space: bool) -> Option<usize> {
 /// Returns the length of words that begin with a link (`for the wifi`), up to and including the operator after them.
 fn n_words(rest: &str) -> Option<(usize, Op)> {
     let is_link = |it: &&&str| {
-        rest.starts_with(**it) && rest.get(it.len()..).is_some_and(|rest| rest.starts_with(' '))
+        starts_with(rest, it) && rest.get(it.len()..).is_some_and(|rest| rest.starts_with(' '))
     };
     let mut at = LABELS.links.iter().find(is_link)?.len();
     while at < MAX_WORDS_BYTES {
@@ -254,28 +285,47 @@ fn n_words(rest: &str) -> Option<(usize, Op)> {
     None
 }
 
-/// Returns the end of an aside in parentheses: `password (wifi): …`.
+/// Returns the end of an aside or an index: `password (wifi): …`, `password[] = …`.
 fn skip_aside(bytes: &[u8], at: usize) -> Option<usize> {
     let inside = bytes.get(at..)?;
-    let n = inside.iter().take(48).position(|byte| matches!(byte, b')' | b'\n'))?;
+    let n = inside.iter().take(48).position(|byte| matches!(byte, b')' | b']' | b'\n'))?;
     let end = at + n + 1;
-    (inside.get(n) == Some(&b')')).then(|| end + spaces_at(bytes, end))
+    (inside.get(n) != Some(&b'\n')).then(|| end + spaces_at(bytes, end))
 }
 
-/// Returns the place of the value in `key="Password" value="…"` and `name="csrf-token" content="…"`.
-fn attribute(bytes: &[u8], at: usize) -> Option<usize> {
-    let rest = bytes.get(at..)?;
-    let n = [&b"value="[..], b"content="].iter().find(|it| rest.starts_with(it))?.len();
-    Some(at + n)
+/// Returns the length of what is before the value in the field for it, which follows a field that holds the label or
+/// lies in it: `key="Password" value="…"`, `name: DB_PASSWORD` above `value: …`, `"password" { default = "…" }`.
+fn n_sibling(rest: &str) -> Option<usize> {
+    const AROUND: [char; 9] = [' ', '\t', '\r', '"', '\'', '\\', '<', '{', '-'];
+    let first = rest.trim_start_matches([' ', ':', '"', '\'', '\\', '\r']);
+    if !(rest.starts_with(['"', '\'', '\\']) || first.starts_with(['\n', '{', ',']))
+        && !rest.starts_with("</")
+    {
+        return None;
+    }
+    let inside = rest.get(..MAX_BEFORE_BYTES).unwrap_or(rest).split(['}', ']']).next()?;
+    let is_tag = |it: &str| it.starts_with('/') && it.ends_with('>');
+    let starts = |c: char| c != '-' && AROUND.contains(&c) || matches!(c, '\n' | ',' | '>');
+    for (at, sign) in inside.match_indices(starts) {
+        let word = inside.get(at + 1..)?;
+        let Some(name) = LABELS.fields.iter().find(|it| starts_with(word, it)) else { continue };
+        let after = word.get(name.len()..)?.trim_start_matches(AROUND);
+        if !after.starts_with([':', '=']) && !(sign == "<" && after.starts_with('>')) {
+            continue;
+        }
+        // Other fields may lie between the two, but no sentence, and nothing may be assigned to the label itself.
+        let mut parts =
+            inside.get(..=at)?.split([',', '\n', ';']).map(|it| it.trim_matches(AROUND));
+        let is_first = parts.next().is_some_and(|it| matches!(it, "" | ":") || is_tag(it));
+        let is_field = |it: &str| it.is_empty() || is_tag(it) || it.contains([':', '=']);
+        return (is_first && parts.all(is_field)).then(|| inside.len() - after.len() + 1);
+    }
+    None
 }
 
-/// Returns the place of the value in `variable "db_password" { default = "…" }`.
-fn default_of(bytes: &[u8], at: usize) -> Option<usize> {
-    let inside = bytes.get(at..)?;
-    let inside = inside.get(..inside.len().min(MAX_BEFORE_BYTES))?;
-    let word = memchr::memmem::find(inside, b"default")?;
-    let equals = memchr::memchr(b'=', inside.get(word..)?)?;
-    (memchr::memchr(b'}', inside.get(..word)?).is_none()).then_some(at + word + equals + 1)
+/// Returns whether a text starts with a word; only ASCII may differ in case.
+fn starts_with(text: &str, word: &str) -> bool {
+    text.get(..word.len()).is_some_and(|it| it.eq_ignore_ascii_case(word))
 }
 
 /// True when the name is the end of a long flag, `--db-password`, or of one with a single dash, `-Password`.

@@ -119,7 +119,7 @@ impl Words {
                 }
             }
         });
-        let is_ideograph = |byte: &u8| (0xe3..=0xe9).contains(byte);
+        let is_ideograph = |byte: &u8| (0xe3..=0xef).contains(byte);
         // Without an early exit, so that the compiler can vectorize the loop.
         if !bytes.iter().fold(false, |any, byte| any | is_ideograph(byte)) {
             return;
