@@ -27,6 +27,8 @@ fn files_become_entries_and_again_when_they_change() {
             "p_a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
         ),
     );
+    // Only its format shows what it announces.
+    project.write("docs/marked.md", "# Marked\n\nPassw&#111;rd: Tr0ub4dor3\n");
     project.write("docs/big.md", "More words than are read. ".repeat(100));
     project.settle();
     let actions = |reply: &Value| -> Vec<String> {
@@ -44,12 +46,13 @@ fn files_become_entries_and_again_when_they_change() {
             "docs/guide.md dry_run",
             "docs/id_rsa skipped",
             "docs/leak.md flagged",
+            "docs/marked.md flagged",
             "docs/picture.png skipped"
         ]
     );
     assert_eq!(
         (&dry["entries_created"], &dry["flagged"], &dry["skipped"]),
-        (&json!(3), &json!(1), &json!(4))
+        (&json!(3), &json!(2), &json!(4))
     );
     assert!(!project.at("kb").exists(), "nothing is written in a dry run");
 

@@ -11,7 +11,7 @@
 //! In: a text and the place of a label. Out: the ranges of its values that are secrets.
 //! Invariant: a bounded number of bytes is read before and after the label.
 //! Not here: labels (`label.rs`), what is between label and value (`operator.rs`), what a secret looks like
-//! (`likely.rs`), headers and short flags (`header.rs`).
+//! (`likely.rs`), command lines (`command.rs`).
 
 use std::ops::Range;
 
@@ -57,6 +57,14 @@ pub(super) fn assigned(text: &str, place: Range<usize>, label: &Label) -> Vec<Ra
     // `token: UUID` may be any number, and `PASS: name` a test; `NPM_TOKEN` and `SMTP_PASS` are neither.
     let before = text.as_bytes().get(place.start.saturating_sub(1)..=place.start);
     let is_variable = matches!(before, Some([b'_', b'A'..=b'Z']));
+    if value_kind == ValueKind::Header {
+        let start = after_scheme(text, start);
+        let range = value(text, start, Op::Sets).map(|it| it.range);
+        let is_one = |it: &Range<usize>| {
+            text.get(it.clone()).is_some_and(|it| is_secret(it, ValueKind::Basic, Form::Whole))
+        };
+        return range.filter(is_one).into_iter().collect();
+    }
     let (start, value_kind) = match (value_kind, after_name(text, start)) {
         (ValueKind::Pair, Some(start)) => (start, ValueKind::Pass),
         (ValueKind::Pair, None) => (start, ValueKind::Secret),
@@ -137,6 +145,15 @@ fn after_name(text: &str, start: usize) -> Option<usize> {
     (is_name && !value.starts_with('/')).then(|| start + line.len() - value.len())
 }
 
+/// Returns the place after the scheme of a header: `Authorization: Bearer …`.
+fn after_scheme(text: &str, start: usize) -> usize {
+    let line = line_after(text, start);
+    let bare = line.trim_start_matches(['"', '\'', '`', '\\', '[']);
+    let n = bare.bytes().take_while(|it| it.is_ascii_alphanumeric() || *it == b'-').count();
+    let is_scheme = n <= 16 && bare.get(n..).is_some_and(|it| it.starts_with(' '));
+    start + if is_scheme { line.len() - bare.len() + n + 1 } else { 0 }
+}
+
 /// Returns the items of a list in brackets, or of one with an item a line.
 fn items(text: &str, start: usize, op: Op) -> Option<Vec<Value>> {
     let line = line_after(text, start);
@@ -178,10 +195,7 @@ pub(super) fn trimmed(text: &str, range: Range<usize>) -> Range<usize> {
 
 /// Returns the rest of the line at `start`, at most as long as a value.
 fn line_after(text: &str, start: usize) -> &str {
-    let mut end = text.len().min(start + MAX_VALUE_BYTES);
-    while !text.is_char_boundary(end) {
-        end -= 1;
-    }
+    let end = text.floor_char_boundary(start + MAX_VALUE_BYTES);
     let rest = text.get(start..end).unwrap_or("");
     rest.split('\n').next().unwrap_or("")
 }

@@ -110,14 +110,8 @@ fn in_words(text: &str, line: &Range<usize>, label: &Range<usize>) -> Option<Vec
 /// Returns the line around a place, limited to [`MAX_ROW_BYTES`] on either side.
 fn line_around(text: &str, place: &Range<usize>) -> Range<usize> {
     let bytes = text.as_bytes();
-    let mut from = place.start.saturating_sub(MAX_ROW_BYTES);
-    while !text.is_char_boundary(from) {
-        from += 1;
-    }
-    let mut to = bytes.len().min(place.end + MAX_ROW_BYTES);
-    while !text.is_char_boundary(to) {
-        to -= 1;
-    }
+    let from = text.ceil_char_boundary(place.start.saturating_sub(MAX_ROW_BYTES));
+    let to = text.floor_char_boundary(place.end + MAX_ROW_BYTES);
     let before = bytes.get(from..place.start).unwrap_or(&[]);
     let start = memchr::memrchr(b'\n', before).map_or(from, |at| from + at + 1);
     let after = bytes.get(place.end..to).unwrap_or(&[]);

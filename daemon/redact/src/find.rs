@@ -15,7 +15,7 @@ use aho_corasick::{AhoCorasick, AhoCorasickBuilder, AhoCorasickKind, MatchKind};
 
 use super::assign::{assigned, is_in_mark, of_issuer};
 use super::column::below;
-use super::header::{authorization, bearer, called};
+use super::command::called;
 use super::key::pem_key;
 use super::label::{Label, label_at};
 use super::likely::{is_example_token, is_published};
@@ -269,25 +269,17 @@ fn find_named(text: &str, run: &Range<usize>, found: &mut Vec<Found>) {
 }
 
 pub(super) fn find_words(text: &str, found: &mut Vec<Found>) {
-    WORDS.each(text, |end, meaning| {
-        let (range, kind) = match meaning {
-            Meaning::Labels(labels) => return by_label(text, end, labels, found),
-            Meaning::Command(command) => {
-                let ranges = called(text, end, command).into_iter();
-                return found.extend(ranges.map(|range| Found {
-                    range,
-                    kind: "password",
-                    rank: 1,
-                }));
-            }
-            Meaning::KeyFile => (pem_key(text, end), "private-key"),
-            _ if is_in_mark(text.as_bytes(), end) => return,
-            Meaning::Authorization => (authorization(text, end), "authorization"),
-            Meaning::Bearer => (bearer(text, end), "authorization"),
-        };
-        // A key file is exact, as a shape is; headers rank like issuers' names and commands.
-        let rank = u8::from(kind != "private-key");
-        found.extend(range.map(|range| Found { range, kind, rank }));
+    // A key file is exact, as a shape is; commands rank like issuers' names.
+    WORDS.each(text, |end, meaning| match meaning {
+        Meaning::Labels(labels) => by_label(text, end, labels, found),
+        Meaning::Command(command) => {
+            let ranges = called(text, end, command).into_iter();
+            found.extend(ranges.map(|range| Found { range, kind: "password", rank: 1 }));
+        }
+        Meaning::KeyFile => {
+            let range = pem_key(text, end);
+            found.extend(range.map(|range| Found { range, kind: "private-key", rank: 0 }));
+        }
     });
 }
 

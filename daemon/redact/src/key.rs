@@ -52,11 +52,7 @@ pub(super) fn putty_key(text: &str, literal: Range<usize>) -> Option<Range<usize
 
 /// Returns the text from `start` on, at most as long as a key can be.
 fn window(text: &str, start: usize) -> &str {
-    let mut end = text.len().min(start + MAX_KEY_BYTES);
-    while !text.is_char_boundary(end) {
-        end -= 1;
-    }
-    text.get(start..end).unwrap_or("")
+    text.get(start..text.floor_char_boundary(start + MAX_KEY_BYTES)).unwrap_or("")
 }
 
 /// Returns the length of a cut-off key; `None` when the text is not one but only mentions keys.

@@ -25,8 +25,10 @@ pub(super) enum ValueKind {
     Pass,
     /// A name and a password.
     Pair,
-    /// A name and a password in base64.
+    /// A name and a password in base64, or a key.
     Basic,
+    /// The same after the name of a scheme: `Bearer …`.
+    Header,
     /// Something that a machine generates: its value must not be words.
     Key,
     /// The same by a word with other meanings, too: its value must be irregular.
@@ -40,11 +42,13 @@ pub(super) enum ValueKind {
 }
 
 /// Names in the table, what they mean, and the kinds of the values in marks and counts.
-const VALUE_KINDS: [(&str, ValueKind, &str); 10] = [
+const VALUE_KINDS: [(&str, ValueKind, &str); 12] = [
     ("password", ValueKind::Password, "password"),
     ("pass", ValueKind::Pass, "password"),
     ("pair", ValueKind::Pair, "password"),
     ("basic", ValueKind::Basic, "authorization"),
+    ("header", ValueKind::Header, "authorization"),
+    ("bearer", ValueKind::Key, "authorization"),
     ("key", ValueKind::Key, "secret"),
     ("secret", ValueKind::Secret, "secret"),
     ("token", ValueKind::Token, "secret"),

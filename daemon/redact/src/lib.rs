@@ -18,8 +18,8 @@
 mod allow;
 mod assign;
 mod column;
+mod command;
 mod find;
-mod header;
 mod key;
 mod label;
 mod likely;
@@ -111,15 +111,6 @@ impl Redactor {
         let hidden = redactor.hidden_in(text, more).into_iter();
         let found: Vec<Found> = hidden.map(|(range, kind)| Found::personal(range, kind)).collect();
         replace(text.to_string(), &found).0
-    }
-
-    /// Returns the kinds of the hidden secrets in a text, each once.
-    pub fn kinds_hidden_in(&self, text: &str) -> Vec<&'static str> {
-        let found = self.found_in(text);
-        let mut kinds: Vec<&'static str> = found.into_iter().map(|it| it.kind).collect();
-        kinds.sort_unstable();
-        kinds.dedup();
-        kinds
     }
 
     /// Returns the secrets of a text but for those on exempt lines.

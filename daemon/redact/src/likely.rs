@@ -12,7 +12,6 @@ use std::sync::LazyLock;
 
 use regex::bytes::{Regex, RegexBuilder};
 
-use super::header::password_in;
 use super::label::{LABELS, ValueKind, is_ideographic};
 use super::token::is_uuid;
 
@@ -241,9 +240,10 @@ pub(super) fn is_secret(value: &str, value_kind: ValueKind, form: Form) -> bool 
         (ValueKind::Token, _) => is_key(value, 14) && !is_uuid(value),
         (ValueKind::Any, Form::Whole) => is_sure_key(value),
         (ValueKind::Basic, _) => {
-            password_in(value).map_or_else(|| is_key(value, 16), |it| !is_stand_in(&it))
+            !is_example_token(value)
+                && password_in(value).map_or_else(|| is_key(value, 16), |it| !is_stand_in(&it))
         }
-        (ValueKind::Any | ValueKind::Pair | ValueKind::Phrase, _) => false,
+        (_, _) => false,
     }
 }
 
@@ -388,6 +388,36 @@ fn is_email(value: &str) -> bool {
     is_name(name)
         && is_name(host)
         && domain.is_some_and(|end| end.len() >= 2 && end.bytes().all(|b| b.is_ascii_lowercase()))
+}
+
+/// Returns the password in base64 of `user:password`.
+fn password_in(value: &str) -> Option<String> {
+    let decoded = String::from_utf8(decode(value)?).ok()?;
+    Some(decoded.split_once(':')?.1.to_string())
+}
+
+/// Decodes base64, standard or URL-safe; `None` when it is not base64.
+fn decode(value: &str) -> Option<Vec<u8>> {
+    let mut out = Vec::with_capacity(value.len() * 3 / 4);
+    let (mut bits, mut n_bits) = (0_u32, 0);
+    for byte in value.trim_end_matches('=').bytes() {
+        let digit = match byte {
+            b'A'..=b'Z' => byte - b'A',
+            b'a'..=b'z' => byte - b'a' + 26,
+            b'0'..=b'9' => byte - b'0' + 52,
+            b'+' | b'-' => 62,
+            b'/' | b'_' => 63,
+            _ => return None,
+        };
+        // At most 7 bits are left over and 6 are added, so 16 suffice.
+        bits = (bits << 6 | u32::from(digit)) & 0xffff;
+        n_bits += 6;
+        if n_bits >= 8 {
+            n_bits -= 8;
+            out.push((bits >> n_bits & 0xff) as u8);
+        }
+    }
+    Some(out)
 }
 
 /// Returns Shannon's entropy of the bytes, in bits per byte.

@@ -16,8 +16,8 @@ const MAX_SPACES: usize = 40;
 /// Longest words between a label and its value, in bytes: `password for the wifi in the attic is …`.
 const MAX_WORDS_BYTES: usize = 60;
 
-/// How far before a word its program or `login` may be, in bytes.
-const MAX_BEFORE_BYTES: usize = 200;
+/// How far after a label a field with its value may be, in bytes.
+const MAX_FIELDS_BYTES: usize = 200;
 
 /// The text between a name and its value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,7 +30,7 @@ pub(super) enum Op {
     Quote,
     /// An XML element.
     Element,
-    /// A flag on a command line, `password …` in a `.netrc`.
+    /// A flag on a command line.
     Flag,
     /// A cell of a table.
     Cell,
@@ -82,8 +82,6 @@ pub(super) fn operator(text: &str, name_start: usize, name_end: usize) -> Option
         _ if let Some(n) = n_words(rest).filter(|_| spaces > 0) => (next + n.0, n.1),
         _ if let Some(n) = n_copula(rest, spaces > 0) => (next + n, Op::Is),
         _ if spaces > 0 && is_flag(bytes, name_start) => (next, Op::Flag),
-        _ if spaces > 0 && follows_login(bytes, name_start) => (next, Op::Flag),
-        (b'\n', _) if follows_login(bytes, name_start) => (next + 1, Op::Flag),
         (b'\n' | b'\r', _) if fills_line(text, name_start) => (next, Op::Below),
         _ if spaces > 0 => (next, Op::Next),
         _ => return None,
@@ -121,6 +119,7 @@ fn after_spaces(text: &str, start: usize, op: Op) -> (usize, Op) {
 /// Returns the length of what is before the text of the next line: blank lines, the line under a heading, a fence, and
 /// the mark of an item, a quote or a definition; `None` if there is more on this line.
 fn n_to_next_line(text: &str) -> Option<usize> {
+    let text = text.get(..text.floor_char_boundary(MAX_FIELDS_BYTES))?;
     let mut lines = text.split_inclusive('\n').take(5);
     let mut at = lines.next().filter(|it| it.trim().is_empty() && it.ends_with('\n'))?.len();
     for line in lines {
@@ -303,7 +302,8 @@ fn n_sibling(rest: &str) -> Option<usize> {
     {
         return None;
     }
-    let inside = rest.get(..MAX_BEFORE_BYTES).unwrap_or(rest).split(['}', ']']).next()?;
+    let inside =
+        rest.get(..rest.floor_char_boundary(MAX_FIELDS_BYTES))?.split(['}', ']']).next()?;
     let is_tag = |it: &str| it.starts_with('/') && it.ends_with('>');
     let starts = |c: char| c != '-' && AROUND.contains(&c) || matches!(c, '\n' | ',' | '>');
     for (at, sign) in inside.match_indices(starts) {
@@ -335,12 +335,4 @@ fn is_flag(bytes: &[u8], name_start: usize) -> bool {
     let n = before.iter().rev().take_while(is_name).count();
     let word = before.get(before.len() - n..).unwrap_or(&[]);
     word.starts_with(b"-") && word.len() < 30
-}
-
-/// True for `machine … login … password …`, as in a `.netrc`.
-fn follows_login(bytes: &[u8], name_start: usize) -> bool {
-    let before = bytes.get(name_start.saturating_sub(MAX_BEFORE_BYTES)..name_start).unwrap_or(&[]);
-    let place = |word: &[u8]| memchr::memmem::rfind(before, word);
-    let (machine, login) = (place(b"machine ").or_else(|| place(b"default ")), place(b"login "));
-    login.is_some_and(|login| machine.is_some_and(|machine| machine < login))
 }

@@ -42,7 +42,7 @@ impl Seen {
         let mut pieces: Vec<(Range<usize>, Vec<Odd>)> = Vec::new();
         for (at, c) in places {
             let (n, seen) = (c.len_utf8(), narrow(c));
-            let end = ceil(text, at + n + ROOM_BYTES);
+            let end = text.ceil_char_boundary(at + n + ROOM_BYTES);
             match pieces.last_mut() {
                 Some((range, odd)) if at <= range.end => {
                     range.end = end;
@@ -52,7 +52,7 @@ impl Seen {
                 _ if seen.is_some_and(|seen| !seen.is_ascii_alphanumeric()) => {}
                 last => {
                     let least = last.map_or(0, |(range, _)| range.end);
-                    let start = floor(text, at.saturating_sub(ROOM_BYTES)).max(least);
+                    let start = text.floor_char_boundary(at.saturating_sub(ROOM_BYTES)).max(least);
                     pieces.push((start..end, vec![(at, n, seen)]));
                 }
             }
@@ -73,7 +73,7 @@ impl Seen {
             if at == 0 || !is_inside(at - 1) || !is_inside(at + 1) {
                 continue;
             }
-            let least = floor(text, at.saturating_sub(ROOM_BYTES));
+            let least = text.floor_char_boundary(at.saturating_sub(ROOM_BYTES));
             let before = bytes.get(least..at).unwrap_or(&[]);
             let start =
                 before.iter().rposition(|byte| *byte <= b' ').map_or(least, |n| least + n + 1);
@@ -94,7 +94,7 @@ impl Seen {
         while ends.len() <= MAX_LINES {
             let next = end + 1;
             let rest = bytes.get(next..).unwrap_or(&[]).iter().take(ROOM_BYTES);
-            end = floor(text, next + rest.take_while(|byte| **byte > b' ').count());
+            end = text.floor_char_boundary(next + rest.take_while(|byte| **byte > b' ').count());
             let part = bytes.get(next..end).unwrap_or(&[]);
             // Two words on one line may be one only by their looks, so the test is stricter there.
             if !is_random(part) || (*blank == b' ' && !is_part_of_token(part, end_of_first - start))
@@ -176,19 +176,4 @@ fn is_random(part: &[u8]) -> bool {
 fn narrow(c: char) -> Option<char> {
     let is_wide = ('\u{ff01}'..='\u{ff5e}').contains(&c);
     is_wide.then(|| char::from_u32(u32::from(c) - 0xfee0)).flatten()
-}
-
-fn floor(text: &str, mut at: usize) -> usize {
-    while !text.is_char_boundary(at) {
-        at -= 1;
-    }
-    at
-}
-
-fn ceil(text: &str, at: usize) -> usize {
-    let mut at = at.min(text.len());
-    while !text.is_char_boundary(at) {
-        at += 1;
-    }
-    at
 }

@@ -21,7 +21,6 @@ pub(super) fn by_name(name: &str) -> Option<Special> {
     Some(match name {
         "putty" => putty_key,
         "url" => url_password,
-        "dsn" => dsn_password,
         _ => return None,
     })
 }
@@ -43,15 +42,4 @@ fn url_password(text: &str, literal: Range<usize>) -> Option<Range<usize>> {
     let shown = std::str::from_utf8(authority.get(secret.clone())?).ok()?;
     (has_host && !is_stand_in(shown))
         .then_some(literal.end + secret.start..literal.end + secret.end)
-}
-
-/// The password of `user:password@tcp(host:3306)/database`.
-fn dsn_password(text: &str, literal: Range<usize>) -> Option<Range<usize>> {
-    let from = literal.start.saturating_sub(MAX_AUTHORITY_BYTES);
-    let before = text.as_bytes().get(from..literal.start)?;
-    let is_end = |byte: &u8| byte.is_ascii_whitespace() || b"/\"'`<>=[]".contains(byte);
-    let start = before.iter().rposition(is_end).map_or(0, |at| at + 1);
-    let colon = start + memchr(b':', before.get(start..)?)?;
-    let password = from + colon + 1..literal.start;
-    (!is_stand_in(text.get(password.clone())?)).then_some(password)
 }

@@ -1,7 +1,6 @@
 //! Words: where a word ends that may announce a secret.
 //!
-//! In: a text. Out: the places and meanings of such words: last words of labels (`label.rs`), programs and headers
-//! (`header.rs`), the first lines of key files (`key.rs`).
+//! In: a text. Out: the places and meanings of such words: last words of labels (`label.rs`), programs (`command.rs`), the first lines of key files (`key.rs`).
 //!
 //! A text has a word end about every six bytes. Those of 63 bytes are found with a few operations on machine words,
 //! and the last three bytes before each are looked up in a bit set. Few are in it, and only those are compared.
@@ -14,7 +13,7 @@ use std::sync::LazyLock;
 use aho_corasick::{AhoCorasick, MatchKind};
 use rustc_hash::FxHashMap;
 
-use super::header::{COMMANDS, Command};
+use super::command::{COMMANDS, Command};
 use super::label::{LABELS, Label, is_ideographic};
 
 /// Bytes classified at once, one bit each. The last only shows whether the one before ends a word.
@@ -25,10 +24,6 @@ const WINDOW_BYTES: usize = 64;
 pub(super) enum Meaning {
     /// The last word of these labels.
     Labels(&'static [Label]),
-    /// `Authorization`.
-    Authorization,
-    /// `Bearer`.
-    Bearer,
     /// `-----BEGIN`.
     KeyFile,
     /// A program.
@@ -49,11 +44,7 @@ pub(super) struct Words {
 
 /// The words of the tables.
 pub(super) static WORDS: LazyLock<Words> = LazyLock::new(|| {
-    let mut words: Vec<(String, Meaning)> = vec![
-        ("authorization".to_string(), Meaning::Authorization),
-        ("bearer".to_string(), Meaning::Bearer),
-        ("begin".to_string(), Meaning::KeyFile),
-    ];
+    let mut words: Vec<(String, Meaning)> = vec![("begin".to_string(), Meaning::KeyFile)];
     words.extend(COMMANDS.iter().map(|it| (it.program.to_string(), Meaning::Command(it))));
     for (word, labels) in &LABELS.by_last_word {
         // Comparing ignores case by setting a bit, which is right for ASCII only; other words are listed in each

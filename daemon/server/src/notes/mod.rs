@@ -223,6 +223,11 @@ impl Notes {
         self.veil.shown(path, text)
     }
 
+    /// Returns the kinds of the secrets in a file as its format reads it, each once.
+    pub fn kinds_of_secrets(&self, path: &str, text: &str) -> Vec<&'static str> {
+        self.veil.kinds_of_secrets(path, text)
+    }
+
     /// Writes a whole note.
     ///
     /// # Errors

@@ -8,7 +8,7 @@
 //! format reads it, in which no markup parts a label from its value.
 //! Not here: detecting secrets (the crate `redact`).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use config::Settings;
 use config::settings::{Privacy, Watch};
@@ -17,7 +17,7 @@ use model::Stage;
 use model::parcel::SourceDoc;
 use model::terms::{ContentHash, RelPath};
 use notes::edit::Op;
-use redact::{Place, Redactor};
+use redact::{Kind, Place, Redactor};
 
 /// Prefix of the marks that replace secrets.
 pub const MARK: &str = "[redacted:";
@@ -48,6 +48,13 @@ impl Veil {
             return vec![];
         }
         self.redactor.hidden_in(text, self.hidden_as_read(path, text))
+    }
+
+    /// Returns the kinds of the secrets, but not of personal data, that are hidden in the file at `path`, each once.
+    pub(super) fn kinds_of_secrets(&self, path: &str, text: &str) -> Vec<&'static str> {
+        let is_personal = |kind: &str| Kind::ALL.into_iter().any(|it| it.as_str() == kind);
+        let kinds: BTreeSet<&str> = self.hidden_in(path, text).into_iter().map(|it| it.1).collect();
+        kinds.into_iter().filter(|kind| !is_personal(kind)).collect()
     }
 
     /// Returns the places in a file for which its index has marks.

@@ -27,7 +27,6 @@ use crate::project::Project;
 use crate::serve::routes::Who;
 use ::index::store::{IngestedFile, KbRecord};
 use model::terms::RelPath;
-use redact::Redactor;
 
 /// Most files in one report.
 const MAX_LISTED: usize = 500;
@@ -192,9 +191,7 @@ fn read(project: &Project, path: &str, content: Option<&str>) -> Result<Read, Er
     {
         return done("skipped", "it is an entry itself");
     }
-    let redactor = Redactor::new(&project.settings.privacy);
-    let kinds =
-        if redactor.shows_marks_in(name) { redactor.kinds_hidden_in(&text) } else { vec![] };
+    let kinds = project.notes().kinds_of_secrets(name, &text);
     if !kinds.is_empty() {
         return done("flagged", &format!("holds what looks like a secret: {}", kinds.join(", ")));
     }
