@@ -169,6 +169,23 @@ pub(super) fn globs(settings: &Settings, key: &str) -> Result<(), String> {
     Ok(())
 }
 
+/// Checks that each entry of the list at `key` means something, if it is the list of extensions.
+pub(super) fn extensions(settings: &Settings, key: &str) -> Result<(), String> {
+    let means_nothing = |entry: &&String| {
+        let entry = entry.trim();
+        let name = entry.trim_start_matches('-').trim_start_matches('.');
+        let is_part = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '+' | '~');
+        entry != "-*" && (name.is_empty() || !name.chars().all(is_part))
+    };
+    match settings.watch.extensions.iter().find(means_nothing).filter(|_| key == "watch.extensions")
+    {
+        Some(entry) => Err(format!(
+            "has `{entry}`, which is not an extension; an entry is `tex`, `-pdf`, `-*`, `code` or `config`"
+        )),
+        None => Ok(()),
+    }
+}
+
 /// Checks that the path at `key` is absolute, if it is one: a relative path would depend on where the daemon is
 /// started. Folders of notes must be inside the project instead.
 pub(super) fn paths(settings: &Settings, key: &str) -> Result<(), String> {
@@ -391,6 +408,30 @@ mod tests {
                 !value.is_number() || open || ranged.iter().any(|row| row.0 == key),
                 "{key} has no range"
             );
+        }
+    }
+
+    #[test]
+    fn an_entry_that_is_no_extension_is_refused() {
+        let mut settings = Settings::default();
+        for (entry, is_sound) in [
+            ("tex", true),
+            (".Tex", true),
+            ("-pdf", true),
+            ("-.DOCX", true),
+            ("-*", true),
+            ("c++", true),
+            ("", false),
+            (" ", false),
+            ("-", false),
+            ("*", false),
+            ("*.md", false),
+            ("docs/md", false),
+            ("tar.gz", false),
+        ] {
+            settings.watch.extensions = vec!["md".to_string(), entry.to_string()];
+            let found = extensions(&settings, "watch.extensions");
+            assert_eq!(found.is_ok(), is_sound, "{entry}: {found:?}");
         }
     }
 

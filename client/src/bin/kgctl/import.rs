@@ -10,7 +10,7 @@
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use ::config::command::{ProjectFlags, path_word};
+use ::config::command::{ProjectFlags, operand};
 use ::config::load::load;
 use ::config::{Places, Project, Registry};
 use client::interchange::{Format, InterchangeError, Report, Shelf, Source};
@@ -180,7 +180,10 @@ fn write(
                 _ => "`kgctl query \"words of the conversation\"` finds them".to_string(),
             },
         ],
-        None => vec![format!("`kgctl init {}` makes the folder a project", path_word(&into))],
+        None => vec![format!(
+            "`kgctl init {}` makes the folder a project",
+            operand(&into.to_string_lossy())
+        )],
     };
     let next = next.iter().map(|line| flags.in_text(line).into_owned()).collect();
     Ok(Reply { reports: vec![report], projects: Vec::new(), next })

@@ -32,11 +32,11 @@ pub(crate) fn run(arguments: &Arguments, ctx: &Context) -> Result<Exit, Failure>
     let note = arguments.note.as_deref();
     match (&arguments.at, note) {
         (Some(at), Some(note)) => {
-            let reply = ask_kgd(ctx, &["--bring-back", note, "--at", at])?;
+            let reply = ask_kgd(ctx, &[format!("--bring-back={note}"), format!("--at={at}")])?;
             ctx.print_advice(&reply, notes::restored)?;
         }
         _ => {
-            let reply = ask_kgd(ctx, &["--kept", note.unwrap_or("")])?;
+            let reply = ask_kgd(ctx, &[format!("--kept={}", note.unwrap_or(""))])?;
             if reply["versions"].as_array().is_none_or(Vec::is_empty) {
                 let what =
                     note.map_or("of this project".to_string(), |note| format!("of `{note}`"));
@@ -52,7 +52,7 @@ pub(crate) fn run(arguments: &Arguments, ctx: &Context) -> Result<Exit, Failure>
 }
 
 /// Runs `kgd` and returns its line of JSON.
-fn ask_kgd(ctx: &Context, job: &[&str]) -> Result<Value, Failure> {
+fn ask_kgd(ctx: &Context, job: &[String]) -> Result<Value, Failure> {
     let target = ctx.target()?;
     target.check()?;
     let output = Command::new(find_kgd(|name| std::env::var_os(name))?)

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use config::command::word;
+use config::command::operand;
 use config::limits::KEPT_DAYS;
 use notes::edit::{Change, NewNote, render_new};
 use notes::filename::file_name;
@@ -232,7 +232,7 @@ pub async fn delete_note(
     let worker = project.clone();
     let restores = match who.has::<RestoreNote>() {
         true => "`restore_note` takes".to_string(),
-        false => project.in_commands(format!("`kgctl restore {} --at last` takes", word(&path))),
+        false => project.in_commands(format!("`kgctl restore --at last {}` takes", operand(&path))),
     };
     let (written, event, title, n_backlinks) = blocking(move || {
         let snapshot = worker.snapshot().map_err(unreadable)?;
