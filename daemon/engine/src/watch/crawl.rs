@@ -133,6 +133,7 @@ fn crawl_into(
             }
         }
     }
+    walk.crawl.survey.fold();
     walk.crawl
 }
 

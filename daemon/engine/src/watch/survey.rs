@@ -19,6 +19,9 @@ pub(super) const EXAMPLES: usize = 3;
 /// Most causes told apart for one reason (extensions, ignore files); the rest are counted together.
 const MOST_CAUSES: usize = 12;
 
+/// Most causes of one reason while a walk goes on, which meets the rare ones and the frequent ones in any order.
+const MOST_MET: usize = 1_000;
+
 /// What is counted together beyond [`MOST_CAUSES`].
 const OTHERS: &str = "others";
 
@@ -71,7 +74,7 @@ impl Survey {
     pub(super) fn skip(&mut self, path: &str, mut cause: Cause) {
         if !self.not_read.contains_key(&cause) {
             let n_causes = self.not_read.keys().filter(|it| it.reason == cause.reason).count();
-            if n_causes >= MOST_CAUSES {
+            if n_causes >= MOST_MET {
                 cause.by = OTHERS.to_string();
             }
         }
@@ -85,6 +88,25 @@ impl Survey {
             return;
         }
         unread.paths.insert(path.to_string());
+    }
+
+    /// Counts together, for each reason, all but the most frequent causes. Ends a walk.
+    pub(super) fn fold(&mut self) {
+        let mut causes: Vec<(Cause, Unread)> =
+            std::mem::take(&mut self.not_read).into_iter().collect();
+        // Equally frequent ones stay in order.
+        causes.sort_by_key(|(_, unread)| std::cmp::Reverse(unread.n));
+        for (mut cause, mut unread) in causes {
+            if self.not_read.keys().filter(|it| it.reason == cause.reason).count() >= MOST_CAUSES {
+                cause.by = OTHERS.to_string();
+            }
+            let folded = self.not_read.entry(cause).or_default();
+            folded.n += unread.n;
+            folded.paths.append(&mut unread.paths);
+            while folded.paths.len() > self.most_named {
+                folded.paths.pop_last();
+            }
+        }
     }
 
     /// Returns the number of paths that are not read for each reason.
@@ -190,8 +212,25 @@ mod tests {
             let cause = Cause { reason: SkipReason::Extension, by: format!("{}", at % 100) };
             survey.skip(&format!("{at:03}"), cause);
         }
+        survey.fold();
         assert_eq!(survey.not_read.len(), MOST_CAUSES + 1);
         assert_eq!(survey.not_read.values().map(|it| it.paths.len()).sum::<usize>(), 50);
         assert_eq!(survey.by_reason(), BTreeMap::from([(SkipReason::Extension, 1_000)]));
+    }
+
+    #[test]
+    fn the_most_frequent_causes_are_named_whenever_they_were_met() {
+        let mut survey = Survey::default();
+        for at in 0..1_000 {
+            // Each of fifty rare ones comes before the frequent one.
+            let by = if at < 50 { format!("rare{at}") } else { "wav".to_string() };
+            survey.skip(&format!("{at:04}"), Cause { reason: SkipReason::Extension, by });
+        }
+        survey.fold();
+        let n_of = |by: &str| {
+            let cause = Cause { reason: SkipReason::Extension, by: by.to_string() };
+            survey.not_read.get(&cause).map(|it| it.n)
+        };
+        assert_eq!((n_of("wav"), n_of("rare0"), n_of(OTHERS)), (Some(950), Some(1), Some(39)));
     }
 }
