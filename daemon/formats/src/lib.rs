@@ -130,6 +130,11 @@ impl Stage for Normalizer {
             fault.reason = redact::clean(&fault.reason).into_owned();
             fault
         })?;
+        // A text file may be empty; pages without text are most often pictures of it.
+        let is_bare = matches!(reader, Reader::Bytes(_)) && parsed.text.trim().is_empty();
+        if is_bare && parsed.warnings.is_empty() {
+            parsed.warnings.push(NO_TEXT.to_string());
+        }
         see_names(&mut parsed.meta);
         let title = title_of(&mut parsed, &source.path, reader.takes_title_from_heading());
         add_heading_alias(&mut parsed, &title);
@@ -167,6 +172,10 @@ impl Stage for Normalizer {
         })
     }
 }
+
+/// The warning of a document, such as a scan, in which no text was found.
+const NO_TEXT: &str =
+    "it has no text; hint: if it shows pictures of text, make them searchable with an OCR program";
 
 /// True when people can read a file with this extension as it is.
 fn is_readable(extension: &str) -> bool {

@@ -8,7 +8,7 @@ use proptest::prelude::*;
 
 use super::Docx;
 use crate::format::{Format, FormatLimits};
-use crate::tests::{LIMITS, check_invariants, printed};
+use crate::tests::{LIMITS, check_invariants, normalized, printed};
 use model::parcel::Parsed;
 
 const WORD: &str = "http://schemas.openxmlformats.org/wordprocessingml/2006/main";
@@ -659,4 +659,11 @@ proptest! {
             check_invariants(&parsed.text, &parsed);
         }
     }
+}
+
+#[test]
+fn a_document_without_text_says_so() {
+    let warnings_of = |body: &str| normalized("a.docx", &document(body, WORD)).warnings;
+    assert_eq!(warnings_of("<w:p/>"), [crate::NO_TEXT]);
+    assert_eq!(warnings_of("<w:p><w:r><w:t>Text.</w:t></w:r></w:p>"), [""; 0]);
 }
