@@ -138,14 +138,11 @@ fn header(text: &str, label: &Range<usize>) -> Option<(Range<usize>, char, usize
     // Words separated by blanks are a header only if each has a column below it. Code has commas and blanks, too, but
     // is indented.
     let is_plain = !line.starts_with(['#', '/']) && !line.ends_with([',', ';', '{', '(']);
+    let is_flush = is_plain && !line.starts_with([' ', '\t']);
     let is_table = match separator {
         ' ' => {
             let is_label = words.len() == label.len();
-            is_plain
-                && is_label
-                && !line.starts_with([' ', '\t'])
-                && !line.contains(['.', ':', '='])
-                && (2..=6).contains(&n_cells)
+            is_flush && is_label && !line.contains(['.', ':', '=']) && (2..=6).contains(&n_cells)
         }
         // A sentence is no header: it has an end, or more words between its commas.
         ',' | ';' => {
@@ -157,13 +154,7 @@ fn header(text: &str, label: &Range<usize>) -> Option<(Range<usize>, char, usize
         }
         // Code has bars, too, but no blanks around them.
         '|' => is_first && (line.contains(" | ") || line.starts_with('|')),
-        _ => {
-            is_plain
-                && n_cells > 1
-                && is_first
-                && !line.starts_with([' ', '\t'])
-                && !line.contains(['(', ';', '='])
-        }
+        _ => is_flush && n_cells > 1 && is_first && !line.contains(['(', ';', '=']),
     };
     (is_name && is_short && is_table).then_some((start..end, separator, column))
 }
