@@ -47,6 +47,7 @@ use std::sync::Arc;
 
 use anyhow::Context;
 use config::Settings;
+use confine::Root;
 use ractor::Actor;
 use tokio::sync::{Mutex, mpsc};
 use tokio::task::JoinHandle;
@@ -135,8 +136,10 @@ async fn start(
     let breakers = writer.ledger().breakers().clone();
     let gazetteer = writer.gazetteer();
     let mut lost: HashMap<u128, Vec<RelPath>> = HashMap::new();
+    let folder = Root::open(&recipe.root).ok();
     for (path, hash) in writer.lost()? {
-        if recipe.root.join(path.as_str()).symlink_metadata().is_err() {
+        let is_gone = |folder: &Root| folder.look(path.as_str()).is_err_and(|it| it.is_absent());
+        if folder.as_ref().is_some_and(is_gone) {
             lost.entry(hash.0).or_default().push(path);
         }
     }
