@@ -3,7 +3,6 @@
 //! In: source text. Out: comments, words, functions and parameter lists. Invariants: text is read
 //! without a parser: macros and strings that look like code are counted as code, the same in every
 //! version.
-//! Not here: the limits (`it/english.rs`, `it/tidy.rs`).
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -41,6 +40,15 @@ pub fn is_test(path: &str) -> bool {
 /// Returns the part of a file before `#[cfg(test)] mod tests`.
 pub fn production(text: &str) -> &str {
     text.split("#[cfg(test)]\nmod tests").next().unwrap_or(text)
+}
+
+/// Returns the number of lines with code and of lines that are comments; blank lines are neither.
+pub fn count_lines(text: &str) -> (usize, usize) {
+    let (mut n_code, mut n_comments) = (0, 0);
+    for line in text.lines().map(str::trim_start).filter(|line| !line.is_empty()) {
+        *(if line.starts_with("//") { &mut n_comments } else { &mut n_code }) += 1;
+    }
+    (n_code, n_comments)
 }
 
 /// Returns the comments of a source file, one per line, without their slashes.

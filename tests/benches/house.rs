@@ -1,32 +1,78 @@
 //! House: size and style figures of the code base, against older versions.
 //!
 //! `cargo bench -p tests --bench house -- [OTHER_CHECKOUT…]`: a column for this workspace and one
-//! for each other checkout.
+//! for each other checkout; then, for each of them, the lines of every crate.
 
 #![allow(clippy::print_stdout, reason = "a bench prints its table")]
 
 mod support;
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 use tests::house::{
-    Function, count_told, functions, has_tuple_pattern, is_test, production, sources,
+    Function, count_lines, count_told, functions, has_tuple_pattern, is_test, production, sources,
 };
 
 fn main() -> Result<()> {
     let here = Path::new(env!("CARGO_MANIFEST_DIR")).parent().map(PathBuf::from);
     let others = support::arguments().into_iter().map(PathBuf::from);
-    let columns: Vec<Vec<(&str, String)>> =
-        here.into_iter().chain(others).map(|it| column(&it)).collect();
+    let roots: Vec<PathBuf> = here.into_iter().chain(others).collect();
+    let columns: Vec<Vec<(&str, String)>> = roots.iter().map(|it| column(it)).collect();
     let Some(first) = columns.first() else { return Ok(()) };
     for (row, (name, _)) in first.iter().enumerate() {
         let cells = columns.iter().filter_map(|column| column.get(row));
         let cells: String = cells.map(|(_, value)| format!("  {value:>34}")).collect();
         println!("{name:<46}{cells}");
     }
+    for root in &roots {
+        println!("\n{:<46}{:>10}{:>10}{:>10}", root.display(), "code", "comments", "tests");
+        let mut all = Lines::default();
+        for (name, it) in by_crate(root) {
+            print_lines(&name, it);
+            all = Lines {
+                code: all.code + it.code,
+                comments: all.comments + it.comments,
+                tests: all.tests + it.tests,
+            };
+        }
+        print_lines("sum", all);
+    }
     Ok(())
+}
+
+/// Lines without blank ones.
+#[derive(Debug, Clone, Copy, Default)]
+struct Lines {
+    /// Production without comments.
+    code: usize,
+    /// Comments of production, except those behind code.
+    comments: usize,
+    /// Tests and benches without comments.
+    tests: usize,
+}
+
+fn print_lines(name: &str, it: Lines) {
+    println!("{name:<46}{:>10}{:>10}{:>10}", it.code, it.comments, it.tests);
+}
+
+/// Returns the lines of every crate of a checkout, by its folder; files of no crate are under `.`.
+fn by_crate(root: &Path) -> BTreeMap<String, Lines> {
+    let crates = crates(root);
+    let mut found: BTreeMap<String, Lines> = BTreeMap::new();
+    for (path, text) in sources(root) {
+        let inner = crates.iter().filter(|it| path.starts_with(it.as_str()));
+        let name = inner.max_by_key(|it| it.len()).map_or(".", |it| it.trim_end_matches('/'));
+        let lines = found.entry(name.to_string()).or_default();
+        let code = if is_test(&path) { "" } else { production(&text) };
+        let (n_code, n_comments) = count_lines(code);
+        lines.code += n_code;
+        lines.comments += n_comments;
+        lines.tests += count_lines(text.get(code.len()..).unwrap_or_default()).0;
+    }
+    found
 }
 
 /// Returns the figures of one checkout, with their names.

@@ -85,7 +85,7 @@ fn measure(runtime: &Runtime, mut set: Set, n_projects: usize) -> Result<()> {
             let path = file.strip_prefix(scratch.notes())?.display().to_string();
             homes.extend(set.found(&path, [1, 1])?.into_iter().map(|id| (id, number)));
         }
-        outlines.add(number as i32, &number.to_string(), Outline::of(&*project.snapshot()?)?);
+        outlines.add(number as i32, &number.to_string(), Outline::of(&project.snapshot()?)?);
     }
     let (snapshot, model) = (whole.snapshot()?, StaticModel::builtin(WordPiece::builtin()));
     let (mut best, mut judged, mut n, mut took) = ([0; 4], [0; 4], 0, 0.0);

@@ -298,8 +298,8 @@ fn part_of(home: &Path, percent: Option<u64>) -> Result<PathBuf> {
         db.execute("DELETE FROM vectors WHERE unicode(hex(hash)) % 2 = 0", [])?;
         return Ok(part);
     };
-    let index = rusqlite::Connection::open(part.join("index.sqlite"))?;
-    let windows = engine::backfill::searched_windows(&index)?;
+    let readers = index::store::Readers::new(part.join("index.sqlite"));
+    let windows = engine::backfill::searched_windows(&readers.snapshot()?)?;
     let n_first = windows.len() as u64 * percent / 100;
     db.execute_batch("CREATE TEMP TABLE first(hash BLOB PRIMARY KEY)")?;
     for window in windows.iter().take(n_first as usize) {

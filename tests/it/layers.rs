@@ -1,9 +1,12 @@
-//! Layers: crates of the daemon use only crates below them, and cycles inside a crate do not grow.
+//! Layers: crates of the daemon use only crates below them, SQL stands in `index` alone, and cycles inside a crate do
+//! not grow.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
+
+use tests::house::is_test;
 
 /// The crates of the daemon, lowest first, each with the current number of pairs of its top-level
 /// modules that depend on each other. A number may only become smaller.
@@ -22,6 +25,49 @@ const LAYERS: [(&str, usize); 14] = [
     ("engine", 0),
     ("server", 0),
     ("daemon", 0),
+];
+
+/// Crates that reach the databases through `index` alone.
+const WITHOUT_SQL: [&str; 6] = ["client", "daemon", "engine", "hub", "query", "server"];
+
+/// Words of statements, and of what runs one on SQLite.
+const OF_SQL: [&str; 15] = [
+    "SELECT ",
+    " FROM ",
+    " JOIN ",
+    " WHERE ",
+    "ORDER BY ",
+    "GROUP BY ",
+    "INSERT INTO ",
+    "INSERT OR ",
+    "DELETE FROM ",
+    "UPDATE ",
+    "PRAGMA ",
+    "CREATE TABLE",
+    "prepare_cached(",
+    "query_row(",
+    "query_map(",
+];
+
+/// Files with statements for other databases than ours: PostgreSQL, and graph databases that import an export.
+const FOR_OTHERS: [&str; 6] = [
+    "client/src/interchange/export/csv.rs",
+    "daemon/hub/src/publish.rs",
+    "daemon/hub/src/pull.rs",
+    "daemon/hub/src/rows.rs",
+    "daemon/hub/src/same.rs",
+    "daemon/hub/src/schema.rs",
+];
+
+/// Files of these crates that still name tables or `rusqlite`. The list may only become shorter.
+#[rustfmt::skip]
+const STILL_WITH_SQL: &[&str] = &[
+    "daemon/query/Cargo.toml",
+    "daemon/query/src/address.rs",
+    "daemon/query/src/error.rs",
+    "daemon/query/src/notes/browse.rs",
+    "daemon/query/src/page/mod.rs",
+    "daemon/query/src/quote/outline.rs",
 ];
 
 /// Folders under `daemon/` that are not layers: a library of its own, and a workspace of its own.
@@ -62,6 +108,37 @@ fn arrows_between_crates_point_down() {
         }
     }
     assert_eq!(out, "");
+}
+
+#[test]
+fn sql_stands_in_index_alone() {
+    let folders = WITHOUT_SQL.map(|name| match name {
+        "client" | "daemon" => name.to_string(),
+        layer => format!("daemon/{layer}"),
+    });
+    let mut found = Vec::new();
+    for (path, text) in crate::tidy::sources() {
+        let is_inside = folders.iter().any(|folder| path.starts_with(&format!("{folder}/src/")));
+        if !is_inside || is_test(&path) {
+            continue;
+        }
+        let code = text.split("#[cfg(test)]\nmod tests {").next().unwrap_or(&text);
+        let mut lines = code.lines().filter(|line| !line.trim_start().starts_with("//"));
+        let has_words = |line: &str| {
+            !FOR_OTHERS.contains(&path.as_str()) && OF_SQL.iter().any(|word| line.contains(word))
+        };
+        if lines.any(|line| line.contains("rusqlite") || has_words(line)) {
+            found.push(path);
+        }
+    }
+    for folder in folders {
+        let manifest = fs::read_to_string(workspace().join(&folder).join("Cargo.toml"));
+        if manifest.expect("a manifest").lines().any(|line| line.starts_with("rusqlite")) {
+            found.push(format!("{folder}/Cargo.toml"));
+        }
+    }
+    found.sort();
+    assert_eq!(found, STILL_WITH_SQL, "more may not name SQL; after less, shorten the list");
 }
 
 #[test]

@@ -5,7 +5,6 @@
 //! hash, and no text is embedded twice, whatever happens to its window.
 //! Invariants: after a kill at any point it continues where it was; equal texts are embedded once; nothing is
 //! embedded while the gate is closed; the vectors of a space answer until those of the next one are complete.
-//! Not here: which vectors a question uses (`query`), the models (`embed`).
 
 mod order;
 mod pace;
@@ -19,8 +18,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use config::settings::Embed;
-use rusqlite::{OptionalExtension, params};
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 
 use self::order::Order;
 pub use self::order::searched_windows;
@@ -406,17 +404,15 @@ impl Backfill {
     /// Returns the text that the model reads for the first of these windows, if that exists.
     fn text_of(&self, ids: &[i64]) -> Result<Option<String>, StoreError> {
         let Some(id) = ids.first() else { return Ok(None) };
-        self.readers.look(|db| {
-            let sql = "SELECT d.title, c.section, d.text, w.start, w.end FROM chunk_vec_map w
-                       JOIN chunks c ON c.id = w.chunk_id JOIN docs d ON d.id = c.doc_id WHERE w.id = ?1";
-            let row = db.prepare_cached(sql)?.query_row(params![id], |row| {
-                let (title, section, text): (String, String, String) =
-                    (row.get(0)?, row.get(1)?, row.get(2)?);
-                let span = row.get::<_, i64>(3)? as usize..row.get::<_, i64>(4)? as usize;
-                Ok(better_text(&title, &section, text.get(span).unwrap_or_default()))
-            });
-            row.optional()
-        })
+        let snapshot = self.readers.snapshot()?;
+        let Some(window) = snapshot.windows().get(*id)? else { return Ok(None) };
+        let Some(chunk) = snapshot.chunks().get(window.chunk)? else { return Ok(None) };
+        let label = snapshot.documents().labels([chunk.doc])?.remove(&chunk.doc);
+        let Some(label) = label else { return Ok(None) };
+        let text = snapshot.chunks().text(&chunk)?;
+        let part = window.start - chunk.start..window.end - chunk.start;
+        let text = text.get(part).unwrap_or_default();
+        Ok(Some(better_text(&label.title, &chunk.section, text)))
     }
 
     /// Stops answering from the older space, once the wanted one is complete.
@@ -432,11 +428,7 @@ impl Backfill {
         if self.swept_at == Some(tick) {
             return Ok(());
         }
-        let kept = self.readers.look(|db| {
-            let mut statement = db.prepare("SELECT hash FROM chunk_vec_map")?;
-            let rows = statement.query_map([], |row| row.get(0).map(hash_of))?;
-            rows.collect::<Result<FxHashSet<ContentHash>, _>>()
-        })?;
+        let kept = self.readers.snapshot()?.windows().hashes()?;
         let wanted: Vec<i64> = self.wanted.iter().map(|tier| tier.space.id).collect();
         let n_gone = self.file.sweep(&wanted, &kept)?;
         self.swept_at = Some(tick);
@@ -470,10 +462,6 @@ fn dimensions_of(space: &str) -> Option<u32> {
 
 fn bytes_of(vector: &UnitVector) -> Vec<u8> {
     vector.0.iter().map(|component| component.cast_unsigned()).collect()
-}
-
-fn hash_of(bytes: [u8; 16]) -> ContentHash {
-    ContentHash(u128::from_le_bytes(bytes))
 }
 
 #[cfg(test)]

@@ -2,7 +2,6 @@
 //!
 //! A project has one for the life of the daemon; `verify` starts a second one beside it, from nothing.
 //! Invariant: "settled" is read in the order in which work flows (watcher, belt, ripples), so that nothing is missed.
-//! Not here: answering (`project.rs`).
 
 use std::path::{Path, PathBuf};
 use std::pin::pin;
@@ -231,10 +230,7 @@ impl Build {
 
     /// Counts the documents in this build's index.
     pub fn n_documents(&self) -> Result<u64, StoreError> {
-        let n: i64 = self
-            .readers
-            .look(|db| db.query_row("SELECT count(*) FROM docs", [], |row| row.get(0)))?;
-        Ok(n as u64)
+        self.readers.look(|index| index.documents().count())
     }
 
     /// Returns whether everything noticed so far is searchable, resolved and embedded.

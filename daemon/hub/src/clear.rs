@@ -3,7 +3,6 @@
 //! In: a stream. Out: the same stream, which fails where the server asks for the password itself.
 //! Invariant: proofs of a password (SCRAM) may pass; `AuthenticationCleartextPassword` is refused, not answered.
 //! How: the driver takes it for TLS that is negotiated directly, and so makes the connection as it makes any other.
-//! Not here: which hosts may be spoken to like this (`connect.rs`).
 
 use std::future::{Ready, ready};
 use std::io;

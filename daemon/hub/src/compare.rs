@@ -1,16 +1,16 @@
 //! Compare: one number for all rows of a project, in the hub and in an index here.
 //!
 //! In: a hub or an index. Out: a tick and a digest; equal digests mean equal rows.
-//! Not here: which rows differ (`publish.rs` finds and repairs those).
 
 use std::path::Path;
 use std::sync::Arc;
 
-use index::store::{Readers, Snapshot, Spaces, open_for_reading};
+use index::store::Readers;
+use index::store::published::{Origin, Source, TABLES, Table};
 
 use crate::connect::Hub;
 use crate::rows::{self, Part};
-use crate::table::{Origin, Source, TABLES, Table};
+use crate::table::each;
 use crate::{HubError, pull};
 
 /// Returns the tick of a project in the hub, and one number for all rows of all its compared
@@ -38,20 +38,16 @@ pub async fn digest(hub: &Hub, project: &str) -> Result<(i64, u64), HubError> {
 /// # Errors
 /// If the index cannot be read.
 pub fn digest_of(readers: &Arc<Readers>, state_dir: &Path) -> Result<(u64, u64), HubError> {
-    let snapshot: Snapshot = readers.snapshot()?;
-    let ledger = open_for_reading(&state_dir.join("ledger.sqlite"))?;
-    let better = Some(Spaces::path(state_dir)).filter(|path| path.exists());
-    let better = better.map(|path| open_for_reading(&path)).transpose()?;
-    let tick = snapshot.tick().0;
-    let source = Source { index: &snapshot, ledger: &ledger, better: better.as_ref(), tick };
+    let snapshot = readers.snapshot()?;
+    let source = Source::open(&snapshot, state_dir)?;
     let mut digest = 0_u64;
     for (table, number) in compared() {
-        table.each(&source, &mut |row| {
+        each(table, &source, &mut |row| {
             digest = digest.wrapping_add(sum_of(number, row.key, row.sum));
             Ok(())
         })?;
     }
-    Ok((tick, digest))
+    Ok((snapshot.tick().0, digest))
 }
 
 /// Yields every table except the better vectors, which may be computed after the commit.

@@ -4,7 +4,6 @@
 //! Invariants: a connection to another machine uses TLS, unless both the URL and the user's settings say that it need
 //! not. The certificate is verified against the system's authorities, or against those in the file that `sslrootcert`
 //! names. A password is never logged; that of `publish.token_file` goes to the role and host of `publish.url` alone.
-//! Not here: queries.
 
 use std::net::IpAddr;
 use std::path::PathBuf;

@@ -4,7 +4,6 @@
 //! index, which the read path uses like any other.
 //! Invariants: a hub shows whole ticks; of two publishers of one project the older is refused; no
 //! secret leaves this machine; nothing here runs unless the user named a hub.
-//! Not here: answering (`query`), when to publish and whom to serve (`daemon`).
 
 mod clear;
 mod compare;
@@ -125,12 +124,6 @@ pub enum HubError {
     /// The task that reads or writes the index ended.
     #[error("the index could not be read: {0}")]
     Crashed(String),
-}
-
-impl From<rusqlite::Error> for HubError {
-    fn from(error: rusqlite::Error) -> Self {
-        HubError::Store(error.into())
-    }
 }
 
 impl HubError {

@@ -3,13 +3,12 @@
 //! In: an index. Out: three published rows (word counts, name counts, signs of window vectors), and the reverse: how
 //! many chunks contain a word.
 //! Invariant: an outline is a function of the commit.
-//! Not here: choosing projects for a question (`select.rs`), fetching outlines (`pull.rs`).
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use index::postings::{Postings, Unread};
+use index::postings::Unread;
+use index::store::Snapshot;
 use index::words::{phrases_in, terms_of};
-use rusqlite::Connection;
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_64_with_seed;
@@ -49,15 +48,15 @@ pub(crate) fn number_of(kind: u64, word: &str) -> u32 {
 
 /// Calls `show` with each row of an index.
 pub(crate) fn each(
-    index: &Connection,
+    index: &Snapshot,
     show: &mut dyn FnMut(i64, Vec<u8>) -> Result<(), HubError>,
 ) -> Result<(), HubError> {
     let mut counts: FxHashMap<u32, u32> = FxHashMap::default();
     let unread = |error: Unread| match error {
-        Unread::Sql(error) => HubError::from(error),
+        Unread::Sql(error) => HubError::Store(error.into()),
         Unread::Shape(_) => HubError::Torn("postings"),
     };
-    let postings = Postings::open(index).map_err(unread)?;
+    let postings = index.full_text().postings().map_err(unread)?;
     postings
         .each_word(&mut |word, n| {
             *counts.entry(number_of(OF_TEXT, &String::from_utf8_lossy(word))).or_default() += n;
@@ -65,29 +64,26 @@ pub(crate) fn each(
         .map_err(unread)?;
     show(WORDS, packed(postings.n_rows(), counts))?;
     let (mut n, mut counts) = (0, FxHashMap::default());
-    let mut statement = index.prepare("SELECT norm, surface FROM names")?;
-    let mut rows = statement.query([])?;
-    while let Some(row) = rows.next()? {
-        let (norm, surface): (String, String) = (row.get(0)?, row.get(1)?);
-        let words = name_words(&surface).into_iter();
-        let whole = std::iter::once(number_of(WHOLE_NAME, &norm));
+    index.names().each_spelling(|norm, surface| {
+        let words = name_words(surface).into_iter();
+        let whole = std::iter::once(number_of(WHOLE_NAME, norm));
         words.flatten().chain(whole).for_each(|it| *counts.entry(it).or_default() += 1);
         n += 1;
-    }
+    })?;
     show(NAMES, packed(n, counts))?;
     show(WINDOWS, signs_of_windows(index)?)
 }
 
 /// Returns one bit for each component of each window's vector: whether it is positive.
-fn signs_of_windows(index: &Connection) -> Result<Vec<u8>, HubError> {
+fn signs_of_windows(index: &Snapshot) -> Result<Vec<u8>, HubError> {
     let mut windows: BTreeMap<i64, Vec<u8>> = BTreeMap::new();
-    index::vectors::each_in_table(index, |key, bytes| {
+    index.each_vector(|key, bytes| {
         let byte = |eight: &[u8]| {
             let positive = eight.iter().map(|it| u8::from(it.cast_signed() > 0));
             positive.fold(0, |byte, bit| byte << 1 | bit)
         };
         windows.insert(key, bytes.chunks(BITS).map(byte).collect());
-        Ok::<_, HubError>(())
+        true
     })?;
     let step = windows.len().div_ceil(MAX_WINDOWS).max(1);
     Ok(windows.into_values().step_by(step).flatten().collect())
@@ -166,7 +162,7 @@ impl Outline {
     ///
     /// # Errors
     /// If it cannot be read.
-    pub fn of(index: &Connection) -> Result<Self, HubError> {
+    pub fn of(index: &Snapshot) -> Result<Self, HubError> {
         let mut outline = Outline::default();
         each(index, &mut |key, block| outline.read(key, &block))?;
         Ok(outline)

@@ -4,7 +4,6 @@
 //! Invariants: each round publishes one snapshot, so it does not matter where the last publisher was killed. Every
 //! transaction locks the project's row and continues only if the epoch and the last transaction are this publisher's
 //! own. A new generation becomes visible when it is complete. While the hub is unreachable, the index is not read.
-//! Not here: when to publish (`daemon`), the form of a row (`table.rs`).
 
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
@@ -12,8 +11,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use config::place::replace_file;
-use index::store::{Readers, SCHEMA_VERSION, Spaces, open_for_reading};
-use rusqlite::Connection;
+use index::store::published::{Cell, Source, TABLES, Table};
+use index::store::{Readers, SCHEMA_VERSION};
 use rustc_hash::FxHashMap;
 use tokio::runtime::Handle;
 use tokio_postgres::Transaction;
@@ -22,7 +21,7 @@ use crate::HubError;
 use crate::connect::{Address, Hub};
 use crate::pull::Settled;
 use crate::rows::{self, MAX_BATCH_BYTES, Part};
-use crate::table::{Cell, Published, Source, TABLES, Table};
+use crate::table::{Published, each};
 
 /// Number of transactions that the log keeps. A front end that is further behind fetches everything again.
 const LOGGED: i64 = 1_000;
@@ -142,7 +141,7 @@ impl Publisher {
 
     /// Connects and becomes the project's only publisher.
     async fn open(&self, readers: &Arc<Readers>) -> Result<Link, HubError> {
-        let made_by = made_by(readers)?;
+        let made_by = readers.snapshot()?.made_by()?;
         let mut hub = self.address.connect().await?;
         let tx = hub.client.transaction().await?;
         let forbidden = || HubError::Forbidden(self.project.clone(), "publish", " --publish");
@@ -219,13 +218,10 @@ fn publish(
 ) -> Result<Round, HubError> {
     let begun = Instant::now();
     let snapshot = readers.snapshot()?;
-    let ledger = open_for_reading(&state_dir.join("ledger.sqlite"))?;
-    let better = Some(Spaces::path(state_dir)).filter(|path| path.exists());
-    let better = better.map(|path| open_for_reading(&path)).transpose()?;
+    let source = Source::open(&snapshot, state_dir)?;
     let tick = snapshot.tick().0;
-    let source = Source { index: &snapshot, ledger: &ledger, better: better.as_ref(), tick };
     link.round += 1;
-    let made_by = made_in(&snapshot)?;
+    let made_by = snapshot.made_by()?;
     let mark = random_name();
     let guard = link.guard(project);
     let Link { hub, serial, mark: last, part, is_live, sums, round, last_news, .. } = link;
@@ -242,7 +238,7 @@ fn publish(
     let client = &mut hub.client;
     for (table, number) in TABLES.iter().zip(0_u8..) {
         let mut batch = Batch::default();
-        table.each(&source, &mut |row| {
+        each(table, &source, &mut |row| {
             let known = sums.insert((number, row.key), (row.sum, *round));
             if known.is_some_and(|(sum, _)| sum == row.sum) {
                 return Ok(());
@@ -459,14 +455,6 @@ fn weight(row: &Published) -> usize {
         _ => 8,
     };
     16 + row.cells.iter().map(weight).sum::<usize>()
-}
-
-fn made_by(readers: &Arc<Readers>) -> Result<String, HubError> {
-    made_in(&*readers.snapshot()?)
-}
-
-fn made_in(db: &Connection) -> Result<String, HubError> {
-    Ok(db.query_row("SELECT value FROM meta WHERE key = 'made_by'", [], |row| row.get(0))?)
 }
 
 /// Returns the permanent identifier of a folder's publisher.

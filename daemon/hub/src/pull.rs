@@ -3,11 +3,11 @@
 //! In: a hub, a project, a replica. Out: the replica at the hub's tick.
 //! Invariants: a replica always equals one whole transaction of the hub. It is updated only if the hub's log still has
 //! its last transaction; otherwise it is stale and must be copied again.
-//! Not here: which projects are served, and when (`daemon`).
 
 use std::path::Path;
 
-use index::store::{Draft, Replica, Spaces, Verdict};
+use index::store::published::{Cell, Origin, TABLES, Table};
+use index::store::{Draft, Replica, SCHEMA_VERSION, Spaces, Verdict};
 use index::vectors::VectorChange;
 use model::terms::{ContentHash, Tick};
 use rustc_hash::FxHashMap;
@@ -18,8 +18,7 @@ use crate::HubError;
 use crate::connect::Hub;
 use crate::outline::Outline;
 use crate::rows::{self, AT_ONCE, Part};
-use crate::table::{Cell, Origin, TABLES, Table, unpack};
-use index::store::SCHEMA_VERSION;
+use crate::table::unpack;
 
 /// The replica's note that holds the generation and transaction it equals.
 const AT: &str = "hub";
@@ -251,14 +250,13 @@ impl Fetch<'_> {
     fn fetch_all(&mut self, table: &'static Table) -> Result<(), HubError> {
         if table.hub.starts_with("posting") {
             // Even an empty text index has rows.
-            let sql = format!("DELETE FROM {}", table.local);
-            self.draft.index.execute(&sql, [])?;
+            table.clear(self.draft)?;
         }
         let mut after = Some(i64::MIN);
         while let Some(last) = after {
             let (found, next) =
                 self.runtime.block_on(rows::page(self.tx, table, self.part, last))?;
-            self.write(table, &found)?;
+            self.write(table, found)?;
             after = next;
         }
         self.into.has_decisions |= table.hub == "decisions";
@@ -269,7 +267,7 @@ impl Fetch<'_> {
     fn fetch_keys(&mut self, table: &'static Table, keys: &[i64]) -> Result<(), HubError> {
         for keys in keys.chunks(AT_ONCE) {
             let found = self.runtime.block_on(rows::with_keys(self.tx, table, self.part, keys))?;
-            self.write(table, &found)?;
+            self.write(table, found)?;
         }
         if table.from == Origin::Vectors {
             self.into.vectors.gone.extend(keys);
@@ -278,20 +276,27 @@ impl Fetch<'_> {
         Ok(())
     }
 
-    fn write(&mut self, table: &'static Table, found: &[(i64, Vec<Cell>)]) -> Result<(), HubError> {
+    fn write(
+        &mut self,
+        table: &'static Table,
+        found: Vec<(i64, Vec<Cell>)>,
+    ) -> Result<(), HubError> {
         self.into.n_rows += found.len() as u64;
         if table.from == Origin::Better {
-            return keep_better(self.folder, found);
+            return keep_better(self.folder, &found);
         }
         for (key, cells) in found {
+            let rows = unpack(table, cells)?;
             if table.hub == "decisions" {
-                self.into.decisions.extend(unpack(table.hub, cells)?.iter().filter_map(verdict));
+                self.into.decisions.extend(rows.iter().filter_map(verdict));
                 continue;
             }
-            table.insert(self.draft, *key, cells)?;
-            let follows = self.keeps_vectors && table.from == Origin::Vectors;
-            if let (true, Some(Cell::Blob(bytes))) = (follows, cells.first()) {
-                self.into.vectors.born.push((*key, bytes.clone()));
+            table.insert(self.draft, key, &rows)?;
+            if !self.keeps_vectors || table.from != Origin::Vectors {
+                continue;
+            }
+            if let Some(Cell::Blob(bytes)) = rows.into_iter().flatten().next() {
+                self.into.vectors.born.push((key, bytes));
             }
         }
         Ok(())

@@ -1,14 +1,14 @@
 //! Rows: reads and writes published rows in the hub's tables.
 //!
 //! In: rows with keys, or keys. Out: the same rows in PostgreSQL, one statement a batch.
-//! Not here: which rows (`publish.rs`, `pull.rs`), the form of a row (`table.rs`).
 
+use index::store::published::{Cell, Table};
 use pgvector::HalfVector;
 use postgres_types::ToSql;
 use tokio_postgres::{GenericClient, Row};
 
 use crate::HubError;
-use crate::table::{Cell, Published, Table};
+use crate::table::{Published, hub_columns};
 
 /// Rows on one page.
 const PAGE_ROWS: i64 = 256;
@@ -32,7 +32,7 @@ pub(crate) async fn insert(
     part: Part,
     rows: &[Published],
 ) -> Result<(), HubError> {
-    let columns = table.hub_columns();
+    let columns = hub_columns(table);
     let names: String = columns.iter().map(|(name, _)| format!(", \"{name}\"")).collect();
     let places: String =
         (5..).zip(&columns).map(|(n, (_, kind))| format!(", ${n}::{}[]", type_of(*kind))).collect();
@@ -125,7 +125,7 @@ pub(crate) const AT_ONCE: usize = PAGE_ROWS as usize;
 
 fn select(table: &Table, condition: &str) -> String {
     let names: String =
-        table.hub_columns().iter().map(|(name, _)| format!(", \"{name}\"")).collect();
+        hub_columns(table).iter().map(|(name, _)| format!(", \"{name}\"")).collect();
     format!(
         "SELECT row_key{names} FROM kg.{} WHERE project = $1 AND generation = $2 AND {condition}",
         table.hub
@@ -195,6 +195,6 @@ fn cells(table: &Table, row: &Row) -> Result<(i64, Vec<Cell>), HubError> {
         };
         Ok(found.unwrap_or(Cell::Null))
     };
-    let found = table.hub_columns().into_iter().enumerate().map(cell);
+    let found = hub_columns(table).into_iter().enumerate().map(cell);
     Ok((row.try_get(0)?, found.collect::<Result<_, _>>()?))
 }

@@ -2,7 +2,6 @@
 //!
 //! In: an entity in each of two projects. Out: the statements about projects that the role may read.
 //! Invariants: stating it requires the right to publish both projects; nothing is merged, and no project's rows change.
-//! Not here: matching by name and type (the gateway does it for each request).
 
 use crate::{Hub, HubError};
 

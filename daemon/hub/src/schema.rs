@@ -3,7 +3,6 @@
 //! In: a connection as the owner of the tables. Out: tables, grants.
 //! Invariants: each migration is applied once, in order, in one transaction, and only on request. A project is created
 //! by a grant, never by a publisher.
-//! Not here: reading and writing rows.
 
 use crate::{Hub, HubError};
 

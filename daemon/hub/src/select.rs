@@ -6,7 +6,6 @@
 //! how few other projects contain it. By meaning it follows ReDDE (Si and Callan 2003): the nearest
 //! window scores; outlines keep one bit for each dimension of a window.
 //! Invariant: only visible projects contribute to any number.
-//! Not here: parsing a question (`query`), asking the chosen projects (`client`).
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -7,7 +7,6 @@
 //! An ambiguous name is refused, never guessed, because a write may follow. A change follows only a path, a permalink
 //! or a title, in any words that drop no sign, not what any document may say about itself to be taken for another: an
 //! alias, a heading. It also refuses a permalink that is the path or the title of another file.
-//! Not here: the search (`index/src/store/resolve.rs`), headings and blocks of a note.
 
 use notes::resolve::{By, fold, is_in_words, name_key, path_key};
 use notes::slug::without_extension;
@@ -15,21 +14,19 @@ use notes::target::percent_decoded;
 use notes::uri::{self, Address, SCHEME, UriError};
 use proto::error::{Code, ErrorView};
 use proto::visible;
-use rusqlite::params;
 
 use crate::AskError;
 use crate::error::invalid;
 use index::store::Snapshot;
-use index::store::resolve::{named, resolve};
 
 /// Most notes that an address with `*` matches.
-const MAX_MATCHES: i64 = 1_000;
+const MAX_MATCHES: usize = 1_000;
 
 /// Most names listed in an error: the nearest ones, or those that share the name.
 const MAX_LISTED: usize = 5;
 
 /// Most names compared with an unknown one.
-const MAX_COMPARED: i64 = 200_000;
+const MAX_COMPARED: usize = 200_000;
 
 /// Least similarity of names, 0 to 1, to be suggested.
 const MIN_LIKENESS: f64 = 0.55;
@@ -57,7 +54,7 @@ pub fn document_to_change(snapshot: &Snapshot, address: &str) -> Result<i64, Err
         return Err(missing(snapshot, address)?);
     }
     let in_words = |by| -> Result<bool, AskError> {
-        let is_it = is_in_words(name) && named(snapshot, by, name)? == [doc];
+        let is_it = is_in_words(name) && snapshot.documents().named(by, name)? == [doc];
         Ok(is_it && drops_no_sign(snapshot, by, doc)?)
     };
     if !by.may_be_changed() && !in_words(By::Slug)? && !in_words(By::PathSlug)? {
@@ -69,7 +66,7 @@ pub fn document_to_change(snapshot: &Snapshot, address: &str) -> Result<i64, Err
     // The permalink that one document earned may be the path or the title of another.
     let mut all = vec![doc];
     for by in [By::BarePath, By::Title] {
-        all.extend(named(snapshot, by, name).map_err(AskError::from)?);
+        all.extend(snapshot.documents().named(by, name).map_err(AskError::from)?);
     }
     all.sort_unstable();
     all.dedup();
@@ -82,16 +79,17 @@ fn is_of_a_file(snapshot: &Snapshot, name: &str) -> Result<bool, AskError> {
     if without_extension(name) != name {
         return Ok(true);
     }
-    let sql = "SELECT 1 FROM gone_names WHERE key IN (?1, ?2) AND instr(?1, '/')";
-    Ok(snapshot.prepare_cached(sql)?.exists([name, &path_key(name)])?)
+    Ok(name.contains('/') && snapshot.documents().had([name, &path_key(name)])?)
 }
 
 /// Returns whether the title, or the path, of a document is in its slug as a whole; a stated permalink is.
 fn drops_no_sign(snapshot: &Snapshot, by: By, doc: i64) -> Result<bool, AskError> {
-    let sql = "SELECT iif(?2, iif(n.is_stated, '', d.title), d.path) FROM docs d
-               LEFT JOIN notes n ON n.doc_id = d.id WHERE d.id = ?1";
-    let text: String = snapshot.query_row(sql, params![doc, by == By::Slug], |row| row.get(0))?;
-    Ok(is_in_words(&text))
+    let Some(document) = snapshot.documents().get(doc)? else { return Ok(false) };
+    let is_stated = || Ok(snapshot.notes().get(doc)?.is_some_and(|note| note.is_stated));
+    match by {
+        By::Slug => is_stated().map(|is_stated| is_stated || is_in_words(&document.title)),
+        _ => Ok(is_in_words(&document.path)),
+    }
 }
 
 /// Returns the names that spell what `proto::visible` writes for a hidden character, in whatever form they are stored.
@@ -99,12 +97,7 @@ fn drops_no_sign(snapshot: &Snapshot, by: By, doc: i64) -> Result<bool, AskError
 /// # Errors
 /// When the index cannot be read.
 pub fn spelling_escapes(snapshot: &Snapshot) -> Result<Vec<String>, AskError> {
-    let sql = "SELECT key FROM doc_names WHERE instr(key, '\\u{')
-               UNION SELECT tag FROM doc_tags WHERE instr(tag, '\\u{')
-               UNION SELECT path FROM gone_names WHERE instr(path, '\\u{')";
-    let mut statement = snapshot.prepare_cached(sql)?;
-    let names = statement.query_map([], |row| row.get(0))?;
-    Ok(names.collect::<Result<_, _>>()?)
+    Ok(snapshot.documents().names_with("\\u{")?)
 }
 
 /// Returns the document at exactly this path.
@@ -112,7 +105,7 @@ pub fn spelling_escapes(snapshot: &Snapshot) -> Result<Vec<String>, AskError> {
 /// # Errors
 /// When the index cannot be read.
 pub fn at_path(snapshot: &Snapshot, path: &str) -> Result<Option<i64>, AskError> {
-    Ok(named(snapshot, By::Path, path)?.first().copied())
+    Ok(snapshot.documents().at(path)?)
 }
 
 /// Returns the one document that an address denotes, and the name by which it was found.
@@ -139,19 +132,15 @@ fn lookup(snapshot: &Snapshot, address: &str) -> Result<(By, i64), ErrorView> {
     let bare = address.strip_prefix(SCHEME);
     let parsed = uri::parse(address);
     if let Ok(Address::Id(id)) = &parsed {
-        let mut statement = snapshot
-            .prepare_cached("SELECT id FROM docs WHERE entity_id = ?1")
-            .map_err(AskError::from)?;
-        let found = statement.query_map([id], |row| row.get(0));
-        let found = found.and_then(Iterator::collect::<Result<Vec<i64>, _>>);
-        return one(snapshot, address, By::Path, found.map_err(AskError::from)?);
+        let found = snapshot.documents().about(*id).map_err(AskError::from)?;
+        return one(snapshot, address, By::Path, found);
     }
     let name = match (bare, &parsed) {
         (Some(_), Err(why)) => return Err(malformed(why)),
         (Some(bare), _) => bare.trim_matches('/'),
         (None, _) => address,
     };
-    let found = resolve(snapshot, name, bare.is_some()).map_err(AskError::from)?;
+    let found = snapshot.documents().meant(name, bare.is_some()).map_err(AskError::from)?;
     match (found, parsed) {
         (Some((by, found)), _) => one(snapshot, address, by, found),
         (None, Err(why @ (UriError::Empty | UriError::Unsafe(_)))) => Err(malformed(&why)),
@@ -184,15 +173,7 @@ fn one(
 /// # Errors
 /// When the index cannot be read.
 pub fn matching(snapshot: &Snapshot, pattern: &str) -> Result<Vec<i64>, AskError> {
-    let glob = pattern.replace('[', "[[]").replace('?', "[?]");
-    let mut statement = snapshot.prepare_cached(
-        "SELECT n.doc_id FROM notes n WHERE n.permalink GLOB ?1
-           OR EXISTS (SELECT 1 FROM doc_names m WHERE m.doc_id = n.doc_id AND m.kind = ?2 AND m.key GLOB ?1)
-         ORDER BY n.permalink LIMIT ?3",
-    )?;
-    let found =
-        statement.query_map(params![glob, By::PathSlug as i64, MAX_MATCHES], |row| row.get(0))?;
-    Ok(found.collect::<Result<_, _>>()?)
+    Ok(snapshot.notes().matching(pattern, MAX_MATCHES)?)
 }
 
 /// Refuses a change by a name that is no address, and says which path to give.
@@ -202,8 +183,7 @@ fn unsafe_name(
     by: By,
     doc: i64,
 ) -> Result<ErrorView, AskError> {
-    let path: String =
-        snapshot.query_row("SELECT path FROM docs WHERE id = ?1", [doc], |row| row.get(0))?;
+    let path = snapshot.documents().path(doc)?.unwrap_or_default();
     Ok(ErrorView {
         code: Code::Refused,
         message: format!("`{}` is only the {} of `{path}`", short(address), by.as_str()),
@@ -214,9 +194,8 @@ fn unsafe_name(
 
 fn ambiguous(snapshot: &Snapshot, address: &str, documents: &[i64]) -> Result<ErrorView, AskError> {
     let mut paths = Vec::new();
-    let mut statement = snapshot.prepare_cached("SELECT path FROM docs WHERE id = ?1")?;
     for doc in documents.iter().take(MAX_LISTED) {
-        paths.push(format!("`{}`", statement.query_row([doc], |row| row.get::<_, String>(0))?));
+        paths.extend(snapshot.documents().path(*doc)?.map(|path| format!("`{path}`")));
     }
     let more = documents.len().saturating_sub(MAX_LISTED);
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
@@ -247,30 +226,24 @@ fn missing(snapshot: &Snapshot, address: &str) -> Result<ErrorView, AskError> {
 fn nearest(snapshot: &Snapshot, address: &str) -> Result<Vec<String>, AskError> {
     let name = address.trim().trim_start_matches(notes::uri::SCHEME);
     let (whole, last) = (fold(name), name_key(name.rsplit('/').next().unwrap_or(name)));
-    let mut statement = snapshot.prepare_cached(
-        "SELECT n.key, d.path FROM doc_names n JOIN docs d ON d.id = n.doc_id ORDER BY d.path LIMIT ?1",
-    )?;
-    let mut rows = statement.query([MAX_COMPARED])?;
     let mut near: Vec<(f64, String)> = Vec::new();
-    while let Some(row) = rows.next()? {
-        let key = row.get_ref(0)?.as_str().unwrap_or_default();
+    snapshot.documents().each_name(MAX_COMPARED, |key, path| {
         let mut likeness = likeness(&last, key).max(likeness(&whole, key));
         if last.chars().count() >= 4 && key.contains(&last) {
             likeness = likeness.max(0.8);
         }
         if likeness < MIN_LIKENESS {
-            continue;
+            return;
         }
-        let path: String = row.get(1)?;
         match near.iter_mut().find(|(_, known)| *known == path) {
             Some(known) => known.0 = known.0.max(likeness),
-            None => near.push((likeness, path)),
+            None => near.push((likeness, path.to_string())),
         }
         if near.len() > 200 {
             near.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
             near.truncate(MAX_LISTED);
         }
-    }
+    })?;
     near.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
     Ok(near.into_iter().take(MAX_LISTED).map(|(_, path)| path).collect())
 }

@@ -5,19 +5,17 @@
 //! Invariants: a document that ends as it began has no change, nor has one that was added and
 //! removed again; the pages of one answer cover the same commits, so no change is repeated or left
 //! out; both formats of a page have the same documents.
-//! Not here: what a commit changes (`index/store/journal.rs`), what `since` means (`server`).
 
 use std::collections::HashMap;
 
 use base64::Engine;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
-use index::store::{ChangeLedger, ChangedLine, DocChange, DocVersion, Line, first_lines, lines_of};
+use index::store::{ChangeLedger, ChangedLine, DocChange, DocVersion, Line, first_lines};
 use model::terms::Tick;
 use notes::resolve::fold;
 use proto::error::ErrorView;
 use proto::tool::core::{self, ChangeView, ChangedLineView, Changes, ChangesReply};
 use render::core::ChangesThatFit;
-use rusqlite::{OptionalExtension, params_from_iter};
 use rustc_hash::FxHashSet;
 use serde::{Deserialize, Serialize};
 
@@ -253,12 +251,8 @@ impl Net {
     }
 
     fn present(&self, ctx: &QueryContext<'_>) -> Result<Option<Vec<Line>>, AskError> {
-        let doc = ctx
-            .snapshot
-            .prepare_cached("SELECT id FROM docs WHERE uid = ?1")?
-            .query_row([&self.uid], |row| row.get(0))
-            .optional()?;
-        Ok(doc.map(|doc| lines_of(ctx.snapshot, doc)).transpose()?)
+        let doc = ctx.snapshot.documents().with_uid(&self.uid)?;
+        Ok(doc.map(|doc| ctx.snapshot.files().lines(doc)).transpose()?)
     }
 }
 
@@ -281,21 +275,13 @@ fn line_view(line: ChangedLine) -> ChangedLineView {
 /// Keeps the changes of documents whose current or former path matches.
 fn keep_under(ctx: &QueryContext<'_>, path: &str, all: &mut Vec<Net>) -> Result<(), AskError> {
     let paths = all.iter().flat_map(|it| [Some(it.path()), it.was_path()]).flatten();
-    let paths = serde_json::to_string(&paths.collect::<Vec<_>>()).unwrap_or_default();
-    let under = |path: Under| -> Result<FxHashSet<String>, AskError> {
-        let mut values = vec![paths.clone()];
-        let condition = path.sql(&mut values);
-        let sql = format!(
-            "SELECT d.path FROM (SELECT value AS path FROM json_each(?)) d WHERE {condition}"
-        );
-        let mut statement = ctx.snapshot.prepare(&sql)?;
-        let rows = statement.query_map(params_from_iter(values), |row| row.get(0))?;
-        Ok(rows.collect::<Result<_, _>>()?)
-    };
+    let paths: Vec<&str> = paths.collect();
     // Paths of deleted documents are not in the index, so the spelling is that of the changes.
-    let mut meant = under(Under::from(path))?;
+    let under = Under::from(path);
+    let mut meant = ctx.snapshot.documents().fitting(&paths, &under)?;
     if meant.is_empty() {
-        meant = under(Under::Folded(Box::new(Under::from(path))))?;
+        let folded = Under::Folded(Box::new(under));
+        meant = ctx.snapshot.documents().fitting(&paths, &folded)?;
     }
     let is_meant = |path: &str| meant.contains(path);
     all.retain(|it| is_meant(it.path()) || it.was_path().is_some_and(is_meant));
@@ -317,27 +303,27 @@ impl About {
         let mut names = entity::aliases(ctx, entity, &name)?;
         names.push(name);
         let names = names.iter().map(|it| fold(it)).filter(|it| !it.is_empty()).collect();
-        let mut homes = ctx.snapshot.prepare_cached("SELECT uid FROM docs WHERE entity_id = ?1")?;
-        let homes = homes.query_map([entity], |row| row.get(0))?.collect::<Result<_, _>>()?;
+        let documents = ctx.snapshot.documents();
+        let mut homes = FxHashSet::default();
+        for doc in documents.about(entity)? {
+            homes.extend(documents.uid(doc)?);
+        }
         Ok(About { names, homes, entity })
     }
 
     fn keep(&self, ctx: &QueryContext<'_>, all: &mut Vec<Net>) -> Result<(), AskError> {
         // An added document is entirely new, but the journal keeps only its first lines; ask the
         // index instead.
-        let mut mentions = ctx.snapshot.prepare_cached(
-            "SELECT EXISTS (SELECT 1 FROM docs d JOIN mentions m ON m.doc_id = d.id JOIN names n ON n.id = m.name_id
-               WHERE d.uid = ?1 AND n.entity_id = ?2)",
-        )?;
+        let mentions = |uid: &str| -> Result<bool, AskError> {
+            let doc = ctx.snapshot.documents().with_uid(uid)?;
+            let first = doc.map(|doc| ctx.snapshot.mentions().first_in(doc, self.entity));
+            Ok(first.transpose()?.flatten().is_some())
+        };
         let mut kept = Vec::new();
         for it in all.drain(..) {
             let is_home = self.homes.contains(&it.uid);
             let is_named = || it.lines.iter().any(|line| self.is_named_in(&line.text));
-            if is_home
-                || is_named()
-                || (it.before.is_none()
-                    && mentions.query_row((&it.uid, self.entity), |row| row.get(0))?)
-            {
+            if is_home || is_named() || (it.before.is_none() && mentions(&it.uid)?) {
                 kept.push(it);
             }
         }

@@ -12,12 +12,6 @@ pub enum AskError {
     Store(#[from] StoreError),
 }
 
-impl From<rusqlite::Error> for AskError {
-    fn from(error: rusqlite::Error) -> Self {
-        AskError::Store(error.into())
-    }
-}
-
 impl From<AskError> for ErrorView {
     fn from(error: AskError) -> Self {
         ErrorView {

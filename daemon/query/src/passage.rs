@@ -5,21 +5,19 @@
 //! Invariants: a `ref` identifies a document and words, so it survives moves, edits elsewhere and a
 //! rebuilt index, and never resolves to other words (of passages with the same words in one
 //! document it is the first); text beyond the budget is cut at the far ends, and the reply says so.
-//! Not here: which passages answer a question (`rank`).
 
 use std::ops::RangeInclusive;
 
 use notes::resolve::fold;
 use proto::error::{Code, ErrorView};
 use proto::tool::core::{self, PassageReply, ReadPassage};
-use rusqlite::{OptionalExtension, Row, params};
 
 use crate::address;
 use crate::error::invalid;
 use crate::plan::cursor::mark;
 use crate::quote::written::{Cells, written};
 use crate::{AskError, QueryContext};
-use index::store::lines::{HeadingMap, LineMap, PageMap};
+use index::read::{Chunk, Places, Whole};
 
 /// Digits in a `ref`: of the document's uid, and of the mark.
 const UID_DIGITS: usize = 4;
@@ -65,7 +63,7 @@ pub fn read_passage(
     };
     let room = (budget as usize).saturating_sub(OVERHEAD_CHARS).max(100);
     let own = match request.around {
-        None => together(idx, doc.spans.len(), room.min(SHORT_CHARS), |first, last| {
+        None => together(idx, doc.passages.len(), room.min(SHORT_CHARS), |first, last| {
             doc.n_chars(first, last)
         }),
         Some(_) => idx..=idx,
@@ -94,74 +92,42 @@ pub(crate) fn together(
     }
 }
 
-/// A document with the spans of its passages.
+/// A document with its passages.
 struct Document {
     uid: String,
     path: String,
     title: String,
     text: String,
-    lines: LineMap,
-    pages: PageMap,
-    headings: Option<HeadingMap>,
-    spans: Vec<Span>,
+    places: Places,
+    passages: Vec<Chunk>,
     /// The file, if it may be shown verbatim.
     file: Option<String>,
 }
 
-/// A passage: bytes in the document's text, lines in its file, the headings above it.
-struct Span {
-    start: usize,
-    end: usize,
-    lines: (u32, u32),
-    section: String,
-}
-
 impl Document {
     fn load(ctx: &QueryContext<'_>, id: i64) -> Result<Option<Document>, AskError> {
-        let mut spans = ctx.snapshot.prepare_cached(
-            "SELECT start, end, line_start, line_end, section FROM chunks WHERE doc_id = ?1 ORDER BY idx",
-        )?;
-        let spans = spans.query_map([id], |row| {
-            let (start, end): (i64, i64) = (row.get(0)?, row.get(1)?);
-            let lines = (row.get(2)?, row.get(3)?);
-            Ok(Span { start: start as usize, end: end as usize, lines, section: row.get(4)? })
-        })?;
-        let spans: Vec<Span> = spans.collect::<Result<_, _>>()?;
-        let file = index::store::written(ctx.snapshot, id)?;
-        let read = |row: &Row<'_>| {
-            let headings: Option<Vec<u8>> = row.get(6)?;
-            let pages: Option<Vec<u8>> = row.get(5)?;
-            Ok(Document {
-                uid: row.get(0)?,
-                path: row.get(1)?,
-                title: row.get(2)?,
-                text: row.get(3)?,
-                lines: LineMap::decode(&row.get::<_, Vec<u8>>(4)?),
-                pages: PageMap::decode(pages.as_deref()),
-                headings: HeadingMap::decode(headings.as_deref()),
-                spans,
-                file,
-            })
+        let Some(Whole { document, text, places }) = ctx.snapshot.documents().whole(id)? else {
+            return Ok(None);
         };
-        let mut row = ctx.snapshot.prepare_cached(
-            "SELECT uid, path, title, text, lines, pages, headings FROM docs WHERE id = ?1",
-        )?;
-        Ok(row.query_row([id], read).optional()?)
+        let (uid, path, title) = (document.uid, document.path, document.title);
+        let passages = ctx.snapshot.chunks().of(id)?;
+        let file = index::store::written(ctx.snapshot, id)?;
+        Ok(Some(Document { uid, path, title, text, places, passages, file }))
     }
 
     fn words(&self, idx: usize) -> &str {
-        self.spans.get(idx).and_then(|it| self.text.get(it.start..it.end)).unwrap_or("")
+        self.passages.get(idx).and_then(|it| self.text.get(it.start..it.end)).unwrap_or("")
     }
 
     fn handle_of(&self, idx: usize) -> Option<String> {
-        self.spans.get(idx)?;
+        self.passages.get(idx)?;
         Some(handle(&self.uid, mark(&self.uid, self.words(idx))))
     }
 
     /// Returns the byte range from the first to the last of some passages.
     fn stretch(&self, first: usize, last: usize) -> (usize, usize) {
-        let start = self.spans.get(first).map_or(0, |it| it.start);
-        let end = self.spans.get(last).map_or(start, |it| it.end);
+        let start = self.passages.get(first).map_or(0, |it| it.start);
+        let end = self.passages.get(last).map_or(start, |it| it.end);
         (start, end.max(start))
     }
 
@@ -175,7 +141,7 @@ impl Document {
         let (mut first, mut last) = (*own.start(), *own.end());
         let wanted = (
             first.saturating_sub(around),
-            last.saturating_add(around).min(self.spans.len().saturating_sub(1)),
+            last.saturating_add(around).min(self.passages.len().saturating_sub(1)),
         );
         let mut is_cut = self.n_chars(first, last) > room;
         for _ in 0..around {
@@ -198,13 +164,14 @@ impl Document {
         let end = start + text.len();
         let is_all = !text.is_empty() && text.len() == whole.len();
         let as_written = self.as_written(first, last, room).filter(|_| is_all);
-        let section = match &self.headings {
+        let section = match &self.places.headings {
             Some(headings) => headings.path_at(&self.text, start),
-            None => self.spans.get(first).map(|it| it.section.clone()).unwrap_or_default(),
+            None => self.passages.get(first).map(|it| it.section.clone()).unwrap_or_default(),
         };
-        let (from, to) = (self.lines.line_at(start), self.lines.line_at(end.max(start + 1) - 1));
+        let (from, to) =
+            (self.places.lines.line_at(start), self.places.lines.line_at(end.max(start + 1) - 1));
         let inner = end.max(start + 1) - 1;
-        let pages = self.pages.page_at(start).zip(self.pages.page_at(inner));
+        let pages = self.places.pages.page_at(start).zip(self.places.pages.page_at(inner));
         PassageReply {
             path: self.path.clone(),
             title: self.title.clone(),
@@ -212,7 +179,7 @@ impl Document {
             lines: [from, to.max(from)],
             pages: pages.map(|(first, last)| [first, last]),
             passages: [first as u32 + 1, last as u32 + 1],
-            n_passages: self.spans.len() as u32,
+            n_passages: self.passages.len() as u32,
             before: first.checked_sub(1).and_then(|idx| self.handle_of(idx)),
             after: self.handle_of(last + 1),
             truncated: is_cut.then(|| {
@@ -227,7 +194,7 @@ impl Document {
     /// Returns the lines of some passages as written in their file, if they fit.
     fn as_written(&self, first: usize, last: usize, room: usize) -> Option<String> {
         let file = self.file.as_ref()?;
-        let (from, to) = (self.spans.get(first)?.lines.0, self.spans.get(last)?.lines.1);
+        let (from, to) = (self.passages.get(first)?.line_start, self.passages.get(last)?.line_end);
         Some(written(file, from..=to, from..=to, room, Cells::AsWritten)?.text)
     }
 }
@@ -240,10 +207,11 @@ fn by_handle(ctx: &QueryContext<'_>, at: &str) -> Result<Option<(Document, usize
         return Ok(None);
     };
     let wanted = u32::from_str_radix(digits, 16).unwrap_or_default();
-    for id in documents_of(ctx, uid)? {
+    let documents = ctx.snapshot.documents();
+    for id in documents.with_uid_digits(uid).map_err(AskError::from)? {
         let Some(doc) = Document::load(ctx, id)? else { continue };
         let is_it = |idx: &usize| mark(&doc.uid, doc.words(*idx)) == wanted;
-        if let Some(idx) = (0..doc.spans.len()).find(is_it) {
+        if let Some(idx) = (0..doc.passages.len()).find(is_it) {
             return Ok(Some((doc, idx)));
         }
     }
@@ -260,15 +228,6 @@ fn by_handle(ctx: &QueryContext<'_>, at: &str) -> Result<Option<(Document, usize
         ),
         conflict: None,
     })
-}
-
-fn documents_of(ctx: &QueryContext<'_>, uid: &str) -> Result<Vec<i64>, AskError> {
-    // `g` sorts after every digit of a uid.
-    let mut statement = ctx
-        .snapshot
-        .prepare_cached("SELECT id FROM docs WHERE uid >= ?1 AND uid < ?1 || 'g' ORDER BY uid")?;
-    let rows = statement.query_map([uid], |row| row.get(0))?;
-    Ok(rows.collect::<Result<_, _>>()?)
 }
 
 /// A position in a document.
@@ -299,7 +258,7 @@ fn by_place(ctx: &QueryContext<'_>, at: &str) -> Result<(Document, usize), Error
         None => None,
     };
     let Some((doc, spot)) = found else { return Err(no_document(ctx, at)?) };
-    if doc.spans.is_empty() {
+    if doc.passages.is_empty() {
         return Err(ErrorView {
             code: Code::NotFound,
             message: format!("`{}` has no text", doc.path),
@@ -309,9 +268,11 @@ fn by_place(ctx: &QueryContext<'_>, at: &str) -> Result<(Document, usize), Error
     }
     let idx = match spot {
         Spot::Beginning => Some(0),
-        Spot::Line(line) => doc.spans.iter().position(|it| it.lines.1 >= line && it.lines.0 > 0),
-        Spot::Page(page) => doc.spans.iter().position(|it| {
-            doc.pages.page_at(it.end.max(it.start + 1) - 1).is_some_and(|last| last >= page)
+        Spot::Line(line) => {
+            doc.passages.iter().position(|it| it.line_end >= line && it.line_start > 0)
+        }
+        Spot::Page(page) => doc.passages.iter().position(|it| {
+            doc.places.pages.page_at(it.end.max(it.start + 1) - 1).is_some_and(|last| last >= page)
         }),
     };
     match idx {
@@ -321,18 +282,18 @@ fn by_place(ctx: &QueryContext<'_>, at: &str) -> Result<(Document, usize), Error
 }
 
 fn beyond(doc: &Document, spot: Spot) -> ErrorView {
-    let last = doc.spans.last();
+    let last = doc.passages.last();
     let (what, hint) = match spot {
         Spot::Line(line) => (
             format!("line {line}"),
-            match last.map_or(0, |it| it.lines.1) {
+            match last.map_or(0, |it| it.line_end) {
                 0 => "it has no lines: give a hit's `ref`, or the path alone".into(),
                 last => format!("its text ends with line {last}"),
             },
         ),
         Spot::Page(page) => (
             format!("page {page}"),
-            match last.and_then(|it| doc.pages.page_at(it.end.max(1) - 1)) {
+            match last.and_then(|it| doc.places.pages.page_at(it.end.max(1) - 1)) {
                 None => "it has no pages: give a hit's `ref`, or the path alone".into(),
                 Some(last) => format!("its text ends with page {last}"),
             },
@@ -363,12 +324,13 @@ fn readings(at: &str) -> Vec<(&str, Spot)> {
 }
 
 fn document_at(ctx: &QueryContext<'_>, path: &str) -> Result<Option<i64>, AskError> {
-    let by = |condition: &str, path: &str| {
-        let sql = format!("SELECT id FROM docs WHERE {condition} = ?1 ORDER BY path LIMIT 1");
-        ctx.snapshot.prepare_cached(&sql)?.query_row([path], |row| row.get(0)).optional()
-    };
-    let exact = by("path", path)?;
-    Ok(if exact.is_some() { exact } else { by("folded(path)", &fold(path))? })
+    let documents = ctx.snapshot.documents();
+    if let Some(exact) = documents.at(path)? {
+        return Ok(Some(exact));
+    }
+    let key = fold(path);
+    let found = documents.by_path()?.into_iter().find(|(_, other)| fold(other) == key);
+    Ok(found.map(|(doc, _)| doc))
 }
 
 /// Returns the error for an unknown path, with similar paths.
@@ -376,11 +338,14 @@ fn no_document(ctx: &QueryContext<'_>, at: &str) -> Result<ErrorView, AskError> 
     let path = readings(at).last().map_or(at, |(path, _)| *path);
     let name = path.rsplit('/').next().unwrap_or(path);
     let stem = fold(name.split('.').next().unwrap_or(name));
-    let mut statement = ctx.snapshot.prepare_cached(
-        "SELECT path FROM docs WHERE ?1 <> '' AND instr(folded(path), ?1) > 0 ORDER BY length(path), path LIMIT ?2",
-    )?;
-    let rows = statement.query_map(params![stem, MAX_PROPOSALS as i64], |row| row.get(0))?;
-    let like: Vec<String> = rows.collect::<Result<_, _>>()?;
+    let mut like: Vec<String> = Vec::new();
+    if !stem.is_empty() {
+        let paths = ctx.snapshot.documents().by_path()?.into_iter().map(|(_, path)| path);
+        like.extend(paths.filter(|path| fold(path).contains(&stem)));
+    }
+    // Equally long ones stay in their order.
+    like.sort_by_key(|path| path.chars().count());
+    like.truncate(MAX_PROPOSALS);
     let hint = match like.is_empty() {
         true => "give a hit's `ref`, or its path with `:line`".to_string(),
         false => format!("there is {}", like.join(", ")),

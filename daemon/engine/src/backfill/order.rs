@@ -2,30 +2,27 @@
 //!
 //! In: texts without one, in the order of their use, and windows that questions have found. Out: texts, each once;
 //! those that a question has found come first, the last question's before others.
-//! Not here: computing the vectors (`backfill.rs`).
 
 use rustc_hash::FxHashMap;
 
-use super::{Lacking, SearchedWindow, hash_of};
+use super::{Lacking, SearchedWindow};
+use index::read::Searched;
+use index::store::{Snapshot, StoreError};
+
 /// Returns the searched windows in the order in which their vectors are most useful: the first chunk of each
 /// document, which says what it is about, then running text, then tables and code, where words find as much.
-pub fn searched_windows(db: &rusqlite::Connection) -> rusqlite::Result<Vec<SearchedWindow>> {
-    let mut statement = db.prepare_cached(
-        "SELECT w.id, w.hash, c.language IN ('', 'en'), c.idx = 0, c.profile IN ('reference', 'code')
-         FROM chunk_vec_map w JOIN chunks c ON c.id = w.chunk_id WHERE w.aside IS NULL ORDER BY w.id",
-    )?;
+pub fn searched_windows(snapshot: &Snapshot) -> Result<Vec<SearchedWindow>, StoreError> {
     // Each in the order of ids: a sort by SQLite would write every row once more.
     let [mut leads, mut running, mut others] = [Vec::new(), Vec::new(), Vec::new()];
-    let mut rows = statement.query([])?;
-    while let Some(row) = rows.next()? {
-        let (id, hash) = (row.get(0)?, hash_of(row.get(1)?));
-        let class = match (row.get(3)?, row.get(4)?) {
+    snapshot.windows().each_searched(|window| {
+        let class = match (window.is_first, window.is_reference) {
             (true, _) => &mut leads,
             (false, false) => &mut running,
             (false, true) => &mut others,
         };
-        class.push(SearchedWindow { id, hash, may_be_english: row.get(2)? });
-    }
+        let Searched { id, hash, may_be_english, .. } = window;
+        class.push(SearchedWindow { id, hash, may_be_english });
+    })?;
     leads.append(&mut running);
     leads.append(&mut others);
     Ok(leads)

@@ -4,7 +4,6 @@
 //! Invariants: a window belongs to the first model that reads its language. If enough windows of a folder belong to a
 //! later model, that model also embeds the others that it reads, after its own: a question in one language then finds
 //! text in another.
-//! Not here: computing the vectors (`backfill.rs`).
 
 use std::sync::Arc;
 

@@ -7,8 +7,8 @@
 use rusqlite::{Connection, Row, params};
 use serde_json::{Value, json};
 
-use super::StoreError;
 use super::lines::PageMap;
+use super::{Snapshot, StoreError};
 use extract::relate::DENIED;
 use model::parcel::RecognizerKind;
 use model::terms::EntityType;
@@ -23,7 +23,7 @@ pub(super) type Page = (Vec<Value>, Option<String>);
 /// Returns up to `limit` rows from `cursor` (`kind:offset`) and the cursor of the next page, which is `None` at the
 /// end. `None` for an invalid cursor.
 pub fn dump_page(
-    db: &Connection,
+    snapshot: &Snapshot,
     cursor: Option<&str>,
     limit: usize,
 ) -> Result<Option<Page>, StoreError> {
@@ -37,7 +37,7 @@ pub fn dump_page(
     let mut rows = Vec::new();
     while let Some(name) = KINDS.get(kind) {
         let wanted = limit - rows.len();
-        let page = rows_of(db, name, offset, wanted)?;
+        let page = rows_of(snapshot.db(), name, offset, wanted)?;
         let n = page.len();
         rows.extend(page);
         // A full page may end exactly with its kind; the next page then starts with the next kind.

@@ -12,6 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use model::terms::norm_of;
+use notes::entry::id_text;
 use notes::resolve::name_key;
 use rusqlite::types::{Value, ValueRef};
 use rusqlite::{Connection, Row, params_from_iter};
@@ -339,9 +340,45 @@ fn has_table(db: &Connection, name: &str) -> rusqlite::Result<bool> {
         .exists([name])
 }
 
+/// A row of any table of a ledger.
+pub struct LedgerRow<'r> {
+    table: &'r str,
+    row: &'r Row<'r>,
+}
+
+impl LedgerRow<'_> {
+    /// Returns the identity of the document that it is about; empty if it names none.
+    pub fn uid(&self) -> String {
+        self.row.get("uid").unwrap_or_default()
+    }
+
+    /// Names what it is about for a person: a path, an entity, the id of an entry, else the table.
+    pub fn owner(&self) -> String {
+        let text = |column: &&str| self.row.get::<_, String>(*column).ok();
+        let entry = || self.row.get::<_, i64>("entry").ok().map(|it| id_text(it.unsigned_abs()));
+        let named = ["path", "was_path", "node"].iter().find_map(text);
+        named.or_else(entry).unwrap_or_else(|| self.table.to_string())
+    }
+}
+
+/// Passes every text in every row of every table to `see`. Virtual tables are read through their shadow tables.
+pub fn each_text(
+    path: &Path,
+    see: &mut dyn FnMut(&LedgerRow<'_>, &[u8]),
+) -> Result<(), StoreError> {
+    each_row(path, &mut |table, row| {
+        for at in 0..row.as_ref().column_count() {
+            if let ValueRef::Text(text) = row.get_ref(at)? {
+                see(&LedgerRow { table, row }, text);
+            }
+        }
+        Ok(())
+    })
+}
+
 /// Passes every row of every table to `see`, with the table's name. Virtual tables are read through their shadow
 /// tables.
-pub fn each_row(
+pub(crate) fn each_row(
     path: &Path,
     see: &mut dyn FnMut(&str, &Row<'_>) -> rusqlite::Result<()>,
 ) -> Result<(), StoreError> {

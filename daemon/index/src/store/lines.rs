@@ -162,6 +162,11 @@ impl PageMap {
         PageMap(starts)
     }
 
+    /// Returns whether the text has no pages.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     /// Returns the page, from 1, that contains an offset of the normalized text; `None` without pages.
     pub fn page_at(&self, place: usize) -> Option<u32> {
         let page = self.0.partition_point(|start| *start as usize <= place).max(1);

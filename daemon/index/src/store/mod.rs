@@ -24,6 +24,7 @@ pub mod links;
 mod names;
 mod open;
 pub mod permalinks;
+pub mod published;
 mod quarantine;
 mod readings;
 mod replace;
@@ -42,9 +43,10 @@ mod written;
 
 pub use deep::NextDeep;
 pub use dump::dump_page;
+pub(crate) use erase::each_row;
 pub use erase::{
-    Counts, Gone, Identities, Rewrite, each_row, entry_rows, holds_any, index_words_without_rows,
-    is_within, stays_with_file,
+    Counts, Gone, Identities, LedgerRow, Rewrite, each_text, entry_rows, holds_any,
+    index_words_without_rows, is_within, stays_with_file,
 };
 pub use error::StoreError;
 pub use held::{Held, Part, Seen};
@@ -65,7 +67,7 @@ pub use replace::copy_ledger;
 pub use replica::{Draft, Replica};
 pub use schema::SCHEMA_VERSION;
 pub use scrub::{Scrubbed, check_table, scrub_documents, tables_of};
-pub use snapshot::{Cancellation, Readers, Snapshot, open_for_reading};
+pub use snapshot::{Cancellation, Readers, Snapshot, damage_of, open_for_reading};
 pub use spaces::forget_unused;
 pub use spaces::{Space, Spaces};
 pub use trouble::{Stall, Trouble};

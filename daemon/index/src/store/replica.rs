@@ -4,7 +4,6 @@
 //! its readers answer as that daemon does.
 //! Invariants: a commit is atomic; the ledger is written first, and nothing of a later commit is shown; an index that
 //! another version made is started over, since all of it can be fetched again.
-//! Not here: where rows come from (`hub`), what they mean (everywhere else).
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -22,9 +21,9 @@ use model::terms::Tick;
 /// The two connections of one commit.
 pub struct Draft<'a> {
     /// The index.
-    pub index: &'a Connection,
+    pub(super) index: &'a Connection,
     /// The ledger.
-    pub ledger: &'a Connection,
+    pub(super) ledger: &'a Connection,
 }
 
 /// The one writer of a replica.

@@ -84,7 +84,7 @@ impl Readers {
     /// Opens a read transaction. Blocks for a page read or two, and while the file is being replaced.
     pub fn snapshot(self: &Arc<Self>) -> Result<Snapshot, StoreError> {
         let mut snapshot = self.take()?;
-        let db = &*snapshot;
+        let db = snapshot.db();
         // `BEGIN` is deferred: reading the tick starts the transaction, and fixes the commit.
         db.execute_batch("BEGIN")?;
         let tick: i64 = db
@@ -94,13 +94,12 @@ impl Readers {
         Ok(snapshot)
     }
 
-    /// Runs one query outside any transaction: it sees the last commit.
-    pub fn look<T>(
+    /// Reads outside any transaction: each statement sees the last commit.
+    pub fn look<T, E: Into<StoreError>>(
         self: &Arc<Self>,
-        query: impl FnOnce(&Connection) -> rusqlite::Result<T>,
+        read: impl FnOnce(&Snapshot) -> Result<T, E>,
     ) -> Result<T, StoreError> {
-        let snapshot = self.take()?;
-        Ok(query(&snapshot)?)
+        read(&self.take()?).map_err(Into::into)
     }
 
     /// Returns the vectors in memory.
@@ -191,7 +190,7 @@ impl Readers {
                 // A replacement of the file waits for this snapshot, so the copy is abandoned then.
                 let is_in_the_way = || readers.lock().is_closed;
                 let form = readers.vectors.form();
-                Ok(vectors::load(&snapshot, snapshot.tick(), form, is_in_the_way)?)
+                Ok(vectors::load(snapshot.db(), snapshot.tick(), form, is_in_the_way)?)
             });
             let copy = copy.inspect_err(
                 |error| tracing::warn!(%error, "the vectors could not be copied into memory"),
@@ -226,6 +225,18 @@ impl Snapshot {
         self.tick
     }
 
+    /// Returns what made the index: its folder, the program and the settings, as one string.
+    pub fn made_by(&self) -> Result<String, StoreError> {
+        let sql = "SELECT value FROM meta WHERE key = 'made_by'";
+        Ok(self.db().query_row(sql, [], |row| row.get(0))?)
+    }
+
+    /// Returns the size that the file has with all its pages, in bytes.
+    pub fn n_bytes(&self) -> Result<i64, StoreError> {
+        let number = |sql: &str| self.db().query_row(sql, [], |row| row.get::<_, i64>(0));
+        Ok(number("PRAGMA page_count")? * number("PRAGMA page_size")?)
+    }
+
     /// Returns the documents that may differ between an older commit and this one, ascending; `None` if that is
     /// unknown.
     pub fn changed_since(&self, older: Tick) -> Option<Vec<i64>> {
@@ -255,7 +266,7 @@ impl Snapshot {
             _ => {}
         }
         self.readers.copy_vectors();
-        Ok(vectors::nearest_in_table(self, &question.0, wanted, among)?)
+        Ok(vectors::nearest_in_table(self.db(), &question.0, wanted, among)?)
     }
 
     /// Returns the cosines of these rows with a question, from memory if the vectors are there.
@@ -266,8 +277,13 @@ impl Snapshot {
     ) -> Result<FxHashMap<i64, f32>, StoreError> {
         match self.vectors_in_memory() {
             Some(view) => Ok(view.cosines_of(ids, &question.0, self.tick)),
-            None => Ok(vectors::cosines_in_table(self, ids, question)?),
+            None => Ok(vectors::cosines_in_table(self.db(), ids, question)?),
         }
+    }
+
+    /// Passes the vector of every window to `see`, by row, until it returns false; reads the table.
+    pub fn each_vector(&self, see: impl FnMut(i64, &[u8]) -> bool) -> Result<(), StoreError> {
+        Ok(vectors::each_in_table(self.db(), see)?)
     }
 
     /// Returns the better models' vectors that are valid for this commit, as far as there are any: of the first
@@ -294,10 +310,17 @@ impl Snapshot {
     }
 }
 
+impl Snapshot {
+    /// Returns the connection, for the readers of this crate.
+    pub(crate) fn db(&self) -> &Connection {
+        &self.reader.as_ref().expect("the connection is only taken on drop").db
+    }
+}
+
 impl Deref for Snapshot {
     type Target = Connection;
     fn deref(&self) -> &Connection {
-        &self.reader.as_ref().expect("the connection is only taken on drop").db
+        self.db()
     }
 }
 
@@ -326,6 +349,13 @@ impl Drop for Snapshot {
 /// Opens a separate read-only connection to any index file, such as a rebuilt one.
 pub fn open_for_reading(path: &Path) -> Result<Connection, StoreError> {
     super::open::reader(path)
+}
+
+/// Returns what is wrong with an index file, if anything; stops at the first problem.
+pub fn damage_of(path: &Path) -> Result<Option<String>, StoreError> {
+    let db = open_for_reading(path)?;
+    let finding: String = db.query_row("PRAGMA quick_check(1)", [], |row| row.get(0))?;
+    Ok((finding != "ok").then_some(finding))
 }
 
 #[cfg(test)]

@@ -14,6 +14,9 @@ use model::parcel::{EmbeddedDoc, Reading, SourceDoc};
 use model::terms::{ContentHash, Generation, Lane, RelPath};
 use model::{Item, Stage, Ticket};
 
+/// For tests that read a database beside the program, or tamper with it.
+pub use rusqlite::{Connection, types::Value};
+
 /// An index in a temporary folder, and the stages that lead to it.
 pub struct Bench {
     /// The writer.
@@ -146,4 +149,13 @@ impl Bench {
         };
         text.lines().filter(is_note).map(|line| format!("{line}\n")).collect()
     }
+}
+
+/// Returns whether an expression is one to FTS5.
+pub fn is_fts5(expression: &str) -> bool {
+    let db = rusqlite::Connection::open_in_memory().expect("opens");
+    db.execute_batch("CREATE VIRTUAL TABLE chunk_fts USING fts5(title, headings, body)")
+        .expect("made");
+    let sql = "SELECT count(*) FROM chunk_fts WHERE chunk_fts MATCH ?1";
+    db.query_row(sql, [expression], |row| row.get::<_, i64>(0)).is_ok()
 }

@@ -13,7 +13,7 @@ use flate2::Compression;
 use flate2::read::ZlibDecoder;
 use flate2::write::ZlibEncoder;
 use model::parcel::NormalDoc;
-use rusqlite::{OptionalExtension, Transaction, params};
+use rusqlite::{Transaction, params};
 
 use super::{Snapshot, StoreError};
 
@@ -40,8 +40,8 @@ pub(super) fn write(tx: &Transaction<'_>, id: i64, normal: &NormalDoc) -> Result
 /// # Errors
 /// When the index cannot be read.
 pub fn written(snapshot: &Snapshot, doc: i64) -> Result<Option<String>, StoreError> {
-    let mut statement = snapshot.prepare_cached("SELECT text FROM written WHERE doc_id = ?1")?;
-    let packed: Option<Vec<u8>> = statement.query_row([doc], |row| row.get(0)).optional()?;
+    let packed: Option<Vec<u8>> =
+        snapshot.row("SELECT text FROM written WHERE doc_id = ?1", [doc])?;
     let mut text = String::new();
     let unpacked = packed.map(|packed| {
         ZlibDecoder::new(packed.as_slice()).take(MAX_BYTES).read_to_string(&mut text)

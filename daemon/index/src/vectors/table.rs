@@ -41,15 +41,17 @@ pub fn load(
     Ok(Some(view))
 }
 
-/// Passes every row with its components to `show`.
-pub fn each_in_table<E: From<rusqlite::Error>>(
+/// Passes every row with its components to `see` until it returns false.
+pub(crate) fn each_in_table(
     db: &Connection,
-    mut show: impl FnMut(i64, &[u8]) -> Result<(), E>,
-) -> Result<(), E> {
+    mut see: impl FnMut(i64, &[u8]) -> bool,
+) -> rusqlite::Result<()> {
     let mut statement = db.prepare(BLOCKS)?;
     let mut rows = statement.query([])?;
     while let Some(row) = rows.next()? {
-        TableBlock::of(row)?.rows().try_for_each(|(id, bytes)| show(id, bytes))?;
+        if !TableBlock::of(row)?.rows().all(|(id, bytes)| see(id, bytes)) {
+            break;
+        }
     }
     Ok(())
 }

@@ -4,16 +4,18 @@
 //! turn or heading that it belongs to, else the day that its note states, else the day on which its
 //! file was changed.
 //! Invariant: a month or a year without a day stays as it is (`2026-02`, `2026`).
-//! Not here: the days that a question names (`plan/when.rs`).
 
 use notes::date::{self, Named};
-use rusqlite::{OptionalExtension, Row};
 
 use crate::{AskError, QueryContext};
+use index::read::Dates;
 
 /// A date within this many characters of a line's start dates the whole line: `2026-01-07: The disk
 /// was full.`
 const HEAD_CHARS: usize = 40;
+
+/// Characters at the beginning of a text that may state its day.
+const BEGINNING_CHARS: usize = 600;
 
 /// Most characters of a date after `Date:`.
 const MAX_DATE_CHARS: usize = 20;
@@ -34,8 +36,7 @@ pub(crate) struct Dated {
 impl Dated {
     /// Returns the day of the document at a path.
     pub(crate) fn of_path(ctx: &QueryContext<'_>, path: &str) -> Result<Dated, AskError> {
-        let mut statement = ctx.snapshot.prepare_cached("SELECT id FROM docs WHERE path = ?1")?;
-        let doc = statement.query_row([path], |row| row.get(0)).optional()?;
+        let doc = ctx.snapshot.documents().at(path)?;
         doc.map_or_else(|| Ok(Dated::default()), |doc| of_document(ctx, doc))
     }
 
@@ -56,12 +57,7 @@ pub(crate) struct Days {
 impl Days {
     /// Reads the days of a document.
     pub(crate) fn read(ctx: &QueryContext<'_>, doc: i64) -> Result<Days, AskError> {
-        let mut statement = ctx.snapshot.prepare_cached(
-            "SELECT line_start, line_end, day FROM memory_facts WHERE doc_id = ?1 AND day IS NOT NULL",
-        )?;
-        let turns =
-            statement.query_map([doc], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
-        let turns = turns.collect::<Result<_, _>>()?;
+        let turns = ctx.snapshot.memory().dated_lines(doc)?;
         Ok(Days { of_document: of_document(ctx, doc)?, turns })
     }
 
@@ -98,24 +94,23 @@ impl Days {
 /// Returns the day that a document states in its front matter, its file name or a line of its text,
 /// else the day on which it was changed.
 fn of_document(ctx: &QueryContext<'_>, doc: i64) -> Result<Dated, AskError> {
-    let mut statement = ctx.snapshot.prepare_cached(
-        "SELECT day, path, CAST(json_extract(meta, '$.date') AS TEXT), CAST(coalesce(
-                json_extract(meta, '$.extra.modified'), json_extract(meta, '$.extra.updated')) AS TEXT),
-                substr(text, 1, 600)
-         FROM docs WHERE id = ?1",
-    )?;
-    type Columns = (String, String, Option<String>, Option<String>, String);
-    let row = |row: &Row<'_>| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?));
-    let row: Option<Columns> = statement.query_row([doc], row).optional()?;
-    let Some((day, path, stated, changed, beginning)) = row else { return Ok(Dated::default()) };
+    let documents = ctx.snapshot.documents();
+    let Some(Dates { path, day, stated, changed }) = documents.dates(doc)? else {
+        return Ok(Dated::default());
+    };
     let file = path.rsplit('/').next().unwrap_or(&path);
     let is_stated = stated.is_some_and(|it| it.starts_with(&day)) || file.contains(&day);
-    let changed = changed.filter(|_| !is_stated).and_then(|it| date::first_day(&whole(&it)));
-    let changed = changed.or_else(|| stated_date(&beginning).filter(|_| !is_stated));
-    Ok(match (is_stated, changed) {
-        (true, _) => Dated { day, by: "note" },
-        (false, Some(day)) => Dated { day, by: "note" },
-        (false, None) => Dated { day, by: "file" },
+    if is_stated {
+        return Ok(Dated { day, by: "note" });
+    }
+    let changed = changed.and_then(|it| date::first_day(&whole(&it)));
+    let changed = match changed {
+        None => stated_date(&documents.head(doc, BEGINNING_CHARS)?.unwrap_or_default()),
+        changed => changed,
+    };
+    Ok(match changed {
+        Some(day) => Dated { day, by: "note" },
+        None => Dated { day, by: "file" },
     })
 }
 

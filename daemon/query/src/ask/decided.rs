@@ -6,12 +6,10 @@
 //! documents do not crowd them out.
 //! Invariants: explicit decisions come before mere mentions; each statement is relevant to the
 //! question by itself or by its headings; a reason follows the decision of its document.
-//! Not here: the story of entries that supersede each other (`entries/story.rs`).
 
 use proto::error::ErrorView;
 use proto::tool::core::Ask;
 use proto::tool::kb::EntryType;
-use rusqlite::params_from_iter;
 use rustc_hash::FxHashSet;
 
 use super::choose::{asks_why, decides, gives_reason, has_no_content};
@@ -20,14 +18,14 @@ use super::picked::{Choosing, Of, Picked, rank};
 use super::{DEPTH, LEAST_OF_BEST, Sources};
 use crate::graph::name_of;
 use crate::kb::Library;
-use crate::plan::condition::Under;
 use crate::plan::when::When;
 use crate::quote::source::Source;
 use crate::{AskError, QueryContext};
+use index::read::{Filter, OfNotes, Order, Under};
 
 /// Categories of observations that count as decisions.
-const CATEGORIES: &str =
-    "('decision', 'decisions', 'decided', 'agreed', 'agreement', 'resolution')";
+const CATEGORIES: [&str; 6] =
+    ["decision", "decisions", "decided", "agreed", "agreement", "resolution"];
 
 /// Prefixes of words in a heading above decisions, and the most words that such a heading has.
 const HEADINGS: [&str; 5] = ["decision", "decided", "agreed", "agreement", "resolution"];
@@ -42,10 +40,8 @@ const OTHERWISE: [&str; 11] =
 const REASONS: [&str; 8] =
     ["context", "rationale", "reason", "reasons", "why", "motivation", "background", "drivers"];
 
-/// SQL condition for decision records: by type, or by folder or file name.
-const RECORDS: &str = "(lower(coalesce(d.doc_type, '')) IN ('decision', 'adr')
-    OR lower('/' || d.path) GLOB '*/decision*/*' OR lower('/' || d.path) GLOB '*/adr*/*'
-    OR lower('/' || d.path) GLOB '*/adr[-_ 0-9]*')";
+/// Types of decision records, and beginnings of the names of their folders.
+const RECORDS: [&str; 2] = ["decision", "adr"];
 
 /// Bonus of a statement that is marked as a decision, and of one that only mentions one.
 const STATED: f64 = 0.3;
@@ -86,11 +82,11 @@ pub(super) fn decided(
         (false, _) => topic,
     };
     let is_then = |it: &Picked| when.is_empty() || when.holds(&it.dated.day);
-    let docs = documents(ctx, library)?;
+    let Stating { docs, records } = Stating::read(ctx, library)?;
     if query.is_empty() {
-        let latest = latest(ctx, wanted.request, &docs)?;
+        let latest = latest(ctx, wanted.request, docs)?;
         let all = latest.into_iter().map(|doc| Of { chunk: 0, doc, relevance: 0.0, rank: 0.0 });
-        let mut all = of_documents(ctx, library, found, all)?;
+        let mut all = of_documents(ctx, &records, found, all)?;
         all.retain(|it| !it.is_reason && is_then(&it.picked));
         // Of a record what it decides first; records before what other documents mention, the latest first.
         let mut seen = FxHashSet::default();
@@ -113,7 +109,7 @@ pub(super) fn decided(
         relevance: hit.relevance,
         rank: rank(at),
     });
-    let all = of_documents(ctx, library, &own, of)?;
+    let all = of_documents(ctx, &records, &own, of)?;
     let (reasons, stated): (Vec<_>, Vec<_>) = all.into_iter().partition(|it| it.is_reason);
     let wants_why = asks_why(&wanted.request.query);
     let mut stated: Vec<Picked> = stated.into_iter().map(|it| it.picked).collect();
@@ -156,21 +152,42 @@ struct Stated {
     is_record: bool,
 }
 
-/// Returns the documents that state decisions, as ascending row ids.
-fn documents(ctx: &QueryContext<'_>, library: &Library) -> Result<Vec<i64>, AskError> {
-    let headed = HEADINGS.map(|word| format!("lower(name) LIKE '%{word}%'")).join(" OR ");
-    let sql = format!(
-        "SELECT doc_id FROM observations WHERE lower(category) IN {CATEGORIES}
-         UNION SELECT doc_id FROM note_places WHERE kind = 0 AND ({headed})
-         UNION SELECT d.id FROM docs d WHERE {RECORDS}"
-    );
-    let mut statement = ctx.snapshot.prepare_cached(&sql)?;
-    let rows = statement.query_map([], |row| row.get(0))?;
-    let mut docs: Vec<i64> = rows.collect::<Result<_, _>>()?;
-    docs.extend(entries(library));
-    docs.sort_unstable();
-    docs.dedup();
-    Ok(docs)
+/// The documents that state decisions.
+struct Stating {
+    /// Ascending row ids.
+    docs: Vec<i64>,
+    /// Those that are the record of one decision.
+    records: FxHashSet<i64>,
+}
+
+impl Stating {
+    fn read(ctx: &QueryContext<'_>, library: &Library) -> Result<Stating, AskError> {
+        let notes = ctx.snapshot.notes();
+        let mut docs: Vec<i64> = notes.stating(Some(&CATEGORIES))?.into_iter().collect();
+        notes.each_heading(|doc, heading| {
+            let lower = heading.to_ascii_lowercase();
+            docs.extend(HEADINGS.iter().any(|word| lower.contains(word)).then_some(doc));
+        })?;
+        let records: Vec<i64> = ctx.snapshot.documents().such(is_record)?;
+        let records: FxHashSet<i64> = records.into_iter().chain(entries(library)).collect();
+        docs.extend(&records);
+        docs.sort_unstable();
+        docs.dedup();
+        Ok(Stating { docs, records })
+    }
+}
+
+/// Returns whether a document is a decision record, by its type, or by the name of a folder or its file.
+fn is_record(path: &str, doc_type: &str) -> bool {
+    let path = format!("/{path}").to_ascii_lowercase();
+    let is_in = |folder: &&str| {
+        let inside = path.split_once(&format!("/{folder}"));
+        inside.is_some_and(|(_, rest)| rest.contains('/'))
+    };
+    let mut names = path.split("/adr").skip(1);
+    RECORDS.iter().any(|it| it.eq_ignore_ascii_case(doc_type))
+        || RECORDS.iter().any(is_in)
+        || names.any(|rest| rest.starts_with(|c: char| matches!(c, '-' | '_' | ' ' | '0'..='9')))
 }
 
 fn entries(library: &Library) -> impl Iterator<Item = i64> {
@@ -180,46 +197,36 @@ fn entries(library: &Library) -> impl Iterator<Item = i64> {
 }
 
 /// Returns the latest of some documents that pass the filters of a request.
-fn latest(ctx: &QueryContext<'_>, request: &Ask, docs: &[i64]) -> Result<Vec<i64>, AskError> {
-    let mut values = vec![serde_json::to_string(docs).unwrap_or_default()];
-    let mut sql =
-        "SELECT d.id FROM docs d WHERE d.id IN (SELECT value FROM json_each(?))".to_string();
-    if let Some(path) = &request.path {
-        sql += &format!(" AND {}", Under::from(path.as_str()).spelled(ctx)?.sql(&mut values));
-    }
-    for (day, sign) in [(&request.after, ">="), (&request.before, "<")] {
-        if let Some(day) = day {
-            sql += &format!(" AND d.day {sign} ?");
-            values.push(day.clone());
-        }
-    }
-    sql += &format!(" ORDER BY d.day DESC, d.path LIMIT {MAX_LATEST}");
-    let mut statement = ctx.snapshot.prepare(&sql)?;
-    let rows = statement.query_map(params_from_iter(values), |row| row.get(0))?;
-    Ok(rows.collect::<Result<_, _>>()?)
+fn latest(ctx: &QueryContext<'_>, request: &Ask, docs: Vec<i64>) -> Result<Vec<i64>, AskError> {
+    let documents = ctx.snapshot.documents();
+    let path = request.path.as_deref().map(|path| documents.spelled(Under::from(path)));
+    let filter = Filter {
+        paths: path.transpose()?.into_iter().collect(),
+        after: request.after.clone(),
+        before: request.before.clone(),
+        of_notes: OfNotes { docs: Some(docs), ..OfNotes::default() },
+        ..Filter::default()
+    };
+    let latest = documents.page(&filter, Order::Day, 0, MAX_LATEST)?;
+    Ok(latest.into_iter().map(|it| it.id).collect())
 }
 
 /// Returns the decisions that documents state, and the reasons that they give.
 fn of_documents(
     ctx: &QueryContext<'_>,
-    library: &Library,
+    records: &FxHashSet<i64>,
     found: &Found,
     documents: impl Iterator<Item = Of>,
 ) -> Result<Vec<Stated>, AskError> {
-    let sql = format!(
-        "SELECT {RECORDS}, (SELECT json_group_array(line) FROM observations
-           WHERE doc_id = d.id AND lower(category) IN {CATEGORIES}) FROM docs d WHERE d.id = ?1"
-    );
-    let mut statement = ctx.snapshot.prepare_cached(&sql)?;
     let mut all = Vec::new();
     for of in documents {
         let Some(source) = Source::load(ctx, of.doc)? else { continue };
-        let (is_record, lines): (bool, String) =
-            statement.query_row([of.doc], |row| Ok((row.get(0)?, row.get(1)?)))?;
-        let lines: Vec<u32> = serde_json::from_str(&lines).unwrap_or_default();
-        let is_record = is_record || entries(library).any(|doc| doc == of.doc);
+        let mut observations = ctx.snapshot.notes().observations(of.doc)?;
+        observations
+            .retain(|it| CATEGORIES.iter().any(|one| one.eq_ignore_ascii_case(&it.category)));
+        let lines: Vec<u32> = observations.iter().map(|it| it.line).collect();
         let statements = found.statements_in(ctx, (&source, of), (0, &source.text))?;
-        all.extend(stated(statements, is_record, &lines));
+        all.extend(stated(statements, records.contains(&of.doc), &lines));
     }
     Ok(all)
 }

@@ -3,7 +3,6 @@
 //! In: a question with its filters. Out: hits with their full text, the entities that the question
 //! names, and a measure of a text's relevance to it.
 //! Invariant: hits are in the order of `hybrid_query`.
-//! Not here: statements (`picked.rs`).
 
 use config::settings::Floor;
 use proto::error::ErrorView;
@@ -174,15 +173,9 @@ pub(crate) fn search(ctx: &QueryContext<'_>, wanted: Search<'_>) -> Result<Found
     };
     found.named.dedup();
     for hit in reply.chunks {
-        let sql = "SELECT profile = 'procedure', start = end FROM chunks WHERE id = ?1";
-        let mut statement = ctx.snapshot.prepare_cached(sql).map_err(AskError::from)?;
-        let (is_procedure, is_empty) = statement
-            .query_row([hit.id], |row| Ok((row.get(0)?, row.get(1)?)))
-            .map_err(AskError::from)?;
+        let chunk = ctx.snapshot.chunks().get(hit.id).map_err(AskError::from)?;
         // A note without text states nothing.
-        if is_empty {
-            continue;
-        }
+        let Some(chunk) = chunk.filter(|it| it.start < it.end) else { continue };
         let dated = Days::read(ctx, hit.doc_id)?.document().clone();
         found.hits.push(Hit {
             chunk: hit.id,
@@ -199,7 +192,7 @@ pub(crate) fn search(ctx: &QueryContext<'_>, wanted: Search<'_>) -> Result<Found
             section: hit.section,
             dated,
             is_weak: hit.weak,
-            is_procedure,
+            is_procedure: chunk.profile == "procedure",
         });
     }
     Ok(found)

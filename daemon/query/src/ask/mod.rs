@@ -9,7 +9,6 @@
 //! Invariants: every statement is quoted from the place cited for it; the floor of `hybrid_query`
 //! judges the results of every plan; a plan that finds nothing falls back to the search and says
 //! so; the same index and question give the same answer.
-//! Not here: the graph of entries (`kb/graph.rs`), sentences that a model writes.
 
 mod choose;
 mod dated;
@@ -27,7 +26,6 @@ use proto::shape::{EvidenceView, RelationView, SourceView};
 use proto::tool::core::{
     Ask, AskPlan, AskReply, ConflictView, Connect, ExplainEntity, FurtherView, StatementView,
 };
-use rusqlite::OptionalExtension;
 
 pub(crate) use self::choose::connects;
 use self::choose::{Choice, Share, choose};
@@ -105,9 +103,7 @@ impl<'a> Sources<'a> {
         if self.library.shelf.entries().next().is_none() {
             return Ok(None);
         }
-        let mut statement =
-            self.ctx.snapshot.prepare_cached("SELECT id FROM docs WHERE path = ?1")?;
-        let doc = statement.query_row([path], |row| row.get(0)).optional()?;
+        let doc = self.ctx.snapshot.documents().at(path)?;
         Ok(doc.and_then(|doc| self.library.shelf.of_doc(doc)))
     }
 

@@ -5,7 +5,6 @@
 //! successor is read, too.
 //! Invariants: no statement of an entry precedes one of its successors; headings are not
 //! statements, nor are lines that only introduce the next one.
-//! Not here: which statements a plan shows (`mod.rs`).
 
 use embed::cosine;
 use notes::entry::number_of;
@@ -31,7 +30,7 @@ const LEAST: f64 = 0.2;
 const MAX_STATEMENTS: usize = 300;
 
 /// Most documents read for statements of a date.
-const MAX_DOCS_OF_TIMES: i64 = 30;
+const MAX_DOCS_OF_TIMES: usize = 30;
 
 /// Weight of a question's word that occurs only above a statement, in its title or headings.
 const ABOVE: f64 = 0.5;
@@ -111,14 +110,8 @@ impl Found {
         ctx: &QueryContext<'_>,
         topic: &str,
     ) -> Result<Vec<Picked>, AskError> {
-        let spellings = serde_json::to_string(&self.asked.when.spellings()).unwrap_or_default();
-        let mut statement = ctx.snapshot.prepare_cached(
-            "SELECT d.id FROM docs d WHERE EXISTS
-               (SELECT 1 FROM json_each(?1) w WHERE instr(d.text, w.value) OR instr(d.day, w.value))
-             ORDER BY d.day DESC, d.path LIMIT ?2",
-        )?;
-        let rows = statement.query_map((spellings, MAX_DOCS_OF_TIMES), |row| row.get(0))?;
-        let docs: Vec<i64> = rows.collect::<Result<_, _>>()?;
+        let spellings = self.asked.when.spellings();
+        let docs = ctx.snapshot.documents().containing(&spellings, MAX_DOCS_OF_TIMES)?;
         let asked = words_of(topic);
         let mut all = Vec::new();
         for doc in docs {

@@ -3,13 +3,13 @@
 //! In: the hits of a question. Out: the hit with steps, extended to its whole section unless that
 //! is too long.
 //! Invariant: numbers, code fences and blank lines are kept; long text is cut at the end of a line.
-//! Not here: whether a question asks for steps (`choose.rs`).
 
 use proto::shape::SourceView;
 
 use super::found::Hit;
 use crate::quote::written::{Cells, is_numbered, written};
 use crate::{AskError, QueryContext};
+use index::read::Chunk;
 
 /// Number of hits that are searched for steps.
 const MAX_TO_STEPS: usize = 6;
@@ -44,20 +44,13 @@ fn has_steps<'a>(lines: impl Iterator<Item = &'a str>) -> bool {
 /// Returns the passage of a hit if it has steps, else the first of its document that has.
 fn chunk_with_steps(ctx: &QueryContext<'_>, hit: &Hit) -> Result<Option<i64>, AskError> {
     let Some(file) = index::store::written(ctx.snapshot, hit.doc)? else { return Ok(None) };
-    let mut statement = ctx.snapshot.prepare_cached(
-        "SELECT id, line_start, line_end FROM chunks WHERE doc_id = ?1 ORDER BY id <> ?2, idx",
-    )?;
-    let rows = statement.query_map([hit.doc, hit.chunk], |row| {
-        Ok((row.get::<_, i64>(0)?, row.get::<_, u32>(1)?, row.get::<_, u32>(2)?))
-    })?;
-    for row in rows {
-        let (chunk, first, last) = row?;
-        let n_lines = (last + 1).saturating_sub(first) as usize;
-        if has_steps(file.lines().skip(first.saturating_sub(1) as usize).take(n_lines)) {
-            return Ok(Some(chunk));
-        }
-    }
-    Ok(None)
+    let mut chunks = ctx.snapshot.chunks().of(hit.doc)?;
+    chunks.sort_by_key(|it| it.id != hit.chunk);
+    let with_steps = chunks.iter().find(|it| {
+        let n_lines = (it.line_end + 1).saturating_sub(it.line_start) as usize;
+        has_steps(file.lines().skip(it.line_start.saturating_sub(1) as usize).take(n_lines))
+    });
+    Ok(with_steps.map(|it| it.id))
 }
 
 /// Returns the section of a hit as written, cut to fit; its passage if less than half of the section
@@ -66,13 +59,12 @@ pub(super) fn whole(ctx: &QueryContext<'_>, hit: &Hit) -> Result<SourceView, Ask
     let Some(file) = index::store::written(ctx.snapshot, hit.doc)? else {
         return Ok(hit.source.clone());
     };
-    let lines = passages(ctx, hit)?;
-    let own = lines.iter().find(|it| it.is_own).map(|it| (it.first, it.last));
-    let (Some(first), Some(last), Some(own)) =
-        (lines.first().map(|it| it.first), lines.last().map(|it| it.last), own)
-    else {
+    let beside = passages(ctx, hit)?;
+    let own = beside.iter().find(|it| it.id == hit.chunk).map(|it| (it.line_start, it.line_end));
+    let (Some(first), Some(last), Some(own)) = (beside.first(), beside.last(), own) else {
         return Ok(hit.source.clone());
     };
+    let (first, last) = (first.line_start, last.line_end);
     let shown = [(first, last), own].into_iter().find_map(|(first, last)| {
         written(&file, first..=last, first..=last, MAX_CHARS, Cells::AsWritten)
     });
@@ -82,31 +74,16 @@ pub(super) fn whole(ctx: &QueryContext<'_>, hit: &Hit) -> Result<SourceView, Ask
     ))
 }
 
-/// The line range of a passage.
-struct Lines {
-    first: u32,
-    last: u32,
-    is_own: bool,
-}
-
 /// Returns the consecutive passages around a hit below the same heading.
-fn passages(ctx: &QueryContext<'_>, hit: &Hit) -> Result<Vec<Lines>, AskError> {
-    let mut statement = ctx.snapshot.prepare_cached(
-        "SELECT o.id, o.idx, o.line_start, o.line_end FROM chunks c
-         JOIN chunks o ON o.doc_id = c.doc_id AND o.section = c.section WHERE c.id = ?1 ORDER BY o.idx",
-    )?;
-    type Row = (i64, i64, u32, u32);
-    let rows = statement
-        .query_map([hit.chunk], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?)))?;
-    let rows: Vec<Row> = rows.collect::<Result<_, _>>()?;
-    let Some(own) = rows.iter().position(|row| row.0 == hit.chunk) else { return Ok(vec![]) };
-    let at = |n: usize| rows.get(n).map_or(0, |row| row.1);
-    let is_beside = |n: &usize| at(*n) - at(own) == *n as i64 - own as i64;
-    let beside = (0..rows.len()).filter(is_beside).filter_map(|n| rows.get(n));
-    let lines = beside.map(|(id, _, first, last)| Lines {
-        first: *first,
-        last: *last,
-        is_own: *id == hit.chunk,
-    });
-    Ok(lines.collect())
+fn passages(ctx: &QueryContext<'_>, hit: &Hit) -> Result<Vec<Chunk>, AskError> {
+    let all = ctx.snapshot.chunks().of(hit.doc)?;
+    let Some((idx, section)) =
+        all.iter().find(|it| it.id == hit.chunk).map(|it| (it.idx, it.section.clone()))
+    else {
+        return Ok(vec![]);
+    };
+    let below: Vec<Chunk> = all.into_iter().filter(|it| it.section == section).collect();
+    let own = below.iter().position(|it| it.id == hit.chunk).unwrap_or_default() as i64;
+    let beside = below.into_iter().zip(0..).filter(|(it, n)| it.idx - idx == n - own);
+    Ok(beside.map(|it| it.0).collect())
 }

@@ -2,9 +2,7 @@
 //!
 //! In: a projection, entities. Out: shortest paths, neighborhoods and relations, by entity id.
 //! Invariants: as in `paths.rs`; neighbors are sorted by confidence.
-//! Not here: which notes these entities are (`server`).
 
-use rusqlite::OptionalExtension;
 use rustc_hash::FxHashSet;
 
 use super::paths;
@@ -21,8 +19,7 @@ pub type Triple = (i64, String, i64);
 /// # Errors
 /// When the index cannot be read.
 pub fn entity_of(snapshot: &Snapshot, doc: i64) -> Result<Option<i64>, AskError> {
-    let mut statement = snapshot.prepare_cached("SELECT entity_id FROM docs WHERE id = ?1")?;
-    Ok(statement.query_row([doc], |row| row.get(0)).optional()?.flatten())
+    Ok(snapshot.documents().entity(doc)?)
 }
 
 /// The name and type of an entity, and its document if it has one.
@@ -41,13 +38,12 @@ pub struct Named {
 /// # Errors
 /// When the index cannot be read.
 pub fn named(snapshot: &Snapshot, entity: i64) -> Result<Named, AskError> {
-    let mut statement =
-        snapshot.prepare_cached("SELECT name, type, doc_id FROM entities WHERE id = ?1")?;
-    let found = statement.query_row([entity], |row| {
-        let entity_type = EntityType::shown(row.get(1)?).to_string();
-        Ok(Named { name: row.get(0)?, entity_type, doc: row.get(2)? })
+    let found = snapshot.entities().get(entity)?.map(|it| Named {
+        name: it.name,
+        entity_type: EntityType::shown(it.type_code).to_string(),
+        doc: it.doc,
     });
-    Ok(found.optional()?.unwrap_or_default())
+    Ok(found.unwrap_or_default())
 }
 
 /// Returns the shortest path between two entities, of any length, both ends included; the surest of

@@ -5,8 +5,6 @@
 //! (`together.rs`). `memory.rs` does the same for notes as entities of memory.
 //! Invariants: a relation that `explain_entity` shows is a path of one step; the same index gives
 //! the same reply; the work is bounded, however large the folder.
-//! Not here: reading the graph (`graph/projection.rs`), the evidence of a step
-//! (`entities/steps.rs`).
 
 pub mod memory;
 mod paths;
@@ -20,7 +18,7 @@ use self::paths::{Bounds, Path, best};
 use self::together::together;
 use crate::entities::steps::relation_view;
 use crate::error::invalid;
-use crate::graph::entity::{entity_view, home};
+use crate::graph::entity::brief;
 use crate::graph::lookup::{given, not_found};
 use crate::graph::projection::Projection;
 use crate::{AskError, QueryContext};
@@ -102,9 +100,9 @@ pub fn connect(
 }
 
 fn end_view(ctx: &QueryContext<'_>, end: i64) -> Result<EntityView, ErrorView> {
-    let view = entity_view(ctx, end, None)?;
-    let view = view.ok_or_else(|| not_found(&format!("entity {end}"), &[]))?;
-    Ok(EntityView { path: home(ctx, end)?, ..view })
+    let found = ctx.snapshot.entities().get(end).map_err(AskError::from)?;
+    let found = found.ok_or_else(|| not_found(&format!("entity {end}"), &[]))?;
+    Ok(EntityView { path: found.path.clone(), ..brief(&found) })
 }
 
 fn path_view(

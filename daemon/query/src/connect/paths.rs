@@ -9,7 +9,6 @@
 //! best first.
 //! Invariants: two paths differ in at least one entity; at most [`MAX_VISITS`] relations are
 //! visited; ties are broken by entity id, not by row.
-//! Not here: the evidence of a step (`steps.rs`).
 
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BinaryHeap};

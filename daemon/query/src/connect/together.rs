@@ -1,8 +1,7 @@
 //! Together: the places that mention two entities together, for pairs that no relation joins.
 //!
 //! In: two entities. Out: one place per document, closest mentions first.
-//! Invariants: at most [`MAX_MENTIONS`] mentions of each are read.
-//! Not here: whether a relation joins them (`paths.rs`).
+//! Invariants: at most [`MAX_MENTIONS`] mentions of each are compared.
 
 use std::collections::BTreeMap;
 
@@ -14,8 +13,8 @@ use crate::quote::snippet::{choose, render};
 use crate::quote::source::Source;
 use crate::{AskError, QueryContext};
 
-/// Most mentions of one entity that are read, in the order of documents.
-const MAX_MENTIONS: i64 = 20_000;
+/// Most mentions of one entity that are compared, in the order of documents.
+const MAX_MENTIONS: usize = 20_000;
 
 /// Most bytes between two mentions that are quoted as one passage.
 const ONE_PASSAGE: usize = 240;
@@ -46,7 +45,8 @@ pub(super) fn together(
 ) -> Result<Vec<TogetherView>, ErrorView> {
     let [a, b] = ends;
     let (of_a, of_b) = (places(ctx, a)?, places(ctx, b)?);
-    let (own_a, own_b) = (own_docs(ctx, a)?, own_docs(ctx, b)?);
+    let own = |entity| ctx.snapshot.documents().about(entity).map_err(AskError::from);
+    let (own_a, own_b) = (own(a)?, own(b)?);
     let both = of_a.iter().filter_map(|(doc, ones)| nearest(*doc, ones, of_b.get(doc)?));
     let mut pairs: BTreeMap<i64, Pair> = both.map(|pair| (pair.doc, pair)).collect();
     for (own, mentioned) in [(own_a, &of_b), (own_b, &of_a)] {
@@ -88,23 +88,11 @@ fn quoted(text: &str, pair: &Pair) -> String {
 }
 
 fn places(ctx: &QueryContext<'_>, entity: i64) -> Result<Places, AskError> {
-    let mut statement = ctx.snapshot.prepare_cached(
-        "SELECT m.doc_id, m.at FROM names n JOIN mentions m ON m.name_id = n.id WHERE n.entity_id = ?1
-         ORDER BY m.doc_id, m.at LIMIT ?2",
-    )?;
-    let mut rows = statement.query([entity, MAX_MENTIONS])?;
     let mut places = Places::new();
-    while let Some(row) = rows.next()? {
-        places.entry(row.get(0)?).or_default().push(row.get::<_, i64>(1)? as usize);
+    for (doc, at) in ctx.snapshot.mentions().places(entity)?.into_iter().take(MAX_MENTIONS) {
+        places.entry(doc).or_default().push(at);
     }
     Ok(places)
-}
-
-/// Returns the entity's own documents.
-fn own_docs(ctx: &QueryContext<'_>, entity: i64) -> Result<Vec<i64>, AskError> {
-    let mut statement =
-        ctx.snapshot.prepare_cached("SELECT id FROM docs WHERE entity_id = ?1 ORDER BY id")?;
-    Ok(statement.query_map([entity], |row| row.get(0))?.collect::<Result<_, _>>()?)
 }
 
 /// Returns the closest pair of mentions in a document.

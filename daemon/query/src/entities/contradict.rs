@@ -6,9 +6,6 @@
 //! Invariants: a contradiction lowers the confidence of a relation and is shown next to its
 //! evidence; it never removes or creates a relation. Another object is shown but lowers nothing:
 //! the reader decides which one is out of date.
-//! Not here: finding denials in text (`extract/relate/depend/`).
-
-use rusqlite::{Row, params};
 
 use crate::graph::confidence::Corroboration;
 use crate::graph::{Statement, shown_about};
@@ -16,38 +13,7 @@ use crate::{AskError, QueryContext};
 use extract::relate::DENIED;
 
 /// Most statements read for one side of a relation.
-const MAX_STATEMENTS: i64 = 50;
-
-/// Statements from one entity to another; the predicate as it is stored, the entity ids in the
-/// statement as given.
-const BETWEEN: &str = "SELECT e.predicate, e.confidence * coalesce(sn.link, 1.0) * coalesce(bn.link, 1.0), e.doc_id,
-       e.start, e.end, e.raw_start, e.raw_end, e.pattern
-     FROM evidence e LEFT JOIN names sn ON sn.id = e.subject LEFT JOIN names bn ON bn.id = e.object
-     WHERE e.subject IN (SELECT id FROM names WHERE entity_id = ?1 UNION ALL SELECT -id FROM docs WHERE entity_id = ?1)
-       AND e.object IN (SELECT id FROM names WHERE entity_id = ?2 UNION ALL SELECT -id FROM docs WHERE entity_id = ?2)
-       AND e.predicate = ?3
-     ORDER BY 2 DESC, e.doc_id, e.seq LIMIT ?4";
-
-/// Relations that are denied, or also stated in the opposite direction. The view `relations` would join and sort all
-/// evidence, several times; this reads the one-way part and looks the denied ones up.
-const CONTRADICTED: &str = "WITH one_way AS MATERIALIZED (
-       SELECT DISTINCT coalesce(sn.entity_id, sd.entity_id) AS src_id, e.predicate AS rel,
-         coalesce(bn.entity_id, bd.entity_id) AS dst_id
-       FROM evidence e LEFT JOIN names sn ON sn.id = e.subject LEFT JOIN docs sd ON sd.id = -e.subject
-                       LEFT JOIN names bn ON bn.id = e.object LEFT JOIN docs bd ON bd.id = -e.object
-                       LEFT JOIN entities so ON e.subject_link IS NOT NULL AND so.id = sn.entity_id
-                       LEFT JOIN entities bo ON e.object_link IS NOT NULL AND bo.id = bn.entity_id
-       WHERE e.predicate IN (SELECT value FROM json_each(?1)) AND so.doc_id IS NULL AND bo.doc_id IS NULL)
-     SELECT d.src_id, d.rel, d.dst_id FROM denials d WHERE EXISTS (SELECT 1 FROM evidence e
-       WHERE e.subject IN (SELECT id FROM names WHERE entity_id = d.src_id
-                           UNION ALL SELECT -id FROM docs WHERE entity_id = d.src_id)
-         AND e.object IN (SELECT id FROM names WHERE entity_id = d.dst_id
-                          UNION ALL SELECT -id FROM docs WHERE entity_id = d.dst_id)
-         AND e.predicate = d.rel)
-     UNION SELECT r.src_id, r.rel, r.dst_id FROM one_way r
-       JOIN one_way b ON b.src_id = r.dst_id AND b.dst_id = r.src_id AND b.rel = r.rel
-       WHERE r.src_id <> r.dst_id
-     ORDER BY 1, 2, 3 LIMIT ?2";
+const MAX_STATEMENTS: usize = 50;
 
 /// Returns the statements of one relation, surest first.
 pub(super) fn statements_of(
@@ -56,22 +22,7 @@ pub(super) fn statements_of(
     predicate: &str,
     object: i64,
 ) -> Result<Vec<Statement>, AskError> {
-    let mut rows = ctx.snapshot.prepare_cached(BETWEEN)?;
-    let read = |row: &Row<'_>| {
-        let number = |i: usize| row.get::<_, i64>(i);
-        Ok(Statement {
-            subject,
-            predicate: row.get(0)?,
-            object,
-            confidence: row.get(1)?,
-            doc: number(2)?,
-            span: (number(3)? as usize, number(4)? as usize),
-            raw: (number(5)? as u64, number(6)? as u64),
-            pattern: row.get(7)?,
-        })
-    };
-    let found = rows.query_map(params![subject, object, predicate, MAX_STATEMENTS], read)?;
-    Ok(found.collect::<Result<_, _>>()?)
+    Ok(ctx.snapshot.relations().between(subject, predicate, object, MAX_STATEMENTS)?)
 }
 
 /// Returns the statements against a relation, surest first.
@@ -107,18 +58,6 @@ pub(super) fn rivals(
     let mut found = shown_about(ctx, first.subject, std::slice::from_ref(&first.predicate))?;
     found.retain(is_rival);
     Ok(found)
-}
-
-/// Returns contradicted relations, as subject, predicate and object.
-pub(crate) fn contradicted(
-    ctx: &QueryContext<'_>,
-    limit: u32,
-) -> Result<Vec<(i64, String, i64)>, AskError> {
-    let one_way = serde_json::to_string(&ctx.one_way).unwrap_or_default();
-    let mut rows = ctx.snapshot.prepare_cached(CONTRADICTED)?;
-    let found =
-        rows.query_map(params![one_way, limit], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
-    Ok(found.collect::<Result<_, _>>()?)
 }
 
 /// Returns the confidence of a relation with these statements for it and against it.

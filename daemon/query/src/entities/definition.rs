@@ -1,32 +1,36 @@
 //! Definition: the sentence that best says what an entity is.
 //!
-//! In: an entity. Out: a sentence with its place and the reason for the choice.
+//! In: an entity, the documents that mention it. Out: a sentence with its place and the reason for the choice.
 //! Invariants: extracted statements and sentences around mentions compete by points; ties go to the
 //! first by path and offset, so the result does not depend on the order in which documents were
 //! read.
 //! Bounded: a limited number of an entity's statements, mentions and documents is considered, with
 //! one document's text in memory at a time.
-//! Not here: which sentences define something for the graph (`extract/relate/define.rs`), wordings
-//! (`forms.rs`), the sentence that a page or section opens with (`opening.rs`).
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
 
 use proto::tool::core::DefinitionView;
-use rusqlite::{OptionalExtension, Row, params};
 
 use super::forms::{Form, form_of};
 use super::opening;
-use crate::graph::{Statement, is_rejected};
+use crate::graph::is_rejected;
 use crate::quote::outline::Outline;
 use crate::quote::source::Source;
 use crate::{AskError, QueryContext};
+use index::read::{Entity, Mention, Occurrences};
 use model::terms::norm_of;
 
 /// Most defining statements compared, surest first.
-const MAX_STATEMENTS: i64 = 256;
+const MAX_STATEMENTS: usize = 256;
 
-/// Most mentions read per document, and in total: of its own note first, then of the documents that
-/// have it in a heading or mention it most.
-const MAX_MENTIONS_OF_DOC: i64 = 12;
-const MAX_MENTIONS: i64 = 256;
+/// Most mentions considered per document, and in total: of its own note first, then of the documents
+/// that have it in a heading or mention it most.
+const MAX_MENTIONS_OF_DOC: usize = 12;
+const MAX_MENTIONS: usize = 256;
+
+/// Mentions that a mention in a heading counts as much as.
+const HEADING: usize = 8;
 
 /// Most documents read for mentions.
 const MAX_DOCS: usize = 24;
@@ -170,14 +174,12 @@ impl Choice {
 /// Returns the best defining sentence of an entity, if there is one.
 pub(super) fn definition(
     ctx: &QueryContext<'_>,
-    entity: i64,
+    entity: &Entity,
+    mentioning: &[Occurrences],
 ) -> Result<Option<DefinitionView>, AskError> {
-    let mut own = ctx
-        .snapshot
-        .prepare_cached("SELECT 1 FROM entities WHERE id = ?1 AND doc_id IS NOT NULL")?;
-    let mut choice = Choice { has_own_note: own.exists([entity])?, ..Choice::default() };
-    statements(ctx, entity, &mut choice)?;
-    let n_docs = mentions(ctx, entity, &mut choice)?;
+    let mut choice = Choice { has_own_note: entity.doc.is_some(), ..Choice::default() };
+    statements(ctx, entity.id, &mut choice)?;
+    let n_docs = mentions(ctx, entity, mentioning, &mut choice)?;
     // What many documents mention, such as a language, they rarely explain in passing.
     choice.best = choice.best.filter(|best| !best.is_weak || n_docs <= FEW_DOCS);
     let n_points = choice.best.as_ref().map_or(i32::MIN, |best| best.points);
@@ -193,16 +195,10 @@ pub(super) fn definition(
 }
 
 /// Returns the description that its own note states in its front matter.
-fn stated(ctx: &QueryContext<'_>, entity: i64) -> Result<Option<DefinitionView>, AskError> {
-    let mut row = ctx.snapshot.prepare_cached(
-        "SELECT d.id, json_extract(d.meta, '$.extra.description') FROM entities e JOIN docs d ON d.id = e.doc_id
-         WHERE e.id = ?1 AND json_type(d.meta, '$.extra.description') = 'text'",
-    )?;
-    let found =
-        row.query_row([entity], |row| Ok((row.get::<_, i64>(0)?, row.get::<_, String>(1)?)));
-    let Some((doc, words)) = found.optional()?.filter(|(_, words)| !words.trim().is_empty()) else {
-        return Ok(None);
-    };
+fn stated(ctx: &QueryContext<'_>, entity: &Entity) -> Result<Option<DefinitionView>, AskError> {
+    let Some(doc) = entity.doc else { return Ok(None) };
+    let words = ctx.snapshot.documents().description(doc)?;
+    let Some(words) = words.filter(|words| !words.trim().is_empty()) else { return Ok(None) };
     let source = Source::load(ctx, doc)?.map(|source| source.words(0, &words));
     Ok(source.map(|source| DefinitionView { source, by: "description".into() }))
 }
@@ -218,31 +214,11 @@ fn meaning(source: &Source, best: &DefinitionCandidate) -> (usize, usize) {
 
 /// Offers the sentences that the graph has as definitions.
 fn statements(ctx: &QueryContext<'_>, entity: i64, choice: &mut Choice) -> Result<(), AskError> {
-    let mut rows = ctx.snapshot.prepare_cached(
-        "SELECT e.doc_id, e.start, e.end, e.raw_start, e.raw_end, e.pattern, e.confidence * n.link, d.path,
-                coalesce(d.entity_id = ?1, 0), coalesce(s.entity_id, h.entity_id, 0)
-         FROM names n JOIN evidence e ON e.object = n.id JOIN docs d ON d.id = e.doc_id
-         LEFT JOIN names s ON s.id = e.subject LEFT JOIN docs h ON h.id = -e.subject
-         WHERE n.entity_id = ?1 AND e.predicate = 'defines' ORDER BY 7 DESC, d.path, e.start LIMIT ?2",
-    )?;
-    let read = |row: &Row<'_>| {
-        let number = |i: usize| row.get::<_, i64>(i);
-        let statement = Statement {
-            subject: number(9)?,
-            predicate: "defines".into(),
-            object: entity,
-            confidence: row.get(6)?,
-            doc: number(0)?,
-            span: (number(1)? as usize, number(2)? as usize),
-            raw: (number(3)? as u64, number(4)? as u64),
-            pattern: row.get(5)?,
-        };
-        Ok((statement, row.get::<_, String>(7)?, row.get::<_, bool>(8)?))
-    };
-    for row in rows.query_map(params![entity, MAX_STATEMENTS], read)? {
-        let (statement, path, is_own_note) = row?;
+    let own = ctx.snapshot.documents().about(entity)?;
+    for (statement, path) in ctx.snapshot.relations().definitions(entity, MAX_STATEMENTS)? {
+        let is_own_note = own.contains(&statement.doc);
         let (doc, span) = (statement.doc, statement.span);
-        if !ctx.decisions.is_empty() && is_rejected(ctx, &statement)? {
+        if is_rejected(ctx, &statement)? {
             choice.rejected.push((doc, span));
             continue;
         }
@@ -261,92 +237,109 @@ fn statements(ctx: &QueryContext<'_>, entity: i64, choice: &mut Choice) -> Resul
     Ok(())
 }
 
-/// One mention of an entity.
-struct MentionRow {
+/// A document with mentions of an entity.
+struct Mentioning<'m> {
     doc: i64,
-    at: usize,
-    surface: String,
-    path: String,
-    in_heading: bool,
+    path: &'m String,
     is_own_note: bool,
+    mentions: Vec<Mention>,
+}
+
+/// Returns the documents to look at: the entity's own note, even if it has no mention, then those that
+/// have it in a heading or mention it most.
+fn documents<'m>(
+    ctx: &QueryContext<'_>,
+    entity: &'m Entity,
+    mentioning: &'m [Occurrences],
+) -> Result<Vec<Mentioning<'m>>, AskError> {
+    let own = entity.doc.zip(entity.path.as_ref());
+    let paths = mentioning.iter().map(|it| (it.doc, &it.path)).chain(own);
+    let empty = |(doc, path)| {
+        let is_own_note = entity.doc == Some(doc);
+        (doc, Mentioning { doc, path, is_own_note, mentions: Vec::new() })
+    };
+    let mut by_doc: BTreeMap<i64, Mentioning<'_>> = paths.map(empty).collect();
+    for mention in ctx.snapshot.mentions().of_entity(entity.id)? {
+        if let Some(document) = by_doc.get_mut(&mention.doc) {
+            document.mentions.push(mention);
+        }
+    }
+    let mut found = Vec::from_iter(by_doc.into_values());
+    found.sort_by_cached_key(|it| {
+        let in_heading = it.mentions.iter().any(|it| it.is_heading);
+        let weight = it.mentions.len() + if in_heading { HEADING } else { 0 };
+        (!it.is_own_note, Reverse(weight), it.path)
+    });
+    Ok(found)
 }
 
 /// Offers the sentences that mention it, and the text below its headings; returns how many documents
 /// were read.
-fn mentions(ctx: &QueryContext<'_>, entity: i64, choice: &mut Choice) -> Result<usize, AskError> {
-    // The lowest bit of `place` means: in a heading. A document without a mention is included only
-    // if it is the entity's own note.
-    let mut rows = ctx.snapshot.prepare_cached(
-        "WITH own AS (SELECT doc_id FROM entities WHERE id = ?1),
-           all_of AS (SELECT m.doc_id, m.at, m.surface, m.place & 1 AS is_heading FROM names n
-             JOIN mentions m ON m.name_id = n.id WHERE n.entity_id = ?1),
-           ranked AS (SELECT *, row_number() OVER (PARTITION BY doc_id ORDER BY at) AS nth,
-             count(*) OVER (PARTITION BY doc_id) + 8 * max(is_heading) OVER (PARTITION BY doc_id) AS weight FROM all_of
-             UNION ALL SELECT doc_id, 0, '', 0, 0, 0 FROM own WHERE doc_id IS NOT NULL)
-         SELECT r.doc_id, r.at, r.surface, d.path, r.is_heading, coalesce(r.doc_id = (SELECT doc_id FROM own), 0)
-         FROM ranked r JOIN docs d ON d.id = r.doc_id WHERE r.nth <= ?2
-         ORDER BY 6 DESC, max(r.weight) OVER (PARTITION BY r.doc_id) DESC, d.path, r.at LIMIT ?3",
-    )?;
-    let read = |row: &Row<'_>| {
-        Ok(MentionRow {
-            doc: row.get(0)?,
-            at: row.get::<_, i64>(1)? as usize,
-            surface: row.get(2)?,
-            path: row.get(3)?,
-            in_heading: row.get(4)?,
-            is_own_note: row.get(5)?,
-        })
-    };
-    let mut source: Option<(i64, Source, Outline)> = None;
-    let mut n_docs = 0;
-    for row in rows.query_map(params![entity, MAX_MENTIONS_OF_DOC, MAX_MENTIONS], read)? {
-        let row = row?;
-        if source.as_ref().is_none_or(|(loaded, ..)| *loaded != row.doc) {
-            n_docs += 1;
-            if n_docs > MAX_DOCS {
-                break;
-            }
-            source = match Source::load(ctx, row.doc)? {
-                Some(loaded) => {
-                    let outline = loaded.outline(ctx, row.doc)?;
-                    Some((row.doc, loaded, outline))
-                }
-                None => None,
-            };
+fn mentions(
+    ctx: &QueryContext<'_>,
+    entity: &Entity,
+    mentioning: &[Occurrences],
+    choice: &mut Choice,
+) -> Result<usize, AskError> {
+    let (mut n_docs, mut n_left) = (0, MAX_MENTIONS);
+    for document in documents(ctx, entity, mentioning)?.iter().take(MAX_DOCS) {
+        let mentions = document.mentions.iter().take(MAX_MENTIONS_OF_DOC);
+        let mut mentions: Vec<_> = mentions.map(Some).collect();
+        if document.is_own_note {
+            // Its opening, behind mentions at the first byte.
+            mentions.insert(mentions.partition_point(|it| it.is_some_and(|it| it.at == 0)), None);
         }
-        let Some((_, loaded, outline)) = &source else { continue };
-        if let Some(mut candidate) = candidate(loaded, outline, row) {
-            candidate.in_some_list(choice.has_own_note);
-            choice.offer(candidate);
+        mentions.truncate(n_left);
+        if mentions.is_empty() {
+            break;
+        }
+        n_docs += 1;
+        n_left -= mentions.len();
+        let Some(source) = Source::load(ctx, document.doc)? else { continue };
+        let outline = source.outline(ctx, document.doc)?;
+        for mention in mentions {
+            if let Some(mut candidate) = candidate(&source, &outline, document, mention) {
+                candidate.in_some_list(choice.has_own_note);
+                choice.offer(candidate);
+            }
         }
     }
     Ok(n_docs)
 }
 
-/// Returns a candidate from the text around a mention; without a surface, from the beginning of its
+/// Returns a candidate from the text around a mention; without a mention, from the beginning of its
 /// own note.
-fn candidate(source: &Source, outline: &Outline, row: MentionRow) -> Option<DefinitionCandidate> {
+fn candidate(
+    source: &Source,
+    outline: &Outline,
+    document: &Mentioning<'_>,
+    mention: Option<&Mention>,
+) -> Option<DefinitionCandidate> {
     let text = &source.text;
-    let norm = norm_of(&row.surface);
-    let is_own = row.is_own_note || outline.title().is_some_and(|it| norm_of(it) == norm);
-    let (kind, points, span) = if row.surface.is_empty() {
-        let span = opening::of_page(text, outline)?;
-        (DefinitionKind::Opening, Form::Purpose.points(), span)
-    } else if row.in_heading {
-        let span = opening::under_heading(text, row.at, &row.surface, outline)?;
-        let kind = if is_own { DefinitionKind::Opening } else { DefinitionKind::Section };
-        (kind, Form::Purpose.points(), span)
-    } else {
-        let start = text.get(..row.at)?.rfind('\n').map_or(0, |newline| newline + 1);
-        let line = text.get(start..)?.split('\n').next()?;
-        let (form, (from, to)) = form_of(line, row.at - start, &row.surface)?;
-        // The row of a table is no sentence; it defines only what its first cell names.
-        if line.contains(" | ") && form != Form::Entry {
-            return None;
+    let norm = norm_of(mention.map_or("", |it| &it.surface));
+    let is_own = document.is_own_note || outline.title().is_some_and(|it| norm_of(it) == norm);
+    let (kind, points, span) = match mention {
+        None => {
+            let span = opening::of_page(text, outline)?;
+            (DefinitionKind::Opening, Form::Purpose.points(), span)
         }
-        // In its own note `X is the …` is not just a remark.
-        let weighed = if is_own && form == Form::Remark { Form::Kind } else { form };
-        (DefinitionKind::of_form(form, is_own), weighed.points(), (start + from, start + to))
+        Some(it) if it.is_heading => {
+            let span = opening::under_heading(text, it.at, &it.surface, outline)?;
+            let kind = if is_own { DefinitionKind::Opening } else { DefinitionKind::Section };
+            (kind, Form::Purpose.points(), span)
+        }
+        Some(it) => {
+            let start = text.get(..it.at)?.rfind('\n').map_or(0, |newline| newline + 1);
+            let line = text.get(start..)?.split('\n').next()?;
+            let (form, (from, to)) = form_of(line, it.at - start, &it.surface)?;
+            // The row of a table is no sentence; it defines only what its first cell names.
+            if line.contains(" | ") && form != Form::Entry {
+                return None;
+            }
+            // In its own note `X is the …` is not just a remark.
+            let weighed = if is_own && form == Form::Remark { Form::Kind } else { form };
+            (DefinitionKind::of_form(form, is_own), weighed.points(), (start + from, start + to))
+        }
     };
     let sentence = text.get(span.0..span.1)?;
     // `A low-level reader of archives.` defines it without a verb.
@@ -367,7 +360,7 @@ fn candidate(source: &Source, outline: &Outline, row: MentionRow) -> Option<Defi
     if outline.nearest(span.0).is_some_and(|it| norm_of(it) == norm) {
         points += UNDER_ITS_HEADING;
     }
-    let (path, doc, is_own_note) = (row.path, row.doc, is_own);
+    let (path, doc, is_own_note) = (document.path.clone(), document.doc, is_own);
     Some(DefinitionCandidate { kind, points, path, doc, span, is_own_note, is_weak })
 }
 

@@ -1,14 +1,12 @@
 //! Explain: everything that is known about one entity.
 //!
 //! In: an entity by id or name. Out: its definition, note, timeline, relations with evidence, sources.
-//! Not here: which entity a name means (`graph/lookup.rs`).
 
 use std::collections::BTreeSet;
 
 use proto::error::ErrorView;
 use proto::shape::{EntityView, EvidenceView, Freshness, RelationView, SourceView};
 use proto::tool::core::{ExplainEntity, ExplainReply, MentioningSource};
-use rusqlite::{OptionalExtension, params};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::contradict::{against, rivals, statements_of, weighed};
@@ -16,12 +14,14 @@ use super::definition::definition;
 use super::link_reasons::link_views;
 use super::timeline::timeline;
 use crate::error::invalid;
-use crate::graph::entity::{MAX_ALIASES, aliases, counts, entity_view, home};
+use crate::graph::entity::{MAX_ALIASES, aliases, brief};
 use crate::graph::lookup::{bearers, find_one, is_path, not_found};
 use crate::graph::{Statement, name_of, shown_about};
+use crate::notes::observations;
 use crate::quote::snippet::{choose, render};
 use crate::quote::source::Source;
 use crate::{AskError, QueryContext};
+use index::read::{Entity, Occurrences};
 use model::terms::norm_of;
 
 /// Most facts from its own note.
@@ -47,58 +47,53 @@ pub fn explain_entity(
         ));
     }
     let id = find_one(ctx, request.entity_id, request.name.as_deref())?;
-    let Some(mut entity) = entity_view(ctx, id, None)? else {
+    let Some(entity) = ctx.snapshot.entities().get(id).map_err(AskError::from)? else {
         return Err(not_found(&format!("entity {id}"), &[]));
     };
-    entity.aliases = aliases(ctx, id, &entity.name)?;
-    let (n_mentions, n_documents) = counts(ctx, id)?;
+    let mentioning = ctx.snapshot.mentions().by_doc(id).map_err(AskError::from)?;
     Ok(ExplainReply {
-        definition: definition(ctx, id)?,
-        facts: facts(ctx, id)?,
-        home: home(ctx, id)?,
-        timeline: timeline(ctx, id)?,
-        relations: relations(ctx, id, hops, limit as usize)?,
-        sources: sources(ctx, id)?,
-        n_mentions,
-        n_documents,
-        same_name: same_name(ctx, id, request.name.as_deref())?,
-        why: if request.why == Some(true) { link_views(ctx, id)? } else { Vec::new() },
-        entity,
+        entity: EntityView { aliases: aliases(ctx, id, &entity.name)?, ..brief(&entity) },
+        definition: definition(ctx, &entity, &mentioning)?,
+        facts: facts(ctx, &entity)?,
+        timeline: timeline(ctx, id, &mentioning)?,
+        relations: relations(ctx, &entity, hops, limit as usize)?,
+        sources: sources(ctx, &mentioning)?,
+        n_mentions: mentioning.iter().map(|it| it.n).sum(),
+        n_documents: mentioning.len() as u64,
+        same_name: same_name(ctx, &entity, request.name.as_deref())?,
+        why: if request.why == Some(true) { link_views(ctx, &entity)? } else { Vec::new() },
+        home: entity.path,
         freshness: Freshness::default(),
     })
 }
 
 /// Returns the facts that an entity's own note states about it.
-fn facts(ctx: &QueryContext<'_>, id: i64) -> Result<Vec<SourceView>, AskError> {
-    let mut statement = ctx.snapshot.prepare_cached(
-        "SELECT d.path, o.line, o.category, o.content FROM entities e JOIN docs d ON d.id = e.doc_id
-         JOIN observations o ON o.doc_id = d.id WHERE e.id = ?1 ORDER BY o.seq LIMIT ?2",
-    )?;
-    let rows = statement.query_map(params![id, MAX_FACTS as i64], |row| {
-        let (category, content): (String, String) = (row.get(2)?, row.get(3)?);
-        let text = format!("[{category}] {content}");
-        Ok(SourceView { path: row.get(0)?, line: row.get(1)?, text, ..SourceView::default() })
-    })?;
-    Ok(rows.collect::<Result<_, _>>()?)
+fn facts(ctx: &QueryContext<'_>, entity: &Entity) -> Result<Vec<SourceView>, AskError> {
+    let (Some(doc), Some(path)) = (entity.doc, &entity.path) else { return Ok(Vec::new()) };
+    let facts = observations(ctx.snapshot, doc)?.into_iter().take(MAX_FACTS);
+    let view = facts.map(|it| SourceView {
+        path: path.clone(),
+        line: it.line,
+        text: format!("[{}] {}", it.category, it.content),
+        ..SourceView::default()
+    });
+    Ok(view.collect())
 }
 
 /// Returns the other entities that share a name.
 fn same_name(
     ctx: &QueryContext<'_>,
-    id: i64,
+    entity: &Entity,
     name: Option<&str>,
 ) -> Result<Vec<EntityView>, AskError> {
     let Some(name) = name else { return Ok(Vec::new()) };
-    let own = name_of(ctx, id)?.unwrap_or_default();
     // A path denotes one note, so its namesakes are those of its title.
-    let name = if is_path(name) { own.as_str() } else { name };
-    let others = bearers(ctx, &norm_of(name))?.into_iter().filter(|other| *other != id);
-    let others = others.take(MAX_ALIASES);
+    let name = if is_path(name) { entity.name.as_str() } else { name };
+    let others = bearers(ctx, &norm_of(name))?.into_iter().filter(|other| *other != entity.id);
     let mut views = Vec::new();
-    for other in others {
-        let Some(mut view) = entity_view(ctx, other, None)? else { continue };
-        view.path = home(ctx, other)?;
-        views.push(view);
+    for other in others.take(MAX_ALIASES) {
+        let Some(other) = ctx.snapshot.entities().get(other)? else { continue };
+        views.push(EntityView { path: other.path.clone(), ..brief(&other) });
     }
     Ok(views)
 }
@@ -107,21 +102,20 @@ fn same_name(
 /// note states first, then by confidence within each hop.
 fn relations(
     ctx: &QueryContext<'_>,
-    entity: i64,
+    entity: &Entity,
     hops: u32,
     limit: usize,
 ) -> Result<Vec<RelationView>, AskError> {
     let mut out: Vec<RelationView> = Vec::new();
-    let mut seen: FxHashSet<i64> = FxHashSet::from_iter([entity]);
+    let mut seen: FxHashSet<i64> = FxHashSet::from_iter([entity.id]);
     let mut seen_relations: FxHashSet<(i64, String, i64)> = FxHashSet::default();
-    let mut frontier = vec![entity];
-    let own = own_doc(ctx, entity)?;
+    let mut frontier = vec![entity.id];
     for hop in 1..=hops {
         let mut next = Vec::new();
         for from in std::mem::take(&mut frontier) {
             let mut groups = grouped(shown_about(ctx, from, &[])?);
             // The sort is stable: the rest keeps its order.
-            groups.sort_by_key(|group| !group.iter().any(|it| Some(it.doc) == own));
+            groups.sort_by_key(|group| !group.iter().any(|it| Some(it.doc) == entity.doc));
             for group in groups {
                 let Some(best) = group.first() else { continue };
                 if out.len() >= limit
@@ -142,12 +136,6 @@ fn relations(
     Ok(out)
 }
 
-/// Returns the document that is an entity's note.
-fn own_doc(ctx: &QueryContext<'_>, entity: i64) -> Result<Option<i64>, AskError> {
-    let mut statement = ctx.snapshot.prepare_cached("SELECT doc_id FROM entities WHERE id = ?1")?;
-    Ok(statement.query_row([entity], |row| row.get(0)).optional()?.flatten())
-}
-
 /// Adds to each end the path of its note, and whether others share its name.
 pub(crate) fn add_ends(
     ctx: &QueryContext<'_>,
@@ -155,15 +143,9 @@ pub(crate) fn add_ends(
 ) -> Result<(), AskError> {
     let ids = relations.iter().flat_map(|it| [it.subject_id, it.object_id]).flatten();
     let ids: BTreeSet<i64> = ids.collect();
-    let ids = serde_json::to_string(&ids).unwrap_or_default();
-    let mut statement = ctx.snapshot.prepare_cached(
-        "WITH ends AS MATERIALIZED (SELECT * FROM entities WHERE id IN (SELECT value FROM json_each(?1))),
-           shared AS MATERIALIZED (SELECT norm FROM entities WHERE norm IN (SELECT norm FROM ends)
-             GROUP BY norm HAVING count(*) > 1)
-         SELECT e.id, d.path, e.norm IN shared FROM ends e LEFT JOIN docs d ON d.id = e.doc_id",
-    )?;
-    let rows = statement.query_map([ids], |row| Ok((row.get(0)?, (row.get(1)?, row.get(2)?))))?;
-    let ends: FxHashMap<i64, (Option<String>, bool)> = rows.collect::<Result<_, _>>()?;
+    let found = ctx.snapshot.entities().with_namesakes(&ids)?;
+    let ends: FxHashMap<i64, (Option<String>, bool)> =
+        found.into_iter().map(|(it, is_shared)| (it.id, (it.path, is_shared))).collect();
     let end = |id: Option<i64>| id.and_then(|id| ends.get(&id)).cloned().unwrap_or_default();
     for it in relations {
         (it.subject_path, it.subject_shares_name) = end(it.subject_id);
@@ -252,28 +234,18 @@ pub(crate) fn evidence_view(
     Ok(Some(source.evidence(statement)))
 }
 
-fn sources(ctx: &QueryContext<'_>, entity: i64) -> Result<Vec<MentioningSource>, AskError> {
-    let mut statement = ctx.snapshot.prepare_cached(
-        "SELECT m.doc_id, count(*), min(m.at), max(n.link) FROM names n JOIN mentions m ON m.name_id = n.id
-         JOIN docs d ON d.id = m.doc_id WHERE n.entity_id = ?1 GROUP BY m.doc_id ORDER BY 2 DESC, d.path LIMIT ?2",
-    )?;
-    let rows = statement.query_map(params![entity, MAX_SOURCES as i64], |row| {
-        Ok((
-            row.get::<_, i64>(0)?,
-            row.get::<_, i64>(1)?,
-            row.get::<_, i64>(2)?,
-            row.get::<_, f32>(3)?,
-        ))
-    })?;
-    let rows: Vec<_> = rows.collect::<Result<_, _>>()?;
+fn sources(
+    ctx: &QueryContext<'_>,
+    mentioning: &[Occurrences],
+) -> Result<Vec<MentioningSource>, AskError> {
     let mut out = Vec::new();
-    for (doc, n, at, confidence) in rows {
-        let Some(source) = Source::load(ctx, doc)? else { continue };
-        let text = line_around(&source.text, at as usize);
+    for it in mentioning.iter().take(MAX_SOURCES) {
+        let Some(source) = Source::load(ctx, it.doc)? else { continue };
+        let text = line_around(&source.text, it.at);
         out.push(MentioningSource {
-            source: source.view(at as usize, text),
-            n_mentions: n as u64,
-            confidence,
+            source: source.view(it.at, text),
+            n_mentions: it.n,
+            confidence: it.link,
         });
     }
     Ok(out)

@@ -6,7 +6,6 @@
 //! sentence or item that uses it.
 //! Invariants: what was done to a thing (`was added in`), questions and remarks (`is a lot of`) are
 //! no descriptions; linear in the line.
-//! Not here: which of several sentences is the best (`definition.rs`).
 
 use extract::chunk::sentences;
 

@@ -4,39 +4,37 @@
 use std::collections::BTreeMap;
 
 use proto::tool::core::LinkView;
-use rusqlite::{OptionalExtension, Row};
 
 use crate::{AskError, QueryContext};
 use extract::link::features::{Features, type_agreement};
 use extract::link::resolve::{NameFacts, Surroundings, USED_SCORE, features};
-use index::store::Likeness;
+use index::read::{Entity, Name};
 use model::terms::EntityType;
 
+/// Most names of an entity, and most undecided ones.
+const MAX_NAMES: usize = 30;
+const MAX_OPEN: usize = 10;
+
 /// Returns why each name denotes the entity: the features of S4 §7, recomputed from the rows.
-pub(super) fn link_views(ctx: &QueryContext<'_>, entity: i64) -> Result<Vec<LinkView>, AskError> {
-    let mut statement = ctx.snapshot.prepare_cached(
-        "SELECT id, norm, surface, type, n_docs, decision, link, via FROM names
-         WHERE entity_id = ?1 AND surface <> '' ORDER BY n_docs DESC, norm LIMIT 30",
-    )?;
-    let rows = statement.query_map([entity], |row| {
-        Ok((
-            facts(row)?,
-            row.get::<_, i64>(5)?,
-            row.get::<_, f32>(6)?,
-            row.get::<_, Option<i64>>(7)?,
-        ))
-    })?;
-    let rows: Vec<_> = rows.collect::<Result<_, _>>()?;
-    let Some(own) = entity_facts(ctx, entity)? else { return Ok(Vec::new()) };
+pub(super) fn link_views(
+    ctx: &QueryContext<'_>,
+    entity: &Entity,
+) -> Result<Vec<LinkView>, AskError> {
+    let names = ctx.snapshot.names();
+    let named = names.of(entity.id)?;
+    let mentioned = named.into_iter().filter(|it| !it.surface.is_empty());
+    // The entity as a name: the row of its own name, else its own row.
+    let row = names.with_norm(&entity.norm)?;
+    let (id, n_docs) = row.map_or((0, 0), |it| (it.id, it.n_docs));
+    let own = facts(id, &entity.norm, &entity.name, entity.type_code, n_docs);
     let verdict = |key: &str| ctx.decisions.get(key);
-    let around = Likeness::new(ctx.snapshot, ctx.embedder, &verdict);
+    let around = names.likeness(ctx.embedder, &verdict);
     let mut out = Vec::new();
-    for (facts, decision, link, via) in rows {
+    for name in mentioned.take(MAX_NAMES) {
+        let (facts, decision, link) = (facts_of(&name), name.decision, name.link);
         // Resolve compared it with the name through which it was linked, or with itself.
-        let through = match via {
-            Some(via) => name_facts(ctx, via)?,
-            None => None,
-        };
+        let through = name.via.map(|via| names.get(via)).transpose()?.flatten();
+        let through = through.as_ref().map(facts_of);
         let names_itself = facts.norm == own.norm || decision != 3;
         let target = through.as_ref().unwrap_or(if names_itself { &facts } else { &own });
         let features = Features {
@@ -64,85 +62,60 @@ pub(super) fn link_views(ctx: &QueryContext<'_>, entity: i64) -> Result<Vec<Link
             features: features.named().map(|(name, value)| (name.to_string(), value)).into(),
         });
     }
-    out.extend(open_views(ctx, entity)?);
+    out.extend(open_views(ctx, entity.id)?);
     Ok(out)
 }
 
 /// Returns the features of a pair of names, as Resolve computed them.
 pub(super) fn features_of(
     ctx: &QueryContext<'_>,
-    name: i64,
-    other: i64,
-) -> Result<BTreeMap<String, f32>, AskError> {
-    let (Some(name), Some(other)) = (name_facts(ctx, name)?, name_facts(ctx, other)?) else {
-        return Ok(BTreeMap::new());
-    };
+    name: &Name,
+    other: &Name,
+) -> BTreeMap<String, f32> {
+    let (name, other) = (facts_of(name), facts_of(other));
     let verdict = |key: &str| ctx.decisions.get(key);
-    let around = Likeness::new(ctx.snapshot, ctx.embedder, &verdict);
+    let around = ctx.snapshot.names().likeness(ctx.embedder, &verdict);
     let context = around.context(&name, &other);
     let found = features(&name, &other, &around, context).named();
-    Ok(found.map(|(name, value)| (name.to_string(), value)).into())
+    found.map(|(name, value)| (name.to_string(), value)).into()
 }
 
 /// Returns other entities that its names may denote, and other names that may denote it; both
 /// undecided.
 fn open_views(ctx: &QueryContext<'_>, entity: i64) -> Result<Vec<LinkView>, AskError> {
-    let mut statement = ctx.snapshot.prepare_cached(
-        "SELECT a.id, b.id, a.surface, b.surface, p.score, a.decision
-         FROM proposals p JOIN names a ON a.id = p.name_id JOIN names b ON b.id = p.candidate
-         WHERE a.entity_id = ?1 OR b.entity_id = ?1 ORDER BY p.score DESC, a.norm, b.norm LIMIT 10",
-    )?;
-    let rows = statement.query_map([entity], |row| {
-        let surfaces: (String, String) = (row.get(2)?, row.get(3)?);
-        let rows: (i64, i64) = (row.get(0)?, row.get(1)?);
-        Ok((rows, surfaces, row.get(4)?, row.get::<_, i64>(5)?))
-    })?;
-    let rows: Vec<_> = rows.collect::<Result<_, _>>()?;
+    let open = ctx.snapshot.proposals().open()?;
+    let open = open.iter().filter(|it| [it.entity, it.candidate_entity].contains(&Some(entity)));
     let mut out = Vec::new();
-    for ((name, candidate), (surface, other), score, decision) in rows {
-        let state = if decision == 6 { "unsure, denotes nothing" } else { "proposed, not linked" };
+    for it in open.take(MAX_OPEN) {
+        let Some([name, other]) = ctx.snapshot.proposals().names(it)? else { continue };
+        let is_unsure = name.decision == 6;
+        let state = if is_unsure { "unsure, denotes nothing" } else { "proposed, not linked" };
         out.push(LinkView {
-            decision: format!("{state}: may be `{other}`"),
-            surface,
-            score,
-            features: features_of(ctx, name, candidate)?,
+            decision: format!("{state}: may be `{}`", other.surface),
+            score: it.score,
+            features: features_of(ctx, &name, &other),
+            surface: name.surface,
         });
     }
     Ok(out)
 }
 
-/// Returns the entity as a name: the row of its own name, else its own row.
-fn entity_facts(ctx: &QueryContext<'_>, entity: i64) -> Result<Option<NameFacts>, AskError> {
-    Ok(ctx
-        .snapshot
-        .prepare_cached(
-            "SELECT coalesce(n.id, 0), e.norm, e.name, e.type, coalesce(n.n_docs, 0) FROM entities e
-             LEFT JOIN names n ON n.norm = e.norm AND n.sense = 0 WHERE e.id = ?1",
-        )?
-        .query_row([entity], facts)
-        .optional()?)
-}
-
 /// Returns the facts of a name.
-fn name_facts(ctx: &QueryContext<'_>, name: i64) -> Result<Option<NameFacts>, AskError> {
-    Ok(ctx
-        .snapshot
-        .prepare_cached("SELECT id, norm, surface, type, n_docs FROM names WHERE id = ?1")?
-        .query_row([name], facts)
-        .optional()?)
+fn facts_of(name: &Name) -> NameFacts {
+    facts(name.id, &name.norm, &name.surface, name.type_code, name.n_docs)
 }
 
-fn facts(row: &Row<'_>) -> rusqlite::Result<NameFacts> {
-    Ok(NameFacts {
-        id: row.get(0)?,
-        norm: row.get(1)?,
-        surface: row.get(2)?,
-        entity_type: EntityType::from_code(row.get(3)?),
+fn facts(id: i64, norm: &str, surface: &str, type_code: i64, n_docs: i64) -> NameFacts {
+    NameFacts {
+        id,
+        norm: norm.to_string(),
+        surface: surface.to_string(),
+        entity_type: EntityType::from_code(type_code),
         is_type_sure: true,
-        n_docs: row.get(4)?,
+        n_docs: n_docs as u32,
         homes: Vec::new(),
         home_source: None,
         is_fuzzy: true,
         is_split: false,
-    })
+    }
 }

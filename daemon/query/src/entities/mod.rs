@@ -5,7 +5,6 @@
 //! their evidence and contradictions (`contradict.rs`), and why each name denotes it
 //! (`link_reasons.rs`). `neighborhood.rs` and `overview.rs` return a graph to draw, `review.rs` the
 //! doubtful links and relations, `steps.rs` the evidence for a relation on a path.
-//! Not here: finding an entity by name (`graph/lookup.rs`).
 
 mod contradict;
 mod definition;

@@ -5,11 +5,10 @@
 //! Invariants: the same index gives the same reply; entities are sorted by hop, confidence of the
 //! way there, and id, relations by confidence and ends. Everything beyond a limit is counted. The
 //! text of a document is read once.
-//! Not here: the whole folder (`overview.rs`), drawing (`client/src/page/`).
 
 use proto::error::ErrorView;
+use proto::shape::EntityView;
 use proto::tool::admin::{Graph, GraphEdge, GraphNode, GraphReply};
-use rusqlite::params;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::contradict::{against, statements_of};
@@ -17,7 +16,7 @@ use super::definition::definition;
 use super::overview::overview;
 use super::steps::stated_beside;
 use crate::error::invalid;
-use crate::graph::entity::{aliases, counts, entity_view, home};
+use crate::graph::entity::{aliases, brief};
 use crate::graph::lookup::{find_one, not_found};
 use crate::graph::projection::{Projection, Relation};
 use crate::graph::{Statement, relations};
@@ -34,7 +33,7 @@ const MOST: u32 = 5_000;
 pub(super) const EDGES_PER_ENTITY: usize = 4;
 
 /// Most places of one entity.
-const MAX_PLACES: i64 = 3;
+const MAX_PLACES: usize = 3;
 
 /// Returns the neighborhood of one entity, or the overview of the folder if none is given.
 pub fn neighborhood(
@@ -182,29 +181,21 @@ pub(super) fn node(
     entity: i64,
     hop: u32,
 ) -> Result<Option<GraphNode>, AskError> {
-    let Some(mut view) = entity_view(ctx, entity, None)? else { return Ok(None) };
-    view.aliases = aliases(ctx, entity, &view.name)?;
-    let (n_mentions, n_documents) = counts(ctx, entity)?;
-    let mut rows = ctx.snapshot.prepare_cached(
-        "SELECT t.doc FROM (SELECT m.doc_id AS doc, count(*) AS n FROM names n JOIN mentions m ON m.name_id = n.id
-           WHERE n.entity_id = ?1 GROUP BY m.doc_id) t
-         JOIN docs d ON d.id = t.doc ORDER BY t.n DESC, d.path LIMIT ?2",
-    )?;
-    let docs = rows.query_map(params![entity, MAX_PLACES], |row| row.get(0))?;
-    let docs: Vec<i64> = docs.collect::<Result<_, _>>()?;
+    let Some(entity) = ctx.snapshot.entities().get(entity)? else { return Ok(None) };
+    let mentioning = ctx.snapshot.mentions().by_doc(entity.id)?;
     let mut places = Vec::new();
-    for doc in docs {
-        places.extend(first_place(ctx, entity, doc)?);
+    for it in mentioning.iter().take(MAX_PLACES) {
+        places.extend(first_place(ctx, entity.id, it.doc)?);
     }
     Ok(Some(GraphNode {
-        definition: definition(ctx, entity)?,
-        home: home(ctx, entity)?,
+        entity: EntityView { aliases: aliases(ctx, entity.id, &entity.name)?, ..brief(&entity) },
+        definition: definition(ctx, &entity, &mentioning)?,
+        home: entity.path,
         community: None,
         entry: None,
-        entity: view,
         hop,
-        n_mentions,
-        n_documents,
+        n_mentions: mentioning.iter().map(|it| it.n).sum(),
+        n_documents: mentioning.len() as u64,
         places,
     }))
 }

@@ -4,7 +4,6 @@
 //! Invariants: fields (`Default: false`), code and captions are not running text; a page that has no
 //! text before its sections opens with the section that introduces it, never with another one.
 //! Bounded.
-//! Not here: which of several sentences defines a thing (`definition.rs`).
 
 use extract::chunk::sentences;
 use model::terms::norm_of;

@@ -5,8 +5,6 @@
 //! form.
 //! Invariants: each entity has a relation to another one of the reply; the same index gives the
 //! same reply.
-//! Not here: the details of entities and relations (`neighborhood.rs`), finding communities
-//! (`graph/communities.rs`).
 
 use std::collections::BTreeSet;
 
@@ -51,12 +49,7 @@ pub(super) fn overview(
 
 /// Returns all things, most mentioned first; ties by norm.
 fn by_mentions(ctx: &QueryContext<'_>) -> Result<Vec<i64>, AskError> {
-    let mut statement = ctx.snapshot.prepare_cached(
-        "SELECT e.id, e.type FROM entities e LEFT JOIN names n ON n.entity_id = e.id
-         GROUP BY e.id ORDER BY coalesce(sum(n.n_mentions), 0) DESC, e.norm, e.id",
-    )?;
-    let found = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?;
-    let found: Vec<(i64, i64)> = found.collect::<Result<_, _>>()?;
+    let found = ctx.snapshot.entities().by_mentions()?;
     let things = found.into_iter().filter(|(_, code)| EntityType::from_code(*code).is_thing());
     Ok(things.map(|(id, _)| id).collect())
 }

@@ -5,16 +5,16 @@ use std::collections::BTreeMap;
 use proto::error::ErrorView;
 use proto::shape::EvidenceView;
 use proto::tool::core::{ReviewItem, ReviewLinks};
-use rusqlite::{OptionalExtension, Row, params};
 
-use super::contradict::{against, contradicted, statements_of, weighed};
+use super::contradict::{against, statements_of, weighed};
 use super::explain::{evidence_view, line_around};
 use super::link_reasons::features_of;
 use crate::error::invalid;
-use crate::graph::{KnownRelation, Statement};
+use crate::graph::KnownRelation;
 use crate::notes::stated;
 use crate::quote::source::Source;
 use crate::{AskError, QueryContext};
+use index::read::{Name, Proposal};
 use index::store::link_key;
 
 /// Returns doubtful links and relations without a decision, least certain first.
@@ -65,80 +65,52 @@ fn is_at(path: &str, place: &str) -> bool {
         || path.strip_prefix(place).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
-/// Two names that denote, or may denote, the same entity.
-struct NamePair {
-    names: [(i64, String, String); 2],
-    kind: &'static str,
-    score: f32,
-}
-
 /// Returns inexact links with a low score.
 fn doubtful_links(
     ctx: &QueryContext<'_>,
     below: f32,
     limit: u32,
 ) -> Result<Vec<ReviewItem>, AskError> {
-    let mut statement = ctx.snapshot.prepare_cached(
-        "SELECT a.id, a.norm, a.surface, b.id, b.norm, b.surface, a.link, a.decision
-         FROM names a JOIN names b ON b.id = a.via
-         WHERE a.decision = 3 AND a.link < ?1 ORDER BY a.link, a.norm",
-    )?;
     // No link scores below τ₂, so doubt is measured on the range from τ₂ to 1.
     let tau2 = ctx.settings.link.tau2;
     let ceiling = tau2 + (1.0 - tau2) * below;
-    let rows = statement.query_map(params![ceiling], pair)?;
-    undecided(ctx, rows, limit)
+    let linked = ctx.snapshot.proposals().linked()?.into_iter();
+    undecided(ctx, linked.take_while(|it| it.score < ceiling), limit)
 }
 
 /// Returns the pairs that were almost linked, and names that may denote one of several; all are
 /// undecided, whatever their score.
 fn proposals(ctx: &QueryContext<'_>, limit: u32) -> Result<Vec<ReviewItem>, AskError> {
-    let mut statement = ctx.snapshot.prepare_cached(
-        "SELECT a.id, a.norm, a.surface, b.id, b.norm, b.surface, p.score, a.decision
-         FROM proposals p JOIN names a ON a.id = p.name_id JOIN names b ON b.id = p.candidate
-         ORDER BY p.score DESC, a.norm, b.norm",
-    )?;
-    let rows = statement.query_map([], pair)?;
-    undecided(ctx, rows, limit)
-}
-
-fn pair(row: &Row<'_>) -> rusqlite::Result<NamePair> {
-    let kind = match row.get::<_, i64>(7)? {
-        3 => "link",
-        6 => "unsure",
-        _ => "same_as",
-    };
-    let name = |i: usize| Ok::<_, rusqlite::Error>((row.get(i)?, row.get(i + 1)?, row.get(i + 2)?));
-    Ok(NamePair { names: [name(0)?, name(3)?], kind, score: row.get(6)? })
+    undecided(ctx, ctx.snapshot.proposals().open()?.into_iter(), limit)
 }
 
 /// Returns the first pairs without a decision, each with its features and the first mention of the
 /// name.
 fn undecided(
     ctx: &QueryContext<'_>,
-    pairs: impl Iterator<Item = rusqlite::Result<NamePair>>,
+    pairs: impl Iterator<Item = Proposal>,
     limit: u32,
 ) -> Result<Vec<ReviewItem>, AskError> {
     let mut items = Vec::new();
     for pair in pairs {
-        let NamePair {
-            names: [(id, norm, surface), (other, other_norm, other_surface)],
-            kind,
-            score,
-        } = pair?;
-        let key = link_key(&norm, &other_norm);
-        let either = [&key, &link_key(&other_norm, &norm)];
+        let Some([name, other]) = ctx.snapshot.proposals().names(&pair)? else { continue };
+        let key = link_key(&name.norm, &other.norm);
+        let either = [&key, &link_key(&other.norm, &name.norm)];
         if either.iter().any(|key| ctx.decisions.get(key).is_some()) {
             continue;
         }
-        let is = if kind == "link" { "is" } else { "may be" };
+        let (kind, is) = match name.decision {
+            3 => ("link", "is"),
+            6 => ("unsure", "may be"),
+            _ => ("same_as", "may be"),
+        };
         items.push(ReviewItem {
             key,
             kind: kind.into(),
-            claim: format!("`{surface}` {is} `{other_surface}`"),
-            confidence: score,
-            evidence: first_mention(ctx, id, score)?,
-            features: features_of(ctx, id, other)?,
+            claim: format!("`{}` {is} `{}`", name.surface, other.surface),
+            confidence: pair.score,
+            evidence: first_mention(ctx, &name, pair.score)?,
+            features: features_of(ctx, &name, &other),
         });
         if items.len() >= limit as usize {
             break;
@@ -150,26 +122,15 @@ fn undecided(
 /// Returns the first mention of a name, by path.
 fn first_mention(
     ctx: &QueryContext<'_>,
-    name: i64,
+    name: &Name,
     score: f32,
 ) -> Result<Option<EvidenceView>, AskError> {
-    let row: Option<(i64, i64, u64, u64)> = ctx
-        .snapshot
-        .prepare_cached(
-            "SELECT m.doc_id, m.at, m.start, m.end FROM mentions m JOIN docs d ON d.id = m.doc_id
-             WHERE m.name_id = ?1 ORDER BY d.path, m.at LIMIT 1",
-        )?
-        .query_row([name], |row| {
-            let byte = |i: usize| row.get::<_, i64>(i).map(|it| it as u64);
-            Ok((row.get(0)?, row.get(1)?, byte(2)?, byte(3)?))
-        })
-        .optional()?;
-    let Some((doc, at, start, end)) = row else { return Ok(None) };
-    let Some(source) = Source::load(ctx, doc)? else { return Ok(None) };
-    let text = line_around(&source.text, at as usize);
+    let Some(first) = ctx.snapshot.mentions().first_of_name(name.id)? else { return Ok(None) };
+    let Some(source) = Source::load(ctx, first.doc)? else { return Ok(None) };
+    let text = line_around(&source.text, first.at);
     Ok(Some(EvidenceView {
-        source: source.view(at as usize, text),
-        span: [start, end],
+        source: source.view(first.at, text),
+        span: [first.start, first.end],
         pattern: "mention".into(),
         confidence: score,
         date: Some(source.day.clone()),
@@ -182,40 +143,11 @@ fn doubtful_relations(
     place: Option<&str>,
     limit: u32,
 ) -> Result<Vec<ReviewItem>, AskError> {
-    let mut statement = ctx.snapshot.prepare_cached(
-        "SELECT coalesce(sn.entity_id, sd.entity_id) AS src, coalesce(bn.entity_id, bd.entity_id) AS dst,
-                e.predicate, max(e.confidence * coalesce(sn.link, 1.0) * coalesce(bn.link, 1.0)) AS confidence,
-                e.doc_id, e.start, e.end, e.raw_start, e.raw_end, e.pattern
-         FROM evidence e LEFT JOIN names sn ON sn.id = e.subject LEFT JOIN docs sd ON sd.id = -e.subject
-                         LEFT JOIN names bn ON bn.id = e.object LEFT JOIN docs bd ON bd.id = -e.object
-                         LEFT JOIN entities so ON e.subject_link IS NOT NULL AND so.id = sn.entity_id
-                         LEFT JOIN entities bo ON e.object_link IS NOT NULL AND bo.id = bn.entity_id
-         WHERE e.predicate NOT LIKE 'not %' AND so.doc_id IS NULL AND bo.doc_id IS NULL
-           AND (?2 IS NULL OR e.doc_id IN
-             (SELECT id FROM docs WHERE ?2 = '' OR path = ?2 OR (path >= ?2 || '/' AND path < ?2 || '0')))
-         GROUP BY 1, 2, 3 HAVING src IS NOT NULL AND dst IS NOT NULL AND src <> dst
-           AND (confidence < ?1 OR ?1 >= 1.0)
-         ORDER BY confidence, e.doc_id, e.seq",
-    )?;
-    let rows = statement.query_map(params![below, place], |row| {
-        let number = |i: usize| row.get::<_, i64>(i);
-        Ok(Statement {
-            subject: number(0)?,
-            object: number(1)?,
-            predicate: row.get(2)?,
-            confidence: row.get(3)?,
-            doc: number(4)?,
-            span: (number(5)? as usize, number(6)? as usize),
-            raw: (number(7)? as u64, number(8)? as u64),
-            pattern: row.get(9)?,
-        })
-    })?;
     let mut items = Vec::new();
-    for statement in rows {
+    for statement in ctx.snapshot.relations().doubtful(below, place)? {
         if items.len() >= limit as usize {
             break;
         }
-        let statement = statement?;
         let (subject, predicate, object) =
             (statement.subject, statement.predicate.as_str(), statement.object);
         let known = KnownRelation::of(ctx, subject, predicate, object)?;
@@ -243,7 +175,8 @@ fn doubtful_relations(
 /// Returns contradicted relations without a decision.
 fn contradicted_relations(ctx: &QueryContext<'_>, limit: u32) -> Result<Vec<ReviewItem>, AskError> {
     let mut items = Vec::new();
-    for (subject, predicate, object) in contradicted(ctx, limit.saturating_mul(2))? {
+    let most = limit.saturating_mul(2) as usize;
+    for (subject, predicate, object) in ctx.snapshot.relations().contradicted(ctx.one_way, most)? {
         let stated = statements_of(ctx, subject, &predicate, object)?;
         let against = against(ctx, subject, &predicate, object)?;
         let (Some(best), Some(denial)) = (stated.first(), against.first()) else { continue };
@@ -280,17 +213,12 @@ pub fn norm_keys_exist(ctx: &QueryContext<'_>, keys: &[String]) -> Result<(), Er
             _ => Vec::new(),
         };
         let known = |norm: &&str| -> Result<bool, AskError> {
+            let snapshot = ctx.snapshot;
             if let Some(uid) = norm.strip_prefix('@') {
-                let sql = "SELECT 1 FROM docs WHERE uid = ?1";
-                return Ok(ctx.snapshot.prepare_cached(sql)?.exists([uid])?);
+                return Ok(snapshot.documents().with_uid(uid)?.is_some());
             }
-            Ok(ctx
-                .snapshot
-                .prepare_cached(
-                    "SELECT EXISTS (SELECT 1 FROM names WHERE norm = ?1)
-                         OR EXISTS (SELECT 1 FROM entities WHERE norm = ?1)",
-                )?
-                .query_row([norm], |row| row.get(0))?)
+            Ok(!snapshot.names().senses(norm)?.is_empty()
+                || !snapshot.entities().with_norm(norm)?.is_empty())
         };
         let mut is_known = names.len() == 2;
         for norm in &names {

@@ -1,14 +1,13 @@
 //! Steps: a relation of the projection with its evidence: sentence, place, date, extractor.
 //!
 //! In: a relation. Out: [`RelationView`], or its best evidence alone.
-//! Not here: which relations form a path (`connect/paths.rs`).
 
 use proto::shape::{EvidenceView, RelationView, SourceView};
-use rusqlite::OptionalExtension;
 
 use super::explain::{add_ends, relation_of};
 use crate::graph::projection::{By, Relation};
 use crate::graph::{Statement, name_of};
+use crate::notes::links;
 use crate::quote::source::Source;
 use crate::{AskError, QueryContext};
 
@@ -92,18 +91,20 @@ fn of_link(
     seq: i64,
     confidence: f32,
 ) -> Result<Option<EvidenceView>, AskError> {
-    let mut statement = ctx.snapshot.prepare_cached(
-        "SELECT d.path, l.line, l.said, l.start, l.end, d.day FROM note_links l JOIN docs d ON d.id = l.doc_id
-         WHERE l.doc_id = ?1 AND l.seq = ?2",
-    )?;
-    let view = statement.query_row([doc, seq], |row| {
-        let span = [row.get::<_, i64>(3)? as u64, row.get::<_, i64>(4)? as u64];
-        let (path, line, text) = (row.get(0)?, row.get(1)?, row.get(2)?);
-        let source = SourceView { path, line, text, ..SourceView::default() };
-        let date = Some(row.get(5)?);
-        Ok(EvidenceView { source, span, pattern: "link:note".into(), confidence, date })
-    });
-    Ok(view.optional()?)
+    let Some(document) = ctx.snapshot.documents().get(doc)? else { return Ok(None) };
+    let link = links(ctx.snapshot, doc)?.into_iter().nth(seq as usize);
+    Ok(link.map(|link| EvidenceView {
+        source: SourceView {
+            path: link.from_path,
+            line: link.line,
+            text: link.line_text,
+            ..SourceView::default()
+        },
+        span: [link.span.0 as u64, link.span.1 as u64],
+        pattern: "link:note".into(),
+        confidence,
+        date: Some(document.day),
+    }))
 }
 
 /// Renders what an entry states in its front matter or by naming another one.
@@ -113,15 +114,13 @@ fn of_entry(
     predicate: &str,
     confidence: f32,
 ) -> Result<Option<EvidenceView>, AskError> {
-    let mut statement =
-        ctx.snapshot.prepare_cached("SELECT path, title, day FROM docs WHERE id = ?1")?;
-    let view = statement.query_row([doc], |row| {
-        let source =
-            SourceView { path: row.get(0)?, line: 1, text: row.get(1)?, ..SourceView::default() };
-        let (pattern, date) = (format!("entry:{predicate}"), Some(row.get(2)?));
-        Ok(EvidenceView { source, span: [0, 0], pattern, confidence, date })
-    });
-    Ok(view.optional()?)
+    Ok(ctx.snapshot.documents().get(doc)?.map(|it| EvidenceView {
+        source: SourceView { path: it.path, line: 1, text: it.title, ..SourceView::default() },
+        span: [0, 0],
+        pattern: format!("entry:{predicate}"),
+        confidence,
+        date: Some(it.day),
+    }))
 }
 
 #[cfg(test)]

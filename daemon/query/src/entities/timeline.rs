@@ -1,16 +1,17 @@
 //! Timeline: when an entity is mentioned, by the days of the documents.
 //!
-//! In: an entity. Out: the first and the last mention, and counts by month, or by year if there are
-//! many months.
+//! In: an entity, the documents that mention it. Out: the first and the last mention, and counts by
+//! month, or by year if there are many months.
 //! Invariants: at most the latest [`MAX_PERIODS`] counts; earlier mentions are summed up.
-//! Not here: the day of a document (`store/commit.rs`).
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use proto::tool::core::{DatedPlace, PeriodView, TimelineView};
 
 use crate::quote::source::first_place;
 use crate::{AskError, QueryContext};
+use index::read::Occurrences;
 
 /// Most months or years in a reply.
 const MAX_PERIODS: usize = 24;
@@ -18,35 +19,20 @@ const MAX_PERIODS: usize = 24;
 /// Numbers of mentions and documents.
 type Counts = (u64, u64);
 
-/// Day, path and id of a document.
-type Dated = (String, String, i64);
-
 /// Returns when an entity is mentioned; `None` if it never is.
 pub(super) fn timeline(
     ctx: &QueryContext<'_>,
     entity: i64,
+    mentioning: &[Occurrences],
 ) -> Result<Option<TimelineView>, AskError> {
-    // Grouped by document first, from an index alone: a name may be mentioned ten thousand times.
-    let mut statement = ctx.snapshot.prepare_cached(
-        "SELECT d.day, d.path, d.id, t.n FROM
-           (SELECT m.doc_id AS doc, count(*) AS n FROM names n JOIN mentions m ON m.name_id = n.id
-            WHERE n.entity_id = ?1 GROUP BY m.doc_id) t JOIN docs d ON d.id = t.doc",
-    )?;
     let mut months: BTreeMap<String, Counts> = BTreeMap::new();
-    let (mut first, mut last): (Option<Dated>, Option<Dated>) = (None, None);
-    let mut rows = statement.query([entity])?;
-    while let Some(row) = rows.next()? {
-        let dated: Dated = (row.get(0)?, row.get(1)?, row.get(2)?);
-        let sum = months.entry(dated.0.chars().take(7).collect()).or_default();
-        *sum = (sum.0 + row.get::<_, i64>(3)? as u64, sum.1 + 1);
-        if first.as_ref().is_none_or(|first| dated < *first) {
-            first = Some(dated.clone());
-        }
-        let is_later = |last: &Dated| (&dated.0, &last.1) > (&last.0, &dated.1);
-        if last.as_ref().is_none_or(is_later) {
-            last = Some(dated);
-        }
+    for it in mentioning {
+        let sum = months.entry(it.day.chars().take(7).collect()).or_default();
+        *sum = (sum.0 + it.n, sum.1 + 1);
     }
+    // Of several documents of a day, the first by path.
+    let first = mentioning.iter().min_by_key(|it| (&it.day, &it.path));
+    let last = mentioning.iter().max_by_key(|it| (&it.day, Reverse(&it.path)));
     let (Some(first), Some(last)) = (placed(ctx, entity, first)?, placed(ctx, entity, last)?)
     else {
         return Ok(None);
@@ -55,16 +41,15 @@ pub(super) fn timeline(
     Ok(Some(TimelineView { first, last, per: per.into(), counts, n_earlier }))
 }
 
-/// Returns the first mention in a document. Of several documents of a day, the caller chose the
-/// first by path.
+/// Returns the first mention in a document.
 fn placed(
     ctx: &QueryContext<'_>,
     entity: i64,
-    dated: Option<Dated>,
+    mentioning: Option<&Occurrences>,
 ) -> Result<Option<DatedPlace>, AskError> {
-    let Some((day, _, doc)) = dated else { return Ok(None) };
-    let place = first_place(ctx, entity, doc)?;
-    Ok(place.map(|place| DatedPlace { day, place }))
+    let Some(Occurrences { doc, day, .. }) = mentioning else { return Ok(None) };
+    let place = first_place(ctx, entity, *doc)?;
+    Ok(place.map(|place| DatedPlace { day: day.clone(), place }))
 }
 
 /// Groups by month, or by year if there are too many; returns the latest periods, and the number of

@@ -11,7 +11,6 @@
 //! long document does not boost itself; the best passages count as reached, too, so that the ones
 //! they lead to do not overtake them. If no rare name joins anything, as for most questions that a
 //! single passage answers, all values are 0.
-//! Not here: relations (`mod.rs`).
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -58,8 +57,9 @@ pub(crate) fn bridges(
     candidates: &[i64],
 ) -> Result<Reaches, AskError> {
     let mut reached = Reaches::default();
+    neighbors.read_entities(best.iter().map(|(chunk, _)| *chunk))?;
     for (chunk, weight) in best {
-        let (doc, entities) = (neighbors.doc(*chunk)?, neighbors.entities(*chunk)?);
+        let (doc, entities) = (neighbors.doc(*chunk), neighbors.entities(*chunk));
         let names: Vec<(i64, f32)> = entities.iter().map(|entity| (*entity, 1.0)).collect();
         for (to, mut reach) in step(neighbors, &names, Some(doc), candidates)? {
             reach.value *= weight;
@@ -120,12 +120,12 @@ fn step(
     if shares.is_empty() {
         return Ok(Vec::new());
     }
-    for chunk in candidates {
-        let doc = neighbors.doc(*chunk)?;
-        if !docs.contains(&doc) {
-            continue;
-        }
-        for entity in neighbors.entities(*chunk)?.iter() {
+    let near = candidates.iter().filter(|chunk| docs.contains(&neighbors.doc(**chunk)));
+    let near: Vec<i64> = near.copied().collect();
+    neighbors.read_entities(near.iter().copied())?;
+    for chunk in &near {
+        let doc = neighbors.doc(*chunk);
+        for entity in neighbors.entities(*chunk).iter() {
             let Some(share) = shares.get(entity) else { continue };
             if neighbors.leads(*entity)?.lead_to(doc) {
                 reached.entry(*chunk).or_default().push((*share, *entity));

@@ -4,7 +4,6 @@
 //! names in the question and names in the best candidates (`bridge.rs`) lead to each chunk, and all
 //! candidates with their text and vector scores. `neighbors.rs` reads each chunk, entity and
 //! document once per question.
-//! Not here: how much each of these weighs (`rank`).
 
 pub(crate) mod bridge;
 pub(crate) mod neighbors;
@@ -12,7 +11,6 @@ pub(crate) mod neighbors;
 use std::collections::BTreeSet;
 
 use config::settings::{Formula, Weights};
-use rusqlite::OptionalExtension;
 use rustc_hash::FxHashMap;
 
 use self::bridge::{Reaches, best, bridges, named};
@@ -109,6 +107,7 @@ pub(crate) fn expand(
         let fused = fused(plan, &recalled.candidates, &recalled.trust);
         let chunks = fused.iter().map(|(chunk, _)| *chunk);
         let candidates: BTreeSet<i64> = chunks.chain(expanded.relations.keys().copied()).collect();
+        neighbors.read(&candidates)?;
         let candidates: Vec<i64> = candidates.into_iter().collect();
         if plan.weights.names * recalled.trust.words > 0.0 {
             expanded.names = stage!("reach", named(&mut neighbors, &recalled.seeds, &candidates))?;
@@ -120,8 +119,9 @@ pub(crate) fn expand(
     }
     if plan.is_fused() && plan.weights.same_document > 0.0 {
         let chunks: BTreeSet<i64> = recalled.candidates.chunks().chain(expanded.chunks()).collect();
+        neighbors.read(&chunks)?;
         for chunk in chunks {
-            expanded.docs.insert(chunk, neighbors.doc(chunk)?);
+            expanded.docs.insert(chunk, neighbors.doc(chunk));
         }
     }
     let more: Vec<i64> = expanded.chunks().collect();
@@ -190,8 +190,10 @@ fn relations(
             chunks.insert(home);
         }
     }
+    neighbors.read(&chunks)?;
+    neighbors.read_entities(chunks.iter().copied())?;
     for chunk in chunks {
-        let signal = signal_of(neighbors, plan, walked, chunk)?;
+        let signal = signal_of(neighbors, plan, walked, chunk);
         if signal.hop > 0.0 {
             signals.insert(chunk, signal);
         }
@@ -205,9 +207,6 @@ fn chunks_of_statements(
     plan: &Plan,
     walked: &Expanded,
 ) -> Result<Vec<i64>, AskError> {
-    let mut by_place = ctx.snapshot.prepare_cached(
-        "SELECT id FROM chunks WHERE doc_id = ?1 AND start <= ?2 AND end > ?2 ORDER BY idx LIMIT 1",
-    )?;
     let mut ways: Vec<(f32, &Statement)> =
         walked.reached.values().filter_map(|r| Some((r.confidence, r.by.as_ref()?))).collect();
     ways.sort_by(|a, b| {
@@ -218,8 +217,8 @@ fn chunks_of_statements(
         if plan.within.docs.as_ref().is_some_and(|docs| !docs.contains(&statement.doc)) {
             continue;
         }
-        let place = [statement.doc, statement.span.0 as i64];
-        chunks.extend(by_place.query_row(place, |row| row.get::<_, i64>(0)).optional()?);
+        let chunk = ctx.snapshot.chunks().at(statement.doc, statement.span.0)?;
+        chunks.extend(chunk.map(|chunk| chunk.id));
     }
     Ok(chunks)
 }
@@ -227,13 +226,13 @@ fn chunks_of_statements(
 /// Returns the strongest signal among the entities that a chunk mentions, or whose note it belongs
 /// to.
 fn signal_of(
-    neighbors: &mut Neighbors<'_>,
+    neighbors: &Neighbors<'_>,
     plan: &Plan,
     walked: &Expanded,
     chunk: i64,
-) -> Result<RelationSignal, AskError> {
+) -> RelationSignal {
     let mut best = RelationSignal::default();
-    for entity in neighbors.entities(chunk)?.iter() {
+    for entity in neighbors.entities(chunk).iter() {
         let Some(reached) = walked.reached.get(entity) else { continue };
         let hop = hop_score(reached.hop) * reached.confidence;
         let relation = reached.by.as_ref().map_or(0.0, |s| plan.relation_weight(&s.predicate));
@@ -243,7 +242,7 @@ fn signal_of(
             best = RelationSignal { hop, relation, stated, entity: Some(*entity) };
         }
     }
-    Ok(best)
+    best
 }
 
 /// Returns whether the author's own structure states a relation. Sentences are parsed by rules,

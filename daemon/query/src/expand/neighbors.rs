@@ -6,11 +6,12 @@
 //! documents that have nothing in common.
 //! Invariants: at most [`MAX_READS`] chunks and entities are read per question, however large the
 //! folder; neighbors have a fixed order.
-//! Not here: the weight of a neighbor (`bridge.rs`).
 
+use std::collections::BTreeSet;
+use std::collections::hash_map::Entry;
 use std::rc::Rc;
 
-use rusqlite::{OptionalExtension, params};
+use index::read::Chunk;
 use rustc_hash::FxHashMap;
 
 use crate::plan::within::Within;
@@ -25,20 +26,17 @@ const MAX_LED_TO: usize = 8;
 const MAX_MENTIONS: i64 = 400;
 
 /// Most entities of one chunk, the first by id.
-const MAX_OF_CHUNK: i64 = 200;
+const MAX_OF_CHUNK: usize = 200;
 
 /// Most chunks and entities read per question, besides its candidates.
 const MAX_READS: usize = 400;
-
-/// The place of a chunk: document, start and end in its text.
-type ChunkSpan = (i64, i64, i64);
 
 /// The documents that an entity leads to.
 #[derive(Debug, Default)]
 pub(crate) struct Leads {
     /// Documents with the byte offset of the first mention, 0 in the entity's own; ordered by
     /// document.
-    docs: Vec<(i64, i64)>,
+    docs: Vec<(i64, usize)>,
 }
 
 impl Leads {
@@ -62,48 +60,60 @@ impl Leads {
 pub(crate) struct Neighbors<'d> {
     ctx: &'d QueryContext<'d>,
     within: &'d Within,
-    stand: FxHashMap<i64, ChunkSpan>,
+    passages: FxHashMap<i64, Chunk>,
+    /// The entity that a document is about.
+    abouts: FxHashMap<i64, Option<i64>>,
     entities: FxHashMap<i64, Rc<[i64]>>,
     leads: FxHashMap<i64, Rc<Leads>>,
     /// The chunk at a place in a document; `None` if there is none or it is filtered out.
-    places: FxHashMap<(i64, i64), Option<i64>>,
+    places: FxHashMap<(i64, usize), Option<i64>>,
     n_reads: usize,
 }
 
 impl<'d> Neighbors<'d> {
     pub(crate) fn new(ctx: &'d QueryContext<'d>, within: &'d Within) -> Self {
-        let (stand, entities, leads, places) = Default::default();
-        Neighbors { ctx, within, stand, entities, leads, places, n_reads: 0 }
+        let (passages, abouts, entities, leads, places) = Default::default();
+        Neighbors { ctx, within, passages, abouts, entities, leads, places, n_reads: 0 }
+    }
+
+    /// Reads chunks; before that, nothing is known of them.
+    pub(crate) fn read(&mut self, chunks: &BTreeSet<i64>) -> Result<(), AskError> {
+        let new = chunks.iter().copied().filter(|chunk| !self.passages.contains_key(chunk));
+        self.passages.extend(self.ctx.snapshot.chunks().many(new)?);
+        Ok(())
     }
 
     /// Returns the document of a chunk; 0 if the chunk is gone.
-    pub(crate) fn doc(&mut self, chunk: i64) -> Result<i64, AskError> {
-        Ok(self.stand(chunk)?.0)
+    pub(crate) fn doc(&self, chunk: i64) -> i64 {
+        self.passages.get(&chunk).map_or(0, |it| it.doc)
+    }
+
+    /// Reads the entities of chunks; before that, none are known.
+    pub(crate) fn read_entities(
+        &mut self,
+        chunks: impl IntoIterator<Item = i64>,
+    ) -> Result<(), AskError> {
+        let new = chunks.into_iter().filter(|chunk| !self.entities.contains_key(chunk));
+        let new: Vec<&Chunk> = new.filter_map(|chunk| self.passages.get(&chunk)).collect();
+        let mut found = self.ctx.snapshot.mentions().entities_in(new.iter().copied())?;
+        for Chunk { id, doc, .. } in new {
+            let about = match self.abouts.entry(*doc) {
+                Entry::Occupied(known) => *known.get(),
+                Entry::Vacant(new) => *new.insert(self.ctx.snapshot.documents().entity(*doc)?),
+            };
+            let mut entities = found.remove(id).unwrap_or_default();
+            entities.extend(about);
+            entities.sort_unstable();
+            entities.dedup();
+            entities.truncate(MAX_OF_CHUNK);
+            self.entities.insert(*id, entities.into());
+        }
+        Ok(())
     }
 
     /// Returns the entities that a chunk mentions or whose note it belongs to, by id.
-    pub(crate) fn entities(&mut self, chunk: i64) -> Result<Rc<[i64]>, AskError> {
-        if let Some(known) = self.entities.get(&chunk) {
-            return Ok(known.clone());
-        }
-        let place = self.stand(chunk)?;
-        let entities: Rc<[i64]> = read_entities(self.ctx, place)?.into();
-        self.entities.insert(chunk, entities.clone());
-        Ok(entities)
-    }
-
-    fn stand(&mut self, chunk: i64) -> Result<ChunkSpan, AskError> {
-        if let Some(known) = self.stand.get(&chunk) {
-            return Ok(*known);
-        }
-        let mut statement = self
-            .ctx
-            .snapshot
-            .prepare_cached("SELECT doc_id, start, end FROM chunks WHERE id = ?1")?;
-        let row = statement.query_row([chunk], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)));
-        let place = row.optional()?.unwrap_or_default();
-        self.stand.insert(chunk, place);
-        Ok(place)
+    pub(crate) fn entities(&self, chunk: i64) -> Rc<[i64]> {
+        self.entities.get(&chunk).cloned().unwrap_or_default()
     }
 
     /// Returns the documents that an entity leads to; none for a hub.
@@ -143,56 +153,33 @@ impl<'d> Neighbors<'d> {
     }
 }
 
-fn read_entities(ctx: &QueryContext<'_>, place: ChunkSpan) -> Result<Vec<i64>, AskError> {
-    let (doc, start, end) = place;
-    let mut statement = ctx.snapshot.prepare_cached(
-        "SELECT n.entity_id FROM mentions m JOIN names n ON n.id = m.name_id
-           WHERE m.doc_id = ?1 AND m.at >= ?2 AND m.at < ?3 AND n.entity_id IS NOT NULL
-         UNION SELECT entity_id FROM docs WHERE id = ?1 AND entity_id IS NOT NULL ORDER BY 1 LIMIT ?4",
-    )?;
-    let rows = statement.query_map([doc, start, end, MAX_OF_CHUNK], |row| row.get(0))?;
-    Ok(rows.collect::<Result<_, _>>()?)
-}
-
 fn read_leads(ctx: &QueryContext<'_>, entity: i64) -> Result<Leads, AskError> {
-    let most = MAX_LED_TO as i64 + 1;
-    let mut homes = ctx
-        .snapshot
-        .prepare_cached("SELECT id, 0 FROM docs WHERE entity_id = ?1 ORDER BY id LIMIT ?2")?;
-    let rows = homes.query_map([entity, most], |row| Ok((row.get(0)?, row.get(1)?)))?;
-    let docs: Vec<(i64, i64)> = rows.collect::<Result<_, _>>()?;
-    if !docs.is_empty() {
-        return Ok(if docs.len() > MAX_LED_TO { Leads::default() } else { Leads { docs } });
+    let few = |docs: Vec<(i64, usize)>| match docs.len() {
+        0..=MAX_LED_TO => Leads { docs },
+        _ => Leads::default(),
+    };
+    let homes = ctx.snapshot.documents().about(entity)?;
+    if !homes.is_empty() {
+        return Ok(few(homes.into_iter().map(|doc| (doc, 0)).collect()));
     }
     // The counts first, so that a hub's mentions are not read.
-    let mut facts = ctx.snapshot.prepare_cached(
-        "SELECT coalesce(max(n_docs), 0), coalesce(sum(n_mentions), 0) FROM names WHERE entity_id = ?1",
-    )?;
-    let (n_docs, n_mentions): (i64, i64) =
-        facts.query_row([entity], |row| Ok((row.get(0)?, row.get(1)?)))?;
-    if n_docs >= most || n_mentions > MAX_MENTIONS {
+    let names = ctx.snapshot.names().of(entity)?;
+    let is_hub = names.iter().any(|name| name.n_docs > MAX_LED_TO as i64)
+        || names.iter().map(|name| name.n_mentions).sum::<i64>() > MAX_MENTIONS;
+    if is_hub {
         return Ok(Leads::default());
     }
-    let mut mentioning = ctx.snapshot.prepare_cached(
-        "SELECT m.doc_id, min(m.at) FROM names n JOIN mentions m ON m.name_id = n.id
-         WHERE n.entity_id = ?1 GROUP BY m.doc_id ORDER BY m.doc_id LIMIT ?2",
-    )?;
-    let rows = mentioning.query_map(params![entity, most], |row| Ok((row.get(0)?, row.get(1)?)))?;
-    let docs: Vec<(i64, i64)> = rows.collect::<Result<_, _>>()?;
-    Ok(if docs.len() > MAX_LED_TO { Leads::default() } else { Leads { docs } })
+    let mut docs = ctx.snapshot.mentions().places(entity)?;
+    docs.dedup_by_key(|(doc, _)| *doc);
+    Ok(few(docs))
 }
 
 fn read_place(
     ctx: &QueryContext<'_>,
     within: &Within,
-    place: (i64, i64),
+    (doc, byte): (i64, usize),
 ) -> Result<Option<i64>, AskError> {
-    let mut statement = ctx.snapshot.prepare_cached(
-        "SELECT id FROM chunks WHERE doc_id = ?1 AND end > ?2 ORDER BY idx LIMIT 1",
-    )?;
-    let found: Option<i64> =
-        statement.query_row([place.0, place.1], |row| row.get(0)).optional()?;
-    let Some(chunk) = found else { return Ok(None) };
-    let home = copies::indexed_at(ctx, within, chunk)?;
+    let Some(chunk) = ctx.snapshot.chunks().after(doc, byte)? else { return Ok(None) };
+    let home = copies::indexed_at(ctx, within, chunk.id)?;
     Ok(within.lets_through(ctx, home)?.then_some(home))
 }

@@ -7,7 +7,6 @@
 //! changes.
 //! Invariants: deterministic: nodes are visited in order, and ties go to the community with the
 //! lowest number. A pass visits each edge once, and there are at most [`MAX_PASSES`] per level.
-//! Not here: which entities are drawn, and the name of a community (`entities/overview.rs`).
 
 use std::collections::BTreeMap;
 

@@ -1,7 +1,6 @@
 //! Confidence: the combined confidence of several statements of one relation.
 //!
 //! In: statements for a relation and against it. Out: one number, independent of their order.
-//! Not here: the confidence of a single statement (`extract/relate/`).
 
 use super::Statement;
 

@@ -1,19 +1,17 @@
 //! Lookup: resolves a name to an entity.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use proto::error::{Code, ErrorView};
-use proto::shape::Freshness;
+use proto::shape::{EntityView, Freshness};
 use proto::tool::core::{EntityLookup, EntityReply};
-use rusqlite::OptionalExtension;
 
-use super::entity::{aliases, entity_view, home};
+use super::entity::{aliases, brief, entity_view, rounded};
 use super::name_of;
 use crate::address;
 use crate::error::invalid;
 use crate::{AskError, QueryContext};
 use extract::link::features::{popularity, string_similarity};
-use index::store::resolve::named;
 use model::terms::{EntityType, norm_of};
 use notes::resolve::By;
 
@@ -53,14 +51,12 @@ pub fn entity_lookup(
     let rest = found.into_iter().filter(|(entity, _)| at_path.is_none_or(|it| it.0 != *entity));
     let mut entities = Vec::new();
     for (entity, score) in at_path.into_iter().chain(rest).take(limit as usize) {
-        if let Some(mut view) = entity_view(ctx, entity, Some(score))? {
-            let is_wanted = |wanted: EntityType| view.entity_type == wanted.as_str();
-            if !wanted_type.is_none_or(is_wanted) {
-                continue;
-            }
-            view.aliases = aliases(ctx, entity, &view.name)?;
-            view.path = home(ctx, entity)?;
-            entities.push(view);
+        let found = ctx.snapshot.entities().get(entity).map_err(AskError::from)?;
+        let Some(found) = found else { continue };
+        let view = brief(&found);
+        if wanted_type.is_none_or(|wanted| view.entity_type == wanted.as_str()) {
+            let (score, aliases) = (Some(rounded(score)), aliases(ctx, entity, &view.name)?);
+            entities.push(EntityView { score, aliases, path: found.path, ..view });
         }
     }
     Ok(EntityReply { entities, freshness: Freshness::default() })
@@ -74,34 +70,29 @@ fn names_like(
     wanted: Option<EntityType>,
     limit: usize,
 ) -> Result<Vec<(i64, f32)>, AskError> {
-    // Every name is compared, so the type is looked up only for similar ones.
-    let mut statement = ctx.snapshot.prepare_cached(
-        "SELECT norm, entity_id, n_docs FROM names NOT INDEXED WHERE entity_id IS NOT NULL",
-    )?;
-    let mut of_type =
-        ctx.snapshot.prepare_cached("SELECT 1 FROM entities WHERE id = ?1 AND type = ?2")?;
-    let mut rows = statement.query([])?;
+    let entities = ctx.snapshot.entities();
     let mut best: BTreeMap<i64, f32> = BTreeMap::new();
-    while let Some(row) = rows.next()? {
-        let name = row.get_ref(0)?.as_str().unwrap_or_default();
+    ctx.snapshot.names().each(|name, entity, n_docs| {
         let likeness = likeness(norm, name);
         if likeness < MIN_LIKENESS * 0.5 {
-            continue;
+            return Ok(());
         }
+        // Every name is compared, so the type is looked up only for similar ones.
         if let Some(wanted) = wanted
-            && !of_type.exists([row.get(1)?, wanted.code()])?
+            && entities.get(entity)?.is_none_or(|it| it.type_code != wanted.code())
         {
-            continue;
+            return Ok(());
         }
         // Popular names win among equals, by at most a hundredth.
-        let score = likeness * 0.99 + popularity(row.get(2)?) * 0.01;
-        let entry = best.entry(row.get(1)?).or_insert(0.0);
+        let score = likeness * 0.99 + popularity(n_docs) * 0.01;
+        let entry = best.entry(entity).or_insert(0.0);
         *entry = entry.max(score);
-    }
+        Ok(())
+    })?;
     // A name that several notes share denotes none of them, so they are added here.
-    for (entity, entity_type) in bearing_notes(ctx, norm)? {
-        if wanted.is_none_or(|t| entity_type == t.code()) {
-            let entry = best.entry(entity).or_insert(0.0);
+    for note in entities.with_norm(norm)?.into_iter().filter(|it| it.doc.is_some()) {
+        if wanted.is_none_or(|t| note.type_code == t.code()) {
+            let entry = best.entry(note.id).or_insert(0.0);
             *entry = entry.max(0.99);
         }
     }
@@ -173,47 +164,26 @@ fn note_at(ctx: &QueryContext<'_>, name: &str) -> Result<Option<i64>, AskError> 
         return Ok(None);
     }
     let Ok(doc) = address::document(ctx.snapshot, name) else { return Ok(None) };
-    entity_of(ctx, doc)
+    Ok(ctx.snapshot.entities().of_note(doc)?)
 }
 
 /// Returns the entity of the note that links and tools find by this name where nothing states it: by its permalink, as
 /// written or in other words, or by the heading that it alone begins with.
 fn called(ctx: &QueryContext<'_>, name: &str) -> Result<Option<i64>, AskError> {
     for by in [By::Permalink, By::Heading, By::Slug] {
-        if let [doc] = named(ctx.snapshot, by, name)?.as_slice() {
-            return entity_of(ctx, *doc);
+        if let [doc] = ctx.snapshot.documents().named(by, name)?.as_slice() {
+            return Ok(ctx.snapshot.entities().of_note(*doc)?);
         }
     }
     Ok(None)
 }
 
-fn entity_of(ctx: &QueryContext<'_>, doc: i64) -> Result<Option<i64>, AskError> {
-    let mut statement = ctx.snapshot.prepare_cached("SELECT id FROM entities WHERE doc_id = ?1")?;
-    Ok(statement.query_row([doc], |row| row.get(0)).optional()?)
-}
-
-fn is_note(ctx: &QueryContext<'_>, entity: i64) -> Result<bool, AskError> {
-    let sql = "SELECT 1 FROM entities WHERE id = ?1 AND doc_id IS NOT NULL";
-    Ok(ctx.snapshot.prepare_cached(sql)?.exists([entity])?)
-}
-
-/// Returns the notes with a name, with their type codes.
-fn bearing_notes(ctx: &QueryContext<'_>, norm: &str) -> Result<Vec<(i64, i64)>, AskError> {
-    let mut statement = ctx.snapshot.prepare_cached(
-        "SELECT id, type FROM entities WHERE norm = ?1 AND doc_id IS NOT NULL ORDER BY id",
-    )?;
-    let rows = statement.query_map([norm], |row| Ok((row.get(0)?, row.get(1)?)))?;
-    Ok(rows.collect::<Result<_, _>>()?)
-}
-
 /// Returns every entity that a name denotes in some document, and the notes with that name.
-pub(crate) fn bearers(ctx: &QueryContext<'_>, norm: &str) -> Result<Vec<i64>, AskError> {
-    let mut statement = ctx.snapshot.prepare_cached(
-        "SELECT entity_id FROM names WHERE norm = ?1 AND entity_id IS NOT NULL
-         UNION SELECT id FROM entities WHERE norm = ?1 AND doc_id IS NOT NULL ORDER BY 1",
-    )?;
-    let rows = statement.query_map([norm], |row| row.get(0))?;
-    Ok(rows.collect::<Result<_, _>>()?)
+pub(crate) fn bearers(ctx: &QueryContext<'_>, norm: &str) -> Result<BTreeSet<i64>, AskError> {
+    let names = ctx.snapshot.names().senses(norm)?.into_iter().filter_map(|it| it.entity);
+    let notes = ctx.snapshot.entities().with_norm(norm)?;
+    let notes = notes.into_iter().filter(|it| it.doc.is_some()).map(|it| it.id);
+    Ok(names.chain(notes).collect())
 }
 
 fn by_name(ctx: &QueryContext<'_>, name: &str) -> Result<i64, ErrorView> {
@@ -221,14 +191,14 @@ fn by_name(ctx: &QueryContext<'_>, name: &str) -> Result<i64, ErrorView> {
         return Ok(entity);
     }
     let norm = norm_of(name);
-    let exact: Option<(i64, Option<i64>)> = ctx
-        .snapshot
-        .prepare_cached("SELECT id, entity_id FROM names WHERE norm = ?1 AND sense = 0")
-        .and_then(|mut s| s.query_row([&norm], |row| Ok((row.get(0)?, row.get(1)?))).optional())
-        .map_err(AskError::from)?;
-    let entity = exact.map(|it| it.1);
+    let exact = ctx.snapshot.names().with_norm(&norm).map_err(AskError::from)?;
+    let entity = exact.as_ref().map(|it| it.entity);
     // What only texts mention gives way to the note that is called so.
-    if let Some(entity) = entity.flatten().filter(|it| is_note(ctx, *it).unwrap_or(true)) {
+    let is_note = |entity: &i64| match ctx.snapshot.entities().get(*entity) {
+        Ok(found) => found.is_some_and(|it| it.doc.is_some()),
+        Err(_) => true,
+    };
+    if let Some(entity) = entity.flatten().filter(is_note) {
         return Ok(entity);
     }
     let called = if entity == Some(None) { None } else { called(ctx, name)? };
@@ -259,41 +229,36 @@ fn by_name(ctx: &QueryContext<'_>, name: &str) -> Result<i64, ErrorView> {
 /// Returns the entity of all mentions with this spelling, such as `Babbage` after `Charles
 /// Babbage`; `None` if they differ.
 fn written_so(ctx: &QueryContext<'_>, surface: &str) -> Result<Option<i64>, AskError> {
-    let mut statement = ctx.snapshot.prepare_cached(
-        "SELECT DISTINCT n.entity_id FROM mentions m JOIN names n ON n.id = m.name_id
-         WHERE m.surface = ?1 AND n.entity_id IS NOT NULL LIMIT 2",
-    )?;
-    let found = statement.query_map([surface.trim()], |row| row.get(0))?;
-    let found: Vec<i64> = found.collect::<Result<_, _>>()?;
+    let found = ctx.snapshot.mentions().spelled(surface.trim(), 2)?;
     Ok(<[i64; 1]>::try_from(found).ok().map(|[entity]| entity))
 }
 
 /// Lists what a name may denote: notes with that name, its senses, and the candidates if it is
 /// unresolved.
 fn ambiguous(ctx: &QueryContext<'_>, name: &str, norm: &str) -> Result<ErrorView, AskError> {
-    let mut statement = ctx.snapshot.prepare_cached(
-        "WITH meant(id) AS (
-           SELECT entity_id FROM names WHERE norm = ?1
-           UNION SELECT id FROM entities WHERE norm = ?1 AND doc_id IS NOT NULL
-           UNION SELECT c.entity_id FROM names n JOIN proposals p ON p.name_id = n.id
-             JOIN names c ON c.id = p.candidate WHERE n.norm = ?1 AND n.sense = 0)
-         SELECT e.id, coalesce(d.path, e.name), e.type, d.id IS NULL,
-           (SELECT min(f.path) FROM names n JOIN mentions m ON m.name_id = n.id JOIN docs f ON f.id = m.doc_id
-            WHERE n.entity_id = e.id) FROM meant JOIN entities e ON e.id = meant.id
-         LEFT JOIN docs d ON d.id = e.doc_id ORDER BY 2, 1",
-    )?;
-    let rows = statement.query_map([norm], |row| {
-        let (id, place, is_no_note): (i64, String, bool) = (row.get(0)?, row.get(1)?, row.get(3)?);
-        let (kind, first): (&str, Option<String>) = (EntityType::shown(row.get(2)?), row.get(4)?);
+    let mut meant = bearers(ctx, norm)?;
+    if let Some(name) = ctx.snapshot.names().with_norm(norm)? {
+        meant.extend(ctx.snapshot.proposals().candidates(name.id)?);
+    }
+    let mut found: Vec<(String, i64, Option<String>)> = Vec::new();
+    for id in meant {
+        let Some(it) = ctx.snapshot.entities().get(id)? else { continue };
+        if let Some(path) = it.path {
+            found.push((path, id, None));
+            continue;
+        }
+        let first = ctx.snapshot.mentions().by_doc(id)?.into_iter().map(|it| it.path).min();
         let first = first.map(|path| format!("in {path}")).unwrap_or_default();
-        let about = format!("{kind} {first}");
-        let about = Some(about.trim()).filter(|it| is_no_note && !it.is_empty());
-        let kind = about.map(|about| format!(", {about}")).unwrap_or_default();
-        Ok((format!("{id} ({place}{kind})"), is_no_note))
-    })?;
-    let found: Vec<(String, bool)> = rows.collect::<Result<_, _>>()?;
-    let things = if found.iter().any(|it| it.1) { "things" } else { "notes" };
-    let ids: Vec<String> = found.into_iter().map(|it| it.0).collect();
+        let about = format!("{} {first}", EntityType::shown(it.type_code)).trim().to_string();
+        let about = if about.is_empty() { about } else { format!(", {about}") };
+        found.push((it.name, id, Some(about)));
+    }
+    found.sort();
+    let things = if found.iter().any(|it| it.2.is_some()) { "things" } else { "notes" };
+    let ids = found.iter().map(|(place, id, about)| {
+        format!("{id} ({place}{})", about.as_deref().unwrap_or_default())
+    });
+    let ids: Vec<String> = ids.collect();
     Ok(ErrorView {
         code: Code::Ambiguous,
         message: format!("`{name}` names {} {things}: {}", ids.len(), ids.join(", ")),

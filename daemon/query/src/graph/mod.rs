@@ -3,8 +3,6 @@
 //! `entity.rs` returns what is known about one entity, `relations.rs` which relation types exist,
 //! `lookup.rs` resolves names, `projection.rs` is the whole graph in memory, `communities.rs`
 //! groups a graph. Here: the statements about an entity, with the review decisions applied.
-//! Not here: following them for a question (`expand`), or for a drawing
-//! (`entities/neighborhood.rs`).
 
 pub(crate) mod communities;
 pub(crate) mod confidence;
@@ -14,30 +12,16 @@ pub(crate) mod projection;
 pub(crate) mod projections;
 pub(crate) mod relations;
 
-use rusqlite::{OptionalExtension, Row, params};
-
 use crate::{AskError, QueryContext};
 use extract::relate::learned::is_shown;
+use index::read::Entity;
 use index::store::{Verdict, note_party, relation_key};
 use model::terms::norm_of;
 
-/// Most statements read for one entity and direction, surest first.
-const MAX_STATEMENTS: i64 = 200;
+pub(crate) use index::read::Statement;
 
-/// One statement that joins two entities.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Statement {
-    pub subject: i64,
-    pub predicate: String,
-    pub object: i64,
-    pub confidence: f32,
-    pub doc: i64,
-    /// Span in `docs.text`.
-    pub span: (usize, usize),
-    /// Span in the file.
-    pub raw: (u64, u64),
-    pub pattern: String,
-}
+/// Most statements read for one name or note of an entity and direction, surest first.
+const MAX_STATEMENTS: usize = 200;
 
 /// Returns the statements with `entity` on either side, without denials, surest first; ties by document and place.
 pub(crate) fn statements_about(
@@ -45,23 +29,10 @@ pub(crate) fn statements_about(
     entity: i64,
     rels: &[String],
 ) -> Result<Vec<Statement>, AskError> {
-    let mut out = Vec::new();
-    let is_note = ctx
-        .snapshot
-        .prepare_cached("SELECT 1 FROM entities WHERE id = ?1 AND doc_id IS NOT NULL")?
-        .exists([entity])?;
-    for (party, link) in parties_of(ctx, entity)? {
-        for own_column in ["subject", "object"] {
-            let side = Side { entity, party, link, own_column, is_note };
-            read_side(ctx, side, &mut out)?;
-        }
-    }
-    out.retain(|s: &Statement| {
-        s.subject != s.object && (rels.is_empty() || rels.contains(&s.predicate))
-    });
-    let mut accepted = Vec::with_capacity(out.len());
-    for statement in out {
-        if ctx.decisions.is_empty() || !is_rejected(ctx, &statement)? {
+    let mut accepted = Vec::new();
+    for statement in ctx.snapshot.relations().about(entity, MAX_STATEMENTS)? {
+        let is_asked = rels.is_empty() || rels.contains(&statement.predicate);
+        if statement.subject != statement.object && is_asked && !is_rejected(ctx, &statement)? {
             accepted.push(statement);
         }
     }
@@ -84,88 +55,20 @@ pub(crate) fn shown_about(
     Ok(statements)
 }
 
-/// Returns the names and documents that denote an entity: party number and link confidence.
-fn parties_of(ctx: &QueryContext<'_>, entity: i64) -> Result<Vec<(i64, f32)>, AskError> {
-    let mut statement = ctx.snapshot.prepare_cached(
-        "SELECT id, link FROM names WHERE entity_id = ?1 UNION ALL SELECT -id, 1.0 FROM docs WHERE entity_id = ?1",
-    )?;
-    let rows = statement.query_map([entity], |row| Ok((row.get(0)?, row.get(1)?)))?;
-    Ok(rows.collect::<Result<_, _>>()?)
-}
-
-/// One side of the statements about an entity.
-struct Side<'a> {
-    entity: i64,
-    /// A name of the entity, or the negated row id of its note.
-    party: i64,
-    /// Confidence of the link from that name to the entity.
-    link: f32,
-    /// `subject` or `object`.
-    own_column: &'a str,
-    /// Whether the entity has a note.
-    is_note: bool,
-}
-
-/// Reads the statements with a party on one side. An unresolved link states no relation of a note
-/// that happens to have that name.
-fn read_side(
-    ctx: &QueryContext<'_>,
-    side: Side<'_>,
-    out: &mut Vec<Statement>,
-) -> Result<(), AskError> {
-    let Side { entity, party, link, own_column, is_note } = side;
-    let other_column = if own_column == "subject" { "object" } else { "subject" };
-    let mut statement = ctx.snapshot.prepare_cached(&format!(
-        "SELECT coalesce(n.entity_id, d.entity_id), coalesce(n.link, 1.0), e.predicate, e.confidence, e.doc_id,
-                e.start, e.end, e.raw_start, e.raw_end, e.pattern
-         FROM evidence e LEFT JOIN names n ON n.id = e.{other_column} LEFT JOIN docs d ON d.id = -e.{other_column}
-           LEFT JOIN entities o ON e.{other_column}_link IS NOT NULL AND o.id = n.entity_id
-         WHERE e.{own_column} = ?1 AND e.predicate NOT LIKE 'not %' AND o.doc_id IS NULL
-           AND NOT (?1 > 0 AND e.{own_column}_link IS NOT NULL AND ?3)
-         ORDER BY e.confidence DESC, e.doc_id, e.seq LIMIT ?2"
-    ))?;
-    let read = |row: &Row<'_>| {
-        let other: Option<i64> = row.get(0)?;
-        let (other_link, confidence): (f32, f32) = (row.get(1)?, row.get(3)?);
-        let number = |i: usize| row.get::<_, i64>(i);
-        Ok(other.map(|other| {
-            let (subject, object) =
-                if own_column == "subject" { (entity, other) } else { (other, entity) };
-            (subject, object, confidence * other_link * link)
-        }))
-        .and_then(|ends: Option<(i64, i64, f32)>| {
-            let Some((subject, object, confidence)) = ends else { return Ok(None) };
-            Ok(Some(Statement {
-                subject,
-                predicate: row.get(2)?,
-                object,
-                confidence,
-                doc: number(4)?,
-                span: (number(5)? as usize, number(6)? as usize),
-                raw: (number(7)? as u64, number(8)? as u64),
-                pattern: row.get(9)?,
-            }))
-        })
-    };
-    for row in statement.query_map(params![party, MAX_STATEMENTS, is_note], read)? {
-        out.extend(row?);
-    }
-    Ok(())
-}
-
 /// Returns whether a person rejected the relation.
 pub(crate) fn is_rejected(ctx: &QueryContext<'_>, statement: &Statement) -> Result<bool, AskError> {
+    if ctx.decisions.is_empty() {
+        return Ok(false);
+    }
     let known = KnownRelation::of(ctx, statement.subject, &statement.predicate, statement.object)?;
     Ok(known.and_then(|it| it.verdict(ctx)) == Some(Verdict::Rejected))
 }
 
 /// A relation in the form that review decisions use.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub(crate) struct KnownRelation {
-    /// The names of subject and object.
-    names: [String; 2],
-    /// The paths of their notes.
-    paths: [Option<String>; 2],
+    /// Subject and object.
+    ends: [Entity; 2],
     /// The key of exactly these parties.
     pub key: String,
     /// The key of all parties with these names; older decisions use it.
@@ -180,26 +83,16 @@ impl KnownRelation {
         predicate: &str,
         object: i64,
     ) -> Result<Option<KnownRelation>, AskError> {
-        let mut statement = ctx.snapshot.prepare_cached(
-            "SELECT e.name, d.uid, d.path, e.norm FROM entities e LEFT JOIN docs d ON d.id = e.doc_id WHERE e.id = ?1",
-        )?;
-        type Party = (String, Option<String>, Option<String>, String);
-        let mut party = |id: i64| -> Result<Option<Party>, AskError> {
-            let read = |row: &Row<'_>| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?));
-            Ok(statement.query_row([id], read).optional()?)
-        };
-        let (Some(subject), Some(object)) = (party(subject)?, party(object)?) else {
+        let entities = ctx.snapshot.entities();
+        let (Some(from), Some(to)) = (entities.get(subject)?, entities.get(object)?) else {
             return Ok(None);
         };
         // Displayed names may change with the rest of the folder; the key of a decision must not.
-        let norms = [subject.3.clone(), object.3.clone()];
-        let own = |it: &Party, norm: &String| it.1.as_deref().map_or(norm.clone(), note_party);
-        let [from, to] = &norms;
+        let own = |it: &Entity| it.uid.as_deref().map_or(it.norm.clone(), note_party);
         Ok(Some(KnownRelation {
-            key: relation_key(&own(&subject, from), predicate, &own(&object, to)),
-            by_name: relation_key(from, predicate, to),
-            names: [subject.0, object.0],
-            paths: [subject.2, object.2],
+            key: relation_key(&own(&from), predicate, &own(&to)),
+            by_name: relation_key(&from.norm, predicate, &to.norm),
+            ends: [from, to],
         }))
     }
 
@@ -215,23 +108,17 @@ impl KnownRelation {
         ctx: &QueryContext<'_>,
         predicate: &str,
     ) -> Result<String, AskError> {
-        let mut statement =
-            ctx.snapshot.prepare_cached("SELECT count(*) > 1 FROM entities WHERE norm = ?1")?;
-        let mut end = |name: &str, path: &Option<String>| -> Result<String, AskError> {
-            let is_shared = statement.query_row([norm_of(name)], |row| row.get(0))?;
-            let path = path.as_ref().filter(|_| is_shared).map(|path| format!(" ({path})"));
-            Ok(format!("`{name}`{}", path.unwrap_or_default()))
+        let end = |it: &Entity| -> Result<String, AskError> {
+            let is_shared = ctx.snapshot.entities().with_norm(&norm_of(&it.name))?.len() > 1;
+            let path = it.path.as_ref().filter(|_| is_shared).map(|path| format!(" ({path})"));
+            Ok(format!("`{}`{}", it.name, path.unwrap_or_default()))
         };
-        let ([subject, object], [from, to]) = (&self.names, &self.paths);
-        Ok(format!("{} {predicate} {}", end(subject, from)?, end(object, to)?))
+        let [subject, object] = &self.ends;
+        Ok(format!("{} {predicate} {}", end(subject)?, end(object)?))
     }
 }
 
 /// Returns an entity's canonical name.
 pub(crate) fn name_of(ctx: &QueryContext<'_>, entity: i64) -> Result<Option<String>, AskError> {
-    Ok(ctx
-        .snapshot
-        .prepare_cached("SELECT name FROM entities WHERE id = ?1")?
-        .query_row([entity], |row| row.get(0))
-        .optional()?)
+    Ok(ctx.snapshot.entities().get(entity)?.map(|it| it.name))
 }

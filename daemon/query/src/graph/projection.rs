@@ -5,7 +5,6 @@
 //! Invariants: it contains every relation that [`shown_about`](super::shown_about) finds and no
 //! rejected one; the order of an entity's relations does not depend on how the index was built;
 //! reading costs one scan of each table.
-//! Not here: the commit that it belongs to (`projections.rs`), searching it (`connect/`).
 
 use std::cmp::Ordering;
 
@@ -18,6 +17,7 @@ use super::confidence::Corroboration;
 use crate::{AskError, QueryContext};
 use extract::relate::DENIED;
 use extract::relate::learned::is_shown;
+use index::read::{Entity, Parties, StatedLink};
 use index::store::{Verdict, note_party, relation_key};
 use model::terms::norm_of;
 
@@ -41,11 +41,11 @@ pub(crate) enum By {
 /// A relation without evidence rows, such as one that an entry states.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FurtherRelation {
-    /// Its subject as a party of evidence: a name id, or a negated document id.
+    /// The subject's entity.
     pub subject: i64,
     /// Its type.
     pub predicate: String,
-    /// Its object, likewise.
+    /// The object's entity.
     pub object: i64,
     /// The document that states it.
     pub doc: i64,
@@ -95,14 +95,12 @@ impl Projection {
     /// When the index cannot be read.
     pub fn read(ctx: &QueryContext<'_>, further: &[FurtherRelation]) -> Result<Self, AskError> {
         let mut reading = Reading { rejected: Rejections::read(ctx)?, ..Reading::default() };
-        let parties = Parties::read(ctx)?;
+        let parties = ctx.snapshot.relations().parties()?;
         reading.read_evidence(ctx, &parties)?;
         reading.read_links(ctx, &parties)?;
         for it in further {
-            let ends = [it.subject, it.object].map(|party| parties.entity(party, false));
-            let [Some((subject, _)), Some((object, _))] = ends else { continue };
-            if !reading.rejected.hold(subject, &it.predicate, object) {
-                let key = (subject, reading.number_of(&it.predicate), object);
+            if !reading.rejected.hold(it.subject, &it.predicate, it.object) {
+                let key = (it.subject, reading.number_of(&it.predicate), it.object);
                 reading.add(key, By::Entry { doc: it.doc }, "link:entry", it.confidence);
             }
         }
@@ -184,51 +182,6 @@ impl Projection {
 /// Subject, number of the predicate, object.
 type Key = (i64, u32, i64);
 
-/// Maps parties of evidence to entities.
-#[derive(Debug, Default)]
-struct Parties {
-    /// For each name: its entity, and the confidence of the link to it.
-    names: FxHashMap<i64, (i64, f32)>,
-    docs: FxHashMap<i64, i64>,
-    /// Entities that have a note.
-    noted: FxHashSet<i64>,
-}
-
-impl Parties {
-    fn read(ctx: &QueryContext<'_>) -> Result<Self, AskError> {
-        let mut parties = Parties::default();
-        let mut names = ctx
-            .snapshot
-            .prepare_cached("SELECT id, entity_id, link FROM names WHERE entity_id IS NOT NULL")?;
-        let mut rows = names.query([])?;
-        while let Some(row) = rows.next()? {
-            parties.names.insert(row.get(0)?, (row.get(1)?, row.get(2)?));
-        }
-        // Ordered by a covering index: rows of documents contain their texts and are slow to scan.
-        let mut docs = ctx.snapshot.prepare_cached(
-            "SELECT id, entity_id FROM docs WHERE entity_id IS NOT NULL ORDER BY entity_id",
-        )?;
-        let mut rows = docs.query([])?;
-        while let Some(row) = rows.next()? {
-            parties.docs.insert(row.get(0)?, row.get(1)?);
-        }
-        let mut noted =
-            ctx.snapshot.prepare_cached("SELECT id FROM entities WHERE doc_id IS NOT NULL")?;
-        parties.noted = noted.query_map([], |row| row.get(0))?.collect::<Result<_, _>>()?;
-        Ok(parties)
-    }
-
-    /// Returns the entity of a party. An unresolved link states no relation of a note that happens
-    /// to have that name.
-    fn entity(&self, party: i64, is_link: bool) -> Option<(i64, f32)> {
-        if party < 0 {
-            return self.docs.get(&-party).map(|entity| (*entity, 1.0));
-        }
-        let found = self.names.get(&party)?;
-        (!is_link || !self.noted.contains(&found.0)).then_some(*found)
-    }
-}
-
 /// The relations that people rejected.
 #[derive(Default)]
 struct Rejections<'c> {
@@ -242,16 +195,13 @@ impl<'c> Rejections<'c> {
         if ctx.decisions.is_empty() {
             return Ok(Rejections::default());
         }
-        let mut statement = ctx.snapshot.prepare_cached(
-            "SELECT e.id, e.name, d.uid FROM entities e LEFT JOIN docs d ON d.id = e.doc_id",
-        )?;
-        let rows = statement.query_map([], |row| {
-            let (name, uid): (String, Option<String>) = (row.get(1)?, row.get(2)?);
-            let norm = norm_of(&name);
-            let party = uid.map_or(norm.clone(), |uid| note_party(&uid));
-            Ok((row.get(0)?, [norm, party]))
-        })?;
-        Ok(Rejections { ctx: Some(ctx), parties: rows.collect::<Result<_, _>>()? })
+        let party = |it: Entity| {
+            let norm = norm_of(&it.name);
+            let party = it.uid.map_or(norm.clone(), |uid| note_party(&uid));
+            (it.id, [norm, party])
+        };
+        let parties = ctx.snapshot.entities().all()?.into_iter().map(party).collect();
+        Ok(Rejections { ctx: Some(ctx), parties })
     }
 
     /// Returns whether a relation was rejected; see
@@ -308,31 +258,18 @@ impl Reading<'_> {
     }
 
     fn read_evidence(&mut self, ctx: &QueryContext<'_>, parties: &Parties) -> Result<(), AskError> {
-        let mut statement = ctx.snapshot.prepare_cached(
-            "SELECT subject, predicate, object, confidence, pattern, subject_link, object_link FROM evidence",
-        )?;
-        let mut rows = statement.query([])?;
-        while let Some(row) = rows.next()? {
-            let link = |i: usize| -> rusqlite::Result<bool> {
-                Ok(row.get::<_, Option<i64>>(i)?.is_some())
-            };
-            let ends = [(row.get(0)?, link(5)?), (row.get(2)?, link(6)?)];
-            let ends = ends.map(|(party, is_link)| parties.entity(party, is_link));
-            let [Some((subject, from)), Some((object, to))] = ends else { continue };
-            let read = |i: usize| row.get_ref(i).map(|it| it.as_str().unwrap_or_default());
-            let (predicate, pattern) = (read(1)?, read(4)?);
-            let confidence = row.get::<_, f32>(3)? * from * to;
-            if !is_shown(pattern, confidence) {
-                continue;
+        ctx.snapshot.relations().each(parties, |it| {
+            if !is_shown(it.pattern, it.confidence) {
+                return;
             }
-            if let Some(predicate) = predicate.strip_prefix(DENIED) {
-                let key = (subject, self.number_of(predicate), object);
-                self.denied.entry(key).or_default().add(pattern, confidence);
-                continue;
+            if let Some(predicate) = it.predicate.strip_prefix(DENIED) {
+                let key = (it.subject, self.number_of(predicate), it.object);
+                self.denied.entry(key).or_default().add(it.pattern, it.confidence);
+                return;
             }
-            let key = (subject, self.number_of(predicate), object);
-            self.add(key, By::Evidence, pattern, confidence);
-        }
+            let key = (it.subject, self.number_of(it.predicate), it.object);
+            self.add(key, By::Evidence, it.pattern, it.confidence);
+        })?;
         let (rejected, predicates) = (&self.rejected, &self.predicates);
         if rejected.ctx.is_some() {
             self.drafts.retain(|(subject, predicate, object), _| {
@@ -348,22 +285,16 @@ impl Reading<'_> {
     /// Adds links without evidence: those in front matter, embeds, and typed links whose relation
     /// was rejected, which become plain links.
     fn read_links(&mut self, ctx: &QueryContext<'_>, parties: &Parties) -> Result<(), AskError> {
-        let mut statement = ctx
-            .snapshot
-            .prepare_cached("SELECT doc_id, seq, rel, dst FROM note_links WHERE dst IS NOT NULL")?;
-        let mut rows = statement.query([])?;
-        while let Some(row) = rows.next()? {
-            let (doc, seq): (i64, i64) = (row.get(0)?, row.get(1)?);
-            let ends = [doc, row.get(3)?].map(|doc| parties.docs.get(&doc));
+        for StatedLink { doc, seq, relation, target } in ctx.snapshot.relations().links()? {
+            let ends = [doc, target].map(|doc| parties.of_doc(doc));
             let [Some(subject), Some(object)] = ends else { continue };
-            if self.joined.contains(&(*subject, *object)) {
+            if self.joined.contains(&(subject, object)) {
                 continue;
             }
-            let typed: Option<String> = row.get(2)?;
-            let predicate = typed.map_or(EMBEDS.to_string(), |it| predicate_of(&it));
-            let is_rejected = self.rejected.hold(*subject, &predicate, *object);
+            let predicate = relation.map_or(EMBEDS.to_string(), |it| predicate_of(&it));
+            let is_rejected = self.rejected.hold(subject, &predicate, object);
             let number = self.number_of(if is_rejected { PLAIN } else { &predicate });
-            let key = (*subject, number, *object);
+            let key = (subject, number, object);
             self.add(key, By::Link { doc, seq }, "link:note", 1.0);
         }
         Ok(())

@@ -3,7 +3,7 @@
 
 use crate::error::invalid;
 use crate::{AskError, QueryContext};
-use extract::relate::Vocabulary;
+use extract::relate::{DENIED, Vocabulary};
 use proto::error::ErrorView;
 
 /// Returns the relation types of kgd's own vocabulary (S4 §8 and more), plus that of links.
@@ -32,26 +32,21 @@ pub fn unknown_relations<'r>(
     ctx: &QueryContext<'_>,
     rels: &'r [String],
 ) -> Result<Vec<&'r str>, AskError> {
-    let mut stated = ctx
-        .snapshot
-        .prepare_cached("SELECT EXISTS (SELECT 1 FROM evidence WHERE predicate = ?1)")?;
-    let (mut unknown, known) = (Vec::new(), vocabulary());
-    for rel in rels.iter().filter(|rel| !known.contains(&rel.as_str())) {
-        if !stated.query_row([rel], |row| row.get::<_, bool>(0))? {
-            unknown.push(rel.as_str());
-        }
+    let known = vocabulary();
+    let mut unknown: Vec<&str> =
+        rels.iter().map(String::as_str).filter(|rel| !known.contains(rel)).collect();
+    if !unknown.is_empty() {
+        let stated = ctx.snapshot.relations().predicates()?;
+        unknown.retain(|rel| !stated.iter().any(|it| it == rel));
     }
     Ok(unknown)
 }
 
 fn known_relations(ctx: &QueryContext<'_>) -> Result<Vec<String>, AskError> {
-    let mut statement = ctx.snapshot.prepare_cached(
-        "SELECT DISTINCT predicate FROM evidence WHERE predicate NOT LIKE 'not %' ORDER BY predicate",
-    )?;
-    let stated = statement.query_map([], |row| row.get::<_, String>(0))?;
-    let stated: Vec<String> = stated.collect::<Result<_, _>>()?;
+    let stated = ctx.snapshot.relations().predicates()?.into_iter();
     let mut known: Vec<String> = vocabulary().into_iter().map(String::from).collect();
-    let own: Vec<String> = stated.into_iter().filter(|it| !known.contains(it)).collect();
+    let own: Vec<String> =
+        stated.filter(|it| !it.starts_with(DENIED) && !known.contains(it)).collect();
     known.extend(own);
     Ok(known)
 }

@@ -11,8 +11,6 @@
 //! inactive entry states nothing; no relation leads to a missing entry; a relation in a note is
 //! never attributed to a model, and precedes those of a model; the same entries give the same
 //! order.
-//! states nothing; no relation leads to a missing entry; a relation in a note is never attributed to a model, and
-//! precedes those of a model; the same entries give the same order.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
 use std::sync::Arc;

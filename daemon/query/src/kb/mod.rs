@@ -4,7 +4,6 @@
 //! Invariants: an entry is what its note states; an inactive entry leads nowhere and is hidden
 //! unless the caller asks for it; confidence is a pure function of an entry, its clock and the
 //! time.
-//! Not here: writing entries (`serve/tool/kb/`), the format of their notes (`notes::entry`).
 
 pub mod decay;
 pub mod graph;

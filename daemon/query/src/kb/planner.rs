@@ -7,7 +7,6 @@
 //! strategy.
 //! Invariants: the same question and nodes give the same plan; a strategy that needs a node is
 //! chosen only if the question names one; otherwise the plan is `auto`.
-//! Not here: planning by a model (its result has the same type).
 
 use std::collections::HashSet;
 

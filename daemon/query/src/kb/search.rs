@@ -195,11 +195,10 @@ fn above_floor_by_meaning(plan: &Plan, recalled: &Recalled) -> Vec<i64> {
 
 /// Returns the documents of passages, each once, at most `most`.
 fn documents(ctx: &QueryContext<'_>, chunks: Vec<i64>, most: usize) -> Result<Vec<i64>, AskError> {
-    let mut doc_of = ctx.snapshot.prepare_cached("SELECT doc_id FROM chunks WHERE id = ?1")?;
     let mut seen = FxHashSet::default();
     let mut docs = Vec::new();
     for chunk in chunks {
-        let doc: i64 = doc_of.query_row([chunk], |row| row.get(0))?;
+        let Some(doc) = ctx.snapshot.chunks().doc(chunk)? else { continue };
         if docs.len() < most && seen.insert(doc) {
             docs.push(doc);
         }
@@ -213,13 +212,12 @@ fn relevance_of_documents(
     plan: &Plan,
     recalled: &Recalled,
 ) -> Result<FxHashMap<i64, f32>, AskError> {
-    let mut doc_of = ctx.snapshot.prepare_cached("SELECT doc_id FROM chunks WHERE id = ?1")?;
     let candidates = complete(ctx, plan, recalled, &[])?;
     let floor = WeakFloor::of(plan, recalled);
     let near: FxHashMap<i64, f32> = candidates.vector.iter().copied().collect();
     let mut best: FxHashMap<i64, f32> = FxHashMap::default();
     for chunk in candidates.chunks() {
-        let doc: i64 = doc_of.query_row([chunk], |row| row.get(0))?;
+        let Some(doc) = ctx.snapshot.chunks().doc(chunk)? else { continue };
         let near = near.get(&chunk).map(|near| (*near, candidates.better.contains(&chunk)));
         let known = best.entry(doc).or_default();
         *known = known.max(floor.of_chunk(chunk, near));

@@ -6,7 +6,6 @@
 //! the folder of entries and its name starts with one; of several notes with one id the one with
 //! the id in its name wins, then the first by path, and the others are reported; relations that a
 //! model read are valid only for the text that it read.
-//! Not here: the commit of a shelf (`shelves.rs`).
 
 use std::borrow::Borrow;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -19,13 +18,13 @@ use jiff::tz::TimeZone;
 use notes::entry::{Entry, id_text, number_of, of, references};
 use notes::resolve::fold;
 use proto::tool::kb::EntryType;
-use rusqlite::{Row, params};
 use serde_json::{Map, Value};
 
 use super::decay;
 use super::graph::{Graph, name_key};
 use crate::AskError;
 use crate::quote::claim::Claim;
+use index::read::EntryNote;
 use index::store::{Enriched, Snapshot};
 use model::terms::ContentHash;
 
@@ -108,30 +107,23 @@ fn time_of(text: Option<&str>) -> Option<i64> {
     time.map(Timestamp::as_millisecond)
 }
 
-/// Selects the columns of any note that may be an entry; the folder of entries is a parameter.
-const NOTES: &str = "SELECT d.id, d.path, d.title, d.mtime_ms, d.hash, n.metadata, d.text
-   FROM notes n JOIN docs d ON d.id = n.doc_id
-   WHERE (n.metadata LIKE '%\"id\"%kb-%' OR substr(folded(d.path), 1, length(folded(?1))) = folded(?1))";
-
 /// Reads a note as an entry; `None` if it is not one.
-fn entry_of(row: &Row<'_>, folder: &str) -> Result<Option<EntryRow>, AskError> {
-    let metadata: String = row.get(5)?;
+fn entry_of(note: EntryNote, folder: &str) -> Option<EntryRow> {
+    let EntryNote { doc, path, title, mtime_ms, hash, metadata, text } = note;
     let metadata: Map<String, Value> = serde_json::from_str(&metadata).unwrap_or_default();
-    let path: String = row.get(1)?;
     let mut entry = of(&metadata);
     let in_folder = fold(&path).starts_with(&fold(folder));
     let named = if in_folder { number_of(&path) } else { None };
-    let Some(number) = entry.id.or(named) else { return Ok(None) };
+    let number = entry.id.or(named)?;
     let doubts = doubts(number, &entry);
     for others in [&mut entry.supersedes, &mut entry.superseded_by] {
         others.retain(|it| *it != number);
     }
-    let text: String = row.get(6)?;
     let mut references = references(&text);
     references.retain(|it| *it != number);
-    let title = entry.short_title.clone().unwrap_or(row.get(2)?);
-    Ok(Some(EntryRow {
-        doc: row.get(0)?,
+    let title = entry.short_title.clone().unwrap_or(title);
+    Some(EntryRow {
+        doc,
         number,
         text_hash: ContentHash::of(format!("{title}\n{text}").as_bytes()).0.to_le_bytes(),
         // The first block is the heading.
@@ -140,13 +132,13 @@ fn entry_of(row: &Row<'_>, folder: &str) -> Result<Option<EntryRow>, AskError> {
         entry_type: entry.entry_type.as_deref().and_then(EntryType::parse).unwrap_or_default(),
         confidence: entry.confidence.unwrap_or(decay::USUAL),
         references,
-        modified_ms: row.get(3)?,
-        hash: row.get(4)?,
+        modified_ms: mtime_ms,
+        hash,
         path,
         stated_ms: (time_of(entry.created.as_deref()), time_of(entry.updated.as_deref())),
         entry,
         doubts,
-    }))
+    })
 }
 
 /// Every entry of one commit.
@@ -177,13 +169,8 @@ impl Shelf {
     ) -> Result<Shelf, AskError> {
         let folder = prefix(folder);
         let mut shelf = Shelf { enriched: Arc::new(enriched), ..Shelf::default() };
-        let mut statement = snapshot.prepare_cached(NOTES)?;
-        let mut rows = statement.query([&folder])?;
-        while let Some(row) = rows.next()? {
-            if let Some(entry) = entry_of(row, &folder)? {
-                shelf.put(entry);
-            }
-        }
+        let put = |note| entry_of(note, &folder).into_iter().for_each(|it| shelf.put(it));
+        snapshot.entries().each(&folder, put)?;
         Ok(shelf)
     }
 
@@ -198,12 +185,10 @@ impl Shelf {
         docs: &[i64],
     ) -> Result<(), AskError> {
         let folder = prefix(folder);
-        let mut statement = snapshot.prepare_cached(&format!("{NOTES} AND d.id = ?2"))?;
         for doc in docs {
             self.take(*doc);
-            let mut rows = statement.query(params![folder, doc])?;
-            let entry = rows.next()?.map(|row| entry_of(row, &folder)).transpose()?.flatten();
-            entry.into_iter().for_each(|it| self.put(it));
+            let note = snapshot.entries().of(*doc, &folder)?;
+            note.and_then(|it| entry_of(it, &folder)).into_iter().for_each(|it| self.put(it));
         }
         Ok(())
     }

@@ -59,14 +59,8 @@ pub struct Means {
 impl Means {
     /// Reads the mean vectors.
     pub fn read(snapshot: &Snapshot) -> Result<Means, AskError> {
-        let mut statement = snapshot.prepare_cached(
-            "SELECT v.doc_id, v.mean FROM memory_vectors v JOIN memory_nodes n ON n.doc_id = v.doc_id
-             JOIN docs d ON d.id = v.doc_id WHERE n.is_node ORDER BY n.key, d.path",
-        )?;
-        let mut rows = statement.query([])?;
         let (mut docs, mut values, mut width) = (Vec::new(), Vec::new(), 0);
-        while let Some(row) = rows.next()? {
-            let bytes = row.get_ref(1)?.as_blob().map_err(rusqlite::Error::from)?;
+        for (doc, bytes) in snapshot.memory().means()? {
             width = width.max(bytes.len());
             if bytes.len() != width {
                 continue;
@@ -74,7 +68,7 @@ impl Means {
             let numbers: Vec<f32> = bytes.iter().map(|it| f32::from(it.cast_signed())).collect();
             let length =
                 numbers.iter().map(|it| it * it).sum::<f32>().sqrt().max(f32::MIN_POSITIVE);
-            docs.push(row.get(0)?);
+            docs.push(doc);
             values.extend(numbers.into_iter().map(|it| it / length));
         }
         Ok(Means { docs, width, values })
@@ -297,18 +291,13 @@ pub fn labels(snapshot: &Snapshot, groups: &[Vec<i64>]) -> Result<Vec<Option<Str
 
 /// Returns the facts of a node, in the order of its note.
 pub fn contents(snapshot: &Snapshot, doc: i64) -> Result<Vec<String>, AskError> {
-    let sql = "SELECT content FROM memory_facts WHERE doc_id = ?1 ORDER BY seq";
-    let mut statement = snapshot.prepare_cached(sql)?;
-    Ok(statement.query_map([doc], |row| row.get(0))?.collect::<Result<_, _>>()?)
+    Ok(snapshot.memory().facts(doc)?.into_iter().map(|it| it.content).collect())
 }
 
 /// Returns the facts nearest to the mean of a node, in the order of its note.
 pub fn draft(snapshot: &Snapshot, doc: i64) -> Result<Option<String>, AskError> {
     let contents = contents(snapshot, doc)?;
-    let vectors: Option<(Vec<u8>, Vec<u8>)> = snapshot
-        .prepare_cached("SELECT vectors, mean FROM memory_vectors WHERE doc_id = ?1")?
-        .query_row([doc], |row| Ok((row.get(0)?, row.get(1)?)))
-        .ok();
+    let vectors = snapshot.memory().vectors(doc)?;
     let mut order: Vec<usize> = (0..contents.len()).collect();
     if let Some((vectors, mean)) = vectors.filter(|(_, mean)| !mean.is_empty()) {
         let near = |at: &usize| {

@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use aho_corasick::AhoCorasick;
 use notes::resolve::{By, fold};
 
-use super::Web;
+use super::{Listed, Web};
 use crate::AskError;
 use extract::recognize::words::is_ordinary;
 use index::store::Snapshot;
@@ -42,24 +42,12 @@ pub fn gaps(snapshot: &Snapshot) -> Result<Vec<Gap>, AskError> {
             spoken.entry((from, to)).or_default().insert(seq);
         }
     };
-    let mut statement = snapshot.prepare_cached(
-        "SELECT f.doc_id, f.seq, f.content FROM memory_facts f
-         JOIN memory_nodes s ON s.doc_id = f.doc_id AND s.is_node",
-    )?;
-    let mut rows = statement.query([])?;
-    while let Some(row) = rows.next()? {
-        let (from, seq, content): (i64, i64, String) = (row.get(0)?, row.get(1)?, row.get(2)?);
-        names.finder.mentioned_in(&content).into_iter().for_each(|to| count(from, to, seq));
-    }
-    let mut statement = snapshot.prepare_cached(
-        "SELECT f.doc_id, l.dst, f.seq FROM memory_facts f
-         JOIN memory_nodes s ON s.doc_id = f.doc_id AND s.is_node
-         JOIN note_links l ON l.doc_id = f.doc_id AND l.line BETWEEN f.line_start AND f.line_end
-         JOIN memory_nodes t ON t.doc_id = l.dst AND t.is_node",
-    )?;
-    let mut rows = statement.query([])?;
-    while let Some(row) = rows.next()? {
-        count(row.get(0)?, row.get(1)?, row.get(2)?);
+    snapshot.memory().each_fact(|it| {
+        let mentioned = names.finder.mentioned_in(&it.content);
+        mentioned.into_iter().for_each(|to| count(it.doc, to, it.seq));
+    })?;
+    for (from, to, seq) in snapshot.memory().links_in_facts()? {
+        count(from, to, seq);
     }
     let name = |doc: &i64| names.of.get(doc).cloned().unwrap_or_default();
     let gap = |((from, to), facts): ((i64, i64), BTreeSet<i64>)| Gap {
@@ -80,24 +68,12 @@ struct Names {
 
 impl Names {
     fn read(snapshot: &Snapshot) -> Result<Names, AskError> {
-        let mut of = HashMap::new();
-        let mut all: Vec<(String, i64)> = Vec::new();
-        let mut statement =
-            snapshot.prepare_cached("SELECT doc_id, name FROM memory_nodes WHERE is_node")?;
-        let mut rows = statement.query([])?;
-        while let Some(row) = rows.next()? {
-            let (doc, name): (i64, String) = (row.get(0)?, row.get(1)?);
-            all.push((name.clone(), doc));
-            of.insert(doc, name);
-        }
-        let mut statement = snapshot.prepare_cached(
-            "SELECT a.key, a.doc_id FROM doc_names a JOIN memory_nodes n ON n.doc_id = a.doc_id AND n.is_node
-             WHERE a.kind = ?1",
-        )?;
-        let mut rows = statement.query([By::Alias as i64])?;
-        while let Some(row) = rows.next()? {
-            all.push((row.get(0)?, row.get(1)?));
-        }
+        let nodes = snapshot.memory().list(&Listed { most: usize::MAX, ..Listed::default() })?;
+        let mut all: Vec<(String, i64)> =
+            nodes.iter().map(|it| (it.name.clone(), it.doc)).collect();
+        let of: HashMap<i64, String> = nodes.into_iter().map(|it| (it.doc, it.name)).collect();
+        let aliases = snapshot.documents().names(By::Alias)?;
+        all.extend(aliases.into_iter().filter(|(_, doc)| of.contains_key(doc)));
         Ok(Names { of, finder: Finder::of(all) })
     }
 }

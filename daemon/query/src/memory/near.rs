@@ -4,10 +4,8 @@
 //! name is a typo.
 //! Invariants: names that differ in a number are never confused; if several are equally similar,
 //! none is a typo.
-//! Not here: what the caller does about it (`remember`).
 
-use notes::resolve::{By, name_key};
-use rusqlite::params;
+use notes::resolve::name_key;
 
 use super::{NodeRow, node};
 use crate::AskError;
@@ -35,22 +33,14 @@ pub struct Near {
 /// When the index cannot be read.
 pub fn near(snapshot: &Snapshot, name: &str) -> Result<Option<Near>, AskError> {
     let key = name_key(name);
-    let mut statement = snapshot.prepare_cached(
-        "SELECT doc_id, key FROM memory_nodes
-         UNION SELECT doc_id, key FROM doc_names WHERE kind IN (?1, ?2)
-         UNION SELECT e.doc_id, n.surface FROM names n JOIN entities e ON e.id = n.entity_id
-         WHERE e.doc_id IS NOT NULL ORDER BY 1, 2",
-    )?;
-    let mut rows = statement.query(params![By::Title as i64, By::Alias as i64])?;
     let mut best: Option<(f64, i64, bool)> = None;
     let mut is_alone = true;
-    while let Some(row) = rows.next()? {
-        let other = &*name_key(row.get_ref(1)?.as_str().unwrap_or_default());
+    snapshot.memory().each_name(|doc, other| {
+        let other = &*name_key(other);
         if digits(other).ne(digits(&key)) {
-            continue;
+            return;
         }
         let likeness = strsim::normalized_damerau_levenshtein(&key, other);
-        let doc: i64 = row.get(0)?;
         match best {
             Some((so_far, of, _)) if likeness == so_far => is_alone &= of == doc,
             Some((so_far, ..)) if likeness < so_far => {}
@@ -60,7 +50,7 @@ pub fn near(snapshot: &Snapshot, name: &str) -> Result<Option<Near>, AskError> {
                 (best, is_alone) = (Some((likeness, doc, is_slip)), true);
             }
         }
-    }
+    })?;
     let Some((_, doc, is_slip)) = best.filter(|it| it.0 >= MIN_LIKENESS) else { return Ok(None) };
     Ok(node(snapshot, doc)?.map(|node| Near { node, is_slip: is_slip && is_alone }))
 }

@@ -19,8 +19,6 @@ use config::settings::Formula;
 use notes::resolve::{fold, name_key};
 use proto::error::ErrorView;
 use proto::tool::core::HybridQuery;
-use rusqlite::params;
-use rustc_hash::FxHashSet;
 
 use super::{NodeRow, node};
 use crate::expand::expand;
@@ -29,9 +27,9 @@ use crate::plan::{Filter, MAX_QUESTION_CHARS, OfNotes, Plan};
 use crate::present::ChunkText;
 use crate::present::floor::WeakFloor;
 use crate::rank::{ScoredChunk, rank};
-use crate::recall::turn::IS_OF_FACT;
 use crate::recall::{Recalled, recall};
 use crate::{AskError, QueryContext};
+use index::read::Fact;
 use index::store::Snapshot;
 use model::terms::is_unspaced;
 
@@ -164,7 +162,8 @@ pub fn nodes(
     let passages = Passages::read(ctx, docs, query, wanted)?;
     let mut scored: BTreeMap<i64, Scored<'_>> = BTreeMap::new();
     for hit in passages.iter().flat_map(|it| &it.hits) {
-        let doc = doc_of(ctx.snapshot, hit.chunk)?;
+        let doc = ctx.snapshot.chunks().doc(hit.chunk).map_err(AskError::from)?;
+        let Some(doc) = doc else { continue };
         let of = scored.entry(doc).or_default();
         of.score = of.score.max(hit.score);
         of.hits.push(hit);
@@ -256,12 +255,15 @@ impl Passages {
         // Many facts of one node are no reason to lower their scores.
         plan.weights.same_document = 0.0;
         let mut plan = plan.resolve(ctx)?;
+        let memory = ctx.snapshot.memory();
         if after.is_some() || before.is_some() {
-            let dated = chunks_of_days(ctx.snapshot, after.as_deref(), before.as_deref())?;
+            let dated = memory.chunks_of_days(after.as_deref(), before.as_deref());
+            let dated = dated.map_err(AskError::from)?;
             plan.within.narrow(ctx, dated)?;
         }
         for category in &categories {
-            let filed = chunks_of_category(ctx.snapshot, category)?;
+            let filed = memory.chunks_beginning(&fold(&format!("[{category}]")));
+            let filed = filed.map_err(AskError::from)?;
             // If there is no such category, the brackets are ordinary punctuation.
             if !filed.is_empty() {
                 plan.within.narrow(ctx, filed)?;
@@ -305,40 +307,9 @@ impl Passages {
 /// Returns the notes that are nodes of the wanted type, or in which a memory tool has numbered a
 /// fact, in ascending order; `None` if that is every document.
 fn node_docs(snapshot: &Snapshot, query: &FactQuery) -> Result<Option<Vec<i64>>, AskError> {
-    let mut statement = snapshot.prepare_cached(
-        "SELECT doc_id FROM memory_nodes n WHERE (is_node OR EXISTS
-           (SELECT 1 FROM memory_facts f WHERE f.doc_id = n.doc_id AND f.ordinal IS NOT NULL))
-           AND (?1 IS NULL OR folded(coalesce(type, 'note')) = folded(?1)) ORDER BY doc_id",
-    )?;
-    let rows = statement.query_map([&query.node_type], |row| row.get(0))?;
-    let docs: Vec<i64> = rows.collect::<Result<_, _>>()?;
-    let n_docs: i64 =
-        snapshot.prepare_cached("SELECT count(*) FROM docs")?.query_row([], |row| row.get(0))?;
-    Ok((docs.len() as i64 != n_docs || docs.is_empty()).then_some(docs))
-}
-
-/// Returns the passages of facts from one day on, and before another.
-fn chunks_of_days(
-    snapshot: &Snapshot,
-    after: Option<&str>,
-    before: Option<&str>,
-) -> Result<FxHashSet<i64>, AskError> {
-    let mut statement = snapshot.prepare_cached(&format!(
-        "SELECT c.id FROM memory_facts f JOIN docs d ON d.id = f.doc_id JOIN chunks c ON {IS_OF_FACT}
-         WHERE (?1 IS NULL OR coalesce(f.day, d.day) >= ?1) AND (?2 IS NULL OR coalesce(f.day, d.day) < ?2)"
-    ))?;
-    let rows = statement.query_map([after, before], |row| row.get(0))?;
-    Ok(rows.collect::<Result<_, _>>()?)
-}
-
-/// Returns the passages of facts of a category, ignoring case.
-fn chunks_of_category(snapshot: &Snapshot, category: &str) -> Result<FxHashSet<i64>, AskError> {
-    let mut statement = snapshot.prepare_cached(&format!(
-        "SELECT c.id FROM memory_facts f JOIN chunks c ON {IS_OF_FACT}
-         WHERE substr(folded(f.content), 1, length(?1)) = ?1"
-    ))?;
-    let rows = statement.query_map([fold(&format!("[{category}]"))], |row| row.get(0))?;
-    Ok(rows.collect::<Result<_, _>>()?)
+    let docs = snapshot.memory().docs(query.node_type.as_deref())?;
+    let is_all = docs.len() as u64 == snapshot.documents().count()?;
+    Ok((!is_all || docs.is_empty()).then_some(docs))
 }
 
 /// Returns the categories that a question names, `[duty]`, and the question with these as plain
@@ -352,24 +323,20 @@ fn categories_of(question: &str) -> (Vec<&str>, String) {
     (words.iter().filter_map(|word| of(word)).collect(), plain.join(" "))
 }
 
-fn doc_of(snapshot: &Snapshot, chunk: i64) -> Result<i64, AskError> {
-    let mut statement = snapshot.prepare_cached("SELECT doc_id FROM chunks WHERE id = ?1")?;
-    Ok(statement.query_row([chunk], |row| row.get(0))?)
-}
-
 /// Returns the fact in a passage; empty for other text of a note.
 fn facts_in(snapshot: &Snapshot, hit: &ScoredChunk) -> Result<Vec<FactHit>, AskError> {
-    let mut statement = snapshot.prepare_cached(&format!(
-        "SELECT f.seq, f.content, f.line_start, f.speaker, f.day FROM chunks c JOIN memory_facts f ON {IS_OF_FACT}
-         WHERE c.id = ?1 ORDER BY f.seq"
-    ))?;
-    let rows = statement.query_map([hit.chunk], |row| {
-        let line = row.get::<_, i64>(2)?.max(0) as u64;
-        let (seq, content, speaker, day) = (row.get(0)?, row.get(1)?, row.get(3)?, row.get(4)?);
-        let (score, relevance, is_weak) = (hit.score, 0.0, true);
-        Ok(FactHit { seq, content, line, speaker, day, score, relevance, is_weak })
-    })?;
-    Ok(rows.collect::<Result<_, _>>()?)
+    let fact = |it: Fact| FactHit {
+        seq: it.seq,
+        content: it.content,
+        line: u64::from(it.line),
+        speaker: it.speaker,
+        day: it.day,
+        score: hit.score,
+        relevance: 0.0,
+        is_weak: true,
+    };
+    let facts = snapshot.memory().facts_of([hit.chunk])?.remove(&hit.chunk);
+    Ok(facts.into_iter().flatten().map(fact).collect())
 }
 
 /// Adds facts that are not there yet: a fact longer than a chunk has several passages.
@@ -386,25 +353,18 @@ fn named(snapshot: &Snapshot, question: &str) -> Result<Vec<(i64, f32)>, AskErro
     if key.is_empty() || folded.is_empty() {
         return Ok(vec![]);
     }
-    let mut statement = snapshot.prepare_cached(
-        "SELECT doc_id, key, folded(coalesce(type, '')) FROM memory_nodes
-         WHERE is_node AND (instr(key, ?1) > 0 OR instr(folded(coalesce(type, '')), ?2) > 0)",
-    )?;
-    let mut rows = statement.query(params![key, folded])?;
     let mut found = Vec::new();
-    while let Some(row) = rows.next()? {
-        let (name, of_type) = (row.get_ref(1)?.as_str(), row.get_ref(2)?.as_str());
-        let (name, of_type) = (name.unwrap_or_default(), of_type.unwrap_or_default());
+    for (doc, name, of_type) in snapshot.memory().containing(&key, &folded)? {
         let class = if name == key {
             0
-        } else if begins_word(name, &key) {
+        } else if begins_word(&name, &key) {
             1
-        } else if begins_word(of_type, &folded) {
+        } else if begins_word(&of_type, &folded) {
             2
         } else {
             continue;
         };
-        found.push((row.get(0)?, NAMED.get(class).copied().unwrap_or(0.0)));
+        found.push((doc, NAMED.get(class).copied().unwrap_or(0.0)));
     }
     Ok(found)
 }

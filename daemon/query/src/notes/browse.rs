@@ -1,23 +1,20 @@
 //! Browse: lists notes and documents without a question, by folder or by modification time.
 //!
 //! In: filters and a page. Out: notes in brief, in a fixed order, and their total number.
-//! Not here: what notes state (`mod.rs`), searching (`search.rs`).
 
 use std::collections::BTreeMap;
 
 use globset::{GlobBuilder, GlobMatcher};
 use jiff::Timestamp;
-use notes::resolve::{By, file_key, fold, name_key};
+use notes::resolve::{file_key, fold, name_key};
 use notes::slug::slug;
 use proto::error::ErrorView;
 use proto::shape::OriginView;
 use proto::tool::notes::{DirectoryReply, EntryView, NoteView, NotesReply};
-use rusqlite::{OptionalExtension, params, params_from_iter};
 
 use crate::error::invalid;
-use crate::plan::condition::Under;
-use crate::plan::{CHANGED_MS, Filter, OfNotes};
 use crate::{AskError, QueryContext};
+use index::read::{Brief, Filter, OfNotes, Order, Under};
 use index::store::Snapshot;
 
 /// Filters of a list.
@@ -83,8 +80,7 @@ impl Page {
 /// # Errors
 /// When the index cannot be read.
 pub fn brief(snapshot: &Snapshot, doc: i64) -> Result<NoteView, AskError> {
-    let mut statement = snapshot.prepare_cached(&format!("{} WHERE d.id = ?1", brief_sql()))?;
-    Ok(statement.query_row([doc], note_view)?)
+    Ok(snapshot.documents().brief(doc)?.map(note_view).unwrap_or_default())
 }
 
 /// Returns the permalink that a new note at this path must state because another note has its
@@ -98,17 +94,14 @@ pub fn lasting_permalink(
     path: &str,
 ) -> Result<Option<String>, AskError> {
     let base = slug(title);
-    let mut statement = snapshot.prepare_cached(
-        "SELECT 1 FROM notes n JOIN docs d ON d.id = n.doc_id
-         WHERE (n.base = ?1 OR n.permalink = ?1) AND d.path <> ?2",
-    )?;
-    if base.is_empty() || !statement.exists(params![base, path])? {
+    let is_taken = |permalink: &str| snapshot.notes().is_taken(permalink, path);
+    if base.is_empty() || !is_taken(&base)? {
         return Ok(None);
     }
     let mut n = 1;
     loop {
         let permalink = format!("{base}-{n}");
-        if !statement.exists(params![permalink, path])? {
+        if !is_taken(&permalink)? {
             return Ok(Some(permalink));
         }
         n += 1;
@@ -121,19 +114,10 @@ pub fn lasting_permalink(
 /// # Errors
 /// When the index cannot be read.
 pub fn namesake(snapshot: &Snapshot, title: &str, path: &str) -> Result<Option<String>, AskError> {
-    let mut statement = snapshot.prepare_cached(
-        "SELECT d.path, d.title FROM doc_names n JOIN docs d ON d.id = n.doc_id
-         WHERE (n.kind = ?1 AND n.key IN (?3, ?4) OR n.kind = ?2 AND n.key = ?3) AND d.path LIKE '%.md'
-         ORDER BY d.path",
-    )?;
-    let (by, key) = ([By::FileName as i64, By::Title as i64], name_key(title));
+    let key = name_key(title);
     let folder = |path: &str| path.rsplit_once('/').map_or(String::new(), |it| it.0.to_string());
-    let paths = statement.query_map(params![by[0], by[1], key, file_key(path)], |row| {
-        Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?))
-    })?;
     let mut best: Option<((bool, bool, bool), String)> = None;
-    for found in paths {
-        let (found, titled) = found?;
+    for (found, titled) in snapshot.documents().namesakes(&key, &file_key(path))? {
         if folder(&found) != folder(path) {
             continue;
         }
@@ -146,24 +130,16 @@ pub fn namesake(snapshot: &Snapshot, title: &str, path: &str) -> Result<Option<S
     Ok(best.map(|it| it.1).filter(|found| found != path))
 }
 
-/// Selects the columns of a document in brief.
-fn brief_sql() -> String {
-    format!(
-        "SELECT d.title, d.path, n.permalink, coalesce(d.doc_type, d.format), d.entity_id, {CHANGED_MS}, d.n_bytes, \
-         d.source_url, json_extract(d.meta, '$.security') FROM docs d LEFT JOIN notes n ON n.doc_id = d.id"
-    )
-}
-
-fn note_view(row: &rusqlite::Row<'_>) -> rusqlite::Result<NoteView> {
-    Ok(NoteView {
-        title: row.get(0)?,
-        path: row.get(1)?,
-        permalink: row.get(2)?,
-        note_type: row.get(3)?,
-        entity_id: row.get(4)?,
-        modified: Some(rfc3339(row.get(5)?)),
-        origin: OriginView { source_url: row.get(7)?, security: row.get(8)? },
-    })
+fn note_view(it: Brief) -> NoteView {
+    NoteView {
+        title: it.title,
+        path: it.path,
+        permalink: it.permalink,
+        note_type: Some(it.doc_type),
+        entity_id: it.entity,
+        modified: Some(rfc3339(it.changed_ms)),
+        origin: OriginView { source_url: it.source_url, security: it.security },
+    }
 }
 
 /// Formats a time as RFC 3339, always with milliseconds, so that sorting texts from several
@@ -179,39 +155,28 @@ pub fn rfc3339(ms: i64) -> String {
 pub fn list(ctx: &QueryContext<'_>, wanted: &Wanted, page: Page) -> Result<NotesReply, AskError> {
     let path = wanted.path.as_deref().map(Under::folder).filter(|it| !it.is_everywhere());
     let filter = Filter {
-        paths: path.map(|it| it.spelled(ctx)).transpose()?.into_iter().collect(),
+        paths: path
+            .map(|it| ctx.snapshot.documents().spelled(it))
+            .transpose()?
+            .into_iter()
+            .collect(),
         tags: wanted.tags.clone(),
         of_notes: OfNotes {
             types: wanted.types.iter().map(|it| fold(it.trim())).collect(),
             modified_after: wanted.modified_after,
+            only_notes: wanted.only_notes,
             ..OfNotes::default()
         },
         ..Filter::default()
     };
-    let (condition, values) = filter.sql().unwrap_or_else(|| ("1".into(), Vec::new()));
-    let only_notes = if wanted.only_notes { " AND n.doc_id IS NOT NULL" } else { "" };
-    let count = format!(
-        "SELECT count(*) FROM docs d LEFT JOIN notes n ON n.doc_id = d.id WHERE {condition}{only_notes}"
-    );
-    let mut count = ctx.snapshot.prepare_cached(&count)?;
-    let n_notes: i64 = count.query_row(params_from_iter(&values), |row| row.get(0))?;
-    let order = match wanted.modified_after {
-        Some(_) => format!("{CHANGED_MS} DESC, d.path"),
-        None => "d.path".to_string(),
-    };
-    let (skip, size) = (page.skip(), page.size);
-    let sql = format!(
-        "{} WHERE {condition}{only_notes} ORDER BY {order} LIMIT {size} OFFSET {skip}",
-        brief_sql()
-    );
-    let mut statement = ctx.snapshot.prepare(&sql)?;
-    let notes = statement.query_map(params_from_iter(&values), note_view)?;
-    let notes = notes.collect::<Result<Vec<_>, _>>()?;
-    let n_notes = n_notes.max(0) as usize;
+    let documents = ctx.snapshot.documents();
+    let n_notes = documents.n_matching(&filter)?;
+    let order = if wanted.modified_after.is_some() { Order::Changed } else { Order::Path };
+    let notes = documents.page(&filter, order, page.skip(), page.size as usize)?;
     Ok(NotesReply {
-        notes,
-        n_notes: n_notes as u64,
-        next_page: page.next(n_notes),
+        notes: notes.into_iter().map(note_view).collect(),
+        n_notes,
+        next_page: page.next(n_notes as usize),
         ..NotesReply::default()
     })
 }
@@ -222,21 +187,16 @@ pub fn list(ctx: &QueryContext<'_>, wanted: &Wanted, page: Page) -> Result<Notes
 /// # Errors
 /// When the index cannot be read.
 pub fn spelled_folder(snapshot: &Snapshot, folder: &str) -> Result<String, AskError> {
-    // `0` is the character after `/`.
-    let mut exact = snapshot
-        .prepare_cached("SELECT 1 FROM docs WHERE path >= ?1 || '/' AND path < ?1 || '0'")?;
-    let mut folded = snapshot.prepare_cached(
-        "SELECT path FROM docs WHERE substr(folded(path), 1, length(?1)) = ?1 ORDER BY path LIMIT 1",
-    )?;
+    let documents = snapshot.documents();
     let ends = folder.match_indices('/').map(|(at, _)| at).chain([folder.len()]);
     for end in ends.collect::<Vec<_>>().into_iter().rev() {
         let (known, rest) = folder.split_at(end);
-        if known.is_empty() || exact.exists([known])? {
+        if known.is_empty() || documents.has_folder(known)? {
             return Ok(folder.to_string());
         }
-        let begins = format!("{}/", fold(known));
-        let path = folded.query_row([begins], |row| row.get::<_, String>(0)).optional()?;
-        if let Some(path) = path {
+        let under = Under::Folded(Box::new(Under::Begins(format!("{known}/"))));
+        let inside = Filter { paths: vec![under], ..Filter::default() };
+        if let Some(Brief { path, .. }) = documents.page(&inside, Order::Path, 0, 1)?.pop() {
             let n_parts = known.split('/').count();
             let spelled = path.split('/').take(n_parts).collect::<Vec<_>>().join("/");
             return Ok(format!("{spelled}{rest}"));
@@ -261,19 +221,13 @@ pub fn directory(
     let folder = &*spelled_folder(ctx.snapshot, folder)?;
     let glob = glob.map(matcher).transpose()?;
     let prefix = if folder.is_empty() { String::new() } else { format!("{folder}/") };
-    let mut statement = ctx
-        .snapshot
-        .prepare_cached(&format!(
-            "{} WHERE substr(d.path, 1, length(?1)) = ?1 ORDER BY d.path",
-            brief_sql()
-        ))
-        .map_err(AskError::from)?;
-    let mut rows = statement.query([&prefix]).map_err(AskError::from)?;
+    let inside = Filter { paths: vec![Under::Begins(prefix.clone())], ..Filter::default() };
+    let documents = ctx.snapshot.documents().page(&inside, Order::Path, 0, usize::MAX);
     let mut folders: BTreeMap<String, u64> = BTreeMap::new();
     let (mut files, mut n_inside) = (Vec::new(), 0_u64);
-    while let Some(row) = rows.next().map_err(AskError::from)? {
+    for it in documents.map_err(AskError::from)? {
         n_inside += 1;
-        let path: String = row.get(1).map_err(AskError::from)?;
+        let path = it.path.clone();
         let parts: Vec<&str> = path.get(prefix.len()..).unwrap_or("").split('/').collect();
         let Some((name, above)) = parts.split_last() else { continue };
         let fits = glob.as_ref().is_none_or(|glob| glob.is_match(fold(name)));
@@ -285,15 +239,15 @@ pub fn directory(
             *folders.entry(format!("{prefix}{inner}")).or_default() += 1;
         }
         if above.len() < depth {
-            let note = note_view(row).map_err(AskError::from)?;
-            let n_bytes: i64 = row.get(6).map_err(AskError::from)?;
+            let n_bytes = it.n_bytes;
+            let note = note_view(it);
             files.push(EntryView {
                 kind: "file".into(),
                 path: note.path,
                 title: Some(note.title),
                 permalink: note.permalink,
                 note_type: note.note_type,
-                n_bytes: Some(n_bytes.max(0) as u64),
+                n_bytes: Some(n_bytes),
                 modified: note.modified,
                 n_files: None,
             });

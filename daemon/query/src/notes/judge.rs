@@ -3,7 +3,6 @@
 //! In: a plan, what was recalled, a note. Out: its observations and relations that answer, as results.
 //! An observation is as near as its passage, by whichever model knows its language: it is a passage of
 //! its own (`extract/chunk`), or nested in one. Relations are embedded here.
-//! Not here: which notes are searched, the order of results (`search.rs`).
 
 use std::ops::RangeInclusive;
 
@@ -122,12 +121,9 @@ impl<'a> Judge<'a> {
     ) -> Result<Vec<(RangeInclusive<u32>, Nearness)>, AskError> {
         let can_compare = self.may_compare && !rows.is_empty();
         let Some(vectors) = self.vectors.filter(|_| can_compare) else { return Ok(vec![]) };
-        let mut statement = ctx
-            .snapshot
-            .prepare_cached("SELECT id, line_start, line_end FROM chunks WHERE doc_id = ?1")?;
-        let lines =
-            statement.query_map([doc], |row| Ok((row.get(0)?, row.get(1)?..=row.get(2)?)))?;
-        let mut lines: FxHashMap<i64, RangeInclusive<u32>> = lines.collect::<Result<_, _>>()?;
+        let lines = ctx.snapshot.chunks().of(doc)?;
+        let lines = lines.into_iter().map(|it| (it.id, it.line_start..=it.line_end));
+        let mut lines: FxHashMap<i64, RangeInclusive<u32>> = lines.collect();
         lines.retain(|_, lines| rows.iter().any(|row| lines.contains(&row.line)));
         let chunks: Vec<i64> = lines.keys().copied().collect();
         let near = nearness::of_chunks(ctx, &chunks, vectors)?;

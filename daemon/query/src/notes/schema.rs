@@ -6,9 +6,7 @@
 //! schema is a note of the type `schema` (`proto::tool::notes`); a note may state its own under
 //! `schema`, or name one there.
 //! Invariants: the order of the answer does not depend on the order of rows; rejected statements
-//! are ignored.
-//! Not here: writing a schema note (`write_note`), or refusing a note that does not match: a schema
-//! only describes.
+//! are ignored; a schema only describes, so no note is refused for it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,7 +17,7 @@ use proto::tool::notes::{
 };
 use serde_json::{Map, Value};
 
-use super::{NoteRow, note, stated};
+use super::{NoteRow, stated};
 use crate::error::invalid;
 use crate::{AskError, QueryContext, address};
 
@@ -34,7 +32,7 @@ const REQUIRED: f32 = 0.95;
 const DROPPED: f32 = 0.10;
 
 /// Most notes compared, in the order of their paths.
-const MAX_NOTES: i64 = 5_000;
+const MAX_NOTES: usize = 5_000;
 
 /// Most faults and samples in a reply, and characters of a sample.
 const MAX_FAULTS: usize = 100;
@@ -133,7 +131,7 @@ pub fn validate_type(
 /// # Errors
 /// `invalid_params` for a document that is not a note; when the index cannot be read.
 pub fn validate_note(ctx: &QueryContext<'_>, doc: i64) -> Result<SchemaValidateReply, ErrorView> {
-    let row = note(ctx.snapshot, doc)?;
+    let row = ctx.snapshot.notes().get(doc).map_err(AskError::from)?;
     let row = row.ok_or_else(|| invalid("that document is no note".into(), "name a note"))?;
     let alike = match row.note_type.as_deref() {
         Some(note_type) => of_type(ctx, note_type)?,
@@ -216,20 +214,9 @@ fn validate(
 
 /// Returns the notes of a type with their fields, by path.
 fn of_type(ctx: &QueryContext<'_>, note_type: &str) -> Result<Vec<(NoteRow, Fields)>, AskError> {
-    let mut statement = ctx.snapshot.prepare_cached(
-        "SELECT d.id FROM docs d JOIN notes n ON n.doc_id = d.id
-         WHERE folded(d.doc_type) = ?1 ORDER BY d.path LIMIT ?2",
-    )?;
-    let docs =
-        statement.query_map((fold(note_type.trim()), MAX_NOTES), |row| row.get::<_, i64>(0))?;
-    let docs = docs.collect::<Result<Vec<_>, _>>()?;
-    let rows = docs.into_iter().filter_map(|doc| note(ctx.snapshot, doc).transpose());
-    rows.map(|row| {
-        let row = row?;
-        Ok((fields_of(ctx, &row)?, row))
-    })
-    .map(|it| it.map(|(fields, row)| (row, fields)))
-    .collect()
+    let notes = ctx.snapshot.notes().of_type(&fold(note_type.trim()), MAX_NOTES)?;
+    let fields: Result<Vec<Fields>, AskError> = notes.iter().map(|it| fields_of(ctx, it)).collect();
+    Ok(notes.into_iter().zip(fields?).collect())
 }
 
 fn fields_of(ctx: &QueryContext<'_>, row: &NoteRow) -> Result<Fields, AskError> {
@@ -331,7 +318,7 @@ fn own_schema(ctx: &QueryContext<'_>, row: &NoteRow) -> Result<Option<Schema>, A
     match row.metadata.get(SCHEMA) {
         Some(Value::String(name)) if !is_schema => {
             let Ok(doc) = address::document(ctx.snapshot, name) else { return Ok(None) };
-            Ok(note(ctx.snapshot, doc)?.and_then(|row| schema_in(&row)))
+            Ok(ctx.snapshot.notes().get(doc)?.and_then(|row| schema_in(&row)))
         }
         _ => Ok((!is_schema).then(|| schema_in(row)).flatten()),
     }

@@ -5,7 +5,6 @@
 //! all; `vector` keeps what is similar enough; `hybrid` is S0 §14.5's formula (`rank`). A question without a vector is
 //! searched by words, and the answer says so. Without a query, the filters select notes, newest first.
 //! Invariants: pages of one index do not overlap; every result passes the filters, a statement through its note.
-//! Not here: the formula of `hybrid_query`, which uses names and the graph; corrections of its best hits.
 
 use config::settings::Formula;
 use notes::resolve::{fold, name_key, permalink_key};
@@ -167,7 +166,7 @@ fn filters(
         title: given(&request.title).map(|title| name_key(&title)),
         permalink: given(&request.permalink).map(|it| permalink_key(&bare(it))),
         permalink_match: given(&request.permalink_match).map(bare),
-        docs: None,
+        ..OfNotes::default()
     };
     if let Some(filters) = request.metadata_filters.as_ref().filter(|it| !it.is_empty()) {
         let conditions = Conditions::parse(filters)?;
@@ -376,12 +375,11 @@ fn best_of_documents(
     ctx: &QueryContext<'_>,
     ranked: &[ScoredChunk],
 ) -> Result<Vec<(i64, ScoredChunk)>, AskError> {
-    let mut doc_of = ctx.snapshot.prepare_cached("SELECT doc_id FROM chunks WHERE id = ?1")?;
     let mut seen = FxHashSet::default();
     let mut best = Vec::new();
     for candidate in ranked {
-        let doc: i64 = doc_of.query_row([candidate.chunk], |row| row.get(0))?;
-        if seen.insert(doc) {
+        let doc = ctx.snapshot.chunks().doc(candidate.chunk)?;
+        if let Some(doc) = doc.filter(|doc| seen.insert(*doc)) {
             best.push((doc, candidate.clone()));
         }
     }

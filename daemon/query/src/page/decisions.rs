@@ -1,18 +1,22 @@
 //! Decisions: the keys with which a person decides about an entity's names and relations.
 //!
 //! In: an entity, optionally another one. Out: keys for `review_links`, with the decisions so far.
-//! Not here: making decisions (`serve/tool`), finding doubtful cases (`entities/review.rs`).
 
 use proto::error::ErrorView;
 use proto::shape::Freshness;
 use proto::tool::admin::{DecisionsReply, EntityDecisions, NameDecision, RelationDecision};
-use rusqlite::OptionalExtension;
 use rustc_hash::FxHashSet;
 
 use crate::graph::lookup::{find_one, not_found};
 use crate::graph::{KnownRelation, shown_about};
 use crate::{AskError, QueryContext};
 use index::store::{Verdict, link_key};
+
+/// Value of `Name::decision` for a name that the entity's own note states.
+const STATED: i64 = 1;
+
+/// Most names per call.
+const MAX_NAMES: usize = 100;
 
 /// Returns the possible decisions about an entity.
 ///
@@ -46,9 +50,8 @@ pub fn entity_decisions(
 
 /// Returns an entity's norm, and whether it has a note.
 fn named(ctx: &QueryContext<'_>, entity: i64) -> Result<Option<(String, bool)>, AskError> {
-    let sql = "SELECT norm, doc_id IS NOT NULL FROM entities WHERE id = ?1";
-    let mut statement = ctx.snapshot.prepare_cached(sql)?;
-    Ok(statement.query_row([entity], |row| Ok((row.get(0)?, row.get(1)?))).optional()?)
+    let entity = ctx.snapshot.entities().get(entity)?;
+    Ok(entity.map(|it| (it.norm, it.doc.is_some())))
 }
 
 fn word(verdict: Option<Verdict>) -> Option<String> {
@@ -58,23 +61,22 @@ fn word(verdict: Option<Verdict>) -> Option<String> {
 /// Returns the other names, each with the name through which it was linked; names stated in its
 /// note are left out.
 fn names(ctx: &QueryContext<'_>, entity: i64, own: &str) -> Result<Vec<NameDecision>, AskError> {
-    let mut statement = ctx.snapshot.prepare_cached(
-        "SELECT a.norm, a.surface, a.n_mentions, coalesce(b.norm, ?2) FROM names a LEFT JOIN names b ON b.id = a.via
-         WHERE a.entity_id = ?1 AND a.norm <> ?2 AND a.surface <> '' AND a.decision <> 1
-         ORDER BY a.n_mentions DESC, a.norm LIMIT 100",
-    )?;
-    let rows = statement.query_map(rusqlite::params![entity, own], |row| {
-        let (norm, to): (String, String) = (row.get(0)?, row.get(3)?);
-        Ok(NameDecision {
-            surface: row.get(1)?,
-            n_mentions: row.get::<_, i64>(2)? as u64,
-            key: link_key(&norm, &to),
-            verdict: None,
-        })
-    })?;
-    let mut names: Vec<NameDecision> = rows.collect::<Result<_, _>>()?;
-    names.iter_mut().for_each(|it| it.verdict = word(ctx.decisions.get(&it.key)));
-    Ok(names)
+    let names = ctx.snapshot.names();
+    let mut others = names.of(entity)?;
+    others.retain(|it| it.norm != own && !it.surface.is_empty() && it.decision != STATED);
+    others.sort_by(|a, b| (b.n_mentions, &a.norm, a.id).cmp(&(a.n_mentions, &b.norm, b.id)));
+    let mut decisions = Vec::new();
+    for it in others.into_iter().take(MAX_NAMES) {
+        let via = it.via.map(|via| names.get(via)).transpose()?.flatten();
+        let key = link_key(&it.norm, via.as_ref().map_or(own, |via| &via.norm));
+        decisions.push(NameDecision {
+            surface: it.surface,
+            n_mentions: it.n_mentions as u64,
+            verdict: word(ctx.decisions.get(&key)),
+            key,
+        });
+    }
+    Ok(decisions)
 }
 
 fn relations(ctx: &QueryContext<'_>, entity: i64) -> Result<Vec<RelationDecision>, AskError> {

@@ -4,7 +4,6 @@
 //! of decisions (`decisions.rs`).
 //! Invariants: everything shown comes from the index, so it is redacted and from one commit; if the
 //! file's Markdown is not kept, the normalized text is shown, and the reply says so.
-//! Not here: serving the page (`mcp_http`, `serve/http.rs`), its scripts (`server/page/`).
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -12,12 +11,12 @@ use std::sync::Arc;
 use proto::error::ErrorView;
 use proto::shape::Freshness;
 use proto::tool::admin::{DocumentView, MentionedEntity, PassageHtml, RenderReply};
-use rusqlite::{OptionalExtension, params};
 use rustc_hash::FxHashMap;
 
 use crate::error::invalid;
 use crate::{AskError, QueryContext};
 use html::{Mark, markdown, plain};
+use index::read::Entity;
 use index::store::written;
 use model::terms::{EntityType, norm_of};
 
@@ -30,7 +29,7 @@ pub use decisions::entity_decisions;
 const MAX_PASSAGES: usize = 100;
 
 /// Most entities listed next to a document.
-const MAX_LISTED: i64 = 200;
+const MAX_LISTED: usize = 200;
 
 /// The text of a document to show.
 struct Text {
@@ -46,12 +45,8 @@ struct Text {
 
 impl Text {
     fn load(ctx: &QueryContext<'_>, doc: i64) -> Result<Option<Self>, AskError> {
-        let row: Option<(String, String)> = ctx
-            .snapshot
-            .prepare_cached("SELECT text, format FROM docs WHERE id = ?1")?
-            .query_row([doc], |row| Ok((row.get(0)?, row.get(1)?)))
-            .optional()?;
-        let Some((normalized, format)) = row else { return Ok(None) };
+        let Some(whole) = ctx.snapshot.documents().whole(doc)? else { return Ok(None) };
+        let (normalized, format) = (whole.text, whole.document.format);
         let file = written(ctx.snapshot, doc)?;
         let is_markdown = file.is_some();
         let text = file.unwrap_or(normalized);
@@ -83,21 +78,16 @@ fn marks(
     text: &str,
     is_raw: bool,
 ) -> Result<Vec<Mark>, AskError> {
-    let mut statement = ctx.snapshot.prepare_cached(
-        "SELECT m.start, m.end, m.at, m.surface, n.entity_id
-         FROM mentions m JOIN names n ON n.id = m.name_id WHERE m.doc_id = ?1 AND n.entity_id IS NOT NULL",
-    )?;
-    let mut rows = statement.query([doc])?;
     let mut all = Vec::new();
-    while let Some(row) = rows.next()? {
-        let surface: String = row.get(3)?;
-        let byte = |i: usize| row.get::<_, i64>(i).map(|it| it as usize);
-        let at = if is_raw { byte(0)?..byte(1)? } else { byte(2)?..byte(2)? + surface.len() };
+    for mention in ctx.snapshot.mentions().in_doc(doc)? {
+        let at = match is_raw {
+            true => mention.start as usize..mention.end as usize,
+            false => mention.at..mention.at + mention.surface.len(),
+        };
         // In a file with another encoding the offsets do not match.
-        let is_it = text.get(at.clone()).is_some_and(|it| norm_of(it) == norm_of(&surface));
-        if is_it && !at.is_empty() {
-            all.push(Mark { at, entity: row.get(4)? });
-        }
+        let is_it = text.get(at.clone()).is_some_and(|it| norm_of(it) == norm_of(&mention.surface));
+        let entity = mention.entity.filter(|_| is_it && !at.is_empty());
+        all.extend(entity.map(|entity| Mark { at, entity }));
     }
     all.sort_by_key(|it| (it.at.end - it.at.start, it.at.start));
     let mut kept: std::collections::BTreeMap<usize, Mark> = std::collections::BTreeMap::new();
@@ -112,12 +102,8 @@ fn marks(
 
 /// Returns the documents that a note's links lead to, by the place of each link.
 fn links(ctx: &QueryContext<'_>, doc: i64) -> Result<FxHashMap<usize, String>, AskError> {
-    let mut statement = ctx.snapshot.prepare_cached(
-        "SELECT l.start, d.path FROM note_links l JOIN docs d ON d.id = l.dst WHERE l.doc_id = ?1",
-    )?;
-    let rows =
-        statement.query_map([doc], |row| Ok((row.get::<_, i64>(0)? as usize, row.get(1)?)))?;
-    Ok(rows.collect::<Result<_, _>>()?)
+    let links = ctx.snapshot.notes().links(doc)?.into_iter();
+    Ok(links.filter_map(|link| Some((link.span.0, link.to_path?))).collect())
 }
 
 /// Renders a document for people.
@@ -137,46 +123,30 @@ pub fn document_view(ctx: &QueryContext<'_>, doc: i64) -> Result<DocumentView, E
 }
 
 fn described(ctx: &QueryContext<'_>, doc: i64) -> Result<Option<DocumentView>, AskError> {
-    let mut statement = ctx.snapshot.prepare_cached(
-        "SELECT path, title, format, doc_type, day, language, is_note, entity_id FROM docs WHERE id = ?1",
-    )?;
-    let view = statement
-        .query_row([doc], |row| {
-            Ok(DocumentView {
-                path: row.get(0)?,
-                title: row.get(1)?,
-                format: row.get(2)?,
-                doc_type: row.get(3)?,
-                day: row.get(4)?,
-                language: row.get(5)?,
-                is_note: row.get(6)?,
-                entity_id: row.get(7)?,
-                ..DocumentView::default()
-            })
-        })
-        .optional()?;
-    let Some(mut view) = view else { return Ok(None) };
-    let sql = "SELECT tag FROM doc_tags WHERE doc_id = ?1 ORDER BY tag";
-    let mut statement = ctx.snapshot.prepare_cached(sql)?;
-    view.tags = statement.query_map([doc], |row| row.get(0))?.collect::<Result<_, _>>()?;
-    Ok(Some(view))
+    let Some(document) = ctx.snapshot.documents().get(doc)? else { return Ok(None) };
+    Ok(Some(DocumentView {
+        path: document.path,
+        title: document.title,
+        format: document.format,
+        doc_type: document.doc_type,
+        day: document.day,
+        language: document.language,
+        is_note: document.is_note,
+        entity_id: document.entity,
+        tags: ctx.snapshot.documents().tags(doc)?,
+        ..DocumentView::default()
+    }))
 }
 
 fn mentioned(ctx: &QueryContext<'_>, doc: i64) -> Result<Vec<MentionedEntity>, AskError> {
-    let mut statement = ctx.snapshot.prepare_cached(
-        "SELECT e.id, e.name, e.type, count(*) AS n FROM mentions m JOIN names n ON n.id = m.name_id
-         JOIN entities e ON e.id = n.entity_id WHERE m.doc_id = ?1
-         GROUP BY e.id ORDER BY n DESC, e.name, e.id LIMIT ?2",
-    )?;
-    let rows = statement.query_map(params![doc, MAX_LISTED], |row| {
-        Ok(MentionedEntity {
-            id: row.get(0)?,
-            name: row.get(1)?,
-            entity_type: EntityType::shown(row.get(2)?).into(),
-            n_mentions: row.get::<_, i64>(3)? as u64,
-        })
-    })?;
-    Ok(rows.collect::<Result<_, _>>()?)
+    let mentioned = ctx.snapshot.entities().mentioned_in(doc, MAX_LISTED)?.into_iter();
+    let view = |(entity, n_mentions): (Entity, u64)| MentionedEntity {
+        id: entity.id,
+        name: entity.name,
+        entity_type: EntityType::shown(entity.type_code).into(),
+        n_mentions,
+    };
+    Ok(mentioned.map(view).collect())
 }
 
 /// Renders passages for people.
@@ -190,32 +160,22 @@ pub fn passages(ctx: &QueryContext<'_>, chunks: &[i64]) -> Result<RenderReply, E
     }
     let mut texts: FxHashMap<i64, Option<Arc<Text>>> = FxHashMap::default();
     let mut passages = Vec::new();
-    for chunk in chunks {
-        let Some((doc, normalized, raw)) = place(ctx, *chunk)? else { continue };
-        let text = match texts.get(&doc) {
+    let places = ctx.snapshot.chunks().many(chunks.iter().copied()).map_err(AskError::from)?;
+    for place in chunks.iter().filter_map(|chunk| places.get(chunk)) {
+        let text = match texts.get(&place.doc) {
             Some(text) => text.clone(),
             None => {
-                let text = Text::load(ctx, doc)?.map(Arc::new);
-                texts.insert(doc, text.clone());
+                let text = Text::load(ctx, place.doc)?.map(Arc::new);
+                texts.insert(place.doc, text.clone());
                 text
             }
         };
         let Some(text) = text else { continue };
-        let html = text.html(if text.is_markdown { &raw } else { &normalized });
-        passages.push(PassageHtml { id: *chunk, html });
+        let html = text.html(&match text.is_markdown {
+            true => place.raw_start as usize..place.raw_end as usize,
+            false => place.start..place.end,
+        });
+        passages.push(PassageHtml { id: place.id, html });
     }
     Ok(RenderReply { document: None, passages, freshness: Freshness::default() })
-}
-
-type Bytes = Range<usize>;
-
-/// Returns a chunk's document, and its bytes in the normalized text and in the file.
-fn place(ctx: &QueryContext<'_>, chunk: i64) -> Result<Option<(i64, Bytes, Bytes)>, AskError> {
-    let sql = "SELECT doc_id, start, end, raw_start, raw_end FROM chunks WHERE id = ?1";
-    let mut statement = ctx.snapshot.prepare_cached(sql)?;
-    let found = statement.query_row([chunk], |row| {
-        let byte = |i: usize| row.get::<_, i64>(i).map(|it| it as usize);
-        Ok((row.get(0)?, byte(1)?..byte(2)?, byte(3)?..byte(4)?))
-    });
-    Ok(found.optional()?)
 }

@@ -3,15 +3,14 @@
 //! In: a parsed expression. Out: the chunks that meet it; if none does, the part that remains after
 //! relaxing.
 //! Invariant: relaxing drops only wanted words, never exclusions or conditions on documents.
-//! Not here: the meaning of a tag or path (`condition.rs`).
 
 use rustc_hash::FxHashSet;
 
 use super::condition::Under;
-use super::filter::Filter;
 use super::question::Question;
-use super::within::{self, Among, both};
+use super::within::{Among, both};
 use crate::{AskError, QueryContext};
+use index::read::Filter;
 
 /// A condition on a chunk.
 #[derive(Debug, Clone, PartialEq)]
@@ -117,18 +116,14 @@ impl Demand {
 
     fn chunks(&self, ctx: &QueryContext<'_>) -> Result<FxHashSet<i64>, AskError> {
         if let Some(fts) = self.fts() {
-            let mut statement = ctx
-                .snapshot
-                .prepare_cached("SELECT rowid FROM chunk_fts WHERE chunk_fts MATCH ?1")?;
-            let rows = statement.query_map([fts], |row| row.get(0))?;
-            return Ok(rows.collect::<Result<_, _>>()?);
+            return Ok(ctx.snapshot.full_text().matches(&fts)?);
         }
         let mut found: Among = None;
         match self {
             Demand::Words(_) => {}
             Demand::Tag(_) | Demand::Path(_) => {
-                let docs = within::documents(ctx, &self.filter())?;
-                found = docs.map(|docs| within::chunks(ctx, &docs)).transpose()?;
+                let docs = ctx.snapshot.documents().matching(&self.filter())?;
+                found = docs.map(|docs| ctx.snapshot.chunks().of_docs(&docs)).transpose()?;
             }
             Demand::Any(parts) => {
                 let mut any = FxHashSet::default();
@@ -141,7 +136,7 @@ impl Demand {
                 for part in wanted {
                     found = both(found, Some(part.chunks(ctx)?));
                 }
-                let mut left = found.map_or_else(|| every_chunk(ctx), Ok)?;
+                let mut left = found.map_or_else(|| ctx.snapshot.chunks().ids(), Ok)?;
                 for part in excluded {
                     for chunk in part.chunks(ctx)? {
                         left.remove(&chunk);
@@ -152,12 +147,6 @@ impl Demand {
         }
         Ok(found.unwrap_or_default())
     }
-}
-
-fn every_chunk(ctx: &QueryContext<'_>) -> Result<FxHashSet<i64>, AskError> {
-    let mut statement = ctx.snapshot.prepare_cached("SELECT id FROM chunks")?;
-    let rows = statement.query_map([], |row| row.get(0))?;
-    Ok(rows.collect::<Result<_, _>>()?)
 }
 
 /// Joins the words among some parts into one expression.

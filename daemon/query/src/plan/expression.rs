@@ -8,7 +8,6 @@
 //! meaning (`the`, `how`) are not demanded. `tag:x` or `path:x` alone demands no words.
 //! Invariants: every index word is quoted, so no question is an error; linear in the question;
 //! nesting is bounded.
-//! Not here: which chunks meet the demand, and what happens if none does (`demand.rs`); ranking.
 
 use super::condition::Under;
 use super::demand::{Demand, joined};
@@ -410,11 +409,7 @@ mod tests {
         fn every_expression_is_one_to_fts5(text in "([a-c]{1,3}|[-\"()*:]|AND|OR|NOT|title:|tag:|path:| ){0,24}") {
             let demand = expression(&text).and_then(|it| it.demand);
             let Some(fts) = demand.and_then(|it| it.fts()) else { return Ok(()) };
-            let db = rusqlite::Connection::open_in_memory().expect("opens");
-            db.execute_batch("CREATE VIRTUAL TABLE chunk_fts USING fts5(title, headings, body)").expect("made");
-            let n: rusqlite::Result<i64> = db.query_row(
-                "SELECT count(*) FROM chunk_fts WHERE chunk_fts MATCH ?1", [&fts], |row| row.get(0));
-            proptest::prop_assert!(n.is_ok(), "{text}: {fts}");
+            proptest::prop_assert!(index::store::testing::is_fts5(&fts), "{text}: {fts}");
         }
     }
 }

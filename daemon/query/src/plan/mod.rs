@@ -2,19 +2,17 @@
 //!
 //! In: a request, the settings, a snapshot. Out: a [`Plan`], which the later steps only read.
 //! Files in the order in which a question passes them: `question.rs` (its words), `expression.rs`
-//! (operators), `demand.rs` (conditions on a chunk), `condition.rs` (paths and tags), `filter.rs`,
-//! `within.rs` (the documents that may answer), `when.rs` (times), `event.rs` (times given by
-//! events), `unmet.rs` (the condition that excludes everything), `cursor.rs` (the next page).
+//! (operators), `demand.rs` (conditions on a chunk), `condition.rs` (paths and tags), `within.rs`
+//! (the documents that may answer), `when.rs` (times), `event.rs` (times given by events),
+//! `unmet.rs` (the condition that excludes everything), `cursor.rs` (the next page).
 //! Invariant: a plan is built here and nowhere else; the results of later steps are in their own
 //! output.
-//! Not here: searching (`recall`).
 
 pub(crate) mod condition;
 pub(crate) mod cursor;
 pub(crate) mod demand;
 pub(crate) mod event;
 pub(crate) mod expression;
-mod filter;
 pub(crate) mod question;
 pub(crate) mod unmet;
 pub(crate) mod when;
@@ -29,13 +27,13 @@ use proto::tool::core::{self, HybridQuery};
 use self::condition::Under;
 use self::cursor::Cursor;
 use self::event::Event;
-pub(crate) use self::filter::{CHANGED_MS, Filter, OfNotes};
 use self::question::Question;
 use self::when::When;
 use self::within::Within;
 use crate::error::invalid;
 use crate::graph::{lookup, relations};
 use crate::{AskError, QueryContext};
+pub(crate) use index::read::{Filter, OfNotes};
 
 /// Longest question, characters.
 pub(crate) const MAX_QUESTION_CHARS: usize = 1_000;
@@ -163,9 +161,7 @@ impl Plan {
         self.hints = condition::resolve(ctx, &mut self.filter, self.question.demand.as_mut())?;
         self.within = Within::read(ctx, &self.filter)?;
         if self.when.is_relative() {
-            let newest: Option<String> =
-                ctx.snapshot.query_row("SELECT max(day) FROM docs", [], |row| row.get(0))?;
-            let newest = newest.and_then(|it| it.parse().ok());
+            let newest = ctx.snapshot.documents().days()?.and_then(|(_, day)| day.parse().ok());
             self.when =
                 newest.map(|it| std::mem::take(&mut self.when).resolved(it)).unwrap_or_default();
         }
@@ -266,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn filters_become_conditions() {
+    fn conditions_become_a_filter() {
         let full = HybridQuery {
             path: Some("/docs/".into()),
             tags: Some(vec!["#Ops".into()]),
@@ -275,13 +271,14 @@ mod tests {
             after: Some("2024-01-01".into()),
             ..request("a")
         };
-        let filter = Plan::draft(&full, &Retrieval::default()).expect("planned").filter;
-        let (sql, values) = filter.sql().expect("a condition");
-        assert_eq!(sql.matches('?').count(), values.len());
-        assert_eq!(
-            values,
-            ["docs/", "docs/", "ops", "ops/", "ops0", "runbook", "de", "2024-01-01"]
-        );
-        assert_eq!(Filter::default().sql(), None);
+        let expected = Filter {
+            paths: vec![Under::Begins("docs/".into())],
+            tags: vec!["#Ops".into()],
+            doc_type: Some("runbook".into()),
+            language: Some("de".into()),
+            after: Some("2024-01-01".into()),
+            ..Filter::default()
+        };
+        assert_eq!(Plan::draft(&full, &Retrieval::default()).expect("planned").filter, expected);
     }
 }

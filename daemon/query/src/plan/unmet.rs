@@ -2,14 +2,13 @@
 //!
 //! In: a filter. Out: in words, the condition that no document meets, with existing values; else
 //! the two that no document meets together.
-//! Not here: the nearest tags and paths (`condition.rs`).
 
-use extract::recognize::words;
+use extract::recognize::words::all_ordinary;
 
-use super::condition::exists;
-use super::filter::{Filter, OfNotes};
+use super::condition::words;
 use crate::graph::name_of;
 use crate::{AskError, QueryContext};
+use index::read::{Filter, OfNotes};
 
 /// Most existing types or languages that a hint names.
 const MAX_NAMED: usize = 8;
@@ -19,20 +18,20 @@ type Condition = (String, Filter);
 
 /// Returns a hint for each type, language and day that no document has, with existing values.
 pub(crate) fn alone(ctx: &QueryContext<'_>, filter: &Filter) -> Result<Vec<String>, AskError> {
+    let documents = ctx.snapshot.documents();
     let mut hints = Vec::new();
     for (what, alone) in beside_places(filter) {
-        if exists(ctx, &alone)? {
+        if documents.any(&alone)? {
             continue;
         }
         let there = if alone.language.is_some() {
-            listed(ctx, "SELECT language FROM docs WHERE language <> '' GROUP BY 1")?
+            listed(&documents.languages()?)
         } else if alone.after.is_some() {
-            listed(ctx, "SELECT max(day) FROM docs")?.map(|day| format!("the newest is of {day}"))
+            documents.days()?.map(|(_, newest)| format!("the newest is of {newest}"))
         } else if alone.before.is_some() {
-            listed(ctx, "SELECT min(day) FROM docs")?.map(|day| format!("the oldest is of {day}"))
+            documents.days()?.map(|(oldest, _)| format!("the oldest is of {oldest}"))
         } else {
-            let types = "SELECT format AS type FROM docs UNION SELECT doc_type FROM docs WHERE doc_type <> ''";
-            listed(ctx, types)?
+            listed(&documents.types()?)
         };
         let there = there.map(|there| format!("; {there}")).unwrap_or_default();
         hints.push(format!("no document {what}{there}"));
@@ -45,16 +44,25 @@ pub(crate) fn together(
     ctx: &QueryContext<'_>,
     filter: &Filter,
 ) -> Result<Option<String>, AskError> {
-    if filter.sql().is_none() {
+    if *filter == Filter::default() {
         return Ok(None);
     }
-    if exists(ctx, filter)? {
-        return Ok(Some(none_answers(ctx, filter)?));
+    let documents = ctx.snapshot.documents();
+    match documents.n_matching(filter)? {
+        0 => {}
+        1 => {
+            let it = "one document meets the conditions, and it does not answer this";
+            return Ok(Some(it.into()));
+        }
+        n => {
+            let them = format!("{n} documents meet the conditions, and none of them answers this");
+            return Ok(Some(them));
+        }
     }
     let all = conditions(ctx, filter)?;
     for (at, (one, first)) in all.iter().enumerate() {
         for (other, second) in all.iter().skip(at + 1) {
-            if !exists(ctx, &joined(first, second))? {
+            if !documents.any(&joined(first, second))? {
                 return Ok(Some(format!("no document {one} and {other}")));
             }
         }
@@ -69,15 +77,13 @@ pub(crate) fn common_name(
     filter: &Filter,
 ) -> Result<Option<String>, AskError> {
     let Some(entity) = filter.entity else { return Ok(None) };
-    let Some(name) = name_of(ctx, entity)?.filter(|name| words::all_ordinary(name)) else {
+    let Some(name) = name_of(ctx, entity)?.filter(|name| all_ordinary(name)) else {
         return Ok(None);
     };
-    let is_note = "SELECT 1 FROM docs WHERE entity_id = ?1";
-    let elsewhere =
-        "SELECT 1 FROM names n JOIN mentions m ON m.name_id = n.id JOIN docs d ON d.id = m.doc_id
-        WHERE n.entity_id = ?1 AND d.entity_id IS NOT ?1";
-    let is_so = |sql: &str| ctx.snapshot.prepare_cached(sql)?.exists([entity]);
-    Ok((is_so(is_note)? && !is_so(elsewhere)?).then(|| {
+    let own = ctx.snapshot.documents().about(entity)?;
+    let places = ctx.snapshot.mentions().places(entity)?;
+    let is_elsewhere = places.iter().any(|(doc, _)| !own.contains(doc));
+    Ok((!own.is_empty() && !is_elsewhere).then(|| {
         format!(
             "`{name}` is a common word: other documents count as mentioning the note only where they link to it \
              (`[[{name}]]`); ask without `entity` to search for the word"
@@ -85,35 +91,17 @@ pub(crate) fn common_name(
     }))
 }
 
-fn none_answers(ctx: &QueryContext<'_>, filter: &Filter) -> Result<String, AskError> {
-    let (condition, values) = filter.sql().unwrap_or_else(|| ("1".into(), Vec::new()));
-    let sql = format!("SELECT count(*) FROM docs d WHERE {condition}");
-    let mut statement = ctx.snapshot.prepare_cached(&sql)?;
-    let n: i64 = statement.query_row(rusqlite::params_from_iter(values), |row| row.get(0))?;
-    Ok(match n {
-        1 => "one document meets the conditions, and it does not answer this".into(),
-        n => format!("{n} documents meet the conditions, and none of them answers this"),
-    })
-}
-
-/// Returns `there are a, b, …`, or a single day; `None` if there are none.
-fn listed(ctx: &QueryContext<'_>, sql: &str) -> Result<Option<String>, AskError> {
-    let mut statement = ctx.snapshot.prepare_cached(sql)?;
-    let rows = statement.query_map([], |row| row.get::<_, Option<String>>(0))?;
-    let found: Vec<String> = rows.filter_map(Result::transpose).collect::<Result<_, _>>()?;
-    let is_day = sql.contains("(day)");
-    if found.is_empty() || is_day {
-        return Ok(found.into_iter().next());
-    }
+/// Returns `there are a, b, …`; `None` if there are none.
+fn listed(found: &[String]) -> Option<String> {
     let more = if found.len() > MAX_NAMED { ", …" } else { "" };
     let named: Vec<String> = found.iter().take(MAX_NAMED).map(|it| format!("`{it}`")).collect();
-    Ok(Some(format!("there are {}{more}", named.join(", "))))
+    (!named.is_empty()).then(|| format!("there are {}{more}", named.join(", ")))
 }
 
 fn conditions(ctx: &QueryContext<'_>, filter: &Filter) -> Result<Vec<Condition>, AskError> {
     let mut all: Vec<Condition> = Vec::new();
     for path in &filter.paths {
-        all.push((path.words(), Filter { paths: vec![path.clone()], ..Filter::default() }));
+        all.push((words(path), Filter { paths: vec![path.clone()], ..Filter::default() }));
     }
     for tag in &filter.tags {
         let alone = Filter { tags: vec![tag.clone()], ..Filter::default() };

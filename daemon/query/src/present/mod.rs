@@ -17,7 +17,6 @@ use std::ops::Range;
 
 use proto::shape::{EdgeView, EntityView, OriginView};
 use proto::tool::core::{HitView, HybridReply};
-use rusqlite::{OptionalExtension, params};
 
 use self::floor::{Verdict, WeakFloor};
 pub(crate) use self::hint::nothing_asked;
@@ -32,7 +31,7 @@ use crate::rank::{Ranked, ScoredChunk};
 use crate::recall::{Recalled, copies};
 use crate::relevance::Signals;
 use crate::{AskError, QueryContext};
-use index::store::lines::{HeadingMap, LineMap, PageMap};
+use index::read::{Chunk, Places, Whole};
 use model::terms::EntityType;
 
 /// Characters of a hit besides its snippet in the text form: number, path, lines, section, score.
@@ -80,7 +79,7 @@ pub(crate) fn present(
         let own_mark = mark(&passage.uid, passage.words());
         // A repeated text is marked without its document, because the next page may show another
         // place of it.
-        let page_mark = match copies::is_held_once(ctx, passage.doc_id, passage.start)? {
+        let page_mark = match ctx.snapshot.copies().has_print(passage.doc_id, passage.start)? {
             true => mark("", passage.words()),
             false => own_mark,
         };
@@ -98,7 +97,7 @@ pub(crate) fn present(
         let is_shown = of_document.clone().any(|(_, bytes)| passage.is_within(bytes));
         let is_leading = shown.len() < SHARES.len() && !is_shown;
         // Paged documents are cited by page, so only the answering words are shown.
-        let is_first = of_document.count() == 0 && passage.pages.is_none();
+        let is_first = of_document.count() == 0 && passage.places.pages.is_empty();
         let seen = match is_leading && is_first {
             true => passage.with_neighbors(ctx)?,
             false => passage.alone(),
@@ -201,9 +200,7 @@ pub(crate) struct ChunkText {
     path: String,
     pub(crate) section: String,
     text: String,
-    lines: Vec<u8>,
-    pages: Option<Vec<u8>>,
-    headings: Option<Vec<u8>>,
+    places: Places,
     origin: OriginView,
     /// Its line range in the file.
     span_lines: [u32; 2],
@@ -228,29 +225,15 @@ struct Seen {
 impl ChunkText {
     /// Returns a chunk with its document; `None` if it is gone.
     pub(crate) fn load(ctx: &QueryContext<'_>, chunk: i64) -> Result<Option<ChunkText>, AskError> {
-        let mut statement = ctx.snapshot.prepare_cached(
-            "SELECT d.id, d.uid, d.path, c.section, d.text, d.lines, d.pages, d.headings, c.start, c.end,
-                    d.source_url, json_extract(d.meta, '$.security'), c.line_start, c.line_end, c.idx
-             FROM chunks c JOIN docs d ON d.id = c.doc_id WHERE c.id = ?1",
-        )?;
-        let passage = statement.query_row([chunk], |row| {
-            Ok(ChunkText {
-                doc_id: row.get(0)?,
-                uid: row.get(1)?,
-                path: row.get(2)?,
-                section: row.get(3)?,
-                text: row.get(4)?,
-                lines: row.get(5)?,
-                pages: row.get(6)?,
-                headings: row.get(7)?,
-                start: row.get::<_, i64>(8)? as usize,
-                end: row.get::<_, i64>(9)? as usize,
-                origin: OriginView { source_url: row.get(10)?, security: row.get(11)? },
-                span_lines: [row.get(12)?, row.get(13)?],
-                idx: row.get(14)?,
-            })
-        });
-        Ok(passage.optional()?)
+        let Some(chunk) = ctx.snapshot.chunks().get(chunk)? else { return Ok(None) };
+        let Some(whole) = ctx.snapshot.documents().whole(chunk.doc)? else { return Ok(None) };
+        let Whole { document, text, places } = whole;
+        let origin = OriginView { source_url: document.source_url, security: document.security };
+        let Chunk { doc: doc_id, idx, start, end, section, line_start, line_end, .. } = chunk;
+        let (uid, path, span_lines) = (document.uid, document.path, [line_start, line_end]);
+        #[rustfmt::skip]
+        let passage = ChunkText { doc_id, uid, path, section, text, places, origin, span_lines, start, end, idx };
+        Ok(Some(passage))
     }
 
     pub(crate) fn words(&self) -> &str {
@@ -269,28 +252,21 @@ impl ChunkText {
 
     /// Returns the passage with the text around it, as `read_passage` shows it.
     fn with_neighbors(&self, ctx: &QueryContext<'_>) -> Result<Seen, AskError> {
-        let mut spans = ctx.snapshot.prepare_cached(
-            "SELECT start, end, line_start, line_end, idx FROM chunks WHERE doc_id = ?1 AND abs(idx - ?2) <= ?3
-             ORDER BY idx",
-        )?;
-        let rows = spans.query_map(params![self.doc_id, self.idx, MOST_BESIDE], |row| {
-            let bytes = row.get::<_, i64>(0)? as usize..row.get::<_, i64>(1)? as usize;
-            Ok((Seen { bytes, lines: [row.get(2)?, row.get(3)?] }, row.get::<_, i64>(4)?))
-        })?;
-        let rows: Vec<(Seen, i64)> = rows.collect::<Result<_, _>>()?;
-        let Some(own) = rows.iter().position(|(_, idx)| *idx == self.idx) else {
+        let near = self.idx - MOST_BESIDE..self.idx + MOST_BESIDE + 1;
+        let chunks = ctx.snapshot.chunks().within(self.doc_id, near)?;
+        let Some(own) = chunks.iter().position(|chunk| chunk.idx == self.idx) else {
             return Ok(self.alone());
         };
         let stretch = |first: usize, last: usize| {
-            let (first, last) = (&rows.get(first)?.0, &rows.get(last)?.0);
-            let bytes = first.bytes.start..last.bytes.end.max(first.bytes.start);
-            Some(Seen { bytes, lines: [first.lines[0], last.lines[1]] })
+            let (first, last) = (chunks.get(first)?, chunks.get(last)?);
+            let bytes = first.start..last.end.max(first.start);
+            Some(Seen { bytes, lines: [first.line_start, last.line_end] })
         };
         let n_chars = |first, last| {
             let bytes = stretch(first, last).map_or(0..0, |it| it.bytes);
             self.text.get(bytes).map_or(usize::MAX, |text| text.chars().count())
         };
-        let together = passage::together(own, rows.len(), passage::SHORT_CHARS, n_chars);
+        let together = passage::together(own, chunks.len(), passage::SHORT_CHARS, n_chars);
         Ok(stretch(*together.start(), *together.end()).unwrap_or_else(|| self.alone()))
     }
 }
@@ -306,7 +282,7 @@ pub(crate) fn best_words(
     let Some(passage) = ChunkText::load(ctx, hit.chunk)? else { return Ok(None) };
     let body = passage.words();
     let range = choose(body, &plan.question.words, &[], 0, NOTE_SNIPPET_CHARS);
-    let lines = LineMap::decode(&passage.lines);
+    let lines = &passage.places.lines;
     let verdict = floor.judge(hit, [&passage.path, &passage.section, body]);
     let [from, to] = passage.span_lines;
     let first = lines.line_at(passage.start + range.start);
@@ -334,24 +310,22 @@ fn hit_view(
     let body = passage.text.get(seen.bytes.clone()).unwrap_or("");
     let own = passage.start - seen.bytes.start..passage.end - seen.bytes.start;
     let (words, worth) = (&plan.question.words, &recalled.worth);
-    let range = match passage.pages {
-        Some(_) => choose(body, words, worth, 0, snippet_chars),
-        None => choose_around(body, own, words, worth, snippet_chars),
+    let Places { lines, pages, headings } = passage.places;
+    let range = match pages.is_empty() {
+        false => choose(body, words, worth, 0, snippet_chars),
+        true => choose_around(body, own, words, worth, snippet_chars),
     };
-    let lines = LineMap::decode(&passage.lines);
-    let pages = PageMap::decode(passage.pages.as_deref());
-    let (text, start, end) = (&passage.text, seen.bytes.start, seen.bytes.end);
+    let (text, start) = (&passage.text, seen.bytes.start);
     let shown = start + range.start..start + range.end;
-    let span = (start as i64, end as i64);
-    let also_in = copies::also_in(ctx, plan, passage.doc_id, span, text, shown.clone())?;
+    let also_in = copies::also_in(ctx, plan, passage.doc_id, seen.bytes, text, shown.clone())?;
     let (start, end) = (start + range.start, (start + range.end).saturating_sub(1));
     // A chunk may contain several short sections, so show the heading above the displayed words.
-    let section = match HeadingMap::decode(passage.headings.as_deref()) {
+    let section = match headings {
         Some(headings) => headings.path_at(text, start),
         None => passage.section.clone(),
     };
     let (first, last) = (lines.line_at(start), lines.line_at(end.max(start)));
-    let pages = pages.page_at(start).zip(pages.page_at(end.max(start)));
+    let shown_pages = pages.page_at(start).zip(pages.page_at(end.max(start)));
     let components = candidate.components.iter();
     let components: BTreeMap<String, f32> =
         components.map(|(name, value)| (name.to_string(), rounded(*value))).collect();
@@ -364,7 +338,7 @@ fn hit_view(
             // Where the line begins shortly before the words that answer, it has list numbers and marks of code.
             let before = (0..start).rev().take(room / 4 + 1);
             let n_before = before.take_while(|at| lines.line_at(*at) == first).count();
-            let is_near = n_before <= room / 4 && passage.pages.is_none();
+            let is_near = n_before <= room / 4 && pages.is_empty();
             is_near.then(|| beginning(&file, wanted, room))?
         })
     });
@@ -379,7 +353,7 @@ fn hit_view(
         snippet,
         origin: passage.origin.clone(),
         lines: shown_lines,
-        pages: pages.map(|(first, last)| [first, last]),
+        pages: shown_pages.map(|(first, last)| [first, last]),
         section: shorten(&section, 60),
         // Sum the rounded components, so that a reader who adds them up gets the same number; + 0
         // because the sum of nothing is -0.

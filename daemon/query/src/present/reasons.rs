@@ -4,9 +4,6 @@
 //! to Key Store + Ada Moreno as in teams.md`.
 //! If the project has a better model, `vector` names the model that gave the cosine, even while the
 //! better one is not ready yet, as just after a start.
-//! not answer yet, as just after a start.
-
-use rusqlite::OptionalExtension;
 
 use crate::expand::Expanded;
 use crate::graph::name_of;
@@ -48,11 +45,9 @@ pub(super) fn reasons(
     }
     if let (Some(entity), Some(from)) = (hit.bridge.entity, hit.bridge.from) {
         let name = short_name(ctx, entity)?;
-        let mut path = ctx.snapshot.prepare_cached(
-            "SELECT d.path FROM chunks c JOIN docs d ON d.id = c.doc_id WHERE c.id = ?1",
-        )?;
-        let path: Option<String> = path.query_row([from], |row| row.get(0)).optional()?;
-        let path = path.unwrap_or_default();
+        let doc = ctx.snapshot.chunks().doc(from)?;
+        let path = doc.map(|doc| ctx.snapshot.documents().path(doc)).transpose()?;
+        let path = path.flatten().unwrap_or_default();
         let file = shorten(path.rsplit('/').next().unwrap_or_default(), 30);
         parts.push(format!("{name}{AS_IN}{file}"));
     }

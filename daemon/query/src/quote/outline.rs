@@ -1,8 +1,8 @@
 //! Outline: the headings of a document and the text below them.
 //!
 //! In: a document. Out: its headings in order; the headings above a place, innermost first.
-//! Not here: citing a place (`source.rs`).
 
+use index::read::{Place, PlaceKind};
 use index::store::lines::{HeadingMap, LineMap};
 
 use crate::{AskError, QueryContext};
@@ -36,15 +36,11 @@ impl Outline {
             let of = |(start, end, level)| Heading { start, end, level, name: name(start, end) };
             return Ok(Outline(map.all().map(of).collect()));
         }
-        let mut statement = ctx.snapshot.prepare_cached(
-            "SELECT line, level, name FROM note_places WHERE doc_id = ?1 AND kind = 0 ORDER BY line",
-        )?;
-        let rows = statement.query_map([doc], |row| {
-            Ok((row.get::<_, u32>(0)?, row.get::<_, u32>(1)?, row.get::<_, String>(2)?))
-        })?;
+        let mut places = ctx.snapshot.notes().places(doc)?;
+        places.retain(|place| place.kind == PlaceKind::Heading);
+        places.sort_by_key(|place| place.line);
         let mut headings = Vec::new();
-        for row in rows {
-            let (line, level, name) = row?;
+        for Place { line, level, name, .. } in places {
             let Some(start) = lines.place_of(line) else { continue };
             let rest = text.get(start..).unwrap_or("");
             let end = start + rest.find('\n').unwrap_or(rest.len());

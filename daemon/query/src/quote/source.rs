@@ -2,15 +2,14 @@
 //! the format.
 //!
 //! In: a document and an offset in its normalized text. Out: [`SourceView`].
-//! Not here: which words are quoted (`snippet.rs`, `entities/`).
 
 use proto::shape::{EvidenceView, PlaceView, SourceView};
-use rusqlite::OptionalExtension;
 
 use super::outline::Outline;
 use super::snippet;
 use crate::graph::Statement;
 use crate::{AskError, QueryContext};
+use index::read::{Document, Places, Whole};
 use index::store::lines::{HeadingMap, LineMap, PageMap};
 
 /// Longest quotation, characters.
@@ -32,21 +31,12 @@ pub(crate) struct Source {
 impl Source {
     /// Reads a document; `None` if it is gone.
     pub(crate) fn load(ctx: &QueryContext<'_>, doc: i64) -> Result<Option<Self>, AskError> {
-        let mut statement = ctx.snapshot.prepare_cached(
-            "SELECT path, text, lines, pages, headings, day, title FROM docs WHERE id = ?1",
-        )?;
-        let source = statement.query_row([doc], |row| {
-            Ok(Source {
-                path: row.get(0)?,
-                title: row.get(6)?,
-                day: row.get(5)?,
-                text: row.get(1)?,
-                lines: LineMap::decode(&row.get::<_, Vec<u8>>(2)?),
-                pages: PageMap::decode(row.get::<_, Option<Vec<u8>>>(3)?.as_deref()),
-                headings: HeadingMap::decode(row.get::<_, Option<Vec<u8>>>(4)?.as_deref()),
-            })
-        });
-        Ok(source.optional()?)
+        let Some(Whole { document, text, places }) = ctx.snapshot.documents().whole(doc)? else {
+            return Ok(None);
+        };
+        let Document { path, title, day, .. } = document;
+        let Places { lines, pages, headings } = places;
+        Ok(Some(Source { path, title, day, text, lines, pages, headings }))
     }
 
     /// Returns the place at a byte of the text, with the given quotation.
@@ -96,14 +86,11 @@ pub(crate) fn first_place(
     entity: i64,
     doc: i64,
 ) -> Result<Option<PlaceView>, AskError> {
-    let mut statement = ctx.snapshot.prepare_cached(
-        "SELECT d.path, m.line, m.at, d.pages FROM names n JOIN mentions m ON m.name_id = n.id AND m.doc_id = ?2
-         JOIN docs d ON d.id = m.doc_id WHERE n.entity_id = ?1 ORDER BY m.at LIMIT 1",
-    )?;
-    let place = statement.query_row([entity, doc], |row| {
-        let pages = PageMap::decode(row.get::<_, Option<Vec<u8>>>(3)?.as_deref());
-        let page = pages.page_at(row.get::<_, i64>(2)? as usize);
-        Ok(PlaceView { path: row.get(0)?, line: row.get::<_, i64>(1)? as u32, page })
-    });
-    Ok(place.optional()?)
+    let Some(mention) = ctx.snapshot.mentions().first_in(doc, entity)? else { return Ok(None) };
+    let documents = ctx.snapshot.documents();
+    let place = documents.path(doc)?.zip(documents.places(doc)?);
+    Ok(place.map(|(path, places)| {
+        let page = places.pages.page_at(mention.at);
+        PlaceView { path, line: mention.line, page }
+    }))
 }

@@ -3,10 +3,8 @@
 //! In: a question, hits. Out: the hits, preceded by one passage of each such document: the one at
 //! the line, else the first.
 //! Invariant: other questions cost no look-up.
-//! Not here: reading a passage by its place (`passage.rs`).
 
 use notes::resolve::fold;
-use rusqlite::{OptionalExtension, params};
 
 use super::ScoredChunk;
 use crate::plan::Plan;
@@ -16,7 +14,7 @@ use crate::{AskError, QueryContext};
 pub(crate) const COMPONENT: &str = "file";
 
 /// Most documents with the name that are put first.
-const MAX_DOCS: i64 = 5;
+const MAX_DOCS: usize = 5;
 
 /// Longest file extension, bytes.
 const MAX_ENDING: usize = 8;
@@ -65,22 +63,25 @@ fn file(question: &str) -> Option<(&str, Option<i64>)> {
 
 /// Returns the documents at a path, or at that path below any folder; exact paths first.
 fn documents(ctx: &QueryContext<'_>, path: &str) -> Result<Vec<i64>, AskError> {
-    let mut statement = ctx.snapshot.prepare_cached(
-        "SELECT id FROM docs WHERE folded(path) = ?2 OR substr(folded(path), -length(?3)) = ?3
-         ORDER BY path = ?1 DESC, folded(path) = ?2 DESC, length(path), path LIMIT ?4",
-    )?;
     let key = fold(path);
     let below = format!("/{key}");
-    let rows = statement.query_map(params![path, key, below, MAX_DOCS], |row| row.get(0))?;
-    Ok(rows.collect::<Result<_, _>>()?)
+    let mut found = Vec::new();
+    for (doc, other) in ctx.snapshot.documents().by_path()? {
+        let folded = fold(&other);
+        if folded == key || folded.ends_with(&below) {
+            found.push(((other != path, folded != key, other.chars().count()), doc));
+        }
+    }
+    // Equal ones stay in the order of their paths.
+    found.sort_by_key(|(order, _)| *order);
+    Ok(found.into_iter().map(|(_, doc)| doc).take(MAX_DOCS).collect())
 }
 
 /// Returns the chunk of a document at a line, else the first one.
 fn chunk_of(ctx: &QueryContext<'_>, doc: i64, line: Option<i64>) -> Result<Option<i64>, AskError> {
-    let mut at = ctx.snapshot.prepare_cached(
-        "SELECT id FROM chunks WHERE doc_id = ?1 ORDER BY line_end < ?2, idx LIMIT 1",
-    )?;
-    Ok(at.query_row(params![doc, line.unwrap_or(0)], |row| row.get(0)).optional()?)
+    let chunks = ctx.snapshot.chunks().of(doc)?;
+    let at = chunks.iter().find(|it| i64::from(it.line_end) >= line.unwrap_or(0));
+    Ok(at.or(chunks.first()).map(|it| it.id))
 }
 
 #[cfg(test)]

@@ -89,8 +89,13 @@ pub(crate) fn rank(
         let hits = listing::listed(ctx, plan, recalled)?;
         return Ok(Ranked { hits, is_cut: false, is_ended });
     }
-    let mut hits = scored(ctx, plan, recalled, expanded)?;
-    by_place_where_equal(&mut hits, |chunk| place_of(ctx, chunk))?;
+    let candidates = expanded.candidates.chunks().chain(expanded.chunks());
+    let input = SignalInput::read(ctx, plan, recalled, expanded, candidates)?.with_turns()?;
+    let mut hits = scored(&input);
+    by_place_where_equal(&mut hits, |chunk| {
+        let Candidate { passage, label, .. } = input.candidate(chunk);
+        (label.map(|it| it.path.as_str()), passage.map(|it| it.idx))
+    });
     if !expanded.docs.is_empty() {
         hits = spread(hits, &expanded.docs, plan.weights.same_document);
     }
@@ -109,7 +114,9 @@ pub(crate) fn adjust(
     if plan.question.is_of_documents() {
         return Ok(ranked);
     }
-    let input = SignalInput::new(ctx, plan, recalled, expanded);
+    let n_reranked = ctx.reranker.map_or(0, |_| ctx.settings.retrieval.rerank.depth as usize);
+    let first = ranked.hits.iter().take(thin::DEPTH.max(n_reranked)).map(|it| it.chunk);
+    let input = SignalInput::read(ctx, plan, recalled, expanded, first)?;
     let hits = stage!("thin", thin::exchange(&input, ranked.hits))?;
     let hits = stage!("rerank", rerank::rerank(&input, hits))?;
     let hits = cited::put_first(ctx, plan, hits)?;
@@ -117,12 +124,8 @@ pub(crate) fn adjust(
 }
 
 /// Returns every candidate with its components, sorted by score; equal ones by row.
-fn scored(
-    ctx: &QueryContext<'_>,
-    plan: &Plan,
-    recalled: &Recalled,
-    expanded: &Expanded,
-) -> Result<Vec<ScoredChunk>, AskError> {
+fn scored(input: &SignalInput<'_>) -> Vec<ScoredChunk> {
+    let SignalInput { plan, recalled, expanded, .. } = *input;
     let (text, vector) = text_and_vector(plan, &expanded.candidates);
     let mut chunks: BTreeSet<i64> = text.keys().chain(vector.keys()).copied().collect();
     chunks.extend(expanded.chunks());
@@ -133,11 +136,10 @@ fn scored(
     // S0 keeps the last match by words, whose stretched score is 0. A question about an entity also
     // keeps passages that only mention it.
     let keeps_all = plan.formula == Formula::S0 || plan.filter.entity.is_some();
-    let input = SignalInput::new(ctx, plan, recalled, expanded);
     let mut hits = Vec::new();
     for chunk in chunks {
         let of = |values: &Values| values.get(&chunk).copied().unwrap_or(0.0);
-        let all = components(&input.candidate(chunk), of(&text), of(&vector))?;
+        let all = components(&input.candidate(chunk), of(&text), of(&vector));
         let components: BTreeMap<&'static str, f32> =
             all.into_iter().filter(|(_, value)| *value > 0.0).collect();
         let hit = ScoredChunk {
@@ -152,19 +154,15 @@ fn scored(
         hits.extend(Some(hit).filter(|it| it.score > 0.0 || keeps_all));
     }
     hits.sort_by(|a, b| b.score.total_cmp(&a.score).then(a.chunk.cmp(&b.chunk)));
-    Ok(hits)
+    hits
 }
 
 /// Returns the weighted components of a candidate by the plan's formula, given its values of text
 /// and vector.
-fn components(
-    candidate: &Candidate<'_>,
-    text: f32,
-    vector: f32,
-) -> Result<Vec<(&'static str, f32)>, AskError> {
+fn components(candidate: &Candidate<'_>, text: f32, vector: f32) -> Vec<(&'static str, f32)> {
     let input = candidate.input;
     let (mut weights, trust) = (input.plan.weights, &input.recalled.trust);
-    Ok(match input.plan.formula {
+    match input.plan.formula {
         Formula::Text => vec![("text", text)],
         Formula::Vector => vec![("vector", vector)],
         Formula::S0 => vec![("text", S0_HALF * text), ("vector", S0_HALF * vector)],
@@ -178,44 +176,27 @@ fn components(
             ]
         }
         Formula::Hybrid | Formula::Rrf | Formula::MinMax => {
-            let kept = if candidate.is_bare_title()? { BARE_TITLE } else { 1.0 };
+            let kept = if candidate.is_bare_title() { BARE_TITLE } else { 1.0 };
             let mut all =
                 vec![("text", kept * trust.text * text), ("vector", kept * trust.vector * vector)];
             for signal in SIGNALS {
                 let kept = if signal.is_by_words { trust.words } else { 1.0 };
                 let weight = *(signal.weight)(&mut weights) * kept;
                 if weight > 0.0 {
-                    all.push((signal.name, weight * (signal.value)(candidate)?));
+                    all.push((signal.name, weight * (signal.value)(candidate)));
                 }
             }
             all
         }
-    })
-}
-
-/// Sort key of equally scored chunks: path and place. Row ids depend on the order of indexing.
-type PlaceOfChunk = (String, i64);
-
-fn place_of(ctx: &QueryContext<'_>, chunk: i64) -> Result<PlaceOfChunk, AskError> {
-    let mut statement = ctx.snapshot.prepare_cached(
-        "SELECT d.path, c.idx FROM chunks c JOIN docs d ON d.id = c.doc_id WHERE c.id = ?1",
-    )?;
-    Ok(statement.query_row([chunk], |row| Ok((row.get(0)?, row.get(1)?)))?)
-}
-
-/// Sorts hits with equal scores, which are adjacent, by place. Only those places are read.
-fn by_place_where_equal(
-    hits: &mut [ScoredChunk],
-    mut place: impl FnMut(i64) -> Result<PlaceOfChunk, AskError>,
-) -> Result<(), AskError> {
-    for equal in hits.chunk_by_mut(|a, b| a.score == b.score).filter(|equal| equal.len() > 1) {
-        let mut places = FxHashMap::default();
-        for one in equal.iter() {
-            places.insert(one.chunk, place(one.chunk)?);
-        }
-        equal.sort_by(|a, b| places.get(&a.chunk).cmp(&places.get(&b.chunk)));
     }
-    Ok(())
+}
+
+/// Sorts hits with equal scores, which are adjacent, by path and place. Row ids depend on the order of
+/// indexing.
+fn by_place_where_equal<P: Ord>(hits: &mut [ScoredChunk], place: impl Fn(i64) -> P) {
+    for equal in hits.chunk_by_mut(|a, b| a.score == b.score) {
+        equal.sort_by_key(|hit| place(hit.chunk));
+    }
 }
 
 /// Moves further hits of a document back: each loses `weight` for each better one, as a component
@@ -260,7 +241,6 @@ mod tests {
 
     use super::*;
     use crate::recall::Candidates;
-    use crate::recall::turn::TEXT;
 
     fn candidates() -> Candidates {
         Candidates {
@@ -297,6 +277,17 @@ mod tests {
         then(&ctx, &plan)
     }
 
+    fn read<'a>(
+        ctx: &'a QueryContext<'a>,
+        plan: &'a Plan,
+        recalled: &'a Recalled,
+        expanded: &'a Expanded,
+        chunks: &[i64],
+    ) -> SignalInput<'a> {
+        let chunks = chunks.iter().copied();
+        SignalInput::read(ctx, plan, recalled, expanded, chunks).expect("read")
+    }
+
     fn ranked(formula: &str, recalled: &Recalled, expanded: &Expanded) -> Vec<ScoredChunk> {
         let request =
             HybridQuery { q: "x".into(), formula: Some(formula.into()), ..HybridQuery::default() };
@@ -306,7 +297,7 @@ mod tests {
     }
 
     #[test]
-    fn a_candidate_reads_columns_and_compares_them_with_the_question() {
+    fn a_candidate_is_read_and_compared_with_the_question() {
         let mut bench = Bench::new();
         bench.put("keys.md", "# Signing keys\n\n## Rotating\n\nThe service rotates them yearly.\n");
         let chunk = bench.count("SELECT max(id) FROM chunks");
@@ -314,15 +305,16 @@ mod tests {
             HybridQuery { q: "rotating keys yearly doors".into(), ..HybridQuery::default() };
         asked(&bench, &request, |ctx, plan| {
             let (recalled, expanded) = (Recalled::default(), Expanded::default());
-            let input = SignalInput::new(ctx, plan, &recalled, &expanded);
-            let share = |column| input.candidate(chunk).share_in(column).expect("read");
-            assert_eq!(
-                input.candidate(chunk).read("d.path").expect("read"),
-                Some("keys.md".to_string())
-            );
-            assert_eq!([share("c.section"), share(TEXT), share("d.path")], [0.5, 0.75, 0.25]);
-            assert_eq!(share("d.doc_type"), 0.0, "a column without a value");
-            assert_eq!(input.candidate(99).share_in("d.path").expect("read"), 0.0, "no such chunk");
+            let input = read(ctx, plan, &recalled, &expanded, &[chunk, 99]);
+            let candidate = input.candidate(chunk);
+            let (passage, label) =
+                (candidate.passage.expect("there"), candidate.label.expect("there"));
+            let text = ctx.snapshot.chunks().text(passage).expect("read");
+            let shares = [&passage.section, &text, &label.path].map(|it| candidate.share_of(it));
+            assert_eq!((label.path.as_str(), shares), ("keys.md", [0.5, 0.75, 0.25]));
+            assert_eq!(candidate.share_of(""), 0.0);
+            let gone = input.candidate(99);
+            assert_eq!((gone.passage, gone.title()), (None, ""), "no such chunk");
         });
     }
 
@@ -336,8 +328,8 @@ mod tests {
             let request = HybridQuery { q: q.into(), ..HybridQuery::default() };
             asked(&bench, &request, |ctx, plan| {
                 let (recalled, expanded) = (Recalled::default(), Expanded::default());
-                let input = SignalInput::new(ctx, plan, &recalled, &expanded);
-                input.candidate(chunk).is_named_by(name).expect("read")
+                let input = read(ctx, plan, &recalled, &expanded, &[chunk]);
+                input.candidate(chunk).is_named_by(name)
             })
         };
         for (question, name, expected) in [
@@ -373,7 +365,7 @@ mod tests {
             let request = HybridQuery { q: question.into(), ..HybridQuery::default() };
             asked(&bench, &request, |ctx, plan| {
                 let (recalled, expanded) = (Recalled::default(), Expanded::default());
-                let input = SignalInput::new(ctx, plan, &recalled, &expanded);
+                let input = read(ctx, plan, &recalled, &expanded, &[]);
                 assert_eq!(input.is_name(name), expected, "{question} | {name}");
             });
         }
@@ -388,8 +380,8 @@ mod tests {
             let request = HybridQuery { q: q.into(), ..HybridQuery::default() };
             asked(&bench, &request, |ctx, plan| {
                 let (recalled, expanded) = (Recalled::default(), Expanded::default());
-                let input = SignalInput::new(ctx, plan, &recalled, &expanded);
-                let all = components(&input.candidate(chunk), 1.0, 1.0).expect("read");
+                let input = read(ctx, plan, &recalled, &expanded, &[chunk]);
+                let all = components(&input.candidate(chunk), 1.0, 1.0);
                 [all[0], all[1]].map(|(_, value)| value)
             })
         };
@@ -451,8 +443,7 @@ mod tests {
         let hit = |(chunk, score)| ScoredChunk { chunk, score, ..ScoredChunk::default() };
         let mut hits: Vec<ScoredChunk> = scores.into_iter().map(hit).collect();
         // Later rows are in earlier files.
-        let place = |chunk: i64| Ok((format!("{}.md", 9 - chunk), 0));
-        by_place_where_equal(&mut hits, place).expect("ordered");
+        by_place_where_equal(&mut hits, |chunk| (format!("{}.md", 9 - chunk), 0));
         assert_eq!(hits.iter().map(|it| it.chunk).collect::<Vec<_>>(), [5, 3, 2, 1, 4]);
     }
 }

@@ -4,12 +4,10 @@
 //! In: hits, best first. Out: the same hits; the first few have one more component, `rerank`.
 //! Invariants: components sum to the score; the hits after the first few keep their order; a model
 //! that cannot be used changes nothing.
-//! Not here: the model (`embed::reranker`).
 
 use super::ScoredChunk;
-use super::candidate::{Candidate, SignalInput};
+use super::candidate::SignalInput;
 use crate::AskError;
-use crate::recall::turn::TEXT;
 
 /// Adds the score of the cross-encoder to the first hits.
 pub(super) fn rerank(
@@ -19,13 +17,19 @@ pub(super) fn rerank(
     let SignalInput { ctx, plan, .. } = *input;
     let Some(reranker) = ctx.reranker.filter(|_| plan.is_fused()) else { return Ok(hits) };
     let settings = &ctx.settings.retrieval.rerank;
+    let first = hits.iter().take(settings.depth as usize);
+    let first = first.filter_map(|hit| input.candidate(hit.chunk).passage);
+    let texts = ctx.snapshot.chunks().texts(first)?;
     let mut numbers = Vec::new();
     for candidate in hits.iter().take(settings.depth as usize) {
-        let Some(passage) = passage(&input.candidate(candidate.chunk))? else {
+        let Some(text) = texts.get(&candidate.chunk) else {
             numbers.push(0.0);
             continue;
         };
-        match reranker.score(&plan.question.text, &passage) {
+        // Under the title of its document, because many passages do not name their subject.
+        let title = input.candidate(candidate.chunk).title();
+        let whole = if text.starts_with(title) { text } else { &format!("{title}\n{text}") };
+        match reranker.score(&plan.question.text, whole) {
             Ok(number) => numbers.push(number),
             Err(why) => {
                 tracing::debug!(%why, "hits keep their order");
@@ -43,12 +47,4 @@ pub(super) fn rerank(
     // The sort is stable, so equal hits keep their order.
     hits.sort_by(|a, b| b.score.total_cmp(&a.score));
     Ok(hits)
-}
-
-/// Returns the text of a chunk under its document's title, because many passages do not name their
-/// subject.
-fn passage(candidate: &Candidate<'_>) -> Result<Option<String>, AskError> {
-    let Some(text) = candidate.read::<String>(TEXT)? else { return Ok(None) };
-    let title: String = candidate.read("d.title")?.unwrap_or_default();
-    Ok(Some(if text.starts_with(&title) { text } else { format!("{title}\n{text}") }))
 }

@@ -5,18 +5,11 @@
 //! `config::settings::Weights`. It then appears in scores, in `components`, in reasons, in the docs
 //! and in the rankings that `tests/benches/retrieval.rs` compares. Measure it first: a signal
 //! without a gain is not merged.
-//! Not here: text and vectors (`recall/fuse.rs`), corrections that compare hits (`thin.rs`,
-//! `rerank.rs`, `cited.rs`).
 
 use config::settings::Weights;
 use notes::date::first_day;
 
 use super::candidate::Candidate;
-use crate::AskError;
-use crate::recall::turn::{TEXT, speakers, stated_day};
-
-/// The first characters of a document, in which a conversation or report states its day.
-const HEAD: &str = "substr(d.text, 1, 200)";
 
 /// Greatest value of `title` for a name that only shares its words with the question: a person who
 /// types the title of a note wants that note before another whose title has the same words.
@@ -27,7 +20,7 @@ const SECTION: f32 = 0.5;
 
 /// Computes the value of a candidate, 0 to 1. Called for each candidate if the weight is not 0. A
 /// chunk that the index lacks, as in unit tests, gets 0.
-type ValueOf = fn(&Candidate<'_>) -> Result<f32, AskError>;
+type ValueOf = fn(&Candidate<'_>) -> f32;
 
 /// Returns the signal's weight in the settings.
 type WeightOf = fn(&mut Weights) -> &mut f32;
@@ -52,28 +45,28 @@ pub(crate) const SIGNALS: &[Signal] = &[
         weight: |weights| &mut weights.graph,
         is_by_words: true,
         is_reason: false,
-        value: |it| Ok(it.input.expanded.relations.get(&it.chunk).map_or(0.0, |it| it.hop)),
+        value: |it| it.input.expanded.relations.get(&it.chunk).map_or(0.0, |it| it.hop),
     },
     Signal {
         name: "stated",
         weight: |weights| &mut weights.stated,
         is_by_words: true,
         is_reason: false,
-        value: |it| Ok(it.input.expanded.relations.get(&it.chunk).map_or(0.0, |it| it.stated)),
+        value: |it| it.input.expanded.relations.get(&it.chunk).map_or(0.0, |it| it.stated),
     },
     Signal {
         name: "names",
         weight: |weights| &mut weights.names,
         is_by_words: true,
         is_reason: false,
-        value: |it| Ok(it.input.expanded.names.get(&it.chunk).map_or(0.0, |it| it.value)),
+        value: |it| it.input.expanded.names.get(&it.chunk).map_or(0.0, |it| it.value),
     },
     Signal {
         name: "bridge",
         weight: |weights| &mut weights.bridge,
         is_by_words: true,
         is_reason: false,
-        value: |it| Ok(it.input.expanded.bridges.get(&it.chunk).map_or(0.0, |it| it.value)),
+        value: |it| it.input.expanded.bridges.get(&it.chunk).map_or(0.0, |it| it.value),
     },
     Signal {
         name: "title",
@@ -107,52 +100,47 @@ pub(crate) const SIGNALS: &[Signal] = &[
 
 /// Returns 1 if the question is a name of the document, [`SECTION`] if it is the heading above the
 /// passage, else how well title and file name match it.
-fn title(it: &Candidate<'_>) -> Result<f32, AskError> {
-    if it.is_called()? {
-        return Ok(1.0);
+fn title(it: &Candidate<'_>) -> f32 {
+    if it.is_called() {
+        return 1.0;
     }
-    let best = NOT_THE_SAME * it.is_named_by(&it.title()?)?.max(it.is_named_by(&it.file_name()?)?);
-    let sections = it.read::<String>("c.section")?.unwrap_or_default();
-    let is_section = sections.rsplit(" › ").next().is_some_and(|inner| it.input.is_name(inner));
-    Ok(if is_section { best.max(SECTION) } else { best })
+    let best = NOT_THE_SAME * it.is_named_by(it.title()).max(it.is_named_by(it.file_name()));
+    let section = it.passage.and_then(|it| it.section.rsplit(" › ").next());
+    let is_section = section.is_some_and(|inner| it.input.is_name(inner));
+    if is_section { best.max(SECTION) } else { best }
 }
 
 /// Returns how much of the passage was said by the people whom the question names.
-fn speaker(it: &Candidate<'_>) -> Result<f32, AskError> {
+fn speaker(it: &Candidate<'_>) -> f32 {
     let question = &it.input.plan.question;
-    if question.names == 0 {
-        return Ok(0.0);
-    }
-    let text = it.read::<String>(TEXT)?.unwrap_or_default();
-    let speakers = speakers(it.input.ctx, it.chunk, &text)?;
-    let is_meant = |speaker: &&String| {
+    let Some(passage) = it.passage.filter(|_| question.names != 0) else { return 0.0 };
+    let speakers = it.input.turns.speakers(passage);
+    let is_meant = |speaker: &&&str| {
         let name = speaker.split_whitespace().next().unwrap_or_default().to_lowercase();
         let mut words = question.words.iter().zip(0..u64::BITS);
         words.any(|(word, at)| question.names >> at & 1 == 1 && *word == name)
     };
     let n_meant = speakers.iter().filter(is_meant).count();
-    Ok(n_meant as f32 / speakers.len().max(1) as f32)
+    n_meant as f32 / speakers.len().max(1) as f32
 }
 
 /// Returns 1 if the passage, its headings or the head of its document name a date that the question
 /// asks for, or the document is of such a day; or if the passage states a day on the asked side of
 /// an event.
-fn when(it: &Candidate<'_>) -> Result<f32, AskError> {
+fn when(it: &Candidate<'_>) -> f32 {
     let (when, beside_event) = (&it.input.plan.when, &it.input.recalled.when);
-    let is_stated = |day: String| beside_event.holds(&day);
-    if !beside_event.is_empty() && stated_day(it.input.ctx, it.chunk)?.is_some_and(is_stated) {
-        return Ok(1.0);
+    let (Some(passage), Some(label)) = (it.passage, it.label) else { return 0.0 };
+    let stated = || it.input.turns.stated_day(passage);
+    if !beside_event.is_empty() && stated().is_some_and(|day| beside_event.holds(&day)) {
+        return 1.0;
     }
     if when.is_empty() {
-        return Ok(0.0);
+        return 0.0;
     }
-    let mut dates = it.dates()?;
-    dates.extend(it.read::<String>("d.day")?);
-    for column in [TEXT, "c.section", HEAD] {
-        let text = it.read::<String>(column)?.unwrap_or_default();
-        dates.extend(first_day(&text));
-    }
-    Ok(f32::from(u8::from(dates.iter().any(|date| when.holds(date)))))
+    let named = it.input.dates.get(&it.chunk).into_iter().flatten().chain([&label.day]);
+    let mut stated = it.input.turns.texts(passage).into_iter().filter_map(first_day);
+    let is_asked = |day: &String| when.holds(day);
+    f32::from(u8::from(named.into_iter().any(is_asked) || stated.any(|day| is_asked(&day))))
 }
 
 /// Returns the name of each signal with the accessor of its weight.

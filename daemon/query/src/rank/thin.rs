@@ -10,19 +10,18 @@
 //! Invariants: documents with text keep their order; components sum to the score; only the first few
 //! hits are considered, and only thin ones and their possible replacements are read.
 
-use rusqlite::OptionalExtension;
+use index::read::Chunk;
 use rustc_hash::FxHashSet;
 
 use super::ScoredChunk;
 use super::candidate::SignalInput;
-use crate::recall::turn::TEXT;
-use crate::{AskError, QueryContext};
+use crate::AskError;
 
 /// Name of the component.
 const COMPONENT: &str = "own_words";
 
 /// Hits considered.
-const DEPTH: usize = 20;
+pub(super) const DEPTH: usize = 20;
 
 /// Longest passage that counts as thin, bytes of text.
 const THIN: usize = 160;
@@ -38,23 +37,33 @@ pub(super) fn exchange(
     if !input.plan.is_fused() || input.words().is_empty() {
         return Ok(hits);
     }
-    let mut sized = Vec::new();
-    for hit in hits.iter().take(DEPTH) {
-        sized.extend(with_size(input.ctx, hit)?);
-    }
-    let share = |hit: &SizedHit| input.candidate(hit.chunk).share_in(TEXT);
-    let is_called = |hit: &SizedHit| input.candidate(hit.chunk).is_called();
+    let sized = hits.iter().take(DEPTH);
+    let sized = sized.filter_map(|hit| Some((input.candidate(hit.chunk).passage?, hit.score)));
+    let sized: Vec<(&Chunk, f32)> = sized.collect();
+    let n_bytes = |it: &Chunk| it.end - it.start;
+    let all_thin = || sized.iter().filter(|(it, _)| n_bytes(it) <= THIN);
+    let near = |score: f32| sized.iter().filter(move |it| (NEAR * score..score).contains(&it.1));
+    let is_rival = |it: &Chunk, thin: &Chunk| it.doc == thin.doc && n_bytes(it) > THIN;
+    let compared = all_thin().flat_map(|(thin, score)| {
+        let rivals = near(*score).filter(|(it, _)| is_rival(it, thin));
+        rivals.flat_map(|(rival, _)| [*thin, *rival])
+    });
+    let texts = input.ctx.snapshot.chunks().texts(compared)?;
+    let share =
+        |it: &Chunk| input.candidate(it.id).share_of(texts.get(&it.id).map_or("", String::as_str));
     let mut exchanged = FxHashSet::default();
-    for thin in sized.iter().filter(|it| it.n_bytes <= THIN) {
-        let own = share(thin)?;
-        for other in sized.iter().filter(|it| (NEAR * thin.score..thin.score).contains(&it.score)) {
+    for (thin, score) in all_thin() {
+        let own = share(thin);
+        for (other, other_score) in near(*score) {
             let is_fuller = match other.doc == thin.doc {
-                true => other.n_bytes > THIN && share(other)? > own,
-                false => other.n_bytes > 0 && thin.n_bytes == 0 && is_called(other)?,
+                true => is_rival(other, thin) && share(other) > own,
+                false => {
+                    let is_called = || input.candidate(other.id).is_called();
+                    n_bytes(other) > 0 && n_bytes(thin) == 0 && is_called()
+                }
             };
-            if is_fuller && !exchanged.contains(&other.chunk) {
-                swap(&mut hits, thin, other);
-                exchanged.insert(other.chunk);
+            if is_fuller && exchanged.insert(other.id) {
+                swap(&mut hits, thin.id, other.id, score - other_score);
                 break;
             }
         }
@@ -62,10 +71,9 @@ pub(super) fn exchange(
     Ok(hits)
 }
 
-/// Exchanges the positions and scores of two hits.
-fn swap(hits: &mut [ScoredChunk], thin: &SizedHit, other: &SizedHit) {
-    let more = thin.score - other.score;
-    let at = |place: &SizedHit| hits.iter().position(|it| it.chunk == place.chunk);
+/// Exchanges the positions and scores of two hits, of which the first has `more`.
+fn swap(hits: &mut [ScoredChunk], thin: i64, other: i64, more: f32) {
+    let at = |chunk| hits.iter().position(|it| it.chunk == chunk);
     let (Some(first), Some(second)) = (at(thin), at(other)) else { return };
     hits.swap(first, second);
     for (at, more) in [(first, more), (second, -more)] {
@@ -73,22 +81,4 @@ fn swap(hits: &mut [ScoredChunk], thin: &SizedHit, other: &SizedHit) {
         candidate.components.insert(COMPONENT, more);
         candidate.score += more;
     }
-}
-
-/// A hit with the facts that are known without reading its text.
-struct SizedHit {
-    chunk: i64,
-    doc: i64,
-    n_bytes: usize,
-    score: f32,
-}
-
-fn with_size(ctx: &QueryContext<'_>, hit: &ScoredChunk) -> Result<Option<SizedHit>, AskError> {
-    let (chunk, score) = (hit.chunk, hit.score);
-    let mut statement =
-        ctx.snapshot.prepare_cached("SELECT doc_id, end - start FROM chunks WHERE id = ?1")?;
-    let read = statement.query_row([chunk], |row| {
-        Ok(SizedHit { chunk, doc: row.get(0)?, n_bytes: row.get::<_, i64>(1)? as usize, score })
-    });
-    Ok(read.optional()?)
 }

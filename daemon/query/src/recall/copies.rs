@@ -7,28 +7,26 @@
 //! further source.
 //! Invariant: the cost of each step is bounded by the number of candidates, however many places a
 //! text has.
-//! Not here: which place is indexed (`store/duplicates/`).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
+use index::read::{Chunk, Print};
 use proto::shape::{AlsoIn, PlaceView};
-use rusqlite::{OptionalExtension, Row, params};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::Candidates;
 use super::nearness::{self, QuestionVectors};
 use crate::plan::Plan;
-use crate::plan::within::{self, Within};
+use crate::plan::within::Within;
 use crate::quote::matched::matched;
 use crate::{AskError, QueryContext};
-use index::store::lines::{LineMap, PageMap};
 
 /// Most further sources named with a hit.
 const MAX_ALSO_IN: usize = 3;
 
 /// Most places of one text that are considered.
-const MAX_PLACES: i64 = 64;
+const MAX_PLACES: usize = 64;
 
 /// Most copies that replace one chunk outside the filter.
 const MAX_STAND_INS: usize = 8;
@@ -38,9 +36,7 @@ const MAX_HOMES: usize = 20_000;
 
 /// A chunk, and the part of it that is indexed.
 struct Part {
-    id: i64,
-    doc: i64,
-    span: (i64, i64),
+    chunk: Chunk,
     /// All the text that would find it if nothing were left out: title, headings, text.
     words: String,
     /// The words of it that are indexed elsewhere.
@@ -55,19 +51,11 @@ pub(crate) fn homes(ctx: &QueryContext<'_>, plan: &Plan) -> Result<Vec<i64>, Ask
         return homes_beside(ctx, mentioning);
     }
     let Some(docs) = &plan.within.docs else { return Ok(Vec::new()) };
-    let mut place = ctx.snapshot.prepare_cached(
-        "SELECT k.id FROM prints p JOIN chunks k ON k.doc_id = p.doc_id AND k.start < p.end AND k.end > p.start
-         WHERE p.doc_id = ?1 AND p.start = ?2 AND p.text = ?3",
-    )?;
+    let copies = ctx.snapshot.copies();
     let mut found = BTreeSet::new();
-    for text in repeated_within(ctx, docs)? {
-        let Some((doc, start)) = first_place(ctx, text)?.filter(|it| !docs.contains(&it.0)) else {
-            continue;
-        };
-        let mut rows = place.query([doc, start, text])?;
-        while let Some(row) = rows.next()? {
-            found.insert(row.get(0)?);
-        }
+    for text in copies.of_docs(docs)? {
+        let Some(home) = copies.home(text)?.filter(|it| !docs.contains(&it.0)) else { continue };
+        found.extend(copies.chunks(text, home)?);
         if found.len() >= MAX_HOMES {
             break;
         }
@@ -77,14 +65,10 @@ pub(crate) fn homes(ctx: &QueryContext<'_>, plan: &Plan) -> Result<Vec<i64>, Ask
 
 /// Returns the homes of texts that are repeated in some chunks.
 fn homes_beside(ctx: &QueryContext<'_>, chunks: &FxHashSet<i64>) -> Result<Vec<i64>, AskError> {
-    let mut partial = ctx.snapshot.prepare_cached(
-        "SELECT doc_id, start, end FROM chunks WHERE id = ?1 AND own IS NOT NULL",
-    )?;
     let mut found = BTreeSet::new();
-    for chunk in chunks.iter().copied().collect::<BTreeSet<i64>>() {
-        let place = partial.query_row([chunk], |row| Ok((row.get(0)?, (row.get(1)?, row.get(2)?))));
-        let Some((doc, span)) = place.optional()? else { continue };
-        for print in prints(ctx, doc, span)? {
+    let sorted = chunks.iter().copied().collect::<BTreeSet<i64>>();
+    for chunk in ctx.snapshot.chunks().partial(sorted)? {
+        for print in prints(ctx, &chunk)? {
             let Some((doc, start)) = home(ctx, print.text)? else { continue };
             found.extend(chunk_at(ctx, doc, start)?.filter(|home| !chunks.contains(home)));
         }
@@ -93,20 +77,6 @@ fn homes_beside(ctx: &QueryContext<'_>, chunks: &FxHashSet<i64>) -> Result<Vec<i
         }
     }
     Ok(found.into_iter().collect())
-}
-
-/// Returns the texts that some documents share with others, as they are indexed.
-fn repeated_within(
-    ctx: &QueryContext<'_>,
-    docs: &FxHashSet<i64>,
-) -> Result<BTreeSet<i64>, AskError> {
-    let copied = "SELECT text FROM copies WHERE doc_id = ?1";
-    let alike = "SELECT a.root FROM prints p JOIN alike a ON a.text = p.text WHERE p.doc_id = ?1";
-    let all_copied = "SELECT doc_id, text FROM copies";
-    let all_alike = "SELECT p.doc_id, a.root FROM alike a JOIN prints p ON p.text = a.text";
-    let mut texts = within::rows_of(ctx, docs, copied, all_copied)?;
-    texts.extend(within::rows_of(ctx, docs, alike, all_alike)?);
-    Ok(texts.into_iter().collect())
 }
 
 /// Moves every score to a place that may answer: inside the filter, and completed if a part of a
@@ -145,7 +115,7 @@ fn stand_in(
         for copy in stand_ins(ctx, &plan.within, &indexed)? {
             let Some(copy) = part(ctx, copy)? else { continue };
             let share = share(plan, &indexed, matched(&copy.words, &plan.question.words));
-            let best = texts.entry(copy.id).or_insert(0.0);
+            let best = texts.entry(copy.chunk.id).or_insert(0.0);
             *best = best.max(score * share);
         }
     }
@@ -175,10 +145,9 @@ fn complete_texts(
 ) -> Result<(), AskError> {
     let scores: FxHashMap<i64, f32> = text.iter().copied().collect();
     let mut dropped = BTreeSet::new();
-    for (chunk, score) in text.iter_mut() {
-        if !is_partial(ctx, *chunk)? {
-            continue;
-        }
+    let partial = ctx.snapshot.chunks().partial(text.iter().map(|(chunk, _)| *chunk))?;
+    let partial: FxHashSet<i64> = partial.into_iter().map(|chunk| chunk.id).collect();
+    for (chunk, score) in text.iter_mut().filter(|(chunk, _)| partial.contains(chunk)) {
         let Some(copy) = part(ctx, *chunk)? else { continue };
         let words = &plan.question.words;
         let all = matched(&copy.words, words);
@@ -210,7 +179,7 @@ pub(crate) fn indexed_at(
     within: &Within,
     chunk: i64,
 ) -> Result<i64, AskError> {
-    if !is_partial(ctx, chunk)? {
+    if ctx.snapshot.chunks().partial([chunk])?.is_empty() {
         return Ok(chunk);
     }
     let Some(copy) = part(ctx, chunk)?.filter(|copy| copy.is_remainder) else { return Ok(chunk) };
@@ -222,163 +191,66 @@ pub(crate) fn indexed_at(
     Ok(chunk)
 }
 
-/// Returns whether the chunk that starts there is indexed once, however many documents contain it.
-pub(crate) fn is_held_once(
-    ctx: &QueryContext<'_>,
-    doc: i64,
-    start: usize,
-) -> Result<bool, AskError> {
-    let sql = "SELECT 1 FROM prints WHERE doc_id = ?1 AND kind = 2 AND start = ?2";
-    Ok(ctx.snapshot.prepare_cached(sql)?.exists([doc, start as i64])?)
-}
-
-fn is_partial(ctx: &QueryContext<'_>, chunk: i64) -> Result<bool, AskError> {
-    let mut statement =
-        ctx.snapshot.prepare_cached("SELECT 1 FROM chunks WHERE id = ?1 AND own IS NOT NULL")?;
-    Ok(statement.exists([chunk])?)
-}
-
 fn part(ctx: &QueryContext<'_>, id: i64) -> Result<Option<Part>, AskError> {
-    type PartRow = (i64, (i64, i64), String, String, bool);
-    let row: Option<PartRow> = ctx
-        .snapshot
-        .prepare_cached(
-            "SELECT c.doc_id, c.start, c.end, d.title || char(10) || c.section || char(10), d.text,
-               NOT EXISTS (SELECT 1 FROM chunk_vec_map m WHERE m.chunk_id = c.id AND m.aside IS NULL)
-             FROM chunks c JOIN docs d ON d.id = c.doc_id WHERE c.id = ?1",
-        )?
-        .query_row([id], |row| {
-            Ok((row.get(0)?, (row.get(1)?, row.get(2)?), row.get(3)?, row.get(4)?, row.get(5)?))
-        })
-        .optional()?;
-    let Some((doc, span, mut words, text, is_remainder)) = row else { return Ok(None) };
-    let between = |start: i64, end: i64| text.get(start as usize..end as usize).unwrap_or("");
-    words.push_str(between(span.0, span.1));
+    let Some(chunk) = ctx.snapshot.chunks().get(id)? else { return Ok(None) };
+    let label = ctx.snapshot.documents().labels([chunk.doc])?.remove(&chunk.doc);
+    let Some(label) = label else { return Ok(None) };
+    let text = ctx.snapshot.chunks().text(&chunk)?;
     let mut left_out = String::new();
-    for print in prints(ctx, doc, span)? {
-        if !print.is_chunk && home(ctx, print.text)? != Some((doc, print.span.0)) {
-            left_out.push_str(between(print.span.0.max(span.0), print.span.1.min(span.1)));
+    for print in prints(ctx, &chunk)? {
+        if !print.is_chunk && home(ctx, print.text)? != Some((chunk.doc, print.start)) {
+            let (start, end) = (print.start.max(chunk.start), print.end.min(chunk.end));
+            left_out.push_str(text.get(start - chunk.start..end - chunk.start).unwrap_or(""));
             left_out.push('\n');
         }
     }
-    Ok(Some(Part { id, doc, span, words, left_out, is_remainder }))
+    let windows = ctx.snapshot.windows().of([id])?;
+    let is_remainder = windows.iter().all(|window| window.aside.is_some());
+    let words = format!("{}\n{}\n{text}", label.title, chunk.section);
+    Ok(Some(Part { chunk, words, left_out, is_remainder }))
 }
 
-/// A print (the fingerprint of a repeated text) within a chunk.
-struct Print {
-    text: i64,
-    span: (i64, i64),
-    is_chunk: bool,
+/// Returns the prints of a chunk and of the paragraphs in it.
+fn prints(ctx: &QueryContext<'_>, chunk: &Chunk) -> Result<Vec<Print>, AskError> {
+    Ok(ctx.snapshot.copies().prints(chunk.doc, chunk.start, chunk.end)?)
 }
 
-/// Returns the prints of a chunk and of the paragraphs in it. Paragraphs are sorted and never
-/// overlap, so the last one that starts before the chunk is the first that may extend into it.
-fn prints(ctx: &QueryContext<'_>, doc: i64, span: (i64, i64)) -> Result<Vec<Print>, AskError> {
-    let mut statement = ctx.snapshot.prepare_cached(
-        "SELECT text, start, end, 0 FROM prints WHERE doc_id = ?1 AND kind = 1 AND start < ?3 AND end > ?2
-           AND start >= (SELECT coalesce(max(start), 0) FROM prints WHERE doc_id = ?1 AND kind = 1 AND start <= ?2)
-         UNION ALL SELECT text, start, end, 1 FROM prints WHERE doc_id = ?1 AND kind = 2 AND start = ?2",
-    )?;
-    let read = |row: &Row<'_>| {
-        Ok(Print { text: row.get(0)?, span: (row.get(1)?, row.get(2)?), is_chunk: row.get(3)? })
-    };
-    let rows = statement.query_map([doc, span.0, span.1], read)?;
-    Ok(rows.collect::<Result<_, _>>()?)
-}
-
-/// Returns the text that is indexed in place of this one: its root, or itself.
-fn root_of(ctx: &QueryContext<'_>, text: i64) -> Result<i64, AskError> {
-    let root: Option<i64> = ctx
-        .snapshot
-        .prepare_cached("SELECT root FROM alike WHERE text = ?1")?
-        .query_row([text], |row| row.get(0))
-        .optional()?;
-    Ok(root.unwrap_or(text))
-}
-
-/// Returns where the root of a text is indexed.
-fn home(ctx: &QueryContext<'_>, text: i64) -> Result<Option<(i64, i64)>, AskError> {
-    first_place(ctx, root_of(ctx, text)?)
-}
-
-/// Returns where a text is indexed: document and byte.
-fn first_place(ctx: &QueryContext<'_>, text: i64) -> Result<Option<(i64, i64)>, AskError> {
-    for sql in [
-        "SELECT doc_id, start FROM copies WHERE text = ?1 ORDER BY rank, start LIMIT 1",
-        "SELECT doc_id, start FROM prints WHERE text = ?1 LIMIT 1",
-    ] {
-        let place = ctx
-            .snapshot
-            .prepare_cached(sql)?
-            .query_row([text], |row| Ok((row.get(0)?, row.get(1)?)))
-            .optional()?;
-        if place.is_some() {
-            return Ok(place);
-        }
-    }
-    Ok(None)
+/// Returns where the root of a text is indexed: document and byte.
+fn home(ctx: &QueryContext<'_>, text: i64) -> Result<Option<(i64, usize)>, AskError> {
+    let copies = ctx.snapshot.copies();
+    Ok(copies.home(copies.root(text)?)?)
 }
 
 /// Returns the homes of the parts that are left out of a chunk, in the order of its text.
 fn homes_of(ctx: &QueryContext<'_>, copy: &Part) -> Result<Vec<i64>, AskError> {
-    let mut out = Vec::new();
-    for print in prints(ctx, copy.doc, copy.span)? {
+    let (mut out, part) = (Vec::new(), &copy.chunk);
+    for print in prints(ctx, part)? {
         let Some((doc, start)) = home(ctx, print.text)? else { continue };
-        let own = doc == copy.doc && (copy.span.0..copy.span.1).contains(&start);
-        if let Some(chunk) = chunk_at(ctx, doc, start)?.filter(|chunk| !own && !out.contains(chunk))
-        {
-            out.push(chunk);
-        }
+        let own = doc == part.doc && (part.start..part.end).contains(&start);
+        let chunk = chunk_at(ctx, doc, start)?;
+        out.extend(chunk.filter(|chunk| !own && !out.contains(chunk)));
     }
     Ok(out)
 }
 
-fn chunk_at(ctx: &QueryContext<'_>, doc: i64, at: i64) -> Result<Option<i64>, AskError> {
-    Ok(ctx
-        .snapshot
-        .prepare_cached(
-            "SELECT id FROM chunks WHERE doc_id = ?1 AND start <= ?2 AND end > ?2 ORDER BY idx LIMIT 1",
-        )?
-        .query_row([doc, at], |row| row.get(0))
-        .optional()?)
+fn chunk_at(ctx: &QueryContext<'_>, doc: i64, at: usize) -> Result<Option<i64>, AskError> {
+    Ok(ctx.snapshot.chunks().at(doc, at)?.map(|chunk| chunk.id))
 }
-
-/// A place of a text: path, byte, document.
-type TextPlace = (String, i64, i64);
 
 /// Returns the places of a text and of those with the same root, in documents that may answer;
 /// identical texts first.
-fn places(ctx: &QueryContext<'_>, within: &Within, text: i64) -> Result<Vec<TextPlace>, AskError> {
-    let root = root_of(ctx, text)?;
-    let mut texts = vec![root];
-    let mut statement = ctx
-        .snapshot
-        .prepare_cached("SELECT text FROM alike WHERE root = ?1 ORDER BY text LIMIT ?2")?;
-    for other in statement.query_map(params![root, MAX_PLACES], |row| row.get(0))? {
-        texts.push(other?);
-    }
-    let mut path = ctx.snapshot.prepare_cached("SELECT path FROM docs WHERE id = ?1")?;
-    let mut listed = ctx
-        .snapshot
-        .prepare_cached("SELECT doc_id, start FROM copies WHERE text = ?1 ORDER BY rank, start")?;
-    let mut single =
-        ctx.snapshot.prepare_cached("SELECT doc_id, start FROM prints WHERE text = ?1")?;
-    let mut out: Vec<TextPlace> = Vec::new();
-    for text in &texts {
-        let n_before = out.len();
-        for (statement, most) in [(&mut listed, MAX_PLACES as usize), (&mut single, 1)] {
-            let mut rows = statement.query([text])?;
-            while let Some(row) = rows.next()?.filter(|_| out.len() < n_before + most) {
-                let doc: i64 = row.get(0)?;
-                if within.docs.as_ref().is_none_or(|docs| docs.contains(&doc)) {
-                    out.push((path.query_row([doc], |row| row.get(0))?, row.get(1)?, doc));
-                }
-            }
-            if out.len() > n_before {
-                break;
-            }
-        }
-        if out.len() >= MAX_PLACES as usize {
+fn places(
+    ctx: &QueryContext<'_>,
+    within: &Within,
+    text: i64,
+) -> Result<Vec<(i64, usize)>, AskError> {
+    let copies = ctx.snapshot.copies();
+    let root = copies.root(text)?;
+    let mut out = Vec::new();
+    for text in [root].into_iter().chain(copies.with_root(root, MAX_PLACES)?) {
+        let is_meant = |doc| within.docs.as_ref().is_none_or(|docs| docs.contains(&doc));
+        out.extend(copies.places(text, MAX_PLACES, is_meant)?);
+        if out.len() >= MAX_PLACES {
             break;
         }
     }
@@ -393,8 +265,8 @@ fn stand_ins(
 ) -> Result<Vec<i64>, AskError> {
     let mut out = Vec::new();
     let is_meant = |chunk: &i64| within.mentioning.as_ref().is_none_or(|it| it.contains(chunk));
-    for print in prints(ctx, indexed.doc, indexed.span)? {
-        for (_, start, doc) in places(ctx, within, print.text)? {
+    for print in prints(ctx, &indexed.chunk)? {
+        for (doc, start) in places(ctx, within, print.text)? {
             if out.len() >= MAX_STAND_INS {
                 return Ok(out);
             }
@@ -411,39 +283,40 @@ pub(crate) fn also_in(
     ctx: &QueryContext<'_>,
     plan: &Plan,
     doc: i64,
-    span: (i64, i64),
+    seen: Range<usize>,
     text: &str,
     shown: Range<usize>,
 ) -> Result<Option<AlsoIn>, AskError> {
-    let mut first: BTreeMap<i64, (usize, String, i64)> = BTreeMap::new();
+    let mut first: BTreeMap<i64, (usize, usize)> = BTreeMap::new();
     let (mut n_most, mut n_seen) = (0_u64, 0);
     let mut texts = BTreeSet::new();
-    for print in asked_for(plan, &prints(ctx, doc, span)?, text, shown) {
+    let prints = ctx.snapshot.copies().prints(doc, seen.start, seen.end)?;
+    for print in asked_for(plan, &prints, text, shown) {
         if !texts.insert(print.text) {
             continue;
         }
         let found = places(ctx, &plan.within, print.text)?;
-        if found.len() >= MAX_PLACES as usize && plan.within.docs.is_none() {
-            n_most = n_most.max(count_documents(ctx, print.text)?.saturating_sub(1));
+        if found.len() >= MAX_PLACES && plan.within.docs.is_none() {
+            let n_documents = ctx.snapshot.copies().n_documents(print.text)?;
+            n_most = n_most.max(n_documents.saturating_sub(1));
         }
-        for (path, start, other) in found.into_iter().filter(|(_, _, other)| *other != doc) {
+        for (other, start) in found.into_iter().filter(|(other, _)| *other != doc) {
             // The print of a whole chunk starts before those of its paragraphs.
-            let place = first.entry(other).or_insert((n_seen, path, start));
-            place.2 = place.2.min(start);
+            let place = first.entry(other).or_insert((n_seen, start));
+            place.1 = place.1.min(start);
             n_seen += 1;
         }
     }
     let n = n_most.max(first.len() as u64);
-    let mut others: Vec<(i64, (usize, String, i64))> = first.into_iter().collect();
-    others.sort_by_key(|(_, (order, ..))| *order);
+    let mut others: Vec<(i64, (usize, usize))> = first.into_iter().collect();
+    others.sort_by_key(|(_, (order, _))| *order);
     let mut places = Vec::new();
-    for (other, (_, path, start)) in others.into_iter().take(MAX_ALSO_IN) {
-        let (lines, pages): (Vec<u8>, Option<Vec<u8>>) = ctx
-            .snapshot
-            .prepare_cached("SELECT lines, pages FROM docs WHERE id = ?1")?
-            .query_row([other], |row| Ok((row.get(0)?, row.get(1)?)))?;
-        let line = LineMap::decode(&lines).line_at(start as usize);
-        let page = PageMap::decode(pages.as_deref()).page_at(start as usize);
+    for (other, (_, start)) in others.into_iter().take(MAX_ALSO_IN) {
+        let documents = ctx.snapshot.documents();
+        let Some((path, at)) = documents.path(other)?.zip(documents.places(other)?) else {
+            continue;
+        };
+        let (line, page) = (at.lines.line_at(start), at.pages.page_at(start));
         places.push(PlaceView { path, line, page });
     }
     Ok((n > 0).then_some(AlsoIn { places, n }))
@@ -457,10 +330,8 @@ fn asked_for<'a>(
     text: &str,
     shown: Range<usize>,
 ) -> Vec<&'a Print> {
-    let overlap = |it: &Print| {
-        let (start, end) = (it.span.0 as usize, it.span.1 as usize);
-        text.get(start.max(shown.start)..end.min(shown.end)).unwrap_or("")
-    };
+    let overlap =
+        |it: &Print| text.get(it.start.max(shown.start)..it.end.min(shown.end)).unwrap_or("");
     let n_words = |text: &str| matched(text, &plan.question.words).count_ones();
     let n_shown = n_words(text.get(shown.clone()).unwrap_or(""));
     let is_asked_for = |it: &&Print| match (overlap(it), n_shown) {
@@ -469,12 +340,4 @@ fn asked_for<'a>(
         (part, n_shown) => n_words(part) * 2 > n_shown,
     };
     prints.iter().filter(|it| it.is_chunk || is_asked_for(it)).collect()
-}
-
-fn count_documents(ctx: &QueryContext<'_>, text: i64) -> Result<u64, AskError> {
-    let n: i64 = ctx
-        .snapshot
-        .prepare_cached("SELECT count(DISTINCT doc_id) FROM copies WHERE text = ?1")?
-        .query_row([text], |row| row.get(0))?;
-    Ok(n as u64)
 }

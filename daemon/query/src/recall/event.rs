@@ -2,12 +2,10 @@
 //!
 //! In: the words of the event. Out: [`When`]: the days before or after the day stated by the best
 //! passage that contains most of those words; empty if there is no such passage.
-//! Not here: finding the event in a question (`plan/event.rs`), the weight of a time
-//! (`rank/signals.rs`).
 
 use super::share_of_worth;
 use super::text::by_text;
-use super::turn::stated_day;
+use super::turn::Turns;
 use crate::plan::Plan;
 use crate::plan::when::When;
 use crate::plan::within::Among;
@@ -22,11 +20,13 @@ pub(super) fn times(ctx: &QueryContext<'_>, plan: &Plan, among: &Among) -> Resul
     let Some(event) = &plan.event else { return Ok(When::default()) };
     let found = by_text(ctx, &event.words, DEPTH, &[], among)?;
     let held = |chunk| found.scorer.as_ref().map_or(0, |scorer| scorer.held(chunk));
-    for (chunk, _) in &found.best {
-        if share_of_worth(&found.worth, held(*chunk)) < LEAST {
-            continue;
-        }
-        let day = stated_day(ctx, *chunk)?.and_then(|day| day.parse().ok());
+    let near = found.best.iter().map(|(chunk, _)| *chunk);
+    let near = near.filter(|chunk| share_of_worth(&found.worth, held(*chunk)) >= LEAST);
+    let near: Vec<i64> = near.collect();
+    let passages = ctx.snapshot.chunks().many(near.iter().copied())?;
+    let turns = Turns::read(ctx, passages.values(), true)?;
+    for passage in near.iter().filter_map(|chunk| passages.get(chunk)) {
+        let day = turns.stated_day(passage).and_then(|day| day.parse().ok());
         if let Some(times) = day.and_then(|day| When::beside(day, event.side)) {
             return Ok(times);
         }

@@ -6,7 +6,6 @@
 //! the question), `text.rs` and `abbreviation.rs` (words), `nearness.rs` (vectors), `trust.rs` (the
 //! weight of words), `fuse.rs` (both signals on one scale); `event.rs` (a time given by an event),
 //! `turn.rs` (the speaker and day of a passage).
-//! Not here: relations and shared names (`expand`), scores (`rank`).
 
 pub(crate) mod abbreviation;
 pub(crate) mod copies;
@@ -33,6 +32,7 @@ use crate::plan::within::{Among, both};
 use crate::plan::{MAX_RECALL, Plan};
 use crate::{AskError, QueryContext};
 use index::postings::{Scorer, Unread};
+use index::store::StoreError;
 
 /// Chunks with their text and vector scores.
 #[derive(Debug, Clone, Default)]
@@ -190,12 +190,12 @@ pub(crate) fn complete(
         let known: FxHashSet<i64> = candidates.text.iter().map(|(chunk, _)| *chunk).collect();
         let missing: BTreeSet<i64> =
             more.iter().copied().filter(|chunk| !known.contains(chunk)).collect();
-        match scorer.scores(ctx.snapshot, missing.into_iter().collect()) {
+        match ctx.snapshot.full_text().scores(scorer, missing.into_iter().collect()) {
             Ok(scores) => {
                 let found = scores.into_iter().filter(|(_, score)| *score > 0.0);
                 candidates.text.extend(found.map(|(chunk, score)| (chunk, score as f32)));
             }
-            Err(Unread::Sql(error)) => return Err(error.into()),
+            Err(Unread::Sql(error)) => return Err(StoreError::from(error).into()),
             // If the index cannot be read directly, the score stays 0.
             Err(Unread::Shape(_)) => {}
         }

@@ -6,11 +6,8 @@
 //! run of words wins. Only a run with a word that no document has is compared with known names for
 //! misspellings, through the index of name keys (`extract/link/blocking.rs`), so other questions
 //! cost nothing more.
-//! Not here: linking names in documents (`extract/link/`).
 
 use std::collections::BTreeSet;
-
-use rusqlite::{OptionalExtension, params};
 
 use crate::plan::Plan;
 use crate::plan::question::{Question, is_stop_word};
@@ -18,6 +15,7 @@ use crate::quote::matched::matched;
 use crate::{AskError, QueryContext};
 use extract::link::blocking::{MIN_EDIT_CHARS, keys_of};
 use extract::link::features::digits_agree;
+use index::read::Name;
 use index::words::phrase_of;
 use model::terms::norm_of;
 
@@ -126,12 +124,9 @@ fn add(named: &mut Named, seed: Seed) {
 
 /// Returns the entity that a norm or its singular denotes.
 fn known(ctx: &QueryContext<'_>, norm: &str) -> Result<Option<(i64, f32)>, AskError> {
-    let mut statement = ctx.snapshot.prepare_cached(
-        "SELECT entity_id, link FROM names WHERE norm = ?1 AND sense = 0 AND entity_id IS NOT NULL",
-    )?;
     for norm in [Some(norm), norm.strip_suffix('s')].into_iter().flatten() {
-        let row = statement.query_row(params![norm], |row| Ok((row.get(0)?, row.get(1)?)));
-        if let Some(found) = row.optional()? {
+        let name = ctx.snapshot.names().with_norm(norm)?;
+        if let Some(found) = name.and_then(|name| Some((name.entity?, name.link))) {
             return Ok(Some(found));
         }
     }
@@ -174,10 +169,8 @@ fn misspelt<'q>(
 
 /// Returns whether any chunk has a word.
 fn is_written(ctx: &QueryContext<'_>, word: &str) -> Result<bool, AskError> {
-    let mut statement =
-        ctx.snapshot.prepare_cached("SELECT 1 FROM chunk_fts WHERE chunk_fts MATCH ?1 LIMIT 1")?;
     for term in Question::new(word).terms {
-        if statement.exists([term])? {
+        if ctx.snapshot.full_text().has(&term)? {
             return Ok(true);
         }
     }
@@ -187,22 +180,16 @@ fn is_written(ctx: &QueryContext<'_>, word: &str) -> Result<bool, AskError> {
 /// Returns, of the known names with nearly this spelling, the one in most documents.
 fn nearly(ctx: &QueryContext<'_>, surface: &str) -> Result<Option<(i64, f32, String)>, AskError> {
     let norm = norm_of(surface);
-    let mut keyed = ctx.snapshot.prepare_cached(
-        "SELECT n.norm, n.entity_id, n.link, n.surface, n.n_docs FROM name_keys k JOIN names n ON n.id = k.name_id
-         WHERE k.key = ?1 AND n.sense = 0 AND n.entity_id IS NOT NULL LIMIT ?2",
-    )?;
-    let mut best: Option<(i64, (i64, f32, String))> = None;
+    let mut best: Option<Name> = None;
     for key in keys_of(surface, &norm, None) {
-        let mut rows = keyed.query(params![key as i64, MAX_COMPARED as i64])?;
-        while let Some(row) = rows.next()? {
-            let other = row.get_ref(0)?.as_str().unwrap_or_default();
-            let n_docs: i64 = row.get(4)?;
-            if is_nearly(&norm, other) && best.as_ref().is_none_or(|(most, _)| n_docs > *most) {
-                best = Some((n_docs, (row.get(1)?, row.get(2)?, row.get(3)?)));
+        for name in ctx.snapshot.names().keyed(key, MAX_COMPARED)? {
+            let is_more = best.as_ref().is_none_or(|best| name.n_docs > best.n_docs);
+            if is_more && is_nearly(&norm, &name.norm) {
+                best = Some(name);
             }
         }
     }
-    Ok(best.map(|(_, found)| found))
+    Ok(best.and_then(|name| Some((name.entity?, name.link, name.surface))))
 }
 
 /// Returns whether one typo, or two in long names, separates two norms: a letter added, missing or
@@ -215,13 +202,9 @@ fn is_nearly(asked: &str, name: &str) -> bool {
 
 /// Returns other names of an entity: those that authors gave it, or that most documents use.
 fn other_names(ctx: &QueryContext<'_>, entity: i64) -> Result<Vec<String>, AskError> {
-    let mut statement = ctx.snapshot.prepare_cached(
-        "SELECT surface FROM names WHERE entity_id = ?1 AND sense = 0 AND surface <> '' AND link >= 1.0
-         ORDER BY n_docs DESC, norm LIMIT ?2",
-    )?;
-    let rows =
-        statement.query_map(params![entity, MAX_OTHER_NAMES as i64 + 1], |row| row.get(0))?;
-    Ok(rows.collect::<Result<_, _>>()?)
+    let names = ctx.snapshot.names().of(entity)?.into_iter();
+    let sure = names.filter(|it| it.sense == 0 && !it.surface.is_empty() && it.link >= 1.0);
+    Ok(sure.map(|it| it.surface).take(MAX_OTHER_NAMES + 1).collect())
 }
 
 #[cfg(test)]

@@ -10,7 +10,6 @@
 //! have both (`scale.rs`).
 //! Invariants: with all better vectors the static ones have no influence; with none, the better
 //! ones have none.
-//! Not here: computing vectors, the weight of nearness (`trust.rs`, `rank`).
 
 mod scale;
 
@@ -21,9 +20,10 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use self::scale::Scale;
 use crate::plan::question::Question;
-use crate::plan::within::{self, Among, both};
+use crate::plan::within::{Among, both};
 use crate::{AskError, QueryContext};
 use embed::{Embedder, Unrounded, cosine};
+use index::read::Window;
 use index::vectors::{Layer, Nearest, View};
 use model::parcel::UnitVector;
 use model::terms::Tick;
@@ -179,21 +179,20 @@ pub(crate) fn ask(
     let Some(mut asked) = stage!("embed", QuestionVectors::new(ctx, question)) else {
         return Ok(None);
     };
-    let allowed = allowed.as_ref().map(|chunks| within::windows(ctx, chunks)).transpose()?;
+    let windows = ctx.snapshot.windows();
+    let allowed = allowed.as_ref().map(|chunks| windows.of_chunks(chunks)).transpose()?;
     let matching = matching.as_ref().filter(|chunks| chunks.len() <= MAX_MATCHING);
     // Search among the matching chunks; the nearest of all may contain none of them.
-    let matching = matching.map(|chunks| within::windows(ctx, chunks)).transpose()?;
+    let matching = matching.map(|chunks| windows.of_chunks(chunks)).transpose()?;
     let among = both(allowed, matching);
     let wanted = depth * WINDOWS_A_CHUNK;
-    let windows = stage!("scan", nearest_windows(ctx, &mut asked, wanted, among.as_ref()))?;
-    let mut chunk_of =
-        ctx.snapshot.prepare_cached("SELECT chunk_id FROM chunk_vec_map WHERE id = ?1")?;
+    let nearest = stage!("scan", nearest_windows(ctx, &mut asked, wanted, among.as_ref()))?;
     let mut found: Vec<Near> = Vec::new();
     let mut seen = FxHashSet::default();
     let has_model = has_better_model(ctx);
-    for (id, nearness, is_better) in windows {
+    for (id, nearness, is_better) in nearest {
         let is_better = is_better && has_model;
-        let chunk: i64 = chunk_of.query_row([id], |row| row.get(0))?;
+        let Some(Window { chunk, .. }) = windows.get(id)? else { continue };
         if seen.insert(chunk) {
             found.push(Near { chunk, nearness, is_better });
         }
@@ -316,10 +315,7 @@ pub(crate) fn of_chunks(
     chunks: &[i64],
     asked: &QuestionVectors,
 ) -> Result<Vec<Near>, AskError> {
-    let mut windows = Vec::new();
-    for chunk in chunks {
-        windows.extend(windows_of(ctx, *chunk)?);
-    }
+    let windows = ctx.snapshot.windows().of(chunks.iter().copied())?;
     let tick = ctx.snapshot.tick();
     let searched = |windows: &[Window]| -> FxHashSet<i64> {
         windows.iter().filter(|window| window.aside.is_none()).map(|window| window.id).collect()
@@ -364,23 +360,6 @@ impl QuestionVectors {
         }
         Ok(better.scale.get().and_then(Option::as_ref).map(|scale| scale.place(plain)))
     }
-}
-
-/// A window of a chunk.
-struct Window {
-    id: i64,
-    chunk: i64,
-    /// Its static vector, if that is not part of the search; empty if it has none.
-    aside: Option<Vec<u8>>,
-}
-
-fn windows_of(ctx: &QueryContext<'_>, chunk: i64) -> Result<Vec<Window>, AskError> {
-    let mut statement = ctx
-        .snapshot
-        .prepare_cached("SELECT id, aside FROM chunk_vec_map WHERE chunk_id = ?1 ORDER BY start")?;
-    let rows = statement
-        .query_map([chunk], |row| Ok(Window { id: row.get(0)?, chunk, aside: row.get(1)? }))?;
-    Ok(rows.collect::<Result<_, _>>()?)
 }
 
 /// Keeps the nearest window of a chunk; the first one on a tie.

@@ -7,8 +7,6 @@
 //! prefix.
 //! Invariants: the same commit and question give the same answer; the cost of looking up a word is
 //! bounded.
-//! Not here: demands (`plan/demand.rs`), names (`naming.rs`), posting lists and scores
-//! (`index::postings`).
 
 use std::cmp::Reverse;
 
@@ -16,9 +14,10 @@ use super::abbreviation::other_forms;
 use super::naming::OtherName;
 use crate::plan::Plan;
 use crate::plan::question::Question;
-use crate::plan::within::{self, Among};
+use crate::plan::within::Among;
 use crate::{AskError, QueryContext};
-use index::postings::{FIELDS, Postings, Scorer, Unread};
+use index::postings::{Postings, Scorer, Unread};
+use index::store::StoreError;
 use index::words::{ENDINGS, Phrase, beginnings, phrases_in, terms_of};
 
 /// Shortest word that is corrected, and shortest one that may have two typos, letters.
@@ -59,7 +58,7 @@ pub(crate) fn chunks_of(
 ) -> Result<Among, AskError> {
     let mut chunks = match (&plan.within.mentioning, &plan.within.docs) {
         (Some(mentioning), _) => Some(mentioning.clone()),
-        (None, Some(docs)) => Some(within::chunks(ctx, docs)?),
+        (None, Some(docs)) => Some(ctx.snapshot.chunks().of_docs(docs)?),
         (None, None) => None,
     };
     chunks.iter_mut().for_each(|chunks| chunks.extend(homes));
@@ -84,7 +83,7 @@ pub(crate) fn by_text(
     }
     match scored(ctx, question, depth, &terms, among) {
         Ok(found) => Ok(found),
-        Err(Unread::Sql(error)) => Err(error.into()),
+        Err(Unread::Sql(error)) => Err(StoreError::from(error).into()),
         Err(Unread::Shape(why)) => {
             tracing::warn!(why, "reading the text index through SQLite, which is slower");
             let terms: Vec<&str> = terms.iter().map(|it| it.fts.as_str()).collect();
@@ -111,7 +110,7 @@ fn scored(
     terms: &[SearchTerm],
     among: &Among,
 ) -> Result<ByText, Unread> {
-    let postings = Postings::open(ctx.snapshot)?;
+    let postings = ctx.snapshot.full_text().postings()?;
     let mut readings = Vec::new();
     let mut scorer = Scorer::new(&postings);
     let mut unknown: Vec<(usize, Vec<Phrase>)> = Vec::new();
@@ -166,7 +165,7 @@ fn scored(
             readings.push(format!("`{last}` read as the beginning of a word"));
         }
     }
-    let best = scorer.best(ctx.snapshot, depth, among.as_ref())?;
+    let best = ctx.snapshot.full_text().best(&scorer, depth, among.as_ref())?;
     worth.truncate(question.terms.len());
     Ok(ByText { best, scorer: Some(scorer), readings, worth })
 }
@@ -178,20 +177,9 @@ fn by_fts5(
     depth: usize,
     among: &Among,
 ) -> Result<Vec<(i64, f32)>, AskError> {
-    let [title, headings, body] = FIELDS;
-    let sql = format!(
-        "SELECT rowid, -bm25(chunk_fts, {title:?}, {headings:?}, {body:?}) AS score FROM chunk_fts
-         WHERE chunk_fts MATCH ?1 ORDER BY score DESC, rowid"
-    );
-    let mut statement = ctx.snapshot.prepare_cached(&sql)?;
-    let mut rows = statement.query([expression])?;
-    let mut found = Vec::new();
-    while let Some(row) = rows.next()? {
-        let id = row.get(0)?;
-        if found.len() < depth && among.as_ref().is_none_or(|among| among.contains(&id)) {
-            found.push((id, row.get(1)?));
-        }
-    }
+    let mut found = ctx.snapshot.full_text().scored(expression)?;
+    found.retain(|(chunk, _)| among.as_ref().is_none_or(|among| among.contains(chunk)));
+    found.truncate(depth);
     Ok(found)
 }
 

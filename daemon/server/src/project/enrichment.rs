@@ -6,7 +6,6 @@
 //! changes or a user asks for another reading; a reading that was forgotten while the model worked is not stored;
 //! entries that arrive meanwhile are batched; an entry that the model cannot read delays no other; without a model
 //! server nothing is done (`sampling` is none: there is no client to ask).
-//! Not here: prompts and parsing of replies (`llm/relationships.rs`), budget, pauses and redaction (`llm/slot.rs`).
 
 use std::collections::HashMap;
 use std::sync::{Arc, Weak};
@@ -158,12 +157,10 @@ fn turn(project: &Project, attempts: &mut Attempts) -> Result<Turn, String> {
             Due::Entries(due) => due,
             Due::In(rest) => return Ok(Turn::Rest(rest)),
         };
-        let sql = "SELECT text FROM docs WHERE id = ?1";
-        let mut statement = snapshot.prepare_cached(sql).map_err(|it| to_text(&it))?;
         let mut texts = Vec::new();
         for row in due {
-            let details: String =
-                statement.query_row([row.doc], |row| row.get(0)).map_err(|it| to_text(&it))?;
+            let details = snapshot.documents().text(row.doc).map_err(|it| to_text(&it))?;
+            let details = details.ok_or_else(|| format!("`{}` is gone", row.path))?;
             texts.push(Text { key: key(row), title: row.title.clone(), details });
         }
         (fitting(texts, max_chars), Nodes::new(shelf.graph.nodes().map(String::from)))

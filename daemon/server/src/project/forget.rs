@@ -313,13 +313,7 @@ impl Project {
     /// Indexes again the documents for which callers supplied something to be deleted: the index copied those words
     /// from the ledger.
     async fn read_again(&self, rewrite: &dyn Rewrite) -> Result<(), ForgetError> {
-        let given = self.build.readers.look(|db| {
-            let sql = "SELECT path, source_url FROM docs WHERE source_url IS NOT NULL
-                       UNION SELECT d.path, t.tag FROM doc_tags t JOIN docs d ON d.id = t.doc_id";
-            let mut statement = db.prepare(sql)?;
-            let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?;
-            rows.collect::<rusqlite::Result<Vec<(String, String)>>>()
-        })?;
+        let given = self.build.readers.look(|index| index.files().given())?;
         let meant = given.into_iter().filter(|(_, given)| rewrite.text(given).is_some());
         let paths: BTreeSet<RelPath> = meant.map(|(path, _)| RelPath::new(path)).collect();
         if paths.is_empty() {

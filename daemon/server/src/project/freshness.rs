@@ -1,7 +1,6 @@
 //! Freshness: how current an answer is, as every reply states it.
 //!
 //! In: a snapshot. Out: its commit, and what is still missing from the index.
-//! Not here: whether everything is indexed (`Project::settled`).
 
 use proto::shape::Freshness;
 
@@ -41,11 +40,7 @@ impl Project {
             ));
         }
         // Files that cannot be indexed are not waited for.
-        let sql = "SELECT (SELECT count(*) FROM docs),
-                   (SELECT count(*) FROM quarantine WHERE path NOT IN (SELECT path FROM docs))";
-        let row = |row: &rusqlite::Row<'_>| Ok((row.get(0)?, row.get(1)?));
-        let (indexed, failed): (i64, i64) = snapshot.query_row(sql, [], row).ok()?;
-        let (indexed, failed) = (indexed as u64, failed as u64);
+        let (indexed, failed) = snapshot.counts().of_files().ok()?;
         if indexed + failed < known {
             return Some(format!("indexed {} of {}", grouped(indexed), grouped(known)));
         }

@@ -3,7 +3,6 @@
 //! In: paths of files that were just saved, written or removed. Out: the outcome for each, once it is committed.
 //! Invariants: the caller finds what it wrote once this returns; it waits for commits, not for the work that they
 //! cause; quarantine ends the wait with its reason, and so does the deadline of the call (`errand.rs`).
-//! Not here: reading (`engine/watch`), committing (`engine/write`).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::Ordering;
@@ -139,11 +138,8 @@ impl Project {
         let compared = tokio::task::spawn_blocking(move || {
             let read = root.ok().and_then(|root| root.read(&path, u64::MAX).ok()?);
             let Some(file) = read else { return true };
-            let known =
-                snapshot.query_row("SELECT hash FROM docs WHERE path = ?1", [path], |row| {
-                    row.get::<_, [u8; 16]>(0)
-                });
-            known.is_ok_and(|known| known == ContentHash::of(&file.bytes).0.to_le_bytes())
+            let known = snapshot.files().at(&path).ok().flatten();
+            known.is_some_and(|known| known.hash == ContentHash::of(&file.bytes))
         });
         compared.await.unwrap_or(true)
     }
@@ -152,10 +148,7 @@ impl Project {
     async fn forget(&self, path: &RelPath, indexed: &mut Indexed) -> Result<(), Stall> {
         let is_gone = |project: &Project| {
             let Ok(snapshot) = project.snapshot() else { return true };
-            let sql = "SELECT count(*) FROM docs WHERE path = ?1";
-            snapshot
-                .query_row(sql, [path.as_str()], |row| row.get::<_, i64>(0))
-                .is_ok_and(|n| n == 0)
+            snapshot.documents().at(path.as_str()).is_ok_and(|doc| doc.is_none())
         };
         if !self.reached(is_gone).await? {
             indexed.is_late(path);

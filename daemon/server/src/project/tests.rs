@@ -5,12 +5,11 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use rusqlite::Connection;
-
 use super::freshness::grouped;
 use super::verify::{Verification, VerifyError};
 use super::{OpenProject, Project};
 use config::Settings;
+use index::store::testing::Connection;
 
 /// Only a bug takes this long.
 const PATIENCE: Duration = Duration::from_secs(60);

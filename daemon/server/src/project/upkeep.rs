@@ -3,16 +3,13 @@
 //!
 //! In: a running project. Out: nothing; it runs in the background.
 //! Invariant: readers see one index or the other, never a file that is being replaced.
-//! Not here: swapping the files (`store/replace.rs`), the lock (`process/lock.rs`), the socket (`serve/listen.rs`),
-//! damage that no read has met yet (`scrub.rs`), or proving an index (`verify.rs`).
 
-use std::path::Path;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use super::Project;
 use engine::write::Command;
-use index::store::{Part, Seen, StoreError, Trouble};
+use index::store::{Part, Seen, Trouble, damage_of};
 
 /// Longest wait for a settled build, before this checks whether the project still exists.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -176,18 +173,13 @@ impl Project {
     async fn mend_if_cut(&self) {
         let readers = self.build.readers.clone();
         let is_cut = move || {
-            let number = |db: &rusqlite::Connection, name: &str| {
-                db.query_row(&format!("PRAGMA {name}"), [], |row| row.get::<_, i64>(0))
-            };
-            let sizes =
-                readers.look(|db| Ok((number(db, "page_count")?, number(db, "page_size")?)));
-            let Ok((n_pages, n_bytes)) = sizes else { return true };
+            let Ok(n_bytes) = readers.look(|index| index.n_bytes()) else { return true };
             let len = |path: std::path::PathBuf| path.metadata().map_or(0, |it| it.len() as i64);
             let path = readers.path();
             let mut log = path.clone().into_os_string();
             log.push("-wal");
             // A frame of the log is one page plus a header, so this never takes an intact file for a cut one.
-            n_pages * n_bytes > len(path) + len(log.into())
+            n_bytes > len(path) + len(log.into())
         };
         if tokio::task::spawn_blocking(is_cut).await.unwrap_or(false) {
             self.mend("its file was cut".into()).await;
@@ -251,11 +243,4 @@ impl Project {
             tracing::error!(why, "the damaged index could not be replaced");
         }
     }
-}
-
-fn damage_of(path: &Path) -> Result<Option<String>, StoreError> {
-    let db = index::store::open_for_reading(path)?;
-    // Stops at the first problem: the index is rebuilt whatever it is.
-    let finding: String = db.query_row("PRAGMA quick_check(1)", [], |row| row.get(0))?;
-    Ok((finding != "ok").then_some(finding))
 }

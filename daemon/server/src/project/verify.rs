@@ -37,7 +37,7 @@ const CLOSE_WITHIN: Duration = Duration::from_secs(10);
 const MAX_REMOVALS: u32 = 10;
 
 /// Unreadable paths named in an error.
-const MAX_NAMED: i64 = 5;
+const MAX_NAMED: usize = 5;
 
 /// The result of a verification.
 #[derive(Debug, Clone, Default)]
@@ -211,21 +211,11 @@ impl Project {
     fn all_readable(&self) -> Result<(), VerifyError> {
         let hidden: Vec<String> =
             self.build.watcher.state().view().unreadable.into_keys().collect();
-        let (n, names) = self.build.readers.look(|db| {
-            let sql = "SELECT path FROM docs d WHERE path IN (SELECT path FROM quarantine WHERE is_transient)
-                         OR EXISTS (SELECT 1 FROM json_each(?1) h
-                                    WHERE d.path = h.value OR h.value = '' 
-                                      OR substr(d.path, 1, length(h.value) + 1) = h.value || '/')";
-            let hidden = serde_json::to_string(&hidden).unwrap_or_default();
-            let n: i64 =
-                db.query_row(&format!("SELECT count(*) FROM ({sql})"), [&hidden], |row| row.get(0))?;
-            let mut statement = db.prepare(&format!("{sql} ORDER BY path LIMIT {MAX_NAMED}"))?;
-            let names = statement.query_map([&hidden], |row| row.get::<_, String>(0))?;
-            Ok((n as u64, names.collect::<Result<Vec<_>, _>>()?))
-        })?;
-        if n > 0 {
-            let names = names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
-            return Err(VerifyError::Unreadable { n, names });
+        let paths = self.build.readers.look(|index| index.files().failing_or_at(&hidden))?;
+        if !paths.is_empty() {
+            let names = paths.iter().take(MAX_NAMED).map(|path| format!("`{path}`"));
+            let names = names.collect::<Vec<_>>().join(", ");
+            return Err(VerifyError::Unreadable { n: paths.len() as u64, names });
         }
         Ok(())
     }

@@ -4,18 +4,17 @@
 //! texts, and which watched ones changed.
 //! Invariants: secrets are replaced with marks; pages follow paths, so a cursor survives changes
 //! elsewhere; a client that watches nothing costs nothing.
-//! Not here: MCP's own types (`session/offers.rs`).
 
 use std::collections::BTreeMap;
 
 use notes::uri::SCHEME;
 use proto::error::{Code, ErrorView};
-use rusqlite::{OptionalExtension, params};
 use serde_json::json;
 
 use crate::notes::NoteError;
 use crate::project::Project;
 use crate::serve::tool::invalid;
+use index::read::{Addressed, Read};
 use index::store::Snapshot;
 use query::{AskError, address};
 
@@ -38,6 +37,12 @@ pub(super) struct Offered {
     pub(super) n_bytes: u64,
 }
 
+impl From<Addressed> for Offered {
+    fn from(Addressed { permalink, title, path, n_bytes }: Addressed) -> Self {
+        Offered { uri: format!("{SCHEME}{permalink}"), title, path, n_bytes }
+    }
+}
+
 /// Prefix of a path in a cursor.
 const BEHIND: &str = "behind:";
 
@@ -53,23 +58,8 @@ pub(super) fn list(
             invalid("`cursor` is not from a page of this list".into(), hint)
         })?,
     };
-    let mut statement = snapshot
-        .prepare_cached(
-            "SELECT n.permalink, d.title, d.path, d.n_bytes FROM docs d JOIN notes n ON n.doc_id = d.id
-             WHERE n.permalink IS NOT NULL AND d.path > ?1 ORDER BY d.path LIMIT ?2",
-        )
-        .map_err(AskError::from)?;
-    let rows = statement
-        .query_map(params![behind, PAGE as i64 + 1], |row| {
-            Ok(Offered {
-                uri: format!("{SCHEME}{}", row.get::<_, String>(0)?),
-                title: row.get(1)?,
-                path: row.get(2)?,
-                n_bytes: row.get::<_, i64>(3)?.max(0) as u64,
-            })
-        })
-        .map_err(AskError::from)?;
-    let mut found: Vec<Offered> = rows.collect::<Result<_, _>>().map_err(AskError::from)?;
+    let notes = snapshot.permalinks().after(behind, PAGE + 1).map_err(AskError::from)?;
+    let mut found: Vec<Offered> = notes.into_iter().map(Offered::from).collect();
     let has_more = found.len() > PAGE;
     found.truncate(PAGE);
     let next = found.last().filter(|_| has_more).map(|last| format!("{BEHIND}{}", last.path));
@@ -85,37 +75,31 @@ pub(super) fn read(
     if uri == INFO {
         return Ok((info(project, snapshot)?, false));
     }
-    if !uri.starts_with(SCHEME) {
+    let missing = || {
         let shown: String = uri.chars().filter(|c| !c.is_control()).take(100).collect();
-        return Err(ErrorView {
+        ErrorView {
             code: Code::NotFound,
             message: format!("no resource `{shown}`"),
             hint: Some(format!("resources are `{INFO}` and `memory://PERMALINK`")),
             conflict: None,
-        });
+        }
+    };
+    if !uri.starts_with(SCHEME) {
+        return Err(missing());
     }
     let doc = address::document(snapshot, uri)?;
-    let (path, is_note): (String, bool) = snapshot
-        .query_row(
-            "SELECT path, EXISTS (SELECT 1 FROM notes WHERE doc_id = ?1) FROM docs WHERE id = ?1",
-            [doc],
-            |row| Ok((row.get(0)?, row.get(1)?)),
-        )
-        .map_err(AskError::from)?;
-    if !is_note {
-        let text = "SELECT text FROM docs WHERE id = ?1";
-        let text = snapshot.query_row(text, [doc], |row| row.get(0)).map_err(AskError::from)?;
-        return Ok((cut(text), true));
-    }
-    let note = match project.notes().read(&path) {
-        Err(NoteError::NotText(_) | NoteError::NoFolder { .. }) => {
-            let text = "SELECT text FROM docs WHERE id = ?1";
-            let text = snapshot.query_row(text, [doc], |row| row.get(0)).map_err(AskError::from)?;
-            return Ok((cut(text), true));
+    let document = snapshot.documents().get(doc).map_err(AskError::from)?.ok_or_else(missing)?;
+    if document.is_note {
+        match project.notes().read(&document.path) {
+            Err(NoteError::NotText(_) | NoteError::NoFolder { .. }) => {}
+            Err(error) => return Err(error.view()),
+            Ok(note) => {
+                return Ok((cut(project.notes().shown(&document.path, &note.text)), true));
+            }
         }
-        note => note.map_err(|error| error.view())?,
-    };
-    Ok((cut(project.notes().shown(&path, &note.text)), true))
+    }
+    let text = snapshot.documents().text(doc).map_err(AskError::from)?;
+    Ok((cut(text.unwrap_or_default()), true))
 }
 
 fn cut(mut text: String) -> String {
@@ -130,21 +114,20 @@ fn cut(mut text: String) -> String {
 
 /// Returns the project, its counts, and the progress of indexing (S0 §6.3).
 fn info(project: &Project, snapshot: &Snapshot) -> Result<String, ErrorView> {
-    let count =
-        |sql: &str| -> Result<i64, AskError> { Ok(snapshot.query_row(sql, [], |row| row.get(0))?) };
+    let counts = snapshot.counts().of_project().map_err(AskError::from)?;
     let settled = project.settled();
     let freshness = project.freshness(snapshot);
     let info = json!({
         "project": project.name,
         "path": project.root.display().to_string(),
         "write": project.settings.write,
-        "documents": count("SELECT count(*) FROM docs")?,
-        "notes": count("SELECT count(*) FROM notes")?,
-        "entities": count("SELECT count(*) FROM entities WHERE status = 'active'")?,
-        "observations": count("SELECT count(*) FROM observations")?,
-        "links": count("SELECT count(*) FROM note_links")?,
-        "unresolved_links": count("SELECT count(*) FROM note_links WHERE dst IS NULL AND rel IS NOT NULL")?,
-        "quarantine": count("SELECT count(*) FROM quarantine")?,
+        "documents": counts.documents,
+        "notes": counts.notes,
+        "entities": counts.entities,
+        "observations": counts.observations,
+        "links": counts.links,
+        "unresolved_links": counts.unresolved_links,
+        "quarantine": counts.quarantine,
         "tick": freshness.tick,
         "building": freshness.building,
         "searchable": settled.searchable,
@@ -219,12 +202,8 @@ impl Watched {
 }
 
 fn list_now(snapshot: &Snapshot) -> Result<(i64, i64), ErrorView> {
-    // Uses only the index over permalinks. The sum may stay the same by chance, so a rare change
-    // goes unnoticed.
-    let sql = "SELECT count(permalink), coalesce(sum(doc_id % 1000003 * (length(permalink) + 7 * unicode(permalink)
-                 + 31 * unicode(substr(permalink, -1)))), 0) FROM notes";
-    let now = snapshot.query_row(sql, [], |row| Ok((row.get(0)?, row.get(1)?)));
-    Ok(now.map_err(AskError::from)?)
+    // The sum may stay the same by chance, so a rare change goes unnoticed.
+    Ok(snapshot.permalinks().checksum().map_err(AskError::from)?)
 }
 
 /// Returns the state of the file that an address names; for the project, its last commit.
@@ -233,13 +212,8 @@ fn note_now(snapshot: &Snapshot, uri: &str) -> Result<Option<Vec<u8>>, ErrorView
         return Ok(Some(snapshot.tick().0.to_le_bytes().to_vec()));
     }
     let Ok(doc) = address::document(snapshot, uri) else { return Ok(None) };
-    let row = snapshot
-        .query_row("SELECT path, hash FROM docs WHERE id = ?1", [doc], |row| {
-            let (path, hash): (String, Vec<u8>) = (row.get(0)?, row.get(1)?);
-            Ok([path.into_bytes(), hash].concat())
-        })
-        .optional();
-    Ok(row.map_err(AskError::from)?)
+    let file = snapshot.files().of(doc).map_err(AskError::from)?;
+    Ok(file.map(|it| [it.path.as_bytes(), &it.hash.0.to_le_bytes()].concat()))
 }
 
 /// Returns the permalinks that contain the typed text, prefix matches first, and their number.
@@ -249,16 +223,7 @@ pub(super) fn permalinks_like(
     most: usize,
 ) -> Result<(Vec<String>, usize), ErrorView> {
     let typed = notes::resolve::fold(typed.trim().trim_start_matches(SCHEME));
-    let mut statement = snapshot
-        .prepare_cached(
-            "SELECT permalink FROM notes WHERE permalink IS NOT NULL AND instr(permalink, ?1) > 0
-             ORDER BY instr(permalink, ?1) > 1, permalink",
-        )
-        .map_err(AskError::from)?;
-    let rows = statement.query_map([&typed], |row| row.get(0)).map_err(AskError::from)?;
-    let all: Vec<String> = rows.collect::<Result<_, _>>().map_err(AskError::from)?;
-    let n = all.len();
-    Ok((all.into_iter().take(most).collect(), n))
+    first(snapshot.permalinks().containing(&typed), most)
 }
 
 /// Returns the titles of notes and the tags that start with the typed text, or contain it.
@@ -268,18 +233,12 @@ pub(super) fn topics_like(
     most: usize,
 ) -> Result<(Vec<String>, usize), ErrorView> {
     let typed = notes::resolve::fold(typed.trim());
-    let mut statement = snapshot
-        .prepare_cached(
-            "SELECT name FROM (SELECT d.title AS name, n.key AS key FROM doc_names n JOIN docs d ON d.id = n.doc_id
-               WHERE n.kind = ?2
-             UNION SELECT '#' || tag, '#' || tag FROM doc_tags)
-             WHERE instr(key, ?1) > 0 GROUP BY name ORDER BY instr(key, ?1) > 2, length(name), name",
-        )
-        .map_err(AskError::from)?;
-    let by_title = notes::resolve::By::Title as i64;
-    let rows =
-        statement.query_map(params![typed, by_title], |row| row.get(0)).map_err(AskError::from)?;
-    let all: Vec<String> = rows.collect::<Result<_, _>>().map_err(AskError::from)?;
+    first(snapshot.permalinks().topics_containing(&typed), most)
+}
+
+fn first(all: Read<Vec<String>>, most: usize) -> Result<(Vec<String>, usize), ErrorView> {
+    let mut all = all.map_err(AskError::from)?;
     let n = all.len();
-    Ok((all.into_iter().take(most).collect(), n))
+    all.truncate(most);
+    Ok((all, n))
 }

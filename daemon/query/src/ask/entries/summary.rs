@@ -5,7 +5,6 @@
 //! places.
 //! Invariants: every sentence is quoted from the source cited for it; the same index gives the same
 //! answer.
-//! Not here: sentences that a model writes (they would be made from this module's result).
 
 use std::collections::BTreeSet;
 
@@ -74,8 +73,7 @@ pub fn summarize<'l>(
 /// # Errors
 /// When the index cannot be read.
 pub fn text_of(ctx: &QueryContext<'_>, row: &EntryRow) -> Result<String, AskError> {
-    let sql = "SELECT text FROM docs WHERE id = ?1";
-    Ok(ctx.snapshot.prepare_cached(sql)?.query_row([row.doc], |row| row.get(0))?)
+    Ok(ctx.snapshot.documents().text(row.doc)?.unwrap_or_default())
 }
 
 /// Builds a sentence with the entries that state it.

@@ -7,10 +7,7 @@
 use std::collections::BTreeSet;
 
 use index::erase::{self, Needle, Needles, Traces};
-use index::store::{Gone, StoreError, each_row, is_within};
-use notes::entry::id_text;
-use rusqlite::Row;
-use rusqlite::types::ValueRef;
+use index::store::{Gone, StoreError, each_text, is_within};
 
 use super::{ForgetError, Pending, ledgers};
 use crate::project::Project;
@@ -22,17 +19,7 @@ impl Project {
         &self,
         see: &mut dyn FnMut(&str, &str, &str),
     ) -> Result<(), StoreError> {
-        let snapshot = self.snapshot()?;
-        let sql = "SELECT path, uid, path || char(10) || title || char(10) || meta || char(10) || text FROM docs
-                   UNION ALL SELECT path, '', path FROM quarantine WHERE path NOT IN (SELECT path FROM docs)";
-        let mut statement = snapshot.prepare(sql)?;
-        let mut rows = statement.query([])?;
-        while let Some(row) = rows.next()? {
-            let (path, uid, text): (String, String, String) =
-                (row.get(0)?, row.get(1)?, row.get(2)?);
-            see(&path, &uid, &text);
-        }
-        Ok(())
+        self.snapshot()?.files().each_with_words(see)
     }
 
     /// Returns the files of the project that are meant, and those with one of the strings.
@@ -80,17 +67,10 @@ impl Project {
             }
         }
         for ledger in ledgers(self)? {
-            let seen = each_row(&ledger, &mut |table, row| {
-                let uid = row.get::<_, String>("uid").unwrap_or_default();
-                for at in 0..row.as_ref().column_count() {
-                    if let ValueRef::Text(bytes) = row.get_ref(at)?
-                        && !gone.uids.contains(&uid)
-                        && traces.leave_out(bytes)
-                    {
-                        others.insert(owner_of(table, row));
-                    }
+            let seen = each_text(&ledger, &mut |row, text| {
+                if !gone.uids.contains(&row.uid()) && traces.leave_out(text) {
+                    others.insert(row.owner());
                 }
-                Ok(())
             });
             // A copy that cannot be read says nothing.
             if ledger.ends_with("ledger.sqlite") {
@@ -136,12 +116,4 @@ impl Project {
 /// Returns whether a file is a document that is meant, or one that cannot be read at a path that is.
 fn is_meant(gone: &Gone, path: &str, uid: &str) -> bool {
     gone.uids.contains(uid) || (uid.is_empty() && gone.paths.iter().any(|it| is_within(path, it)))
-}
-
-/// Names the owner of a row for a person.
-fn owner_of(table: &str, row: &Row<'_>) -> String {
-    let text = |column: &&str| row.get::<_, String>(*column).ok();
-    let entry = || row.get::<_, i64>("entry").ok().map(|it| id_text(it.unsigned_abs()));
-    let named = ["path", "was_path", "node"].iter().find_map(text);
-    named.or_else(entry).unwrap_or_else(|| table.to_string())
 }

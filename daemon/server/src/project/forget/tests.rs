@@ -12,12 +12,11 @@ use std::sync::Arc;
 use config::Settings;
 use engine::write::Command;
 use index::erase::{Needle, Needles, files_in};
+use index::store::testing::{Connection, Value};
 use index::store::{KbRecord, NewVersion, back_up, is_within};
 use model::terms::ContentHash;
 use notes::edit::Op;
 use proptest::prelude::*;
-use rusqlite::Connection;
-use rusqlite::types::Value;
 
 use super::Named;
 use crate::project::{OpenProject, Project};

@@ -83,10 +83,7 @@ impl Project {
         or_before: bool,
     ) -> Result<BTreeSet<String>, StoreError> {
         let snapshot = self.snapshot()?;
-        let sql = "SELECT d.uid FROM memory_nodes m JOIN docs d ON d.id = m.doc_id WHERE m.key = ?1 AND m.is_node";
-        let mut statement = snapshot.prepare(sql)?;
-        let uids = statement.query_map([name_key(entity)], |row| row.get(0))?;
-        let mut uids: BTreeSet<String> = uids.collect::<Result<_, _>>()?;
+        let mut uids = snapshot.files().uids_of_memory(&name_key(entity))?;
         uids.extend(known.called(entity, or_before && uids.is_empty()));
         Ok(uids)
     }
@@ -109,18 +106,12 @@ impl Project {
                 owners.entry(number).or_insert(uid.to_string());
             }
         }
-        let snapshot = self.snapshot()?;
-        let sql =
-            "SELECT d.uid, n.metadata FROM notes n JOIN docs d ON d.id = n.doc_id ORDER BY d.path";
-        let mut statement = snapshot.prepare(sql)?;
-        let mut rows = statement.query([])?;
-        while let Some(row) = rows.next()? {
-            let metadata: String = row.get(1)?;
-            let stated = serde_json::from_str(&metadata).ok().and_then(|it| entry::of(&it).id);
+        self.snapshot()?.files().each_note(|uid, _, metadata| {
+            let stated = serde_json::from_str(metadata).ok().and_then(|it| entry::of(&it).id);
             if let Some(number) = stated {
-                owners.entry(number).or_insert(row.get(0)?);
+                owners.entry(number).or_insert(uid.to_string());
             }
-        }
+        })?;
         Ok(owners)
     }
 

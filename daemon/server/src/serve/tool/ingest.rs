@@ -257,23 +257,16 @@ pub async fn extract_and_link(
 }
 
 fn counts(snapshot: &Snapshot) -> Result<Counts, ErrorView> {
-    let read = || -> rusqlite::Result<Counts> {
-        let mut statement = snapshot.prepare_cached("SELECT id FROM entities")?;
-        let entities = statement.query_map([], |row| row.get(0))?.collect::<Result<_, _>>()?;
-        let sql = "SELECT (SELECT count(*) FROM mentions), (SELECT count(*) FROM relations)";
-        snapshot.query_row(sql, [], |row| {
-            Ok(Counts { mentions: row.get(0)?, relations: row.get(1)?, entities })
-        })
-    };
-    read().map_err(|error| unreadable(error.into()))
+    let (mentions, relations) = snapshot.counts().of_graph().map_err(unreadable)?;
+    let entities = snapshot.counts().entities().map_err(unreadable)?;
+    Ok(Counts { mentions: mentions as i64, relations: relations as i64, entities })
 }
 
 fn paths_of(snapshot: &Snapshot, ids: &[i64]) -> Result<Vec<RelPath>, ErrorView> {
     let mut paths = Vec::new();
     for id in ids {
-        let path = snapshot
-            .query_row("SELECT path FROM docs WHERE id = ?1", [id], |row| row.get::<_, String>(0))
-            .map_err(|_| ErrorView {
+        let path =
+            snapshot.documents().path(*id).map_err(unreadable)?.ok_or_else(|| ErrorView {
                 code: Code::NotFound,
                 message: format!("no document {id}"),
                 hint: Some("take `doc_id` from a hybrid_query hit of this index".into()),

@@ -8,7 +8,6 @@
 //! whatever is not done by then is left to the watcher; a failure here never fails the call. After
 //! a start the bounds are wider: the first crawl must have compared everything, or notes that were
 //! deleted while no daemon ran would still seem to exist.
-//! Not here: detecting changes (`engine/watch/digest.rs`).
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,7 +19,7 @@ use super::{blocking, unreadable};
 use crate::project::Project;
 use index::store::Snapshot;
 use model::terms::RelPath;
-use query::{AskError, memory as rows};
+use query::memory as rows;
 
 /// Most notes that are checked: each call reads the size and time of every one.
 const MAX_LOOKED: usize = 5_000;
@@ -63,8 +62,11 @@ pub async fn look(project: &Arc<Project>, folder: &str, arguments: &Map<String, 
     let names = names_in(arguments);
     let changed = blocking(move || {
         let snapshot = worker.snapshot().map_err(unreadable)?;
-        let named = if is_large(&snapshot)? { named(&snapshot, &names) } else { vec![] };
-        let others = elsewhere(&snapshot)?;
+        let files = snapshot.files();
+        let is_large = files.are_more_of_memory(MAX_LOOKED).map_err(unreadable)?;
+        let named = if is_large { named(&snapshot, &names) } else { vec![] };
+        let others = files.of_memory_elsewhere(MAX_LOOKED + 1).map_err(unreadable)?;
+        let others: Vec<RelPath> = others.into_iter().map(RelPath::new).collect();
         Ok(worker.watcher().changed(&folder, &others, &named, MAX_LOOKED))
     });
     let Ok(changed) = changed.await else { return };
@@ -92,27 +94,10 @@ fn names_in<'a>(arguments: &'a Map<String, Value>) -> Vec<String> {
     names
 }
 
-/// Returns whether there are more entities than may be checked.
-fn is_large(snapshot: &Snapshot) -> Result<bool, AskError> {
-    let sql = "SELECT count(*) FROM (SELECT 1 FROM memory_nodes WHERE is_node LIMIT ?1)";
-    let n: i64 = snapshot.query_row(sql, [MAX_LOOKED as i64 + 1], |row| row.get(0))?;
-    Ok(n > MAX_LOOKED as i64)
-}
-
 /// Returns the paths of the notes of entities.
 fn named(snapshot: &Snapshot, names: &[String]) -> Vec<RelPath> {
     let found = names.iter().filter_map(|name| rows::named(snapshot, name).ok());
     found.map(|node| RelPath::new(node.path)).collect()
-}
-
-/// Returns the notes that are entities and are outside the memory folder.
-fn elsewhere(snapshot: &Snapshot) -> Result<Vec<RelPath>, AskError> {
-    let mut statement = snapshot.prepare_cached(
-        "SELECT d.path FROM memory_nodes n JOIN docs d ON d.id = n.doc_id
-         WHERE n.is_node AND NOT n.in_folder LIMIT ?1",
-    )?;
-    let rows = statement.query_map([MAX_LOOKED as i64 + 1], |row| row.get::<_, String>(0))?;
-    Ok(rows.map(|path| path.map(RelPath::new)).collect::<Result<_, _>>()?)
 }
 
 #[cfg(test)]

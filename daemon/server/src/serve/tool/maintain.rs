@@ -239,18 +239,14 @@ pub async fn retry(
     progress.report(total, total, format!("{total} of {total} files"));
     blocking(move || {
         let snapshot = project.snapshot().map_err(unreadable)?;
-        let indexed = |path: &RelPath| {
-            let mut statement = snapshot.prepare_cached("SELECT 1 FROM docs WHERE path = ?1")?;
-            statement.exists([path.as_str()])
-        };
         let files = paths.iter().map(|path| {
             let failure = outcome.failed.get(path);
-            let is_indexed = indexed(path).map_err(|error| unreadable(error.into()))?;
-            Ok(retried(path, failure, is_indexed))
+            let doc = snapshot.documents().at(path.as_str()).map_err(unreadable)?;
+            Ok(retried(path, failure, doc.is_some()))
         });
         let files = files.collect::<Result<_, ErrorView>>()?;
         let embedding = asks_again.then(|| embedding_now(&project, &snapshot)).transpose();
-        let embedding = embedding.map_err(|error| unreadable(error.into()))?.flatten();
+        let embedding = embedding.map_err(unreadable)?.flatten();
         Ok(RetryReply { files, embedding, freshness: project.freshness(&snapshot) })
     })
     .await

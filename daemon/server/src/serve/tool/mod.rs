@@ -94,8 +94,7 @@ fn folder_given(
     let bare = own.as_deref().map_or(bare, |it| it.trim_start_matches(::notes::uri::SCHEME));
     let bare = bare.trim_matches('/');
     let begins = bare.split('*').next().unwrap_or_default();
-    let sql = "SELECT 1 FROM docs WHERE substr(path, 1, length(?1)) = ?1";
-    let exists = || snapshot.prepare_cached(sql).and_then(|mut it| it.exists([begins]));
+    let exists = || snapshot.files().any_begins(begins);
     if begins.is_empty() || exists().map_err(query::AskError::from)? {
         return Ok(Some(bare.to_string()));
     }

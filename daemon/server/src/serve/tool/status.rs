@@ -12,19 +12,18 @@ use proto::tool::core::{
     EmbeddingView, FileEventView, MendedView, NotReadView, Progress, QuarantineView, QueueView,
     ScrubView, SpaceView, Status, StatusReply, SurveyView, UNRANKED, VectorsInMemory, WarningView,
 };
-use rusqlite::Connection;
 
 use super::unreadable;
 use engine::health::Mended;
 
 use crate::project::Project;
-use crate::project::tallies::{WINDOWS, count};
 use engine::backfill::{BackfillProgress, RetryWhen, Trouble};
 use engine::watch::{Cause, FileEvent, SkipReason, Survey, Unread, WatchMode, WatchView};
-use index::store::{Breakers, SCHEMA_VERSION, Snapshot, permalinks};
+use index::read::{Failure, Read};
+use index::store::{Breakers, SCHEMA_VERSION, Snapshot};
 
 /// Most rows in each list of problems.
-const MAX_LISTED: i64 = 50;
+const MAX_LISTED: usize = 50;
 
 /// Most paths named of those that are not read.
 const MOST_NOT_READ: usize = 10_000;
@@ -49,12 +48,11 @@ pub fn status(
     let lost_folder = project.lost_folder().map(|error| error.view());
     let watch = project.watcher().state().view();
     let health = project.health();
-    let trouble = |error: rusqlite::Error| unreadable(error.into());
-    let tally = project.tallies.at(snapshot).map_err(trouble)?;
+    let tally = project.tallies.at(snapshot).map_err(unreadable)?;
     let documents = tally.counts.get("documents").copied().unwrap_or(0);
     let embedding = embedding(project, snapshot, tally.n_windows);
-    let failures = failures(snapshot, project.breakers()).map_err(trouble)?;
-    let n_failing = n_failing(snapshot, project.breakers()).map_err(trouble)?;
+    let failures = failures(snapshot, project.breakers()).map_err(unreadable)?;
+    let n_failing = n_failing(snapshot, project.breakers()).map_err(unreadable)?;
     let is_whole = request.not_read == Some(true);
     let most_named = if is_whole { MOST_NOT_READ } else { FAILED_NAMED };
     let walked = project.watcher().state().survey();
@@ -110,7 +108,7 @@ pub fn status(
         skipped: walked.as_ref().map(skipped).unwrap_or_default(),
         survey: walked.map(|it| survey(it, &failures, n_failing, most_named)),
         quarantine: quarantine(failures, &watch),
-        warnings: warnings(project, snapshot, embedding.as_ref(), &watch).map_err(trouble)?,
+        warnings: warnings(project, snapshot, embedding.as_ref(), &watch).map_err(unreadable)?,
         watcher: watcher(&watch),
         workers: workers(project),
         clients: project.activity().n_clients(),
@@ -198,11 +196,8 @@ fn events(project: &Project, are_wanted: bool) -> Vec<FileEventView> {
 }
 
 /// Returns the progress of the better model's vectors, as `status` shows it.
-pub(super) fn embedding_now(
-    project: &Project,
-    snapshot: &Snapshot,
-) -> rusqlite::Result<Option<EmbeddingView>> {
-    Ok(embedding(project, snapshot, count(snapshot, WINDOWS)?))
+pub(super) fn embedding_now(project: &Project, snapshot: &Snapshot) -> Read<Option<EmbeddingView>> {
+    Ok(embedding(project, snapshot, snapshot.counts().searched_windows()?))
 }
 
 /// Returns the progress of the better model's vectors, if there is such a model.
@@ -292,24 +287,19 @@ fn queues(project: &Project) -> Vec<QueueView> {
 }
 
 /// Counts the files that fail now, or failed so often that they are skipped.
-fn n_failing(db: &Connection, breakers: &Breakers) -> rusqlite::Result<u64> {
-    let mut n = count(db, "SELECT count(*) FROM quarantine")?;
-    let mut is_counted = db.prepare_cached("SELECT 1 FROM quarantine WHERE path = ?1")?;
+fn n_failing(snapshot: &Snapshot, breakers: &Breakers) -> Read<u64> {
+    let mut n = snapshot.counts().quarantine()?;
     for (path, _) in breakers.list().into_iter().filter(|(_, it)| it.is_open()) {
-        n += u64::from(!is_counted.exists([path.as_str()])?);
+        n += u64::from(!snapshot.files().has_failed(path.as_str())?);
     }
     Ok(n)
 }
 
 /// Returns the files that failed, newest first.
-fn failures(db: &Connection, breakers: &Breakers) -> rusqlite::Result<Vec<QuarantineView>> {
-    let mut statement = db.prepare_cached(
-        "SELECT path, stage, reason FROM quarantine ORDER BY tick DESC, path LIMIT ?1",
-    )?;
-    let rows = statement.query_map([MAX_LISTED], |row| {
-        Ok(QuarantineView { path: row.get(0)?, stage: row.get(1)?, reason: row.get(2)? })
-    })?;
-    let mut out: Vec<QuarantineView> = rows.collect::<Result<_, _>>()?;
+fn failures(snapshot: &Snapshot, breakers: &Breakers) -> Read<Vec<QuarantineView>> {
+    let view = |Failure { path, stage, reason }| QuarantineView { path, stage, reason };
+    let rows = snapshot.files().failures(MAX_LISTED)?;
+    let mut out: Vec<QuarantineView> = rows.into_iter().map(view).collect();
     // A skipped file has no row in an index that was built afterwards.
     let is_listed = |path: &str| out.iter().any(|row| row.path == path);
     let left = breakers.list().into_iter();
@@ -321,7 +311,7 @@ fn failures(db: &Connection, breakers: &Breakers) -> rusqlite::Result<Vec<Quaran
     });
     let left: Vec<_> = left.collect();
     out.extend(left);
-    out.truncate(MAX_LISTED as usize);
+    out.truncate(MAX_LISTED);
     Ok(out)
 }
 
@@ -332,15 +322,15 @@ fn quarantine(failures: Vec<QuarantineView>, watch: &WatchView) -> Vec<Quarantin
         stage: "watch".into(),
         reason: why.clone(),
     };
-    failures.into_iter().chain(watch.unreadable.iter().map(row)).take(MAX_LISTED as usize).collect()
+    failures.into_iter().chain(watch.unreadable.iter().map(row)).take(MAX_LISTED).collect()
 }
 
 fn warnings(
     project: &Project,
-    db: &Snapshot,
+    snapshot: &Snapshot,
     embedding: Option<&EmbeddingView>,
     watch: &WatchView,
-) -> rusqlite::Result<Vec<WarningView>> {
+) -> Read<Vec<WarningView>> {
     let mut out: Vec<WarningView> = Vec::new();
     out.extend(project.newer_settings().into_iter().map(|(path, command)| WarningView {
         path: path.into(),
@@ -356,7 +346,7 @@ fn warnings(
     let general = failed.into_iter().chain(unranked).chain(ignored).chain(of_http);
     out.extend(general.map(|warning| WarningView { path: ".".into(), warning }));
     let rels = &project.settings.retrieval.rels;
-    let unknown = query::unknown_relations(&project.desk(db), rels).unwrap_or_default();
+    let unknown = query::unknown_relations(&project.desk(snapshot), rels).unwrap_or_default();
     out.extend(unknown.into_iter().map(|rel| WarningView {
         path: ".".into(),
         warning: format!(
@@ -369,7 +359,7 @@ fn warnings(
     };
     let root = watch.root_trouble.iter().chain(&deaf).chain(&watch.warnings);
     out.extend(root.map(|why| WarningView { path: ".".into(), warning: why.clone() }));
-    let refused = permalinks::refused(db, MAX_REFUSED).unwrap_or_default();
+    let refused = snapshot.permalinks().refused(MAX_REFUSED).unwrap_or_default();
     out.extend(refused.into_iter().map(|it| WarningView {
         warning: format!(
             "`permalink: {}` is not granted: it is the address of `{}`{}",
@@ -379,23 +369,21 @@ fn warnings(
         ),
         path: it.path,
     }));
-    let mut statement = db.prepare_cached(
-        // Counts come last, so that they do not displace failures.
-        "SELECT path, warnings, 0 FROM docs WHERE warnings IS NOT NULL
-         UNION ALL SELECT path, 'redacted: ' ||
-           (SELECT group_concat(value || ' × ' || key, ', ' ORDER BY key) FROM json_each(redactions, '$.redacted')), 1
-         FROM docs WHERE json_extract(redactions, '$.redacted') <> '{}'
-         UNION ALL SELECT path, 'personal data, kept: ' ||
-           (SELECT group_concat(value || ' × ' || key, ', ' ORDER BY key) FROM json_each(redactions, '$.flagged')), 1
-         FROM docs WHERE json_extract(redactions, '$.flagged') <> '{}' ORDER BY 3, 1 LIMIT ?1",
-    )?;
-    let rows = statement.query_map([MAX_LISTED], |row| {
-        Ok(WarningView { path: row.get(0)?, warning: row.get(1)? })
+    let of_files = snapshot.files().with_warnings(MAX_LISTED)?;
+    out.extend(of_files.into_iter().map(|(path, warning)| WarningView { path, warning }));
+    // Counts come last, so that they do not displace failures.
+    snapshot.files().each_finding(|path, redacted, flagged| {
+        for (what, kinds) in [("redacted", redacted), ("personal data, kept", flagged)] {
+            let kinds: Vec<String> =
+                kinds.iter().map(|(kind, n)| format!("{n} × {kind}")).collect();
+            out.extend((!kinds.is_empty()).then(|| WarningView {
+                path: path.into(),
+                warning: format!("{what}: {}", kinds.join(", ")),
+            }));
+        }
+        out.len() < MAX_LISTED
     })?;
-    for row in rows {
-        out.push(row?);
-    }
-    out.truncate(MAX_LISTED as usize);
+    out.truncate(MAX_LISTED);
     Ok(out)
 }
 

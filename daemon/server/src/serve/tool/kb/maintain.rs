@@ -130,16 +130,9 @@ async fn stats(project: &Arc<Project>) -> Result<KbMaintainReply, ErrorView> {
 
 /// Returns the paths of entries without a vector.
 fn without_vectors(library: &Library, snapshot: &Snapshot) -> Result<Vec<String>, ErrorView> {
-    // A window in a language that no model here reads has a row, but no vector.
-    let sql = "SELECT EXISTS (SELECT 1 FROM chunk_vec_map m JOIN chunks c ON c.id = m.chunk_id WHERE c.doc_id = ?1
-               AND (m.aside IS NOT NULL OR EXISTS (SELECT 1 FROM chunk_vec v WHERE v.rowid = m.id)))";
-    let mut statement = snapshot.prepare_cached(sql).map_err(|error| unreadable(error.into()))?;
     let mut paths = Vec::new();
     for row in library.shelf.entries() {
-        let has: bool = statement
-            .query_row([row.doc], |row| row.get(0))
-            .map_err(|error| unreadable(error.into()))?;
-        if !has {
+        if !snapshot.files().has_vector(row.doc).map_err(unreadable)? {
             paths.push(row.path.clone());
         }
     }

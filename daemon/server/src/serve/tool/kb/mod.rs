@@ -23,7 +23,6 @@ use jiff::Timestamp;
 use notes::entry::{self, Entry, id_text, number_of};
 use proto::error::{Code, ErrorView};
 use proto::tool::kb::EntryType;
-use rusqlite::OptionalExtension;
 
 pub use ask::*;
 pub use ingest::*;
@@ -220,10 +219,7 @@ fn entry_at<'s>(
     shelf: &'s Shelf,
     path: &str,
 ) -> Result<Option<&'s EntryRow>, ErrorView> {
-    let sql = "SELECT id FROM docs WHERE path = ?1";
-    let doc =
-        snapshot.prepare_cached(sql).and_then(|mut it| it.query_row([path], |row| row.get(0)));
-    let doc: Option<i64> = doc.optional().map_err(|error| unreadable(error.into()))?;
+    let doc = snapshot.documents().at(path).map_err(unreadable)?;
     Ok(doc.and_then(|doc| shelf.of_doc(doc)))
 }
 

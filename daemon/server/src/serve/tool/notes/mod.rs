@@ -139,8 +139,7 @@ async fn path_in_index(
 }
 
 fn path_at(snapshot: &Snapshot, doc: i64) -> Result<String, ErrorView> {
-    let path = snapshot.query_row("SELECT path FROM docs WHERE id = ?1", [doc], |row| row.get(0));
-    Ok(path.map_err(query::AskError::from)?)
+    Ok(snapshot.documents().path(doc).map_err(query::AskError::from)?.unwrap_or_default())
 }
 
 /// Waits until the index shows the current files; returns what could not be read.

@@ -10,7 +10,6 @@ use notes::resolve::{file_key, name_key};
 use notes::slug::path_slug;
 use proto::error::ErrorView;
 use proto::tool::notes::{ChangedLines, MoveNote, MovedReply, RewrittenView};
-use rusqlite::params;
 use tokio::runtime::Handle;
 
 use super::kept::keep;
@@ -88,9 +87,7 @@ pub async fn move_note(
         );
         reply.dry_run = is_dry;
         let path = if is_dry { &reply.from } else { &reply.to };
-        let doc =
-            snapshot.query_row("SELECT id FROM docs WHERE path = ?1", [path], |row| row.get(0));
-        if let Ok(doc) = doc {
+        if let Ok(Some(doc)) = snapshot.documents().at(path) {
             reply.permalink = browse::brief(&snapshot, doc)?.permalink;
         }
         reply.checksum = worker.notes().read(path).ok().map(|note| note.checksum);
@@ -146,10 +143,7 @@ fn destination(
 }
 
 fn is_known_folder(snapshot: &Snapshot, folder: &str) -> Result<bool, AskError> {
-    let sql = "SELECT EXISTS (SELECT 1 FROM docs WHERE path >= ?1 AND path < ?2)";
-    // `0` is the character after `/`.
-    let bounds = params![format!("{folder}/"), format!("{folder}0")];
-    Ok(snapshot.query_row(sql, bounds, |row| row.get(0))?)
+    Ok(!folder.is_empty() && snapshot.files().are_more_under(folder, 0)?)
 }
 
 /// The edits of a move.
@@ -170,9 +164,7 @@ impl Plan {
         to: &str,
     ) -> Result<Plan, ErrorView> {
         let moved = Move { from, to, is_unique: is_unique(snapshot, from, to)? };
-        let doc: Option<i64> = snapshot
-            .query_row("SELECT id FROM docs WHERE path = ?1", [from], |row| row.get(0))
-            .ok();
+        let doc = snapshot.documents().at(from).ok().flatten();
         let mut leading: BTreeMap<String, Leading> = BTreeMap::new();
         if let Some(doc) = doc {
             for link in rows::backlinks(snapshot, doc, 0, MAX_BACKLINKS)? {
@@ -258,10 +250,8 @@ fn loses(target: &str, from: &str, note: &Note, permalink: Option<&str>) -> bool
 
 /// Returns whether no other file has the name that the note will have.
 fn is_unique(snapshot: &Snapshot, from: &str, to: &str) -> Result<bool, AskError> {
-    let sql = "SELECT NOT EXISTS (SELECT 1 FROM doc_names n JOIN docs d ON d.id = n.doc_id
-               WHERE n.key = ?1 AND n.kind = ?2 AND d.path <> ?3 AND d.path <> ?4)";
-    let by = notes::resolve::By::FileName as i64;
-    Ok(snapshot.query_row(sql, params![file_key(to), by, from, to], |row| row.get(0))?)
+    let named = snapshot.files().named(&file_key(to))?;
+    Ok(named.iter().all(|path| path == from || path == to))
 }
 
 fn view(notes: &Notes, moved: Moved, texts: &BTreeMap<String, String>) -> MovedReply {

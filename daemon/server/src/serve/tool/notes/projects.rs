@@ -16,12 +16,11 @@ use proto::tool::notes::{
     CreateMemoryProject, CreatedProjectReply, GetMcpInstructions, InstructionsReply,
     ListMemoryProjects, ProjectView, ProjectsReply,
 };
-use rusqlite::{Connection, OpenFlags};
 
 use crate::project::Project;
 use crate::serve::Progress;
 use crate::serve::tool::{blocking, invalid, unreadable};
-use index::store::Snapshot;
+use index::store::{Readers, Snapshot};
 use query::AskError;
 
 /// How to use and set up this server.
@@ -64,7 +63,7 @@ pub fn list_memory_projects(
     projects.sort_by(|a, b| a.name.cmp(&b.name));
     for it in &mut projects {
         if it.is_current {
-            let (documents, entities) = counts(snapshot).map_err(AskError::from)?;
+            let (documents, entities) = snapshot.counts().of_contents().map_err(AskError::from)?;
             it.n_documents = Some(documents);
             it.n_entities = Some(entities);
             it.is_read_only |= !project.settings.write;
@@ -76,23 +75,13 @@ pub fn list_memory_projects(
     Ok(ProjectsReply { projects, freshness: project.freshness(snapshot) })
 }
 
-/// Counts the documents and entities of an index.
-fn counts(db: &Connection) -> rusqlite::Result<(u64, u64)> {
-    let count = |sql: &str| -> rusqlite::Result<u64> {
-        Ok(db.query_row(sql, [], |row| row.get::<_, i64>(0))?.max(0) as u64)
-    };
-    let entities = count("SELECT count(*) FROM entities WHERE status = 'active'")?;
-    Ok((count("SELECT count(*) FROM docs")?, entities))
-}
-
-/// Counts those of another project, whether or not its daemon runs; `None` if it has no readable
-/// index.
+/// Counts the documents and active entities of another project, whether or not its daemon runs; `None` if it has no
+/// readable index.
 fn counts_of_other(places: &Places, project: &ProjectView) -> Option<(u64, u64)> {
     let project =
         config::Project { root: PathBuf::from(&project.path), name: project.name.clone() };
     let index = places.project(&project).ok()?.index;
-    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    counts(&Connection::open_with_flags(index, flags).ok()?).ok()
+    Readers::new(index).look(|index| index.counts().of_contents()).ok()
 }
 
 /// Registers a folder below one of `projects.roots`, and creates it if it is missing.

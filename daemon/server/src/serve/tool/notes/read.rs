@@ -13,7 +13,6 @@ use proto::tool::notes::{
 };
 
 use super::browse::backlink_view;
-use super::search::tags_of;
 use super::{Named, index, named, path_of, stated, when};
 use crate::notes::NoteError;
 use crate::project::Project;
@@ -37,6 +36,9 @@ const MAX_STATED_ELSEWHERE: usize = 10;
 
 /// Most characters of a related note.
 const SUMMARY_CHARS: usize = 160;
+
+/// Characters that are read for a summary: its title and blanks are left out of it.
+const HEAD_CHARS: usize = 2_000;
 
 /// Most notes visited around one.
 const MAX_VISITED: usize = 5_000;
@@ -87,7 +89,7 @@ fn read(
     let row = rows::note(snapshot, note.doc)?;
     let view = browse::brief(snapshot, note.doc)?;
     let mut reply = ReadNoteReply {
-        tags: tags_of(snapshot, note.doc)?,
+        tags: snapshot.documents().tags(note.doc).map_err(AskError::from)?,
         warnings: warnings_of(snapshot, note.doc)?,
         ..ReadNoteReply::default()
     };
@@ -101,9 +103,8 @@ fn read(
     };
     let (Some(row), Some(file)) = (row, file) else {
         // Not a note, or one that cannot be edited: return its indexed text.
-        let text: String = snapshot
-            .query_row("SELECT text FROM docs WHERE id = ?1", [note.doc], |row| row.get(0))
-            .map_err(AskError::from)?;
+        let text = snapshot.documents().text(note.doc).map_err(AskError::from)?;
+        let text = text.unwrap_or_default();
         let (content, lines, next) = window(&text, 1, from_line, room)?;
         (reply.note, reply.content, reply.lines, reply.next_line) = (view, content, lines, next);
         return Ok(reply);
@@ -204,8 +205,7 @@ fn fit(reply: &mut ReadNoteReply, room: usize) -> Option<String> {
 }
 
 fn warnings_of(snapshot: &Snapshot, doc: i64) -> Result<Vec<String>, AskError> {
-    let warnings: Option<String> =
-        snapshot.query_row("SELECT warnings FROM docs WHERE id = ?1", [doc], |row| row.get(0))?;
+    let warnings = snapshot.files().warnings(doc)?;
     Ok(warnings.iter().flat_map(|text| text.lines()).map(str::to_string).collect())
 }
 
@@ -286,9 +286,7 @@ fn context_note(
     room: usize,
 ) -> Result<(ContextNote, bool), ErrorView> {
     let note = browse::brief(snapshot, doc)?;
-    let text: String = snapshot
-        .query_row("SELECT text FROM docs WHERE id = ?1", [doc], |row| row.get(0))
-        .map_err(AskError::from)?;
+    let text = snapshot.documents().text(doc).map_err(AskError::from)?.unwrap_or_default();
     let content: String = text.chars().take(room).collect();
     let is_cut = content.len() < text.len();
     let (observations, relations) = stated(project, snapshot, doc, note.permalink.as_deref())?;
@@ -303,7 +301,7 @@ fn context_note(
             stated_elsewhere.truncate(MAX_STATED_ELSEWHERE);
         }
     }
-    let tags = tags_of(snapshot, doc)?;
+    let tags = snapshot.documents().tags(doc).map_err(AskError::from)?;
     let note = ContextNote { note, tags, content, observations, relations, stated_elsewhere };
     Ok((note, is_cut))
 }
@@ -338,10 +336,8 @@ fn around(
             });
             let mut steps: Vec<(i64, String)> = out.collect();
             for (path, by) in back {
-                let doc = snapshot
-                    .query_row("SELECT id FROM docs WHERE path = ?1", [path], |row| row.get(0))
-                    .map_err(AskError::from)?;
-                steps.push((doc, by));
+                let doc = snapshot.documents().at(&path).map_err(AskError::from)?;
+                steps.extend(doc.map(|doc| (doc, by)));
             }
             steps.extend(notes_around(snapshot, projection, *doc, MAX_LINKS)?);
             for (to, by) in steps {
@@ -372,18 +368,14 @@ fn around(
 
 fn is_new_enough(snapshot: &Snapshot, doc: i64, newest: Option<i64>) -> Result<bool, AskError> {
     let Some(since) = newest else { return Ok(true) };
-    let modified: i64 =
-        snapshot.query_row("SELECT mtime_ms FROM docs WHERE id = ?1", [doc], |row| row.get(0))?;
-    Ok(modified >= since)
+    Ok(snapshot.files().of(doc)?.is_some_and(|file| file.mtime_ms >= since))
 }
 
 /// Returns the first words of a document, without its title.
 fn summary(snapshot: &Snapshot, doc: i64) -> Result<String, AskError> {
-    let (title, text): (String, String) = snapshot.query_row(
-        "SELECT title, substr(text, 1, 2000) FROM docs WHERE id = ?1",
-        [doc],
-        |row| Ok((row.get(0)?, row.get(1)?)),
-    )?;
+    let label = snapshot.documents().labels([doc])?.remove(&doc);
+    let title = label.map(|label| label.title).unwrap_or_default();
+    let text = snapshot.documents().head(doc, HEAD_CHARS)?.unwrap_or_default();
     let rest = text.trim_start().strip_prefix(title.as_str()).unwrap_or(&text);
     let words: Vec<&str> = rest.split_whitespace().collect();
     let line = words.join(" ");

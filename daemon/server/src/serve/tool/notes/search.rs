@@ -11,11 +11,11 @@ use proto::tool::core::{self, HybridQuery};
 use proto::tool::notes::{
     FoundLink, FoundNote, FoundReply, OutputFormat, Search, SearchNotes, SearchReply, SearchType,
 };
-use rusqlite::OptionalExtension;
 
 use super::when;
 use crate::project::Project;
 use crate::serve::tool::invalid;
+use index::read::Chunk;
 use index::store::Snapshot;
 use query::{AskError, browse};
 
@@ -107,7 +107,7 @@ pub fn search(
         notes.push(FoundNote {
             vault: project.name.clone(),
             note: browse::brief(snapshot, hit.doc_id)?,
-            tags: tags_of(snapshot, hit.doc_id)?,
+            tags: snapshot.documents().tags(hit.doc_id).map_err(AskError::from)?,
             content: hit.snippet,
             is_whole: false,
             line: hit.lines[0],
@@ -207,31 +207,10 @@ struct Document {
     chunks: Vec<Chunk>,
 }
 
-struct Chunk {
-    id: i64,
-    start: usize,
-    end: usize,
-    line: u32,
-    last_line: u32,
-    section: String,
-}
-
 impl Document {
     fn read(snapshot: &Snapshot, doc: Id) -> Result<Document, AskError> {
-        let text: Option<String> = snapshot
-            .prepare_cached("SELECT text FROM docs WHERE id = ?1")?
-            .query_row([doc], |row| row.get(0))
-            .optional()?;
-        let mut chunks = snapshot.prepare_cached(
-            "SELECT id, start, end, line_start, section, line_end FROM chunks WHERE doc_id = ?1 ORDER BY idx",
-        )?;
-        let chunks = chunks.query_map([doc], |row| {
-            let (start, end): (i64, i64) = (row.get(1)?, row.get(2)?);
-            let (start, end) = (start as usize, end as usize);
-            let (line, last_line) = (row.get(3)?, row.get(5)?);
-            Ok(Chunk { id: row.get(0)?, start, end, line, last_line, section: row.get(4)? })
-        })?;
-        let chunks: Vec<Chunk> = chunks.collect::<Result<_, _>>()?;
+        let text = snapshot.documents().text(doc)?;
+        let chunks = snapshot.chunks().of(doc)?;
         let written = index::store::written(snapshot, doc)?;
         let lines = written.map(|it| it.lines().map(String::from).collect());
         Ok(Document { text: text.unwrap_or_default(), lines, chunks })
@@ -239,7 +218,7 @@ impl Document {
 
     /// Returns the whole text as written, without what precedes its first passage.
     fn whole(&self) -> String {
-        let first = self.chunks.first().map_or(1, |it| it.line);
+        let first = self.chunks.first().map_or(1, |it| it.line_start);
         self.lines_between(first, u32::MAX).unwrap_or_else(|| self.text.clone())
     }
 
@@ -265,7 +244,7 @@ impl Document {
             }
         }
         let first = self.chunks.get(*taken.first()?)?;
-        Some((self.joined(&taken), first.line))
+        Some((self.joined(&taken), first.line_start))
     }
 
     /// Returns the range of passages around one below the same heading.
@@ -286,8 +265,8 @@ impl Document {
                 out.push_str(GAP);
             }
             // Text that a passage repeats from the one before it is shown once.
-            let line = beside.map_or(chunk.line, |it| (it.last_line + 1).max(1));
-            match self.lines_between(line.min(chunk.last_line + 1), chunk.last_line) {
+            let line = beside.map_or(chunk.line_start, |it| (it.line_end + 1).max(1));
+            match self.lines_between(line.min(chunk.line_end + 1), chunk.line_end) {
                 Some(lines) if beside.is_some() => out = format!("{}\n{lines}", out.trim_end()),
                 Some(lines) => out.push_str(&lines),
                 None => {
@@ -299,11 +278,4 @@ impl Document {
         }
         out
     }
-}
-
-pub(super) fn tags_of(snapshot: &Snapshot, doc: i64) -> Result<Vec<String>, AskError> {
-    let mut statement =
-        snapshot.prepare_cached("SELECT tag FROM doc_tags WHERE doc_id = ?1 ORDER BY tag")?;
-    let tags = statement.query_map([doc], |row| row.get(0))?;
-    Ok(tags.collect::<Result<_, _>>()?)
 }

@@ -8,12 +8,10 @@ use notes::parse::{LinkKind, Note};
 use notes::resolve::{By, Candidate, Keys, choose, file_key};
 use notes::slug::slug;
 use notes::uri::SCHEME;
-use rusqlite::{OptionalExtension, params};
 
 use super::moving::MAX_BACKLINKS;
 use super::write::stem;
 use index::store::Snapshot;
-use index::store::resolve::lead;
 use model::terms::RelPath;
 use query::{AskError, notes as rows};
 
@@ -49,11 +47,11 @@ pub(super) fn links(
         }
     }
     for link in rows::links(snapshot, doc)? {
-        let (Some(keys), Some(leads_to)) = (Keys::of(link.kind, &link.target), link.to_path) else {
+        let (Some(_), Some(leads_to)) = (Keys::of(link.kind, &link.target), link.to_path) else {
             continue;
         };
         let written = (link.kind, link.target);
-        let there = lead(snapshot, to, written.0, &written.1, &keys)?;
+        let there = snapshot.documents().linked(to, written.0, &written.1)?;
         if link.to != Some(doc) && there != link.to {
             taken.push(Taken { at: link.from_path, written, leads_to });
         }
@@ -74,13 +72,7 @@ pub(super) fn address(
         return Ok(None);
     }
     let base = slug(&note.title.clone().unwrap_or_else(|| stem(&RelPath::new(to.to_string()))));
-    let other: Option<(String, String)> = snapshot
-        .prepare_cached(
-            "SELECT d.path, n.base FROM notes n JOIN docs d ON d.id = n.doc_id
-             WHERE n.permalink = ?1 AND NOT n.is_stated AND d.path <> ?2",
-        )?
-        .query_row(params![base, from], |row| Ok((row.get(0)?, row.get(1)?)))
-        .optional()?;
+    let other = snapshot.permalinks().derived(&base, from)?;
     let order = |path: &str| (path.matches('/').count(), path.to_string());
     let taken = other.filter(|(other, its)| *its != base || order(to) < order(other));
     Ok(taken.map(|(other, _)| {

@@ -305,11 +305,8 @@ pub(super) async fn reply_of(
             freshness: worker.freshness(&snapshot),
             ..WrittenReply::default()
         };
-        let doc =
-            snapshot.query_row("SELECT id FROM docs WHERE path = ?1", [path.as_str()], |row| {
-                row.get(0)
-            });
-        let Ok(doc) = doc else { return Ok(WrittenReply { title: stem(&path), ..reply }) };
+        let doc = snapshot.documents().at(path.as_str());
+        let Ok(Some(doc)) = doc else { return Ok(WrittenReply { title: stem(&path), ..reply }) };
         let note = browse::brief(&snapshot, doc)?;
         let relations = relations(&worker.desk(&snapshot), doc)?;
         let mut lead_nowhere: Vec<String> = Vec::new();

@@ -1,0 +1,141 @@
+//! Chunks: the passages of documents, in the order of the text.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::Read;
+use crate::store::Snapshot;
+
+/// Reads passages.
+#[derive(Clone, Copy)]
+pub struct Chunks<'s>(pub(super) &'s Snapshot);
+
+record! {
+    /// A passage: a span of its document's text.
+    pub struct Chunk {
+        /// Row id.
+        pub id: i64 = "c.id",
+        /// Row id of its document.
+        pub doc: i64 = "c.doc_id",
+        /// Its place among the passages of the document, from 0.
+        pub idx: i64 = "c.idx",
+        /// First byte of the document's text.
+        pub start: usize = "c.start",
+        /// The byte after the last.
+        pub end: usize = "c.end",
+        /// First byte of the file.
+        pub raw_start: i64 = "c.raw_start",
+        /// The byte after the last.
+        pub raw_end: i64 = "c.raw_end",
+        /// First line of the file; 0 if it has none.
+        pub line_start: u32 = "c.line_start",
+        /// Last line.
+        pub line_end: u32 = "c.line_end",
+        /// Tokens; 0 for a title without text.
+        pub n_tokens: i64 = "c.n_tokens",
+        /// The two innermost headings above it, with ` › ` between.
+        pub section: String = "c.section",
+        /// Language; empty if unknown.
+        pub language: String = "c.language",
+        /// Kind of text, such as `procedure`.
+        pub profile: String = "c.profile",
+        /// Whether the text index holds all of it: nothing of it occurs elsewhere.
+        pub is_whole: bool = "c.own IS NULL",
+    }
+}
+
+/// Selects passages; the condition and the order are appended.
+fn select(rest: &str) -> String {
+    format!("SELECT {} FROM chunks c WHERE {rest}", Chunk::COLUMNS)
+}
+
+impl Chunks<'_> {
+    /// Returns a passage.
+    pub fn get(self, chunk: i64) -> Read<Option<Chunk>> {
+        self.0.row(&select("c.id = ?1"), [chunk])
+    }
+
+    /// Returns passages by id; those that are gone are left out.
+    pub fn many(self, chunks: impl IntoIterator<Item = i64>) -> Read<FxHashMap<i64, Chunk>> {
+        let found: Vec<Chunk> = self.0.rows_of_each(&select("c.id = ?1"), chunks)?;
+        Ok(found.into_iter().map(|chunk| (chunk.id, chunk)).collect())
+    }
+
+    /// Returns those of some passages that the text index does not hold as a whole, in the given order.
+    pub fn partial(self, chunks: impl IntoIterator<Item = i64>) -> Read<Vec<Chunk>> {
+        self.0.rows_of_each(&select("c.id = ?1 AND c.own IS NOT NULL"), chunks)
+    }
+
+    /// Returns the passages of a document.
+    pub fn of(self, doc: i64) -> Read<Vec<Chunk>> {
+        self.0.rows(&select("c.doc_id = ?1 ORDER BY c.idx"), [doc])
+    }
+
+    /// Returns the passages of a document in a range of places among its passages.
+    pub fn within(self, doc: i64, places: Range<i64>) -> Read<Vec<Chunk>> {
+        let sql = select("c.doc_id = ?1 AND c.idx >= ?2 AND c.idx < ?3 ORDER BY c.idx");
+        self.0.rows(&sql, (doc, places.start, places.end))
+    }
+
+    /// Returns the passage that holds a byte of a document's text.
+    pub fn at(self, doc: i64, byte: usize) -> Read<Option<Chunk>> {
+        let sql = select("c.doc_id = ?1 AND c.start <= ?2 AND c.end > ?2 ORDER BY c.idx LIMIT 1");
+        self.0.row(&sql, (doc, byte as i64))
+    }
+
+    /// Returns the first passage of a document that ends after a byte of its text.
+    pub fn after(self, doc: i64, byte: usize) -> Read<Option<Chunk>> {
+        let sql = select("c.doc_id = ?1 AND c.end > ?2 ORDER BY c.idx LIMIT 1");
+        self.0.row(&sql, (doc, byte as i64))
+    }
+
+    /// Calls `see` with the id of each passage of a document, in order, until it returns false.
+    pub fn each_of(self, doc: i64, see: impl FnMut(i64) -> bool) -> Read<()> {
+        self.0.each("SELECT id FROM chunks WHERE doc_id = ?1 ORDER BY idx", [doc], see)
+    }
+
+    /// Returns the ids of the passages of some documents.
+    pub fn of_docs(self, docs: &FxHashSet<i64>) -> Read<FxHashSet<i64>> {
+        let one = "SELECT id FROM chunks WHERE doc_id = ?1";
+        self.0.rows_of(docs, one, "SELECT doc_id, id FROM chunks")
+    }
+
+    /// Returns the ids of all passages.
+    pub fn ids(self) -> Read<FxHashSet<i64>> {
+        self.0.rows("SELECT id FROM chunks", [])
+    }
+
+    /// Returns the document of a passage.
+    pub fn doc(self, chunk: i64) -> Read<Option<i64>> {
+        self.0.row("SELECT doc_id FROM chunks WHERE id = ?1", [chunk])
+    }
+
+    /// Returns the text of a passage; empty if its document is gone.
+    pub fn text(self, chunk: &Chunk) -> Read<String> {
+        Ok(self.texts([chunk])?.remove(&chunk.id).unwrap_or_default())
+    }
+
+    /// Returns the texts of passages by id, reading each document once.
+    pub fn texts<'c>(
+        self,
+        chunks: impl IntoIterator<Item = &'c Chunk>,
+    ) -> Read<FxHashMap<i64, String>> {
+        let mut by_doc: BTreeMap<i64, Vec<&Chunk>> = BTreeMap::new();
+        for chunk in chunks {
+            by_doc.entry(chunk.doc).or_default().push(chunk);
+        }
+        let mut texts = FxHashMap::default();
+        let mut statement = self.0.db().prepare_cached("SELECT text FROM docs WHERE id = ?1")?;
+        for (doc, chunks) in by_doc {
+            let mut rows = statement.query([doc])?;
+            let Some(row) = rows.next()? else { continue };
+            // Borrowed: a document may be a thousand times as long as a passage.
+            let text = row.get_ref(0)?.as_str().unwrap_or_default();
+            let words = |chunk: &Chunk| text.get(chunk.start..chunk.end).unwrap_or_default();
+            texts.extend(chunks.iter().map(|chunk| (chunk.id, words(chunk).to_string())));
+        }
+        Ok(texts)
+    }
+}

@@ -1,0 +1,91 @@
+//! Windows: the parts of passages that have vectors.
+
+use model::terms::ContentHash;
+use rusqlite::Row;
+use rustc_hash::FxHashSet;
+
+use super::{FromRow, Read};
+use crate::store::Snapshot;
+
+/// Reads windows.
+#[derive(Clone, Copy)]
+pub struct Windows<'s>(pub(super) &'s Snapshot);
+
+record! {
+    /// A part of a passage with a vector of its own.
+    pub struct Window {
+        /// Row id, also of its vector.
+        pub id: i64 = "w.id",
+        /// Row id of its passage.
+        pub chunk: i64 = "w.chunk_id",
+        /// First byte of the document's text.
+        pub start: usize = "w.start",
+        /// The byte after the last.
+        pub end: usize = "w.end",
+        /// Its static vector, if that is not searched because most of its text occurs elsewhere; empty if it has none.
+        pub aside: Option<Vec<u8>> = "w.aside",
+    }
+}
+
+record! {
+    /// A window that is searched, with what decides when it gets its better vector.
+    pub struct Searched {
+        /// Row id.
+        pub id: i64 = "w.id",
+        /// Hash of the text that a better model reads.
+        pub hash: ContentHash = "w.hash",
+        /// Whether its language is English or unknown.
+        pub may_be_english: bool = "c.language IN ('', 'en')",
+        /// Whether its passage is the first of its document.
+        pub is_first: bool = "c.idx = 0",
+        /// Whether its passage is a table or code.
+        pub is_reference: bool = "c.profile IN ('reference', 'code')",
+    }
+}
+
+impl FromRow for ContentHash {
+    const WIDTH: usize = 1;
+    fn from_row(row: &Row<'_>, at: usize) -> rusqlite::Result<Self> {
+        row.get(at).map(|bytes| ContentHash(u128::from_le_bytes(bytes)))
+    }
+}
+
+impl Windows<'_> {
+    /// Returns a window.
+    pub fn get(self, window: i64) -> Read<Option<Window>> {
+        let sql = format!("SELECT {} FROM chunk_vec_map w WHERE w.id = ?1", Window::COLUMNS);
+        self.0.row(&sql, [window])
+    }
+
+    /// Returns the windows of passages: those of each in the order of its text, the passages in the given order.
+    pub fn of(self, chunks: impl IntoIterator<Item = i64>) -> Read<Vec<Window>> {
+        let sql = format!(
+            "SELECT {} FROM chunk_vec_map w WHERE w.chunk_id = ?1 ORDER BY w.start",
+            Window::COLUMNS
+        );
+        self.0.rows_of_each(&sql, chunks)
+    }
+
+    /// Returns the ids of the windows of some passages.
+    pub fn of_chunks(self, chunks: &FxHashSet<i64>) -> Read<FxHashSet<i64>> {
+        let one = "SELECT id FROM chunk_vec_map WHERE chunk_id = ?1";
+        self.0.rows_of(chunks, one, "SELECT chunk_id, id FROM chunk_vec_map")
+    }
+
+    /// Calls `see` with each window that is searched, by id.
+    pub fn each_searched(self, mut see: impl FnMut(Searched)) -> Read<()> {
+        let sql = format!(
+            "SELECT {} FROM chunk_vec_map w JOIN chunks c ON c.id = w.chunk_id WHERE w.aside IS NULL ORDER BY w.id",
+            Searched::COLUMNS
+        );
+        self.0.each(&sql, [], |window| {
+            see(window);
+            true
+        })
+    }
+
+    /// Returns the hashes of the texts that a better model reads.
+    pub fn hashes(self) -> Read<FxHashSet<ContentHash>> {
+        self.0.rows("SELECT hash FROM chunk_vec_map", [])
+    }
+}

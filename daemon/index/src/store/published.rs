@@ -1,0 +1,369 @@
+//! Published: which tables of an index and its ledger a hub gets, and their rows.
+//!
+//! In: a snapshot of an index, its ledger, the file of better vectors. Out: rows, grouped by their key; and the reverse:
+//! rows of a replica.
+//! Invariants: a row depends on the commit alone; all columns of a published table are published.
+
+use std::path::Path;
+
+use rusqlite::types::{ToSqlOutput, ValueRef};
+use rusqlite::{Connection, OptionalExtension, Row, ToSql, params_from_iter};
+use serde::{Deserialize, Serialize};
+
+use self::Origin::{Better, Index, Ledger, Outline, Vectors};
+use super::open::LEDGER_FILE;
+use super::{Draft, Snapshot, Spaces, StoreError, open_for_reading};
+
+/// A value in one column.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub enum Cell {
+    /// No value.
+    Null,
+    /// An integer.
+    Int(i64),
+    /// A number.
+    Real(f64),
+    /// A text.
+    Text(String),
+    /// Bytes.
+    Blob(Vec<u8>),
+}
+
+/// Where the rows of a table come from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Origin {
+    /// The index.
+    Index,
+    /// The ledger, up to the tick of the snapshot.
+    Ledger,
+    /// The blocks of sqlite-vec's table.
+    Vectors,
+    /// The file of better vectors: one row for each window that search reads.
+    Better,
+    /// Computed from the index by the hub, and not copied to replicas.
+    Outline,
+}
+
+/// A published table.
+#[derive(Debug)]
+pub struct Table {
+    /// Its name in the hub.
+    pub hub: &'static str,
+    /// Its name in the index or ledger.
+    local: &'static str,
+    /// Where its rows come from.
+    pub from: Origin,
+    /// The column that is the key.
+    key: &'static str,
+    /// The other columns, separated by blanks. Unless the table is packed, each has the letter of its type: `i`
+    /// integer, `r` real, `t` text, `b` bytes, `h` a vector of int8.
+    columns: &'static str,
+}
+
+const fn table(
+    from: Origin,
+    hub: &'static str,
+    local: &'static str,
+    key: &'static str,
+    columns: &'static str,
+) -> Table {
+    Table { from, hub, local, key, columns }
+}
+
+/// All published tables. Removing one needs a new migration.
+#[rustfmt::skip]
+pub const TABLES: &[Table] = &[
+    table(Index, "documents", "docs", "id",
+        "uid:t path:t title:t is_note:i format:t doc_type:t language:t day:t hash:b mtime_ms:i n_bytes:i \
+         source_url:t meta:t text:t lines:b pages:b headings:b terms:t mentions_hash:i gazetteer_version:i \
+         warnings:t redactions:t pass:i entity_id:i sum:i"),
+    table(Index, "chunks", "chunks", "id",
+        "doc_id:i idx:i start:i end:i raw_start:i raw_end:i line_start:i line_end:i n_tokens:i section:t \
+         hash:b language:t profile:t headings:t own:i"),
+    table(Index, "windows", "chunk_vec_map", "id", "chunk_id:i start:i end:i aside:b hash:b"),
+    table(Vectors, "vectors", "chunk_vec", "rowid", "embedding:h"),
+    table(Better, "better", "vectors", "id", "space:t model:t hash:b embedding:h floats:b"),
+    table(Index, "postings", "chunk_fts_data", "id", "block:b"),
+    table(Index, "posting_sizes", "chunk_fts_docsize", "id", "sz:b origin:i"),
+    table(Index, "chunk_fts_idx", "chunk_fts_idx", "segid", "term pgno"),
+    table(Index, "entities", "entities", "id", "norm:t doc_id:i name:t type:i status:t"),
+    table(Index, "names", "names", "id",
+        "norm:t sense:i entity_id:i link:r decision:i via:i surface:t type:i n_docs:i n_mentions:i homes:t \
+         home_source:i is_fuzzy:i is_split:i"),
+    table(Index, "mentions", "mentions", "doc_id", "at start end line name_id type recognizer score place surface"),
+    table(Index, "evidence", "evidence", "doc_id",
+        "seq subject predicate object subject_at object_at start end raw_start raw_end line pattern \
+         confidence subject_link object_link"),
+    table(Index, "written", "written", "doc_id", "text"),
+    table(Index, "doc_tags", "doc_tags", "doc_id", "tag"),
+    table(Index, "stated", "stated", "doc_id", "name_id source surface"),
+    table(Index, "doc_names", "doc_names", "doc_id", "key kind"),
+    table(Index, "notes", "notes", "doc_id", "base is_stated permalink metadata"),
+    table(Index, "observations", "observations", "doc_id", "seq category content tags context block start end line"),
+    table(Index, "note_links", "note_links", "doc_id",
+        "seq kind rel is_typed target heading block display context own_block start end target_start \
+         target_end line said file_key name_key permalink_key dst"),
+    table(Index, "note_fields", "note_fields", "doc_id", "seq key value is_inline start end line"),
+    table(Index, "note_places", "note_places", "doc_id", "seq kind level name key start end line"),
+    table(Index, "memory_nodes", "memory_nodes", "doc_id",
+        "key name type is_node in_folder summary tags last_ordinal n_facts n_vectors"),
+    table(Index, "memory_vectors", "memory_vectors", "doc_id", "vectors mean"),
+    table(Index, "memory_facts", "memory_facts", "doc_id", "seq ordinal content line_start line_end speaker day"),
+    table(Index, "prints", "prints", "doc_id", "kind start end text"),
+    table(Index, "copies", "copies", "doc_id", "text rank start"),
+    table(Index, "alike", "alike", "text", "root"),
+    table(Index, "proposals", "proposals", "name_id", "candidate score"),
+    table(Index, "name_keys", "name_keys", "name_id", "key"),
+    table(Outline, "outline", "", "", "block:b"),
+    table(Ledger, "journal", "changes", "tick", "uid at_ms was_path was_hash path hash is_unseen n_more lines"),
+    table(Ledger, "journal_begin", "change_state", "id", "reserved begun_tick begun_ms"),
+    table(Ledger, "decisions", "decisions", "0", "key verdict decided_ms"),
+];
+
+/// The databases that rows are read from.
+pub struct Source<'s> {
+    index: &'s Snapshot,
+    ledger: Connection,
+    better: Option<Connection>,
+}
+
+impl<'s> Source<'s> {
+    /// Opens the ledger and the better vectors of the index of `snapshot`, in its state folder.
+    ///
+    /// # Errors
+    /// When they cannot be opened.
+    pub fn open(index: &'s Snapshot, state_dir: &Path) -> Result<Self, StoreError> {
+        let better = Some(Spaces::path(state_dir)).filter(|path| path.exists());
+        let better = better.map(|path| open_for_reading(&path)).transpose()?;
+        Ok(Source { index, ledger: open_for_reading(&state_dir.join(LEDGER_FILE))?, better })
+    }
+
+    /// Returns the snapshot.
+    pub fn index(&self) -> &Snapshot {
+        self.index
+    }
+}
+
+impl Table {
+    /// Returns whether replicas have this table.
+    pub fn is_copied(&self) -> bool {
+        self.from != Origin::Outline
+    }
+
+    /// Returns whether one key has many rows, which the hub packs into one.
+    pub fn is_packed(&self) -> bool {
+        !self.columns.contains(':')
+    }
+
+    /// Returns the columns other than the key, with the letters of their types.
+    pub fn columns(&self) -> Vec<(&'static str, char)> {
+        let typed = |column: &'static str| {
+            let (name, kind) = column.split_once(':').unwrap_or((column, ""));
+            (name, kind.chars().next().unwrap_or(' '))
+        };
+        self.columns.split_whitespace().map(typed).collect()
+    }
+
+    fn names(&self) -> Vec<String> {
+        self.columns().iter().map(|(name, _)| format!("\"{name}\"")).collect()
+    }
+
+    /// Passes every key and its rows to `see` until it returns false: one row, unless the table is packed. Sorted by
+    /// key, except where the source has another order; rows of one key have none.
+    ///
+    /// # Errors
+    /// When a row cannot be read.
+    pub fn each(
+        &self,
+        source: &Source<'_>,
+        mut see: impl FnMut(i64, Vec<Vec<Cell>>) -> bool,
+    ) -> Result<(), StoreError> {
+        let (db, condition) = match self.from {
+            Outline => return Ok(()),
+            Vectors => {
+                let row = |bytes: &[u8]| vec![vec![Cell::Blob(bytes.to_vec())]];
+                return source.index.each_vector(|key, bytes| see(key, row(bytes)));
+            }
+            Better => return each_better(source, see),
+            Ledger if self.key == "tick" => {
+                (&source.ledger, format!("WHERE tick <= {}", source.index.tick().0))
+            }
+            Ledger => (&source.ledger, String::new()),
+            Index => (source.index.db(), String::new()),
+        };
+        let (key, columns) = (self.key, self.names().join(", "));
+        let sql = format!("SELECT {key}, {columns} FROM {} {condition} ORDER BY 1", self.local);
+        let mut statement = db.prepare(&sql)?;
+        let n_columns = statement.column_count();
+        let mut rows = statement.query([])?;
+        let mut open: Option<(i64, Vec<Vec<Cell>>)> = None;
+        while let Some(row) = rows.next()? {
+            let (key, cells) = (row.get(0)?, cells_of(row, n_columns)?);
+            match &mut open {
+                Some((last, group)) if *last == key && self.is_packed() => group.push(cells),
+                _ => {
+                    if let Some((key, group)) = open.replace((key, vec![cells]))
+                        && !see(key, group)
+                    {
+                        return Ok(());
+                    }
+                }
+            }
+        }
+        if let Some((key, group)) = open {
+            see(key, group);
+        }
+        Ok(())
+    }
+
+    /// Deletes all rows of a replica.
+    ///
+    /// # Errors
+    /// When they cannot be deleted.
+    pub fn clear(&self, draft: &Draft<'_>) -> Result<(), StoreError> {
+        self.db(draft).execute(&format!("DELETE FROM {}", self.local), [])?;
+        Ok(())
+    }
+
+    /// Deletes the rows of a replica with these keys.
+    ///
+    /// # Errors
+    /// When they cannot be deleted.
+    pub fn delete(&self, draft: &Draft<'_>, keys: &[i64]) -> Result<(), StoreError> {
+        // Better vectors are stored by the hash of their text; without a window, search does not read them.
+        if self.from == Better || self.key == "0" {
+            return Ok(());
+        }
+        let sql = format!("DELETE FROM {} WHERE {} = ?1", self.local, self.key);
+        let mut statement = self.db(draft).prepare_cached(&sql)?;
+        Ok(keys.iter().try_for_each(|key| statement.execute([key]).map(|_| ()))?)
+    }
+
+    /// Writes the rows of one key of a replica, after their old versions were deleted.
+    ///
+    /// # Errors
+    /// When they cannot be written.
+    pub fn insert(
+        &self,
+        draft: &Draft<'_>,
+        key: i64,
+        rows: &[Vec<Cell>],
+    ) -> Result<(), StoreError> {
+        let columns = self.names();
+        let places: Vec<String> = (2..columns.len() + 2).map(|n| format!("?{n}")).collect();
+        let (columns, mut places) = (columns.join(", "), places.join(", "));
+        if self.from == Vectors {
+            places = "vec_int8(?2)".to_string();
+        }
+        // A crash between the two commits may have left the ledger's rows.
+        let again = if self.from == Ledger { "OR REPLACE " } else { "" };
+        let (local, key_column) = (self.local, self.key);
+        let sql =
+            format!("INSERT {again}INTO {local}({key_column}, {columns}) VALUES(?1, {places})");
+        let mut statement = self.db(draft).prepare_cached(&sql)?;
+        for cells in rows {
+            statement.execute(params_from_iter(std::iter::once(&Cell::Int(key)).chain(cells)))?;
+        }
+        Ok(())
+    }
+
+    fn db<'a>(&self, draft: &Draft<'a>) -> &'a Connection {
+        if self.from == Ledger { draft.ledger } else { draft.index }
+    }
+}
+
+fn cells_of(row: &Row<'_>, n_columns: usize) -> rusqlite::Result<Vec<Cell>> {
+    let cell = |at: usize| {
+        Ok(match row.get_ref(at)? {
+            ValueRef::Null => Cell::Null,
+            ValueRef::Integer(number) => Cell::Int(number),
+            ValueRef::Real(number) => Cell::Real(number),
+            // PostgreSQL's text cannot hold this character. A blank keeps every span valid.
+            ValueRef::Text(bytes) => Cell::Text(String::from_utf8_lossy(bytes).replace('\0', " ")),
+            ValueRef::Blob(bytes) => Cell::Blob(bytes.to_vec()),
+        })
+    };
+    (1..n_columns).map(cell).collect()
+}
+
+/// The suffix of vector spaces that store floats.
+const FLOATS: &str = "/f32";
+
+/// Passes the vectors of the newest space to `see`, one for each window that search reads.
+fn each_better(
+    source: &Source<'_>,
+    mut see: impl FnMut(i64, Vec<Vec<Cell>>) -> bool,
+) -> Result<(), StoreError> {
+    let Some(better) = &source.better else { return Ok(()) };
+    let sql = "SELECT id, name, model FROM spaces ORDER BY id DESC LIMIT 1";
+    let newest = |row: &Row<'_>| Ok((row.get(0)?, row.get(1)?, row.get(2)?));
+    let space: Option<(i64, String, String)> = better.query_row(sql, [], newest).optional()?;
+    let Some((space, name, model)) = space else { return Ok(()) };
+    let mut find = better.prepare("SELECT vector FROM vectors WHERE space = ?1 AND hash = ?2")?;
+    let sql = "SELECT id, hash FROM chunk_vec_map WHERE aside IS NULL ORDER BY id";
+    let mut windows = source.index.db().prepare(sql)?;
+    let mut rows = windows.query([])?;
+    while let Some(row) = rows.next()? {
+        let (key, hash): (i64, Vec<u8>) = (row.get(0)?, row.get(1)?);
+        let found = find.query_row((space, &hash), |row| row.get(0)).optional()?;
+        let Some(vector): Option<Vec<u8>> = found else { continue };
+        let (int8, floats) = match (vector.is_empty(), name.ends_with(FLOATS)) {
+            // The model cannot read this text.
+            (true, _) => (Cell::Null, Cell::Null),
+            (false, true) => (Cell::Null, Cell::Blob(vector)),
+            (false, false) => (Cell::Blob(vector), Cell::Null),
+        };
+        let text = |text: &String| Cell::Text(text.clone());
+        if !see(key, vec![vec![text(&name), text(&model), Cell::Blob(hash), int8, floats]]) {
+            break;
+        }
+    }
+    Ok(())
+}
+
+impl ToSql for Cell {
+    fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
+        let value = match self {
+            Cell::Null => ValueRef::Null,
+            Cell::Int(number) => ValueRef::Integer(*number),
+            Cell::Real(number) => ValueRef::Real(*number),
+            Cell::Text(text) => ValueRef::Text(text.as_bytes()),
+            Cell::Blob(bytes) => ValueRef::Blob(bytes),
+        };
+        Ok(ToSqlOutput::Borrowed(value))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::Replica;
+    use config::settings::Precision;
+
+    /// Columns that are not published: only the writer needs the keys that find similar paragraphs.
+    const KEPT_HERE: [(&str, &str); 1] = [("prints", "keys")];
+
+    #[test]
+    fn every_column_of_a_published_table_is_published() {
+        let folder = tempfile::tempdir().expect("a folder");
+        drop(Replica::open(folder.path(), "test", Precision::Int8).expect("made"));
+        let open = |file: &str| open_for_reading(&folder.path().join(file)).expect("opened");
+        let (index, ledger) = (open("index.sqlite"), open("ledger.sqlite"));
+        for table in TABLES {
+            let db = match table.from {
+                Origin::Index => &index,
+                Origin::Ledger => &ledger,
+                Origin::Vectors | Origin::Better | Origin::Outline => continue,
+            };
+            let mut statement =
+                db.prepare("SELECT name FROM pragma_table_info(?1)").expect("prepared");
+            let names = statement.query_map([table.local], |row| row.get(0)).expect("queried");
+            let mut there: Vec<String> = names.map(|name| name.expect("a name")).collect();
+            there.retain(|name| name != table.key && !KEPT_HERE.contains(&(table.local, name)));
+            let mut here: Vec<&str> = table.columns().iter().map(|(name, _)| *name).collect();
+            there.sort();
+            here.sort_unstable();
+            assert_eq!(here, there, "{}", table.local);
+        }
+    }
+}
