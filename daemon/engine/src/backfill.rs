@@ -24,7 +24,6 @@ use self::order::Order;
 pub use self::order::searched_windows;
 pub use self::pace::{BackfillProgress, Pace, RetryWhen, Trouble};
 pub use self::run::{Backfilling, Gate, start};
-pub use self::tier::SearchedWindow;
 use self::tier::{Share, Tier, shares};
 use self::turn::Turns;
 use embed::better_text;

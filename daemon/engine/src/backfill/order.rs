@@ -5,27 +5,20 @@
 
 use rustc_hash::FxHashMap;
 
-use super::{Lacking, SearchedWindow};
-use index::read::Searched;
+use super::Lacking;
+use index::read::SearchedWindow;
 use index::store::{Snapshot, StoreError};
 
 /// Returns the searched windows in the order in which their vectors are most useful: the first chunk of each
 /// document, which says what it is about, then running text, then tables and code, where words find as much.
 pub fn searched_windows(snapshot: &Snapshot) -> Result<Vec<SearchedWindow>, StoreError> {
-    // Each in the order of ids: a sort by SQLite would write every row once more.
-    let [mut leads, mut running, mut others] = [Vec::new(), Vec::new(), Vec::new()];
-    snapshot.windows().each_searched(|window| {
-        let class = match (window.is_first, window.is_reference) {
-            (true, _) => &mut leads,
-            (false, false) => &mut running,
-            (false, true) => &mut others,
-        };
-        let Searched { id, hash, may_be_english, .. } = window;
-        class.push(SearchedWindow { id, hash, may_be_english });
-    })?;
-    leads.append(&mut running);
-    leads.append(&mut others);
-    Ok(leads)
+    let mut windows = snapshot.windows().searched()?;
+    // Each class stays in the order of ids. A sort by SQLite would write every row once more.
+    windows.sort_by_key(|window| match (window.is_first, window.is_reference) {
+        (true, _) => 0,
+        (false, is_reference) => 1 + u8::from(is_reference),
+    });
+    Ok(windows)
 }
 
 /// The texts of one round.

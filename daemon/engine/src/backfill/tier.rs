@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use super::Pace;
 use embed::{Embedder, Unrounded};
+use index::read::SearchedWindow;
 use index::store::{Readers, Space, Spaces, StoreError};
 use index::vectors::{Form, Layer};
 use model::terms::ContentHash;
@@ -23,17 +24,6 @@ pub(super) struct Tier {
     /// The space with the same vectors unrounded, if it exists: those need not be embedded again.
     pub(super) unrounded: Option<i64>,
     pub(super) pace: Arc<Pace>,
-}
-
-/// A searched window.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct SearchedWindow {
-    /// Its row.
-    pub id: i64,
-    /// Hash of the text that is embedded.
-    pub hash: ContentHash,
-    /// False if it is certainly not in English.
-    pub may_be_english: bool,
 }
 
 /// The windows that one model embeds.
@@ -141,6 +131,8 @@ mod tests {
             id,
             hash: ContentHash(id as u128),
             may_be_english: id >= n_other,
+            is_first: false,
+            is_reference: false,
         };
         let windows: Vec<SearchedWindow> = (0..n).map(window).collect();
         let ids = |share: Share| share.windows.into_iter().map(|(id, _)| id).collect();

@@ -52,21 +52,18 @@ fn range_of(folder: &str) -> (String, String) {
 impl Files<'_> {
     /// Returns the indexed file at exactly this path.
     pub fn at(self, path: &str) -> Read<Option<File>> {
-        self.0.row(&format!("SELECT {} FROM docs d WHERE d.path = ?1", File::COLUMNS), [path])
+        self.0.select_one("FROM docs d WHERE d.path = ?1", [path])
     }
 
     /// Returns the file of a document.
     pub fn of(self, doc: i64) -> Read<Option<File>> {
-        self.0.row(&format!("SELECT {} FROM docs d WHERE d.id = ?1", File::COLUMNS), [doc])
+        self.0.select_one("FROM docs d WHERE d.id = ?1", [doc])
     }
 
     /// Returns the indexed files below a folder, by path; of the project if it is empty.
     pub fn under(self, folder: &str) -> Read<Vec<File>> {
-        let sql = format!(
-            "SELECT {} FROM docs d WHERE d.path >= ?1 AND d.path < ?2 ORDER BY d.path",
-            File::COLUMNS
-        );
-        self.0.rows(&sql, range_of(folder))
+        let sql = "FROM docs d WHERE d.path >= ?1 AND d.path < ?2 ORDER BY d.path";
+        self.0.select(sql, range_of(folder))
     }
 
     /// Returns the paths of files below a folder, indexed or failed, sorted.
@@ -179,11 +176,7 @@ impl Files<'_> {
 
     /// Returns the files that failed, the newest first: at most `most`.
     pub fn failures(self, most: usize) -> Read<Vec<Failure>> {
-        let sql = format!(
-            "SELECT {} FROM quarantine ORDER BY tick DESC, path LIMIT ?1",
-            Failure::COLUMNS
-        );
-        self.0.rows(&sql, [most as i64])
+        self.0.select("FROM quarantine ORDER BY tick DESC, path LIMIT ?1", [most as i64])
     }
 
     /// Returns whether a file failed.
@@ -207,9 +200,8 @@ impl Files<'_> {
     /// Passes every note to `see`, by path: its identity, path, and front matter as JSON.
     pub fn each_note(self, mut see: impl FnMut(&str, &str, &str)) -> Read<()> {
         let sql = "SELECT d.uid, d.path, n.metadata FROM notes n JOIN docs d ON d.id = n.doc_id ORDER BY d.path";
-        self.0.each(sql, [], |(uid, path, metadata): (String, String, String)| {
+        self.0.every(sql, [], |(uid, path, metadata): (String, String, String)| {
             see(&uid, &path, &metadata);
-            true
         })
     }
 
@@ -218,9 +210,8 @@ impl Files<'_> {
     pub fn each_with_words(self, see: &mut dyn FnMut(&str, &str, &str)) -> Read<()> {
         let sql = "SELECT path, uid, path || char(10) || title || char(10) || meta || char(10) || text FROM docs
                    UNION ALL SELECT path, '', path FROM quarantine WHERE path NOT IN (SELECT path FROM docs)";
-        self.0.each(sql, [], |(path, uid, text): (String, String, String)| {
+        self.0.every(sql, [], |(path, uid, text): (String, String, String)| {
             see(&path, &uid, &text);
-            true
         })
     }
 

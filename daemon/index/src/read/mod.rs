@@ -72,7 +72,7 @@ pub use permalinks::{Addressed, Permalinks};
 pub use proposals::{Proposal, Proposals};
 pub use relations::{Parties, Relations, Stated, StatedLink, Statement};
 pub use text::FullText;
-pub use windows::{Searched, Window, Windows};
+pub use windows::{SearchedWindow, Window, Windows};
 
 /// The result of a read.
 pub type Read<T> = Result<T, StoreError>;

@@ -105,9 +105,8 @@ impl<'s> Names<'s> {
 
     /// Calls `see` with the norm and the surface of every name, in any order.
     pub fn each_spelling(self, mut see: impl FnMut(&str, &str)) -> Read<()> {
-        self.0.each("SELECT norm, surface FROM names", [], |(norm, surface): (String, String)| {
+        self.0.every("SELECT norm, surface FROM names", [], |(norm, surface): (String, String)| {
             see(&norm, &surface);
-            true
         })
     }
 }

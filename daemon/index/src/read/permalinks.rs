@@ -28,12 +28,9 @@ record! {
 impl Permalinks<'_> {
     /// Returns the first `most` notes with an address whose path is after this one, by path.
     pub fn after(self, path: &str, most: usize) -> Read<Vec<Addressed>> {
-        let sql = format!(
-            "SELECT {} FROM docs d JOIN notes n ON n.doc_id = d.id
-             WHERE n.permalink IS NOT NULL AND d.path > ?1 ORDER BY d.path LIMIT ?2",
-            Addressed::COLUMNS
-        );
-        self.0.rows(&sql, params![path, most as i64])
+        let sql = "FROM docs d JOIN notes n ON n.doc_id = d.id
+                   WHERE n.permalink IS NOT NULL AND d.path > ?1 ORDER BY d.path LIMIT ?2";
+        self.0.select(sql, params![path, most as i64])
     }
 
     /// Returns the number of permalinks and a sum that a change of any of them most likely changes. Reads only the

@@ -29,7 +29,7 @@ record! {
 
 record! {
     /// A window that is searched, with what decides when it gets its better vector.
-    pub struct Searched {
+    pub struct SearchedWindow {
         /// Row id.
         pub id: i64 = "w.id",
         /// Hash of the text that a better model reads.
@@ -53,8 +53,7 @@ impl FromRow for ContentHash {
 impl Windows<'_> {
     /// Returns a window.
     pub fn get(self, window: i64) -> Read<Option<Window>> {
-        let sql = format!("SELECT {} FROM chunk_vec_map w WHERE w.id = ?1", Window::COLUMNS);
-        self.0.row(&sql, [window])
+        self.0.select_one("FROM chunk_vec_map w WHERE w.id = ?1", [window])
     }
 
     /// Returns the windows of passages: those of each in the order of its text, the passages in the given order.
@@ -72,16 +71,10 @@ impl Windows<'_> {
         self.0.rows_of(chunks, one, "SELECT chunk_id, id FROM chunk_vec_map")
     }
 
-    /// Calls `see` with each window that is searched, by id.
-    pub fn each_searched(self, mut see: impl FnMut(Searched)) -> Read<()> {
-        let sql = format!(
-            "SELECT {} FROM chunk_vec_map w JOIN chunks c ON c.id = w.chunk_id WHERE w.aside IS NULL ORDER BY w.id",
-            Searched::COLUMNS
-        );
-        self.0.each(&sql, [], |window| {
-            see(window);
-            true
-        })
+    /// Returns the windows that are searched, by id.
+    pub fn searched(self) -> Read<Vec<SearchedWindow>> {
+        let from = "FROM chunk_vec_map w JOIN chunks c ON c.id = w.chunk_id WHERE w.aside IS NULL ORDER BY w.id";
+        self.0.select(from, [])
     }
 
     /// Returns the hashes of the texts that a better model reads.

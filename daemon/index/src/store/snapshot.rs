@@ -3,7 +3,6 @@
 //! Invariants: everything read through one snapshot is from one commit, the one its tick names; while
 //! [`Readers::alone`] runs, no connection of the pool is open, so the file may be replaced.
 
-use std::ops::Deref;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -317,13 +316,6 @@ impl Snapshot {
     }
 }
 
-impl Deref for Snapshot {
-    type Target = Connection;
-    fn deref(&self) -> &Connection {
-        self.db()
-    }
-}
-
 impl Drop for Snapshot {
     fn drop(&mut self) {
         let mut reader = self.reader.take();
@@ -378,7 +370,7 @@ mod tests {
         let folder = tempfile::tempdir().expect("temporary folder");
         let readers = Readers::new(file(folder.path(), "one", 1));
         let kept = |snapshot: &Snapshot| -> i64 {
-            snapshot.query_row("PRAGMA cache_size", [], |row| row.get(0)).expect("it is set")
+            snapshot.db().query_row("PRAGMA cache_size", [], |row| row.get(0)).expect("it is set")
         };
         for _ in 0..2 {
             let n_large = max_reads_of_one();

@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use config::Settings;
 
-use super::canon;
 use super::writer::{IndexWriter, RippleStep};
+use super::{Snapshot, canon};
 use embed::{Embedder, StaticModel, WordPiece};
 use extract::{chunk, link, recognize, relate};
 use model::parcel::{EmbeddedDoc, Reading, SourceDoc};
@@ -149,6 +149,11 @@ impl Bench {
         };
         text.lines().filter(is_note).map(|line| format!("{line}\n")).collect()
     }
+}
+
+/// Returns the connection of a snapshot, for statements that no reader has.
+pub fn connection(snapshot: &Snapshot) -> &Connection {
+    snapshot.db()
 }
 
 /// Returns whether an expression is one to FTS5.

@@ -9,7 +9,7 @@ use super::freshness::grouped;
 use super::verify::{Verification, VerifyError};
 use super::{OpenProject, Project};
 use config::Settings;
-use index::store::testing::Connection;
+use index::store::testing::{Connection, connection};
 
 /// Only a bug takes this long.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -153,9 +153,9 @@ async fn the_repaired_index_follows_the_folder() {
     assert_eq!(differences(&verify(&project, false).await), "");
 }
 
-fn n_documents(project: &Project) -> i64 {
+fn n_documents(project: &Project) -> u64 {
     let snapshot = project.snapshot().expect("a snapshot");
-    snapshot.query_row("SELECT count(*) FROM docs", [], |row| row.get(0)).expect("a number")
+    snapshot.documents().count().expect("a number")
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -222,7 +222,7 @@ async fn a_damaged_index_is_built_again_while_the_daemon_runs() {
     let uids = |project: &Project| -> String {
         let snapshot = project.snapshot().expect("a snapshot");
         let sql = "SELECT group_concat(path || uid ORDER BY path) FROM docs";
-        snapshot.query_row(sql, [], |row| row.get(0)).expect("uids")
+        connection(&snapshot).query_row(sql, [], |row| row.get(0)).expect("uids")
     };
     let before = uids(&project);
     let tick = project.health().tick();
@@ -319,7 +319,7 @@ async fn what_is_written_is_found_once_it_is_indexed_now() {
     let project = place.settled(Settings::default()).await;
     let paths = |project: &Project| -> Vec<String> {
         let snapshot = project.snapshot().expect("a snapshot");
-        let mut statement = snapshot
+        let mut statement = connection(&snapshot)
             .prepare("SELECT path FROM docs WHERE text LIKE '%wharf%' ORDER BY path")
             .expect("SQL");
         let rows = statement.query_map([], |row| row.get(0)).expect("rows");
@@ -346,7 +346,8 @@ async fn what_is_written_is_found_once_it_is_indexed_now() {
         index(vec![written.path]).await;
         let snapshot = project.snapshot().expect("a snapshot");
         let sql = "SELECT count(*) FROM docs WHERE text LIKE '%pier%'";
-        assert_eq!(snapshot.query_row(sql, [], |row| row.get::<_, i64>(0)), Ok(1));
+        let n = connection(&snapshot).query_row(sql, [], |row| row.get::<_, i64>(0));
+        assert_eq!(n, Ok(1));
         let removed = project.notes().remove("moved.md", None).expect("removed");
         index(vec![removed.path]).await;
         assert_eq!(paths(&project), [""; 0]);

@@ -32,6 +32,7 @@ use super::session::Session;
 use super::wire::Wire;
 use crate::project::{OpenProject, Project};
 use index::store::Snapshot;
+use index::store::testing::connection;
 
 mod abandoned;
 mod lifecycle;
@@ -86,7 +87,8 @@ fn query(project: &Project, db: &Snapshot, asked: HybridQuery) -> Result<HybridR
     assert_ne!(asked.q, "panic");
     let _counted = Counted::new(&asked.q);
     if asked.q.starts_with("endless") {
-        let message = db.query_row(ENDLESS, [], |_| Ok(())).expect_err("stopped").to_string();
+        let message =
+            connection(db).query_row(ENDLESS, [], |_| Ok(())).expect_err("stopped").to_string();
         return Err(ErrorView { code: Code::Internal, message, hint: None, conflict: None });
     }
     let n_chars = asked.q.strip_prefix("big ").and_then(|n| n.parse().ok());

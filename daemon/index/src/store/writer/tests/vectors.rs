@@ -29,7 +29,7 @@ impl Bench {
     fn nearest(&self, snapshot: &Snapshot, text: &str) -> Vec<Nearest> {
         let question = self.question(text);
         let found = snapshot.nearest(&question, 10, None).expect("asked");
-        let in_table = crate::vectors::nearest_in_table(snapshot, &question.0, 10, None);
+        let in_table = crate::vectors::nearest_in_table(snapshot.db(), &question.0, 10, None);
         assert_eq!(found, in_table.expect("read"), "{text}");
         found
     }

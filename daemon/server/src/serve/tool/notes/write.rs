@@ -21,7 +21,6 @@ use crate::project::{Project, Reserved};
 use crate::serve::routes::Who;
 use crate::serve::tool::{blocking, invalid, unreadable};
 use ::index::store::Operation;
-use ::index::store::permalinks::bearer;
 use model::terms::RelPath;
 use query::stated::{accepted, relations};
 use query::{browse, notes as rows};
@@ -153,7 +152,8 @@ pub(super) async fn check_permalink(
     let (path, title) = (path.to_string(), title.to_string());
     blocking(move || {
         let snapshot = worker.snapshot().map_err(unreadable)?;
-        match bearer(&snapshot, &permalink_key(&permalink), &path, &title).map_err(unreadable)? {
+        let bearer = snapshot.documents().bearer(&permalink_key(&permalink), &path, &title);
+        match bearer.map_err(unreadable)? {
             None => Ok(reserved),
             Some(other) => Err(invalid(
                 format!("`{permalink}` is the address of `{other}`"),
