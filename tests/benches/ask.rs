@@ -111,8 +111,8 @@ fn write_more(root: &Path, texts: &[Vec<u8>]) -> Result<()> {
 
 /// Returns section titles, spread evenly over all chunks, and the fixed list.
 fn questions(project: &Project) -> Result<Vec<String>> {
-    let snapshot = project.snapshot()?;
-    let mut statement = snapshot.prepare(
+    let db = index::store::open_for_reading(&project.readers().path())?;
+    let mut statement = db.prepare(
         "SELECT DISTINCT section FROM chunks WHERE length(section) BETWEEN 8 AND 200 ORDER BY hash",
     )?;
     let sections: Vec<String> =
@@ -123,8 +123,8 @@ fn questions(project: &Project) -> Result<Vec<String>> {
 
 /// Returns the most mentioned entities, and some of the rest.
 fn names(project: &Project) -> Result<Vec<String>> {
-    let snapshot = project.snapshot()?;
-    let mut statement = snapshot.prepare(
+    let db = index::store::open_for_reading(&project.readers().path())?;
+    let mut statement = db.prepare(
         "WITH known AS (SELECT * FROM names WHERE entity_id NOT NULL)
          SELECT surface FROM (SELECT surface FROM known ORDER BY n_mentions DESC LIMIT 50)
          UNION SELECT surface FROM (SELECT surface FROM known ORDER BY id LIMIT 50)",

@@ -1,5 +1,6 @@
 //! Index: what kgd stores. `store` has the two databases and the one writer, `read` the typed readers of a commit,
-//! `vectors` nearest-neighbor search, `postings` and `words` the full-text side, `erase` the search for forgotten strings.
+//! `vectors` nearest-neighbor search, `postings` and `words` the full-text side, `erase` the search for forgotten
+//! strings.
 //!
 //! Depends on `extract` (how names are grouped), `embed` and `model`; the engine writes through it, `query` reads
 //! snapshots.

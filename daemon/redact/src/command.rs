@@ -58,8 +58,8 @@ pub(super) fn called(text: &str, end: usize, command: &Command) -> Vec<Range<usi
     command.patterns.iter().filter_map(find).collect()
 }
 
-/// Returns the place of the secret in arguments that match a pattern word by word. Sentences name commands, too, so that
-/// without a flag or quotes, or a command that is `alone` on its line, it must look like a secret.
+/// Returns the place of the secret in arguments that match a pattern word by word. Sentences name commands, too, so
+/// that without a flag or quotes, or a command that is `alone` on its line, it must look like a secret.
 fn secret_among(
     text: &str,
     arguments: &[Range<usize>],

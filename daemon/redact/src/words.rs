@@ -1,6 +1,7 @@
 //! Words: where a word ends that may announce a secret.
 //!
-//! In: a text. Out: the places and meanings of such words: last words of labels (`label.rs`), programs (`command.rs`), the first lines of key files (`key.rs`).
+//! In: a text. Out: the places and meanings of such words: last words of labels (`label.rs`), programs (`command.rs`),
+//! the first lines of key files (`key.rs`).
 //!
 //! A text has a word end about every six bytes. Those of 63 bytes are found with a few operations on machine words,
 //! and the last three bytes before each are looked up in a bit set. Few are in it, and only those are compared.

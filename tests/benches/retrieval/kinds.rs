@@ -9,7 +9,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use anyhow::{Result, anyhow};
+use anyhow::{Context, Result, anyhow};
 use config::Settings;
 use proto::tool::core::ReadPassage;
 use query::{answer, read_passage};
@@ -42,10 +42,6 @@ pub(crate) fn print(
     let snapshot = project.snapshot()?;
     let mut desk = project.desk(&snapshot);
     desk.settings = settings;
-    let mut body = snapshot.prepare(
-        "SELECT CAST(substr(CAST(d.text AS BLOB), c.start + 1, c.end - c.start) AS TEXT) FROM chunks c
-         JOIN docs d ON d.id = c.doc_id WHERE c.id = ?1",
-    )?;
     let mut tallies = BTreeMap::<&str, Tally>::new();
     for query in set.queries.iter().step_by(every) {
         let request = proto::tool::core::HybridQuery {
@@ -67,7 +63,8 @@ pub(crate) fn print(
             }
             documents.insert(hit.path.as_str());
             if at < FIRST && is_right && !query.answers.is_empty() {
-                let body: String = body.query_row([hit.id], |row| row.get(0))?;
+                let chunk = snapshot.chunks().get(hit.id)?.context("the passage is there")?;
+                let body = snapshot.chunks().text(&chunk)?;
                 let holds = |text: &str| {
                     let text = plain(text);
                     query.answers.iter().any(|it| text.contains(&plain(it)))

@@ -98,7 +98,8 @@ impl Copies<'_> {
 
     /// Returns the passages that hold a part of a text at one of its places.
     pub fn chunks(self, text: i64, (doc, start): (i64, usize)) -> Read<Vec<i64>> {
-        let sql = "SELECT k.id FROM prints p JOIN chunks k ON k.doc_id = p.doc_id AND k.start < p.end AND k.end > p.start
+        let sql = "SELECT k.id FROM prints p
+                     JOIN chunks k ON k.doc_id = p.doc_id AND k.start < p.end AND k.end > p.start
                    WHERE p.doc_id = ?1 AND p.start = ?2 AND p.text = ?3";
         self.0.rows(sql, (doc, start as i64, text))
     }

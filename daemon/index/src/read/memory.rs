@@ -92,8 +92,9 @@ record! {
         /// Facts.
         pub n_facts: u64 = "coalesce(sum(n_facts), 0)",
         /// Relations.
-        pub n_relations: u64 = "(SELECT count(*) FROM (SELECT DISTINCT l.doc_id, l.rel, l.context, coalesce(l.dst, l.target)
-            FROM note_links l JOIN memory_nodes n ON n.doc_id = l.doc_id AND n.is_node WHERE l.is_typed AND l.kind = 0))",
+        pub n_relations: u64 = "(SELECT count(*) FROM
+            (SELECT DISTINCT l.doc_id, l.rel, l.context, coalesce(l.dst, l.target) FROM note_links l
+             JOIN memory_nodes n ON n.doc_id = l.doc_id AND n.is_node WHERE l.is_typed AND l.kind = 0))",
         /// Facts with a vector.
         pub n_vectors: u64 = "coalesce(sum(n_vectors), 0)",
     }

@@ -7,7 +7,9 @@
 
 /// Defines a type with the columns that it is read from, in one place: each field states its expression in SQL.
 macro_rules! record {
-    ($(#[$about:meta])* pub struct $name:ident { $($(#[$field_about:meta])* pub $field:ident: $type:ty = $column:expr,)+ }) => {
+    ($(#[$about:meta])* pub struct $name:ident {
+        $($(#[$field_about:meta])* pub $field:ident: $type:ty = $column:expr,)+
+    }) => {
         $(#[$about])*
         #[derive(Debug, Clone, PartialEq)]
         pub struct $name { $($(#[$field_about])* pub $field: $type,)+ }

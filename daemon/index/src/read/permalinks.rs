@@ -52,8 +52,8 @@ impl Permalinks<'_> {
     /// Returns the titles of notes and the tags (`#tag`) whose folded form contains this text, those that begin with
     /// it first, then the shortest.
     pub fn topics_containing(self, text: &str) -> Read<Vec<String>> {
-        let sql = "SELECT name FROM (SELECT d.title AS name, n.key AS key FROM doc_names n JOIN docs d ON d.id = n.doc_id
-                     WHERE n.kind = ?2
+        let sql = "SELECT name FROM (SELECT d.title AS name, n.key AS key
+                     FROM doc_names n JOIN docs d ON d.id = n.doc_id WHERE n.kind = ?2
                    UNION SELECT '#' || tag, '#' || tag FROM doc_tags)
                    WHERE instr(key, ?1) > 0 GROUP BY name ORDER BY instr(key, ?1) > 2, length(name), name";
         self.0.rows(sql, params![text, By::Title as i64])

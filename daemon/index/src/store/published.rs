@@ -1,7 +1,7 @@
 //! Published: which tables of an index and its ledger a hub gets, and their rows.
 //!
-//! In: a snapshot of an index, its ledger, the file of better vectors. Out: rows, grouped by their key; and the reverse:
-//! rows of a replica.
+//! In: a snapshot of an index, its ledger, the file of better vectors. Out: rows, grouped by their key; and the
+//! reverse: rows of a replica.
 //! Invariants: a row depends on the commit alone; all columns of a published table are published.
 
 use std::path::Path;

@@ -94,11 +94,11 @@ impl Readers {
     }
 
     /// Reads outside any transaction: each statement sees the last commit.
-    pub fn look<T, E: Into<StoreError>>(
+    pub fn look<T>(
         self: &Arc<Self>,
-        read: impl FnOnce(&Snapshot) -> Result<T, E>,
+        read: impl FnOnce(&Snapshot) -> Result<T, StoreError>,
     ) -> Result<T, StoreError> {
-        read(&self.take()?).map_err(Into::into)
+        read(&self.take()?)
     }
 
     /// Returns the vectors in memory.
