@@ -16,11 +16,8 @@ use proto::error::{Code, ErrorView};
 use proto::visible;
 
 use crate::AskError;
-use crate::error::invalid;
+use crate::error::{failed, invalid, quoted};
 use index::store::Snapshot;
-
-/// Most notes that an address with `*` matches.
-const MAX_MATCHES: usize = 1_000;
 
 /// Most names listed in an error: the nearest ones, or those that share the name.
 const MAX_LISTED: usize = 5;
@@ -92,26 +89,10 @@ fn drops_no_sign(snapshot: &Snapshot, by: By, doc: i64) -> Result<bool, AskError
     }
 }
 
-/// Returns the names that spell what `proto::visible` writes for a hidden character, in whatever form they are stored.
-///
-/// # Errors
-/// When the index cannot be read.
-pub fn spelling_escapes(snapshot: &Snapshot) -> Result<Vec<String>, AskError> {
-    Ok(snapshot.documents().names_with("\\u{")?)
-}
-
-/// Returns the document at exactly this path.
-///
-/// # Errors
-/// When the index cannot be read.
-pub fn at_path(snapshot: &Snapshot, path: &str) -> Result<Option<i64>, AskError> {
-    Ok(snapshot.documents().at(path)?)
-}
-
 /// Returns the one document that an address denotes, and the name by which it was found.
 fn meant(snapshot: &Snapshot, address: &str) -> Result<(By, i64), ErrorView> {
     // An address that is a path goes before any other reading, blanks at its ends included.
-    if let Some(doc) = at_path(snapshot, address)? {
+    if let Some(doc) = snapshot.documents().at(address).map_err(AskError::from)? {
         return Ok((By::Path, doc));
     }
     let address = address.trim().trim_start_matches("./");
@@ -167,15 +148,6 @@ fn one(
     }
 }
 
-/// Returns the notes whose permalink or slugged path matches a pattern; `*` stands for any characters,
-/// nothing else is special.
-///
-/// # Errors
-/// When the index cannot be read.
-pub fn matching(snapshot: &Snapshot, pattern: &str) -> Result<Vec<i64>, AskError> {
-    Ok(snapshot.notes().matching(pattern, MAX_MATCHES)?)
-}
-
 /// Refuses a change by a name that is no address, and says which path to give.
 fn unsafe_name(
     snapshot: &Snapshot,
@@ -184,12 +156,9 @@ fn unsafe_name(
     doc: i64,
 ) -> Result<ErrorView, AskError> {
     let path = snapshot.documents().path(doc)?.unwrap_or_default();
-    Ok(ErrorView {
-        code: Code::Refused,
-        message: format!("`{}` is only the {} of `{path}`", short(address), by.as_str()),
-        hint: Some(format!("a change needs a path, permalink or title: give `{path}`")),
-        conflict: None,
-    })
+    let message = format!("`{}` is only the {} of `{path}`", short(address), by.as_str());
+    let hint = format!("a change needs a path, permalink or title: give `{path}`");
+    Ok(failed(Code::Refused, message, hint))
 }
 
 fn ambiguous(snapshot: &Snapshot, address: &str, documents: &[i64]) -> Result<ErrorView, AskError> {
@@ -199,12 +168,8 @@ fn ambiguous(snapshot: &Snapshot, address: &str, documents: &[i64]) -> Result<Er
     }
     let more = documents.len().saturating_sub(MAX_LISTED);
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-    Ok(ErrorView {
-        code: Code::Ambiguous,
-        message: format!("several documents are called `{}`", short(address)),
-        hint: Some(format!("give the path: {}{more}", paths.join(", "))),
-        conflict: None,
-    })
+    let message = format!("several documents are called `{}`", short(address));
+    Ok(failed(Code::Ambiguous, message, format!("give the path: {}{more}", paths.join(", "))))
 }
 
 fn missing(snapshot: &Snapshot, address: &str) -> Result<ErrorView, AskError> {
@@ -214,12 +179,8 @@ fn missing(snapshot: &Snapshot, address: &str) -> Result<ErrorView, AskError> {
         true => "`search_notes` and `list_notes` find notes".to_string(),
         false => format!("nearest are {}", near.join(", ")),
     };
-    Ok(ErrorView {
-        code: Code::NotFound,
-        message: format!("no note or document is called `{}`", short(address)),
-        hint: Some(hint),
-        conflict: None,
-    })
+    let message = format!("no note or document is called `{}`", short(address));
+    Ok(failed(Code::NotFound, message, hint))
 }
 
 /// Returns the paths of the documents whose path, title or alias is most similar to a name.
@@ -227,8 +188,12 @@ fn nearest(snapshot: &Snapshot, address: &str) -> Result<Vec<String>, AskError> 
     let name = address.trim().trim_start_matches(notes::uri::SCHEME);
     let (whole, last) = (fold(name), name_key(name.rsplit('/').next().unwrap_or(name)));
     let mut near: Vec<(f64, String)> = Vec::new();
-    snapshot.documents().each_name(MAX_COMPARED, |key, path| {
-        let mut likeness = likeness(&last, key).max(likeness(&whole, key));
+    let cut = |near: &mut Vec<(f64, String)>| {
+        near.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+        near.truncate(MAX_LISTED);
+    };
+    snapshot.documents().each_name(MAX_COMPARED, |(key, path)| {
+        let mut likeness = likeness(&last, &key).max(likeness(&whole, &key));
         if last.chars().count() >= 4 && key.contains(&last) {
             likeness = likeness.max(0.8);
         }
@@ -237,15 +202,14 @@ fn nearest(snapshot: &Snapshot, address: &str) -> Result<Vec<String>, AskError> 
         }
         match near.iter_mut().find(|(_, known)| *known == path) {
             Some(known) => known.0 = known.0.max(likeness),
-            None => near.push((likeness, path.to_string())),
+            None => near.push((likeness, path)),
         }
         if near.len() > 200 {
-            near.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
-            near.truncate(MAX_LISTED);
+            cut(&mut near);
         }
     })?;
-    near.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
-    Ok(near.into_iter().take(MAX_LISTED).map(|(_, path)| path).collect())
+    cut(&mut near);
+    Ok(near.into_iter().map(|(_, path)| path).collect())
 }
 
 /// Returns the similarity of two names, 0 to 1; 0 for names of very different length.
@@ -258,5 +222,5 @@ fn likeness(one: &str, other: &str) -> f64 {
 }
 
 fn short(text: &str) -> String {
-    text.chars().filter(|c| !c.is_control()).take(120).collect()
+    quoted(text, 120)
 }

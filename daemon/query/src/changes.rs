@@ -10,16 +10,16 @@ use std::collections::HashMap;
 
 use base64::Engine;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
-use index::store::{ChangeLedger, ChangedLine, DocChange, DocVersion, Line, first_lines};
+use index::store::{ChangeLedger, ChangedLine, DocChange, Line, first_lines};
 use model::terms::Tick;
 use notes::resolve::fold;
 use proto::error::ErrorView;
-use proto::tool::core::{self, ChangeView, ChangedLineView, Changes, ChangesReply};
+use proto::tool::core::{ChangeView, ChangedLineView, Changes, ChangesReply};
 use render::core::ChangesThatFit;
 use rustc_hash::FxHashSet;
 use serde::{Deserialize, Serialize};
 
-use crate::error::invalid;
+use crate::error::{budget, in_range, invalid};
 use crate::graph::{entity, lookup, name_of};
 use crate::plan::condition::Under;
 use crate::{AskError, QueryContext};
@@ -73,18 +73,9 @@ pub fn changes(
     request: &Changes,
     since: impl FnOnce() -> Result<Since, ErrorView>,
 ) -> Result<ChangesReply, ErrorView> {
-    let limit = request.limit.unwrap_or(USUAL_LIMIT);
-    if !(1..=200).contains(&limit) {
-        return Err(invalid(format!("`limit` is {limit}"), "give a number from 1 to 200"));
-    }
+    let limit = in_range("limit", request.limit.unwrap_or(USUAL_LIMIT), 1, 200)?;
     let usual = ctx.settings.retrieval.max_chars;
-    let budget = core::budget(request.max_chars, request.max_tokens, usual);
-    if !(200..=100_000).contains(&budget) {
-        return Err(invalid(
-            format!("the budget is {budget} characters"),
-            "give `max_chars` from 200 to 100,000, or `max_tokens` from 70 to 33,000",
-        ));
-    }
+    let budget = budget(request.max_chars, request.max_tokens, usual)?;
     let now = ctx.snapshot.tick();
     let (place, hint) = match &request.cursor {
         Some(cursor) => (PageOf::parse(cursor)?, None),
@@ -139,15 +130,8 @@ pub fn changes(
 /// The combined effect of several commits on one document.
 #[derive(Debug, Clone, PartialEq)]
 struct Net {
-    uid: String,
-    before: Option<DocVersion>,
-    after: Option<DocVersion>,
-    /// The last commit, and its time.
-    tick: Tick,
-    at_ms: i64,
-    lines: Vec<ChangedLine>,
-    n_more: u32,
-    is_unseen: bool,
+    /// From the version before the first commit to that after the last, whose time it has.
+    all: DocChange,
     n_commits: usize,
 }
 
@@ -157,53 +141,40 @@ fn net(changes: Vec<DocChange>) -> Vec<Net> {
     for it in changes {
         match by_uid.get_mut(&it.uid) {
             Some(net) => net.add(it),
-            None => {
-                let DocChange { tick, uid, at_ms, before, after, is_unseen, lines, n_more } = it;
-                let n_commits = 1;
-                let net = Net {
-                    uid: uid.clone(),
-                    before,
-                    after,
-                    tick,
-                    at_ms,
-                    lines,
-                    n_more,
-                    is_unseen,
-                    n_commits,
-                };
-                by_uid.insert(uid, net);
-            }
+            None => drop(by_uid.insert(it.uid.clone(), Net { all: it, n_commits: 1 })),
         }
     }
-    let mut all: Vec<Net> = by_uid.into_values().filter(|it| it.before != it.after).collect();
-    all.sort_by(|a, b| (b.tick, a.path()).cmp(&(a.tick, b.path())));
-    all
+    let mut nets: Vec<Net> = by_uid.into_values().collect();
+    nets.retain(|it| it.all.before != it.all.after);
+    nets.sort_by(|a, b| (b.all.tick, a.path()).cmp(&(a.all.tick, b.path())));
+    nets
 }
 
 impl Net {
     fn add(&mut self, later: DocChange) {
+        let all = &mut self.all;
         // A document that went and came back has lost the version that it would be compared with.
-        self.is_unseen |= later.is_unseen || (later.before.is_none() && self.before.is_some());
-        (self.after, self.tick, self.at_ms) = (later.after, later.tick, later.at_ms);
+        all.is_unseen |= later.is_unseen || (later.before.is_none() && all.before.is_some());
+        (all.after, all.tick, all.at_ms) = (later.after, later.tick, later.at_ms);
         self.n_commits += 1;
-        if self.after.is_none() || later.before.is_none() {
-            (self.lines, self.n_more) = (later.lines, later.n_more);
+        if all.after.is_none() || later.before.is_none() {
+            (all.lines, all.n_more) = (later.lines, later.n_more);
         } else {
-            self.n_more += later.n_more;
+            all.n_more += later.n_more;
             for line in later.lines {
                 let undoes = |it: &ChangedLine| {
                     it.gone != line.gone && (it.kind, &it.text) == (line.kind, &line.text)
                 };
-                match self.lines.iter().position(undoes) {
-                    Some(at) => drop(self.lines.remove(at)),
-                    None => self.lines.push(line),
+                match all.lines.iter().position(undoes) {
+                    Some(at) => drop(all.lines.remove(at)),
+                    None => all.lines.push(line),
                 }
             }
         }
     }
 
     fn kind(&self) -> &'static str {
-        match (&self.before, &self.after) {
+        match (&self.all.before, &self.all.after) {
             (None, _) => "added",
             (_, None) => "removed",
             (Some(before), Some(after)) if before.hash == after.hash => "moved",
@@ -212,19 +183,20 @@ impl Net {
     }
 
     fn path(&self) -> &str {
-        self.after.as_ref().or(self.before.as_ref()).map_or("", |it| &it.path)
+        self.all.after.as_ref().or(self.all.before.as_ref()).map_or("", |it| &it.path)
     }
 
     fn was_path(&self) -> Option<&str> {
-        let before = self.before.as_ref().map(|it| it.path.as_str());
+        let before = self.all.before.as_ref().map(|it| it.path.as_str());
         before.filter(|it| *it != self.path())
     }
 
     /// Renders the change; lines from several commits get their current numbers.
     fn view(&self, ctx: &QueryContext<'_>) -> Result<ChangeView, AskError> {
         let kind = self.kind();
-        let is_unseen = self.is_unseen && kind == "changed";
-        let (mut lines, mut n_more) = (self.lines.clone(), self.n_more);
+        let all = &self.all;
+        let is_unseen = all.is_unseen && kind == "changed";
+        let (mut lines, mut n_more) = (all.lines.clone(), all.n_more);
         if kind == "removed" || kind == "moved" || is_unseen {
             (lines, n_more) = (Vec::new(), 0);
         } else if self.n_commits > 1
@@ -236,22 +208,22 @@ impl Net {
                 renumber(&mut lines, &present);
             }
         }
-        let at = jiff::Timestamp::from_millisecond(self.at_ms).unwrap_or_default();
+        let at = jiff::Timestamp::from_millisecond(all.at_ms).unwrap_or_default();
         let at = at.round(jiff::Unit::Second).unwrap_or(at);
         Ok(ChangeView {
             kind: kind.into(),
             path: self.path().into(),
             was_path: self.was_path().map(String::from),
-            tick: self.tick.0,
+            tick: all.tick.0,
             at: at.to_string(),
             lines: lines.into_iter().map(line_view).collect(),
             n_more_lines: u64::from(n_more),
-            unwatched: self.is_unseen && kind != "added",
+            unwatched: all.is_unseen && kind != "added",
         })
     }
 
     fn present(&self, ctx: &QueryContext<'_>) -> Result<Option<Vec<Line>>, AskError> {
-        let doc = ctx.snapshot.documents().with_uid(&self.uid)?;
+        let doc = ctx.snapshot.documents().with_uid(&self.all.uid)?;
         Ok(doc.map(|doc| ctx.snapshot.files().lines(doc)).transpose()?)
     }
 }
@@ -278,10 +250,10 @@ fn keep_under(ctx: &QueryContext<'_>, path: &str, all: &mut Vec<Net>) -> Result<
     let paths: Vec<&str> = paths.collect();
     // Paths of deleted documents are not in the index, so the spelling is that of the changes.
     let under = Under::from(path);
-    let mut meant = ctx.snapshot.documents().fitting(&paths, &under)?;
+    let documents = ctx.snapshot.documents();
+    let mut meant = documents.fitting(&paths, &under)?;
     if meant.is_empty() {
-        let folded = Under::Folded(Box::new(under));
-        meant = ctx.snapshot.documents().fitting(&paths, &folded)?;
+        meant = documents.fitting(&paths, &Under::Folded(Box::new(under)))?;
     }
     let is_meant = |path: &str| meant.contains(path);
     all.retain(|it| is_meant(it.path()) || it.was_path().is_some_and(is_meant));
@@ -304,11 +276,8 @@ impl About {
         names.push(name);
         let names = names.iter().map(|it| fold(it)).filter(|it| !it.is_empty()).collect();
         let documents = ctx.snapshot.documents();
-        let mut homes = FxHashSet::default();
-        for doc in documents.about(entity)? {
-            homes.extend(documents.uid(doc)?);
-        }
-        Ok(About { names, homes, entity })
+        let homes = documents.labels(documents.about(entity)?)?.into_values().map(|it| it.uid);
+        Ok(About { names, homes: homes.collect(), entity })
     }
 
     fn keep(&self, ctx: &QueryContext<'_>, all: &mut Vec<Net>) -> Result<(), AskError> {
@@ -321,9 +290,9 @@ impl About {
         };
         let mut kept = Vec::new();
         for it in all.drain(..) {
-            let is_home = self.homes.contains(&it.uid);
-            let is_named = || it.lines.iter().any(|line| self.is_named_in(&line.text));
-            if is_home || is_named() || (it.before.is_none() && mentions(&it.uid)?) {
+            let DocChange { uid, before, lines, .. } = &it.all;
+            let is_named = || lines.iter().any(|line| self.is_named_in(&line.text));
+            if self.homes.contains(uid) || is_named() || (before.is_none() && mentions(uid)?) {
                 kept.push(it);
             }
         }
@@ -349,7 +318,7 @@ impl About {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use index::store::LineKind;
+    use index::store::{DocVersion, LineKind};
 
     /// Parses `tick uid before>after lines`, where a version is a path and a letter for its
     /// content: `a:x>a:y -one +two`.
@@ -400,8 +369,8 @@ mod tests {
                 words.extend(it.was_path().map(String::from));
                 words.push(it.path().into());
                 let sign = |gone: bool| if gone { '-' } else { '+' };
-                words.extend(it.lines.iter().map(|it| format!("{}{}", sign(it.gone), it.text)));
-                words.extend((it.is_unseen && it.kind() == "changed").then(|| "unseen".into()));
+                words.extend(it.all.lines.iter().map(|it| format!("{}{}", sign(it.gone), it.text)));
+                words.extend((it.all.is_unseen && it.kind() == "changed").then(|| "unseen".into()));
                 words.join(" ")
             };
             assert_eq!(all.iter().map(shown).collect::<Vec<_>>(), expected, "{changes:?}");

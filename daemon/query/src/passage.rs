@@ -13,11 +13,11 @@ use proto::error::{Code, ErrorView};
 use proto::tool::core::{self, PassageReply, ReadPassage};
 
 use crate::address;
-use crate::error::invalid;
+use crate::error::{budget, failed, in_range};
 use crate::plan::cursor::mark;
 use crate::quote::written::{Cells, written};
 use crate::{AskError, QueryContext};
-use index::read::{Chunk, Places, Whole};
+use index::read::{Chunk, Document, Places, Whole};
 
 /// Digits in a `ref`: of the document's uid, and of the mark.
 const UID_DIGITS: usize = 4;
@@ -45,17 +45,8 @@ pub fn read_passage(
     ctx: &QueryContext<'_>,
     request: &ReadPassage,
 ) -> Result<PassageReply, ErrorView> {
-    let around = request.around.unwrap_or(0);
-    if around > MAX_AROUND {
-        return Err(invalid(format!("`around` is {around}"), "give a number from 0 to 20"));
-    }
-    let budget = core::budget(request.max_chars, request.max_tokens, core::PASSAGE_CHARS);
-    if !(200..=100_000).contains(&budget) {
-        return Err(invalid(
-            format!("the budget is {budget} characters"),
-            "give `max_chars` from 200 to 100,000, or `max_tokens` from 70 to 33,000",
-        ));
-    }
+    let around = in_range("around", request.around.unwrap_or(0), 0, MAX_AROUND)?;
+    let budget = budget(request.max_chars, request.max_tokens, core::PASSAGE_CHARS)?;
     let at = request.at.trim();
     let (doc, idx) = match by_handle(ctx, at)? {
         Some(found) => found,
@@ -63,7 +54,7 @@ pub fn read_passage(
     };
     let room = (budget as usize).saturating_sub(OVERHEAD_CHARS).max(100);
     let own = match request.around {
-        None => together(idx, doc.passages.len(), room.min(SHORT_CHARS), |first, last| {
+        None => together(idx, doc.all.len(), room.min(SHORT_CHARS), |first, last| {
             doc.n_chars(first, last)
         }),
         Some(_) => idx..=idx,
@@ -93,41 +84,37 @@ pub(crate) fn together(
 }
 
 /// A document with its passages.
-struct Document {
-    uid: String,
-    path: String,
-    title: String,
+struct Passages {
+    of: Document,
     text: String,
     places: Places,
-    passages: Vec<Chunk>,
+    all: Vec<Chunk>,
     /// The file, if it may be shown verbatim.
     file: Option<String>,
 }
 
-impl Document {
-    fn load(ctx: &QueryContext<'_>, id: i64) -> Result<Option<Document>, AskError> {
-        let Some(Whole { document, text, places }) = ctx.snapshot.documents().whole(id)? else {
-            return Ok(None);
-        };
-        let (uid, path, title) = (document.uid, document.path, document.title);
-        let passages = ctx.snapshot.chunks().of(id)?;
+impl Passages {
+    fn load(ctx: &QueryContext<'_>, id: i64) -> Result<Option<Passages>, AskError> {
+        let Some(whole) = ctx.snapshot.documents().whole(id)? else { return Ok(None) };
+        let Whole { document: of, text, places } = whole;
+        let all = ctx.snapshot.chunks().of(id)?;
         let file = index::store::written(ctx.snapshot, id)?;
-        Ok(Some(Document { uid, path, title, text, places, passages, file }))
+        Ok(Some(Passages { of, text, places, all, file }))
     }
 
     fn words(&self, idx: usize) -> &str {
-        self.passages.get(idx).and_then(|it| self.text.get(it.start..it.end)).unwrap_or("")
+        self.all.get(idx).and_then(|it| self.text.get(it.start..it.end)).unwrap_or("")
     }
 
     fn handle_of(&self, idx: usize) -> Option<String> {
-        self.passages.get(idx)?;
-        Some(handle(&self.uid, mark(&self.uid, self.words(idx))))
+        self.all.get(idx)?;
+        Some(handle(&self.of.uid, mark(&self.of.uid, self.words(idx))))
     }
 
     /// Returns the byte range from the first to the last of some passages.
     fn stretch(&self, first: usize, last: usize) -> (usize, usize) {
-        let start = self.passages.get(first).map_or(0, |it| it.start);
-        let end = self.passages.get(last).map_or(start, |it| it.end);
+        let start = self.all.get(first).map_or(0, |it| it.start);
+        let end = self.all.get(last).map_or(start, |it| it.end);
         (start, end.max(start))
     }
 
@@ -141,7 +128,7 @@ impl Document {
         let (mut first, mut last) = (*own.start(), *own.end());
         let wanted = (
             first.saturating_sub(around),
-            last.saturating_add(around).min(self.passages.len().saturating_sub(1)),
+            last.saturating_add(around).min(self.all.len().saturating_sub(1)),
         );
         let mut is_cut = self.n_chars(first, last) > room;
         for _ in 0..around {
@@ -166,20 +153,20 @@ impl Document {
         let as_written = self.as_written(first, last, room).filter(|_| is_all);
         let section = match &self.places.headings {
             Some(headings) => headings.path_at(&self.text, start),
-            None => self.passages.get(first).map(|it| it.section.clone()).unwrap_or_default(),
+            None => self.all.get(first).map(|it| it.section.clone()).unwrap_or_default(),
         };
         let (from, to) =
             (self.places.lines.line_at(start), self.places.lines.line_at(end.max(start + 1) - 1));
         let inner = end.max(start + 1) - 1;
         let pages = self.places.pages.page_at(start).zip(self.places.pages.page_at(inner));
         PassageReply {
-            path: self.path.clone(),
-            title: self.title.clone(),
+            path: self.of.path.clone(),
+            title: self.of.title.clone(),
             section,
             lines: [from, to.max(from)],
             pages: pages.map(|(first, last)| [first, last]),
             passages: [first as u32 + 1, last as u32 + 1],
-            n_passages: self.passages.len() as u32,
+            n_passages: self.all.len() as u32,
             before: first.checked_sub(1).and_then(|idx| self.handle_of(idx)),
             after: self.handle_of(last + 1),
             truncated: is_cut.then(|| {
@@ -194,13 +181,13 @@ impl Document {
     /// Returns the lines of some passages as written in their file, if they fit.
     fn as_written(&self, first: usize, last: usize, room: usize) -> Option<String> {
         let file = self.file.as_ref()?;
-        let (from, to) = (self.passages.get(first)?.line_start, self.passages.get(last)?.line_end);
+        let (from, to) = (self.all.get(first)?.line_start, self.all.get(last)?.line_end);
         Some(written(file, from..=to, from..=to, room, Cells::AsWritten)?.text)
     }
 }
 
 /// Returns the passage of a `ref`; `None` if the text is not a `ref`.
-fn by_handle(ctx: &QueryContext<'_>, at: &str) -> Result<Option<(Document, usize)>, ErrorView> {
+fn by_handle(ctx: &QueryContext<'_>, at: &str) -> Result<Option<(Passages, usize)>, ErrorView> {
     let is_handle = at.len() == UID_DIGITS + MARK_DIGITS
         && at.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
     let Some((uid, digits)) = at.split_at_checked(UID_DIGITS).filter(|_| is_handle) else {
@@ -209,9 +196,9 @@ fn by_handle(ctx: &QueryContext<'_>, at: &str) -> Result<Option<(Document, usize
     let wanted = u32::from_str_radix(digits, 16).unwrap_or_default();
     let documents = ctx.snapshot.documents();
     for id in documents.with_uid_digits(uid).map_err(AskError::from)? {
-        let Some(doc) = Document::load(ctx, id)? else { continue };
-        let is_it = |idx: &usize| mark(&doc.uid, doc.words(*idx)) == wanted;
-        if let Some(idx) = (0..doc.passages.len()).find(is_it) {
+        let Some(doc) = Passages::load(ctx, id)? else { continue };
+        let is_it = |idx: &usize| mark(&doc.of.uid, doc.words(*idx)) == wanted;
+        if let Some(idx) = (0..doc.all.len()).find(is_it) {
             return Ok(Some((doc, idx)));
         }
     }
@@ -219,15 +206,9 @@ fn by_handle(ctx: &QueryContext<'_>, at: &str) -> Result<Option<(Document, usize
     if document_at(ctx, at)?.is_some() {
         return Ok(None);
     }
-    Err(ErrorView {
-        code: Code::NotFound,
-        message: format!("no passage has the ref `{at}` any more"),
-        hint: Some(
-            "its words changed or its document is gone: ask again, or give the hit's path and line"
-                .into(),
-        ),
-        conflict: None,
-    })
+    let hint =
+        "its words changed or its document is gone: ask again, or give the hit's path and line";
+    Err(failed(Code::NotFound, format!("no passage has the ref `{at}` any more"), hint))
 }
 
 /// A position in a document.
@@ -239,7 +220,7 @@ enum Spot {
 }
 
 /// Returns the passage at a place as answers cite it.
-fn by_place(ctx: &QueryContext<'_>, at: &str) -> Result<(Document, usize), ErrorView> {
+fn by_place(ctx: &QueryContext<'_>, at: &str) -> Result<(Passages, usize), ErrorView> {
     let readings = readings(at);
     let mut found = None;
     for (path, spot) in &readings {
@@ -254,24 +235,18 @@ fn by_place(ctx: &QueryContext<'_>, at: &str) -> Result<(Document, usize), Error
         address::document(ctx.snapshot, path).ok().map(|id| (id, *spot))
     };
     let found = match found.or_else(named) {
-        Some((id, spot)) => Document::load(ctx, id)?.map(|doc| (doc, spot)),
+        Some((id, spot)) => Passages::load(ctx, id)?.map(|doc| (doc, spot)),
         None => None,
     };
     let Some((doc, spot)) = found else { return Err(no_document(ctx, at)?) };
-    if doc.passages.is_empty() {
-        return Err(ErrorView {
-            code: Code::NotFound,
-            message: format!("`{}` has no text", doc.path),
-            hint: None,
-            conflict: None,
-        });
+    if doc.all.is_empty() {
+        let message = format!("`{}` has no text", doc.of.path);
+        return Err(ErrorView { code: Code::NotFound, message, hint: None, conflict: None });
     }
     let idx = match spot {
         Spot::Beginning => Some(0),
-        Spot::Line(line) => {
-            doc.passages.iter().position(|it| it.line_end >= line && it.line_start > 0)
-        }
-        Spot::Page(page) => doc.passages.iter().position(|it| {
+        Spot::Line(line) => doc.all.iter().position(|it| it.line_end >= line && it.line_start > 0),
+        Spot::Page(page) => doc.all.iter().position(|it| {
             doc.places.pages.page_at(it.end.max(it.start + 1) - 1).is_some_and(|last| last >= page)
         }),
     };
@@ -281,8 +256,8 @@ fn by_place(ctx: &QueryContext<'_>, at: &str) -> Result<(Document, usize), Error
     }
 }
 
-fn beyond(doc: &Document, spot: Spot) -> ErrorView {
-    let last = doc.passages.last();
+fn beyond(doc: &Passages, spot: Spot) -> ErrorView {
+    let last = doc.all.last();
     let (what, hint) = match spot {
         Spot::Line(line) => (
             format!("line {line}"),
@@ -300,8 +275,7 @@ fn beyond(doc: &Document, spot: Spot) -> ErrorView {
         ),
         Spot::Beginning => ("text".into(), String::new()),
     };
-    let message = format!("`{}` has no {what}", doc.path);
-    ErrorView { code: Code::NotFound, message, hint: Some(hint), conflict: None }
+    failed(Code::NotFound, format!("`{}` has no {what}", doc.of.path), hint)
 }
 
 /// Returns the possible readings of a place: all of it as a path, then a path followed by a line,
@@ -310,15 +284,10 @@ fn readings(at: &str) -> Vec<(&str, Spot)> {
     let at = at.split(" § ").next().unwrap_or(at).trim().trim_start_matches("./");
     let mut out = vec![(at, Spot::Beginning)];
     let first = |range: &str| range.split('-').next().and_then(|it| it.parse::<u32>().ok());
-    if let Some((path, range)) = at.rsplit_once(':')
-        && let Some(line) = first(range)
-    {
-        out.push((path, Spot::Line(line)));
-    }
-    if let Some((path, range)) = at.rsplit_once(" p. ")
-        && let Some(page) = first(range)
-    {
-        out.push((path, Spot::Page(page)));
+    let line: fn(u32) -> Spot = Spot::Line;
+    for (sign, spot) in [(":", line), (" p. ", Spot::Page)] {
+        let place = at.rsplit_once(sign);
+        out.extend(place.and_then(|(path, range)| Some((path, spot(first(range)?)))));
     }
     out
 }
@@ -350,12 +319,7 @@ fn no_document(ctx: &QueryContext<'_>, at: &str) -> Result<ErrorView, AskError> 
         true => "give a hit's `ref`, or its path with `:line`".to_string(),
         false => format!("there is {}", like.join(", ")),
     };
-    Ok(ErrorView {
-        code: Code::NotFound,
-        message: format!("no document `{path}`"),
-        hint: Some(hint),
-        conflict: None,
-    })
+    Ok(failed(Code::NotFound, format!("no document `{path}`"), hint))
 }
 
 #[cfg(test)]

@@ -2,10 +2,10 @@
 
 use notes::parse::LinkKind;
 use notes::resolve::{By, Keys};
-use rusqlite::params;
+use rusqlite::{Row, params};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::Read;
+use super::{FromRow, Read};
 use crate::store::Snapshot;
 use crate::store::lines::{HeadingMap, LineMap, PageMap};
 use crate::store::{permalinks, resolve};
@@ -53,6 +53,8 @@ record! {
 record! {
     /// What a document is called and when it is from.
     pub struct Label {
+        /// Identity, which a move keeps.
+        pub uid: String = "d.uid",
         /// Path below the project's folder.
         pub path: String = "d.path",
         /// Title.
@@ -97,16 +99,16 @@ pub struct Places {
     pub headings: Option<HeadingMap>,
 }
 
-/// Lines, pages and headings as they are stored.
-type Encoded = (Vec<u8>, Option<Vec<u8>>, Option<Vec<u8>>);
-
-impl From<Encoded> for Places {
-    fn from((lines, pages, headings): Encoded) -> Self {
-        Places {
+impl FromRow for Places {
+    const WIDTH: usize = 3;
+    fn from_row(row: &Row<'_>, at: usize) -> rusqlite::Result<Self> {
+        type Encoded = Option<Vec<u8>>;
+        let (lines, pages, headings): (Vec<u8>, Encoded, Encoded) = FromRow::from_row(row, at)?;
+        Ok(Places {
             lines: LineMap::decode(&lines),
             pages: PageMap::decode(pages.as_deref()),
             headings: HeadingMap::decode(headings.as_deref()),
-        }
+        })
     }
 }
 
@@ -136,12 +138,6 @@ impl Documents<'_> {
         self.0.row("SELECT text FROM docs WHERE id = ?1", [doc])
     }
 
-    /// Returns the first characters of a document's text.
-    pub fn head(self, doc: i64, n_chars: usize) -> Read<Option<String>> {
-        self.0
-            .row("SELECT substr(text, 1, ?2) FROM docs WHERE id = ?1", params![doc, n_chars as i64])
-    }
-
     /// Returns the first characters of the texts of documents by id; those that are gone are left out.
     pub fn heads(
         self,
@@ -154,8 +150,7 @@ impl Documents<'_> {
 
     /// Returns where the parts of a document's text lie.
     pub fn places(self, doc: i64) -> Read<Option<Places>> {
-        let sql = "SELECT lines, pages, headings FROM docs WHERE id = ?1";
-        Ok(self.0.row::<Encoded>(sql, [doc])?.map(Places::from))
+        self.0.row("SELECT lines, pages, headings FROM docs WHERE id = ?1", [doc])
     }
 
     /// Returns the document with this identity.
@@ -180,9 +175,8 @@ impl Documents<'_> {
 
     /// Returns the entity that a document is about.
     pub fn entity(self, doc: i64) -> Read<Option<i64>> {
-        let entity: Option<Option<i64>> =
-            self.0.row("SELECT entity_id FROM docs WHERE id = ?1", [doc])?;
-        Ok(entity.flatten())
+        let sql = "SELECT entity_id FROM docs WHERE id = ?1 AND entity_id IS NOT NULL";
+        self.0.row(sql, [doc])
     }
 
     /// Returns a document with its text.
@@ -191,8 +185,8 @@ impl Documents<'_> {
             "SELECT {}, d.text, d.lines, d.pages, d.headings FROM docs d WHERE d.id = ?1",
             Document::COLUMNS
         );
-        let row: Option<(Document, String, Encoded)> = self.0.row(&sql, [doc])?;
-        Ok(row.map(|(document, text, places)| Whole { document, text, places: places.into() }))
+        let whole = |(document, text, places)| Whole { document, text, places };
+        Ok(self.0.row(&sql, [doc])?.map(whole))
     }
 
     /// Returns the labels of documents by id; those that are gone are left out.
@@ -252,14 +246,9 @@ impl Documents<'_> {
         self.0.rows("SELECT DISTINCT tag FROM doc_tags ORDER BY tag", [])
     }
 
-    /// Returns the documents whose path and stated type (empty: none) are accepted.
-    pub fn such(self, mut accepts: impl FnMut(&str, &str) -> bool) -> Read<Vec<i64>> {
-        let mut found = Vec::new();
-        let sql = "SELECT id, path, coalesce(doc_type, '') FROM docs";
-        self.0.every(sql, [], |(doc, path, doc_type): (i64, String, String)| {
-            found.extend(accepts(&path, &doc_type).then_some(doc));
-        })?;
-        Ok(found)
+    /// Calls `see` with each document, its path and its stated type (empty: none).
+    pub fn each(self, see: impl FnMut((i64, String, String))) -> Read<()> {
+        self.0.every("SELECT id, path, coalesce(doc_type, '') FROM docs", [], see)
     }
 
     /// Returns the documents whose text or day contains one of some words, latest first: at most `most`.
@@ -317,9 +306,9 @@ impl Documents<'_> {
     }
 
     /// Calls `see` with the keys of names, each with the path of its document, by path: at most `most`.
-    pub fn each_name(self, most: usize, mut see: impl FnMut(&str, &str)) -> Read<()> {
+    pub fn each_name(self, most: usize, see: impl FnMut((String, String))) -> Read<()> {
         let sql = "SELECT n.key, d.path FROM doc_names n JOIN docs d ON d.id = n.doc_id ORDER BY d.path LIMIT ?1";
-        self.0.every(sql, [most as i64], |(key, path): (String, String)| see(&key, &path))
+        self.0.every(sql, [most as i64], see)
     }
 
     /// Returns the Markdown files with this file name or title, by the forms that are compared, or with another file
@@ -330,12 +319,5 @@ impl Documents<'_> {
                    ORDER BY d.path";
         let (file, title) = (By::FileName as i64, By::Title as i64);
         self.0.rows(sql, params![file, title, name, file_name])
-    }
-
-    /// Returns whether documents are in a folder.
-    pub fn has_folder(self, folder: &str) -> Read<bool> {
-        // `0` is the character after `/`.
-        let sql = "SELECT 1 FROM docs WHERE path >= ?1 || '/' AND path < ?1 || '0'";
-        self.0.has_row(sql, [folder])
     }
 }

@@ -4,8 +4,6 @@
 //! stay within a folder and `**` does not; a pattern without a folder matches names in any folder. A tag includes those
 //! below it, as in Obsidian: documents with `baking/bread` also have `baking`.
 
-use std::borrow::Cow;
-
 use notes::resolve::{By, fold};
 use rusqlite::params_from_iter;
 use rustc_hash::FxHashSet;
@@ -201,49 +199,39 @@ impl Filter {
     /// As [`Filter::condition`], without [`OfNotes::docs`], for which SQLite would scan a list per row; `None` if every
     /// document passes.
     fn sql_beside_docs(&self) -> Option<(String, Vec<String>)> {
-        let (mut clauses, mut values): (Vec<Cow<'_, str>>, Vec<String>) = Default::default();
+        let mut all = Clauses::default();
         if let Some(entity) = self.entity {
-            clauses.push(
-                "(d.entity_id = CAST(? AS INTEGER) OR EXISTS (SELECT 1 FROM names n JOIN mentions m ON m.name_id = n.id
-                  WHERE n.entity_id = CAST(? AS INTEGER) AND m.doc_id = d.id))"
-                    .into(),
-            );
-            values.extend([entity.to_string(), entity.to_string()]);
+            let mentions = "(d.entity_id = CAST(? AS INTEGER) OR EXISTS
+                  (SELECT 1 FROM names n JOIN mentions m ON m.name_id = n.id
+                   WHERE n.entity_id = CAST(? AS INTEGER) AND m.doc_id = d.id))";
+            all.add(mentions, [entity.to_string(), entity.to_string()]);
         }
         for path in &self.paths {
-            clauses.push(path.sql(&mut values).into());
+            let clause = path.sql(&mut all.values);
+            all.add(clause, []);
         }
         for tag in &self.tags {
             let tag = plain_tag(tag);
+            let has = "EXISTS (SELECT 1 FROM doc_tags t
+                  WHERE t.doc_id = d.id AND (t.tag = ? OR (t.tag >= ? AND t.tag < ?)))";
             // `0` is the character after `/`.
-            values.extend([tag.clone(), format!("{tag}/"), format!("{tag}0")]);
-            clauses.push(
-                "EXISTS (SELECT 1 FROM doc_tags t WHERE t.doc_id = d.id AND (t.tag = ? OR (t.tag >= ? AND t.tag < ?)))"
-                    .into(),
-            );
+            all.add(has, [tag.clone(), format!("{tag}/"), format!("{tag}0")]);
         }
-        if let Some(doc_type) = &self.doc_type {
-            clauses.push("folded(?) IN (folded(d.doc_type), folded(d.format))".into());
-            values.push(doc_type.trim().to_string());
+        let doc_type = self.doc_type.as_ref().map(|it| it.trim().to_string());
+        let conditions = [
+            ("folded(?) IN (folded(d.doc_type), folded(d.format))", &doc_type),
+            ("folded(json_extract(d.meta, '$.security')) = folded(?)", &self.security),
+            ("folded(d.language) = folded(?)", &self.language),
+            ("d.day >= ?", &self.after),
+            ("d.day < ?", &self.before),
+        ];
+        for (condition, value) in conditions {
+            if let Some(value) = value {
+                all.add(condition, [value.clone()]);
+            }
         }
-        if let Some(label) = &self.security {
-            clauses.push("folded(json_extract(d.meta, '$.security')) = folded(?)".into());
-            values.push(label.clone());
-        }
-        if let Some(language) = &self.language {
-            clauses.push("folded(d.language) = folded(?)".into());
-            values.push(language.clone());
-        }
-        if let Some(day) = &self.after {
-            clauses.push("d.day >= ?".into());
-            values.push(day.clone());
-        }
-        if let Some(day) = &self.before {
-            clauses.push("d.day < ?".into());
-            values.push(day.clone());
-        }
-        self.of_notes.add(&mut clauses, &mut values);
-        (!clauses.is_empty()).then(|| (clauses.join(" AND "), values))
+        self.of_notes.add(&mut all);
+        (!all.clauses.is_empty()).then(|| (all.clauses.join(" AND "), all.values))
     }
 }
 
@@ -253,47 +241,51 @@ impl OfNotes {
         self.docs.as_ref().is_none_or(|docs| docs.binary_search(&doc).is_ok())
     }
 
-    fn add(&self, clauses: &mut Vec<Cow<'_, str>>, values: &mut Vec<String>) {
+    fn add(&self, all: &mut Clauses) {
         if !self.types.is_empty() {
             let types = serde_json::to_string(&self.types).unwrap_or_default();
             let any = "(SELECT value FROM json_each(?))";
-            clauses
-                .push(format!("(folded(d.doc_type) IN {any} OR folded(d.format) IN {any})").into());
-            values.extend([types.clone(), types]);
+            let has = format!("(folded(d.doc_type) IN {any} OR folded(d.format) IN {any})");
+            all.add(has, [types.clone(), types]);
         }
         if let Some(ms) = self.modified_after {
-            clauses.push(concat!(changed_ms!(), " > CAST(? AS INTEGER)").into());
-            values.push(ms.to_string());
+            all.add(concat!(changed_ms!(), " > CAST(? AS INTEGER)"), [ms.to_string()]);
         }
         if let Some(title) = &self.title {
             let titled = "EXISTS (SELECT 1 FROM doc_names n WHERE n.doc_id = d.id AND n.kind = CAST(? AS INTEGER) \
                           AND instr(n.key, ?) > 0)";
-            clauses.push(titled.into());
-            values.extend([(By::Title as i64).to_string(), title.clone()]);
+            all.add(titled, [(By::Title as i64).to_string(), title.clone()]);
         }
         if let Some(permalink) = &self.permalink {
-            clauses.push(
-                "EXISTS (SELECT 1 FROM notes n WHERE n.doc_id = d.id AND n.permalink = ?)".into(),
-            );
-            values.push(permalink.clone());
+            let has = "EXISTS (SELECT 1 FROM notes n WHERE n.doc_id = d.id AND n.permalink = ?)";
+            all.add(has, [permalink.clone()]);
         }
         if let Some(pattern) = &self.permalink_match {
-            let (fits, given) = match pattern.contains('*') {
-                true => ("GLOB ?", pattern.replace('[', "[[]").replace('?', "[?]")),
-                false => ("GLOB ? || '*'", pattern.replace('[', "[[]").replace('?', "[?]")),
-            };
-            clauses.push(
-                format!(
-                    "EXISTS (SELECT 1 FROM notes n LEFT JOIN doc_names m ON m.doc_id = n.doc_id \
-                     AND m.kind = CAST(? AS INTEGER) WHERE n.doc_id = d.id AND (n.permalink {fits} OR m.key {fits}))"
-                )
-                .into(),
+            let fits = if pattern.contains('*') { "GLOB ?" } else { "GLOB ? || '*'" };
+            let given = pattern.replace('[', "[[]").replace('?', "[?]");
+            let has = format!(
+                "EXISTS (SELECT 1 FROM notes n LEFT JOIN doc_names m ON m.doc_id = n.doc_id \
+                 AND m.kind = CAST(? AS INTEGER) WHERE n.doc_id = d.id AND (n.permalink {fits} OR m.key {fits}))"
             );
-            values.extend([(By::PathSlug as i64).to_string(), given.clone(), given]);
+            all.add(has, [(By::PathSlug as i64).to_string(), given.clone(), given]);
         }
         if self.only_notes {
-            clauses.push("EXISTS (SELECT 1 FROM notes n WHERE n.doc_id = d.id)".into());
+            all.add("EXISTS (SELECT 1 FROM notes n WHERE n.doc_id = d.id)", []);
         }
+    }
+}
+
+/// Conditions on `docs d`, all of which must hold, and their parameters, in order.
+#[derive(Default)]
+struct Clauses {
+    clauses: Vec<String>,
+    values: Vec<String>,
+}
+
+impl Clauses {
+    fn add<const N: usize>(&mut self, clause: impl Into<String>, values: [String; N]) {
+        self.clauses.push(clause.into());
+        self.values.extend(values);
     }
 }
 

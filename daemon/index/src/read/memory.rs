@@ -2,8 +2,11 @@
 //!
 //! Invariant: a relation is a typed link in a note's text.
 
+use std::collections::BTreeSet;
+
+use notes::memory::stated_type;
 use notes::resolve::By;
-use rusqlite::params;
+use rusqlite::{params, params_from_iter};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::Read;
@@ -68,20 +71,17 @@ record! {
     }
 }
 
-record! {
-    /// A typed link.
-    pub struct Edge {
-        /// Row id of the document that states it.
-        pub from: i64 = "l.doc_id",
-        /// Row id of its target, if that is a note; `None` if it is unresolved.
-        pub to: Option<i64> = "t.doc_id",
-        /// Its target as written.
-        pub target: String = "l.target",
-        /// The relation that it states.
-        pub relation: Option<String> = "l.rel",
-        /// The words in parentheses after it.
-        pub context: Option<String> = "l.context",
-    }
+/// A relation between two notes.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Edge {
+    /// Row id of the document that states it.
+    pub from: i64,
+    /// Row id of its target, if that is a note; `None` if it is unresolved.
+    pub to: Option<i64>,
+    /// Its target as written.
+    pub target: String,
+    /// Its type.
+    pub relation_type: String,
 }
 
 record! {
@@ -120,6 +120,11 @@ impl Memory<'_> {
     /// Returns the note of a document as a node.
     pub fn get(self, doc: i64) -> Read<Option<Node>> {
         self.0.select_one(&format!("{NODES} n.doc_id = ?1"), [doc])
+    }
+
+    /// Returns the notes of some documents as nodes, in their order.
+    pub fn many(self, docs: impl IntoIterator<Item = i64>) -> Read<Vec<Node>> {
+        self.0.rows_of_each(&format!("SELECT {} {NODES} n.doc_id = ?1", Node::COLUMNS), docs)
     }
 
     /// Returns the note at a path as a node.
@@ -187,13 +192,12 @@ impl Memory<'_> {
 
     /// Calls `see` with each name, title and alias of each note, and with each name that denotes it; by document and
     /// name.
-    pub fn each_name(self, mut see: impl FnMut(i64, &str)) -> Read<()> {
+    pub fn each_name(self, see: impl FnMut((i64, String))) -> Read<()> {
         let sql = "SELECT doc_id, key FROM memory_nodes
                    UNION SELECT doc_id, key FROM doc_names WHERE kind IN (?1, ?2)
                    UNION SELECT e.doc_id, n.surface FROM names n JOIN entities e ON e.id = n.entity_id
                    WHERE e.doc_id IS NOT NULL ORDER BY 1, 2";
-        let kinds = [By::Title as i64, By::Alias as i64];
-        self.0.every(sql, kinds, |(doc, name): (i64, String)| see(doc, &name))
+        self.0.every(sql, [By::Title as i64, By::Alias as i64], see)
     }
 
     /// Returns the facts of a note, in the order of its text.
@@ -256,15 +260,19 @@ impl Memory<'_> {
         self.0.rows(sql, [])
     }
 
-    /// Returns the typed links that start or end in a note, or all.
-    pub fn edges(self, doc: Option<i64>) -> Read<Vec<Edge>> {
-        let from = "FROM note_links l LEFT JOIN memory_nodes t ON t.doc_id = l.dst WHERE l.is_typed AND l.kind = 0";
-        let Some(doc) = doc else { return self.0.select(from, []) };
-        let of = format!(
-            "{from} AND l.doc_id = ?1 UNION ALL SELECT {} {from} AND l.dst = ?1",
-            Edge::COLUMNS
-        );
-        self.0.select(&of, [doc])
+    /// Returns the relations that start or end in a note, or all; each once.
+    pub fn edges(self, doc: Option<i64>) -> Read<BTreeSet<Edge>> {
+        let all = "SELECT l.doc_id, t.doc_id, l.target, coalesce(l.rel, ''), l.context
+                   FROM note_links l LEFT JOIN memory_nodes t ON t.doc_id = l.dst WHERE l.is_typed AND l.kind = 0";
+        let of = format!("{all} AND l.doc_id = ?1 UNION ALL {all} AND l.dst = ?1");
+        let sql = if doc.is_some() { &of } else { all };
+        let mut edges = BTreeSet::new();
+        self.0.every(sql, params_from_iter(doc), |(from, to, target, relation, context)| {
+            let (relation, context): (String, Option<String>) = (relation, context);
+            let relation_type = stated_type(&relation, context.as_deref());
+            edges.insert(Edge { from, to, target, relation_type });
+        })?;
+        Ok(edges)
     }
 
     /// Returns the mean vectors of the facts of each node that has one, by name and path; components as signed bytes.

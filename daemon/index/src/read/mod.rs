@@ -58,7 +58,7 @@ use serde_json::{Map, Value};
 
 use crate::store::{Snapshot, StoreError};
 
-pub use self::notes::{Field, Link, Note, Notes, Observation, Origin, Place, PlaceKind};
+pub use self::notes::{Field, Link, Note, Notes, Observation, Place, PlaceKind};
 pub use chunks::{Chunk, Chunks};
 pub use copies::{Copies, Print};
 pub use counts::{Counts, ProjectCounts, Tally};

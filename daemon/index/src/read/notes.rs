@@ -8,7 +8,7 @@ use rusqlite::{Row, params};
 use rustc_hash::FxHashSet;
 use serde_json::{Map, Value};
 
-use super::{FromRow, Read};
+use super::{FromRow, Label, Read};
 use crate::store::Snapshot;
 use crate::store::commit::link_kind;
 
@@ -114,20 +114,6 @@ record! {
     }
 }
 
-record! {
-    /// The document of a statement.
-    pub struct Origin {
-        /// Identity, which a move keeps.
-        pub uid: String = "d.uid",
-        /// Its path.
-        pub path: String = "d.path",
-        /// Its title.
-        pub title: String = "d.title",
-        /// Its day; ISO form.
-        pub day: String = "d.day",
-    }
-}
-
 /// What a link into a note may point to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PlaceKind {
@@ -199,15 +185,13 @@ impl Notes<'_> {
 
     /// Returns the permalink of a note.
     pub fn permalink(self, doc: i64) -> Read<Option<String>> {
-        let permalink = self.0.row("SELECT permalink FROM notes WHERE doc_id = ?1", [doc])?;
-        Ok(permalink.flatten())
+        let sql = "SELECT permalink FROM notes WHERE doc_id = ?1 AND permalink IS NOT NULL";
+        self.0.row(sql, [doc])
     }
 
     /// Calls `see` with the front matter of each note, as JSON.
-    pub fn each_metadata(self, mut see: impl FnMut(i64, &str)) -> Read<()> {
-        self.0.every("SELECT doc_id, metadata FROM notes", [], |(doc, json): (i64, String)| {
-            see(doc, &json)
-        })
+    pub fn each_metadata(self, see: impl FnMut((i64, String))) -> Read<()> {
+        self.0.every("SELECT doc_id, metadata FROM notes", [], see)
     }
 
     /// Returns the observations of a note, in the order of its text.
@@ -220,16 +204,16 @@ impl Notes<'_> {
     pub fn each_observation(
         self,
         place: &str,
-        mut see: impl FnMut(Observation, Origin) -> bool,
+        mut see: impl FnMut(Observation, Label) -> bool,
     ) -> Read<()> {
         // `0` is the character after `/`.
         let sql = format!(
             "SELECT {}, {} FROM observations o JOIN docs d ON d.id = o.doc_id
              WHERE ?1 = '' OR d.path = ?1 OR (d.path >= ?1 || '/' AND d.path < ?1 || '0') ORDER BY d.path, o.seq",
             Observation::COLUMNS,
-            Origin::COLUMNS
+            Label::COLUMNS
         );
-        self.0.each(&sql, [place], |(it, origin)| see(it, origin))
+        self.0.each(&sql, [place], |(it, of)| see(it, of))
     }
 
     /// Returns the notes with observations, or with those of some categories, which are in lowercase.
@@ -298,9 +282,8 @@ impl Notes<'_> {
     }
 
     /// Calls `see` with each heading of each note.
-    pub fn each_heading(self, mut see: impl FnMut(i64, &str)) -> Read<()> {
-        let sql = "SELECT doc_id, name FROM note_places WHERE kind = 0";
-        self.0.every(sql, [], |(doc, name): (i64, String)| see(doc, &name))
+    pub fn each_heading(self, see: impl FnMut((i64, String))) -> Read<()> {
+        self.0.every("SELECT doc_id, name FROM note_places WHERE kind = 0", [], see)
     }
 
     /// Returns the notes whose permalink or slugged path matches a pattern, by permalink: at most `most`. `*` stands

@@ -103,15 +103,13 @@ fn of_document(ctx: &QueryContext<'_>, doc: i64) -> Result<Dated, AskError> {
     if is_stated {
         return Ok(Dated { day, by: "note" });
     }
-    let changed = changed.and_then(|it| date::first_day(&whole(&it)));
-    let changed = match changed {
-        None => stated_date(&documents.head(doc, BEGINNING_CHARS)?.unwrap_or_default()),
-        changed => changed,
-    };
-    Ok(match changed {
-        Some(day) => Dated { day, by: "note" },
-        None => Dated { day, by: "file" },
-    })
+    let mut changed = changed.and_then(|it| date::first_day(&whole(&it)));
+    if changed.is_none() {
+        let beginning = documents.heads([doc], BEGINNING_CHARS)?.remove(&doc);
+        changed = beginning.as_deref().and_then(stated_date);
+    }
+    let by = if changed.is_some() { "note" } else { "file" };
+    Ok(Dated { day: changed.unwrap_or(day), by })
 }
 
 /// Returns the value after `Date:` at the beginning of a text, whatever markup surrounds it.

@@ -164,12 +164,14 @@ impl Stating {
     fn read(ctx: &QueryContext<'_>, library: &Library) -> Result<Stating, AskError> {
         let notes = ctx.snapshot.notes();
         let mut docs: Vec<i64> = notes.stating(Some(&CATEGORIES))?.into_iter().collect();
-        notes.each_heading(|doc, heading| {
+        notes.each_heading(|(doc, heading)| {
             let lower = heading.to_ascii_lowercase();
             docs.extend(HEADINGS.iter().any(|word| lower.contains(word)).then_some(doc));
         })?;
-        let records: Vec<i64> = ctx.snapshot.documents().such(is_record)?;
-        let records: FxHashSet<i64> = records.into_iter().chain(entries(library)).collect();
+        let mut records: FxHashSet<i64> = entries(library).collect();
+        ctx.snapshot.documents().each(|(doc, path, doc_type)| {
+            records.extend(is_record(&path, &doc_type).then_some(doc));
+        })?;
         docs.extend(&records);
         docs.sort_unstable();
         docs.dedup();

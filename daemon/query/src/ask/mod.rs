@@ -36,7 +36,7 @@ pub use self::nearest::{Nearest, NewText, existing_statement, nearest, standing}
 pub(crate) use self::picked::{Choosing, Picked};
 use crate::connect::connect;
 use crate::entities::explain::explain_entity;
-use crate::error::invalid;
+use crate::error::in_range;
 use crate::graph::entity::entity_view;
 use crate::graph::lookup::given;
 use crate::graph::projection::Projection;
@@ -129,10 +129,7 @@ pub(crate) fn answer(
     with_passage: bool,
 ) -> Result<AskReply, ErrorView> {
     let ctx = sources.ctx;
-    let limit = request.limit.unwrap_or(LIMITS.0);
-    if !(1..=LIMITS.1).contains(&limit) {
-        return Err(invalid(format!("`limit` is {limit}"), "give a number from 1 to 50"));
-    }
+    let limit = in_range("limit", request.limit.unwrap_or(LIMITS.0), 1, LIMITS.1)?;
     let about = match &request.about {
         Some(about) => Some(given(ctx, "about", about)?),
         None => None,

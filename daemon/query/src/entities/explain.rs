@@ -17,7 +17,6 @@ use crate::error::invalid;
 use crate::graph::entity::{MAX_ALIASES, aliases, brief};
 use crate::graph::lookup::{bearers, find_one, is_path, not_found};
 use crate::graph::{Statement, name_of, shown_about};
-use crate::notes::observations;
 use crate::quote::snippet::{choose, render};
 use crate::quote::source::Source;
 use crate::{AskError, QueryContext};
@@ -70,7 +69,7 @@ pub fn explain_entity(
 /// Returns the facts that an entity's own note states about it.
 fn facts(ctx: &QueryContext<'_>, entity: &Entity) -> Result<Vec<SourceView>, AskError> {
     let (Some(doc), Some(path)) = (entity.doc, &entity.path) else { return Ok(Vec::new()) };
-    let facts = observations(ctx.snapshot, doc)?.into_iter().take(MAX_FACTS);
+    let facts = ctx.snapshot.notes().observations(doc)?.into_iter().take(MAX_FACTS);
     let view = facts.map(|it| SourceView {
         path: path.clone(),
         line: it.line,

@@ -7,7 +7,6 @@ use proto::shape::{EvidenceView, RelationView, SourceView};
 use super::explain::{add_ends, relation_of};
 use crate::graph::projection::{By, Relation};
 use crate::graph::{Statement, name_of};
-use crate::notes::links;
 use crate::quote::source::Source;
 use crate::{AskError, QueryContext};
 
@@ -92,7 +91,7 @@ fn of_link(
     confidence: f32,
 ) -> Result<Option<EvidenceView>, AskError> {
     let Some(document) = ctx.snapshot.documents().get(doc)? else { return Ok(None) };
-    let link = links(ctx.snapshot, doc)?.into_iter().nth(seq as usize);
+    let link = ctx.snapshot.notes().links(doc)?.into_iter().nth(seq as usize);
     Ok(link.map(|link| EvidenceView {
         source: SourceView {
             path: link.from_path,

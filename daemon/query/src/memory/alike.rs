@@ -10,7 +10,7 @@ use std::collections::{BTreeSet, HashMap};
 
 use petgraph::unionfind::UnionFind;
 
-use super::{NodeRow, Web, node};
+use super::Web;
 use crate::AskError;
 use index::store::Snapshot;
 use sys::{Rows, products};
@@ -317,15 +317,6 @@ pub fn draft(snapshot: &Snapshot, doc: i64) -> Result<Option<String>, AskError> 
         .map(|it| it.trim_end_matches('.'))
         .collect();
     Ok((!statements.is_empty()).then(|| format!("{}.", statements.join(". "))))
-}
-
-/// Returns the nodes of some documents, in that order.
-pub fn nodes(snapshot: &Snapshot, docs: &[i64]) -> Result<Vec<NodeRow>, AskError> {
-    let mut out = Vec::with_capacity(docs.len());
-    for doc in docs {
-        out.extend(node(snapshot, *doc)?);
-    }
-    Ok(out)
 }
 
 #[cfg(test)]

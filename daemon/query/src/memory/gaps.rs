@@ -12,9 +12,10 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use aho_corasick::AhoCorasick;
 use notes::resolve::{By, fold};
 
-use super::{Listed, Web};
+use super::Web;
 use crate::AskError;
 use extract::recognize::words::is_ordinary;
+use index::read::Listed;
 use index::store::Snapshot;
 use model::terms::{is_unspaced, is_word_char};
 

@@ -14,65 +14,27 @@ pub use near::{Near, near};
 
 use std::collections::{BTreeSet, HashMap};
 
-use notes::memory::{numbered, stated_type};
+use notes::memory::numbered;
 use notes::parse::LinkKind;
 use notes::resolve::{By, name_key};
 use proto::error::{Code, ErrorView};
 
 use crate::AskError;
 use crate::address;
-pub use index::read::{Listed, Node as NodeRow};
+use crate::error::{failed, quoted};
+use index::read::{Edge, Fact, Node};
 use index::store::{MemoryLedger, Snapshot};
 use model::terms::norm_of;
 
 /// Most paths in the error for an ambiguous name.
 const MAX_LISTED: usize = 5;
 
-/// A numbered fact.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct FactRow {
-    /// Its index among the facts of its note.
-    pub seq: i64,
-    /// Its ordinal.
-    pub ordinal: u64,
-    /// Its text.
-    pub content: String,
-}
-
-/// A relation between two notes.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Edge {
-    /// Row id of the document that states it.
-    pub from: i64,
-    /// Row id of its target; `None` if it is unresolved.
-    pub to: Option<i64>,
-    /// Its target as written.
-    pub target: String,
-    /// Its type.
-    pub relation_type: String,
-}
-
-/// Returns nodes in a stable order.
-pub fn list(snapshot: &Snapshot, listed: &Listed) -> Result<Vec<NodeRow>, AskError> {
-    Ok(snapshot.memory().list(listed)?)
-}
-
-/// Returns the note of a document as a node.
-pub fn node(snapshot: &Snapshot, doc: i64) -> Result<Option<NodeRow>, AskError> {
-    Ok(snapshot.memory().get(doc)?)
-}
-
-/// Returns the note at a path as a node.
-pub fn at(snapshot: &Snapshot, path: &str) -> Result<Option<NodeRow>, AskError> {
-    Ok(snapshot.memory().at(path)?)
-}
-
 /// Returns the note that a name denotes: by name, title or file name, else by
 /// displayed name, else by alias, else by path or permalink.
 ///
 /// # Errors
 /// `not_found`, and `ambiguous` with the paths.
-pub fn named(snapshot: &Snapshot, name: &str) -> Result<NodeRow, ErrorView> {
+pub fn named(snapshot: &Snapshot, name: &str) -> Result<Node, ErrorView> {
     let name = name.trim();
     if let Some(node) = by_name(snapshot, name)? {
         return Ok(node);
@@ -80,7 +42,7 @@ pub fn named(snapshot: &Snapshot, name: &str) -> Result<NodeRow, ErrorView> {
     let is_address = name.contains('/') || name.ends_with(".md") || !name.contains(' ');
     let found = if is_address { address::document(snapshot, name) } else { Err(missing(name)) };
     match found {
-        Ok(doc) => node(snapshot, doc)?.ok_or_else(|| missing(name)),
+        Ok(doc) => snapshot.memory().get(doc).map_err(AskError::from)?.ok_or_else(|| missing(name)),
         Err(error) if error.code == Code::Ambiguous => Err(error),
         Err(error) if error.code == Code::NotFound => {
             Err(ErrorView { hint: error.hint, ..missing(name) })
@@ -94,35 +56,28 @@ pub fn named(snapshot: &Snapshot, name: &str) -> Result<NodeRow, ErrorView> {
 ///
 /// # Errors
 /// As [`named`]; `refused` with the note that was meant.
-pub fn named_to_change(snapshot: &Snapshot, name: &str) -> Result<NodeRow, ErrorView> {
+pub fn named_to_change(snapshot: &Snapshot, name: &str) -> Result<Node, ErrorView> {
     let found = named(snapshot, name)?;
-    let has_name = |named: &[NodeRow]| named.iter().any(|it| it.doc == found.doc);
+    let has_name = |named: &[Node]| named.iter().any(|it| it.doc == found.doc);
     let is_own =
         found.name == name.trim() || found.path == name || has_name(&bearing(snapshot, name)?);
     if is_own || address::document_to_change(snapshot, name).is_ok_and(|doc| doc == found.doc) {
         return Ok(found);
     }
-    Err(ErrorView {
-        code: Code::Refused,
-        message: format!(
-            "`{}` is only another name of `{}` (`{}`)",
-            name.trim(),
-            found.name,
-            found.path
-        ),
-        hint: Some(format!("a change needs the name of the entity: give `{}`", found.name)),
-        conflict: None,
-    })
+    let (name, own, path) = (name.trim(), found.name, found.path);
+    let message = format!("`{name}` is only another name of `{own}` (`{path}`)");
+    let hint = format!("a change needs the name of the entity: give `{own}`");
+    Err(failed(Code::Refused, message, hint))
 }
 
 /// As [`named`], but `None` for a path, a permalink and a name that no note has.
 ///
 /// # Errors
 /// `ambiguous` with the paths.
-pub fn by_name(snapshot: &Snapshot, name: &str) -> Result<Option<NodeRow>, ErrorView> {
+pub fn by_name(snapshot: &Snapshot, name: &str) -> Result<Option<Node>, ErrorView> {
     for step in NAMED_BY {
         let found = step(snapshot, name)?;
-        let exact: Vec<&NodeRow> = found.iter().filter(|it| it.name == name).collect();
+        let exact: Vec<&Node> = found.iter().filter(|it| it.name == name).collect();
         match (found.as_slice(), exact.as_slice()) {
             ([], _) => {}
             ([one], _) => return Ok(Some(one.clone())),
@@ -134,7 +89,7 @@ pub fn by_name(snapshot: &Snapshot, name: &str) -> Result<Option<NodeRow>, Error
 }
 
 /// One way to find the notes with a name.
-type NodesNamed = fn(&Snapshot, &str) -> Result<Vec<NodeRow>, AskError>;
+type NodesNamed = fn(&Snapshot, &str) -> Result<Vec<Node>, AskError>;
 
 /// Ways to find notes by name, in order of precedence.
 const NAMED_BY: [NodesNamed; 3] = [bearing, shown_as, of_alias];
@@ -144,7 +99,7 @@ const NAMED_BY: [NodesNamed; 3] = [bearing, shown_as, of_alias];
 ///
 /// # Errors
 /// When the index cannot be read.
-pub fn called(snapshot: &Snapshot, name: &str) -> Result<Option<NodeRow>, AskError> {
+pub fn called(snapshot: &Snapshot, name: &str) -> Result<Option<Node>, AskError> {
     for step in NAMED_BY {
         if let [one] = step(snapshot, name)?.as_slice() {
             return Ok(Some(one.clone()));
@@ -154,44 +109,33 @@ pub fn called(snapshot: &Snapshot, name: &str) -> Result<Option<NodeRow>, AskErr
 }
 
 fn missing(name: &str) -> ErrorView {
-    let short: String = name.chars().filter(|c| !c.is_control()).take(120).collect();
-    ErrorView {
-        code: Code::NotFound,
-        message: format!("no entity is called `{short}`"),
-        hint: Some("`search_nodes` finds entities, `create_entities` makes them".into()),
-        conflict: None,
-    }
+    let message = format!("no entity is called `{}`", quoted(name, 120));
+    failed(Code::NotFound, message, "`search_nodes` finds entities, `create_entities` makes them")
 }
 
-fn ambiguous(name: &str, several: &[NodeRow]) -> ErrorView {
-    let short: String = name.chars().filter(|c| !c.is_control()).take(120).collect();
+fn ambiguous(name: &str, several: &[Node]) -> ErrorView {
     let mut paths: Vec<String> =
         several.iter().take(MAX_LISTED).map(|it| format!("`{}`", it.path)).collect();
     if several.len() > MAX_LISTED {
         paths.push(format!("{} more", several.len() - MAX_LISTED));
     }
-    ErrorView {
-        code: Code::Ambiguous,
-        message: format!("several notes are called `{short}`"),
-        hint: Some(format!("give the path: {}", paths.join(", "))),
-        conflict: None,
-    }
+    let message = format!("several notes are called `{}`", quoted(name, 120));
+    failed(Code::Ambiguous, message, format!("give the path: {}", paths.join(", ")))
 }
 
-fn bearing(snapshot: &Snapshot, name: &str) -> Result<Vec<NodeRow>, AskError> {
+fn bearing(snapshot: &Snapshot, name: &str) -> Result<Vec<Node>, AskError> {
     let mut docs = snapshot.memory().with_key(&name_key(name))?;
     docs.extend(snapshot.documents().named(By::Title, name)?);
     docs.extend(snapshot.documents().named(By::FileName, name)?);
     nodes(snapshot, docs)
 }
 
-fn of_alias(snapshot: &Snapshot, name: &str) -> Result<Vec<NodeRow>, AskError> {
+fn of_alias(snapshot: &Snapshot, name: &str) -> Result<Vec<Node>, AskError> {
     nodes(snapshot, snapshot.documents().named(By::Alias, name)?)
 }
 
-fn nodes(snapshot: &Snapshot, docs: Vec<i64>) -> Result<Vec<NodeRow>, AskError> {
-    let nodes = docs.into_iter().filter_map(|doc| node(snapshot, doc).transpose());
-    let mut nodes: Vec<NodeRow> = nodes.collect::<Result<_, _>>()?;
+fn nodes(snapshot: &Snapshot, docs: Vec<i64>) -> Result<Vec<Node>, AskError> {
+    let mut nodes = snapshot.memory().many(docs)?;
     nodes.sort_by(|one, other| one.path.cmp(&other.path));
     nodes.dedup_by(|one, other| one.doc == other.doc);
     Ok(nodes)
@@ -199,33 +143,16 @@ fn nodes(snapshot: &Snapshot, docs: Vec<i64>) -> Result<Vec<NodeRow>, AskError> 
 
 /// Returns the notes displayed under a name: by their first heading, if they state no title and no
 /// other note has it.
-fn shown_as(snapshot: &Snapshot, name: &str) -> Result<Vec<NodeRow>, AskError> {
-    let key = name_key(name);
-    let mut found = Vec::new();
-    for (doc, shown) in snapshot.memory().shown_as(&norm_of(name))? {
-        if name_key(&shown) == key {
-            found.extend(node(snapshot, doc)?);
-        }
-    }
-    Ok(found)
-}
-
-/// Returns every name that a note states for itself.
-///
-/// # Errors
-/// When the index cannot be read.
-pub fn names(snapshot: &Snapshot, doc: i64) -> Result<Vec<String>, AskError> {
-    Ok(snapshot.memory().names(doc)?)
+fn shown_as(snapshot: &Snapshot, name: &str) -> Result<Vec<Node>, AskError> {
+    let (key, memory) = (name_key(name), snapshot.memory());
+    let shown = memory.shown_as(&norm_of(name))?.into_iter();
+    Ok(memory.many(shown.filter(|(_, shown)| name_key(shown) == key).map(|it| it.0))?)
 }
 
 /// Returns the targets with which a link from one note resolves to another, best first: the name,
 /// if it is unique and does not look like a path; the path; the permalink, for a path that a link
 /// cannot contain.
-pub fn link_targets(
-    snapshot: &Snapshot,
-    from: &NodeRow,
-    to: &NodeRow,
-) -> Result<Vec<String>, AskError> {
+pub fn link_targets(snapshot: &Snapshot, from: &Node, to: &Node) -> Result<Vec<String>, AskError> {
     let is_path = to.name.contains('/') || to.name.ends_with(".md");
     let is_alone = !is_path && bearing(snapshot, &to.name)?.len() == 1;
     let forms = [
@@ -242,39 +169,21 @@ pub fn link_targets(
     Ok(targets)
 }
 
-/// Returns the facts of a note, by ordinal.
+/// Returns the facts of a note with their ordinals, by ordinal.
 pub fn facts(
     snapshot: &Snapshot,
     ledger: &MemoryLedger,
-    node: &NodeRow,
-) -> Result<Vec<FactRow>, ErrorView> {
+    node: &Node,
+) -> Result<Vec<(u64, Fact)>, ErrorView> {
     let rows = snapshot.memory().facts(node.doc).map_err(AskError::from)?;
     let own = rows.iter().filter_map(|it| it.ordinal).max().unwrap_or(0);
     let is_whole = rows.iter().all(|it| it.ordinal.is_some());
     let used = if is_whole { 0 } else { ledger.highest(&node.path).map_err(AskError::from)? };
     let highest = own.max(node.last_ordinal).max(used);
     let ordinals = numbered(rows.iter().map(|it| it.ordinal), highest);
-    let rows = rows.into_iter().zip(ordinals);
-    let mut facts: Vec<FactRow> =
-        rows.map(|(it, ordinal)| FactRow { seq: it.seq, ordinal, content: it.content }).collect();
-    facts.sort_by_key(|it| it.ordinal);
+    let mut facts: Vec<(u64, Fact)> = ordinals.into_iter().zip(rows).collect();
+    facts.sort_by_key(|it| it.0);
     Ok(facts)
-}
-
-/// Returns the relations that start or end in a note, each once.
-pub fn edges_of(snapshot: &Snapshot, doc: i64) -> Result<BTreeSet<Edge>, AskError> {
-    edges(snapshot, Some(doc))
-}
-
-/// Returns the relations that start or end in a note, or all; each once.
-fn edges(snapshot: &Snapshot, doc: Option<i64>) -> Result<BTreeSet<Edge>, AskError> {
-    let edge = |it: index::read::Edge| Edge {
-        relation_type: stated_type(&it.relation.unwrap_or_default(), it.context.as_deref()),
-        from: it.from,
-        to: it.to,
-        target: it.target,
-    };
-    Ok(snapshot.memory().edges(doc)?.into_iter().map(edge).collect())
 }
 
 /// All relations as an undirected graph.
@@ -288,7 +197,7 @@ pub struct Web {
 impl Web {
     /// Reads the relations.
     pub fn read(snapshot: &Snapshot) -> Result<Web, AskError> {
-        let edges = edges(snapshot, None)?;
+        let edges = snapshot.memory().edges(None)?;
         let mut neighbors: HashMap<i64, BTreeSet<i64>> = HashMap::new();
         for edge in &edges {
             let Some(to) = edge.to.filter(|to| *to != edge.from) else { continue };
@@ -307,10 +216,4 @@ impl Web {
     pub fn relates(&self, one: i64, other: i64) -> bool {
         self.neighbors.get(&one).is_some_and(|all| all.contains(&other))
     }
-}
-
-/// Counts nodes, facts, relations, and facts with a vector.
-pub fn counts(snapshot: &Snapshot) -> Result<[u64; 4], AskError> {
-    let it = snapshot.memory().counts()?;
-    Ok([it.n_nodes, it.n_facts, it.n_relations, it.n_vectors])
 }

@@ -7,8 +7,8 @@
 
 use notes::resolve::name_key;
 
-use super::{NodeRow, node};
 use crate::AskError;
+use index::read::Node;
 use index::store::Snapshot;
 
 /// Shortest name that may be a typo, characters: in a shorter one a single letter makes another
@@ -22,7 +22,7 @@ const MIN_LIKENESS: f64 = 0.8;
 #[derive(Debug, Clone)]
 pub struct Near {
     /// The note.
-    pub node: NodeRow,
+    pub node: Node,
     /// Whether one letter is wrong, missing or extra, or two are swapped.
     pub is_slip: bool,
 }
@@ -35,8 +35,8 @@ pub fn near(snapshot: &Snapshot, name: &str) -> Result<Option<Near>, AskError> {
     let key = name_key(name);
     let mut best: Option<(f64, i64, bool)> = None;
     let mut is_alone = true;
-    snapshot.memory().each_name(|doc, other| {
-        let other = &*name_key(other);
+    snapshot.memory().each_name(|(doc, other)| {
+        let other = &*name_key(&other);
         if digits(other).ne(digits(&key)) {
             return;
         }
@@ -52,7 +52,8 @@ pub fn near(snapshot: &Snapshot, name: &str) -> Result<Option<Near>, AskError> {
         }
     })?;
     let Some((_, doc, is_slip)) = best.filter(|it| it.0 >= MIN_LIKENESS) else { return Ok(None) };
-    Ok(node(snapshot, doc)?.map(|node| Near { node, is_slip: is_slip && is_alone }))
+    let node = snapshot.memory().get(doc)?;
+    Ok(node.map(|node| Near { node, is_slip: is_slip && is_alone }))
 }
 
 fn digits(text: &str) -> impl Iterator<Item = char> + '_ {

@@ -20,7 +20,6 @@ use notes::resolve::{fold, name_key};
 use proto::error::ErrorView;
 use proto::tool::core::HybridQuery;
 
-use super::{NodeRow, node};
 use crate::expand::expand;
 use crate::graph::lookup;
 use crate::plan::{Filter, MAX_QUESTION_CHARS, OfNotes, Plan};
@@ -29,7 +28,7 @@ use crate::present::floor::WeakFloor;
 use crate::rank::{ScoredChunk, rank};
 use crate::recall::{Recalled, recall};
 use crate::{AskError, QueryContext};
-use index::read::Fact;
+use index::read::{Fact, Node};
 use index::store::Snapshot;
 use model::terms::is_unspaced;
 
@@ -85,16 +84,8 @@ pub struct FactQuery {
 /// A fact that was found.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FactHit {
-    /// Index among the facts of its note.
-    pub seq: i64,
-    /// Its text.
-    pub content: String,
-    /// The line of the file on which it starts.
-    pub line: u64,
-    /// The speaker, in a conversation.
-    pub speaker: Option<String>,
-    /// Its day, if its text or heading names one.
-    pub day: Option<String>,
+    /// The fact.
+    pub fact: Fact,
     /// Score of its passage.
     pub score: f32,
     /// How likely its passage is relevant to the question, 0 to 1.
@@ -107,7 +98,7 @@ pub struct FactHit {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Found {
     /// The node.
-    pub node: NodeRow,
+    pub node: Node,
     /// The matching facts, best first; empty if only the name or other text matches.
     pub facts: Vec<FactHit>,
     /// Score of its best passage, plus the bonus for its name.
@@ -133,7 +124,8 @@ pub fn facts_of(
     let Some(passages) = Passages::read(ctx, Some(vec![doc]), query, most)? else {
         return Ok(vec![]);
     };
-    let Some(node) = node(ctx.snapshot, doc)? else { return Ok(vec![]) };
+    let node = ctx.snapshot.memory().get(doc).map_err(AskError::from)?;
+    let Some(node) = node else { return Ok(vec![]) };
     let mut found = Vec::new();
     for hit in &passages.hits {
         add(&mut found, passages.judged(ctx, &node, hit)?.0);
@@ -182,7 +174,8 @@ pub fn nodes(
     order.sort_by(|a, b| b.1.score.total_cmp(&a.1.score).then(a.0.cmp(&b.0)));
     let mut found = Vec::new();
     for (doc, scored) in order.into_iter().skip(skip).take(most) {
-        let Some(node) = node(ctx.snapshot, doc)? else { continue };
+        let node = ctx.snapshot.memory().get(doc).map_err(AskError::from)?;
+        let Some(node) = node else { continue };
         let (mut facts, mut best) = (Vec::new(), f32::from(u8::from(scored.is_named)));
         for hit in &scored.hits {
             let Some(passages) = &passages else { break };
@@ -285,7 +278,7 @@ impl Passages {
     fn judged(
         &self,
         ctx: &QueryContext<'_>,
-        node: &NodeRow,
+        node: &Node,
         hit: &ScoredChunk,
     ) -> Result<(Vec<FactHit>, f32), AskError> {
         let mut facts = facts_in(ctx.snapshot, hit)?;
@@ -325,25 +318,16 @@ fn categories_of(question: &str) -> (Vec<&str>, String) {
 
 /// Returns the fact in a passage; empty for other text of a note.
 fn facts_in(snapshot: &Snapshot, hit: &ScoredChunk) -> Result<Vec<FactHit>, AskError> {
-    let fact = |it: Fact| FactHit {
-        seq: it.seq,
-        content: it.content,
-        line: u64::from(it.line),
-        speaker: it.speaker,
-        day: it.day,
-        score: hit.score,
-        relevance: 0.0,
-        is_weak: true,
-    };
+    let fact = |fact| FactHit { fact, score: hit.score, relevance: 0.0, is_weak: true };
     let facts = snapshot.memory().facts_of([hit.chunk])?.remove(&hit.chunk);
     Ok(facts.into_iter().flatten().map(fact).collect())
 }
 
 /// Adds facts that are not there yet: a fact longer than a chunk has several passages.
 fn add(found: &mut Vec<FactHit>, more: Vec<FactHit>) {
-    for fact in more {
-        if !found.iter().any(|it| it.seq == fact.seq) {
-            found.push(fact);
+    for hit in more {
+        if !found.iter().any(|it| it.fact.seq == hit.fact.seq) {
+            found.push(hit);
         }
     }
 }

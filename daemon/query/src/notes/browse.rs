@@ -8,11 +8,11 @@ use globset::{GlobBuilder, GlobMatcher};
 use jiff::Timestamp;
 use notes::resolve::{file_key, fold, name_key};
 use notes::slug::slug;
-use proto::error::ErrorView;
+use proto::error::{Code, ErrorView};
 use proto::shape::OriginView;
 use proto::tool::notes::{DirectoryReply, EntryView, NoteView, NotesReply};
 
-use crate::error::invalid;
+use crate::error::{failed, in_range, invalid, quoted};
 use crate::{AskError, QueryContext};
 use index::read::{Brief, Filter, OfNotes, Order, Under};
 use index::store::Snapshot;
@@ -56,11 +56,7 @@ impl Page {
         if number == 0 {
             return Err(invalid("`page` is 0".into(), "pages are counted from 1"));
         }
-        if !(1..=most).contains(&size) {
-            let hint = format!("give a number from 1 to {most}");
-            return Err(invalid(format!("`page_size` is {size}"), &hint));
-        }
-        Ok(Page { number, size })
+        Ok(Page { number, size: in_range("page_size", size, 1, most)? })
     }
 
     /// Returns the number of entries before this page.
@@ -191,10 +187,10 @@ pub fn spelled_folder(snapshot: &Snapshot, folder: &str) -> Result<String, AskEr
     let ends = folder.match_indices('/').map(|(at, _)| at).chain([folder.len()]);
     for end in ends.collect::<Vec<_>>().into_iter().rev() {
         let (known, rest) = folder.split_at(end);
-        if known.is_empty() || documents.has_folder(known)? {
-            return Ok(folder.to_string());
+        if known.is_empty() {
+            break;
         }
-        let under = Under::Folded(Box::new(Under::Begins(format!("{known}/"))));
+        let under = documents.spelled(Under::Begins(format!("{known}/")))?;
         let inside = Filter { paths: vec![under], ..Filter::default() };
         if let Some(Brief { path, .. }) = documents.page(&inside, Order::Path, 0, 1)?.pop() {
             let n_parts = known.split('/').count();
@@ -227,8 +223,7 @@ pub fn directory(
     let (mut files, mut n_inside) = (Vec::new(), 0_u64);
     for it in documents.map_err(AskError::from)? {
         n_inside += 1;
-        let path = it.path.clone();
-        let parts: Vec<&str> = path.get(prefix.len()..).unwrap_or("").split('/').collect();
+        let parts: Vec<&str> = it.path.get(prefix.len()..).unwrap_or("").split('/').collect();
         let Some((name, above)) = parts.split_last() else { continue };
         let fits = glob.as_ref().is_none_or(|glob| glob.is_match(fold(name)));
         if !fits {
@@ -274,13 +269,9 @@ pub fn directory(
 }
 
 fn no_folder(folder: &str) -> ErrorView {
-    let name: String = folder.chars().filter(|c| !c.is_control()).take(120).collect();
-    ErrorView {
-        code: proto::error::Code::NotFound,
-        message: format!("nothing is indexed in `{name}`"),
-        hint: Some("`list_directory` without `path` shows the folders there are".into()),
-        conflict: None,
-    }
+    let message = format!("nothing is indexed in `{}`", quoted(folder, 120));
+    let hint = "`list_directory` without `path` shows the folders there are";
+    failed(Code::NotFound, message, hint)
 }
 
 fn matcher(glob: &str) -> Result<GlobMatcher, ErrorView> {

@@ -50,8 +50,8 @@ pub(super) fn fitting(
         fields.entry(field.doc).or_default().push(field);
     }
     let mut found = Vec::new();
-    notes.each_metadata(|doc, metadata| {
-        let mut metadata = conditions.concerned(metadata);
+    notes.each_metadata(|(doc, metadata)| {
+        let mut metadata = conditions.concerned(&metadata);
         // `key:: value` in the text extends the front matter.
         for field in fields.remove(&doc).unwrap_or_default() {
             match metadata.entry(field.key).or_insert_with(|| Value::Array(vec![])) {

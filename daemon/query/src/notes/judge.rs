@@ -12,7 +12,7 @@ use proto::tool::notes::{ItemType, NoteView, ResultView, SearchType};
 use rustc_hash::FxHashMap;
 
 use super::search::rounded;
-use super::{ObservationRow, stated};
+use super::stated;
 use crate::plan::Plan;
 use crate::rank::S0_HALF;
 use crate::rank::question_words::QuestionWords;
@@ -20,6 +20,7 @@ use crate::recall::Recalled;
 use crate::recall::nearness::{self, Near, QuestionVectors};
 use crate::relevance::{Signals, relevance};
 use crate::{AskError, QueryContext};
+use index::read::Observation;
 
 /// The nearness of a statement to the question, and whether the better model gave it.
 type Nearness = (f32, bool);
@@ -117,7 +118,7 @@ impl<'a> Judge<'a> {
         &self,
         ctx: &QueryContext<'_>,
         doc: i64,
-        rows: &[ObservationRow],
+        rows: &[Observation],
     ) -> Result<Vec<(RangeInclusive<u32>, Nearness)>, AskError> {
         let can_compare = self.may_compare && !rows.is_empty();
         let Some(vectors) = self.vectors.filter(|_| can_compare) else { return Ok(vec![]) };

@@ -16,7 +16,7 @@ use proto::error::ErrorView;
 use serde::de::{Deserializer, IgnoredAny, MapAccess, Visitor};
 use serde_json::{Map, Value};
 
-use crate::error::invalid;
+use crate::error::{invalid, quoted};
 
 /// Most keys, and most values in a list.
 const MAX_KEYS: usize = 20;
@@ -310,8 +310,7 @@ fn texts(key: &str, values: &[Value]) -> Result<Vec<String>, ErrorView> {
 }
 
 fn bad(key: &str, what: &str, hint: &str) -> ErrorView {
-    let key: String = key.chars().filter(|c| !c.is_control()).take(60).collect();
-    invalid(format!("`metadata_filters` of `{key}`: {what}"), hint)
+    invalid(format!("`metadata_filters` of `{}`: {what}", quoted(key, 60)), hint)
 }
 
 #[cfg(test)]

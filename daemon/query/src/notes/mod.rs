@@ -14,16 +14,11 @@ pub mod schema;
 pub(crate) mod search;
 pub mod stated;
 
-use std::collections::BTreeMap;
-
 use notes::parse::LinkKind;
 use notes::resolve::fold;
 
 use crate::AskError;
-use index::read::PlaceKind;
-pub use index::read::{
-    Link as LinkRow, Note as NoteRow, Observation as ObservationRow, Place as PlaceRow,
-};
+use index::read::{Link, Place, PlaceKind};
 use index::store::Snapshot;
 use index::store::links::place_key;
 
@@ -45,38 +40,9 @@ pub enum Missing {
     Block,
 }
 
-/// Returns the note of a document; `None` if the document is not a note.
-pub fn note(snapshot: &Snapshot, doc: i64) -> Result<Option<NoteRow>, AskError> {
-    Ok(snapshot.notes().get(doc)?)
-}
-
-/// Returns the observations of a note, in the order of its text.
-pub fn observations(snapshot: &Snapshot, doc: i64) -> Result<Vec<ObservationRow>, AskError> {
-    Ok(snapshot.notes().observations(doc)?)
-}
-
-/// Returns the links of a note, in the order of its text.
-pub fn links(snapshot: &Snapshot, doc: i64) -> Result<Vec<LinkRow>, AskError> {
-    Ok(snapshot.notes().links(doc)?)
-}
-
-/// Returns the inline fields (`key:: value`) of a note, by key.
-pub fn fields(snapshot: &Snapshot, doc: i64) -> Result<BTreeMap<String, Vec<String>>, AskError> {
-    let mut fields: BTreeMap<String, Vec<String>> = BTreeMap::new();
-    for it in snapshot.notes().fields(Some(doc))? {
-        fields.entry(it.key).or_default().push(it.value);
-    }
-    Ok(fields)
-}
-
-/// Returns the relations of a note: its links and embeds. Each type and target appears once, at its
-/// first place.
-pub fn relations(snapshot: &Snapshot, doc: i64) -> Result<Vec<LinkRow>, AskError> {
-    Ok(distinct(doc, links(snapshot, doc)?))
-}
-
-/// Filters the links of a note to its relations.
-fn distinct(doc: i64, mut rows: Vec<LinkRow>) -> Vec<LinkRow> {
+/// Filters the links of a note to its relations: links and embeds. Each type and target appears once, at its first
+/// place.
+fn distinct(doc: i64, mut rows: Vec<Link>) -> Vec<Link> {
     let mut seen = std::collections::HashSet::new();
     rows.retain(|it| {
         let is_document = it.to.is_some() || may_be_document(it.kind, &it.target);
@@ -96,26 +62,6 @@ fn distinct(doc: i64, mut rows: Vec<LinkRow>) -> Vec<LinkRow> {
     rows
 }
 
-/// Returns the links of other notes to a document with their lines, by path and place: at most `most`, after the first
-/// `skip`.
-pub fn backlinks(
-    snapshot: &Snapshot,
-    doc: i64,
-    skip: usize,
-    most: usize,
-) -> Result<Vec<LinkRow>, AskError> {
-    Ok(snapshot.notes().backlinks(doc, skip, most)?)
-}
-
-/// Returns the links whose target ends in a file name, by its [`file_key`](notes::resolve::file_key): at most `most`.
-pub fn links_by_file_name(
-    snapshot: &Snapshot,
-    key: &str,
-    most: usize,
-) -> Result<Vec<LinkRow>, AskError> {
-    Ok(snapshot.notes().links_by_file_name(key, most)?)
-}
-
 /// Returns the broken links of notes whose path starts with `prefix`, by path and place: at most
 /// `most`. Links to files that are not text (images, PDF) are skipped, because the index does not
 /// know whether those exist.
@@ -123,7 +69,7 @@ pub fn broken_links(
     snapshot: &Snapshot,
     prefix: &str,
     most: usize,
-) -> Result<Vec<(LinkRow, Missing)>, AskError> {
+) -> Result<Vec<(Link, Missing)>, AskError> {
     let mut broken = Vec::new();
     for link in snapshot.notes().doubtful_links(prefix)? {
         if broken.len() >= most {
@@ -161,7 +107,7 @@ fn may_be_document(kind: LinkKind, target: &str) -> bool {
 }
 
 /// Returns what is missing in the document of a resolved link.
-fn missing_in(snapshot: &Snapshot, to: i64, link: &LinkRow) -> Result<Option<Missing>, AskError> {
+fn missing_in(snapshot: &Snapshot, to: i64, link: &Link) -> Result<Option<Missing>, AskError> {
     if !snapshot.notes().has(to)? {
         return Ok(None);
     }
@@ -183,9 +129,9 @@ pub fn heading_place(
     snapshot: &Snapshot,
     doc: i64,
     heading: &str,
-) -> Result<Option<PlaceRow>, AskError> {
+) -> Result<Option<Place>, AskError> {
     let places = snapshot.notes().places(doc)?;
-    let mut within: Option<&PlaceRow> = None;
+    let mut within: Option<&Place> = None;
     for part in heading.split('#').filter(|part| !part.trim().is_empty()) {
         match one_heading(&places, part, within) {
             None => return Ok(None),
@@ -195,11 +141,7 @@ pub fn heading_place(
     Ok(within.cloned())
 }
 
-fn one_heading<'p>(
-    places: &'p [PlaceRow],
-    words: &str,
-    within: Option<&PlaceRow>,
-) -> Option<&'p PlaceRow> {
+fn one_heading<'p>(places: &'p [Place], words: &str, within: Option<&Place>) -> Option<&'p Place> {
     let inside = within.map_or(0..usize::MAX, |place| place.span.0 + 1..place.span.1);
     let at = |key: &str, skip: usize| {
         let of_key = places.iter().filter(|it| it.kind != PlaceKind::Block && it.key == key);
@@ -213,7 +155,7 @@ fn one_heading<'p>(
 }
 
 /// Returns the place of a block in a note.
-pub fn block_place(snapshot: &Snapshot, doc: i64, id: &str) -> Result<Option<PlaceRow>, AskError> {
+pub fn block_place(snapshot: &Snapshot, doc: i64, id: &str) -> Result<Option<Place>, AskError> {
     let key = fold(id);
     let mut places = snapshot.notes().places(doc)?.into_iter();
     Ok(places.find(|it| it.kind == PlaceKind::Block && it.key == key))

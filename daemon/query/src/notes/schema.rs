@@ -17,9 +17,10 @@ use proto::tool::notes::{
 };
 use serde_json::{Map, Value};
 
-use super::{NoteRow, stated};
-use crate::error::invalid;
+use super::stated;
+use crate::error::{failed, invalid, quoted};
 use crate::{AskError, QueryContext, address};
+use index::read::Note;
 
 /// Least share of a field to be suggested, or to be reported as new next to a schema:
 /// basic-memory's value.
@@ -147,12 +148,11 @@ pub fn validate_note(ctx: &QueryContext<'_>, doc: i64) -> Result<SchemaValidateR
 /// # Errors
 /// `not_found` if there is no schema; when the index cannot be read.
 pub fn diff(ctx: &QueryContext<'_>, note_type: &str) -> Result<SchemaDiffReply, ErrorView> {
-    let schema = schema_of(ctx, note_type)?.ok_or_else(|| ErrorView {
-        code: Code::NotFound,
-        message: format!("no schema note has `entity: {}`", short(note_type)),
-        hint: Some(HOW_TO.into()),
-        conflict: None,
-    })?;
+    let missing = || {
+        let message = format!("no schema note has `entity: {}`", short(note_type));
+        failed(Code::NotFound, message, HOW_TO)
+    };
+    let schema = schema_of(ctx, note_type)?.ok_or_else(missing)?;
     let notes = of_type(ctx, note_type)?;
     if notes.is_empty() {
         return Err(no_notes(note_type));
@@ -185,9 +185,9 @@ pub fn diff(ctx: &QueryContext<'_>, note_type: &str) -> Result<SchemaDiffReply, 
 
 fn validate(
     ctx: &QueryContext<'_>,
-    notes: &[(NoteRow, Fields)],
+    notes: &[(Note, Fields)],
     note_type: Option<&str>,
-    alike: &[(NoteRow, Fields)],
+    alike: &[(Note, Fields)],
 ) -> Result<SchemaValidateReply, ErrorView> {
     let of_type = note_type.map(|note_type| schema_of(ctx, note_type)).transpose()?.flatten();
     let usual = usual_rules(alike);
@@ -213,13 +213,13 @@ fn validate(
 }
 
 /// Returns the notes of a type with their fields, by path.
-fn of_type(ctx: &QueryContext<'_>, note_type: &str) -> Result<Vec<(NoteRow, Fields)>, AskError> {
+fn of_type(ctx: &QueryContext<'_>, note_type: &str) -> Result<Vec<(Note, Fields)>, AskError> {
     let notes = ctx.snapshot.notes().of_type(&fold(note_type.trim()), MAX_NOTES)?;
     let fields: Result<Vec<Fields>, AskError> = notes.iter().map(|it| fields_of(ctx, it)).collect();
     Ok(notes.into_iter().zip(fields?).collect())
 }
 
-fn fields_of(ctx: &QueryContext<'_>, row: &NoteRow) -> Result<Fields, AskError> {
+fn fields_of(ctx: &QueryContext<'_>, row: &Note) -> Result<Fields, AskError> {
     let mut fields = Fields::new();
     let mut add = |kind: FieldKind, name: &str, value: String| {
         let stated = fields.entry((kind, name.trim().to_string())).or_default();
@@ -252,7 +252,7 @@ fn text_of(value: &Value) -> String {
 }
 
 /// Counts how often each field is stated, the most frequent first.
-fn uses(notes: &[(NoteRow, Fields)]) -> Vec<FieldUse> {
+fn uses(notes: &[(Note, Fields)]) -> Vec<FieldUse> {
     #[derive(Default)]
     struct Count {
         n: u64,
@@ -288,7 +288,7 @@ fn uses(notes: &[(NoteRow, Fields)]) -> Vec<FieldUse> {
 }
 
 /// Returns rules for the fields that nearly all notes state.
-fn usual_rules(notes: &[(NoteRow, Fields)]) -> Vec<Rule> {
+fn usual_rules(notes: &[(Note, Fields)]) -> Vec<Rule> {
     let usual = uses(notes).into_iter().filter(|it| it.share >= REQUIRED);
     usual
         .map(|it| Rule {
@@ -306,14 +306,14 @@ fn usual_rules(notes: &[(NoteRow, Fields)]) -> Vec<Rule> {
 fn schema_of(ctx: &QueryContext<'_>, note_type: &str) -> Result<Option<Schema>, AskError> {
     let wanted = fold(note_type);
     let schemas = of_type(ctx, SCHEMA)?.into_iter().map(|(row, _)| row);
-    let of_entity = |row: &NoteRow| {
+    let of_entity = |row: &Note| {
         row.metadata.get("entity").and_then(Value::as_str).is_some_and(|it| fold(it) == wanted)
     };
     Ok(schemas.filter(of_entity).find_map(|row| schema_in(&row)))
 }
 
 /// Returns the schema that a note states or names for itself.
-fn own_schema(ctx: &QueryContext<'_>, row: &NoteRow) -> Result<Option<Schema>, AskError> {
+fn own_schema(ctx: &QueryContext<'_>, row: &Note) -> Result<Option<Schema>, AskError> {
     let is_schema = row.note_type.as_deref().is_some_and(|it| it.eq_ignore_ascii_case(SCHEMA));
     match row.metadata.get(SCHEMA) {
         Some(Value::String(name)) if !is_schema => {
@@ -324,7 +324,7 @@ fn own_schema(ctx: &QueryContext<'_>, row: &NoteRow) -> Result<Option<Schema>, A
     }
 }
 
-fn schema_in(row: &NoteRow) -> Option<Schema> {
+fn schema_in(row: &Note) -> Option<Schema> {
     let rules = rules_of(row.metadata.get(SCHEMA)?.as_object()?);
     Some(Schema { path: row.path.clone(), rules })
 }
@@ -359,7 +359,7 @@ fn listed(text: &str) -> Vec<String> {
 }
 
 /// Returns what a note lacks and what differs from the rules.
-fn fault_of(row: &NoteRow, fields: &Fields, rules: &[Rule]) -> SchemaFault {
+fn fault_of(row: &Note, fields: &Fields, rules: &[Rule]) -> SchemaFault {
     let mut fault =
         SchemaFault { title: row.title.clone(), path: row.path.clone(), ..SchemaFault::default() };
     for rule in rules {
@@ -423,16 +423,12 @@ fn suggested(note_type: &str, fields: &[&FieldUse]) -> String {
 }
 
 fn no_notes(note_type: &str) -> ErrorView {
-    ErrorView {
-        code: Code::NotFound,
-        message: format!("no note has `type: {}`", short(note_type)),
-        hint: Some("`list_notes` shows the types of notes".into()),
-        conflict: None,
-    }
+    let message = format!("no note has `type: {}`", short(note_type));
+    failed(Code::NotFound, message, "`list_notes` shows the types of notes")
 }
 
 fn short(text: &str) -> String {
-    text.trim().chars().filter(|c| !c.is_control()).take(SAMPLE_CHARS).collect()
+    quoted(text.trim(), SAMPLE_CHARS)
 }
 
 #[cfg(test)]

@@ -17,7 +17,7 @@ use super::browse;
 use super::eligible::{fitting, is_of_statements, stating};
 use super::judge::Judge;
 use super::metadata::Conditions;
-use crate::error::invalid;
+use crate::error::{in_range, invalid};
 use crate::expand::expand;
 use crate::plan::{Filter, MAX_RECALL, OfNotes, Plan, expression::FIELDS, question::Question};
 use crate::present::best_words;
@@ -53,7 +53,7 @@ pub fn search_notes(
     if let Some(least) = request.min_similarity.filter(|it| !(0.0..=1.0).contains(it)) {
         return Err(invalid(format!("`min_similarity` is {least}"), "give a number from 0 to 1"));
     }
-    let of_notes = filters(ctx, request, after)?;
+    let mut of_notes = filters(ctx, request, after)?;
     if is_listing
         && of_notes == OfNotes::default()
         && no_tags(request)
@@ -62,7 +62,6 @@ pub fn search_notes(
         let hint = "give words to search for, or a filter such as `tags` or `note_types`";
         return Err(invalid("`query` is empty, and there is no filter".into(), hint));
     }
-    let mut of_notes = of_notes;
     if is_of_statements(request) {
         // Otherwise notes without statements would use up the search depth.
         of_notes.docs = Some(stating(ctx, request, of_notes.docs.take())?);
@@ -126,11 +125,7 @@ fn nothing(skip: usize, used: SearchType) -> &'static str {
 
 /// Returns the number of results to skip, and the size of a page.
 fn page(request: &SearchNotes) -> Result<(usize, usize), ErrorView> {
-    let size = request.page_size.unwrap_or(PAGE);
-    if !(1..=MAX_PAGE).contains(&size) {
-        let hint = format!("give a number from 1 to {MAX_PAGE}");
-        return Err(invalid(format!("`page_size` is {size}"), &hint));
-    }
+    let size = in_range("page_size", request.page_size.unwrap_or(PAGE), 1, MAX_PAGE)?;
     let page = request.page.unwrap_or(1);
     if page == 0 {
         return Err(invalid("`page` is 0".into(), "pages are counted from 1"));
@@ -375,15 +370,10 @@ fn best_of_documents(
     ctx: &QueryContext<'_>,
     ranked: &[ScoredChunk],
 ) -> Result<Vec<(i64, ScoredChunk)>, AskError> {
+    let chunks = ctx.snapshot.chunks().many(ranked.iter().map(|it| it.chunk))?;
     let mut seen = FxHashSet::default();
-    let mut best = Vec::new();
-    for candidate in ranked {
-        let doc = ctx.snapshot.chunks().doc(candidate.chunk)?;
-        if let Some(doc) = doc.filter(|doc| seen.insert(*doc)) {
-            best.push((doc, candidate.clone()));
-        }
-    }
-    Ok(best)
+    let hits = ranked.iter().filter_map(|it| Some((chunks.get(&it.chunk)?.doc, it)));
+    Ok(hits.filter(|(doc, _)| seen.insert(*doc)).map(|(doc, it)| (doc, it.clone())).collect())
 }
 
 /// Rounds to three digits, enough to compare.

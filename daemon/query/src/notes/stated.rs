@@ -9,10 +9,9 @@ use std::collections::BTreeMap;
 use proto::shape::{EvidenceView, SourceView};
 use proto::tool::core::ReviewItem;
 
-use super::{LinkRow, ObservationRow};
 use crate::graph::KnownRelation;
 use crate::{AskError, QueryContext};
-use index::read::Observation;
+use index::read::{Link, Observation};
 use index::store::{Snapshot, Verdict, observation_key};
 use model::terms::norm_of;
 
@@ -20,7 +19,7 @@ use model::terms::norm_of;
 const PLAIN: &str = "links_to";
 
 /// Returns the facts of a note that nobody rejected, in the order of its text.
-pub fn accepted(ctx: &QueryContext<'_>, doc: i64) -> Result<Vec<ObservationRow>, AskError> {
+pub fn accepted(ctx: &QueryContext<'_>, doc: i64) -> Result<Vec<Observation>, AskError> {
     let mut rows = ctx.snapshot.notes().observations(doc)?;
     if ctx.decisions.is_empty() {
         return Ok(rows);
@@ -43,23 +42,23 @@ fn verdict(
     uid.and_then(|uid| of(Some(uid))).or_else(|| of(None))
 }
 
-/// Returns the relations of a note (see [`super::relations`]); a rejected one becomes a plain link.
-pub fn relations(ctx: &QueryContext<'_>, doc: i64) -> Result<Vec<LinkRow>, AskError> {
+/// Returns the relations of a note (see [`super::distinct`]); a rejected one becomes a plain link.
+pub fn relations(ctx: &QueryContext<'_>, doc: i64) -> Result<Vec<Link>, AskError> {
     Ok(super::distinct(doc, undone(ctx, ctx.snapshot.notes().links(doc)?)?))
 }
 
-/// Returns the links of other notes to a document (see [`super::backlinks`]); a rejected relation
-/// becomes a plain link.
+/// Returns the links of other notes to a document, by path and place; a rejected relation becomes a
+/// plain link.
 pub fn backlinks(
     ctx: &QueryContext<'_>,
     doc: i64,
     skip: usize,
     most: usize,
-) -> Result<Vec<LinkRow>, AskError> {
+) -> Result<Vec<Link>, AskError> {
     undone(ctx, ctx.snapshot.notes().backlinks(doc, skip, most)?)
 }
 
-fn undone(ctx: &QueryContext<'_>, mut links: Vec<LinkRow>) -> Result<Vec<LinkRow>, AskError> {
+fn undone(ctx: &QueryContext<'_>, mut links: Vec<Link>) -> Result<Vec<Link>, AskError> {
     if ctx.decisions.is_empty() {
         return Ok(links);
     }
@@ -73,7 +72,7 @@ fn undone(ctx: &QueryContext<'_>, mut links: Vec<LinkRow>) -> Result<Vec<LinkRow
 }
 
 /// Returns whether a person rejected the relation that the graph derives from a typed link.
-fn is_rejected(ctx: &QueryContext<'_>, link: &LinkRow) -> Result<bool, AskError> {
+fn is_rejected(ctx: &QueryContext<'_>, link: &Link) -> Result<bool, AskError> {
     let relation = ctx.snapshot.notes().relation_of(link)?;
     let Some((Some(subject), predicate, Some(object))) = relation else { return Ok(false) };
     let known = KnownRelation::of(ctx, subject, &predicate, object)?;

@@ -147,20 +147,12 @@ impl Page<'_> {
                 self.out.push_str("</code>");
             }
             Event::InlineMath(text) | Event::DisplayMath(text) => {
-                self.out.push_str("<code class=\"math\">");
-                escape(&mut self.out, &text);
-                self.out.push_str("</code>");
+                self.escaped("<code class=\"math\">", &text, "</code>");
             }
             Event::Html(text) | Event::InlineHtml(text) => {
-                self.out.push_str("<span class=\"raw\">");
-                escape(&mut self.out, &text);
-                self.out.push_str("</span>");
+                self.escaped("<span class=\"raw\">", &text, "</span>");
             }
-            Event::FootnoteReference(name) => {
-                self.out.push_str("<sup>");
-                escape(&mut self.out, &name);
-                self.out.push_str("</sup>");
-            }
+            Event::FootnoteReference(name) => self.escaped("<sup>", &name, "</sup>"),
             Event::SoftBreak => self.out.push('\n'),
             Event::HardBreak => self.out.push_str("<br>\n"),
             Event::Rule => self.out.push_str("<hr>\n"),
@@ -168,6 +160,13 @@ impl Page<'_> {
                 self.out.push_str(if is_done { "☑ " } else { "☐ " });
             }
         }
+    }
+
+    /// Writes a text between two tags, or in an attribute.
+    fn escaped(&mut self, before: &str, text: &str, after: &str) {
+        self.out.push_str(before);
+        escape(&mut self.out, text);
+        self.out.push_str(after);
     }
 
     /// Writes the part of an event's words that is wanted. Only words that appear verbatim in the
@@ -208,9 +207,8 @@ impl Page<'_> {
                     CodeBlockKind::Fenced(name) if !name.is_empty() => name.as_ref(),
                     _ => "text",
                 };
-                self.out.push_str("<pre tabindex=\"0\" aria-label=\"Code: ");
-                escape(&mut self.out, name);
-                "\"><code>"
+                let open = "<pre tabindex=\"0\" aria-label=\"Code: ";
+                return self.escaped(open, name, "\"><code>");
             }
             Tag::HtmlBlock | Tag::MetadataBlock(_) => "<pre class=\"raw\">",
             Tag::List(Some(1)) => "<ol>\n",
@@ -221,9 +219,7 @@ impl Page<'_> {
             Tag::List(None) => "<ul>\n",
             Tag::Item => "<li>",
             Tag::FootnoteDefinition(name) => {
-                self.out.push_str("<div class=\"footnote\"><sup>");
-                escape(&mut self.out, name);
-                "</sup> "
+                return self.escaped("<div class=\"footnote\"><sup>", name, "</sup> ");
             }
             Tag::DefinitionList => "<dl>\n",
             Tag::DefinitionListTitle => "<dt>",
@@ -263,15 +259,13 @@ impl Page<'_> {
                 "</a>"
             }
             None if is_outside => {
-                self.out.push_str("<a rel=\"noopener noreferrer\" target=\"_blank\" href=\"");
-                escape(&mut self.out, target);
-                self.out.push_str("\">");
+                let open = "<a rel=\"noopener noreferrer\" target=\"_blank\" href=\"";
+                self.escaped(open, target, "\">");
                 "</a>"
             }
             None => {
-                self.out.push_str("<span class=\"missing\" title=\"leads to no document: ");
-                escape(&mut self.out, target);
-                self.out.push_str("\">");
+                let open = "<span class=\"missing\" title=\"leads to no document: ";
+                self.escaped(open, target, "\">");
                 "</span>"
             }
         };

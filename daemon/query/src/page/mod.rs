@@ -5,8 +5,8 @@
 //! Invariants: everything shown comes from the index, so it is redacted and from one commit; if the
 //! file's Markdown is not kept, the normalized text is shown, and the reply says so.
 
+use std::collections::hash_map::Entry;
 use std::ops::Range;
-use std::sync::Arc;
 
 use proto::error::ErrorView;
 use proto::shape::Freshness;
@@ -16,7 +16,7 @@ use rustc_hash::FxHashMap;
 use crate::error::invalid;
 use crate::{AskError, QueryContext};
 use html::{Mark, markdown, plain};
-use index::read::Entity;
+use index::read::{Document, Entity};
 use index::store::written;
 use model::terms::{EntityType, norm_of};
 
@@ -33,11 +33,10 @@ const MAX_LISTED: usize = 200;
 
 /// The text of a document to show.
 struct Text {
+    document: Document,
     text: String,
     /// Whether it is the file's Markdown rather than the normalized text.
     is_markdown: bool,
-    /// Whether its line breaks are to be kept.
-    is_laid_out: bool,
     marks: Vec<Mark>,
     /// The targets of links, by their place.
     links: FxHashMap<usize, String>,
@@ -46,15 +45,12 @@ struct Text {
 impl Text {
     fn load(ctx: &QueryContext<'_>, doc: i64) -> Result<Option<Self>, AskError> {
         let Some(whole) = ctx.snapshot.documents().whole(doc)? else { return Ok(None) };
-        let (normalized, format) = (whole.text, whole.document.format);
         let file = written(ctx.snapshot, doc)?;
         let is_markdown = file.is_some();
-        let text = file.unwrap_or(normalized);
+        let text = file.unwrap_or(whole.text);
         let marks = marks(ctx, doc, &text, is_markdown)?;
         let links = if is_markdown { links(ctx, doc)? } else { FxHashMap::default() };
-        let is_laid_out =
-            !matches!(format.as_str(), "md" | "html" | "pdf" | "docx" | "eml" | "txt");
-        Ok(Some(Text { text, is_markdown, is_laid_out, marks, links }))
+        Ok(Some(Text { document: whole.document, text, is_markdown, marks, links }))
     }
 
     fn html(&self, wanted: &Range<usize>) -> String {
@@ -67,7 +63,9 @@ impl Text {
             at: it.at.start - wanted.start..it.at.end - wanted.start,
             entity: it.entity,
         });
-        plain(part, &moved.collect::<Vec<_>>(), self.is_laid_out)
+        let format = self.document.format.as_str();
+        let is_laid_out = !matches!(format, "md" | "html" | "pdf" | "docx" | "eml" | "txt");
+        plain(part, &moved.collect::<Vec<_>>(), is_laid_out)
     }
 }
 
@@ -113,18 +111,14 @@ fn links(ctx: &QueryContext<'_>, doc: i64) -> Result<FxHashMap<usize, String>, A
 pub fn document_view(ctx: &QueryContext<'_>, doc: i64) -> Result<DocumentView, ErrorView> {
     let gone = || invalid("the document is gone".into(), "search for it again");
     let text = Text::load(ctx, doc)?.ok_or_else(gone)?;
-    let mut view = described(ctx, doc)?.ok_or_else(gone)?;
-    view.html = text.html(&(0..text.text.len()));
-    view.entities = mentioned(ctx, doc)?;
-    let is_plain_markdown = view.format == "md" && !text.is_markdown;
-    view.plain = is_plain_markdown
-        .then(|| "secrets were removed, so the text is shown without its Markdown".to_string());
-    Ok(view)
-}
-
-fn described(ctx: &QueryContext<'_>, doc: i64) -> Result<Option<DocumentView>, AskError> {
-    let Some(document) = ctx.snapshot.documents().get(doc)? else { return Ok(None) };
-    Ok(Some(DocumentView {
+    let html = text.html(&(0..text.text.len()));
+    let document = text.document;
+    let is_plain_markdown = document.format == "md" && !text.is_markdown;
+    Ok(DocumentView {
+        html,
+        entities: mentioned(ctx, doc)?,
+        plain: is_plain_markdown
+            .then(|| "secrets were removed, so the text is shown without its Markdown".to_string()),
         path: document.path,
         title: document.title,
         format: document.format,
@@ -133,9 +127,8 @@ fn described(ctx: &QueryContext<'_>, doc: i64) -> Result<Option<DocumentView>, A
         language: document.language,
         is_note: document.is_note,
         entity_id: document.entity,
-        tags: ctx.snapshot.documents().tags(doc)?,
-        ..DocumentView::default()
-    }))
+        tags: ctx.snapshot.documents().tags(doc).map_err(AskError::from)?,
+    })
 }
 
 fn mentioned(ctx: &QueryContext<'_>, doc: i64) -> Result<Vec<MentionedEntity>, AskError> {
@@ -158,17 +151,13 @@ pub fn passages(ctx: &QueryContext<'_>, chunks: &[i64]) -> Result<RenderReply, E
         let n = chunks.len();
         return Err(invalid(format!("`chunks` has {n} items"), "give at most 100"));
     }
-    let mut texts: FxHashMap<i64, Option<Arc<Text>>> = FxHashMap::default();
+    let mut texts: FxHashMap<i64, Option<Text>> = FxHashMap::default();
     let mut passages = Vec::new();
     let places = ctx.snapshot.chunks().many(chunks.iter().copied()).map_err(AskError::from)?;
     for place in chunks.iter().filter_map(|chunk| places.get(chunk)) {
-        let text = match texts.get(&place.doc) {
-            Some(text) => text.clone(),
-            None => {
-                let text = Text::load(ctx, place.doc)?.map(Arc::new);
-                texts.insert(place.doc, text.clone());
-                text
-            }
+        let text = match texts.entry(place.doc) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(new) => new.insert(Text::load(ctx, place.doc)?),
         };
         let Some(text) = text else { continue };
         let html = text.html(&match text.is_markdown {

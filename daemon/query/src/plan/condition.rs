@@ -30,16 +30,13 @@ pub(super) fn resolve(
     let mut hints = Vec::new();
     let mut tags: Vec<String> = filter.tags.clone();
     let demand = expression.and_then(|it| it.demand.as_mut());
-    let (mut paths, mut inner) = (Vec::new(), Vec::new());
+    let mut paths = Vec::new();
     if let Some(demand) = demand {
-        demand.visit(&mut |part| inner.push(part));
-    }
-    for part in inner {
-        match part {
+        demand.visit(&mut |part| match part {
             Demand::Tag(tag) => tags.push(tag.clone()),
             Demand::Path(path) => paths.push(path),
             _ => {}
-        }
+        });
     }
     for path in filter.paths.iter_mut().chain(paths) {
         hints.extend(resolve_path(ctx, path)?);

@@ -68,9 +68,7 @@ pub(crate) fn expression(text: &str) -> Option<Expression> {
         return None;
     }
     let mut found = reader.found;
-    let (mut tags, mut paths) = (Vec::new(), Vec::new());
-    found.demand = demand?.without_conditions(&mut tags, &mut paths);
-    (found.tags, found.paths) = (tags, paths);
+    found.demand = demand?.without_conditions(&mut found.tags, &mut found.paths);
     Some(found)
 }
 

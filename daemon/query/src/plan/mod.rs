@@ -30,7 +30,7 @@ use self::event::Event;
 use self::question::Question;
 use self::when::When;
 use self::within::Within;
-use crate::error::invalid;
+use crate::error::{in_range, invalid};
 use crate::graph::{lookup, relations};
 use crate::{AskError, QueryContext};
 pub(crate) use index::read::{Filter, OfNotes};
@@ -94,7 +94,7 @@ pub(crate) fn plan_among(
     if draft.question.is_empty() {
         return Ok(draft);
     }
-    let entity = entity_of(ctx, request)?;
+    let entity = request.entity.as_ref().map(|it| lookup::given(ctx, "entity", it)).transpose()?;
     // Only relations of the request: a wrong one in the settings is reported by `status` and must
     // not fail every question.
     relations::check(ctx, request.rels.as_deref().unwrap_or_default())?;
@@ -180,22 +180,10 @@ impl Plan {
     }
 }
 
-/// The entity that hits must mention, by name or id.
-fn entity_of(ctx: &QueryContext<'_>, request: &HybridQuery) -> Result<Option<i64>, ErrorView> {
-    request.entity.as_ref().map(|given| lookup::given(ctx, "entity", given)).transpose()
-}
-
 fn budget(request: &HybridQuery, defaults: &Retrieval) -> Result<usize, ErrorView> {
     in_range("max_chars", request.max_chars.unwrap_or(200), 200, 100_000)?;
     in_range("max_tokens", request.max_tokens.unwrap_or(70), 70, 33_000)?;
     Ok(core::budget(request.max_chars, request.max_tokens, defaults.max_chars).max(200) as usize)
-}
-
-fn in_range(name: &str, value: u32, low: u32, high: u32) -> Result<u32, ErrorView> {
-    if (low..=high).contains(&value) {
-        return Ok(value);
-    }
-    Err(invalid(format!("`{name}` is {value}"), &format!("give a number from {low} to {high}")))
 }
 
 fn filter(request: &HybridQuery, question: &Question) -> Result<Filter, ErrorView> {

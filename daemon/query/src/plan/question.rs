@@ -30,7 +30,7 @@ const STOP_WORDS: &[&str] = &[
 ];
 
 /// A parsed question.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Question {
     /// As asked, trimmed, without operators.
     pub text: String,
@@ -93,15 +93,7 @@ impl Question {
 
     /// A question that selects documents by conditions alone.
     pub(crate) fn of_documents() -> Self {
-        Question {
-            text: String::new(),
-            words: vec![],
-            terms: vec![],
-            is_foreign: false,
-            demand: Some(Expression::default()),
-            names: 0,
-            typed: None,
-        }
+        Question { demand: Some(Expression::default()), ..Question::default() }
     }
 
     /// Returns whether it selects documents by conditions and asks for no word.

@@ -8,19 +8,23 @@ use extract::recognize::words::all_ordinary;
 use super::condition::words;
 use crate::graph::name_of;
 use crate::{AskError, QueryContext};
-use index::read::{Filter, OfNotes};
+use index::read::Filter;
 
 /// Most existing types or languages that a hint names.
 const MAX_NAMED: usize = 8;
 
-/// A condition in words, to follow `no document`, and as a filter of its own.
-type Condition = (String, Filter);
+/// Adds one condition to a filter.
+type Alone<'f> = Box<dyn Fn(&mut Filter) + 'f>;
+
+/// A condition in words, to follow `no document`.
+type Condition<'f> = (String, Alone<'f>);
 
 /// Returns a hint for each type, language and day that no document has, with existing values.
 pub(crate) fn alone(ctx: &QueryContext<'_>, filter: &Filter) -> Result<Vec<String>, AskError> {
     let documents = ctx.snapshot.documents();
     let mut hints = Vec::new();
-    for (what, alone) in beside_places(filter) {
+    for condition in beside_places(filter) {
+        let (what, alone) = (&condition.0, only(&[&condition]));
         if documents.any(&alone)? {
             continue;
         }
@@ -60,10 +64,10 @@ pub(crate) fn together(
         }
     }
     let all = conditions(ctx, filter)?;
-    for (at, (one, first)) in all.iter().enumerate() {
-        for (other, second) in all.iter().skip(at + 1) {
-            if !documents.any(&joined(first, second))? {
-                return Ok(Some(format!("no document {one} and {other}")));
+    for (at, one) in all.iter().enumerate() {
+        for other in all.iter().skip(at + 1) {
+            if !documents.any(&only(&[one, other]))? {
+                return Ok(Some(format!("no document {} and {}", one.0, other.0)));
             }
         }
     }
@@ -98,71 +102,54 @@ fn listed(found: &[String]) -> Option<String> {
     (!named.is_empty()).then(|| format!("there are {}{more}", named.join(", ")))
 }
 
-fn conditions(ctx: &QueryContext<'_>, filter: &Filter) -> Result<Vec<Condition>, AskError> {
-    let mut all: Vec<Condition> = Vec::new();
+fn conditions<'f>(
+    ctx: &QueryContext<'_>,
+    filter: &'f Filter,
+) -> Result<Vec<Condition<'f>>, AskError> {
+    let mut all: Vec<Condition<'_>> = Vec::new();
     for path in &filter.paths {
-        all.push((words(path), Filter { paths: vec![path.clone()], ..Filter::default() }));
+        all.push((words(path), Box::new(|it| it.paths.push(path.clone()))));
     }
     for tag in &filter.tags {
-        let alone = Filter { tags: vec![tag.clone()], ..Filter::default() };
-        all.push((format!("has the tag `{tag}`"), alone));
+        all.push((format!("has the tag `{tag}`"), Box::new(|it| it.tags.push(tag.clone()))));
     }
     all.extend(beside_places(filter));
     if let Some(entity) = filter.entity {
         let name = name_of(ctx, entity)?.unwrap_or_default();
-        let alone = Filter { entity: filter.entity, ..Filter::default() };
-        all.push((format!("mentions `{name}`"), alone));
+        all.push((format!("mentions `{name}`"), Box::new(|it| it.entity = filter.entity)));
     }
     Ok(all)
 }
 
 /// Returns the conditions other than tags, paths and entities.
-fn beside_places(filter: &Filter) -> Vec<Condition> {
-    let mut all: Vec<Condition> = Vec::new();
-    if let Some(doc_type) = &filter.doc_type {
-        let alone = Filter { doc_type: filter.doc_type.clone(), ..Filter::default() };
-        all.push((format!("has type `{doc_type}`"), alone));
-    }
-    if !filter.of_notes.types.is_empty() {
-        let types = filter.of_notes.types.clone();
-        let what = format!("has type `{}`", types.join("` or `"));
-        let of_notes = OfNotes { types, ..OfNotes::default() };
-        all.push((what, Filter { of_notes, ..Filter::default() }));
-    }
-    if let Some(label) = &filter.security {
-        let alone = Filter { security: filter.security.clone(), ..Filter::default() };
-        all.push((format!("has the security label `{label}`"), alone));
-    }
-    if let Some(language) = &filter.language {
-        let alone = Filter { language: filter.language.clone(), ..Filter::default() };
-        all.push((format!("is mainly in language `{language}`"), alone));
-    }
-    if let Some(day) = &filter.after {
-        let alone = Filter { after: filter.after.clone(), ..Filter::default() };
-        all.push((format!("is dated {day} or later"), alone));
-    }
-    if let Some(day) = &filter.before {
-        let alone = Filter { before: filter.before.clone(), ..Filter::default() };
-        all.push((format!("is dated before {day}"), alone));
-    }
-    all
+fn beside_places(filter: &Filter) -> Vec<Condition<'_>> {
+    let types = &filter.of_notes.types;
+    let types = (!types.is_empty()).then(|| format!("has type `{}`", types.join("` or `")));
+    let label = filter.security.as_ref().map(|it| format!("has the security label `{it}`"));
+    let language = filter.language.as_ref().map(|it| format!("is mainly in language `{it}`"));
+    let conditions: [(Option<String>, Alone<'_>); 6] = [
+        (
+            filter.doc_type.as_ref().map(|it| format!("has type `{it}`")),
+            Box::new(|it| it.doc_type.clone_from(&filter.doc_type)),
+        ),
+        (types, Box::new(|it| it.of_notes.types.clone_from(&filter.of_notes.types))),
+        (label, Box::new(|it| it.security.clone_from(&filter.security))),
+        (language, Box::new(|it| it.language.clone_from(&filter.language))),
+        (
+            filter.after.as_ref().map(|day| format!("is dated {day} or later")),
+            Box::new(|it| it.after.clone_from(&filter.after)),
+        ),
+        (
+            filter.before.as_ref().map(|day| format!("is dated before {day}")),
+            Box::new(|it| it.before.clone_from(&filter.before)),
+        ),
+    ];
+    conditions.into_iter().filter_map(|(what, alone)| Some((what?, alone))).collect()
 }
 
-/// Joins two conditions, each with a single part.
-fn joined(first: &Filter, second: &Filter) -> Filter {
-    let of_notes = match first.of_notes.types.is_empty() {
-        true => second.of_notes.clone(),
-        false => first.of_notes.clone(),
-    };
-    Filter {
-        paths: [&first.paths[..], &second.paths].concat(),
-        tags: [&first.tags[..], &second.tags].concat(),
-        doc_type: first.doc_type.clone().or(second.doc_type.clone()),
-        security: first.security.clone().or(second.security.clone()),
-        language: first.language.clone().or(second.language.clone()),
-        entity: first.entity.or(second.entity),
-        after: first.after.clone().or(second.after.clone()),
-        before: first.before.clone().or(second.before.clone()),
-        of_notes,
-    }
+/// Returns the filter that has only these conditions.
+fn only(conditions: &[&Condition<'_>]) -> Filter {
+    let mut filter = Filter::default();
+    conditions.iter().for_each(|(_, add)| add(&mut filter));
+    filter
 }

@@ -235,7 +235,8 @@ impl ServerHandler for Session {
             let project = self.project.clone();
             let spelled = blocking(move || {
                 let snapshot = project.snapshot().map_err(unreadable)?;
-                Ok(query::address::spelling_escapes(&snapshot)?)
+                // The beginning of what `proto::visible` writes for a hidden character.
+                snapshot.documents().names_with("\\u{").map_err(unreadable)
             });
             // Without an index, no name is known.
             leaving::restore_names(&mut arguments, &spelled.await.unwrap_or_default());

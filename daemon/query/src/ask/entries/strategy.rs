@@ -17,6 +17,7 @@ use proto::tool::kb::{EntryType, Strategy};
 
 use super::{beside, story};
 use crate::ask::{Found, Search, Sources, search};
+use crate::error::{failed, invalid, quoted};
 use crate::kb::graph::{By, Step, edge_label, node_id};
 use crate::kb::planner::{
     Planned, around, asks_how_many, named_entries, plan, resolve, type_asked,
@@ -256,26 +257,17 @@ fn nothing(strategy: Strategy) -> &'static str {
 }
 
 fn needed(name: &str, value: Option<String>, strategy: Strategy) -> Result<String, ErrorView> {
-    let missing = || ErrorView {
-        code: Code::InvalidParams,
-        message: format!("the strategy `{}` needs `{name}`", strategy.as_str()),
-        hint: Some("give an id such as `project:kgd`, `tag:python` or `kb-00042`".into()),
-        conflict: None,
+    let missing = || {
+        let hint = "give an id such as `project:kgd`, `tag:python` or `kb-00042`";
+        invalid(format!("the strategy `{}` needs `{name}`", strategy.as_str()), hint)
     };
     value.filter(|it| !it.trim().is_empty()).ok_or_else(missing)
 }
 
 pub(super) fn node(library: &Library, text: &str) -> Result<String, ErrorView> {
     resolve(text, &library.shelf).ok_or_else(|| {
-        let short: String = text.chars().filter(|c| !c.is_control()).take(80).collect();
-        ErrorView {
-            code: Code::NotFound,
-            message: format!("no entry or node `{short}`"),
-            hint: Some(
-                "ids look like `kb-00042`, `tag:python`, `project:kgd`; `kb_maintain` counts what there is".into(),
-            ),
-            conflict: None,
-        }
+        let hint = "ids look like `kb-00042`, `tag:python`, `project:kgd`; `kb_maintain` counts what there is";
+        failed(Code::NotFound, format!("no entry or node `{}`", quoted(text, 80)), hint)
     })
 }
 

@@ -10,9 +10,10 @@ use proto::error::Code;
 /// Renders where the links of a note lead.
 fn led(bench: &Bench, path: &str) -> Vec<String> {
     let snapshot = bench.writer.readers().snapshot().expect("a snapshot");
-    let links = notes::links(&snapshot, bench.doc(path)).expect("links");
-    let shown =
-        |it: &notes::LinkRow| format!("{} -> {}", it.target, it.to_path.as_deref().unwrap_or("-"));
+    let links = snapshot.notes().links(bench.doc(path)).expect("links");
+    let shown = |it: &index::read::Link| {
+        format!("{} -> {}", it.target, it.to_path.as_deref().unwrap_or("-"))
+    };
     links.iter().map(shown).collect()
 }
 
@@ -275,7 +276,7 @@ fn backlinks_have_their_lines() {
     bench.put("b.md", "one\n\n- requires [[Target#Part]] (why)\n");
     bench.put("a.md", "See [[t|it]] and [t](t.md#^b1).\n");
     let snapshot = bench.writer.readers().snapshot().expect("a snapshot");
-    let found = notes::backlinks(&snapshot, bench.doc("t.md"), 0, 10).expect("backlinks");
+    let found = snapshot.notes().backlinks(bench.doc("t.md"), 0, 10).expect("backlinks");
     let shown: Vec<String> = found
         .iter()
         .map(|it| {
@@ -291,10 +292,14 @@ fn backlinks_have_their_lines() {
             "b.md:3 requires true | - requires [[Target#Part]] (why)",
         ]
     );
-    let some = notes::backlinks(&snapshot, bench.doc("t.md"), 1, 1).expect("backlinks");
+    let some = snapshot.notes().backlinks(bench.doc("t.md"), 1, 1).expect("backlinks");
     assert_eq!(some, found[1..2]);
-    let relations = notes::relations(&snapshot, bench.doc("a.md")).expect("relations");
-    assert_eq!(relations.len(), 2, "a block is a target of its own");
+    let links = snapshot.notes().links(bench.doc("a.md")).expect("links");
+    assert_eq!(
+        notes::distinct(bench.doc("a.md"), links).len(),
+        2,
+        "a block is a target of its own"
+    );
 }
 
 #[test]
@@ -346,7 +351,7 @@ fn notes_are_found_by_address_and_read_whole() {
     let snapshot = bench.writer.readers().snapshot().expect("a snapshot");
     let doc = bench.doc("Specs/Search API.md");
     let find = |address: &str| address::document(&snapshot, address).map_err(|error| error.code);
-    let matching = |pattern: &str| address::matching(&snapshot, pattern).expect("reads");
+    let matching = |pattern: &str| snapshot.notes().matching(pattern, 10).expect("reads");
     let entity = bench.count(&format!("SELECT entity_id FROM docs WHERE id = {doc}"));
     for address in [
         "memory://search-implementation",
@@ -362,12 +367,12 @@ fn notes_are_found_by_address_and_read_whole() {
     assert_eq!(find("memory://nothing"), Err(Code::NotFound));
     assert_eq!(matching("*").len(), 2);
     assert_eq!(find("memory://a//b"), Err(Code::InvalidParams));
-    let note = notes::note(&snapshot, doc).expect("reads").expect("a note");
+    let note = snapshot.notes().get(doc).expect("reads").expect("a note");
     assert_eq!(note.permalink.as_deref(), Some("search-implementation"));
     assert_eq!(note.note_type.as_deref(), Some("spec"));
     assert_eq!(note.metadata["count"], "3");
     assert_eq!(note.tags, ["fts", "one"]);
-    let facts = notes::observations(&snapshot, doc).expect("observations");
+    let facts = snapshot.notes().observations(doc).expect("observations");
     assert_eq!(facts[0].content, "It ranks");
     assert_eq!((facts[0].line, facts[0].context.as_deref()), (7, Some("today")));
 }

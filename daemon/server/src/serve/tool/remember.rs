@@ -22,6 +22,7 @@ use proto::tool::memory::{
 use super::{blocking, invalid, kb, memory, unreadable};
 use crate::project::Project;
 use crate::serve::routes::Who;
+use index::read::Node;
 use query::ask::NewText;
 use query::memory::{self as rows, Near};
 
@@ -129,7 +130,7 @@ fn kind_of(text: &str) -> Remembered {
 /// Where a text belongs.
 enum Home {
     /// In an existing note.
-    Note(rows::NodeRow),
+    Note(Node),
     /// In a note that has to be created.
     New(EntityView),
     /// In an entry of its own.
@@ -175,7 +176,7 @@ async fn home_of(
             names.into_iter().any(|name| notes::resolve::name_key(name) == key)
         });
         let path = known.as_ref().and_then(|it| it.path.clone());
-        if let Some(node) = path.and_then(|path| rows::at(&snapshot, &path).ok().flatten()) {
+        if let Some(node) = path.and_then(|path| snapshot.memory().at(&path).ok().flatten()) {
             return Ok((Home::Note(node), None));
         }
         let near = if known.is_none() { rows::near(&snapshot, &about)? } else { None };
@@ -364,7 +365,7 @@ async fn stored(
 /// Returns the reply if a note states the text already.
 async fn existing_statement(
     project: &Arc<Project>,
-    note: &rows::NodeRow,
+    note: &Node,
     about: Option<&str>,
     text: &str,
 ) -> Result<Option<RememberReply>, ErrorView> {
@@ -378,7 +379,7 @@ async fn existing_statement(
     let about = about.map(String::from);
     blocking(move || {
         let snapshot = worker.snapshot().map_err(unreadable)?;
-        let mut names = rows::names(&snapshot, doc)?;
+        let mut names = snapshot.memory().names(doc).map_err(unreadable)?;
         names.extend(about);
         let new_text = NewText { text: &text, doc: Some(doc), names: &names, own: None };
         let there = query::ask::existing_statement(&worker.desk(&snapshot), &new_text)?;
@@ -398,7 +399,7 @@ async fn with_neighbors(
     blocking(move || {
         let snapshot = worker.snapshot().map_err(unreadable)?;
         let desk = worker.desk(&snapshot);
-        let doc = rows::at(&snapshot, &reply.path)?.map(|it| it.doc);
+        let doc = snapshot.memory().at(&reply.path).map_err(unreadable)?.map(|it| it.doc);
         let own = match doc {
             Some(doc) if reply.text.is_empty() => query::ask::standing(&desk, doc, &text)?,
             _ => None,
@@ -410,7 +411,8 @@ async fn with_neighbors(
             SourceView { path: reply.path.clone(), line: reply.line, ..SourceView::default() };
         // An entry is not the note of a subject.
         let doc = doc.filter(|_| reply.id.is_none());
-        let mut names = doc.map(|doc| rows::names(&snapshot, doc)).transpose()?.unwrap_or_default();
+        let names = doc.map(|doc| snapshot.memory().names(doc)).transpose();
+        let mut names = names.map_err(unreadable)?.unwrap_or_default();
         names.extend(reply.about.iter().cloned().chain(about));
         let new_text = NewText { text: &text, doc, names: &names, own: Some(&own) };
         let library = kb::library(&worker, &snapshot)?;

@@ -15,14 +15,14 @@ use crate::llm::{Asker, LlmError, draft};
 use crate::project::Project;
 use crate::serve::tool::notes::when;
 use crate::serve::tool::{invalid, unreadable};
+use index::read::{Listed, Node};
 use index::store::{DecisionsAt, MemoryLedger, Snapshot, Verdict, relation_key};
 use model::terms::norm_of;
 use query::browse::rfc3339;
-use query::memory as rows;
+use query::memory::Web;
 use query::memory::alike;
 use query::memory::alike::{Means, Pair};
 use query::memory::gaps::gaps;
-use query::memory::{Listed, NodeRow, Web};
 
 /// Rows per page.
 const PAGE: usize = 200;
@@ -121,21 +121,19 @@ fn named_pairs(
     snapshot: &Snapshot,
     means: &Means,
     pairs: &[Pair],
-) -> Result<Vec<(NodeRow, NodeRow, f32)>, ErrorView> {
+) -> Result<Vec<(Node, Node, f32)>, ErrorView> {
     let mut out = Vec::new();
     for pair in pairs {
-        let one = rows::node(snapshot, means.doc(pair.one))?;
-        let other = rows::node(snapshot, means.doc(pair.other))?;
-        if let (Some(one), Some(other)) = (one, other) {
-            out.push((one, other, pair.score));
-        }
+        let ends = [pair.one, pair.other].map(|at| means.doc(at));
+        let ends = snapshot.memory().many(ends).map_err(unreadable)?;
+        out.extend(<[Node; 2]>::try_from(ends).ok().map(|[one, other]| (one, other, pair.score)));
     }
     Ok(out)
 }
 
 /// An entity that needs a summary.
 struct Pending {
-    node: NodeRow,
+    node: Node,
     observed_ms: i64,
     summarized_ms: Option<i64>,
 }
@@ -143,7 +141,8 @@ struct Pending {
 /// Returns entities with facts that have no summary, or whose facts are newer than it.
 fn pending(snapshot: &Snapshot, ledger: &MemoryLedger) -> Result<Vec<Pending>, ErrorView> {
     let writes = ledger.last_writes().map_err(unreadable)?;
-    let nodes = rows::list(snapshot, &Listed { most: usize::MAX, ..Listed::default() })?;
+    let all = Listed { most: usize::MAX, ..Listed::default() };
+    let nodes = snapshot.memory().list(&all).map_err(unreadable)?;
     let mut out = Vec::new();
     for node in nodes.into_iter().filter(|it| it.n_facts > 0) {
         let last = writes.get(&node.path).copied().unwrap_or_default();
@@ -277,7 +276,7 @@ pub fn get_consolidation_report(
     let relation_candidates = relation_candidates.collect();
 
     let orphans = Listed { is_orphan: true, most: MAX_ROWS + 1, ..Listed::default() };
-    let mut orphans = rows::list(snapshot, &orphans)?;
+    let mut orphans = snapshot.memory().list(&orphans).map_err(unreadable)?;
     if orphans.len() > MAX_ROWS {
         cut.push("orphans (`get_orphans` lists all)".to_string());
         orphans.truncate(MAX_ROWS);
@@ -317,8 +316,9 @@ fn cluster_views(
     let mut views = Vec::new();
     for (idx, (group, label)) in docs.iter().zip(labels).enumerate() {
         let shown = group.get(..group.len().min(MAX_NAMES)).unwrap_or_default();
-        let names = alike::nodes(snapshot, shown)?.into_iter().map(|node| node.name);
-        let (cluster_id, node_names) = (idx as u64 + 1, names.collect());
+        let nodes = snapshot.memory().many(shown.iter().copied()).map_err(unreadable)?;
+        let node_names = nodes.into_iter().map(|node| node.name).collect();
+        let cluster_id = idx as u64 + 1;
         views.push(ClusterView { cluster_id, node_names, centroid_label: label });
     }
     Ok(views)
@@ -330,15 +330,15 @@ pub fn get_stats(
     snapshot: &Snapshot,
     _: GetStats,
 ) -> Result<StatsReply, ErrorView> {
-    let [node_count, observation_count, relation_count, n_vectors] = rows::counts(snapshot)?;
-    let embedding_coverage = match observation_count {
+    let counts = snapshot.memory().counts().map_err(unreadable)?;
+    let embedding_coverage = match counts.n_facts {
         0 => 1.0,
-        n => n_vectors as f32 / n as f32,
+        n => counts.n_vectors as f32 / n as f32,
     };
     Ok(StatsReply {
-        node_count,
-        observation_count,
-        relation_count,
+        node_count: counts.n_nodes,
+        observation_count: counts.n_facts,
+        relation_count: counts.n_relations,
         embedding_coverage,
         workspace: project.name.clone(),
         freshness: project.freshness(snapshot),

@@ -14,9 +14,9 @@ use crate::notes::{Overwrite, Written};
 use crate::project::Project;
 use crate::serve::routes::Who;
 use crate::serve::tool::{blocking, unreadable};
+use index::read::{Edge, Node};
 use index::store::{Operation, Snapshot};
 use query::memory as rows;
-use query::memory::NodeRow;
 
 /// Deletes entities.
 pub async fn delete_entities(
@@ -70,7 +70,8 @@ fn delete(
     if !gone.insert(node.doc) {
         return Ok(vec![]);
     }
-    let others: Vec<_> = rows::edges_of(&snapshot, node.doc)?
+    let edges = snapshot.memory().edges(Some(node.doc)).map_err(unreadable)?;
+    let others: Vec<_> = edges
         .into_iter()
         .filter(|it| it.to == Some(node.doc) && it.from != node.doc && !gone.contains(&it.from))
         .collect();
@@ -95,7 +96,7 @@ fn delete(
 
 /// A note from which a relation was removed.
 struct Edited {
-    node: NodeRow,
+    node: Node,
     /// Its text before.
     before: String,
     written: Written,
@@ -105,12 +106,12 @@ struct Edited {
 fn unrelate(
     project: &Project,
     snapshot: &Snapshot,
-    relations: &[rows::Edge],
+    relations: &[Edge],
     edited: &mut Vec<Edited>,
 ) -> Result<(), ErrorView> {
     let from: BTreeSet<i64> = relations.iter().map(|it| it.from).collect();
     for doc in from {
-        let Some(node) = rows::node(snapshot, doc)? else { continue };
+        let Some(node) = snapshot.memory().get(doc).map_err(unreadable)? else { continue };
         let targets: BTreeSet<&str> =
             relations.iter().filter(|it| it.from == doc).map(|it| it.target.as_str()).collect();
         let (written, before, n) =

@@ -13,13 +13,14 @@ use proto::tool::memory::{MemoryNode, MemoryRelation};
 
 use super::{node_view, relation_view};
 use crate::project::Project;
+use crate::serve::tool::unreadable;
+use index::read::{Edge, Node};
 use index::store::Snapshot;
 use model::terms::norm_of;
 use query::Projection;
 use query::connect::entity_given;
 use query::connect::memory::{Named, Triple, entity_of, named};
 use query::memory as rows;
-use query::memory::{Edge, NodeRow};
 
 /// The graph of one snapshot, with a cache of its entities.
 pub(super) struct EntityGraph<'s> {
@@ -33,7 +34,7 @@ pub(super) struct EntityGraph<'s> {
 #[derive(Debug, Default)]
 struct Known {
     named: Named,
-    note: Option<NodeRow>,
+    note: Option<Node>,
     /// The relations that start or end in its note.
     edges: Option<BTreeSet<Edge>>,
 }
@@ -63,7 +64,8 @@ impl<'s> EntityGraph<'s> {
     fn known(&mut self, entity: i64) -> Result<&mut Known, ErrorView> {
         if !self.known.contains_key(&entity) {
             let mut named = named(self.snapshot, entity)?;
-            let note = named.doc.map(|doc| rows::node(self.snapshot, doc)).transpose()?.flatten();
+            let note = named.doc.map(|doc| self.snapshot.memory().get(doc)).transpose();
+            let note = note.map_err(unreadable)?.flatten();
             if let Some(note) = &note {
                 named.name.clone_from(&note.name);
             }
@@ -121,7 +123,7 @@ impl<'s> EntityGraph<'s> {
         let known = self.known(subject)?;
         let edges = match known.edges.take() {
             Some(edges) => edges,
-            None => rows::edges_of(snapshot, from)?,
+            None => snapshot.memory().edges(Some(from)).map_err(unreadable)?,
         };
         let between = edges.iter().filter(|it| it.from == from && it.to == Some(to));
         let between = between.cloned().collect();

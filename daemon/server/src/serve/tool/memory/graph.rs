@@ -14,11 +14,11 @@ use super::entities::EntityGraph;
 use super::{fact_view, is_missing, item_error, ledger, node_view, relation_views};
 use crate::project::Project;
 use crate::serve::tool::{invalid, unreadable};
+use index::read::{Edge, Listed, Node};
 use index::store::{MemoryLedger, Snapshot};
 use query::browse::rfc3339;
 use query::connect::memory as walk;
 use query::memory as rows;
-use query::memory::{Edge, Listed, NodeRow};
 
 /// Entities per page of a list, and of whole entities.
 const LIST_PAGE: usize = 200;
@@ -62,7 +62,7 @@ pub fn open_nodes(
         return Err(invalid(format!("`names` has {n} names"), "give at most 200"));
     }
     let mut reply = MemoryGraphReply::default();
-    let mut nodes: Vec<NodeRow> = Vec::new();
+    let mut nodes: Vec<Node> = Vec::new();
     for name in &request.names {
         match rows::named(snapshot, name) {
             Ok(node) if nodes.iter().any(|it| it.doc == node.doc) => {}
@@ -106,7 +106,7 @@ const ALL: Bounds =
 pub(super) fn add_nodes(
     project: &Project,
     snapshot: &Snapshot,
-    nodes: &[NodeRow],
+    nodes: &[Node],
     bounds: &Bounds,
     reply: &mut MemoryGraphReply,
 ) -> Result<(), ErrorView> {
@@ -128,7 +128,7 @@ pub(super) fn add_nodes(
             });
         }
         reply.entities.push(entity);
-        edges.extend(rows::edges_of(snapshot, node.doc)?);
+        edges.extend(snapshot.memory().edges(Some(node.doc)).map_err(unreadable)?);
     }
     reply.relations = relation_views(snapshot, edges.iter().take(bounds.n_relations))?;
     if let Some(n) = edges.len().checked_sub(bounds.n_relations).filter(|n| *n > 0) {
@@ -141,13 +141,13 @@ pub(super) fn add_nodes(
 fn entity(
     snapshot: &Snapshot,
     ledger: &MemoryLedger,
-    node: &NodeRow,
+    node: &Node,
     first: &[i64],
     most: usize,
 ) -> Result<MemoryEntity, ErrorView> {
     let mut facts: Vec<_> = rows::facts(snapshot, ledger, node)?.into_iter().enumerate().collect();
     let place = |seq: i64| first.iter().position(|it| *it == seq).unwrap_or(first.len());
-    facts.sort_by_cached_key(|(_, it)| place(it.seq));
+    facts.sort_by_cached_key(|(_, (_, it))| place(it.seq));
     facts.truncate(most);
     facts.sort_by_key(|(at, _)| *at);
     let seen = ledger.first_seen_ms(&node.path).map_err(unreadable)?;
@@ -170,9 +170,10 @@ fn listed(
     wanted: Listed,
     page: usize,
     size: usize,
-) -> Result<(Vec<NodeRow>, Option<u32>), ErrorView> {
+) -> Result<(Vec<Node>, Option<u32>), ErrorView> {
     let skip = (page - 1).saturating_mul(size);
-    let mut nodes = rows::list(snapshot, &Listed { skip, most: size + 1, ..wanted })?;
+    let wanted = Listed { skip, most: size + 1, ..wanted };
+    let mut nodes = snapshot.memory().list(&wanted).map_err(unreadable)?;
     let next = (nodes.len() > size).then(|| u32::try_from(page + 1).unwrap_or(u32::MAX));
     nodes.truncate(size);
     Ok((nodes, next))
@@ -181,7 +182,7 @@ fn listed(
 fn nodes_reply(
     project: &Project,
     snapshot: &Snapshot,
-    nodes: Vec<NodeRow>,
+    nodes: Vec<Node>,
     next_page: Option<u32>,
 ) -> MemoryNodesReply {
     let freshness = project.freshness(snapshot);
@@ -209,7 +210,8 @@ pub fn get_recently_modified(
     let limit = limit_of(request.limit, 20, 500)?;
     let days = i64::from(request.days.unwrap_or(7));
     let since_ms = Some(Timestamp::now().as_millisecond().saturating_sub(days * DAY_MS));
-    let nodes = rows::list(snapshot, &Listed { since_ms, most: limit, ..Listed::default() })?;
+    let wanted = Listed { since_ms, most: limit, ..Listed::default() };
+    let nodes = snapshot.memory().list(&wanted).map_err(unreadable)?;
     Ok(nodes_reply(project, snapshot, nodes, None))
 }
 
@@ -232,7 +234,7 @@ pub fn get_relations_between(
 ) -> Result<RelationsReply, ErrorView> {
     let one = rows::named(snapshot, &request.entity_a)?;
     let other = rows::named(snapshot, &request.entity_b)?;
-    let edges = rows::edges_of(snapshot, one.doc)?;
+    let edges = snapshot.memory().edges(Some(one.doc)).map_err(unreadable)?;
     let between = |it: &&Edge| {
         (it.from, it.to) == (one.doc, Some(other.doc))
             || (it.from, it.to) == (other.doc, Some(one.doc))

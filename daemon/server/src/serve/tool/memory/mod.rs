@@ -39,11 +39,11 @@ use crate::notes::NoteError;
 use crate::project::Project;
 use crate::serve::routes::Who;
 use engine::write::Command;
+use index::read::{Edge, Fact, Node};
 use index::store::{MemoryEvent, MemoryLedger, Operation, Snapshot};
 use model::terms::RelPath;
 use query::browse::rfc3339;
 use query::memory as rows;
-use query::memory::{Edge, FactRow, NodeRow};
 
 /// Most items per batch.
 const MAX_ITEMS: usize = 1_000;
@@ -57,7 +57,7 @@ fn ledger(project: &Project) -> Result<MemoryLedger, ErrorView> {
     MemoryLedger::open(&project.state_dir).map_err(unreadable)
 }
 
-fn node_view(node: &NodeRow) -> MemoryNode {
+fn node_view(node: &Node) -> MemoryNode {
     MemoryNode {
         name: node.name.clone(),
         entity_type: node.entity_type.clone(),
@@ -68,14 +68,14 @@ fn node_view(node: &NodeRow) -> MemoryNode {
     }
 }
 
-fn fact_view(fact: FactRow) -> FactView {
-    FactView { ordinal: fact.ordinal, content: fact.content }
+fn fact_view((ordinal, fact): (u64, Fact)) -> FactView {
+    FactView { ordinal, content: fact.content }
 }
 
 /// Returns a relation with the names of both ends; an unresolved target as written.
 fn relation_view(snapshot: &Snapshot, edge: &Edge) -> Result<MemoryRelation, ErrorView> {
     let name = |doc| -> Result<Option<String>, ErrorView> {
-        Ok(rows::node(snapshot, doc)?.map(|node| node.name))
+        Ok(snapshot.memory().get(doc).map_err(unreadable)?.map(|node| node.name))
     };
     let to = match edge.to {
         Some(to) => name(to)?,
@@ -101,7 +101,7 @@ fn relation_views<'e>(
 }
 
 /// Returns the ordinals and items that count in a note that is to be changed.
-fn scope_of(ledger: &MemoryLedger, node: &NodeRow) -> Result<Scope, ErrorView> {
+fn scope_of(ledger: &MemoryLedger, node: &Node) -> Result<Scope, ErrorView> {
     let used = ledger.highest(&node.path).map_err(unreadable)?;
     Ok(Scope { in_folder: node.in_folder, used })
 }
@@ -110,8 +110,8 @@ fn scope_of(ledger: &MemoryLedger, node: &NodeRow) -> Result<Scope, ErrorView> {
 async fn on_node<T: Send + 'static>(
     project: &Arc<Project>,
     name: &str,
-    work: impl FnOnce(&Project, &NodeRow, Scope) -> Result<T, ErrorView> + Send + 'static,
-) -> Result<(NodeRow, T), ErrorView> {
+    work: impl FnOnce(&Project, &Node, Scope) -> Result<T, ErrorView> + Send + 'static,
+) -> Result<(Node, T), ErrorView> {
     let (worker, name) = (project.clone(), name.to_string());
     blocking(move || {
         let snapshot = worker.snapshot().map_err(unreadable)?;

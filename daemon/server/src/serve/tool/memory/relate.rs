@@ -16,13 +16,13 @@ use crate::notes::{NoteError, Written};
 use crate::project::Project;
 use crate::serve::routes::Who;
 use crate::serve::tool::{blocking, invalid, parted, unreadable};
+use index::read::{Edge, Node};
 use index::store::Operation;
 use query::memory as rows;
-use query::memory::{Edge, NodeRow};
 
 /// Both ends of a relation, and the forms of links from one to the other.
 struct Ends {
-    from: NodeRow,
+    from: Node,
     /// The name of the other end; as given if it does not resolve.
     to: String,
     /// Why it does not resolve.
@@ -54,7 +54,7 @@ fn stated_ends(project: &Project, from: &str, to: &str) -> Result<Ends, (String,
         Err(error) => return Err(named(error, to)),
     };
     let rest = || -> Result<_, ErrorView> {
-        let edges = rows::edges_of(&snapshot, one.doc)?;
+        let edges = snapshot.memory().edges(Some(one.doc)).map_err(unreadable)?;
         let leads_there = |it: &Edge| match (&other, it.to) {
             (Some(other), leads_to) => leads_to == Some(other.doc),
             (None, leads_to) => leads_to.is_none() && it.target == to.trim(),
@@ -204,7 +204,7 @@ pub async fn delete_relations(
 /// relations.
 pub(super) fn remove_from(
     project: &Project,
-    node: &NodeRow,
+    node: &Node,
     wanted: impl Fn(&Stated) -> bool,
 ) -> Result<(Written, String, usize), NoteError> {
     let plan = |text: &str| {

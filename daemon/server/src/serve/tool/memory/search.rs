@@ -12,10 +12,10 @@ use super::graph::{Bounds, add_nodes, limit_of, page_of};
 use super::ledger;
 use crate::project::Project;
 use crate::serve::tool::invalid;
+use index::read::{Fact, Node};
 use index::store::Snapshot;
 use query::memory as rows;
 use query::memory::search::{Comparison, FactHit, FactQuery, Found, facts_of, nodes};
-use query::memory::{FactRow, NodeRow};
 
 /// Longest question, characters: as in the reference server.
 const MAX_QUESTION: usize = 2_048;
@@ -92,13 +92,13 @@ pub fn search_nodes(
     found.truncate(limit);
     // As the reference server does: whole entities, as many as fit.
     let fitting: Vec<&Found> = found.iter().filter(|it| !it.is_weak).take(MAX_WHOLE).collect();
-    let shown: Vec<NodeRow> = fitting.iter().map(|it| it.node.clone()).collect();
+    let shown: Vec<Node> = fitting.iter().map(|it| it.node.clone()).collect();
     let mut whole = MemoryGraphReply::default();
     let bounds = Bounds {
         n_facts: MAX_WHOLE * FACTS_OF_ONE,
         of_one: FACTS_OF_ONE,
         n_relations: MAX_RELATIONS,
-        first: fitting.iter().map(|it| it.facts.iter().map(|fact| fact.seq).collect()).collect(),
+        first: fitting.iter().map(|it| it.facts.iter().map(|it| it.fact.seq).collect()).collect(),
     };
     let nothing_relevant = !found.is_empty() && fitting.is_empty();
     add_nodes(project, snapshot, &shown, &bounds, &mut whole)?;
@@ -146,20 +146,22 @@ fn comparison_of(mode: Option<MemoryMode>) -> Comparison {
 /// Returns the found facts with their ordinals.
 fn observations_of<'h>(
     hits: &'h [FactHit],
-    facts: &[FactRow],
+    facts: &[(u64, Fact)],
 ) -> impl Iterator<Item = FoundObservation> + 'h {
-    let ordinals: HashMap<i64, u64> = facts.iter().map(|it| (it.seq, it.ordinal)).collect();
+    let ordinals: HashMap<i64, u64> =
+        facts.iter().map(|(ordinal, it)| (it.seq, *ordinal)).collect();
     hits.iter().filter_map(move |hit| {
-        let ordinal = *ordinals.get(&hit.seq)?;
+        let fact = &hit.fact;
+        let ordinal = *ordinals.get(&fact.seq)?;
         Some(FoundObservation {
             ordinal,
-            content: hit.content.clone(),
+            content: fact.content.clone(),
             score: hit.score,
             relevance: rounded(hit.relevance),
             weak: hit.is_weak,
-            line: hit.line,
-            speaker: hit.speaker.clone(),
-            date: hit.day.clone(),
+            line: u64::from(fact.line),
+            speaker: fact.speaker.clone(),
+            date: fact.day.clone(),
         })
     })
 }

@@ -25,10 +25,10 @@ use crate::notes::{NoteError, Overwrite};
 use crate::project::Project;
 use crate::serve::routes::Who;
 use crate::serve::tool::{blocking, invalid, parted, unreadable};
+use index::read::Node;
 use index::store::Operation;
 use query::browse::rfc3339;
 use query::memory as rows;
-use query::memory::NodeRow;
 
 /// Most file names tried for one entity.
 const MAX_FILES: usize = 100;
@@ -173,7 +173,7 @@ fn create(project: &Project, new: NewMemoryEntity) -> Result<Made, ErrorView> {
 }
 
 /// Turns a note that has the name but no type into an entity.
-fn adopted(project: &Project, there: NodeRow, entity: NewEntity) -> Result<Made, ErrorView> {
+fn adopted(project: &Project, there: Node, entity: NewEntity) -> Result<Made, ErrorView> {
     let scope = scope_of(&ledger(project)?, &there)?;
     let plan = |text: &str| adopt(text, scope, &entity);
     let (_, Added { added, .. }) = project.notes().change(&there.path, plan).map_err(refused)?;
@@ -348,7 +348,7 @@ pub async fn replace_observation(
     Ok(ReplacedReply { entity_name: node.name, ordinal, old_content, new_content, freshness })
 }
 
-fn no_ordinal(error: NoteError, node: &NodeRow, ordinal: u64) -> ErrorView {
+fn no_ordinal(error: NoteError, node: &Node, ordinal: u64) -> ErrorView {
     match error {
         NoteError::Edit { why: EditError::NoItem(_), .. } => ErrorView {
             code: Code::NotFound,

@@ -14,11 +14,12 @@ use super::moving::MAX_BACKLINKS;
 use super::{Named, named, when};
 use crate::project::Project;
 use crate::serve::tool::{folder_given, found_at, invalid, within};
+use index::read::Link;
 use index::store::Snapshot;
 use query::browse;
 use query::browse::{Page, Wanted};
 use query::notes as rows;
-use query::notes::{LinkRow, Missing};
+use query::notes::Missing;
 use query::{AskError, stated};
 
 /// Default time range of `recent_activity` (S0 §6.2.8).
@@ -122,7 +123,7 @@ pub fn broken_links(
     let prefix = within(project, request.path.unwrap_or_default());
     let found = rows::broken_links(snapshot, &prefix, limit as usize + 1)?;
     let has_more = found.len() > limit as usize;
-    let view = |(link, missing): (LinkRow, Missing)| {
+    let view = |(link, missing): (Link, Missing)| {
         let heading = link.heading.map(|it| format!("#{it}")).unwrap_or_default();
         let block = link.block.map(|it| format!("#^{it}")).unwrap_or_default();
         let missing = match missing {
@@ -145,7 +146,7 @@ pub fn broken_links(
     })
 }
 
-pub(super) fn backlink_view(row: LinkRow) -> BacklinkView {
+pub(super) fn backlink_view(row: Link) -> BacklinkView {
     BacklinkView {
         title: row.from_title,
         path: row.from_path,

@@ -15,7 +15,6 @@ use crate::project::{Project, Reserved};
 use crate::serve::routes::Who;
 use crate::serve::tool::{blocking, invalid, unreadable};
 use model::terms::RelPath;
-use query::notes as rows;
 
 /// Changes a part of a note.
 pub async fn edit_note(
@@ -89,7 +88,8 @@ async fn count_backlinks(project: &Arc<Project>, path: &str) -> Result<usize, Er
     blocking(move || {
         let snapshot = worker.snapshot().map_err(unreadable)?;
         let Ok(note) = named(&worker, &snapshot, &path) else { return Ok(0) };
-        Ok(rows::backlinks(&snapshot, note.doc, 0, MAX_COUNTED)?.len())
+        let leading = snapshot.notes().backlinks(note.doc, 0, MAX_COUNTED);
+        Ok(leading.map_err(unreadable)?.len())
     })
     .await
 }

@@ -14,7 +14,6 @@ use super::super::{blocking, kb, memory::Aftermath, unreadable};
 use crate::project::Project;
 use crate::serve::routes::Who;
 use index::store::{Operation, Snapshot};
-use query::memory as rows;
 
 /// Returns the event for an operation on a note, if that is an entity.
 pub(super) fn event_of(
@@ -24,7 +23,7 @@ pub(super) fn event_of(
     path: &str,
 ) -> Result<Aftermath, ErrorView> {
     let mut aftermath = Aftermath::default();
-    let node = rows::at(snapshot, path)?.filter(|it| it.is_node);
+    let node = snapshot.memory().at(path).map_err(unreadable)?.filter(|it| it.is_node);
     if let Some(node) = node {
         aftermath.note(who, operation, path, &node.name, 0);
     }

@@ -41,9 +41,9 @@ use super::{blocking, stalled, though_written, unreadable};
 use crate::notes::NoteError;
 use crate::project::Project;
 use crate::project::indexing::Indexed;
+use index::read::{Link, Observation};
 use index::store::Snapshot;
 use model::terms::RelPath;
-use query::notes::{LinkRow, ObservationRow};
 use query::stated::{accepted, relations};
 use query::{address, notes as rows};
 
@@ -153,7 +153,7 @@ async fn index(project: &Project, paths: &[RelPath]) -> Result<Vec<String>, Erro
 }
 
 /// Converts a stated fact; `permalink` is that of the note.
-fn observation_view(row: ObservationRow, permalink: Option<&str>) -> ObservationView {
+fn observation_view(row: Observation, permalink: Option<&str>) -> ObservationView {
     let permalink =
         permalink.map(|note| notes::slug::observation(note, &row.category, &row.content));
     ObservationView {
@@ -167,7 +167,7 @@ fn observation_view(row: ObservationRow, permalink: Option<&str>) -> Observation
     }
 }
 
-fn link_view(row: LinkRow) -> LinkView {
+fn link_view(row: Link) -> LinkView {
     LinkView {
         relation: row.relation.unwrap_or_else(|| rows::EMBEDS.into()),
         target: row.target,

@@ -22,7 +22,7 @@ use crate::serve::tool::look::look;
 use crate::serve::tool::{blocking, invalid, unreadable};
 use ::index::store::{Operation, Snapshot};
 use model::terms::RelPath;
-use query::{AskError, browse, notes as rows};
+use query::{AskError, browse};
 
 /// Most links of other notes that one move rewrites.
 pub(super) const MAX_BACKLINKS: usize = 100_000;
@@ -167,7 +167,8 @@ impl Plan {
         let doc = snapshot.documents().at(from).ok().flatten();
         let mut leading: BTreeMap<String, Leading> = BTreeMap::new();
         if let Some(doc) = doc {
-            for link in rows::backlinks(snapshot, doc, 0, MAX_BACKLINKS)? {
+            let leads_here = snapshot.notes().backlinks(doc, 0, MAX_BACKLINKS);
+            for link in leads_here.map_err(unreadable)? {
                 leading.entry(link.from_path).or_default().here.insert(link.target);
             }
             for link in taken::links(snapshot, doc, from, to)? {
@@ -176,7 +177,7 @@ impl Plan {
         }
         let mut own_targets = BTreeSet::new();
         if let Some(doc) = doc {
-            let links = rows::links(snapshot, doc)?;
+            let links = snapshot.notes().links(doc).map_err(unreadable)?;
             own_targets
                 .extend(links.into_iter().filter(|it| it.to == Some(doc)).map(|it| it.target));
         }

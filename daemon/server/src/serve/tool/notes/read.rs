@@ -25,6 +25,9 @@ use query::browse::Page;
 use query::connect::memory::notes_around;
 use query::{AskError, Projection, QueryContext, address, notes as rows};
 
+/// Most notes that an address with `*` matches.
+const MAX_MATCHES: usize = 1_000;
+
 /// Most backlinks returned with a note.
 const MAX_BACKLINKS: usize = 20;
 
@@ -86,7 +89,7 @@ fn read(
     from_line: Option<u32>,
     room: usize,
 ) -> Result<ReadNoteReply, ErrorView> {
-    let row = rows::note(snapshot, note.doc)?;
+    let row = snapshot.notes().get(note.doc).map_err(AskError::from)?;
     let view = browse::brief(snapshot, note.doc)?;
     let mut reply = ReadNoteReply {
         tags: snapshot.documents().tags(note.doc).map_err(AskError::from)?,
@@ -119,7 +122,9 @@ fn read(
     let (content, lines, next) = window(&text, first_line, from_line, room)?;
     (reply.content, reply.lines, reply.next_line) = (content, lines, next);
     (reply.checksum, reply.metadata) = (file.checksum, row.metadata);
-    reply.fields = rows::fields(snapshot, note.doc)?;
+    for field in snapshot.notes().fields(Some(note.doc)).map_err(AskError::from)? {
+        reply.fields.entry(field.key).or_default().push(field.value);
+    }
     (reply.observations, reply.relations) =
         stated(project, snapshot, note.doc, view.permalink.as_deref())?;
     let leading = query::stated::backlinks(&project.desk(snapshot), note.doc, 0, MAX_BACKLINKS)?;
@@ -260,9 +265,9 @@ pub fn build_context(
 /// Returns the documents that an address denotes; several only for a pattern.
 fn documents(project: &Project, snapshot: &Snapshot, given: &str) -> Result<Vec<i64>, ErrorView> {
     if let Ok(Address::Pattern(pattern)) = uri::parse(given)
-        && address::at_path(snapshot, given)?.is_none()
+        && snapshot.documents().at(given).map_err(AskError::from)?.is_none()
     {
-        let found = address::matching(snapshot, &pattern)?;
+        let found = snapshot.notes().matching(&pattern, MAX_MATCHES).map_err(AskError::from)?;
         if found.is_empty() {
             let hint = "`list_notes` shows what there is";
             let message = format!("no note's address fits `{pattern}`");
@@ -375,7 +380,7 @@ fn is_new_enough(snapshot: &Snapshot, doc: i64, newest: Option<i64>) -> Result<b
 fn summary(snapshot: &Snapshot, doc: i64) -> Result<String, AskError> {
     let label = snapshot.documents().labels([doc])?.remove(&doc);
     let title = label.map(|label| label.title).unwrap_or_default();
-    let text = snapshot.documents().head(doc, HEAD_CHARS)?.unwrap_or_default();
+    let text = snapshot.documents().heads([doc], HEAD_CHARS)?.remove(&doc).unwrap_or_default();
     let rest = text.trim_start().strip_prefix(title.as_str()).unwrap_or(&text);
     let words: Vec<&str> = rest.split_whitespace().collect();
     let line = words.join(" ");

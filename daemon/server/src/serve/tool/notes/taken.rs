@@ -13,7 +13,7 @@ use super::moving::MAX_BACKLINKS;
 use super::write::stem;
 use index::store::Snapshot;
 use model::terms::RelPath;
-use query::{AskError, notes as rows};
+use query::AskError;
 
 /// A link that would resolve to another note.
 pub(super) struct Taken {
@@ -35,7 +35,7 @@ pub(super) fn links(
 ) -> Result<Vec<Taken>, AskError> {
     let mut taken = Vec::new();
     let key = file_key(to);
-    for link in rows::links_by_file_name(snapshot, &key, MAX_BACKLINKS)? {
+    for link in snapshot.notes().links_by_file_name(&key, MAX_BACKLINKS)? {
         let (Some(leads_to), false) = (link.to_path, link.to == Some(doc)) else { continue };
         let by = if file_key(&leads_to) == key { By::FileName } else { By::Title };
         let moved = Candidate { path: to, by: By::FileName };
@@ -46,7 +46,7 @@ pub(super) fn links(
             taken.push(Taken { at: link.from_path, written, leads_to });
         }
     }
-    for link in rows::links(snapshot, doc)? {
+    for link in snapshot.notes().links(doc)? {
         let (Some(_), Some(leads_to)) = (Keys::of(link.kind, &link.target), link.to_path) else {
             continue;
         };

@@ -22,8 +22,8 @@ use crate::serve::routes::Who;
 use crate::serve::tool::{blocking, invalid, unreadable};
 use ::index::store::Operation;
 use model::terms::RelPath;
+use query::browse;
 use query::stated::{accepted, relations};
-use query::{browse, notes as rows};
 
 /// Most changed ranges of an edit that are returned, and most characters of each.
 const MAX_CHANGES: usize = 50;
@@ -240,7 +240,7 @@ pub async fn delete_note(
         let (title, n_backlinks) = match found {
             Some(found) => (
                 browse::brief(&snapshot, found.doc)?.title,
-                rows::backlinks(&snapshot, found.doc, 0, MAX_COUNTED)?.len(),
+                snapshot.notes().backlinks(found.doc, 0, MAX_COUNTED).map_err(unreadable)?.len(),
             ),
             None => (path.clone(), 0),
         };
