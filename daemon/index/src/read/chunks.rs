@@ -46,54 +46,51 @@ record! {
     }
 }
 
-/// Selects passages; the condition and the order are appended.
-fn select(rest: &str) -> String {
-    format!("SELECT {} FROM chunks c WHERE {rest}", Chunk::COLUMNS)
-}
-
 impl Chunks<'_> {
     /// Returns a passage.
     pub fn get(self, chunk: i64) -> Read<Option<Chunk>> {
-        self.0.row(&select("c.id = ?1"), [chunk])
+        self.0.select_one("FROM chunks c WHERE c.id = ?1", [chunk])
     }
 
     /// Returns passages by id; those that are gone are left out.
     pub fn many(self, chunks: impl IntoIterator<Item = i64>) -> Read<FxHashMap<i64, Chunk>> {
-        let found: Vec<Chunk> = self.0.rows_of_each(&select("c.id = ?1"), chunks)?;
+        let found: Vec<Chunk> = self.0.select_each("FROM chunks c WHERE c.id = ?1", chunks)?;
         Ok(found.into_iter().map(|chunk| (chunk.id, chunk)).collect())
     }
 
     /// Returns those of some passages that the text index does not hold as a whole, in the given order.
     pub fn partial(self, chunks: impl IntoIterator<Item = i64>) -> Read<Vec<Chunk>> {
-        self.0.rows_of_each(&select("c.id = ?1 AND c.own IS NOT NULL"), chunks)
+        self.0.select_each("FROM chunks c WHERE c.id = ?1 AND c.own IS NOT NULL", chunks)
     }
 
     /// Returns the passages of a document.
     pub fn of(self, doc: i64) -> Read<Vec<Chunk>> {
-        self.0.rows(&select("c.doc_id = ?1 ORDER BY c.idx"), [doc])
+        self.0.select("FROM chunks c WHERE c.doc_id = ?1 ORDER BY c.idx", [doc])
     }
 
     /// Returns the passages of a document in a range of places among its passages.
     pub fn within(self, doc: i64, places: Range<i64>) -> Read<Vec<Chunk>> {
-        let sql = select("c.doc_id = ?1 AND c.idx >= ?2 AND c.idx < ?3 ORDER BY c.idx");
-        self.0.rows(&sql, (doc, places.start, places.end))
+        let from =
+            "FROM chunks c WHERE c.doc_id = ?1 AND c.idx >= ?2 AND c.idx < ?3 ORDER BY c.idx";
+        self.0.select(from, (doc, places.start, places.end))
     }
 
     /// Returns the passage that holds a byte of a document's text.
     pub fn at(self, doc: i64, byte: usize) -> Read<Option<Chunk>> {
-        let sql = select("c.doc_id = ?1 AND c.start <= ?2 AND c.end > ?2 ORDER BY c.idx LIMIT 1");
-        self.0.row(&sql, (doc, byte as i64))
+        let from = "FROM chunks c WHERE c.doc_id = ?1 AND c.start <= ?2 AND c.end > ?2
+                    ORDER BY c.idx LIMIT 1";
+        self.0.select_one(from, (doc, byte as i64))
     }
 
     /// Returns the first passage of a document that ends after a byte of its text.
     pub fn after(self, doc: i64, byte: usize) -> Read<Option<Chunk>> {
-        let sql = select("c.doc_id = ?1 AND c.end > ?2 ORDER BY c.idx LIMIT 1");
-        self.0.row(&sql, (doc, byte as i64))
+        let from = "FROM chunks c WHERE c.doc_id = ?1 AND c.end > ?2 ORDER BY c.idx LIMIT 1";
+        self.0.select_one(from, (doc, byte as i64))
     }
 
-    /// Calls `see` with the id of each passage of a document, in order, until it returns false.
-    pub fn each_of(self, doc: i64, see: impl FnMut(i64) -> bool) -> Read<()> {
-        self.0.each("SELECT id FROM chunks WHERE doc_id = ?1 ORDER BY idx", [doc], see)
+    /// Returns the ids of the passages of a document, in order. Reads an index only.
+    pub fn ids_of(self, doc: i64) -> Read<Vec<i64>> {
+        self.0.rows("SELECT id FROM chunks WHERE doc_id = ?1 ORDER BY idx", [doc])
     }
 
     /// Returns the ids of the passages of some documents.

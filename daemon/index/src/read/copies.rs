@@ -3,6 +3,7 @@
 //! A text is a row id: the hash of its words. One that another covers is indexed with that, its root.
 
 use std::collections::BTreeSet;
+use std::ops::Range;
 
 use rustc_hash::FxHashSet;
 
@@ -31,7 +32,7 @@ impl Copies<'_> {
     /// Returns the prints of the paragraphs in a span of a document's text, then that of the passage which starts with
     /// it. Paragraphs are sorted and never overlap, so the last one that starts before the span is the first that may
     /// extend into it.
-    pub fn prints(self, doc: i64, start: usize, end: usize) -> Read<Vec<Print>> {
+    pub fn prints(self, doc: i64, Range { start, end }: Range<usize>) -> Read<Vec<Print>> {
         let sql = format!(
             "SELECT {0} FROM prints WHERE doc_id = ?1 AND kind = 1 AND start < ?3 AND end > ?2
                AND start >= (SELECT coalesce(max(start), 0) FROM prints WHERE doc_id = ?1 AND kind = 1 AND start <= ?2)
@@ -48,14 +49,8 @@ impl Copies<'_> {
     }
 
     /// Returns the text that is indexed in place of this one: its root, or itself.
-    pub fn root(self, text: i64) -> Read<i64> {
+    fn root(self, text: i64) -> Read<i64> {
         Ok(self.0.row("SELECT root FROM alike WHERE text = ?1", [text])?.unwrap_or(text))
-    }
-
-    /// Returns the first texts with this root, by id.
-    pub fn with_root(self, root: i64, most: usize) -> Read<Vec<i64>> {
-        let sql = "SELECT text FROM alike WHERE root = ?1 ORDER BY text LIMIT ?2";
-        self.0.rows(sql, [root, most as i64])
     }
 
     /// Returns where a text is indexed: document and byte.
@@ -68,27 +63,43 @@ impl Copies<'_> {
         }
     }
 
-    /// Returns the places of a text, document and byte, up to `most` in the documents that `is_meant` accepts; the one
-    /// that is indexed is the first of all.
+    /// Returns where a text, or the one in place of it, is indexed: document and byte.
+    pub fn home_of_root(self, text: i64) -> Read<Option<(i64, usize)>> {
+        self.home(self.root(text)?)
+    }
+
+    /// Returns the places of a text and of those with the same root, document and byte, in the documents that `is_meant`
+    /// accepts, identical texts first: up to `most` of each, of the texts until there are so many. Of each the one that
+    /// is indexed is the first.
     pub fn places(
         self,
         text: i64,
         most: usize,
         is_meant: impl Fn(i64) -> bool,
     ) -> Read<Vec<(i64, usize)>> {
-        let mut places = Vec::new();
+        let root = self.root(text)?;
+        let alike = "SELECT text FROM alike WHERE root = ?1 ORDER BY text LIMIT ?2";
+        let alike: Vec<i64> = self.0.rows(alike, [root, most as i64])?;
         let listed = "SELECT doc_id, start FROM copies WHERE text = ?1 ORDER BY rank, start";
         let single = "SELECT doc_id, start FROM prints WHERE text = ?1";
-        for (sql, most) in [(listed, most), (single, 1)] {
-            self.0.each(sql, [text], |place: (i64, usize)| {
-                places.extend(Some(place).filter(|(doc, _)| is_meant(*doc)));
-                places.len() < most
-            })?;
-            if !places.is_empty() {
+        let mut all = Vec::new();
+        for text in [root].into_iter().chain(alike) {
+            let mut places: Vec<(i64, usize)> = Vec::new();
+            for (sql, most) in [(listed, most), (single, 1)] {
+                self.0.each(sql, [text], |place: (i64, usize)| {
+                    places.extend(Some(place).filter(|(doc, _)| is_meant(*doc)));
+                    places.len() < most
+                })?;
+                if !places.is_empty() {
+                    break;
+                }
+            }
+            all.append(&mut places);
+            if all.len() >= most {
                 break;
             }
         }
-        Ok(places)
+        Ok(all)
     }
 
     /// Returns the number of documents with a text that has several places.

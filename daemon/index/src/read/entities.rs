@@ -29,26 +29,23 @@ record! {
     }
 }
 
-/// Selects entities; `WHERE` and order are appended.
-fn select(rest: &str) -> String {
-    let columns = Entity::COLUMNS;
-    format!("SELECT {columns} FROM entities e LEFT JOIN docs d ON d.id = e.doc_id {rest}")
-}
+/// The tables of entities; a condition and an order follow.
+const FROM: &str = "FROM entities e LEFT JOIN docs d ON d.id = e.doc_id";
 
 impl Entities<'_> {
     /// Returns an entity.
     pub fn get(self, entity: i64) -> Read<Option<Entity>> {
-        self.0.row(&select("WHERE e.id = ?1"), [entity])
+        self.0.select_one(&format!("{FROM} WHERE e.id = ?1"), [entity])
     }
 
     /// Returns all entities, by id.
     pub fn all(self) -> Read<Vec<Entity>> {
-        self.0.rows(&select("ORDER BY e.id"), [])
+        self.0.select(&format!("{FROM} ORDER BY e.id"), [])
     }
 
     /// Returns the entities whose own name has this norm, by id: at most one that is no note.
     pub fn with_norm(self, norm: &str) -> Read<Vec<Entity>> {
-        self.0.rows(&select("WHERE e.norm = ?1 ORDER BY e.id"), [norm])
+        self.0.select(&format!("{FROM} WHERE e.norm = ?1 ORDER BY e.id"), [norm])
     }
 
     /// Returns the entity that a note is.
@@ -70,11 +67,9 @@ impl Entities<'_> {
 
     /// Returns all entities with the codes of their types, most mentioned first; ties by norm.
     pub fn by_mentions(self) -> Read<Vec<(i64, i64)>> {
-        self.0.rows(
-            "SELECT e.id, e.type FROM entities e LEFT JOIN names n ON n.entity_id = e.id
-             GROUP BY e.id ORDER BY coalesce(sum(n.n_mentions), 0) DESC, e.norm, e.id",
-            [],
-        )
+        let sql = "SELECT e.id, e.type FROM entities e LEFT JOIN names n ON n.entity_id = e.id
+                   GROUP BY e.id ORDER BY coalesce(sum(n.n_mentions), 0) DESC, e.norm, e.id";
+        self.0.rows(sql, [])
     }
 
     /// Returns the entities that a document mentions, each with the number of mentions, most mentioned first; ties by

@@ -53,61 +53,53 @@ record! {
     }
 }
 
-/// Selects mentions; `WHERE` and order are appended.
-fn select(rest: &str) -> String {
-    format!("SELECT {} FROM names n JOIN mentions m ON m.name_id = n.id {rest}", Mention::COLUMNS)
-}
+/// The tables of mentions; a condition and an order follow.
+const FROM: &str = "FROM names n JOIN mentions m ON m.name_id = n.id";
 
 impl Mentions<'_> {
     /// Returns the mentions of an entity, by document and place.
     pub fn of_entity(self, entity: i64) -> Read<Vec<Mention>> {
-        self.0.rows(&select("WHERE n.entity_id = ?1 ORDER BY m.doc_id, m.at"), [entity])
+        self.0.select(&format!("{FROM} WHERE n.entity_id = ?1 ORDER BY m.doc_id, m.at"), [entity])
     }
 
     /// Returns the mentions in a document, by place.
     pub fn in_doc(self, doc: i64) -> Read<Vec<Mention>> {
-        self.0.rows(&select("WHERE m.doc_id = ?1 ORDER BY m.at"), [doc])
+        self.0.select(&format!("{FROM} WHERE m.doc_id = ?1 ORDER BY m.at"), [doc])
     }
 
     /// Returns where an entity is mentioned, document and byte of its text, in this order. Reads an index only.
     pub fn places(self, entity: i64) -> Read<Vec<(i64, usize)>> {
-        let sql = "SELECT m.doc_id, m.at FROM names n JOIN mentions m ON m.name_id = n.id WHERE n.entity_id = ?1
-                   ORDER BY m.doc_id, m.at";
-        self.0.rows(sql, [entity])
+        let of_entity = "WHERE n.entity_id = ?1 ORDER BY m.doc_id, m.at";
+        self.0.rows(&format!("SELECT m.doc_id, m.at {FROM} {of_entity}"), [entity])
     }
 
     /// Returns the documents that mention an entity, those with most mentions first; ties by path.
     pub fn by_doc(self, entity: i64) -> Read<Vec<Occurrences>> {
         // Grouped by document first, from an index alone: a name may be mentioned ten thousand times.
-        let sql = format!(
-            "SELECT {} FROM (SELECT m.doc_id AS doc, count(*) AS n, min(m.at) AS at, max(n.link) AS link
-               FROM names n JOIN mentions m ON m.name_id = n.id WHERE n.entity_id = ?1 GROUP BY m.doc_id) t
-             JOIN docs d ON d.id = t.doc ORDER BY t.n DESC, d.path",
-            Occurrences::COLUMNS
-        );
-        self.0.rows(&sql, [entity])
+        let from = "FROM (SELECT m.doc_id AS doc, count(*) AS n, min(m.at) AS at, max(n.link) AS link
+                      FROM names n JOIN mentions m ON m.name_id = n.id WHERE n.entity_id = ?1 GROUP BY m.doc_id) t
+                    JOIN docs d ON d.id = t.doc ORDER BY t.n DESC, d.path";
+        self.0.select(from, [entity])
     }
 
     /// Returns the first mention of a name, by the path of the document.
     pub fn first_of_name(self, name: i64) -> Read<Option<Mention>> {
-        let sql =
-            select("JOIN docs d ON d.id = m.doc_id WHERE n.id = ?1 ORDER BY d.path, m.at LIMIT 1");
-        self.0.row(&sql, [name])
+        let of_name =
+            "JOIN docs d ON d.id = m.doc_id WHERE n.id = ?1 ORDER BY d.path, m.at LIMIT 1";
+        self.0.select_one(&format!("{FROM} {of_name}"), [name])
     }
 
     /// Returns the entities that mentions with exactly this spelling denote, at most `most`.
     pub fn spelled(self, surface: &str, most: usize) -> Read<Vec<i64>> {
-        self.0.rows(
-            "SELECT DISTINCT n.entity_id FROM mentions m JOIN names n ON n.id = m.name_id
-             WHERE m.surface = ?1 AND n.entity_id IS NOT NULL LIMIT ?2",
-            (surface, most as i64),
-        )
+        let sql = "SELECT DISTINCT n.entity_id FROM mentions m JOIN names n ON n.id = m.name_id
+                   WHERE m.surface = ?1 AND n.entity_id IS NOT NULL LIMIT ?2";
+        self.0.rows(sql, (surface, most as i64))
     }
 
     /// Returns the first mention of an entity in a document.
     pub fn first_in(self, doc: i64, entity: i64) -> Read<Option<Mention>> {
-        let rest = "WHERE m.doc_id = ?1 AND n.entity_id = ?2 ORDER BY m.at LIMIT 1";
-        self.0.row(&select(rest), [doc, entity])
+        let there = "WHERE m.doc_id = ?1 AND n.entity_id = ?2 ORDER BY m.at LIMIT 1";
+        self.0.select_one(&format!("{FROM} {there}"), [doc, entity])
     }
 
     /// Returns the entities that each of some passages mentions, by passage: once a mention.

@@ -37,49 +37,43 @@ record! {
     }
 }
 
-/// Selects names; `WHERE` and order are appended.
-fn select(rest: &str) -> String {
-    format!("SELECT {} FROM names n {rest}", Name::COLUMNS)
-}
-
 impl<'s> Names<'s> {
     /// Returns a name.
     pub fn get(self, name: i64) -> Read<Option<Name>> {
-        self.0.row(&select("WHERE n.id = ?1"), [name])
+        self.0.select_one("FROM names n WHERE n.id = ?1", [name])
     }
 
     /// Returns the name with a norm, in the sense that holds unless a document means another.
     pub fn with_norm(self, norm: &str) -> Read<Option<Name>> {
-        self.0.row(&select("WHERE n.norm = ?1 AND n.sense = 0"), [norm])
+        self.0.select_one("FROM names n WHERE n.norm = ?1 AND n.sense = 0", [norm])
     }
 
     /// Returns the name with a norm in each of its senses.
     pub fn senses(self, norm: &str) -> Read<Vec<Name>> {
-        self.0.rows(&select("WHERE n.norm = ?1 ORDER BY n.sense"), [norm])
+        self.0.select("FROM names n WHERE n.norm = ?1 ORDER BY n.sense", [norm])
     }
 
     /// Returns the names that denote an entity, those in most documents first; ties by norm.
     pub fn of(self, entity: i64) -> Read<Vec<Name>> {
-        self.0.rows(&select("WHERE n.entity_id = ?1 ORDER BY n.n_docs DESC, n.norm"), [entity])
+        let from = "FROM names n WHERE n.entity_id = ?1 ORDER BY n.n_docs DESC, n.norm";
+        self.0.select(from, [entity])
     }
 
     /// Returns the spellings that denote an entity, and those that documents state for it, most used first.
     pub fn spellings(self, entity: i64, most: usize) -> Read<Vec<String>> {
-        self.0.rows(
-            "SELECT surface FROM (
-               SELECT surface, n_docs + 1 AS weight FROM names WHERE entity_id = ?1 AND sense = 0
-               UNION ALL SELECT s.surface, 1 FROM stated s JOIN names n ON n.id = s.name_id WHERE n.entity_id = ?1)
-             WHERE surface <> '' GROUP BY surface ORDER BY sum(weight) DESC, surface LIMIT ?2",
-            (entity, most as i64),
-        )
+        let sql = "SELECT surface FROM (
+            SELECT surface, n_docs + 1 AS weight FROM names WHERE entity_id = ?1 AND sense = 0
+            UNION ALL SELECT s.surface, 1 FROM stated s JOIN names n ON n.id = s.name_id WHERE n.entity_id = ?1)
+          WHERE surface <> '' GROUP BY surface ORDER BY sum(weight) DESC, surface LIMIT ?2";
+        self.0.rows(sql, (entity, most as i64))
     }
 
     /// Calls `see` with each name that denotes an entity: norm, entity, number of documents.
     pub fn each(self, mut see: impl FnMut(&str, i64, u32) -> Read<()>) -> Read<()> {
         // Every row is read, so an index would only add look-ups.
-        let mut statement = self.0.db().prepare_cached(
-            "SELECT norm, entity_id, n_docs FROM names NOT INDEXED WHERE entity_id IS NOT NULL",
-        )?;
+        let sql =
+            "SELECT norm, entity_id, n_docs FROM names NOT INDEXED WHERE entity_id IS NOT NULL";
+        let mut statement = self.0.db().prepare_cached(sql)?;
         let mut rows = statement.query([])?;
         while let Some(row) = rows.next()? {
             see(row.get_ref(0)?.as_str().unwrap_or_default(), row.get(1)?, row.get(2)?)?;
@@ -98,9 +92,9 @@ impl<'s> Names<'s> {
 
     /// Returns the first names with a key of similar spelling that have one meaning and denote an entity.
     pub fn keyed(self, key: u64, most: usize) -> Read<Vec<Name>> {
-        let rest = "JOIN name_keys k ON k.name_id = n.id
+        let from = "FROM names n JOIN name_keys k ON k.name_id = n.id
             WHERE k.key = ?1 AND n.sense = 0 AND n.entity_id IS NOT NULL LIMIT ?2";
-        self.0.rows(&select(rest), (key as i64, most as i64))
+        self.0.select(from, (key as i64, most as i64))
     }
 
     /// Calls `see` with the norm and the surface of every name, in any order.

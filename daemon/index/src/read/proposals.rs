@@ -26,10 +26,7 @@ record! {
 impl Proposals<'_> {
     /// Returns the pairs that nobody linked, best first; ties by norm.
     pub fn open(self) -> Read<Vec<Proposal>> {
-        self.pairs(
-            "SELECT name_id, candidate, score FROM proposals",
-            "p.score DESC, a.norm, b.norm",
-        )
+        self.pairs("SELECT * FROM proposals", "p.score DESC, a.norm, b.norm")
     }
 
     /// Returns the names that were linked although they differ from the one through which they were, the least alike
@@ -41,12 +38,8 @@ impl Proposals<'_> {
     }
 
     fn pairs(self, pairs: &str, order: &str) -> Read<Vec<Proposal>> {
-        let sql = format!(
-            "SELECT {} FROM ({pairs}) p JOIN names a ON a.id = p.name_id JOIN names b ON b.id = p.candidate
-             ORDER BY {order}",
-            Proposal::COLUMNS
-        );
-        self.0.rows(&sql, [])
+        let names = "JOIN names a ON a.id = p.name_id JOIN names b ON b.id = p.candidate";
+        self.0.select(&format!("FROM ({pairs}) p {names} ORDER BY {order}"), [])
     }
 
     /// Returns both names of a pair.
@@ -57,10 +50,8 @@ impl Proposals<'_> {
 
     /// Returns the entities that the candidates of an undecided name denote.
     pub fn candidates(self, name: i64) -> Read<Vec<i64>> {
-        self.0.rows(
-            "SELECT b.entity_id FROM proposals p JOIN names b ON b.id = p.candidate
-             WHERE p.name_id = ?1 AND b.entity_id IS NOT NULL",
-            [name],
-        )
+        let sql = "SELECT b.entity_id FROM proposals p JOIN names b ON b.id = p.candidate
+                   WHERE p.name_id = ?1 AND b.entity_id IS NOT NULL";
+        self.0.rows(sql, [name])
     }
 }

@@ -79,9 +79,6 @@ fn select(further: &str, rest: &str) -> String {
     format!("SELECT {}{further} FROM {JOINED} {rest}", Statement::COLUMNS)
 }
 
-/// What the confidence of a statement is the product of: as stated, and those of the links.
-const FACTORS: &str = ", e.confidence, coalesce(sn.link, 1.0), coalesce(bn.link, 1.0)";
-
 /// The condition for statements whose unresolved links name no note.
 const RESOLVED: &str = "so.doc_id IS NULL AND bo.doc_id IS NULL";
 
@@ -97,6 +94,8 @@ impl Relations<'_> {
     /// denotes nothing. Of each of its names and documents and of each side the `most` surest ones are read.
     pub fn about(self, entity: i64, most: usize) -> Read<Vec<Statement>> {
         let parties: Vec<i64> = self.0.rows(&parties_of("?1"), [entity])?;
+        // What the confidence is the product of: as stated, and those of the links.
+        let factors = ", e.confidence, coalesce(sn.link, 1.0), coalesce(bn.link, 1.0)";
         let mut found: Vec<Statement> = Vec::new();
         for party in parties {
             for side in ["subject", "object"] {
@@ -104,7 +103,7 @@ impl Relations<'_> {
                     "WHERE e.{side} = ?1 AND e.predicate NOT LIKE 'not %' AND {RESOLVED}
                      ORDER BY e.confidence DESC, e.doc_id, e.seq LIMIT ?2"
                 );
-                let sql = select(FACTORS, &rest);
+                let sql = select(factors, &rest);
                 let rows: Vec<(Statement, f32, f32, f32)> =
                     self.0.rows(&sql, (party, most as i64))?;
                 let rows = rows.into_iter().filter(|it| it.0.subject != 0 && it.0.object != 0);
@@ -189,25 +188,19 @@ impl Relations<'_> {
 
     /// Reads which entity each party denotes: one scan a table.
     pub fn parties(self) -> Read<Parties> {
-        Ok(Parties {
-            names: self
-                .0
-                .rows("SELECT id, entity_id, link FROM names WHERE entity_id IS NOT NULL", [])?,
-            // Ordered by a covering index: rows of documents contain their texts and are slow to scan.
-            docs: self.0.rows(
-                "SELECT id, entity_id FROM docs WHERE entity_id IS NOT NULL ORDER BY entity_id",
-                [],
-            )?,
-            noted: self.0.rows("SELECT id FROM entities WHERE doc_id IS NOT NULL", [])?,
-        })
+        let names = "SELECT id, entity_id, link FROM names WHERE entity_id IS NOT NULL";
+        // Ordered by a covering index: rows of documents contain their texts and are slow to scan.
+        let docs = "SELECT id, entity_id FROM docs WHERE entity_id IS NOT NULL ORDER BY entity_id";
+        let noted = "SELECT id FROM entities WHERE doc_id IS NOT NULL";
+        let (names, docs) = (self.0.rows(names, [])?, self.0.rows(docs, [])?);
+        Ok(Parties { names, docs, noted: self.0.rows(noted, [])? })
     }
 
     /// Calls `see` with each statement between two entities, denials included, by document and place.
     pub fn each(self, parties: &Parties, mut see: impl FnMut(Stated<'_>)) -> Read<()> {
-        let mut statement = self.0.db().prepare_cached(
-            "SELECT subject, subject_link IS NOT NULL, object, object_link IS NOT NULL, predicate, confidence, pattern
-             FROM evidence",
-        )?;
+        let sql = "SELECT subject, subject_link IS NOT NULL, object, object_link IS NOT NULL, predicate, confidence,
+                   pattern FROM evidence";
+        let mut statement = self.0.db().prepare_cached(sql)?;
         let mut rows = statement.query([])?;
         while let Some(row) = rows.next()? {
             let (subject, object) = ((row.get(0)?, row.get(1)?), (row.get(2)?, row.get(3)?));
@@ -225,8 +218,7 @@ impl Relations<'_> {
 
     /// Returns the links of all notes that have a target.
     pub fn links(self) -> Read<Vec<StatedLink>> {
-        let columns = StatedLink::COLUMNS;
-        self.0.rows(&format!("SELECT {columns} FROM note_links WHERE dst IS NOT NULL"), [])
+        self.0.select("FROM note_links WHERE dst IS NOT NULL", [])
     }
 }
 

@@ -4,7 +4,7 @@ use std::hash::Hash;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::{FromRow, Read};
+use super::{FromRow, Read, Record};
 use crate::store::Snapshot;
 
 /// Up to this many owners are looked up one by one; for more, an index is scanned.
@@ -26,6 +26,15 @@ impl Snapshot {
             }
         }
         Ok(found)
+    }
+
+    /// As [`Snapshot::rows_of_each`], for records; the statement begins with its `FROM`.
+    pub(crate) fn select_each<T: Record, C: Default + Extend<T>>(
+        &self,
+        from: &str,
+        values: impl IntoIterator<Item = i64>,
+    ) -> Read<C> {
+        self.rows_of_each(&format!("SELECT {} {from}", T::COLUMNS), values)
     }
 
     /// As [`Snapshot::rows_of_each`], by value.

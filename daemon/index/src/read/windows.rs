@@ -58,11 +58,7 @@ impl Windows<'_> {
 
     /// Returns the windows of passages: those of each in the order of its text, the passages in the given order.
     pub fn of(self, chunks: impl IntoIterator<Item = i64>) -> Read<Vec<Window>> {
-        let sql = format!(
-            "SELECT {} FROM chunk_vec_map w WHERE w.chunk_id = ?1 ORDER BY w.start",
-            Window::COLUMNS
-        );
-        self.0.rows_of_each(&sql, chunks)
+        self.0.select_each("FROM chunk_vec_map w WHERE w.chunk_id = ?1 ORDER BY w.start", chunks)
     }
 
     /// Returns the ids of the windows of some passages.

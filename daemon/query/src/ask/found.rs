@@ -265,7 +265,7 @@ impl Found {
         let given = about.map(|entity| Seed { entity, link: 1.0, words: 0 });
         let mut best: Option<(f32, i64)> = None;
         for it in given.iter().chain(&asked.names) {
-            let Some(view) = entity_view(ctx, it.entity, None)? else { continue };
+            let Some(view) = entity_view(ctx, it.entity)? else { continue };
             let mut known = it.words | matched(&view.entity_type, &asked.words);
             if Some(it.entity) == about {
                 let names = aliases(ctx, it.entity, &view.name)?.join(" ");

@@ -178,7 +178,7 @@ pub(crate) fn answer(
         _ => {}
     }
     for name in names.iter().take(2) {
-        reply.about.extend(entity_view(ctx, *name, None)?);
+        reply.about.extend(entity_view(ctx, *name)?);
     }
     if reply.statements.is_empty() {
         // Without the words that ask for a plan, which would otherwise be searched.

@@ -16,6 +16,7 @@ use crate::kb::Library;
 use crate::kb::search::behind_successors;
 use crate::present::ChunkText;
 use crate::quote::matched::matched;
+use crate::quote::outline::Outline;
 use crate::quote::source::Source;
 use crate::quote::statement::{Statement, words_of};
 use crate::{AskError, QueryContext};
@@ -93,7 +94,7 @@ impl Found {
             let Some(source) = Source::load(ctx, hit.doc)? else { continue };
             let chunk = ChunkText::load(ctx, hit.chunk)?;
             let (start, words) = match &chunk {
-                Some(chunk) => (chunk.start, chunk.words()),
+                Some(it) => (it.chunk.start, it.words()),
                 None => (0, source.text.as_str()),
             };
             let of =
@@ -139,7 +140,7 @@ impl Found {
         (source, of): (&Source, Of),
         (start, words): (usize, &str),
     ) -> Result<Vec<Picked>, AskError> {
-        let (outline, days) = (source.outline(ctx, of.doc)?, Days::read(ctx, of.doc)?);
+        let (outline, days) = (Outline::read(ctx, source)?, Days::read(ctx, of.doc)?);
         let mut picked = Vec::new();
         for statement in Statement::all_of(words) {
             let place = start + statement.range.start;
@@ -149,7 +150,7 @@ impl Found {
             let view = source.view(place, statement.text.clone());
             let line = line_of(&source.text, place);
             let dated = days.of(&statement.text, (view.line, line), outline.above(place));
-            let above = outline.above(place).chain([source.title.as_str()]);
+            let above = outline.above(place).chain([source.document.title.as_str()]);
             let above = above.map(String::from).collect();
             picked.push(Picked {
                 chunk: of.chunk,

@@ -11,15 +11,16 @@ mod paths;
 mod together;
 
 use proto::error::ErrorView;
-use proto::shape::{EntityView, Freshness, RelationView};
+use proto::shape::{EntityView, Freshness};
 use proto::tool::core::{Connect, ConnectReply, PathView};
 
 use self::paths::{Bounds, Path, best};
 use self::together::together;
-use crate::entities::steps::relation_view;
+use crate::entities::steps::relation_views;
 use crate::error::invalid;
 use crate::graph::entity::brief;
-use crate::graph::lookup::{given, not_found};
+pub use crate::graph::lookup::given as entity_given;
+use crate::graph::lookup::not_found;
 use crate::graph::projection::Projection;
 use crate::{AskError, QueryContext};
 
@@ -34,18 +35,6 @@ const MAX_OF_STEP: usize = 5;
 
 /// Relations shown for each end when no path joins them.
 const MAX_OF_END: usize = 3;
-
-/// Resolves a parameter to an entity, as `explain_entity` does.
-///
-/// # Errors
-/// `not_found` with near names, and `ambiguous` with the candidates.
-pub fn entity_given(
-    ctx: &QueryContext<'_>,
-    parameter: &str,
-    value: &str,
-) -> Result<i64, ErrorView> {
-    given(ctx, parameter, value)
-}
 
 /// Returns the best paths between two entities.
 ///
@@ -93,7 +82,8 @@ pub fn connect(
     if reply.paths.is_empty() {
         reply.together = together(ctx, ends, limit as usize)?;
         for end in ends {
-            reply.near.extend(near(ctx, projection, end)?);
+            let surest = projection.about(end).into_iter().take(MAX_OF_END);
+            reply.near.extend(relation_views(ctx, surest.map(|it| (it, 1)))?);
         }
     }
     Ok(reply)
@@ -111,24 +101,10 @@ fn path_view(
     path: &Path,
 ) -> Result<PathView, AskError> {
     let mut steps = Vec::new();
-    for (idx, ends) in path.entities.windows(2).enumerate() {
+    for (ends, hop) in path.entities.windows(2).zip(1..) {
         let &[from, to] = ends else { continue };
-        for relation in projection.between(from, to).iter().take(MAX_OF_STEP) {
-            steps.extend(relation_view(ctx, relation, idx as u32 + 1)?);
-        }
+        let relations = projection.between(from, to).into_iter().take(MAX_OF_STEP);
+        steps.extend(relations.map(|it| (it, hop)));
     }
-    Ok(PathView { score: path.score, steps })
-}
-
-/// Returns the surest relations of an entity.
-fn near(
-    ctx: &QueryContext<'_>,
-    projection: &Projection,
-    entity: i64,
-) -> Result<Vec<RelationView>, AskError> {
-    let mut views = Vec::new();
-    for relation in projection.about(entity).iter().take(MAX_OF_END) {
-        views.extend(relation_view(ctx, relation, 1)?);
-    }
-    Ok(views)
+    Ok(PathView { score: path.score, steps: relation_views(ctx, steps)? })
 }

@@ -214,7 +214,10 @@ fn paths(walk: &mut Walk<'_>, ends: [NodeIndex; 2], rests: &Rests, bounds: &Boun
 
 /// Returns the shortest path between two entities, of any length, both ends included; the surest of
 /// several.
-pub(super) fn shortest(projection: &Projection, ends: [i64; 2]) -> Option<Vec<i64>> {
+pub fn shortest_path(projection: &Projection, ends: [i64; 2]) -> Option<Vec<i64>> {
+    if ends[0] == ends[1] {
+        return Some(vec![ends[0]]);
+    }
     let [from, to] = ends.map(|end| projection.node(end));
     let (from, to) = (from?, to?);
     let mut came: FxHashMap<NodeIndex, (NodeIndex, f32)> =
@@ -278,8 +281,8 @@ mod tests {
         assert!(paths.is_sorted_by(|a, b| a.score >= b.score), "{paths:?}");
         assert_eq!(entities(&found(&graph, [1, 3], 2, 1)), [&[1, 2, 3][..]]);
         assert_eq!(found(&graph, [1, 3], 1, 9), []);
-        assert_eq!(shortest(&graph, [3, 1]), Some(vec![3, 2, 1]));
-        assert_eq!(shortest(&graph, [1, 7]), None);
+        assert_eq!(shortest_path(&graph, [3, 1]), Some(vec![3, 2, 1]));
+        assert_eq!(shortest_path(&graph, [1, 7]), None);
     }
 
     #[test]

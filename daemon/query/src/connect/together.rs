@@ -5,7 +5,6 @@
 
 use std::collections::BTreeMap;
 
-use proto::error::ErrorView;
 use proto::tool::core::TogetherView;
 
 use crate::entities::explain::line_around;
@@ -42,18 +41,15 @@ pub(super) fn together(
     ctx: &QueryContext<'_>,
     ends: [i64; 2],
     limit: usize,
-) -> Result<Vec<TogetherView>, ErrorView> {
+) -> Result<Vec<TogetherView>, AskError> {
     let [a, b] = ends;
     let (of_a, of_b) = (places(ctx, a)?, places(ctx, b)?);
-    let own = |entity| ctx.snapshot.documents().about(entity).map_err(AskError::from);
-    let (own_a, own_b) = (own(a)?, own(b)?);
     let both = of_a.iter().filter_map(|(doc, ones)| nearest(*doc, ones, of_b.get(doc)?));
     let mut pairs: BTreeMap<i64, Pair> = both.map(|pair| (pair.doc, pair)).collect();
-    for (own, mentioned) in [(own_a, &of_b), (own_b, &of_a)] {
-        for doc in own {
-            let Some(first) = mentioned.get(&doc).and_then(|all| all.first()).copied() else {
-                continue;
-            };
+    for (entity, mentioned) in [(a, &of_b), (b, &of_a)] {
+        for doc in ctx.snapshot.documents().about(entity)? {
+            let first = mentioned.get(&doc).and_then(|all| all.first());
+            let Some(first) = first.copied() else { continue };
             let pair = Pair { distance: OWN_NOTE, doc, first, last: first };
             pairs.entry(doc).and_modify(|it| *it = (*it).min(pair)).or_insert(pair);
         }
@@ -66,7 +62,7 @@ pub(super) fn together(
         views.push(TogetherView {
             source: source.view(pair.first, quoted(&source.text, &pair)),
             apart: pair.distance as u64,
-            date: source.day.clone(),
+            date: source.document.day.clone(),
         });
     }
     Ok(views)

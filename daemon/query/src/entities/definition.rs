@@ -46,6 +46,8 @@ const GLOSSARIES: [&str; 4] = ["glossar", "definition", "vocabular", "terms"];
 
 /// Points for the place, the length and the end of a sentence, added to those of its wording.
 const OWN_NOTE: i32 = 10;
+/// Points of an entry of a glossary, or of a list or table of definitions.
+const LISTED: i32 = 92;
 const UNDER_ITS_HEADING: i32 = 6;
 /// Points of what the front matter of its own note says: more than an opening, less than `X is a`.
 const STATED: i32 = 90;
@@ -76,37 +78,39 @@ impl DefinitionKind {
     /// Returns the kind of a statement, and its points; `None` for a statement that says only where
     /// something is defined.
     fn of(pattern: &str, is_own_note: bool) -> Option<(DefinitionKind, i32)> {
-        let (kind, points) = match pattern {
+        let own = if is_own_note { OWN_NOTE } else { 0 };
+        let form = match pattern {
             "table:definition" | "section:glossary" | "list:definition" => {
-                (DefinitionKind::Glossary, 92)
+                return Some((DefinitionKind::Glossary, LISTED + own));
             }
             "sentence:is a"
             | "sentence:is an"
             | "sentence:means"
             | "sentence:is defined as"
-            | "sentence:denotes" => (DefinitionKind::Sentence, Form::Kind.points()),
-            "sentence:is the" if is_own_note => (DefinitionKind::OwnNote, Form::Kind.points()),
-            "sentence:is the" => (DefinitionKind::Remark, Form::Remark.points()),
+            | "sentence:denotes" => Form::Kind,
+            "sentence:is the" => Form::Remark,
             _ => return None,
         };
-        let kind = match kind {
-            DefinitionKind::Sentence if is_own_note => DefinitionKind::OwnNote,
-            kind => kind,
-        };
-        Some((kind, points + if is_own_note { OWN_NOTE } else { 0 }))
+        let (kind, points) = DefinitionKind::of_form(form, is_own_note);
+        Some((kind, points + own))
     }
 
-    fn of_form(form: Form, is_own_note: bool) -> DefinitionKind {
-        match form {
-            Form::Kind | Form::Named | Form::Apposition | Form::Are if is_own_note => {
+    /// Returns the kind of a wording, and its points.
+    fn of_form(form: Form, is_own_note: bool) -> (DefinitionKind, i32) {
+        let kind = match form {
+            Form::Kind | Form::Named | Form::Apposition | Form::Are if !is_own_note => {
+                DefinitionKind::Sentence
+            }
+            Form::Remark if !is_own_note => DefinitionKind::Remark,
+            Form::Kind | Form::Named | Form::Apposition | Form::Are | Form::Remark => {
                 DefinitionKind::OwnNote
             }
-            Form::Kind | Form::Named | Form::Apposition | Form::Are => DefinitionKind::Sentence,
             Form::Entry => DefinitionKind::Glossary,
-            Form::Remark if is_own_note => DefinitionKind::OwnNote,
-            Form::Remark => DefinitionKind::Remark,
             _ => DefinitionKind::Description,
-        }
+        };
+        // In its own note `X is the …` is not just a remark.
+        let weighed = if is_own_note && form == Form::Remark { Form::Kind } else { form };
+        (kind, weighed.points())
     }
 
     fn as_str(self) -> &'static str {
@@ -222,14 +226,12 @@ fn statements(ctx: &QueryContext<'_>, entity: i64, choice: &mut Choice) -> Resul
             choice.rejected.push((doc, span));
             continue;
         }
-        let is_item = statement.pattern == "list:definition";
-        let Some((kind, points)) = DefinitionKind::of(&statement.pattern, is_own_note) else {
-            continue;
-        };
+        let of = DefinitionKind::of(&statement.pattern, is_own_note);
+        let Some((kind, points)) = of else { continue };
         let is_weak = false;
         let mut candidate =
             DefinitionCandidate { kind, points, path, doc, span, is_own_note, is_weak };
-        if is_item {
+        if statement.pattern == "list:definition" {
             candidate.in_some_list(choice.has_own_note);
         }
         choice.offer(candidate);
@@ -296,7 +298,7 @@ fn mentions(
         n_docs += 1;
         n_left -= mentions.len();
         let Some(source) = Source::load(ctx, document.doc)? else { continue };
-        let outline = source.outline(ctx, document.doc)?;
+        let outline = Outline::read(ctx, &source)?;
         for mention in mentions {
             if let Some(mut candidate) = candidate(&source, &outline, document, mention) {
                 candidate.in_some_list(choice.has_own_note);
@@ -336,9 +338,8 @@ fn candidate(
             if line.contains(" | ") && form != Form::Entry {
                 return None;
             }
-            // In its own note `X is the …` is not just a remark.
-            let weighed = if is_own && form == Form::Remark { Form::Kind } else { form };
-            (DefinitionKind::of_form(form, is_own), weighed.points(), (start + from, start + to))
+            let (kind, points) = DefinitionKind::of_form(form, is_own);
+            (kind, points, (start + from, start + to))
         }
     };
     let sentence = text.get(span.0..span.1)?;

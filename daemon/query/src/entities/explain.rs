@@ -2,21 +2,19 @@
 //!
 //! In: an entity by id or name. Out: its definition, note, timeline, relations with evidence, sources.
 
-use std::collections::BTreeSet;
-
 use proto::error::ErrorView;
 use proto::shape::{EntityView, EvidenceView, Freshness, RelationView, SourceView};
 use proto::tool::core::{ExplainEntity, ExplainReply, MentioningSource};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::contradict::{against, rivals, statements_of, weighed};
+use super::contradict::{against, rivals, weighed};
 use super::definition::definition;
 use super::link_reasons::link_views;
 use super::timeline::timeline;
 use crate::error::invalid;
 use crate::graph::entity::{MAX_ALIASES, aliases, brief};
 use crate::graph::lookup::{bearers, find_one, is_path, not_found};
-use crate::graph::{Statement, name_of, shown_about};
+use crate::graph::{Statement, shown_about};
 use crate::quote::snippet::{choose, render};
 use crate::quote::source::Source;
 use crate::{AskError, QueryContext};
@@ -131,30 +129,33 @@ fn relations(
         }
         frontier = next;
     }
-    add_ends(ctx, &mut out)?;
-    Ok(out)
+    with_ends(ctx, out)
 }
 
-/// Adds to each end the path of its note, and whether others share its name.
-pub(crate) fn add_ends(
+/// Adds to each end its name, the path of its note, and whether others share its name; drops relations with an end that
+/// is gone.
+pub(super) fn with_ends(
     ctx: &QueryContext<'_>,
-    relations: &mut [RelationView],
-) -> Result<(), AskError> {
+    mut relations: Vec<RelationView>,
+) -> Result<Vec<RelationView>, AskError> {
     let ids = relations.iter().flat_map(|it| [it.subject_id, it.object_id]).flatten();
-    let ids: BTreeSet<i64> = ids.collect();
-    let found = ctx.snapshot.entities().with_namesakes(&ids)?;
-    let ends: FxHashMap<i64, (Option<String>, bool)> =
-        found.into_iter().map(|(it, is_shared)| (it.id, (it.path, is_shared))).collect();
-    let end = |id: Option<i64>| id.and_then(|id| ends.get(&id)).cloned().unwrap_or_default();
-    for it in relations {
-        (it.subject_path, it.subject_shares_name) = end(it.subject_id);
-        (it.object_path, it.object_shares_name) = end(it.object_id);
-    }
-    Ok(())
+    let found = ctx.snapshot.entities().with_namesakes(&ids.collect())?;
+    let ends: FxHashMap<i64, (String, Option<String>, bool)> =
+        found.into_iter().map(|(it, is_shared)| (it.id, (it.name, it.path, is_shared))).collect();
+    let end = |id: Option<i64>| ends.get(&id?).cloned();
+    relations.retain_mut(|it| {
+        let ends = end(it.subject_id).zip(end(it.object_id));
+        ends.is_some_and(|(subject, object)| {
+            (it.subject, it.subject_path, it.subject_shares_name) = subject;
+            (it.object, it.object_path, it.object_shares_name) = object;
+            true
+        })
+    });
+    Ok(relations)
 }
 
 /// Groups statements by relation, the surest relation first.
-pub(crate) fn grouped(statements: Vec<Statement>) -> Vec<Vec<Statement>> {
+fn grouped(statements: Vec<Statement>) -> Vec<Vec<Statement>> {
     let mut groups: Vec<Vec<Statement>> = Vec::new();
     for statement in statements {
         let same = |group: &&mut Vec<Statement>| {
@@ -174,31 +175,15 @@ pub(crate) fn grouped(statements: Vec<Statement>) -> Vec<Vec<Statement>> {
 /// Renders one statement.
 type Show = fn(&QueryContext<'_>, &Statement) -> Result<Option<EvidenceView>, AskError>;
 
-/// Returns the relation between two entities with its best evidence and its contradictions; `None`
-/// without evidence.
-pub(crate) fn relation_of(
-    ctx: &QueryContext<'_>,
-    ends: [i64; 2],
-    predicate: &str,
-    hop: u32,
-    show: Show,
-) -> Result<Option<RelationView>, AskError> {
-    let [subject, object] = ends;
-    let group = statements_of(ctx, subject, predicate, object)?;
-    relation_view(ctx, &group, hop, show)
-}
-
-fn relation_view(
+/// Returns the relation that these statements state, without the names of its ends: with its best evidence and its
+/// contradictions; `None` without evidence.
+pub(super) fn relation_view(
     ctx: &QueryContext<'_>,
     group: &[Statement],
     hop: u32,
     show: Show,
 ) -> Result<Option<RelationView>, AskError> {
     let Some(first) = group.first() else { return Ok(None) };
-    let (Some(subject), Some(object)) = (name_of(ctx, first.subject)?, name_of(ctx, first.object)?)
-    else {
-        return Ok(None);
-    };
     let mut evidence = Vec::new();
     for statement in group.iter().take(MAX_EVIDENCE) {
         evidence.extend(show(ctx, statement)?);
@@ -211,14 +196,11 @@ fn relation_view(
             view.map(|it| EvidenceView { pattern: format!("against {}", it.pattern), ..it }),
         );
     }
-    let confidence = weighed(group, &against);
     Ok(Some(RelationView {
-        subject,
         predicate: first.predicate.clone(),
-        object,
         subject_id: Some(first.subject),
         object_id: Some(first.object),
-        confidence,
+        confidence: weighed(group, &against),
         hop,
         evidence,
         ..RelationView::default()

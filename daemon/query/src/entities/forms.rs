@@ -98,6 +98,10 @@ const REMARKS: &str = " \
     good bad better great lot bit must little few not no now also still already always never often available \
     here there done ready free new old part able going both all too very ";
 
+/// Adverbs before a verb, and after `is`, that change nothing.
+const ADVERBS: &str = " only also simply just then automatically currently always ";
+const HEDGES: &str = " only simply just basically essentially typically usually ";
+
 /// Ends of the text before a name that is being introduced.
 const NAMED: [&str; 10] = [
     " called ",
@@ -352,23 +356,11 @@ fn past_noun(after: &str, is_plural: bool) -> (&str, bool, bool) {
 /// Returns what a predicate says about its subject.
 fn predicate_form(predicate: &str, is_plural: bool) -> Option<Form> {
     let mut words = predicate.strip_prefix(' ')?.split_whitespace();
-    let mut word = words.next()?;
-    while matches!(
-        word,
-        "only" | "also" | "simply" | "just" | "then" | "automatically" | "currently" | "always"
-    ) {
-        word = words.next()?;
-    }
+    let word = words.find(|it| !is_listed(ADVERBS, it))?;
     let plain = |word: &'_ str| word.trim_matches(|c: char| !c.is_alphanumeric()).to_lowercase();
     match word {
         "is" | "are" => {
-            let mut next = words.next()?;
-            while matches!(
-                next,
-                "only" | "simply" | "just" | "basically" | "essentially" | "typically" | "usually"
-            ) {
-                next = words.next()?;
-            }
+            let next = words.find(|it| !is_listed(HEDGES, it))?;
             let then = words.next().map(plain).unwrap_or_default();
             let is_remark = is_listed(REMARKS, &then);
             match next {

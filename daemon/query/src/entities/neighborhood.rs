@@ -6,6 +6,8 @@
 //! way there, and id, relations by confidence and ends. Everything beyond a limit is counted. The
 //! text of a document is read once.
 
+use std::collections::BTreeMap;
+
 use proto::error::ErrorView;
 use proto::shape::EntityView;
 use proto::tool::admin::{Graph, GraphEdge, GraphNode, GraphReply};
@@ -70,7 +72,10 @@ pub fn neighborhood(
     if nodes.is_empty() {
         return Err(not_found(&format!("entity {center}"), &[]));
     }
-    let (edges, n_edges_cut) = edges(ctx, walk.kept, limit as usize * EDGES_PER_ENTITY)?;
+    let known: Vec<i64> = walk.order.iter().map(|(entity, _)| *entity).collect();
+    let mut kept = projection.among(&known);
+    kept.retain(|it| it.is_of(rels));
+    let (edges, n_edges_cut) = edges(ctx, kept, limit as usize * EDGES_PER_ENTITY)?;
     let truncated = left_out(walk.left_out.len(), n_edges_cut, "give fewer `hops` or some `rels`");
     Ok(GraphReply { nodes, edges, truncated, ..GraphReply::default() })
 }
@@ -87,54 +92,41 @@ pub(super) fn left_out(n_entities: usize, n_relations: usize, hint: &str) -> Opt
 }
 
 /// State of a walk.
-struct Walk<'p> {
+struct Walk {
     limit: usize,
     /// Entities with their hop, in the order of the reply.
     order: Vec<(i64, u32)>,
     known: FxHashSet<i64>,
     /// Entities one step away that exceed the limit.
     left_out: FxHashSet<i64>,
-    /// The relations between `known`.
-    kept: Vec<Relation<'p>>,
 }
 
-impl<'p> Walk<'p> {
+impl Walk {
     fn from(center: i64, limit: usize) -> Self {
         Walk {
             limit,
             order: vec![(center, 0)],
             known: FxHashSet::from_iter([center]),
             left_out: FxHashSet::default(),
-            kept: Vec::new(),
         }
     }
 
-    fn run(&mut self, projection: &'p Projection, hops: u32, rels: &[String]) {
+    fn run(&mut self, projection: &Projection, hops: u32, rels: &[String]) {
         let center = self.order.first().map_or(0, |it| it.0);
-        let wanted =
-            |it: &Relation<'_>| rels.is_empty() || rels.iter().any(|rel| rel == it.predicate);
         let mut frontier: Vec<(f32, i64)> = vec![(1.0, center)];
-        let mut read: Vec<Relation<'p>> = Vec::new();
         for hop in 1..=hops {
             let mut ways: FxHashMap<i64, f32> = FxHashMap::default();
             for (confidence, entity) in std::mem::take(&mut frontier) {
-                for relation in projection.about(entity).into_iter().filter(wanted) {
-                    let other =
-                        if relation.subject == entity { relation.object } else { relation.subject };
+                for relation in projection.about(entity).iter().filter(|it| it.is_of(rels)) {
+                    let other = relation.other_end(entity);
                     if !self.known.contains(&other) {
                         let way = ways.entry(other).or_insert(0.0);
                         *way = way.max(confidence * relation.confidence);
                     }
-                    read.push(relation);
                 }
             }
             frontier = self.take(ways, hop);
         }
-        // Entities of the last hop are not followed, but may be related to each other.
-        for (_, entity) in frontier {
-            read.extend(projection.about(entity).into_iter().filter(wanted));
-        }
-        self.keep(read);
     }
 
     /// Takes the surest entities one hop further, up to the limit.
@@ -149,17 +141,6 @@ impl<'p> Walk<'p> {
             self.order.push((*entity, hop));
         }
         next
-    }
-
-    /// Keeps the relations between known entities, each once.
-    fn keep(&mut self, read: Vec<Relation<'p>>) {
-        let mut seen: FxHashSet<(i64, &str, i64)> = FxHashSet::default();
-        for it in read {
-            let are_known = self.known.contains(&it.subject) && self.known.contains(&it.object);
-            if are_known && seen.insert((it.subject, it.predicate, it.object)) {
-                self.kept.push(it);
-            }
-        }
     }
 }
 
@@ -185,7 +166,7 @@ pub(super) fn node(
     let mentioning = ctx.snapshot.mentions().by_doc(entity.id)?;
     let mut places = Vec::new();
     for it in mentioning.iter().take(MAX_PLACES) {
-        places.extend(first_place(ctx, entity.id, it.doc)?);
+        places.extend(first_place(ctx, entity.id, it)?);
     }
     Ok(Some(GraphNode {
         entity: EntityView { aliases: aliases(ctx, entity.id, &entity.name)?, ..brief(&entity) },
@@ -209,43 +190,33 @@ pub(super) fn edges(
     kept.sort_by(Relation::order);
     let n_cut = kept.len().saturating_sub(limit);
     kept.truncate(limit);
-    let mut found: Vec<(GraphEdge, Option<Statement>)> = Vec::new();
-    for relation in kept {
-        let Relation { subject, predicate, object, confidence, .. } = relation;
+    let mut edges = Vec::new();
+    // By document, so that each text is read once and only one is held.
+    let mut cited: BTreeMap<i64, Vec<(usize, Statement)>> = BTreeMap::new();
+    for (at, relation) in kept.iter().enumerate() {
+        let Relation { subject, predicate, object, confidence, .. } = *relation;
         let stated = statements_of(ctx, subject, predicate, object)?;
         let against = against(ctx, subject, predicate, object)?;
-        let edge = GraphEdge {
+        edges.push(GraphEdge {
             src: subject,
             dst: object,
             rel: predicate.to_string(),
             confidence,
             n_evidence: stated.len().max(1) as u64,
             n_against: against.len() as u64,
-            evidence: stated_beside(ctx, &relation)?,
-        };
-        found.push((edge, stated.into_iter().next()));
-    }
-    cite(ctx, &mut found)?;
-    Ok((found.into_iter().map(|(edge, _)| edge).collect(), n_cut))
-}
-
-/// Adds the evidence, document by document, so that each text is read once and only one is held.
-fn cite(
-    ctx: &QueryContext<'_>,
-    found: &mut [(GraphEdge, Option<Statement>)],
-) -> Result<(), AskError> {
-    let mut by_doc: Vec<_> = found.iter_mut().collect();
-    by_doc.sort_by_key(|(_, statement)| statement.as_ref().map(|it| it.doc));
-    let mut open: Option<(i64, Option<Source>)> = None;
-    for (edge, statement) in by_doc {
-        let Some(statement) = statement else { continue };
-        if open.as_ref().is_none_or(|(doc, _)| *doc != statement.doc) {
-            open = Some((statement.doc, Source::load(ctx, statement.doc)?));
+            evidence: stated_beside(ctx, relation)?,
+        });
+        if let Some(first) = stated.into_iter().next() {
+            cited.entry(first.doc).or_default().push((at, first));
         }
-        let source = open.as_ref().and_then(|(_, source)| source.as_ref());
-        edge.evidence = source.map(|source| source.evidence(statement));
     }
-    Ok(())
+    for (doc, statements) in cited {
+        let Some(source) = Source::load(ctx, doc)? else { continue };
+        for (at, statement) in statements {
+            edges[at].evidence = Some(source.evidence(&statement));
+        }
+    }
+    Ok((edges, n_cut))
 }
 
 #[cfg(test)]

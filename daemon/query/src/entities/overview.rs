@@ -65,15 +65,13 @@ struct Chosen<'p> {
 impl<'p> Chosen<'p> {
     /// Chooses the entities that are related to a more frequently mentioned one, and the latter.
     fn from(projection: &'p Projection, ranked: &[i64], limit: usize, rels: &[String]) -> Self {
-        let is_wanted =
-            |it: &Relation<'_>| rels.is_empty() || rels.iter().any(|rel| rel == it.predicate);
         let rank: FxHashMap<i64, usize> =
             ranked.iter().enumerate().map(|(idx, it)| (*it, idx)).collect();
         let mut chosen: BTreeSet<usize> = BTreeSet::new();
         let mut related: FxHashSet<usize> = FxHashSet::default();
         for (idx, entity) in ranked.iter().enumerate() {
             let Some(node) = projection.node(*entity) else { continue };
-            let wanted = projection.at(node).filter(|(_, relation)| is_wanted(relation));
+            let wanted = projection.at(node).filter(|(_, relation)| relation.is_of(rels));
             let others = wanted.filter_map(|(other, _)| rank.get(&projection.entity(other)));
             let earlier: BTreeSet<usize> = others.copied().filter(|other| *other < idx).collect();
             if earlier.is_empty() {
@@ -93,27 +91,10 @@ impl<'p> Chosen<'p> {
         }
         let n_left_out = related.len() - chosen.len();
         let entities: Vec<i64> = chosen.into_iter().map(|it| ranked[it]).collect();
-        let relations = between(projection, &entities, is_wanted);
+        let mut relations = projection.among(&entities);
+        relations.retain(|it| it.is_of(rels));
         Chosen { entities, relations, n_left_out }
     }
-}
-
-/// Returns the relations among entities, each once.
-fn between<'p>(
-    projection: &'p Projection,
-    entities: &[i64],
-    is_wanted: impl Fn(&Relation<'_>) -> bool,
-) -> Vec<Relation<'p>> {
-    let known: FxHashSet<i64> = entities.iter().copied().collect();
-    let mut found = Vec::new();
-    for entity in entities {
-        let node = projection.node(*entity);
-        let at_it = node.into_iter().flat_map(|node| projection.at(node)).map(|(_, it)| it);
-        found.extend(
-            at_it.filter(|it| it.subject == *entity && known.contains(&it.object) && is_wanted(it)),
-        );
-    }
-    found
 }
 
 /// Writes the communities into their nodes, and returns them with their names.

@@ -14,7 +14,7 @@ use crate::graph::KnownRelation;
 use crate::notes::stated;
 use crate::quote::source::Source;
 use crate::{AskError, QueryContext};
-use index::read::{Name, Proposal};
+use index::read::{Name, Proposal, Statement};
 use index::store::link_key;
 
 /// Returns doubtful links and relations without a decision, least certain first.
@@ -36,7 +36,6 @@ pub fn list_doubtful(
     // The place is filtered afterwards, so everything is read first.
     let most = if place.is_some() { u32::MAX } else { limit };
     let mut items = doubtful_links(ctx, below, most)?;
-    items.extend(proposals(ctx, most)?);
     items.extend(contradicted_relations(ctx, most)?);
     for item in doubtful_relations(ctx, below, place, most)? {
         // A contradicted relation is listed already, with its contradiction.
@@ -65,7 +64,8 @@ fn is_at(path: &str, place: &str) -> bool {
         || path.strip_prefix(place).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
-/// Returns inexact links with a low score.
+/// Returns inexact links with a low score, then the pairs that were almost linked and names that may denote one of
+/// several, whatever their score; all are undecided.
 fn doubtful_links(
     ctx: &QueryContext<'_>,
     below: f32,
@@ -75,13 +75,9 @@ fn doubtful_links(
     let tau2 = ctx.settings.link.tau2;
     let ceiling = tau2 + (1.0 - tau2) * below;
     let linked = ctx.snapshot.proposals().linked()?.into_iter();
-    undecided(ctx, linked.take_while(|it| it.score < ceiling), limit)
-}
-
-/// Returns the pairs that were almost linked, and names that may denote one of several; all are
-/// undecided, whatever their score.
-fn proposals(ctx: &QueryContext<'_>, limit: u32) -> Result<Vec<ReviewItem>, AskError> {
-    undecided(ctx, ctx.snapshot.proposals().open()?.into_iter(), limit)
+    let mut items = undecided(ctx, linked.take_while(|it| it.score < ceiling), limit)?;
+    items.extend(undecided(ctx, ctx.snapshot.proposals().open()?.into_iter(), limit)?);
+    Ok(items)
 }
 
 /// Returns the first pairs without a decision, each with its features and the first mention of the
@@ -133,7 +129,7 @@ fn first_mention(
         span: [first.start, first.end],
         pattern: "mention".into(),
         confidence: score,
-        date: Some(source.day.clone()),
+        date: Some(source.document.day.clone()),
     }))
 }
 
@@ -148,8 +144,7 @@ fn doubtful_relations(
         if items.len() >= limit as usize {
             break;
         }
-        let (subject, predicate, object) =
-            (statement.subject, statement.predicate.as_str(), statement.object);
+        let Statement { subject, object, ref predicate, .. } = statement;
         let known = KnownRelation::of(ctx, subject, predicate, object)?;
         let Some(known) = known.filter(|it| it.verdict(ctx).is_none()) else { continue };
         // The same confidence as in every other tool: the statements for the relation, lowered by
@@ -161,7 +156,7 @@ fn doubtful_relations(
             continue;
         }
         items.push(ReviewItem {
-            claim: known.claim(ctx, &statement.predicate)?,
+            claim: known.claim(ctx, predicate)?,
             key: known.key,
             kind: "relation".into(),
             confidence,
@@ -206,10 +201,7 @@ pub fn norm_keys_exist(ctx: &QueryContext<'_>, keys: &[String]) -> Result<(), Er
         }
         let names: Vec<&str> = match key.split_once(':') {
             Some(("link", rest)) => rest.split('>').collect(),
-            Some(("relation", rest)) => {
-                let parts: Vec<&str> = rest.split('>').collect();
-                vec![parts.first().copied().unwrap_or(""), parts.get(2).copied().unwrap_or("")]
-            }
+            Some(("relation", rest)) => rest.split('>').step_by(2).take(2).collect(),
             _ => Vec::new(),
         };
         let known = |norm: &&str| -> Result<bool, AskError> {

@@ -4,53 +4,71 @@
 
 use proto::shape::{EvidenceView, RelationView, SourceView};
 
-use super::explain::{add_ends, relation_of};
+use super::contradict::statements_of;
+use super::explain::{relation_view, with_ends};
+use crate::graph::Statement;
 use crate::graph::projection::{By, Relation};
-use crate::graph::{Statement, name_of};
 use crate::quote::source::Source;
 use crate::{AskError, QueryContext};
 
 /// Longest sentence that is shown whole, characters.
 const MAX_SENTENCE: usize = 240;
 
-/// Returns a relation with its evidence; `None` if one of its ends is gone.
-pub(crate) fn relation_view(
+/// Returns relations, each given with its hop, with their evidence; those with an end that is gone are left out.
+pub(crate) fn relation_views<'p>(
     ctx: &QueryContext<'_>,
-    relation: &Relation<'_>,
-    hop: u32,
-) -> Result<Option<RelationView>, AskError> {
-    let Relation { subject, predicate, object, confidence, by } = *relation;
-    let mut view = if by == By::Evidence {
-        relation_of(ctx, [subject, object], predicate, hop, sentence)?
-    } else {
-        let names = (name_of(ctx, subject)?, name_of(ctx, object)?);
-        let (Some(from), Some(to)) = names else { return Ok(None) };
-        Some(RelationView {
-            subject: from,
+    relations: impl IntoIterator<Item = (Relation<'p>, u32)>,
+) -> Result<Vec<RelationView>, AskError> {
+    let mut views = Vec::new();
+    for (relation, hop) in relations {
+        let Relation { subject, predicate, object, confidence, by } = relation;
+        if by == By::Evidence {
+            let stated = statements_of(ctx, subject, predicate, object)?;
+            views.extend(relation_view(ctx, &stated, hop, sentence)?);
+            continue;
+        }
+        views.push(RelationView {
             predicate: predicate.to_string(),
-            object: to,
             subject_id: Some(subject),
             object_id: Some(object),
             confidence,
             hop,
-            evidence: stated_beside(ctx, relation)?.into_iter().collect(),
+            evidence: stated_beside(ctx, &relation)?.into_iter().collect(),
             ..RelationView::default()
-        })
-    };
-    add_ends(ctx, view.as_mut_slice())?;
-    Ok(view)
+        });
+    }
+    with_ends(ctx, views)
 }
 
-/// Returns the source of a relation that has no extracted evidence.
+/// Returns the source of a relation that has no extracted evidence: a link, or an entry that states it in its front
+/// matter or by naming another one.
 pub(super) fn stated_beside(
     ctx: &QueryContext<'_>,
     relation: &Relation<'_>,
 ) -> Result<Option<EvidenceView>, AskError> {
-    match relation.by {
-        By::Evidence => Ok(None),
-        By::Link { doc, seq } => of_link(ctx, doc, seq, relation.confidence),
-        By::Entry { doc } => of_entry(ctx, doc, relation.predicate, relation.confidence),
-    }
+    let (doc, seq) = match relation.by {
+        By::Evidence => return Ok(None),
+        By::Link { doc, seq } => (doc, Some(seq as usize)),
+        By::Entry { doc } => (doc, None),
+    };
+    let Some(document) = ctx.snapshot.documents().get(doc)? else { return Ok(None) };
+    let ((path, line, text), span, pattern) = match seq {
+        None => {
+            ((document.path, 1, document.title), (0, 0), format!("entry:{}", relation.predicate))
+        }
+        Some(seq) => {
+            let links = ctx.snapshot.notes().links(doc)?;
+            let Some(link) = links.into_iter().nth(seq) else { return Ok(None) };
+            ((link.from_path, link.line, link.line_text), link.span, "link:note".to_string())
+        }
+    };
+    Ok(Some(EvidenceView {
+        source: SourceView { path, line, text, ..SourceView::default() },
+        span: [span.0 as u64, span.1 as u64],
+        pattern,
+        confidence: relation.confidence,
+        date: Some(document.day),
+    }))
 }
 
 /// Renders a statement as evidence, quoting its sentence.
@@ -82,44 +100,6 @@ fn sentence_around(text: &str, span: (usize, usize)) -> Option<String> {
     let end = if is_whole { 0 } else { stops.min().unwrap_or(line) };
     let sentence = text.get(start..span.1 + end)?.split_whitespace().collect::<Vec<_>>().join(" ");
     (sentence.chars().count() <= MAX_SENTENCE).then_some(sentence)
-}
-
-fn of_link(
-    ctx: &QueryContext<'_>,
-    doc: i64,
-    seq: i64,
-    confidence: f32,
-) -> Result<Option<EvidenceView>, AskError> {
-    let Some(document) = ctx.snapshot.documents().get(doc)? else { return Ok(None) };
-    let link = ctx.snapshot.notes().links(doc)?.into_iter().nth(seq as usize);
-    Ok(link.map(|link| EvidenceView {
-        source: SourceView {
-            path: link.from_path,
-            line: link.line,
-            text: link.line_text,
-            ..SourceView::default()
-        },
-        span: [link.span.0 as u64, link.span.1 as u64],
-        pattern: "link:note".into(),
-        confidence,
-        date: Some(document.day),
-    }))
-}
-
-/// Renders what an entry states in its front matter or by naming another one.
-fn of_entry(
-    ctx: &QueryContext<'_>,
-    doc: i64,
-    predicate: &str,
-    confidence: f32,
-) -> Result<Option<EvidenceView>, AskError> {
-    Ok(ctx.snapshot.documents().get(doc)?.map(|it| EvidenceView {
-        source: SourceView { path: it.path, line: 1, text: it.title, ..SourceView::default() },
-        span: [0, 0],
-        pattern: format!("entry:{predicate}"),
-        confidence,
-        date: Some(it.day),
-    }))
 }
 
 #[cfg(test)]

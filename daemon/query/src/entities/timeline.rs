@@ -47,9 +47,9 @@ fn placed(
     entity: i64,
     mentioning: Option<&Occurrences>,
 ) -> Result<Option<DatedPlace>, AskError> {
-    let Some(Occurrences { doc, day, .. }) = mentioning else { return Ok(None) };
-    let place = first_place(ctx, entity, *doc)?;
-    Ok(place.map(|place| DatedPlace { day: day.clone(), place }))
+    let Some(it) = mentioning else { return Ok(None) };
+    let place = first_place(ctx, entity, it)?;
+    Ok(place.map(|place| DatedPlace { day: it.day.clone(), place }))
 }
 
 /// Groups by month, or by year if there are too many; returns the latest periods, and the number of

@@ -11,6 +11,7 @@ pub(crate) mod neighbors;
 use std::collections::BTreeSet;
 
 use config::settings::{Formula, Weights};
+use index::read::Chunk;
 use rustc_hash::FxHashMap;
 
 use self::bridge::{Reaches, best, bridges, named};
@@ -67,8 +68,6 @@ pub(crate) struct Expanded {
     pub names: Reaches,
     /// Chunks reached by an entity of a best candidate.
     pub bridges: Reaches,
-    /// The document of each chunk; empty if there is no penalty for further hits of a document.
-    pub docs: FxHashMap<i64, i64>,
     /// All candidates, including those that only the graph leads to.
     pub candidates: Candidates,
 }
@@ -115,13 +114,6 @@ pub(crate) fn expand(
         if plan.weights.bridge * recalled.trust.words > 0.0 {
             expanded.bridges =
                 stage!("reach", bridges(&mut neighbors, &best(&fused), &candidates))?;
-        }
-    }
-    if plan.is_fused() && plan.weights.same_document > 0.0 {
-        let chunks: BTreeSet<i64> = recalled.candidates.chunks().chain(expanded.chunks()).collect();
-        neighbors.read(&chunks)?;
-        for chunk in chunks {
-            expanded.docs.insert(chunk, neighbors.doc(chunk));
         }
     }
     let more: Vec<i64> = expanded.chunks().collect();
@@ -186,9 +178,7 @@ fn relations(
     let mut chunks: BTreeSet<i64> = recalled.candidates.chunks().collect();
     for chunk in chunks_of_statements(ctx, plan, walked)? {
         let home = copies::indexed_at(ctx, &plan.within, chunk)?;
-        if plan.within.lets_through(ctx, home)? {
-            chunks.insert(home);
-        }
+        chunks.extend(plan.within.lets_through(&home).then_some(home.id));
     }
     neighbors.read(&chunks)?;
     neighbors.read_entities(chunks.iter().copied())?;
@@ -206,7 +196,7 @@ fn chunks_of_statements(
     ctx: &QueryContext<'_>,
     plan: &Plan,
     walked: &Expanded,
-) -> Result<Vec<i64>, AskError> {
+) -> Result<Vec<Chunk>, AskError> {
     let mut ways: Vec<(f32, &Statement)> =
         walked.reached.values().filter_map(|r| Some((r.confidence, r.by.as_ref()?))).collect();
     ways.sort_by(|a, b| {
@@ -214,11 +204,10 @@ fn chunks_of_statements(
     });
     let mut chunks = Vec::new();
     for (_, statement) in ways.into_iter().take(MAX_GRAPH_CHUNKS) {
-        if plan.within.docs.as_ref().is_some_and(|docs| !docs.contains(&statement.doc)) {
+        if !plan.within.holds(statement.doc) {
             continue;
         }
-        let chunk = ctx.snapshot.chunks().at(statement.doc, statement.span.0)?;
-        chunks.extend(chunk.map(|chunk| chunk.id));
+        chunks.extend(ctx.snapshot.chunks().at(statement.doc, statement.span.0)?);
     }
     Ok(chunks)
 }

@@ -180,6 +180,6 @@ fn read_place(
     (doc, byte): (i64, usize),
 ) -> Result<Option<i64>, AskError> {
     let Some(chunk) = ctx.snapshot.chunks().after(doc, byte)? else { return Ok(None) };
-    let home = copies::indexed_at(ctx, within, chunk.id)?;
-    Ok(within.lets_through(ctx, home)?.then_some(home))
+    let home = copies::indexed_at(ctx, within, chunk)?;
+    Ok(within.lets_through(&home).then_some(home.id))
 }

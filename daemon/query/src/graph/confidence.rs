@@ -3,6 +3,7 @@
 //! In: statements for a relation and against it. Out: one number, independent of their order.
 
 use super::Statement;
+use super::entity::rounded;
 
 /// Kinds of sources that corroborate each other. Wording and grammar of sentences are one kind,
 /// because they mostly read the same sentence.
@@ -23,9 +24,7 @@ impl Corroboration {
             kind => kind,
         };
         let place = KINDS.iter().position(|it| *it == kind).unwrap_or(KINDS.len());
-        if let Some(best) = self.0.get_mut(place) {
-            *best = best.max(confidence);
-        }
+        self.0[place] = self.0[place].max(confidence);
     }
 
     /// Merges another corroboration into this one.
@@ -53,10 +52,6 @@ impl<'s> FromIterator<&'s Statement> for Corroboration {
         statements.into_iter().for_each(|it| all.add(&it.pattern, it.confidence));
         all
     }
-}
-
-fn rounded(value: f32) -> f32 {
-    (value * 1000.0).round() / 1000.0
 }
 
 #[cfg(test)]

@@ -23,10 +23,8 @@ pub(crate) fn brief(entity: &Entity) -> EntityView {
 pub(crate) fn entity_view(
     ctx: &QueryContext<'_>,
     entity: i64,
-    score: Option<f32>,
 ) -> Result<Option<EntityView>, AskError> {
-    let found = ctx.snapshot.entities().get(entity)?;
-    Ok(found.map(|it| EntityView { score: score.map(rounded), ..brief(&it) }))
+    Ok(ctx.snapshot.entities().get(entity)?.as_ref().map(brief))
 }
 
 /// Rounds to three digits: enough to compare, and short in answers.

@@ -9,9 +9,10 @@ use proto::tool::core::{EntityLookup, EntityReply};
 use super::entity::{aliases, brief, entity_view, rounded};
 use super::name_of;
 use crate::address;
-use crate::error::invalid;
+use crate::error::{failed, invalid};
 use crate::{AskError, QueryContext};
 use extract::link::features::{popularity, string_similarity};
+use index::read::Entity;
 use model::terms::{EntityType, norm_of};
 use notes::resolve::By;
 
@@ -72,30 +73,26 @@ fn names_like(
 ) -> Result<Vec<(i64, f32)>, AskError> {
     let entities = ctx.snapshot.entities();
     let mut best: BTreeMap<i64, f32> = BTreeMap::new();
+    let is_wanted = |it: &Entity| wanted.is_none_or(|wanted| it.type_code == wanted.code());
+    let mut note = |entity: i64, score: f32| {
+        let entry = best.entry(entity).or_insert(0.0);
+        *entry = entry.max(score);
+    };
     ctx.snapshot.names().each(|name, entity, n_docs| {
         let likeness = likeness(norm, name);
-        if likeness < MIN_LIKENESS * 0.5 {
-            return Ok(());
-        }
         // Every name is compared, so the type is looked up only for similar ones.
-        if let Some(wanted) = wanted
-            && entities.get(entity)?.is_none_or(|it| it.type_code != wanted.code())
+        if likeness < MIN_LIKENESS * 0.5
+            || wanted.is_some() && !entities.get(entity)?.as_ref().is_some_and(is_wanted)
         {
             return Ok(());
         }
         // Popular names win among equals, by at most a hundredth.
-        let score = likeness * 0.99 + popularity(n_docs) * 0.01;
-        let entry = best.entry(entity).or_insert(0.0);
-        *entry = entry.max(score);
+        note(entity, likeness * 0.99 + popularity(n_docs) * 0.01);
         Ok(())
     })?;
     // A name that several notes share denotes none of them, so they are added here.
-    for note in entities.with_norm(norm)?.into_iter().filter(|it| it.doc.is_some()) {
-        if wanted.is_none_or(|t| note.type_code == t.code()) {
-            let entry = best.entry(note.id).or_insert(0.0);
-            *entry = entry.max(0.99);
-        }
-    }
+    let notes = entities.with_norm(norm)?.into_iter().filter(|it| it.doc.is_some());
+    notes.filter(is_wanted).for_each(|it| note(it.id, 0.99));
     let mut found: Vec<(i64, f32)> = best.into_iter().collect();
     found.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
     found.truncate(limit);
@@ -137,14 +134,13 @@ pub(crate) fn find_one(
 }
 
 /// Resolves a parameter to an entity: an id from another answer, with or without `#`, or a name.
-pub(crate) fn given(
-    ctx: &QueryContext<'_>,
-    parameter: &str,
-    value: &str,
-) -> Result<i64, ErrorView> {
+///
+/// # Errors
+/// `not_found` with near names, and `ambiguous` with the candidates.
+pub fn given(ctx: &QueryContext<'_>, parameter: &str, value: &str) -> Result<i64, ErrorView> {
     let id = value.trim().trim_start_matches('#').parse::<i64>();
     match id {
-        Ok(id) if entity_view(ctx, id, None)?.is_some() => Ok(id),
+        Ok(id) if entity_view(ctx, id)?.is_some() => Ok(id),
         _ => by_name(ctx, value).map_err(|error| ErrorView {
             hint: error.hint.map(|hint| hint.replace("`entity_id`", &format!("`{parameter}`"))),
             ..error
@@ -193,13 +189,12 @@ fn by_name(ctx: &QueryContext<'_>, name: &str) -> Result<i64, ErrorView> {
     let norm = norm_of(name);
     let exact = ctx.snapshot.names().with_norm(&norm).map_err(AskError::from)?;
     let entity = exact.as_ref().map(|it| it.entity);
+    let found = entity.flatten().map(|it| ctx.snapshot.entities().get(it));
     // What only texts mention gives way to the note that is called so.
-    let is_note = |entity: &i64| match ctx.snapshot.entities().get(*entity) {
-        Ok(found) => found.is_some_and(|it| it.doc.is_some()),
-        Err(_) => true,
-    };
-    if let Some(entity) = entity.flatten().filter(is_note) {
-        return Ok(entity);
+    if let Some(it) = found.transpose().map_err(AskError::from)?.flatten()
+        && it.doc.is_some()
+    {
+        return Ok(it.id);
     }
     let called = if entity == Some(None) { None } else { called(ctx, name)? };
     if let Some(entity) = called.or(entity.flatten()) {
@@ -208,8 +203,10 @@ fn by_name(ctx: &QueryContext<'_>, name: &str) -> Result<i64, ErrorView> {
     if exact.is_some() {
         return Err(ambiguous(ctx, name, &norm)?);
     }
-    if let Some(entity) = written_so(ctx, name)? {
-        return Ok(entity);
+    // Such as `Babbage` after `Charles Babbage`, if all mentions with this spelling denote the same.
+    let written_so = ctx.snapshot.mentions().spelled(name.trim(), 2).map_err(AskError::from)?;
+    if let [entity] = written_so.as_slice() {
+        return Ok(*entity);
     }
     let near = names_like(ctx, &norm, None, 5)?;
     // A clear winner is accepted, so that a plural or a typo needs no second call.
@@ -224,13 +221,6 @@ fn by_name(ctx: &QueryContext<'_>, name: &str) -> Result<i64, ErrorView> {
         names.extend(name_of(ctx, entity)?);
     }
     Err(not_found(name, &names))
-}
-
-/// Returns the entity of all mentions with this spelling, such as `Babbage` after `Charles
-/// Babbage`; `None` if they differ.
-fn written_so(ctx: &QueryContext<'_>, surface: &str) -> Result<Option<i64>, AskError> {
-    let found = ctx.snapshot.mentions().spelled(surface.trim(), 2)?;
-    Ok(<[i64; 1]>::try_from(found).ok().map(|[entity]| entity))
 }
 
 /// Lists what a name may denote: notes with that name, its senses, and the candidates if it is
@@ -255,16 +245,12 @@ fn ambiguous(ctx: &QueryContext<'_>, name: &str, norm: &str) -> Result<ErrorView
     }
     found.sort();
     let things = if found.iter().any(|it| it.2.is_some()) { "things" } else { "notes" };
-    let ids = found.iter().map(|(place, id, about)| {
+    let shown = |(place, id, about): &(String, i64, Option<String>)| {
         format!("{id} ({place}{})", about.as_deref().unwrap_or_default())
-    });
-    let ids: Vec<String> = ids.collect();
-    Ok(ErrorView {
-        code: Code::Ambiguous,
-        message: format!("`{name}` names {} {things}: {}", ids.len(), ids.join(", ")),
-        hint: Some("call again with one of these as `entity_id`".into()),
-        conflict: None,
-    })
+    };
+    let ids: Vec<String> = found.iter().map(shown).collect();
+    let message = format!("`{name}` names {} {things}: {}", ids.len(), ids.join(", "));
+    Ok(failed(Code::Ambiguous, message, "call again with one of these as `entity_id`"))
 }
 
 pub(crate) fn not_found(name: &str, near: &[String]) -> ErrorView {
@@ -272,12 +258,7 @@ pub(crate) fn not_found(name: &str, near: &[String]) -> ErrorView {
         [] => "find it with `entity_lookup` or `hybrid_query`".to_string(),
         names => format!("nearest: {}", names.join(", ")),
     };
-    ErrorView {
-        code: Code::NotFound,
-        message: format!("no entity is called `{name}`"),
-        hint: Some(hint),
-        conflict: None,
-    }
+    failed(Code::NotFound, format!("no entity is called `{name}`"), &hint)
 }
 
 #[cfg(test)]

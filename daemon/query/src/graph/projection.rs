@@ -78,6 +78,16 @@ impl Relation<'_> {
         let by_confidence = other.confidence.total_cmp(&self.confidence);
         by_confidence.then_with(|| (own(self), self.predicate).cmp(&(own(other), other.predicate)))
     }
+
+    /// Returns whether it is of one of some types; of any if none are given.
+    pub(crate) fn is_of(&self, rels: &[String]) -> bool {
+        rels.is_empty() || rels.iter().any(|rel| rel == self.predicate)
+    }
+
+    /// Returns the end that is not this entity.
+    pub(crate) fn other_end(&self, entity: i64) -> i64 {
+        if self.subject == entity { self.object } else { self.subject }
+    }
 }
 
 /// Entities and relations of one commit.
@@ -168,6 +178,16 @@ impl Projection {
         }
         found.sort_by(Relation::order);
         found
+    }
+
+    /// Returns the relations among some entities, each once: those of one subject surest first.
+    pub(crate) fn among(&self, entities: &[i64]) -> Vec<Relation<'_>> {
+        let known: FxHashSet<i64> = entities.iter().copied().collect();
+        let own = entities.iter().flat_map(|entity| {
+            let about = self.about(*entity).into_iter();
+            about.filter(|it| it.subject == *entity && known.contains(&it.object))
+        });
+        own.collect()
     }
 
     fn relation(&self, edge: EdgeIndex) -> Option<Relation<'_>> {

@@ -7,7 +7,7 @@ use extract::relate::{DENIED, Vocabulary};
 use proto::error::ErrorView;
 
 /// Returns the relation types of kgd's own vocabulary (S4 §8 and more), plus that of links.
-fn vocabulary() -> Vec<&'static str> {
+fn vocabulary<'a>() -> Vec<&'a str> {
     let mut names = Vocabulary::builtin().names();
     names.push("links_to");
     names
@@ -15,13 +15,14 @@ fn vocabulary() -> Vec<&'static str> {
 
 /// Rejects unknown relation types: a typo would silently find nothing.
 pub(crate) fn check(ctx: &QueryContext<'_>, rels: &[String]) -> Result<(), ErrorView> {
-    match unknown_relations(ctx, rels)?.first() {
-        Some(rel) => {
-            let hint = format!("use some of {}", known_relations(ctx)?.join(", "));
-            Err(invalid(format!("no relation `{rel}`"), &hint))
-        }
-        None => Ok(()),
-    }
+    let unknown = unknown_relations(ctx, rels)?;
+    let Some(rel) = unknown.first() else { return Ok(()) };
+    let mut known = vocabulary();
+    let stated = ctx.snapshot.relations().predicates().map_err(AskError::from)?;
+    let stated = stated.iter().map(String::as_str).filter(|it| !it.starts_with(DENIED));
+    let own: Vec<&str> = stated.filter(|it| !known.contains(it)).collect();
+    known.extend(own);
+    Err(invalid(format!("no relation `{rel}`"), &format!("use some of {}", known.join(", "))))
 }
 
 /// Returns the relation types that are neither built in nor stated in any document.
@@ -40,13 +41,4 @@ pub fn unknown_relations<'r>(
         unknown.retain(|rel| !stated.iter().any(|it| it == rel));
     }
     Ok(unknown)
-}
-
-fn known_relations(ctx: &QueryContext<'_>) -> Result<Vec<String>, AskError> {
-    let stated = ctx.snapshot.relations().predicates()?.into_iter();
-    let mut known: Vec<String> = vocabulary().into_iter().map(String::from).collect();
-    let own: Vec<String> =
-        stated.filter(|it| !it.starts_with(DENIED) && !known.contains(it)).collect();
-    known.extend(own);
-    Ok(known)
 }

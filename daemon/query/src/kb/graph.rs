@@ -291,30 +291,26 @@ impl Graph {
     /// Returns the entries that one supersedes and those that supersede it, oldest first, with itself.
     pub fn chain(&self, number: u64) -> Vec<u64> {
         let mut seen = HashSet::from([number]);
-        let mut older = VecDeque::from([number]);
         let mut chain = VecDeque::from([number]);
-        let step = |at: u64, is_older: bool| -> Vec<u64> {
-            let ends = self.neighbors(&id_text(at)).filter(|it| it.edge == SUPERSEDES);
-            let ends = ends.filter(|it| it.is_outgoing == is_older);
-            ends.filter_map(|it| number_of(it.node)).collect::<Vec<_>>()
-        };
-        while let Some(at) = older.pop_front() {
-            for next in step(at, true).into_iter().filter(|it| seen.insert(*it)).collect::<Vec<_>>()
-            {
-                chain.push_front(next);
-                older.push_back(next);
-            }
-        }
-        let mut newer = VecDeque::from([number]);
-        while let Some(at) = newer.pop_front() {
-            for next in
-                step(at, false).into_iter().filter(|it| seen.insert(*it)).collect::<Vec<_>>()
-            {
-                chain.push_back(next);
-                newer.push_back(next);
+        for is_older in [true, false] {
+            let mut open = VecDeque::from([number]);
+            while let Some(at) = open.pop_front() {
+                for next in self.beside(at, is_older).filter(|it| seen.insert(*it)) {
+                    match is_older {
+                        true => chain.push_front(next),
+                        false => chain.push_back(next),
+                    }
+                    open.push_back(next);
+                }
             }
         }
         chain.into()
+    }
+
+    /// Returns the entries that one supersedes itself, or those that supersede it.
+    fn beside(&self, number: u64, is_older: bool) -> impl Iterator<Item = u64> {
+        let near = self.neighbors(&id_text(number)).filter(|it| it.edge == SUPERSEDES);
+        near.filter(move |it| it.is_outgoing == is_older).filter_map(|it| number_of(it.node))
     }
 
     /// Returns the other entries that supersede one and are superseded by it, in a cycle;
@@ -323,10 +319,8 @@ impl Graph {
         let reached = |is_older: bool| {
             let (mut seen, mut open) = (BTreeSet::new(), vec![number]);
             while let Some(at) = open.pop() {
-                let ends = self.neighbors(&id_text(at)).filter(|it| it.edge == SUPERSEDES);
-                let ends = ends.filter(|it| it.is_outgoing == is_older);
-                let ends: Vec<u64> = ends.filter_map(|it| number_of(it.node)).collect();
-                open.extend(ends.into_iter().filter(|it| *it != number && seen.insert(*it)));
+                let new = self.beside(at, is_older);
+                open.extend(new.filter(|it| *it != number && seen.insert(*it)));
             }
             seen
         };

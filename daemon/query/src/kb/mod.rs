@@ -24,6 +24,7 @@ use proto::tool::kb::EntryView;
 pub use self::shelf::{EntryRow, Shelf};
 pub use self::shelves::Shelves;
 use crate::AskError;
+use crate::error::failed;
 use index::store::{KbFacts, KbLedger, Snapshot};
 
 /// When an entry was created, changed and opened; milliseconds since 1970.
@@ -46,15 +47,9 @@ pub struct Library {
     pub shelf: Arc<Shelf>,
     ledger: KbLedger,
     n_lookups: Cell<usize>,
-    /// The ledger's records of all entries, once they have been read together.
-    all: OnceCell<Recorded>,
+    /// The newest version of each entry and when it was last opened, once all have been read together.
+    all: OnceCell<(HashMap<u64, KbFacts>, HashMap<u64, i64>)>,
     now_ms: i64,
-}
-
-/// The ledger's records of all entries.
-struct Recorded {
-    facts: HashMap<u64, KbFacts>,
-    opened: HashMap<u64, i64>,
 }
 
 impl Library {
@@ -79,12 +74,11 @@ impl Library {
         let n_lookups = self.n_lookups.get() + 1;
         self.n_lookups.set(n_lookups);
         if n_lookups > MAX_LOOKUPS && self.all.get().is_none() {
-            let (facts, opened) = (self.ledger.facts()?, self.ledger.accesses()?);
             // Cannot be set already: a library belongs to one thread.
-            let _ = self.all.set(Recorded { facts, opened });
+            let _ = self.all.set((self.ledger.facts()?, self.ledger.accesses()?));
         }
         Ok(match self.all.get() {
-            Some(all) => (all.facts.get(&number).copied(), all.opened.get(&number).copied()),
+            Some((facts, opened)) => (facts.get(&number).copied(), opened.get(&number).copied()),
             None => (self.ledger.facts_of(number)?, self.ledger.access_of(number)?),
         })
     }
@@ -154,11 +148,9 @@ impl Library {
     /// Returns the active entries that supersede one, as stated by it or by them.
     pub fn superseded_by(&self, row: &EntryRow) -> Vec<String> {
         let mut ids: Vec<String> = row.entry.superseded_by.iter().map(|it| id_text(*it)).collect();
-        for it in self.shelf.graph.neighbors(&id_text(row.number)) {
-            if it.edge == graph::SUPERSEDES
-                && !it.is_outgoing
-                && !ids.iter().any(|id| id == it.node)
-            {
+        let near = self.shelf.graph.neighbors(&id_text(row.number));
+        for it in near.filter(|it| it.edge == graph::SUPERSEDES && !it.is_outgoing) {
+            if !ids.iter().any(|id| id == it.node) {
                 ids.push(it.node.to_string());
             }
         }
@@ -200,21 +192,15 @@ impl Library {
             .chain(others)
             .map(|path| format!("`{path}`"))
             .collect();
-        Err(ErrorView {
-            code: Code::Ambiguous,
-            message: format!("several notes have the id {}: {}", id_text(number), paths.join(", ")),
-            hint: Some("give all but one of them another `id`, or remove it".into()),
-            conflict: None,
-        })
+        let message =
+            format!("several notes have the id {}: {}", id_text(number), paths.join(", "));
+        let hint = "give all but one of them another `id`, or remove it";
+        Err(failed(Code::Ambiguous, message, hint))
     }
 }
 
 fn missing(id: &str) -> ErrorView {
     let short: String = id.chars().filter(|c| !c.is_control()).take(80).collect();
-    ErrorView {
-        code: Code::NotFound,
-        message: format!("no entry `{short}`"),
-        hint: Some("ids look like `kb-00042`; `kb_search` finds entries".into()),
-        conflict: None,
-    }
+    let hint = "ids look like `kb-00042`; `kb_search` finds entries";
+    failed(Code::NotFound, format!("no entry `{short}`"), hint)
 }

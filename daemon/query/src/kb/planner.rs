@@ -93,11 +93,8 @@ pub fn plan(question: &str, shelf: &Shelf) -> Planned {
         return planned(Strategy::Auto, why, 1);
     }
     if let Some(cue) = cue_of(DECISION) {
-        return planned(
-            Strategy::DecisionTrace,
-            format!("`{cue}` asks how a decision came about"),
-            1,
-        );
+        let why = format!("`{cue}` asks how a decision came about");
+        return planned(Strategy::DecisionTrace, why, 1);
     }
     if let (Some(cue), Some(node)) = (cue_of(TIMELINE), nodes.first()) {
         return planned(Strategy::Timeline, format!("`{cue}` with the known name {node}"), 1);
@@ -161,10 +158,8 @@ pub fn type_asked(question: &str, shelf: &Shelf) -> Option<EntryType> {
 
 /// Returns whether a question asks for a number.
 pub fn asks_how_many(question: &str) -> bool {
-    let words = words_of(question).join(" ");
-    ["how many", "number of", "count"]
-        .iter()
-        .any(|cue| format!(" {words}").contains(&format!(" {cue}")))
+    let words = format!(" {}", words_of(question).join(" "));
+    cues("how many, number of, count").any(|cue| words.contains(&format!(" {cue}")))
 }
 
 /// Returns the words of a question that are neither names nor cues for a list.
@@ -192,26 +187,24 @@ fn type_of(words: &[&str]) -> Option<EntryType> {
 /// Returns the node that a text denotes: by id, else by name; of several, the one with most
 /// relations.
 pub fn resolve(text: &str, shelf: &Shelf) -> Option<String> {
-    let graph = &shelf.graph;
     if let Some(id) = node_id(text) {
-        // Paths are case-sensitive, names of nodes are not.
-        return graph.has(&id).then_some(id).or_else(|| bare_node(text, graph));
+        return with_id(id, text, &shelf.graph);
     }
-    let key = words_of(text).join(" ");
-    named_so(&key, shelf).or_else(|| entry_titled(&key, shelf))
+    named_so(&words_of(text).join(" "), shelf, true)
 }
 
-fn bare_node(text: &str, graph: &Graph) -> Option<String> {
-    graph.with_folded_id(&fold(text.trim())).map(str::to_string)
+/// Returns the node with a name, of any kind; of several the one with most relations. Else, if it may be a title, the
+/// entry with that.
+fn named_so(key: &str, shelf: &Shelf, may_be_title: bool) -> Option<String> {
+    let titled = || shelf.titled(key).filter(|_| may_be_title).map(|row| id_text(row.number));
+    shelf.graph.named(key).map(str::to_string).or_else(titled)
 }
 
-fn entry_titled(key: &str, shelf: &Shelf) -> Option<String> {
-    shelf.titled(key).map(|row| id_text(row.number))
-}
-
-/// Returns the node with a name, of any kind; of several the one with most relations.
-fn named_so(key: &str, shelf: &Shelf) -> Option<String> {
-    shelf.graph.named(key).map(str::to_string)
+/// Returns the node with an id, else the one whose id differs from it in case only.
+fn with_id(id: String, text: &str, graph: &Graph) -> Option<String> {
+    let folded = || graph.with_folded_id(&fold(text.trim())).map(str::to_string);
+    // Paths are case-sensitive, names of nodes are not.
+    Some(id).filter(|id| graph.has(id)).or_else(folded)
 }
 
 /// Removes the punctuation around a word.
@@ -230,16 +223,12 @@ fn named(question: &str, shelf: &Shelf) -> (Vec<String>, Vec<String>) {
     for (at, word) in rest.iter_mut().enumerate() {
         let id = bare_id(word);
         if let Some(node) = node_id(id).filter(|_| id.contains([':', '-'])) {
-            let node =
-                if shelf.graph.has(&node) { Some(node) } else { bare_node(id, &shelf.graph) };
-            found.extend(node.map(|node| (at, node)));
+            found.extend(with_id(node, id, &shelf.graph).map(|node| (at, node)));
             *word = "";
         }
     }
-    let words: Vec<String> = rest
-        .iter()
-        .map(|word| words_of(word).join(" ").trim_end_matches(" s").to_string())
-        .collect();
+    let plain = |word: &&str| words_of(word).join(" ").trim_end_matches(" s").to_string();
+    let words: Vec<String> = rest.iter().map(plain).collect();
     let (mut at, mut others) = (0, Vec::new());
     while at < words.len() {
         let longest = (1..=MAX_WORDS.min(words.len() - at)).rev().find_map(|n| {
@@ -248,9 +237,7 @@ fn named(question: &str, shelf: &Shelf) -> (Vec<String>, Vec<String>) {
                 return None;
             }
             let key = run.join(" ");
-            let node = named_so(&key, shelf)
-                .or_else(|| (n > 1).then(|| entry_titled(&key, shelf)).flatten());
-            node.map(|node| (n, node))
+            Some((n, named_so(&key, shelf, n > 1)?))
         });
         match longest {
             Some((n, node)) => {

@@ -10,6 +10,7 @@
 use std::collections::HashMap;
 
 use config::settings::Formula;
+use index::read::Chunk;
 use proto::error::ErrorView;
 use proto::tool::core::HybridQuery;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -19,7 +20,7 @@ use super::graph::{By, Neighbor};
 use super::shelf::EntryRow;
 use crate::plan::{Filter, MAX_RECALL, OfNotes, Plan};
 use crate::present::floor::WeakFloor;
-use crate::recall::{Recalled, by_each_signal, complete, share_of_worth};
+use crate::recall::{Candidates, Recalled, by_each_signal, complete, share_of_worth};
 use crate::{AskError, QueryContext};
 
 /// S2's constant of reciprocal rank fusion.
@@ -98,9 +99,11 @@ pub fn search<'l>(
         let plan = Plan { formula: Formula::Rrf, filter, ..draft }.resolve(ctx)?;
         let depth = (deep * PASSAGES).clamp(plan.depth, MAX_RECALL);
         let recalled = by_each_signal(ctx, &plan, depth)?;
-        text = documents(ctx, above_floor_by_words(&plan, &recalled), deep)?;
-        vector = documents(ctx, above_floor_by_meaning(&plan, &recalled), deep)?;
-        relevance = relevance_of_documents(ctx, &plan, &recalled)?;
+        let candidates = complete(ctx, &plan, &recalled, &[])?;
+        let passages = ctx.snapshot.chunks().many(candidates.chunks()).map_err(AskError::from)?;
+        text = documents(&passages, above_floor_by_words(&plan, &recalled), deep);
+        vector = documents(&passages, above_floor_by_meaning(&plan, &recalled), deep);
+        relevance = relevance_of_documents(&plan, &recalled, &candidates, &passages);
         readings = recalled.readings;
     }
     let source = match (text.is_empty(), vector.is_empty()) {
@@ -194,35 +197,28 @@ fn above_floor_by_meaning(plan: &Plan, recalled: &Recalled) -> Vec<i64> {
 }
 
 /// Returns the documents of passages, each once, at most `most`.
-fn documents(ctx: &QueryContext<'_>, chunks: Vec<i64>, most: usize) -> Result<Vec<i64>, AskError> {
+fn documents(passages: &FxHashMap<i64, Chunk>, chunks: Vec<i64>, most: usize) -> Vec<i64> {
     let mut seen = FxHashSet::default();
-    let mut docs = Vec::new();
-    for chunk in chunks {
-        let Some(doc) = ctx.snapshot.chunks().doc(chunk)? else { continue };
-        if docs.len() < most && seen.insert(doc) {
-            docs.push(doc);
-        }
-    }
-    Ok(docs)
+    let docs = chunks.iter().filter_map(|chunk| passages.get(chunk)).map(|it| it.doc);
+    docs.filter(|doc| seen.insert(*doc)).take(most).collect()
 }
 
 /// Returns the relevance of each document, which is that of its best passage.
 fn relevance_of_documents(
-    ctx: &QueryContext<'_>,
     plan: &Plan,
     recalled: &Recalled,
-) -> Result<FxHashMap<i64, f32>, AskError> {
-    let candidates = complete(ctx, plan, recalled, &[])?;
+    candidates: &Candidates,
+    passages: &FxHashMap<i64, Chunk>,
+) -> FxHashMap<i64, f32> {
     let floor = WeakFloor::of(plan, recalled);
     let near: FxHashMap<i64, f32> = candidates.vector.iter().copied().collect();
     let mut best: FxHashMap<i64, f32> = FxHashMap::default();
-    for chunk in candidates.chunks() {
-        let Some(doc) = ctx.snapshot.chunks().doc(chunk)? else { continue };
-        let near = near.get(&chunk).map(|near| (*near, candidates.better.contains(&chunk)));
-        let known = best.entry(doc).or_default();
-        *known = known.max(floor.of_chunk(chunk, near));
+    for Chunk { id, doc, .. } in passages.values() {
+        let near = near.get(id).map(|near| (*near, candidates.better.contains(id)));
+        let known = best.entry(*doc).or_default();
+        *known = known.max(floor.of_chunk(*id, near));
     }
-    Ok(best)
+    best
 }
 
 /// Returns hints to entries near a few results: `See also: [kb-00042] Title (via tag:security)`.

@@ -271,7 +271,7 @@ impl Passages {
     /// Returns whether a node may answer by its name.
     fn may_answer(&self, doc: i64) -> bool {
         let is_of_facts = self.plan.within.mentioning.is_some();
-        !is_of_facts && self.plan.within.docs.as_ref().is_none_or(|docs| docs.contains(&doc))
+        !is_of_facts && self.plan.within.holds(doc)
     }
 
     /// Returns the facts in a hit, and how likely it is relevant to the question, 0 to 1.
@@ -285,7 +285,8 @@ impl Passages {
         let Some(passage) = ChunkText::load(ctx, hit.chunk)? else { return Ok((facts, 0.0)) };
         let floor = WeakFloor::of(&self.plan, &self.recalled);
         let floor = if facts.is_empty() { floor } else { floor.of_facts() };
-        let relevance = floor.judge(hit, [&node.name, &passage.section, passage.words()]).relevance;
+        let relevance =
+            floor.judge(hit, [&node.name, &passage.chunk.section, passage.words()]).relevance;
         for fact in &mut facts {
             (fact.relevance, fact.is_weak) = (relevance, self.is_weak(relevance));
         }

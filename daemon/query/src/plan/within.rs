@@ -7,7 +7,7 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::{AskError, QueryContext};
-use index::read::Filter;
+use index::read::{Chunk, Filter};
 
 /// Rows that may answer; `None` for all.
 pub(crate) type Among = Option<FxHashSet<i64>>;
@@ -49,25 +49,29 @@ impl Within {
         ctx: &QueryContext<'_>,
         only: FxHashSet<i64>,
     ) -> Result<(), AskError> {
-        let known = match (self.mentioning.take(), &self.docs) {
-            (None, Some(docs)) => Some(ctx.snapshot.chunks().of_docs(docs)?),
-            (known, _) => known,
-        };
-        self.mentioning = both(known, Some(only));
+        self.mentioning = both(self.chunks(ctx)?, Some(only));
         Ok(())
     }
 
-    /// Returns whether a chunk may answer.
-    pub(crate) fn lets_through(
-        &self,
-        ctx: &QueryContext<'_>,
-        chunk: i64,
-    ) -> Result<bool, AskError> {
-        if let Some(mentioning) = &self.mentioning {
-            return Ok(mentioning.contains(&chunk));
+    /// Returns the passages that may answer.
+    pub(crate) fn chunks(&self, ctx: &QueryContext<'_>) -> Result<Among, AskError> {
+        match (&self.mentioning, &self.docs) {
+            (None, Some(docs)) => Ok(Some(ctx.snapshot.chunks().of_docs(docs)?)),
+            (mentioning, _) => Ok(mentioning.clone()),
         }
-        let Some(docs) = &self.docs else { return Ok(true) };
-        Ok(ctx.snapshot.chunks().doc(chunk)?.is_some_and(|doc| docs.contains(&doc)))
+    }
+
+    /// Returns whether a chunk may answer.
+    pub(crate) fn lets_through(&self, chunk: &Chunk) -> bool {
+        match &self.mentioning {
+            Some(mentioning) => mentioning.contains(&chunk.id),
+            None => self.holds(chunk.doc),
+        }
+    }
+
+    /// Returns whether a document passes the filter.
+    pub(crate) fn holds(&self, doc: i64) -> bool {
+        self.docs.as_ref().is_none_or(|docs| docs.contains(&doc))
     }
 }
 

@@ -58,8 +58,7 @@ pub(super) fn fit(
             None => least = &[],
         }
     }
-    let n_shown = as_text.count();
-    let n_shown = n_shown.max(1);
+    let n_shown = as_text.count().max(1);
     reply.chunks.truncate(n_shown);
     reply.explanations.truncate(n_shown);
     if reply.chunks.len() < n_hits {

@@ -76,10 +76,11 @@ pub(crate) fn present(
     let (mut shown, mut least) = (Vec::<(i64, Range<usize>)>::new(), Vec::new());
     for candidate in &ranked.hits {
         let Some(passage) = ChunkText::load(ctx, candidate.chunk)? else { continue };
-        let own_mark = mark(&passage.uid, passage.words());
+        let (chunk, document) = (&passage.chunk, &passage.whole.document);
+        let own_mark = mark(&document.uid, passage.words());
         // A repeated text is marked without its document, because the next page may show another
         // place of it.
-        let page_mark = match ctx.snapshot.copies().has_print(passage.doc_id, passage.start)? {
+        let page_mark = match ctx.snapshot.copies().has_print(chunk.doc, chunk.start)? {
             true => mark("", passage.words()),
             false => own_mark,
         };
@@ -90,14 +91,12 @@ pub(crate) fn present(
             has_more = true;
             break;
         }
-        let texts = [passage.path.as_str(), passage.section.as_str(), passage.words()];
-        verdicts.push(floor.judge(candidate, texts));
-        let doc = passage.doc_id;
-        let of_document = shown.iter().filter(|(of, _)| *of == doc);
+        verdicts.push(floor.judge(candidate, passage.texts()));
+        let of_document = shown.iter().filter(|(of, _)| *of == chunk.doc);
         let is_shown = of_document.clone().any(|(_, bytes)| passage.is_within(bytes));
         let is_leading = shown.len() < SHARES.len() && !is_shown;
         // Paged documents are cited by page, so only the answering words are shown.
-        let is_first = of_document.count() == 0 && passage.places.pages.is_empty();
+        let is_first = of_document.count() == 0 && passage.whole.places.pages.is_empty();
         let seen = match is_leading && is_first {
             true => passage.with_neighbors(ctx)?,
             false => passage.alone(),
@@ -106,12 +105,12 @@ pub(crate) fn present(
             true => SNIPPET_CHARS.0,
             false => snippet_chars(plan, shown.len()),
         };
-        let (handle, room) = (handle(&passage.uid, own_mark), Room { seen, n_chars });
-        let (view, bytes) = hit_view(ctx, plan, recalled, candidate, passage, handle, room)?;
+        let (handle, room) = (handle(&document.uid, own_mark), Room { seen, n_chars });
+        let (view, bytes) = hit_view(ctx, plan, recalled, candidate, &passage, handle, room)?;
         reply.chunks.push(view);
         least.push(if is_shown { fit::MIN_SNIPPET_CHARS } else { n_chars });
         if is_leading {
-            shown.push((doc, bytes));
+            shown.push((chunk.doc, bytes));
         }
         reply.explanations.push(reasons::reasons(ctx, recalled, expanded, candidate)?);
         marks.push(page_mark);
@@ -154,8 +153,7 @@ pub(crate) fn signals(
     let mut signals = Vec::new();
     for hit in ranked.hits.iter().take(plan.k) {
         let Some(passage) = ChunkText::load(ctx, hit.chunk)? else { continue };
-        let texts = [passage.path.as_str(), passage.section.as_str(), passage.words()];
-        signals.push(floor.signals(hit, texts));
+        signals.push(floor.signals(hit, passage.texts()));
     }
     Ok(signals)
 }
@@ -167,11 +165,11 @@ fn add_neighborhood(
     reply: &mut HybridReply,
 ) -> Result<(), AskError> {
     for entity in expanded.order.iter().take(MAX_ENTITIES) {
-        let confidence = expanded.reached.get(entity).map(|it| it.confidence);
-        let view = entity_view(ctx, *entity, confidence)?;
+        let score = expanded.reached.get(entity).map(|it| rounded(it.confidence));
         let is_thing =
             |it: &EntityView| EntityType::parse(&it.entity_type).is_none_or(EntityType::is_thing);
-        reply.entities.extend(view.filter(is_thing));
+        let view = entity_view(ctx, *entity)?.filter(is_thing);
+        reply.entities.extend(view.map(|it| EntityView { score, ..it }));
     }
     let ways = expanded.order.iter().filter_map(|it| expanded.reached.get(it)?.by.as_ref());
     reply.edges.extend(ways.take(MAX_EDGES).map(|by| EdgeView {
@@ -195,19 +193,8 @@ fn snippet_chars(plan: &Plan, at: usize) -> usize {
 
 /// A chunk with its document.
 pub(crate) struct ChunkText {
-    pub(crate) doc_id: i64,
-    uid: String,
-    path: String,
-    pub(crate) section: String,
-    text: String,
-    places: Places,
-    origin: OriginView,
-    /// Its line range in the file.
-    span_lines: [u32; 2],
-    pub(crate) start: usize,
-    end: usize,
-    /// Its index among the chunks of its document.
-    idx: i64,
+    pub(crate) chunk: Chunk,
+    whole: Whole,
 }
 
 /// The text that a hit may show, and how many characters of it.
@@ -226,35 +213,36 @@ impl ChunkText {
     /// Returns a chunk with its document; `None` if it is gone.
     pub(crate) fn load(ctx: &QueryContext<'_>, chunk: i64) -> Result<Option<ChunkText>, AskError> {
         let Some(chunk) = ctx.snapshot.chunks().get(chunk)? else { return Ok(None) };
-        let Some(whole) = ctx.snapshot.documents().whole(chunk.doc)? else { return Ok(None) };
-        let Whole { document, text, places } = whole;
-        let origin = OriginView { source_url: document.source_url, security: document.security };
-        let Chunk { doc: doc_id, idx, start, end, section, line_start, line_end, .. } = chunk;
-        let (uid, path, span_lines) = (document.uid, document.path, [line_start, line_end]);
-        #[rustfmt::skip]
-        let passage = ChunkText { doc_id, uid, path, section, text, places, origin, span_lines, start, end, idx };
-        Ok(Some(passage))
+        let whole = ctx.snapshot.documents().whole(chunk.doc)?;
+        Ok(whole.map(|whole| ChunkText { chunk, whole }))
     }
 
     pub(crate) fn words(&self) -> &str {
-        self.text.get(self.start..self.end).unwrap_or("")
+        self.whole.text.get(self.chunk.start..self.chunk.end).unwrap_or("")
+    }
+
+    /// Returns its path, its headings and its words, by which it is judged.
+    fn texts(&self) -> [&str; 3] {
+        [&self.whole.document.path, &self.chunk.section, self.words()]
     }
 
     /// Returns whether a byte range of its document contains most of it.
     fn is_within(&self, bytes: &Range<usize>) -> bool {
-        let both = self.end.min(bytes.end).saturating_sub(self.start.max(bytes.start));
-        2 * both > self.end - self.start
+        let Chunk { start, end, .. } = self.chunk;
+        let both = end.min(bytes.end).saturating_sub(start.max(bytes.start));
+        2 * both > end - start
     }
 
     fn alone(&self) -> Seen {
-        Seen { bytes: self.start..self.end, lines: self.span_lines }
+        let Chunk { start, end, line_start, line_end, .. } = self.chunk;
+        Seen { bytes: start..end, lines: [line_start, line_end] }
     }
 
     /// Returns the passage with the text around it, as `read_passage` shows it.
     fn with_neighbors(&self, ctx: &QueryContext<'_>) -> Result<Seen, AskError> {
-        let near = self.idx - MOST_BESIDE..self.idx + MOST_BESIDE + 1;
-        let chunks = ctx.snapshot.chunks().within(self.doc_id, near)?;
-        let Some(own) = chunks.iter().position(|chunk| chunk.idx == self.idx) else {
+        let Chunk { doc, idx, .. } = self.chunk;
+        let chunks = ctx.snapshot.chunks().within(doc, idx - MOST_BESIDE..idx + MOST_BESIDE + 1)?;
+        let Some(own) = chunks.iter().position(|chunk| chunk.idx == idx) else {
             return Ok(self.alone());
         };
         let stretch = |first: usize, last: usize| {
@@ -264,7 +252,7 @@ impl ChunkText {
         };
         let n_chars = |first, last| {
             let bytes = stretch(first, last).map_or(0..0, |it| it.bytes);
-            self.text.get(bytes).map_or(usize::MAX, |text| text.chars().count())
+            self.whole.text.get(bytes).map_or(usize::MAX, |text| text.chars().count())
         };
         let together = passage::together(own, chunks.len(), passage::SHORT_CHARS, n_chars);
         Ok(stretch(*together.start(), *together.end()).unwrap_or_else(|| self.alone()))
@@ -282,12 +270,12 @@ pub(crate) fn best_words(
     let Some(passage) = ChunkText::load(ctx, hit.chunk)? else { return Ok(None) };
     let body = passage.words();
     let range = choose(body, &plan.question.words, &[], 0, NOTE_SNIPPET_CHARS);
-    let lines = &passage.places.lines;
-    let verdict = floor.judge(hit, [&passage.path, &passage.section, body]);
-    let [from, to] = passage.span_lines;
-    let first = lines.line_at(passage.start + range.start);
-    let last = lines.line_at((passage.start + range.end).saturating_sub(1)).max(first);
-    let file = index::store::written(ctx.snapshot, passage.doc_id)?;
+    let lines = &passage.whole.places.lines;
+    let verdict = floor.judge(hit, passage.texts());
+    let Chunk { doc, start, line_start: from, line_end: to, .. } = passage.chunk;
+    let first = lines.line_at(start + range.start);
+    let last = lines.line_at((start + range.end).saturating_sub(1)).max(first);
+    let file = index::store::written(ctx.snapshot, doc)?;
     let room = NOTE_SNIPPET_CHARS + NOTE_SNIPPET_CHARS / 4;
     let (line, text) = match file
         .and_then(|file| written(&file, first..=last, from..=to, room, Cells::Unpadded))
@@ -303,26 +291,27 @@ fn hit_view(
     plan: &Plan,
     recalled: &Recalled,
     candidate: &ScoredChunk,
-    passage: ChunkText,
+    passage: &ChunkText,
     handle: String,
     Room { seen, n_chars: snippet_chars }: Room,
 ) -> Result<(HitView, Range<usize>), AskError> {
-    let body = passage.text.get(seen.bytes.clone()).unwrap_or("");
-    let own = passage.start - seen.bytes.start..passage.end - seen.bytes.start;
+    let ChunkText { chunk, whole: Whole { document, text, places } } = passage;
+    let body = text.get(seen.bytes.clone()).unwrap_or("");
+    let own = chunk.start - seen.bytes.start..chunk.end - seen.bytes.start;
     let (words, worth) = (&plan.question.words, &recalled.worth);
-    let Places { lines, pages, headings } = passage.places;
+    let Places { lines, pages, headings } = places;
     let range = match pages.is_empty() {
         false => choose(body, words, worth, 0, snippet_chars),
         true => choose_around(body, own, words, worth, snippet_chars),
     };
-    let (text, start) = (&passage.text, seen.bytes.start);
+    let start = seen.bytes.start;
     let shown = start + range.start..start + range.end;
-    let also_in = copies::also_in(ctx, plan, passage.doc_id, seen.bytes, text, shown.clone())?;
+    let also_in = copies::also_in(ctx, plan, chunk.doc, seen.bytes, text, shown.clone())?;
     let (start, end) = (start + range.start, (start + range.end).saturating_sub(1));
     // A chunk may contain several short sections, so show the heading above the displayed words.
     let section = match headings {
         Some(headings) => headings.path_at(text, start),
-        None => passage.section.clone(),
+        None => chunk.section.clone(),
     };
     let (first, last) = (lines.line_at(start), lines.line_at(end.max(start)));
     let shown_pages = pages.page_at(start).zip(pages.page_at(end.max(start)));
@@ -331,7 +320,7 @@ fn hit_view(
         components.map(|(name, value)| (name.to_string(), rounded(*value))).collect();
     let [from, to] = seen.lines;
     let room = snippet_chars + snippet_chars / 4;
-    let file = index::store::written(ctx.snapshot, passage.doc_id)?;
+    let file = index::store::written(ctx.snapshot, chunk.doc)?;
     let as_written = file.and_then(|file| {
         let wanted = first..=last.max(first);
         written(&file, wanted.clone(), from..=to, room, Cells::Unpadded).or_else(|| {
@@ -349,9 +338,12 @@ fn hit_view(
     let view = HitView {
         handle,
         id: candidate.chunk,
-        doc_id: passage.doc_id,
+        doc_id: chunk.doc,
         snippet,
-        origin: passage.origin.clone(),
+        origin: OriginView {
+            source_url: document.source_url.clone(),
+            security: document.security.clone(),
+        },
         lines: shown_lines,
         pages: shown_pages.map(|(first, last)| [first, last]),
         section: shorten(&section, 60),
@@ -362,7 +354,7 @@ fn hit_view(
         relevance: 0.0,
         weak: false,
         also_in,
-        path: passage.path,
+        path: document.path.clone(),
     };
     Ok((view, shown))
 }

@@ -10,10 +10,13 @@
 //! Not here: which statements have the same subject (`ask/nearest.rs`).
 
 use std::cell::RefCell;
+use std::ops::RangeInclusive;
 use std::sync::LazyLock;
 
 use index::words::Indexer;
 use notes::lists::WordLists;
+
+use super::statement::numeral;
 
 static LISTS: LazyLock<WordLists> = LazyLock::new(|| WordLists::parse(include_str!("claim.tsv")));
 
@@ -48,19 +51,8 @@ const OPPOSITES: [[&str; 2]; 24] = [
     ["with", "without"],
 ];
 
-const NUMBERS: [(&str, &str); 11] = [
-    ("two", "2"),
-    ("three", "3"),
-    ("four", "4"),
-    ("five", "5"),
-    ("six", "6"),
-    ("seven", "7"),
-    ("eight", "8"),
-    ("nine", "9"),
-    ("ten", "10"),
-    ("eleven", "11"),
-    ("twelve", "12"),
-];
+/// Numbers that are compared as digits where they are written as words.
+const NUMBERS: RangeInclusive<u64> = 2..=12;
 
 /// Most words of a value, and of its attribute.
 const MAX_VALUE: usize = 4;
@@ -95,8 +87,8 @@ struct Word {
 
 impl Word {
     fn new(shown: &str, lower: &str) -> Word {
-        let number = NUMBERS.iter().find(|it| it.0 == lower).map(|it| it.1);
-        let plain = number.unwrap_or(lower).to_string();
+        let number = numeral(lower).filter(|it| NUMBERS.contains(it));
+        let plain = number.map_or(lower.to_string(), |it| it.to_string());
         Word { stem: stem(&plain), plain, shown: shown.to_string() }
     }
 
@@ -261,16 +253,14 @@ impl Claim {
             let shown = |words: &[Word]| {
                 words.iter().map(|it| it.shown.as_str()).collect::<Vec<_>>().join(" ")
             };
-            Some(format!("{kind}: {} and {}", shown(one), shown(two)))
+            format!("{kind}: {} and {}", shown(one), shown(two))
         };
         if let ([one], [two]) = (one, two)
             && one.is_number()
             && two.is_number()
         {
             let is_state = frame.iter().any(|it| LISTS.has("state", &it.plain));
-            return (is_state && one.plain != two.plain)
-                .then(|| difference("the numbers differ"))
-                .flatten();
+            return (is_state && one.plain != two.plain).then(|| difference("the numbers differ"));
         }
         // A more specific value is not a different one: `Ann`, `Ann Smith`.
         let holds = |all: &[Word], part: &[Word]| {
@@ -284,7 +274,7 @@ impl Claim {
         let is_single =
             LISTS.words("single").iter().any(|it| text == *it || text.ends_with(&format!(" {it}")));
         if is_single {
-            return difference("the values differ");
+            return Some(difference("the values differ"));
         }
         let [attribute @ .., IS] = frame.as_slice() else { return None };
         let last = attribute.last()?;
@@ -296,7 +286,7 @@ impl Claim {
             && (self.is_definite || other.is_definite);
         let is_value = |it: &[Word]| it.iter().all(|it| it.is_name() || it.is_number());
         let are_values = self.has_colon && other.has_colon || is_value(one) && is_value(two);
-        (is_attribute && are_values).then(|| difference("the values differ")).flatten()
+        (is_attribute && are_values).then(|| difference("the values differ"))
     }
 }
 

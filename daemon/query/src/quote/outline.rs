@@ -2,9 +2,9 @@
 //!
 //! In: a document. Out: its headings in order; the headings above a place, innermost first.
 
-use index::read::{Place, PlaceKind};
-use index::store::lines::{HeadingMap, LineMap};
+use index::read::{Place, PlaceKind, Places, Whole};
 
+use super::source::Source;
 use crate::{AskError, QueryContext};
 
 /// A heading.
@@ -24,19 +24,14 @@ pub(crate) struct Outline(Vec<Heading>);
 impl Outline {
     /// Reads the headings of a Markdown note from its lines, else those of its format's heading
     /// map.
-    pub(crate) fn read(
-        ctx: &QueryContext<'_>,
-        doc: i64,
-        text: &str,
-        lines: &LineMap,
-        map: Option<&HeadingMap>,
-    ) -> Result<Outline, AskError> {
-        if let Some(map) = map {
+    pub(crate) fn read(ctx: &QueryContext<'_>, source: &Source) -> Result<Outline, AskError> {
+        let Whole { document, text, places: Places { lines, headings, .. } } = &**source;
+        if let Some(map) = headings {
             let name = |start, end| text.get(start..end).unwrap_or("").replace('\n', " ");
             let of = |(start, end, level)| Heading { start, end, level, name: name(start, end) };
             return Ok(Outline(map.all().map(of).collect()));
         }
-        let mut places = ctx.snapshot.notes().places(doc)?;
+        let mut places = ctx.snapshot.notes().places(document.id)?;
         places.retain(|place| place.kind == PlaceKind::Heading);
         places.sort_by_key(|place| place.line);
         let mut headings = Vec::new();

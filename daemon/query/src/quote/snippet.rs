@@ -38,12 +38,8 @@ pub(crate) fn choose_around(
     let passage = text.get(own.clone()).unwrap_or("");
     if passage.chars().count() > max_chars {
         let within = choose(passage, words, worth, 0, max_chars);
-        return filled(
-            text,
-            own.start,
-            own.start + within.start..own.start + within.end,
-            max_chars,
-        );
+        let range = own.start + within.start..own.start + within.end;
+        return filled(text, own.start, range, max_chars);
     }
     let hits = word_hits(text, words);
     let starts = own.end.saturating_sub(max_chars)..own.start;

@@ -3,57 +3,45 @@
 //!
 //! In: a document and an offset in its normalized text. Out: [`SourceView`].
 
+use std::ops::Deref;
+
 use proto::shape::{EvidenceView, PlaceView, SourceView};
 
-use super::outline::Outline;
 use super::snippet;
 use crate::graph::Statement;
 use crate::{AskError, QueryContext};
-use index::read::{Document, Places, Whole};
-use index::store::lines::{HeadingMap, LineMap, PageMap};
+use index::read::{Occurrences, Places, Whole};
 
 /// Longest quotation, characters.
 const MAX_QUOTE_CHARS: usize = 240;
 
 /// A document to quote from.
-pub(crate) struct Source {
-    path: String,
-    pub(crate) title: String,
-    /// The day that the document states, else the day it was modified.
-    pub(crate) day: String,
-    /// The normalized text.
-    pub(crate) text: String,
-    lines: LineMap,
-    pages: PageMap,
-    headings: Option<HeadingMap>,
+pub(crate) struct Source(Whole);
+
+impl Deref for Source {
+    type Target = Whole;
+    fn deref(&self) -> &Whole {
+        &self.0
+    }
 }
 
 impl Source {
     /// Reads a document; `None` if it is gone.
     pub(crate) fn load(ctx: &QueryContext<'_>, doc: i64) -> Result<Option<Self>, AskError> {
-        let Some(Whole { document, text, places }) = ctx.snapshot.documents().whole(doc)? else {
-            return Ok(None);
-        };
-        let Document { path, title, day, .. } = document;
-        let Places { lines, pages, headings } = places;
-        Ok(Some(Source { path, title, day, text, lines, pages, headings }))
+        Ok(ctx.snapshot.documents().whole(doc)?.map(Source))
     }
 
     /// Returns the place at a byte of the text, with the given quotation.
     pub(crate) fn view(&self, at: usize, text: String) -> SourceView {
-        let section = self.headings.as_ref().map(|it| it.path_at(&self.text, at));
+        let Places { lines, pages, headings } = &self.places;
+        let section = headings.as_ref().map(|it| it.path_at(&self.text, at));
         SourceView {
-            path: self.path.clone(),
-            line: self.lines.line_at(at),
-            page: self.pages.page_at(at),
+            path: self.document.path.clone(),
+            line: lines.line_at(at),
+            page: pages.page_at(at),
             section: section.unwrap_or_default(),
             text,
         }
-    }
-
-    /// Returns the headings of the document, which has this id.
-    pub(crate) fn outline(&self, ctx: &QueryContext<'_>, doc: i64) -> Result<Outline, AskError> {
-        Outline::read(ctx, doc, &self.text, &self.lines, self.headings.as_ref())
     }
 
     /// Quotes a span of the text, on one line, with its place.
@@ -75,7 +63,7 @@ impl Source {
             span: [statement.raw.0, statement.raw.1],
             pattern: statement.pattern.clone(),
             confidence: statement.confidence,
-            date: Some(self.day.clone()),
+            date: Some(self.document.day.clone()),
         }
     }
 }
@@ -84,13 +72,12 @@ impl Source {
 pub(crate) fn first_place(
     ctx: &QueryContext<'_>,
     entity: i64,
-    doc: i64,
+    it: &Occurrences,
 ) -> Result<Option<PlaceView>, AskError> {
-    let Some(mention) = ctx.snapshot.mentions().first_in(doc, entity)? else { return Ok(None) };
-    let documents = ctx.snapshot.documents();
-    let place = documents.path(doc)?.zip(documents.places(doc)?);
-    Ok(place.map(|(path, places)| {
+    let Some(mention) = ctx.snapshot.mentions().first_in(it.doc, entity)? else { return Ok(None) };
+    let places = ctx.snapshot.documents().places(it.doc)?;
+    Ok(places.map(|places| {
         let page = places.pages.page_at(mention.at);
-        PlaceView { path, line: mention.line, page }
+        PlaceView { path: it.path.clone(), line: mention.line, page }
     }))
 }

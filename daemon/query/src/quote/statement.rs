@@ -71,10 +71,8 @@ impl Statement {
         let is_denial =
             |it: &&str| DENIALS.contains(it) || it.ends_with("n't") || it.ends_with("n’t");
         let denials = plain.filter(is_denial).count();
-        let names: Vec<&str> = text
-            .split(|c: char| !c.is_alphanumeric())
-            .filter(|it| it.chars().next().is_some_and(char::is_uppercase))
-            .collect();
+        let names = text.split(|c: char| !c.is_alphanumeric());
+        let names: Vec<&str> = names.filter(|it| it.starts_with(char::is_uppercase)).collect();
         Statement {
             words: words_of(&without_numerals(&text)),
             names: words_of(&names.join(" ")),
@@ -128,36 +126,15 @@ impl Statement {
 }
 
 /// Numbers as words: 0 to 19, then 20 to 90.
-const UNITS: [&str; 20] = [
-    "zero",
-    "one",
-    "two",
-    "three",
-    "four",
-    "five",
-    "six",
-    "seven",
-    "eight",
-    "nine",
-    "ten",
-    "eleven",
-    "twelve",
-    "thirteen",
-    "fourteen",
-    "fifteen",
-    "sixteen",
-    "seventeen",
-    "eighteen",
-    "nineteen",
-];
-const TENS: [&str; 8] =
-    ["twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"];
+const UNITS: &str = "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen \
+                     sixteen seventeen eighteen nineteen";
+const TENS: &str = "twenty thirty forty fifty sixty seventy eighty ninety";
 const MULTIPLES: [(&str, u64); 2] = [("hundred", 100), ("thousand", 1_000)];
 
 /// Returns what a word adds to a number that is written as words.
-fn numeral(word: &str) -> Option<u64> {
-    let at = |list: &[&str]| list.iter().position(|it| *it == word).map(|at| at as u64);
-    at(&UNITS).or_else(|| Some(20 + 10 * at(&TENS)?))
+pub(super) fn numeral(word: &str) -> Option<u64> {
+    let at = |list: &str| list.split(' ').position(|it| it == word).map(|at| at as u64);
+    at(UNITS).or_else(|| Some(20 + 10 * at(TENS)?))
 }
 
 fn is_numeral(word: &str) -> bool {
@@ -224,14 +201,13 @@ pub(crate) fn without_id(text: &str) -> &str {
 pub(crate) fn words_of(text: &str) -> BTreeSet<String> {
     let mut indexer = Indexer::new();
     let mut out = String::new();
-    let plain: Vec<&str> = text
-        .split(|c: char| !c.is_alphanumeric())
-        .filter(|it| {
-            let lower = it.to_lowercase();
-            let is_word = lower.chars().next().is_some_and(char::is_alphabetic);
-            is_word && !is_stop_word(&lower) && !DENIALS.contains(&lower.as_str())
-        })
-        .collect();
+    let is_content = |word: &&str| {
+        let lower = word.to_lowercase();
+        let is_word = lower.starts_with(char::is_alphabetic);
+        is_word && !is_stop_word(&lower) && !DENIALS.contains(&lower.as_str())
+    };
+    let plain = text.split(|c: char| !c.is_alphanumeric()).filter(is_content);
+    let plain: Vec<&str> = plain.collect();
     indexer.index(&plain.join(" "), true, &mut out);
     out.split_whitespace().map(str::to_string).collect()
 }

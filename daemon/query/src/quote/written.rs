@@ -90,11 +90,8 @@ pub(crate) fn written(
         last -= 1;
     }
     let mut shown: Vec<&str> = (first..=last).filter_map(at).collect();
-    let is_open = shown.iter().filter(|it| self::is_fence(it)).count() % 2 == 1;
-    let is_cut_above = is_inside(first);
-    match (is_open, is_cut_above) {
-        (true, true) | (false, true) => shown.insert(0, "```"),
-        _ => {}
+    if is_inside(first) {
+        shown.insert(0, "```");
     }
     if shown.iter().filter(|it| self::is_fence(it)).count() % 2 == 1 {
         shown.push("```");

@@ -4,6 +4,7 @@
 //! the line, else the first.
 //! Invariant: other questions cost no look-up.
 
+use index::read::Chunk;
 use notes::resolve::fold;
 
 use super::ScoredChunk;
@@ -30,12 +31,14 @@ pub(super) fn put_first(
     let mut first = Vec::new();
     for doc in documents(ctx, path)? {
         let Some(chunk) = chunk_of(ctx, doc, line)? else { continue };
-        if !plan.within.lets_through(ctx, chunk)? {
+        if !plan.within.lets_through(&chunk) {
             continue;
         }
-        let known = hits.iter().position(|it| it.chunk == chunk);
+        let known = hits.iter().position(|it| it.chunk == chunk.id);
         let known = known.map(|at| hits.remove(at));
-        first.push(known.unwrap_or_else(|| ScoredChunk { chunk, ..ScoredChunk::default() }));
+        first.push(
+            known.unwrap_or_else(|| ScoredChunk { chunk: chunk.id, ..ScoredChunk::default() }),
+        );
     }
     let n = first.len();
     for (at, one) in first.iter_mut().enumerate() {
@@ -78,10 +81,14 @@ fn documents(ctx: &QueryContext<'_>, path: &str) -> Result<Vec<i64>, AskError> {
 }
 
 /// Returns the chunk of a document at a line, else the first one.
-fn chunk_of(ctx: &QueryContext<'_>, doc: i64, line: Option<i64>) -> Result<Option<i64>, AskError> {
-    let chunks = ctx.snapshot.chunks().of(doc)?;
-    let at = chunks.iter().find(|it| i64::from(it.line_end) >= line.unwrap_or(0));
-    Ok(at.or(chunks.first()).map(|it| it.id))
+fn chunk_of(
+    ctx: &QueryContext<'_>,
+    doc: i64,
+    line: Option<i64>,
+) -> Result<Option<Chunk>, AskError> {
+    let mut chunks = ctx.snapshot.chunks().of(doc)?;
+    let at = chunks.iter().position(|it| i64::from(it.line_end) >= line.unwrap_or(0));
+    Ok((!chunks.is_empty()).then(|| chunks.swap_remove(at.unwrap_or(0))))
 }
 
 #[cfg(test)]

@@ -15,22 +15,19 @@ pub(super) fn listed(
     plan: &Plan,
     recalled: &Recalled,
 ) -> Result<Vec<ScoredChunk>, AskError> {
-    let is_meant = |doc: i64| plan.within.docs.as_ref().is_none_or(|docs| docs.contains(&doc));
     let within = &plan.within;
     let mut found = Vec::new();
     for doc in ctx.snapshot.documents().latest_first()? {
         if found.len() >= plan.max_listed {
             break;
         }
-        if !is_meant(doc) {
+        if !within.holds(doc) {
             continue;
         }
-        let mut first = None;
-        ctx.snapshot.chunks().each_of(doc, |chunk| {
-            let is_mentioning = within.mentioning.as_ref().is_none_or(|it| it.contains(&chunk));
-            first = Some(chunk).filter(|chunk| is_mentioning && recalled.allows(*chunk));
-            first.is_none()
-        })?;
+        let is_mentioning =
+            |chunk: &i64| within.mentioning.as_ref().is_none_or(|it| it.contains(chunk));
+        let chunks = ctx.snapshot.chunks().ids_of(doc)?.into_iter();
+        let first = chunks.filter(is_mentioning).find(|chunk| recalled.allows(*chunk));
         found.extend(first.map(|chunk| ScoredChunk { chunk, ..ScoredChunk::default() }));
     }
     Ok(found)

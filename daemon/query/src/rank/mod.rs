@@ -96,8 +96,9 @@ pub(crate) fn rank(
         let Candidate { passage, label, .. } = input.candidate(chunk);
         (label.map(|it| it.path.as_str()), passage.map(|it| it.idx))
     });
-    if !expanded.docs.is_empty() {
-        hits = spread(hits, &expanded.docs, plan.weights.same_document);
+    if plan.is_fused() && plan.weights.same_document > 0.0 {
+        let doc = |chunk| input.candidate(chunk).passage.map_or(-chunk, |it| it.doc);
+        hits = spread(hits, doc, plan.weights.same_document);
     }
     let is_cut = recalled.depth < MAX_RECALL && expanded.candidates.longest() >= recalled.depth;
     Ok(Ranked { hits, is_cut, is_ended })
@@ -201,27 +202,24 @@ fn by_place_where_equal<P: Ord>(hits: &mut [ScoredChunk], place: impl Fn(i64) ->
 
 /// Moves further hits of a document back: each loses `weight` for each better one, as a component
 /// of its own.
-fn spread(hits: Vec<ScoredChunk>, docs: &FxHashMap<i64, i64>, weight: f32) -> Vec<ScoredChunk> {
-    let mut waiting: Vec<Option<ScoredChunk>> = hits.into_iter().map(Some).collect();
+fn spread(hits: Vec<ScoredChunk>, doc: impl Fn(i64) -> i64, weight: f32) -> Vec<ScoredChunk> {
+    let waiting = hits.into_iter().map(|hit| Some((doc(hit.chunk), hit)));
+    let mut waiting: Vec<Option<(i64, ScoredChunk)>> = waiting.collect();
     let mut n_taken: FxHashMap<i64, f32> = FxHashMap::default();
-    let doc = |chunk: i64| docs.get(&chunk).copied().unwrap_or(-chunk);
     let mut out = Vec::with_capacity(waiting.len());
     loop {
-        let score = |one: &ScoredChunk| {
-            one.score - weight * n_taken.get(&doc(one.chunk)).copied().unwrap_or(0.0)
-        };
         let mut best: Option<(usize, f32)> = None;
         for (at, one) in waiting.iter().enumerate() {
-            let Some(one) = one else { continue };
-            let score = score(one);
+            let Some((doc, one)) = one else { continue };
+            let score = one.score - weight * n_taken.get(doc).copied().unwrap_or(0.0);
             if best.is_none_or(|(_, most)| score > most) {
                 best = Some((at, score));
             }
         }
-        let Some(mut next) = best.and_then(|(at, _)| waiting.get_mut(at)?.take()) else {
+        let Some((doc, mut next)) = best.and_then(|(at, _)| waiting.get_mut(at)?.take()) else {
             return out;
         };
-        let n = n_taken.entry(doc(next.chunk)).or_default();
+        let n = n_taken.entry(doc).or_default();
         if *n > 0.0 {
             next.components.insert("same_document", -weight * *n);
             next.score -= weight * *n;
@@ -427,12 +425,19 @@ mod tests {
 
     #[test]
     fn a_chunk_that_does_not_meet_a_demand_costs_its_document_nothing() {
-        let docs = [(1, 7), (2, 7), (3, 7)].into_iter().collect();
-        let expanded = Expanded { docs, ..expanded(candidates()) };
-        let all = ranked("hybrid", &Recalled::default(), &expanded);
+        let formula = Some("hybrid".into());
+        let request = HybridQuery { q: "x".into(), formula, ..HybridQuery::default() };
+        let expanded = expanded(candidates());
+        let of_one_document = |recalled: &Recalled| {
+            asked(&Bench::new(), &request, |ctx, plan| {
+                let hits = scored(&read(ctx, plan, recalled, &expanded, &[]));
+                spread(hits, |_| 7, plan.weights.same_document)
+            })
+        };
+        let all = of_one_document(&Recalled::default());
         assert!(all.iter().any(|it| it.components.contains_key("same_document")));
         let matching = Some([3].into_iter().collect());
-        let ranked = ranked("hybrid", &Recalled { matching, ..Recalled::default() }, &expanded);
+        let ranked = of_one_document(&Recalled { matching, ..Recalled::default() });
         assert_eq!(ranked.iter().map(|it| it.chunk).collect::<Vec<_>>(), [3]);
         assert!(!ranked[0].components.contains_key("same_document"), "{ranked:?}");
     }

@@ -68,9 +68,9 @@ fn homes_beside(ctx: &QueryContext<'_>, chunks: &FxHashSet<i64>) -> Result<Vec<i
     let mut found = BTreeSet::new();
     let sorted = chunks.iter().copied().collect::<BTreeSet<i64>>();
     for chunk in ctx.snapshot.chunks().partial(sorted)? {
-        for print in prints(ctx, &chunk)? {
-            let Some((doc, start)) = home(ctx, print.text)? else { continue };
-            found.extend(chunk_at(ctx, doc, start)?.filter(|home| !chunks.contains(home)));
+        for print in ctx.snapshot.copies().prints(chunk.doc, chunk.start..chunk.end)? {
+            let home = home(ctx, print.text)?.map(|(_, chunk)| chunk.id);
+            found.extend(home.filter(|home| !chunks.contains(home)));
         }
         if found.len() >= MAX_HOMES {
             break;
@@ -104,16 +104,19 @@ fn stand_in(
     candidates: Candidates,
     question: Option<&QuestionVectors>,
 ) -> Result<Candidates, AskError> {
+    let chunks = ctx.snapshot.chunks().many(candidates.chunks())?;
+    // Those that may answer stay; the others are replaced.
+    let stays = |chunk: &i64| chunks.get(chunk).is_some_and(|it| plan.within.lets_through(it));
     let Candidates { text, vector, mut better } = candidates;
     let mut texts: BTreeMap<i64, f32> = BTreeMap::new();
     for (home, score) in text {
-        if plan.within.lets_through(ctx, home)? {
+        if stays(&home) {
             texts.insert(home, score);
             continue;
         }
-        let Some(indexed) = part(ctx, home)? else { continue };
-        for copy in stand_ins(ctx, &plan.within, &indexed)? {
-            let Some(copy) = part(ctx, copy)? else { continue };
+        let Some(indexed) = part(ctx, chunks.get(&home))? else { continue };
+        for copy in stand_ins(ctx, &plan.within, &indexed.chunk)? {
+            let Some(copy) = part(ctx, Some(&copy))? else { continue };
             let share = share(plan, &indexed, matched(&copy.words, &plan.question.words));
             let best = texts.entry(copy.chunk.id).or_insert(0.0);
             *best = best.max(score * share);
@@ -121,12 +124,13 @@ fn stand_in(
     }
     let mut vectors: BTreeMap<i64, f32> = BTreeMap::new();
     for (home, cosine) in vector {
-        if plan.within.lets_through(ctx, home)? {
+        if stays(&home) {
             vectors.insert(home, cosine);
             continue;
         }
-        let (Some(indexed), Some(question)) = (part(ctx, home)?, question) else { continue };
-        let copies = stand_ins(ctx, &plan.within, &indexed)?;
+        let (Some(indexed), Some(question)) = (chunks.get(&home), question) else { continue };
+        let copies = stand_ins(ctx, &plan.within, indexed)?;
+        let copies: Vec<i64> = copies.iter().map(|chunk| chunk.id).collect();
         for copy in nearness::of_chunks(ctx, &copies, question)? {
             vectors.insert(copy.chunk, copy.nearness);
             better.extend(Some(copy.chunk).filter(|_| copy.is_better));
@@ -146,16 +150,17 @@ fn complete_texts(
     let scores: FxHashMap<i64, f32> = text.iter().copied().collect();
     let mut dropped = BTreeSet::new();
     let partial = ctx.snapshot.chunks().partial(text.iter().map(|(chunk, _)| *chunk))?;
-    let partial: FxHashSet<i64> = partial.into_iter().map(|chunk| chunk.id).collect();
-    for (chunk, score) in text.iter_mut().filter(|(chunk, _)| partial.contains(chunk)) {
-        let Some(copy) = part(ctx, *chunk)? else { continue };
+    let partial: FxHashMap<i64, Chunk> = partial.into_iter().map(|it| (it.id, it)).collect();
+    for (chunk, score) in text.iter_mut() {
+        let Some(copy) = part(ctx, partial.get(chunk))? else { continue };
         let words = &plan.question.words;
         let all = matched(&copy.words, words);
-        for home in homes_of(ctx, &copy)? {
-            let Some(home_score) = scores.get(&home).filter(|_| home != *chunk) else { continue };
-            let Some(indexed) = part(ctx, home)? else { continue };
+        for home in homes_of(ctx, &copy.chunk)? {
+            let home_score = scores.get(&home.id).filter(|_| home.id != *chunk);
+            let Some(home_score) = home_score else { continue };
+            let Some(indexed) = part(ctx, Some(&home))? else { continue };
             let adds_nothing = all & !matched(&indexed.words, words) == 0;
-            if copy.is_remainder && adds_nothing && plan.within.lets_through(ctx, home)? {
+            if copy.is_remainder && adds_nothing && plan.within.lets_through(&home) {
                 dropped.insert(*chunk);
             }
             let own = all & !matched(&copy.left_out, words);
@@ -177,82 +182,53 @@ fn share(plan: &Plan, indexed: &Part, words: u64) -> f32 {
 pub(crate) fn indexed_at(
     ctx: &QueryContext<'_>,
     within: &Within,
-    chunk: i64,
-) -> Result<i64, AskError> {
-    if ctx.snapshot.chunks().partial([chunk])?.is_empty() {
+    chunk: Chunk,
+) -> Result<Chunk, AskError> {
+    if chunk.is_whole || !is_remainder(ctx, chunk.id)? {
         return Ok(chunk);
     }
-    let Some(copy) = part(ctx, chunk)?.filter(|copy| copy.is_remainder) else { return Ok(chunk) };
-    for home in homes_of(ctx, &copy)? {
-        if home != chunk && within.lets_through(ctx, home)? {
-            return Ok(home);
-        }
-    }
-    Ok(chunk)
+    let mut homes = homes_of(ctx, &chunk)?.into_iter();
+    Ok(homes.find(|it| it.id != chunk.id && within.lets_through(it)).unwrap_or(chunk))
 }
 
-fn part(ctx: &QueryContext<'_>, id: i64) -> Result<Option<Part>, AskError> {
-    let Some(chunk) = ctx.snapshot.chunks().get(id)? else { return Ok(None) };
+/// Returns whether no window of a chunk is searched.
+fn is_remainder(ctx: &QueryContext<'_>, chunk: i64) -> Result<bool, AskError> {
+    Ok(ctx.snapshot.windows().of([chunk])?.iter().all(|window| window.aside.is_some()))
+}
+
+/// Reads which part of a chunk is indexed; `None` if it is gone.
+fn part(ctx: &QueryContext<'_>, chunk: Option<&Chunk>) -> Result<Option<Part>, AskError> {
+    let Some(chunk) = chunk.cloned() else { return Ok(None) };
     let label = ctx.snapshot.documents().labels([chunk.doc])?.remove(&chunk.doc);
     let Some(label) = label else { return Ok(None) };
     let text = ctx.snapshot.chunks().text(&chunk)?;
     let mut left_out = String::new();
-    for print in prints(ctx, &chunk)? {
-        if !print.is_chunk && home(ctx, print.text)? != Some((chunk.doc, print.start)) {
+    let copies = ctx.snapshot.copies();
+    for print in copies.prints(chunk.doc, chunk.start..chunk.end)? {
+        if !print.is_chunk && copies.home_of_root(print.text)? != Some((chunk.doc, print.start)) {
             let (start, end) = (print.start.max(chunk.start), print.end.min(chunk.end));
             left_out.push_str(text.get(start - chunk.start..end - chunk.start).unwrap_or(""));
             left_out.push('\n');
         }
     }
-    let windows = ctx.snapshot.windows().of([id])?;
-    let is_remainder = windows.iter().all(|window| window.aside.is_some());
+    let is_remainder = is_remainder(ctx, chunk.id)?;
     let words = format!("{}\n{}\n{text}", label.title, chunk.section);
     Ok(Some(Part { chunk, words, left_out, is_remainder }))
 }
 
-/// Returns the prints of a chunk and of the paragraphs in it.
-fn prints(ctx: &QueryContext<'_>, chunk: &Chunk) -> Result<Vec<Print>, AskError> {
-    Ok(ctx.snapshot.copies().prints(chunk.doc, chunk.start, chunk.end)?)
-}
-
-/// Returns where the root of a text is indexed: document and byte.
-fn home(ctx: &QueryContext<'_>, text: i64) -> Result<Option<(i64, usize)>, AskError> {
-    let copies = ctx.snapshot.copies();
-    Ok(copies.home(copies.root(text)?)?)
+/// Returns where the root of a text is indexed: byte and chunk.
+fn home(ctx: &QueryContext<'_>, text: i64) -> Result<Option<(usize, Chunk)>, AskError> {
+    let Some((doc, start)) = ctx.snapshot.copies().home_of_root(text)? else { return Ok(None) };
+    Ok(ctx.snapshot.chunks().at(doc, start)?.map(|chunk| (start, chunk)))
 }
 
 /// Returns the homes of the parts that are left out of a chunk, in the order of its text.
-fn homes_of(ctx: &QueryContext<'_>, copy: &Part) -> Result<Vec<i64>, AskError> {
-    let (mut out, part) = (Vec::new(), &copy.chunk);
-    for print in prints(ctx, part)? {
-        let Some((doc, start)) = home(ctx, print.text)? else { continue };
-        let own = doc == part.doc && (part.start..part.end).contains(&start);
-        let chunk = chunk_at(ctx, doc, start)?;
-        out.extend(chunk.filter(|chunk| !own && !out.contains(chunk)));
-    }
-    Ok(out)
-}
-
-fn chunk_at(ctx: &QueryContext<'_>, doc: i64, at: usize) -> Result<Option<i64>, AskError> {
-    Ok(ctx.snapshot.chunks().at(doc, at)?.map(|chunk| chunk.id))
-}
-
-/// Returns the places of a text and of those with the same root, in documents that may answer;
-/// identical texts first.
-fn places(
-    ctx: &QueryContext<'_>,
-    within: &Within,
-    text: i64,
-) -> Result<Vec<(i64, usize)>, AskError> {
-    let copies = ctx.snapshot.copies();
-    let root = copies.root(text)?;
-    let mut out = Vec::new();
-    for text in [root].into_iter().chain(copies.with_root(root, MAX_PLACES)?) {
-        let is_meant = |doc| within.docs.as_ref().is_none_or(|docs| docs.contains(&doc));
-        out.extend(copies.places(text, MAX_PLACES, is_meant)?);
-        if out.len() >= MAX_PLACES {
-            break;
-        }
+fn homes_of(ctx: &QueryContext<'_>, part: &Chunk) -> Result<Vec<Chunk>, AskError> {
+    let (mut out, own) = (Vec::new(), part.start..part.end);
+    for print in ctx.snapshot.copies().prints(part.doc, own.clone())? {
+        let home = home(ctx, print.text)?;
+        let home = home.filter(|(start, home)| home.doc != part.doc || !own.contains(start));
+        out.extend(home.map(|(_, home)| home).filter(|home| !out.contains(home)));
     }
     Ok(out)
 }
@@ -261,17 +237,17 @@ fn places(
 fn stand_ins(
     ctx: &QueryContext<'_>,
     within: &Within,
-    indexed: &Part,
-) -> Result<Vec<i64>, AskError> {
+    indexed: &Chunk,
+) -> Result<Vec<Chunk>, AskError> {
     let mut out = Vec::new();
-    let is_meant = |chunk: &i64| within.mentioning.as_ref().is_none_or(|it| it.contains(chunk));
-    for print in prints(ctx, &indexed.chunk)? {
-        for (doc, start) in places(ctx, within, print.text)? {
+    let copies = ctx.snapshot.copies();
+    for print in copies.prints(indexed.doc, indexed.start..indexed.end)? {
+        for (doc, start) in copies.places(print.text, MAX_PLACES, |doc| within.holds(doc))? {
             if out.len() >= MAX_STAND_INS {
                 return Ok(out);
             }
-            let copy = chunk_at(ctx, doc, start)?.filter(is_meant);
-            out.extend(copy.filter(|chunk| !out.contains(chunk)));
+            let copy = ctx.snapshot.chunks().at(doc, start)?;
+            out.extend(copy.filter(|it| within.lets_through(it) && !out.contains(it)));
         }
     }
     Ok(out)
@@ -290,14 +266,15 @@ pub(crate) fn also_in(
     let mut first: BTreeMap<i64, (usize, usize)> = BTreeMap::new();
     let (mut n_most, mut n_seen) = (0_u64, 0);
     let mut texts = BTreeSet::new();
-    let prints = ctx.snapshot.copies().prints(doc, seen.start, seen.end)?;
+    let copies = ctx.snapshot.copies();
+    let prints = copies.prints(doc, seen)?;
     for print in asked_for(plan, &prints, text, shown) {
         if !texts.insert(print.text) {
             continue;
         }
-        let found = places(ctx, &plan.within, print.text)?;
+        let found = copies.places(print.text, MAX_PLACES, |doc| plan.within.holds(doc))?;
         if found.len() >= MAX_PLACES && plan.within.docs.is_none() {
-            let n_documents = ctx.snapshot.copies().n_documents(print.text)?;
+            let n_documents = copies.n_documents(print.text)?;
             n_most = n_most.max(n_documents.saturating_sub(1));
         }
         for (other, start) in found.into_iter().filter(|(other, _)| *other != doc) {

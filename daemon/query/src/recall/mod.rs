@@ -138,7 +138,9 @@ pub(crate) fn by_each_signal(
 ) -> Result<Recalled, AskError> {
     let homes = copies::homes(ctx, plan)?;
     let named = stage!("names", naming::named(ctx, plan))?;
-    let allowed = text::chunks_of(ctx, plan, &homes)?;
+    // The chunks that pass the filter, and those outside at which texts inside it are indexed.
+    let mut allowed = plan.within.chunks(ctx)?;
+    allowed.iter_mut().for_each(|chunks| chunks.extend(&homes));
     let (matching, is_relaxed) = demanded(ctx, &plan.question, &allowed)?;
     let mut recalled =
         Recalled { seeds: named.seeds, matching, is_relaxed, depth, ..Recalled::default() };

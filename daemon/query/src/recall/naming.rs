@@ -56,15 +56,15 @@ pub(crate) struct Seed {
 pub(crate) struct Named {
     pub seeds: Vec<Seed>,
     /// Terms that the question means but does not contain.
-    pub more_terms: Vec<OtherName>,
+    pub more_terms: Vec<SearchTerm>,
 }
 
-/// Another name of an entity in the question.
+/// What is searched for: a word of the question, or another name of an entity in it.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct OtherName {
-    /// The name as an FTS5 expression.
+pub(crate) struct SearchTerm {
+    /// An FTS5 expression.
     pub fts: String,
-    /// The words of the question that it replaces, one bit each.
+    /// The words of the question that it stands for, one bit each.
     pub words: u64,
 }
 
@@ -96,8 +96,8 @@ pub(crate) fn named(ctx: &QueryContext<'_>, plan: &Plan) -> Result<Named, AskErr
             // loses .01 nDCG@10.
             let is_new = |name: &&String| matched(name, &plan.question.words) == 0;
             let new = names.iter().filter(is_new).take(MAX_OTHER_NAMES);
-            let new =
-                new.filter_map(|name| Some(OtherName { fts: phrase_of(name)?, words: seed.words }));
+            let new = new
+                .filter_map(|name| Some(SearchTerm { fts: phrase_of(name)?, words: seed.words }));
             named.more_terms.extend(new);
         }
     }
@@ -161,7 +161,7 @@ fn misspelt<'q>(
             taken.push(*run);
             let words = matched(run.2, words);
             add(named, Seed { entity, link: link * MISSPELT, words });
-            named.more_terms.extend(phrase_of(&surface).map(|fts| OtherName { fts, words }));
+            named.more_terms.extend(phrase_of(&surface).map(|fts| SearchTerm { fts, words }));
         }
     }
     Ok(())

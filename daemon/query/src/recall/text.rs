@@ -11,8 +11,7 @@
 use std::cmp::Reverse;
 
 use super::abbreviation::other_forms;
-use super::naming::OtherName;
-use crate::plan::Plan;
+use super::naming::SearchTerm;
 use crate::plan::question::Question;
 use crate::plan::within::Among;
 use crate::{AskError, QueryContext};
@@ -50,34 +49,18 @@ pub(crate) struct ByText {
     pub worth: Vec<f32>,
 }
 
-/// Returns the chunks that pass a filter, and those outside at which texts inside it are indexed.
-pub(crate) fn chunks_of(
-    ctx: &QueryContext<'_>,
-    plan: &Plan,
-    homes: &[i64],
-) -> Result<Among, AskError> {
-    let mut chunks = match (&plan.within.mentioning, &plan.within.docs) {
-        (Some(mentioning), _) => Some(mentioning.clone()),
-        (None, Some(docs)) => Some(ctx.snapshot.chunks().of_docs(docs)?),
-        (None, None) => None,
-    };
-    chunks.iter_mut().for_each(|chunks| chunks.extend(homes));
-    Ok(chunks)
-}
-
 /// Returns the best chunks by BM25 over the terms of a question, any of which may match, and over
 /// `more`.
 pub(crate) fn by_text(
     ctx: &QueryContext<'_>,
     question: &Question,
     depth: usize,
-    more: &[OtherName],
+    more: &[SearchTerm],
     among: &Among,
 ) -> Result<ByText, AskError> {
     let own = question.terms.iter().enumerate();
     let own = own.map(|(at, fts)| SearchTerm { fts: fts.clone(), words: bit(at) });
-    let more = more.iter().map(|it| SearchTerm { fts: it.fts.clone(), words: it.words });
-    let terms: Vec<SearchTerm> = own.chain(more).collect();
+    let terms: Vec<SearchTerm> = own.chain(more.iter().cloned()).collect();
     if terms.is_empty() {
         return Ok(ByText::default());
     }
@@ -87,16 +70,12 @@ pub(crate) fn by_text(
         Err(Unread::Shape(why)) => {
             tracing::warn!(why, "reading the text index through SQLite, which is slower");
             let terms: Vec<&str> = terms.iter().map(|it| it.fts.as_str()).collect();
-            let best = by_fts5(ctx, &terms.join(" OR "), depth, among)?;
+            let mut best = ctx.snapshot.full_text().scored(&terms.join(" OR "))?;
+            best.retain(|(chunk, _)| among.as_ref().is_none_or(|among| among.contains(chunk)));
+            best.truncate(depth);
             Ok(ByText { best, ..ByText::default() })
         }
     }
-}
-
-/// An FTS5 expression, and the words of the question that it stands for, one bit each.
-struct SearchTerm {
-    fts: String,
-    words: u64,
 }
 
 fn bit(at: usize) -> u64 {
@@ -133,9 +112,7 @@ fn scored(
                 forms.flat_map(|term| phrases_in(&term.fts)).collect();
             let n_found = scorer.add_all(&postings, &phrases_of_forms, bit(*at))?;
             if n_found > 0 {
-                if let Some(worth) = worth.get_mut(*at) {
-                    *worth = CORRECTED * worth_of(n_found);
-                }
+                worth[*at] = CORRECTED * worth_of(n_found);
                 let forms = other_forms(shown).collect::<Vec<_>>().join("` or `");
                 readings.push(format!("`{shown}` read as `{forms}`"));
                 continue;
@@ -146,9 +123,7 @@ fn scored(
             let meant = if meant == as_written { word.clone() } else { meant };
             let phrase = Phrase { words: vec![word], is_prefix: false };
             let n_found = scorer.add_all(&postings, &[phrase], bit(*at))?;
-            if let Some(worth) = worth.get_mut(*at) {
-                *worth = CORRECTED * worth_of(n_found);
-            }
+            worth[*at] = CORRECTED * worth_of(n_found);
             if meant != as_written {
                 readings.push(format!("`{as_written}` read as `{meant}`"));
             }
@@ -168,19 +143,6 @@ fn scored(
     let best = ctx.snapshot.full_text().best(&scorer, depth, among.as_ref())?;
     worth.truncate(question.terms.len());
     Ok(ByText { best, scorer: Some(scorer), readings, worth })
-}
-
-/// As [`scored`], with FTS5 itself, for an index layout that we cannot read.
-fn by_fts5(
-    ctx: &QueryContext<'_>,
-    expression: &str,
-    depth: usize,
-    among: &Among,
-) -> Result<Vec<(i64, f32)>, AskError> {
-    let mut found = ctx.snapshot.full_text().scored(expression)?;
-    found.retain(|(chunk, _)| among.as_ref().is_none_or(|among| among.contains(chunk)));
-    found.truncate(depth);
-    Ok(found)
 }
 
 /// Returns the indexed word for which a missing one is most likely a typo, the word asked for, and

@@ -6,6 +6,7 @@ use proto::tool::core::{Connect, ConnectReply};
 
 use super::found_at;
 use crate::project::Project;
+use crate::serve::tool::unreadable;
 use index::store::Snapshot;
 use query::connect;
 
@@ -45,6 +46,6 @@ fn entity_of(
 fn entry_of(project: &Project, snapshot: &Snapshot, given: &str) -> Result<Option<i64>, ErrorView> {
     let Some(number) = number_of(given.trim()) else { return Ok(None) };
     let shelf = project.shelves.at(snapshot, &project.settings.kb.folder)?;
-    let doc = shelf.get(number).map(|row| row.doc);
-    Ok(doc.map(|doc| connect::memory::entity_of(snapshot, doc)).transpose()?.flatten())
+    let Some(row) = shelf.get(number) else { return Ok(None) };
+    snapshot.documents().entity(row.doc).map_err(unreadable)
 }

@@ -16,10 +16,10 @@ use crate::project::Project;
 use crate::serve::tool::unreadable;
 use index::read::{Edge, Node};
 use index::store::Snapshot;
-use model::terms::norm_of;
+use model::terms::{EntityType, norm_of};
 use query::Projection;
 use query::connect::entity_given;
-use query::connect::memory::{Named, Triple, entity_of, named};
+use query::connect::memory::Triple;
 use query::memory as rows;
 
 /// The graph of one snapshot, with a cache of its entities.
@@ -33,7 +33,8 @@ pub(super) struct EntityGraph<'s> {
 /// An entity: its name and type, and its note if it has one.
 #[derive(Debug, Default)]
 struct Known {
-    named: Named,
+    name: String,
+    entity_type: &'static str,
     note: Option<Node>,
     /// The relations that start or end in its note.
     edges: Option<BTreeSet<Edge>>,
@@ -48,7 +49,7 @@ impl<'s> EntityGraph<'s> {
     /// Resolves a name: to a note with it, else as `explain_entity` does.
     pub(super) fn named(&self, parameter: &str, name: &str) -> Result<i64, ErrorView> {
         let missing = match rows::named(self.snapshot, name) {
-            Ok(note) => match entity_of(self.snapshot, note.doc)? {
+            Ok(note) => match self.snapshot.documents().entity(note.doc).map_err(unreadable)? {
                 Some(entity) => return Ok(entity),
                 None => return entity_given(&self.project.desk(self.snapshot), parameter, name),
             },
@@ -63,27 +64,28 @@ impl<'s> EntityGraph<'s> {
 
     fn known(&mut self, entity: i64) -> Result<&mut Known, ErrorView> {
         if !self.known.contains_key(&entity) {
-            let mut named = named(self.snapshot, entity)?;
-            let note = named.doc.map(|doc| self.snapshot.memory().get(doc)).transpose();
+            let found = self.snapshot.entities().get(entity).map_err(unreadable)?;
+            let doc = found.as_ref().and_then(|it| it.doc);
+            let note = doc.map(|doc| self.snapshot.memory().get(doc)).transpose();
             let note = note.map_err(unreadable)?.flatten();
-            if let Some(note) = &note {
-                named.name.clone_from(&note.name);
-            }
-            self.known.insert(entity, Known { named, note, edges: None });
+            let entity_type = found.as_ref().map_or("", |it| EntityType::shown(it.type_code));
+            let name = note.as_ref().map(|it| it.name.clone()).or(found.map(|it| it.name));
+            let name = name.unwrap_or_default();
+            self.known.insert(entity, Known { name, entity_type, note, edges: None });
         }
         Ok(self.known.entry(entity).or_default())
     }
 
     pub(super) fn name(&mut self, entity: i64) -> Result<String, ErrorView> {
-        Ok(self.known(entity)?.named.name.clone())
+        Ok(self.known(entity)?.name.clone())
     }
 
     /// Returns an entity as a node.
     pub(super) fn node_view(&mut self, entity: i64) -> Result<MemoryNode, ErrorView> {
-        let Known { named, note, .. } = self.known(entity)?;
+        let Known { name, entity_type, note, .. } = self.known(entity)?;
         Ok(note.as_ref().map(node_view).unwrap_or_else(|| MemoryNode {
-            name: named.name.clone(),
-            entity_type: named.entity_type.clone(),
+            name: name.clone(),
+            entity_type: entity_type.to_string(),
             summary: None,
             tags: Vec::new(),
             path: String::new(),
