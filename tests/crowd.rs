@@ -6,8 +6,6 @@
 //! connection; it equals every other reply to the same request at the same tick; everything that it
 //! shows of one document has one version; and a confirmed write is visible to every client from
 //! then on.
-//! Not here: the amounts of work (`tests/it/crowd.rs`) and printing them
-//! (`tests/benches/crowd.rs`).
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};

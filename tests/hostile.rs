@@ -2,7 +2,6 @@
 //!
 //! In: nothing. Out: names and bytes, made by hand, so that no library refuses to write them.
 //! Invariant: the same bytes each time.
-//! Not here: files found by fuzzing (`corpus/hostile/`).
 
 /// Size to which a bomb grows: more than any limit, and quick to read if there is none.
 const BOMB_BYTES: u64 = 3_000_000_000;

@@ -3,7 +3,6 @@
 //! In: how often, and a seed. Out: figures; all zero except times.
 //! Invariants: the changes in the folder and the instants of the kills follow from the seed; how
 //! far the daemon gets by then does not, which is the point.
-//! Not here: deaths at named points (`it/crash.rs`).
 
 use std::fmt;
 use std::thread::sleep;

@@ -4,7 +4,6 @@
 //! graph as text without row ids ([`Graph`]), so that two graphs can be compared by eye.
 //! Invariants: nothing outside a temporary folder is touched; every process ends with its test;
 //! everything waits for replies or ticks, never for a fixed time.
-//! Not here: the tests (`it/`), measurements (`benches/`).
 
 mod binary;
 pub mod browser;

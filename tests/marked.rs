@@ -5,7 +5,6 @@
 //! should not have.
 //! Invariant: words are never used again, so a word that is gone from the files must be gone from
 //! the index.
-//! Not here: whether the graph equals a fresh one (`kgctl verify`).
 
 use std::collections::BTreeMap;
 

@@ -6,7 +6,6 @@
 //! Invariants: the same seed returns the same texts; the shapes follow the issuers' documentation,
 //! not the detector's table; no secret is real, and none is written in this source in a form that a
 //! scanner would report.
-//! Not here: whether they are found (`it/secrets.rs`, `benches/secrets.rs`).
 
 pub mod evasions;
 pub mod formats;

@@ -2,7 +2,6 @@
 //!
 //! In: two texts. Out: a number from 0 to 1. This is the usual measure for the bodies of articles,
 //! where runs of four words also cover their order.
-//! Not here: where texts come from (`examples/`).
 
 use std::collections::BTreeMap;
 

@@ -3,7 +3,6 @@
 //!
 //! In: a path. Out: programs that see the disk there; everybody else sees an ordinary folder.
 //! Invariant: the disk is removed with its value in any case.
-//! Not here: how a daemon copes with it (`it/trouble.rs`).
 
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader, ErrorKind, Write};

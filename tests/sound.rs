@@ -1,7 +1,6 @@
 //! Sound: what must be true of the databases of a settled project, whatever happened before.
 //!
 //! In: the state folder. Out: one line for each row that should not exist, or that is missing.
-//! Not here: whether the rows match the files (`kgctl verify`).
 
 use std::path::Path;
 

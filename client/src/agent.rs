@@ -5,7 +5,6 @@
 //! starts it.
 //! Invariants: the table follows each agent's documentation or source; `docs/src/how-to/connect.md`
 //! cites it.
-//! Not here: asking a person (`kgctl setup`), trying the entry (`handshake.rs`).
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;

@@ -1,7 +1,6 @@
 //! Call: calls one tool with typed parameters and a typed reply.
 //!
 //! In: a tool's parameters. Out: its reply, or why there is none.
-//! Not here: showing the reply (`render.rs`).
 
 use proto::error::{Code, ErrorView};
 use proto::tool::Tool;

@@ -3,7 +3,6 @@
 //! In: a connected socket. Out: a session that can call tools of the sets `core`, `notes` and
 //! `admin`.
 //! Invariants: no other file of the client names the MCP library's connection.
-//! Not here: starting the daemon (`launch.rs`), the replies of tools (`call.rs`).
 
 use std::io::Read as _;
 use std::os::unix::net::UnixStream as StdUnixStream;

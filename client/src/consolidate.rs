@@ -2,7 +2,6 @@
 //!
 //! In: the report and the gaps; typed answers. Out: proposals as text; the calls that carry out accepted ones.
 //! Invariants: pure; `a` does exactly what the proposal says; text of notes is printed without control characters.
-//! Not here: asking, calling, and storing rejections (`kgctl memory consolidate`).
 
 use proto::tool::batch::Item;
 use proto::tool::memory::{

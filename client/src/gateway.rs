@@ -11,8 +11,6 @@
 //! Invariants: each request of the client is answered once, under its own id, unless the client
 //! cancels it; a slow or dead project does not delay the answers of others; a request that may
 //! change something never reaches a project it was not meant for.
-//! Not here: threads and sockets (`gateway/pump.rs`); a single project, which needs no gateway
-//! (`shim.rs`).
 
 use std::collections::HashMap;
 use std::time::{Duration, Instant};

@@ -5,7 +5,6 @@
 //! input, or a gateway over all projects of a hub: the daemon is started when it is needed, and a session survives
 //! its restart.
 //! Invariants: an unreachable project does not affect the sessions of others.
-//! Not here: HTTP itself (`mcp_http`), selecting the projects (`gateway::choose`).
 
 use proto::form::Form;
 use std::io::{self, Write};

@@ -1,7 +1,6 @@
 //! Hub: reaches the front end of a hub, and starts it if none runs.
 //!
 //! In: a hub's address. Out: places that hold the hub's projects like those of folders.
-//! Not here: what a front end is (`kgd --hub`); nothing here speaks to a database.
 
 use std::io::Read;
 use std::net::Shutdown;

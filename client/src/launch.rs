@@ -3,8 +3,7 @@
 //! In: a project and its places. Out: a connected socket.
 //! Invariants: the daemon runs in its own session, with nothing of ours open except its log; it
 //! does not become a zombie of ours; two clients that start it at once end up with one daemon.
-//! Not here: the conversation over the socket (`connect.rs`, `shim.rs`). No async runtime: the shim
-//! must stay small.
+//! No async runtime: the shim must stay small.
 
 use std::fs::OpenOptions;
 use std::io::{self, ErrorKind};

@@ -1,6 +1,6 @@
 //! What `kgctl` and `kg-mcp` share: selecting a project, starting its daemon, talking to it, rendering answers.
 //!
-//! Not here: the daemon. This crate depends only on `proto` and `config`, and reaches the daemon by its socket.
+//! This crate depends only on `proto` and `config`, and reaches the daemon by its socket.
 
 pub mod agent;
 pub mod call;

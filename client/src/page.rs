@@ -5,8 +5,6 @@
 //! Invariants: the page uses no network (its policy forbids everything except three pieces of
 //! script and style, by hash); text of documents is inserted as text only; equal replies give equal
 //! bytes; links lead only to files of the project.
-//! Not here: requesting the graph, writing and opening the file (`kgctl graph`), drawing
-//! (`assets/graph/`).
 
 use std::borrow::Cow;
 use std::fmt::Write;
@@ -29,7 +27,7 @@ const STYLE: &str = include_str!("../assets/graph/page.css");
 
 /// SHA-256 of the three, for the policy. A test prints the new value if one has changed.
 const LIBRARY_HASH: &str = "CBWRq3NbK2o7MaPGD486Pi/ujJKTngx4IK0SCFcbbNg=";
-const SCRIPT_HASH: &str = "+DZb3t8ysGB9uRYB9K37Fr+14N/aBUcRuEWqoSQjavQ=";
+const SCRIPT_HASH: &str = "DSf+0GyobOemHKbG/yd8fKWvcErFg79vHcmGFaMbFGA=";
 const STYLE_HASH: &str = "ws0Ecj+xGCvm/Qa5DJWf15zeIi/RoI3b7BKSLJjdfe0=";
 
 /// Renders the page. Places are links if `root`, the project's folder, is given. Pages of equal

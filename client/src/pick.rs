@@ -3,7 +3,6 @@
 //! In: items, keys. Out: requests to the daemon, the screen as text.
 //! Invariants: pure; a decision is shown only after the daemon has confirmed it; text of documents is shown without
 //! control characters; a screen never has more rows or columns than the terminal.
-//! Not here: the terminal itself, and the calls (`kgctl review`).
 
 use proto::tool::core::{ReviewItem, ReviewLinks};
 

@@ -2,7 +2,6 @@
 //!
 //! In: replies of the tools. Out: text, with colors if wanted.
 //! Invariants: text of documents reaches a terminal only without control characters.
-//! Not here: JSON, which is the reply itself.
 
 use std::borrow::Cow;
 use std::io::IsTerminal;

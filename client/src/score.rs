@@ -3,7 +3,6 @@
 //! In: annotations, and what kgd found, in the same documents. Out: precision, recall, F1; ranking metrics for
 //! questions.
 //! Invariants: pure; the order of either side does not matter, except for the ranks of an answer.
-//! Not here: reading a corpus or asking a daemon (`bin/kgctl/eval`).
 
 pub mod interval;
 mod link;

@@ -3,7 +3,6 @@
 //! In: the lines in both directions. Out: which to forward, answer or replay.
 //! Invariants: every request of the client is answered exactly once, by the daemon or by us; the
 //! client sees one handshake, however many daemons there were; lines are forwarded byte for byte.
-//! Not here: reading and writing (`shim/pump.rs`), the meaning of messages.
 
 use std::collections::HashSet;
 use std::time::Duration;

@@ -3,7 +3,6 @@
 //! In: the address of a feed of releases; the place of this program. Out: a version and its page; a
 //! way of installing, and the command that updates it.
 //! Invariants: one request, only when asked; text of a feed is shown, never run.
-//! Not here: the setting (`update.url`), what is printed.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};

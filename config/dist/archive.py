@@ -1,6 +1,6 @@
 """Archives whose bytes depend only on what is in them: entries sorted by name, owner root, one time for all.
 
-In: files by path. Out: bytes of a tar, zip or ar archive. Not here: which files a package has (`packages.py`).
+In: files by path. Out: bytes of a tar, zip or ar archive.
 """
 
 import gzip

@@ -3,7 +3,6 @@
 
 In: a checkout; cargo, or a folder with the three programs. Out: packages, `server.json`, a bill of materials and
 checksums in one folder. Invariant: the same programs and time give the same bytes. Nothing is published.
-Not here: what each package holds (`packages.py`), and installing them (`try.py`).
 """
 
 import argparse

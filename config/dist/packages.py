@@ -1,7 +1,6 @@
 """The packages: each is a function from the same programs and texts to files by name.
 
 In: a `Release`. Out: bytes. Invariant: the same release gives the same bytes.
-Not here: how programs are built (`build.py`), and whether the packages are sound (`check.py`).
 """
 
 import base64

@@ -2,7 +2,6 @@
 //!
 //! In: `postgres://ROLE:PASSWORD@HOST/DATABASE?…`. Out: the same without the password, and the password.
 //! Invariant: as the driver reads it, so that nothing that it would send as a password stays in the address.
-//! Not here: the other parts of the address (`hub`).
 
 /// Splits the password off an address; both forms, `ROLE:PASSWORD@` and `?password=`.
 pub fn split_password(url: &str) -> (String, Option<String>) {

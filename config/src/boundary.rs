@@ -3,7 +3,6 @@
 //! In: a folder, as written. Out: its real path, and objections to it.
 //! Invariants: a folder is judged by its real path, with links followed in every existing part of it; nothing is
 //! created; no setting overrides an objection.
-//! Not here: whether a folder overlaps with another project (`registry.rs`), or which files of one are read.
 
 use std::ffi::OsStr;
 use std::io;

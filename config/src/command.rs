@@ -4,7 +4,6 @@
 //! shell takes as one.
 //! Invariants: a command that names its project already, or is about none, stays as it is; where a command without
 //! `--project` means the same project, none is added.
-//! Not here: what a message says.
 
 use std::borrow::Cow;
 use std::path::Path;

@@ -4,7 +4,6 @@
 //! that differs when a rebuild would give different rows.
 //! Invariants: the same settings give the same fingerprint in every build; the order of fields does not
 //! matter.
-//! Not here: deciding to rebuild (the daemon's store).
 
 use serde::Serialize;
 use serde_json::Value;

@@ -4,8 +4,6 @@
 //! [`FORMATS`]: what is read by default, which size limit holds, what a worker process parses, which links name
 //! documents, how a place is cited, and the table in `docs/src/reference/formats.md`.
 //! Invariant: an extension belongs to one format.
-//! Not here: reading a format (the crate `formats`, where `reader_of` pairs each [`Id`] with its reader); languages of
-//! source code, which share one reader (`kinds.rs`).
 
 /// Names a format in code, so that the compiler finds a format without a reader.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

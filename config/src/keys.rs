@@ -2,8 +2,6 @@
 //!
 //! In: the name of a file or folder. Out: whether it is one of those.
 //! Invariants: facts about names only; copies (`id_rsa.bak`, `.env~`) are judged by the name they are copies of.
-//! Not here: the consequences: files that are never read (the daemon's deny list), folders that cannot be projects
-//! (`boundary.rs`).
 
 use crate::formats;
 

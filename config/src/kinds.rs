@@ -3,7 +3,6 @@
 //! In: the extensions that a user lists, names of files. Out: extensions, with groups expanded. Code and configuration
 //! are not read by default: where there are some, they outnumber the documents, take most of the time of the first
 //! index, and answer with identifiers when people asked for words. `code` and `config` in `watch.extensions` add them.
-//! Not here: formats of documents (`formats.rs`), how code is read (`code.rs` of the crate `formats`).
 
 use crate::formats;
 

@@ -1,6 +1,6 @@
 //! What a user may edit (`kg.yaml`, the registry of projects), and the code that reads it.
 //!
-//! Not here: the effect of the settings. Only the daemon acts on them.
+//! Only the daemon acts on settings.
 
 pub mod address;
 pub mod boundary;

@@ -3,7 +3,6 @@
 //! In: the settings in use, and those in the files now. Out: the differences, and the settings to continue with.
 //! Invariants: a reference keeps pointing to the value it was taken from; a setting that needs a restart keeps its
 //! value until then.
-//! Not here: reading files (`load.rs`), or acting on a change (the daemon).
 
 use std::collections::BTreeMap;
 use std::ops::Deref;

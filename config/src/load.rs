@@ -5,7 +5,6 @@
 //! Invariants: a later layer wins, key by key; a wrong key, type or number is an error that names its
 //! file, line and key; keys that only the user may set are refused in a folder, because a folder may
 //! come from a stranger.
-//! Not here: the settings and their defaults (`settings.rs`), or the reference (`reference.rs`).
 
 use std::collections::BTreeMap;
 use std::fmt;

@@ -3,7 +3,6 @@
 //! In: the folder of models, or any folder. Out: manifests, relative paths of files.
 //! Invariants: a name is a plain folder name, so it cannot lead elsewhere; a folder with a manifest is complete,
 //! because it is renamed last.
-//! Not here: adding and removing (`kgctl model`), what is in the files (the crate `onnx`).
 
 use std::io::Read;
 use std::path::{Path, PathBuf};

@@ -3,7 +3,6 @@
 //! In: the environment and the project's folder. Out: absolute paths, and folders created with mode 0700.
 //! Invariants: two projects never share a path; a socket path fits the kernel's limit; a runtime folder that another
 //! user could write to is refused.
-//! Not here: which project is selected (`registry.rs`), or the contents of the files.
 
 use std::ffi::OsString;
 use std::fs::{self, DirBuilder, File, Metadata, OpenOptions, Permissions};

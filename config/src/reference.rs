@@ -3,7 +3,6 @@
 //! In: the source of `settings.rs`, for its doc comments, and the defaults. Out: YAML with every key, its comment and
 //! its default; loading it changes nothing.
 //! Invariants: a setting without a comment, or a committed file that is not current, fails a test.
-//! Not here: reading settings (`load.rs`).
 
 use std::collections::BTreeMap;
 use std::fmt::Write;

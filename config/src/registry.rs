@@ -3,7 +3,6 @@
 //! In: `projects.json` in the user's configuration folder. Out: projects, by name, by path, or by the current folder.
 //! Invariants: names are unique, and so are roots; the file is replaced as a whole or not at all; a damaged file is
 //! never overwritten.
-//! Not here: the files of a project (`place.rs`), or its settings (`load.rs`).
 
 use std::collections::HashSet;
 use std::fs::OpenOptions;

@@ -3,7 +3,6 @@
 //! In: the declarations in `settings.rs`, their defaults, ranges, and who may set what. Out: a JSON Schema, 2020-12.
 //! Invariants: it accepts what `load.rs` accepts in such a file, except for rules about several settings, patterns and
 //! paths; each setting has its comment and its default.
-//! Not here: the YAML with all settings (`reference.rs`).
 
 use std::collections::BTreeMap;
 

@@ -6,7 +6,6 @@
 //! at once when asked again, without partial writes; nobody else gets the lock before the last thread has ended.
 //! Exit codes: 0 asked to stop or idle, 1 the store is unsound or the start failed, 2 no such folder or wrong settings,
 //! 3 another daemon serves the project, including one that took over the lock.
-//! Not here: parsing of flags (`main.rs`), or what is served (`serve/`).
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;

@@ -2,7 +2,6 @@
 //! checks what each document promises.
 //!
 //! In: bytes. Out: nothing; a broken promise panics, which is what the fuzzer looks for.
-//! Not here: time and memory (libFuzzer's `-timeout` and `-rss_limit_mb`).
 
 use std::cell::RefCell;
 use std::sync::Arc;

@@ -3,7 +3,6 @@
 //! In: words. Out: [`Named`]: `2023-05-07`, `2023/05/07`, `7 May 2023`, `May 7th, 2023`, `May 2023`, `7 May`, `May`,
 //! `2023`.
 //! Invariant: ambiguous words are not dates: `may` and `march` alone are months only after a word such as `in`.
-//! Not here: names of dates in documents (`extract/recognize`), relative times such as `last week` (`query`).
 
 use crate::parse::MONTHS;
 

@@ -5,7 +5,6 @@
 //! inserted text gets the line ends of its surroundings; the last line of the file keeps or lacks its line end as
 //! before; front matter that could be read can be read afterwards and says what was requested, otherwise nothing is
 //! changed; an edit that is already done gives no changes.
-//! Not here: reading and replacing files, checking writes for secrets (the daemon).
 
 mod find;
 mod front;

@@ -6,7 +6,6 @@
 //! `project`, `tags`, `confidence`, `hints`, `supersedes`, `active`; the text below it are the details.
 //! Invariants: handwritten values are read leniently, as long as their meaning is clear; missing keys are not
 //! written; an edit of the details changes only the lines that differ.
-//! Not here: choosing new numbers, versions, decay (the daemon).
 
 use serde_json::{Map, Value};
 

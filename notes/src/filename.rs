@@ -4,7 +4,6 @@
 //! the watcher does not take for hidden or temporary.
 //! Invariants: `title.lower().replace(" ", "-") + ".md"` for ordinary titles (S0); at most 255 bytes; never empty;
 //! the same title always gives the same name.
-//! Not here: whether such a file exists, or whether its name may be written (the daemon).
 
 use unicode_normalization::UnicodeNormalization;
 

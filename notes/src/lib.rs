@@ -3,7 +3,6 @@
 //! In: the bytes of one file. Out: its parts with their spans ([`parse`]), or the bytes that replace others ([`edit`]).
 //! Invariants: pure functions, no input or output; spans are bytes of the file, on UTF-8 boundaries.
 //! [`resolve`] decides which of several documents a link means; the caller brings the candidates.
-//! Not here: reading and writing files (the daemon).
 
 pub mod date;
 pub mod edit;

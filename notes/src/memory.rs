@@ -7,7 +7,6 @@
 //! Invariants: the text of a fact is what its line shows, without escapes ([`crate::plain`]), with its category as
 //! written, except [`CATEGORY`], which stands for none; an ordinal belongs to the first item that has it. When read,
 //! facts without an ordinal get the next ones above every one used, in the order of their lines ([`numbered`]).
-//! Not here: changing it (`edit::memory`), which notes are in the memory folder (the daemon).
 
 mod shape;
 

@@ -4,7 +4,6 @@
 //! Invariants: every span is a range of that text, on UTF-8 boundaries; things of one kind are in the order of their
 //! places; time and memory are linear in the text's length, whatever it contains; nothing fails: what is not
 //! understood is text, and front matter that is not YAML gives a warning.
-//! Not here: the name of the file (the title of a note without one: [`Note::title_or`]), which file a link means.
 
 mod bracket;
 mod comment;

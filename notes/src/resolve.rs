@@ -10,7 +10,6 @@
 //! then the one in the fewest folders, then the first by path; a tool refuses instead.
 //! Invariant: the same documents give the same answer, in whatever order they come; a difference in case never keeps
 //! a link from resolving, but to a permalink whose title has signs (`c` of `C#` is no other way to write `C`).
-//! Not here: finding the documents (`index/src/store/resolve.rs`).
 
 pub use names::fold;
 use unicode_normalization::UnicodeNormalization;

@@ -1,7 +1,6 @@
 //! Targets of links: parses addresses and the content of `[[…]]`; resolves paths relative to a folder.
 //!
 //! In: an address or a wikilink's words as written. Out: name or path, heading, block.
-//! Not here: what there is in the folder (the daemon).
 
 /// Longest target kept, bytes; longer ones are data in disguise.
 pub const MAX_TARGET_BYTES: usize = 2_000;

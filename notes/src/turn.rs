@@ -5,7 +5,6 @@
 //! date at the end, in parentheses.
 //! Invariant: a name before a colon is a speaker only if there is a date, it is the usual name of a role, or another
 //! fact of the note has it, too; so `Status: done` has none.
-//! Not here: what is a fact (`memory.rs`).
 
 use std::collections::BTreeMap;
 

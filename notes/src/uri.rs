@@ -1,7 +1,6 @@
 //! `memory://` addresses (S0 §7): what an address names.
 //!
 //! In: an address, or a permalink or path without the scheme. Out: an id, a name, or a pattern.
-//! Not here: the order of lookups (`resolve.rs`), looking them up (the daemon).
 
 /// The scheme with its slashes.
 pub const SCHEME: &str = "memory://";

@@ -1,7 +1,6 @@
 //! Reads YAML within limits, so that hostile front matter costs milliseconds.
 //!
 //! In: the text between the marks; how to treat duplicate keys. Out: a value, or the line (from 1) and the reason.
-//! Not here: what the keys mean (`parse/frontmatter.rs`), writing (`edit/yaml.rs`).
 
 use serde_json::Value;
 pub(crate) use serde_saphyr::options::DuplicateKeyPolicy;

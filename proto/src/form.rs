@@ -2,7 +2,6 @@
 //!
 //! A client hands its model either the text or the structured content of a result, and popular ones both or only the
 //! latter. A result has one form, so that no answer is paid for twice.
-//! Not here: how a reply is written (`daemon/render`). `fit.rs` keeps one within a budget.
 
 pub mod fit;
 

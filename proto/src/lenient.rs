@@ -3,7 +3,6 @@
 //! In: a tool's name and the arguments as they were sent. Out: the arguments with the tool's own names and types.
 //! Invariants: a name that the tool has and a value that fits stay as they are; an ambiguous value stays, too, and
 //! parsing reports it; tools of `kgctl` are left alone: it sends exact arguments.
-//! Not here: errors (`daemon/server/src/serve/routes/parameters.rs`), or synonymous names (`concepts.rs`).
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;

@@ -1,7 +1,6 @@
 //! What two processes must agree on: the tools, their parameters and replies, and the errors.
 //!
 //! Additions are optional fields; nothing is removed or given a new meaning within a protocol version.
-//! Not here: how a tool works (`daemon/server/src/serve/tool/`), or the MCP library.
 
 pub mod catalog;
 pub mod error;

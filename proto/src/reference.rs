@@ -2,7 +2,6 @@
 //!
 //! In: [`CATALOG`], whose schemas contain the doc comments of the parameter and reply structs. Out: Markdown.
 //! Invariants: nothing is written here that a declaration could say; a committed file that is not current fails a test.
-//! Not here: settings (`config/src/reference.rs`).
 
 use std::fmt::Write;
 

@@ -8,8 +8,6 @@
 //! in scripts that join letters and in emoji, one variation selector after a character that has such variants, and one
 //! soft hyphen after a letter: text from pages and word processors is full of those, every program draws them as a
 //! place to break, and an escape in each long word would make it unreadable.
-//! Not here: which characters are invisible (`notes/names`), secrets, and what leaves the daemon
-//! (`daemon/server/src/serve/leaving.rs`).
 
 use std::borrow::Cow;
 use std::fmt::Write as _;

@@ -4,7 +4,7 @@
 //! `cargo bench -p tests --bench crash -- --kills 200` prints kills, restarts, what was missing,
 //! duplicated or left over, and how long a restart took to settle. `--seed N` chooses other
 //! instants, `--files N` another folder, `--compare N` compares with a rebuild after every N kills.
-//! Exits with an error if anything was wrong. Not here: deaths at named points (`it/crash.rs`).
+//! Exits with an error if anything was wrong.
 
 #![allow(clippy::print_stdout, reason = "a bench prints its figures")]
 

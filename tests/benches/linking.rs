@@ -5,7 +5,7 @@
 //! comparing norms alone: `records` (er_abt_buy, er_dblp_acm, any folder with a.jsonl, b.jsonl,
 //! matches.tsv): precision, recall and F1 of pairs; `anchors` (vault_*): which note a phrase names;
 //! `coreference` (redocred): pairwise F1 and CEAF-e, by `DATA_DIR/score/cluster_score.py`.
-//! All parts use the default settings. Not here: finding the names (`names`), relations.
+//! All parts use the default settings.
 
 #![allow(clippy::print_stdout, reason = "a bench prints its table")]
 

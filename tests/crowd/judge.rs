@@ -1,7 +1,6 @@
 //! Judge: whether a single commit could have given a reply.
 //!
 //! In: requests and replies of every connection. Out: what is wrong with a reply.
-//! Not here: what must be visible after a write (`crowd.rs` knows who wrote).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, PoisonError};

@@ -1,8 +1,5 @@
 //! Documentation: a short README, a complete table of contents, links that resolve, a book that
 //! builds.
-//!
-//! Not here: whether generated pages are current (`tidy.rs`, `config/src/reference.rs`,
-//! `client/src/bin/kgctl/reference.rs`).
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;

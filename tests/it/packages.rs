@@ -2,8 +2,6 @@
 //! defines that), reproducible, and with a wheel that installs without a network.
 //!
 //! Tests that need Python 3.11 or its module `venv` are skipped, with a message, if it is missing.
-//! Not here: packages of the real programs; `just dist` builds those, and `config/dist/try.py`
-//! installs them.
 
 use std::collections::BTreeMap;
 use std::fs;

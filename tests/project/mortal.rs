@@ -2,7 +2,6 @@
 //!
 //! In: an environment such as `KG_FAIL`, calls. Out: how it ended, where [`TestProject`]'s own
 //! calls would fail the test.
-//! Not here: what must be true afterwards (`sound.rs`).
 
 use std::collections::BTreeSet;
 use std::fs::File;

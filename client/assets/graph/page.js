@@ -5,7 +5,6 @@
 // Invariants: no network, no storage, no chance: the same page gives the same drawing; no two labels overlap. What is
 // shown is a function of `view`, which is read from and written to the fragment:
 // #node=ID&find=WORDS&only=REL,REL&off=GROUP,GROUP.
-// Not here: where entities and labels stand (`places.js`, which precedes this).
 (() => {
   const graph = JSON.parse(document.getElementById("graph").textContent);
   const at = (id) => document.getElementById(id);

@@ -1,7 +1,6 @@
 // Places: where entities stand before the layout and after it, and which labels have room.
 //
 // Invariants: no chance; no two labels overlap.
-// Not here: what is drawn, and in which order labels are wanted (`page.js`).
 "use strict";
 
 const GOLDEN_ANGLE = Math.PI * (3 - Math.sqrt(5));

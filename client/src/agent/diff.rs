@@ -2,7 +2,6 @@
 //!
 //! In: two texts. Out: their lines that differ, `-` before lines of the old text and `+` before
 //! lines of the new one.
-//! Not here: several distant changes; the lines between them are shown as changed.
 
 use crate::render::{Style, clean};
 

@@ -4,7 +4,6 @@
 //! Invariants: the new text has the same values as the old one, except for that entry. If an entry
 //! is added or removed as a whole, every other byte stays. A text that does not allow this is
 //! refused.
-//! Not here: files (`file.rs`).
 
 use serde_json::{Map, Value};
 

@@ -2,7 +2,6 @@
 //!
 //! Invariants: a reader sees the old or the new file, never a part; a link is followed and kept;
 //! permissions are kept; a file that changed meanwhile is not replaced.
-//! Not here: the content of the file (`edit.rs`).
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind, Write};

@@ -3,7 +3,6 @@
 //! In: a server, an environment, a folder. Out: the successful steps with their times, and the
 //! failure that ended them.
 //! Invariants: ends within bounded time; the server is stopped at the end.
-//! Not here: where the server is configured (`kgctl doctor --client`).
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;

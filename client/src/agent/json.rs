@@ -3,7 +3,6 @@
 //! In: a text, a key, a value. Out: the text with the entry, or without it.
 //! Invariants: an inserted entry follows the file's own indentation, line ends and trailing commas;
 //! removing an entry that was just inserted restores the text.
-//! Not here: whether the result has the intended values (`edit.rs`).
 
 use jsonc_parser::ast::{Object, ObjectProp};
 use jsonc_parser::tokens::{Token, TokenAndRange};

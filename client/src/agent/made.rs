@@ -5,7 +5,6 @@
 //! keep, or that the file is removed.
 //! Invariants: a list or file that existed before stays, however empty; without a record everything
 //! stays.
-//! Not here: the entries (`edit.rs`).
 
 use std::collections::BTreeMap;
 use std::fs;

@@ -1,7 +1,6 @@
 //! TOML: changes one table of a file and keeps every other byte.
 //!
 //! In: a text, a key, a value. Out: the text with the entry, or without it.
-//! Not here: whether the result has the intended values (`edit.rs`).
 
 use serde_json::{Map, Value};
 use toml_edit::{Array, DocumentMut, InlineTable, Item, Table, TableLike};

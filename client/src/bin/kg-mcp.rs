@@ -4,7 +4,6 @@
 //! In: flags, and the agent's messages. Out: the daemon's messages. With `--http`, agents come over HTTP instead.
 //! Invariants: stays small, because every agent starts one; ends with its agent; for a single project, messages pass
 //! through unchanged.
-//! Not here: handling of messages (`client::shim`, and `client::gateway` for several projects).
 
 use std::ffi::OsString;
 use std::io::Write;

@@ -2,7 +2,6 @@
 //!
 //! In: the handshake, or the request for the list of tools. Out: what any project would say, and how to make one.
 //! Invariant: a client that began before there was a project can use one that is made later.
-//! Not here: refusing the other calls (`route.rs`).
 
 use proto::catalog::{CATALOG, Entry};
 use proto::tool::ToolSet;

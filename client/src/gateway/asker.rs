@@ -3,7 +3,6 @@
 //! In: a request's id, method and parameters; later its result, perhaps merged from several. Out: the answer's line.
 //! Invariants: since revision 2026-07-28 each request states its revision, and its result states its type and how long
 //! it may be cached; a project's own values are kept, and a client of an older revision sees none of this.
-//! Not here: the contents of the result (`job.rs`).
 
 use proto::form::wants_json;
 use serde_json::{Map, Value};

@@ -2,7 +2,6 @@
 //!
 //! In: the argument `at_least` of a call, `{project: tick}`. Out: each project's own tick.
 //! Invariants: a name that selects no served project is refused, never ignored.
-//! Not here: waiting (the projects do), the ticks of an answer (`merge.rs`).
 
 use proto::error::{Code, ErrorView};
 use serde_json::{Map, Value};

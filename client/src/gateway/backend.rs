@@ -4,7 +4,6 @@
 //! Invariants: nothing is sent before the handshake is answered; requests waiting for a failed handshake get its error,
 //! and the next request tries again. If the client uses no handshake (newer revisions of MCP), there is none here,
 //! either.
-//! Not here: connecting, and surviving a restart of the daemon: each project has a shim of its own (`pump.rs`).
 
 use serde_json::{Value, json};
 

@@ -1,7 +1,6 @@
 //! Cancel: takes requests back, for the client or because their answer is no longer needed.
 //!
 //! In: a request. Out: notifications for the projects that have it.
-//! Not here: what the client cancels of a project's own requests (`news.rs`).
 
 use serde_json::json;
 

@@ -4,7 +4,6 @@
 //! when a call names none.
 //! Invariants: the rules for names, folders and the current folder are those for one project (`config::registry`); no
 //! other project replaces one that is not served.
-//! Not here: routing of calls (`served.rs`).
 
 use std::collections::HashSet;
 use std::path::Path;

@@ -4,7 +4,6 @@
 //! Invariants: nothing is stored between calls; a project's own cursor is opaque and returned
 //! unchanged; returned hits are identified by their `ref`, so no hit is repeated or lost even if a
 //! page ends in the middle of a project's answer.
-//! Not here: choosing the hits of a page (`merge.rs`).
 
 use std::fmt::Write;
 

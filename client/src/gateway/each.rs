@@ -5,7 +5,6 @@
 //! Invariants: a project that does not know the thing is left out if another one does; the whole
 //! stays within the budget: each project has an equal share, and what some do not need goes to the
 //! others.
-//! Not here: answers that are lists of hits, which are merged (`merge.rs`).
 
 use serde_json::{Map, Value, json};
 

@@ -4,7 +4,6 @@
 //! the best first.
 //! Invariants: a front end that does not answer delays a call by at most `PATIENCE`; without a
 //! front end nothing is chosen.
-//! Not here: what fits (`hub`, in the front end), asking the projects (`spread.rs`).
 
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::net::UnixStream;

@@ -2,7 +2,6 @@
 //!
 //! In: what is served now. Out: messages for the client, and the projects that are not served any more.
 //! Invariant: a request to a project that is gone is answered as one to a project that never was, whenever it was made.
-//! Not here: noticing the change (`pump.rs`), the projects (`served.rs`).
 
 use std::time::Instant;
 

@@ -2,7 +2,6 @@
 //!
 //! In: answers of projects. Out: the one answer to the client.
 //! Invariants: a job ends once: when each part is answered or late, or with the first good answer if one is enough.
-//! Not here: asking the parts (`gateway.rs`), merging searches (`merge.rs`).
 
 use std::collections::VecDeque;
 use std::time::Instant;

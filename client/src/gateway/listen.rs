@@ -4,7 +4,6 @@
 //! one acknowledgement, then their notifications, with the client's id and the project in addresses.
 //! Invariants: no notification precedes the acknowledgement. Projects that refuse are left out, unless all do; when one
 //! ends later, the whole subscription ends, because the client must know that it misses something.
-//! Not here: subscriptions of older revisions, which are ordinary requests (`route.rs`).
 
 use std::collections::HashMap;
 

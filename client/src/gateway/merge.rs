@@ -8,7 +8,6 @@
 //! those that a project returned. Projects without an answer are listed in `unavailable` and in the
 //! text. `project` of the whole lists those that answered, `tick` is their latest, `projects` has
 //! each one's own.
-//! Not here: the requests (`spread.rs`), the text (`text.rs`).
 
 use std::cmp::Ordering;
 

@@ -8,7 +8,6 @@
 //! its addresses belong to that project, with or without its name: if `alpha` has no note `x`,
 //! `memory://alpha/x` is a note in a folder `alpha`.
 //! Invariants: a name of a project that is not served is never resolved.
-//! Not here: asking for the lists (`gateway.rs`).
 
 use serde_json::{Value, json};
 

@@ -2,7 +2,6 @@
 //!
 //! In: requests and notifications of projects. Out: the same for the client, under ids of ours, with the project in
 //! addresses.
-//! Not here: answers of projects (`gateway.rs`).
 
 use serde_json::Value;
 

@@ -5,7 +5,6 @@
 //! a daemon that must be started, or does not answer, blocks only its own threads.
 //! Invariants: only one thread writes to the client; it never waits for a project: lines that a project does not take
 //! in time are refused; a client that does not read blocks everything, as intended.
-//! Not here: routing (`gateway.rs`).
 
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, VecDeque};

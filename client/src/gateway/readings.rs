@@ -5,7 +5,6 @@
 //! because notes of basic-memory have their project in their permalinks. Both are tried before
 //! anything is changed.
 //! Invariants: if both are notes, neither is chosen; nothing is changed until only one is left.
-//! Not here: addresses without a project beside them (`naming.rs`).
 
 use proto::error::{Code, ErrorView};
 use proto::tool::Tool;

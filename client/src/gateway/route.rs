@@ -6,7 +6,6 @@
 //! is refused with the code `ambiguous`. The address of a note without a project belongs to the
 //! project of the current folder; outside all projects, reading and watching ask every project for
 //! it, and writing is refused.
-//! Not here: sending (`gateway.rs`), and combining the answers (`job.rs`).
 
 use proto::catalog::CATALOG;
 use proto::error::{Code, ErrorView};

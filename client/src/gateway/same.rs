@@ -6,7 +6,6 @@
 //! Invariants: two entities are the same if their names and types are, or if somebody stated it.
 //! This is computed for each answer, and nothing merged is stored. The file has only what the
 //! caller may see.
-//! Not here: who may see what (the hub).
 
 use std::path::Path;
 

@@ -4,8 +4,6 @@
 //! the project that has the note, which is then asked to watch it if requested.
 //! Invariants: if several have it, none is chosen; projects that did not answer are listed, because
 //! they may have it, too.
-//! Not here: addresses with a project (`naming.rs`), tools that write, which are refused
-//! (`route.rs`).
 
 use proto::error::{Code, ErrorView};
 use serde_json::{Map, Value, json};

@@ -4,7 +4,6 @@
 //! Invariants: no two projects have the same name; a name selects one project or none; nothing is guessed for a call
 //! that may change something. An index means one project for the whole session: one that is not served any more keeps
 //! its index, and nothing else selects it.
-//! Not here: talking to the projects (`backend.rs`), reading the registry (`choose.rs`).
 
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};

@@ -3,7 +3,6 @@
 //! In: a tool and its arguments. Out: the request to each project, and how much of it to return.
 //! Invariants: `k`, `limit`, `page` and `max_chars` hold for the whole answer; each project is
 //! asked for as much as the whole could take from it.
-//! Not here: merging the answers (`merge.rs`).
 
 use config::Settings;
 use proto::error::{Code, ErrorView};

@@ -3,7 +3,6 @@
 //! In: the merged answer, projects without one. Out: text within the budget, and how many hits it shows.
 //! Invariants: each place is preceded by its project; omitted hits are counted; text of documents
 //! cannot break a line, move a cursor or change the reading direction.
-//! Not here: selecting the hits (`merge.rs`).
 
 use proto::shape::{aside, place};
 use proto::tool::core::StatementView;

@@ -1,7 +1,6 @@
 //! Trouble: why a project gave no answer, in a common form.
 //!
 //! In: an error of JSON-RPC, a tool's error, silence. Out: code, message and hint.
-//! Not here: how it appears in the answer (`merge.rs`).
 
 use std::time::Duration;
 

@@ -4,7 +4,6 @@
 //! Invariants: memory is bounded by [`MAX_ELEMENT_BYTES`], whatever the input contains; a broken or too large item is
 //! skipped alone; a truncated file gives all items before its end. Rejected: reading the array with serde, which gives
 //! up at the first item that is not JSON; exports contain such items, with texts cut within a surrogate pair.
-//! Not here: the meaning of the items.
 
 use std::io::{BufRead, BufReader, Read};
 

@@ -2,7 +2,6 @@
 //!
 //! In: rows, page by page. Out: [`Graph`], in the order of the rows, which is the same for the same index.
 //! Invariants: chunks and mentions are not kept, and mostly not even requested; rows of unknown kinds are skipped.
-//! Not here: asking (`kgctl export`), writing (`export/`).
 
 use serde::Deserialize;
 use serde::de::DeserializeOwned;

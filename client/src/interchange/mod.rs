@@ -5,7 +5,6 @@
 //! Invariants: no file is overwritten, and none outside of the target is touched; what cannot be read is reported with
 //! its place, and the rest is imported; importing the same input again adds nothing; the same graph gives the same
 //! bytes.
-//! Not here: selecting the project, and talking to its daemon (`kgctl`).
 
 pub mod chat;
 pub mod detect;

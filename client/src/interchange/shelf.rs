@@ -4,7 +4,6 @@
 //! Invariants: nothing outside of the folder is created, changed or read, whatever links it contains (`confine`);
 //! nothing is overwritten; a merged note is replaced only if it is still what was read; a temporary file is hidden, and
 //! its name makes the watcher ignore it.
-//! Not here: the contents of the notes.
 
 use std::fs::File;
 use std::io::{self, Write};

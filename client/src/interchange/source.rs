@@ -4,7 +4,6 @@
 //! split into `conversations-000.json` and so on.
 //! Invariants: nothing is unpacked to disk; the unpacked size is bounded, as a whole and for each item (`elements.rs`);
 //! checksums are verified.
-//! Not here: the contents of the files.
 
 use std::fs::File;
 use std::io::{self, Read, Seek};

@@ -4,7 +4,6 @@
 //! Facts: Obsidian keeps its own settings in `.obsidian`; basic-memory keeps `config.json` in `~/.basic-memory`, with
 //! `projects`, by name: a path, or in newer versions an object with `path`.
 //! Invariants: nothing is written; symlinks are not followed, as in the watcher.
-//! Not here: registering (`kgctl`), `.gitignore` and `.kgignore`.
 
 use std::path::{Path, PathBuf};
 

@@ -4,7 +4,6 @@
 //! Invariants: while another process holds the lock, or the claim to start, this waits for it; a
 //! daemon of ours that gave way to another is not a failure, and is started again if the other one
 //! ends.
-//! Not here: connecting (`launch.rs`).
 
 use std::time::{Duration, Instant};
 

@@ -3,7 +3,6 @@
 //! In: a project's files. Out: the claim, until it is dropped or its process ends in any way.
 //! Invariants: only the owner starts a daemon, so an agent's shim cannot overtake `kgctl restart`,
 //! which takes the claim before it stops the old daemon; the file is never removed.
-//! Not here: the daemon's own lock, which prevents two daemons of one project.
 
 use std::fs::{File, OpenOptions};
 use std::io;

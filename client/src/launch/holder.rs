@@ -2,7 +2,6 @@
 //!
 //! In: the lock file, `PID VERSION LIFE`. Out: a living process.
 //! Invariants: only a process with the daemon's name is signaled: process ids are reused, and a lock file may be old.
-//! Not here: the lock itself, which only the daemon takes.
 
 use std::io;
 use std::os::unix::fs::MetadataExt;

@@ -2,7 +2,6 @@
 //!
 //! In: the file. Out: a folder with the files from the folder of `tokenizer.json`.
 //! Invariants: no name leads out of the folder; the unpacked size is bounded; each file's checksum is verified.
-//! Not here: which files make up a model (`config::models`).
 
 use std::fs::File;
 use std::io::{self, Read};

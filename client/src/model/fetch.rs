@@ -5,7 +5,6 @@
 //! another command, continues there if the server confirms that the file is the same; a file gets
 //! its name when it is complete and its hash is right; every wait, and the number of attempts
 //! without progress, is bounded.
-//! Not here: which files (`hub.rs`).
 
 use std::fs::File;
 use std::io::{Read, Write};

@@ -3,7 +3,6 @@
 //! In: a name, a source. Out: a model on the shelf.
 //! Invariants: only the files of a model are fetched; a hash that is pinned, sent by the hub or recorded at the first
 //! download must match.
-//! Not here: downloading one file (`fetch.rs`).
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

@@ -4,7 +4,6 @@
 //! In: folders, files, a hub. Out: models that `embed.model` can name.
 //! Invariants: a model is complete or absent: it is built in a temporary folder and renamed last; one command at a time
 //! makes changes; a download is verified: by a pinned hash, the hub's hash, or that of the first download.
-//! Not here: running a model (`kgd --prepare-model` tries it), printing (`kgctl`).
 
 mod archive;
 mod fetch;

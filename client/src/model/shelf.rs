@@ -2,7 +2,6 @@
 //!
 //! In: folders with a model. Out: models with manifests.
 //! Invariants: as in `mod.rs`; leftovers of an interrupted command are removed by the next one.
-//! Not here: where folders come from (`hub.rs`).
 
 use std::fs::File;
 use std::path::{Path, PathBuf};

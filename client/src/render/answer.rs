@@ -1,7 +1,6 @@
 //! Answer: renders the replies of the tools that agents use.
 //!
 //! In: replies. Out: text.
-//! Not here: `status` (`health.rs`).
 
 use std::fmt::Write;
 

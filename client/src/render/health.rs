@@ -1,7 +1,6 @@
 //! Health: renders the state of the daemon and its surroundings.
 //!
 //! In: `status`, settings, rows of the registry, the findings of `doctor`. Out: text.
-//! Not here: collecting these.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;

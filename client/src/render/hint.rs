@@ -1,7 +1,6 @@
 //! Hint: translates hints for agents to the command line.
 //!
 //! In: a hint of the daemon, with names of tools and parameters. Out: the same for a shell.
-//! Not here: the daemon's hints themselves.
 
 /// Phrases of hints for agents, and their translations. Longer phrases come first.
 const PHRASES: &[(&str, &str)] = &[

@@ -1,7 +1,6 @@
 //! Maintain: renders the results of maintaining index and ledger.
 //!
 //! In: replies of `verify`, `rescan`, `reload`, `retry`, `backup`, and the output of `kgd --restore`. Out: text.
-//! Not here: the findings of `doctor` (`health.rs`).
 
 use std::collections::BTreeMap;
 use std::fmt::Write;

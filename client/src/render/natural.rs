@@ -1,7 +1,6 @@
 //! Natural: renders what `kgctl eval` measures on pages at their natural density.
 //!
 //! In: shares. Out: one table per half.
-//! Not here: measuring (`bin/kgctl/eval/natural`).
 
 use std::collections::BTreeMap;
 

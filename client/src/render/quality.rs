@@ -1,7 +1,6 @@
 //! Quality: renders the report of `kgctl eval`.
 //!
 //! In: scores. Out: tables.
-//! Not here: the metrics (`score.rs`).
 
 use std::collections::BTreeMap;
 use std::fmt::Write;

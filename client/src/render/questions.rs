@@ -4,7 +4,6 @@
 //! tables.
 //! Invariants: intervals are the middle 95 % of questions drawn with replacement; two configurations are compared
 //! question by question.
-//! Not here: asking (`bin/kgctl/eval`), the metrics (`score.rs`).
 
 use std::collections::BTreeMap;
 

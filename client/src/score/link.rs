@@ -3,7 +3,6 @@
 //! In: mentions of both sides; overlapping ones are compared. Out: pairwise scores, accuracy, and their intervals over
 //! documents.
 //! Invariants: pure; the order of the mentions does not matter.
-//! Not here: which mentions there are (`super::mentions`).
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -2,7 +2,6 @@
 //!
 //! In: relations by document, with names normalized by [`norm`](super::norm). Out: counts, strict and less so.
 //! Invariants: pure; a relation counts once per document.
-//! Not here: which names are of one entity (the corpus says).
 
 use std::collections::{BTreeMap, BTreeSet};
 

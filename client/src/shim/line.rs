@@ -2,7 +2,6 @@
 //!
 //! In: bytes from a client or a daemon. Out: complete lines; the kind and id of each.
 //! Invariants: nothing longer than the bound is kept in memory; only the outermost fields of a message are read.
-//! Not here: what the kind implies (`shim.rs`).
 
 use std::borrow::Cow;
 use std::io::{self, BufRead, Read};

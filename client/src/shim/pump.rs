@@ -5,7 +5,6 @@
 //! direction blocks on its own, so a slow side slows only the other end of its own direction; lines
 //! are never interleaved; a hanging daemon is given up (`shim/watch.rs`), a daemon that works for a
 //! long time is not.
-//! Not here: what to forward, replay and answer (`shim.rs`).
 
 use std::io::{self, BufReader, ErrorKind, Read, Write};
 use std::net::Shutdown;

@@ -3,8 +3,6 @@
 //! In: requests of the client (`resources/list`, `resources/subscribe`, `resources/unsubscribe`),
 //! answers of the daemon. Out: requests of our own to the next daemon; once it has answered them,
 //! notifications for the client, because what it watches may have changed meanwhile.
-//! Not here: `subscriptions/listen` of revisions since 2026-07-28, which ends with its daemon; the
-//! client then listens again.
 
 use std::collections::{BTreeSet, HashMap};
 

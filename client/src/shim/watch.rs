@@ -4,7 +4,6 @@
 //! Rule: a daemon that owes an answer and is silent for some time is probed over a second
 //! connection. It hangs if it neither answers there, nor closes the connection, nor refuses it. So
 //! a call may take any time, and the daemon need not report progress.
-//! Not here: the errors for waiting requests (`shim.rs`).
 
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::Shutdown;

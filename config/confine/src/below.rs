@@ -1,7 +1,6 @@
 //! Below: turns a path from a user into a path below the folder.
 //!
 //! In: the folder, a path as written. Out: `a/b.md` for `./a//b.md`, or why there is none.
-//! Not here: links (`lib.rs`).
 
 use std::path::{Component, Path};
 

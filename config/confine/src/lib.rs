@@ -8,7 +8,6 @@
 //! Invariants: nothing outside the folder is opened or listed; a file is first opened without reading (`O_PATH`) and
 //! checked through that descriptor, and reading reopens that same file, so a pipe or device is never opened for
 //! reading.
-//! Not here: which files of a folder are read (the daemon's rules), or replacing one (the daemon's notes).
 //!
 //! Rejected: resolving and opening in one step by `RESOLVE_BENEATH` alone, which refuses absolute links that lead
 //! inside.

@@ -1,7 +1,6 @@
 //! Check: the ranges that `settings.rs` documents, and the syntax of glob patterns.
 //!
 //! In: settings. Out: what is wrong with them, as text.
-//! Not here: types, which serde checks.
 
 use std::iter::Peekable;
 use std::net::IpAddr;

@@ -3,7 +3,6 @@
 //! In: the file, a key such as `http.listen`, a text. Out: the file with that value, every other byte unchanged.
 //! Invariants: the result is parsed before it is written, and sets exactly what the file set before plus this value;
 //! the file is replaced as a whole or not at all; of a link, the target is replaced.
-//! Not here: whether the value is valid (`load.rs`).
 
 use std::collections::BTreeMap;
 use std::fs;

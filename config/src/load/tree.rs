@@ -3,7 +3,6 @@
 //! In: a path. Out: what the file sets, in its order; nothing when it is absent or empty.
 //! Invariants: no include, link or tag of YAML is followed; a folder's `kg.yaml` must be a file in that folder, and the
 //! text of a file never appears in an error.
-//! Not here: which keys exist.
 
 use std::fmt;
 use std::io::ErrorKind;

@@ -2,7 +2,6 @@
 //!
 //! In: names. Out: their permalinks; objections.
 //! Invariants: names with the same permalink are the same name for callers, so only one of them can be registered.
-//! Not here: which names are taken (`registry.rs`).
 
 use super::{Registered, Registry, RegistryError};
 use crate::place::Project;

@@ -1,6 +1,4 @@
 //! Modes for personal data, and their syntax.
-//!
-//! Not here: the settings themselves, from which `kg.yaml` is generated (`settings.rs`).
 
 use super::word::{Word as _, words};
 use super::{PiiKinds, Privacy};

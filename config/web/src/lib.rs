@@ -4,7 +4,6 @@
 //! In: an address, headers, a body. Out: a reply of any status, or why there is none.
 //! Invariants: redirects are not followed automatically, so neither text nor keys go to an unexpected server; every
 //! wait is bounded; certificates are checked against those of the system; headers never appear in errors.
-//! Not here: what is requested, and retries.
 
 pub mod mock;
 

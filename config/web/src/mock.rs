@@ -2,7 +2,6 @@
 //!
 //! In: a function from request to reply. Out: its address; the requests in order.
 //! Invariants: one connection at a time, one request per connection; it ends when dropped.
-//! Not here: HTTP in general; it reads only what our clients send.
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Read, Write};

@@ -4,8 +4,6 @@
 //! In: the settings, the folder of added models. Out: embedders, or none if the settings say so.
 //! Invariants: creating one costs neither time nor memory: a model is loaded for its first text; the name of its
 //! space changes whenever its vectors would.
-//! Not here: when its vectors are computed (`engine/backfill`), which of a chunk's vectors is used
-//! (`query/recall.rs`).
 
 use std::path::Path;
 use std::sync::Arc;

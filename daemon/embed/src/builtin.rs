@@ -3,7 +3,6 @@
 //! In: a row; texts. Out: unit vectors.
 //! Invariants: nothing is loaded or unpacked before the first text. Then MiniLM takes some 70 MB while it exists; e5
 //! keeps its weights in mapped files.
-//! Not here: computing (the crate `onnx`), when texts are embedded, which texts a model gets (`engine/backfill`).
 
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;

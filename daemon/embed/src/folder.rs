@@ -5,7 +5,6 @@
 //! in a process of its own; an added model is loaded only while its files are unchanged; the space's name differs for
 //! other files, dimensions and prompts; questions get the prompt for questions, everything else the one for
 //! documents.
-//! Not here: computing (the crate `onnx`), adding models (`kgctl`).
 
 use std::fs::File;
 use std::io::Read;

@@ -4,7 +4,6 @@
 //! compare vectors of one space.
 //! Invariants: vectors of different spaces are never compared; a user's model is first tried in a process with
 //! limits.
-//! Not here: where vectors are stored (`index`), or when a better model is used (`engine`).
 
 pub mod reranker;
 pub mod servers;

@@ -2,7 +2,6 @@
 //!
 //! In: the model's folder. Out: limits on this process.
 //! Invariant: a graph that takes all memory or endless time ends only its own process.
-//! Not here: the trial itself (`prepare.rs`).
 
 use std::path::Path;
 

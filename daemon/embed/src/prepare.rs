@@ -4,8 +4,6 @@
 //! Invariants: a graph that takes all memory, endless time or an endless stack ends only this process, neither the
 //! daemon nor `kgctl`. The exit status is trusted: the folder is the user's own, so a forged result harms nobody
 //! else.
-//! Not here: the files of a model (`config::models`), the sandbox of documents, which come from strangers
-//! (`formats`).
 
 use std::io::Write;
 use std::os::unix::process::{CommandExt, ExitStatusExt};

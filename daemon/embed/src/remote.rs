@@ -6,7 +6,6 @@
 //! by itself (no connection, 429, 5xx, a malformed reply) the server is asked again after a pause that doubles, or is
 //! as long as the server asks for; until then questions fail at once. A vector of another length is a permanent error:
 //! it would belong to another space.
-//! Not here: HTTP (the crate `web`), when vectors are computed (`engine/backfill`).
 
 mod pause;
 mod reply;

@@ -3,7 +3,6 @@
 //! In: its folder, as `retrieval.rerank.model` names it; two texts. Out: a number from 0 to 1.
 //! Invariants: nothing is loaded before the first question; before that it is tried in a process with limits; a
 //! missing or unusable model never prevents an answer: the log and the status report it, and hits keep their order.
-//! Not here: computing (the crate `onnx`), which passages are scored and how the score is used (`query/rerank.rs`).
 
 use std::path::PathBuf;
 use std::sync::OnceLock;

@@ -2,7 +2,6 @@
 //!
 //! In: settings, replies. Out: keys, messages.
 //! Invariants: a key is in no error; messages of servers are cut.
-//! Not here: HTTP (the crate `web`), the requests (`embed/remote.rs`, `llm/`).
 
 use std::path::Path;
 

@@ -3,7 +3,6 @@
 //! In: texts, or token ids. Out: unit vectors of 256 components.
 //! Invariants: equal ids give equal vectors, in whatever batch; unknown words are ignored; a text without known
 //! tokens gives a vector of zeros.
-//! Not here: tokenizing (`wordpiece.rs`), windows of a document (`extract/chunk`), other models.
 
 use std::sync::{Arc, Mutex, PoisonError};
 

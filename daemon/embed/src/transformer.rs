@@ -2,7 +2,6 @@
 //!
 //! In: the folder of a model, or a built-in one; texts. Out: unit vectors.
 //! Invariants: a text's vector does not depend on its batch.
-//! Not here: computing (the crate `onnx`), windows of a document (`extract/chunk`), static vectors.
 
 use std::path::Path;
 

@@ -1,7 +1,6 @@
 //! Unrounded: an embedder whose vectors are stored as 32-bit floats, in a space of their own.
 //!
 //! In: any embedder. Out: the bytes of its vectors before rounding, little-endian.
-//! Not here: the setting (`vectors.precision`), scans of them (`vectors/`).
 
 use std::sync::Arc;
 

@@ -4,7 +4,6 @@
 //! Invariants: ids equal those of the reference tokenizer of the same file for every text, literal special tokens
 //! such as `[MASK]` included; time is linear in the text; the cache changes speed, never results, and its memory is
 //! fixed.
-//! Not here: vectors (`static_model.rs`), padding, truncation, offsets of single pieces.
 
 mod cache;
 mod categories;

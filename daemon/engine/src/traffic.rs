@@ -2,7 +2,6 @@
 //!
 //! Invariant: read in the order in which work flows (watcher, then each queue), so that a document which moves
 //! meanwhile is counted at least once.
-//! Not here: the work that a commit leaves behind (`Health::has_ripple`).
 
 use std::sync::Arc;
 

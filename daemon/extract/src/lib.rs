@@ -5,7 +5,6 @@
 //! groups names with it.
 //! Invariants: every stage is a function of its document and of what was given at its construction; no stage sees a
 //! database, a file or a clock.
-//! Not here: what many documents say together (`index`).
 
 pub mod chunk;
 pub mod link;

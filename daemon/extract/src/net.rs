@@ -3,7 +3,6 @@
 //!
 //! In: the committed weights; numbers of features and vectors of texts. Out: the outputs, before any function of them.
 //! Invariants: equal input gives equal output on every machine of one architecture.
-//! Not here: what is seen of a name or a pair (`recognize/typing/`, `relate/learned/`), training (`tests/training`).
 //!
 //! Weights in a file, little-endian: for each feature the u16 number of its row, 65535 for none; f32 a row its scale;
 //! i8 the rows; f32 hidden biases, projections, outputs, output biases.

@@ -6,7 +6,6 @@
 //! is dropped, inside it a run becomes one space (except in code); marks and links stay inside one block; invisible
 //! characters that writing does not need are dropped ([`names::seen`]), so that no later stage meets them. The map
 //! leads over them, and the file keeps them.
-//! Not here: any syntax; blocks and containers (`builder/structure.rs`); marks and links (`builder/marks.rs`).
 
 mod marks;
 mod structure;

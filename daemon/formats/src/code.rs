@@ -3,7 +3,6 @@
 //! In: decoded, redacted text. Out: code blocks that are cut where a new item begins, never within a line; comments
 //! on lines of their own that read like sentences, as paragraphs. Comments of configuration files stay in the code.
 //! Invariant: one pass over the lines; every piece maps back to its lines.
-//! Not here: what the code means; names in it are found by the recognizers' patterns.
 
 use std::ops::Range;
 

@@ -2,7 +2,6 @@
 //!
 //! In: bytes. Out: [`Decoded`]: UTF-8 text with `\n` as its only line end, and the map back to the bytes.
 //! Invariants: valid UTF-8 is never read as anything else; bytes that are not text are a fault, not mojibake.
-//! Not here: what the text means, or the encoding that an HTML page declares (bytes take precedence).
 
 use std::borrow::Cow;
 

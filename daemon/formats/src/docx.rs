@@ -8,7 +8,6 @@
 //! ```
 //! Invariants: linear time and bounded memory for any input, whatever sizes it states; no recursion; a broken part is
 //! read up to the break, with a warning.
-//! Not here: redaction and spans of the extracted text (the crate `redact`), the old binary format.
 
 mod body;
 mod field;

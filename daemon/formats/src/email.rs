@@ -4,7 +4,6 @@
 //! has no text; names of attachments.
 //! Invariants: encodings are decoded by a maintained parser; messages inside messages are named, not read, so that
 //! nesting costs nothing.
-//! Not here: mailboxes with many messages (`.mbox`).
 
 use mail_parser::{Address, MessageParser, MessagePart, MimeHeaders, PartType};
 

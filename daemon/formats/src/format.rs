@@ -3,8 +3,6 @@
 //! In: for text formats, the decoded text of a file, with `\n` as line end and secrets replaced by marks; for the
 //! others, the file's bytes. Out: a [`Parsed`] whose map leads back to the text that was read or extracted.
 //! Invariant: a format is a pure function of its source and limits; hostile text costs linear time and never panics.
-//! Not here: extensions and other properties of formats (`config::formats`), bytes and encodings (`decode.rs`),
-//! secrets (the crate `redact`), titles by file name (`lib.rs`).
 
 use config::formats::Id;
 

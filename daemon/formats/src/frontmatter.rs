@@ -3,7 +3,6 @@
 //! In: the parsed front matter. Out: title, metadata, and where the body begins. Unreadable YAML gives a warning with
 //! the line of the file; the body is read anyway.
 //! Invariant: size, depth, nodes and alias expansion are bounded, so that hostile YAML costs milliseconds.
-//! Not here: finding it and reading YAML (`notes::parse`); writing it; `+++` (TOML), which is text.
 
 use notes::parse::{add_tag, names, scalar_text};
 use serde_json::Value;

@@ -3,8 +3,7 @@
 //! In: the table; a file's bytes, its text and the map between them. Out: the names of a document with their places, as
 //! part of it.
 //! Invariants: in each file.
-//! Not here: how the names replace what is recognized (`given.rs` of the crate `extract`). Places are searched here,
-//! because only here are file, map and text available together.
+//! Places are searched here, because only here are file, map and text available together.
 
 mod place;
 mod table;

@@ -6,7 +6,6 @@
 //! ```
 //! Invariants: linear time for any input; text is dropped only as part of an element that is hidden or not content;
 //! verbatim pieces of the map equal their source.
-//! Not here: resolving relative links (the caller knows the folder).
 
 mod article;
 mod bound;

@@ -1,7 +1,6 @@
 //! JSON with places: the strings of a document, each with the keys that lead to it.
 //!
 //! In: text. Out: steps, in order. Invariants: one pass; only keys are copied; depth is bounded.
-//! Not here: numbers and other scalars, which no format needs; escapes (the caller decodes what it keeps).
 
 use std::ops::Range;
 

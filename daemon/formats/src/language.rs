@@ -4,8 +4,6 @@
 //! running text or too much doubt; and the blocks in other languages.
 //! Invariants: a certain detection outranks the stated language (templates state `en` whatever they hold), unless the
 //! two languages are easily confused; the stated language outranks a guess.
-//! Not here: what depends on the language (stems in `words/`, templates in `extract/relate`, vectors in
-//! `embed/stage`).
 
 use std::collections::BTreeMap;
 

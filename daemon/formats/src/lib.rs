@@ -8,7 +8,6 @@
 //! file maps back to it; a document without text is a document. Confined formats are read in a worker process
 //! ([`Parsing`]). Everything else happens in this process: text is redacted before it goes to the worker, the text of
 //! binary files afterwards. The result is the same in both cases.
-//! Not here: chunks, sentences, names; the table of formats (`config::formats`).
 
 mod builder;
 mod code;

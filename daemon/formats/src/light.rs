@@ -4,7 +4,6 @@
 //! In: decoded, redacted text. Out: [`Parsed`]. Constructs that only one syntax has are read as text.
 //! Invariants: one pass over the lines, each classified once; inline marks are searched a bounded way ahead; every
 //! piece maps back to its source.
-//! Not here: the meaning of a line (`light/rst.rs`, `light/org.rs`, `light/adoc.rs`).
 
 mod adoc;
 mod inline;

@@ -5,7 +5,6 @@
 //! Decisions: soft and hard line breaks both become one space, so that sentences flow; the alternative text of an
 //! image is text, that of a wiki embed (its size) or of a badge after the words of a heading is not; footnote
 //! references, task boxes and rules are dropped.
-//! Not here: YAML (`frontmatter.rs`); tags inside HTML blocks (`markdown/raw_html.rs`).
 
 mod hidden;
 mod raw_html;

@@ -3,7 +3,6 @@
 //! In: the file's text without secrets, and the maps back to the file. Out: [`StatedNote`].
 //! Invariants: at most the first [`MAX_STATED`] items of each kind are kept, with a warning if there were more; at
 //! most [`MAX_LINE_BYTES`] of a line are kept, around the link.
-//! Not here: the syntax (`notes::parse`), resolving links (`store/links.rs`).
 
 use std::ops::Range;
 

@@ -5,7 +5,6 @@
 //! between fences), with a map back to the strings of the JSON. That text is read as Markdown, and the two maps are
 //! joined.
 //! Invariants: one pass over the JSON; strings that do not belong to cells are skipped, however long.
-//! Not here: pictures and HTML among the outputs.
 
 use std::ops::Range;
 

@@ -8,7 +8,6 @@
 //! Invariants: work and memory are bounded by the file's size and by fixed limits; only one page's glyphs are in
 //! memory at a time; a document that cannot be opened is an error with a reason, a page that cannot be read is a
 //! warning.
-//! Not here: text in pictures (there is no OCR), forms filled in by scripts, annotations other than links.
 
 mod accent;
 mod bidi;

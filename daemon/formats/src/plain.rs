@@ -4,7 +4,6 @@
 //! joined; headings underlined with `===` or `---`, or short and all capitals; lists by `-`, `*`, `+`, `•`, `1.` or
 //! `1)`, nested by indentation; code: two or more indented lines. Lines of punctuation alone are dropped.
 //! Invariant: one pass over the lines, each examined a bounded number of times.
-//! Not here: links and inline marks; plain text has none.
 
 use std::ops::Range;
 

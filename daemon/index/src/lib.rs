@@ -6,7 +6,6 @@
 //! snapshots.
 //! Invariants: one connection writes; a commit is atomic; what files determine is derived again, never migrated; only
 //! the ledger is durable.
-//! Not here: what is written (the stages decide that), or how answers are ranked (`query`).
 
 pub mod erase;
 pub mod postings;

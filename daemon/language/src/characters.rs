@@ -2,7 +2,6 @@
 //!
 //! In: a character. Out: its class. Invariant: the same as Python's `str` methods, except for Unicode's newest
 //! letters.
-//! Not here: the classes inside the tokenizer's patterns (`pattern.rs`).
 
 use std::sync::LazyLock;
 

@@ -3,7 +3,6 @@
 //! In: nothing. Out: configuration, tables, and tensors: layers as f32, rows of the hash tables as the f16 in the
 //! file (`tests/english/export.py` explains why and makes the file).
 //! Invariants: strings and rows are borrowed from the binary; only requested tensors are copied.
-//! Not here: the meaning of the tensors (`encoder.rs`, `entities.rs`, `parser/`).
 
 use rustc_hash::FxHashMap;
 use safetensors::{Dtype, SafeTensors};

@@ -6,7 +6,6 @@
 //! layer's output depends on the word alone, so it is cached.
 //! Invariants: the same tokens give the same rows, whatever windows are requested together (equal up to rounding: the
 //! kernel may add in another order); buffers are bounded by [`TILE_ROWS`].
-//! Not here: what is computed from the rows (`entities.rs`, `parser.rs`).
 
 use std::ops::Range;
 

@@ -3,7 +3,6 @@
 //! In: stretches of tokens, and where sentences start if there is a parse. Out: spans with a label, in order.
 //! Invariants: spans are disjoint, do not begin with white space and do not cross a sentence start; the result does
 //! not depend on the division into tiles, nor on what else is read together.
-//! Not here: the vectors (`encoder.rs`), how far a name is trusted (`extract/recognize`).
 
 use std::ops::Range;
 

@@ -2,7 +2,6 @@
 //!
 //! In: a word, or the parts of a tokenizer exception. Out: a [`Lexeme`].
 //! Invariants: ids are spaCy's: the number of one of its symbols, otherwise MurmurHash 64A of the UTF-8 bytes.
-//! Not here: cutting words (`tokenizer.rs`), rows of the tables that ids lead to (`encoder.rs`).
 
 use rustc_hash::FxHashMap;
 

@@ -8,7 +8,6 @@
 //! that is not white space is in exactly one token, in order; time is linear in the text, whatever it contains; the
 //! memory of a call is bounded, except for what it returns. `tests/english/compare.py` runs spaCy on the same text
 //! and counts differences.
-//! Not here: which text is English (`formats`), what a name means, or whether spaCy is right.
 //!
 //! # Whole documents and parts
 //!

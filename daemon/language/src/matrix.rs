@@ -1,7 +1,6 @@
 //! Matrices: a layer's product over many rows at once, and the maximum of its pieces.
 //!
-//! In: rows of numbers. Out: rows of numbers. Not here: the kernel (`sys/product.rs` calls a crate's), what layers
-//! mean.
+//! In: rows of numbers. Out: rows of numbers.
 
 use sys::{Rows, product};
 

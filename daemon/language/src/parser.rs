@@ -5,7 +5,6 @@
 //! once.
 //! Invariants: each token has one head, the root of a sentence itself; time is linear in the tokens; apart from the
 //! result, memory is bounded by [`MAX_PARSED_TOKENS`].
-//! Not here: the vectors (`encoder.rs`), the stack and buffer (`state.rs`), sentences from heads (`tree.rs`).
 
 mod state;
 mod tree;

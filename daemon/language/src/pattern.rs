@@ -5,7 +5,6 @@
 //! length.
 //! Invariants: the same as Python's `re`: the first alternative that matches wins; a match reads only a few
 //! characters, except for a run of one repeated set.
-//! Not here: what is done with matches (`tokenizer.rs`), URLs (`url.rs`).
 
 use std::iter::Peekable;
 use std::str::Chars;

@@ -5,7 +5,6 @@
 //! infixes. Last, exceptions that consist of marks (":-)") are found among the tokens and joined again.
 //! Invariants: tokens cover every byte except the blank after a word, in order; equal chunks give equal tokens, so
 //! they are cached; linear time, since marks are looked for within a few characters and exceptions are short.
-//! Not here: the patterns (`pattern.rs`, `url.rs`), the features of a word (`lexeme.rs`).
 
 mod joined;
 mod url;

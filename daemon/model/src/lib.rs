@@ -4,7 +4,6 @@
 //!
 //! Every layer but `sys` and `language` depends on it.
 //! Invariants: nothing here reads files, stores rows, starts threads or knows a wire format; every function is pure.
-//! Not here: what a stage does, and the belt that carries items.
 
 pub mod bytes;
 mod fault;

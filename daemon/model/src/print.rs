@@ -3,7 +3,6 @@
 //! In: one document, cut into chunks. Out: a print for each paragraph of enough words and for each chunk.
 //! Invariants: a print depends only on the words it covers, so equal paragraphs have equal prints wherever they are;
 //! reading is linear in the text.
-//! Not here: which place is indexed (`store/duplicates/`).
 
 use std::ops::Range;
 

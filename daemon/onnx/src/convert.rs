@@ -4,7 +4,6 @@
 //! vector for each token.
 //! Invariants: the same weights give the same bytes. Weights stay 32-bit floats unless 8 bits are requested; then only
 //! weights of matrix products are rounded, with a scale for each column.
-//! Not here: pooling and the steps after it (`recipe.rs`), tokenizers.
 
 mod encoder;
 mod linear;

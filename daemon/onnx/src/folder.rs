@@ -1,7 +1,6 @@
 //! Folder: the files of a model, read within limits.
 //!
 //! In: a folder. Out: the path of the model, bytes of its files, and `config.json`.
-//! Not here: the meaning of the bytes (`model.rs`, `tokens.rs`), the files of sentence-transformers (`recipe.rs`).
 
 use std::collections::BTreeMap;
 use std::fs::File;

@@ -4,7 +4,6 @@
 //! graph needs; the numbers of fields in this file are those of that schema.
 //! Invariants: the same calls give the same bytes; weights are in memory once, or not at all if they are written to a
 //! file beside the graph.
-//! Not here: checks of the graph; the runtime makes them at load.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Write};

@@ -2,7 +2,6 @@
 //!
 //! In: `id2label`; for each word the number of its best label. Out: spans with the label's name.
 //! Invariants: spans are in order of place, never overlap, and never span a line break.
-//! Not here: what a label means in kgd's vocabulary (the daemon's adapter).
 
 use std::collections::BTreeMap;
 use std::ops::Range;

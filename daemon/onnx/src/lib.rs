@@ -6,8 +6,7 @@
 //! Invariants: results are a function of the text and the folder: the same machine gives the same result, in any order
 //! and on any thread; one window of tokens is computed at a time, on one thread with the priority of its caller, so
 //! memory does not grow with the text; an unsuitable folder is an error with a hint, never a panic.
-//! Not here: kgd's vocabulary and traits (the daemon has adapters), the choice of models, downloads. A graph may use
-//! any amount of memory or time, which no library limits: the daemon tries it in another process first.
+//! A graph may use any amount of memory or time, which no library limits: the daemon tries it in another process first.
 
 mod convert;
 mod error;

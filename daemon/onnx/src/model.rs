@@ -3,7 +3,6 @@
 //! In: the file; ids of one window. Out: shape and numbers of one output: the first one that the caller names, else the
 //! model's first.
 //! Invariants: inputs are matched by name at load; a run never panics; one thread computes, with its caller's priority.
-//! Not here: tokens (`tokens.rs`), the meaning of the numbers (`tagger.rs`, `sentence.rs`), computing (`runtime/`).
 
 use std::path::{Path, PathBuf};
 

@@ -3,7 +3,6 @@
 //! In: `NAME.q`, bytes of `[rows, columns / 2]`, and `NAME.d`, 16-bit floats of `[rows, columns / 32]`. Out: its rows
 //! as 32-bit floats. In block `b` of a row, byte `j` holds column `32 b + j` in its low half and `32 b + 16 + j` in its
 //! high half; a number is (half - 8) times the scale of its block.
-//! Not here: what the numbers are for.
 
 use safetensors::Dtype;
 use safetensors::tensor::TensorView;

@@ -4,7 +4,6 @@
 //! Invariants: a function of the two texts and the folder; the passage is cut if both exceed a window. The number is
 //! the logistic function of the one logit, or of the difference between the second and the first of two (not relevant,
 //! relevant), as in sentence-transformers' `CrossEncoder`.
-//! Not here: the choice of passages, the weight of the score.
 
 use std::path::Path;
 

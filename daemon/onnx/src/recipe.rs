@@ -3,7 +3,6 @@
 //! In: `modules.json`, `1_Pooling/config.json`, `sentence_bert_config.json`, `config_sentence_transformers.json`, the
 //! folders of dense layers; each may be missing. Out: pooling, dense layers, longest input, prompts.
 //! Invariants: an unknown step is an error and never skipped: the result would still look like a vector.
-//! Not here: scaling to length 1, which applies to every vector.
 
 mod dense;
 

@@ -2,7 +2,6 @@
 //!
 //! In: a list of words with labels. Out: the folder of a tagger, which also serves as a sentence model; that of an
 //! encoder to convert.
-//! Not here: writing a graph (`graph.rs`).
 
 use std::collections::BTreeMap;
 use std::io;

@@ -5,7 +5,6 @@
 //! folder states (`recipe.rs`), by default averaged over the tokens, special ones included, as sentence-transformers
 //! does; both are scaled to length 1, and again if only the first components are kept. A text longer than a window is
 //! cut: splitting it into windows is up to the caller.
-//! Not here: quantization, spaces.
 
 use std::path::{Path, PathBuf};
 

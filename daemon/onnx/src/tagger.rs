@@ -3,7 +3,6 @@
 //! In: a text of any length. Out: names with label and probability.
 //! Invariants: a word's label is that of its first token (as models are trained), with its softmax probability; names
 //! are joined words (`labels.rs`), with the mean score of their words.
-//! Not here: sentences, kgd's types.
 
 use std::path::Path;
 

@@ -3,7 +3,6 @@
 //! In: `tokenizer.json`; a text. Out: words with their ids and places; windows.
 //! Invariants: ids are those of the `tokenizers` library, which reads every kind of `tokenizer.json`; places are byte
 //! ranges at character boundaries; every word is kept by exactly one window.
-//! Not here: the model's results.
 
 use std::ops::Range;
 use std::path::PathBuf;

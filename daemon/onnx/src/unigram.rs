@@ -4,7 +4,6 @@
 //! The `tokenizers` library gives the same ids, but takes 80 MB for 100,000 pieces: a map for each node of its trie.
 //! Here the pieces are sorted, and the candidates for the next byte of a text are a range that each byte narrows: 3 MB.
 //! Invariant: ids are those of the library, except that names of special tokens in a text are ordinary text.
-//! Not here: other kinds of tokenizers, places of tokens (`tokens.rs`).
 
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};

@@ -3,7 +3,6 @@
 //! In: 4-bit weights; a folder. Out: a model, and the files from which it is mapped, created at first use.
 //! Invariants: the folder appears completely or not at all, and is never written to again; files that cannot be loaded
 //! are created again once; without a folder, or if none can be created, the model is held in memory.
-//! Not here: the layout of packed weights (`packed.rs`), when the model is needed.
 
 use std::fs;
 use std::io::{self, Write};

@@ -2,7 +2,6 @@
 //!
 //! In: its bytes; a matrix may be packed in 4 bits (`packed.rs`). Out: tensors by name, of the expected shape.
 //! Invariant: a missing name, or another shape or type, is an error, never a panic.
-//! Not here: what the tensors are for.
 
 use std::path::{Path, PathBuf};
 

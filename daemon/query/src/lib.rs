@@ -5,7 +5,6 @@
 //! `changes.rs` answer the other tools; `graph/`, `quote/` and `address.rs` hold what several of them need.
 //! Invariants: a reply comes from one snapshot, and nothing is written; the folders depend on each other in one
 //! direction only (`tests/it/layers.rs`).
-//! Not here: the text form of replies (`render`), sessions and tools (`server`).
 
 /// Runs a part of a step in a tracing span of this name, which `tests/benches/questions.rs` times.
 macro_rules! stage {

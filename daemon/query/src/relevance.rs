@@ -9,8 +9,6 @@
 //! In: signals. Out: a probability. Invariant: more words, a higher cosine and the absence of a
 //! missing name never lower it.
 //! The coefficients are fitted by `tests/benches/retrieval/floor.rs`, which prints them.
-//! Not here: the sources of the signals (`present/floor.rs`, `memory/search.rs`), the consequences
-//! for an answer.
 
 use config::settings::Floor;
 

@@ -2,7 +2,6 @@
 //!
 //! If the user's own configuration says so (`privacy.allow_marks`), a line that contains `kg:allow`, in a comment or
 //! elsewhere, is exempt; `kg:allow-next` also exempts the next line. Paths are globs of that configuration.
-//! Not here: which names are never read (`watch/deny.rs`).
 
 use std::ops::Range;
 

@@ -10,8 +10,6 @@
 //! it must also look like a secret.
 //! In: a text and the place of a label. Out: the ranges of its values that are secrets.
 //! Invariant: a bounded number of bytes is read before and after the label.
-//! Not here: labels (`label.rs`), what is between label and value (`operator.rs`), what a secret looks like
-//! (`likely.rs`), command lines (`command.rs`).
 
 use std::ops::Range;
 

@@ -4,7 +4,6 @@
 //! are separated by `|` (Markdown, and the tables of every format), tabs, `;`, `,`, or by blanks if each row has as
 //! many words as the header.
 //! Invariant: at most [`MAX_ROWS`] lines of at most [`MAX_ROW_BYTES`] are read, and each header is read once.
-//! Not here: rows of a name and a value, which are assignments (`assign.rs`).
 
 use std::ops::Range;
 

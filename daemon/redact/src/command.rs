@@ -2,7 +2,6 @@
 //!
 //! In: a text and the place of a program, a statement or a directive. Out: the ranges of the secrets it takes.
 //! Invariant: a bounded number of bytes around the word is read.
-//! Not here: long flags such as `--password`, which are assignments (`assign.rs`).
 
 use std::ops::Range;
 use std::sync::LazyLock;

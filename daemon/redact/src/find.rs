@@ -6,7 +6,6 @@
 //! literals they begin with (`shape.rs`) and for issuers' names. The whole text is searched for words that announce a
 //! secret (`words.rs`). Phrases (`phrase.rs`) are found by the pattern of their blanks.
 //! Invariants: each place is verified in bounded time.
-//! Not here: what a secret looks like, or replacing it.
 
 use std::ops::Range;
 use std::sync::LazyLock;

@@ -3,7 +3,6 @@
 //! In: a text and where the last word of a label ends. Out: the label, and where it begins.
 //! Invariant: between the words of a label there may be one blank, dash, underscore or dot, or nothing; case is
 //! ignored.
-//! Not here: finding the last words (`words.rs`), what follows a label (`operator.rs`).
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;

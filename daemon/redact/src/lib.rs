@@ -9,8 +9,6 @@
 //! formats that read bytes have no first pass.
 //! Invariants: each pass is linear; replaced text is never replaced again; a secret never appears in a warning, a count
 //! or a log.
-//! Not here: what a secret looks like (`config/secrets.tsv`, `config/secret_labels.tsv`, `redact/find.rs`), what
-//! personal data looks like (`redact/personal.rs`), which files are not read at all (`watch/deny.rs`).
 //!
 //! A new kind is a row of a table. It changes what is stored, so raise [`DETECTORS`] with it. For texts other than
 //! documents, call [`clean`], or [`places_of_secrets`] for places and kinds.

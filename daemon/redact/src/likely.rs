@@ -5,7 +5,6 @@
 //! nothing marks what belongs to the value.
 //! In: a value. Out: yes or no.
 //! Invariants: linear in the value, whose length the caller bounds; the answer depends on the value alone.
-//! Not here: finding labels and values (`assign.rs`); the words of placeholders (`config/secret_labels.tsv`).
 
 use std::collections::HashSet;
 use std::sync::LazyLock;

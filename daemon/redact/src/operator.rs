@@ -6,7 +6,6 @@
 //! ```
 //! In: a text and the place of a label. Out: where the value begins, and what precedes it.
 //! Invariant: a bounded number of bytes after the label is read.
-//! Not here: the value (`assign.rs`); columns of tables (`column.rs`).
 
 use super::label::{LABELS, SUFFIXES, is_ideographic};
 

@@ -3,8 +3,7 @@
 //! In: a text and the requested kinds. Out: places and kinds, in order, without overlap.
 //! Invariants: numbers with a check digit are found only if it is right; other digits need a word before them that
 //! says what they are; patterns do not backtrack, so that any text takes linear time.
-//! Not here: what is done with the finds (the settings); secrets. There is no statistical model: names of people are
-//! found only by titles, introductions and common first names.
+//! There is no statistical model: names of people are found only by titles, introductions and common first names.
 
 mod address;
 mod check;

@@ -2,7 +2,6 @@
 //!
 //! In: a text. Out: the ranges of phrases with a valid checksum, and of those that a label announces.
 //! Invariant: a bounded number of bytes around a place is read.
-//! Not here: finding such places (`find.rs`); lists of other languages than English; phrases of other standards.
 
 use std::ops::Range;
 use std::sync::LazyLock;

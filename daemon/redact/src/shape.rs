@@ -2,8 +2,6 @@
 //!
 //! In: a text and the place of a shape's literal. Out: the range to replace.
 //! Invariants: a check reads no more than the shape is long; every row has a literal of at least two characters.
-//! Not here: finding the literals (`find.rs`), shapes that a row cannot describe (`special.rs`), assignments
-//! (`assign.rs`).
 
 use std::ops::Range;
 use std::sync::LazyLock;

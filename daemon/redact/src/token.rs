@@ -2,7 +2,6 @@
 //!
 //! In: a text and a place in it. Out: the length of the run of a set's characters there.
 //! Invariant: a run is read no further than its bound.
-//! Not here: which tokens there are (`config/secrets.tsv`), or shapes of several runs (`shape.rs`).
 
 /// Longest run that is read, in bytes; the longest token in use (of Google) has half of this.
 const MAX_RUN_BYTES: usize = 4_096;

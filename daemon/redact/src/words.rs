@@ -7,7 +7,6 @@
 //! and the last three bytes before each are looked up in a bit set. Few are in it, and only those are compared.
 //! Scripts without blanks between words are searched as a whole, where they occur.
 //! Invariant: linear; a text without such words costs about a nanosecond a byte.
-//! Not here: names of issuers, which are searched only around long values (`find.rs`).
 
 use std::sync::LazyLock;
 

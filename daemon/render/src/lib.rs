@@ -6,7 +6,6 @@
 //! more`); it ends with the project and the tick; nothing from a document moves a terminal's cursor, breaks a line or
 //! changes the reading direction; secrets are removed from everything but stored text, which was cleaned when its
 //! document was read.
-//! Not here: the structured form of the reply, which is complete (`server`), or the output of `kgctl` (`client`).
 
 #![expect(missing_docs, reason = "each function renders the reply that its parameter names")]
 

@@ -3,8 +3,8 @@
 //!
 //! In: folders with `config.json`, `vocab.txt` and `model.safetensors`. Out: names, vectors.
 //! Invariants: a folder that cannot be used is an error, never a panic; a pipeline is used by one thread at a time.
-//! Not here: the default build. This crate is a workspace of its own because libtorch 2.4 takes 0.5 GB and the build of
-//! `tch` knows how to download it; see README.md for what it is good for.
+//! This crate is a workspace of its own because libtorch 2.4 takes 0.5 GB and the build of `tch` knows how to download
+//! it; see README.md for what it is good for.
 
 mod names;
 mod sentences;

@@ -3,7 +3,6 @@
 //! In: the folder of a BERT model, texts. Out: names with class and probability.
 //! Invariants: labels become names as with ONNX models (`onnx::Labels`): a word is what its first token is; places are
 //! byte ranges, though rust-bert counts characters.
-//! Not here: kgd's types and the choice of text (`extract::recognize::tagger`).
 
 use std::collections::BTreeMap;
 use std::path::Path;

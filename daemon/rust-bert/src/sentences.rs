@@ -3,7 +3,6 @@
 //! In: the folder of a sentence-transformers model of the BERT kind, texts. Out: unit vectors.
 //! Invariants: one text at a time, so that no vector depends on its batch; what does not fit the model's longest
 //! sequence (`sentence_bert_config.json`) is cut off.
-//! Not here: windows of a document.
 
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};

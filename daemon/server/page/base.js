@@ -3,7 +3,6 @@
 // In: names of tools with arguments. Out: replies, or a `Failed` with code, message and hint.
 // Invariants: the token is taken out of the address at once and is sent in a head alone; texts reach the page as text;
 // the only HTML that is inserted is what the daemon rendered (`html`), which has no scripts, styles or foreign tags.
-// Not here: what a page shows.
 
 /** The token: from the address, where `kgctl open` put it, then of this tab. */
 const token = (() => {

@@ -1,6 +1,6 @@
 // Document: its text with the entities marked, what links to it, what is like it, and what it was.
 //
-// In: #/document/PATH. Out: the page. Not here: Markdown (`render_document`), versions (`note_history`).
+// In: #/document/PATH. Out: the page.
 import {
   act,
   call,

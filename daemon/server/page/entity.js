@@ -2,7 +2,6 @@
 //
 // In: #/entity/ID. Out: the page. Merge, split and reject are decisions of `review_links`, which last and can be undone
 // at once; its type is what its note states, so retyping writes a note.
-// Not here: what the graph says (`explain_entity`), the keys of decisions (`entity_decisions`).
 import { act, calm, call, entity, h, later, n, percent, place, say, toEntity } from "./base.js";
 
 const reload = () => window.dispatchEvent(new HashChangeEvent("hashchange"));

@@ -1,7 +1,6 @@
 // Health: progress, failures, models, who is connected, and what the last hour cost.
 //
 // In: `status`, again every few seconds while the page is seen. Out: the page.
-// Not here: how the daemon does it.
 import { act, call, h, n, place } from "./base.js";
 
 const EVERY_MS = 3000;

@@ -3,7 +3,6 @@
 // In: #/map?entity=ID or ?community=N, with type=, path=, after=, before=. Out: a drawing, and a list that says the
 // same. How far in one looks decides how much is drawn: communities from afar, the entities of one from near, so that
 // thousands stay readable. Invariants: no chance: the same graph gives the same drawing; no two labels overlap.
-// Not here: where things and labels stand (`places.js`, of `kgctl graph`), the drawing itself (Cytoscape.js).
 import { call, entity, h, n, toEntity } from "./base.js";
 
 /** Most entities that the daemon is asked for. */

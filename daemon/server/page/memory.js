@@ -1,6 +1,4 @@
 // Memory: what agents wrote, by day and agent, and the entries of knowledge with their decay.
-//
-// Not here: what is kept (`memory_report`, `kb_ask`), the notes themselves.
 import { act, call, h, n, percent, place, toSearch } from "./base.js";
 
 /** Types of entries; the daemon lists the entries of one. */

@@ -2,8 +2,6 @@
 //
 // In: #/NAME/REST?PARAMETERS. Out: the page in #main; its title.
 // Invariants: a page that was left draws nothing any more (`signal`); the fragment alone says what is shown.
-// Not here: what the pages show; each has a file of its own, and is a function of rest, parameters and signal that
-// returns its elements and its own keys.
 import { at, failure, h, step } from "./base.js";
 import { documentPage } from "./document.js";
 import { entityPage } from "./entity.js";

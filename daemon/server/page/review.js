@@ -1,7 +1,6 @@
 // Review: what is doubtful, to be accepted or rejected by keys.
 //
 // In: ?kind=KIND. Out: items of `review_links`, one after the other; each decision can be undone.
-// Not here: what is doubtful, and what a decision does (`review_links`).
 import { act, call, claimed, h, n, percent, place, say, step } from "./base.js";
 
 /** Kinds of items: name, title, and which items they hold. */

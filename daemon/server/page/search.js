@@ -1,7 +1,6 @@
 // Search: passages as one types, with filters, their reasons, and sources side by side.
 //
 // In: ?q=…&path=…&tags=…&type=…&after=…&before=…&side=1. Out: hits with their Markdown.
-// Not here: how hits are ranked (`hybrid_query`), how Markdown becomes HTML (`render_document`).
 import { calm, call, entity, failure, h, html, place, read, say, step, toDocument } from "./base.js";
 
 /** Pause after a letter, ms: shorter than between two letters of most typists. */

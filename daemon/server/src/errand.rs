@@ -4,7 +4,6 @@
 //! the same, wherever that work waits or keeps a version.
 //! Invariants: the values follow the work like a tracing span, into blocking threads as well, so no wait outlasts its
 //! caller and no write can lose its doer; work outside a call, such as `kgctl restore`, has none.
-//! Not here: the names of files (`notes/kept.rs`), the error of a call that is too slow (`serve/routes/ended.rs`).
 
 use std::future::Future;
 use std::sync::Arc;

@@ -4,7 +4,6 @@
 //! It lies on `engine` and `query`; the program `kgd` starts it.
 //! Invariants: only here is the MCP library named; a tool that reads sees a snapshot, a tool that writes writes notes
 //! and waits for the engine.
-//! Not here: the life of the process (`kgd`), how an answer is found (`query`).
 
 mod errand;
 pub mod llm;

@@ -1,7 +1,4 @@
 //! A project: one folder, the index that answers questions about it, and the build that keeps it current.
-//!
-//! Not here: how an index is kept current (`build.rs`), replacing it (`project/upkeep.rs`), proving it
-//! (`project/verify.rs`), the socket (`serve/`), the process (`process.rs`).
 
 pub mod activity;
 mod enrichment;

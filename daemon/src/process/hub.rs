@@ -1,7 +1,6 @@
 //! Hub: the jobs of `kgd` with a hub that need no folder, and the front end that serves copies of its projects.
 //!
 //! In: a hub's address, and a job. Out: one line of JSON; or a front end, until it is asked to stop.
-//! Not here: the hub's tables and rows (`hub`), publishing from a running daemon (`publishing.rs`).
 
 mod copy;
 mod fit;

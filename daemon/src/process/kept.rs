@@ -3,7 +3,6 @@
 //! In: a project, running or not, and a job. Out: one line of JSON.
 //! Invariants: it takes turns with a running daemon, which then sees the file like any other that was saved; a person
 //! may restore in a read-only project, too.
-//! Not here: what is kept (`notes/kept.rs`), how it is written (`notes/mod.rs`).
 
 use std::io::Write as _;
 use std::process::ExitCode;

@@ -6,7 +6,6 @@
 //! is only information: what counts is the system's lock on it. The folder of documents is locked by its device,
 //! inode and birth, whatever leads to it, and whatever state folder the daemon has; nothing is written there, and
 //! programs that lock the folder themselves never meet us.
-//! Not here: the socket (`serve/listen.rs`).
 
 use std::fs::{File, Metadata, OpenOptions};
 use std::io::{self, Read};

@@ -3,7 +3,6 @@
 //! In: the settings `log` and `telemetry`. Out: lines of text, or of JSON; a level that can be changed.
 //! Invariants: secrets are removed before anything is logged, whatever the source: a path, a panic,
 //! a client's name; a log file that was removed is created again.
-//! Not here: spans (`spans.rs`), the last words of a daemon that ends with an error (`process.rs`).
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, IsTerminal as _, Stderr, Write};

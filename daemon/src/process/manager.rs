@@ -3,7 +3,6 @@
 //! In: the daemon's life. Out: `READY`, `STATUS`, `WATCHDOG` and `STOPPING`; nothing without
 //! systemd.
 //! Invariants: a message that cannot be sent changes nothing.
-//! Not here: sockets that systemd passes (`serve/listen/inherited.rs`).
 
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;

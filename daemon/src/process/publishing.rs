@@ -4,7 +4,6 @@
 //! progress.
 //! Invariants: no commit and no reply waits for the hub; while it is unreachable only the network is tried, at growing
 //! intervals; reading rows takes a tenth of a core at most.
-//! Not here: what is published, and how (`hub`).
 
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::{Duration, Instant};

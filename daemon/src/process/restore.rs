@@ -1,7 +1,6 @@
 //! Restore: replaces the ledger with a backup, under the lock, and exits.
 //!
 //! In: a project that no daemon serves, and a file. Out: one line of JSON that lists the restored rows.
-//! Not here: checking and replacing (`store/ledger/backup.rs`), stopping a running daemon (`kgctl backup --restore`).
 
 use std::io::Write as _;
 use std::path::Path;

@@ -3,7 +3,6 @@
 //! In: spans of the target `config::limits::SPANS`. Out: OTLP over HTTP, as JSON, to the address in `telemetry.otlp`.
 //! Invariants: a span has names of tools and passes, times, numbers and outcomes, but nothing that was asked, answered
 //! or indexed; nobody waits for the collector: when it is slow or away, spans are dropped.
-//! Not here: where spans begin and end (`server`, `engine`).
 
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};

@@ -10,7 +10,6 @@
 //! process leads, which would slow a person's shell down; the usual value is back before a call runs, unless the
 //! kernel refuses (it allows ordinary users ten changes a second in total): then the next call, event or check tries
 //! again.
-//! Not here: the priorities of threads among each other (`crew.rs`).
 
 use std::io;
 use std::path::Path;

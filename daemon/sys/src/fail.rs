@@ -3,7 +3,6 @@
 //! In: the variable `KG_FAIL`, a list such as `commit.before@3,watch.limit=10`: die at the third arrival at a point
 //! (the first without a number), or return a number to the code that asks for it. If it is not set, a point costs one
 //! load of a static. Only the user who starts the daemon can set the variable, and could kill it as well.
-//! Not here: the tests that set it (`tests/it/crash.rs`).
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -4,7 +4,6 @@
 //!
 //! It depends only on external crates; every layer may use it.
 //! Invariants: no other crate of the daemon has `unsafe`; nothing here knows a document, a database or a setting.
-//! Not here: the work of the threads, or its reasons.
 
 #![allow(unsafe_code)]
 

@@ -3,7 +3,6 @@
 //! In: a text, a key, a value. Out: changes of that key's bytes alone, or an insertion for a new key.
 //! Invariants: comments, order, quoting and anchors of other keys stay; every result is parsed again and must differ
 //! from the original in that key only, so YAML that this module does not understand is refused, never damaged.
-//! Not here: how values are written (`yaml.rs`), the several forms of tags (`tags.rs`).
 
 use std::ops::Range;
 

@@ -4,7 +4,6 @@
 //! alone (heading, block and display stay); or the new targets.
 //! Invariants: a link keeps its form (name or path, with or without extension, relative or from the root, percent
 //! encoding or angle brackets); a link that already resolves to the right file is left alone.
-//! Not here: which links lead to the file (the daemon knows).
 
 use std::ops::Range;
 

@@ -5,7 +5,6 @@
 //! Invariants: every change is parsed before it is returned: what was added is read back, and every other fact and
 //! relation is as before; an ordinal is never used twice; facts without an ordinal get theirs written with the first
 //! change of the note; what is already there is not added again.
-//! Not here: the format (`crate::memory`); summary, tags and type, which are keys of the front matter.
 
 mod adopt;
 mod form;

@@ -2,7 +2,6 @@
 //!
 //! In: the body of a note. Out: whether a line outside fenced code opens too many lists or quotations.
 //! Invariant: the cost is linear in the text, whatever it contains.
-//! Not here: what is done with such a note (`walk.rs`).
 
 use pulldown_cmark::{Event, Parser, Tag, TagEnd};
 

@@ -5,7 +5,6 @@
 //! Invariants: size, depth, nodes and alias expansion are bounded, so that hostile YAML costs milliseconds; anchors
 //! and merges are resolved in the values; dates, and numbers that would change when written back (`007`, `1_000`),
 //! are strings.
-//! Not here: `+++` (TOML), which is text; changing it (`edit`).
 
 use std::collections::HashSet;
 use std::ops::Range;

@@ -3,8 +3,6 @@
 //! Precision comes first: ordinary documents begin items with brackets, too, and have lists of links. An
 //! observation's category must look like a word for a kind of fact; a typed relation is an item of only a type and
 //! targets.
-//!
-//! Not here: which words are categories and types (`word.rs`).
 
 use std::collections::HashSet;
 use std::ops::Range;

@@ -2,8 +2,6 @@
 //!
 //! In: the text, and where its body begins. Out: the parts of [`Note`] that are in the body.
 //! Invariant: code, raw HTML, mathematics and comments are not read.
-//! Not here: what the text of an item or line states (`item.rs`, `field.rs`), which brackets are links
-//! (`bracket.rs`).
 
 use std::collections::HashMap;
 use std::ops::Range;

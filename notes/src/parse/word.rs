@@ -3,7 +3,6 @@
 //! In: the words in brackets, or before a link. Out: whether they are a category, and the type.
 //! The rules check the shape first, then short lists; what neither rejects is read as stated (`review_links` may
 //! reject it).
-//! Not here: where such words occur (`item.rs`).
 
 use std::sync::LazyLock;
 

@@ -7,7 +7,6 @@
 //! Invariants: a `Host` is a loopback name, the very address that was connected to, or a name that the user listed; an
 //! `Origin`, if there is one, is that very host's or listed, and only listed pages may read replies; a token is
 //! required unless the user's own settings say `none`; tokens are compared in constant time.
-//! Not here: rate limits (`rate.rs`).
 
 use std::net::IpAddr;
 use std::os::unix::fs::PermissionsExt;

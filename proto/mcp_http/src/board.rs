@@ -4,7 +4,6 @@
 //! progress on the stream of its request, everything else on the general one.
 //! Invariants: a line goes to one stream only; nothing here waits: a stream that is not read is cut off and may be
 //! resumed; the last events are kept for that, within [`MAX_KEPT_BYTES`], including those that no stream received.
-//! Not here: HTTP (`reply.rs`), reading the lines (`session.rs`).
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 

@@ -7,7 +7,6 @@
 //! asks for a listed page whether it may send requests; the page and its data exist on loopback only; an unknown or
 //! ended session is 404, which tells a client to begin anew, and nothing else is but an unknown path or method; a
 //! session stays with the workspace in which it began.
-//! Not here: connections (`listen.rs`), the refusals (`refused.rs`).
 
 use std::net::{IpAddr, SocketAddr};
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -1,6 +1,4 @@
 //! Head: the parts of a request's head that are not about access: the workspace, accepted types, the style of events.
-//!
-//! Not here: access (`access.rs`), what follows (`endpoint.rs`).
 
 use hyper::StatusCode;
 use hyper::header::{

@@ -2,7 +2,6 @@
 //!
 //! In: a session's stream. Out: events: first the address for messages, then everything that the session sends.
 //! Invariant: the stream is the session: when it breaks, the session ends, and its requests are cancelled.
-//! Not here: routing (`endpoint.rs`).
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

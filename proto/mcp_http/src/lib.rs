@@ -10,7 +10,6 @@
 //! Invariants: no request reaches a session before Host, Origin, token and rate were checked; every session is about
 //! one workspace, named by the header `X-Memory-Workspace` if there are several and none stands for all; what waits for
 //! a slow client is bounded, and delays no other client; what belongs to a session ends with it.
-//! Not here: the meaning of MCP's messages, tools and their limits (they apply behind the line), TLS (a proxy's task).
 
 mod access;
 mod board;

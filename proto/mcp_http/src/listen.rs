@@ -5,7 +5,6 @@
 //! one takes the place of one that was never used, and gets an error if there is none; a client that is slow to send a
 //! head or a body, or that does not read, is cut off; once asked to stop, the server accepts nothing new and finishes
 //! its requests.
-//! Not here: what a request means (`endpoint.rs`).
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};

@@ -3,7 +3,6 @@
 //! In: bytes. Out: messages with their ids as JSON text, so that `1` and `"1"` differ, ready to be sent as lines.
 //! Invariants: a forwarded line has the same content as the body, without line breaks, which JSON allows only between
 //! tokens.
-//! Not here: what happens with messages (`oneshot.rs`, `session.rs`).
 
 use std::borrow::Cow;
 

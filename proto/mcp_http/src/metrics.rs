@@ -5,7 +5,6 @@
 //! Invariants: names, help and types follow from the reply's fields (`progress.indexed` is `kgd_progress_indexed`), so
 //! a new number needs no code here; keys of maps and names of a list's items are labels, since they may be any text; of
 //! lists of files only the length is reported: paths are not labels.
-//! Not here: access (`endpoint.rs`).
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;

@@ -4,7 +4,6 @@
 //! Invariants: headers that repeat parts of the body for proxies must match it (otherwise a proxy would route by one,
 //! and we would act by the other); each request has a session of its own behind it, so that two clients may use the
 //! same ids; when the client disconnects, the request is cancelled.
-//! Not here: whether a method or version is known (behind the line).
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

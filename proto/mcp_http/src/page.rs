@@ -5,7 +5,6 @@
 //! Invariants: files contain no data and need no token, and their headers limit what they may do: scripts and styles of
 //! this server alone, no other machine; a call needs a token, which never appears in an address; writes are POSTs of
 //! JSON, which foreign pages cannot send without permission; addresses can only request reads.
-//! Not here: access (`access.rs`, `endpoint.rs`), the contents of the files (`Workspaces::page_file`).
 
 use bytes::Bytes;
 use hyper::body::Incoming;

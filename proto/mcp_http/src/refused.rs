@@ -1,7 +1,6 @@
 //! Refused: the refusals of requests.
 //!
 //! In: the reason. Out: a refusal with its status, and a hint.
-//! Not here: when to refuse (`endpoint.rs`, `access.rs`).
 
 use std::time::Duration;
 

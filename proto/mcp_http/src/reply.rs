@@ -4,7 +4,6 @@
 //! Invariants: a refusal is JSON-RPC with code, message and hint, whatever the status, and repeats the workspace of the
 //! request; a stream sends something at least every [`KEEP_ALIVE`], so that neither a client nor a proxy takes it for
 //! dead.
-//! Not here: which requests are refused.
 
 use std::collections::VecDeque;
 use std::convert::Infallible;

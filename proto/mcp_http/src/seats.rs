@@ -5,7 +5,6 @@
 //! Invariants: a seat that was never used is given up before one that was, but for the newest ones, whose clients may
 //! be about to use them; a seat in use is never given up. Among equals the peer with the most seats loses its oldest
 //! one: so connecting alone cannot lock others out, and a peer with few seats loses none to one with many.
-//! Not here: what counts as use (`endpoint.rs`, and the daemon's `accept.rs`).
 
 use std::collections::HashMap;
 use std::hash::Hash;

@@ -3,7 +3,6 @@
 //! In: posted messages, and listening streams. Out: the lines of the session behind it, on the right streams.
 //! Invariants: a request is registered before it is sent; a session that is unused for a while ends; requests continue
 //! when their connection breaks, as in MCP up to 2025-11-25, and their replies can be read by resuming.
-//! Not here: routing of lines to streams (`board.rs`), looking up sessions (`table.rs`).
 
 use std::net::IpAddr;
 use std::sync::atomic::{AtomicBool, Ordering};

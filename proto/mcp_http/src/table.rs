@@ -4,7 +4,6 @@
 //! for another, one that is not in use is ended: the oldest of those that were only begun, where these hold more than
 //! a quarter of the table, else the one that is unused for longest, compared with how long it was used: a client that
 //! uses one session after the other ends its own, not those of others.
-//! Not here: the rule (`seats.rs`).
 
 use std::cmp::Reverse;
 use std::collections::HashMap;

@@ -3,7 +3,6 @@
 //! In: the path of a file in the state folder. Out: the token; a missing file is created.
 //! Invariants: 32 random bytes as hexadecimal digits; the file has mode 0600 and is complete or absent, and several
 //! programs that create it at once all read the same one.
-//! Not here: where the file is (`config::place`), comparing tokens (`access.rs`).
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, ErrorKind, Write as _};

@@ -3,7 +3,6 @@
 //! In: a reply, a budget. Out: the reply without its least important parts, which `truncated` names.
 //! Invariants: a reply that fits is left alone; what was asked for, the first list or object of a reply, goes last; a
 //! part of a name, a place or a pair of numbers names nothing, so they are whole or left out.
-//! Not here: the text of a reply (`daemon/render`), who asks for which form (`form.rs`).
 
 use serde_json::Value;
 

@@ -6,7 +6,6 @@
 //! may have `has_answer`). Out: dialogues with their questions.
 //! Invariants: a question without evidence is skipped, as in the benchmarks' own retrieval
 //! measures; evidence that names no turn is dropped.
-//! Not here: asking them.
 
 use std::collections::BTreeSet;
 use std::path::Path;

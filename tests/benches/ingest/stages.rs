@@ -1,8 +1,7 @@
 //! Stages: the cost of each stage over the whole folder, on one thread, for both rounds of the
 //! ripple.
 //!
-//! In: a scratch folder. Out: a table. Not here: the belt around the stages (`ingest` measures the
-//! whole).
+//! In: a scratch folder. Out: a table.
 
 use std::sync::Arc;
 

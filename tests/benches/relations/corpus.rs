@@ -5,7 +5,6 @@
 //! never opened.
 //! Invariants: a relation counts by document, canonical names and predicate; `related_to` has no
 //! direction.
-//! Not here: the other half, which `kgctl eval` prints.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;

@@ -2,7 +2,6 @@
 //!
 //! In: a text, or a normalized document, and mentions with the number of their referent. Out:
 //! evidence.
-//! Not here: finding mentions.
 
 use anyhow::{Result, anyhow};
 use extract::chunk::sentences_of;

@@ -6,7 +6,6 @@
 //! Invariants: the same folder, program and seed give the same lines; a relation is drawn once, by
 //! its surest evidence; plain links (`links_to`) and denials are excluded: the former cannot be
 //! judged, the latter claim nothing.
-//! Not here: judging (`tests/relations/judge.py`).
 
 use std::path::Path;
 use std::sync::Arc;

@@ -1,7 +1,6 @@
 //! Sets: Re-DocRED and SemEval-2010 task 8.
 //!
 //! In: their JSON lines, in which spans count code points. Out: printed scores.
-//! Not here: the exact meaning of a label; the tables below only map it to the closest of ours.
 
 use std::collections::BTreeSet;
 use std::path::Path;

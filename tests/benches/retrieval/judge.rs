@@ -1,7 +1,6 @@
 //! Judge: scores run files with the data's own scorer, per set and over all sets.
 //!
 //! In: run files and judgments, with ids prefixed by their set. Out: tables on standard output.
-//! Not here: the measures themselves (the scorer's).
 
 use std::collections::BTreeMap;
 use std::fs;

@@ -7,7 +7,6 @@
 //! the sample corpus of this repository.
 //! Invariants: an id becomes a file name and can be recovered, whatever characters it has; notes
 //! keep their paths.
-//! Not here: asking the questions.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;

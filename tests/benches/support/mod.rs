@@ -3,7 +3,6 @@
 //!
 //! Invariants: costs come from the kernel's own counters; a scratch folder is deleted with its
 //! value.
-//! Not here: the measurements (one file per bench).
 
 #![allow(dead_code, reason = "every bench compiles this module and uses a part of it")]
 

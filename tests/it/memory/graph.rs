@@ -1,6 +1,4 @@
 //! Memory as a whole: relations, search, reports, imports and a rebuild.
-//!
-//! Not here: how entities and observations are kept in notes (`memory.rs`).
 
 use serde_json::{Value, json};
 use tests::{Client, TestProject, all};

@@ -1,8 +1,5 @@
 //! Search in memory: which observations are shown, filters, days, speakers, exact words, pages and
 //! the budget.
-//!
-//! Not here: how meaning, words and names find entities (`graph.rs`), how they rank
-//! (`benches/dialogue.rs`).
 
 use serde_json::{Value, json};
 use tests::{TestProject, all};

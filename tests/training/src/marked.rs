@@ -4,7 +4,6 @@
 //! names and their labels.
 //! Papers of Softcite that share a run of ten words with SoMeSci are left out, because SoMeSci is used for
 //! measurements.
-//! Not here: the names that kgd finds in these texts (`typing/names.rs`).
 
 use std::collections::{BTreeMap, HashSet};
 use std::hash::{DefaultHasher, Hash, Hasher};

@@ -1,7 +1,6 @@
 //! Sets: annotated texts, converted to the form that training reads.
 //!
 //! In: the files of `DATA`. Out: [`Sample`]s with byte spans.
-//! Not here: the names and pairs that kgd finds in these texts (`pairs.rs`).
 
 use std::io::Read as _;
 use std::path::Path;

@@ -3,7 +3,6 @@
 //! In: a file, or none. Out: what the copy contains.
 //! Invariants: a backup is checked before it replaces anything, and the replaced ledger is kept; a daemon that was
 //! running is started again, whether or not the restore worked.
-//! Not here: copying (the daemon does it) and replacing (`kgd --restore`, under the lock).
 
 use std::io::Read;
 use std::path::{Path, PathBuf};

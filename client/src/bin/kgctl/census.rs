@@ -2,7 +2,6 @@
 //!
 //! In: a folder and its settings. Out: yes or no.
 //! Invariants: follows no links; ends soon after the limit, even at `/`.
-//! Not here: which files are read and why others are not: the daemon decides that, and `status` says it.
 
 use std::path::Path;
 

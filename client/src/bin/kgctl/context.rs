@@ -2,7 +2,6 @@
 //! its daemon.
 //!
 //! In: the flags that all commands share. Out: a target, a session, a place to print.
-//! Not here: what a command does with them.
 
 use std::io::{IsTerminal, Write};
 use std::time::Duration;

@@ -2,7 +2,6 @@
 //!
 //! In: programs, settings, registry, places, and the daemon if it runs. Out: findings, each with a hint.
 //! Invariants: changes nothing; starts nothing, except that `--client` starts what an agent would.
-//! Not here: repairing (`retry.rs`, `verify.rs`, `backup.rs`).
 
 use std::path::{Path, PathBuf};
 

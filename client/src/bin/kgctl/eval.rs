@@ -7,7 +7,6 @@
 //! Invariants: the corpus is only read. The daemons that read it keep their state in a scratch
 //! folder that is deleted afterwards, even after an interrupt, and use none of the user's settings
 //! except `KG_*` variables.
-//! Not here: the metrics (`client::score`).
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

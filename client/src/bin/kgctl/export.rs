@@ -3,7 +3,6 @@
 //! In: a format, where to write. Out: one file, or a folder of several, and counts of their contents.
 //! Invariants: everything belongs to one tick; a file is complete or absent; existing files are
 //! replaced only with `--force`.
-//! Not here: the formats (`client::interchange::export`).
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{BufWriter, Write};

@@ -1,7 +1,6 @@
 //! Failure: the exit code of a command, and the message if it fails.
 //!
 //! In: the errors of everything a command uses. Out: `error: …` and `hint: …`, or both as JSON; a code.
-//! Not here: deciding that something failed.
 
 use std::io::ErrorKind;
 use std::process::ExitCode;

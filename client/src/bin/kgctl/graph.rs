@@ -2,7 +2,6 @@
 //!
 //! In: a name or none, hops, bounds. Out: one HTML file, opened if requested.
 //! Invariants: only an older page is overwritten; a page is complete or absent.
-//! Not here: the contents of the page (`client::page`).
 
 use std::fs;
 use std::io::{ErrorKind, Read};

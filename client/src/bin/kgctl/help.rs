@@ -1,7 +1,6 @@
 //! Help: the commands in groups, for `kgctl --help` and the reference.
 //!
 //! In: the definition of the command line. Out: the same with grouped help; the groups.
-//! Not here: what a command does.
 
 use std::fmt::Write;
 

@@ -2,7 +2,6 @@
 //!
 //! In: the user's settings, the state folder, the daemon if it runs. Out: text, or JSON; `on` and `off` change the
 //! user's `config.yaml`, `token --new` the token.
-//! Not here: serving (`mcp_http`), and `kg-mcp --http`, which is started with its address.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;

@@ -1,7 +1,6 @@
 //! `kgctl hub` and `kgctl publish`: the tables and rights of a hub, and one round of publishing.
 //!
 //! In: the address of its PostgreSQL. Out: what `kgd` did; this program never speaks to a database.
-//! Not here: publishing beside a daemon (setting `publish.url`), asking (`--hub`).
 
 use std::process::Command;
 

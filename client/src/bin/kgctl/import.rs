@@ -5,7 +5,6 @@
 //! Invariants: a vault is never written to, and is registered read-only unless the user decides
 //! otherwise; a folder that its user made read-only gets no notes; with `--dry-run` nothing changes
 //! anywhere. Exits with 1 if something could not be read, even if the rest was imported.
-//! Not here: reading and writing (`client::interchange`).
 
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};

@@ -1,7 +1,6 @@
 //! `kgctl kb`: knowledge entries on the command line.
 //!
 //! In: a subcommand. Out: entries as text or JSON, from the daemon's tools.
-//! Not here: what the tools do (`kb_search`, `kb_get`, `kb_ask`, …).
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use client::connect::Session;

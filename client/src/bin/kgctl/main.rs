@@ -3,7 +3,6 @@
 //! In: arguments. Out: text or JSON on standard output, errors in the same form on standard error,
 //! and an exit code for scripts: 0 done, 1 failed, 2 refused or misused, 3 nothing found, 4 no
 //! daemon, 5 timed out.
-//! Not here: what a command does; each has its own file.
 
 use std::io::Write;
 use std::process::ExitCode;

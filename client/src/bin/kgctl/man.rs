@@ -2,8 +2,6 @@
 //!
 //! In: clap's definition of `kgctl`, and the output of the other two for `--help`. Out: files in
 //! roff.
-//! Not here: what a command does; the help of the other two, which a test keeps current
-//! (`docs/src/reference/`).
 
 use std::fmt::Write;
 use std::path::PathBuf;

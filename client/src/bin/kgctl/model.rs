@@ -1,7 +1,6 @@
 //! `kgctl model`: manages embedding models in addition to the built-in one.
 //!
 //! In: a folder or a name. Out: models for `embed.model`.
-//! Not here: the files (`client::model`), embedding.
 
 use std::cell::RefCell;
 use std::path::{Path, PathBuf};

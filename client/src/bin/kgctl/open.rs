@@ -3,7 +3,6 @@
 //! In: the project's daemon, started if needed. Out: a browser with the page, or its address.
 //! Invariants: the token follows `#`, so no browser sends it and no server logs it; it is never an
 //! argument of a program, which other users of the machine could list.
-//! Not here: the page and its data (the daemon).
 
 use config::place::replace_file;
 use mcp_http::{read_token, token};

@@ -1,7 +1,6 @@
 //! Printed: every command of `kgctl` that a message holds is one that this program understands.
 //!
 //! In: the sources of all programs. Out: the commands between backticks in their texts, typed into a shell.
-//! Not here: running them (`tests/it/printed.rs`).
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};

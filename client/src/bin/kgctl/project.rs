@@ -1,7 +1,5 @@
 //! `kgctl project`: manages the registered folders: their names, the default, and which are
 //! read-only.
-//!
-//! Not here: starting daemons (`kgctl init`, `kgctl start`); an agent's shim starts one when it is needed.
 
 use std::path::PathBuf;
 use std::time::{SystemTime, UNIX_EPOCH};

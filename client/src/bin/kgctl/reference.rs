@@ -2,7 +2,6 @@
 //!
 //! In: the definition of the command line. Out: Markdown, one heading per command, in groups.
 //! Invariant: a test fails if the committed page is not current.
-//! Not here: what a command does.
 
 use std::fmt::Write;
 use std::path::Path;

@@ -2,8 +2,6 @@
 //!
 //! In: a note, or none; a time. Out: the kept versions, or the note as it was.
 //! Invariant: the version that a restore replaces is kept, too.
-//! Not here: keeping and writing (`kgd --kept`, which needs no daemon and does not disturb a
-//! running one).
 
 use std::process::Command;
 

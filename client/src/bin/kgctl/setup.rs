@@ -3,7 +3,6 @@
 //! In: an agent, a project. Out: the change, shown and, once confirmed, written.
 //! Invariants: nothing is written that was not shown; a file that cannot be parsed is not changed,
 //! and the entry is printed for pasting.
-//! Not here: what the files look like (`client::agent`).
 
 use std::io::{IsTerminal, stdin};
 use std::path::{Path, PathBuf};

@@ -2,7 +2,6 @@
 //!
 //! In: the flags that all commands share; a tool's parameters. Out: the answer, printed, and an exit code.
 //! Invariants: where one project is meant, it answers as ever; without a hub, one is.
-//! Not here: what becomes of several answers (`client::gateway`).
 
 use std::os::unix::net::UnixStream;
 use std::time::Duration;

@@ -3,7 +3,6 @@
 //! In: a project. Out: units and drop-ins in the user's unit folder, enabled and started.
 //! Invariants: files that a user has edited are not overwritten; settings of one project are in drop-ins of its
 //! instance.
-//! Not here: the templates themselves (`systemd/`).
 
 use std::fmt::Write;
 use std::io::ErrorKind;

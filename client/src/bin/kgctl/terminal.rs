@@ -2,7 +2,6 @@
 //!
 //! Invariants: the terminal is restored when the value is dropped, even after an error; no key is
 //! lost when the terminal changes its size.
-//! Not here: what is shown (`client::pick`).
 
 use std::io::{IsTerminal, Write};
 

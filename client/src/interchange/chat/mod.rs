@@ -3,7 +3,6 @@
 //! In: an export (`source.rs`). Out: `conversations/TITLE.md` with front matter and a section for each turn.
 //! Invariants: one conversation is in memory at a time; a message is kept as it is, but cannot end its section or
 //! swallow the next (`body.rs`); a conversation is identified by its id, so it is written once.
-//! Not here: the formats of the exports (`chatgpt.rs`, `claude.rs`).
 
 mod body;
 mod chatgpt;

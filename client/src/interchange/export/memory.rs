@@ -4,7 +4,6 @@
 //! such note, each note that a relation leads to, and each entity of the memory folder; then the relations.
 //! Invariant: the notes that `kgctl import server-memory` made of a file give that file again, except for the order of
 //! its lines.
-//! Not here: what was extracted from text; the other formats have that.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};

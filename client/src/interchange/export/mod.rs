@@ -3,7 +3,6 @@
 //! In: a [`Graph`], a writer. Out: bytes, the same for the same graph.
 //! Invariants: every name and text can be read back unchanged, except for characters that a format does not allow,
 //! which become `\u{fffd}`; entities keep their ids; each relation has its evidence (`path:line`).
-//! Not here: files (`kgctl export`).
 
 mod canvas;
 mod csv;

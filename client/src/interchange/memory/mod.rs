@@ -5,7 +5,6 @@
 //! `{"type":"relation","from","to","relationType"}`. Names are unique, relations are too, observations of one entity
 //! are. Older versions and forks write one object `{"entities":[],"relations":[]}`. Versions before 2025 do not check
 //! that both ends of a relation are there.
-//! Not here: selecting the project.
 
 mod import;
 pub mod note;

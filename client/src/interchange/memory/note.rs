@@ -5,7 +5,6 @@
 //! Invariants: [`entity`] and [`relation`] read back what is written, character for character; ordinals are block ids
 //! that no later observation reuses. What one form of the note cannot express (a name with surrounding blanks, a type
 //! of five words) is written in another form that can, never changed: every line is read back before it is used.
-//! Not here: files (`import.rs`).
 
 use notes::edit::{EditError, NewNote, render_new};
 use notes::parse::Note;

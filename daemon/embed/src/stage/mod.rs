@@ -5,7 +5,6 @@
 //! renamed folder changes no vector; that of a fact, which is one sentence, is its content alone, since in the mean
 //! of so few words a title would outweigh them; a chunk in a language that the model does not know gets empty
 //! vectors, whose windows wait for a better model.
-//! Not here: the model (`embed/`), and where windows are cut (`extract/chunk`).
 
 use std::ops::Range;
 use std::sync::Arc;

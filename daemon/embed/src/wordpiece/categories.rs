@@ -4,7 +4,6 @@
 //! Invariants: the classes are those of the Unicode version that the reference tokenizer was built with, not today's,
 //! so that ids agree on every character; a test in `tests.rs` compares all of them. Each table lists the bounds of
 //! its ranges in ascending order: first character inside, first one after, and so on.
-//! Not here: ASCII (a table in the parent module) and the words' pieces.
 
 /// How the normalizer treats one character.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -2,7 +2,6 @@
 //!
 //! In: the JSON of a tokenizer file; normalized words. Out: ids.
 //! Invariants: ids fit 16 bits; splitting takes time linear in the word.
-//! Not here: normalization and finding words.
 
 use std::borrow::Cow;
 use std::fmt;

@@ -4,7 +4,6 @@
 //! Invariants: each lane has its own share, so a save never waits behind bulk; the bytes of an item are released with
 //! the item, whatever happens to it. A lane may read while its share is not used up, so it holds at most its share
 //! and one more file per reader, and a file larger than the share still passes.
-//! Not here: the size of a parsed document (a few times its source), or the number of items (the queues' capacities).
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};

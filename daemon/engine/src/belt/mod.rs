@@ -4,7 +4,6 @@
 //! owns the channels, so a queue survives the restart of its station.
 //! Invariants: an item that was sent leaves the belt exactly once, as a document, a deletion or a fault; the
 //! interactive lane is always served first; a full lane slows its source, nothing is dropped.
-//! Not here: what the stages do (`formats`, `extract`, `embed`), or what must survive a crash (the databases).
 
 mod budget;
 mod inlet;

@@ -2,7 +2,6 @@
 //!
 //! Invariants: a failed station is restarted with the same queues; a drained station is dropped, and with it the last
 //! sender into the next queue, so that draining proceeds down the belt by itself.
-//! Not here: what the stations do.
 
 use std::future::Future;
 use std::pin::Pin;

@@ -3,7 +3,6 @@
 //! In: paths to check, with the reason. Out: items, in circular order of path.
 //! Invariants: the inbox holds a path once; reading ahead is bounded by [`MAX_AHEAD`] items and [`MAX_AHEAD_BYTES`];
 //! a full lane slows this task and no other.
-//! Not here: who fills the inbox (`crawler.rs`, `interactive.rs`, ripples through the handle).
 
 use std::collections::BTreeMap;
 use std::ops::Bound;

@@ -5,7 +5,6 @@
 //! ones, and those must not delay the next save. So within a window of [`WINDOW`] everything goes first while it is
 //! cheap; beyond that, each class of changes (see [`Class`]) has a share of its own, in units of [`UNIT_BYTES`]: a
 //! flood spends only its own share.
-//! Not here: the lanes (`belt/lanes.rs`).
 
 use std::time::{Duration, Instant};
 

@@ -6,7 +6,6 @@
 //! meanwhile is left out; a folder or entry that exists but cannot be inspected is reported as unreadable, so that
 //! nothing below it is taken for deleted; nothing outside the root is listed or inspected (`confine`); `on_folder` is
 //! called before a folder is listed, so a watch that is set there misses nothing.
-//! Not here: what is known already (`intake.rs`), or reading a file (`read.rs`).
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;

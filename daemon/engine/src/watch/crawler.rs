@@ -5,7 +5,6 @@
 //! Invariants: a crawl always reloads the rules and sets every watch again, so it makes up for anything missed; a
 //! root that is missing, unreadable or suddenly empty, and a folder that cannot be read, remove nothing; crawls wait
 //! for no other task, so a full belt does not keep them from noticing changes.
-//! Not here: the walk (`crawl.rs`), or reading files (`intake.rs`).
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

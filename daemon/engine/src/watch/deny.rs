@@ -3,7 +3,6 @@
 //! In: a path relative to the root. Out: why it is not read, if its name is the reason.
 //! Invariants: checked before the list of extensions and before every rule of the folder; only `privacy.allow_paths`
 //! of the user's own configuration overrides it.
-//! Not here: which names those are (`config::keys`), secrets inside files that are read (`redact`).
 
 use config::formats;
 use config::keys::{is_key_file, is_key_folder};

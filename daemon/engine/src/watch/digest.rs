@@ -3,7 +3,6 @@
 //! In: raw events, in order. Out: hints: paths to check, renames, folders to walk.
 //! Invariants: there is a hint whenever the path is, was or contains something that is read; what it is now is
 //! checked later. The halves of a rename are joined by their number, whether or not the system joins them.
-//! Not here: waiting (`settle.rs`), or reading (`intake.rs`).
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::path::PathBuf;

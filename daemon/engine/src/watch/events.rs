@@ -7,7 +7,7 @@
 //! Invariants: nothing is dropped silently: when the channel is full or the kernel's queue overflows, a crawl is
 //! requested instead. Setting a watch again is harmless, so every crawl sets them all.
 //! Rejected: the recursive mode of `notify`, which walks ignored folders and links, and misses what appears in a new
-//! folder before its watch. Not here: what an event means (`digest.rs`).
+//! folder before its watch.
 
 use std::io;
 use std::path::{Path, PathBuf};

@@ -3,7 +3,6 @@
 //! In: the project's folder. Out: the name of its kind, if it must be polled.
 //! A network file system does not report to this kernel what other machines write; shared folders of WSL and virtual
 //! machines do not report what the host writes.
-//! Not here: polling (`crawler.rs`), the setting that overrides this.
 
 use std::path::Path;
 

@@ -3,7 +3,6 @@
 //! In: paths, and a guard for as long as they are held. Out: whether one is held.
 //! Invariants: a path may be held several times; an event of a held path is postponed by one quiet time, never lost;
 //! a caller that asks for a held path by name gets it read at once.
-//! Not here: postponing it (`interactive.rs`).
 
 use std::sync::{Arc, Mutex};
 

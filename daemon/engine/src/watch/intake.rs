@@ -6,7 +6,6 @@
 //! one path take turns, and a generation is assigned in that turn after the file was read, so a higher generation
 //! never carries older content. Nothing is removed while the root is missing or another folder than before. Only
 //! regular files are read that the rules accept and that are within the size limit.
-//! Not here: when to check (`settle.rs`, `crawl.rs`), or putting the item on the belt (`interactive.rs`, `bulk.rs`).
 
 use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -4,7 +4,6 @@
 //! changes that are too many at once.
 //! Invariants: this task never waits for bulk work: while the interactive lane is full it still accepts events;
 //! folders are walked on another thread; everything it holds is counted as pending.
-//! Not here: the opening crawl and rescans (`crawler.rs`), or the bulk lane (`bulk.rs`).
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;

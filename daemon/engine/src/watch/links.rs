@@ -6,7 +6,6 @@
 //! never to a folder that contains it; none is followed out of the root.
 //! Rejected: a set of visited device and inode numbers. With it the first link in the order of one walk wins, and a
 //! folder that links to its siblings still has more paths than the set can stop.
-//! Not here: opening a link's target so that nobody can exchange it (`confine`), or watching it (`events.rs`).
 
 use std::io;
 use std::path::PathBuf;

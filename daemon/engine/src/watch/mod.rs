@@ -25,7 +25,6 @@
 //! Invariants: events and crawls are only reasons to check, so a missed or repeated event costs time, never a wrong
 //! index; generations ascend with the time of reading; a noticed change is pending or on the belt; nothing is removed
 //! that merely cannot be seen; no file is changed.
-//! Not here: what a document says (`formats`), which generation is newest (`write`), what is known (the store).
 
 mod bulk;
 mod burst;

@@ -13,7 +13,6 @@
 //!
 //! `NoneWatched` for the same reason as before is quiet. A crawl causes one of the first four, a walk of one folder
 //! one of the first two.
-//! Not here: setting watches (`events.rs`), which folders lack one (`parts.rs`), or when to poll (`crawler.rs`).
 
 /// How changes are noticed.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

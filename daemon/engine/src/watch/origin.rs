@@ -5,7 +5,6 @@
 //! from one file system to another, two files that changed places.
 //! Invariants: only one file claims a vanished document (ties by path), so the second of two copies is a document of
 //! its own; a document still at its path with its content is never an origin.
-//! Not here: documents that were edited as well (`pair.rs`, within one crawl); which uid follows (the ledger).
 
 use std::sync::Mutex;
 

@@ -6,7 +6,6 @@
 //! path.
 //! Invariants: an old path is in at most one pair; the answer depends on the files and the index alone, not on the
 //! order of the walk; at most [`MOST_COMPARED`] texts per side are read, in order of path.
-//! Not here: a file that is checked alone (`origin.rs`).
 
 use std::collections::{BTreeMap, BTreeSet};
 

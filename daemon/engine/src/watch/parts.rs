@@ -4,7 +4,6 @@
 //! for these folders and everything below them; and another attempt to watch them.
 //! Invariants: a part is polled with everything in it, watched or not, because its contents were unknown; a folder
 //! that gets its watch is removed from the parts.
-//! Not here: when to poll (`crawler.rs`), setting a watch (`events.rs`).
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};

@@ -14,7 +14,6 @@
 //! | OutOfSight  | skip → Unknown     | hold → Present     | skip → Absent      | hold → Faulted     |
 //!
 //! Invariant: nothing that merely cannot be seen is removed (`OutOfSight`).
-//! Not here: checking (`intake.rs`), or how long a state is kept (`sent.rs`).
 
 use super::read::Stat;
 use super::sent::{KnownFile, stat_of};

@@ -3,7 +3,6 @@
 //! In: a file that was found (`confine`) and a limit. Out: the bytes with the size and time they belong to, or an
 //! error.
 //! Invariant: the file that is checked is the one that is read: both go through its open descriptor.
-//! Not here: which paths may be read (`rules.rs`, `links.rs`).
 
 use std::io;
 use std::path::Path;

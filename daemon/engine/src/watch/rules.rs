@@ -4,8 +4,6 @@
 //! below them is first asked for; a changed ignore file needs new `Rules`, because verdicts depend on the old.
 //! Invariants: a verdict depends on names and ignore files alone, so a crawl and an event get the same; a path that
 //! leaves the root (`..`, absolute) is never read.
-//! Not here: size and kind of the file (`intake.rs`), symlinks (`links.rs`), ignore files above the root, and git's
-//! own `info/exclude` and global excludes: the graph must not depend on anything outside the folder.
 
 use std::fmt;
 use std::path::{Path, PathBuf};

@@ -7,7 +7,6 @@
 //! several items of one path are on the belt, an older one may look the same, so such an entry stays for
 //! [`RESEND_AFTER`]; entries of files that were read so soon after a change that a second change may have the same
 //! time (`is_racy`) stay until a later crawl has read them again.
-//! Not here: concurrent checks of one path (`intake.rs`).
 
 use std::collections::BTreeMap;
 use std::ops::Bound;

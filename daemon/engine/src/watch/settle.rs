@@ -5,7 +5,6 @@
 //! after its first, so a file that is written continuously is still indexed; no clock is read here.
 //! A change is only a reason to check the path: `intake.rs` finds out what happened to it. So a file that was created
 //! and deleted in between costs one check and causes nothing.
-//! Not here: which paths matter (`digest.rs`), or which lane a change takes (`burst.rs`).
 
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};

@@ -3,7 +3,6 @@
 //! Invariant: a change is pending from the instant it is noticed until it is on the belt. Every step adds to the
 //! count before it subtracts, and a requested crawl counts as pending until it has compared everything; so a reader
 //! that finds 0 here and then an empty belt has missed no change.
-//! Not here: what is on the belt (its gauges), or what was committed (the writer).
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -3,7 +3,6 @@
 //! In: each path that a walk decides about, with its reason. Out: counts, and a few paths of each reason.
 //! Invariants: its size is bounded, whatever the folder holds; a skipped folder counts as one path, and its contents
 //! as none; of one cause the first paths by name are named, in whatever order a walk came to them.
-//! Not here: the decision (`rules.rs`, `crawl.rs`), or how a survey is shown (`proto`).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Condvar, Mutex, PoisonError};

@@ -1,7 +1,6 @@
 //! Turns: one check of a path at a time.
 //!
 //! Two checks of one path could otherwise read it in one order and be numbered in the other.
-//! Not here: what a check does (`intake.rs`).
 
 use std::sync::{Condvar, Mutex, PoisonError};
 

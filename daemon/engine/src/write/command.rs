@@ -3,7 +3,6 @@
 //! In: a command with a channel for its answer. Out: the answer, once the result is durable.
 //! Invariants: an order that its caller has withdrawn is not carried out, and no caller withdraws one that is being
 //! carried out; if the ledger is lost, nothing is recorded.
-//! Not here: the transactions (`store/`).
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -3,7 +3,6 @@
 //! In: an item, and the queue behind it. Out: items of one lane for one transaction.
 //! Invariants: it waits only for files that were submitted together with the last one taken, and only while something
 //! is on its way; a file that is saved alone is committed at once, together with what came before it.
-//! Not here: the transaction (`mod.rs`).
 
 use std::time::{Duration, Instant};
 

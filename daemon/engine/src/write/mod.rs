@@ -7,7 +7,6 @@
 //! thread, interactive ones on a thread of normal priority. Ripples run only while nothing waits; the writer waits
 //! for a disk that is full or locked (`stall.rs`); a database that fails otherwise stops the daemon, and never costs
 //! a document.
-//! Not here: the rows (`store/`).
 
 mod command;
 mod gather;

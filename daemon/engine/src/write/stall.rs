@@ -3,7 +3,6 @@
 //! In: work on the writer. Out: its result, however long that took.
 //! Invariants: nothing is dropped; the items being worked on stay counted, so the belt fills and the watcher waits;
 //! queries are answered from the last commit meanwhile, with the reason why no new one comes.
-//! Not here: which trouble is temporary (`store/trouble.rs`).
 
 use std::time::Duration;
 

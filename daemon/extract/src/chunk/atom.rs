@@ -3,7 +3,6 @@
 //! In: a normalized document. Out: its sentences, code lines and table rows in order of place.
 //! Invariants: atoms do not overlap; together they hold every character of the blocks that is not whitespace; the
 //! text is tokenized once.
-//! Not here: which atoms go together (`fill.rs`).
 
 use super::profile::Budgets;
 use super::sentence::sentences;

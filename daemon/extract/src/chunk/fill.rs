@@ -3,7 +3,6 @@
 //! In: units. Out: a range of atoms for each chunk; an overlap with the previous chunk consists of whole sentences.
 //! Invariants: without their overlaps, the ranges follow one another and hold every atom; each chunk holds at least
 //! one atom that is not part of its overlap, so filling always advances.
-//! Not here: what the units are (`outline.rs`).
 
 use std::ops::Range;
 

@@ -8,7 +8,6 @@
 //! or word that is larger alone; windows tile their chunk. A fact of a note (`notes::memory`) with what is nested in
 //! it is a chunk of its own, with the headings right above it, so that facts are found as passages are. A note without
 //! text has one empty chunk, by which its title, aliases and tags are found.
-//! Not here: the prelude with the path (rendered at answer time), vectors (`embed/stage`).
 //!
 //! The steps, each in its file: `profile` (kind of text, which sets the sizes), `atom` (the smallest pieces, counted
 //! once), `outline` (which sections stay together), `fill` (pieces into chunks), `window` (chunks into windows).

@@ -3,7 +3,6 @@
 //! In: the blocks of a document and their atoms. Out: groups of whole sections, units of blocks, headings.
 //! Invariants: groups follow one another and cover the document; a group of several sections fits one chunk, except
 //! that headings without text join whatever follows under the same parent.
-//! Not here: cutting what is too large (`fill.rs`).
 
 use std::ops::Range;
 

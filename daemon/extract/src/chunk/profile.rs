@@ -5,7 +5,6 @@
 //! table rows that are half, or a heading that is an identifier, make reference; a heading that asks, or is below one
 //! that says `FAQ` or `Glossary`, makes a definition. Sections to which none applies take what the document says it
 //! is (`type: faq`, a title such as `Glossary`), or are general.
-//! Not here: how chunks are filled (`fill.rs`).
 
 use config::settings;
 

@@ -3,8 +3,7 @@
 //! In: the text of one block (paragraph, list item, quote). Out: the byte range of each sentence, trimmed.
 //! Invariants: ranges are in order, do not overlap, lie on UTF-8 boundaries, and together hold every character that
 //! is not whitespace; the time is linear in the text.
-//! Not here: which blocks have sentences (`atom.rs`), and clauses. Rules are for English; other languages are split
-//! at their stops, and sometimes wrongly after an abbreviation.
+//! Rules are for English; other languages are split at their stops, and sometimes wrongly after an abbreviation.
 
 use std::ops::Range;
 

@@ -3,7 +3,6 @@
 //! In: a chunk's span and atoms. Out: windows in order.
 //! Invariants: windows tile the chunk, each beginning where the previous one ends; each holds at most the window's
 //! tokens (a larger word is alone in one); they begin with an atom unless an atom is longer than a window.
-//! Not here: the title and headings that are embedded with each window (`embed/stage`).
 
 use super::Budget;
 use super::atom::{Atom, TokenIndex};

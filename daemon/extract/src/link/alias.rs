@@ -7,7 +7,6 @@
 //! target has more words than its alias, so chains of aliases end; an ambiguous short form is not an alias. The name
 //! that a document states for itself (`kms.md`) is never an alias: the longer name becomes an alias of it.
 //! Time: linear in the mentions, except for names that share a first or last word, or their initials.
-//! Not here: how the aliases of several documents are weighed (`resolve.rs`).
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -7,7 +7,6 @@
 //! (locality-sensitive sign bits). Names with different digits are different things, so the digits are part of every
 //! key and 20,000 numbered names share nothing; model numbers are an exception with keys of their own. Names that
 //! differ only in inflection always share a key.
-//! Not here: whether the pair is one entity (`resolve.rs`).
 
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 

@@ -5,7 +5,6 @@
 //! (`Hartman`, `Hartmann`), joined (`WebWorkers`, `web worker`), with or without an article. Any other word, letter,
 //! number or sign tells two things apart: `Appendix B` and `Appendix C`, `IntoIterator` and `FromIterator`, `C#` and
 //! `C++`, `hash` and `hasher`.
-//! Not here: how likely it is that they are one thing (`features.rs`).
 
 use model::terms::{norm_of, tokens_of};
 use unicode_normalization::UnicodeNormalization;

@@ -3,7 +3,6 @@
 //! In: mentions and stated names. Out: their norms, each once, and the names that the document uses for others. The
 //! second step, [`resolve`], decides what the names of all documents denote; the writer runs it for the names whose
 //! facts a commit changed.
-//! Not here: reading or storing anything.
 
 pub mod alias;
 pub mod blocking;

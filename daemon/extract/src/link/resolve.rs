@@ -4,7 +4,6 @@
 //! Invariants: the same facts give the same decision, in whatever order they came; a name is only linked to one of
 //! higher authority, or of more words, so chains end; a note's title or alias is never merged away; where two
 //! candidates are equally good, the name is unsure and denotes nothing.
-//! Not here: gathering facts or storing decisions (`store/names.rs`).
 
 use std::borrow::Borrow;
 use std::rc::Rc;

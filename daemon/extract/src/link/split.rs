@@ -6,7 +6,6 @@
 //! documents disagree about the kind *and* their subjects have nothing in common: either alone is as often a
 //! recognizer's error, or one thing that is known in two fields; guesses of a statistical model conflict only with
 //! ordinary words.
-//! Not here: reading the rows (`store/readings.rs`), or storing the groups (`store/names.rs`).
 
 use std::collections::BTreeSet;
 

@@ -6,7 +6,6 @@
 //! which takes unknown software for a person; what the classifier of names judged weighs as much as it was sure,
 //! `Concept` and `Document` like other types; a definition outweighs many of these; else a name that is mostly written
 //! like a common noun is a `Concept`, whatever a few of its mentions were taken for.
-//! Not here: the type of one mention (`recognize/`), the type that a note states for itself (the store).
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;

@@ -6,7 +6,6 @@
 //! (`is a fruit`) is the exception: no rule that sees only the name can contradict it. A type found
 //! here is no longer marked as a guess, so it outweighs guesses in other documents. Reads a bounded
 //! number of bytes on each side.
-//! Not here: the words of the name itself (`lexicon.rs`), votes over documents (`link/vote.rs`).
 
 use std::sync::LazyLock;
 

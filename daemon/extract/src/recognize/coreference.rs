@@ -6,8 +6,6 @@
 //! Invariants: a reference points back, never forward, and stays in its scope: the document for a
 //! shortened name, the section and a few sentences for an anaphor. If two candidates fit equally
 //! well, neither is chosen. Linear.
-//! Not here: acronyms beside their definition (`relate/`), which are two names of one thing in
-//! every document.
 
 mod anaphor;
 mod score;

@@ -7,7 +7,6 @@
 //! the mention keeps the name read there (a link's target, a date's ISO form), because that is a
 //! matter of linking. An entity that the table states is final: no short form, similarity or
 //! context changes it. A note keeps its own name even if the table lists it.
-//! Not here: reading the table and finding its names in a file (`given.rs` of the crate `formats`).
 
 #[cfg(test)]
 mod tests;

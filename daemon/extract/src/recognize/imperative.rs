@@ -5,7 +5,6 @@
 //! Invariants: changes only what a pattern or a model found, never what an author stated or the
 //! gazetteer knows; a name of ordinary words (`Call Center`, `Open Source`) stays whole, because it
 //! may be one. Linear.
-//! Not here: names inside a sentence, where the capital belongs to the name.
 
 use super::{lexicon, words};
 use model::parcel::{Mention, NormalDoc, RecognizerKind};

@@ -4,8 +4,6 @@
 //! In: a document. Out: typed mentions, trusted like those of patterns: what the folder itself
 //! states takes precedence.
 //! Invariants: each row of the table is a name with a type (checked by a test); linear.
-//! Not here: names that a folder defines or repeats (`gazetteer.rs`), types from the words of a
-//! name (`lexicon.rs`).
 
 use std::sync::LazyLock;
 

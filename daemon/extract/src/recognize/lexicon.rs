@@ -4,8 +4,7 @@
 //! among well-known technologies; of several words the first decides (`Project Lantern`), then the
 //! last (`Signing Service`).
 //! Invariants: the answer depends on the surface only; lookups ignore case.
-//! Not here: whether the surface is a name at all (`pattern/`, `words.rs`). A wrong type costs
-//! little: types are decided by a vote over mentions and are never part of an entity's key.
+//! A wrong type costs little: types are decided by a vote over mentions and are never part of an entity's key.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::sync::LazyLock;

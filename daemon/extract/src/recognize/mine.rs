@@ -9,7 +9,6 @@
 //! Invariants: reads only the text, never links or mentions, so mining cannot feed on its own
 //! results; ordinary single words, numbers, versions, paths, URLs and commands with flags are not
 //! terms; both functions are pure and ignore the order of their input.
-//! Not here: storing the counts (the writer).
 
 mod collect;
 pub mod select;

@@ -7,7 +7,6 @@
 //! mentions. If recognizers disagree, the most trusted wins, then the longest mention, then the
 //! earliest. If the user states a document's names (`given.rs`), they replace the recognized ones.
 //! Time is linear in the text, except for sorting the mentions.
-//! Not here: which entity a mention denotes (`link`), relations (`relate`).
 
 pub mod gazetteer;
 pub mod given;

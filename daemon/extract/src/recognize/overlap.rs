@@ -7,7 +7,6 @@
 //! contain names, so both stay; if a name covers the whole step, only the name stays. A name of
 //! unknown type takes the type from the next most trusted recognizer that found exactly the same
 //! words.
-//! Not here: the surroundings of a mention (`place.rs`).
 
 use super::words;
 use config::limits::{MAX_MENTIONS, MAX_SURFACE_BYTES};

@@ -7,8 +7,6 @@
 //! more proof from the same document.
 //! Rejected: one regex a pattern. Fifteen automata over every text cost more than reading the words
 //! and their shapes once.
-//! Not here: known names (`gazetteer.rs`), links (`stated.rs`), the type of a name by its words
-//! (`lexicon.rs`).
 
 mod acronym;
 mod code;

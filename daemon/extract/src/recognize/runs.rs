@@ -3,7 +3,6 @@
 //! In: the words of a block. Out: its runs, without function words at either end.
 //! Invariants: the words of a run are separated by one space, line break or ` & `; none is in code;
 //! only the first may begin a sentence; linear in the words.
-//! Not here: whether a run is a name (`pattern/name.rs`) or a term (`mine.rs`).
 
 use super::token::{Shape, View};
 use super::words;

@@ -4,7 +4,6 @@
 //! document, named by the target rather than the visible text.
 //! Invariants: stated names have distinct norms; a heading of only ordinary words (`Overview`)
 //! states no name.
-//! Not here: relations between documents (`relate/links.rs`).
 
 use config::formats::FORMATS;
 use config::limits::MAX_SURFACE_BYTES;

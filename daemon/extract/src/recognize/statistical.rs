@@ -4,7 +4,6 @@
 //! Invariants: reads English sentences only, never code, tables or headings, where a model of
 //! running text goes wrong; a mention is within one line. Linear. The model sees only the words
 //! around capitals, because no mention is without one.
-//! Not here: the type of a name over all documents (`link/vote.rs`), dependencies (`relate/`).
 
 use std::ops::Range;
 

@@ -5,8 +5,6 @@
 //! Invariants: a function of the document and the folder alone. A model that cannot be used is an
 //! error at the start; a model that fails on a text costs that text's statistical names, not the
 //! document. Memory does not grow with the document.
-//! Not here: computing (the crate `onnx`); the language of a text, which is up to the user who
-//! chose the model.
 
 pub mod trial;
 

@@ -5,7 +5,6 @@
 //! because a link's title capitalizes them.
 //! Invariants: single words, and names that the document also has elsewhere, stay; a title has at
 //! least [`MIN_WORDS`] words. Linear, except for sorting.
-//! Not here: headings, which `pattern/` and `statistical.rs` read in their own way.
 
 use rustc_hash::FxHashSet;
 

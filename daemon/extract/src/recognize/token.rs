@@ -5,7 +5,6 @@
 //! code), and one range for each block.
 //! Invariants: a word is a run of letters, digits and underscores on UTF-8 boundaries; words never
 //! cross blocks; fenced code has no words. One pass, no allocation for a word.
-//! Not here: what the words name (`pattern/`).
 
 use std::ops::Range;
 

@@ -3,7 +3,6 @@
 //! In: one word, in any case. Out: whether it is a function word (no n-gram begins or ends with
 //! one) or an ordinary word (never a name by itself). Every function word is ordinary.
 //! Invariants: the lists are lowercase ASCII; lookups allocate nothing.
-//! Not here: names and what they name (`lexicon.rs`).
 
 use rustc_hash::FxHashSet;
 use std::sync::LazyLock;

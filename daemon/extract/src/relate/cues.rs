@@ -2,8 +2,6 @@
 //!
 //! In: the rows of the vocabulary. Out: the cues by kind, and an automaton that finds those between names.
 //! Invariants: a cue occurs once in each kind; cues are lowercase words separated by single spaces.
-//! Not here: reading rows (`vocabulary/file.rs`), how cues are applied (`gap.rs`, `section.rs`, `fields.rs`,
-//! `define.rs`, `title.rs`), cues as the parser sees them (`depend/frames.rs`).
 
 use aho_corasick::{AhoCorasick, AhoCorasickBuilder, MatchKind};
 use rustc_hash::{FxHashMap, FxHashSet};

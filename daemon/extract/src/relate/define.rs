@@ -3,7 +3,6 @@
 //! In: sentences and the outline. Out: `defines`, subject the document, object the defined name.
 //! Invariants: a sentence defines the name it begins with (after an article), once; `is the only`, `is the same` and
 //! questions are not definitions; people, dates, versions and steps are not defined. Linear.
-//! Not here: which words of a glossary are names (`recognize/pattern/definition.rs`).
 
 use super::cues::{Cue, CueKind, Cues};
 use super::page::Page;

@@ -4,7 +4,6 @@
 //! (columns).
 //! Invariants: a key has at most [`MAX_KEY_BYTES`] bytes before a colon, at the start of a line; values are read
 //! while they form one list of names; linear in the text.
-//! Not here: headings over lists (`section.rs`).
 
 use super::cues::{Cue, CueKind, Cues};
 use super::gap::{Gap, GapReader};

@@ -3,7 +3,6 @@
 //! In: the text between two names. Out: a cue with its lead and distance, a mere `and`, or nothing.
 //! Invariants: a negated gap states nothing; at most eight words besides the cue; no word that begins another phrase
 //! (`to`, `for`, `which`) between a cue and either name, except in the lead. Linear, with one reused buffer.
-//! Not here: which names are subject and object (`sentence.rs`).
 
 use std::sync::LazyLock;
 

@@ -5,7 +5,6 @@
 //! `documented_in` the document.
 //! Invariants: an item is a name in code font at its start, with words of explanation; a list or table needs at least
 //! two of them; at most [`MAX_ITEMS`] a document; linear.
-//! Not here: lists under a heading that names a relation (`section.rs`), keys and columns that do (`fields.rs`).
 
 use rustc_hash::FxHashMap;
 

@@ -4,7 +4,6 @@
 //! In: the sentences of a document with their mentions. Out: `is_a`, `implements`, `provides`, `replaces`, `part_of`.
 //! Invariants: a kind is a term in lowercase letters; conditions, questions and denials state nothing; linear in
 //! mentions.
-//! Not here: what verbs state (`sentence.rs`, `depend/`), what a document defines (`define.rs`).
 
 use rustc_hash::{FxHashMap, FxHashSet};
 

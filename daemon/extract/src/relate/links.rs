@@ -4,8 +4,6 @@
 //! `implements:: [[X]]`) as the predicate, otherwise `links_to`; both with the confidence of an author's statement.
 //! Invariants: a link that a section already cites is not added twice; the author's type is kept, whatever the types
 //! of its parties; one merge walk.
-//! Not here: links to URLs, which name no document of the project; links in front matter, which have no place in the
-//! text.
 
 use std::collections::HashSet;
 use std::sync::{LazyLock, Mutex, PoisonError};

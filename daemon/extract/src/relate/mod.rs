@@ -8,7 +8,6 @@
 //! Invariants: a function of the document alone; every statement holds its words and its pattern; no two of the same
 //! kind of source have the same subject, predicate, object and span; a statement that something is *not* so has a
 //! predicate that begins `not ` and is never a relation; linear in text and mentions, except for sorting.
-//! Not here: which entities the mentions denote, and how statements add up to relations (the store).
 
 mod cues;
 mod define;

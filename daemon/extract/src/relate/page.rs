@@ -4,7 +4,6 @@
 //! In: a `LinkedDoc`. Out: lookups, all made by one merge walk.
 //! Invariants: a mention belongs to the block that contains all of it; a section is about the name its heading
 //! consists of, otherwise about what the section around it is about, otherwise about the document.
-//! Not here: any relation.
 
 use std::ops::Range;
 

@@ -3,7 +3,6 @@
 //! In: the outline. Out: for each item its first name, related to the subject of the section.
 //! Invariants: the subject is the document, unless the document has several such sections, each within a section
 //! about another thing; an item counts only if its name is at its beginning; one pass over the blocks.
-//! Not here: keys before a colon (`fields.rs`); sentences in those sections (`sentence.rs`).
 
 use rustc_hash::FxHashMap;
 

@@ -3,7 +3,6 @@
 //! In: the sentences of a document with their mentions. Out: statements, confidence = weight × proximity.
 //! Invariants: only cues between neighboring names count; objects joined by `and` share the cue, and so do subjects;
 //! a clause that continues after `and` keeps its subject; questions and negations state nothing. Linear in mentions.
-//! Not here: reading the words between two names (`gap.rs`), definitions (`define.rs`).
 
 use super::cues::Form;
 use super::gap::{CueBetween, Gap, GapReader, Lead};

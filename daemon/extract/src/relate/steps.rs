@@ -2,7 +2,6 @@
 //!
 //! In: the outline and its `Step` mentions. Out: `precedes` between neighbors.
 //! Invariants: a list that restarts its numbers is another sequence; one pass over the blocks.
-//! Not here: which lists are procedures (`recognize/pattern/order.rs`).
 
 use rustc_hash::FxHashMap;
 

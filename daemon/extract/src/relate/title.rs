@@ -2,7 +2,6 @@
 //!
 //! In: the title. Out: one statement about the first mention of what the title names after its cue.
 //! Invariants: the name must be mentioned in the text, too; the longest name wins, and of several mentions the first.
-//! Not here: headings inside the document.
 
 use super::cues::CueKind;
 use super::page::{Page, plain_words};

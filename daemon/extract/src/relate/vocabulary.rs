@@ -5,7 +5,6 @@
 //! Invariants: each kind has a cue once, and the row of the last file wins; names and words are interned, so that
 //! evidence carries them as static text (memory is bounded: files are small and read when a project opens); the same
 //! files give the same fingerprint.
-//! Not here: how cues are applied (`gap.rs`, `section.rs`, `fields.rs`, `define.rs`, `title.rs`, `depend/`).
 
 mod file;
 

@@ -6,7 +6,6 @@
 //! paragraph that they are anchored to.
 //! Invariants: no recursion; everything that opens is closed; the children of unknown elements are read, so that new
 //! elements lose no text; memory grows with the text and its paragraphs, not with tags.
-//! Not here: properties (`properties.rs`), blocks (`write.rs`).
 
 use std::collections::HashMap;
 

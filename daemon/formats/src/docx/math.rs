@@ -3,7 +3,6 @@
 //! In: the elements of `m:oMath` as they open and close. Out: text such as `x=\frac{-b}{2a}`, as people write it in
 //! Markdown notes, so that a formula is found the same way in both.
 //! Invariant: every element writes a bounded text at its beginning and end, in one pass.
-//! Not here: MathType and other embedded objects, which contain no text.
 
 use super::xml::Tag;
 

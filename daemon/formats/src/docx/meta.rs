@@ -3,7 +3,6 @@
 //! In: `docProps/core.xml`. Out: title, author, dates, language, keywords.
 //! Decision: a title in the properties is used only if no paragraph looks like a title, and not if a program
 //! generated it (`Microsoft Word - report.doc`).
-//! Not here: the dates of the file.
 
 use serde_json::Value;
 

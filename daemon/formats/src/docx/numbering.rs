@@ -4,7 +4,6 @@
 //! legal numbering, the label as Word shows it (`2.3.1`).
 //! Invariants: a list that continues after other text continues its numbers; a number on one level restarts the
 //! deeper levels; instances of one definition share its count, except for explicit restarts.
-//! Not here: nesting of lists in the text (`write.rs`).
 
 use std::collections::HashMap;
 use std::fmt::Write as _;

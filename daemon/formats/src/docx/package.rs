@@ -3,7 +3,6 @@
 //! In: the bytes of a file. Out: parts as text, by name; relationships by id.
 //! Invariants: sizes stated in a file are never trusted: every part is inflated through a counter, with one budget
 //! for all of them; names are compared without case; linear time.
-//! Not here: the meaning of the parts.
 
 use std::cell::Cell;
 use std::collections::HashMap;

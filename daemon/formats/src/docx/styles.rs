@@ -3,7 +3,6 @@
 //! In: `styles.xml`. Out: for each style its effect on a paragraph or a run, including the styles it is based on.
 //! Invariants: a chain of styles is followed for a bounded number of steps, so a loop ends; names of Word's own
 //! styles are the same in every language (`heading 1`), their ids are not (`berschrift1`).
-//! Not here: a paragraph's own properties (`body.rs`).
 
 use std::collections::HashMap;
 

@@ -1,7 +1,6 @@
 //! Symbols: characters given by their code in a symbol font.
 //!
 //! In: font and code. Out: the character that it shows, if it has a meaning.
-//! Not here: decorative fonts whose text consists of letters.
 
 /// Greek letters at the codes of `A` to `Z` and `a` to `z` in the font `Symbol`.
 const GREEK_UPPER: &str = "ΑΒΧΔΕΦΓΗΙϑΚΛΜΝΟΠΘΡΣΤΥςΩΞΨΖ";

@@ -5,7 +5,6 @@
 //! since a plain number is its ordinal; a note follows the paragraph that refers to it; a merged cell is repeated in
 //! each row and column that it covers, so that each row can be read alone.
 //! Invariants: one pass; every list, quotation and table that opens is closed.
-//! Not here: tables (`rows.rs`), white space and separators (the builder).
 
 use std::collections::HashSet;
 use std::ops::Range;

@@ -3,7 +3,6 @@
 //! In: the text of a part. Out: [`Token`]s: elements that open and close, text.
 //! Invariants: linear time; only the five predefined entities and characters by number are resolved, so that declared
 //! entities cost nothing; broken XML ends the tokens, see [`Xml::broken_at`].
-//! Not here: what the elements mean.
 //!
 //! Namespaces are bound for the whole part at their first occurrence, not by scope: Office declares them at the root,
 //! and a stack of scopes takes quadratic time when each of many nested elements declares one.

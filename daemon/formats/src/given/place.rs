@@ -7,7 +7,6 @@
 //! only if its pieces are contiguous in the text; text that the format drops (front matter, a link's target) has no
 //! place.
 //! Time: one scan of the file for each distinct surface.
-//! Not here: what the names are for (`given.rs`).
 
 use std::ops::Range;
 

@@ -4,7 +4,6 @@
 //! optionally `entity`. Out: its rows by document, and a digest of it.
 //! Invariants: read once, at the start; an unusable table is an error with the line; the order of rows does not
 //! matter; a row with only a path says that the document contains no names.
-//! Not here: where the names are (`place.rs`).
 
 use std::collections::BTreeSet;
 use std::io;

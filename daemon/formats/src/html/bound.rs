@@ -2,7 +2,6 @@
 //!
 //! In: a source. Out: the same text with spaces in place of excess attributes, so that all offsets stay.
 //! Invariants: linear time; an ordinary page is not copied.
-//! Not here: long attributes, which cost nothing.
 
 use std::borrow::Cow;
 

@@ -1,7 +1,6 @@
 //! Byline: the author's name in a byline.
 //!
 //! In: the line's text. Out: a name, if it looks like one. Invariant: bounded.
-//! Not here: finding the line (`article.rs`).
 
 /// Longest name, or list of names, in bytes.
 const MAX_NAME_BYTES: usize = 80;

@@ -2,8 +2,6 @@
 //!
 //! In: the text of one script. Out: author, date and language. Invariants: bounded in size and depth; data that is not
 //! JSON is ignored.
-//! Not here: finding the scripts (`meta.rs`); the type (`press.rs`). `articleBody` is not read: it has no place in
-//! the file.
 
 use serde_json::Value;
 

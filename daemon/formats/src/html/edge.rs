@@ -2,7 +2,6 @@
 //!
 //! In: a measured page and the element to read, of an article of the press. Out: more elements to drop.
 //! Invariants: headings, lists of sentences, tables and code stay; time is linear in the elements beside one path.
-//! Not here: signs in names and first words (`surround.rs`).
 
 use super::kind::Kind;
 use super::label::Label;

@@ -2,7 +2,6 @@
 //!
 //! In: a source. Out: a [`Tree`] of html, body and one level of paragraphs, headings and preformatted blocks.
 //! Invariant: one pass over the tokens; only text in scripts, styles and similar elements is lost.
-//! Not here: pages that are merely malformed, which the tree builder reads.
 
 use std::cell::RefCell;
 

@@ -2,7 +2,6 @@
 //!
 //! In: an element. Out: whether it is hidden, and a [`Hint`] from its role, class and id.
 //! Invariant: a hint depends on the element alone; whether it is followed depends on the page (`article.rs`).
-//! Not here: the element's name (`kind.rs`).
 
 use super::kind::Kind;
 use super::naming::of_name;

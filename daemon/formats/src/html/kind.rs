@@ -1,7 +1,6 @@
 //! Kinds: the meaning of an HTML element for a reader, decided once by its name.
 //!
 //! In: a lowercase local name. Out: a [`Kind`]. Invariant: every name has a kind; unknown ones are inline.
-//! Not here: attributes, classes and roles (`hints.rs`).
 
 /// The meaning of an element for a reader.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

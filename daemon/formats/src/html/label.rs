@@ -2,7 +2,6 @@
 //!
 //! In: the beginning of a run of text. Out: a [`Label`]. Invariant: a label alone drops nothing; the element must
 //! also look like what it announces (`surround.rs`).
-//! Not here: classes and ids (`naming.rs`).
 
 use std::sync::LazyLock;
 

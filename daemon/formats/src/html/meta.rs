@@ -1,7 +1,6 @@
 //! Meta: the metadata of a page.
 //!
 //! In: a tree. Out: the page's title and a [`DocMeta`]. Invariant: values are bounded in length and number.
-//! Not here: the title of a page that states none (the caller).
 
 use html5ever::ns;
 use serde_json::Value;

@@ -4,7 +4,6 @@
 //! Invariants: an element precedes its content; two elements are nested or disjoint. Hidden elements are skipped.
 //! Text is counted in bytes that are not white space. A run of text between the bounds of blocks is prose if it reads
 //! like sentences (`run.rs`); prose is counted where its block ends.
-//! Not here: conclusions from the numbers (`article.rs`).
 
 use std::ops::{Range, Sub};
 

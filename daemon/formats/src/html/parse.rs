@@ -5,7 +5,6 @@
 //! read again without it (`flat.rs`). No recursion. `html5ever` is driven here directly, not through `scraper`: each
 //! tag searches the stack of open elements, so that 80,000 nested `<div>` take 12 s, and only the sink can count
 //! that. The tokens pass through here in the order of the source, which gives exact places.
-//! Not here: what is content (`article.rs`).
 
 use std::borrow::Cow;
 use std::cell::{Cell, Ref, RefCell};

@@ -4,7 +4,7 @@
 //! Invariants: the cursor only moves forward, except for the tail of a shortened character reference; a
 //! [`Text::Verbatim`] equals the source at its place; text that cannot be found again is kept, with the cursor as its
 //! place.
-//! Not here: deciding what is markup. The tokenizer says which token it was; this only finds where it ends.
+//! The tokenizer says which token it was: this only finds where it ends.
 
 use std::ops::Range;
 

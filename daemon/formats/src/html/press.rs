@@ -2,7 +2,6 @@
 //!
 //! In: a tree. Out: yes or no, from the metadata for search engines and social networks.
 //! Invariant: visits each element once, and reads only the text of JSON-LD scripts.
-//! Not here: what follows from it (`surround.rs`), the data's values (`meta.rs`).
 
 use super::data::MAX_JSON_BYTES;
 use super::tree::{Element, NodeId, Tree};

@@ -3,7 +3,6 @@
 //! In: a tree and a [`Selection`]. Out: text, map, outline, marks and links, through the [`TextBuilder`].
 //! Invariants: one pass in document order, without recursion; everything that opens is closed, innermost first; text
 //! is written once.
-//! Not here: what to read (`article.rs`), white space and separators (the builder).
 
 use super::super::builder::TextBuilder;
 use super::super::format::FormatLimits;

@@ -2,7 +2,6 @@
 //!
 //! In: its pieces, one after the other. Out: how much of it is prose, and what its first words announce.
 //! Invariant: keeps a bounded part of the text.
-//! Not here: where runs begin and end (`page.rs`).
 
 use super::label::{Label, label_of};
 

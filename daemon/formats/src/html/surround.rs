@@ -3,7 +3,6 @@
 //! In: a measured [`Page`]. Out: elements to drop, outermost ones only, by increasing index. There are three kinds of
 //! signs: the author's marks (`<nav>`, roles), hints from names, and announcements in first words. A sign alone is
 //! not enough: an element with half of the text, or with the page's content, stays.
-//! Not here: which element is the content, and what is beside it by its place (`article.rs`).
 
 use super::hints::Hint;
 use super::kind::Kind;

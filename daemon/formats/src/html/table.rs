@@ -2,7 +2,6 @@
 //!
 //! In: a table or row of a tree. Out: yes or no. Invariant: visits a bounded number of nodes, so that nested tables
 //! take linear time.
-//! Not here: writing rows and cells (`render.rs`).
 
 use super::kind::Kind;
 use super::tree::{NodeId, Tree};

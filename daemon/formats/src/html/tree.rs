@@ -2,7 +2,6 @@
 //!
 //! Invariants: links agree with each other; no node is its own ancestor. Every traversal is a loop, so that depth
 //! needs no stack.
-//! Not here: who builds it (`parse.rs`, `flat.rs`).
 
 use std::ops::Range;
 

@@ -2,7 +2,6 @@
 //!
 //! In: a text with its place. Out: calls of the builder. Invariants: verbatim text is passed by its place only, so
 //! that it equals the source; decoded text keeps the place of its source.
-//! Not here: blocks and marks (`render.rs`).
 
 use std::ops::Range;
 

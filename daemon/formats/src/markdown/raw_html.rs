@@ -2,7 +2,6 @@
 //!
 //! In: the source ranges of one HTML block, line by line. Out: text and block ends, written to the builder. Kept:
 //! text, entities, headings, block boundaries. Dropped: tags, comments, scripts, styles.
-//! Not here: documents that are HTML (`html.rs`); this reader needs no tree.
 
 use std::ops::Range;
 

@@ -1,7 +1,6 @@
 //! Accents: letters whose accent is drawn over them as a separate character.
 //!
 //! In: two adjacent glyphs. Out: one character, if they are a letter and its accent.
-//! Not here: combining characters, which are text already.
 
 use unicode_normalization::char::compose;
 

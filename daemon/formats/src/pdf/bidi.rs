@@ -2,8 +2,6 @@
 //!
 //! In: the characters of one line from left to right. Out: the same in reading order.
 //! Invariants: linear time; a line without right-to-left letters is returned unchanged.
-//! Not here: the full bidirectional algorithm; embedded numbers and words of the other direction are corrected, which
-//! is enough for documents.
 
 use std::ops::Range;
 

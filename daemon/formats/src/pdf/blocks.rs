@@ -5,7 +5,6 @@
 //! for its first word. A paragraph continues in the next column and on the next page unless its end looks like the
 //! end of a paragraph.
 //! Invariants: each line is written once; a page begins where its first line is written.
-//! Not here: which lines are headings (`heading.rs`), tables (`table.rs`), hyphens (`hyphen.rs`).
 
 use std::ops::Range;
 

@@ -2,7 +2,6 @@
 //!
 //! In: streams as stored in the file. Out: their content, or nothing if it would exceed the limit.
 //! Invariant: no stream that passes unpacks to more than [`MAX_STREAM_BYTES`].
-//! Not here: limits on work (`interpret.rs`), the limits of the process that runs this.
 
 use std::borrow::Cow;
 use std::io::Read;

@@ -3,7 +3,6 @@
 //!
 //! In: a font dictionary without a character table. Out: the text of its codes.
 //! Invariant: only tables that come with the library, or the font's own, are used.
-//! Not here: fonts that state the text of their glyphs (`font.rs`).
 
 use hayro_font::hayro_cmap::{BfString, CMap, CMapName, CidFamily, load_embedded};
 use hayro_syntax::object::dict::keys;

@@ -5,7 +5,6 @@
 //! Text that crosses the gutter (titles, wide tables) cuts the columns into bands. Rows of a table have gaps too, but
 //! are drawn row by row, and their cells are short.
 //! Invariants: every stretch ends up in exactly one line; depth and time of cutting are bounded.
-//! Not here: headings, paragraphs, tables (`blocks.rs`).
 
 use super::rows::{Stretch, Word};
 

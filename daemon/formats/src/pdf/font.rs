@@ -2,7 +2,6 @@
 //!
 //! In: font dictionaries. Out: for each code of a string, its text and how far it moves the pen.
 //! Invariants: each code of a font is looked up once; a font that cannot be read shows nothing.
-//! Not here: the positions of glyphs (`interpret.rs`).
 
 use std::cell::RefCell;
 use std::rc::Rc;

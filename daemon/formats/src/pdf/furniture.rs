@@ -3,7 +3,6 @@
 //! In: the lines of all pages. Out: the same without lines that recur at the same place on other pages. Numbers in
 //! such a line may differ if they count with the pages.
 //! Invariant: only the first and last lines of a page, near its edges, are dropped.
-//! Not here: what the document itself marks as furniture, which is dropped when a page is read.
 
 use rustc_hash::FxHashMap;
 

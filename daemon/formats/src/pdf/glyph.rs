@@ -3,7 +3,6 @@
 //! In: nothing; these are the types that the other modules share.
 //! Invariants: coordinates are points in a frame rotated so that text runs to the right and lines follow each other
 //! downwards; `x0 <= x1`; no glyph is a control character.
-//! Not here: reading glyphs (`interpret.rs`), grouping them to words and lines (`rows.rs`).
 
 use std::ops::BitOr;
 

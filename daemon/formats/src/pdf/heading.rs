@@ -4,7 +4,6 @@
 //! heading is larger than the running text, or all bold and alone, or has a bookmark. Its level comes from the
 //! bookmark, else from its number (`2.1`), else from its size.
 //! Invariant: a heading is short and has letters.
-//! Not here: writing it (`blocks.rs`).
 
 use std::collections::BTreeMap;
 

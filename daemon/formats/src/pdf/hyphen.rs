@@ -4,7 +4,6 @@
 //! it if the document has the whole word elsewhere, and with it if the document has the hyphenated word. If it has
 //! neither, a lowercase rest is joined without.
 //! Invariant: words are kept as hashes, so that a long document needs little memory.
-//! Not here: which lines continue which (`blocks.rs`).
 
 use rustc_hash::{FxHashSet, FxHasher};
 use std::hash::Hasher;

@@ -3,7 +3,6 @@
 //! In: a page. Out: its glyphs in drawing order, [`Shown`].
 //! Invariants: nothing is rendered; work is bounded for the whole document ([`Budget`]); an invalid operator is
 //! skipped.
-//! Not here: the state that operators change (`state.rs`), fonts (`font.rs`).
 
 use std::rc::Rc;
 

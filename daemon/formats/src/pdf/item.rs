@@ -2,7 +2,6 @@
 //!
 //! In: a line. Out: its marker, if it has one: a bullet, or a number with a period or a parenthesis.
 //! Invariant: a marker is never the whole line.
-//! Not here: which list an item belongs to (`blocks.rs`).
 
 use super::columns::Line;
 

@@ -2,7 +2,6 @@
 //!
 //! In: a page's annotations. Out: areas with addresses, in the coordinates of the page's text.
 //! Invariant: at most [`MAX_LINKS`] per page, so that each word can be compared with all of them.
-//! Not here: links within the same document.
 
 use hayro_font::kurbo::{Affine, Point};
 use hayro_syntax::object::{Array, Dict, Name, Rect, String as PdfString};

@@ -3,7 +3,6 @@
 //! In: the tags around pieces. Out: a style for running headers and footers; text that replaces glyphs
 //! (`ActualText`).
 //! Invariant: every begin has one end, at the latest at the end of the page.
-//! Not here: the reading order that tags can state; few documents state it correctly.
 
 use hayro_syntax::object::{Dict, Name, String as PdfString};
 

@@ -3,7 +3,6 @@
 //! In: the catalog, the Info dictionary as read by the library, XMP. Out: title, author, date, language, keywords.
 //! Invariants: values are short and without control characters; a title that only names a file or a program is
 //! dropped.
-//! Not here: bookmarks (`outline.rs`).
 
 use hayro_syntax::Pdf;
 use hayro_syntax::metadata::Metadata;

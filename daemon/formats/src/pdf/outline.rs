@@ -2,7 +2,6 @@
 //!
 //! In: the catalog. Out: titles with their depth, by which lines are recognized as headings.
 //! Invariants: each bookmark is visited once; their number is bounded.
-//! Not here: the targets of bookmarks; a heading is found by its text.
 
 use hayro_syntax::Pdf;
 use hayro_syntax::object::{Dict, ObjRef, String as PdfString};

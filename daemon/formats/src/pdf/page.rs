@@ -3,7 +3,6 @@
 //! In: the content of a page, and its links. Out: [`PageLines`].
 //! Invariants: text in the main direction of the page comes first, then other directions; glyphs outside the page are
 //! dropped.
-//! Not here: paragraphs and headings (`blocks.rs`).
 
 use std::collections::BTreeMap;
 

@@ -6,7 +6,6 @@
 //! ```
 //! Invariants: the time is that of sorting; every glyph that is not white space ends up in exactly one word, except
 //! copies of a glyph at its own place, which fake bold print.
-//! Not here: the order of stretches (`columns.rs`).
 
 use super::accent::accented;
 use super::bidi;

@@ -3,7 +3,6 @@
 //! In: blocks as they are found. Out: the text builder's result, with the start of each page. The builder takes
 //! ranges of a text that must be complete before it starts. The script is that text, and the list of calls to make.
 //! Invariant: page starts increase with the text.
-//! Not here: separators between blocks (the builder).
 
 use std::ops::Range;
 

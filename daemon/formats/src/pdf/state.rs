@@ -3,7 +3,6 @@
 //! In: operators and operands. Out: the position of the pen, with font and spacing.
 //! Invariant: numbers may be anything that a file states; values too large or not finite are rejected where glyphs
 //! are placed.
-//! Not here: operators that need the document's resources (`interpret.rs`).
 
 use std::rc::Rc;
 

@@ -2,7 +2,6 @@
 //!
 //! In: lines whose words are in cells. Out: which lines form a table, and the column of each cell.
 //! Invariants: a table has at least two rows and two columns; in nine of ten rows, no two cells share a column.
-//! Not here: lines drawn around cells; tables are recognized by their gaps alone.
 
 use super::columns::Line;
 use super::script::{Script, Step};

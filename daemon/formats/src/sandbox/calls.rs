@@ -6,7 +6,6 @@
 //! document.
 //! Invariant: no memory can be made executable; no path can be opened or examined; only the own process can be
 //! signaled.
-//! Not here: architectures that `seccompiler` does not know; there, the filter is missing and `status` says so.
 
 use std::collections::BTreeMap;
 

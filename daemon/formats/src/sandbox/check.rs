@@ -5,8 +5,6 @@
 //! Invariants: every place lies within its text and on character boundaries; blocks, marks, links and pages are in
 //! order; a section is an earlier heading. The worker read a hostile file and may be under its control: its reply can
 //! be wrong about the document, but must not harm its reader.
-//! Not here: the shape and length of messages (`message.rs`, `process.rs`); secrets, which the daemon removes from
-//! the reply as it does after parsing itself.
 
 use super::message::{
     WireBlock, WireBlockKind, WireInline, WireInlineKind, WireLink, WireLinkKind, WireMeta,

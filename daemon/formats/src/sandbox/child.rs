@@ -3,7 +3,6 @@
 //! In: a socket as standard input; on it an opening, then documents. Out: one reply each, until the socket is closed.
 //! Invariants: it is confined before it reads a document; it has one thread, keeps nothing from one document to the
 //! next, and exits after a panic; it logs nothing, because a message may contain text of a document.
-//! Not here: handling a worker that does not answer (`process.rs`).
 
 use std::fs::File;
 use std::io::{self, IoSliceMut};

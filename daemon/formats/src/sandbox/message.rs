@@ -9,7 +9,6 @@
 //! In: our own types. Out: frames of bytes (length, then postcard), and back.
 //! Invariants: both ends are the same executable, so nothing here is versioned; [`decode`] guarantees the shape of a
 //! message and nothing more, because its sender may be compromised: `check.rs` decides whether it is used.
-//! Not here: sockets (`process.rs`, `child.rs`).
 
 use serde::{Deserialize, Serialize};
 

@@ -3,7 +3,6 @@
 //! In: a document with `misdeed:NAME` in it. Out: as the name says; nothing for a document without.
 //! Invariant: only a daemon started with `KG_FAIL=worker.obeys=N` lets workers obey, and only for its first N
 //! documents.
-//! Not here: what happens to the document (`process.rs`).
 
 #![expect(
     clippy::disallowed_methods,

@@ -6,7 +6,6 @@
 //! process: it drops all privileges (`restrict.rs`, `calls.rs`), then reads documents until its socket is closed.
 //! Invariants: a document that crashes, hangs or uses too much memory affects itself and its worker, never the daemon
 //! or another document; messages about it never quote it.
-//! Not here: formats (one module each); secrets, which the daemon removes from the replies.
 
 #[cfg(target_os = "linux")]
 mod calls;

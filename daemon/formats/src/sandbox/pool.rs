@@ -7,7 +7,6 @@
 //! and a process cannot lower its nice value.) A process that broke a rule is not used again; if one is killed from
 //! outside, the document is retried. Processes end when they are idle for long, and with the pool. A separate thread
 //! starts them, because the kernel kills a worker when the thread that started it ends.
-//! Not here: threads that wait for the replies (`belt/crew.rs`).
 
 use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -5,7 +5,6 @@
 //! reply; a worker that broke a rule is never used again; it ends with the daemon, and when dropped. Its standard
 //! error is only searched for the two messages of Rust's runtime that explain an abort, because it may contain text
 //! of a document.
-//! Not here: the number of workers (`pool.rs`), whether a reply is valid (`check.rs`).
 
 #[cfg(target_os = "linux")]
 use std::fs::File;

@@ -4,7 +4,6 @@
 //! Invariants: this process can undo none of it; if a kernel lacks one part, the others still apply. The parts, from
 //! outside in: resource limits, landlock (no file, no TCP, no signal to or abstract socket of others), seccomp
 //! (`calls.rs`: the few system calls of a loop that reads, computes and writes).
-//! Not here: time limits, which the daemon enforces (`process.rs`).
 
 use std::fmt;
 use std::fs;

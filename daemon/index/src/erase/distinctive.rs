@@ -3,7 +3,6 @@
 //! In: a text. Out: its lines, or its sentences, without Markdown markers; for documents only what occurs in no other
 //! one. Only proofs and logs use lines: what is deleted follows from identities (`store/erase/identities.rs`).
 //! Invariant: both sides are searched alike, in every form, so a shared line is never taken for a document's own.
-//! Not here: which other documents there are (`project/forget/others.rs`).
 
 use std::collections::BTreeSet;
 

@@ -4,7 +4,6 @@
 //! removed.
 //! Invariants: a log is rewritten in place, because a daemon holds it open; derived files that are not in use are
 //! removed, never rewritten.
-//! Not here: databases (`store/`), kept versions of notes (`notes/kept.rs`).
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Seek, SeekFrom, Write};

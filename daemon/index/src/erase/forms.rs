@@ -3,7 +3,7 @@
 //! In: a string. Out: bytes to search for, each with its replacement.
 //! A text may be stored verbatim, in other Unicode forms (input may be composed, names are folded), with whitespace
 //! collapsed, as a normalized name, inside JSON, HTML or a URL, and, in kept versions, in the encoding of the note.
-//! Not here: case. The search ignores that of ASCII letters.
+//! The search ignores the case of ASCII letters.
 
 use std::fmt::Write as _;
 

@@ -4,8 +4,6 @@
 //! texts and files without them; where a string still occurs.
 //! Invariants: only the span itself is replaced, by a mark; a string is searched in every form in which kgd stores
 //! text; nothing here writes the strings anywhere, the log included.
-//! Not here: rows of the databases (`store/erase.rs`), the order of a run (`project/forget.rs`), who may ask for one
-//! (`serve/`).
 
 mod distinctive;
 mod folder;

@@ -7,7 +7,6 @@
 //! only the part of a word that differs from the word before.
 //! Runs in a process of its own: when a process closes a file, the system releases all locks that the same process
 //! holds on that file, those of its open databases included.
-//! Not here: the project's own files (`project/forget.rs`).
 
 use std::collections::BTreeSet;
 use std::fs::File;

@@ -1,7 +1,6 @@
 //! Secrets: removes what the current detectors find and older ones missed.
 //!
 //! In: stored texts. Out: the same with each secret replaced by a mark.
-//! Not here: what a secret is (`redact`).
 
 use config::settings::Privacy;
 use serde_json::Value;

@@ -7,7 +7,6 @@
 //! may be among the best are scored exactly (`bm25.rs`).
 //! Invariants: nothing is cached between questions, so an answer belongs to its reader's commit; scores equal those
 //! of `bm25()` (`tests.rs` compares them); an unknown layout fails with [`Unread`], and the caller asks FTS5 itself.
-//! Not here: which words a question has (`query/src/plan/question.rs`, `words/query.rs`), writing (FTS5 does).
 
 mod bm25;
 mod leaf;

@@ -4,8 +4,8 @@
 //! what they refer to, so two indexes of the same files are equal whatever their history.
 //! Invariant: every table that affects an answer is in [`PARTS`]; left out is bookkeeping of one run (ticks,
 //! modification times that decide nothing, the gazetteer version a document was read with).
-//! Not here: building the other index (`project/verify.rs`). Vectors are compared byte by byte; those of a
-//! transformer, which may differ in the last digits between machines, will need a tolerance once they are compared.
+//! Vectors are compared byte by byte; those of a transformer, which may differ in the last digits between machines,
+//! will need a tolerance once they are compared.
 
 use std::path::Path;
 

@@ -4,7 +4,6 @@
 //! the documents that may differ between two commits.
 //! Invariants: a reader that sees a commit finds its documents here; there may be false positives, never false
 //! negatives, so a range that is no longer known is reported as unknown; memory is bounded.
-//! Not here: what changed in a document (its rows say that).
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

@@ -3,7 +3,6 @@
 //! In: the rows of `docs` that were read swiftly. Out: some paths at a time, marked to be read deeply from now on.
 //! Invariants: a marked document is read deeply; batches are small, so that a pause or a save need not wait long;
 //! documents that cannot be read are reported as stuck and not retried for ever.
-//! Not here: when (`engine/write/`), how (`recognize/`, `relate/`).
 
 use rusqlite::params;
 

@@ -9,7 +9,6 @@
 //! removed is indexed at another place in the same transaction; a text that gets an earlier home is indexed twice
 //! until the ripple has run. So every commit finds every word of the folder, except those that a near copy shares
 //! only with a root that was just removed; the ripple restores these.
-//! Not here: what makes two texts equal or similar (`model/print.rs`).
 
 mod alike;
 mod cover;

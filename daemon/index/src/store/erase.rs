@@ -6,7 +6,6 @@
 //! unless a string is to be forgotten; a document whose file still exists keeps its identity (uid, tags, used
 //! ordinals), or the index would differ from a rebuild; text is removed from any column of any table, whatever
 //! version the ledger has, and a row whose key contains a forgotten string is deleted.
-//! Not here: free pages and logs (`open::vacuum`, `IndexWriter::compact`), which files there are (`erase/`).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;

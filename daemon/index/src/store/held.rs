@@ -4,7 +4,6 @@
 //! Invariants: a database that is closed is not checked; files are only inspected by path, never
 //! opened: closing such a file would drop the locks that SQLite holds on it, because POSIX locks belong to the
 //! process. A lost ledger stays lost until the daemon ends, because writes to another file would not last.
-//! Not here: how often this is checked, and what follows (`project/upkeep.rs`).
 
 use std::collections::BTreeMap;
 use std::fs::Metadata;

@@ -7,7 +7,6 @@
 //! knows paths and hashes but no lines. Nothing is written until a first index is complete. Rows of a failed commit
 //! are dropped, at once or when the index is opened again. During a rebuild they stay, since the ledger knows the new
 //! version by then; the next row of the document replaces them.
-//! Not here: the rows (`ledger/journal.rs`), which lines differ (`journal/lines.rs`).
 
 mod lines;
 

@@ -3,7 +3,6 @@
 //!
 //! In: decisions, records, the time. Out: both databases written, the index marked first: after a crash in between,
 //! the next start does the rest.
-//! Not here: the rows of the ledger (`ledger/`), or what a decision does (`names.rs`).
 
 use rusqlite::OptionalExtension;
 

@@ -1,6 +1,6 @@
 //! Likeness: looks up how alike two names are, for Resolve.
 //!
-//! In: names by their rows. Out: cosines, context overlaps, verdicts. Not here: the decision (`link/resolve.rs`).
+//! In: names by their rows. Out: cosines, context overlaps, verdicts.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;

@@ -4,7 +4,6 @@
 //! relations that links state.
 //! Invariants: once no key is dirty, every link has the target that [`notes::resolve`] chooses, in whatever order
 //! documents arrived; a step costs the same however many links a key has.
-//! Not here: marking at a commit (`commit/note.rs`), finding the target (`resolve.rs`), permalinks (`permalinks.rs`).
 
 use notes::parse::LinkKind;
 use notes::resolve::Keys;

@@ -1,7 +1,6 @@
 //! The databases: the derived index, and the ledger of what files cannot hold.
 //!
 //! One connection writes each; everything else reads snapshots. `Connection::open` is called here and nowhere else.
-//! Not here: what to write (the stages decide that), or how to rank (`query/`).
 
 pub mod canon;
 mod changes;

@@ -11,7 +11,6 @@
 //! stated none. Claims are compared, granted and shown in one form ([`notes::resolve::permalink_key`]).
 //! Invariants: every permalink is unique, and follows from the files and the ledger alone, in whatever order documents
 //! arrived.
-//! Not here: who is found by a permalink (`resolve.rs`).
 
 use std::collections::BTreeSet;
 

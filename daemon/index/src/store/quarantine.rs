@@ -1,6 +1,4 @@
 //! Quarantine: the rows of files that failed, written in the transaction of the commit that saw the failure.
-//!
-//! Not here: how often a file may fail (`ledger/breaker.rs`).
 
 use rusqlite::{Connection, params};
 

@@ -2,7 +2,6 @@
 //!
 //! In: a norm. Out: a reading for each document that mentions it and does not use it for another name.
 //! Invariant: a function of the documents' own rows: text, title, path, mentions, aliases.
-//! Not here: which readings mean the same (`link/split.rs`).
 
 use std::collections::{BTreeMap, BTreeSet};
 

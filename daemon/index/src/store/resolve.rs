@@ -3,7 +3,6 @@
 //! In: a name; for a link, the path of its note as well. Out: documents.
 //! Invariants: links, tools, commands and resources try the names of [`notes::resolve`] in one order; a step costs the
 //! same however many documents have a name.
-//! Not here: the order (`notes::resolve`), refusing a name that several documents have (`query/src/address.rs`).
 
 use notes::parse::LinkKind;
 use notes::resolve::{By, Candidate, Keys, LINK_ORDER, ORDER, choose, paths_above};

@@ -5,7 +5,6 @@
 //! Invariants: every slice reads through a connection of its own, whose cache is empty; nothing is written but marks.
 //! Not found: flipped bits in numbers and names of rows beside the text, and in words and vectors whose tables stay
 //! consistent; `verify` compares these. Pages that the system has cached are read from the cache.
-//! Not here: when it runs (`project/scrub.rs`).
 
 use std::path::Path;
 

@@ -4,7 +4,6 @@
 //! stays on sense 0 denotes what the name does, or nothing.
 //! Invariants: senses are computed from the rows each time, so they do not depend on history; entities that lost
 //! their last name are deleted.
-//! Not here: which senses there are (`link/`), or the name's own decision (`names.rs`).
 
 use std::collections::BTreeMap;
 

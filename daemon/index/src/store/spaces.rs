@@ -5,7 +5,6 @@
 //! their vectors here. The index says which texts there are; nothing here is searched by itself.
 //! Invariants: one process writes it; a stored vector survives a kill; a file that is damaged or has another version
 //! is started over, since vectors can be computed again.
-//! Not here: what is embedded when (`engine/backfill.rs`), searching (`vectors/`).
 
 use std::path::{Path, PathBuf};
 

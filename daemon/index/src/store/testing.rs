@@ -1,6 +1,4 @@
 //! Testing: an index that tests fill with files, each taken through all stages.
-//!
-//! Not here: the belt, the watcher; a test commits explicitly.
 
 use std::sync::Arc;
 

@@ -1,7 +1,6 @@
 //! Trouble: classifies the errors of a database by what to do about them.
 //!
 //! In: a [`StoreError`]. Out: wait, rebuild, or stop; and for waiting, a message for people.
-//! Not here: the waiting (`engine/write/stall.rs`), or the rebuild.
 
 use rusqlite::ErrorCode;
 use rusqlite::ffi::{SQLITE_IOERR_CORRUPTFS, SQLITE_IOERR_DATA, SQLITE_IOERR_SHORT_READ};

@@ -2,7 +2,6 @@
 //!
 //! A batch of items is committed in one transaction: rows, quarantine, dirty marks and the tick together. The ledger
 //! is written first; both writes are idempotent.
-//! Not here: what a commit requires elsewhere (`writer/ripple.rs`).
 
 mod ripple;
 

@@ -5,7 +5,6 @@
 //! steps or copies code needs. It is stored here, and not read from the disk on demand, so that a reply shows one
 //! commit.
 //! Invariants: a document in which something was redacted has no row; a row that does not decompress is ignored.
-//! Not here: which lines are shown (`query`'s `quote/written.rs`).
 
 use std::io::{Read, Write};
 

@@ -4,7 +4,6 @@
 //! Invariants: no other process can open the file, and it disappears with this process, however that ends; the space
 //! of a dropped block is reused; frequently read parts stay in the system's cache, and leave it when memory is needed
 //! elsewhere.
-//! Not here: what the bytes mean (`rows.rs`).
 
 use std::fs::File;
 use std::io;

@@ -5,7 +5,6 @@
 //! Invariants: a row is in it only while its window is searched; rows are added together with the commit at which
 //! they were looked up, and refused if a newer one exists; a view that missed a commit is dropped and made again. A
 //! model that cannot embed questions is tried again on request, not with every question.
-//! Not here: computing vectors (`engine/backfill.rs`).
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering};

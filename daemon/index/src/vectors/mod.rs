@@ -10,7 +10,6 @@
 //! depend on which of the two ways computes it, nor on the order in which rows arrived, except for signs, which may
 //! miss rows at the edge of the answer; removed rows take at most as much memory as present ones.
 //! The better models' vectors, which arrive later, are in layers of their own beside it (`layer.rs`).
-//! Not here: embedding (`embed/`), which rows there are (`store/commit/`), what windows mean (`query/recall.rs`).
 
 mod apart;
 mod best;

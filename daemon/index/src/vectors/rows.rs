@@ -6,7 +6,6 @@
 //! whose product is computed exactly.
 //! Invariants: an added row keeps its place and its components; if the file cannot be written, the vectors stay in
 //! memory.
-//! Not here: which rows there are at a commit (`segment.rs`).
 
 use std::sync::Arc;
 

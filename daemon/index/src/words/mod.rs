@@ -18,7 +18,6 @@
 //! FTS5's `ascii` tokenizer with the further characters of [`TOKENIZER`] passes them unchanged; English words are
 //! stemmed in English text only, and a question searches for the stem *or* the word, so it need not know the
 //! language; linear in the text.
-//! Not here: which words of a question are ignored (`query/src/plan/question.rs`), ranking (FTS5's BM25).
 
 mod fold;
 mod stem;

@@ -1,6 +1,4 @@
 //! Stem: removes the endings of English words, by Snowball's English algorithm (Porter 2).
-//!
-//! Not here: whether a text is English.
 
 use rust_stemmers::Algorithm;
 

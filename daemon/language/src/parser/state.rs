@@ -3,7 +3,6 @@
 //! In: moves. Out: the tokens that the next move depends on, and at the end the arcs.
 //! Invariants: only allowed moves are made; a token returns to the buffer at most once between two left arcs, so the
 //! number of moves is linear in the tokens.
-//! Not here: which move is best (`parser.rs`).
 
 /// A move without its label.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -3,7 +3,6 @@
 //! In: heads and labels as the moves made them. Out: heads, labels and sentence starts. A label `dobj||conj` means
 //! `dobj` of the nearest `conj` below the head (Nivre and Nilsson's lifted arcs).
 //! Invariants: one label for each token, none lifted; bounded work for each token.
-//! Not here: moves (`state.rs`).
 
 /// Separates the two parts of a lifted label.
 const LIFTED: &str = "||";

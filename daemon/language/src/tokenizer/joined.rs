@@ -2,7 +2,6 @@
 //!
 //! In: exceptions as runs of words' ids; tokens. Out: disjoint spans of tokens that are such runs, in order.
 //! Invariants: of overlapping spans the longest wins, then the first; linear time, since the longest run is short.
-//! Not here: what replaces the span (`tokenizer.rs`).
 
 use std::ops::Range;
 

@@ -3,7 +3,6 @@
 //! In: a word without white space. Out: yes or no. The rule is a Python pattern that backtracks:
 //! `(scheme://)?(user(:password)?@)?(address|host)(:port)?([/?#]anything)?` to the end; read here from left to right.
 //! Invariants: linear time: a host contains no `@`, so hosts tried after different ones do not overlap.
-//! Not here: the pattern's letters, which are read from the shipped table.
 
 use super::super::characters::{is_decimal, is_word};
 use super::super::data::LoadError;

@@ -1,6 +1,4 @@
 //! Script: which characters form words, and which scripts are written without spaces.
-//!
-//! Not here: languages (`formats/language.rs`).
 
 use unicode_normalization::char::is_combining_mark;
 

@@ -4,7 +4,6 @@
 //! counted as often as they occur. Order does not matter, so moving a paragraph changes nothing.
 //! Exact for texts of up to [`MOST_KEPT`] words; longer ones are estimated from the words with the smallest hashes
 //! (standard error .03), the same words in every run.
-//! Not here: which texts are compared (`engine/watch/pair.rs`, `store/commit/identity.rs`).
 
 use xxhash_rust::xxh3::xxh3_64;
 

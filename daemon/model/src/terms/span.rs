@@ -2,7 +2,6 @@
 //!
 //! Invariants: `start <= end`; spans in `Norm` lie on UTF-8 boundaries; a `SpanMap`'s segments are sorted by their
 //! place in the normalized text and do not overlap there.
-//! Not here: pages (`NormalDoc::pages`).
 
 use std::fmt;
 use std::marker::PhantomData;

@@ -2,7 +2,6 @@
 //!
 //! In: the graph, the weights, the shape. Out: the name of the tokens' vectors.
 //! Invariants: tokens that the mask hides change nothing; a text may be as long as there are positions.
-//! Not here: matrix products (`linear.rs`), sizes (`shape.rs`).
 
 use crate::ModelError;
 use crate::graph::{Attribute, Graph};

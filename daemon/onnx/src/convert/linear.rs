@@ -3,7 +3,6 @@
 //! In: a weight of `[out, in]` and its bias. Out: constants and nodes in the graph.
 //! Invariants: in 8 bits each column of a weight has its own scale (one scale for all columns costs a tenth of the
 //! cosine), and inputs are scaled when the model runs.
-//! Not here: the inputs of the product.
 
 use crate::graph::{Attribute, Graph};
 

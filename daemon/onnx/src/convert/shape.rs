@@ -1,7 +1,6 @@
 //! Shape: the sizes of a BERT-like encoder.
 //!
 //! In: `config.json`. Out: consistent sizes.
-//! Not here: weights and the graph (`encoder.rs`).
 
 use std::path::Path;
 

@@ -1,7 +1,6 @@
 //! Dense: a linear layer after the pooling, with an activation.
 //!
 //! In: a folder with `config.json` and `model.safetensors`; a vector. Out: another vector.
-//! Not here: layers inside a graph.
 
 use std::path::Path;
 

@@ -3,7 +3,6 @@
 //!
 //! In: an ONNX file; numbers by the names of inputs. Out: names of inputs and outputs; one output.
 //! Invariants: both compute the same graph with the same results, up to rounding; neither panics.
-//! Not here: what inputs and outputs mean (`model.rs`).
 
 mod ort;
 mod rten;

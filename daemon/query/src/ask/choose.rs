@@ -6,7 +6,6 @@
 //! The first cue wins, with two conditions: a path needs two known names, and a summary needs a
 //! known name that covers all or most of the question. If the condition fails, the next cue is tried;
 //! the search comes last.
-//! Not here: a plan that the caller chose (`mod.rs`).
 
 use proto::tool::core::AskPlan;
 

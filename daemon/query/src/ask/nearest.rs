@@ -4,7 +4,6 @@
 //! and statements that contradict it.
 //! Invariants: two statements are compared only if they have the same subject: in the note of that
 //! subject, or where they name it, or where both state it themselves.
-//! Not here: parsing statements (`quote/claim.rs`), where the text is written (`remember`).
 
 use proto::error::ErrorView;
 use proto::shape::SourceView;

@@ -7,7 +7,6 @@
 //! number. A list matches if one of its items does; a list in the filter must be contained as a
 //! whole.
 //! Invariants: pure; an invalid operator or value is an error, never a filter that matches nothing.
-//! Not here: tags and types of notes, which have filters of their own.
 
 use std::fmt;
 

@@ -6,7 +6,6 @@
 //! script, no attribute from a document except checked addresses (web addresses and our own);
 //! nothing is loaded: an image becomes a link. Elements that start before the wanted bytes keep
 //! their tags, so that half a list is still a list.
-//! Not here: finding entities and links (`mod.rs`).
 
 use std::fmt::Write as _;
 use std::ops::Range;

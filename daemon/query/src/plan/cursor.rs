@@ -6,7 +6,6 @@
 //! repeated texts by content alone, so that the next page neither repeats nor skips any, whatever
 //! was indexed, moved, copied or ranked again in the meantime; the cursor of another question is
 //! refused.
-//! Not here: the order of hits (`rank`).
 
 use base64::Engine;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;

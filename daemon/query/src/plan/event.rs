@@ -2,7 +2,6 @@
 //!
 //! In: a question as typed. Out: [`Event`]: whether the time is before or after it, and its words.
 //! Invariants: a date is not an event (`when.rs` reads those), nor is a word without meaning.
-//! Not here: the date of the event (`recall/event.rs`).
 
 use super::question::Question;
 use super::when::When;

@@ -1,7 +1,6 @@
 //! Question: its words, its terms in the text index, and the runs of words that may be names.
 //!
 //! In: a question as typed. Out: [`Question`].
-//! Not here: operators (`expression.rs`).
 
 use super::expression::{Expression, expression};
 use formats::language;

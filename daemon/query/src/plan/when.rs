@@ -4,7 +4,6 @@
 //! the newest day of the index (`last month`, `three weeks ago`), so that the same index always
 //! gives the same answer. A month without a year means that month of any year.
 //! Invariant: only what is certainly a time counts as one.
-//! Not here: date formats (`notes::date`), the weight of a time (`rank/signals.rs`).
 
 use jiff::ToSpan;
 use jiff::civil::Date;

@@ -5,7 +5,6 @@
 //! hits, so that a cursor never skips one that only one form showed; a bounded structured form has
 //! at most its budget, or [`SMALLEST_CHARS`], plus what a cursor takes beyond half of that, as it
 //! does after a hundred hits.
-//! Not here: the text form (`render`), the length of a snippet if there is room (`mod.rs`).
 
 use std::io;
 

@@ -8,7 +8,6 @@
 //! below `retrieval.floor.relevance` and no name leads to it from a hit that is not weak. A
 //! question that has only stop words (`the of and`) is answered by passages that contain them as
 //! typed.
-//! Not here: computing relevance from signals (`relevance.rs`).
 
 use config::settings::Floor;
 use extract::link::features::edit_distance_is_one;

@@ -2,7 +2,6 @@
 //!
 //! In: a plan, the recalled candidates. Out: a reply that names the conditions that were dropped or
 //! that no document meets.
-//! Not here: corrected words (`recall/text.rs`), which the first hit mentions.
 
 use proto::tool::core::HybridReply;
 

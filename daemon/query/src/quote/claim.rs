@@ -7,7 +7,6 @@
 //! words there are opposites, or something that has a single value has two.
 //! Invariants: a difference in any other place, or one that both claims allow, is no contradiction:
 //! a false contradiction is worse than a missed one.
-//! Not here: which statements have the same subject (`ask/nearest.rs`).
 
 use std::cell::RefCell;
 use std::ops::RangeInclusive;

@@ -1,7 +1,6 @@
 //! Matched: which words of a question a text contains, and where.
 //!
 //! In: a text, the folded words of a question. Out: places, or one bit per word.
-//! Not here: the text index, which finds chunks (`recall/text.rs`).
 
 use rustc_hash::FxHashSet;
 

@@ -5,7 +5,6 @@
 //! they are denials.
 //! Two statements have the same subject if they share most words; then they conflict if their
 //! numbers differ, or if only one is a denial.
-//! Not here: which of them answer a question (`ask/`).
 
 use std::collections::BTreeSet;
 use std::ops::Range;

@@ -6,7 +6,6 @@
 //! steps or copies code needs the markup.
 //! Invariants: if the file is not kept (it contains secrets, or cannot be shown verbatim), the
 //! normalized text is shown; nothing beyond the passage is shown.
-//! Not here: keeping the file (`index`'s `store/written.rs`).
 
 use std::borrow::Cow;
 use std::ops::RangeInclusive;

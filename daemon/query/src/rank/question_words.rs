@@ -3,7 +3,6 @@
 //! In: a plan, and the statistics that full text has about its words. Out: the share of their worth
 //! that a text contains, 0 to 1.
 //! Invariant: words are compared as the text index stores them, so a stem matches its inflections.
-//! Not here: phrases that a question demands (`plan/demand.rs`).
 
 use rustc_hash::{FxHashMap, FxHashSet};
 

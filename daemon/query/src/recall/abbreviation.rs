@@ -3,8 +3,6 @@
 //! In: a word that no document has. Out: its other form, which some document may have.
 //! Invariant: a word that some document has is never replaced, so a folder's own use of it (`fn` in
 //! code) wins.
-//! Not here: short forms that a document defines itself, which are names (`extract/link/alias.rs`),
-//! and prefixes.
 
 /// Short forms, each followed by its word.
 const FORMS: &str = "admin administrator, app application, arg argument, async asynchronous, attr attribute, auth \

@@ -1,7 +1,6 @@
 //! Fuse: brings full text and vectors to one scale, as each formula requires.
 //!
 //! In: candidates. Out: a value in [0, 1] for each signal and chunk, or the weighted sum of both.
-//! Not here: the weights (`trust.rs`), other signals (`rank/signals.rs`).
 
 use std::collections::BTreeSet;
 

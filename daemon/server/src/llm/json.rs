@@ -4,7 +4,6 @@
 //! first list, or its first object.
 //! Invariants: no text causes a panic or takes longer than [`MAX_STARTS`] passes; values nested deeper than serde's 128
 //! levels are rejected.
-//! Not here: the fields that an object must have (each parser is beside its prompt).
 
 use serde_json::{Map, Value};
 

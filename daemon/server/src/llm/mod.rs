@@ -6,8 +6,6 @@
 //! the connected client); what is sent contains no secrets, and no personal data that is to be removed; every call ends
 //! by its deadline and counts against the budget; after repeated failures there are none for a while; a model's text is
 //! untrusted: it is parsed defensively (`json.rs`) and becomes nothing but rows of known shape.
-//! Not here: HTTP (the crate `web`), when a model is asked (the tools), MCP's side of sampling
-//! (`serve/session/sampling.rs`).
 //!
 //! Reading order: `slot.rs` (budget, pause, retries), `server.rs` and `dialect.rs` (the wire format), then the tasks,
 //! each with its prompt and the parser of its replies: `draft.rs`, `relationships.rs`, `plan.rs`, `answer.rs`,

@@ -3,7 +3,6 @@
 //! In: the settings; a prompt. Out: the model's text.
 //! Invariants: redirects are not followed; the key appears in no message and no log, and is read again for each
 //! request, so that a corrected one takes effect.
-//! Not here: redaction of what is sent, budget, pauses, retries (`slot.rs`).
 
 use std::sync::OnceLock;
 use std::time::Duration;

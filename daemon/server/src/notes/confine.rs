@@ -4,7 +4,6 @@
 //! way followed.
 //! Invariants: those of the crate `confine`, which opens the folder; here its refusals become those
 //! of a note.
-//! Not here: whether the watcher reads the path (`mod.rs`).
 
 use std::io;
 use std::path::Path;

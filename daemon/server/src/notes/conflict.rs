@@ -5,7 +5,6 @@
 //! differ.
 //! Invariants: secrets are removed before anything is compared; at most a screenful of each is
 //! returned.
-//! Not here: detecting a conflict, and where the unwritten version is kept (`mod.rs`).
 
 use std::path::Path;
 

@@ -4,7 +4,6 @@
 //! diff.
 //! Invariants: the changes turn one text into the other, line by line; they are minimal if the
 //! texts are short enough to compare each line with each.
-//! Not here: which texts are compared (`history.rs`).
 
 use std::fmt::Write as _;
 use std::ops::Range;

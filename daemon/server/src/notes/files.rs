@@ -9,7 +9,6 @@
 //! that it opens meanwhile, if the file system has leases: what it writes later would go to a file
 //! without a name; a temporary file is gone when this returns, and after a crash when the next
 //! daemon starts (`journal.rs`).
-//! Not here: the meaning of the bytes, keeping the old ones (`kept.rs`).
 
 use std::fs::{File, Metadata, Permissions};
 use std::io::{self, Read, Write};

@@ -5,7 +5,6 @@
 //! removed and rewritten.
 //! Invariants: writers of notes wait meanwhile; a rewritten version keeps its time and its reason;
 //! files of the project are read and never written.
-//! Not here: what is to be forgotten (`erase/`).
 
 use std::io;
 

@@ -4,7 +4,6 @@
 //! numbers of changed lines, the text of one, the restored note.
 //! Invariants: what a restore replaces is kept, too, so nothing is ever lost by it; callers see
 //! texts without secrets, and a restored file is exactly the one that was kept, secrets included.
-//! Not here: keeping versions (`kept.rs`), changes without a kept version (the ledger's journal).
 
 use index::store::{ChangeLedger, DocChange, DocVersion, StoreError};
 use model::terms::{ContentHash, Tick};

@@ -7,7 +7,6 @@
 //! or too large a total, removes them, the oldest first. The names of the files are the only index:
 //! `kept/PATH/TIME-HASH-UID.WHY-MODE-DOER`, without UID, MODE and DOER if unknown. The uid says whose
 //! version it is when the document moves and another one gets its path.
-//! Not here: restoring a version (`mod.rs`).
 
 use std::fs::OpenOptions;
 use std::io::{self, Write};

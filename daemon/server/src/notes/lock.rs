@@ -3,7 +3,6 @@
 //! In: a writer. Out: its turn, or the name of the lock that another process holds.
 //! Invariant: nobody waits beyond the deadline of its call, nor beyond most of a request's time: others hold the lock
 //! for milliseconds.
-//! Not here: what is written.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::os::unix::fs::OpenOptionsExt;

@@ -6,8 +6,6 @@
 //! its old bytes are kept first; writers of one project take turns, across processes; nothing is
 //! written outside the project, on the deny list, or where it would not be indexed; a read-only
 //! project is never written. Indexing does not use this module.
-//! Not here: what an edit changes (the crate `notes`), waiting until it can be found
-//! (`Project::index_now`), tools.
 
 mod change;
 mod confine;

@@ -5,7 +5,6 @@
 //! one of the notes open for writing; the original note is kept under its old path; the note is
 //! never at two paths or at none; a link that cannot be rewritten afterwards is reported, and the
 //! rest is done.
-//! Not here: which links must be rewritten, and how (`notes::edit::retarget`).
 
 use jiff::Timestamp;
 use notes::edit::Op;

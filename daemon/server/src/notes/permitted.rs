@@ -2,7 +2,6 @@
 //!
 //! In: paths and texts of callers. Out: the same, or why not.
 //! Invariants: only a note that the watcher would read is permitted; names of existing files are not judged.
-//! Not here: leaving the project by a link (`confine.rs`), finding secrets (`secrets.rs`).
 
 use std::path::Path;
 

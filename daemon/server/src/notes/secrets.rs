@@ -6,7 +6,6 @@
 //! `privacy.allow_paths` are shown verbatim and may be changed freely.
 //! What is hidden is what the detectors find in the file's text and what the index hides: that searches the text as its
 //! format reads it, in which no markup parts a label from its value.
-//! Not here: detecting secrets (the crate `redact`).
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -4,7 +4,6 @@
 //! that note turned back.
 //! Invariants: a note that is read and written back keeps every byte, and a text that merely
 //! mentions such an escape is unchanged.
-//! Not here: which characters are escaped (`proto::visible`).
 
 use std::borrow::Cow;
 

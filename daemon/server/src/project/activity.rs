@@ -2,7 +2,6 @@
 //!
 //! In: sessions that begin and end; the `shutdown` tool. Out: the facts by which the process decides to exit.
 //! Invariants: every session that was counted in is counted out, even when its task panics.
-//! Not here: acting on it (`process.rs`).
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};

@@ -11,7 +11,6 @@
 //! finishes a run that was cut short.
 //! Invariants: no file of the project is written; nothing replaces or verifies the index during the
 //! run; queries keep working; only that list contains what was forgotten.
-//! Not here: finding it in bytes (`erase/`) and in rows (`store/erase.rs`), who may ask (`serve/`).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write as _;

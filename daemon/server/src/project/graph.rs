@@ -1,6 +1,4 @@
 //! The project's graph: the relations that its documents state, and those of its entries.
-//!
-//! Not here: building it (`query`), or searching it.
 
 use std::sync::Arc;
 

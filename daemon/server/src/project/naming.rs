@@ -2,7 +2,6 @@
 //!
 //! In: a permalink. Out: a reservation, once nobody else holds one for it; it ends when dropped.
 //! Invariant: of two writers that want the same permalink, the second sees the note of the first in the index.
-//! Not here: choosing the permalink of a note (`query/browse.rs`).
 
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, PoisonError};

@@ -2,7 +2,6 @@
 //!
 //! In: the source of the settings. Out: what differs from those in use; changes that need no restart take effect.
 //! Invariants: settings that are unreadable or wrong change nothing; a setting that needs a restart keeps its value.
-//! Not here: which settings need a restart (`config::live`), the signal and the tool that ask for this.
 
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::SystemTime;

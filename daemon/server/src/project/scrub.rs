@@ -5,7 +5,6 @@
 //! Invariants: one slice at a time, on a thread of the lowest priority; a round starts every
 //! [`EVERY`], also across restarts, so that any damage is found within a day; a round that a
 //! restart interrupts continues where it was.
-//! Not here: the comparison (`store/scrub.rs`).
 
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};

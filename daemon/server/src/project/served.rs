@@ -1,6 +1,4 @@
 //! Served: where a project is served besides its socket, and who makes its index.
-//!
-//! Not here: serving (`serve/http.rs`), publishing and copying (`hub`).
 
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};

@@ -4,7 +4,6 @@
 //! rebuilt index replaces the live one.
 //! Invariants: the live index keeps answering; the folder is only read; whatever happens, the second index and its
 //! files are deleted afterwards, or have become the live ones.
-//! Not here: the comparison (`store/canon.rs`).
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};

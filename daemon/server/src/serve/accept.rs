@@ -6,7 +6,6 @@
 //! takes the place of a connection that has opened no session, and gets an error if all have;
 //! nothing that happens in one connection ends another; when asked to stop, no new client is
 //! accepted, and connected ones get the replies to their requests.
-//! Not here: when to stop (`process.rs`).
 
 use std::sync::Arc;
 use std::time::Duration;

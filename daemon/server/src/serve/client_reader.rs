@@ -2,7 +2,6 @@
 //!
 //! In: a socket. Out: its bytes, and a signal once the other side can no longer read.
 //! Invariants: a client that only finished sending is not gone: it still waits for answers.
-//! Not here: what is cancelled then (`accept.rs`).
 
 use std::io;
 use std::os::fd::AsFd;

@@ -3,8 +3,6 @@
 //! In: the session's form, the arguments of a call, a typed reply. Out: the reply in that form.
 //! Invariants: text and structured content each keep to the call's budget, except in
 //! [`Form::Whole`]; what was left out is reported in `truncated`; text alone needs no JSON.
-//! Not here: the text (`render`), which hits fit (`query`'s `present`), what else is left out
-//! (`proto::form::fit`).
 
 use config::Settings;
 use proto::error::{Code, ErrorView};

@@ -4,7 +4,6 @@
 //! In: an address. Out: sessions that are handed to the first door's loop (`accept.rs`), each as
 //! one end of a socket pair, so that its limits, tool sets and shutdown apply to them as well.
 //! Invariants: the daemon serves one project, so a request need not name it, and may name no other.
-//! Not here: HTTP itself (`mcp_http`).
 
 use std::io;
 use std::path::Path;

@@ -6,7 +6,6 @@
 //! that the user allowed (`privacy.allow_paths`, `privacy.allow_marks`) are shown. Everything else
 //! may repeat a request, a path or a reason, and is cleaned here. The text form of replies is
 //! cleaned by `render`.
-//! Not here: what a secret is (`redact`); the log (`process.rs`).
 
 use std::borrow::Cow;
 

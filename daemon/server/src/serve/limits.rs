@@ -3,7 +3,6 @@
 //! In: bytes. Out: the same bytes, or an error of kind `TimedOut` if none could be written for the
 //! limit.
 //! Invariants: nothing is buffered here; any progress restarts the limit.
-//! Not here: how much waits in front of it (`wire.rs` bounds that).
 
 use std::future::Future;
 use std::io;

@@ -6,7 +6,6 @@
 //! immediately, and skipped to its end; dropping the future of `next` loses nothing; an unfinished
 //! line before the end is dropped; the patience limits a line that has started, not the wait for
 //! one.
-//! Not here: the meaning of a line (`preamble.rs`, `wire.rs`).
 
 use std::io;
 use std::time::Duration;

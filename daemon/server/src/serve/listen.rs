@@ -5,8 +5,6 @@
 //! Invariants: the socket has mode 0600 in a directory that only its owner may write to (0700 if it
 //! is created here); a running daemon's socket is never taken; only a socket created here is ever
 //! removed.
-//! Not here: the protocol (`accept.rs`), or the limit of one daemon per project (the lock, in
-//! `process.rs`).
 
 use std::fs::{self, DirBuilder, Metadata, Permissions};
 use std::io::{self, ErrorKind};

@@ -8,7 +8,6 @@
 //! (`page`), come in through the same loop.
 //! Invariants: a client can only hurt its own connection: whatever it sends or fails to read,
 //! memory stays bounded and other clients are answered; only the daemon's own user may connect.
-//! Not here: answering questions (`query/`), or when the daemon ends (`process.rs`).
 
 pub mod accept;
 mod client_reader;

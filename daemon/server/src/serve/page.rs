@@ -6,7 +6,6 @@
 //! Invariants: no TCP socket is opened before a person asks; the page is on loopback only, whatever
 //! `http.listen` says; a page cannot call tools that stop the daemon, forget data, or return
 //! everything at once.
-//! Not here: HTTP (`mcp_http`), what tools do (`tool/`).
 
 use std::path::PathBuf;
 use std::sync::Arc;

@@ -4,7 +4,6 @@
 //! `{"kgd":1,"tools":["core","admin"],"client":"kgctl"}`. Out: the tools of the session. A first
 //! line that is not a preamble is left for MCP.
 //! Invariants: an invalid preamble ends the connection with an error that says why.
-//! Not here: the handshake of MCP itself (`rmcp`).
 
 use proto::PREAMBLE_VERSION;
 use proto::error::{Code, ErrorView};

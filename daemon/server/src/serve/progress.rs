@@ -3,7 +3,6 @@
 //! In: reports from a tool's handler. Out: the newest one, for the session to send.
 //! Invariants: reporting never waits and never fails; only the newest report is kept, so a fast
 //! handler and a slow client cost nothing; reports that are sent increase, as MCP requires.
-//! Not here: the notification itself (`session.rs`).
 
 use tokio::sync::watch;
 

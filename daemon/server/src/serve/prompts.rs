@@ -3,7 +3,6 @@
 //!
 //! In: a prompt's name and arguments, a project and one view of its index. Out: one message.
 //! Invariants: text of documents is marked as such, and cleaned like every answer.
-//! Not here: MCP's own types (`session/offers.rs`).
 
 use proto::error::{Code, ErrorView};
 use proto::tool::core::{HybridQuery, PASSAGE_CHARS};

@@ -4,7 +4,6 @@
 //! Invariants: a handler's signature fixes what it may do: one that reads gets a snapshot and no means to write; a
 //! typed reply is rendered before it becomes JSON; every call ends by its deadline or when it is cancelled, and its
 //! queries end with it; a panic in a handler becomes an error of that call.
-//! Not here: what a tool does (`tool/`), the text of its reply (`render`), or how MCP wraps it (`session.rs`).
 
 use std::future::Future;
 use std::pin::Pin;

@@ -4,8 +4,6 @@
 //! the session's sets is neither listed nor called; a result has the form that the session or the call asked for
 //! (`form.rs`); a failed call is a result with an error and a hint, which a model can read, and only an unknown tool is
 //! a protocol error.
-//! Not here: the tools (`routes.rs`), or the bytes (`wire.rs`). `rmcp` is named only here, in `wire.rs` and in
-//! `accept.rs`.
 
 use std::pin::pin;
 use std::sync::Arc;

@@ -5,7 +5,6 @@
 //! clients, who has few requests open reads before who has many, and those who have many never take all
 //! places, so that who sends without reading the answers delays nobody else; a request is counted until
 //! its answer is queued, it is cancelled, or its connection ends.
-//! Not here: reading (`routes.rs`), or queueing answers (`wire.rs`).
 
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap};

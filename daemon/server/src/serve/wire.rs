@@ -4,7 +4,6 @@
 //! Invariants: at most `MAX_IN_FLIGHT` requests and `MAX_QUEUED_LINES` lines wait for one client; a
 //! line that is not a message is answered with an error, and a client that sends nothing else is
 //! disconnected, as is a client that does not read; a dropped `receive` loses nothing.
-//! Not here: the meaning of a message (`session.rs`), or the splitting into lines (`lines.rs`).
 //!
 //! `rmcp`'s own line transport is not enough: it neither answers garbage, nor bounds what waits for
 //! a slow reader, nor ends a session whose writes fail, nor supports the batches of revision

@@ -3,7 +3,6 @@
 //! In: the hub's address, a project. Out: its replica at the hub's tick.
 //! Invariants: all replicas together hold at most `MAX_LINES` connections; where fetching fails, a replica is as it
 //! was.
-//! Not here: when (`front.rs`), how (`hub`).
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};

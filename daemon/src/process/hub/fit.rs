@@ -3,7 +3,6 @@
 //! In: the visible projects, their outlines from the hub. Out: names of projects, the best first.
 //! Invariants: a project is not returned once a query has found that it is no longer visible. Outlines are fetched in
 //! the background, in batches.
-//! Not here: the score of a project (`hub`), asking the projects (`client`).
 
 use std::sync::{Arc, OnceLock, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::time::Duration;

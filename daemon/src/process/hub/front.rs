@@ -4,8 +4,6 @@
 //! Invariants: a project is copied at the first request for it, and updated while it is open. A session sees whole
 //! ticks. A revoked right ends the sessions and removes the copy. While the hub is unreachable, open copies answer as
 //! of their tick. At most `MAX_OPEN` copies stay open.
-//! Not here: copying (`hub`), sessions and tools (`server`), starting this process (`client`), replies before the hub
-//! was reached once (`waiting.rs`).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::DirBuilder;

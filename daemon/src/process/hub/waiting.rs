@@ -3,7 +3,6 @@
 //! In: why the hub cannot be reached, and the registry of an earlier front end. Out: that reason, as the reply to every
 //! call about one of its projects.
 //! Invariant: no copy answers before the hub has stated what the role may see.
-//! Not here: reconnecting (`front.rs`).
 
 use std::sync::{Arc, Mutex, PoisonError};
 

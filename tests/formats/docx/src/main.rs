@@ -2,7 +2,6 @@
 //!
 //! In: `ENGINE FOLDER OUT.jsonl [REPEAT]`. Out: a line `{"id", "text"}` a document, for the scorer; on standard
 //! output the engine, its failures and the processor seconds of one reading of all files.
-//! Not here: kgd's own reader (`cargo bench -p tests --bench docx`), readers outside Rust (`peers.py`).
 
 use std::collections::HashMap;
 use std::io::{Cursor, Read, Write};

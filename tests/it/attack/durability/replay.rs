@@ -6,7 +6,7 @@
 //! `rename` is atomic. A [`View::Lazy`] disk keeps only that; a [`View::Eager`] one has written
 //! every name, but only synced bytes: the state of a file that was renamed before its data was
 //! written.
-//! Not here: the checks (`durability.rs`). Mapped memory is not traced, so `-shm` files stay empty.
+//! Mapped memory is not traced, so `-shm` files stay empty.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fs;

@@ -4,7 +4,6 @@
 //! the same files give the same weights.
 //! Annotations give a set of possible kinds of a name, often just one. The larger model decides among these, and among
 //! all kinds if the name is not annotated.
-//! Not here: the layers (`net.rs`).
 
 pub(crate) mod names;
 

@@ -2,7 +2,6 @@
 //!
 //! In: an agent. Out: findings: the file, and each step of the handshake with its time.
 //! Invariants: changes no file; the server that it starts is stopped.
-//! Not here: the handshake (`client::agent::handshake`).
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

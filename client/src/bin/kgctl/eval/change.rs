@@ -2,7 +2,6 @@
 //!
 //! In: texts `KEY=VALUE` and the current settings. Out: environment variables, and the changes that
 //! have no effect.
-//! Not here: running (`questions.rs`), reading settings (`config::load`).
 
 use std::path::Path;
 

@@ -1,7 +1,6 @@
 //! Compare: scores what kgd found against the annotations, with intervals.
 //!
 //! In: gold, and what was found given nothing, the mentions, or mentions and links. Out: a report.
-//! Not here: the metrics (`client::score`), reading either side.
 
 use std::collections::{BTreeMap, BTreeSet};
 

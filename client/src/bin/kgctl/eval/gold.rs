@@ -3,7 +3,6 @@
 //! In: `gold/*.tsv` and `questions/questions.tsv`. Out: mentions with their spans, names,
 //! relations, questions, and the halves of the corpus: one for development, one held out.
 //! Invariants: an annotation that does not fit its document is an error with its file and line.
-//! Not here: comparing.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::Path;

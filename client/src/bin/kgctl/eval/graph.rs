@@ -1,7 +1,6 @@
 //! Found: the rows of a dump that concern the annotated documents.
 //!
 //! In: a dump. Out: mentions, names of entities, relations of each document.
-//! Not here: comparing.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 

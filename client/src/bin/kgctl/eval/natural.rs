@@ -3,7 +3,6 @@
 //! In: a folder with `docs/` and `gold/`, annotated page by page: `entities.tsv`, `definitions.tsv`, `relations.tsv`,
 //! `merges.tsv`, `questions.tsv` (`corpus/real/README.md` has their columns). Out: shares with intervals, by half.
 //! Invariant: the pages are read once, by a daemon with a state folder of its own, which is deleted.
-//! Not here: the tables (`natural/gold.rs`), the shares (`natural/measure.rs`).
 
 use std::collections::BTreeMap;
 use std::path::Path;

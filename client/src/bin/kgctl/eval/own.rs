@@ -10,7 +10,6 @@
 //!
 //! Invariants: the folder is only read; each note is used for one question, and what is held out of
 //! it is missing in the copy; which notes are chosen depends only on their paths and texts.
-//! Not here: asking and scoring (`questions.rs`).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;

@@ -3,8 +3,6 @@
 //! In: a table of questions with the documents that answer them; the project; settings to compare with. Out: a report.
 //! Invariants: the folder and its index are only read; a comparison reads the folder twice into scratch folders that
 //! are deleted at the end, by runs of this program that differ only in the compared settings.
-//! Not here: reading the table (`table.rs`) and the settings (`change.rs`), the metrics and the report
-//! (`client::render::questions`).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;

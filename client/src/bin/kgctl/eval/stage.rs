@@ -4,7 +4,6 @@
 //! and links (`recognize.given`).
 //! Invariants: everything these daemons store is in one scratch folder, which is deleted at the
 //! end; the corpus is only read; annotated entities are used only in the stage that is given links.
-//! Not here: comparing.
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};

@@ -3,7 +3,6 @@
 //! In: the lines of a file, the project's folder. Out: the usable questions, and what is wrong with the others.
 //! Invariants: an unusable line is reported with its number and skipped; a file is named as in the index, however it
 //! was written.
-//! Not here: whether a file is indexed, which only the daemon knows (`questions.rs`).
 
 use std::collections::BTreeSet;
 use std::path::{Component, Path, PathBuf};

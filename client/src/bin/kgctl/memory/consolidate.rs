@@ -4,7 +4,6 @@
 //! In: the report, keys or lines. Out: tool calls for the accepted proposals; counts.
 //! Invariants: an accepted proposal is carried out before the next one is shown; a failure is reported and does not
 //! stop the review; a rejected relation is rejected for good (`review_links`), everything else until the next time.
-//! Not here: what is proposed and what an answer means (`client::consolidate`).
 
 use std::io::BufRead;
 

@@ -4,7 +4,6 @@
 //! Invariants: the antecedent is an earlier mention in the same section, or the antecedent of an
 //! earlier anaphor there. An `it` that announces a clause (`it is clear that`) or is an object
 //! (`stops it`) refers to nothing.
-//! Not here: which of several names is meant (`score.rs`).
 
 use std::sync::LazyLock;
 

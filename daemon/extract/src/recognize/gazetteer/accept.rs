@@ -3,7 +3,6 @@
 //! In: an entry and the place of a run. Out: yes or no.
 //! Invariants: it runs for few words, so it may bisect: the cost is logarithmic in the document's
 //! marks.
-//! Not here: finding runs (`scan.rs`).
 
 use std::ops::Range;
 

@@ -4,7 +4,6 @@
 //! Invariants: the hash of a run equals the hash of its norm, because a word here is what `norm_of`
 //! keeps together: letters and digits, `.` between them, `+` and `#` at their end. Each byte is
 //! read once.
-//! Not here: which runs are looked up (`scan.rs`).
 
 use model::terms::norm_of;
 

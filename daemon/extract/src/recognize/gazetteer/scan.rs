@@ -3,7 +3,6 @@
 //! In: a gazetteer and a document. Out: its matches, in order of place.
 //! Invariants: matches never overlap and never cross blocks; each byte is hashed once, plus once
 //! for each longer run tried; a match needs equal norms, not just equal hashes.
-//! Not here: whether a run with an entry's norm is accepted (`accept.rs`).
 
 use super::accept::RunContext;
 use super::hash::{FNV_START, LOWER, Token, read_token, step};

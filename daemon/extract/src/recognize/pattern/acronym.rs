@@ -5,7 +5,6 @@
 //! Invariants: the initials of the long form are the acronym's letters, function words skipped;
 //! reads a bounded number of words around it; emphasis in capitals (`DO NOT`) is not an acronym,
 //! and neither is a kind of thing (`API`, `URL`).
-//! Not here: that the two are the same entity (`relate/sentence.rs`).
 
 use super::{Finds, Hit, Proof};
 use crate::recognize::token::{Shape, View};

@@ -11,7 +11,6 @@
 //! Linear.
 //! Measured on `corpus/real` (tuning half): readers take nine of ten spans with such a form for
 //! names, and three of four plain words.
-//! Not here: fenced code, where only exact matches of the gazetteer are mentions.
 
 use std::sync::LazyLock;
 

@@ -4,7 +4,6 @@
 //! `2024-Q3`), so each day has one name.
 //! Invariants: days are in range; a year has four digits, 1000 to 2999; looks at most three words
 //! ahead.
-//! Not here: years or months alone, weekdays and times of day, which name nothing by themselves.
 
 use notes::parse::MONTHS;
 

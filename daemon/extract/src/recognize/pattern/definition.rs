@@ -5,7 +5,6 @@
 //! such as `Term` and `Meaning`.
 //! Invariants: only where the title, the heading or the table's header announces definitions;
 //! linear.
-//! Not here: that the document defines them (`relate/define.rs`).
 
 use super::proof::mention;
 use model::parcel::{Block, BlockKind, Mention, NormalDoc};

@@ -3,7 +3,6 @@
 //! In: a word. Out: an identifier or CamelCase name at that word.
 //! Invariants: skips placeholders (`my_file`, `foo_bar`), pieces of paths, hosts or wildcards, and
 //! CamelCase words that occur only in headings.
-//! Not here: identifiers in code spans (`code.rs`).
 
 use super::{Hit, Proof};
 use crate::recognize::lexicon;

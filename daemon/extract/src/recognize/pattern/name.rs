@@ -5,8 +5,7 @@
 //! Invariants: a name has at most four words; several words are not all ordinary unless the last
 //! gives the kind (`Support Desk`); a capital at the start of a sentence proves nothing; a heading,
 //! where every word may be capitalized, is read only as a whole; each run is read once.
-//! Not here: first names and surnames. Without a cue a person's name is a `Concept` until a model
-//! gives it a type.
+//! Without a cue a person's name is a `Concept` until a model gives it a type.
 
 use super::{Finds, Hit, Proof, standard};
 use crate::recognize::runs;

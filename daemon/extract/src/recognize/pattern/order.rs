@@ -3,7 +3,6 @@
 //! In: the outline of a document. Out: the lists whose items follow each other in time.
 //! Invariants: most items must begin like instructions, fewer if the words above announce an order;
 //! a list is not a procedure if they announce only a choice; one pass over the blocks.
-//! Not here: what the items are called (`step.rs`), that one precedes the next (`relate/steps.rs`).
 
 use rustc_hash::{FxHashMap, FxHashSet};
 

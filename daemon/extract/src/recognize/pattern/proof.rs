@@ -3,7 +3,6 @@
 //! In: hits, in order of place. Out: mentions.
 //! Invariants: surfaces are compared by a hash of the name, which for an acronym omits the plural
 //! `s`; linear.
-//! Not here: overlaps (`overlap.rs`).
 
 use std::hash::{Hash, Hasher};
 

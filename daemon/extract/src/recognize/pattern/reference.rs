@@ -7,7 +7,6 @@
 //! text with function words at its ends, single ordinary words, addresses and whole sentences are
 //! not names. Linear.
 //! Measured on `corpus/real` (tuning half): readers take five of six such links for names.
-//! Not here: links to documents, which name their targets (`stated.rs`).
 
 use super::proof::mention;
 use crate::recognize::{lexicon, words};

@@ -3,8 +3,6 @@
 //! In: the outline of a document. Out: `Step` mentions, named by the first clause of the step.
 //! Invariants: of lists only procedures (`order.rs`), and none under a heading that excludes a
 //! sequence (`Consequences`, `References`); a clause has at most 80 bytes; linear in the blocks.
-//! Not here: which step precedes which (`relate/steps.rs`), which lists are procedures
-//! (`order.rs`), steps that overlap names (`overlap.rs`).
 
 use super::order::ordered_lists;
 use super::proof::mention;

@@ -4,7 +4,6 @@
 //! `v2.3.1` are one.
 //! Invariants: two parts need a `v` or the word before them; four parts are an address; so neither
 //! 3.14 nor 1.2.3.4 is a version.
-//! Not here: what the version belongs to.
 
 use super::Hit;
 use crate::recognize::token::{Shape, View};

@@ -1,7 +1,6 @@
 //! Trial: loads and runs a model in a process with limits before the daemon does.
 //!
 //! In: the model's folder. Out: nothing, or why it cannot be used.
-//! Not here: the limits, and how the process is started (`embed::prepare`).
 
 use std::path::Path;
 use std::process::ExitCode;

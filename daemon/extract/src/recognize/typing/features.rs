@@ -5,7 +5,6 @@
 //! role, and the stretches of text whose static vectors are used.
 //! Invariants: a function of the document alone; reads a bounded number of bytes; the trainer and
 //! the daemon call the same functions.
-//! Not here: the weights (`mod.rs`).
 
 use std::borrow::Cow;
 

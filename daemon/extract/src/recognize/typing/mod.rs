@@ -5,9 +5,6 @@
 //! Invariants: a function of the document and the committed weights; never judges names that
 //! readers know (`known.rs`) or whose own words give the type (`lexicon.rs`), nor what a document
 //! states or defines. Reads a bounded number of bytes, so time is linear.
-//! Not here: the vote over all mentions of a name (`link/vote.rs`), cues that decide a type by
-//! themselves (`context.rs`), training (`tests/training`; `daemon/models/types/CARD.md` describes
-//! the weights).
 //!
 //! The file, little-endian: magic `KGT1`; u32 hidden, rows; f32 temperature; the layers (`net.rs` of this crate).
 

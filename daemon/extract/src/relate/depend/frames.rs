@@ -3,7 +3,6 @@
 //! In: the cues between names. Out: a table from such words, as stems, to the relation that they state.
 //! Invariants: of cues with the same frame, the one of the highest weight is used; a cue that is not a phrase of its
 //! own (`before`, `aka`) makes no frame.
-//! Not here: finding the words in a sentence (`mod.rs`).
 
 use rustc_hash::{FxHashMap, FxHashSet};
 

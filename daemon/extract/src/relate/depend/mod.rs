@@ -5,7 +5,6 @@
 //! in one call; subject and object are names (or nouns of their class) connected by the words of a frame; the evidence
 //! reaches from the first of these words to the last; questions, conditions, wishes and suppositions state nothing.
 //! Linear in sentences; a sentence costs its tokens and mentions.
-//! Not here: the vocabulary (`frames.rs`, from `config/predicates.toml`), names, pronouns.
 
 mod frames;
 mod object;

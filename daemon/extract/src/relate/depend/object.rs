@@ -4,7 +4,6 @@
 //! form of frames.
 //! Invariants: a name joined to another by `and` takes the other's path; a name that only modifies another noun has
 //! none, unless that noun is its class (`the Kafka cluster`); at most `MAX_STEPS` steps.
-//! Not here: what the phrase states (`frames.rs`).
 
 use super::frames::Voice;
 use super::tree::Tree;

@@ -5,7 +5,6 @@
 //! words.
 //! Invariants: only what is stated, never what is denied; only proper names; nothing for two mentions that have
 //! another relation; verbs and nouns without a meaning of their own are ignored.
-//! Not here: phrases that state a relation of the vocabulary (`mod.rs`).
 
 use rustc_hash::FxHashSet;
 

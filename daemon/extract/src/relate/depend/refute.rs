@@ -3,7 +3,6 @@
 //! In: the statements that templates made from a sentence, its tree, what grammar found there. Out: which of them to
 //! drop, and which to make less sure.
 //! Invariants: only statements of sentences that were parsed are judged; what grammar confirms stays as it is.
-//! Not here: templates (`sentence.rs`).
 
 use rustc_hash::FxHashMap;
 

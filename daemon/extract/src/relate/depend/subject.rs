@@ -3,7 +3,6 @@
 //! In: a token of a sentence. Out: mentions, each with a factor for how sure it is.
 //! Invariants: each of several joined subjects is returned; a relative pronoun is replaced by its antecedent; a verb
 //! without a subject takes that of the verb it depends on; at most `MAX_SUBJECTS`, at most `MAX_CLIMB` steps.
-//! Not here: pronouns whose antecedent is in another sentence.
 
 use super::tree::Tree;
 use super::truth::{Truth, truth_of};

@@ -2,7 +2,6 @@
 //!
 //! In: tokens, tags, heads and labels of a sentence, its things. Out: lookups by position in the sentence.
 //! Invariants: a token whose head is outside the sentence is a root; every mention has at most one head; linear.
-//! Not here: what a construction states (`mod.rs`, `subject.rs`, `truth.rs`).
 
 use std::ops::Range;
 

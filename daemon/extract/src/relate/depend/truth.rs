@@ -4,7 +4,6 @@
 //! In: a verb of a sentence. Out: a [`Truth`].
 //! Invariants: what is asked, supposed, wanted, planned or over is never stated; a denial holds only if its clause is
 //! asserted. At most `MAX_CLIMB` clauses up.
-//! Not here: who does what (`mod.rs`, `subject.rs`).
 
 use super::tree::Tree;
 use super::words::is_in;

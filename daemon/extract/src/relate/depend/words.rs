@@ -2,7 +2,6 @@
 //!
 //! In: one word. Out: its stem, or whether it is in a class.
 //! Invariants: `written`, `writes` and `write` have one stem.
-//! Not here: words that state relations (`config/predicates.toml`).
 
 use std::cell::LazyCell;
 

@@ -4,7 +4,6 @@
 //! and the pieces of text whose static vectors are inputs.
 //! Invariants: a function of the scene alone; at most a few hundred numbers for a pair; the trainer and the daemon
 //! call the same functions, so training and inference see the same features.
-//! Not here: their weights (`net.rs`).
 
 use std::sync::LazyLock;
 

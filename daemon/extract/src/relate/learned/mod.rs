@@ -4,7 +4,6 @@
 //! such statements that were right on documents that the classifier was not trained on.
 //! Invariants: a function of the document and the committed weights; at most one statement for two things of a scene;
 //! only kinds of pairs that are often related in the training sets are classified (`Gate`); linear in the text.
-//! Not here: training (`tests/training`, with the model card), statements by words and grammar.
 
 mod features;
 mod net;

@@ -4,7 +4,6 @@
 //! In: the committed weights, and the features of a pair. Out: the most likely predicate from subject to object.
 //! Invariants: equal input gives equal output on every machine of one architecture; per pair, only its sums are
 //! allocated.
-//! Not here: training (`tests/training`), and which pairs are classified.
 //!
 //! The file, little-endian: magic `KGR1`; u32 hidden, outputs, rows; the predicates, a line of text each, ended by a
 //! blank one; the gate, [`Gate::BYTES`]; f32 slope and shift of the calibration; the layers (`net.rs` of this crate).

@@ -3,7 +3,6 @@
 //! In: a `LinkedDoc`. Out: scenes of at most [`MAX_SENTENCES`] sentences of one section, each with its things; a
 //! thing is all mentions and pronouns that the document shows to mean the same.
 //! Invariants: a function of the document alone; linear in its text; at most [`MAX_THINGS`] things a scene.
-//! Not here: which pairs are related.
 
 use std::ops::Range;
 

@@ -3,7 +3,6 @@
 //! In: a path, a text. Out: rows added to those of the previous files; or the first wrong line, with its key.
 //! Invariants: an unknown key is an error; a relative path never leads out of the project's folder, and no more than
 //! `MAX_FILE_BYTES` are read, because a folder may come from a stranger.
-//! Not here: which files (`vocabulary.rs`).
 
 use std::collections::BTreeMap;
 use std::ops::Range;

@@ -3,7 +3,6 @@
 //! In: a document that is written or removed. Out: `entities.name` of all documents that it concerns.
 //! Invariants: a heading is shown if its document states no title and no other document has it as a heading or name;
 //! this is display only, titles and names stay; independent of the order of commits.
-//! Not here: which heading represents a document (`extract`), what a name denotes.
 
 use std::collections::BTreeSet;
 

@@ -4,7 +4,6 @@
 //! row that was at the path is overwritten, or changes places with it.
 //! Invariants: a uid has one row; a row that was moved aside looks stale (a hash that no content has, a time that no
 //! file has), so it is read again even if the process dies before its own parcel arrives.
-//! Not here: how a move is detected (`engine/watch/`), how a uid is chosen (`ledger/identity.rs`).
 
 use rusqlite::{Connection, OptionalExtension, Transaction, params};
 

@@ -2,7 +2,6 @@
 //!
 //! In: a document whose row exists. Out: its node, its facts, their vectors; nothing for a document that is not a
 //! note.
-//! Not here: relations, which are links (`note.rs`); what a fact is (`notes::memory`).
 
 use notes::resolve::name_key;
 use rusqlite::{Transaction, params};

@@ -4,7 +4,6 @@
 //! documents' links whose targets may have changed.
 //! Invariant: names and path of a document agree in `doc_names` and `docs`; each change makes the links of its keys
 //! dirty.
-//! Not here: what a link's target is (`store/links.rs`), what a note states (`formats/note.rs`).
 
 use std::collections::BTreeSet;
 

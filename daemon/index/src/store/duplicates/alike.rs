@@ -6,7 +6,6 @@
 //! costs the same, and the leader of n texts changes about ln n times while they arrive.
 //! Invariants: [`decide`] reads smaller texts only, so the outcome does not depend on the order of arrival; a root
 //! has no root itself, so a chain of small changes never connects a text with one that is not similar.
-//! Not here: what happens to the chunks (`cover.rs`).
 
 use std::cell::RefCell;
 use std::rc::Rc;

@@ -7,7 +7,6 @@
 //! here is complete at another place, since only paragraphs cover paragraphs, and only an earlier equal chunk covers
 //! everything else. A document that is covered completely is still found by its title, unless an earlier one has the
 //! same.
-//! Not here: which place covers a text (`place.rs`, `alike.rs`).
 
 use std::ops::Range;
 

@@ -1,6 +1,4 @@
 //! Place: the places of a text, and their order.
-//!
-//! Not here: the list of places (`duplicates.rs` keeps it).
 
 use rusqlite::{Connection, OptionalExtension};
 

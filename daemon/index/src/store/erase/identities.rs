@@ -4,7 +4,6 @@
 //! A document was at several paths, and a path had several documents. A path means those that are or were last there;
 //! only if there are none, those that had left it before. Likewise for names of entities.
 //! Invariant: what was kept under a path at some time belongs to one document: the first that changed there afterwards.
-//! Not here: what is deleted (`erase.rs`).
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 

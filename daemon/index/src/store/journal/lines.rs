@@ -4,7 +4,6 @@
 //! other lines; which of them were added or removed.
 //! Invariants: lines are compared by text, not by number, so a line that moves within a document is unchanged; both
 //! versions are split by the same rules.
-//! Not here: which documents are compared (`journal.rs`).
 
 use std::collections::HashMap;
 

@@ -4,7 +4,6 @@
 //! Invariants: a copy is one commit of the ledger, complete in a single file (no `-wal`), mode 0600, and appears
 //! under its name only when it is verified and on disk; a restore first verifies the copy, keeps the ledger it
 //! replaces, and leaves a ledger in place at every instant.
-//! Not here: when a backup is made (`serve/tool/maintain.rs`), the daemon's lock (`process/restore.rs`).
 
 use std::fs::{self, File, OpenOptions};
 use std::io;

@@ -4,7 +4,6 @@
 //! Invariants: only consecutive failures of the same version count (checksum; mode and time while it cannot be read);
 //! a change, a success and `retry` reset the count. A permanent fault is a row of the index and is deleted with it,
 //! since another extractor may succeed; a transient fault is a row of the ledger.
-//! Not here: reading files (`engine/watch/intake.rs`), or what a fault is (`model/fault.rs`).
 
 use std::sync::{Arc, PoisonError, RwLock};
 

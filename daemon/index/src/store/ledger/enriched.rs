@@ -3,7 +3,6 @@
 //! In: extracted relations, requests to repeat, requests to forget. Out: the same.
 //! Invariants: only the last reading of an entry is kept; a forgotten one stays forgotten until its text changes or
 //! somebody asks for it again.
-//! Not here: which text is read, and whether a reading is still valid (`query/kb/shelf.rs`).
 
 use std::collections::HashMap;
 

@@ -4,7 +4,6 @@
 //! 30 days that a daemon ran. When a document arrives at the path of another, the two exchange places: the other is
 //! recorded at the old path, as vanished until a file is read there. So no uid is lost, and asking twice (after a
 //! crash) gives the same answer.
-//! Not here: detecting a move (`engine/watch/`), or that a rename was a save (`store/commit/`).
 
 use std::path::Path;
 

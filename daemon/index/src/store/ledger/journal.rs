@@ -5,7 +5,6 @@
 //! Invariants: no tick is assigned twice, even if the index is lost (`reserve_ticks`); a change whose commit failed
 //! is never shown, because readers pass the last tick of a snapshot; at most [`MAX_CHANGES`] rows, at most
 //! [`KEPT_DAYS`] old; no text of a removed document is kept.
-//! Not here: what a batch changes (`store/journal.rs`), the net change over several ticks (`query/changes.rs`).
 
 use std::path::Path;
 

@@ -5,7 +5,6 @@
 //! its version, so a migration that crashed between two steps continues; before an existing ledger is changed, a copy
 //! is saved beside it as `ledger.sqlite.vN`. The steps are the only statement of what a ledger consists of: a database
 //! is a ledger of a version if it has exactly the tables and indexes that the steps up to that version make.
-//! Not here: what the rows mean (`mod.rs`, `identity.rs`, `breaker.rs`).
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;

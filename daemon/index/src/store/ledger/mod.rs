@@ -3,7 +3,6 @@
 //! Small, durable, never rebuilt. It is written before the index, and every write is idempotent, so that a crash
 //! between the two costs nothing. Statements by a person or an agent are on disk before they are confirmed; uids are
 //! synced with the next checkpoint, and those lost in a power failure are written back from the index.
-//! Not here: its tables (`migrate.rs`).
 
 mod backup;
 mod breaker;

@@ -3,7 +3,6 @@
 //! In: the index as it was opened. Out: a ledger that has each of its documents, with the same uid.
 //! Invariants: the ledger wins: it is written first, so where both have a document the index is older; a document is
 //! written back only if the ledger has neither its path nor its uid (after a power failure, or when it was lost).
-//! Not here: a document's identity (`identity.rs`).
 
 use rusqlite::{Connection, OptionalExtension, params};
 

@@ -2,7 +2,6 @@
 //!
 //! In: what to forget. Out: a ledger without it, free pages and log included; a record of it as a salted hash, which
 //! does not reveal it; and which detectors of secrets have checked the stored texts.
-//! Not here: which rows are erased (`store/erase.rs`), copies of the ledger (`backup.rs`).
 
 use std::io::Read as _;
 use std::path::Path;

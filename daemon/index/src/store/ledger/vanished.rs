@@ -4,7 +4,6 @@
 //! In: which documents are indexed, once everything is settled after a start. Out: rows marked as vanished, or as
 //! present.
 //! Invariant: no row is deleted; a document that is marked by mistake gets its uid back when its file is read.
-//! Not here: documents that the ledger has lost (`reconcile.rs`).
 
 use rusqlite::{Connection, OptionalExtension, params};
 

@@ -1,7 +1,6 @@
 //! Keys: the blocking keys of names, and the names that share one.
 //!
 //! In: the facts of a name. Out: rows of `name_keys`, and neighbors.
-//! Not here: how keys are made (`link/blocking.rs`), what is decided about neighbors (`names.rs`).
 
 use std::collections::BTreeSet;
 

@@ -4,7 +4,6 @@
 //! be read again.
 //! Invariants: each step is one transaction with a tick of its own; once nothing is marked, nothing is left to do,
 //! whatever the order of the steps was.
-//! Not here: marking (`store/commit/`), deciding what a name denotes (`store/names.rs`, `link/resolve.rs`).
 
 use std::sync::Arc;
 use std::time::Duration;

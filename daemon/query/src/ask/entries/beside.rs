@@ -4,7 +4,6 @@
 //! the answer of `ask`, under the strategy that corresponds to its plan.
 //! Invariants: entries are quoted only as steps of a path, because those that answer were found
 //! before; an answer that `ask` marks as irrelevant is dropped.
-//! Not here: answers from entries (`strategy.rs`).
 
 use notes::entry::id_text;
 use proto::error::ErrorView;

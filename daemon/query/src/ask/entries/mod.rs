@@ -3,7 +3,6 @@
 //!
 //! In: a question, optionally a strategy. Out: entries, a path, sentences; from the whole folder
 //! where entries have nothing.
-//! Not here: the entries, their graph, and the parsing of a question (`kb/`).
 
 mod beside;
 mod story;

@@ -2,7 +2,6 @@
 //!
 //! In: what was forgotten, and the strings to find it by. Out: paths; what no other document, version or row contains.
 //! Invariant: no file is written.
-//! Not here: the state folder (`index::erase`).
 
 use std::collections::BTreeSet;
 

@@ -3,7 +3,6 @@
 //!
 //! In: a project that was just opened. Out: in the background, kept texts in which marks replace
 //! what only the current detectors find. No version is deleted as a whole.
-//! Not here: the index, which is rebuilt when detectors change (`store/open.rs`).
 
 use std::sync::{Arc, Weak};
 

@@ -5,7 +5,6 @@
 //! A kept version without a uid (from before versions had one, or of bytes that nobody had read yet) belongs to the
 //! document that changed at its path next; if none did, to the one that had these bytes.
 //! Invariant: the number of an entry is one document's, whichever others state it, too.
-//! Not here: what the ledger knows (`store/erase/identities.rs`), deleting it (`forget.rs`).
 
 use std::collections::{BTreeMap, BTreeSet};
 

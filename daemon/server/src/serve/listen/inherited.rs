@@ -4,7 +4,6 @@
 //! none.
 //! Invariants: the socket's path and mode are checked as if it had been created here; it is never
 //! removed.
-//! Not here: the units (`systemd/` at the top of the repository).
 
 use std::fs;
 use std::io;

@@ -3,7 +3,6 @@
 //! In: handlers of both parts. Out: routes.
 //! Invariants: neither a snapshot nor a turn is held while a model answers; the model gets most of
 //! the time of a request, after which the call continues without it.
-//! Not here: models (`llm/`), their prompts (`tool/`).
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};

@@ -1,6 +1,4 @@
 //! Ended: why a call ends without an answer.
-//!
-//! Not here: the errors of handlers.
 
 use std::time::Duration;
 

@@ -4,7 +4,6 @@
 //! Invariants: the mark is stored before the answer is sent, so that the client's next call finds
 //! it; if it cannot be stored (the ledger is lost, the disk is full), the answer is sent all the
 //! same.
-//! Not here: the meaning of a mark (`tool/changes.rs`).
 
 use std::sync::Arc;
 

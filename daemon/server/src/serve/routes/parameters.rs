@@ -3,8 +3,6 @@
 //! In: a JSON object. Out: the tool's parameters, or an `invalid_params` error that names the field
 //! and lists the known ones.
 //! Invariants: the caller's input is quoted only in part, however long it was.
-//! Not here: other names and types of parameters (`proto::lenient`), or whether a value makes sense
-//! (`tool/`).
 
 use proto::error::{Code, ErrorView};
 use proto::lenient::{nearest, own_name_of};

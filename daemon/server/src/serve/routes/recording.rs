@@ -2,8 +2,6 @@
 //! folder is lost or another process holds the lock of writers.
 //!
 //! In: a route. Out: the same route, which then refuses before it starts.
-//! Not here: detecting the loss (`store/held.rs`), refusing a write that has started (`notes/`,
-//! `engine/write/command.rs`).
 
 use std::sync::Arc;
 

@@ -1,7 +1,6 @@
 //! Span: traces the duration and outcome of a call, for OpenTelemetry.
 //!
 //! In: a call of a tool. Out: its answer, in a span with only the name of the tool and the outcome.
-//! Not here: running the tool (`routes.rs`), sending spans (the process).
 
 use std::future::Future;
 

@@ -1,7 +1,6 @@
 //! Table: the table of routes: one line per tool, in the order of the catalog.
 //!
 //! A line names the kind of route, its handler, and the function that renders its reply.
-//! Not here: the kinds of routes (`routes.rs`).
 
 use config::Settings;
 

@@ -3,7 +3,6 @@
 //! In: the argument `at_least` of a call. Out: waits until the tick is here, or returns why the
 //! answer would be too old.
 //! Invariants: waits no longer than [`PATIENCE`], and stops when the caller cancels.
-//! Not here: several projects, each with its own tick (the gateway).
 
 use std::path::Path;
 use std::time::Duration;

@@ -1,7 +1,6 @@
 //! Described: every tool in MCP's form.
 //!
 //! In: the catalog. Out: names, schemas and hints, as `tools/list` returns them.
-//! Not here: which of them a session lists (`session.rs`).
 
 use std::sync::{Arc, LazyLock, OnceLock};
 

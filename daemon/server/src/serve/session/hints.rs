@@ -2,7 +2,6 @@
 //!
 //! In: a hint, and whether a tool is offered. Out: the hint with missing tools replaced by
 //! equivalent ones, without the clauses for which there is none.
-//! Not here: the text of hints (the tools').
 
 use proto::catalog::CATALOG;
 

@@ -3,7 +3,6 @@
 //! In: which tools the session offers. Out: one line per task for which it has the tools, with an
 //! example.
 //! Invariants: only offered tools are named; at most 1,500 characters.
-//! Not here: the purpose of a tool (its summary in `proto`).
 
 const OPENING: &str = "This project's documents, notes and memory as one knowledge graph, kept current as files \
     change.";

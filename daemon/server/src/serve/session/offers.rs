@@ -5,7 +5,6 @@
 //! Invariants: only sessions with the tools of notes have them; a session watches at most
 //! [`MAX_WATCHED`] notes, is notified of changes at most every [`NOTIFY_EVERY`], and costs nothing
 //! while it watches none.
-//! Not here: their content (`resources.rs`, `prompts.rs`).
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;

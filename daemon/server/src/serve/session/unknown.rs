@@ -2,7 +2,6 @@
 //!
 //! In: a name, the session's sets. Out: the set that has the tool and how to get it, else the tool
 //! with the nearest name, and the available ones.
-//! Not here: parameters with other names (`proto::lenient`).
 
 use proto::catalog::{CATALOG, Entry};
 use proto::lenient::is_near;

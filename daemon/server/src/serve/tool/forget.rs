@@ -2,7 +2,6 @@
 //!
 //! In: a path, a name or a string. Out: a receipt that does not repeat it.
 //! Invariants: once started it runs to its end, even if nobody waits for it any more.
-//! Not here: the run (`project/forget.rs`).
 
 use std::sync::Arc;
 

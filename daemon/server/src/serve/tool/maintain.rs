@@ -1,8 +1,6 @@
 //! Maintain: comparing, retrying, checking and backing up, as `kgctl` requests it.
 //!
 //! In: the parameters of the admin tools. Out: their replies.
-//! Not here: comparing files (`engine/watch/`), rebuilding an index (`project/verify.rs`), copying
-//! (`store/ledger/`).
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

@@ -3,7 +3,6 @@
 //!
 //! Here: the short handlers of the sets `core` and `admin`, and shared functions. `look.rs` is not
 //! a tool: it indexes a person's latest edits before a tool answers.
-//! Not here: answering questions (`query/`), or the path of a call (`routes.rs`, `session.rs`).
 
 mod ask;
 mod changes;

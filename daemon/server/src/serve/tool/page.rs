@@ -1,7 +1,5 @@
 //! Page: the tools behind the page for people: its address, documents as HTML, decisions about an
 //! entity.
-//!
-//! Not here: serving the page (`serve/page.rs`), its HTML (`query`'s `page/`).
 
 use std::sync::Arc;
 

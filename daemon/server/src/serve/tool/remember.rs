@@ -6,7 +6,6 @@
 //! any other text becomes an entry. Both are written by the tools of memory and of entries.
 //! Invariants: the text is stored completely, or the call fails; a text that is already stored is
 //! not written again.
-//! Not here: which bytes change (`memory/write.rs`, `kb/store.rs`).
 
 use std::sync::Arc;
 

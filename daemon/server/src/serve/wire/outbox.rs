@@ -3,7 +3,6 @@
 //! In: messages. Out: lines, written in order by one task.
 //! Invariants: a message is serialized only when there is room for it; the task ends when nobody
 //! can send any more, or when a line cannot be written.
-//! Not here: refusals (`wire.rs`).
 
 use std::io;
 

@@ -2,7 +2,6 @@
 //!
 //! In: the tables of `gold/`. Out: pages with their entities, definitions, relations; pairs of names; questions.
 //! Invariant: a row that does not fit is an error with its file and line.
-//! Not here: comparing.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;

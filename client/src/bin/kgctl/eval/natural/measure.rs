@@ -7,7 +7,6 @@
 //! upper bound and a precision a lower one. Dates, versions and entities that answers do not show
 //! (steps) are not judged, nor are types that are not shown. Product, technology, service and
 //! project count as one type, and so do identifier and API, because readers disagree on them.
-//! Not here: the metrics' tables on the screen (`client::render::natural`).
 
 use std::collections::{BTreeMap, BTreeSet};
 

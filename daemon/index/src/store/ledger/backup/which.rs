@@ -2,7 +2,6 @@
 //!
 //! In: the folder of backups. Out: the measure by which ledgers are compared; the choice.
 //! Invariants: one measure serves both; a backup that holds more than all younger ones is never removed.
-//! Not here: copying and restoring (`backup.rs`).
 
 use std::collections::BTreeMap;
 use std::fs;

@@ -1,6 +1,4 @@
 //! Model readings of entries: forgetting, repeating and counting them.
-//!
-//! Not here: the reading itself, which runs in the background (`project/enrichment.rs`).
 
 use std::sync::Arc;
 

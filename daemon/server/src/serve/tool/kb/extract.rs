@@ -8,8 +8,6 @@
 //! `the mistake was`); if they do, a short sentence is enough.
 //! Invariants: the details are quoted from the file, nothing else; the same file gives the same
 //! entries; sections left out as too short are listed.
-//! Not here: reading files and storing entries (`ingest.rs`); extraction by a model (it would
-//! replace [`extract`]).
 
 use std::ops::Range;
 

@@ -5,7 +5,6 @@
 //! edited by hand counts, and becomes a version when a tool next touches it; a number is never
 //! reused; what was written is indexed before the answer is made; everything here works without a
 //! model.
-//! Not here: which bytes change (`notes::entry`), searching (`query/kb`).
 
 mod ask;
 mod enrich;

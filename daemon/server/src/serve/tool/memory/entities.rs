@@ -3,7 +3,6 @@
 //! In: entities of the projection. Out: nodes and relations of memory's replies.
 //! Invariants: a relation that notes state has the type that its author wrote; an entity without a
 //! note has a name and a type, but neither a path nor a date.
-//! Not here: walking the graph (`query/connect/memory.rs`).
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;

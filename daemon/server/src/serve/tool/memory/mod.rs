@@ -3,7 +3,6 @@
 //! In: requests. Out: replies, or refusals with code and hint.
 //! Invariants: an entity is changed completely or not at all, and each failed item has an error;
 //! what was written is indexed before the answer is made; who did what is recorded in the ledger.
-//! Not here: which bytes change (`notes::edit::memory`), searching (`query/memory`).
 
 mod consolidate;
 mod delete;

@@ -6,7 +6,6 @@
 //! Invariants: an existing report is never overwritten, whoever has changed it; it is written like
 //! any other note; it has no links, so it changes no backlinks and no orphans; if there is nothing
 //! to report, none is written automatically.
-//! Not here: what needs attention (`consolidate.rs`).
 
 use std::sync::{Arc, Weak};
 use std::time::Duration;

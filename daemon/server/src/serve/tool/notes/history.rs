@@ -4,7 +4,6 @@
 //! journal; a version; the restored note.
 //! Invariants: an existing note takes precedence over a removed one, unless the path of the latter
 //! is given; a name of several removed notes is refused, never guessed.
-//! Not here: versions and restoring them (`crate::notes`, which `kgctl restore` uses, too).
 
 use std::sync::Arc;
 

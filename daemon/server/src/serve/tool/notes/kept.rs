@@ -3,8 +3,6 @@
 //!
 //! In: who did what to which note. Out: nothing; stores an event, or a version, if the note is one
 //! of those.
-//! Not here: the events of the memory tools (`tool/memory`), the versions of those of entries
-//! (`tool/kb`).
 
 use std::sync::Arc;
 

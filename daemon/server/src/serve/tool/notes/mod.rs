@@ -5,7 +5,6 @@
 //! Invariants: what a caller wrote, edited or read is indexed in its current state before the
 //! answer is made, so every answer of that tick and later includes it; an ambiguous name is
 //! refused, never guessed.
-//! Not here: which bytes an edit changes (the crate `notes`), finding notes (`query/`).
 
 mod browse;
 mod content;

@@ -2,7 +2,6 @@
 //!
 //! In: the current index, a note and its new path. Out: the links that would resolve to another
 //! note, and a warning about permalinks.
-//! Not here: rewriting such links (`notes::edit::by_path`).
 
 use notes::parse::{LinkKind, Note};
 use notes::resolve::{By, Candidate, Keys, choose, file_key};
