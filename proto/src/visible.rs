@@ -10,6 +10,7 @@
 //! place to break, and an escape in each long word would make it unreadable.
 
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use serde_json::Value;
@@ -92,6 +93,30 @@ pub fn named(shown: &str, spelled: &[String]) -> String {
         shown.map_or(restored, |it| part.replacen(&*show(it), it, 1))
     };
     shown.split('/').map(meant).collect::<Vec<_>>().join("/")
+}
+
+/// Returns which of the `known` names a person means who types one as a list shows it: that very name, else the only one
+/// that is shown so on one line, else the only one that folds alike.
+///
+/// # Errors
+/// Those that it may be, in backticks, if there are several.
+pub fn typed<'a>(given: &str, known: &BTreeSet<&'a str>) -> Result<Option<&'a str>, String> {
+    let folded = |name: &str| fold(&restore(name)).split_whitespace().collect::<Vec<_>>().join(" ");
+    let keys: [&dyn Fn(&str) -> String; 3] =
+        [&str::to_string, &|name| show(name).replace(['\n', '\t'], " "), &folded];
+    for key in keys {
+        let given = key(given);
+        let alike: Vec<&str> = known.iter().copied().filter(|it| key(it) == given).collect();
+        match alike.as_slice() {
+            [] => {}
+            [one] => return Ok(Some(one)),
+            several => {
+                let names: Vec<String> = several.iter().map(|it| format!("`{it}`")).collect();
+                return Err(names.join(", "));
+            }
+        }
+    }
+    Ok(None)
 }
 
 /// Like [`restore`], but only for characters that `original` contains and does not also spell as escapes: a shown text
@@ -223,6 +248,31 @@ mod tests {
             ("a/plain.md", "a/plain.md"),
         ] {
             assert_eq!(named(shown, &spelled), meant);
+        }
+    }
+
+    #[test]
+    fn a_typed_name_means_the_only_one_that_is_shown_or_folds_alike() {
+        let names =
+            ["new\nline.md", "two\nb.md", "two\tb.md", "Cafe\u{301} Notes.md", "z\u{200b}w.md"];
+        let spelled =
+            [r"a\u{200b}b.md", "a\u{200b}b.md", "plan.md", "Plan.md", "folder", "folder.md"];
+        let known = names.into_iter().chain(spelled).collect();
+        for (given, meant) in [
+            ("new line.md", Ok(Some("new\nline.md"))),
+            ("two b.md", Err("`two\tb.md`, `two\nb.md`")),
+            ("two\nb.md", Ok(Some("two\nb.md"))),
+            ("Caf\u{e9} Notes.md", Ok(Some("Cafe\u{301} Notes.md"))),
+            ("caf\u{e9} notes.md", Ok(Some("Cafe\u{301} Notes.md"))),
+            ("zw.md", Ok(Some("z\u{200b}w.md"))),
+            (r"z\u{200b}w.md", Ok(Some("z\u{200b}w.md"))),
+            (r"a\u{200b}b.md", Ok(Some(r"a\u{200b}b.md"))),
+            ("plan.md", Ok(Some("plan.md"))),
+            ("PLAN.md", Err("`Plan.md`, `plan.md`")),
+            ("FOLDER.md", Ok(Some("folder.md"))),
+            ("other.md", Ok(None)),
+        ] {
+            assert_eq!(typed(given, &known), meant.map_err(String::from), "{given:?}");
         }
     }
 

@@ -8,11 +8,10 @@ use std::io::Write as _;
 use std::process::ExitCode;
 
 use config::command::ProjectFlags;
-use proto::visible::{restore, show};
 use serde_json::{Value, json};
 
 use super::{KeptJob, Options};
-use server::notes::{Names, NoteError, Notes, Past, Version, Written};
+use server::notes::{NoteError, Notes, Past, Version, Written};
 
 /// Exit code when no version is kept; `kgctl` uses the same.
 const NOTHING_FOUND: u8 = 3;
@@ -24,16 +23,17 @@ pub(super) fn run(
     flags: &ProjectFlags,
 ) -> anyhow::Result<ExitCode> {
     let notes = open(options)?;
+    let names = |path: &str| notes.names_typed(path.trim_start_matches("./"));
     let reply = match job {
-        KeptJob::List(Some(path)) => {
-            notes.history(&names(&notes, path), usize::MAX).map(|past| compared(&past))
-        }
+        KeptJob::List(Some(path)) => names(path)
+            .and_then(|names| notes.history(&names, usize::MAX))
+            .map(|past| compared(&past)),
         KeptJob::List(None) => notes
             .kept(None)
             .map(|all| json!({ "versions": all.iter().map(row).collect::<Vec<_>>() })),
-        KeptJob::Restore { path, at } => {
-            notes.restore(&names(&notes, path), at).map(|(written, _)| restored(&written))
-        }
+        KeptJob::Restore { path, at } => names(path)
+            .and_then(|names| notes.restore(&names, at))
+            .map(|(written, _)| restored(&written)),
     };
     match reply {
         Ok(line) => {
@@ -50,32 +50,12 @@ pub(super) fn run(
     }
 }
 
-/// Returns the path that is listed as `given`: on one line, with hidden characters as escapes.
-fn shown_as(notes: &Notes, given: &str) -> String {
-    let line = |path: &str| show(path).replace(['\n', '\t'], " ");
-    let all = notes.kept(None).unwrap_or_default();
-    let mut paths = all.into_iter().map(|it| it.path);
-    let is_so = |path: &String| path == given || line(path) == line(given);
-    paths
-        .by_ref()
-        .filter(is_so)
-        .max_by_key(|it| it == given)
-        .unwrap_or_else(|| restore(given).into_owned())
-}
-
 fn open(options: &Options) -> anyhow::Result<Notes> {
     let (project, mut settings, paths) = super::opened(options)?;
     // The setting binds tools, not the person who runs this.
     settings.write = true;
     paths.create_dirs()?;
     Ok(Notes::open(&project.root, &paths.dir, &settings))
-}
-
-/// Returns the document that a path means, as a person typed it or a list showed it. Without a ledger, or with one that
-/// cannot be read, what was kept at the path is there all the same.
-fn names(notes: &Notes, path: &str) -> Names {
-    let path = shown_as(notes, path.trim_start_matches("./"));
-    notes.names_of(&path).unwrap_or_else(|_| Names::of(&path, &[]))
 }
 
 /// Returns the versions of one note, each compared with its successor.

@@ -397,6 +397,56 @@ fn a_name_is_forgotten_and_restored_as_it_is_shown() {
 }
 
 #[test]
+fn a_name_typed_in_the_letters_of_a_list_is_restored_and_forgotten() {
+    let names = [
+        ("new\nline.md", "new line.md"),
+        ("Cafe\u{301} Notes.md", "Caf\u{e9} Notes.md"),
+        ("zw\u{200b}sp.md", "zwsp.md"),
+        ("Pla\u{301}n/a.md", "Pl\u{e1}n"),
+    ];
+    let mut project = TestProject::empty();
+    let word = |n: usize| format!("zqtyped{n}x");
+    for (n, (note, _)) in names.iter().enumerate() {
+        project.write(note, format!("# Note {n}\n\nThe word is {}.\n", word(n)));
+    }
+    project.start();
+    project.settle();
+    for (n, (note, typed)) in names.iter().enumerate() {
+        let text = project.text(note);
+        project.call("edit_note", json!({"path": note, "operation": "append", "content": "More."}));
+        if typed.ends_with(".md") {
+            let (code, out, error) = kgctl(&project, &["restore", typed, "--at", "last"], "");
+            assert_eq!((code, project.text(note)), (0, text), "{typed}: {out}{error}");
+        }
+        project.remove(note);
+        let (code, out, error) = kgctl(&project, &["forget", typed, "--prove"], "");
+        assert_eq!((code, holders(&project, &word(n)).len()), (0, 0), "{typed}: {out}{error}");
+    }
+}
+
+#[test]
+fn a_typed_name_that_may_be_several_forgets_none_and_a_forgotten_one_means_no_other() {
+    let mut project = TestProject::empty();
+    for name in ["Plan.md", "PLAN.md"] {
+        project.write(name, format!("# {name}\n\nThe word is zqcase{}.\n", name.to_lowercase()));
+    }
+    project.start();
+    project.settle();
+    let (code, _, error) = kgctl(&project, &["forget", "plan.md", "--prove"], "");
+    assert!(code != 0 && error.contains("`PLAN.md`, `Plan.md`"), "{error}");
+    for name in ["Plan.md", "PLAN.md"] {
+        project.call("edit_note", json!({"path": name, "operation": "append", "content": "More."}));
+    }
+    project.remove("Plan.md");
+    for _ in 0..2 {
+        let (code, out, error) = kgctl(&project, &["forget", "Plan.md", "--prove"], "");
+        assert_eq!(code, 0, "{out}{error}");
+    }
+    let (code, out, _) = kgctl(&project, &["restore", "PLAN.md"], "");
+    assert_eq!(code, 0, "{out}");
+}
+
+#[test]
 fn a_name_that_means_nothing_says_what_was_looked_for() {
     // That another note mentions the name does not make it known.
     let mut project = TestProject::of(&[("a.md", "# A\n\nSee pln.md for it.\n")]);

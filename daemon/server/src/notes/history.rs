@@ -5,12 +5,13 @@
 //! Invariants: what a restore replaces is kept, too, so nothing is ever lost by it; callers see
 //! texts without secrets, and a restored file is exactly the one that was kept, secrets included.
 
-use index::store::{ChangeLedger, DocChange, DocVersion, StoreError};
+use index::store::{ChangeLedger, DocChange, DocVersion, Identities, StoreError, read_copy};
 use model::terms::{ContentHash, Tick};
 use notes::edit::Change;
 use notes::parse::parse;
 use notes::resolve::{file_key, name_key, permalink_key};
 use notes::slug::{path_slug, slug};
+use proto::visible::{restore, typed};
 
 use super::confine::{Missing, below, spot};
 use super::diff::Diff;
@@ -75,6 +76,20 @@ impl Names {
 }
 
 impl Notes {
+    /// Returns the document that a person means who types a name as a list shows it. Without a ledger, or with one that
+    /// cannot be read, what was kept at the path is there all the same.
+    ///
+    /// # Errors
+    /// [`NoteError::NotKept`] if it may be several.
+    pub fn names_typed(&self, given: &str) -> Result<Names, NoteError> {
+        let mut known = Identities::default();
+        let _ = read_copy(&self.state_dir.join("ledger.sqlite"), |db| known.read(db));
+        let several = |all| NoteError::NotKept(format!("of `{given}` alone: there are {all}"));
+        let path = self.typed(given, &known).map_err(several)?;
+        let path = path.unwrap_or_else(|| restore(given).into_owned());
+        Ok(self.names_of(&path).unwrap_or_else(|_| Names::of(&path, &[])))
+    }
+
     /// Returns the document that is, or was last, at a path.
     ///
     /// # Errors
@@ -82,6 +97,18 @@ impl Notes {
     pub fn names_of(&self, path: &str) -> Result<Names, StoreError> {
         let journal = ChangeLedger::open(&self.state_dir)?;
         Ok(Names::of(path, &journal.of_path(path, Tick(i64::MAX as u64))?))
+    }
+
+    /// Returns the path that a person means who types a name as a list shows it: of a document that is known, of a kept
+    /// version, or of a folder of these; `None` if there is none ([`proto::visible::typed`]).
+    ///
+    /// # Errors
+    /// The paths that it may be, if there are several.
+    pub fn typed(&self, given: &str, known: &Identities) -> Result<Option<String>, String> {
+        let kept = self.kept.all();
+        let paths = known.paths().chain(kept.iter().map(|it| it.path.as_str()));
+        let all = paths.flat_map(with_folders).collect();
+        Ok(typed(given, &all)?.map(str::to_string))
     }
 
     /// Returns the kept versions of a note, newest first; of all notes if none is named.
@@ -252,4 +279,10 @@ impl Notes {
     fn bytes_of(&self, version: &Version) -> Result<Vec<u8>, NoteError> {
         version.bytes().map_err(|why| NoteError::Io { path: version.path.clone(), why })
     }
+}
+
+/// Returns the folders above a path, and the path itself.
+fn with_folders(path: &str) -> impl Iterator<Item = &str> {
+    let ends = path.match_indices('/').map(|it| it.0).chain([path.len()]);
+    ends.filter_map(|end| path.get(..end))
 }

@@ -381,6 +381,8 @@ impl Project {
 
     /// Collects what is meant, together with what a run that was cut short left. Writes the list before it returns.
     fn gather(&self, named: Named) -> Result<Pending, ForgetError> {
+        let known = self.identities()?;
+        let named = self.as_known(named, &known)?;
         let unfinished = self.pending();
         // What it means was found out before anything was deleted; now the same name could mean others.
         let is_known = unfinished.as_ref().is_some_and(|it| it.named == named);
@@ -392,7 +394,6 @@ impl Project {
                 pending.strings.extend(needles);
             }
             Named::Path(_) | Named::Entity(_) => {
-                let known = self.identities()?;
                 if !is_known {
                     self.mean(&named, &known, &mut pending.gone)?;
                 }

@@ -88,6 +88,11 @@ impl Identities {
         self.stays.entry(path.to_string()).or_default().insert(stay);
     }
 
+    /// Returns every path at which a document ever was.
+    pub fn paths(&self) -> impl Iterator<Item = &str> {
+        self.stays.keys().map(String::as_str)
+    }
+
     /// Returns the documents that are or were last at a path or below it.
     pub fn at(&self, named: &str) -> BTreeSet<String> {
         let last = self.last.iter().filter(|(_, path)| is_within(path, named));

@@ -35,6 +35,21 @@ impl Project {
         Ok(known)
     }
 
+    /// Returns a path as it is known, if it was typed as a list shows it. One that was forgotten means nothing else.
+    pub(super) fn as_known(&self, named: Named, known: &Identities) -> Result<Named, ForgetError> {
+        let Named::Path(path) = &named else { return Ok(named) };
+        let several = |all| ForgetError::Several(path.clone(), all);
+        for given in [path.clone(), format!("{path}.md")] {
+            if removed_ms(&self.state_dir, "path", &given)?.is_some() {
+                break;
+            }
+            if let Some(meant) = self.notes.typed(&given, known).map_err(several)? {
+                return Ok(Named::Path(meant));
+            }
+        }
+        Ok(named)
+    }
+
     /// Adds the documents and entries that a name means.
     pub(super) fn mean(
         &self,
