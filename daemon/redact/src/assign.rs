@@ -55,15 +55,9 @@ pub(super) fn assigned(text: &str, place: Range<usize>, label: &Label) -> Vec<Ra
     // `token: UUID` may be any number, and `PASS: name` a test; `NPM_TOKEN` and `SMTP_PASS` are neither.
     let before = text.as_bytes().get(place.start.saturating_sub(1)..=place.start);
     let is_variable = matches!(before, Some([b'_', b'A'..=b'Z']));
-    if value_kind == ValueKind::Header {
-        let start = after_scheme(text, start);
-        let range = value(text, start, Op::Sets).map(|it| it.range);
-        let is_one = |it: &Range<usize>| {
-            text.get(it.clone()).is_some_and(|it| is_secret(it, ValueKind::Basic, Form::Whole))
-        };
-        return range.filter(is_one).into_iter().collect();
-    }
+    let op = if value_kind == ValueKind::Header { Op::Sets } else { op };
     let (start, value_kind) = match (value_kind, after_name(text, start)) {
+        (ValueKind::Header, _) => (after_scheme(text, start), ValueKind::Basic),
         (ValueKind::Pair, Some(start)) => (start, ValueKind::Pass),
         (ValueKind::Pair, None) => (start, ValueKind::Secret),
         (ValueKind::Token, _) if is_variable => (start, ValueKind::Secret),
@@ -168,17 +162,22 @@ fn items(text: &str, start: usize, op: Op) -> Option<Vec<Value>> {
         };
         return Some(inside.split(',').take(MAX_VALUES).map(item).collect());
     }
-    if op != Op::Below || !line.starts_with("- ") {
+    // A map below a plural: `passwords:` above `root: …`.
+    let is_plural = text.get(..start)?.trim_end().trim_end_matches(':').ends_with(['s', 'S']);
+    let n_name = |line: &str| {
+        line.find(": ").filter(|n| is_plural && !line.get(..*n).is_some_and(|it| it.contains(' ')))
+    };
+    let n_lead = |line: &str| if line.starts_with("- ") { Some(0) } else { n_name(line) };
+    if op != Op::Below || n_lead(line).is_none() {
         return None;
     }
     let mut at = start;
     let lines = std::iter::from_fn(|| {
         let line = line_after(text, at);
         let indent = line.len() - line.trim_start().len();
-        let range = at + indent + 2..at + line.len();
+        let range = at + indent + n_lead(line.get(indent..)?)? + 2..at + line.len();
         at += line.len() + 1;
-        let is_item = line.get(indent..)?.starts_with("- ");
-        is_item.then(|| Value { range: trimmed(text, range), form: Form::Part })
+        Some(Value { range: trimmed(text, range), form: Form::Part })
     });
     Some(lines.take(MAX_VALUES).collect())
 }
@@ -339,6 +338,11 @@ fn bare(text: &str, start: usize, op: Op) -> Option<Value> {
         && kept
             .find(OPENING)
             .is_some_and(|at| at > 0 && goes_on(at) && kept.get(..at).is_some_and(is_name));
+    // `"X-API-Key: …"`: it ends with the quotes of its label.
+    let is_quoted = open.quote.is_some_and(|it| {
+        let name = text.get(..start).and_then(|text| text.rsplit(char::from(it)).next());
+        rest.as_bytes().first() == Some(&it) && !name.is_none_or(|it| it.trim_end().contains(' '))
+    });
     // `$(cat /run/secrets/db)` is a command, with its blanks.
     let is_command = shown.starts_with("$(") && !shown.contains(')') && rest.contains(')');
     // Several words: a passphrase, or a sentence.
@@ -349,8 +353,8 @@ fn bare(text: &str, start: usize, op: Op) -> Option<Value> {
             Op::Is => before.ends_with(" is"),
             op => op != Op::Next,
         };
-        let is_prose =
-            matches!(op, Op::Is | Op::Below) && sentence.split(' ').any(|it| LABELS.fills(it));
+        let is_prose = matches!(op, Op::Is | Op::Below)
+            && sentence.split(' ').any(|it| LABELS.fills.contains(it));
         may_be_one
             && !is_prose
             && sentence.contains(' ')
@@ -375,7 +379,7 @@ fn bare(text: &str, start: usize, op: Op) -> Option<Value> {
         // Flags and elements are written about as much as they are used: `the --password option`.
         Op::Flag if is_name(kept) && !rest.trim().is_empty() => Form::Part,
         Op::Flag | Op::Element => Form::Whole,
-        _ if is_tight => Form::Whole,
+        _ if is_tight || is_quoted => Form::Whole,
         _ => form_before(rest, kept),
     };
     // A value on the line below must be the whole line.
@@ -397,7 +401,8 @@ fn n_bare(line: &str, is_tight: bool, quote: Option<u8>) -> usize {
             // These separate values only before a blank or another name; passwords may contain them.
             b',' | b';' | b'&' => {
                 next.is_none_or(u8::is_ascii_whitespace)
-                    || (is_tight || next == Some(&b'"')) && is_next_name(after)
+                    || (is_tight || next == Some(&b'"'))
+                        && after.get(1..).and_then(next_name).is_some()
             }
             b'<' => matches!(after, [_, b'/', b'a'..=b'z' | b'A'..=b'Z', ..] | [_, b'b', b'r', ..]),
             _ => is_full_stop(after),
@@ -478,11 +483,6 @@ fn is_full_stop(rest: &[u8]) -> bool {
             | [0xef, 0xbc, 0x8c | 0x9b | 0x89, ..]
             | [0xc2, 0xa0, ..]
     )
-}
-
-/// True when, after a separator, a name and `=` or `: ` follow, as in `Password=…;Server=…` and `?token=…&page=…`.
-fn is_next_name(rest: &[u8]) -> bool {
-    rest.get(1..).is_some_and(|it| next_name(it).is_some())
 }
 
 /// Returns where the name at the start of a text ends, if `=` or `: ` follows it.

@@ -59,9 +59,10 @@ pub(super) fn below(text: &str, label: Range<usize>, value_kind: ValueKind) -> V
 fn below_flowed(text: &str, label: &Range<usize>, value_kind: ValueKind) -> Vec<Range<usize>> {
     let line = line_around(text, label);
     let shown = text.get(line.clone()).unwrap_or("");
-    let (found, separator) = match shown.contains('|') {
-        true => (in_bars(text, &line, label), '|'),
-        false => (in_words(text, &line, label).unwrap_or_default(), ','),
+    let (found, separator) = match in_tuples(text, &line, label) {
+        Some(found) => (found, '|'),
+        None if shown.contains('|') => (in_bars(text, &line, label), '|'),
+        None => (in_words(text, &line, label).unwrap_or_default(), ','),
     };
     found.into_iter().filter_map(|it| secret_in(text, it, separator, value_kind)).collect()
 }
@@ -104,6 +105,22 @@ fn in_words(text: &str, line: &Range<usize>, label: &Range<usize>) -> Option<Vec
     let at = (0..n_cells).find(|i| cell_at(header, *i).as_ref() == Some(label))?;
     let is_row = |row: &&str| cells(row, separator).count() == n_cells;
     Some(rows.take_while(is_row).take(MAX_ROWS).filter_map(|row| cell_at(row, at)).collect())
+}
+
+/// Returns the values of the label's column in SQL: `INSERT INTO users (name, password) VALUES ('ann', '…')`.
+fn in_tuples(text: &str, line: &Range<usize>, label: &Range<usize>) -> Option<Vec<Range<usize>>> {
+    let names = text.get(line.start..label.start)?.rsplit('(').next()?;
+    let after = text.get(label.end..text.floor_char_boundary(label.end + MAX_ROW_BYTES))?;
+    let rest = after.split_once(')')?.1.trim_start();
+    let (_, rows) = rest.split_at_checked(6).filter(|it| it.0.eq_ignore_ascii_case("values"))?;
+    let value = |row: &str| {
+        let cell = row.split(',').nth(names.matches(',').count())?.split("')").next()?;
+        let cell = cell.trim_start().strip_prefix('\'')?;
+        // Pointer difference: `cell` is a slice of `text`.
+        let at = cell.as_ptr() as usize - text.as_ptr() as usize;
+        Some(trimmed(text, at..at + cell.len()))
+    };
+    Some(rows.split('(').skip(1).take(MAX_ROWS).filter_map(value).collect())
 }
 
 /// Returns the line around a place, limited to [`MAX_ROW_BYTES`] on either side.

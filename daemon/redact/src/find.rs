@@ -17,7 +17,7 @@ use super::column::below;
 use super::command::called;
 use super::key::pem_key;
 use super::label::{Label, label_at};
-use super::likely::{is_example_token, is_published};
+use super::likely::{PUBLISHED, is_example_token};
 use super::phrase::phrases_around;
 use super::seen::Seen;
 use super::shape::{SHAPES, issuers};
@@ -82,7 +82,7 @@ pub(super) fn secrets_in(text: &str) -> Vec<Found> {
     }
     found.retain(|it| {
         let secret = text.get(it.range.clone()).unwrap_or("");
-        !secret.is_empty() && !is_published(secret)
+        !secret.is_empty() && !PUBLISHED.contains(secret)
     });
     let mut found = joined(found);
     // Replacing a secret may uncover another one right beside it; repeat until nothing is found.
@@ -224,7 +224,9 @@ pub(super) fn find_tokens(text: &str, run: &Range<usize>, found: &mut Vec<Found>
     for hit in finder.find_overlapping_iter(slice) {
         let Some(shape) = SHAPES.get(hit.pattern().as_usize()) else { continue };
         let place = run.start + hit.start()..run.start + hit.end();
-        let range = shape.at(text, place).filter(|range| !is_example(text, range));
+        // A whole key file may contain any word by chance.
+        let is_one = |it: &str| it.len() >= 500 || !is_example_token(it);
+        let range = shape.at(text, place).filter(|it| text.get(it.clone()).is_some_and(is_one));
         found.extend(range.map(|range| Found { range, kind: shape.kind, rank: 0 }));
     }
 }
@@ -316,11 +318,6 @@ pub(super) fn cut_off(text: &str) -> Vec<Found> {
         }
     }
     out
-}
-
-fn is_example(text: &str, range: &Range<usize>) -> bool {
-    // A whole key file may contain any word by chance.
-    range.len() < 500 && text.get(range.clone()).is_some_and(is_example_token)
 }
 
 /// Sorts finds and merges overlapping ones, which get the kind of the most specific.

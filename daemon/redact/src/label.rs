@@ -81,7 +81,7 @@ pub(super) struct Labels {
     /// Words of sentences about secrets: `must`, `characters`.
     of_sentences: FxHashSet<&'static str>,
     /// Words of any sentence: `over`, `never`.
-    fills: FxHashSet<&'static str>,
+    pub(super) fills: FxHashSet<&'static str>,
     /// Names of fields that hold the value of the field before them: `value`.
     pub(super) fields: Vec<&'static str>,
     /// Parts of names whose long values are public.
@@ -105,11 +105,6 @@ impl Labels {
         let word = word.to_lowercase();
         let is_end = |label: &String| label.len() >= 5 && word.ends_with(label);
         self.by_last_word.contains_key(&word) || self.by_last_word.keys().any(is_end)
-    }
-
-    /// Returns whether a word belongs to sentences of any kind.
-    pub(super) fn fills(&self, word: &str) -> bool {
-        self.fills.contains(word)
     }
 
     /// Returns whether a word belongs to sentences about secrets.

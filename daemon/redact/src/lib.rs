@@ -172,11 +172,6 @@ impl Redactor {
         (text, map, findings)
     }
 
-    /// Returns whether the second pass looks for more than secrets.
-    fn removes_personal_data(&self) -> bool {
-        !self.personal.is_empty()
-    }
-
     /// Counts personal data that is flagged, and adds data to be removed to the secrets.
     fn add_personal_data(&self, text: &str, found: &mut Vec<Found>, findings: &mut Findings) {
         let wanted = |kind: Kind| self.personal.contains_key(&kind);

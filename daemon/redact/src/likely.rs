@@ -14,8 +14,8 @@ use regex::bytes::{Regex, RegexBuilder};
 use super::label::{LABELS, ValueKind, is_ideographic};
 use super::token::is_uuid;
 
-/// Values that manuals print.
-static PUBLISHED: LazyLock<HashSet<&str>> = LazyLock::new(|| {
+/// Values that manuals print for every reader (`config/published_secrets.tsv`).
+pub(super) static PUBLISHED: LazyLock<HashSet<&str>> = LazyLock::new(|| {
     let lines = include_str!("../../../config/published_secrets.tsv").lines();
     lines
         .filter(|line| !line.starts_with('#'))
@@ -154,11 +154,6 @@ fn is_name_of_secret(value: &str) -> bool {
             || is_field && value.split('.').any(is_of_known_words))
 }
 
-/// True for a value that a manual prints for every reader (`config/published_secrets.tsv`).
-pub(super) fn is_published(value: &str) -> bool {
-    PUBLISHED.contains(value)
-}
-
 /// True for a token that is marked as an example: `AKIAIOSFODNN7EXAMPLE`, `ghp_xxxxxxxxxx…`.
 pub(super) fn is_example_token(token: &str) -> bool {
     let lower = token.to_ascii_lowercase();
@@ -232,9 +227,9 @@ pub(super) fn is_secret(value: &str, value_kind: ValueKind, form: Form) -> bool 
         (ValueKind::Pass, Form::Part) => value.len() >= 7 && is_striking(value),
         (ValueKind::Secret, Form::Whole) if is_key(value, 14) => true,
         (ValueKind::Key | ValueKind::Secret, Form::Whole) => {
-            let has_digits = value.bytes().any(|byte| byte.is_ascii_digit());
-            value.len() >= 8 && has_digits && is_no_word(value)
+            value.len() >= 8 && value.contains(|c: char| c.is_ascii_digit()) && is_no_word(value)
         }
+        (ValueKind::Key, Form::Part) if is_phrase_of_a_machine(value) => true,
         (ValueKind::Key | ValueKind::Secret, Form::Part) => is_key(value, 16),
         (ValueKind::Token, _) => is_key(value, 14) && !is_uuid(value),
         (ValueKind::Any, Form::Whole) => is_sure_key(value),
@@ -295,6 +290,13 @@ fn is_striking(value: &str) -> bool {
         && (words.len() >= 4 || words.len() == 3 && (n_capital == 3 || n_loud == 1)))
         || (mix.n_letters() > 3 && value.bytes().any(|byte| b"!@#$%^&*?+=~".contains(&byte)))
         || (value.len() >= 12 && mix.n_symbols * 8 <= value.len() && mix.has_random_case())
+}
+
+/// True for words joined by dashes as Apple and dice make them, none of which a sentence would need.
+fn is_phrase_of_a_machine(value: &str) -> bool {
+    let is_plain = |it: &str| it.chars().all(char::is_alphanumeric) && !LABELS.fills.contains(it);
+    let is_striking = value.len() >= 14 && is_striking(value) && value.split('-').all(is_plain);
+    is_striking && (is_no_word(value) || is_name(value))
 }
 
 /// True for a passphrase with blanks: four to ten words of small letters, or each with a capital, none of which a

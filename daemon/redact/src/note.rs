@@ -35,7 +35,7 @@ impl Redactor {
         if let Some(frontmatter) = &mut note.frontmatter {
             clean_frontmatter(frontmatter, &mut clean);
         }
-        if found_more || self.removes_personal_data() {
+        if found_more || !self.personal.is_empty() {
             clean_note(note, &mut clean);
             stated.link_lines.iter_mut().for_each(&mut clean);
             stated.node.items.iter_mut().for_each(|it| clean(&mut it.content));

@@ -53,6 +53,7 @@ pub(super) fn operator(text: &str, name_start: usize, name_end: usize) -> Option
     }
     let is_quoted = matches!(at(i), b'"' | b'\'' | b'`');
     i += usize::from(is_quoted);
+    i += n_attributes(text, name_start, i);
     let is_tag = at(i) == b'>';
     i += usize::from(at(i) == b']');
     i = skip_emphasis(bytes, i);
@@ -153,6 +154,15 @@ pub(super) fn n_tags(text: &str) -> usize {
     text.len() - rest.len()
 }
 
+/// Returns the length of what follows a name in its tag: `<password type="text">`.
+fn n_attributes(text: &str, name_start: usize, at: usize) -> usize {
+    let before = text.get(..name_start).unwrap_or("");
+    let is_name = |c: char| c.is_alphanumeric() || "_-.:".contains(c);
+    let rest = text.get(at..).filter(|it| it.starts_with(' ')).unwrap_or("");
+    let end = rest.bytes().take(MAX_TAG_BYTES).position(|byte| matches!(byte, b'>' | b'<' | b'\n'));
+    end.filter(|_| before.trim_end_matches(is_name).ends_with('<')).unwrap_or(0)
+}
+
 /// Longest tag or property that is skipped, in bytes.
 const MAX_TAG_BYTES: usize = 100;
 
@@ -236,6 +246,10 @@ fn n_sign(rest: &str) -> Option<usize> {
     if let Some(after) = rest.strip_prefix("::") {
         return after.starts_with(char::is_whitespace).then_some(2);
     }
+    // A row of dots leads to a value in another column.
+    if ["....", ". . .", "……"].iter().any(|it| rest.starts_with(it)) {
+        return Some(rest.len() - rest.trim_start_matches(['.', '…', ':', ' ']).len());
+    }
     found.or_else(|| rest.starts_with([':', '=']).then_some(1))
 }
 
@@ -296,8 +310,9 @@ fn skip_aside(bytes: &[u8], at: usize) -> Option<usize> {
 fn n_sibling(rest: &str) -> Option<usize> {
     const AROUND: [char; 9] = [' ', '\t', '\r', '"', '\'', '\\', '<', '{', '-'];
     let first = rest.trim_start_matches([' ', ':', '"', '\'', '\\', '\r']);
-    if !(rest.starts_with(['"', '\'', '\\']) || first.starts_with(['\n', '{', ',']))
-        && !rest.starts_with("</")
+    if !(rest.starts_with(['"', '\'', '\\'])
+        || first.starts_with(['\n', '{', ','])
+        || rest.starts_with("</"))
     {
         return None;
     }
@@ -309,7 +324,7 @@ fn n_sibling(rest: &str) -> Option<usize> {
         let word = inside.get(at + 1..)?;
         let Some(name) = LABELS.fields.iter().find(|it| starts_with(word, it)) else { continue };
         let after = word.get(name.len()..)?.trim_start_matches(AROUND);
-        if !after.starts_with([':', '=']) && !(sign == "<" && after.starts_with('>')) {
+        if !(after.starts_with([':', '=']) || sign == "<" && after.starts_with('>')) {
             continue;
         }
         // Other fields may lie between the two, but no sentence, and nothing may be assigned to the label itself.

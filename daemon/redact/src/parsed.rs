@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::Redactor;
 use model::parcel::Findings;
 use model::parcel::Parsed;
-use model::terms::{Norm, Segment, Span, SpanMap};
+use model::terms::{Norm, Segment, Span};
 
 impl Redactor {
     /// Cleans the output of a format, except `allowed`, the values on exempt lines.
@@ -25,7 +25,7 @@ impl Redactor {
         });
         // Places move only if something was replaced in the text itself.
         let Some(to_extracted) = clean(&mut parsed.text) else { return findings };
-        let places = Moved::new(&to_extracted);
+        let places = Moved { segments: to_extracted.segments() };
         parsed.map = to_extracted.then(&parsed.map);
         for block in &mut parsed.blocks {
             block.span = places.span(block.span);
@@ -90,11 +90,7 @@ struct Moved<'a> {
     segments: &'a [Segment],
 }
 
-impl<'a> Moved<'a> {
-    fn new(map: &'a SpanMap) -> Self {
-        Moved { segments: map.segments() }
-    }
-
+impl Moved<'_> {
     fn span(&self, span: Span<Norm>) -> Span<Norm> {
         let start = self.place(span.start(), false);
         let end = if span.is_empty() { start } else { self.place(span.end(), true) };

@@ -132,10 +132,7 @@ pub fn personal_data_in(text: &str, wanted: impl Fn(Kind) -> bool) -> Vec<(Range
 
 /// True when one of `words` (lowercase) is shortly before a place, as a whole word.
 fn is_announced(text: &str, place: usize, words: &[&str]) -> bool {
-    let mut from = place.saturating_sub(CONTEXT_BYTES);
-    while !text.is_char_boundary(from) {
-        from += 1;
-    }
+    let from = text.ceil_char_boundary(place.saturating_sub(CONTEXT_BYTES));
     let before = text.get(from..place).unwrap_or("").to_lowercase();
     words.iter().any(|word| {
         before.match_indices(word).any(|(at, _)| {

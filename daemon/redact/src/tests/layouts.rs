@@ -56,6 +56,66 @@ $ cargo login\nabcdefghijklmnopqrstuvwxyz012345
 }
 
 #[test]
+fn a_value_of_words_stands_out_after_a_label_of_keys() {
+    for key in ["abcdef-Ghijk1-lmnopq", "viwigo-Bivit9-kubugo", "q9W8e7R6t5Y4u3I2o1P0"] {
+        check_marked(
+            &r#"
+The API key is KEY
+Access token is KEY, keep it.
+The secret key for the shop is KEY.
+## API key\n\nKEY
+## Access token\n\n`KEY`
+## Secret key\nKEY
+curl -H "X-API-Key: KEY" https://h.example/v1
+curl -H 'X-Access-Token: KEY' h.example
+curl -H 'X-API-Key: KEY' -X POST "$URL"
+Authorization: Bearer KEY
+curl -H "Authorization: Bearer KEY" https://h.example/v1
+"#
+            .replace("KEY", &format!("⟦{key}⟧")),
+        );
+    }
+    check_marked(
+        "
+The API key is ⟦pigment-reset-oxidize-ducky⟧
+## Access token\\n\\n⟦pigment-reset-oxidize-ducky⟧
+type: apiKey
+type: \"apiKey\", name: X-API-Key
+say \"The password: 1,2,3,4,5\" and go
+The API key is required
+access token is valid
+The API key is shared-with-every-client
+The access token is my-service-account-token-1
+The secret key is base64-encoded-by-default
+Password: unknown
+Contraseña: obligatoria
+",
+    );
+}
+
+#[test]
+fn a_value_lies_in_a_row_a_map_a_tag_or_behind_dots() {
+    check_filled(
+        r#"
+INSERT INTO users (name, password) VALUES ('anna', 'PASS');
+INSERT INTO users(`name`,`password`)VALUES('anna','PASS')
+insert into users (password, name)\n  values ('PASS', 'a'), ('PASS', 'b');
+INSERT INTO users (name, password) VALUES (?, ?)
+INSERT INTO users (name, password) VALUES ('anna', '${DB_PW}');
+passwords:\n  root: PASS\n  web_1: "PASS"\n\nport: 8080
+<password type="x">PASS</password>
+<db:password type='x' id="y">PASS</db:password>
+<password type="x" required="yes"/> and <b>Rocky3000x</b>
+Password ......... PASS
+Password........ PASS
+Password . . . . . : PASS
+Password ……… PASS
+Passwords ... are kept hashed
+"#,
+    );
+}
+
+#[test]
 fn a_label_may_have_a_number_an_aside_a_second_colon_and_other_signs() {
     check_filled(
         r#"
