@@ -225,11 +225,11 @@ pub(super) fn is_secret(value: &str, value_kind: ValueKind, form: Form) -> bool 
         (ValueKind::Password, Form::Part) => is_striking(value),
         (ValueKind::Pass, Form::Whole) => is_no_word(value),
         (ValueKind::Pass, Form::Part) => value.len() >= 7 && is_striking(value),
+        (ValueKind::Key, _) if is_phrase_of_a_machine(value) => true,
         (ValueKind::Secret, Form::Whole) if is_key(value, 14) => true,
         (ValueKind::Key | ValueKind::Secret, Form::Whole) => {
             value.len() >= 8 && value.contains(|c: char| c.is_ascii_digit()) && is_no_word(value)
         }
-        (ValueKind::Key, Form::Part) if is_phrase_of_a_machine(value) => true,
         (ValueKind::Key | ValueKind::Secret, Form::Part) => is_key(value, 16),
         (ValueKind::Token, _) => is_key(value, 14) && !is_uuid(value),
         (ValueKind::Any, Form::Whole) => is_sure_key(value),

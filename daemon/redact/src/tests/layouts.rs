@@ -78,6 +78,7 @@ curl -H "Authorization: Bearer KEY" https://h.example/v1
     check_marked(
         "
 The API key is ⟦pigment-reset-oxidize-ducky⟧
+api_key: ⟦pigment-reset-oxidize-ducky⟧
 ## Access token\\n\\n⟦pigment-reset-oxidize-ducky⟧
 type: apiKey
 type: \"apiKey\", name: X-API-Key
