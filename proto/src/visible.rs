@@ -101,9 +101,10 @@ pub fn named(shown: &str, spelled: &[String]) -> String {
 /// # Errors
 /// Those that it may be, in backticks, if there are several.
 pub fn typed<'a>(given: &str, known: &BTreeSet<&'a str>) -> Result<Option<&'a str>, String> {
-    let folded = |name: &str| fold(&restore(name)).split_whitespace().collect::<Vec<_>>().join(" ");
     let keys: [&dyn Fn(&str) -> String; 3] =
-        [&str::to_string, &|name| show(name).replace(['\n', '\t'], " "), &folded];
+        [&str::to_string, &|name| show(name).replace(['\n', '\t'], " "), &|name| {
+            fold(&restore(name))
+        }];
     for key in keys {
         let given = key(given);
         let alike: Vec<&str> = known.iter().copied().filter(|it| key(it) == given).collect();
