@@ -95,8 +95,8 @@ pub fn named(shown: &str, spelled: &[String]) -> String {
     shown.split('/').map(meant).collect::<Vec<_>>().join("/")
 }
 
-/// Returns which of the `known` names a person means who types one as a list shows it: that very name, else the only one
-/// that is shown so on one line, else the only one that folds alike.
+/// Returns which of the `known` names a person means who types one as a list shows it: that very name, else the only
+/// one that is shown so on one line, else the only one that folds alike.
 ///
 /// # Errors
 /// Those that it may be, in backticks, if there are several.

@@ -68,9 +68,9 @@ impl Copies<'_> {
         self.home(self.root(text)?)
     }
 
-    /// Returns the places of a text and of those with the same root, document and byte, in the documents that `is_meant`
-    /// accepts, identical texts first: up to `most` of each, of the texts until there are so many. Of each the one that
-    /// is indexed is the first.
+    /// Returns the places of a text and of those with the same root, document and byte, in the documents that
+    /// `is_meant` accepts, identical texts first: up to `most` of each, of the texts until there are so many. Of each
+    /// the one that is indexed is the first.
     pub fn places(
         self,
         text: i64,
