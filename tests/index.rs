@@ -8,6 +8,5 @@ use std::path::Path;
 /// # Panics
 /// If it cannot be read.
 pub fn index_text(path: &Path) -> String {
-    let db = index::store::open_for_reading(path).expect("the index opens");
-    index::store::canon::text(&db).expect("it can be read")
+    index::store::canon::text_at(path).expect("it can be read")
 }

@@ -27,27 +27,30 @@ const LAYERS: [(&str, usize); 14] = [
     ("daemon", 0),
 ];
 
-/// Crates that reach the databases through `index` alone.
-const WITHOUT_SQL: [&str; 6] = ["client", "daemon", "engine", "hub", "query", "server"];
+/// Crates that name SQLite: `index`, and `sys`, which limits its memory. All others reach the databases through `index`.
+const WITH_SQLITE: [&str; 2] = ["daemon/index", "daemon/sys"];
 
-/// Words of statements, and of what runs one on SQLite.
-const OF_SQL: [&str; 15] = [
-    "SELECT ",
-    " FROM ",
-    " JOIN ",
-    " WHERE ",
-    "ORDER BY ",
-    "GROUP BY ",
-    "INSERT INTO ",
-    "INSERT OR ",
-    "DELETE FROM ",
-    "UPDATE ",
-    "PRAGMA ",
-    "CREATE TABLE",
-    "prepare_cached(",
-    "query_row(",
-    "query_map(",
+/// Words of statements, in any case, and of what runs one.
+const OF_SQL: [&str; 14] = [
+    r"\bselect\s+[^;]*\bfrom\b",
+    r"\b(left )?join \w+ \w+ on\b",
+    r"\b(order|group) by \w",
+    r"\binsert (or \w+ )?into\b",
+    r"\b(replace into|delete from|drop (table|index)|create (table|index|view|virtual))\b",
+    r"\bupdate \w+ set\b",
+    r"\bpragma \w",
+    r"\bvalues ?\(\?",
+    r"\b(attach|detach) database\b",
+    r"[=<>] ?\?\d",
+    r"\b(prepare_cached|query_row|query_map|execute_batch)\(",
+    r"\.(prepare|execute)\(",
+    r"\bopen_for_reading\b",
+    r"\brusqlite\b",
 ];
+
+/// Functions of `index` that give or take a connection, for tests and benches: the words above keep all other crates from the
+/// first one, and only it gives one.
+const SHOWN_TO_BENCHES: [&str; 3] = ["fn open_for_reading(", "fn load(", "fn nearest_in_table("];
 
 /// Files with statements for other databases than ours: PostgreSQL, and graph databases that import an export.
 const FOR_OTHERS: [&str; 6] = [
@@ -101,32 +104,53 @@ fn arrows_between_crates_point_down() {
 
 #[test]
 fn sql_stands_in_index_alone() {
-    let folders = WITHOUT_SQL.map(|name| match name {
-        "client" | "daemon" => name.to_string(),
-        layer => format!("daemon/{layer}"),
-    });
+    let words = regex::RegexSet::new(OF_SQL.map(|it| format!("(?is){it}"))).expect("patterns");
+    let is_inside = |path: &str| {
+        (path.contains("/src/") && !path.starts_with("tests/"))
+            && !WITH_SQLITE.iter().any(|folder| path.starts_with(&format!("{folder}/")))
+            && !BESIDE.iter().any(|folder| path.starts_with(&format!("daemon/{folder}/")))
+    };
     let mut found = Vec::new();
     for (path, text) in crate::tidy::sources() {
-        let is_inside = folders.iter().any(|folder| path.starts_with(&format!("{folder}/src/")));
-        if !is_inside || is_test(&path) {
+        if !is_inside(&path) || is_test(&path) {
             continue;
         }
         let code = text.split("#[cfg(test)]\nmod tests {").next().unwrap_or(&text);
-        let mut lines = code.lines().filter(|line| !line.trim_start().starts_with("//"));
-        let has_words = |line: &str| {
-            !FOR_OTHERS.contains(&path.as_str()) && OF_SQL.iter().any(|word| line.contains(word))
-        };
-        if lines.any(|line| line.contains("rusqlite") || has_words(line)) {
+        let lines = code.lines().filter(|line| !line.trim_start().starts_with("//"));
+        let is_sql = words.is_match(&lines.collect::<Vec<_>>().join("\n"));
+        if is_sql != FOR_OTHERS.contains(&path.as_str()) {
             found.push(path);
         }
     }
-    for folder in folders {
-        let manifest = fs::read_to_string(workspace().join(&folder).join("Cargo.toml"));
-        if manifest.expect("a manifest").lines().any(|line| line.starts_with("rusqlite")) {
-            found.push(format!("{folder}/Cargo.toml"));
+    assert_eq!(found, Vec::<String>::new(), "call a reader of `index`");
+}
+
+#[test]
+fn only_index_depends_on_sqlite_and_it_shows_no_connection() {
+    let root = workspace();
+    let crates = fs::read_dir(&root)
+        .expect("a folder")
+        .chain(fs::read_dir(root.join("daemon")).expect("a folder"));
+    for folder in crates.flatten().map(|it| it.path()) {
+        let Ok(manifest) = fs::read_to_string(folder.join("Cargo.toml")) else { continue };
+        let name = folder.strip_prefix(&root).expect("inside").display().to_string();
+        let is_allowed = WITH_SQLITE.contains(&name.as_str()) || name == "tests" || name == "fuzz";
+        assert!(is_allowed || !manifest.contains("rusqlite"), "{name}");
+    }
+    let shown = regex::Regex::new(
+        r"(?s)\n *pub (?:fn \w+[^{;]*?\bConnection\b[^{;]*\{|\w+: [^\n]*\bConnection\b)",
+    );
+    let shown = shown.expect("a pattern");
+    let is_known = |text: &str| SHOWN_TO_BENCHES.iter().any(|name| text.contains(name));
+    for (path, text) in crate::tidy::sources() {
+        let is_index = path.starts_with("daemon/index/src/") && !is_test(&path);
+        if is_index && !path.ends_with("/testing.rs") {
+            let code = text.split("#[cfg(test)]\nmod tests {").next().unwrap_or(&text);
+            let all: Vec<&str> = shown.find_iter(code).map(|it| it.as_str()).collect();
+            let all: Vec<&str> = all.into_iter().filter(|it| !is_known(it)).collect();
+            assert_eq!(all, [""; 0], "{path}");
         }
     }
-    assert_eq!(found, Vec::<String>::new(), "call a reader of `index`");
 }
 
 #[test]

@@ -88,7 +88,7 @@ impl Scorer {
     }
 
     /// Returns the `wanted` best chunks, best first, ties by row; only chunks in `among`, if given.
-    pub fn best(
+    pub(crate) fn best(
         &self,
         db: &Connection,
         wanted: usize,
@@ -117,7 +117,11 @@ impl Scorer {
     }
 
     /// Returns the exact scores of some chunks, by row; 0 for a chunk that contains none of the words.
-    pub fn scores(&self, db: &Connection, mut ids: Vec<i64>) -> Result<Vec<(i64, f64)>, Unread> {
+    pub(crate) fn scores(
+        &self,
+        db: &Connection,
+        mut ids: Vec<i64>,
+    ) -> Result<Vec<(i64, f64)>, Unread> {
         ids.sort_unstable();
         let mut lengths = db.prepare_cached("SELECT sz FROM chunk_fts_docsize WHERE id = ?1")?;
         let mut found: Vec<(i64, f64)> = Vec::with_capacity(ids.len());

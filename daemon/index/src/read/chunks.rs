@@ -58,6 +58,11 @@ impl Chunks<'_> {
         Ok(found.into_iter().map(|chunk| (chunk.id, chunk)).collect())
     }
 
+    /// Returns the documents of passages by id; those that are gone are left out.
+    pub fn docs(self, chunks: impl IntoIterator<Item = i64>) -> Read<FxHashMap<i64, i64>> {
+        self.0.rows_of_each::<(i64, i64), _>("SELECT id, doc_id FROM chunks WHERE id = ?1", chunks)
+    }
+
     /// Returns those of some passages that the text index does not hold as a whole, in the given order.
     pub fn partial(self, chunks: impl IntoIterator<Item = i64>) -> Read<Vec<Chunk>> {
         self.0.select_each("FROM chunks c WHERE c.id = ?1 AND c.own IS NOT NULL", chunks)

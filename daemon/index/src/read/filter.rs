@@ -389,7 +389,7 @@ mod tests {
         let mut values = Vec::new();
         let condition = under.sql(&mut values);
         let db = rusqlite::Connection::open_in_memory().expect("opens");
-        crate::store::add_folded(&db).expect("added");
+        crate::store::open::add_folded(&db).expect("added");
         values.insert(0, path.into());
         let sql = format!("SELECT {condition} FROM (SELECT ? AS path) d");
         // In this SQL the row follows its condition, but its parameter comes first.

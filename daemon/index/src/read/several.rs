@@ -43,8 +43,13 @@ impl Snapshot {
         sql: &str,
         values: impl IntoIterator<Item = i64>,
     ) -> Read<FxHashMap<i64, Vec<T>>> {
-        let of = |value| Ok((value, self.rows(sql, [value])?));
-        values.into_iter().map(of).collect()
+        let mut statement = self.db().prepare_cached(sql)?;
+        let mut found = FxHashMap::default();
+        for value in values {
+            let rows = statement.query_map([value], |row| T::from_row(row, 0))?;
+            found.insert(value, rows.collect::<Result<_, _>>()?);
+        }
+        Ok(found)
     }
 
     /// Returns what some owners have, by one of two statements: `one` selects that of one owner, `all` every owner

@@ -204,10 +204,26 @@ impl PartDiff {
     }
 }
 
-/// Compares two indexes part by part; keeps at most `limit` differing rows per side and part.
+/// Compares two indexes part by part, and the uids in the live one with those of the ledger in `state_dir`; there,
+/// `n_rebuilt` counts the documents that the ledger knows. Keeps at most `limit` differing rows per side and part.
 ///
 /// Needs 16 bytes of memory for each row of a part that the other side has not shown yet.
+///
+/// # Errors
+/// When one of them cannot be read.
 pub fn compare(
+    live: &Path,
+    rebuilt: &Path,
+    state_dir: &Path,
+    limit: usize,
+) -> Result<Vec<PartDiff>, StoreError> {
+    let (live, rebuilt) = (super::open::reader(live)?, super::open::reader(rebuilt)?);
+    let mut parts = compare_indexes(&live, &rebuilt, limit)?;
+    parts.push(compare_with_ledger(&live, state_dir, limit)?);
+    Ok(parts)
+}
+
+fn compare_indexes(
     live: &Connection,
     rebuilt: &Connection,
     limit: usize,
@@ -217,9 +233,7 @@ pub fn compare(
     PARTS.iter().map(|(part, sql)| compare_part(part, sql, live, rebuilt, limit)).collect()
 }
 
-/// Compares the uids in the index with those of the ledger in `state_dir`; `n_rebuilt` counts the documents that the
-/// ledger knows.
-pub fn compare_with_ledger(
+fn compare_with_ledger(
     live: &Connection,
     state_dir: &Path,
     limit: usize,
@@ -340,8 +354,15 @@ fn first_rows(
     Ok(first.into_iter().collect())
 }
 
-/// Returns the whole index as sorted lines, each with the name of its part.
-pub fn text(db: &Connection) -> Result<String, StoreError> {
+/// Returns a whole index as sorted lines, each with the name of its part.
+///
+/// # Errors
+/// When it cannot be read.
+pub fn text_at(index: &Path) -> Result<String, StoreError> {
+    text(&super::open::reader(index)?)
+}
+
+pub(crate) fn text(db: &Connection) -> Result<String, StoreError> {
     prepare(db)?;
     let mut out = String::new();
     for (part, sql) in PARTS {

@@ -17,7 +17,7 @@ use rusqlite::types::{Value, ValueRef};
 use rusqlite::{Connection, Row, params_from_iter};
 use serde::{Deserialize, Serialize};
 
-use super::ledger::ChangedLine;
+use super::ledger::{ChangedLine, read_copy};
 use super::{StoreError, open};
 
 mod identities;
@@ -95,8 +95,13 @@ impl Gone {
         }
     }
 
-    /// Adds what a ledger has of the documents: rows by path, and entries whose versions are `hashes` and name them.
-    pub fn resolve(
+    /// Adds what a ledger, or a copy of one, has of the documents: rows by path, and entries whose versions are `hashes` and
+    /// name them. One that cannot be read adds nothing.
+    pub fn resolve(&mut self, ledger: &Path, known: &Identities, hashes: &BTreeSet<Vec<u8>>) {
+        let _ = read_copy(ledger, |db| self.resolve_in(db, known, hashes));
+    }
+
+    pub(super) fn resolve_in(
         &mut self,
         db: &Connection,
         known: &Identities,
@@ -127,8 +132,13 @@ impl Gone {
         Ok(())
     }
 
-    /// Returns the texts that a ledger has of the documents and entries: all versions, and lines of the journal.
-    pub fn texts(&self, db: &Connection) -> rusqlite::Result<Vec<String>> {
+    /// Returns the texts that a ledger, or a copy of one, has of the documents and entries: all versions, and lines of the
+    /// journal.
+    pub fn texts(&self, ledger: &Path) -> Vec<String> {
+        read_copy(ledger, |db| self.texts_in(db)).unwrap_or_default()
+    }
+
+    fn texts_in(&self, db: &Connection) -> rusqlite::Result<Vec<String>> {
         let mut found = Vec::new();
         if has_table(db, "kb_versions")? {
             let mut statement = db.prepare("SELECT text FROM kb_versions WHERE entry = ?1")?;

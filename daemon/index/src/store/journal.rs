@@ -13,7 +13,8 @@ mod lines;
 use rusqlite::{Connection, OptionalExtension, params};
 use rustc_hash::FxHashMap;
 
-pub use self::lines::{Line, first as first_lines, of_row as lines_of};
+pub(crate) use self::lines::of_row as lines_of;
+pub use self::lines::{Line, first as first_lines};
 use super::commit::Identity;
 use super::ledger::Ledger;
 use super::{DocChange, DocVersion, StoreError};

@@ -33,7 +33,7 @@ pub struct Likeness<'a> {
 
 impl<'a> Likeness<'a> {
     /// Reads contexts from `db` and verdicts from `decisions`, by [`link_key`].
-    pub fn new(
+    pub(crate) fn new(
         db: &'a Connection,
         embedder: &'a dyn Embedder,
         decisions: &'a dyn Fn(&str) -> Option<Verdict>,

@@ -21,7 +21,7 @@ mod likeness;
 pub mod lines;
 pub mod links;
 mod names;
-mod open;
+pub(crate) mod open;
 pub mod permalinks;
 pub mod published;
 mod quarantine;
@@ -49,7 +49,8 @@ pub use erase::{
 };
 pub use error::StoreError;
 pub use held::{Held, Part, Seen};
-pub use journal::{Line, first_lines, lines_of};
+pub(crate) use journal::lines_of;
+pub use journal::{Line, first_lines};
 pub use ledger::{
     Backup, Breakers, Checkup, Decisions, DecisionsAt, Enriched, EventCounts, Failing,
     IngestRecord, IngestedFile, KbFacts, KbLedger, KbRecord, KbVersion, LastWrites, Ledger,
@@ -59,9 +60,8 @@ pub use ledger::{
 };
 pub use ledger::{ChangeLedger, ChangedLine, DocChange, DocVersion, JournalStart, LineKind};
 pub use ledger::{OBSERVED_EVERY, written_before};
-pub use ledger::{Removal, detectors, read_copy, removed_ms, rewrite_copy, scrubbed_by};
+pub use ledger::{Removal, detectors, is_sound, removed_ms, rewrite_copy, scrubbed_by};
 pub use likeness::Likeness;
-pub use open::add_folded;
 pub use replace::copy_ledger;
 pub use replica::{Draft, Replica};
 pub use schema::SCHEMA_VERSION;

@@ -244,7 +244,7 @@ pub(super) fn reader(path: &Path) -> Result<Connection, StoreError> {
 ///
 /// # Errors
 /// When SQLite refuses it.
-pub fn add_folded(db: &Connection) -> rusqlite::Result<()> {
+pub(crate) fn add_folded(db: &Connection) -> rusqlite::Result<()> {
     let flags = FunctionFlags::SQLITE_UTF8
         | FunctionFlags::SQLITE_DETERMINISTIC
         | FunctionFlags::SQLITE_INNOCUOUS;

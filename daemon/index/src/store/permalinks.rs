@@ -177,7 +177,7 @@ pub(super) const KEPT: [By; 6] =
 ///
 /// # Errors
 /// When the index cannot be read.
-pub fn holder(
+pub(crate) fn holder(
     db: &Connection,
     claim: &str,
     path: &str,
@@ -228,7 +228,7 @@ pub fn holder(
 ///
 /// # Errors
 /// When the index cannot be read.
-pub fn bearer(
+pub(crate) fn bearer(
     db: &Connection,
     claim: &str,
     path: &str,
@@ -257,7 +257,7 @@ pub struct Refused {
 ///
 /// # Errors
 /// When the index cannot be read.
-pub fn refused(db: &Connection, most: usize) -> Result<Vec<Refused>, StoreError> {
+pub(crate) fn refused(db: &Connection, most: usize) -> Result<Vec<Refused>, StoreError> {
     let mut statement = db.prepare_cached(
         "SELECT d.path, c.key, d.title FROM doc_names c JOIN notes n ON n.doc_id = c.doc_id
          JOIN docs d ON d.id = n.doc_id WHERE c.kind = ?1 AND NOT (n.is_stated AND n.permalink IS c.key)

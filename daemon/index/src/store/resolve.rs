@@ -22,7 +22,7 @@ const MAX_NAMED: i64 = 50;
 ///
 /// # Errors
 /// When the index cannot be read.
-pub fn resolve(
+pub(crate) fn resolve(
     db: &Connection,
     name: &str,
     is_uri: bool,
@@ -41,7 +41,7 @@ pub fn resolve(
 ///
 /// # Errors
 /// When the index cannot be read.
-pub fn named(db: &Connection, by: By, name: &str) -> Result<Vec<i64>, StoreError> {
+pub(crate) fn named(db: &Connection, by: By, name: &str) -> Result<Vec<i64>, StoreError> {
     let Some(key) = by.key(name) else { return Ok(Vec::new()) };
     let found = rows(db, by, &key, name, MAX_NAMED)?;
     // A note goes before another file of its name, and what is written so before another case.
@@ -97,7 +97,7 @@ fn signs(name: &str) -> String {
 ///
 /// # Errors
 /// When the index cannot be read.
-pub fn lead(
+pub(crate) fn lead(
     db: &Connection,
     from: &str,
     kind: LinkKind,

@@ -338,7 +338,7 @@ impl Drop for Snapshot {
     }
 }
 
-/// Opens a separate read-only connection to any index file, such as a rebuilt one.
+/// Opens a read-only connection to any file of an index, for tests and benches alone.
 pub fn open_for_reading(path: &Path) -> Result<Connection, StoreError> {
     super::open::reader(path)
 }

@@ -57,7 +57,7 @@ pub(crate) fn each_in_table(
 }
 
 /// Returns the cosines of those of these rows that exist with a question.
-pub fn cosines_in_table(
+pub(crate) fn cosines_in_table(
     db: &Connection,
     ids: &FxHashSet<i64>,
     question: &UnitVector,

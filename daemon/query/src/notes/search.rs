@@ -370,9 +370,9 @@ fn best_of_documents(
     ctx: &QueryContext<'_>,
     ranked: &[ScoredChunk],
 ) -> Result<Vec<(i64, ScoredChunk)>, AskError> {
-    let chunks = ctx.snapshot.chunks().many(ranked.iter().map(|it| it.chunk))?;
+    let docs = ctx.snapshot.chunks().docs(ranked.iter().map(|it| it.chunk))?;
     let mut seen = FxHashSet::default();
-    let hits = ranked.iter().filter_map(|it| Some((chunks.get(&it.chunk)?.doc, it)));
+    let hits = ranked.iter().filter_map(|it| Some((*docs.get(&it.chunk)?, it)));
     Ok(hits.filter(|(doc, _)| seen.insert(*doc)).map(|(doc, it)| (doc, it.clone())).collect())
 }
 

@@ -5,7 +5,7 @@
 //! Invariants: what a restore replaces is kept, too, so nothing is ever lost by it; callers see
 //! texts without secrets, and a restored file is exactly the one that was kept, secrets included.
 
-use index::store::{ChangeLedger, DocChange, DocVersion, Identities, StoreError, read_copy};
+use index::store::{ChangeLedger, DocChange, DocVersion, Identities, StoreError};
 use model::terms::{ContentHash, Tick};
 use notes::edit::Change;
 use notes::parse::parse;
@@ -83,7 +83,7 @@ impl Notes {
     /// [`NoteError::NotKept`] if it may be several.
     pub fn names_typed(&self, given: &str) -> Result<Names, NoteError> {
         let mut known = Identities::default();
-        let _ = read_copy(&self.state_dir.join("ledger.sqlite"), |db| known.read(db));
+        known.read(&self.state_dir.join("ledger.sqlite"));
         let several = |all| NoteError::NotKept(format!("of `{given}` alone: there are {all}"));
         let path = self.typed(given, &known).map_err(several)?;
         let path = path.unwrap_or_else(|| restore(given).into_owned());

@@ -27,7 +27,7 @@ use engine::write::Command;
 use index::erase;
 use index::erase::{Needle, Needles, Rewrite, Role, Scan, Wanted, parts_of, scan_apart};
 use index::store::{
-    Counts, Gone, IndexWriter, LedgerError, Removal, StoreError, forget_unused, read_copy,
+    Counts, Gone, IndexWriter, LedgerError, Removal, StoreError, forget_unused, is_sound,
     removed_ms, rewrite_copy,
 };
 use index::words::Indexer;
@@ -359,7 +359,7 @@ impl Project {
         self.off_thread(move |project| {
             let (state_dir, rewrite) = (&project.state_dir, rewrite.as_ref());
             for copy in copies(project)? {
-                if read_copy(&copy, |_| Ok(())).is_none() {
+                if !is_sound(&copy) {
                     receipt.add("backups", "damaged copies", remove_damaged(&copy, rewrite)?);
                 }
             }

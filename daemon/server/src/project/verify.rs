@@ -16,7 +16,7 @@ use engine::build::Build;
 use engine::write::Command;
 use index::store::canon;
 use index::store::canon::PartDiff;
-use index::store::{IndexWriter, StoreError, copy_ledger, open_for_reading};
+use index::store::{IndexWriter, StoreError, copy_ledger};
 use model::terms::Tick;
 use sys::crew;
 
@@ -241,12 +241,8 @@ impl Project {
             let (live, rebuilt) = (self.build.readers.path(), second.readers.path());
             progress(0, 0, "comparing");
             let ledger = self.recipe.state_dir.clone();
-            let compared = crew::comparing().run(move || {
-                let (live, rebuilt) = (open_for_reading(&live)?, open_for_reading(&rebuilt)?);
-                let mut parts = canon::compare(&live, &rebuilt, limit)?;
-                parts.push(canon::compare_with_ledger(&live, &ledger, limit)?);
-                Ok::<_, StoreError>(parts)
-            });
+            let compared =
+                crew::comparing().run(move || canon::compare(&live, &rebuilt, &ledger, limit));
             let parts = compared.await.map_err(|error| anyhow::anyhow!("{error}"))??;
             let is_still = ticks() == before && self.build.settled().deep;
             if is_still {

@@ -6,11 +6,13 @@
 //! Invariant: what was kept under a path at some time belongs to one document: the first that changed there afterwards.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::path::Path;
 
 use notes::resolve::name_key;
 use rusqlite::Connection;
 
 use super::has_table;
+use crate::store::ledger::read_copy;
 
 /// A document was at a path, before or after a change. The oldest sorts first.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -33,8 +35,13 @@ pub struct Identities {
 }
 
 impl Identities {
-    /// Adds what a ledger knows. Of two that differ, the first one is right.
-    pub fn read(&mut self, db: &Connection) -> rusqlite::Result<()> {
+    /// Adds what a ledger, or a copy of one, knows; one that cannot be read adds nothing. Of two that differ, the first one
+    /// is right.
+    pub fn read(&mut self, ledger: &Path) {
+        let _ = read_copy(ledger, |db| self.read_from(db));
+    }
+
+    pub(in crate::store) fn read_from(&mut self, db: &Connection) -> rusqlite::Result<()> {
         let mut newest: HashMap<String, (i64, String)> = HashMap::new();
         if has_table(db, "changes")? {
             let sql = "SELECT uid, was_path, at_ms, was_hash, 0 FROM changes WHERE was_path IS NOT NULL
@@ -216,7 +223,7 @@ mod tests {
         ];
         let ledger = ledger(folder.path(), &steps);
         let mut known = Identities::default();
-        known.read(ledger.db()).expect("read");
+        known.read_from(ledger.db()).expect("read");
         let only = |found: BTreeSet<String>| {
             assert!(found.len() <= 1, "{found:?}");
             found.into_iter().next()

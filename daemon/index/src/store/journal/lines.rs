@@ -118,7 +118,7 @@ fn add_note(stated: &mut Stated, note: &Note, link_lines: &[String]) {
 }
 
 /// Returns the lines of an indexed document, given the id of its row; empty if there is no such row.
-pub fn of_row(db: &Connection, doc: i64) -> Result<Vec<Line>, StoreError> {
+pub(crate) fn of_row(db: &Connection, doc: i64) -> Result<Vec<Line>, StoreError> {
     let mut stated = Stated::default();
     let metadata: Option<String> = db
         .prepare_cached("SELECT metadata FROM notes WHERE doc_id = ?1")?

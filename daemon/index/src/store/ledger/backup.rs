@@ -141,12 +141,17 @@ fn copy_rows(db: &Connection, draft: &Path) -> Result<Rows, StoreError> {
 }
 
 /// Reads from a copy of the ledger; `None` if the copy is damaged.
-pub fn read_copy<T>(
+pub(crate) fn read_copy<T>(
     path: &Path,
     read: impl FnOnce(&Connection) -> rusqlite::Result<T>,
 ) -> Option<T> {
     look(path).ok()?;
     open::plain_reader(path).and_then(|db| read(&db)).ok()
+}
+
+/// Returns whether a copy of the ledger can be read.
+pub fn is_sound(copy: &Path) -> bool {
+    read_copy(copy, |_| Ok(())).is_some()
 }
 
 /// Rewrites a copy of the ledger without what is to be forgotten, in the table version it has and without free pages.

@@ -29,10 +29,11 @@ use sha2::{Digest, Sha256};
 use super::StoreError;
 use model::terms::{RelPath, Tick, norm_of};
 
+pub(crate) use backup::read_copy;
 pub use backup::{
     Backup, Checkup, Restored, back_up, bring_back, check as check_backup, check_up, restore,
 };
-pub use backup::{read_copy, rewrite_copy};
+pub use backup::{is_sound, rewrite_copy};
 pub use breaker::{Breakers, Failing};
 pub use days::{OBSERVED_EVERY, written_before};
 pub use enriched::{Enriched, Reading};

@@ -196,10 +196,10 @@ mod tests {
         let files = [ingested("a.md", &["kb-00001"]), ingested("b.md", &["kb-00007", "kb-00008"])];
         ledger.record_kb(&files, 3).expect("kept");
         let mut known = crate::store::Identities::default();
-        known.read(&ledger.db).expect("read");
+        known.read_from(&ledger.db).expect("read");
         let uids = known.at("a.md");
         let mut gone = Gone { uids, entries: [7].into(), ..Gone::default() };
-        gone.resolve(&ledger.db, &known, &Default::default()).expect("read");
+        gone.resolve_in(&ledger.db, &known, &Default::default()).expect("read");
         let none = Needles::new(&[]).expect("a finder");
         let counts = ledger.erase(&gone, &none).expect("erased");
         let wanted = r#"{"decisions": 1, "documents": 1, "ingested": 1, "kb_ingested": 2, "kb_versions": 1}"#;

@@ -9,7 +9,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use index::erase::lines_of_all;
-use index::store::{Gone, Identities, StoreError, is_within, read_copy, removed_ms};
+use index::store::{Gone, Identities, StoreError, is_within, removed_ms};
 use jiff::Timestamp;
 use model::terms::ContentHash;
 use notes::entry;
@@ -23,8 +23,8 @@ impl Project {
     pub(super) fn identities(&self) -> Result<Identities, ForgetError> {
         let mut known = Identities::default();
         for ledger in ledgers(self)? {
-            // A copy that cannot be read adds nothing; `remove_damaged` deals with it.
-            let _ = read_copy(&ledger, |db| known.read(db));
+            // `remove_damaged` deals with a copy that cannot be read.
+            known.read(&ledger);
         }
         for version in self.notes.kept(None).unwrap_or_default() {
             if let Some(uid) = &version.uid {
@@ -158,7 +158,7 @@ impl Project {
         }
         gone.entries.extend(paths.iter().filter_map(|it| self.number_at(it)));
         for ledger in ledgers(self)? {
-            let _ = read_copy(&ledger, |db| gone.resolve(db, known, &hashes));
+            gone.resolve(&ledger, known, &hashes);
         }
         if !gone.entries.is_empty() {
             let owners = self.entry_owners(known)?;
@@ -166,7 +166,7 @@ impl Project {
             gone.entries.retain(is_own);
         }
         for ledger in ledgers(self)? {
-            texts.extend(read_copy(&ledger, |db| gone.texts(db)).unwrap_or_default());
+            texts.extend(gone.texts(&ledger));
         }
         gone.present.clear();
         self.each_file(&mut |path, uid, text| {
