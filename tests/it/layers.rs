@@ -27,11 +27,12 @@ const LAYERS: [(&str, usize); 14] = [
     ("daemon", 0),
 ];
 
-/// Crates that name SQLite: `index`, and `sys`, which limits its memory. All others reach the databases through `index`.
+/// Crates that name SQLite: `index`, and `sys`, which limits its memory. All others reach the databases through
+/// `index`.
 const WITH_SQLITE: [&str; 2] = ["daemon/index", "daemon/sys"];
 
 /// Words of statements, in any case, and of what runs one.
-const OF_SQL: [&str; 14] = [
+const OF_SQL: [&str; 13] = [
     r"\bselect\s+[^;]*\bfrom\b",
     r"\b(left )?join \w+ \w+ on\b",
     r"\b(order|group) by \w",
@@ -43,13 +44,12 @@ const OF_SQL: [&str; 14] = [
     r"\b(attach|detach) database\b",
     r"[=<>] ?\?\d",
     r"\b(prepare_cached|query_row|query_map|execute_batch)\(",
-    r"\.(prepare|execute)\(",
     r"\bopen_for_reading\b",
     r"\brusqlite\b",
 ];
 
-/// Functions of `index` that give or take a connection, for tests and benches: the words above keep all other crates from the
-/// first one, and only it gives one.
+/// Functions of `index` that give or take a connection, for tests and benches: the words above keep all other crates
+/// from the first one, and only it gives one.
 const SHOWN_TO_BENCHES: [&str; 3] = ["fn open_for_reading(", "fn load(", "fn nearest_in_table("];
 
 /// Files with statements for other databases than ours: PostgreSQL, and graph databases that import an export.

@@ -65,7 +65,7 @@ struct PhrasePlaces {
 
 impl<'db> Postings<'db> {
     /// Reads the structure of the index.
-    pub fn open(db: &'db Connection) -> Result<Self, Unread> {
+    pub(crate) fn open(db: &'db Connection) -> Result<Self, Unread> {
         Ok(Postings { db, structure: Structure::read(db)? })
     }
 

@@ -1,5 +1,5 @@
-//! Read: what one commit holds, as types. Other crates read the tables through these readers alone, so a table can change
-//! its form without their knowing.
+//! Read: what one commit holds, as types. Other crates read the tables through these readers alone, so a table can
+//! change its form without their knowing.
 //!
 //! A reader is named by what it gives, and is taken from a [`Snapshot`]: `snapshot.documents().at("a.md")`. Row ids
 //! (`doc`, `chunk`, `entity`, `name`) are those of that commit.

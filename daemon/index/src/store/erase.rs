@@ -95,8 +95,8 @@ impl Gone {
         }
     }
 
-    /// Adds what a ledger, or a copy of one, has of the documents: rows by path, and entries whose versions are `hashes` and
-    /// name them. One that cannot be read adds nothing.
+    /// Adds what a ledger, or a copy of one, has of the documents: rows by path, and entries whose versions are
+    /// `hashes` and name them. One that cannot be read adds nothing.
     pub fn resolve(&mut self, ledger: &Path, known: &Identities, hashes: &BTreeSet<Vec<u8>>) {
         let _ = read_copy(ledger, |db| self.resolve_in(db, known, hashes));
     }
@@ -132,8 +132,8 @@ impl Gone {
         Ok(())
     }
 
-    /// Returns the texts that a ledger, or a copy of one, has of the documents and entries: all versions, and lines of the
-    /// journal.
+    /// Returns the texts that a ledger, or a copy of one, has of the documents and entries: all versions, and lines of
+    /// the journal.
     pub fn texts(&self, ledger: &Path) -> Vec<String> {
         read_copy(ledger, |db| self.texts_in(db)).unwrap_or_default()
     }

@@ -62,7 +62,7 @@ impl Neighborhood {
 
 /// Resolves names for one database.
 pub(super) struct Resolver<'a> {
-    pub db: &'a Connection,
+    pub(super) db: &'a Connection,
     pub embedder: &'a Arc<dyn Embedder>,
     pub ledger: &'a Ledger,
     pub weights: &'a Link,

@@ -41,7 +41,7 @@ const STATEMENT_CACHE: usize = 128;
 
 /// An index that is open for writing.
 pub(super) struct Opened {
-    pub db: Connection,
+    pub(super) db: Connection,
     /// Its file.
     pub path: PathBuf,
     /// The file that answers questions until this one is complete: the same, or an older index.

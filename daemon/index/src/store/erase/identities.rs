@@ -35,8 +35,8 @@ pub struct Identities {
 }
 
 impl Identities {
-    /// Adds what a ledger, or a copy of one, knows; one that cannot be read adds nothing. Of two that differ, the first one
-    /// is right.
+    /// Adds what a ledger, or a copy of one, knows; one that cannot be read adds nothing. Of two that differ, the first
+    /// one is right.
     pub fn read(&mut self, ledger: &Path) {
         let _ = read_copy(ledger, |db| self.read_from(db));
     }
