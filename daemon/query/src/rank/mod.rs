@@ -89,9 +89,16 @@ pub(crate) fn rank(
         let hits = listing::listed(ctx, plan, recalled)?;
         return Ok(Ranked { hits, is_cut: false, is_ended });
     }
+    let read =
+        |chunks: Vec<i64>| SignalInput::read(ctx, plan, recalled, expanded, chunks.into_iter());
     let candidates = expanded.candidates.chunks().chain(expanded.chunks());
-    let input = SignalInput::read(ctx, plan, recalled, expanded, candidates)?.with_turns()?;
+    // The other formulas score what was recalled; of the passages, only equal ones are read, for their places.
+    let mut input = read(candidates.filter(|_| plan.is_fused()).collect())?.with_turns()?;
     let mut hits = scored(&input);
+    if !plan.is_fused() {
+        let equal = hits.chunk_by(|a, b| a.score == b.score).filter(|it| it.len() > 1);
+        input = read(equal.flatten().map(|it| it.chunk).collect())?;
+    }
     by_place_where_equal(&mut hits, |chunk| {
         let Candidate { passage, label, .. } = input.candidate(chunk);
         (label.map(|it| it.path.as_str()), passage.map(|it| it.idx))
@@ -116,7 +123,8 @@ pub(crate) fn adjust(
         return Ok(ranked);
     }
     let n_reranked = ctx.reranker.map_or(0, |_| ctx.settings.retrieval.rerank.depth as usize);
-    let first = ranked.hits.iter().take(thin::DEPTH.max(n_reranked)).map(|it| it.chunk);
+    let n_read = if plan.is_fused() { thin::DEPTH.max(n_reranked) } else { 0 };
+    let first = ranked.hits.iter().take(n_read).map(|it| it.chunk);
     let input = SignalInput::read(ctx, plan, recalled, expanded, first)?;
     let hits = stage!("thin", thin::exchange(&input, ranked.hits))?;
     let hits = stage!("rerank", rerank::rerank(&input, hits))?;
