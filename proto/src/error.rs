@@ -71,6 +71,13 @@ pub struct ErrorView {
     pub conflict: Option<Box<ConflictView>>,
 }
 
+impl ErrorView {
+    /// Returns a refusal: what failed, on what, and what to do about it.
+    pub fn hinted(code: Code, message: impl Into<String>, hint: impl Into<String>) -> Self {
+        ErrorView { code, message: message.into(), hint: Some(hint.into()), conflict: None }
+    }
+}
+
 /// Both versions of a note that changed meanwhile.
 #[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

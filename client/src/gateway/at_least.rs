@@ -19,15 +19,11 @@ pub(super) fn check(arguments: &Map<String, Value>, served: &Served) -> Result<(
         Some(Value::Object(ticks)) => {
             ticks.keys().try_for_each(|name| served.named(name).map(|_| ()))
         }
-        Some(_) => Err(ErrorView {
-            code: Code::InvalidParams,
-            message: format!("`{NAME}` does not say whose tick it is"),
-            hint: Some(format!(
-                "give `{NAME}` as `{{\"PROJECT\": TICK}}`, with some of {}",
-                served.listing()
-            )),
-            conflict: None,
-        }),
+        Some(_) => Err(ErrorView::hinted(
+            Code::InvalidParams,
+            format!("`{NAME}` does not say whose tick it is"),
+            format!("give `{NAME}` as `{{\"PROJECT\": TICK}}`, with some of {}", served.listing()),
+        )),
     }
 }
 

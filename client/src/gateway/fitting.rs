@@ -54,14 +54,12 @@ pub(super) fn fitting(
         names.append(&mut question);
     }
     let fit = Fit { question: question.join(" "), names, most };
-    let answer = ask(socket, &fit).map_err(|why| ErrorView {
-        code: Code::Unavailable,
-        message: format!(
-            "the front end does not say which of {} projects to ask: {why}",
-            served.len()
-        ),
-        hint: Some("name a `project`, or ask again".to_string()),
-        conflict: None,
+    let answer = ask(socket, &fit).map_err(|why| {
+        ErrorView::hinted(
+            Code::Unavailable,
+            format!("the front end does not say which of {} projects to ask: {why}", served.len()),
+            "name a `project`, or ask again",
+        )
     })?;
     let waited_for = arguments.get("at_least").and_then(Value::as_object);
     let waited_for = waited_for.into_iter().flat_map(|it| it.keys().map(String::as_str));

@@ -92,19 +92,18 @@ impl Readings {
     fn refusal(&self) -> Value {
         let [short, whole] = &self.both;
         let behind = whole.address.strip_prefix(SCHEME).unwrap_or(&whole.address);
-        let view = ErrorView {
-            code: Code::Ambiguous,
-            message: format!(
+        let view = ErrorView::hinted(
+            Code::Ambiguous,
+            format!(
                 "`{}` is the address of two notes: `{}` and `{behind}`",
                 whole.address,
                 short.address.strip_prefix(SCHEME).unwrap_or(&short.address),
             ),
-            hint: Some(format!(
+            format!(
                 "use `{}` or `{SCHEME}{}/{behind}`, or the path of the file",
                 short.address, self.project
-            )),
-            conflict: None,
-        };
+            ),
+        );
         error_result(&view, Map::new())
     }
 }

@@ -199,24 +199,20 @@ fn call(mut params: Value, served: &Served) -> Route {
 }
 
 fn at_its_end() -> ErrorView {
-    ErrorView {
-        code: Code::InvalidParams,
-        message: "that project has no further hits".to_string(),
-        hint: Some("leave `project` out to go on with the others".to_string()),
-        conflict: None,
-    }
+    ErrorView::hinted(
+        Code::InvalidParams,
+        "that project has no further hits",
+        "leave `project` out to go on with the others",
+    )
 }
 
 fn only_one(tool: &str) -> ErrorView {
-    ErrorView {
-        code: Code::InvalidParams,
-        message: format!("`{tool}` is about one project"),
-        hint: Some(
-            "give one name as `project`; searches, `ask`, `changes` and `explain_entity` take several"
-                .to_string(),
-        ),
-        conflict: None,
-    }
+    ErrorView::hinted(
+        Code::InvalidParams,
+        format!("`{tool}` is about one project"),
+        "give one name as `project`; searches, `ask`, `changes` and `explain_entity` take several"
+            .to_string(),
+    )
 }
 
 /// Removes the projects from the arguments, one name or a list. A project need not know its name
@@ -230,11 +226,12 @@ fn named(arguments: &mut Map<String, Value>, served: &Served) -> Result<Vec<usiz
         };
         let mut several = Vec::new();
         for one in given {
-            let text = one.as_str().ok_or_else(|| ErrorView {
-                code: Code::InvalidParams,
-                message: format!("`{name}` is not a project name, or a list of them"),
-                hint: Some(format!("use one of {}", served.listing())),
-                conflict: None,
+            let text = one.as_str().ok_or_else(|| {
+                ErrorView::hinted(
+                    Code::InvalidParams,
+                    format!("`{name}` is not a project name, or a list of them"),
+                    format!("use one of {}", served.listing()),
+                )
             })?;
             if !text.trim().is_empty() {
                 several.push(served.named(text.trim())?);
@@ -287,15 +284,11 @@ fn without_its_name(
 
 fn whose(address: &str, served: &Served) -> ErrorView {
     let address: String = address.chars().filter(|c| !c.is_control()).take(120).collect();
-    ErrorView {
-        code: Code::Ambiguous,
-        message: format!("the address `{address}` names no served project"),
-        hint: Some(format!(
-            "use `project`, or an address `memory://PROJECT/…`, of {}",
-            served.listing()
-        )),
-        conflict: None,
-    }
+    ErrorView::hinted(
+        Code::Ambiguous,
+        format!("the address `{address}` names no served project"),
+        format!("use `project`, or an address `memory://PROJECT/…`, of {}", served.listing()),
+    )
 }
 
 /// Returns the project of an address written by [`super::naming`], and makes it an address within

@@ -79,12 +79,11 @@ pub(super) fn conclude(
         let forms = having.iter().map(|(it, _)| outward(address, served.permalink(*it)));
         let forms: Vec<String> = forms.map(|it| format!("`{it}`")).collect();
         let project = if of == Sought::Tool { "`project`, or " } else { "" };
-        let view = ErrorView {
-            code: Code::Ambiguous,
-            message: format!("{} projects have a note `{address}`", having.len()),
-            hint: Some(format!("use {project}one of {}", forms.join(", "))),
-            conflict: None,
-        };
+        let view = ErrorView::hinted(
+            Code::Ambiguous,
+            format!("{} projects have a note `{address}`", having.len()),
+            format!("use {project}one of {}", forms.join(", ")),
+        );
         return of.refused(&view, unavailable(&silent, served));
     }
     let Some((project, answer)) = having.pop() else {

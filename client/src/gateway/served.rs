@@ -258,15 +258,14 @@ impl Served {
 
     /// Returns the error of a call for a project that is not served.
     pub(super) fn unknown(&self, name: &str) -> ErrorView {
-        ErrorView {
-            code: Code::NotFound,
-            message: format!("no project called `{}` is served here", brief(name)),
-            hint: Some(match self.len() {
+        ErrorView::hinted(
+            Code::NotFound,
+            format!("no project called `{}` is served here", brief(name)),
+            match self.len() {
                 0 => self.how_to_make_one(),
                 _ => format!("use one of {}", self.listing()),
-            }),
-            conflict: None,
-        }
+            },
+        )
     }
 
     /// Says how this session gets its first project.
@@ -298,25 +297,26 @@ impl Served {
             Kind::Reads => self.default,
             Kind::Neutral => self.default.or(all.first().copied()),
         };
-        self.home.or(only.copied()).or(guess).ok_or_else(|| ErrorView {
-            code: Code::Ambiguous,
-            message: match kind {
-                Kind::Writes => "no project to change was named, and the folder in \
+        self.home.or(only.copied()).or(guess).ok_or_else(|| {
+            ErrorView::hinted(
+                Code::Ambiguous,
+                match kind {
+                    Kind::Writes => "no project to change was named, and the folder in \
                     which this session started is in none that is served"
-                    .to_string(),
-                _ => "no project was named, and neither the folder in which this session \
+                        .to_string(),
+                    _ => "no project was named, and neither the folder in which this session \
                     started nor a default says which"
-                    .to_string(),
-            },
-            hint: Some(match all.as_slice() {
-                [only] => {
-                    let name = self.name(*only);
-                    let flag = project_flag(name);
-                    format!("use `project`: `{name}`, or start `kg-mcp` with `{flag}`")
-                }
-                _ => format!("use `project`, one of {}", self.listing()),
-            }),
-            conflict: None,
+                        .to_string(),
+                },
+                match all.as_slice() {
+                    [only] => {
+                        let name = self.name(*only);
+                        let flag = project_flag(name);
+                        format!("use `project`: `{name}`, or start `kg-mcp` with `{flag}`")
+                    }
+                    _ => format!("use `project`, one of {}", self.listing()),
+                },
+            )
         })
     }
 

@@ -243,15 +243,11 @@ impl Spread {
             page = number("page").unwrap_or(1).max(1);
             n_skipped = number("offset").unwrap_or((page - 1).saturating_mul(n_returned));
             if n_skipped.saturating_add(n_returned) > most {
-                return Err(ErrorView {
-                    code: Code::InvalidParams,
-                    message: format!(
-                        "over several projects, `{}` returns at most {most} hits",
-                        spec.tool
-                    ),
-                    hint: Some(format!("use `project`, one of {}", served.listing())),
-                    conflict: None,
-                });
+                return Err(ErrorView::hinted(
+                    Code::InvalidParams,
+                    format!("over several projects, `{}` returns at most {most} hits", spec.tool),
+                    format!("use `project`, one of {}", served.listing()),
+                ));
             }
         }
         let chars = |name: &str| number(name).map(|n| u32::try_from(n).unwrap_or(u32::MAX));
@@ -329,14 +325,13 @@ impl Spread {
 }
 
 fn onward(text: &str, served: &Served) -> Result<Vec<Onward>, ErrorView> {
-    cursor::read(text, served).filter(|it| !it.is_empty()).ok_or_else(|| ErrorView {
-        code: Code::InvalidParams,
-        message: "`cursor` is not from an answer of several projects".to_string(),
-        hint: Some(
+    cursor::read(text, served).filter(|it| !it.is_empty()).ok_or_else(|| {
+        ErrorView::hinted(
+            Code::InvalidParams,
+            "`cursor` is not from an answer of several projects",
             "use the `next_cursor` of an answer to the same question, or give its `project`"
                 .to_string(),
-        ),
-        conflict: None,
+        )
     })
 }
 

@@ -16,7 +16,7 @@ use proto::error::{Code, ErrorView};
 use proto::visible;
 
 use crate::AskError;
-use crate::error::{failed, invalid, quoted};
+use crate::error::{invalid, quoted};
 use index::store::Snapshot;
 
 /// Most names listed in an error: the nearest ones, or those that share the name.
@@ -158,7 +158,7 @@ fn unsafe_name(
     let path = snapshot.documents().path(doc)?.unwrap_or_default();
     let message = format!("`{}` is only the {} of `{path}`", short(address), by.as_str());
     let hint = format!("a change needs a path, permalink or title: give `{path}`");
-    Ok(failed(Code::Refused, message, hint))
+    Ok(ErrorView::hinted(Code::Refused, message, hint))
 }
 
 fn ambiguous(snapshot: &Snapshot, address: &str, documents: &[i64]) -> Result<ErrorView, AskError> {
@@ -169,7 +169,11 @@ fn ambiguous(snapshot: &Snapshot, address: &str, documents: &[i64]) -> Result<Er
     let more = documents.len().saturating_sub(MAX_LISTED);
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
     let message = format!("several documents are called `{}`", short(address));
-    Ok(failed(Code::Ambiguous, message, format!("give the path: {}{more}", paths.join(", "))))
+    Ok(ErrorView::hinted(
+        Code::Ambiguous,
+        message,
+        format!("give the path: {}{more}", paths.join(", ")),
+    ))
 }
 
 fn missing(snapshot: &Snapshot, address: &str) -> Result<ErrorView, AskError> {
@@ -180,7 +184,7 @@ fn missing(snapshot: &Snapshot, address: &str) -> Result<ErrorView, AskError> {
         false => format!("nearest are {}", near.join(", ")),
     };
     let message = format!("no note or document is called `{}`", short(address));
-    Ok(failed(Code::NotFound, message, hint))
+    Ok(ErrorView::hinted(Code::NotFound, message, hint))
 }
 
 /// Returns the paths of the documents whose path, title or alias is most similar to a name.

@@ -13,18 +13,13 @@ pub struct AskError(#[from] StoreError);
 impl From<AskError> for ErrorView {
     fn from(error: AskError) -> Self {
         let hint = "see `kgctl logs`; if it lasts, `kgctl restart`";
-        failed(Code::Internal, error.to_string(), hint)
+        ErrorView::hinted(Code::Internal, error.to_string(), hint)
     }
-}
-
-/// A request that cannot be answered, with a hint how to ask instead.
-pub(crate) fn failed(code: Code, message: String, hint: impl Into<String>) -> ErrorView {
-    ErrorView { code, message, hint: Some(hint.into()), conflict: None }
 }
 
 /// A parameter out of range or malformed.
 pub(crate) fn invalid(message: String, hint: &str) -> ErrorView {
-    failed(Code::InvalidParams, message, hint)
+    ErrorView::hinted(Code::InvalidParams, message, hint)
 }
 
 /// Returns a parameter, if it is in a range.

@@ -13,7 +13,7 @@ use proto::error::{Code, ErrorView};
 use proto::tool::core::{self, PassageReply, ReadPassage};
 
 use crate::address;
-use crate::error::{budget, failed, in_range};
+use crate::error::{budget, in_range};
 use crate::plan::cursor::mark;
 use crate::quote::written::{Cells, written};
 use crate::{AskError, QueryContext};
@@ -208,7 +208,7 @@ fn by_handle(ctx: &QueryContext<'_>, at: &str) -> Result<Option<(Passages, usize
     }
     let hint =
         "its words changed or its document is gone: ask again, or give the hit's path and line";
-    Err(failed(Code::NotFound, format!("no passage has the ref `{at}` any more"), hint))
+    Err(ErrorView::hinted(Code::NotFound, format!("no passage has the ref `{at}` any more"), hint))
 }
 
 /// A position in a document.
@@ -275,7 +275,7 @@ fn beyond(doc: &Passages, spot: Spot) -> ErrorView {
         ),
         Spot::Beginning => ("text".into(), String::new()),
     };
-    failed(Code::NotFound, format!("`{}` has no {what}", doc.of.path), hint)
+    ErrorView::hinted(Code::NotFound, format!("`{}` has no {what}", doc.of.path), hint)
 }
 
 /// Returns the possible readings of a place: all of it as a path, then a path followed by a line,
@@ -319,7 +319,7 @@ fn no_document(ctx: &QueryContext<'_>, at: &str) -> Result<ErrorView, AskError> 
         true => "give a hit's `ref`, or its path with `:line`".to_string(),
         false => format!("there is {}", like.join(", ")),
     };
-    Ok(failed(Code::NotFound, format!("no document `{path}`"), hint))
+    Ok(ErrorView::hinted(Code::NotFound, format!("no document `{path}`"), hint))
 }
 
 #[cfg(test)]

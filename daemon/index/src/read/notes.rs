@@ -83,8 +83,6 @@ record! {
         pub heading: Option<String> = "l.heading",
         /// The block in its target.
         pub block: Option<String> = "l.block",
-        /// The text displayed for it.
-        pub display: Option<String> = "l.display",
         /// The words in parentheses after a typed relation.
         pub context: Option<String> = "l.context",
         /// Row id of its target.
@@ -93,8 +91,6 @@ record! {
         pub to_path: Option<String> = "t.path",
         /// Bytes in the file: of the whole link.
         pub span: (usize, usize) = "l.start, l.end",
-        /// Bytes in the file: of its target.
-        pub target_span: (usize, usize) = "l.target_start, l.target_end",
         /// Line in the file.
         pub line: u32 = "l.line",
         /// The text of that line, or a part of it.

@@ -9,7 +9,7 @@ use proto::tool::core::{EntityLookup, EntityReply};
 use super::entity::{aliases, brief, entity_view, rounded};
 use super::name_of;
 use crate::address;
-use crate::error::{failed, invalid};
+use crate::error::invalid;
 use crate::{AskError, QueryContext};
 use extract::link::features::{popularity, string_similarity};
 use index::read::Entity;
@@ -250,7 +250,7 @@ fn ambiguous(ctx: &QueryContext<'_>, name: &str, norm: &str) -> Result<ErrorView
     };
     let ids: Vec<String> = found.iter().map(shown).collect();
     let message = format!("`{name}` names {} {things}: {}", ids.len(), ids.join(", "));
-    Ok(failed(Code::Ambiguous, message, "call again with one of these as `entity_id`"))
+    Ok(ErrorView::hinted(Code::Ambiguous, message, "call again with one of these as `entity_id`"))
 }
 
 pub(crate) fn not_found(name: &str, near: &[String]) -> ErrorView {
@@ -258,7 +258,7 @@ pub(crate) fn not_found(name: &str, near: &[String]) -> ErrorView {
         [] => "find it with `entity_lookup` or `hybrid_query`".to_string(),
         names => format!("nearest: {}", names.join(", ")),
     };
-    failed(Code::NotFound, format!("no entity is called `{name}`"), &hint)
+    ErrorView::hinted(Code::NotFound, format!("no entity is called `{name}`"), &hint)
 }
 
 #[cfg(test)]

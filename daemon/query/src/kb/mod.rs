@@ -24,7 +24,6 @@ use proto::tool::kb::EntryView;
 pub use self::shelf::{EntryRow, Shelf};
 pub use self::shelves::Shelves;
 use crate::AskError;
-use crate::error::failed;
 use index::store::{KbFacts, KbLedger, Snapshot};
 
 /// When an entry was created, changed and opened; milliseconds since 1970.
@@ -195,12 +194,12 @@ impl Library {
         let message =
             format!("several notes have the id {}: {}", id_text(number), paths.join(", "));
         let hint = "give all but one of them another `id`, or remove it";
-        Err(failed(Code::Ambiguous, message, hint))
+        Err(ErrorView::hinted(Code::Ambiguous, message, hint))
     }
 }
 
 fn missing(id: &str) -> ErrorView {
     let short: String = id.chars().filter(|c| !c.is_control()).take(80).collect();
     let hint = "ids look like `kb-00042`; `kb_search` finds entries";
-    failed(Code::NotFound, format!("no entry `{short}`"), hint)
+    ErrorView::hinted(Code::NotFound, format!("no entry `{short}`"), hint)
 }

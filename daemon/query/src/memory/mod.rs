@@ -21,7 +21,7 @@ use proto::error::{Code, ErrorView};
 
 use crate::AskError;
 use crate::address;
-use crate::error::{failed, quoted};
+use crate::error::quoted;
 use index::read::{Edge, Fact, Node};
 use index::store::{MemoryLedger, Snapshot};
 use model::terms::norm_of;
@@ -67,7 +67,7 @@ pub fn named_to_change(snapshot: &Snapshot, name: &str) -> Result<Node, ErrorVie
     let (name, own, path) = (name.trim(), found.name, found.path);
     let message = format!("`{name}` is only another name of `{own}` (`{path}`)");
     let hint = format!("a change needs the name of the entity: give `{own}`");
-    Err(failed(Code::Refused, message, hint))
+    Err(ErrorView::hinted(Code::Refused, message, hint))
 }
 
 /// As [`named`], but `None` for a path, a permalink and a name that no note has.
@@ -110,7 +110,11 @@ pub fn called(snapshot: &Snapshot, name: &str) -> Result<Option<Node>, AskError>
 
 fn missing(name: &str) -> ErrorView {
     let message = format!("no entity is called `{}`", quoted(name, 120));
-    failed(Code::NotFound, message, "`search_nodes` finds entities, `create_entities` makes them")
+    ErrorView::hinted(
+        Code::NotFound,
+        message,
+        "`search_nodes` finds entities, `create_entities` makes them",
+    )
 }
 
 fn ambiguous(name: &str, several: &[Node]) -> ErrorView {
@@ -120,7 +124,7 @@ fn ambiguous(name: &str, several: &[Node]) -> ErrorView {
         paths.push(format!("{} more", several.len() - MAX_LISTED));
     }
     let message = format!("several notes are called `{}`", quoted(name, 120));
-    failed(Code::Ambiguous, message, format!("give the path: {}", paths.join(", ")))
+    ErrorView::hinted(Code::Ambiguous, message, format!("give the path: {}", paths.join(", ")))
 }
 
 fn bearing(snapshot: &Snapshot, name: &str) -> Result<Vec<Node>, AskError> {

@@ -12,7 +12,7 @@ use proto::error::{Code, ErrorView};
 use proto::shape::OriginView;
 use proto::tool::notes::{DirectoryReply, EntryView, NoteView, NotesReply};
 
-use crate::error::{failed, in_range, invalid, quoted};
+use crate::error::{in_range, invalid, quoted};
 use crate::{AskError, QueryContext};
 use index::read::{Brief, Filter, OfNotes, Order, Under};
 use index::store::Snapshot;
@@ -271,7 +271,7 @@ pub fn directory(
 fn no_folder(folder: &str) -> ErrorView {
     let message = format!("nothing is indexed in `{}`", quoted(folder, 120));
     let hint = "`list_directory` without `path` shows the folders there are";
-    failed(Code::NotFound, message, hint)
+    ErrorView::hinted(Code::NotFound, message, hint)
 }
 
 fn matcher(glob: &str) -> Result<GlobMatcher, ErrorView> {

@@ -18,7 +18,7 @@ use proto::tool::notes::{
 use serde_json::{Map, Value};
 
 use super::stated;
-use crate::error::{failed, invalid, quoted};
+use crate::error::{invalid, quoted};
 use crate::{AskError, QueryContext, address};
 use index::read::Note;
 
@@ -150,7 +150,7 @@ pub fn validate_note(ctx: &QueryContext<'_>, doc: i64) -> Result<SchemaValidateR
 pub fn diff(ctx: &QueryContext<'_>, note_type: &str) -> Result<SchemaDiffReply, ErrorView> {
     let missing = || {
         let message = format!("no schema note has `entity: {}`", short(note_type));
-        failed(Code::NotFound, message, HOW_TO)
+        ErrorView::hinted(Code::NotFound, message, HOW_TO)
     };
     let schema = schema_of(ctx, note_type)?.ok_or_else(missing)?;
     let notes = of_type(ctx, note_type)?;
@@ -424,7 +424,7 @@ fn suggested(note_type: &str, fields: &[&FieldUse]) -> String {
 
 fn no_notes(note_type: &str) -> ErrorView {
     let message = format!("no note has `type: {}`", short(note_type));
-    failed(Code::NotFound, message, "`list_notes` shows the types of notes")
+    ErrorView::hinted(Code::NotFound, message, "`list_notes` shows the types of notes")
 }
 
 fn short(text: &str) -> String {

@@ -36,12 +36,11 @@ pub(super) fn unknown_format(
 ) -> Option<ErrorView> {
     let (name, value) = proto::form::unknown_format(arguments).filter(|it| !knows(it.0))?;
     let value: String = value.chars().filter(|c| !c.is_control()).take(60).collect();
-    Some(ErrorView {
-        code: Code::InvalidParams,
-        message: format!("`{name}` is `{value}`"),
-        hint: Some("use `json`, or `text`, which it is when left out".into()),
-        conflict: None,
-    })
+    Some(ErrorView::hinted(
+        Code::InvalidParams,
+        format!("`{name}` is `{value}`"),
+        "use `json`, or `text`, which it is when left out",
+    ))
 }
 
 /// A reply before it is cleaned (`leaving.rs`).

@@ -178,5 +178,5 @@ fn guide(project: &Project, snapshot: &Snapshot) -> Result<String, ErrorView> {
 }
 
 fn invalid(message: String, hint: String) -> ErrorView {
-    ErrorView { code: Code::InvalidParams, message, hint: Some(hint), conflict: None }
+    ErrorView::hinted(Code::InvalidParams, message, hint)
 }

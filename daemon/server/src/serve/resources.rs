@@ -77,12 +77,11 @@ pub(super) fn read(
     }
     let missing = || {
         let shown: String = uri.chars().filter(|c| !c.is_control()).take(100).collect();
-        ErrorView {
-            code: Code::NotFound,
-            message: format!("no resource `{shown}`"),
-            hint: Some(format!("resources are `{INFO}` and `memory://PERMALINK`")),
-            conflict: None,
-        }
+        ErrorView::hinted(
+            Code::NotFound,
+            format!("no resource `{shown}`"),
+            format!("resources are `{INFO}` and `memory://PERMALINK`"),
+        )
     };
     if !uri.starts_with(SCHEME) {
         return Err(missing());

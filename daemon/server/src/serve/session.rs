@@ -409,15 +409,11 @@ impl Session {
             _ if named.is_null() => None,
             Some(name) => {
                 let name: String = name.chars().filter(|c| !c.is_control()).take(60).collect();
-                Some(ErrorView {
-                    code: Code::NotFound,
-                    message: format!("this session is about the project `{ours}`, not `{name}`"),
-                    hint: Some(
-                        "leave `project` out; `kg-mcp --project A --project B` serves several"
-                            .into(),
-                    ),
-                    conflict: None,
-                })
+                Some(ErrorView::hinted(
+                    Code::NotFound,
+                    format!("this session is about the project `{ours}`, not `{name}`"),
+                    "leave `project` out; `kg-mcp --project A --project B` serves several",
+                ))
             }
             None => Some(super::tool::invalid(
                 "`project` is not a name".into(),

@@ -98,12 +98,7 @@ fn query(project: &Project, db: &Snapshot, asked: HybridQuery) -> Result<HybridR
 
 fn explain(_: &Project, _: &Snapshot, _: ExplainEntity) -> Result<ExplainReply, ErrorView> {
     let message = "nothing is called `x`".to_string();
-    Err(ErrorView {
-        code: Code::NotFound,
-        message,
-        hint: Some("look it up".into()),
-        conflict: None,
-    })
+    Err(ErrorView::hinted(Code::NotFound, message, "look it up"))
 }
 
 async fn ingest(

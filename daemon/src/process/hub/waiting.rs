@@ -57,10 +57,5 @@ impl Waiting {
 pub(super) fn view(why: &str) -> ErrorView {
     let (message, hint) = why.split_once("\nhint: ").unwrap_or((why, "see the front end's log"));
     let hint = format!("{hint}; the front end tries again by itself");
-    ErrorView {
-        code: Code::Unavailable,
-        message: message.to_string(),
-        hint: Some(hint),
-        conflict: None,
-    }
+    ErrorView::hinted(Code::Unavailable, message.to_string(), hint)
 }

@@ -17,7 +17,7 @@ use proto::tool::kb::{EntryType, Strategy};
 
 use super::{beside, story};
 use crate::ask::{Found, Search, Sources, search};
-use crate::error::{failed, invalid, quoted};
+use crate::error::{invalid, quoted};
 use crate::kb::graph::{By, Step, edge_label, node_id};
 use crate::kb::planner::{
     Planned, around, asks_how_many, named_entries, plan, resolve, type_asked,
@@ -267,7 +267,7 @@ fn needed(name: &str, value: Option<String>, strategy: Strategy) -> Result<Strin
 pub(super) fn node(library: &Library, text: &str) -> Result<String, ErrorView> {
     resolve(text, &library.shelf).ok_or_else(|| {
         let hint = "ids look like `kb-00042`, `tag:python`, `project:kgd`; `kb_maintain` counts what there is";
-        failed(Code::NotFound, format!("no entry or node `{}`", quoted(text, 80)), hint)
+        ErrorView::hinted(Code::NotFound, format!("no entry or node `{}`", quoted(text, 80)), hint)
     })
 }
 

@@ -32,12 +32,11 @@ pub(super) fn parse<T: Tool>(arguments: Map<String, Value>) -> Result<T, ErrorVi
         let found = read(so_far.clone()).err()?.to_string();
         (found == error).then_some(name)
     });
-    Err(ErrorView {
-        code: Code::InvalidParams,
-        message: explain(T::NAME, &error, at_fault.as_deref()),
-        hint: Some(hint::<T>()),
-        conflict: None,
-    })
+    Err(ErrorView::hinted(
+        Code::InvalidParams,
+        explain(T::NAME, &error, at_fault.as_deref()),
+        hint::<T>(),
+    ))
 }
 
 fn explain(tool: &str, error: &str, at_fault: Option<&str>) -> String {

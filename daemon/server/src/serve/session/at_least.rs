@@ -32,7 +32,7 @@ pub(super) fn add_to(schema: &mut Map<String, Value>) {
 }
 
 fn refused(message: String, hint: &str) -> ErrorView {
-    ErrorView { code: Code::InvalidParams, message, hint: Some(hint.to_string()), conflict: None }
+    ErrorView::hinted(Code::InvalidParams, message, hint.to_string())
 }
 
 impl Session {
@@ -61,20 +61,13 @@ impl Session {
             // The cancelled call reports that itself.
             () = cancelled => return Ok(()),
         }
-        Err(ErrorView {
-            code: Code::DeadlineExceeded,
-            message: format!(
+        Err(ErrorView::hinted(Code::DeadlineExceeded, format!(
                 "`{}` is at tick {}, not yet at {tick}, after {} seconds",
                 self.project.name,
                 now(),
                 PATIENCE.as_secs()
-            ),
-            hint: Some(
-                "leave `at_least` out for an answer as of now; `status` says whether it is still published"
-                    .to_string(),
-            ),
-            conflict: None,
-        })
+            ), "leave `at_least` out for an answer as of now; `status` says whether it is still published"
+                    .to_string()))
     }
 
     fn tick_of(&self, wanted: &Value) -> Result<Option<u64>, ErrorView> {

@@ -114,10 +114,5 @@ fn unfinished(error: ForgetError) -> ErrorView {
         ForgetError::Several(..) => (Code::Ambiguous, "forget the one that you mean by its path"),
         _ => (Code::Unavailable, "what went is gone; run it again to finish, see `kgctl status`"),
     };
-    ErrorView {
-        code,
-        message: format!("not all is forgotten: {error}"),
-        hint: Some(hint.into()),
-        conflict: None,
-    }
+    ErrorView::hinted(code, format!("not all is forgotten: {error}"), hint)
 }

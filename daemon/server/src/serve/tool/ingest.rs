@@ -165,12 +165,11 @@ pub(super) fn inside(project: &Project, text: &str) -> Result<String, ErrorView>
 }
 
 fn outside(project: &Project, text: &str) -> ErrorView {
-    ErrorView {
-        code: Code::OutsideProject,
-        message: format!("`{text}` leads out of the project"),
-        hint: Some(format!("give paths inside `{}`", project.root.display())),
-        conflict: None,
-    }
+    ErrorView::hinted(
+        Code::OutsideProject,
+        format!("`{text}` leads out of the project"),
+        format!("give paths inside `{}`", project.root.display()),
+    )
 }
 
 /// Returns the metadata at a path from [`inside`], following links; for a dangling link, that of
@@ -265,13 +264,13 @@ fn counts(snapshot: &Snapshot) -> Result<Counts, ErrorView> {
 fn paths_of(snapshot: &Snapshot, ids: &[i64]) -> Result<Vec<RelPath>, ErrorView> {
     let mut paths = Vec::new();
     for id in ids {
-        let path =
-            snapshot.documents().path(*id).map_err(unreadable)?.ok_or_else(|| ErrorView {
-                code: Code::NotFound,
-                message: format!("no document {id}"),
-                hint: Some("take `doc_id` from a hybrid_query hit of this index".into()),
-                conflict: None,
-            })?;
+        let path = snapshot.documents().path(*id).map_err(unreadable)?.ok_or_else(|| {
+            ErrorView::hinted(
+                Code::NotFound,
+                format!("no document {id}"),
+                "take `doc_id` from a hybrid_query hit of this index",
+            )
+        })?;
         paths.push(RelPath::new(path));
     }
     Ok(paths)

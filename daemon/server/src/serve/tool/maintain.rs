@@ -110,12 +110,7 @@ fn unverified(error: VerifyError) -> ErrorView {
     };
     let text = error.to_string();
     let (message, hint) = text.split_once("\nhint: ").unwrap_or((&text, hint));
-    ErrorView {
-        code: Code::Unavailable,
-        message: message.into(),
-        hint: Some(hint.into()),
-        conflict: None,
-    }
+    ErrorView::hinted(Code::Unavailable, message, hint)
 }
 
 /// Reloads the settings.
@@ -303,12 +298,11 @@ fn failed_among(project: &Project, wanted: Option<&[String]>) -> Result<Vec<RelP
         let before = chosen.len();
         chosen.extend(failed.iter().filter(is_meant).cloned());
         if chosen.len() == before {
-            return Err(ErrorView {
-                code: Code::NotFound,
-                message: format!("nothing failed at `{text}`"),
-                hint: Some(
-                    "`kgctl doctor` lists what failed; `kgctl ingest PATH --force` indexes any file anew".into(),
-                ), conflict: None });
+            return Err(ErrorView::hinted(
+                Code::NotFound,
+                format!("nothing failed at `{text}`"),
+                "`kgctl doctor` lists what failed; `kgctl ingest PATH --force` indexes any file anew",
+            ));
         }
     }
     chosen.sort_unstable();

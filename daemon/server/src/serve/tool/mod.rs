@@ -97,12 +97,11 @@ fn folder_given(
     if begins.is_empty() || exists().map_err(query::AskError::from)? {
         return Ok(Some(bare.to_string()));
     }
-    Err(ErrorView {
-        code: Code::NotFound,
-        message: format!("nothing in the project `{}` lies at `{path}`", project.name),
-        hint: Some("`list_directory` shows the folders there are".into()),
-        conflict: None,
-    })
+    Err(ErrorView::hinted(
+        Code::NotFound,
+        format!("nothing in the project `{}` lies at `{path}`", project.name),
+        "`list_directory` shows the folders there are",
+    ))
 }
 
 /// Strips the name of this project from an address, if it starts with that.
@@ -311,12 +310,11 @@ pub(super) async fn blocking<T: Send + 'static>(
         work()
     };
     tokio::task::spawn_blocking(carried(work)).await.unwrap_or_else(|error| {
-        Err(ErrorView {
-            code: Code::Internal,
-            message: format!("the handler failed: {error}"),
-            hint: Some("see `kgctl logs`".into()),
-            conflict: None,
-        })
+        Err(ErrorView::hinted(
+            Code::Internal,
+            format!("the handler failed: {error}"),
+            "see `kgctl logs`",
+        ))
     })
 }
 
@@ -363,7 +361,7 @@ fn item_error(name: &str, error: ErrorView) -> ItemError {
 }
 
 pub(super) fn invalid(message: String, hint: &str) -> ErrorView {
-    ErrorView { code: Code::InvalidParams, message, hint: Some(hint.into()), conflict: None }
+    ErrorView::hinted(Code::InvalidParams, message, hint)
 }
 
 /// Refuses texts with a secret: stored text is visible to every caller.
@@ -372,32 +370,25 @@ fn check_secrets<'t>(texts: impl IntoIterator<Item = &'t str>) -> Result<(), Err
     if !texts.into_iter().any(|it| holds_secret(it) || it.contains(MARK)) {
         return Ok(());
     }
-    Err(ErrorView {
-        code: Code::Refused,
-        message: "the text holds a secret".into(),
-        hint: Some("say where the secret is kept instead; nothing was written".into()),
-        conflict: None,
-    })
+    Err(ErrorView::hinted(
+        Code::Refused,
+        "the text holds a secret",
+        "say where the secret is kept instead; nothing was written",
+    ))
 }
 
 pub(super) fn unreadable(error: StoreError) -> ErrorView {
-    ErrorView {
-        code: Code::Internal,
-        message: error.to_string(),
-        hint: Some("see `kgctl logs`; if it lasts, `kgctl restart`".into()),
-        conflict: None,
-    }
+    ErrorView::hinted(
+        Code::Internal,
+        error.to_string(),
+        "see `kgctl logs`; if it lasts, `kgctl restart`",
+    )
 }
 
 fn unavailable(why: String) -> ErrorView {
     let (message, hint) =
         why.split_once("\nhint: ").unwrap_or((&why, "try again, or `kgctl restart`"));
-    ErrorView {
-        code: Code::Unavailable,
-        message: message.into(),
-        hint: Some(hint.into()),
-        conflict: None,
-    }
+    ErrorView::hinted(Code::Unavailable, message, hint)
 }
 
 /// Adds to an error that files have already changed.
@@ -412,10 +403,5 @@ fn though_written(paths: &[RelPath], error: ErrorView) -> ErrorView {
 
 /// Returns the error of a call that waits for a commit while none is possible.
 fn stalled(stall: Stall) -> ErrorView {
-    ErrorView {
-        code: Code::Unavailable,
-        message: format!("not committed yet: {}", stall.why),
-        hint: Some(stall.hint()),
-        conflict: None,
-    }
+    ErrorView::hinted(Code::Unavailable, format!("not committed yet: {}", stall.why), stall.hint())
 }

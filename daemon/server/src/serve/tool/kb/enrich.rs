@@ -22,14 +22,11 @@ pub(super) async fn again(
     id: Option<&str>,
 ) -> Result<KbMaintainReply, ErrorView> {
     if !has_model(project) {
-        return Err(ErrorView {
-            code: Code::Refused,
-            message: "no model reads entries".into(),
-            hint: Some(
-                "name one in your `config.yaml`, under `llm.extraction`; `sampling` cannot, for no client asks".into(),
-            ),
-            conflict: None,
-        });
+        return Err(ErrorView::hinted(
+            Code::Refused,
+            "no model reads entries",
+            "name one in your `config.yaml`, under `llm.extraction`; `sampling` cannot, for no client asks",
+        ));
     }
     let number = match id {
         Some(id) => Some(entry_named(project, id).await?.number),

@@ -66,12 +66,11 @@ pub(super) fn find(project: &Project, request: &KbIngest) -> Result<Vec<String>,
         files.push(relative);
     }
     if files.is_empty() {
-        return Err(ErrorView {
-            code: Code::NotFound,
-            message: format!("no file is meant by `{}`", request.path.trim()),
-            hint: Some("paths are relative to the project's folder".into()),
-            conflict: None,
-        });
+        return Err(ErrorView::hinted(
+            Code::NotFound,
+            format!("no file is meant by `{}`", request.path.trim()),
+            "paths are relative to the project's folder",
+        ));
     }
     if files.len() > MAX_FILES {
         let message = format!("`{}` means {} files", request.path.trim(), files.len());

@@ -240,12 +240,7 @@ fn no_version(number: u64, version: Option<u64>) -> ErrorView {
         Some(version) => format!("{id} has no version {version}"),
         None => format!("no entry `{id}`"),
     };
-    ErrorView {
-        code: Code::NotFound,
-        message,
-        hint: Some("`entry_versions` lists the stored versions".into()),
-        conflict: None,
-    }
+    ErrorView::hinted(Code::NotFound, message, "`entry_versions` lists the stored versions")
 }
 
 async fn restore(

@@ -266,12 +266,7 @@ pub(super) async fn create(
         let version = versions.first().copied().unwrap_or(0);
         return Ok(Stored { number, path, version, is_changed: true });
     }
-    Err(ErrorView {
-        code: Code::Exists,
-        message: "the files of the next entries already exist".into(),
-        hint: Some("try again".into()),
-        conflict: None,
-    })
+    Err(ErrorView::hinted(Code::Exists, "the files of the next entries already exist", "try again"))
 }
 
 fn rendered(number: u64, new: &EntryEdit) -> Result<String, ErrorView> {

@@ -60,12 +60,11 @@ fn delete(
     let snapshot = project.snapshot().map_err(unreadable)?;
     let node = rows::named_to_change(&snapshot, name)?;
     if !node.is_node {
-        return Err(ErrorView {
-            code: Code::Refused,
-            message: format!("`{}` is a note without a type, and no entity of memory", node.path),
-            hint: Some("`delete_note` deletes notes".into()),
-            conflict: None,
-        });
+        return Err(ErrorView::hinted(
+            Code::Refused,
+            format!("`{}` is a note without a type, and no entity of memory", node.path),
+            "`delete_note` deletes notes",
+        ));
     }
     if !gone.insert(node.doc) {
         return Ok(vec![]);

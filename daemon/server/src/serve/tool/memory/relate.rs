@@ -247,15 +247,11 @@ pub async fn update_relation_type(
         if let Some(missing) = ends.missing {
             return Err(missing);
         }
-        Err(ErrorView {
-            code: Code::NotFound,
-            message: format!(
-                "`{}` states no relation `{}` with `{}`",
-                ends.from.name, types.0, ends.to
-            ),
-            hint: Some("`get_relations_between` lists them".into()),
-            conflict: None,
-        })
+        Err(ErrorView::hinted(
+            Code::NotFound,
+            format!("`{}` states no relation `{}` with `{}`", ends.from.name, types.0, ends.to),
+            "`get_relations_between` lists them",
+        ))
     })
     .await?;
     let mut aftermath = Aftermath::default();

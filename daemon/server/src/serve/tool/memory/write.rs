@@ -164,12 +164,11 @@ fn create(project: &Project, new: NewMemoryEntity) -> Result<Made, ErrorView> {
             Err(error) => return Err(error.view()),
         }
     }
-    Err(ErrorView {
-        code: Code::Exists,
-        message: format!("`{folder}` has {MAX_FILES} files of that name"),
-        hint: Some("choose another name".into()),
-        conflict: None,
-    })
+    Err(ErrorView::hinted(
+        Code::Exists,
+        format!("`{folder}` has {MAX_FILES} files of that name"),
+        "choose another name",
+    ))
 }
 
 /// Turns a note that has the name but no type into an entity.

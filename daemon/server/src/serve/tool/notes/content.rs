@@ -61,15 +61,16 @@ pub async fn read_content(
 /// Returns the file's text; an error if it is not text.
 fn text_of<'f>(file: &'f RawFile, content_type: &str) -> Result<&'f str, ErrorView> {
     let text = std::str::from_utf8(&file.bytes).ok().filter(|text| !text.contains('\0'));
-    text.ok_or_else(|| ErrorView {
-        code: Code::Refused,
-        message: format!(
-            "`{}` is {content_type} of {} bytes, not UTF-8 text",
-            file.path,
-            file.bytes.len()
-        ),
-        hint: Some("`read_note` returns the text that is indexed of a document".into()),
-        conflict: None,
+    text.ok_or_else(|| {
+        ErrorView::hinted(
+            Code::Refused,
+            format!(
+                "`{}` is {content_type} of {} bytes, not UTF-8 text",
+                file.path,
+                file.bytes.len()
+            ),
+            "`read_note` returns the text that is indexed of a document",
+        )
     })
 }
 

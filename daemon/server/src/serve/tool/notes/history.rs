@@ -132,12 +132,11 @@ async fn meant(
         [one] => Ok(one.clone()),
         several => {
             let paths: Vec<String> = several.iter().take(5).map(|it| format!("`{it}`")).collect();
-            Err(ErrorView {
-                code: Code::Ambiguous,
-                message: format!("several notes that are gone are called `{}`", given.trim()),
-                hint: Some(format!("give the path: {}", paths.join(", "))),
-                conflict: None,
-            })
+            Err(ErrorView::hinted(
+                Code::Ambiguous,
+                format!("several notes that are gone are called `{}`", given.trim()),
+                format!("give the path: {}", paths.join(", ")),
+            ))
         }
     }
 }

@@ -247,7 +247,7 @@ impl Drop for Made {
 const OTHER: &str = "choose another folder";
 
 fn refuse(message: String, hint: &str) -> ErrorView {
-    ErrorView { code: Code::Refused, message, hint: Some(hint.into()), conflict: None }
+    ErrorView::hinted(Code::Refused, message, hint)
 }
 
 fn refused(error: RegistryError) -> ErrorView {
@@ -275,12 +275,7 @@ fn folder(given: &str) -> Result<PathBuf, ErrorView> {
 
 fn unusable(why: &str) -> ErrorView {
     let (message, hint) = why.split_once("\nhint: ").unwrap_or((why, "see `kgctl doctor`"));
-    ErrorView {
-        code: Code::Unavailable,
-        message: message.into(),
-        hint: Some(hint.into()),
-        conflict: None,
-    }
+    ErrorView::hinted(Code::Unavailable, message, hint)
 }
 
 /// Returns how to use this server.

@@ -150,11 +150,12 @@ fn part_of(snapshot: &Snapshot, note: &Named, part: &str) -> Result<(usize, usiz
     };
     let what = if block.is_some() && has_heading { "block" } else { "heading" };
     let name: String = part.chars().filter(|c| !c.is_control()).take(100).collect();
-    found.map(|place| place.span).ok_or_else(|| ErrorView {
-        code: proto::error::Code::NotFound,
-        message: format!("`{}` has no {what} `{name}`", note.path),
-        hint: Some("`read_note` without `#…` reads all of it".into()),
-        conflict: None,
+    found.map(|place| place.span).ok_or_else(|| {
+        ErrorView::hinted(
+            proto::error::Code::NotFound,
+            format!("`{}` has no {what} `{name}`", note.path),
+            "`read_note` without `#…` reads all of it",
+        )
     })
 }
 
@@ -271,12 +272,7 @@ fn documents(project: &Project, snapshot: &Snapshot, given: &str) -> Result<Vec<
         if found.is_empty() {
             let hint = "`list_notes` shows what there is";
             let message = format!("no note's address fits `{pattern}`");
-            return Err(ErrorView {
-                code: proto::error::Code::NotFound,
-                message,
-                hint: Some(hint.into()),
-                conflict: None,
-            });
+            return Err(ErrorView::hinted(proto::error::Code::NotFound, message, hint));
         }
         return Ok(found);
     }

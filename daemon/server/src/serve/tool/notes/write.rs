@@ -219,14 +219,11 @@ pub async fn delete_note(
     who: Who,
 ) -> Result<WrittenReply, ErrorView> {
     if request.is_directory == Some(true) {
-        return Err(ErrorView {
-            code: Code::Refused,
-            message: format!("`{}` is not deleted: a tool deletes single notes", request.path),
-            hint: Some(
-                "`list_notes` shows what is in a folder; a person deletes it as a whole".into(),
-            ),
-            conflict: None,
-        });
+        return Err(ErrorView::hinted(
+            Code::Refused,
+            format!("`{}` is not deleted: a tool deletes single notes", request.path),
+            "`list_notes` shows what is in a folder; a person deletes it as a whole",
+        ));
     }
     let path = path_to_remove(&project, &request.path).await?;
     let worker = project.clone();
