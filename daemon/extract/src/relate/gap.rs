@@ -1,7 +1,7 @@
 //! Gap: what the words between two neighboring names state.
 //!
 //! In: the text between two names. Out: a cue with its lead and distance, a mere `and`, or nothing.
-//! Invariants: a negated gap states nothing; at most eight words besides the cue; no word that begins another phrase
+//! Invariants: a negated gap, or one with a modal, states nothing; at most eight words besides the cue; no word that begins another phrase
 //! (`to`, `for`, `which`) between a cue and either name, except in the lead. Linear, with one reused buffer.
 
 use std::sync::LazyLock;
@@ -31,10 +31,6 @@ pub(super) struct CueBetween<'v> {
     pub(super) lead: Lead,
     /// Words between the names, without cue, articles and adverbs; those before the cue count twice.
     pub(super) n_words: usize,
-    /// Below 1 after a modal.
-    pub(super) factor: f32,
-    /// True after `may`, `can`, `will`, …
-    pub(super) has_modal: bool,
     /// True if the cue follows a noun that the name before it only modifies: `TLS library written in`.
     pub(super) has_noun: bool,
 }
@@ -58,7 +54,9 @@ const MAX_GAP_BYTES: usize = 120;
 const MAX_BEFORE: usize = 3;
 const MAX_AFTER: usize = 5;
 
-const NEGATIONS: &str = "not never no cannot without nor neither hardly instead rather unlike";
+/// Words after which a gap states nothing: negations, and modals, which say only what may or should be so.
+const NEGATIONS: &str = "not never no cannot without nor neither hardly instead rather unlike may might could would \
+     should can will must shall";
 const ADVERBS: &str = "also now currently mainly mostly directly often usually typically \
      primarily internally heavily partly always only still already simply just both either generally \
      normally solely chiefly strongly closely loosely entirely fully today itself";
@@ -67,7 +65,6 @@ const ARTICLES: &str = "the a an its their our your this these those";
 const BREAKERS: &str = "to from with for by when if because while and or but as of in on at \
      into via through than that which who whose where whether until unless since so then about \
      between under over like using being ; ,";
-const MODALS: &str = "may might could would should can will";
 
 /// The lists that contain a word, one bit each.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -78,7 +75,6 @@ impl Class {
     const ADVERB: Class = Class(2);
     const ARTICLE: Class = Class(4);
     const BREAKER: Class = Class(8);
-    const MODAL: Class = Class(16);
 
     fn has(self, other: Class) -> bool {
         self.0 & other.0 != 0
@@ -93,7 +89,6 @@ static CLASSES: LazyLock<FxHashMap<&'static str, Class>> = LazyLock::new(|| {
         (ADVERBS, Class::ADVERB),
         (ARTICLES, Class::ARTICLE),
         (BREAKERS, Class::BREAKER),
-        (MODALS, Class::MODAL),
     ];
     for (list, class) in lists {
         for word in list.split_whitespace() {
@@ -207,13 +202,7 @@ impl<'v> GapReader<'v> {
             }
         }
         let mut n_before = 0;
-        let (mut factor, mut has_modal) = (1.0, false);
-        for word in before.split_ascii_whitespace() {
-            let class = class_of(word);
-            if class.has(Class::MODAL) {
-                (factor, has_modal) = (if word == "will" { 0.8 } else { 0.6 }, true);
-                continue;
-            }
+        for class in before.split_ascii_whitespace().map(class_of) {
             n_before += usize::from(!class.has(Class::ARTICLE));
             if n_before > MAX_BEFORE || class.has(Class::BREAKER) {
                 return None;
@@ -226,14 +215,7 @@ impl<'v> GapReader<'v> {
         // A weak cue such as `before` needs both names right beside it, and `same_as` the second one.
         let is_loose = (n_before + n_words > 0 && cue.weight <= 0.5)
             || (n_words > 0 && cue.predicate == "same_as");
-        (!is_loose).then_some(CueBetween {
-            cue,
-            lead,
-            n_words: n_words + 2 * n_before,
-            factor,
-            has_modal,
-            has_noun,
-        })
+        (!is_loose).then_some(CueBetween { cue, lead, n_words: n_words + 2 * n_before, has_noun })
     }
 }
 

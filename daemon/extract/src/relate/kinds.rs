@@ -1,7 +1,7 @@
-//! Kinds: what a sentence states by its form: `tools such as A and B`, `A is a tool that`, `the tools (A, B and C)`,
-//! `Implement A for B`, `Rename A to B`; and what a qualified name states by itself: `Rc::clone` is part of `Rc`.
+//! Kinds: what a sentence states by its form: `tools such as A and B`, `A is a tool that`; and what a qualified name
+//! states by itself: `Rc::clone` is part of `Rc`.
 //!
-//! In: the sentences of a document with their mentions. Out: `is_a`, `implements`, `provides`, `replaces`, `part_of`.
+//! In: the sentences of a document with their mentions. Out: `is_a`, `part_of`.
 //! Invariants: a kind is a term in lowercase letters; conditions, questions and denials state nothing; linear in
 //! mentions.
 
@@ -31,22 +31,7 @@ const AFTER_KIND: &str = "that which who for of in on with to from and or where 
      designed developed by at as";
 /// Words between the last example and its kind.
 const OTHERS: [&str; 4] = ["and other", "or other", "and all other", "and similar"];
-/// The first word of a changelog line, the word before the second name, and the predicate from second to first.
-const CHANGES: [(&str, &str, &str); 9] = [
-    ("implement", "for", "implements"),
-    ("implements", "for", "implements"),
-    ("implemented", "for", "implements"),
-    ("add", "to", "provides"),
-    ("adds", "to", "provides"),
-    ("added", "to", "provides"),
-    ("rename", "to", "replaces"),
-    ("renamed", "to", "replaces"),
-    ("replace", "with", "replaces"),
-];
-const CHANGE_CONFIDENCE: f32 = 0.75;
 const IS_A_CONFIDENCE: f32 = 0.75;
-/// Confidence of several things in parentheses after a plural kind.
-const BRACKETED: f32 = 0.75;
 const QUALIFIED: f32 = 0.8;
 
 /// Adds what the forms state.
@@ -63,7 +48,6 @@ pub(super) fn relate(page: &Page<'_>, out: &mut Statements) {
             row.kind_after(at, out);
             row.is_a(at, out);
         }
-        row.change(&first, out);
     });
     qualified(page, out);
 }
@@ -129,21 +113,17 @@ impl Row<'_> {
         }
     }
 
-    /// `tools such as A, B and C`, `tools (A, B and C)`.
+    /// `tools such as A, B and C`.
     fn kind_before(&self, at: usize, out: &mut Statements) {
         if !self.is_plural_kind(at) {
             return;
         }
-        let gap = self.gap(at);
-        let words = words_of(gap);
+        let words = words_of(self.gap(at));
         let end = self.end_of_list(at + 1);
-        let found = EXAMPLES.iter().find(|(form, _)| *form == words).map(|it| it.1);
-        let is_bracketed =
-            // `end > at + 2`: at least two things in the parentheses.
-            gap.trim() == "(" && end > at + 2 && self.rest(end - 1).trim_start().starts_with(')');
-        let Some(confidence) = found.or(is_bracketed.then_some(BRACKETED)) else { return };
+        let found = EXAMPLES.iter().find(|(form, _)| *form == words);
+        let Some((_, confidence)) = found else { return };
         for item in at + 1..end {
-            self.state((item, at), ("is_a", "kind:such as", confidence), out);
+            self.state((item, at), ("is_a", "kind:such as", *confidence), out);
         }
     }
 
@@ -176,38 +156,6 @@ impl Row<'_> {
         let goes_on = next.is_some_and(|it| AFTER_KIND.split_whitespace().any(|word| word == it));
         if ends_here || goes_on {
             self.state((at, kind), ("is_a", "kind:is a", IS_A_CONFIDENCE), out);
-        }
-    }
-
-    /// `Implement A and B for C`, where the line begins with the verb.
-    fn change(&self, first: &str, out: &mut Statements) {
-        let Some(start) = self.span(0).map(|span| span.start()) else { return };
-        let before = self.page.text.get(self.sentence.start()..start).unwrap_or("");
-        // The verb begins the line, with at most one word between it and the first name.
-        if before.split_whitespace().count() > 2 {
-            return;
-        }
-        for (verb, preposition, predicate) in CHANGES {
-            if first != verb {
-                continue;
-            }
-            let end = self.end_of_list(0);
-            let gap = self.gap(end - 1);
-            let is_joined = gap.split_whitespace().next_back() == Some(preposition)
-                && gap.split_whitespace().count() <= 2;
-            if !is_joined {
-                return;
-            }
-            for object in end..self.end_of_list(end) {
-                for subject in 0..end {
-                    self.state(
-                        (object, subject),
-                        (predicate, "kind:change", CHANGE_CONFIDENCE),
-                        out,
-                    );
-                }
-            }
-            return;
         }
     }
 }

@@ -162,6 +162,7 @@ impl Statements {
                 || e.pattern == links::TYPED
                 || !(is_of_place(e.subject) || is_of_place(e.object))
         });
+        self.all.retain(|e| !is_of_sentence(e) || is_between_names(page, e));
         // `Components` under the title `Overview` are not parts of an overview.
         let is_nameless = is_ordinary(&page.doc.doc.title);
         self.all.retain(|e| {
@@ -193,6 +194,23 @@ impl Statements {
 /// True for grammar, which is a source of its own: its statement does not replace one that templates made there.
 fn is_parsed(evidence: &Evidence) -> bool {
     evidence.pattern.starts_with("depend:")
+}
+
+/// True for a statement that words of a sentence make about two things.
+fn is_of_sentence(evidence: &Evidence) -> bool {
+    let is_one_thing = matches!(evidence.predicate, "defines" | "same_as");
+    let is_worded =
+        ["sentence:", "depend:", "kind:"].iter().any(|it| evidence.pattern.starts_with(it));
+    is_worded && !is_one_thing
+}
+
+/// True for a statement between two names; a kind may be a common noun.
+fn is_between_names(page: &Page<'_>, evidence: &Evidence) -> bool {
+    let is_name = |party| {
+        matches!(party, Party::Document)
+            || matches!(party, Party::Mention(idx) if page.is_name(idx))
+    };
+    is_name(evidence.subject) && (evidence.predicate == "is_a" || is_name(evidence.object))
 }
 
 #[cfg(test)]

@@ -12,11 +12,15 @@ use rustc_hash::FxHashSet;
 use super::cues::Cues;
 use super::vocabulary::Vocabulary;
 use crate::recognize::is_of_place;
+use crate::recognize::words::{all_ordinary, is_ordinary};
 use model::parcel::{
-    Anaphor, Block, BlockKind, LinkedDoc, Mention, MentionedDoc, Party, PlaceFeatures,
+    Anaphor, Block, BlockKind, LinkKind, LinkedDoc, Mention, MentionedDoc, Party, PlaceFeatures,
     RecognizerKind,
 };
 use model::terms::{Confidence, EntityType, Norm, Span, norm_of};
+
+/// Words before a noun that do not say which one is meant.
+const INDEFINITE: [&str; 8] = ["a", "an", "any", "each", "every", "some", "another", "most"];
 
 /// Words that stand for a mention or for the document: `It uses Kafka`.
 pub(super) struct StandIn {
@@ -209,6 +213,42 @@ impl<'a> Page<'a> {
     pub(super) fn is_thing(&self, idx: u32) -> bool {
         let is_none = |t| matches!(t, EntityType::Date | EntityType::Version | EntityType::Step);
         self.mention(idx).is_some_and(|m| !is_none(m.entity_type))
+    }
+
+    /// True for a mention that names one thing, as a sentence can state something of it: in code font, or with a
+    /// capital or a digit that the beginning of a sentence, item or cell does not explain, or a wikilink; not
+    /// `a Service`. Pronouns are judged by the name that they stand for.
+    pub(super) fn is_name(&self, idx: u32) -> bool {
+        let Some(found) = self.mention(idx).filter(|_| self.is_thing(idx)) else { return false };
+        if self.own_mention(idx).is_none() || found.place.in_code || self.is_wikilink(found) {
+            return true;
+        }
+        let before = self
+            .text
+            .get(..found.span.start())
+            .unwrap_or("")
+            .trim_end_matches(['"', '“', '(', ' ']);
+        let last_word = before.rsplit(|c: char| !c.is_alphanumeric()).next().unwrap_or("");
+        if INDEFINITE.iter().any(|word| word.eq_ignore_ascii_case(last_word)) {
+            return false;
+        }
+        let name = found.span.of(self.text);
+        let begins = before.is_empty() || before.ends_with(['.', ':', ';', '!', '?', '|', '\n']);
+        let n_first = name.chars().next().map_or(0, char::len_utf8);
+        let is_marked =
+            |text: &str| text.contains(|c: char| c.is_uppercase() || c.is_ascii_digit());
+        if name.chars().all(|c| c.is_alphabetic()) && is_ordinary(name) {
+            return false;
+        }
+        is_marked(name.get(n_first..).unwrap_or(""))
+            || is_marked(name) && (!begins || !all_ordinary(name))
+    }
+
+    fn is_wikilink(&self, mention: &Mention) -> bool {
+        let links = &self.doc.doc.links;
+        let at = links.partition_point(|link| link.span.start() < mention.span.start());
+        let link = links.get(at).filter(|link| link.span.start() == mention.span.start());
+        mention.place.in_link && link.is_some_and(|link| link.kind == LinkKind::Wiki)
     }
 
     /// True for a mention that comes from a link to a place inside a document.

@@ -2,7 +2,7 @@
 //!
 //! In: the sentences of a document with their mentions. Out: statements, confidence = weight × proximity.
 //! Invariants: only cues between neighboring names count; objects joined by `and` share the cue, and so do subjects;
-//! a clause that continues after `and` keeps its subject; questions and negations state nothing. Linear in mentions.
+//! a clause that continues after `and` keeps its subject; questions, negations, conditions and modals state nothing. Linear in mentions.
 
 use super::cues::Form;
 use super::gap::{CueBetween, Gap, GapReader, Lead};
@@ -17,10 +17,6 @@ const MAX_SUBJECTS: usize = 8;
 /// Factors for a subject taken from an earlier clause, and for each further object of a list.
 const CARRIED: f32 = 0.9;
 const SHARED: f32 = 0.95;
-/// Factor for what a sentence states after `If`.
-const CONDITIONAL: f32 = 0.7;
-/// Cues of at most this weight state nothing in a conditional sentence: `if A, then B`.
-const WEAK: f32 = 0.5;
 /// Most words between the participle or verb that begins such a sentence and the name.
 const MAX_ELIDED: usize = 1;
 /// First words of a sentence whose first comma ends a clause.
@@ -37,8 +33,12 @@ const ABBREVIATION_CONFIDENCE: f32 = 0.95;
 pub(super) fn relate(page: &Page<'_>, out: &mut Statements) {
     let mut reader = GapReader::new(page.cues());
     page.for_each_sentence(|sentence, parties, block_idx| {
-        let clause = Clause::new(page, sentence, parties, out);
-        clause.read(&mut reader, page.about(block_idx));
+        let first_word = sentence.of(page.text).split_whitespace().next().unwrap_or("");
+        if !matches!(first_word, "If" | "Whether" | "Suppose" | "Unless") {
+            let clause =
+                Clause { page, sentence, parties, group_start: 0, last: None, out: &mut *out };
+            clause.read(&mut reader, page.about(block_idx));
+        }
     });
 }
 
@@ -55,7 +55,6 @@ struct Clause<'p, 's, 'o> {
     page: &'p Page<'p>,
     sentence: Span<Norm>,
     parties: &'s [u32],
-    factor: f32,
     /// Where the current list of joint subjects begins.
     group_start: usize,
     last: Option<Last<'p>>,
@@ -63,18 +62,6 @@ struct Clause<'p, 's, 'o> {
 }
 
 impl<'p, 's, 'o> Clause<'p, 's, 'o> {
-    fn new(
-        page: &'p Page<'p>,
-        sentence: Span<Norm>,
-        parties: &'s [u32],
-        out: &'o mut Statements,
-    ) -> Self {
-        let first_word = sentence.of(page.text).split_whitespace().next().unwrap_or("");
-        let factor =
-            if matches!(first_word, "If" | "Whether" | "Suppose") { CONDITIONAL } else { 1.0 };
-        Clause { page, sentence, parties, factor, group_start: 0, last: None, out }
-    }
-
     fn read(mut self, reader: &mut GapReader<'p>, about: Party) {
         self.elided(reader, about);
         // Pairs of neighbors from left to right. A gap may extend the last statement, make a new one, or end it.
@@ -131,7 +118,7 @@ impl<'p, 's, 'o> Clause<'p, 's, 'o> {
         // In `Replaces references within Markdown`, the object is another noun.
         let is_near = found.n_words <= MAX_ELIDED;
         if is_clause && is_bare && !is_adjunct && is_near && found.lead == Lead::Direct {
-            let confidence = confidence_of(&found) * CARRIED * self.factor;
+            let confidence = confidence_of(&found) * CARRIED;
             self.state(vec![about], found, confidence, 0);
         }
     }
@@ -148,7 +135,7 @@ impl<'p, 's, 'o> Clause<'p, 's, 'o> {
             Lead::And => true,
             Lead::Comma => found.cue.form != Form::Leaning,
         };
-        let mut confidence = confidence_of(&found) * self.factor;
+        let mut confidence = confidence_of(&found);
         // Which names are the subjects: those of the last statement when the clause continues it (`…, and uses B`),
         // the nearest name after `which`, otherwise all names joined before the cue.
         let subjects: Vec<Party> = match (&self.last, found.lead) {
@@ -161,12 +148,10 @@ impl<'p, 's, 'o> Clause<'p, 's, 'o> {
             (_, Lead::Relative) => near().next_back().into_iter().collect(),
             _ => near().collect(),
         };
-        // `use` without `s` needs several subjects, a plural or a modal before it.
+        // `use` without `s` needs several subjects or a plural before it.
         let is_grammatical = found.cue.form != Form::Base
-            || found.has_modal
             || subjects.len() > 1
             || (found.lead != Lead::Comma && self.is_plural(i));
-        let is_weak = found.cue.weight <= WEAK && self.factor < 1.0;
         let is_leaning = found.cue.form == Form::Leaning;
         let is_near = found.lead == Lead::Direct || (found.lead == Lead::Comma && is_leaning);
         let is_inner = is_near && !is_object && self.is_inner(group_start);
@@ -174,7 +159,7 @@ impl<'p, 's, 'o> Clause<'p, 's, 'o> {
         // `To begin with X, part of Y …` the comma ends a clause.
         let is_other = found.has_noun && !self.is_definite(group_start)
             || (found.lead == Lead::Comma && is_leaning && self.is_opened(group_start));
-        let is_meant = is_grammatical && !is_weak && !is_inner && !is_other;
+        let is_meant = is_grammatical && !is_inner && !is_other;
         if subjects.is_empty() || !is_meant || self.is_denied(i) {
             self.group_start = i + 1;
             return;
@@ -311,7 +296,7 @@ fn is_one_of(words: &[&str], word: &str) -> bool {
 /// Returns weight × proximity: 1 up to three words between the names, falling to 0.5 at twelve.
 fn confidence_of(found: &CueBetween<'_>) -> f32 {
     let n_far = found.n_words.saturating_sub(3).min(9) as f32;
-    found.cue.weight * found.factor * (1.0 - n_far * 0.5 / 9.0)
+    found.cue.weight * (1.0 - n_far * 0.5 / 9.0)
 }
 
 /// True when the capitals of `short` are the initials of `long`'s words without function words.

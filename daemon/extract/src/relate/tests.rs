@@ -102,7 +102,7 @@ fn every_cue_of_the_table_relates_in_its_direction() {
 #[test]
 fn a_link_to_a_place_in_a_document_says_nothing_of_the_document_but_that_it_links() {
     check(
-        "The [histogram](spec.md#histogram) uses Kafka. The [histogram](spec.md) uses Kafka.",
+        "The [Histogram](spec.md#histogram) uses Kafka. The [Histogram](spec.md) uses Kafka.",
         expect![[r#"
             1.00 (document) links_to spec [link:path]
             0.90 spec uses Kafka [sentence:uses]
@@ -170,9 +170,7 @@ fn doubt_distance_and_denial() {
          Alpha uses a cache to talk to Beta. Alpha's driver uses Beta. If Alpha uses Beta, fine. \
          Alpha isn't part of Beta.",
         expect![[r#"
-            0.45 Alpha uses Beta [sentence:use]
             0.90 Beta uses Kafka [sentence:uses]
-            0.63 Alpha uses Beta [sentence:uses]
         "#]],
     );
 }
@@ -378,24 +376,15 @@ fn what_is_said_of_a_pronoun_is_said_of_what_it_stands_for() {
 }
 
 #[test]
-fn forms_of_sentences_say_kinds_changes_and_members() {
+fn forms_of_sentences_say_kinds_and_members() {
     check(
         "Alpha supports storage engines such as Kafka and Redis.\n\nKafka, Redis and other storage engines keep rows. \
          If Kafka is a storage engine, good.",
         expect![[r#"
-            0.75 Alpha supports storage engines [sentence:supports]
             0.85 Kafka is_a storage engines [kind:such as]
             0.85 Redis is_a storage engines [kind:such as]
             0.80 Kafka is_a storage engines [kind:and other]
             0.80 Redis is_a storage engines [kind:and other]
-        "#]],
-    );
-    check(
-        "Implement Kafka and Redis for Alpha.\n\nAdd Beta to Gamma.\n\nWe add Beta to Gamma.",
-        expect![[r#"
-            0.75 Alpha implements Kafka [kind:change]
-            0.75 Alpha implements Redis [kind:change]
-            0.75 Gamma provides Beta [kind:change]
         "#]],
     );
     check(

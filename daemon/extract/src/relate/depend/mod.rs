@@ -8,7 +8,6 @@
 
 mod frames;
 mod object;
-mod open;
 mod refute;
 mod subject;
 mod tree;
@@ -23,7 +22,7 @@ use frames::Frame;
 pub(super) use frames::Frames;
 use language::{Parse, Pipeline, Token};
 use model::parcel::Party;
-use model::terms::{EntityType, Norm, Span};
+use model::terms::{Norm, Span};
 use object::{Phrase, phrases_of};
 use refute::Refuted;
 use subject::{Subject, named_by, subjects_of};
@@ -52,8 +51,7 @@ pub(super) fn relate(page: &Page<'_>, out: &mut Statements) {
     let mut refuted = Refuted::of(out);
     let (mut text, mut lines) = (String::new(), Vec::new());
     page.for_each_sentence(|sentence, things, _| {
-        let is_parsed = things.len() > 1
-            && sentence.len() <= MAX_SENTENCE_BYTES
+        let is_parsed = sentence.len() <= MAX_SENTENCE_BYTES
             && (may_state(page, sentence, things) || refuted.judges(sentence));
         if is_parsed {
             lines.push(Line { start: text.len(), sentence, things: things.to_vec() });
@@ -67,33 +65,18 @@ pub(super) fn relate(page: &Page<'_>, out: &mut Statements) {
     let pipeline = Pipeline::shared();
     let tokens = pipeline.tokens(&text);
     let parse = pipeline.parse(&tokens);
-    let mut open = Statements::default();
     for line in &lines {
-        read_line(page, (&text, &tokens, &parse), line, out, &mut refuted, &mut open);
+        read_line(page, (&text, &tokens, &parse), line, out, &mut refuted);
     }
     refuted.apply(out);
-    let open = open::without_known(open, &out.all);
-    out.all.extend(open);
 }
 
-/// True if a sentence names two different things and has the words of a frame or two proper names, or names two places
-/// in a row: otherwise its grammar states nothing, and parsing it, the costliest step of all, would be in vain.
+/// True if a sentence names two different things and has the words of a frame: otherwise its grammar states nothing,
+/// and parsing it, the costliest step of all, would be in vain.
 fn may_state(page: &Page<'_>, sentence: Span<Norm>, things: &[u32]) -> bool {
-    let is_place =
-        |idx: &u32| page.mention(*idx).is_some_and(|it| it.entity_type == EntityType::Location);
-    if things.windows(2).any(|pair| pair.iter().all(is_place)) {
-        return true;
-    }
-    let differ = |things: &[u32]| {
-        let mut names = things.iter().map(|idx| page.name_of(*idx));
-        names.next().is_some_and(|first| names.any(|name| name != first))
-    };
-    if !differ(things) {
-        return false;
-    }
-    let is_proper = |idx: &u32| open::is_proper(page, *idx);
-    let proper: Vec<u32> = things.iter().copied().filter(is_proper).collect();
-    differ(&proper) || page.vocabulary.frames.may_occur_in(sentence.of(page.text))
+    let mut names = things.iter().filter(|idx| page.is_name(**idx)).map(|idx| page.name_of(*idx));
+    let differ = names.next().is_some_and(|first| names.any(|name| name != first));
+    differ && page.vocabulary.frames.may_occur_in(sentence.of(page.text))
 }
 
 fn read_line(
@@ -102,7 +85,6 @@ fn read_line(
     line: &Line,
     out: &mut Statements,
     refuted: &mut Refuted,
-    open: &mut Statements,
 ) {
     let (text, tokens, parse) = parsed;
     let end = line.start + line.sentence.len();
@@ -118,12 +100,8 @@ fn read_line(
     let reader = Reader { page, tree: &tree, line };
     let n_before = out.all.len();
     for i in (0..tree.len()).filter(|i| tree.mention(*i).is_some()) {
-        let phrases = phrases_of(&tree, i);
-        if !reader.name(i, &phrases, out) {
-            open::relate(&reader, i, &phrases, open);
-        }
+        reader.name(i, out);
     }
-    open::places(&reader, open);
     refuted.judge(&reader, &out.all, n_before);
 }
 
@@ -135,20 +113,17 @@ struct Reader<'r> {
 }
 
 impl Reader<'_> {
-    /// Adds statements about the name whose head is token `i`; returns whether a phrase of the vocabulary ends at it.
-    fn name(&self, i: usize, phrases: &[Phrase], out: &mut Statements) -> bool {
-        for phrase in phrases {
-            let frame = self.page.vocabulary.frames.get(phrase.voice, &phrase.stems);
-            let Some((frame, (subjects, truth))) = frame.map(|it| (it, self.clause_of(phrase)))
-            else {
-                continue;
-            };
-            for subject in subjects {
-                self.state(subject, i, frame, phrase, truth, out);
+    /// Adds what the shortest phrase of the vocabulary that ends at token `i`, the head of a name, states.
+    fn name(&self, i: usize, out: &mut Statements) {
+        for phrase in &phrases_of(self.tree, i) {
+            if let Some(frame) = self.page.vocabulary.frames.get(phrase.voice, &phrase.stems) {
+                let (subjects, truth) = self.clause_of(phrase);
+                for subject in subjects {
+                    self.state(subject, i, frame, phrase, truth, out);
+                }
+                return;
             }
-            return true;
         }
-        false
     }
 
     /// Returns the subjects of the word at a phrase's end, and whether its clause is stated.
@@ -187,8 +162,9 @@ impl Reader<'_> {
         truth: Truth,
         out: &mut Statements,
     ) {
-        let is_narrowed = self.tree.is_narrowed(object) || self.tree.is_narrowed(subject.token);
-        let Some(mention) = self.tree.mention(object).filter(|_| !is_narrowed) else { return };
+        let is_other = |at| self.tree.is_narrowed(at) || self.tree.is_one_of_many(at);
+        let is_stated = !is_other(subject.token) && (phrase.is_denied || !is_other(object));
+        let Some(mention) = self.tree.mention(object).filter(|_| is_stated) else { return };
         let (clause_denied, factor) = match truth {
             Truth::Open => return,
             Truth::Stated(factor) => (false, factor),

@@ -116,87 +116,6 @@ fn active_and_passive() {
 }
 
 #[test]
-fn proper_names_that_other_words_join_are_related() {
-    check(
-        "Alertmanager sends notices to the Kafka cluster.
-         Prometheus informs the Trust Team in Porto.
-         Prometheus, the older brother of Grafana, sleeps.
-         The Trust Team was praised by Grafana.
-         Grafana draws charts from Prometheus and from Postgres.
-         Prometheus does not inform the Trust Team.
-         Would Prometheus inform the Trust Team?
-         Prometheus would inform the Trust Team.
-         Prometheus works like Grafana.
-         Prometheus writes to Redis instead of Kafka.
-         Prometheus is one of Grafana.
-         Prometheus uses Kafka and informs the Trust Team.",
-        expect![[r#"
-            Alertmanager sends notices to the Kafka cluster.
-              0.50 Alertmanager related_to Kafka [Alertmanager sends notices to the Kafka]
-            Prometheus informs the Trust Team in Porto.
-              0.50 Prometheus related_to Trust Team [Prometheus informs the Trust Team]
-            Prometheus, the older brother of Grafana, sleeps.
-              0.50 Prometheus related_to Grafana [Prometheus, the older brother of Grafana]
-            The Trust Team was praised by Grafana.
-              0.43 Trust Team related_to Grafana [Trust Team was praised by Grafana]
-            Grafana draws charts from Prometheus and from Postgres.
-              0.50 Grafana related_to Prometheus [Grafana draws charts from Prometheus]
-            Prometheus does not inform the Trust Team.
-            Would Prometheus inform the Trust Team?
-            Prometheus would inform the Trust Team.
-            Prometheus works like Grafana.
-            Prometheus writes to Redis instead of Kafka.
-              0.70 Prometheus uses Redis [Prometheus writes to Redis]
-            Prometheus is one of Grafana.
-            Prometheus uses Kafka and informs the Trust Team.
-              0.90 Prometheus uses Kafka [Prometheus uses Kafka]
-              0.47 Prometheus related_to Trust Team [Prometheus uses Kafka and informs the Trust Team]
-        "#]],
-    );
-}
-
-#[test]
-fn types_and_prepositions_say_what_a_word_joins_by() {
-    check(
-        "The Trust Team rents a floor in Porto.
-         Ada Moreno works in Porto.
-         Ada Moreno stumbled in Porto.
-         Ada Moreno is an engineer at the Trust Team.
-         Grafana is a platform by the Trust Team that draws charts.
-         Prometheus talks to the world over Kafka.
-         Prometheus keeps all rows in Postgres.
-         Prometheus appears in Postgres.
-         They met in Porto, Portugal.
-         They met in Porto, UK.
-         They met in Porto, Portugal and Grafana.
-         They met in Grafana, Porto, Portugal.",
-        expect![[r#"
-            The Trust Team rents a floor in Porto.
-              0.60 Trust Team located_in Porto [Trust Team rents a floor in Porto]
-            Ada Moreno works in Porto.
-              0.60 Ada Moreno located_in Porto [Ada Moreno works in Porto]
-            Ada Moreno stumbled in Porto.
-              0.43 Ada Moreno related_to Porto [Ada Moreno stumbled in Porto]
-            Ada Moreno is an engineer at the Trust Team.
-              0.55 Ada Moreno part_of Trust Team [Ada Moreno is an engineer at the Trust Team]
-            Grafana is a platform by the Trust Team that draws charts.
-              0.55 Grafana owned_by Trust Team [Grafana is a platform by the Trust Team]
-            Prometheus talks to the world over Kafka.
-              0.55 Prometheus uses Kafka [Prometheus talks to the world over Kafka]
-            Prometheus keeps all rows in Postgres.
-              0.55 Prometheus uses Postgres [Prometheus keeps all rows in Postgres]
-            Prometheus appears in Postgres.
-            They met in Porto, Portugal.
-              0.60 Porto located_in Portugal [Porto, Portugal]
-            They met in Porto, UK.
-              0.60 Porto located_in UK [Porto, UK]
-            They met in Porto, Portugal and Grafana.
-            They met in Grafana, Porto, Portugal.
-        "#]],
-    );
-}
-
-#[test]
 fn what_grammar_denies_no_template_states() {
     let denied = related(
         testing::doc("Neither Kafka nor the old Redis uses Postgres."),
@@ -204,16 +123,6 @@ fn what_grammar_denies_no_template_states() {
     );
     let stated: Vec<_> = denied.evidence.iter().filter(|it| it.predicate == "uses").collect();
     assert_eq!(stated, Vec::<&model::parcel::Evidence>::new());
-}
-
-#[test]
-fn common_nouns_are_not_joined_by_any_verb() {
-    check(
-        "The kafka notifies the redis. The Kafka notifies the redis.",
-        expect![[r#"
-        The kafka notifies the redis. The Kafka notifies the redis.
-    "#]],
-    );
 }
 
 #[test]
@@ -363,7 +272,7 @@ fn what_is_denied_is_kept_as_denied() {
 }
 
 #[test]
-fn what_may_be_is_less_sure() {
+fn what_may_be_is_not_stated() {
     check(
         "Prometheus may depend on Kafka.
          Prometheus can use Kafka.
@@ -372,13 +281,9 @@ fn what_may_be_is_less_sure() {
          Prometheus was built on Kafka.",
         expect![[r#"
             Prometheus may depend on Kafka.
-              0.47 Prometheus depends_on Kafka [Prometheus may depend on Kafka]
             Prometheus can use Kafka.
-              0.58 Prometheus uses Kafka [Prometheus can use Kafka]
             Prometheus will probably use Kafka.
-              0.43 Prometheus uses Kafka [Prometheus will probably use Kafka]
             If the queue is full, Prometheus uses Kafka.
-              0.63 Prometheus uses Kafka [Prometheus uses Kafka]
             Prometheus was built on Kafka.
               0.76 Prometheus uses Kafka [Prometheus was built on Kafka]
         "#]],
@@ -420,10 +325,8 @@ fn what_is_not_said_is_not_stated() {
             Prometheus works without using Kafka.
             The driver of Prometheus uses Kafka.
             Prometheus uses the Kafka driver of Redis.
-              0.50 Prometheus related_to Redis [Prometheus uses the Kafka driver of Redis]
             Prometheus is a way to use Kafka.
             Unlike Prometheus, Grafana uses Redis.
-              0.50 Grafana related_to Prometheus [Prometheus, Grafana uses]
               0.90 Grafana uses Redis [Grafana uses Redis]
             Prometheus uses Redis instead of Kafka.
               0.90 Prometheus uses Redis [Prometheus uses Redis]

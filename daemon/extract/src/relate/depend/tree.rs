@@ -134,11 +134,12 @@ impl<'p> Tree<'p> {
         })
     }
 
-    /// True for `a Rust library` and `Rust libraries`, which are not Rust.
-    fn is_one_of_many(&self, noun: usize) -> bool {
+    /// True for a noun that no single thing bears: `a Rust library` and `Rust libraries` are not Rust.
+    pub(super) fn is_one_of_many(&self, noun: usize) -> bool {
         match self.child(noun, &["det"]).map(|det| self.word(det)) {
             Some(det) => is_in("a an another any each every some no", det),
-            None => self.tag(noun) == "NNS",
+            // Names that end in `s`, such as Redis, are tagged as plurals, too.
+            None => self.tag(noun) == "NNS" && !is_name_like(self.word(noun)),
         }
     }
 
@@ -164,6 +165,11 @@ impl<'p> Tree<'p> {
         };
         (from..to).rev().find(is_outer)
     }
+}
+
+/// True for one capital with lowercase letters: `Redis`, not `libraries` or `APIs`.
+fn is_name_like(word: &str) -> bool {
+    word.starts_with(char::is_uppercase) && !word.chars().skip(1).any(char::is_uppercase)
 }
 
 fn children_of(heads: &[usize]) -> (Vec<usize>, Vec<usize>) {

@@ -2,8 +2,8 @@
 //! clauses around it.
 //!
 //! In: a verb of a sentence. Out: a [`Truth`].
-//! Invariants: what is asked, supposed, wanted, planned or over is never stated; a denial holds only if its clause is
-//! asserted. At most `MAX_CLIMB` clauses up.
+//! Invariants: what is asked, supposed, wanted, planned, possible, conditional or over is never stated; a denial holds
+//! only if its clause is asserted. At most `MAX_CLIMB` clauses up.
 
 use super::tree::Tree;
 use super::words::is_in;
@@ -11,7 +11,7 @@ use super::words::is_in;
 /// Whether a clause is stated.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Truth {
-    /// Stated; the factor is below 1 for what may, should or will be so.
+    /// Stated; the factor is below 1 for what was so, is reported, or is said in passing.
     Stated(f32),
     /// Denied.
     Denied(f32),
@@ -26,8 +26,6 @@ const MAX_CLIMB: usize = 8;
 const ADVERBIAL: f32 = 0.85;
 /// Factor for what somebody reports: `the docs say that …`.
 const REPORTED: f32 = 0.9;
-/// Factor for what holds only under a condition.
-const CONDITIONAL: f32 = 0.7;
 /// Factor for what was once so and may still be.
 const PAST: f32 = 0.85;
 
@@ -52,7 +50,7 @@ fn climb(tree: &Tree<'_>, verb: usize, left: usize) -> Truth {
 
 /// Reads the clause's own words: whether it is denied, and a factor for how sure it is; `None` when it is not stated.
 fn own(tree: &Tree<'_>, verb: usize) -> Option<(bool, f32)> {
-    let (mut is_denied, mut factor, mut has_past) = (false, 1.0, tree.tag(verb) == "VBD");
+    let (mut is_denied, mut is_possible, mut has_past) = (false, false, tree.tag(verb) == "VBD");
     for child in tree.children(verb).iter().copied() {
         let word = tree.word(child).to_lowercase();
         let word = word.as_str();
@@ -61,29 +59,20 @@ fn own(tree: &Tree<'_>, verb: usize) -> Option<(bool, f32)> {
             "advmod" | "npadvmod" => match word {
                 "never" => is_denied = true,
                 "longer" | "more" if has_no(tree, child) => is_denied = true,
-                "formerly" | "previously" | "once" | "hardly" | "rarely" | "seldom" | "barely" => {
+                "formerly" | "previously" | "once" | "hardly" | "rarely" | "seldom" | "barely"
+                | "perhaps" | "possibly" | "maybe" | "potentially" | "probably" | "likely" => {
                     return None;
                 }
-                "perhaps" | "possibly" | "maybe" | "potentially" | "probably" | "likely" => {
-                    factor *= 0.6
-                }
                 _ => {}
             },
-            "aux" | "auxpass" => match word {
-                "may" | "might" | "could" | "should" | "ought" => factor *= 0.5,
-                // `ca` and `wo` are the tokens of `can't` and `won't`.
-                "can" | "ca" => factor *= 0.65,
-                "must" | "shall" => factor *= 0.75,
-                "will" | "'ll" | "’ll" | "wo" => factor *= 0.8,
-                "would" | "'d" | "’d" => return None,
-                "was" | "were" | "had" => has_past = true,
-                _ => {}
-            },
-            "advcl" if is_condition(tree, child) => factor *= CONDITIONAL,
+            "aux" | "auxpass" if tree.tag(child) == "MD" => is_possible = true,
+            "aux" | "auxpass" => has_past |= matches!(word, "was" | "were" | "had"),
+            "advcl" if is_condition(tree, child) => return None,
             _ => {}
         }
     }
-    Some((is_denied, if has_past { factor * PAST } else { factor }))
+    // What may, should or will be so is not stated; `cannot` denies.
+    (is_denied || !is_possible).then_some((is_denied, if has_past { PAST } else { 1.0 }))
 }
 
 fn has_no(tree: &Tree<'_>, adverb: usize) -> bool {
