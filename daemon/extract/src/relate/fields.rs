@@ -14,8 +14,6 @@ use model::terms::{Norm, Span};
 
 /// Longest key, in bytes.
 const MAX_KEY_BYTES: usize = 30;
-/// Most words between the colon and the first name.
-const MAX_WORDS_BEFORE: usize = 2;
 /// Separates the cells of a row.
 const CELL_BORDER: &str = " | ";
 
@@ -93,7 +91,7 @@ impl<'p> Fields<'p, '_> {
         }
         let Some(header) = header else { return };
         let mentions = self.page.mentions_of(block_idx);
-        let Some(named) = self.page.first_thing(*first, mentions, 1) else { return };
+        let Some(named) = self.page.leading_name(*first, mentions) else { return };
         for (cell, cue) in cells.iter().zip(&header.cues).skip(1) {
             if let Some(cue) = cue {
                 self.values(block_idx, Party::Mention(named), cue, (*cell, block.span));
@@ -116,9 +114,7 @@ impl<'p> Fields<'p, '_> {
             return;
         }
         let mentions = self.page.mentions_of(block_idx);
-        let Some(first) = self.page.first_thing(value, mentions.clone(), MAX_WORDS_BEFORE) else {
-            return;
-        };
+        let Some(first) = self.page.leading_name(value, mentions.clone()) else { return };
         let mut end = None;
         for idx in first..mentions.end {
             let Some(mention) = self.page.mention(idx).filter(|m| value.contains(m.span)) else {
@@ -128,7 +124,9 @@ impl<'p> Fields<'p, '_> {
                 continue;
             }
             let between = end.and_then(|end| self.page.text.get(end..mention.span.start()));
-            if between.is_some_and(|text| !matches!(self.reader.read(text), Gap::Joined { .. })) {
+            let is_joined =
+                between.is_none_or(|text| matches!(self.reader.read(text), Gap::Joined { .. }));
+            if !is_joined || !self.page.is_whole(idx, value) {
                 break;
             }
             end = Some(mention.span.end());

@@ -18,9 +18,6 @@ const MAX_ITEMS: usize = 300;
 const MIN_ITEMS: usize = 2;
 const ITEM_CONFIDENCE: f32 = 0.7;
 const HEADING_CONFIDENCE: f32 = 0.75;
-/// What can separate an item from its explanation.
-const SIGNS: [&str; 7] = [":", " - ", " – ", " — ", " | ", "—", " ("];
-
 /// A list or a table, by its number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 enum Rows {
@@ -48,20 +45,30 @@ pub(super) fn relate(page: &Page<'_>, out: &mut Statements) {
             *n_items.entry(rows).or_default() += 1;
         }
     }
+    let is_of_code = is_code_name(&page.doc.doc.title);
     // Filtered afterwards: only the end of a list shows how many items it has.
     items.retain(|(rows, ..)| n_items.get(rows).is_some_and(|n| *n >= MIN_ITEMS));
     for (_, block_idx, item) in items.into_iter().take(MAX_ITEMS) {
         let (Some(block), object) = (page.blocks().get(block_idx), page.about(block_idx)) else {
             continue;
         };
-        // Not for the document as a whole: on a page about something in general, such items may be examples.
-        let Party::Mention(about) = object else { continue };
-        if page.name_of(about) != page.name_of(item) {
+        // On a page about something in general, such items may be examples.
+        let is_other = match object {
+            Party::Mention(about) => page.name_of(about) != page.name_of(item),
+            Party::Document => is_of_code && !page.is_own(item),
+        };
+        if is_other {
             let (subject, predicate) = (Party::Mention(item), "part_of");
             let (pattern, confidence) = ("list:item", ITEM_CONFIDENCE);
             out.add(block.span, Statement { subject, predicate, object, pattern, confidence });
         }
     }
+}
+
+/// True for a title such as `local.file` or `Rc::clone`: the page describes one thing of a program.
+fn is_code_name(title: &str) -> bool {
+    let is_word = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | ':');
+    title.chars().all(is_word) && title.trim_end_matches('.').contains(['.', ':'])
 }
 
 /// Adds that a heading's thing is documented here; returns whether it did.
@@ -82,10 +89,10 @@ fn heading(page: &Page<'_>, block_idx: usize, out: &mut Statements) -> bool {
 /// Returns the name in code font that a block begins with, if an explanation follows.
 fn item_of(page: &Page<'_>, block_idx: usize) -> Option<u32> {
     let block = page.blocks().get(block_idx)?;
-    let item = page.first_thing(block.span, page.mentions_of(block_idx), 0)?;
+    let item = page.leading_name(block.span, page.mentions_of(block_idx))?;
     let mention = page.mention(item)?;
     let rest = page.text.get(mention.span.end()..block.span.end())?;
-    let is_explained = SIGNS.iter().any(|sign| rest.starts_with(sign))
-        && rest.split_whitespace().filter(|it| it.contains(char::is_alphabetic)).count() > 1;
+    let is_explained =
+        rest.split_whitespace().filter(|it| it.contains(char::is_alphabetic)).count() > 1;
     (mention.place.in_code && is_explained).then_some(item)
 }

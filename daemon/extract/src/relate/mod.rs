@@ -71,6 +71,9 @@ const OF_DOCUMENTS: [&str; 3] = ["links_to", "cites", "refers_to"];
 /// Relations of the thing that a page is about, not of the page.
 const OF_THINGS: [&str; 5] = ["uses", "depends_on", "part_of", "owned_by", "located_in"];
 
+/// Lowest confidence of a statement that words of a sentence make: what is less likely than not is not stated.
+const LEAST: f32 = 0.55;
+
 /// Returns everything a document states, in order of place.
 fn evidence_of(doc: &LinkedDoc, vocabulary: &Vocabulary) -> Vec<Evidence> {
     if doc.doc.mentions.is_empty() {
@@ -204,13 +207,15 @@ fn is_of_sentence(evidence: &Evidence) -> bool {
     is_worded && !is_one_thing
 }
 
-/// True for a statement between two names; a kind may be a common noun.
+/// True for a likely statement between two names; a kind may be a common noun.
 fn is_between_names(page: &Page<'_>, evidence: &Evidence) -> bool {
     let is_name = |party| {
         matches!(party, Party::Document)
             || matches!(party, Party::Mention(idx) if page.is_name(idx))
     };
-    is_name(evidence.subject) && (evidence.predicate == "is_a" || is_name(evidence.object))
+    evidence.confidence.get() >= LEAST
+        && is_name(evidence.subject)
+        && (evidence.predicate == "is_a" || is_name(evidence.object))
 }
 
 #[cfg(test)]

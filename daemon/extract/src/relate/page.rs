@@ -10,6 +10,7 @@ use std::ops::Range;
 use rustc_hash::FxHashSet;
 
 use super::cues::Cues;
+use super::depend::is_class_noun;
 use super::vocabulary::Vocabulary;
 use crate::recognize::is_of_place;
 use crate::recognize::words::{all_ordinary, is_ordinary};
@@ -256,13 +257,8 @@ impl<'a> Page<'a> {
         self.own_mention(idx).is_some_and(|m| is_of_place(&self.doc.doc, m))
     }
 
-    /// Returns the first thing in a place, if at most `max_words` words of the place precede it.
-    pub(super) fn first_thing(
-        &self,
-        place: Span<Norm>,
-        mentions: Range<u32>,
-        max_words: usize,
-    ) -> Option<u32> {
+    /// Returns the name that a place begins with, after at most an article, if it is [whole](Page::is_whole).
+    pub(super) fn leading_name(&self, place: Span<Norm>, mentions: Range<u32>) -> Option<u32> {
         let range = mentions.start as usize..mentions.end as usize;
         // Bisection instead of a scan: a block may have as many places (lines, cells) as mentions.
         let all = self.doc.mentions.get(range)?;
@@ -270,9 +266,23 @@ impl<'a> Page<'a> {
         let inside = (mentions.start + skipped..mentions.end)
             .take_while(|idx| self.mention(*idx).is_some_and(|m| place.contains(m.span)));
         let first = inside.into_iter().find(|idx| self.is_thing(*idx))?;
-        let start = self.mention(first)?.span.start();
-        let before = self.text.get(place.start()..start)?;
-        (before.split_whitespace().take(max_words + 1).count() <= max_words).then_some(first)
+        let before = self.text.get(place.start()..self.mention(first)?.span.start())?;
+        let leads = matches!(plain_words(before).as_str(), "" | "the" | "a" | "an");
+        (leads && self.is_whole(first, place)).then_some(first)
+    }
+
+    /// True for a mention after which its place ends, or goes on with a sign or `and`: in `Kafka support`, Kafka is only
+    /// part of what is named.
+    pub(super) fn is_whole(&self, idx: u32, place: Span<Norm>) -> bool {
+        let rest = self.mention(idx).and_then(|m| self.text.get(m.span.end()..place.end()));
+        let rest = rest.unwrap_or("").trim_start_matches(' ');
+        let word = rest.split(|c: char| !c.is_alphanumeric()).next().unwrap_or("");
+        match word {
+            "" => !rest.starts_with(['\'', '’']),
+            "and" | "or" => true,
+            // `the Kafka cluster` is Kafka.
+            _ => is_class_noun(word) && !rest.get(word.len()..).is_some_and(goes_on),
+        }
     }
 
     /// Returns a mention of the document, not a stand-in.
@@ -298,17 +308,22 @@ impl<'a> Page<'a> {
         self.whole_mention(block_idx).map_or(around, Party::Mention)
     }
 
-    /// Returns the mention that a heading consists of, apart from an article and signs.
+    /// Returns the name that a heading consists of, apart from an article and signs.
     fn whole_mention(&self, block_idx: usize) -> Option<u32> {
         let block = self.blocks().get(block_idx)?;
         let heading = norm_of(block.span.of(self.text));
-        self.mentions_of(block_idx).filter(|idx| self.is_thing(*idx)).find(|idx| {
+        self.mentions_of(block_idx).filter(|idx| self.is_name(*idx)).find(|idx| {
             let surface = self.mention(*idx).map_or("", |m| m.span.of(self.text));
             let norm = norm_of(surface);
             !norm.is_empty()
                 && (heading == norm || heading.strip_prefix("the") == Some(norm.as_str()))
         })
     }
+}
+
+/// True for text that begins with a further word of a phrase.
+fn goes_on(text: &str) -> bool {
+    text.trim_start_matches(' ').starts_with(char::is_alphanumeric)
 }
 
 /// Returns the lowercase words of a heading or key without numbering and signs: `2. Depends on:` → `depends on`.

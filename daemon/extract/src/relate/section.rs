@@ -13,8 +13,6 @@ use model::parcel::{BlockKind, Party, RecognizerKind};
 
 /// Longest heading that is a cue, in bytes.
 const MAX_HEADING_BYTES: usize = 40;
-/// Most words before an item's name.
-const MAX_WORDS_BEFORE: usize = 3;
 /// Longest paragraph that is read as an item, in bytes: plain text lists its references on separate lines.
 const MAX_LINE_BYTES: usize = 80;
 
@@ -39,7 +37,7 @@ pub(super) fn relate(page: &Page<'_>, out: &mut Statements) {
             BlockKind::Paragraph => cue.predicate == "cites" && block.span.len() <= MAX_LINE_BYTES,
             _ => false,
         };
-        let Some(item) = item_of(page, block_idx).filter(|_| is_item) else { continue };
+        let Some(item) = item_of(page, block_idx, cue).filter(|_| is_item) else { continue };
         if cue.words == "contents" && !is_link(page, item) {
             continue;
         }
@@ -54,14 +52,13 @@ pub(super) fn relate(page: &Page<'_>, out: &mut Statements) {
     }
 }
 
-/// Returns the name an item is about: its link, otherwise the name it begins with.
-fn item_of(page: &Page<'_>, block_idx: usize) -> Option<u32> {
+/// Returns the name an item is about: that it begins with; of a source, its link comes first.
+fn item_of(page: &Page<'_>, block_idx: usize, cue: &Cue) -> Option<u32> {
     let block = page.blocks().get(block_idx)?;
-    let is_line = matches!(block.kind, BlockKind::Paragraph);
     let mentions = page.mentions_of(block_idx);
-    let max_words = if is_line { 0 } else { MAX_WORDS_BEFORE };
-    let link = if is_line { None } else { mentions.clone().find(|idx| is_link(page, *idx)) };
-    link.or_else(|| page.first_thing(block.span, mentions, max_words))
+    let has_link = cue.predicate == "cites" && !matches!(block.kind, BlockKind::Paragraph);
+    let link = mentions.clone().find(|idx| has_link && is_link(page, *idx));
+    link.or_else(|| page.leading_name(block.span, mentions))
 }
 
 fn is_link(page: &Page<'_>, idx: u32) -> bool {

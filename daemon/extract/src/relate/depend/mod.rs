@@ -28,11 +28,10 @@ use refute::Refuted;
 use subject::{Subject, named_by, subjects_of};
 use tree::Tree;
 use truth::{Truth, truth_of};
+pub(super) use words::is_class_noun;
 
 /// Longest sentence that is parsed, in bytes; longer ones are usually lists and dumps.
 const MAX_SENTENCE_BYTES: usize = 1_500;
-/// Lowest confidence that is kept.
-const LEAST: f32 = 0.4;
 /// Separates the sentences in the text that is parsed; never mistaken for a space inside a sentence.
 const BORDER: &str = "\n\n";
 
@@ -138,6 +137,8 @@ impl Reader<'_> {
         let head = tree.head(anchor);
         match tree.label(anchor) {
             "attr" | "acomp" | "oprd" => (subjects_of(tree, head), truth_of(tree, head)),
+            // After `the founder of X, a part of Y`, it is open which of the two nouns is meant.
+            "appos" if tree.label(head) == "pobj" => (Vec::new(), Truth::Open),
             "appos" | "amod" => (named_by(tree, head), Truth::Stated(1.0)),
             // `a part of X and of Y`, `an alternative to X and part of Y`.
             "conj" if matches!(tree.label(head), "attr" | "acomp") => {
@@ -174,18 +175,15 @@ impl Reader<'_> {
         let is_same = self.page.name_of(subject.mention) == self.page.name_of(mention);
         let predicate = self.page.vocabulary.predicate(frame.predicate);
         let (Some(predicate), false) = (predicate, is_same) else { return };
-        // A semicolon separates two statements, even where the parser connects them.
+        // A semicolon or a colon separates two statements, even where the parser connects them.
         let between = subject.token.min(object) + 1..subject.token.max(object);
-        let is_parted = between.into_iter().any(|i| self.tree.word(i) == ";");
+        let is_parted = between.into_iter().any(|i| matches!(self.tree.word(i), ";" | ":"));
         let Some(span) = self.span(subject, object, phrase).filter(|_| !is_parted) else {
             return;
         };
         let (from, to) = (Party::Mention(subject.mention), Party::Mention(mention));
         let (from, to) = if frame.is_backward { (to, from) } else { (from, to) };
         let confidence = frame.weight * factor * phrase.factor * subject.factor;
-        if confidence < LEAST {
-            return;
-        }
         let statement = Statement {
             subject: from,
             predicate: if is_denied { predicate.denied } else { predicate.name },

@@ -12,9 +12,8 @@ use super::words::is_in;
 pub(super) const MAX_SUBJECTS: usize = 8;
 /// Most steps from a verb to its subject.
 const MAX_CLIMB: usize = 6;
-/// Factors: a subject shared with another verb; that of an adverbial clause; one of several joined by `or`.
+/// Factors: a subject shared with another verb; one of several joined by `or`.
 const SHARED: f32 = 0.95;
-const ADVERBIAL: f32 = 0.85;
 const ALTERNATIVE: f32 = 0.85;
 const SUBJECTS: [&str; 2] = ["nsubj", "nsubjpass"];
 
@@ -61,9 +60,13 @@ fn of_verb(tree: &Tree<'_>, verb: usize, left: usize) -> Vec<Subject> {
     let is_participle = matches!(tree.tag(verb), "VBG" | "VBN" | "VBD");
     match label {
         "conj" if tree.is_verb(head) => weaker(of_verb(tree, head, left), SHARED),
-        "acl" if is_participle => before(of_noun(tree, head, left), verb),
-        "advcl" if is_participle && tree.child(verb, &["mark"]).is_none() => {
-            weaker(of_verb(tree, head, left), ADVERBIAL)
+        // After `the driver of X, built on Y`, it is open which of the two nouns is meant.
+        "acl" if is_participle && tree.label(head) != "pobj" => {
+            before(of_noun(tree, head, left), verb)
+        }
+        // `X, built on Y, runs`; `X fails using Y` says nothing of the two.
+        "advcl" if tree.tag(verb) == "VBN" && tree.child(verb, &["mark"]).is_none() => {
+            weaker(of_verb(tree, head, left), SHARED)
         }
         "xcomp" if tree.is_verb(head) => of_verb(tree, head, left),
         "pcomp" if tree.is_verb(tree.head(head)) => of_verb(tree, tree.head(head), left),

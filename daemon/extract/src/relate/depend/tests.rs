@@ -224,10 +224,9 @@ fn relative_clauses_and_participles() {
               0.90 Prometheus uses Kafka [Prometheus uses Kafka]
               0.95 Kafka depends_on Redis [Kafka, which depends on Redis]
             Prometheus, built on Kafka, uses Redis.
-              0.65 Prometheus uses Kafka [Prometheus, built on Kafka]
+              0.73 Prometheus uses Kafka [Prometheus, built on Kafka]
               0.90 Prometheus uses Redis [Prometheus, built on Kafka, uses Redis]
             Using Kafka, Prometheus depends on Redis.
-              0.65 Prometheus uses Kafka [Using Kafka, Prometheus]
               0.95 Prometheus depends_on Redis [Prometheus depends on Redis]
             We run Grafana, which is used by the Trust Team and needs Postgres.
               0.90 Trust Team uses Grafana [Grafana, which is used by the Trust Team]

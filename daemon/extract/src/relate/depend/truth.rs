@@ -108,12 +108,7 @@ fn around(tree: &Tree<'_>, verb: usize, left: usize) -> Option<f32> {
         "relcl" => Some(1.0),
         // `a plan to use X` is an intention, `a service using X` a statement.
         "acl" => (tree.tag(verb) != "VB").then_some(1.0),
-        "advcl" => {
-            let has_to = tree.child(verb, &["aux"]).is_some_and(|aux| tree.tag(aux) == "TO");
-            let mark = tree.child(verb, &["mark", "advmod"]).map(|mark| tree.word(mark));
-            let is_open = has_to || mark.is_some_and(|mark| is_in("as-if so like", mark));
-            (!is_open).then_some(ADVERBIAL)
-        }
+        "advcl" => (tree.tag(verb) == "VBN").then_some(ADVERBIAL),
         "ccomp" => reported(tree, verb, head, left),
         "parataxis" => Some(ADVERBIAL),
         "xcomp" => {

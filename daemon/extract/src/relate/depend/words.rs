@@ -53,7 +53,7 @@ pub(super) fn is_participle(word: &str) -> bool {
 }
 
 /// Nouns that add nothing to the name before them: `the Kafka cluster` is Kafka.
-pub(super) fn is_class_noun(word: &str) -> bool {
+pub(in crate::relate) fn is_class_noun(word: &str) -> bool {
     const NOUNS: &str = " cluster clusters service services server servers database databases library libraries \
          framework frameworks language languages protocol protocols project projects tool tools team teams system \
          systems platform platforms package packages crate crates engine engines broker brokers daemon app \
