@@ -25,19 +25,19 @@ EOF
 kgctl init "$work/docs" --name redocred >/dev/null
 kgctl wait --project "$work/docs" >/dev/null
 kgctl dump --project "$work/docs" >"$work/dump.jsonl"
-# The same for the classifier's statements alone, and for those of them that answers show.
-for only in all learned shown; do
-  python3 - "$work/dump.jsonl" "$only" >"$work/$only.jsonl" <<'EOF'
+# All relations, those that answers show, and all without one source: words between names, forms of sentences, grammar.
+for off in none hidden sentence kind depend; do
+  python3 - "$work/dump.jsonl" "$off" >"$work/$off.jsonl" <<'EOF'
 import json
 import sys
 
+off = sys.argv[2]
 for row in map(json.loads, open(sys.argv[1], encoding="utf-8")):
-    if row["kind"] == "relation" and sys.argv[2] != "all":
-        row["evidence"] = [it for it in row["evidence"] if it["pattern"].startswith("learned")]
-        if sys.argv[2] == "shown":
-            row["evidence"] = [it for it in row["evidence"] if it["shown"]]
+    if row["kind"] == "relation" and off != "none":
+        is_kept = (lambda it: it["shown"]) if off == "hidden" else (lambda it: not it["pattern"].startswith(off + ":"))
+        row["evidence"] = [it for it in row["evidence"] if is_kept(it)]
     print(json.dumps(row))
 EOF
-  printf '%-8s' "$only"
-  python3 "$data/score/pair_score.py" "$work/gold.jsonl" "$work/$only.jsonl"
+  printf 'without %-8s ' "$off"
+  python3 "$data/score/pair_score.py" "$work/gold.jsonl" "$work/$off.jsonl"
 done

@@ -1,14 +1,16 @@
 //! Gap: what the words between two neighboring names state.
 //!
 //! In: the text between two names. Out: a cue with its lead and distance, a mere `and`, or nothing.
-//! Invariants: a negated gap, or one with a modal, states nothing; at most eight words besides the cue; no word that begins another phrase
-//! (`to`, `for`, `which`) between a cue and either name, except in the lead. Linear, with one reused buffer.
+//! Invariants: a negated gap, or one with a modal, states nothing; at most two words between the cue and the second
+//! name, none that begins another phrase (`to`, `for`, `which`); between the first name and the cue only its class and
+//! auxiliaries. Linear, with one reused buffer.
 
 use std::sync::LazyLock;
 
 use rustc_hash::FxHashMap;
 
 use super::cues::{Cue, Cues, Form};
+use super::depend::is_class_noun;
 
 /// The meaning of a gap.
 #[derive(Debug, Clone, Copy)]
@@ -50,9 +52,8 @@ pub(super) enum Lead {
 
 /// Longest gap that is read, in bytes: about twelve long words.
 const MAX_GAP_BYTES: usize = 120;
-/// Most words before the cue, and after it; articles are not counted.
-const MAX_BEFORE: usize = 3;
-const MAX_AFTER: usize = 5;
+/// Most words after the cue, without articles and adverbs.
+const MAX_AFTER: usize = 2;
 
 /// Words after which a gap states nothing: negations, and modals, which say only what may or should be so.
 const NEGATIONS: &str = "not never no cannot without nor neither hardly instead rather unlike may might could would \
@@ -61,6 +62,8 @@ const ADVERBS: &str = "also now currently mainly mostly directly often usually t
      primarily internally heavily partly always only still already simply just both either generally \
      normally solely chiefly strongly closely loosely entirely fully today itself";
 const ARTICLES: &str = "the a an its their our your this these those";
+/// Words that a verb's form may begin with: `has been replaced by`.
+const AUXILIARIES: &str = "is are was were be been has have had";
 /// Words that begin another phrase or clause, so that a cue does not reach over them.
 const BREAKERS: &str = "to from with for by when if because while and or but as of in on at \
      into via through than that which who whose where whether until unless since so then about \
@@ -75,6 +78,7 @@ impl Class {
     const ADVERB: Class = Class(2);
     const ARTICLE: Class = Class(4);
     const BREAKER: Class = Class(8);
+    const AUXILIARY: Class = Class(16);
 
     fn has(self, other: Class) -> bool {
         self.0 & other.0 != 0
@@ -89,6 +93,7 @@ static CLASSES: LazyLock<FxHashMap<&'static str, Class>> = LazyLock::new(|| {
         (ADVERBS, Class::ADVERB),
         (ARTICLES, Class::ARTICLE),
         (BREAKERS, Class::BREAKER),
+        (AUXILIARIES, Class::AUXILIARY),
     ];
     for (list, class) in lists {
         for word in list.split_whitespace() {
@@ -195,23 +200,29 @@ impl<'v> GapReader<'v> {
         let before = self.words.get(..place.start)?;
         let (lead, before) = lead_of(before);
         let mut n_words = 0;
-        for class in after.map(class_of).filter(|class| !class.has(Class::ARTICLE)) {
+        for word in after.filter(|word| !class_of(word).has(Class::ARTICLE)) {
             n_words += 1;
-            if n_words > MAX_AFTER || class.has(Class::BREAKER) {
+            // `responsible for approving X` is not responsible for X.
+            if n_words > MAX_AFTER || class_of(word).has(Class::BREAKER) || word.ends_with("ing") {
                 return None;
             }
         }
+        // `the Kafka 2.0 cluster has been replaced by`; before any other word, the name only modifies it.
         let mut n_before = 0;
-        for class in before.split_ascii_whitespace().map(class_of) {
-            n_before += usize::from(!class.has(Class::ARTICLE));
-            if n_before > MAX_BEFORE || class.has(Class::BREAKER) {
+        let mut first = None;
+        for word in before.split_ascii_whitespace() {
+            let class = class_of(word);
+            let is_version = word.trim_start_matches('v').starts_with(|c: char| c.is_ascii_digit());
+            let is_form = class.has(Class::ARTICLE) || class.has(Class::AUXILIARY);
+            if !is_form && !is_version && !is_class_noun(word) {
                 return None;
             }
+            n_before += usize::from(!class.has(Class::ARTICLE));
+            first = first.or(Some(class));
         }
-        let first = before.split_ascii_whitespace().find(|it| !class_of(it).has(Class::ARTICLE));
         let has_noun = cue.form == Form::Leaning
             && lead == Lead::Direct
-            && first.is_some_and(|it| !matches!(it, "is" | "are" | "was" | "were" | "be" | "been"));
+            && first.is_some_and(|it| !it.has(Class::AUXILIARY));
         // A weak cue such as `before` needs both names right beside it, and `same_as` the second one.
         let is_loose = (n_before + n_words > 0 && cue.weight <= 0.5)
             || (n_words > 0 && cue.predicate == "same_as");

@@ -233,6 +233,11 @@ impl<'a> Page<'a> {
         if INDEFINITE.iter().any(|word| word.eq_ignore_ascii_case(last_word)) {
             return false;
         }
+        // `Kafka-native` is not Kafka.
+        let mut after = self.text.get(found.span.end()..).unwrap_or("").chars();
+        if after.next() == Some('-') && after.next().is_some_and(char::is_alphanumeric) {
+            return false;
+        }
         let name = found.span.of(self.text);
         let begins = before.is_empty() || before.ends_with(['.', ':', ';', '!', '?', '|', '\n']);
         let n_first = name.chars().next().map_or(0, char::len_utf8);

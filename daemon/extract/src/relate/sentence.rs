@@ -177,7 +177,7 @@ impl<'p, 's, 'o> Clause<'p, 's, 'o> {
             return;
         };
         let begins_clause = match next {
-            Gap::CueBetween(found) => found.lead == Lead::Direct && found.cue.form != Form::Leaning,
+            Gap::CueBetween(found) => found.lead == Lead::Direct,
             Gap::Joined { .. } | Gap::Other => false,
         };
         if begins_clause {
