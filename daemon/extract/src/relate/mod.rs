@@ -199,12 +199,11 @@ fn is_parsed(evidence: &Evidence) -> bool {
     evidence.pattern.starts_with("depend:")
 }
 
-/// True for a statement that words of a sentence make about two things.
+/// True for a statement that words of a sentence make about two things; what a document defines is one thing.
 fn is_of_sentence(evidence: &Evidence) -> bool {
-    let is_one_thing = matches!(evidence.predicate, "defines" | "same_as");
     let is_worded =
         ["sentence:", "depend:", "kind:"].iter().any(|it| evidence.pattern.starts_with(it));
-    is_worded && !is_one_thing
+    is_worded && evidence.predicate != "same_as" && evidence.subject != Party::Document
 }
 
 /// True for a likely statement between two names; a kind may be a common noun.
