@@ -295,30 +295,3 @@ fn a_heading_of_one_document_alone_is_shown_as_its_name() {
         Test Organization, b"#]]
     .assert_eq(&seen.join("\n"));
 }
-
-#[test]
-fn answers_show_what_the_classifier_is_sure_of_and_the_dump_keeps_the_rest() {
-    let mut project = TestProject::of(&[(
-        "curie.md",
-        "# Marie Curie\n\nMarie Curie was a Polish physicist and chemist. She was born in Warsaw, Poland. In 1895 she \
-         married Pierre Curie.\nShe worked at the University of Paris and won the Nobel Prize in Physics in 1903.\n",
-    )]);
-    let dump = project.dump();
-    let (mut n_shown, mut n_kept) = (0, 0);
-    for row in dump.rows("relation") {
-        let evidence = row["evidence"].as_array().expect("evidence");
-        if !evidence.iter().any(|it| it["pattern"] == "learned") {
-            continue;
-        }
-        let is_shown = evidence.iter().any(|it| it["shown"] == true);
-        let explained = project.call("explain_entity", json!({"entity_id": row["subject_id"]}));
-        let relations = explained["relations"].as_array().cloned().unwrap_or_default();
-        let same = |it: &&serde_json::Value| {
-            ["subject_id", "predicate", "object_id"].iter().all(|key| it[key] == row[key])
-        };
-        assert_eq!(relations.iter().any(|it| same(&it)), is_shown, "{row}");
-        n_shown += usize::from(is_shown);
-        n_kept += usize::from(!is_shown);
-    }
-    assert!(n_shown > 0 && n_kept > 0, "{n_shown} shown, {n_kept} only kept");
-}

@@ -3,8 +3,7 @@
 //! In: a `LinkedDoc`. Out: a `RelatedDoc` with one `Evidence` for each statement, in order of place. Sources, each a
 //! file: words between names (`sentence.rs`), the grammar of sentences (`depend/`, in the deep pass), sections of
 //! lists (`section.rs`), `Key: value` lines and tables (`fields.rs`), ordered steps (`steps.rs`), definitions
-//! (`define.rs`), kinds and changes (`kinds.rs`), explained items (`items.rs`), a trained classifier (`learned/`, in
-//! the deep pass), titles (`title.rs`), links (`links.rs`). The words for each relation are data: `vocabulary.rs`.
+//! (`define.rs`), kinds (`kinds.rs`), explained items (`items.rs`), titles (`title.rs`), links (`links.rs`). The words for each relation are data: `vocabulary.rs`.
 //! Invariants: a function of the document alone; every statement holds its words and its pattern; no two of the same
 //! kind of source have the same subject, predicate, object and span; a statement that something is *not* so has a
 //! predicate that begins `not ` and is never a relation; linear in text and mentions, except for sorting.
@@ -16,7 +15,6 @@ mod fields;
 mod gap;
 mod items;
 mod kinds;
-pub mod learned;
 mod links;
 mod page;
 mod section;
@@ -89,7 +87,6 @@ fn evidence_of(doc: &LinkedDoc, vocabulary: &Vocabulary) -> Vec<Evidence> {
     sentence::relate(&page, &mut statements);
     if doc.doc.doc.head.pass == Pass::Deep {
         depend::relate(&page, &mut statements);
-        learned::relate(doc, &mut statements);
     }
     define::relate(&page, &mut statements);
     kinds::relate(&page, &mut statements);
@@ -125,13 +122,6 @@ impl Statements {
             let evidence =
                 Evidence { subject, predicate, object, span, pattern, confidence, is_referring };
             self.all.push(evidence);
-        }
-    }
-
-    /// Sets whether the last statement was found through words that refer to a name.
-    fn note_referring(&mut self, is_referring: bool) {
-        if let Some(last) = self.all.last_mut() {
-            last.is_referring = is_referring;
         }
     }
 

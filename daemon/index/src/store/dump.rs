@@ -257,11 +257,9 @@ fn relations(db: &Connection, offset: usize, limit: usize) -> Result<Vec<Value>,
 
 fn place(row: &Row<'_>) -> rusqlite::Result<Value> {
     let (pattern, confidence): (String, f64) = (row.get(4)?, row.get(5)?);
-    let is_shown = extract::relate::learned::is_shown(&pattern, confidence as f32);
     let mut place = json!({
         "path": row.get::<_, String>(0)?, "span": [row.get::<_, i64>(1)?, row.get::<_, i64>(2)?],
-        "pattern": pattern, "confidence": rounded(confidence), "shown": is_shown,
-        "date": row.get::<_, String>(8)?,
+        "pattern": pattern, "confidence": rounded(confidence), "date": row.get::<_, String>(8)?,
     });
     let pages = PageMap::decode(row.get::<_, Option<Vec<u8>>>(6)?.as_deref());
     let page = pages.page_at(row.get::<_, i64>(7)? as usize);

@@ -8,7 +8,7 @@
 //! the reader decides which one is out of date.
 
 use crate::graph::confidence::Corroboration;
-use crate::graph::{Statement, shown_about};
+use crate::graph::{Statement, statements_about};
 use crate::{AskError, QueryContext};
 use extract::relate::DENIED;
 
@@ -55,7 +55,7 @@ pub(super) fn rivals(
     let agrees = |it: &Statement| stated.iter().any(|own| own.doc == it.doc);
     let is_rival =
         |it: &Statement| it.subject == first.subject && it.object != first.object && !agrees(it);
-    let mut found = shown_about(ctx, first.subject, std::slice::from_ref(&first.predicate))?;
+    let mut found = statements_about(ctx, first.subject, std::slice::from_ref(&first.predicate))?;
     found.retain(is_rival);
     Ok(found)
 }

@@ -14,7 +14,7 @@ use super::timeline::timeline;
 use crate::error::invalid;
 use crate::graph::entity::{MAX_ALIASES, aliases, brief};
 use crate::graph::lookup::{bearers, find_one, is_path, not_found};
-use crate::graph::{Statement, shown_about};
+use crate::graph::{Statement, statements_about};
 use crate::quote::snippet::{choose, render};
 use crate::quote::source::Source;
 use crate::{AskError, QueryContext};
@@ -110,7 +110,7 @@ fn relations(
     for hop in 1..=hops {
         let mut next = Vec::new();
         for from in std::mem::take(&mut frontier) {
-            let mut groups = grouped(shown_about(ctx, from, &[])?);
+            let mut groups = grouped(statements_about(ctx, from, &[])?);
             // The sort is stable: the rest keeps its order.
             groups.sort_by_key(|group| !group.iter().any(|it| Some(it.doc) == entity.doc));
             for group in groups {

@@ -13,7 +13,6 @@ pub(crate) mod projections;
 pub(crate) mod relations;
 
 use crate::{AskError, QueryContext};
-use extract::relate::learned::is_shown;
 use index::read::Entity;
 use index::store::{Verdict, note_party, relation_key};
 use model::terms::norm_of;
@@ -42,17 +41,6 @@ pub(crate) fn statements_about(
             .then_with(|| (a.doc, a.span, &a.predicate).cmp(&(b.doc, b.span, &b.predicate)))
     });
     Ok(accepted)
-}
-
-/// Returns the statements about an entity that answers show, in the order of [`statements_about`].
-pub(crate) fn shown_about(
-    ctx: &QueryContext<'_>,
-    entity: i64,
-    rels: &[String],
-) -> Result<Vec<Statement>, AskError> {
-    let mut statements = statements_about(ctx, entity, rels)?;
-    statements.retain(|it| is_shown(&it.pattern, it.confidence));
-    Ok(statements)
 }
 
 /// Returns whether a person rejected the relation.

@@ -2,7 +2,7 @@
 //!
 //! In: evidence, links between documents, further relations that entries state, review decisions.
 //! Out: [`Projection`]: entities and the relations between them, each once.
-//! Invariants: it contains every relation that [`shown_about`](super::shown_about) finds and no
+//! Invariants: it contains every relation that [`statements_about`](super::statements_about) finds and no
 //! rejected one; the order of an entity's relations does not depend on how the index was built;
 //! reading costs one scan of each table.
 
@@ -16,7 +16,6 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::confidence::Corroboration;
 use crate::{AskError, QueryContext};
 use extract::relate::DENIED;
-use extract::relate::learned::is_shown;
 use index::read::{Entity, Parties, StatedLink};
 use index::store::{Verdict, note_party, relation_key};
 use model::terms::norm_of;
@@ -279,9 +278,6 @@ impl Reading<'_> {
 
     fn read_evidence(&mut self, ctx: &QueryContext<'_>, parties: &Parties) -> Result<(), AskError> {
         ctx.snapshot.relations().each(parties, |it| {
-            if !is_shown(it.pattern, it.confidence) {
-                return;
-            }
             if let Some(predicate) = it.predicate.strip_prefix(DENIED) {
                 let key = (it.subject, self.number_of(predicate), it.object);
                 self.denied.entry(key).or_default().add(it.pattern, it.confidence);

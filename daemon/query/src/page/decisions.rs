@@ -8,7 +8,7 @@ use proto::tool::admin::{DecisionsReply, EntityDecisions, NameDecision, Relation
 use rustc_hash::FxHashSet;
 
 use crate::graph::lookup::{find_one, not_found};
-use crate::graph::{KnownRelation, shown_about};
+use crate::graph::{KnownRelation, statements_about};
 use crate::{AskError, QueryContext};
 use index::store::{Verdict, link_key};
 
@@ -82,7 +82,7 @@ fn names(ctx: &QueryContext<'_>, entity: i64, own: &str) -> Result<Vec<NameDecis
 fn relations(ctx: &QueryContext<'_>, entity: i64) -> Result<Vec<RelationDecision>, AskError> {
     let mut seen: FxHashSet<String> = FxHashSet::default();
     let mut out = Vec::new();
-    for it in shown_about(ctx, entity, &[])? {
+    for it in statements_about(ctx, entity, &[])? {
         let known = KnownRelation::of(ctx, it.subject, &it.predicate, it.object)?;
         let Some(known) = known.filter(|known| seen.insert(known.key.clone())) else { continue };
         out.push(RelationDecision {

@@ -15,7 +15,7 @@ use serde_json::json;
 
 use super::PILE;
 use crate::marked::{Kinds, Marked, SETS, Set, kinds_of};
-use crate::pairs::Reader;
+use crate::reader::Reader;
 
 /// Bytes of context on each side that the larger model reads.
 const REACH: usize = 240;
@@ -24,7 +24,7 @@ const MAX_ALIKE: usize = 12;
 
 /// Writes all names.
 pub(crate) fn write(data: &Path, corpus: &Path, folders: &[&Path], out: &Path) -> Result<()> {
-    let mut reader = Reader::without_judgement();
+    let mut reader = Reader::new();
     let mut file = BufWriter::new(File::create(out).with_context(|| out.display().to_string())?);
     for (number, set) in SETS.iter().enumerate() {
         let texts = set.texts(if set.name == "real" { corpus } else { data })?;
