@@ -25,17 +25,16 @@ EOF
 kgctl init "$work/docs" --name redocred >/dev/null
 kgctl wait --project "$work/docs" >/dev/null
 kgctl dump --project "$work/docs" >"$work/dump.jsonl"
-# All relations, those that answers show, and all without one source: words between names, forms of sentences, grammar.
-for off in none hidden sentence kind depend; do
+# All relations, then all without one source: words between names, forms of sentences, grammar.
+for off in none sentence kind depend; do
   python3 - "$work/dump.jsonl" "$off" >"$work/$off.jsonl" <<'EOF'
 import json
 import sys
 
 off = sys.argv[2]
 for row in map(json.loads, open(sys.argv[1], encoding="utf-8")):
-    if row["kind"] == "relation" and off != "none":
-        is_kept = (lambda it: it["shown"]) if off == "hidden" else (lambda it: not it["pattern"].startswith(off + ":"))
-        row["evidence"] = [it for it in row["evidence"] if is_kept(it)]
+    if row["kind"] == "relation":
+        row["evidence"] = [it for it in row["evidence"] if not it["pattern"].startswith(off + ":")]
     print(json.dumps(row))
 EOF
   printf 'without %-8s ' "$off"
