@@ -221,7 +221,8 @@ impl<'a> Page<'a> {
     /// `a Service`. Pronouns are judged by the name that they stand for.
     pub(super) fn is_name(&self, idx: u32) -> bool {
         let Some(found) = self.mention(idx).filter(|_| self.is_thing(idx)) else { return false };
-        if self.own_mention(idx).is_none() || found.place.in_code || self.is_wikilink(found) {
+        let is_given = found.place.is_entity_given || found.place.in_code;
+        if self.own_mention(idx).is_none() || is_given || self.is_wikilink(found) {
             return true;
         }
         let before = self

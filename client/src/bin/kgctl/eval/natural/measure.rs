@@ -101,8 +101,6 @@ enum DumpRow {
 #[derive(Deserialize)]
 struct Evidence {
     path: String,
-    /// Whether answers show it.
-    shown: bool,
 }
 
 impl Seen {
@@ -134,7 +132,7 @@ impl Seen {
                 DumpRow::Relation { subject_id, predicate, object_id, evidence } => {
                     let ends = [subject_id.to_string(), object_id.to_string()];
                     let is_link = LINKS.contains(&predicate.as_str());
-                    let shown = evidence.into_iter().filter(|it| it.shown && !is_link);
+                    let shown = evidence.into_iter().filter(|_| !is_link);
                     let paths = shown.map(|it| it.path);
                     let stated = paths.map(|path| (path, ends.clone(), predicate.clone()));
                     seen.relations.extend(stated);
