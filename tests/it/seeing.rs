@@ -24,7 +24,7 @@ fn the_better_sentence_takes_the_place_of_a_worse_one() {
     for (path, text) in [
         (
             "b.md",
-            "# B\n\nSome words about parts.\n\n## [[Key Vault]]\n\nIt keeps keys for all services.\n",
+            "# B\n\nSome words about parts.\n\n## [[Key Vault]]\n\nThe Key Vault keeps keys for all services.\n",
         ),
         ("Key Vault.md", "# Key Vault\n\nKeys rest here, and only here.\n"),
         ("c.md", "# Notes\n\nThe Key Vault is a service that keeps keys.\n"),
@@ -39,12 +39,12 @@ fn the_better_sentence_takes_the_place_of_a_worse_one() {
         seen += &(defined(&mut project, "Key Vault") + "\n");
     }
     expect![[r#"
-        remark a.md:3 The Key Vault is the service that failed in May.
-        section b.md:7 It keeps keys for all services.
-        opening Key Vault.md:3 Keys rest here, and only here.
-        sentence c.md:3 The Key Vault is a service that keeps keys.
+        is the a.md:3 The Key Vault is the service that failed in May.
+        opening b.md:7 The Key Vault keeps keys for all services.
+        opening b.md:7 The Key Vault keeps keys for all services.
+        is a c.md:3 The Key Vault is a service that keeps keys.
         glossary glossary.md:3 Key Vault: the place where keys are kept
-        own note Key Vault.md:3 The Key Vault is the store of all keys.
+        is the Key Vault.md:3 The Key Vault is the store of all keys.
     "#]]
     .assert_eq(&seen);
 }
@@ -63,6 +63,40 @@ fn items_and_rows_elsewhere_define_nothing_that_has_a_note() {
     assert!(seen.contains("people/ada.md:3 Ada Moreno leads"), "{seen}");
     let seen = defined(&mut project, "Rust");
     assert!(!seen.contains(" | "), "{seen}");
+}
+
+#[test]
+fn nothing_is_shown_where_nothing_defines() {
+    let mut project = TestProject::of(&[
+        (
+            "pumps.md",
+            "# Notes\n\nFalcon Gateway uses Redis Cluster.\n\n- Falcon Gateway: order the pump\n",
+        ),
+        (
+            "kestrel.md",
+            "# Engines\n\nKestrel Engine, also known as KEngine, is a storage engine.\n",
+        ),
+        (
+            "limits.md",
+            "# Limits\n\n| Name | Description |\n|---|---|\n| `max_rows` | The rows of a page. |\n\
+          | `max_hits` | A number of hits. |\n| `min_hits` | A number of hits. |\n",
+        ),
+    ]);
+    assert!(defined(&mut project, "Falcon Gateway").starts_with("null"));
+    let seen = defined(&mut project, "Kestrel Engine");
+    assert!(seen.ends_with("KEngine, is a storage engine."), "{seen}");
+    assert_eq!(defined(&mut project, "max_hits"), "table limits.md:6 A number of hits.");
+    // Two pages that describe one name speak of two things.
+    let rows = "| `max_hits` | A limit of the search. |\n| `max_age` | An age in days. |\n";
+    project.write("other.md", format!("# Other\n\n| Name | Description |\n|---|---|\n{rows}"));
+    project.write(
+        "faq.md",
+        "# FAQ\n\n## What is Falcon Gateway?\n\nFalcon Gateway is the edge proxy of the company.\n",
+    );
+    project.settle();
+    assert!(defined(&mut project, "max_hits").starts_with("null"));
+    let seen = defined(&mut project, "Falcon Gateway");
+    assert_eq!(seen, "is the faq.md:5 Falcon Gateway is the edge proxy of the company.");
 }
 
 #[test]

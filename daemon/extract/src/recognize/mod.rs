@@ -48,6 +48,7 @@ use model::parcel::{
 use model::terms::{Norm, Span};
 use model::{DocFault, Stage};
 use pattern::PatternRecognizer;
+pub use pattern::reads_about;
 use stated::StatedRecognizer;
 pub(crate) use stated::is_of_place;
 pub use stated::shown_heading;

@@ -30,7 +30,8 @@ use model::terms::{EntityType, Norm, Span};
 use name::Names;
 use proof::{Finds, Proof};
 
-pub(crate) use definition::{defined_terms, is_definition_table, is_glossary_heading};
+pub use definition::reads_about;
+pub(crate) use definition::{defined_terms, entries};
 pub(crate) use order::ordered_lists;
 pub(crate) use step::{clause_of, is_in_sequence};
 pub(super) use term::{introduced, singular};

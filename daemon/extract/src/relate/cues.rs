@@ -65,7 +65,8 @@ impl Cue {
         weight: f32,
     ) -> Self {
         let shown = match kind {
-            CueKind::Sentence | CueKind::Definition => "sentence",
+            CueKind::Sentence => "sentence",
+            CueKind::Definition => "definition",
             CueKind::Section => "section",
             CueKind::List => "list",
             CueKind::Title => "title",

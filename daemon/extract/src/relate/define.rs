@@ -1,181 +1,247 @@
-//! Define: what a document defines in sentences, glossaries and tables.
+//! Define: what a document says about what a thing is.
 //!
-//! In: sentences and the outline. Out: `defines`, subject the document, object the defined name.
-//! Invariants: a sentence defines the name it begins with (after an article), once; `is the only`, `is the same` and
-//! questions are not definitions; people, dates, versions and steps are not defined. Linear.
+//! In: sentences and the outline. Out: `defines`, subject the document, object the defined name; the words are the
+//! sentence, or the entry of a glossary.
+//! Invariants: a definition is an entry of a glossary (`recognize/pattern/definition.rs`); a sentence whose subject is
+//! the name and whose verb the vocabulary lists (`is a`, `means`; a row of weight 0 makes it a remark); the first
+//! sentence with the name as its subject on its own page, or below the heading that is the name; or an apposition
+//! (`X, a …`). A name alone before a colon, in a heading or before another verb is none. Linear.
 
 use super::cues::{Cue, CueKind, Cues};
 use super::page::Page;
 use super::{Statement, Statements};
-use crate::recognize::pattern::{is_definition_table, is_glossary_heading};
-use crate::recognize::words;
-use model::parcel::{BlockKind, Party};
-use model::terms::{EntityType, Norm, Span};
+use crate::recognize::pattern::entries;
+use crate::recognize::words::{is_function_word, is_ordinary};
+use language::Pipeline;
+use model::parcel::{BlockKind, Party, Pass};
+use model::terms::{EntityType, Norm, Span, norm_of};
 
-/// Confidence that a page defines its own name.
-const OWN_CONFIDENCE: f32 = 0.9;
-const LIST_CONFIDENCE: f32 = 0.8;
+/// Begins the pattern of a definition.
+pub const DEFINITION: &str = "definition:";
+/// Confidence of what a thing's own page or section says about it: that it is something, else what it does.
+const OWN_CONFIDENCE: f32 = 0.95;
+const OPENING_CONFIDENCE: f32 = 0.55;
+/// Confidence of an entry of a glossary, announced or by its form.
 const GLOSSARY_CONFIDENCE: f32 = 0.9;
-/// Fewest words of a definition.
-const MIN_WORDS: usize = 3;
-/// Words that make a sentence with `is the` or `is a` a remark, not a definition.
-const REMARKS: [&str; 35] = [
-    "mix",
-    "fine",
-    "core",
-    "second",
-    "third",
-    "more",
-    "less",
-    "name",
-    "only",
-    "same",
-    "best",
-    "first",
-    "last",
-    "most",
-    "case",
-    "reason",
-    "one",
-    "default",
-    "right",
-    "way",
-    "next",
-    "good",
-    "bad",
-    "better",
-    "great",
-    "lot",
-    "bit",
-    "must",
-    "little",
-    "few",
-    "member",
-    "part",
-    "component",
-    "subsystem",
-    "module",
-];
+const ENTRY_CONFIDENCE: f32 = 0.7;
+const APPOSITION_CONFIDENCE: f32 = 0.55;
+const PLURAL_CONFIDENCE: f32 = 0.55;
+/// What is left of a confidence where the sentence leads on to a list.
+const CUT: f32 = 0.9;
+/// What is left of it where the sentence does not open a paragraph.
+const WITHIN: f32 = 0.97;
+/// Most tokens between a noun and the next member of its list.
+const MAX_REACH: usize = 40;
+/// Most heads above a name that are looked at.
+const MAX_DEPTH: usize = 20;
+/// Fewest words of a definition after its verb.
+const MIN_WORDS: usize = 1;
+/// Beginnings of an apposition.
+const APPOSED: [&str; 4] = [", a ", ", an ", " (a ", " (an "];
+/// Words that show that the word before them is no verb: `X deployments are …`.
+const FINITE: [&str; 12] =
+    ["is", "are", "was", "were", "has", "have", "can", "may", "must", "will", "should", "would"];
+/// Most words between an article or `are` and its noun.
+const MAX_MODIFIERS: usize = 4;
 
 /// Adds the definitions.
 pub(super) fn relate(page: &Page<'_>, out: &mut Statements) {
-    sentences(page, out);
-    outline(page, out);
+    glossaries(page, out);
+    // The last section whose thing its text has defined.
+    let mut opened = None;
+    let mut candidates = Vec::new();
+    page.for_each_sentence(|sentence, things, block_idx| {
+        let Some(block) = page.blocks().get(block_idx) else { return };
+        if matches!(block.kind, BlockKind::TableRow { .. } | BlockKind::Code { .. }) {
+            return;
+        }
+        let opens = sentence.start() == block.span.start() && block.kind == BlockKind::Paragraph;
+        // A pronoun may stand for something else.
+        let is_name = |idx: &u32| page.doc.mentions.len() > *idx as usize;
+        let first = things.first().copied().filter(is_name);
+        if let Some(first) = first
+            && let Some(after) = subject(page, sentence, first)
+        {
+            let is_own = opens
+                && opened != Some(block.section)
+                && is_about_section(page, block.section, first);
+            let found = match cue_after(page.cues(), after) {
+                Some(cue) => (cue.weight > 0.0).then_some((cue.pattern, cue.weight)),
+                None if are_kinds(after) => Some(("definition:are", PLURAL_CONFIDENCE)),
+                None => (is_own
+                    && does(after, page.surface(first))
+                    && !is_ordinary(page.surface(first)))
+                .then_some(("definition:opening", OPENING_CONFIDENCE)),
+            };
+            if let Some((pattern, confidence)) = found {
+                if is_own {
+                    opened = Some(block.section);
+                }
+                let is_named = pattern != "definition:opening";
+                let confidence = if is_own && is_named { OWN_CONFIDENCE } else { confidence };
+                // What a list completes says only part of it, what stands within a paragraph is often a remark.
+                let is_cut = sentence.of(page.text).trim_end().ends_with(':');
+                let confidence = if is_cut { confidence * CUT } else { confidence };
+                let confidence = if opens { confidence } else { confidence * WITHIN };
+                define(out, sentence, first, (pattern, confidence));
+            }
+        }
+        candidates.extend(things.iter().copied().filter(is_name).filter_map(|idx| {
+            let after = page.text.get(page.mention(idx)?.span.end()..)?;
+            let is_apposed = APPOSED.iter().any(|sign| after.starts_with(sign));
+            is_apposed.then_some((sentence, idx))
+        }));
+    });
+    if page.doc.doc.head.pass == Pass::Deep && !candidates.is_empty() {
+        appositions(page, &candidates, out);
+    }
 }
 
-fn sentences(page: &Page<'_>, out: &mut Statements) {
-    let mut next = 0;
-    for sentence in &page.doc.sentences {
-        // Sentences and mentions are both in order of place, so one pass suffices.
-        while page.mention(next).is_some_and(|m| m.span.start() < sentence.start()) {
-            next += 1;
-        }
-        let Some(mention) = page.mention(next).filter(|m| sentence.contains(m.span)) else {
-            continue;
-        };
-        if !page.doc.doc.is_english_at(sentence.start()) {
-            continue;
-        }
-        let before = page.text.get(sentence.start()..mention.span.start()).unwrap_or("");
-        let begins = matches!(before.trim(), "" | "A" | "An" | "The" | "a" | "an" | "the");
-        let after = page.text.get(mention.span.end()..sentence.end()).unwrap_or("");
-        let Some(cue) =
-            cue_after(page.cues(), after).filter(|_| begins && is_definable(page, next))
+/// Adds the entries of glossaries whose terms are names.
+fn glossaries(page: &Page<'_>, out: &mut Statements) {
+    for entry in entries(&page.doc.doc) {
+        let mentions = &page.doc.mentions;
+        let idx = mentions.partition_point(|m| m.span.start() < entry.term.start());
+        let Some(mention) = mentions.get(idx).filter(|m| m.span.start() == entry.term.start())
         else {
             continue;
         };
-        let confidence = if page.is_own(next) { OWN_CONFIDENCE } else { cue.weight };
-        define(out, *sentence, next, (cue.pattern, confidence));
+        let rest = page.text.get(mention.span.end()..entry.term.end());
+        let is_whole = rest.is_some_and(|it| it.is_empty() || it.starts_with(" ("));
+        let is_term = mention.entity_type != EntityType::Person && page.is_thing(idx as u32);
+        if !is_whole || !is_term {
+            continue;
+        }
+        let (pattern, confidence) = match (entry.is_announced, entry.is_row) {
+            (true, _) => ("definition:glossary", GLOSSARY_CONFIDENCE),
+            (false, false) => ("definition:list", ENTRY_CONFIDENCE),
+            (false, true) => ("definition:table", ENTRY_CONFIDENCE),
+        };
+        let start = if entry.is_row { entry.meaning.start() } else { entry.term.start() };
+        define(out, Span::new(start, entry.meaning.end()), idx as u32, (pattern, confidence));
     }
 }
 
-/// Returns the definition cue that follows a name, if at least [`MIN_WORDS`] words follow the cue.
-fn cue_after<'v>(cues: &'v Cues, after: &str) -> Option<&'v Cue> {
-    let after = after.strip_prefix(' ')?;
-    if after.trim_end().ends_with('?') {
+/// Returns the words after a name that its sentence begins with: after an article, and before the noun that says what
+/// a name in code is (``The `up` metric``), words in parentheses, or other names (`X, also known as Y,`).
+fn subject<'p>(page: &Page<'p>, sentence: Span<Norm>, idx: u32) -> Option<&'p str> {
+    let mention = page.mention(idx)?;
+    let before = page.text.get(sentence.start()..mention.span.start())?;
+    if !matches!(before.trim(), "" | "A" | "An" | "The" | "a" | "an" | "the") {
         return None;
     }
-    let cue = cues
-        .of_kind(CueKind::Definition)
-        .find(|cue| after.strip_prefix(cue.words).is_some_and(|rest| rest.starts_with(' ')))?;
-    let mut rest = after.get(cue.words.len()..)?.split_whitespace();
-    let first = rest.next()?.trim_matches(|c: char| !c.is_alphanumeric());
-    let is_remark =
-        first == "something" || (cue.words.starts_with("is ") && REMARKS.contains(&first));
-    (!is_remark && rest.count() + 1 >= MIN_WORDS).then_some(cue)
+    let mut after = page.text.get(mention.span.end()..sentence.end())?;
+    if let Some((_, rest)) = after.strip_prefix(" (").and_then(|it| it.split_once(')')) {
+        after = rest;
+    }
+    if let Some((_, rest)) = after.strip_prefix(", ").and_then(|it| it.split_once(','))
+        && cue_after(page.cues(), rest).is_some()
+    {
+        after = rest;
+    }
+    let noun = after.strip_prefix(' ').and_then(|it| it.split(' ').next()).unwrap_or("");
+    let is_noun = (mention.place.in_code || page.is_own(idx))
+        && !noun.is_empty()
+        && !is_function_word(noun)
+        && !noun.ends_with('s');
+    if is_noun && noun.chars().all(char::is_alphabetic) {
+        after = after.get(1 + noun.len()..)?;
+    }
+    Some(after)
 }
 
-fn outline(page: &Page<'_>, out: &mut Statements) {
-    let is_glossary = is_glossary_heading(&page.doc.doc.title);
-    let mut table = None;
-    for (block_idx, block) in page.blocks().iter().enumerate() {
-        let text = block.span.of(page.text);
-        let heading = block.section.and_then(|idx| page.blocks().get(idx as usize));
-        let is_under =
-            is_glossary || heading.is_some_and(|h| is_glossary_heading(h.span.of(page.text)));
-        let found = match block.kind {
-            BlockKind::TableRow { table: idx, is_header: true } => {
-                table = is_definition_table(text).then_some(idx);
-                None
-            }
-            BlockKind::TableRow { table: idx, .. } if table == Some(idx) => {
-                leading(page, block_idx, &[" | "])
-                    .map(|m| (m, "table:definition", GLOSSARY_CONFIDENCE))
-            }
-            BlockKind::ListItem { .. } | BlockKind::Paragraph => {
-                let term = leading(page, block_idx, &[":", " - ", " – ", " — "]);
-                // `- [**Redis**](redis.md): see there` is an index, and `**Note**: …` a remark; neither defines
-                // anything.
-                let is_bold = term.and_then(|idx| page.mention(idx)).is_some_and(|m| {
-                    m.place.in_bold && !m.place.in_link && !words::is_ordinary(&m.name)
-                });
-                let confidence = if is_under { GLOSSARY_CONFIDENCE } else { LIST_CONFIDENCE };
-                term.filter(|_| is_under || is_bold).map(|m| (m, "list:definition", confidence))
-            }
-            BlockKind::Heading(level) if is_glossary && level > 1 && !is_glossary_heading(text) => {
-                whole(page, block_idx).map(|m| (m, "section:glossary", GLOSSARY_CONFIDENCE))
-            }
-            _ => None,
-        };
-        if let Some((mention, pattern, confidence)) = found {
-            let span = match block.kind {
-                BlockKind::Heading(_) => with_text_below(page, block_idx),
-                _ => block.span,
-            };
-            define(out, span, mention, (pattern, confidence));
-        }
+/// Returns the longest definition cue that follows a name, if at least [`MIN_WORDS`] words follow the cue.
+fn cue_after<'v>(cues: &'v Cues, after: &str) -> Option<&'v Cue> {
+    let after = after.strip_prefix(' ')?;
+    let follows = |cue: &&Cue| {
+        let rest = after.strip_prefix(cue.words).filter(|rest| rest.starts_with([' ', ',']));
+        rest.is_some_and(|rest| rest.split_whitespace().count() >= MIN_WORDS || cue.weight == 0.0)
+    };
+    cues.of_kind(CueKind::Definition).filter(follows).max_by_key(|cue| cue.words.len())
+}
+
+/// Returns whether a plural follows `are`: `are anonymous functions`, not `are attached to metrics`.
+fn are_kinds(after: &str) -> bool {
+    let Some(rest) = after.strip_prefix(" are ") else { return false };
+    let mut words = rest.split(' ').take(MAX_MODIFIERS).take_while(|it| !is_function_word(it));
+    let is_plural = |word: &str| {
+        let word = word.trim_end_matches([',', '.', ';', ':']);
+        word.ends_with('s') && !["ss", "us", "is", "ways"].iter().any(|end| word.ends_with(end))
+    };
+    let is_participle =
+        rest.split(' ').next().is_some_and(|it| it.ends_with("ed") || it.ends_with("ing"));
+    !is_participle && words.any(is_plural)
+}
+
+/// Returns whether a verb in the third person follows a name, after a plural any verb, or what it is used for.
+fn does(after: &str, name: &str) -> bool {
+    let mut words = after.split(' ').skip(1);
+    let (word, next) = (words.next().unwrap_or(""), words.next().unwrap_or(""));
+    if matches!(word, "is" | "are") {
+        let is_for = words.next().is_some_and(|it| matches!(it, "to" | "for"));
+        return next.ends_with("ed") && is_for;
+    }
+    let is_form = (word.ends_with('s') && !word.ends_with("ss"))
+        || (name.ends_with('s') && !word.ends_with("ed"));
+    let is_word = word.len() > 1 && word.chars().all(char::is_lowercase);
+    after.starts_with(' ')
+        && is_word
+        && is_form
+        && !is_function_word(word)
+        && !FINITE.contains(&next)
+        && words.next().is_some()
+}
+
+/// Returns whether a name is what its section is about: the name of the heading, or of the page.
+fn is_about_section(page: &Page<'_>, section: Option<u32>, idx: u32) -> bool {
+    let heading = section.and_then(|it| page.blocks().get(it as usize));
+    match heading.map(|it| &it.kind) {
+        None | Some(BlockKind::Heading(1)) => page.is_own(idx),
+        _ => heading.is_some_and(|it| norm_of(it.span.of(page.text)) == norm_of(page.surface(idx))),
     }
 }
 
-/// Returns the name that a block begins with, if one of the signs and at least [`MIN_WORDS`] words follow it.
-fn leading(page: &Page<'_>, block_idx: usize, signs: &[&str]) -> Option<u32> {
-    let block = page.blocks().get(block_idx)?;
-    let first = page.mentions_of(block_idx).next()?;
-    let mention = page.mention(first).filter(|m| m.span.start() == block.span.start())?;
-    let after = page.text.get(mention.span.end()..block.span.end())?;
-    let meaning = signs.iter().find_map(|sign| after.strip_prefix(sign))?;
-    let is_meaning = meaning.split_whitespace().take(MIN_WORDS).count() == MIN_WORDS;
-    (is_meaning && is_definable(page, first)).then_some(first)
-}
-
-/// Returns a heading with the paragraph below it, which defines it.
-fn with_text_below(page: &Page<'_>, block_idx: usize) -> Span<Norm> {
-    let heading = page.blocks().get(block_idx).map_or(Span::new(0, 0), |block| block.span);
-    let below = page.blocks().get(block_idx + 1).filter(|it| it.kind == BlockKind::Paragraph);
-    below.map_or(heading, |it| Span::new(heading.start(), it.span.end()))
-}
-
-/// Returns the name that a heading consists of.
-fn whole(page: &Page<'_>, block_idx: usize) -> Option<u32> {
-    let block = page.blocks().get(block_idx)?;
-    let mut mentions = page.mentions_of(block_idx);
-    mentions.find(|idx| {
-        page.mention(*idx).is_some_and(|m| m.span == block.span) && is_definable(page, *idx)
-    })
-}
-
-fn is_definable(page: &Page<'_>, idx: u32) -> bool {
-    page.is_thing(idx) && page.mention(idx).is_some_and(|m| m.entity_type != EntityType::Person)
+/// Adds the appositions among names that an article and a noun follow, by the grammar of their sentences: `In Alpha, a
+/// user …` has none.
+fn appositions(page: &Page<'_>, candidates: &[(Span<Norm>, u32)], out: &mut Statements) {
+    let mut text = String::new();
+    let starts: Vec<usize> = (candidates.iter())
+        .map(|(sentence, _)| {
+            let start = text.len();
+            text.extend([sentence.of(page.text), "\n\n"]);
+            start
+        })
+        .collect();
+    let pipeline = Pipeline::shared();
+    let tokens = pipeline.tokens(&text);
+    let parse = pipeline.parse(&tokens);
+    let head_of = |i: usize| parse.heads.get(i).map_or(i, |head| *head as usize);
+    let label = |i: usize| parse.labels.get(i).copied().unwrap_or("");
+    for ((sentence, idx), start) in candidates.iter().zip(starts) {
+        let Some(mention) = page.mention(*idx) else { continue };
+        let at = |place: usize| (start + place - sentence.start()) as u32;
+        let first = tokens.partition_point(|it| it.start < at(mention.span.start()));
+        let sign = tokens.partition_point(|it| it.start < at(mention.span.end()));
+        // The article comes after the sign; its head is the noun, whose head is the name.
+        let noun = head_of(sign + 1);
+        let name = head_of(noun);
+        if label(noun) != "appos" || !(first..sign).contains(&name) {
+            continue;
+        }
+        // `an Alpha, a Beta` are two things, `Alpha, a Beta, or a Gamma` three.
+        let is_article =
+            |it: &usize| tokens.get(*it).is_some_and(|it| matches!(it.surface(&text), "a" | "an"));
+        let is_one_of_many = (first.saturating_sub(MAX_MODIFIERS)..first)
+            .any(|it| is_article(&it) && head_of(it) == name);
+        let mut behind = noun..tokens.len().min(noun + MAX_REACH);
+        let is_joined = behind.any(|it| head_of(it) == noun && label(it) == "conj");
+        // `To Alpha, a user …`: what the name belongs to comes later.
+        let mut above = std::iter::successors(Some(name), |it| Some(head_of(*it))).take(MAX_DEPTH);
+        let is_fronted = above.any(|it| head_of(it) > noun && !label(it).starts_with("nsubj"));
+        if !is_one_of_many && !is_joined && !is_fronted {
+            define(out, *sentence, *idx, ("definition:apposition", APPOSITION_CONFIDENCE));
+        }
+    }
 }
 
 fn define(out: &mut Statements, span: Span<Norm>, mention: u32, how: (&'static str, f32)) {

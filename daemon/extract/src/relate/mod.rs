@@ -27,6 +27,7 @@ use model::{DocFault, Stage};
 use std::sync::Arc;
 
 use crate::recognize::words::is_ordinary;
+pub use define::DEFINITION;
 use model::parcel::{Evidence, LinkedDoc, Party, Pass, RelatedDoc};
 use model::terms::{Confidence, Norm, Span};
 use page::Page;

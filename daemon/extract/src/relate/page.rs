@@ -127,6 +127,11 @@ impl<'a> Page<'a> {
         self.doc.mentions.get(idx).or_else(|| Some(&self.stand_in(idx)?.mention))
     }
 
+    /// Returns a mention's words; empty when there is no such mention.
+    pub(super) fn surface(&self, idx: u32) -> &'a str {
+        self.mention(idx).map_or("", |m| m.span.of(self.text))
+    }
+
     /// Returns the number of a mention's norm; two mentions of one norm have the same number.
     pub(super) fn name_of(&self, idx: u32) -> Option<u32> {
         let idx = idx as usize;
@@ -319,8 +324,7 @@ impl<'a> Page<'a> {
         let block = self.blocks().get(block_idx)?;
         let heading = norm_of(block.span.of(self.text));
         self.mentions_of(block_idx).filter(|idx| self.is_name(*idx)).find(|idx| {
-            let surface = self.mention(*idx).map_or("", |m| m.span.of(self.text));
-            let norm = norm_of(surface);
+            let norm = norm_of(self.surface(*idx));
             !norm.is_empty()
                 && (heading == norm || heading.strip_prefix("the") == Some(norm.as_str()))
         })

@@ -118,8 +118,8 @@ impl Vocabulary {
         }
         let file::Rows { mut predicates, mut cues } = rows;
         name_keys(&predicates, &mut cues);
-        // A weight of 0 removes a cue of an earlier file.
-        cues.retain(|cue| cue.weight > 0.0);
+        // A weight of 0 removes a cue of an earlier file; a definition's says that longer words define nothing.
+        cues.retain(|cue| cue.weight > 0.0 || cue.kind == CueKind::Definition);
         // A cue may state a relation that no file declares.
         for cue in &cues {
             predicates.entry(cue.predicate).or_insert_with(|| Predicate::named(cue.predicate));

@@ -42,6 +42,7 @@ use crate::graph::lookup::given;
 use crate::graph::projection::Projection;
 use crate::kb::{EntryRow, Library};
 use crate::plan::when::When;
+use crate::quote::claim::Claim;
 use crate::quote::statement::Statement;
 use crate::{AskError, QueryContext};
 
@@ -191,9 +192,9 @@ pub(crate) fn answer(
         asker.searched(&mut reply, found)?;
         reply.nothing_relevant = found.nothing_relevant;
     }
-    let statements: Vec<Vec<Statement>> =
-        reply.statements.iter().map(|it| Statement::all_of(&it.source.text)).collect();
-    let conflicts = conflicts(&statements, |n, m| {
+    let claims: Vec<Vec<Claim>> =
+        reply.statements.iter().map(|it| Claim::all_of(&it.source.text)).collect();
+    let conflicts = conflicts(&claims, |n, m| {
         let path = |at: usize| reply.statements.get(at).map(|it| it.source.path.as_str());
         path(n) == path(m)
     });
@@ -452,18 +453,22 @@ fn further(found: &Found, statements: &[StatementView]) -> Vec<FurtherView> {
 /// Returns pairs of statements that contradict each other, with the reason; `is_one_source` returns
 /// whether two are of one document.
 pub(crate) fn conflicts(
-    statements: &[Vec<Statement>],
+    claims: &[Vec<Claim>],
     is_one_source: impl Fn(usize, usize) -> bool,
 ) -> Vec<(usize, usize, String)> {
     let mut found = Vec::new();
-    for (n, one) in statements.iter().enumerate() {
-        for (m, other) in statements.iter().enumerate().skip(n + 1) {
+    for (n, one) in claims.iter().enumerate() {
+        for (m, other) in claims.iter().enumerate().skip(n + 1) {
             if is_one_source(n, m) {
                 continue;
             }
-            let mut whys = one.iter().flat_map(|it| other.iter().map(|that| it.conflict(that)));
-            found.extend(whys.find_map(|why| why).map(|why| (n, m, why)));
+            found.extend(contradiction(one, other).map(|why| (n, m, why)));
         }
     }
     found
+}
+
+/// Returns why the claims of one text and those of another cannot both be true, or `None`.
+pub(crate) fn contradiction(one: &[Claim], other: &[Claim]) -> Option<String> {
+    one.iter().find_map(|it| other.iter().find_map(|that| it.contradicts(that)))
 }

@@ -50,7 +50,7 @@ pub fn explain_entity(
     let mentioning = ctx.snapshot.mentions().by_doc(id).map_err(AskError::from)?;
     Ok(ExplainReply {
         entity: EntityView { aliases: aliases(ctx, id, &entity.name)?, ..brief(&entity) },
-        definition: definition(ctx, &entity, &mentioning)?,
+        definition: definition(ctx, &entity)?,
         facts: facts(ctx, &entity)?,
         timeline: timeline(ctx, id, &mentioning)?,
         relations: relations(ctx, &entity, hops, limit as usize)?,

@@ -9,10 +9,8 @@
 mod contradict;
 mod definition;
 pub(crate) mod explain;
-mod forms;
 mod link_reasons;
 pub(crate) mod neighborhood;
-mod opening;
 mod overview;
 pub(crate) mod review;
 pub(crate) mod steps;

@@ -170,7 +170,7 @@ pub(super) fn node(
     }
     Ok(Some(GraphNode {
         entity: EntityView { aliases: aliases(ctx, entity.id, &entity.name)?, ..brief(&entity) },
-        definition: definition(ctx, &entity, &mentioning)?,
+        definition: definition(ctx, &entity)?,
         home: entity.path,
         community: None,
         entry: None,

@@ -15,7 +15,7 @@ use std::sync::LazyLock;
 use index::words::Indexer;
 use notes::lists::WordLists;
 
-use super::statement::numeral;
+use super::statement::{Statement, numeral};
 
 static LISTS: LazyLock<WordLists> = LazyLock::new(|| WordLists::parse(include_str!("claim.tsv")));
 
@@ -183,15 +183,22 @@ impl Claim {
         claim
     }
 
+    /// Returns the claims of a text that name what they are about.
+    pub(crate) fn all_of(text: &str) -> Vec<Claim> {
+        let statements = Statement::all_of(text);
+        let claims = statements.iter().map(|it| Claim::of(&it.text, &[]));
+        claims.filter(Claim::stands_alone).collect()
+    }
+
     /// Returns whether there are no words to compare.
     pub(crate) fn is_empty(&self) -> bool {
         self.words.is_empty()
     }
 
-    /// Returns whether it can be understood without knowing its subject.
+    /// Returns whether it can be understood without knowing its subject: `owner: Ann` cannot.
     pub(crate) fn stands_alone(&self) -> bool {
-        self.words.iter().take_while(|it| it.plain != IS).count() >= 3
-            || self.words.iter().skip(1).any(Word::is_name)
+        let subject = || self.words.iter().take_while(|it| it.plain != IS);
+        subject().count() >= 3 || subject().skip(1).any(Word::is_name)
     }
 
     /// Returns whether both say the same.
@@ -244,6 +251,9 @@ impl Claim {
         values: [&[Word]; 2],
         behind: usize,
     ) -> Option<String> {
+        if have_other_units(values) {
+            return None;
+        }
         let [one, two] = values.map(without_units);
         if self.denies || one.is_empty() || two.is_empty() || one.len().max(two.len()) > MAX_VALUE {
             return None;
@@ -287,6 +297,11 @@ impl Claim {
         let are_values = self.has_colon && other.has_colon || is_value(one) && is_value(two);
         (is_attribute && are_values).then(|| difference("the values differ"))
     }
+}
+
+/// Returns whether both values are numbers of different units: 60 minutes may be 1 hour.
+fn have_other_units(values: [&[Word]; 2]) -> bool {
+    values.iter().all(|it| matches!(it, [number, unit] if number.is_number() && !unit.is_number()))
 }
 
 /// Strips the unit of a number from a value.
@@ -367,6 +382,11 @@ mod tests {
             ("Bob lives in London", "no longer lives in London", "one denies what the other says"),
             ("The budget is 1000 EUR", "The budget is 100", "the numbers differ: 1000 and 100"),
             (
+                "We decided to use SQLite because it needs no server.",
+                "We decided not to use SQLite because it needs no server.",
+                "one denies what the other says",
+            ),
+            (
                 "Sessions last for 30 minutes.",
                 "Sessions last for 45 minutes now",
                 "the numbers differ: 30 and 45",
@@ -416,6 +436,9 @@ mod tests {
             ("The door is not open", "The door is closed"),
             ("works with Ann", "works with Carl"),
             ("moved to Ghent", "moved from Ghent"),
+            ("The session lasts 60 minutes", "The session lasts 1 hour"),
+            ("The relay Alpha listens on port 8080.", "The relay Beta listens on port 9090."),
+            ("We tested the agent with version 1.2", "We tested the agent with version 1.3"),
         ] {
             assert_eq!(why(one, two), None, "{one} / {two}");
         }

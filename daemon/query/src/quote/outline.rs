@@ -50,26 +50,6 @@ impl Outline {
         above.is_some_and(|it| place < it.end)
     }
 
-    /// Returns the nearest heading above or at an offset.
-    pub(crate) fn nearest(&self, place: usize) -> Option<&str> {
-        self.0.iter().rfind(|it| it.start <= place).map(|it| it.name.as_str())
-    }
-
-    /// Returns the title of the page: its first heading, if that opens the page on the highest level.
-    pub(crate) fn title(&self) -> Option<&str> {
-        self.0.first().filter(|it| it.start == 0 && it.level == 1).map(|it| it.name.as_str())
-    }
-
-    /// Returns where the next heading after an offset starts.
-    pub(crate) fn next_after(&self, place: usize) -> Option<usize> {
-        self.0.iter().map(|it| it.start).find(|start| *start > place)
-    }
-
-    /// Returns the headings with where each ends, in order.
-    pub(crate) fn ends(&self) -> impl Iterator<Item = (&str, usize)> {
-        self.0.iter().map(|it| (it.name.as_str(), it.end))
-    }
-
     /// Returns the headings above or at an offset, innermost first.
     pub(crate) fn above(&self, place: usize) -> impl Iterator<Item = &str> {
         let mut deepest = u32::MAX;
@@ -79,20 +59,5 @@ impl Outline {
             deepest = deepest.min(it.level);
             is_above.then_some(it.name.as_str())
         })
-    }
-
-    /// Makes the outline of a text in which each of some lines, where it is there, is a heading of
-    /// one level.
-    #[cfg(test)]
-    pub(crate) fn of_lines(text: &str, lines: &[&str]) -> Outline {
-        let starts = std::iter::once(0).chain(text.match_indices('\n').map(|(at, _)| at + 1));
-        let found = starts.zip(text.split('\n')).filter(|(_, line)| lines.contains(line));
-        let of = |(start, line): (usize, &str)| Heading {
-            start,
-            end: start + line.len(),
-            level: 1,
-            name: line.to_string(),
-        };
-        Outline(found.map(of).collect())
     }
 }

@@ -1,10 +1,7 @@
-//! Statement: one sentence of a text, in a form that shows whether another says the same or the
-//! opposite.
+//! Statement: one sentence of a text, in a form that shows whether another says the same.
 //!
 //! In: text. Out: its sentences, with the stems of their content words, their numbers, and whether
-//! they are denials.
-//! Two statements have the same subject if they share most words; then they conflict if their
-//! numbers differ, or if only one is a denial.
+//! they are denials. Whether two exclude each other is for `claim.rs` to say.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -21,14 +18,8 @@ const MAX_CHARS: usize = 500;
 /// Most sentences of one text that are considered.
 const MAX_OF_TEXT: usize = 200;
 
-/// Share of common words from which on two sentences have the same subject, and from which on they
-/// are the same.
-const ABOUT_THE_SAME: f64 = 0.5;
+/// Share of common words from which on two sentences are the same.
 const THE_SAME: f64 = 0.8;
-
-/// Fewest common words of statements one of which denies the other: `token keys` and `signing keys`
-/// are two things.
-const MIN_COMMON: usize = 3;
 
 /// Words of denial.
 const DENIALS: [&str; 8] = ["not", "no", "never", "cannot", "without", "neither", "nor", "none"];
@@ -41,8 +32,6 @@ pub(crate) struct Statement {
     /// Its bytes in the text.
     pub range: Range<usize>,
     pub words: BTreeSet<String>,
-    /// Those of `words` that are capitalized.
-    names: BTreeSet<String>,
     numbers: BTreeSet<String>,
     denials: usize,
 }
@@ -70,11 +59,8 @@ impl Statement {
         let is_denial =
             |it: &&str| DENIALS.contains(it) || it.ends_with("n't") || it.ends_with("n’t");
         let denials = plain.filter(is_denial).count();
-        let names = text.split(|c: char| !c.is_alphanumeric());
-        let names: Vec<&str> = names.filter(|it| it.starts_with(char::is_uppercase)).collect();
         Statement {
             words: words_of(&without_numerals(&text)),
-            names: words_of(&names.join(" ")),
             numbers: numbers_of(&text),
             text,
             range,
@@ -88,39 +74,11 @@ impl Statement {
         both as f64 / (self.words.len() + other.words.len() - both).max(1) as f64
     }
 
-    /// Returns whether two statements have the same subject.
-    pub(crate) fn is_about(&self, other: &Statement) -> bool {
-        self.likeness(other) >= ABOUT_THE_SAME
-    }
-
-    /// Returns whether each of two statements has a name that the other lacks: `Alpha` and `Beta` may listen on
-    /// different ports.
-    fn names_another(&self, other: &Statement) -> bool {
-        let has_own = |one: &Statement, other: &Statement| !one.names.is_subset(&other.words);
-        has_own(self, other) && has_own(other, self)
-    }
-
     /// Returns whether two statements say the same.
     pub(crate) fn repeats(&self, other: &Statement) -> bool {
         self.likeness(other) >= THE_SAME
             && self.numbers == other.numbers
             && self.denials == other.denials
-    }
-
-    /// Returns why two statements conflict, or `None`.
-    pub(crate) fn conflict(&self, other: &Statement) -> Option<String> {
-        if !self.is_about(other) || self.names_another(other) {
-            return None;
-        }
-        let both_count = !self.numbers.is_empty() && !other.numbers.is_empty();
-        if both_count && self.numbers != other.numbers {
-            let list = |it: &Statement| it.numbers.iter().cloned().collect::<Vec<_>>().join(", ");
-            return Some(format!("the numbers differ: {} and {}", list(self), list(other)));
-        }
-        let n_common = self.words.intersection(&other.words).count();
-        // Two denials in one sentence cancel each other, or deny two things.
-        (self.denials % 2 != other.denials % 2 && n_common >= MIN_COMMON)
-            .then(|| "one denies what the other says".to_string())
     }
 }
 
@@ -242,38 +200,5 @@ mod tests {
         );
         let written = "- [preference] Bob likes tea\n- Bob likes [coffee] too";
         assert_eq!(statements_of(written), ["Bob likes tea", "Bob likes [coffee] too"]);
-    }
-
-    #[test]
-    fn numbers_and_denials_conflict() {
-        let of = |text: &str| Statement::new(text.to_string(), 0..0);
-        let conflict = |one: &str, other: &str| of(one).conflict(&of(other));
-        let why = conflict("Sessions last for 30 minutes.", "Sessions last for 45 minutes now.");
-        assert_eq!(why.as_deref(), Some("the numbers differ: 30 and 45"));
-        assert!(
-            conflict("The server caches queries.", "The server never caches queries.").is_some()
-        );
-        for (one, other, is_conflict) in [
-            (
-                "We decided to use SQLite because it needs no server.",
-                "We decided not to use SQLite because it needs no server.",
-                true,
-            ),
-            (
-                "The relay Alpha listens on port 8080.",
-                "The relay Beta listens on port 9090.",
-                false,
-            ),
-            ("The relay Alpha listens on port 8080.", "Alpha listens on port 9090.", true),
-            (
-                "The old key stays usable for seventy-two hours.",
-                "The old key stays usable for 96 hours.",
-                true,
-            ),
-            ("It takes two hundred requests.", "It takes 200 requests.", false),
-        ] {
-            assert_eq!(conflict(one, other).is_some(), is_conflict, "{one} {other}");
-        }
-        assert_eq!(conflict("Lunch is at 12 on Mondays.", "Sessions last for 30 minutes."), None);
     }
 }

@@ -66,10 +66,9 @@ pub struct DefinitionView {
     /// The sentence and its place.
     #[serde(flatten)]
     pub source: SourceView,
-    /// What it is: `own note` says in the note of the entity what it is; `glossary`: an entry of a glossary, list or
-    /// table; `sentence`, such as `X is a …` or `X, a …`; `opening` of its own note; `section` under its name;
-    /// `remark`: `X is the …`, or where it is defined; `description`: what it does or is for. The one that says
-    /// most is chosen; of equals, the one in its own note or under its own heading.
+    /// How it defines: the verb (`is a`, `means`); `apposition` (`X, a …`); the `opening` of its own page or section;
+    /// an entry of a `glossary`, or of a `list` or `table` that reads like one; the `description` in the front matter
+    /// of its own note. What its own page says comes first, then the surest.
     pub by: String,
 }
 

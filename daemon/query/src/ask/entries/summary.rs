@@ -13,8 +13,9 @@ use proto::error::ErrorView;
 use proto::tool::kb::{CitedSentence, ConflictOfEntries};
 
 use super::strategy::{CitedEntry, KbQuestion, ask, read};
-use crate::ask::{Choosing, Picked, Sources, conflicts};
+use crate::ask::{Choosing, Picked, Sources, conflicts, contradiction};
 use crate::kb::{EntryRow, Library};
+use crate::quote::claim::Claim;
 use crate::{AskError, QueryContext};
 
 /// Most sentences of an answer.
@@ -90,9 +91,9 @@ fn cited(library: &Library, it: &Picked) -> CitedSentence {
 /// Returns pairs of sentences from two entries that contradict each other, or one of which
 /// supersedes the other. The superseding side comes first, else the later entry.
 fn of_entries(library: &Library, picked: &[Picked]) -> Vec<ConflictOfEntries> {
-    let statements: Vec<_> = picked.iter().map(|it| vec![it.statement.clone()]).collect();
+    let claims: Vec<_> = picked.iter().map(|it| Claim::all_of(&it.statement.text)).collect();
     let doc = |at: usize| picked.get(at).map(|it| it.doc);
-    let contradicting = conflicts(&statements, |n, m| doc(n) == doc(m));
+    let contradicting = conflicts(&claims, |n, m| doc(n) == doc(m));
     let all = (0..picked.len()).flat_map(|n| (n + 1..picked.len()).map(move |m| (n, m, None)));
     let stated = contradicting.into_iter().map(|(n, m, why)| (n, m, Some(why)));
     let mut seen: BTreeSet<(u64, u64)> = BTreeSet::new();
@@ -115,16 +116,17 @@ fn of_entries(library: &Library, picked: &[Picked]) -> Vec<ConflictOfEntries> {
         }
         let is_first = is_newer || !is_older && row.number > other_row.number;
         let [newer, older] = if is_first { [row, other_row] } else { [other_row, row] };
-        let [one, other] = if is_first { [one, other] } else { [other, one] };
+        let [(one, n), (other, m)] = match is_first {
+            true => [(one, n), (other, m)],
+            false => [(other, m), (one, n)],
+        };
         let replaces = format!("{} supersedes {}", id_text(newer.number), id_text(older.number));
+        // Again, because the sides may have been swapped.
+        let why = why.and_then(|_| contradiction(claims.get(n)?, claims.get(m)?));
         let why = match (is_newer || is_older, why) {
             (true, None) => replaces,
-            // `why` again, because the sides may have been swapped.
-            (true, Some(_)) => {
-                let why = one.statement.conflict(&other.statement).unwrap_or_default();
-                format!("{replaces}; {why}")
-            }
-            (false, _) => one.statement.conflict(&other.statement).unwrap_or_default(),
+            (true, Some(why)) => format!("{replaces}; {why}"),
+            (false, why) => why.unwrap_or_default(),
         };
         let side = |it: &Picked, row: &EntryRow| CitedSentence {
             text: it.statement.text.clone(),
