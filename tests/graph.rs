@@ -35,7 +35,7 @@ impl Graph {
 
     /// Renders everything, a line per row, in a fixed order.
     pub fn text(&self) -> String {
-        let kinds = ["document", "chunk", "entity", "mention", "relation"];
+        let kinds = ["document", "chunk", "entity", "mention", "relation", "association"];
         kinds.iter().map(|kind| self.lines(kind)).collect()
     }
 
@@ -89,6 +89,14 @@ impl Graph {
                 },
                 all(&["type", "recognizer", "score", "line"]),
             ),
+            "association" => {
+                let units = row["units"].as_array().into_iter().flatten();
+                let places: Vec<String> = units
+                    .map(|it| format!("{}:{} {}", text(&it["path"]), it["line"], it["span"]))
+                    .collect();
+                let (a, b) = (self.name(&row["a_id"]), self.name(&row["b_id"]));
+                format!("association {a} + {b} {} {places:?}", all(&["count", "ratio"]))
+            }
             _ => {
                 let (subject, object) =
                     (self.name(&row["subject_id"]), self.name(&row["object_id"]));

@@ -27,7 +27,7 @@ const STYLE: &str = include_str!("../assets/graph/page.css");
 
 /// SHA-256 of the three, for the policy. A test prints the new value if one has changed.
 const LIBRARY_HASH: &str = "CBWRq3NbK2o7MaPGD486Pi/ujJKTngx4IK0SCFcbbNg=";
-const SCRIPT_HASH: &str = "DSf+0GyobOemHKbG/yd8fKWvcErFg79vHcmGFaMbFGA=";
+const SCRIPT_HASH: &str = "Cclp2p25qHWNI/802VelFC4oroxYqGbnJiobwchZCj8=";
 const STYLE_HASH: &str = "ws0Ecj+xGCvm/Qa5DJWf15zeIi/RoI3b7BKSLJjdfe0=";
 
 /// Renders the page. Places are links if `root`, the project's folder, is given. Pages of equal
@@ -85,8 +85,9 @@ const CONTROLS: &str = "<div class=\"controls\" id=\"controls\" hidden>\n\
 const KEYS: &str = "<p class=\"faint\" id=\"keys\">Drag to move, wheel to zoom for more names, point at an entity or a \
     line for its relations. A click chooses an entity and opens its document; with Ctrl or Shift it only chooses. With \
     the drawing focused: arrows move, + and - zoom, 0 shows all, n and p choose the next and previous entity, Esc \
-    chooses none. A dashed line is contradicted by other evidence; a faded entity is an entry whose confidence has \
-    decayed, one that is struck through has been superseded or does not count any more.</p>\n\
+    chooses none. A dashed line is contradicted by other evidence; a dotted one is no relation: both ends are \
+    mentioned together; a faded entity is an entry whose confidence has decayed, one that is struck through has been \
+    superseded or does not count any more.</p>\n\
     <noscript><p>The drawing needs scripts; the list and the table say the same.</p></noscript>\n";
 
 /// A reply, and the address of the folder to which its paths are relative.
@@ -114,7 +115,7 @@ impl Page<'_> {
             "<body>\n<header>\n<h1>{}</h1>\n<p class=\"faint\">{} and {} {extent}; project {}, tick {}{}</p>\n",
             safe(self.title()),
             counted(reply.nodes.len() as u64, "entity"),
-            counted(reply.edges.len() as u64, "relation"),
+            counted(reply.n_relations(), "relation"),
             safe(&fresh.project),
             fresh.tick,
             building.unwrap_or_default()
@@ -142,7 +143,7 @@ impl Page<'_> {
                 html,
                 "<li data-edge=\"{idx}\">{} <em>{}</em> {} {:.2}{against}{}</li>",
                 self.link(edge.src),
-                safe(&edge.rel),
+                safe(&edge.words()),
                 self.link(edge.dst),
                 edge.confidence,
                 evidence.unwrap_or_default()

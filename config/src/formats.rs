@@ -76,8 +76,6 @@ pub struct Format {
     /// True when people write it for people: `secrets.md` explains how secrets are kept and is read, while
     /// `secrets.txt` holds them and is denied. Holds for the extensions that are read by default.
     pub is_for_readers: bool,
-    /// True when the text of a link to such a file is a name of that document.
-    pub is_named_by_links: bool,
 }
 
 /// A format with the values that most formats have.
@@ -90,7 +88,6 @@ const LIGHT: Format = Format {
     is_confined: false,
     place: Place::Line,
     is_for_readers: true,
-    is_named_by_links: true,
 };
 
 /// Every format.
@@ -134,27 +131,14 @@ pub const FORMATS: &[Format] = &[
         place: Place::Headings,
         ..LIGHT
     },
-    Format {
-        id: Id::Rst,
-        name: "reStructuredText",
-        extensions: &["rst"],
-        is_named_by_links: false,
-        ..LIGHT
-    },
-    Format { id: Id::Org, name: "Org", extensions: &["org"], is_named_by_links: false, ..LIGHT },
-    Format {
-        id: Id::Adoc,
-        name: "AsciiDoc",
-        extensions: &["adoc", "asciidoc"],
-        is_named_by_links: false,
-        ..LIGHT
-    },
+    Format { id: Id::Rst, name: "reStructuredText", extensions: &["rst"], ..LIGHT },
+    Format { id: Id::Org, name: "Org", extensions: &["org"], ..LIGHT },
+    Format { id: Id::Adoc, name: "AsciiDoc", extensions: &["adoc", "asciidoc"], ..LIGHT },
     Format {
         id: Id::Notebook,
         name: "Jupyter notebooks",
         extensions: &["ipynb"],
         source: Source::Markup,
-        is_named_by_links: false,
         ..LIGHT
     },
     Format {
@@ -165,7 +149,6 @@ pub const FORMATS: &[Format] = &[
         is_confined: true,
         place: Place::File,
         is_for_readers: false,
-        is_named_by_links: false,
         ..LIGHT
     },
 ];

@@ -8,6 +8,7 @@
 mod bracket;
 mod comment;
 mod depth;
+mod dialogue;
 mod field;
 mod frontmatter;
 mod html;
@@ -351,6 +352,7 @@ impl<'a> Head<'a> {
     pub fn parse(self, mut each: impl FnMut(pulldown_cmark::Event<'a>, Range<usize>)) -> Note {
         let Head { text, mut note } = self;
         walk::read(text, &mut note, &mut each);
+        dialogue::drop_speakers(text, &mut note);
         item::relate(&mut note);
         note
     }

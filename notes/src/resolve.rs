@@ -4,10 +4,10 @@
 //! the target's [`Keys`]. Out: keys; of several candidates, the one that a link means.
 //! Rule: the steps of [`ORDER`], in this order; the first one that finds a document decides. A `memory://` address
 //! tries the permalink first (S0 §7.3). A link is first of all a path, which depends on the place of its note: the
-//! file at that path (for a Markdown link relative to the note's folder, then to the root); otherwise one whose path
-//! ends with it. Only then follow the other names, of which a Markdown link knows the folder alone. Of
-//! several, a link means the one written in the same case, then the one that shares the most folders with the note,
-//! then the one in the fewest folders, then the first by path; a tool refuses instead.
+//! file at that path; for a Markdown link relative to the note's folder, then to the root, or the folder there: what
+//! is at neither place is missing. A wikilink means otherwise a file whose path ends with it, and then the other
+//! names. Of several, it means the one written in the same case, then the one that shares the most folders with the
+//! note, then the one in the fewest folders, then the first by path; a tool refuses instead.
 //! Invariant: the same documents give the same answer, in whatever order they come; a difference in case never keeps
 //! a link from resolving, but to a permalink whose title has signs (`c` of `C#` is no other way to write `C`).
 
@@ -168,12 +168,15 @@ pub fn file_key(path: &str) -> String {
     }
 }
 
-/// Returns the keys of the folder whose index a file is, its name and its path: `blog` and `en/blog` for
-/// `en/blog/README.md`.
-pub fn folder_keys(path: &str) -> Option<[String; 2]> {
+/// Returns the folder whose index a file is: `en/blog` for `en/blog/README.md`.
+pub fn folder_of_index(path: &str) -> Option<&str> {
     let (folder, _) = path.rsplit_once('/')?;
-    let is_index = matches!(file_key(path).as_str(), "readme" | "index" | "_index");
-    is_index.then(|| [file_key(folder), path_key(folder)])
+    matches!(file_key(path).as_str(), "readme" | "index" | "_index").then_some(folder)
+}
+
+/// Returns the keys of the folder whose index a file is, its name and its path: `blog` and `en/blog`.
+pub fn folder_keys(path: &str) -> Option<[String; 2]> {
+    folder_of_index(path).map(|folder| [file_key(folder), path_key(folder)])
 }
 
 /// Returns the index of the candidate that a link in the note at `from` means.
@@ -200,7 +203,8 @@ pub fn choose(
 struct Wanted<'a> {
     /// Whole paths, in order of precedence.
     exact: Vec<String>,
-    /// Otherwise, what the path must end with; `None` for a target that begins with `./`, `../` or `/`.
+    /// Otherwise, what the path must end with; `None` for a Markdown link, and a target that begins with `./`, `../` or
+    /// `/`.
     suffix: Option<String>,
     written: &'a str,
 }
@@ -214,7 +218,7 @@ impl<'a> Wanted<'a> {
         let (exact, suffix) = match (is_relative, target.starts_with('/'), is_path) {
             (true, _, _) => (vec![here()], None),
             (_, true, _) => (vec![from_root], None),
-            (_, _, true) => (vec![here(), from_root.clone()], Some(from_root)),
+            (_, _, true) => (vec![here(), from_root], None),
             _ => (vec![from_root.clone()], Some(from_root)),
         };
         let name = target.trim_end_matches('/').rsplit('/').next().unwrap_or(target);
@@ -346,7 +350,8 @@ mod tests {
             ("a/x.md", "[t](note.md)", &["note.md"], "note.md"),
             ("a/x.md", "[t](../b/note)", &["b/note.md"], "b/note.md"),
             ("a/x.md", "[t](/b/note.md)", &["b/note.md", "a/b/note.md"], "b/note.md"),
-            ("a/x.md", "[t](b/note.md)", &["c/b/note.md"], "c/b/note.md"),
+            ("a/x.md", "[t](b/note.md)", &["c/b/note.md"], "-"),
+            ("a/x.md", "[t](note.md)", &["b/note.md"], "-"),
             (
                 "a/x.md",
                 "[t](/blog/)",

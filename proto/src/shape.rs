@@ -201,13 +201,29 @@ pub struct RelationView {
     pub object_shares_name: bool,
     /// Highest confidence of its evidence, raised by each independent source, lowered by evidence against it.
     pub confidence: f32,
+    /// Set for an association, which states nothing: the sentences, items and rows that name both.
+    pub n_together: Option<u32>,
     /// Hops from the entity asked about, from 1.
     pub hop: u32,
     /// Best evidence first; then, with a pattern that begins `against`, what contradicts it.
     pub evidence: Vec<EvidenceView>,
 }
 
+/// Returns what stands between the ends of a relation for people: the predicate, or how often they are mentioned
+/// together.
+pub(crate) fn between(predicate: &str, n_together: Option<u32>) -> String {
+    match n_together {
+        Some(n) => format!("is mentioned {n} times together with"),
+        None => predicate.to_string(),
+    }
+}
+
 impl RelationView {
+    /// Returns what stands between the ends for people.
+    pub fn words(&self) -> String {
+        between(&self.predicate, self.n_together)
+    }
+
     /// Returns both ends for people: names, with the path of a note if the name alone is ambiguous.
     pub fn ends(&self) -> [String; 2] {
         let end = |name: &str, path: &Option<String>, is_shared: bool| match path {
@@ -219,6 +235,20 @@ impl RelationView {
             end(&self.object, &self.object_path, self.object_shares_name),
         ]
     }
+}
+
+/// What goes with an entity: both are mentioned together more often than chance explains. It states no relation.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct AssociationView {
+    /// The other entity.
+    #[serde(flatten)]
+    pub entity: EntityView,
+    /// Sentences, list items and table rows that name both.
+    pub n_together: u32,
+    /// Dunning's log-likelihood ratio; 10.83 at least.
+    pub ratio: f64,
+    /// One to three of them that say most.
+    pub units: Vec<SourceView>,
 }
 
 /// Why writes are paused. Writing resumes by itself.

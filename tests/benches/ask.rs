@@ -167,12 +167,20 @@ fn inside(project: &Project, questions: &[String], names: &[String]) -> Result<T
             Ok(())
         })
     };
+    let go_with = |name: &String| {
+        let snapshot = project.snapshot()?;
+        let desk = project.desk(&snapshot);
+        let request = ExplainEntity { name: Some(name.clone()), ..ExplainEntity::default() };
+        let explained = query::explain_entity(&desk, &request).map_err(refused)?;
+        timed(&|| query::goes_with(&desk, &explained).map(drop).map_err(Into::into))
+    };
     Ok(vec![
         ("hybrid_query", all(None)?),
         ("hybrid_query, text", all(Some("text"))?),
         ("hybrid_query, vector", all(Some("vector"))?),
         ("entity_lookup", names.iter().map(look_up).collect::<Result<_>>()?),
         ("explain_entity", names.iter().map(explain).collect::<Result<_>>()?),
+        ("  what goes with it", names.iter().map(go_with).collect::<Result<_>>()?),
     ])
 }
 

@@ -153,7 +153,7 @@ fn anaphora(corpus: &Path) -> Result<()> {
         let bytes = std::fs::read(corpus.join("docs").join(path))?;
         let doc = recognized(path, &bytes)?;
         let name_of = |party: Party| match party {
-            Party::Document => doc.doc.title.clone(),
+            Party::Document | Party::Link(_) => doc.doc.title.clone(),
             Party::Mention(idx) => {
                 doc.mentions.get(idx as usize).map_or(String::new(), |m| m.name.clone())
             }
@@ -193,7 +193,7 @@ fn show(path: &str) -> Result<()> {
     }
     for anaphor in &doc.anaphors {
         let name = match anaphor.antecedent {
-            Party::Document => "(document)",
+            Party::Document | Party::Link(_) => "(document)",
             Party::Mention(idx) => doc.mentions.get(idx as usize).map_or("", |m| &m.name),
         };
         let (start, end) = (anaphor.span.start(), anaphor.span.end());

@@ -73,6 +73,8 @@ fn fresh(files: &[(String, String)]) -> String {
 /// Changes a running project of `before`, and compares the result with a fresh index.
 fn check(what: &str, before: &[(&str, &str)], change: impl Fn(&mut TestProject)) {
     let mut project = TestProject::of(before);
+    // What is kept in memory has to follow the change.
+    project.dump();
     change(&mut project);
     project.settle();
     let live = picture(&mut project);
@@ -133,6 +135,7 @@ fn the_corpus_file_by_file_in_reverse_with_detours() {
         }
         if i % 3 == 0 {
             project.settle();
+            project.dump();
         }
     }
     project.settle();

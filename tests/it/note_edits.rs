@@ -143,7 +143,7 @@ fn move_note_rewrites_the_links_that_would_break() {
     project.call("move_note", json!({"path": "c/own.md", "destination": "d/own.md"}));
     assert_eq!(
         project.text("d/own.md"),
-        "See [[c/near]], [n](../c/near.md) and [f](../b/far.md).\n"
+        "See [[c/near]], [n](../c/near.md) and [f](../c/far.md).\n"
     );
     // Saves of a moment ago count: in a new note, and in one that did not link there before.
     project.write("late.md", "See [[c/near]].\n");

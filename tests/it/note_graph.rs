@@ -103,16 +103,16 @@ fn links_that_show_nothing_or_are_none_take_no_relation_from_others() {
 #[test]
 fn namesakes_are_told_apart_wherever_they_are_asked_for() {
     let mut project = TestProject::of(&[
-        ("api/README.md", "- uses [[Engine]]\n"),
-        ("web/README.md", "- uses [[Engine]]\n"),
+        ("api/Guide.md", "- uses [[Engine]]\n"),
+        ("web/Guide.md", "- uses [[Engine]]\n"),
         ("Engine.md", "x\n"),
-        ("index.md", "- depends_on [[web/README]]\n"),
+        ("index.md", "- depends_on [[web/Guide]]\n"),
     ]);
     // By path, with or without the extension; the bare name is refused.
     for (name, home) in [
-        ("web/README", "web/README.md"),
-        ("api/README.md", "api/README.md"),
-        ("web/readme", "web/README.md"),
+        ("web/Guide", "web/Guide.md"),
+        ("api/Guide.md", "api/Guide.md"),
+        ("web/guide", "web/Guide.md"),
     ] {
         let explained = project.call("explain_entity", json!({ "name": name }));
         assert_eq!(explained["home"], home, "{name}: {explained}");
@@ -120,26 +120,26 @@ fn namesakes_are_told_apart_wherever_they_are_asked_for() {
         let found = project.call("entity_lookup", json!({ "q": name }));
         assert_eq!(found["entities"][0]["path"], home, "{name}: {found}");
     }
-    project.try_call("explain_entity", json!({"name": "README"})).expect_err("which one?");
-    let found = project.call("entity_lookup", json!({"q": "readme"}));
+    project.try_call("explain_entity", json!({"name": "Guide"})).expect_err("which one?");
+    let found = project.call("entity_lookup", json!({"q": "guide"}));
     let paths = found["entities"].as_array().expect("a list").iter();
     let paths: BTreeSet<&str> = paths.filter_map(|it| it["path"].as_str()).collect();
-    assert_eq!(paths, BTreeSet::from(["api/README.md", "web/README.md"]));
+    assert_eq!(paths, BTreeSet::from(["api/Guide.md", "web/Guide.md"]));
 
     let whole = project.client().call_whole("explain_entity", json!({"name": "index"}));
     let whole = whole.expect("an answer");
     let relation = &whole["structuredContent"]["relations"][0];
-    assert_eq!(relation["object_path"], "web/README.md", "{relation}");
+    assert_eq!(relation["object_path"], "web/Guide.md", "{relation}");
     assert!(relation["object_id"].is_i64() && relation["object_shares_name"] == true, "{relation}");
     let text = whole["content"][0]["text"].as_str().expect("a text");
-    assert!(text.contains("→ depends_on README (web/README.md)"), "{text}");
+    assert!(text.contains("→ depends_on Guide (web/Guide.md)"), "{text}");
 }
 
 #[test]
 fn a_decision_about_a_note_is_none_about_its_namesakes() {
     let mut project = TestProject::of(&[
-        ("api/README.md", "- uses [[Engine]]\n"),
-        ("web/README.md", "- uses [[Engine]]\n"),
+        ("api/Guide.md", "- uses [[Engine]]\n"),
+        ("web/Guide.md", "- uses [[Engine]]\n"),
         ("Engine.md", "x\n"),
     ]);
     let listed = |project: &mut TestProject| -> Vec<(String, String)> {
@@ -152,7 +152,7 @@ fn a_decision_about_a_note_is_none_about_its_namesakes() {
     let both = listed(&mut project);
     let claims: BTreeSet<&str> = both.iter().map(|it| it.0.as_str()).collect();
     let (api, web) =
-        ("`README` (api/README.md) uses `Engine`", "`README` (web/README.md) uses `Engine`");
+        ("`Guide` (api/Guide.md) uses `Engine`", "`Guide` (web/Guide.md) uses `Engine`");
     assert_eq!(claims, BTreeSet::from([api, web]));
     let key = &both.iter().find(|it| it.0 == web).expect("listed").1;
     project.call("review_links", json!({ "reject": [key] }));
@@ -161,15 +161,15 @@ fn a_decision_about_a_note_is_none_about_its_namesakes() {
         let explained = project.call("explain_entity", json!({ "name": name }));
         explained["relations"].as_array().expect("a list").len()
     };
-    assert_eq!((objects(&mut project, "web/README"), objects(&mut project, "api/README")), (0, 1));
+    assert_eq!((objects(&mut project, "web/Guide"), objects(&mut project, "api/Guide")), (0, 1));
     // The note keeps its decision when it moves.
-    project.call("move_note", json!({"path": "web/README.md", "destination": "site/README.md"}));
-    assert_eq!(objects(&mut project, "site/README"), 0);
+    project.call("move_note", json!({"path": "web/Guide.md", "destination": "site/Guide.md"}));
+    assert_eq!(objects(&mut project, "site/Guide"), 0);
     // A key by names means every note with that name, as before.
     project.call("review_links", json!({ "undo": [key] }));
-    assert_eq!(objects(&mut project, "site/README"), 1);
-    project.call("review_links", json!({ "reject": ["relation:readme>uses>engine"] }));
-    assert_eq!((objects(&mut project, "site/README"), objects(&mut project, "api/README")), (0, 0));
+    assert_eq!(objects(&mut project, "site/Guide"), 1);
+    project.call("review_links", json!({ "reject": ["relation:guide>uses>engine"] }));
+    assert_eq!((objects(&mut project, "site/Guide"), objects(&mut project, "api/Guide")), (0, 0));
     assert_eq!(listed(&mut project), []);
 }
 

@@ -79,7 +79,8 @@
     const edges = graph.edges.map((edge, idx) => ({
       data: {
         id: "e" + idx, edge: idx, source: "n" + edge.src, target: "n" + edge.dst, width: 1 + 2 * edge.confidence,
-        line: edge.n_against > 0 ? "dashed" : "solid", label: edge.rel,
+        line: edge.n_against > 0 ? "dashed" : edge.n_together ? "dotted" : "solid",
+        arrow: edge.n_together ? "none" : "triangle", label: edge.rel,
       },
     }));
     return nodes.concat(edges);
@@ -105,7 +106,7 @@
       { selector: "node[over = 1]", style: { "border-width": 2, "border-style": "dashed", "border-color": line } },
       { selector: "node[center = 1]", style: { "border-width": 4, "border-color": ink } },
       { selector: "edge", style: {
-        width: "data(width)", "line-color": line, "target-arrow-color": line, "target-arrow-shape": "triangle",
+        width: "data(width)", "line-color": line, "target-arrow-color": line, "target-arrow-shape": "data(arrow)",
         "curve-style": "bezier", "line-style": "data(line)", opacity: isOverview ? 0.45 : 1 } },
       { selector: "edge.near", style: { "line-color": accent, "target-arrow-color": accent, opacity: 1 } },
       { selector: "node.chosen", style: { "border-width": 5, "border-color": accent } },

@@ -5,7 +5,9 @@
 use std::fmt::Write;
 
 use config::command::ProjectFlags;
-use proto::shape::{EntityView, EvidenceView, Freshness, RelationView, SourceView, aside};
+use proto::shape::{
+    AssociationView, EntityView, EvidenceView, Freshness, RelationView, SourceView, aside,
+};
 use proto::tool::core::{
     ConnectReply, EntityReply, ExplainReply, ExtractReply, HitView, HybridReply, IngestReply,
     LinkView, PassageReply, ReviewReply, TimelineView,
@@ -15,6 +17,9 @@ use super::{Style, clean, counted, for_shell, table};
 
 /// Longest snippet of evidence shown in a list, in characters.
 const MAX_EVIDENCE_CHARS: usize = 160;
+
+/// Most things named that go with an entity.
+const MAX_GOES_WITH: usize = 8;
 
 /// Longest bar of a timeline, columns.
 const MAX_BAR: u64 = 20;
@@ -178,6 +183,11 @@ pub fn explain(reply: &ExplainReply, flags: &ProjectFlags, style: Style) -> Stri
         let _ = writeln!(text, "  {}  {}", clean(&it.text), source_place(it, style));
     }
     write_relations(&mut text, &reply.relations, style);
+    if !reply.goes_with.is_empty() {
+        let one = |it: &AssociationView| format!("{} × {}", clean(&it.entity.name), it.n_together);
+        let shown: Vec<_> = reply.goes_with.iter().take(MAX_GOES_WITH).map(one).collect();
+        let _ = writeln!(text, "\n{}  {}", style.bold("Goes with"), shown.join(", "));
+    }
     let mentions = counted(reply.n_mentions, "mention");
     let documents = counted(reply.n_documents, "document");
     let _ = writeln!(
@@ -261,12 +271,12 @@ pub fn connect(reply: &ConnectReply, style: Style) -> String {
 }
 
 fn write_step(text: &mut String, it: &RelationView, style: Style) {
-    let predicate = style.green(&clean(&it.predicate));
+    let words = style.green(&clean(&it.words()));
     let [subject, object] = it.ends();
     let (subject, object) = (clean(&subject), clean(&object));
     let _ = writeln!(
         text,
-        "  {subject} {predicate} {object}  {}",
+        "  {subject} {words} {object}  {}",
         style.dim(&format!("{:.2}", it.confidence))
     );
     write_evidence(text, it, style);

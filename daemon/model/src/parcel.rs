@@ -19,7 +19,7 @@ pub mod testing;
 pub use alias::{AliasSource, AliasUse};
 pub use evidence::{Evidence, Party};
 pub use link::{Link, LinkKind};
-pub use mention::{Anaphor, GivenName, Mention, PlaceFeatures, RecognizerKind};
+pub use mention::{Anaphor, GivenName, Mention, Naming, PlaceFeatures, RecognizerKind};
 pub use parsed::Parsed;
 
 use super::print::Print;
@@ -375,12 +375,10 @@ pub struct StatedName {
 /// Where a document states a name of its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum StatedSource {
-    /// Frontmatter title, page title, or the file name if there is none.
+    /// Frontmatter title or page title; the file name if there is none and no heading is shown instead.
     Title,
     /// Frontmatter `aliases`.
     Alias,
-    /// The file name without extension, if a title differs from it.
-    FileName,
     /// The first heading.
     Heading,
 }
@@ -391,7 +389,6 @@ impl StatedSource {
         match code {
             0 => StatedSource::Title,
             1 => StatedSource::Alias,
-            2 => StatedSource::FileName,
             _ => StatedSource::Heading,
         }
     }

@@ -39,10 +39,11 @@ use index::store::{DecisionsAt, Snapshot};
 use proto::error::ErrorView;
 use proto::tool::core::{HybridQuery, HybridReply};
 
-pub use entities::explain::explain_entity;
+pub use entities::explain::{explain_entity, goes_with};
 pub use entities::neighborhood::{LIMIT as MAX_DRAWN, neighborhood, node_at};
 pub use entities::review::{list_doubtful, norm_keys_exist};
 pub use error::AskError;
+pub use graph::associations::{AssociationCache, dumped_associations};
 pub use graph::lookup::entity_lookup;
 pub use graph::projection::{FurtherRelation, Projection};
 pub use graph::projections::Projections;
@@ -68,6 +69,8 @@ pub struct QueryContext<'a> {
     pub one_way: &'a [&'static str],
     /// Relations in which one subject has only one object.
     pub functional: &'a [&'static str],
+    /// What is mentioned together.
+    pub associations: &'a AssociationCache,
     /// Review decisions; answers leave out what a person rejected.
     pub decisions: DecisionsAt<'a>,
 }

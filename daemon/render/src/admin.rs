@@ -23,7 +23,7 @@ pub fn graph(reply: &GraphReply, max_chars: usize) -> String {
     };
     let n = reply.nodes.len();
     let entities = if n == 1 { "1 entity".to_string() } else { format!("{n} entities") };
-    sheet.line(&format!("{entities}, {}", count(reply.edges.len() as u64, "relation")));
+    sheet.line(&format!("{entities}, {}", count(reply.n_relations(), "relation")));
     sheet.items(
         reply
             .communities
@@ -33,8 +33,8 @@ pub fn graph(reply: &GraphReply, max_chars: usize) -> String {
     sheet.items(reply.edges.iter().map(|it| {
         let place = it.evidence.as_ref().map(|it| one_line(&it.source.place()).into_owned());
         let place = place.map(|place| format!(", {place}")).unwrap_or_default();
-        let (src, rel, dst) = (name(it.src), one_line(&it.rel), name(it.dst));
-        format!("  {src} → {rel} {dst}  ({}{place})", score(it.confidence))
+        let (src, rel, dst) = (name(it.src), it.words(), name(it.dst));
+        format!("  {src} → {} {dst}  ({}{place})", one_line(&rel), score(it.confidence))
     }));
     if let Some(truncated) = &reply.truncated {
         sheet.line(&format!("({})", one_line(truncated)));

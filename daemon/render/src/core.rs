@@ -5,7 +5,9 @@ mod asked;
 mod changes;
 mod remember;
 
-use proto::shape::{AlsoIn, EntityView, EvidenceView, Id, RelationView, SourceView, aside};
+use proto::shape::{
+    AlsoIn, AssociationView, EntityView, EvidenceView, Id, RelationView, SourceView, aside,
+};
 use proto::tool::core::{
     ConnectReply, EntityReply, ExplainReply, ExtractReply, HitView, HybridReply, IngestReply,
     NotReadView, PassageReply, PathView, ReviewReply, StatusReply, TimelineView,
@@ -28,6 +30,9 @@ const USUAL_FOOTER_CHARS: usize = 36;
 
 /// Months or years shown of a timeline, the latest.
 const MAX_PERIODS: usize = 6;
+
+/// Most things named that go with an entity.
+const MAX_GOES_WITH: usize = 8;
 
 /// The hits, best first, with the entities of the question and where to go on.
 pub fn hybrid(reply: &HybridReply, max_chars: usize) -> String {
@@ -200,6 +205,12 @@ pub fn explain(reply: &ExplainReply, max_chars: usize) -> String {
         sheet.line("relations:");
         sheet.items(reply.relations.iter().map(|it| relation(it, &reply.entity)));
     }
+    if !reply.goes_with.is_empty() {
+        let one =
+            |it: &AssociationView| format!("{} × {}", stored_line(&it.entity.name), it.n_together);
+        let shown: Vec<_> = reply.goes_with.iter().take(MAX_GOES_WITH).map(one).collect();
+        sheet.line(&format!("goes with: {}", shown.join(", ")));
+    }
     if !reply.sources.is_empty() {
         let documents = count(reply.n_documents, "document");
         sheet.line(&format!("sources ({} in {documents}):", count(reply.n_mentions, "mention")));
@@ -310,7 +321,7 @@ fn path(number: usize, path: &PathView) -> String {
 fn step(relation: &RelationView, indent: &str) -> String {
     let [subject, object] = relation.ends();
     let (subject, object) = (one_line(&subject), one_line(&object));
-    let mut text = format!("{subject} {} {object}", one_line(&relation.predicate));
+    let mut text = format!("{subject} {} {object}", one_line(&relation.words()));
     let is_against = |it: &&EvidenceView| it.pattern.starts_with("against ");
     if let Some(best) = relation.evidence.iter().find(|it| !is_against(it)) {
         text += &format!(" — {}", quoted(best));

@@ -1,7 +1,9 @@
 use std::collections::BTreeMap;
 
 use expect_test::{Expect, expect};
-use proto::shape::{EvidenceView, Freshness, OriginView, RelationView, SourceView};
+use proto::shape::{
+    AssociationView, EvidenceView, Freshness, OriginView, RelationView, SourceView,
+};
 use proto::tool::admin;
 use proto::tool::core::*;
 use serde_json::json;
@@ -232,6 +234,20 @@ fn an_explanation() {
                 ..relation("Key Store", "like", "Key Store")
             },
         ],
+        goes_with: vec![
+            AssociationView {
+                entity: named(15, "Vault Team"),
+                n_together: 4,
+                ratio: 31.5,
+                units: vec![place(9, "The Vault Team runs the Key Store.")],
+            },
+            AssociationView {
+                entity: named(16, "HSM"),
+                n_together: 2,
+                ratio: 12.0,
+                units: Vec::new(),
+            },
+        ],
         sources: vec![MentioningSource {
             source: place(7, "the Key Store"),
             n_mentions: 6,
@@ -258,6 +274,7 @@ fn an_explanation() {
               ← uses Gateway  (.81, runbooks/x.md:12, 2024-03-01)
               Vault → part_of Platform  (.81, runbooks/x.md:12, 2024-03-01)
               → like Key Store (b/store.md)  (.81, runbooks/x.md:12, 2024-03-01)
+            goes with: Vault Team × 4, HSM × 2
             sources (14 mentions in 1 document):
               store.md:7  the Key Store  (6 × .95)
             mentioned 2024-01-05 to 2024-08-05: … 2024-03 × 2, 2024-04 × 2, 2024-05 × 2, 2024-06 × 2, 2024-07 × 2, 2024-08 × 2

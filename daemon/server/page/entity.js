@@ -37,7 +37,7 @@ export async function entityPage({ rest, signal, title }) {
       h(
         "div",
         { class: "beside" },
-        h("div", {}, relations(it, decisions), sources(it)),
+        h("div", {}, relations(it, decisions), goesWith(it), sources(it)),
         h(
           "aside",
           { "aria-label": "Names and corrections" },
@@ -124,6 +124,20 @@ function relations(it, decisions) {
     h("h2", {}, n(it.relations.length, "relation")),
     [...groups].map(([heading, all]) => [h("h3", {}, heading), h("ul", { class: "relations" }, all.map(row))]),
   );
+}
+
+/** What is mentioned together with it, besides its relations, each with the text that says most. */
+function goesWith(it) {
+  if (!it.goes_with) return "";
+  const row = (one) =>
+    h(
+      "li",
+      { "data-step": true },
+      entity(one),
+      ` ${n(one.n_together, "time")}`,
+      one.units.slice(0, 1).map((unit) => h("blockquote", {}, unit.text, " ", h("footer", {}, place(unit)))),
+    );
+  return h("section", {}, h("h2", {}, "Goes with"), h("ul", { class: "relations" }, it.goes_with.map(row)));
 }
 
 function sources(it) {

@@ -160,8 +160,10 @@ export async function mapPage({ query, signal, title }) {
       name !== undefined ? h("span", { "aria-current": "page" }, name) : "",
       entity_id !== undefined ? h("span", { "aria-current": "page" }, reply.nodes[0]?.name ?? "") : "",
     );
+    const stated = graph.edges.filter((edge) => edge.n_together === undefined).length;
     state.textContent =
-      `${n(graph.nodes.length, "entity", "entities")}, ${n(graph.edges.length, "relation")}` +
+      `${n(graph.nodes.length, "entity", "entities")}, ${n(stated, "relation")}` +
+      (stated < graph.edges.length ? `, ${n(graph.edges.length - stated, "association")}` : "") +
       (isWhole ? ` in ${n(shown.all.length, "community", "communities")}` : "") +
       (shown.nodes.length < shown.all.length ? `; ${shown.nodes.length} drawn, the list has all` : "");
     list.replaceChildren(
@@ -294,7 +296,8 @@ function ofEntities(graph, view) {
       target: `n${edge.dst}`,
       width: 1 + 2 * edge.confidence,
       label: edge.rel,
-      isDashed: edge.n_against > 0,
+      line: edge.n_against > 0 ? "dashed" : edge.n_together ? "dotted" : "solid",
+      isPlain: edge.n_together !== undefined,
     }));
   const places =
     view.entity_id === undefined
@@ -315,7 +318,7 @@ function drawn(container, { nodes, edges, places }, choose) {
       position: places[idx],
     })),
     ...edges.map((it, idx) => ({
-      data: { id: `e${idx}`, ...it, line: it.isDashed ? "dashed" : "solid", arrow: it.isPlain ? "none" : "triangle" },
+      data: { id: `e${idx}`, line: "solid", ...it, arrow: it.isPlain ? "none" : "triangle" },
     })),
   ];
   const cy = cytoscape({

@@ -111,6 +111,7 @@ pub struct Project {
     /// The entries of the last commit that was asked for.
     pub(crate) shelves: query::kb::Shelves,
     projections: query::Projections,
+    associations: query::AssociationCache,
     /// The task that has a model read entries, for `kb_maintain`.
     enrichment: Arc<enrichment::Enrichment>,
     /// True once everything found at the start was searchable.
@@ -233,6 +234,7 @@ impl Project {
             moving: Arc::default(),
             shelves,
             projections: query::Projections::default(),
+            associations: query::AssociationCache::default(),
             enrichment: Arc::default(),
             has_caught_up: AtomicBool::default(),
             entries_turn: tokio::sync::Mutex::default(),
@@ -270,6 +272,7 @@ impl Project {
             reranker: self.reranker.as_ref(),
             one_way: &self.one_way,
             functional: &self.functional,
+            associations: &self.associations,
             decisions: self.build.decisions.at(snapshot.tick()),
         }
     }

@@ -8,7 +8,7 @@ use std::collections::HashSet;
 use std::ops::Range;
 
 use super::walk::{Leaf, Walk};
-use super::word::{is_category, names_somebody, relation_type};
+use super::word::{is_category, relation_type};
 use super::{
     BlockId, Callout, Field, LINKS_TO, LinkKind, Note, Observation, Place, Relation, RelationKind,
     field,
@@ -114,8 +114,7 @@ impl Walk<'_> {
         };
         let is_escaped = self.at(0..line.start).ends_with('\\');
         let is_parted = rest.starts_with([' ', '\t']) && !is_escaped;
-        let is_one = is_category(category) && !names_somebody(category, rest);
-        if !is_parted || !is_one || leaf.marks.contains(&line.start) {
+        if !is_parted || !is_category(category) || leaf.marks.contains(&line.start) {
             return false;
         }
         let from = line.end.min(span.end) - rest.len();

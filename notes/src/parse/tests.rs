@@ -263,16 +263,14 @@ fn an_observation_looks_like_one() {
 #[test]
 fn a_name_a_key_or_a_reference_in_brackets_states_nothing() {
     check(
-        "- [Bob] wrote the first version\n- [Smith2020] A paper\n- [sic] is used here\n- [see docs] for more\n\
+        "- [Smith2020] A paper\n- [sic] is used here\n- [see docs] for more\n\
          - [Ctrl+C] copies\n- [Tip] write it down\n- [TODO] mend it\n- [Method] Depth first\n",
         expect![[r#"
-            6 observation [Tip] "write it down" []
-            8 observation [Method] "Depth first" []
+            5 observation [Tip] "write it down" []
+            7 observation [Method] "Depth first" []
         "#]],
     );
     for mark in [
-        "Bob",
-        "Alice",
         "US",
         "EN",
         "en",
@@ -312,10 +310,38 @@ fn a_name_a_key_or_a_reference_in_brackets_states_nothing() {
         "requirement",
         "DECISION",
         "Ada",
+        "Bob",
         "Architecture",
     ] {
         let found = observations(&format!("- [{category}] Wrote The Thing"));
         assert_eq!(found, pair(category, "Wrote The Thing"), "{category}");
+    }
+}
+
+#[test]
+fn who_speaks_in_a_file_is_no_category() {
+    let categories = |text: &str| -> Vec<String> {
+        observations(text).into_iter().map(|(category, _)| category).collect()
+    };
+    for (text, expected) in [
+        // A dialogue: somebody speaks again.
+        ("- [Ann] We ship.\n- [Ben] Why?\n- [Ann] It is done.\n", &[][..]),
+        ("- [Ann] We ship. #now\n- [Ben] Why?\n- [Ann] It is done.\n", &["Ann", "Ben", "Ann"]),
+        (
+            "- [Storage] Files\n- [Search] Words\n- [Network] None\n",
+            &["Storage", "Search", "Network"],
+        ),
+        ("- [Decision] A\n- [Action] B\n- [Decision] C\n", &["Decision", "Action", "Decision"]),
+        ("- [tech] A\n- [design] B\n- [tech] C\n", &["tech", "design", "tech"]),
+        // The file's roll.
+        (
+            "## Present\n\n- Ann Lee (@ann)\n\n## Notes\n\n- [Ann] We ship.\n- [Design] Small\n",
+            &["Design"],
+        ),
+        ("Attendees: Ann, Ben Lee\n\n- [Ben] We ship.\n- [Cleo] No.\n", &["Cleo"]),
+        ("- [Ann] We ship.\n", &["Ann"]),
+    ] {
+        assert_eq!(categories(text), expected, "{text}");
     }
 }
 

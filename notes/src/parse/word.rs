@@ -79,16 +79,14 @@ fn is_citation(text: &str) -> bool {
     text.len() - name.len() == 4 && name.chars().all(char::is_alphabetic)
 }
 
-/// True when the brackets are around the subject of a sentence: `[Bob] wrote it`, but not `[Tip] write it down`; with
-/// a common first name, whatever follows.
-pub(super) fn names_somebody(category: &str, rest: &str) -> bool {
-    let mut letters = category.chars();
-    let is_named = letters.next().is_some_and(char::is_uppercase)
-        && letters.clone().any(char::is_lowercase)
-        && !LISTS.has("filing_word", &category.to_lowercase());
-    is_named
-        && (rest.trim_start().starts_with(char::is_lowercase)
-            || LISTS.has("first_name", &category.to_lowercase()))
+/// True for a common category, which is no name even when capitalized.
+pub(super) fn is_filing_word(category: &str) -> bool {
+    LISTS.has("filing_word", &category.to_lowercase())
+}
+
+/// True for a word that heads a list of those who attend or speak.
+pub(super) fn is_roll_word(word: &str) -> bool {
+    LISTS.has("roll", &word.to_lowercase())
 }
 
 const DAYS: [&str; 7] =

@@ -36,7 +36,9 @@ pub struct Dump {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct DumpReply {
     /// Rows, each an object with `kind`: `document`, `chunk`, `entity`, `mention`, `relation`,
-    /// `observation`, `link`.
+    /// `observation`, `fact`, `link`, `association` (`a`, `b`, `a_id`, `b_id`; `ratio`, the log-likelihood ratio;
+    /// `count`, how many sentences, items and rows name both; `units`, up to three of them: `path`, `line`, and `span`,
+    /// the bytes of the file from the first of the two names to the last).
     pub rows: Vec<serde_json::Value>,
     /// Give this back for the next page; absent on the last one.
     #[serde(default, skip_serializing_if = "Option::is_none")]

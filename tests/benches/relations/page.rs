@@ -105,7 +105,7 @@ fn read(doc: NormalDoc, mut given: Vec<Given>) -> Result<Vec<Found>> {
     };
     let related = RelateStage::default().run(linked).map_err(|fault| anyhow!("{fault}"))?;
     let party = |party: Party| match party {
-        Party::Document => None,
+        Party::Document | Party::Link(_) => None,
         Party::Mention(idx) => given.get(idx as usize).map(|(_, name, _)| *name),
     };
     let found = |e: &Evidence| Found {

@@ -86,7 +86,7 @@ pub(crate) async fn run(arguments: Arguments, ctx: &Context) -> Result<Exit, Fai
 
 fn summary(reply: &GraphReply, out: &Path) -> String {
     let entities = counted(reply.nodes.len() as u64, "entity");
-    let relations = counted(reply.edges.len() as u64, "relation");
+    let relations = counted(reply.n_relations(), "relation");
     let path = out.display().to_string();
     let communities = match reply.communities.len() as u64 {
         0 => String::new(),

@@ -1,49 +1,27 @@
 //! Alias: names that a document uses for other names.
 //!
-//! In: its mentions with their norms. Out: one [`AliasUse`] for each pair, ordered. An alias is the visible text of a
-//! link (for the link's target); initials (for the name they are defined with, or for the only earlier name that has
-//! them); a part of a person's name, or a company's name without `Inc.` (for the only whole name before it).
-//! Invariants: a function of the document alone; a target is a name of the same document; except for link texts, a
-//! target has more words than its alias, so chains of aliases end; an ambiguous short form is not an alias. The name
+//! In: its mentions with their norms. Out: one [`AliasUse`] for each pair, ordered. An alias is initials (for the name
+//! they are defined with, or for the only earlier name that has them); a handle (for the name in its row, `people.rs`); a
+//! part of a person's name, or a company's name without `Inc.` (for the only whole name before it).
+//! Invariants: a function of the document alone; a target is a name of the same document, and, except for handles, has
+//! more words than its alias, so chains of aliases end; an ambiguous short form is not an alias. The name
 //! that a document states for itself (`kms.md`) is never an alias: the longer name becomes an alias of it.
 //! Time: linear in the mentions, except for names that share a first or last word, or their initials.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::recognize::is_of_place;
-use crate::recognize::words::{all_ordinary, is_function_word};
+use crate::recognize::lexicon::is_legal_form;
+use crate::recognize::words::is_function_word;
+use crate::recognize::{are_defined, people};
 use model::parcel::{AliasSource, AliasUse};
-use model::parcel::{Mention, MentionedDoc, RecognizerKind};
+use model::parcel::{MentionedDoc, RecognizerKind};
 use model::terms::{EntityType, tokens_of};
-
-/// File names that every folder may have: a link to one says nothing about the others.
-const FOLDER_PAGES: [&str; 2] = ["index", "readme"];
-
-/// Longest visible text of a link that is learned as a name, in words; longer ones are usually sentences.
-const MAX_LINK_WORDS: usize = 6;
 
 /// Allowed lengths of initials, in letters.
 const INITIALS: std::ops::RangeInclusive<usize> = 2..=6;
 
-/// Words that may be left out at the end of an organization's name.
-const LEGAL_FORMS: [&str; 16] = [
-    "inc",
-    "incorporated",
-    "corp",
-    "corporation",
-    "ltd",
-    "limited",
-    "llc",
-    "co",
-    "company",
-    "gmbh",
-    "ag",
-    "plc",
-    "sa",
-    "bv",
-    "group",
-    "holdings",
-];
+/// Fewest initials that stand for a name without being defined: two are often those of something else.
+const MIN_UNDEFINED: usize = 3;
 
 /// One norm as the document first writes it.
 struct WrittenForm<'a> {
@@ -58,23 +36,21 @@ struct WrittenForm<'a> {
 /// Returns the names that the document uses for other names, one row a pair.
 pub fn aliases_of(doc: &MentionedDoc, mention_norms: &[String]) -> Vec<AliasUse> {
     let mut out: BTreeSet<(String, String, AliasSource)> = BTreeSet::new();
-    let mentions = doc.mentions.iter().zip(mention_norms);
-    for (mention, target) in mentions.clone() {
-        if let Some(norm) = link_text(doc, mention).filter(|norm| norm != target) {
-            out.insert((norm, target.clone(), AliasSource::LinkText));
-        }
-    }
     defined(doc, mention_norms, &mut out);
+    for row in people::rows(&doc.doc, &doc.mentions) {
+        let (norm, name) = (model::terms::norm_of(row.handle), mention_norms.get(row.name));
+        let target = name.filter(|target| **target != norm);
+        out.extend(target.map(|target| (norm, target.clone(), AliasSource::Handle)));
+    }
     shortened(&forms_of(doc, mention_norms), &mut out);
     let own: BTreeSet<String> =
         doc.stated.iter().map(|name| model::terms::norm_of(&name.surface)).collect();
     // A document's own name is the target, not the alias: reverse such pairs.
-    let turned = |(norm, target, source): (String, String, AliasSource)| {
-        let is_own = source != AliasSource::LinkText && own.contains(&norm);
-        match is_own && !own.contains(&target) {
-            true => (target, norm, source),
-            false => (norm, target, source),
-        }
+    let turned = |(norm, target, source): (String, String, AliasSource)| match own.contains(&norm)
+        && !own.contains(&target)
+    {
+        true => (target, norm, source),
+        false => (norm, target, source),
     };
     let out: BTreeSet<_> = out.into_iter().map(turned).collect();
     // One row a pair, with its most trusted source: the set is ordered, and the source is its last field.
@@ -88,21 +64,6 @@ pub fn aliases_of(doc: &MentionedDoc, mention_norms: &[String]) -> Vec<AliasUse>
     aliases
 }
 
-/// Returns the norm of a link's visible text, if the text can be a name.
-fn link_text(doc: &MentionedDoc, mention: &Mention) -> Option<String> {
-    let is_sure = mention.recognizer == RecognizerKind::Stated && !mention.place.is_entity_given;
-    let is_of_folder = FOLDER_PAGES.iter().any(|page| page.eq_ignore_ascii_case(&mention.name));
-    if !is_sure || is_of_folder || is_of_place(&doc.doc, mention) {
-        return None;
-    }
-    let surface = mention.span.of(&doc.doc.text);
-    let is_name = surface.split_whitespace().count() <= MAX_LINK_WORDS
-        && surface.chars().filter(|c| c.is_alphabetic()).count() >= 2
-        && !surface.contains(['/', '\n'])
-        && !all_ordinary(surface);
-    is_name.then(|| model::terms::norm_of(surface))
-}
-
 /// `Key Management Service (KMS)` and `KMS (Key Management Service)`.
 fn defined(
     doc: &MentionedDoc,
@@ -113,10 +74,8 @@ fn defined(
     let pairs = doc.mentions.windows(2).zip(mention_norms.windows(2));
     for (mentions, norms) in pairs {
         let ([a, b], [a_norm, b_norm]) = (mentions, norms) else { continue };
-        let between = text.get(a.span.end()..b.span.start()).unwrap_or_default();
-        let after = text.get(b.span.end()..).unwrap_or_default();
         let is_given = a.place.is_entity_given || b.place.is_entity_given;
-        if is_given || between.trim() != "(" || !after.starts_with([')', ',', ';']) {
+        if is_given || !are_defined(text, a.span, b.span) {
             continue;
         }
         for (short, long) in [((b, b_norm), (a, a_norm)), ((a, a_norm), (b, b_norm))] {
@@ -129,7 +88,7 @@ fn defined(
 
 /// True when `short` is all capitals and consists of the initials of `long`, with or without those of articles and
 /// prepositions.
-fn are_initials(short: &str, long: &str) -> bool {
+pub(crate) fn are_initials(short: &str, long: &str) -> bool {
     let letters: String = short.chars().filter(|c| *c != '.').collect();
     let is_short =
         INITIALS.contains(&letters.len()) && letters.bytes().all(|b| b.is_ascii_uppercase());
@@ -192,6 +151,7 @@ fn shortened(forms: &[WrittenForm<'_>], out: &mut BTreeSet<(String, String, Alia
         let wholes: Vec<&&WrittenForm<'_>> = if is_caps && INITIALS.contains(&short.surface.len()) {
             let candidates = first.and_then(|first| by_initial.get(&first)).into_iter().flatten();
             candidates
+                .filter(|_| short.surface.len() >= MIN_UNDEFINED)
                 .filter(|long| agree(short, long) && are_initials(short.surface, long.surface))
                 .collect()
         } else {
@@ -237,9 +197,7 @@ fn is_part(short: &WrittenForm<'_>, long: &WrittenForm<'_>) -> bool {
             is_capitalized(short.surface)
                 && (long.words.ends_with(&short.words) || (begins && !is_regnal))
         }
-        () if is_organization => {
-            begins && rest.iter().all(|word| LEGAL_FORMS.contains(&word.as_str()))
-        }
+        () if is_organization => begins && rest.iter().all(|word| is_legal_form(word)),
         () => false,
     }
 }
@@ -252,15 +210,12 @@ fn is_capitalized(surface: &str) -> bool {
 mod tests {
     use super::*;
     use crate::link::LinkStage;
-    use crate::recognize::{Gazetteer, RecognizeStage};
-    use arc_swap::ArcSwap;
     use expect_test::{Expect, expect};
     use model::Stage;
     use model::parcel::testing;
-    use model::parcel::{ChunkedDoc, PlaceFeatures, StatedName, StatedSource};
+    use model::parcel::{Mention, PlaceFeatures, StatedName, StatedSource};
     use model::terms::{Confidence, Span};
     use std::fmt::Write;
-    use std::sync::Arc;
 
     /// `{P:Ada Moreno}` marks a person, `{O:…}` an organization, `{C:…}` a concept.
     fn check(marked: &str, expect: Expect) {
@@ -313,25 +268,6 @@ mod tests {
     }
 
     #[test]
-    fn the_words_of_a_link_are_another_name_of_a_document_but_not_of_a_place_in_it() {
-        let learned = |line: &str| {
-            let doc = testing::doc(line);
-            let gazetteer = Arc::new(ArcSwap::from_pointee(Gazetteer::build(1, [].into_iter())));
-            let settings = config::settings::Recognize::default();
-            let doc = RecognizeStage::new(&settings, gazetteer)
-                .run(ChunkedDoc { doc, chunks: vec![] })
-                .expect("recognized");
-            let aliases = LinkStage.run(doc).expect("linked").aliases;
-            aliases.iter().map(|it| format!("{} = {}", it.norm, it.target)).collect::<Vec<_>>()
-        };
-        assert_eq!(learned("The [histogram](metric-types.md)."), ["histogram = metrictypes"]);
-        assert_eq!(learned("The [histogram](metric-types.md#histogram)."), [""; 0]);
-        assert_eq!(learned("The [[Metric Types#Histogram|histogram]]."), [""; 0]);
-        // Each folder has one, and the name alone does not tell which.
-        assert_eq!(learned("The [Rustonomicon](../nomicon/index.html)."), [""; 0]);
-    }
-
-    #[test]
     fn a_part_of_a_persons_name_stands_for_the_only_whole_one_before_it() {
         check(
             "{P:Charles Babbage} met {P:Ada}. {P:Babbage} spoke.",
@@ -361,6 +297,7 @@ mod tests {
             expect!["fbi = federalbureauofinvestigation (Shortened)\n"],
         );
         check("{O:Key Mail Service}, {O:Key Management Service}: {O:KMS}.", expect![""]);
+        check("A {C:top contributor} and the {C:TC}.", expect![""]);
     }
 
     #[test]

@@ -33,6 +33,8 @@ pub struct NameFacts {
     pub entity_type: EntityType,
     /// Whether that is sure enough to be shown.
     pub is_type_sure: bool,
+    /// Whether it is a name, rather than words of general meaning.
+    pub names_a_thing: bool,
     /// Documents that mention it.
     pub n_docs: u32,
     /// Notes that state it as their own name by the strongest kind of statement that any of them makes.
@@ -78,7 +80,7 @@ pub struct Decided {
 impl NameFacts {
     /// The number stored for its type.
     pub fn type_code(&self) -> i64 {
-        self.entity_type.voted_code(self.is_type_sure)
+        self.entity_type.voted_code(self.is_type_sure, self.names_a_thing)
     }
 
     /// Orders names by authority: stated names before mined ones, widely used before rare, then by norm. The norm
@@ -174,8 +176,8 @@ pub fn decide<Facts: Borrow<NameFacts>>(
     by_score(name, &candidates, weights, around)
 }
 
-/// Decides a given name or surname that no document explains, when people of that name are known. One such person is
-/// proposed; with several, the name is unsure. Returns `None` when there are none.
+/// Decides a given name or surname that no document explains, when people of that name are known: the one whom it may
+/// mean; with several, the name is unsure. Returns `None` when there are none.
 fn by_whole_names(
     name: &NameFacts,
     candidates: &[&NameFacts],
@@ -200,12 +202,16 @@ fn by_whole_names(
         return Some(Decided { decision, proposals: Vec::new() });
     }
     wholes.retain(|it| verdict(it).is_none());
-    let decision = match wholes.len() {
-        0 => return None,
-        1 => Decision::Own,
+    let decision = match wholes.as_slice() {
+        [] => return None,
+        [whole] => Decision::Via { name: whole.id, score: weights.tau2 },
         _ => Decision::Unsure,
     };
-    let proposed = wholes.iter().map(|it| Candidate { name: it.id, score: weights.propose });
+    let is_open = decision == Decision::Unsure;
+    let proposed = wholes
+        .iter()
+        .filter(|_| is_open)
+        .map(|it| Candidate { name: it.id, score: weights.propose });
     Some(Decided { decision, proposals: proposed.take(MAX_PROPOSALS).collect() })
 }
 
@@ -417,6 +423,7 @@ mod tests {
             surface: surface.into(),
             entity_type: EntityType::Service,
             is_type_sure: true,
+            names_a_thing: true,
             n_docs,
             homes: homes.to_vec(),
             home_source: (!homes.is_empty()).then_some(StatedSource::Title),
@@ -517,7 +524,7 @@ mod tests {
     }
 
     #[test]
-    fn a_first_name_of_several_known_people_is_unsure_and_of_one_a_proposal() {
+    fn a_first_name_of_several_known_people_is_unsure_and_of_one_is_that_person() {
         let person = |id, surface| NameFacts {
             entity_type: EntityType::Person,
             ..facts(id, surface, 2, &[])
@@ -530,7 +537,8 @@ mod tests {
             (decided.decision, decided.proposals.iter().map(|it| it.name).collect::<Vec<_>>())
         };
         assert_eq!(by(None, &known), (Decision::Unsure, vec![2, 3]));
-        assert_eq!(by(None, &known[1..]), (Decision::Own, vec![3]));
+        let bianchi = Decision::Via { name: 3, score: Link::default().tau2 };
+        assert_eq!(by(None, &known[1..]), (bianchi, vec![]));
         assert_eq!(by(None, &known[2..]), (Decision::Own, vec![]));
         assert_eq!(by(Some(false), &known), (Decision::Own, vec![]), "a person said no to all");
         assert_eq!(by(Some(true), &known[..1]).0, Decision::Via { name: 2, score: 1.0 });

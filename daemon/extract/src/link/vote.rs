@@ -10,7 +10,7 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use model::parcel::PlaceFeatures;
+use model::parcel::{Naming, PlaceFeatures};
 use model::terms::EntityType;
 
 /// Weight of a mention by what gave it its type: a model; form, cue or author; a sentence that defines it.
@@ -26,8 +26,11 @@ const OPEN: u32 = 1;
 /// A type needs one part in so many of all weight; below, the name is a general term.
 const LEAST_SHARE: u32 = 3;
 
+/// A name needs one place that writes it so for so many that write it as a common noun.
+const LEAST_NAMES: u32 = 2;
+
 /// A type is shown that is so likely.
-const SHOWN: f32 = 0.6;
+const SHOWN: f32 = 0.75;
 
 /// The types of all mentions of one name.
 #[derive(Debug, Clone, Default)]
@@ -39,6 +42,10 @@ pub struct Votes {
     other: BTreeMap<EntityType, u32>,
     common: u32,
     open: u32,
+    /// Places that write it as a name, and as a common noun.
+    n_names: u32,
+    n_common: u32,
+    is_defined: bool,
 }
 
 /// What speaks for the type of a mention.
@@ -86,6 +93,18 @@ struct Weight {
 }
 
 impl Votes {
+    /// Counts how one place writes it.
+    pub fn name(&mut self, naming: Naming) {
+        self.n_names += u32::from(naming == Naming::Name);
+        self.n_common += u32::from(naming == Naming::Common);
+        self.is_defined |= naming == Naming::Defined;
+    }
+
+    /// Returns whether it is a name, or a term that an author defines, rather than words of general meaning.
+    pub fn names_a_thing(&self) -> bool {
+        self.is_defined || self.n_names > 0 && self.n_names * LEAST_NAMES >= self.n_common
+    }
+
     /// Counts one mention.
     pub fn add(&mut self, entity_type: EntityType, ground: Ground, surface: &str) {
         let weight = ground.weight();

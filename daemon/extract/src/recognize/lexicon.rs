@@ -176,6 +176,27 @@ pub(crate) fn is_suffix(word: &str) -> bool {
     BY_SUFFIX.contains_key(word.to_lowercase().as_str())
 }
 
+/// Returns whether a word says how a company is constituted, and may be left out at the end of its name.
+pub(crate) fn is_legal_form(word: &str) -> bool {
+    const LEGAL_FORMS: [&str; 14] = [
+        "inc",
+        "incorporated",
+        "corp",
+        "corporation",
+        "ltd",
+        "limited",
+        "llc",
+        "co",
+        "company",
+        "gmbh",
+        "ag",
+        "plc",
+        "sa",
+        "bv",
+    ];
+    LEGAL_FORMS.iter().any(|form| form.eq_ignore_ascii_case(word.trim_end_matches('.')))
+}
+
 /// Returns whether a lowercase word is a technology that readers know by name.
 pub fn is_technology(lower: &str) -> bool {
     BY_NAME.contains_key(lower)

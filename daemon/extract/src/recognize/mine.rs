@@ -83,7 +83,9 @@ fn n_grams<'a>(view: View<'a>, max_words: usize, terms: &mut Terms<'a>) {
         }
         let mut is_own = false;
         for to in from..(from + max_words).min(view.words.len()) {
-            let is_joined = to == from || matches!(view.gap(to - 1), Some(" " | "-" | "_"));
+            let is_joined = to == from
+                || matches!(view.gap(to - 1), Some(" " | "-" | "_"))
+                    && !view.shape(to).has(Shape::PARTED);
             if !is_joined || matches!(view.word(to), "and" | "or") {
                 break;
             }

@@ -18,11 +18,14 @@ pub mod statistical;
 pub mod tagger;
 mod titled;
 
+mod border;
 mod context;
 mod coreference;
 mod imperative;
 pub mod lexicon;
+mod naming;
 mod overlap;
+pub(crate) mod people;
 mod place;
 mod runs;
 mod token;
@@ -47,10 +50,10 @@ use model::parcel::{
 };
 use model::terms::{Norm, Span};
 use model::{DocFault, Stage};
+pub(crate) use naming::are_defined;
 use pattern::PatternRecognizer;
 pub use pattern::reads_about;
 use stated::StatedRecognizer;
-pub(crate) use stated::is_of_place;
 pub use stated::shown_heading;
 use statistical::StatisticalRecognizer;
 use tagger::TaggerRecognizer;
@@ -126,7 +129,7 @@ impl Stage for RecognizeStage {
         let mentions = match is_mined.then_some(doc.given.as_ref()).flatten() {
             Some(given) => given_mentions(&doc, given, found),
             // A model that the user chose knows better than our classifier.
-            None => mentions_of(&doc, found, self.judges && self.model.is_none()),
+            None => mentions_of(&doc, &sentences, found, self.judges && self.model.is_none()),
         };
         let anaphors = match mentions.is_empty() {
             true => Vec::new(),
@@ -152,8 +155,14 @@ impl Stage for RecognizeStage {
 }
 
 /// Turns what the recognizers found into mentions.
-fn mentions_of(doc: &NormalDoc, mut found: Vec<Mention>, judges: bool) -> Vec<Mention> {
+fn mentions_of(
+    doc: &NormalDoc,
+    sentences: &[Span<Norm>],
+    mut found: Vec<Mention>,
+    judges: bool,
+) -> Vec<Mention> {
     drop_types(doc, &mut found);
+    naming::drop_tags(doc, &mut found);
     titled::drop_unproved(doc, &mut found);
     let mut mentions = overlap::resolve(&doc.text, found);
     imperative::trim(doc, &mut mentions);
@@ -162,7 +171,9 @@ fn mentions_of(doc: &NormalDoc, mut found: Vec<Mention>, judges: bool) -> Vec<Me
     if judges {
         typing::judge(doc, &mut mentions);
     }
+    people::settle(doc, &mut mentions);
     coreference::lengthen(doc, &mut mentions);
+    naming::fill(doc, sentences, &mut mentions);
     mentions
 }
 

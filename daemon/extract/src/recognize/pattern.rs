@@ -34,7 +34,7 @@ pub use definition::reads_about;
 pub(crate) use definition::{defined_terms, entries};
 pub(crate) use order::ordered_lists;
 pub(crate) use step::{clause_of, is_in_sequence};
-pub(super) use term::{introduced, singular};
+pub(super) use term::{introduced, is_introduced, singular};
 
 /// Finds names by their form.
 pub struct PatternRecognizer;

@@ -1,8 +1,8 @@
 //! Runs: neighboring capitalized words, the raw material of proper names.
 //!
 //! In: the words of a block. Out: its runs, without function words at either end.
-//! Invariants: the words of a run are separated by one space, line break or ` & `; none is in code;
-//! only the first may begin a sentence; linear in the words.
+//! Invariants: the words of a run are separated by one space, line break or ` & `; none is in code,
+//! and no border lies between them; only the first may begin a sentence; linear in the words.
 
 use super::token::{Shape, View};
 use super::words;
@@ -26,6 +26,9 @@ impl Run {
 const CALENDAR: &str = " January February March April May June July August September October \
      November December Monday Tuesday Wednesday Thursday Friday Saturday Sunday ";
 
+/// Small words inside the names of people.
+pub(super) const PARTICLES: [&str; 8] = ["de", "da", "di", "der", "van", "von", "la", "bin"];
+
 fn is_calendar(word: &str) -> bool {
     CALENDAR.split(' ').any(|listed| !listed.is_empty() && listed == word)
 }
@@ -40,12 +43,20 @@ pub(super) fn run_at(view: View<'_>, i: usize) -> (Option<Run>, usize) {
     if !is_part(i) {
         return (None, i + 1);
     }
+    let is_joined = |at: usize| {
+        matches!(view.gap(at), Some(" " | "\n" | " & "))
+            && !view.shape(at + 1).has(Shape::FIRST.or(Shape::PARTED))
+    };
+    let is_particle = |at: usize| view.shape(at).is_quiet() && PARTICLES.contains(&view.word(at));
     let mut to = i;
-    while matches!(view.gap(to), Some(" " | "\n" | " & "))
-        && is_part(to + 1)
-        && !view.shape(to + 1).has(Shape::FIRST)
-    {
-        to += 1;
+    loop {
+        if is_joined(to) && is_part(to + 1) {
+            to += 1;
+        } else if is_joined(to) && is_particle(to + 1) && is_joined(to + 1) && is_part(to + 2) {
+            to += 2;
+        } else {
+            break;
+        }
     }
     let next = to + 1;
     let mut from = i;

@@ -1,12 +1,13 @@
-//! Stated: names that an author wrote as names: the document's own, and the targets of links.
+//! Stated: names that an author wrote as names: the document's own, and the targets of wikilinks.
 //!
-//! In: a document. Out: `StatedName`s of the document's entity, and one mention for each link to a
-//! document, named by the target rather than the visible text.
+//! In: a document. Out: `StatedName`s of the document's entity, and one mention for each wikilink, named by the target
+//! rather than the visible text. Words of a link to a path, or to a place in a note, are read like any others.
 //! Invariants: stated names have distinct norms; a heading of only ordinary words (`Overview`)
 //! states no name.
 
-use config::formats::FORMATS;
 use config::limits::MAX_SURFACE_BYTES;
+use notes::resolve::folder_of_index;
+use notes::slug::without_extension;
 use rustc_hash::FxHashSet;
 
 use super::{Recognizer, words};
@@ -16,10 +17,7 @@ use model::parcel::{
 };
 use model::terms::{Confidence, EntityType, Norm, RelPath, Span, norm_of, tokens_of};
 
-/// Name of the files that say what their folder is.
-const README: &str = "README";
-
-/// Finds links to documents.
+/// Finds wikilinks.
 pub struct StatedRecognizer;
 
 impl Recognizer for StatedRecognizer {
@@ -28,15 +26,18 @@ impl Recognizer for StatedRecognizer {
     }
 
     fn recognize(&self, doc: &NormalDoc, _: &[Span<Norm>], out: &mut Vec<Mention>) {
-        out.extend(doc.links.iter().filter_map(|link| mention_of(doc, link)));
+        let links = doc.links.iter().filter(|link| link.kind == LinkKind::Wiki);
+        out.extend(links.filter_map(|link| mention_of(doc, link)));
     }
 }
 
 fn mention_of(doc: &NormalDoc, link: &Link) -> Option<Mention> {
-    let name = target_name(link)?;
+    let name = without_extension(link.target.trim_end_matches('/'));
     let span = shortened(&doc.text, link.span);
-    let has_text = span.of(&doc.text).chars().any(char::is_alphanumeric);
-    (has_text && !name.is_empty()).then(|| Mention {
+    let words = norm_of(span.of(&doc.text));
+    // `[[Spec#Histogram|histogram]]` names what is at that place.
+    let is_of_place = link.fragment.is_some() && words != norm_of(name);
+    (!words.is_empty() && !name.is_empty() && !is_of_place).then(|| Mention {
         span,
         name: cut(name, MAX_SURFACE_BYTES).to_string(),
         entity_type: EntityType::Document,
@@ -44,46 +45,6 @@ fn mention_of(doc: &NormalDoc, link: &Link) -> Option<Mention> {
         score: Confidence::STATED,
         place: PlaceFeatures::default(),
     })
-}
-
-/// Returns whether a mention comes from a link to a place inside a document:
-/// `[histogram](spec.md#histogram)` names what is at that place. If the link's words are the
-/// document's name, it names the document.
-pub(crate) fn is_of_place(doc: &NormalDoc, mention: &Mention) -> bool {
-    if mention.recognizer != RecognizerKind::Stated {
-        return false;
-    }
-    let start = mention.span.start();
-    let from = doc.links.partition_point(|link| link.span.start() < start);
-    let mut here = doc.links.iter().skip(from).take_while(|link| link.span.start() == start);
-    here.any(|link| link.names_a_document() && link.fragment.is_some())
-        && norm_of(mention.span.of(&doc.text)) != norm_of(&mention.name)
-}
-
-/// Returns the name of the document that a link leads to; `None` for other files, the same page,
-/// and URLs.
-fn target_name(link: &Link) -> Option<&str> {
-    let target = link.target.trim_end_matches('/');
-    let name = target.rsplit('/').next().unwrap_or(target).trim();
-    match link.kind {
-        LinkKind::Wiki => Some(name.strip_suffix(".md").unwrap_or(name)),
-        LinkKind::Path => {
-            let (stem, extension) = match name.rfind('.') {
-                Some(dot) if dot > 0 => (name.get(..dot)?, name.get(dot + 1..)?),
-                _ => (name, ""),
-            };
-            // A link to a file of any other kind names nothing here.
-            let mut documents = FORMATS
-                .iter()
-                .filter(|it| it.is_named_by_links)
-                .flat_map(|it| it.extensions.iter().copied())
-                .chain([""]);
-            let is_document = documents.any(|it| it.eq_ignore_ascii_case(extension));
-            let is_step_up = stem.chars().all(|c| c == '.');
-            (is_document && !is_step_up).then_some(stem)
-        }
-        LinkKind::Embed | LinkKind::Url => None,
-    }
 }
 
 /// Returns the names that a document states for its own entity, most trusted first.
@@ -97,15 +58,21 @@ pub(super) fn names_of(doc: &NormalDoc) -> Vec<StatedName> {
             out.push(StatedName { surface: surface.to_string(), source });
         }
     };
-    let heading = heading_of(doc).map_or("", |(heading, _)| heading);
-    state(&doc.title, StatedSource::Title);
+    // Without a title, the document is called what it is shown as, if that is a name; else like its file.
+    let is_name = |it: &&str| !words::all_ordinary(it) || spells_file(doc, it);
+    if doc.meta.has_stated_title || shown_heading(doc).filter(is_name).is_none() {
+        state(&doc.title, StatedSource::Title);
+    }
     // The normalizer lists the first heading among the aliases, but it has only a heading's trust, if any.
     let first = headings_of(doc).next().map_or("", |(_, span)| span.of(&doc.text).trim());
-    for alias in doc.meta.aliases.iter().filter(|alias| alias.trim() != first) {
-        state(alias, StatedSource::Alias);
+    // Sites list the former addresses of a page as aliases: `../setup/`, `/docs/setup`.
+    let is_address = |it: &str| it.starts_with(['/', '.']) && it.contains('/') || it.ends_with('/');
+    for alias in doc.meta.aliases.iter().map(|it| it.trim()) {
+        if alias != first && !is_address(alias) {
+            state(alias, StatedSource::Alias);
+        }
     }
-    state(RelPath::stem(&doc.head.path), StatedSource::FileName);
-    let heading = Some(heading).filter(|it| !it.is_empty()).or_else(|| folder_of(doc));
+    let heading = heading_of(doc).map(|(heading, _)| heading).or_else(|| folder_of(doc));
     if let Some(heading) = heading.filter(|it| !words::all_ordinary(it)) {
         state(heading, StatedSource::Heading);
     }
@@ -113,26 +80,29 @@ pub(super) fn names_of(doc: &NormalDoc) -> Vec<StatedName> {
 }
 
 /// Returns the heading that names a document, and whether the document may be shown by it: the first
-/// one, if it opens the page or is the only one of its level. A deeper heading (`## Observations`)
-/// must open it, be the only one up to its level, and have several words or stand in the file's name.
+/// one, if it opens the page or is the only one of its level; of several, if it has all words of the
+/// file's name. A deeper heading (`## Observations`) must open it, be the only one up to its level, and
+/// have several words or stand in the file's name (`## Closures` in `ch13-closures.md`).
 fn heading_of(doc: &NormalDoc) -> Option<(&str, bool)> {
     let (level, span) = headings_of(doc).next()?;
     let text = span.of(&doc.text);
     let is_only = headings_of(doc).filter(|(other, _)| *other <= level).nth(1).is_none();
     let opens = doc.blocks.first().is_some_and(|block| block.span == span);
-    let is_of_folder = level == 1 && opens && folder_of(doc).is_some();
-    let is_shown = (is_only && !doc.meta.has_stated_title) || is_of_folder;
+    let is_one = is_only || level == 1 && opens && spells_file(doc, text);
+    let is_shown = !doc.meta.has_stated_title && is_one;
+    let (words, stem) = (tokens_of(text), tokens_of(RelPath::stem(&doc.head.path)));
     let is_title = match level {
         1 => opens || is_only,
-        _ => is_shown && opens && (text.trim().contains(' ') || is_in_file_name(doc, text)),
+        _ => is_shown && opens && (words.len() > 1 || words.iter().all(|it| stem.contains(it))),
     };
     is_title.then_some((text, is_shown))
 }
 
-/// Returns whether a heading of one word is part of the file's name: `## Closures` in `ch13-closures.md`.
-fn is_in_file_name(doc: &NormalDoc, heading: &str) -> bool {
-    let parts = tokens_of(RelPath::stem(&doc.head.path));
-    matches!(tokens_of(heading).as_slice(), [word] if parts.contains(word))
+/// Returns whether a heading has all words of the file's name, or the file is its folder's index.
+fn spells_file(doc: &NormalDoc, heading: &str) -> bool {
+    let words = tokens_of(heading);
+    let stem = tokens_of(RelPath::stem(&doc.head.path));
+    folder_of(doc).is_some() || stem.iter().all(|it| words.contains(it))
 }
 
 fn headings_of(doc: &NormalDoc) -> impl Iterator<Item = (u8, Span<Norm>)> + '_ {
@@ -144,17 +114,15 @@ fn headings_of(doc: &NormalDoc) -> impl Iterator<Item = (u8, Span<Norm>)> + '_ {
 
 /// Returns the folder that a document without a stated title is about by its file's name.
 fn folder_of(doc: &NormalDoc) -> Option<&str> {
-    let stem = RelPath::stem(&doc.head.path);
-    let is_of_folder = stem.eq_ignore_ascii_case(README);
-    let folder = doc.head.path.folder().rsplit('/').next().unwrap_or("");
-    (is_of_folder && !doc.meta.has_stated_title && !folder.is_empty()).then_some(folder)
+    let folder = folder_of_index(doc.head.path.as_str()).filter(|_| !doc.meta.has_stated_title)?;
+    folder.rsplit('/').next()
 }
 
 /// Returns the heading that a document is shown by if it states no title and no other document has
-/// that heading; of a README without one, the name of its folder, if it can be found by it.
+/// that heading; of a folder's index without one, the name of the folder.
 pub fn shown_heading(doc: &NormalDoc) -> Option<&str> {
     let heading = heading_of(doc).filter(|(_, is_shown)| *is_shown).map(|(heading, _)| heading);
-    let heading = heading.or_else(|| folder_of(doc).filter(|it| !words::all_ordinary(it)))?;
+    let heading = heading.or_else(|| folder_of(doc))?;
     let heading = cut(heading.trim(), MAX_SURFACE_BYTES);
     (!norm_of(heading).is_empty()).then_some(heading)
 }
@@ -193,34 +161,16 @@ mod tests {
     }
 
     #[test]
-    fn links_to_documents_are_mentions_of_them() {
+    fn wikilinks_are_mentions_of_their_targets_and_paths_name_nothing() {
         check(
-            "See [[Signing Service]], [[people/Ada Moreno|Ada]], [the decision](../decisions/adr-0007.md), \
-             [setup](guide/setup/), [a picture](x.png), [a notebook](x.ipynb), \
+            "See [[Signing Service]], [[people/Ada Moreno|Ada]], [[TCP/IP]], [the decision](../decisions/adr-0007.md), \
              [site](https://example.com/x.md), [up](..).",
             expect![[r#"
                 Signing Service = Signing Service
-                Ada = Ada Moreno
-                the decision = adr-0007
-                setup = setup
+                Ada = people/Ada Moreno
+                TCP/IP = TCP/IP
             "#]],
         );
-    }
-
-    #[test]
-    fn a_link_to_a_place_names_what_stands_there() {
-        let rows = [
-            ("[histogram](spec.md#histogram)", true),
-            ("[[Spec#Histogram|histogram]]", true),
-            ("[histogram](spec.md)", false),
-            ("[Spec](spec.md#top)", false),
-        ];
-        for (line, is_place) in rows {
-            let doc = testing::doc(line);
-            let mut mentions = Vec::new();
-            StatedRecognizer.recognize(&doc, &[], &mut mentions);
-            assert_eq!(is_of_place(&doc, &mentions[0]), is_place, "{line}");
-        }
     }
 
     #[test]
@@ -241,8 +191,12 @@ mod tests {
             names_of(&doc).into_iter().map(|n| format!("{:?} {}", n.source, n.surface)).collect();
         assert_eq!(
             names,
-            ["Title Signing Service", "Alias KSS", "FileName signing", "Heading The signer"]
+            ["Title Signing Service", "Alias KSS", "Heading The signer"],
+            "not the file's name"
         );
+        doc.meta.has_stated_title = false;
+        doc.meta.aliases = vec!["../keys/".into(), "/docs/keys".into()];
+        assert_eq!(names_of(&doc).len(), 1, "the heading alone");
     }
 
     #[test]
@@ -250,6 +204,7 @@ mod tests {
         let rows = [
             ("# The signer\nText.\n## Use\nMore.", Some("The signer")),
             ("# The signer\nText.\n# Use\nMore.", None),
+            ("# Signing of keys\nText.\n# Use\nMore.", Some("Signing of keys")),
             ("## The signer\nText.\n### Use\nMore.", Some("The signer")),
             ("## More of the same\nText.", Some("More of the same")),
             ("## Signer\nText.", None),
@@ -269,9 +224,9 @@ mod tests {
     fn a_readme_is_shown_by_the_heading_that_opens_it_or_by_its_folder() {
         for (path, text, expected) in [
             ("vault/README.md", "# The vault\nText.\n# Use\nMore.", Some("The vault")),
-            ("rust/vault/README.md", "Text.\n\n## Use\nMore.", None),
+            ("rust/vault/README.md", "Text.\n\n## Use\nMore.", Some("vault")),
             ("rust/hayro/README.md", "Text.\n\n## Use\nMore.", Some("hayro")),
-            ("rust/web/README.md", "Text.", None),
+            ("rust/web/index.md", "Text.", Some("web")),
             ("rust/hayro/README.md", "Text.\n\n# no_std\nA.\n\n# License\nB.", Some("hayro")),
             (
                 "rust/hayro/README.md",

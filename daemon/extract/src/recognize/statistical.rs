@@ -7,6 +7,7 @@
 
 use std::ops::Range;
 
+use super::border::Borders;
 use super::{Recognizer, lexicon, words};
 use language::{Entity, Pipeline, Stretch, Token};
 use model::parcel::{
@@ -56,6 +57,7 @@ impl Recognizer for StatisticalRecognizer {
         let code: Vec<Span<Norm>> = doc.inlines.iter().filter(is_code).map(|it| it.span).collect();
         let runs: Vec<(Span<Norm>, Vec<Token>)> =
             runs_of(doc).into_iter().map(|run| (run, pipeline.tokens(run.of(&doc.text)))).collect();
+        let borders = Borders::of(doc);
         let mut read = Vec::new();
         for (run, tokens) in &runs {
             let ranges = ranges_near_capitals(doc, *run, tokens);
@@ -67,7 +69,7 @@ impl Recognizer for StatisticalRecognizer {
         let found = pipeline.entities_in(&stretches);
         for ((run, stretch), entities) in of.into_iter().zip(&stretches).zip(found) {
             for entity in entities {
-                out.extend(mention_of(doc, run, stretch.tokens, &entity, &code));
+                out.extend(mentions_of(doc, run, stretch.tokens, &entity, &borders, &code));
             }
         }
     }
@@ -128,31 +130,40 @@ fn ranges_near_capitals(doc: &NormalDoc, run: Span<Norm>, tokens: &[Token]) -> V
     ranges
 }
 
-/// Returns the mention that a name found in the tokens of a run is, if it is credible.
-fn mention_of(
+/// Returns the mentions in what the model took for a name, between the borders in it, as far as they are credible.
+fn mentions_of(
     doc: &NormalDoc,
     run: Span<Norm>,
     tokens: &[Token],
     entity: &Entity,
+    borders: &Borders,
     code: &[Span<Norm>],
-) -> Option<Mention> {
-    let text = run.of(&doc.text);
-    let (entity_type, score) = type_of(entity.label)?;
-    let (first, last) = (tokens.get(entity.start as usize)?, tokens.get(entity.end as usize - 1)?);
-    let (start, end) = trimmed(text, first.start as usize, last.end as usize)?;
-    let surface = text.get(start..end)?;
-    let span: Span<Norm> = Span::new(run.start() + start, run.start() + end);
-    // In `Add Request` with a type in code font, the model takes both words for one name.
-    let after = code.partition_point(|it| it.end() <= span.start());
-    let has_code = code.get(after).is_some_and(|it| it.start() < span.end());
-    (is_name(surface) && !has_code && is_proved(doc, span)).then(|| Mention {
-        span,
-        name: surface.to_string(),
-        entity_type,
-        recognizer: RecognizerKind::Statistical,
-        score: Confidence::new(score),
-        place: PlaceFeatures { is_type_guessed: true, ..PlaceFeatures::default() },
-    })
+) -> Vec<Mention> {
+    let (Some(first), Some(last)) =
+        (tokens.get(entity.start as usize), tokens.get(entity.end as usize - 1))
+    else {
+        return Vec::new();
+    };
+    let whole: Span<Norm> =
+        Span::new(run.start() + first.start as usize, run.start() + last.end as usize);
+    let parts = borders.parts(whole).filter_map(|part| {
+        let (entity_type, score) = type_of(entity.label)?;
+        let (start, end) = trimmed(&doc.text, part.start(), part.end())?;
+        let span: Span<Norm> = Span::new(start, end);
+        let surface = span.of(&doc.text);
+        // In `Add Request` with a type in code font, the model takes both words for one name.
+        let after = code.partition_point(|it| it.end() <= span.start());
+        let has_code = code.get(after).is_some_and(|it| it.start() < span.end());
+        (is_name(surface) && !has_code && is_proved(doc, span)).then(|| Mention {
+            span,
+            name: surface.to_string(),
+            entity_type,
+            recognizer: RecognizerKind::Statistical,
+            score: Confidence::new(score),
+            place: PlaceFeatures { is_type_guessed: true, ..PlaceFeatures::default() },
+        })
+    });
+    parts.collect()
 }
 
 /// Maps an OntoNotes label to our type. Numbers, amounts, times of day, peoples and languages are
@@ -179,6 +190,12 @@ fn trimmed(text: &str, start: usize, end: usize) -> Option<(usize, usize)> {
     for article in ["the ", "The ", "a ", "A ", "an ", "An "] {
         kept = kept.strip_prefix(article).unwrap_or(kept);
     }
+    // `Create a Google Group`, `Adopt the Code of Conduct`: an article begins the name.
+    for article in [" a ", " an ", " the "] {
+        let is_inner = |before: &str| article == " the " && before.contains(' ');
+        let cut = kept.rsplit_once(article).filter(|(before, _)| !is_inner(before));
+        kept = cut.map_or(kept, |(_, rest)| rest);
+    }
     let bare = kept.trim_end_matches(|c| !is_part(c) && !matches!(c, '+' | '#'));
     // The last point of `U.S.` belongs to it.
     let is_abbreviated = kept.get(bare.len()..).is_some_and(|rest| rest.starts_with('.'))
@@ -187,9 +204,10 @@ fn trimmed(text: &str, start: usize, end: usize) -> Option<(usize, usize)> {
     for ending in ["'s", "’s"] {
         kept = kept.strip_suffix(ending).unwrap_or(kept);
     }
-    // `Senders SHOULD`: the words of requirements are in capitals but are not part of a name.
+    // `Senders SHOULD`: the words of requirements are in capitals but are not part of a name, nor is the `and` before
+    // the next one.
     while let Some((name, word)) = kept.rsplit_once(' ')
-        && REQUIREMENTS.contains(&word)
+        && (REQUIREMENTS.contains(&word) || words::is_function_word(word))
     {
         kept = name.trim_end();
     }
@@ -198,14 +216,13 @@ fn trimmed(text: &str, start: usize, end: usize) -> Option<(usize, usize)> {
 }
 
 /// Returns whether the text is written like a name, with a capital and only letters of the model's
-/// script. `DANGEROUS` is emphasis, `a.com/b` an address.
+/// script. `DANGEROUS` is emphasis, `API/SDK` is two things.
 fn is_name(surface: &str) -> bool {
     let has_capital = surface.chars().any(char::is_uppercase);
     let is_foreign = surface.chars().any(|c| c.is_alphabetic() && !is_latin(c));
     let is_emphasis =
         surface.len() > MAX_ACRONYM_BYTES && surface.bytes().all(|b| b.is_ascii_uppercase());
-    let is_address = surface.contains('/') && surface.contains('.');
-    has_capital && !(is_foreign || is_emphasis || is_address) && !is_numbered(surface)
+    has_capital && !(is_foreign || is_emphasis || surface.contains('/')) && !is_numbered(surface)
 }
 
 /// Returns whether a name is credible. Several ordinary words are one if they are a whole link, if

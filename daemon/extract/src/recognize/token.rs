@@ -8,6 +8,7 @@
 
 use std::ops::Range;
 
+use super::border::Borders;
 use model::parcel::{Block, BlockKind, InlineKind, NormalDoc};
 use model::terms::{Norm, Span};
 
@@ -35,6 +36,8 @@ impl Shape {
     pub(super) const FIRST: Shape = Shape(1 << 7);
     /// Inside an inline code span.
     pub(super) const CODE: Shape = Shape(1 << 8);
+    /// Parted from the word before it by a border (`border.rs`).
+    pub(super) const PARTED: Shape = Shape(1 << 9);
     /// Any flag that makes a word worth a second look.
     const LOUD: Shape = Shape(1 | 1 << 1 | 1 << 3 | 1 << 4);
 
@@ -101,6 +104,7 @@ impl<'a> Words<'a> {
         }
         let mut words = Words { text: &doc.text, all, blocks };
         words.mark_code(doc);
+        words.mark_parted(doc);
         words.mark_first(&doc.blocks, sentences);
         words
     }
@@ -126,6 +130,16 @@ impl<'a> Words<'a> {
                 }
                 word.shape.add(Shape::CODE);
                 word_idx += 1;
+            }
+        }
+    }
+
+    fn mark_parted(&mut self, doc: &NormalDoc) {
+        let mut word_idx = 0;
+        for place in Borders::of(doc).places() {
+            word_idx = self.seek(word_idx, *place);
+            if let Some(word) = self.all.get_mut(word_idx) {
+                word.shape.add(Shape::PARTED);
             }
         }
     }

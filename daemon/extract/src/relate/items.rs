@@ -56,6 +56,7 @@ pub(super) fn relate(page: &Page<'_>, out: &mut Statements) {
         let is_other = match object {
             Party::Mention(about) => page.name_of(about) != page.name_of(item),
             Party::Document => is_of_code && !page.is_own(item),
+            Party::Link(_) => false,
         };
         if is_other {
             let (subject, predicate) = (Party::Mention(item), "part_of");

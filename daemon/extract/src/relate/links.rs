@@ -1,9 +1,10 @@
-//! Links: a document's wikilinks and path links, with the relation that the author gives them.
+//! Links: a document's wikilinks and path links, the relation that the author gives them, and what their words name.
 //!
-//! In: links and their mentions; what a note states. Out: the type of a typed link (`- implements [[X]]`,
-//! `implements:: [[X]]`) as the predicate, otherwise `links_to`; both with the confidence of an author's statement.
+//! In: links; what a note states. Out: the type of a typed link (`- implements [[X]]`, `implements:: [[X]]`) as the
+//! predicate, otherwise `links_to`; both with the confidence of an author's statement. A name that the words of a link
+//! consist of is `documented_in` the document that it leads to: the page is not the thing.
 //! Invariants: a link that a section already cites is not added twice; the author's type is kept, whatever the types
-//! of its parties; one merge walk.
+//! of its parties.
 
 use std::collections::HashSet;
 use std::sync::{LazyLock, Mutex, PoisonError};
@@ -14,10 +15,14 @@ use rustc_hash::FxHashMap;
 use super::page::Page;
 use super::vocabulary::intern;
 use super::{Statement, Statements};
-use model::parcel::{LinkKind, NormalDoc, Party, RecognizerKind};
+use crate::recognize::words::all_ordinary;
+use model::parcel::{Link, LinkKind, NormalDoc, Party, RecognizerKind};
+use model::terms::{Span, norm_of};
 
 /// The pattern of a relation whose type the author gave.
 pub(super) const TYPED: &str = "link:typed";
+
+const WORDS_CONFIDENCE: f32 = 0.75;
 
 /// Longest type of a relation that becomes a predicate, in bytes.
 const MAX_TYPE_BYTES: usize = 60;
@@ -30,33 +35,36 @@ const MAX_TYPES: usize = 10_000;
 pub(super) fn relate(page: &Page<'_>, out: &mut Statements) {
     let cited = out.of_document("cites");
     let types = types_of(&page.doc.doc);
-    // A link without visible text, such as an embed, may begin where the next one does.
-    let mut links = page.doc.doc.links.iter().filter(|it| it.names_a_document()).peekable();
-    for (idx, mention) in page.doc.mentions.iter().enumerate() {
-        if mention.recognizer != RecognizerKind::Stated {
-            continue;
-        }
-        while links.next_if(|link| link.span.start() < mention.span.start()).is_some() {}
-        let Some(link) = links.peek().filter(|link| link.span.start() == mention.span.start())
-        else {
-            continue;
-        };
-        let pattern = match link.kind {
-            LinkKind::Wiki => "link:wiki",
-            LinkKind::Path => "link:path",
-            LinkKind::Embed | LinkKind::Url => continue,
-        };
-        let object = Party::Mention(idx as u32);
-        let (subject, confidence) = (Party::Document, 1.0);
+    for (idx, link) in page.links_in(Span::new(0, page.text.len())) {
+        let (subject, object, confidence) = (Party::Document, Party::Link(idx), 1.0);
         let place = page.doc.doc.map.to_raw(link.span);
         if let Some(predicate) = type_at(&types, place.start(), place.end()) {
             let statement = Statement { subject, predicate, object, pattern: TYPED, confidence };
-            out.add(mention.span, statement);
+            out.add(link.span, statement);
         } else if cited.binary_search(&object).is_err() {
+            let pattern = if link.kind == LinkKind::Wiki { "link:wiki" } else { "link:path" };
             let predicate = "links_to";
-            out.add(mention.span, Statement { subject, predicate, object, pattern, confidence });
+            out.add(link.span, Statement { subject, predicate, object, pattern, confidence });
+        }
+        if let Some(name) = name_of(page, link) {
+            let (subject, predicate, pattern) =
+                (Party::Mention(name), "documented_in", "link:words");
+            let confidence = WORDS_CONFIDENCE;
+            out.add(link.span, Statement { subject, predicate, object, pattern, confidence });
         }
     }
+}
+
+/// Returns the name that a link's words consist of, unless they are the link's target or name this document.
+fn name_of(page: &Page<'_>, link: &Link) -> Option<u32> {
+    let name = page.leading_name(link.span, 0..page.doc.mentions.len() as u32)?;
+    let mention = page.mention(name)?;
+    let surface = mention.span.of(page.text);
+    let is_whole = norm_of(surface) == norm_of(link.span.of(page.text));
+    let is_path = link.target.ends_with(surface);
+    let is_name =
+        mention.recognizer != RecognizerKind::Stated && !all_ordinary(surface) && !is_path;
+    (is_whole && is_name && !page.is_own(name)).then_some(name)
 }
 
 /// For each typed link, by its first byte in the file: its end, and its predicate.

@@ -63,8 +63,7 @@ impl Stage for RelateStage {
     }
 }
 
-/// Relations that hold for a whole document even when a link leads to a place in it. For other relations, the link's
-/// words name what is at that place, not the document.
+/// Relations between documents. For others, it is the words of a link to a path that name the party, not the document.
 const OF_DOCUMENTS: [&str; 3] = ["links_to", "cites", "refers_to"];
 
 /// Relations of the thing that a page is about, not of the page.
@@ -75,7 +74,7 @@ const LEAST: f32 = 0.55;
 
 /// Returns everything a document states, in order of place.
 fn evidence_of(doc: &LinkedDoc, vocabulary: &Vocabulary) -> Vec<Evidence> {
-    if doc.doc.mentions.is_empty() {
+    if doc.doc.mentions.is_empty() && doc.doc.doc.links.is_empty() {
         // A statement needs a second party besides the document.
         return Vec::new();
     }
@@ -139,6 +138,7 @@ impl Statements {
     fn finish(mut self, page: &Page<'_>) -> Vec<Evidence> {
         let type_of = |party| match party {
             Party::Mention(idx) => page.mention(idx).map(|m| m.entity_type),
+            Party::Link(_) => Some(model::terms::EntityType::Document),
             Party::Document => None,
         };
         // Replace pronouns first: the checks below are about what they stand for.
@@ -150,12 +150,6 @@ impl Statements {
         }
         // A pronoun may have turned out to be the other party.
         self.all.retain(|e| e.subject != e.object);
-        let is_of_place = |party| matches!(party, Party::Mention(idx) if page.is_of_place(idx));
-        self.all.retain(|e| {
-            OF_DOCUMENTS.contains(&e.predicate)
-                || e.pattern == links::TYPED
-                || !(is_of_place(e.subject) || is_of_place(e.object))
-        });
         self.all.retain(|e| !is_of_sentence(e) || is_between_names(page, e));
         // `Components` under the title `Overview` are not parts of an overview.
         let is_nameless = is_ordinary(&page.doc.doc.title);

@@ -12,11 +12,10 @@ use rustc_hash::FxHashSet;
 use super::cues::Cues;
 use super::depend::is_class_noun;
 use super::vocabulary::Vocabulary;
-use crate::recognize::is_of_place;
 use crate::recognize::words::{all_ordinary, is_ordinary};
 use model::parcel::{
-    Anaphor, Block, BlockKind, LinkKind, LinkedDoc, Mention, MentionedDoc, Party, PlaceFeatures,
-    RecognizerKind,
+    Anaphor, Block, BlockKind, Link, LinkKind, LinkedDoc, Mention, MentionedDoc, Party,
+    PlaceFeatures, RecognizerKind,
 };
 use model::terms::{Confidence, EntityType, Norm, Span, norm_of};
 
@@ -49,7 +48,7 @@ pub(super) fn stand_ins(linked: &LinkedDoc) -> Vec<StandIn> {
                 let name = linked.mention_names.get(idx as usize).copied();
                 (doc.mentions.get(idx as usize)?.clone(), name)
             }
-            Party::Document => {
+            Party::Document | Party::Link(_) => {
                 (of_document(linked, anaphor.span), linked.stated_names.first().copied())
             }
         };
@@ -143,7 +142,7 @@ impl<'a> Page<'a> {
     pub(super) fn settled(&self, party: Party) -> (Party, f32) {
         let stand_in = match party {
             Party::Mention(idx) => self.stand_in(idx as usize),
-            Party::Document => None,
+            Party::Document | Party::Link(_) => None,
         };
         stand_in.map_or((party, 1.0), |it| (it.party, it.score))
     }
@@ -263,9 +262,13 @@ impl<'a> Page<'a> {
         mention.place.in_link && link.is_some_and(|link| link.kind == LinkKind::Wiki)
     }
 
-    /// True for a mention that comes from a link to a place inside a document.
-    pub(super) fn is_of_place(&self, idx: u32) -> bool {
-        self.own_mention(idx).is_some_and(|m| is_of_place(&self.doc.doc, m))
+    /// Returns the links to documents that begin in a place, with their indexes.
+    pub(super) fn links_in(&self, place: Span<Norm>) -> impl Iterator<Item = (u32, &'a Link)> {
+        let all = &self.doc.doc.links;
+        let from = all.partition_point(|link| link.span.start() < place.start());
+        let inside = all.iter().enumerate().skip(from);
+        let inside = inside.take_while(move |(_, link)| link.span.start() < place.end());
+        inside.filter(|(_, link)| link.names_a_document()).map(|(idx, link)| (idx as u32, link))
     }
 
     /// Returns the name that a place begins with, after at most an article, if it is [whole](Page::is_whole).

@@ -8,8 +8,8 @@ use rustc_hash::FxHashMap;
 
 use super::cues::{Cue, CueKind};
 use super::page::{Page, plain_words};
-use super::{Statement, Statements};
-use model::parcel::{BlockKind, Party, RecognizerKind};
+use super::{OF_DOCUMENTS, Statement, Statements};
+use model::parcel::{BlockKind, Link, LinkKind, Party};
 
 /// Longest heading that is a cue, in bytes.
 const MAX_HEADING_BYTES: usize = 40;
@@ -38,12 +38,12 @@ pub(super) fn relate(page: &Page<'_>, out: &mut Statements) {
             _ => false,
         };
         let Some(item) = item_of(page, block_idx, cue).filter(|_| is_item) else { continue };
-        if cue.words == "contents" && !is_link(page, item) {
+        if cue.words == "contents" && !matches!(item, Party::Link(_)) {
             continue;
         }
         let is_one_of_many = n_sections.get(cue.predicate).is_some_and(|n| *n > 1);
         let holder = if is_one_of_many { page.about(heading_idx) } else { Party::Document };
-        let (mut subject, mut object) = (holder, Party::Mention(item));
+        let (mut subject, mut object) = (holder, item);
         if cue.is_backward {
             std::mem::swap(&mut subject, &mut object);
         }
@@ -52,17 +52,16 @@ pub(super) fn relate(page: &Page<'_>, out: &mut Statements) {
     }
 }
 
-/// Returns the name an item is about: that it begins with; of a source, its link comes first.
-fn item_of(page: &Page<'_>, block_idx: usize, cue: &Cue) -> Option<u32> {
+/// Returns what an item is about: the name or wikilink that it begins with; of a source, any link comes first. A link
+/// to a path leads to a page, which may be cited, but is no part or dependency of anything.
+fn item_of(page: &Page<'_>, block_idx: usize, cue: &Cue) -> Option<Party> {
     let block = page.blocks().get(block_idx)?;
-    let mentions = page.mentions_of(block_idx);
-    let has_link = cue.predicate == "cites" && !matches!(block.kind, BlockKind::Paragraph);
-    let link = mentions.clone().find(|idx| has_link && is_link(page, *idx));
-    link.or_else(|| page.leading_name(block.span, mentions))
-}
-
-fn is_link(page: &Page<'_>, idx: u32) -> bool {
-    page.mention(idx).is_some_and(|m| m.recognizer == RecognizerKind::Stated)
+    let is_line = matches!(block.kind, BlockKind::Paragraph);
+    let of_pages = OF_DOCUMENTS.contains(&cue.predicate);
+    let may_be_it = |link: &Link| !is_line && (of_pages || link.kind == LinkKind::Wiki);
+    let link = page.links_in(block.span).find(|(_, link)| may_be_it(link));
+    let name = || page.leading_name(block.span, page.mentions_of(block_idx));
+    link.map(|(idx, _)| Party::Link(idx)).or_else(|| name().map(Party::Mention))
 }
 
 /// Returns the cue of a heading, if it has one.

@@ -239,7 +239,7 @@ impl<'p, 's, 'o> Clause<'p, 's, 'o> {
     fn is_same_name(&self, subject: Party, object: Party) -> bool {
         let name_of = |party: Party| match party {
             Party::Mention(idx) => self.page.name_of(idx),
-            Party::Document => None,
+            Party::Document | Party::Link(_) => None,
         };
         name_of(subject).is_some() && name_of(subject) == name_of(object)
     }

@@ -50,6 +50,7 @@ fn print(related: &RelatedDoc) -> String {
     let name = |party: Party| match party {
         Party::Document => "(document)".to_string(),
         Party::Mention(idx) => mentions[idx as usize].name.clone(),
+        Party::Link(idx) => format!("→ {}", related.doc.doc.doc.links[idx as usize].target),
     };
     let mut out = String::new();
     for e in &related.evidence {
@@ -102,13 +103,12 @@ fn every_cue_of_the_table_relates_in_its_direction() {
 }
 
 #[test]
-fn a_link_to_a_place_in_a_document_says_nothing_of_the_document_but_that_it_links() {
+fn what_is_said_of_the_words_of_a_link_to_a_path_is_not_said_of_the_document() {
     check(
         "The [Histogram](spec.md#histogram) uses Kafka. The [Histogram](spec.md) uses Kafka.",
         expect![[r#"
-            1.00 (document) links_to spec [link:path]
-            0.90 spec uses Kafka [sentence:uses]
-            1.00 (document) links_to spec [link:path]
+            1.00 (document) links_to → spec.md [link:path]
+            1.00 (document) links_to → spec.md [link:path]
         "#]],
     );
 }
@@ -219,10 +219,11 @@ fn sections_relate_their_items() {
         Redis\n\n## See also\n\
          - [Gamma](gamma.md)\n\n## Used by\n- Delta\n\n## Components\n1. Ledger\n2. Redis",
         expect![[r#"
-            0.90 (document) depends_on Beta [section:dependencies]
-            1.00 (document) links_to Beta [link:wiki]
+            0.90 (document) depends_on → Beta [section:dependencies]
+            1.00 (document) links_to → Beta [link:wiki]
             0.90 (document) depends_on Kafka [section:dependencies]
-            0.90 (document) cites gamma [section:see also]
+            0.90 (document) cites → gamma.md [section:see also]
+            0.75 Gamma documented_in → gamma.md [link:words]
             0.90 Delta uses (document) [section:used by]
             0.85 Ledger part_of (document) [section:components]
             0.85 Redis part_of (document) [section:components]
@@ -282,9 +283,10 @@ fn links_relate_the_document() {
     check(
         "See [[Beta]] and [gamma](../x/gamma.md), [web](https://x.org).",
         expect![[r#"
-        1.00 (document) links_to Beta [link:wiki]
-        1.00 (document) links_to gamma [link:path]
-    "#]],
+            1.00 (document) links_to → Beta [link:wiki]
+            1.00 (document) links_to → ../x/gamma.md [link:path]
+            0.75 Gamma documented_in → ../x/gamma.md [link:words]
+        "#]],
     );
 }
 
@@ -294,12 +296,12 @@ fn a_link_relates_by_the_type_that_its_author_gives() {
         "- implements [[Beta]] (in part)\n- Part of [[x/gamma|the gamma]]\n- see the [[Beta]] of it\n\n\
          depends on:: [[Delta]]",
         expect![[r#"
-            1.00 (document) links_to Beta [link:wiki]
-            0.76 (document) part_of gamma [sentence:part of]
-            1.00 (document) links_to gamma [link:wiki]
-            1.00 (document) links_to Beta [link:wiki]
+            1.00 (document) links_to → Beta [link:wiki]
+            0.76 (document) part_of x/gamma [sentence:part of]
+            1.00 (document) links_to → x/gamma [link:wiki]
+            1.00 (document) links_to → Beta [link:wiki]
             0.95 (document) depends_on Delta [section:depends on]
-            1.00 (document) links_to Delta [link:wiki]
+            1.00 (document) links_to → Delta [link:wiki]
         "#]],
     );
 }

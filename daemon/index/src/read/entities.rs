@@ -65,6 +65,14 @@ impl Entities<'_> {
         self.0.rows(&sql, [serde_json::to_string(entities).unwrap_or_default()])
     }
 
+    /// Returns all entities with their norms and the codes of their types, by norm; ties by path.
+    pub fn by_norm(self) -> Read<Vec<(i64, String, i64)>> {
+        self.0.rows(
+            "SELECT e.id, e.norm, e.type FROM entities e LEFT JOIN docs d ON d.id = e.doc_id ORDER BY e.norm, d.path",
+            [],
+        )
+    }
+
     /// Returns all entities with the codes of their types, most mentioned first; ties by norm.
     pub fn by_mentions(self) -> Read<Vec<(i64, i64)>> {
         let sql = "SELECT e.id, e.type FROM entities e LEFT JOIN names n ON n.entity_id = e.id

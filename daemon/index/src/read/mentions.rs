@@ -102,6 +102,12 @@ impl Mentions<'_> {
         self.0.select_one(&format!("{FROM} {there}"), [doc, entity])
     }
 
+    /// Returns the mention that begins at a byte of a document's text; the shorter of two.
+    pub fn at(self, doc: i64, at: usize) -> Read<Option<Mention>> {
+        let there = "WHERE m.doc_id = ?1 AND m.at = ?2 ORDER BY m.end LIMIT 1";
+        self.0.select_one(&format!("{FROM} {there}"), (doc, at as i64))
+    }
+
     /// Returns the entities that each of some passages mentions, by passage: once a mention.
     pub fn entities_in<'c>(
         self,

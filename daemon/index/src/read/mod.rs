@@ -50,6 +50,7 @@ mod proposals;
 mod relations;
 mod several;
 mod text;
+mod units;
 mod windows;
 
 use rusqlite::types::ValueRef;
@@ -74,6 +75,7 @@ pub use permalinks::{Addressed, Permalinks};
 pub use proposals::{Proposal, Proposals};
 pub use relations::{Parties, Relations, Stated, StatedLink, Statement};
 pub use text::FullText;
+pub use units::Unit;
 pub use windows::{SearchedWindow, Window, Windows};
 
 /// The result of a read.

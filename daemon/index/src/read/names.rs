@@ -68,6 +68,11 @@ impl<'s> Names<'s> {
         self.0.rows(sql, (entity, most as i64))
     }
 
+    /// Returns the names that denote an entity, each with the entity.
+    pub fn entities(self) -> Read<Vec<(i64, i64)>> {
+        self.0.rows("SELECT id, entity_id FROM names WHERE entity_id IS NOT NULL", [])
+    }
+
     /// Calls `see` with each name that denotes an entity: norm, entity, number of documents.
     pub fn each(self, mut see: impl FnMut(&str, i64, u32) -> Read<()>) -> Read<()> {
         // Every row is read, so an index would only add look-ups.

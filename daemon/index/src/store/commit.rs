@@ -106,13 +106,8 @@ pub(super) fn document(
     let mut norms = headings::norms_of(tx, id)?;
     headings::write(tx, id, normal)?;
     touched.extend(write_stated(tx, id, linked, &name_ids)?);
-    let now = headings::norms_of(tx, id)?;
-    let have_changed = norms != now;
-    norms.extend(now);
+    norms.extend(headings::norms_of(tx, id)?);
     headings::show(tx, id, &norms)?;
-    if have_changed {
-        touched.extend(headings::names(tx, &norms)?);
-    }
     if is_known && (context_changed || has_moved) {
         // Path and type of a note decide which of several statements names and types a term.
         mark_stated_terms(tx, id)?;
@@ -196,9 +191,8 @@ pub(super) fn remove(
         .optional()?;
     let Some((id, terms)) = row else { return Ok(Vec::new()) };
     // Names and headings are read before their rows are deleted; marks and counts follow from them.
-    let mut touched = names_of_doc(tx, id)?;
+    let touched = names_of_doc(tx, id)?;
     let norms = headings::norms_of(tx, id)?;
-    touched.extend(headings::names(tx, &norms)?);
     duplicates::remove(tx, id, late)?;
     note::remove(tx, id)?;
     memory::remove(tx, id)?;

@@ -163,7 +163,7 @@ fn entity(row: &Row<'_>) -> rusqlite::Result<Value> {
     let entity_type = EntityType::from_code(type_code);
     Ok(json!({
         "kind": "entity", "id": row.get::<_, i64>(0)?, "name": row.get::<_, String>(1)?,
-        "type": entity_type.as_str(), "shown": entity_type.is_thing(),
+        "type": entity_type.as_str(), "shown": EntityType::is_shown(type_code),
         // Whether answers show the type.
         "type_shown": type_code >= 0, "home": row.get::<_, Option<String>>(3)?,
         "aliases": aliases, "documents": row.get::<_, i64>(5)?, "norm": row.get::<_, String>(6)?,
@@ -213,7 +213,7 @@ fn recognizer_name(code: i64) -> &'static str {
     }
 }
 
-const RELATIONS: &str = "SELECT r.src_id, s.name, r.rel, r.dst_id, o.name, r.confidence
+const RELATIONS: &str = "SELECT r.src_id, s.name, r.rel, r.dst_id, o.name
     FROM relations r JOIN entities s ON s.id = r.src_id JOIN entities o ON o.id = r.dst_id
     LEFT JOIN docs sd ON sd.id = s.doc_id LEFT JOIN docs od ON od.id = o.doc_id
     ORDER BY s.norm, sd.path, r.rel, o.norm, od.path LIMIT ?1 OFFSET ?2";
@@ -244,9 +244,8 @@ fn relations(db: &Connection, offset: usize, limit: usize) -> Result<Vec<Value>,
         let mut relation = json!({
             "kind": "relation", "subject": row.get::<_, String>(1)?, "predicate": predicate,
             "object": row.get::<_, String>(4)?, "subject_id": subject, "object_id": object,
-            "confidence": rounded(row.get(5)?), "evidence": places,
+            "evidence": places,
         });
-        // The confidence is that of the supporting evidence; contradicting evidence is listed beside it.
         if !denied.is_empty() {
             relation["denied"] = denied.into();
         }

@@ -5,13 +5,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use rusqlite::{Connection, OptionalExtension, Row};
+use rusqlite::{Connection, OptionalExtension, Row, params};
 use rustc_hash::FxHashMap;
 
 use super::StoreError;
 use extract::link::resolve::NameFacts;
 use extract::link::vote::{Ground, Votes};
-use model::parcel::StatedSource;
+use model::parcel::{Naming, PlaceFeatures, RecognizerKind, StatedSource};
 use model::terms::{EntityType, Kind};
 
 /// The facts of one name, and the number of its mentions.
@@ -28,8 +28,12 @@ const IN_CODE: i64 = 1 << 2;
 const IS_TYPE_GUESSED: i64 = 1 << 4;
 const IS_ENTITY_GIVEN: i64 = 1 << 5;
 const IS_DEFINED: i64 = 1 << 6;
+/// `mentions.recognizer` of a wikilink.
+const STATED: i64 = RecognizerKind::Stated as i64;
 /// Three bits: how sure the classifier of names was.
 const CERTAINTY: u32 = 7;
+/// Two bits: the `Naming`.
+const NAMING: u32 = 10;
 
 #[derive(Default)]
 struct Tally {
@@ -70,7 +74,7 @@ pub(super) fn gather(db: &Connection, ids: &[i64]) -> Result<Vec<Gathered>, Stor
     // All senses of a name count together: its senses are decided again from these facts.
     count_mentions(db, &senses, &mut tallies)?;
     count_stated(db, &mut tallies)?;
-    count_headings(db, &norms, &mut tallies)?;
+    count_links(db, &senses, &mut tallies)?;
     let mut out: Vec<Gathered> = tallies
         .into_iter()
         .filter(|(_, tally)| tally.n_mentions > 0 || !tally.stated.is_empty())
@@ -125,22 +129,28 @@ fn count_stated(db: &Connection, tallies: &mut FxHashMap<i64, Tally>) -> Result<
     Ok(())
 }
 
-/// A name that nobody states, and that a link uses, is that of the one note that is shown by such a heading: the link
-/// leads there (`resolve.rs`).
-fn count_headings(
+/// A name that nobody states is that of the notes to which the wikilinks lead that are written so: by a file's name, a
+/// heading, a permalink.
+fn count_links(
     db: &Connection,
-    norms: &FxHashMap<i64, String>,
+    senses: &FxHashMap<i64, i64>,
     tallies: &mut FxHashMap<i64, Tally>,
 ) -> Result<(), StoreError> {
     let mut statement = db.prepare_cached(
-        "SELECT h.doc_id, d.is_note FROM headings h JOIN docs d ON d.id = h.doc_id WHERE h.norm = ?1 LIMIT 2",
+        "SELECT l.dst FROM mentions m
+         JOIN note_links l ON l.doc_id = m.doc_id AND l.start <= m.start AND m.end <= l.end
+         JOIN docs d ON d.id = l.dst
+         WHERE m.name_id = ?1 AND m.recognizer = ?2 AND d.is_note",
     )?;
     for (id, tally) in tallies.iter_mut().filter(|(_, it)| it.is_linked && it.stated.is_empty()) {
-        let rows = statement.query_map([norms.get(id)], |row| Ok((row.get(0)?, row.get(1)?)))?;
-        let headed: Vec<(i64, bool)> = rows.collect::<Result<_, _>>()?;
-        if let [(doc, true)] = headed.as_slice() {
-            tally.stated.push((StatedSource::Heading, *doc, true));
+        let own = senses.iter().filter(|(_, name)| *name == id).map(|(sense, _)| sense);
+        let mut homes = BTreeSet::new();
+        for row_id in own.chain([id]) {
+            for home in statement.query_map(params![row_id, STATED], |row| row.get(0))? {
+                homes.insert(home?);
+            }
         }
+        tally.stated.extend(homes.into_iter().map(|home| (StatedSource::Heading, home, true)));
     }
     Ok(())
 }
@@ -169,9 +179,11 @@ impl Tally {
         self.is_written_large |= !is_small;
         let (recognizer, place): (i64, i64) = (row.get(4)?, row.get(5)?);
         // The most specific reason for the type wins.
+        let certainty = place >> CERTAINTY & i64::from(PlaceFeatures::CERTAIN);
+        self.types.name(Naming::from_code(place >> NAMING & 3));
         let ground = match place {
             _ if place & IS_DEFINED != 0 => Ground::Definition,
-            _ if place >> CERTAINTY != 0 => Ground::Judgement((place >> CERTAINTY) as u8),
+            _ if certainty != 0 => Ground::Judgement(certainty as u8),
             _ if place & IS_TYPE_GUESSED != 0 => Ground::Guess,
             _ => Ground::Statement,
         };
@@ -188,8 +200,8 @@ impl Tally {
                 | EntityType::Event
                 | EntityType::Step
         );
-        const PATTERN: i64 = model::parcel::RecognizerKind::Pattern as i64;
-        self.is_linked |= recognizer == model::parcel::RecognizerKind::Stated as i64;
+        const PATTERN: i64 = RecognizerKind::Pattern as i64;
+        self.is_linked |= recognizer == STATED;
         self.is_fuzzy |= !(is_exact_kind || (recognizer == PATTERN && place & IN_CODE != 0));
         Ok(())
     }
@@ -227,6 +239,9 @@ impl Tally {
                 surface,
                 entity_type,
                 is_type_sure,
+                names_a_thing: !self.stated.is_empty()
+                    || self.is_given
+                    || self.types.names_a_thing(),
                 n_docs: self.n_docs,
                 homes,
                 home_source: best,
@@ -270,6 +285,7 @@ pub(super) fn stored(db: &Connection, id: i64) -> Result<Option<NameFacts>, Stor
                 surface: row.get(1)?,
                 entity_type: EntityType::from_code(row.get(2)?),
                 is_type_sure: row.get::<_, i64>(2)? >= 0,
+                names_a_thing: EntityType::is_named(row.get(2)?),
                 n_docs: row.get(3)?,
                 homes: decode_homes(homes.as_deref()),
                 home_source: source.map(StatedSource::from_code),

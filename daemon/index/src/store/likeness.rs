@@ -118,7 +118,11 @@ impl Likeness<'_> {
         let is_everywhere = !wide.is_empty() || self.is_in_these_only(name, &by_doc)?;
         // The name stands for one other everywhere; or for one of several where a document says nothing; or in some
         // documents only.
-        let only = all.first().filter(|_| all.len() == 1).copied();
+        let only = match all.len() {
+            1 => all.first().copied(),
+            // A handle is one person's, however others write the name.
+            _ => self.bearer(&uses)?,
+        };
         Ok(match only {
             Some(target) if is_everywhere => Usage { everywhere: Some(target), ..Usage::default() },
             _ => {
@@ -128,10 +132,20 @@ impl Likeness<'_> {
         })
     }
 
+    /// Returns the name beside which a handle stands in most documents; ties go to the smaller norm. `None` if the name
+    /// is no handle.
+    fn bearer(&self, uses: &[Use]) -> Result<Option<i64>, StoreError> {
+        let handles = uses.iter().filter(|it| it.source == AliasSource::Handle);
+        let targets: Vec<i64> = handles.map(|it| it.target).collect();
+        let n_docs = |name: i64| targets.iter().filter(|it| **it == name).count();
+        let ordered = self.ordered(&targets.iter().copied().collect())?;
+        Ok(ordered.into_iter().rev().max_by_key(|name| n_docs(*name)))
+    }
+
     /// Returns the uses of the name, by document, the most trusted first, without those that a person rejected.
     fn uses(&self, name: &NameFacts) -> Result<Vec<Use>, StoreError> {
         let mut statement = self.db.prepare_cached(
-            "SELECT a.doc_id, a.source, t.id, t.norm, t.homes FROM aliases a
+            "SELECT a.doc_id, a.source, t.id, t.norm FROM aliases a
              JOIN names t ON t.norm = a.target AND t.sense = 0 WHERE a.norm = ?1 AND a.target <> ?1
              ORDER BY a.doc_id, a.source, a.target",
         )?;
@@ -139,11 +153,8 @@ impl Likeness<'_> {
         let mut rows = statement.query([&name.norm])?;
         while let Some(row) = rows.next()? {
             let source = AliasSource::from_code(row.get(1)?);
-            let (norm, homes): (String, Option<String>) = (row.get(3)?, row.get(4)?);
-            // A link text is an alias of one note only.
-            let is_one_note = homes.is_some_and(|homes| !homes.contains(','));
-            let is_right = self.decided(&name.norm, &norm) != Some(Verdict::Rejected);
-            if is_right && (source != AliasSource::LinkText || is_one_note) {
+            let norm: String = row.get(3)?;
+            if self.decided(&name.norm, &norm) != Some(Verdict::Rejected) {
                 out.push(Use { doc: row.get(0)?, source, target: row.get(2)? });
             }
         }

@@ -130,6 +130,14 @@ fn links_of(tx: &Connection, key: &str, doc: i64) -> Result<Vec<(i64, i64)>, Sto
 }
 
 fn lead_one(tx: &Connection, doc: i64, seq: i64) -> Result<(), StoreError> {
+    // Also if its target stays: the link may have been written again since the key became dirty.
+    tx.prepare_cached(
+        "INSERT INTO dirty_names SELECT z.id, 0 FROM note_links l
+           JOIN mentions m ON m.doc_id = l.doc_id AND m.recognizer = ?3 AND m.start >= l.start AND m.end <= l.end
+           JOIN names n ON n.id = m.name_id JOIN names z ON z.norm = n.norm AND z.sense = 0
+         WHERE l.doc_id = ?1 AND l.seq = ?2 ON CONFLICT(name_id) DO UPDATE SET later = 0",
+    )?
+    .execute(params![doc, seq, RecognizerKind::Stated as i64])?;
     let found: Option<(String, i64, String, Option<i64>)> = tx
         .prepare_cached(
             "SELECT d.path, l.kind, l.target, l.dst FROM note_links l JOIN docs d ON d.id = l.doc_id

@@ -340,7 +340,7 @@ impl Resolver<'_> {
         if old != entity {
             self.hand_on(name.id, entity)?;
             self.drop_if_unnamed(old)?;
-            old.map_or(Ok(()), |old| self.type_by_title(old))?;
+            old.map_or(Ok(()), |old| self.type_anew(old))?;
         }
         Ok(())
     }
@@ -373,28 +373,23 @@ impl Resolver<'_> {
         self.typed_note_entity(name, doc, name.type_code())
     }
 
-    /// As [`Self::note_entity`], with `voted` as the type of a note that states none. Sets it only if the name is what
-    /// the note is shown as or, where it states no such name, its title.
+    /// As [`Self::note_entity`], with `voted` as the type of a note that states none. Sets it only if the name is the
+    /// one that the note is shown as or, where it states no such name, the first that it states.
     pub(super) fn typed_note_entity(
         &self,
         name: &NameFacts,
         doc: i64,
         voted: i64,
     ) -> Result<Option<i64>, StoreError> {
-        let row: Option<(i64, Option<String>, String, String)> = self
+        let row: Option<(i64, Option<String>)> = self
             .db
             .prepare_cached(
-                "SELECT e.id, d.doc_type, e.norm, e.name FROM docs d JOIN entities e ON e.doc_id = d.id
-                 WHERE d.id = ?1",
+                "SELECT e.id, d.doc_type FROM docs d JOIN entities e ON e.doc_id = d.id WHERE d.id = ?1",
             )?
-            .query_row([doc], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?)))
+            .query_row([doc], |row| Ok((row.get(0)?, row.get(1)?)))
             .optional()?;
-        let Some((entity, doc_type, norm, shown)) = row else { return Ok(None) };
-        let shown = norm_of(&shown);
-        let mut states_shown = self.db.prepare_cached(
-            "SELECT 1 FROM stated s JOIN names n ON n.id = s.name_id WHERE s.doc_id = ?1 AND n.norm = ?2",
-        )?;
-        if shown == name.norm || norm == name.norm && !states_shown.exists(params![doc, shown])? {
+        let Some((entity, doc_type)) = row else { return Ok(None) };
+        if self.main_name(doc)? == Some(name.id) {
             let stated = doc_type.as_deref().and_then(EntityType::parse);
             self.db
                 .prepare_cached("UPDATE entities SET type = ?2 WHERE id = ?1")?
@@ -403,19 +398,31 @@ impl Resolver<'_> {
         Ok(Some(entity))
     }
 
-    /// Types a note anew by its title, where a name that it was shown as denotes something else now.
-    fn type_by_title(&self, entity: i64) -> Result<(), StoreError> {
-        let title: Option<(i64, i64)> = self
+    /// Returns the name of a note that decides its type, if it states any.
+    fn main_name(&self, doc: i64) -> Result<Option<i64>, StoreError> {
+        let shown = "SELECT name FROM entities WHERE doc_id = ?1";
+        let shown: Option<String> =
+            self.db.prepare_cached(shown)?.query_row([doc], |row| row.get(0)).optional()?;
+        let sql = "SELECT n.id FROM stated s JOIN names n ON n.id = s.name_id WHERE s.doc_id = ?1
+                   ORDER BY n.norm <> ?2, s.source, n.norm LIMIT 1";
+        let shown = norm_of(&shown.unwrap_or_default());
+        let name = self.db.prepare_cached(sql)?.query_row(params![doc, shown], |row| row.get(0));
+        Ok(name.optional()?)
+    }
+
+    /// Types a note anew, where a name that it was shown as denotes something else now.
+    fn type_anew(&self, entity: i64) -> Result<(), StoreError> {
+        let doc: Option<Option<i64>> = self
             .db
-            .prepare_cached(
-                "SELECT n.id, e.doc_id FROM entities e JOIN names n ON n.norm = e.norm AND n.sense = 0
-                 WHERE e.id = ?1 AND n.entity_id = e.id AND e.doc_id IS NOT NULL",
-            )?
-            .query_row([entity], |row| Ok((row.get(0)?, row.get(1)?)))
+            .prepare_cached("SELECT doc_id FROM entities WHERE id = ?1")?
+            .query_row([entity], |row| row.get(0))
             .optional()?;
-        let Some((name, doc)) = title else { return Ok(()) };
+        let Some(doc) = doc.flatten() else { return Ok(()) };
+        let Some(name) = self.main_name(doc)? else { return Ok(()) };
         if let Some(facts) = facts::stored(self.db, name)? {
-            self.note_entity(&facts, doc)?;
+            let is_its = self.entity_of(name)? == Some(entity);
+            let voted = if is_its { facts.type_code() } else { EntityType::Document.code() };
+            self.typed_note_entity(&facts, doc, voted)?;
         }
         Ok(())
     }

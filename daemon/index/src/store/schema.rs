@@ -79,7 +79,7 @@ CREATE INDEX alike_root ON alike(root);
 
 -- Canonical entities: of a note (`doc_id`), or of a norm. An entity's id is derived from what it is (`store/ids.rs`),
 -- so a name that is still to be resolved and holds the id of a deleted entity can never denote another one. `type`,
--- here and in `names`, is negative (`-1 - code`) if it is too unsure to be shown.
+-- here and in `names`, is negative (`-1 - code`) if it is too unsure to be shown, and 100 less if the entity is hidden.
 CREATE TABLE entities(
   id INTEGER PRIMARY KEY, norm TEXT NOT NULL, doc_id INTEGER UNIQUE, name TEXT NOT NULL,
   type INTEGER NOT NULL,
@@ -136,24 +136,16 @@ CREATE TABLE evidence(
   PRIMARY KEY(doc_id, seq)) WITHOUT ROWID;
 CREATE INDEX evidence_subject ON evidence(subject);
 CREATE INDEX evidence_object ON evidence(object);
--- Independent kinds of evidence raise confidence, repetition does not: 1 - product of (1 - the best of each kind), as
--- in `query/src/graph/confidence.rs`.
 CREATE VIEW relations AS
-  SELECT src_id, dst_id, rel,
-         1.0 - (1.0 - max(iif(kind IN ('sentence', 'depend'), c, 0.0)))
-             * (1.0 - max(iif(kind = 'section', c, 0.0))) * (1.0 - max(iif(kind = 'list', c, 0.0)))
-             * (1.0 - max(iif(kind = 'table', c, 0.0))) * (1.0 - max(iif(kind = 'title', c, 0.0)))
-             * (1.0 - max(iif(kind = 'link', c, 0.0))) AS confidence,
-         count(*) AS n_evidence
+  SELECT DISTINCT src_id, dst_id, rel
   FROM (SELECT coalesce(sn.entity_id, sd.entity_id) AS src_id, coalesce(bn.entity_id, bd.entity_id) AS dst_id,
-               e.predicate AS rel, substr(e.pattern, 1, instr(e.pattern, ':') - 1) AS kind,
-               e.confidence * coalesce(sn.link, 1.0) * coalesce(bn.link, 1.0) AS c
+               e.predicate AS rel
         FROM evidence e LEFT JOIN names sn ON sn.id = e.subject LEFT JOIN docs sd ON sd.id = -e.subject
                         LEFT JOIN names bn ON bn.id = e.object LEFT JOIN docs bd ON bd.id = -e.object
                         LEFT JOIN entities so ON e.subject_link IS NOT NULL AND so.id = sn.entity_id
                         LEFT JOIN entities bo ON e.object_link IS NOT NULL AND bo.id = bn.entity_id
         WHERE e.predicate NOT LIKE 'not %' AND so.doc_id IS NULL AND bo.doc_id IS NULL)
-  WHERE src_id IS NOT NULL AND dst_id IS NOT NULL AND src_id <> dst_id GROUP BY 1, 2, 3;
+  WHERE src_id IS NOT NULL AND dst_id IS NOT NULL AND src_id <> dst_id;
 CREATE VIEW denials AS
   SELECT coalesce(sn.entity_id, sd.entity_id) AS src_id, coalesce(bn.entity_id, bd.entity_id) AS dst_id,
          substr(e.predicate, 5) AS rel

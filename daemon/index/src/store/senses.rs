@@ -7,6 +7,7 @@
 
 use std::collections::BTreeMap;
 
+use notes::resolve::n_shared_folders;
 use rusqlite::{Connection, OptionalExtension, params};
 
 use super::names::Resolver;
@@ -71,6 +72,9 @@ impl Resolver<'_> {
             .collect::<Result<_, _>>()?;
         for (sense, _) in &senses {
             for sql in [
+                // Tells readers, who learn of changes by the rows of documents, whose mentions denote something else.
+                "UPDATE docs SET gazetteer_version = gazetteer_version
+                   WHERE id IN (SELECT doc_id FROM mentions WHERE name_id = ?2)",
                 "UPDATE mentions SET name_id = ?1 WHERE name_id = ?2",
                 "UPDATE evidence SET subject = ?1 WHERE subject = ?2",
                 "UPDATE evidence SET object = ?1 WHERE object = ?2",
@@ -84,6 +88,7 @@ impl Resolver<'_> {
 
     fn move_doc(&self, from: i64, to: i64, doc: i64) -> Result<(), StoreError> {
         for sql in [
+            "UPDATE docs SET gazetteer_version = gazetteer_version WHERE id = ?3",
             "UPDATE mentions SET name_id = ?2 WHERE name_id = ?1 AND doc_id = ?3",
             "UPDATE evidence SET subject = ?2 WHERE subject = ?1 AND doc_id = ?3",
             "UPDATE evidence SET object = ?2 WHERE object = ?1 AND doc_id = ?3",
@@ -249,13 +254,8 @@ fn nearest_home(path: &str, homes: &BTreeMap<String, i64>) -> Option<i64> {
     if let Some(own) = homes.get(path) {
         return Some(*own);
     }
-    let shared = |other: &str| {
-        let folders = |p: &'_ str| p.rsplit_once('/').map_or("", |(folder, _)| folder).to_string();
-        let (a, b) = (folders(path), folders(other));
-        let parts =
-            |f: &str| f.split('/').filter(|p| !p.is_empty()).map(String::from).collect::<Vec<_>>();
-        parts(&a).iter().zip(&parts(&b)).take_while(|(x, y)| x == y).count()
-    };
+    let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
+    let shared = |home: &str| n_shared_folders(folder, home);
     let best = homes.keys().map(|home| shared(home)).max()?;
     let mut nearest = homes.iter().filter(|(home, _)| shared(home) == best);
     match (nearest.next(), nearest.next()) {

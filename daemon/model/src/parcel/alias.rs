@@ -16,10 +16,10 @@ pub struct AliasUse {
 /// How a document shows that one name is used for another, most trusted first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum AliasSource {
-    /// The visible text of a link to a document.
-    LinkText,
     /// Initials in parentheses after the name, or the other way round.
     Defined,
+    /// A person's handle beside the name.
+    Handle,
     /// A part of a name, or its initials, after the whole name. Says nothing about other documents.
     Shortened,
 }
@@ -28,8 +28,8 @@ impl AliasSource {
     /// Decodes the stored number of a source: its position in the declaration.
     pub fn from_code(code: i64) -> AliasSource {
         match code {
-            0 => AliasSource::LinkText,
-            1 => AliasSource::Defined,
+            0 => AliasSource::Defined,
+            1 => AliasSource::Handle,
             _ => AliasSource::Shortened,
         }
     }

@@ -48,4 +48,6 @@ pub enum Party {
     Document,
     /// Index into the document's mentions.
     Mention(u32),
+    /// Index into the document's links: the document that the link leads to.
+    Link(u32),
 }

@@ -59,6 +59,28 @@ pub struct Anaphor {
     pub score: Confidence,
 }
 
+/// What a place says about the words of a mention by the way in which it writes them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum Naming {
+    /// Nothing: a heading, a label, the start of a sentence.
+    #[default]
+    Open,
+    /// They are a name.
+    Name,
+    /// They are a common noun.
+    Common,
+    /// Its author defines them as a term.
+    Defined,
+}
+
+impl Naming {
+    /// Decodes the number of a variant; an unknown one says nothing.
+    pub fn from_code(code: i64) -> Naming {
+        let all = [Naming::Open, Naming::Name, Naming::Common, Naming::Defined];
+        usize::try_from(code).ok().and_then(|idx| all.get(idx).copied()).unwrap_or_default()
+    }
+}
+
 /// Features of a mention's place (S4 §6).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct PlaceFeatures {
@@ -76,6 +98,8 @@ pub struct PlaceFeatures {
     pub is_entity_given: bool,
     /// The words after it define it: `is a fruit`, `is a company`.
     pub is_defined: bool,
+    /// What the place says about its words.
+    pub naming: Naming,
     /// How likely its type is by the classifier of names, in parts of [`PlaceFeatures::CERTAIN`]; 0 if not judged.
     pub certainty: u8,
 }

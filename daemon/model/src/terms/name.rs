@@ -200,9 +200,26 @@ impl EntityType {
         Self::ALL.iter().position(|t| *t == self).unwrap_or(0) as i64
     }
 
-    /// Returns the number stored for this type of a name or an entity: below zero where it is too unsure to be shown.
-    pub fn voted_code(self, is_sure: bool) -> i64 {
-        if is_sure { self.code() } else { !self.code() }
+    /// Returns the number stored for this type of a name or an entity: below zero where it is too unsure to be shown,
+    /// and below [`Self::HIDDEN`] where the entity is, because its words are of general meaning.
+    pub fn voted_code(self, is_sure: bool, names_a_thing: bool) -> i64 {
+        match (names_a_thing, is_sure) {
+            (true, true) => self.code(),
+            (true, false) => !self.code(),
+            (false, _) => Self::HIDDEN + !self.code(),
+        }
+    }
+
+    const HIDDEN: i64 = -100;
+
+    /// Returns whether the words of a name or an entity with this stored number are more than of general meaning.
+    pub fn is_named(code: i64) -> bool {
+        code >= Self::HIDDEN
+    }
+
+    /// Returns whether answers show an entity with this stored number as a thing.
+    pub fn is_shown(code: i64) -> bool {
+        Self::is_named(code) && Self::from_code(code).is_thing()
     }
 
     /// Returns what answers show for a stored number: nothing for a type that is too unsure.
@@ -212,6 +229,7 @@ impl EntityType {
 
     /// Decodes [`EntityType::code`] and [`EntityType::voted_code`]; an unknown number is a concept.
     pub fn from_code(code: i64) -> EntityType {
+        let code = if code < Self::HIDDEN { code - Self::HIDDEN } else { code };
         usize::try_from(code.max(!code))
             .ok()
             .and_then(|i| Self::ALL.get(i).copied())
@@ -280,8 +298,13 @@ mod tests {
             assert_eq!(EntityType::parse(t.as_str()), Some(t));
             assert_eq!(EntityType::from_code(t.code()), t);
             for (is_sure, shown) in [(true, t.as_str()), (false, "")] {
-                assert_eq!(EntityType::from_code(t.voted_code(is_sure)), t);
-                assert_eq!(EntityType::shown(t.voted_code(is_sure)), shown);
+                assert_eq!(EntityType::from_code(t.voted_code(is_sure, true)), t);
+                assert_eq!(EntityType::shown(t.voted_code(is_sure, true)), shown);
+                let hidden = t.voted_code(is_sure, false);
+                assert_eq!(
+                    (EntityType::from_code(hidden), EntityType::is_shown(hidden)),
+                    (t, false)
+                );
             }
         }
     }

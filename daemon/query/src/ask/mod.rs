@@ -422,7 +422,7 @@ fn relation(
     let [subject, object] = it.ends();
     let dated = Dated::of_path(ctx, &best.source.path)?;
     Ok(Some(StatementView {
-        claim: Some(format!("{subject} {} {object}", it.predicate)),
+        claim: Some(format!("{subject} {} {object}", it.words())),
         ..dated_view(best.source.clone(), &dated, 1.0, kind)
     }))
 }

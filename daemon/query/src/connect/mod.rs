@@ -1,22 +1,21 @@
 //! Connect: how two entities are related.
 //!
 //! In: two entities, the projection of their commit. Out: the best paths between them (`paths.rs`),
-//! each step with its evidence; if there is no path, the passages that mention both
-//! (`together.rs`). `memory.rs` does the same for notes as entities of memory.
+//! each step with its evidence; if no relations make one, associations join in; if there is no path
+//! even so, the sentences, items and rows that mention both. `memory.rs` does the same for notes as
+//! entities of memory.
 //! Invariants: a relation that `explain_entity` shows is a path of one step; the same index gives
 //! the same reply; the work is bounded, however large the folder.
 
 pub mod memory;
 mod paths;
-mod together;
 
 use proto::error::ErrorView;
-use proto::shape::{EntityView, Freshness};
-use proto::tool::core::{Connect, ConnectReply, PathView};
+use proto::shape::{EntityView, EvidenceView, Freshness};
+use proto::tool::core::{Connect, ConnectReply, PathView, TogetherView};
 
 use self::paths::{Bounds, Path, best};
-use self::together::together;
-use crate::entities::steps::relation_views;
+use crate::entities::steps::{relation_views, sentence};
 use crate::error::invalid;
 use crate::graph::entity::brief;
 pub use crate::graph::lookup::given as entity_given;
@@ -29,6 +28,9 @@ const USUAL_HOPS: u32 = 4;
 
 /// Longest path that may be asked for, in steps.
 const MAX_HOPS: u32 = 6;
+
+/// Longest path with associations: what goes with what goes with something explains little, and no more beyond that.
+const HOPS_TOGETHER: usize = 2;
 
 /// Most relations shown of one step: two things may be related in several ways.
 const MAX_OF_STEP: usize = 5;
@@ -61,10 +63,19 @@ pub fn connect(
     }
     let bounds = Bounds { max_hops: max_hops as usize, limit: limit as usize };
     let weights = &ctx.settings.retrieval.relation_weights;
-    let found = best(projection, weights, ends, &bounds);
+    let mut found = best(projection, weights, ends, &bounds);
+    let joined;
+    let mut graph = projection;
+    if found.paths.is_empty() {
+        // Only where no relations lead from one to the other.
+        joined = projection.with(ctx.associations.at(ctx.snapshot)?.all());
+        graph = &joined;
+        let bounds = Bounds { max_hops: bounds.max_hops.min(HOPS_TOGETHER), ..bounds };
+        found = best(graph, weights, ends, &bounds);
+    }
     let mut paths = Vec::new();
     for path in &found.paths {
-        paths.push(path_view(ctx, projection, path)?);
+        paths.push(path_view(ctx, graph, path)?);
     }
     let mut reply = ConnectReply {
         a: end_view(ctx, a)?,
@@ -80,7 +91,14 @@ pub fn connect(
         freshness: Freshness::default(),
     };
     if reply.paths.is_empty() {
-        reply.together = together(ctx, ends, limit as usize)?;
+        let associations = ctx.associations.at(ctx.snapshot)?;
+        for it in associations.statements(ctx, a, b, limit as usize)? {
+            let view = sentence(ctx, &it)?;
+            reply.together.extend(view.map(|EvidenceView { source, date, .. }| TogetherView {
+                source,
+                date: date.unwrap_or_default(),
+            }));
+        }
         for end in ends {
             let surest = projection.about(end).into_iter().take(MAX_OF_END);
             reply.near.extend(relation_views(ctx, surest.map(|it| (it, 1)))?);

@@ -8,12 +8,27 @@
 //! the reader decides which one is out of date.
 
 use crate::graph::confidence::Corroboration;
+use crate::graph::projection::{By, Relation};
 use crate::graph::{Statement, statements_about};
 use crate::{AskError, QueryContext};
 use extract::relate::DENIED;
 
 /// Most statements read for one side of a relation.
 const MAX_STATEMENTS: usize = 50;
+
+/// Returns the statements of a relation of the graph, best first; of an association, the unit that says most.
+pub(super) fn statements_behind(
+    ctx: &QueryContext<'_>,
+    relation: &Relation<'_>,
+) -> Result<Vec<Statement>, AskError> {
+    let Relation { subject, predicate, object, confidence, by } = *relation;
+    if !matches!(by, By::Together { .. }) {
+        return statements_of(ctx, subject, predicate, object);
+    }
+    let mut found = ctx.associations.at(ctx.snapshot)?.statements(ctx, subject, object, 1)?;
+    found.iter_mut().for_each(|it| it.confidence = confidence);
+    Ok(found)
+}
 
 /// Returns the statements of one relation, surest first.
 pub(super) fn statements_of(

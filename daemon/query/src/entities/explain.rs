@@ -3,16 +3,19 @@
 //! In: an entity by id or name. Out: its definition, note, timeline, relations with evidence, sources.
 
 use proto::error::ErrorView;
-use proto::shape::{EntityView, EvidenceView, Freshness, RelationView, SourceView};
+use proto::shape::{
+    AssociationView, EntityView, EvidenceView, Freshness, RelationView, SourceView,
+};
 use proto::tool::core::{ExplainEntity, ExplainReply, MentioningSource};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::contradict::{against, rivals, weighed};
 use super::definition::definition;
 use super::link_reasons::link_views;
+use super::steps::sentence;
 use super::timeline::timeline;
 use crate::error::invalid;
-use crate::graph::entity::{MAX_ALIASES, aliases, brief};
+use crate::graph::entity::{MAX_ALIASES, aliases, brief, entity_view};
 use crate::graph::lookup::{bearers, find_one, is_path, not_found};
 use crate::graph::{Statement, statements_about};
 use crate::quote::snippet::{choose, render};
@@ -54,6 +57,7 @@ pub fn explain_entity(
         facts: facts(ctx, &entity)?,
         timeline: timeline(ctx, id, &mentioning)?,
         relations: relations(ctx, &entity, hops, limit as usize)?,
+        goes_with: Vec::new(),
         sources: sources(ctx, &mentioning)?,
         n_mentions: mentioning.iter().map(|it| it.n).sum(),
         n_documents: mentioning.len() as u64,
@@ -130,6 +134,30 @@ fn relations(
         frontier = next;
     }
     with_ends(ctx, out)
+}
+
+/// Returns what goes with an explained entity, except what its relations tell.
+///
+/// # Errors
+/// When the index cannot be read.
+pub fn goes_with(
+    ctx: &QueryContext<'_>,
+    explained: &ExplainReply,
+) -> Result<Vec<AssociationView>, AskError> {
+    let is_told = |other: i64| {
+        explained.relations.iter().any(|it| [it.subject_id, it.object_id].contains(&Some(other)))
+    };
+    let associations = ctx.associations.at(ctx.snapshot)?;
+    let mut views = Vec::new();
+    for it in associations.of(explained.entity.id).into_iter().filter(|it| !is_told(it.b)) {
+        let Some(entity) = entity_view(ctx, it.b)? else { continue };
+        let mut units = Vec::new();
+        for statement in associations.statements(ctx, it.a, it.b, MAX_EVIDENCE)? {
+            units.extend(sentence(ctx, &statement)?.map(|it| it.source));
+        }
+        views.push(AssociationView { entity, n_together: it.n, ratio: it.shown_ratio(), units });
+    }
+    Ok(views)
 }
 
 /// Adds to each end its name, the path of its note, and whether others share its name; drops relations with an end that
@@ -233,7 +261,7 @@ fn sources(
 }
 
 /// Returns the words around an offset, on one line.
-pub(crate) fn line_around(text: &str, at: usize) -> String {
+pub(super) fn line_around(text: &str, at: usize) -> String {
     let before = text.get(..at).unwrap_or("");
     let start = before.rfind('\n').map_or(0, |newline| newline + 1);
     let end = text.get(at..).and_then(|t| t.find('\n')).map_or(text.len(), |newline| at + newline);

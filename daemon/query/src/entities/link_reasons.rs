@@ -112,6 +112,7 @@ fn facts(id: i64, norm: &str, surface: &str, type_code: i64, n_docs: i64) -> Nam
         surface: surface.to_string(),
         entity_type: EntityType::from_code(type_code),
         is_type_sure: true,
+        names_a_thing: true,
         n_docs: n_docs as u32,
         homes: Vec::new(),
         home_source: None,

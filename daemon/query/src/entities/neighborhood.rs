@@ -13,7 +13,7 @@ use proto::shape::EntityView;
 use proto::tool::admin::{Graph, GraphEdge, GraphNode, GraphReply};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::contradict::{against, statements_of};
+use super::contradict::{against, statements_behind};
 use super::definition::definition;
 use super::overview::overview;
 use super::steps::stated_beside;
@@ -194,14 +194,15 @@ pub(super) fn edges(
     // By document, so that each text is read once and only one is held.
     let mut cited: BTreeMap<i64, Vec<(usize, Statement)>> = BTreeMap::new();
     for (at, relation) in kept.iter().enumerate() {
-        let Relation { subject, predicate, object, confidence, .. } = *relation;
-        let stated = statements_of(ctx, subject, predicate, object)?;
+        let Relation { subject, predicate, object, confidence, by } = *relation;
+        let stated = statements_behind(ctx, relation)?;
         let against = against(ctx, subject, predicate, object)?;
         edges.push(GraphEdge {
             src: subject,
             dst: object,
             rel: predicate.to_string(),
             confidence,
+            n_together: by.n_together(),
             n_evidence: stated.len().max(1) as u64,
             n_against: against.len() as u64,
             evidence: stated_beside(ctx, relation)?,

@@ -1,10 +1,10 @@
 //! Overview: the whole folder as one graph, for drawing.
 //!
 //! In: the projection, a limit, relation types. Out: the most mentioned entities that are related
-//! to each other, most mentioned first, the relations between them, and the communities that they
-//! form.
-//! Invariants: each entity has a relation to another one of the reply; the same index gives the
-//! same reply.
+//! to each other, most mentioned first, the relations and associations between them, and the
+//! communities that these form.
+//! Invariants: each entity has a relation or association to another one of the reply; the same index
+//! gives the same reply.
 
 use std::collections::BTreeSet;
 
@@ -30,6 +30,8 @@ pub(super) fn overview(
     limit: usize,
     rels: &[String],
 ) -> Result<GraphReply, ErrorView> {
+    let associations = ctx.associations.at(ctx.snapshot)?;
+    let projection = &projection.with(associations.all());
     let chosen = Chosen::from(projection, &by_mentions(ctx)?, limit, rels);
     let mut nodes = Vec::new();
     for entity in &chosen.entities {
@@ -50,7 +52,7 @@ pub(super) fn overview(
 /// Returns all things, most mentioned first; ties by norm.
 fn by_mentions(ctx: &QueryContext<'_>) -> Result<Vec<i64>, AskError> {
     let found = ctx.snapshot.entities().by_mentions()?;
-    let things = found.into_iter().filter(|(_, code)| EntityType::from_code(*code).is_thing());
+    let things = found.into_iter().filter(|(_, code)| EntityType::is_shown(*code));
     Ok(things.map(|(id, _)| id).collect())
 }
 

@@ -4,7 +4,7 @@
 
 use proto::shape::{EvidenceView, RelationView, SourceView};
 
-use super::contradict::statements_of;
+use super::contradict::statements_behind;
 use super::explain::{relation_view, with_ends};
 use crate::graph::Statement;
 use crate::graph::projection::{By, Relation};
@@ -22,9 +22,10 @@ pub(crate) fn relation_views<'p>(
     let mut views = Vec::new();
     for (relation, hop) in relations {
         let Relation { subject, predicate, object, confidence, by } = relation;
-        if by == By::Evidence {
-            let stated = statements_of(ctx, subject, predicate, object)?;
-            views.extend(relation_view(ctx, &stated, hop, sentence)?);
+        if matches!(by, By::Evidence | By::Together { .. }) {
+            let stated = statements_behind(ctx, &relation)?;
+            let view = relation_view(ctx, &stated, hop, sentence)?;
+            views.extend(view.map(|it| RelationView { n_together: by.n_together(), ..it }));
             continue;
         }
         views.push(RelationView {
@@ -47,7 +48,7 @@ pub(super) fn stated_beside(
     relation: &Relation<'_>,
 ) -> Result<Option<EvidenceView>, AskError> {
     let (doc, seq) = match relation.by {
-        By::Evidence => return Ok(None),
+        By::Evidence | By::Together { .. } => return Ok(None),
         By::Link { doc, seq } => (doc, Some(seq as usize)),
         By::Entry { doc } => (doc, None),
     };
@@ -72,7 +73,7 @@ pub(super) fn stated_beside(
 }
 
 /// Renders a statement as evidence, quoting its sentence.
-fn sentence(
+pub(crate) fn sentence(
     ctx: &QueryContext<'_>,
     statement: &Statement,
 ) -> Result<Option<EvidenceView>, AskError> {

@@ -164,9 +164,9 @@ fn note_at(ctx: &QueryContext<'_>, name: &str) -> Result<Option<i64>, AskError> 
 }
 
 /// Returns the entity of the note that links and tools find by this name where nothing states it: by its permalink, as
-/// written or in other words, or by the heading that it alone begins with.
+/// written or in other words, by the heading that it alone begins with, or by the folder whose index it is.
 fn called(ctx: &QueryContext<'_>, name: &str) -> Result<Option<i64>, AskError> {
-    for by in [By::Permalink, By::Heading, By::Slug] {
+    for by in [By::Permalink, By::Heading, By::Slug, By::Folder] {
         if let [doc] = ctx.snapshot.documents().named(by, name)?.as_slice() {
             return Ok(ctx.snapshot.entities().of_note(*doc)?);
         }
@@ -195,6 +195,10 @@ fn by_name(ctx: &QueryContext<'_>, name: &str) -> Result<i64, ErrorView> {
         && it.doc.is_some()
     {
         return Ok(it.id);
+    }
+    // Notes of one name that nothing uses, such as the indexes of folders: which one is meant?
+    if exact.is_none() && bearers(ctx, &norm)?.len() > 1 {
+        return Err(ambiguous(ctx, name, &norm)?);
     }
     let called = if entity == Some(None) { None } else { called(ctx, name)? };
     if let Some(entity) = called.or(entity.flatten()) {

@@ -1,9 +1,11 @@
 //! Graph: entities and the statements that join them, as stored in the index.
 //!
 //! `entity.rs` returns what is known about one entity, `relations.rs` which relation types exist,
-//! `lookup.rs` resolves names, `projection.rs` is the whole graph in memory, `communities.rs`
-//! groups a graph. Here: the statements about an entity, with the review decisions applied.
+//! `lookup.rs` resolves names, `projection.rs` is the whole graph in memory, `associations.rs` what
+//! goes together without a relation, `communities.rs` groups a graph. Here: the statements about an
+//! entity, with the review decisions applied.
 
+pub(crate) mod associations;
 pub(crate) mod communities;
 pub(crate) mod confidence;
 pub(crate) mod entity;

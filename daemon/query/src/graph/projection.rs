@@ -13,6 +13,7 @@ use petgraph::graph::{DiGraph, EdgeIndex, NodeIndex};
 use petgraph::visit::EdgeRef;
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use super::associations::{Association, TOGETHER};
 use super::confidence::Corroboration;
 use crate::{AskError, QueryContext};
 use extract::relate::DENIED;
@@ -35,6 +36,15 @@ pub(crate) enum By {
     Link { doc: i64, seq: i64 },
     /// The entry whose note is this document.
     Entry { doc: i64 },
+    /// So many units that name both: an association, which states nothing.
+    Together { n: u32 },
+}
+
+impl By {
+    /// Returns the units of an association; `None` for a relation.
+    pub(crate) fn n_together(self) -> Option<u32> {
+        if let By::Together { n } = self { Some(n) } else { None }
+    }
 }
 
 /// A relation without evidence rows, such as one that an entry states.
@@ -90,7 +100,7 @@ impl Relation<'_> {
 }
 
 /// Entities and relations of one commit.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct Projection {
     graph: DiGraph<i64, Edge>,
     nodes: FxHashMap<i64, NodeIndex>,
@@ -114,6 +124,23 @@ impl Projection {
             }
         }
         Ok(reading.finish(ctx.one_way))
+    }
+
+    /// Adds the associations of entities that no relation joins.
+    pub(crate) fn with(&self, associations: &[Association]) -> Self {
+        let mut all = self.clone();
+        let predicate = all.predicates.len() as u32;
+        all.predicates.push(TOGETHER.to_string());
+        for it in associations {
+            let Projection { graph, nodes, .. } = &mut all;
+            let [a, b] = [it.a, it.b]
+                .map(|entity| *nodes.entry(entity).or_insert_with(|| graph.add_node(entity)));
+            if graph.find_edge_undirected(a, b).is_none() {
+                let by = By::Together { n: it.n };
+                graph.add_edge(a, b, Edge { predicate, confidence: it.weight(), by });
+            }
+        }
+        all
     }
 
     /// Builds a graph from relations: subject, predicate, object, confidence.
@@ -177,6 +204,14 @@ impl Projection {
         }
         found.sort_by(Relation::order);
         found
+    }
+
+    /// Returns the confidence with which answers show a relation; 0 for one that they do not show. Without the noise of
+    /// an `f32`.
+    pub fn confidence(&self, subject: i64, predicate: &str, object: i64) -> f64 {
+        let between = self.between(subject, object).into_iter();
+        let mut found = between.filter(|it| it.subject == subject && it.predicate == predicate);
+        found.next().map_or(0.0, |it| (f64::from(it.confidence) * 1000.0).round() / 1000.0)
     }
 
     /// Returns the relations among some entities, each once: those of one subject surest first.

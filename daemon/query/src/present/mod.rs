@@ -21,7 +21,7 @@ use proto::tool::core::{HitView, HybridReply};
 use self::floor::{Verdict, WeakFloor};
 pub(crate) use self::hint::nothing_asked;
 use crate::expand::Expanded;
-use crate::graph::entity::{entity_view, rounded};
+use crate::graph::entity::{brief, rounded};
 use crate::passage::{self, handle};
 use crate::plan::cursor::mark;
 use crate::plan::{MAX_RECALL, Plan};
@@ -166,10 +166,9 @@ fn add_neighborhood(
 ) -> Result<(), AskError> {
     for entity in expanded.order.iter().take(MAX_ENTITIES) {
         let score = expanded.reached.get(entity).map(|it| rounded(it.confidence));
-        let is_thing =
-            |it: &EntityView| EntityType::parse(&it.entity_type).is_none_or(EntityType::is_thing);
-        let view = entity_view(ctx, *entity)?.filter(is_thing);
-        reply.entities.extend(view.map(|it| EntityView { score, ..it }));
+        let found = ctx.snapshot.entities().get(*entity)?;
+        let thing = found.filter(|it| EntityType::is_shown(it.type_code));
+        reply.entities.extend(thing.map(|it| EntityView { score, ..brief(&it) }));
     }
     let ways = expanded.order.iter().filter_map(|it| expanded.reached.get(it)?.by.as_ref());
     reply.edges.extend(ways.take(MAX_EDGES).map(|by| EdgeView {

@@ -278,6 +278,7 @@ mod tests {
             reranker: None,
             one_way: &[],
             functional: &[],
+            associations: &Default::default(),
             decisions: decisions.at(snapshot.tick()),
         };
         then(&ctx, &plan)

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
 
-use crate::shape::{EntityView, EvidenceView, Freshness, Id, PlaceView};
+use crate::shape::{EntityView, EvidenceView, Freshness, Id, PlaceView, between};
 use crate::tool::core::DefinitionView;
 use crate::tool::{Effect, Tool, ToolSet};
 
@@ -31,7 +31,8 @@ pub struct GraphReply {
     /// The entity asked about first, then by hops, the surest way there first. Without one: the most mentioned
     /// entities that are related to each other, most mentioned first.
     pub nodes: Vec<GraphNode>,
-    /// Relations between them, surest first; at most four times as many as `limit`.
+    /// Relations between them, without an entity also associations, surest first; at most four times as many as
+    /// `limit`.
     pub edges: Vec<GraphEdge>,
     /// Without an entity: groups of entities that are related to each other more than to others, the largest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -106,6 +107,10 @@ pub struct GraphEdge {
     pub rel: String,
     /// As `explain_entity` has it: raised by each independent source, lowered by evidence against it, 0 to 1.
     pub confidence: f32,
+    /// Set for an association (`mentioned_together`), which states nothing: the sentences, items and rows that name
+    /// both. Its confidence is a weight, below that of any relation.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub n_together: Option<u32>,
     /// Statements of it that were read.
     pub n_evidence: u64,
     /// Statements against it.
@@ -113,6 +118,20 @@ pub struct GraphEdge {
     /// The best evidence.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub evidence: Option<EvidenceView>,
+}
+
+impl GraphReply {
+    /// Returns the number of stated relations.
+    pub fn n_relations(&self) -> u64 {
+        self.edges.iter().filter(|it| it.n_together.is_none()).count() as u64
+    }
+}
+
+impl GraphEdge {
+    /// Returns what stands between the ends for people.
+    pub fn words(&self) -> String {
+        between(&self.rel, self.n_together)
+    }
 }
 
 impl Tool for Graph {

@@ -40,7 +40,8 @@ pub struct ConnectReply {
     pub max_hops: u32,
     /// Best first; none where nothing joins them within these steps.
     pub paths: Vec<PathView>,
-    /// Where there is no path: passages that mention both, which is much weaker; the nearest mentions first.
+    /// Where there is no path: sentences, list items and table rows that mention both, which is much weaker; those with
+    /// the nearest mentions first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub together: Vec<TogetherView>,
     /// Where there is no path: the surest relations of each.
@@ -65,14 +66,12 @@ pub struct PathView {
     pub steps: Vec<RelationView>,
 }
 
-/// A passage that mentions two things.
+/// A sentence, item or row that mentions two things.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TogetherView {
     /// Its place and words.
     #[serde(flatten)]
     pub source: SourceView,
-    /// Bytes of the text between the two mentions.
-    pub apart: u64,
     /// The day that the document states, else the day it was modified, `YYYY-MM-DD`.
     pub date: String,
 }

@@ -6,7 +6,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
 
-use crate::shape::{EntityView, Freshness, Id, PlaceView, RelationView, SourceView};
+use crate::shape::{
+    AssociationView, EntityView, Freshness, Id, PlaceView, RelationView, SourceView,
+};
 use crate::tool::{Effect, Tool, ToolSet};
 
 /// Parameters of `explain_entity`; give `entity_id` or `name`.
@@ -41,6 +43,9 @@ pub struct ExplainReply {
     pub facts: Vec<SourceView>,
     /// Those that its own note states, then the others, the strongest first.
     pub relations: Vec<RelationView>,
+    /// What goes with it besides: mentioned together more often than chance explains, the strongest first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub goes_with: Vec<AssociationView>,
     /// Documents that mention it most, with a place in each.
     pub sources: Vec<MentioningSource>,
     /// Mentions in all documents.

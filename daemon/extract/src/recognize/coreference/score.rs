@@ -204,7 +204,7 @@ impl<'a> Scope<'a> {
                 let place = |name| Place { party: it.antecedent, name, span: it.span, back };
                 match it.antecedent {
                     Party::Document if found.wants == Wants::Thing => places.push(place("")),
-                    Party::Document => {}
+                    Party::Document | Party::Link(_) => {}
                     Party::Mention(idx) => {
                         let mention = self.mentions.get(idx as usize);
                         let fitting = mention.filter(|m| self.fits(m, found));

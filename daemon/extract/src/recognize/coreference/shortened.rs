@@ -23,6 +23,8 @@ struct Bearer {
     from: usize,
     /// Whether another name has the same part.
     is_shared: bool,
+    /// Whether its type is no judgement: general knowledge of the part counts for less.
+    is_sure: bool,
 }
 
 /// Replaces shortened names by full ones. Mentions stay in order of place.
@@ -48,7 +50,8 @@ impl Bearer {
     fn fits(&self, mention: &Mention) -> bool {
         let is_kind = !mention.entity_type.is_specific()
             || mention.entity_type == self.entity_type
-            || mention.place.is_type_guessed;
+            || mention.place.is_type_guessed
+            || self.is_sure;
         !self.is_shared && self.from < mention.span.start() && is_kind
     }
 }
@@ -70,7 +73,10 @@ fn bearers_of(mentions: &[Mention]) -> FxHashMap<String, Bearer> {
                 entity_type: mention.entity_type,
                 from: mention.span.start(),
                 is_shared: false,
+                is_sure: false,
             });
+            let place = mention.place;
+            bearer.is_sure |= !place.is_type_guessed && place.certainty == 0;
             bearer.is_shared |= bearer.name != mention.name;
         }
     }
@@ -82,9 +88,11 @@ fn parts_of(mention: &Mention) -> Vec<&str> {
     let (Some(first), Some(last)) = (words.first(), words.last()) else { return Vec::new() };
     let parts = match mention.entity_type {
         EntityType::Person if (2..=4).contains(&words.len()) => vec![*first, *last],
-        EntityType::Organization if words.len() == 2 && lexicon::is_suffix(last) => vec![*first],
-        EntityType::Organization if words.len() == 3 && lexicon::is_suffix(last) => {
-            // `Quillgate Systems GmbH` is Quillgate; `Trust Platform Team` is not Trust.
+        // `Edge Team` is not Edge, nor is `Observability Working Group` Observability.
+        EntityType::Organization if !lexicon::is_legal_form(last) => Vec::new(),
+        EntityType::Organization if words.len() == 2 => vec![*first],
+        EntityType::Organization if words.len() == 3 => {
+            // `Quillgate Systems GmbH` is Quillgate; `Trust Quillgate GmbH` is not Trust.
             if words.get(1).is_some_and(|word| words::is_ordinary(word)) {
                 vec![*first]
             } else {

@@ -49,7 +49,7 @@ fn anaphors(lines: &str) -> String {
     let mentions = mentions_of(&doc.text);
     let found = find(&doc, &testing::sentences_of(&doc), &mentions);
     let name = |party: Party| match party {
-        Party::Document => "(document)",
+        Party::Document | Party::Link(_) => "(document)",
         Party::Mention(idx) => mentions[idx as usize].name.as_str(),
     };
     let pairs = found.iter().map(|a| format!("{} = {}", a.span.of(&doc.text), name(a.antecedent)));

@@ -7,6 +7,7 @@
 use std::ops::Range;
 
 use super::{Entry, Habit};
+use crate::recognize::border::Borders;
 use model::parcel::{InlineKind, NormalDoc};
 use model::terms::{Norm, Span};
 
@@ -14,13 +15,15 @@ use model::terms::{Norm, Span};
 pub(super) struct RunContext<'d> {
     pub(super) doc: &'d NormalDoc,
     pub(super) sentences: &'d [Span<Norm>],
+    pub(super) borders: Borders,
 }
 
 impl RunContext<'_> {
     /// Returns whether the run at `place` is a mention of `entry`.
     pub(super) fn accepts(&self, entry: Entry<'_>, place: Range<usize>, is_plural: bool) -> bool {
         let Some(surface) = self.doc.text.get(place.clone()) else { return false };
-        if self.is_part_of_path(&place) || self.is_part_of_compound(&place, surface) {
+        let is_whole = !self.borders.cross(Span::new(place.start, place.end));
+        if !is_whole || self.is_part_of_path(&place) || self.is_part_of_compound(&place, surface) {
             return false;
         }
         let singular =

@@ -7,6 +7,7 @@
 use super::accept::RunContext;
 use super::hash::{FNV_START, LOWER, Token, read_token, step};
 use super::{EXACT_SCORE, Entry, Gazetteer, PLURAL_SCORE};
+use crate::recognize::border::Borders;
 use model::parcel::{Block, BlockKind, Mention, NormalDoc, PlaceFeatures, RecognizerKind};
 use model::terms::{Confidence, Norm, Span};
 
@@ -33,7 +34,8 @@ impl<'d, 'g> Scan<'d, 'g> {
         doc: &'d NormalDoc,
         sentences: &'d [Span<Norm>],
     ) -> Self {
-        Scan { gazetteer, doc, surroundings: RunContext { doc, sentences } }
+        let surroundings = RunContext { doc, sentences, borders: Borders::of(doc) };
+        Scan { gazetteer, doc, surroundings }
     }
 
     pub(super) fn run(&self, out: &mut Vec<Mention>) {

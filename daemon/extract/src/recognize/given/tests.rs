@@ -69,7 +69,7 @@ fn appearances_are_counted_in_the_file_as_it_is() {
          the people who want them.</p></article></body></html>",
         "a.html\tNuts &amp; <b>Bolts</b> Ltd\t1\tOrganization\t\n",
         expect![[r#"
-            41..68 Nuts & Bolts Ltd = Nuts & Bolts Ltd Organization (Pattern)
+            41..68 Nuts & Bolts Ltd = Nuts & Bolts Ltd Organization (Given)
         "#]],
     );
     check(
@@ -91,7 +91,7 @@ fn what_is_read_at_the_same_words_is_the_name_unless_an_entity_is_stated() {
         "a.md\tthe boss\t1\tPerson\t\na.md\t20 January 2026\t1\tEvent\t\na.md\tmet\t1\tConcept\t\n",
         expect![[r#"
             13..16 met = met Concept (Given)
-            18..26 the boss = sam Person (Stated)
+            18..26 the boss = the boss Person (Given)
             46..61 20 January 2026 = 2026-01-20 Event (Pattern)
         "#]],
     );
@@ -100,8 +100,8 @@ fn what_is_read_at_the_same_words_is_the_name_unless_an_entity_is_stated() {
         text,
         "a.md\tthe boss\t1\tPerson\tSamuel\n",
         expect![[r#"
-        18..26 the boss = Samuel Person (Stated, stated)
-    "#]],
+            18..26 the boss = Samuel Person (Given, stated)
+        "#]],
     );
 }
 

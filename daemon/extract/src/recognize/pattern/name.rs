@@ -190,7 +190,7 @@ fn single(view: View<'_>, i: usize, is_first: bool) -> Option<Hit> {
 /// Reads an `@handle` of three characters or more that is not a mail address, a package or a
 /// decorator call.
 pub(super) fn read_handle(view: View<'_>, i: usize) -> Option<Hit> {
-    if view.byte_before(i) != b'@' || view.word(i).len() < 3 || view.shape(i).has(Shape::WIDE) {
+    if view.byte_before(i) != b'@' || view.shape(i).has(Shape::WIDE) {
         return None;
     }
     let at_sign = (view.words.get(i)?.start as usize).checked_sub(1)?;
@@ -203,11 +203,13 @@ pub(super) fn read_handle(view: View<'_>, i: usize) -> Option<Hit> {
         to += 1;
     }
     let mut after = view.after(to).chars();
-    let goes_on = match after.next() {
-        Some('/' | '(' | '@' | ':' | '{') => true,
-        Some('.') => after.next().is_some_and(char::is_alphanumeric),
-        _ => false,
-    };
+    let is_short = view.run(i, to).len() < MIN_SINGLE_BYTES;
+    let goes_on = is_short
+        || match after.next() {
+            Some('/' | '(' | '@' | ':' | '{') => true,
+            Some('.') => after.next().is_some_and(char::is_alphanumeric),
+            _ => false,
+        };
     let name = format!("@{}", view.run(i, to));
     (!goes_on).then(|| Hit { name: Some(name), ..Hit::firm(i, to, EntityType::Person, CUED_SCORE) })
 }

@@ -3,13 +3,14 @@
 //!
 //! In: the links of a document to other sites. Out: one mention for each link whose words are
 //! written like a name.
-//! Invariants: a name begins with a capital, or its first word has a hyphen or an inner capital;
+//! Invariants: a name begins with a capital, or its first word has a hyphen or an inner capital, or
+//! is the handle to which the link leads;
 //! text with function words at its ends, single ordinary words, addresses and whole sentences are
 //! not names. Linear.
 //! Measured on `corpus/real` (tuning half): readers take five of six such links for names.
 
 use super::proof::mention;
-use crate::recognize::{lexicon, words};
+use crate::recognize::{lexicon, people, words};
 use model::parcel::{BlockKind, InlineKind, LinkKind, Mention, NormalDoc};
 use model::terms::{EntityType, Norm, Span};
 
@@ -29,7 +30,11 @@ pub(super) fn find(doc: &NormalDoc, out: &mut Vec<Mention>) {
             .is_some_and(|it| it.kind == InlineKind::Code && it.span.start() < link.span.end());
         // Numbered links are a table of contents: there, ordinary words are titles of pages.
         let is_page = words::all_ordinary(text) && is_numbered(doc, link.span);
-        if has_code || !is_written_so(text) || (words::all_ordinary(text) && !is_page) {
+        let is_handle = people::profile(link).is_some_and(|it| it.eq_ignore_ascii_case(text));
+        if has_code
+            || !(is_handle || is_written_so(text))
+            || (words::all_ordinary(text) && !is_page)
+        {
             continue;
         }
         let span: Span<Norm> = link.span;

@@ -119,7 +119,7 @@ fn is_quiet(text: &str) -> bool {
 }
 
 /// Returns whether the words beside a mark name or define something.
-fn is_introduced(text: &str, span: Span<Norm>) -> bool {
+pub(in crate::recognize) fn is_introduced(text: &str, span: Span<Norm>) -> bool {
     let before = text.get(..span.start()).unwrap_or("").trim_end_matches([' ', '“', '"', '(']);
     let before =
         [" a", " an", " the"].iter().find_map(|it| before.strip_suffix(it)).unwrap_or(before);
@@ -189,7 +189,10 @@ fn groups<'w>(view: View<'w>, mut take: impl FnMut(&'w str)) {
             continue;
         }
         let from = i;
-        while matches!(view.gap(i), Some(" " | "-")) && is_part(i + 1) {
+        while matches!(view.gap(i), Some(" " | "-"))
+            && is_part(i + 1)
+            && !view.shape(i + 1).has(Shape::PARTED)
+        {
             i += 1;
         }
         let is_led = from

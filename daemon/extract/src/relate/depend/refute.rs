@@ -86,7 +86,7 @@ fn is_refuted(reader: &Reader<'_>, e: &Evidence) -> bool {
         Party::Mention(idx) => {
             (0..reader.tree.len()).find(|i| reader.tree.mention(*i) == Some(idx))
         }
-        Party::Document => None,
+        Party::Document | Party::Link(_) => None,
     };
     let (Some(a), Some(b)) = (token_of(e.subject), token_of(e.object)) else { return false };
     if [a, b].into_iter().any(|it| is_modifier(reader, it) || reader.tree.is_narrowed(it)) {

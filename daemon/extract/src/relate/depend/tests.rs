@@ -67,7 +67,7 @@ fn check_with(vocabulary: Arc<Vocabulary>, sentences: &str, expect: Expect) {
         let related = related(testing::doc(sentence), vocabulary.clone());
         let normal = &related.doc.doc;
         let name = |party: Party| match party {
-            Party::Document => "(document)".to_string(),
+            Party::Document | Party::Link(_) => "(document)".to_string(),
             Party::Mention(idx) => normal.mentions[idx as usize].name.clone(),
         };
         writeln!(out, "{sentence}").expect("a string takes writes");
@@ -391,7 +391,7 @@ fn one_of_many_things_of_a_name_is_not_that_name() {
     ] {
         let related = related(testing::doc(sentence), Vocabulary::builtin());
         let is_kafka = |party: Party| match party {
-            Party::Document => false,
+            Party::Document | Party::Link(_) => false,
             Party::Mention(idx) => related.doc.doc.mentions[idx as usize].name == "Kafka",
         };
         let of_grammar = related.evidence.iter().filter(|e| e.pattern.starts_with("depend:"));

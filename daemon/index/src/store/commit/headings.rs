@@ -6,7 +6,8 @@
 
 use std::collections::BTreeSet;
 
-use rusqlite::{OptionalExtension, Transaction, params};
+use notes::resolve::folder_of_index;
+use rusqlite::{Transaction, params};
 
 use super::super::StoreError;
 use extract::recognize::shown_heading;
@@ -18,8 +19,10 @@ pub(super) fn write(tx: &Transaction<'_>, id: i64, normal: &NormalDoc) -> Result
     tx.prepare_cached("DELETE FROM headings WHERE doc_id = ?1")?.execute([id])?;
     if let Some(heading) = shown_heading(normal) {
         let norm = norm_of(heading);
-        // `tide-clock.md` with the heading `Tide clock` shows it in any case: only the spelling differs.
-        let otherwise = if norm == norm_of(&normal.title) { heading } else { &normal.title };
+        // `tide-clock.md` with the heading `Tide clock` shows it in any case: only the spelling differs. The file name
+        // of a folder's index says nothing.
+        let title = folder_of_index(normal.head.path.as_str()).unwrap_or(&normal.title);
+        let otherwise = if norm == norm_of(title) { heading } else { title };
         tx.prepare_cached("INSERT INTO headings VALUES(?1, ?2, ?3, ?4)")?
             .execute(params![id, norm, heading, otherwise])?;
     }
@@ -34,20 +37,6 @@ pub(super) fn norms_of(tx: &Transaction<'_>, id: i64) -> Result<BTreeSet<String>
     )?;
     let norms = statement.query_map([id], |row| row.get(0))?;
     Ok(norms.collect::<Result<_, _>>()?)
-}
-
-/// Returns the names that may denote a document with one of these headings.
-pub(super) fn names(
-    tx: &Transaction<'_>,
-    norms: &BTreeSet<String>,
-) -> Result<Vec<i64>, StoreError> {
-    let mut statement = tx.prepare_cached("SELECT id FROM names WHERE norm = ?1 AND sense = 0")?;
-    let mut names = Vec::new();
-    for norm in norms {
-        let name: Option<i64> = statement.query_row([norm], |row| row.get(0)).optional()?;
-        names.extend(name);
-    }
-    Ok(names)
 }
 
 /// Updates the names of documents with one of these headings, of which `doc` was written or removed: the heading if it

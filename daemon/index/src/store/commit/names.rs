@@ -9,6 +9,7 @@ use crate::store::{StoreError, lines};
 use model::parcel::{
     EmbeddedDoc, LinkedDoc, NormalDoc, Party, PlaceFeatures, RecognizerKind, StatedSource,
 };
+use model::terms::{Norm, Span};
 
 /// Returns the names that a document mentions, states or has aliases for, by the row of sense 0.
 pub(super) fn names_of_doc(tx: &Transaction<'_>, id: i64) -> Result<BTreeSet<i64>, StoreError> {
@@ -270,6 +271,7 @@ fn place_bits(place: PlaceFeatures) -> i64 {
         | i64::from(place.is_entity_given) << 5
         | i64::from(place.is_defined) << 6
         | i64::from(place.certainty) << 7
+        | (place.naming as i64) << 10
 }
 
 pub(super) fn write_evidence(
@@ -284,15 +286,20 @@ pub(super) fn write_evidence(
     let links = links_of(normal);
     // A party is stored as row (negative for the document itself), place in the text (-1), and the link that states
     // it.
+    let link = |span: Span<Norm>| link_at(&links, normal.map.to_raw(span).start());
     let party = |party: Party| -> Option<(i64, i64, Option<i64>)> {
         match party {
             Party::Document => Some((-id, -1, None)),
+            Party::Link(i) => {
+                // `links.rs` finds the document; a link that no note states leads nowhere.
+                let span = normal.links.get(i as usize)?.span;
+                Some((0, span.start() as i64, Some(link(span)?)))
+            }
             Party::Mention(i) => {
                 let name = linked.mention_names.get(i as usize)?;
                 let mention = linked.doc.mentions.get(i as usize)?;
-                let link = (mention.recognizer == RecognizerKind::Stated)
-                    .then(|| link_at(&links, normal.map.to_raw(mention.span).start()))
-                    .flatten();
+                let is_link = mention.recognizer == RecognizerKind::Stated;
+                let link = is_link.then(|| link(mention.span)).flatten();
                 Some((*name_ids.get(*name as usize)?, mention.span.start() as i64, link))
             }
         }

@@ -163,7 +163,10 @@ pub fn explain_entity(
 ) -> Result<ExplainReply, ErrorView> {
     let explained = |name: Option<String>| {
         let request = ExplainEntity { name, ..request.clone() };
-        query::explain_entity(&project.desk(snapshot), &request)
+        let desk = project.desk(snapshot);
+        let mut reply = query::explain_entity(&desk, &request)?;
+        reply.goes_with = query::goes_with(&desk, &reply)?;
+        Ok(reply)
     };
     let mut reply = match &request.name {
         Some(name) => found_at(project, name, |name| explained(Some(name.to_string()))),
@@ -225,18 +228,44 @@ fn decisions_of(request: &ReviewLinks) -> Vec<(String, Option<Verdict>)> {
 /// Most rows per page.
 const MAX_PAGE: u32 = 5_000;
 
+/// How cursors among the associations begin.
+const ASSOCIATIONS: &str = "association:";
+
 /// Returns one page of the whole graph.
 pub fn dump(project: &Project, snapshot: &Snapshot, request: Dump) -> Result<DumpReply, ErrorView> {
     let limit = request.limit.unwrap_or(1_000);
     if !(1..=MAX_PAGE).contains(&limit) {
         return Err(invalid(format!("`limit` is {limit}"), "give a number from 1 to 5000"));
     }
-    let page =
-        dump_page(snapshot, request.cursor.as_deref(), limit as usize).map_err(unreadable)?;
-    let Some((rows, cursor)) = page else {
+    let limit = limit as usize;
+    let cursor = request.cursor.as_deref();
+    let page = match cursor.and_then(|it| it.strip_prefix(ASSOCIATIONS)) {
+        // Associations follow what the index holds.
+        None => dump_page(snapshot, cursor, limit)
+            .map_err(unreadable)?
+            .map(|(rows, next)| (rows, next.or_else(|| Some(format!("{ASSOCIATIONS}0"))))),
+        Some(offset) => match offset.parse() {
+            Err(_) => None,
+            Ok(offset) => {
+                let rows = query::dumped_associations(&project.desk(snapshot), offset, limit)?;
+                let next =
+                    (rows.len() == limit).then(|| format!("{ASSOCIATIONS}{}", offset + limit));
+                Some((rows, next))
+            }
+        },
+    };
+    let Some((mut rows, cursor)) = page else {
         let cursor = request.cursor.unwrap_or_default();
         return Err(invalid(format!("no cursor `{cursor}`"), "give back what the last page said"));
     };
+    let projection = project.projection(snapshot)?;
+    for row in rows.iter_mut().filter(|row| row["kind"] == "relation") {
+        let [subject, object] = ["subject_id", "object_id"].map(|end| row[end].as_i64());
+        let predicate = row["predicate"].as_str().unwrap_or_default();
+        let ends = subject.zip(object);
+        let confidence = ends.map(|(from, to)| projection.confidence(from, predicate, to));
+        row["confidence"] = confidence.into();
+    }
     Ok(DumpReply { rows, cursor, freshness: project.freshness(snapshot) })
 }
 

@@ -303,7 +303,7 @@ fn the_company_and_the_fruit_are_two_things() {
 }
 
 #[test]
-fn a_link_text_is_learned_and_a_note_keeps_its_name() {
+fn the_words_of_a_wikilink_are_no_name_of_its_target() {
     let mut bench = check(
         &[
             ("Key Vault.md", "The {C:Key Vault} keeps keys."),
@@ -313,7 +313,7 @@ fn a_link_text_is_learned_and_a_note_keeps_its_name() {
         expect![[r#"
             Key Vault.md Key Vault: <Key Vault.md>
             a.txt the Blue Safe: <Key Vault.md>
-            b.txt The Blue Safe: <Key Vault.md>
+            b.txt The Blue Safe: The Blue Safe
         "#]],
     );
     // A note of that name is added: the name denotes it, whatever links say.

@@ -279,6 +279,7 @@ pub fn add_entries(
                 dst: node.entity.id,
                 rel: SUPERSEDES.into(),
                 confidence: 1.0,
+                n_together: None,
                 n_evidence: 1,
                 n_against: 0,
                 evidence: None,
