@@ -14,7 +14,7 @@ use super::depend::is_class_noun;
 use super::vocabulary::Vocabulary;
 use crate::recognize::words::{all_ordinary, is_ordinary};
 use model::parcel::{
-    Anaphor, Block, BlockKind, Link, LinkKind, LinkedDoc, Mention, MentionedDoc, Party,
+    Anaphor, Block, BlockKind, Link, LinkedDoc, Mention, MentionedDoc, Naming, Party,
     PlaceFeatures, RecognizerKind,
 };
 use model::terms::{Confidence, EntityType, Norm, Span, norm_of};
@@ -220,13 +220,11 @@ impl<'a> Page<'a> {
         self.mention(idx).is_some_and(|m| !is_none(m.entity_type))
     }
 
-    /// True for a mention that names one thing, as a sentence can state something of it: in code font, or with a
-    /// capital or a digit that the beginning of a sentence, item or cell does not explain, or a wikilink; not
-    /// `a Service`. Pronouns are judged by the name that they stand for.
+    /// True for a mention that names one thing, as a sentence can state something of it: by how its place writes it,
+    /// and not `a Service`. Pronouns are judged by the name that they stand for.
     pub(super) fn is_name(&self, idx: u32) -> bool {
         let Some(found) = self.mention(idx).filter(|_| self.is_thing(idx)) else { return false };
-        let is_given = found.place.is_entity_given || found.place.in_code;
-        if self.own_mention(idx).is_none() || is_given || self.is_wikilink(found) {
+        if self.own_mention(idx).is_none() {
             return true;
         }
         let before = self
@@ -244,22 +242,17 @@ impl<'a> Page<'a> {
             return false;
         }
         let name = found.span.of(self.text);
-        let begins = before.is_empty() || before.ends_with(['.', ':', ';', '!', '?', '|', '\n']);
-        let n_first = name.chars().next().map_or(0, char::len_utf8);
-        let is_marked =
-            |text: &str| text.contains(|c: char| c.is_uppercase() || c.is_ascii_digit());
-        if name.chars().all(|c| c.is_alphabetic()) && is_ordinary(name) {
-            return false;
+        let is_word = name.chars().all(char::is_alphabetic);
+        match found.place.naming {
+            Naming::Name | Naming::Defined => true,
+            Naming::Common => false,
+            // A capital that begins something proves little; an ordinary word needs more.
+            Naming::Open if is_word => name.contains(char::is_uppercase) && !is_ordinary(name),
+            Naming::Open => {
+                let is_mark = |c: char| c.is_uppercase() || c.is_ascii_digit();
+                name.chars().skip(1).any(is_mark) || name.contains(is_mark) && !all_ordinary(name)
+            }
         }
-        is_marked(name.get(n_first..).unwrap_or(""))
-            || is_marked(name) && (!begins || !all_ordinary(name))
-    }
-
-    fn is_wikilink(&self, mention: &Mention) -> bool {
-        let links = &self.doc.doc.links;
-        let at = links.partition_point(|link| link.span.start() < mention.span.start());
-        let link = links.get(at).filter(|link| link.span.start() == mention.span.start());
-        mention.place.in_link && link.is_some_and(|link| link.kind == LinkKind::Wiki)
     }
 
     /// Returns the links to documents that begin in a place, with their indexes.

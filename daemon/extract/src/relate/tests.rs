@@ -107,8 +107,12 @@ fn what_is_said_of_the_words_of_a_link_to_a_path_is_not_said_of_the_document() {
     check(
         "The [Histogram](spec.md#histogram) uses Kafka. The [Histogram](spec.md) uses Kafka.",
         expect![[r#"
+            0.90 Histogram uses Kafka [sentence:uses]
             1.00 (document) links_to → spec.md [link:path]
+            0.75 Histogram documented_in → spec.md [link:words]
+            0.90 Histogram uses Kafka [sentence:uses]
             1.00 (document) links_to → spec.md [link:path]
+            0.75 Histogram documented_in → spec.md [link:words]
         "#]],
     );
 }

@@ -3,8 +3,8 @@
 //! A statement is stored between two parties, which are names or documents, and is read between the entities that these
 //! denote. A relation is all statements with the same subject, predicate and object. The predicate of a denial begins
 //! with `not `.
-//! Invariant: an unresolved link of a note states no relation of a note that happens to have its name, except where a
-//! method says that such statements are included.
+//! Invariant: an unresolved link of a note states no relation of a note that happens to have its name, nor does a
+//! statement about words of general meaning, except where a method says that such statements are included.
 
 use rusqlite::params;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -71,16 +71,18 @@ pub struct Stated<'r> {
 const JOINED: &str =
     "evidence e LEFT JOIN names sn ON sn.id = e.subject LEFT JOIN docs sd ON sd.id = -e.subject
     LEFT JOIN names bn ON bn.id = e.object LEFT JOIN docs bd ON bd.id = -e.object
-    LEFT JOIN entities so ON e.subject_link IS NOT NULL AND so.id = sn.entity_id
-    LEFT JOIN entities bo ON e.object_link IS NOT NULL AND bo.id = bn.entity_id";
+    LEFT JOIN entities so ON so.id = sn.entity_id LEFT JOIN entities bo ON bo.id = bn.entity_id";
 
 /// Selects statements, and further columns; `WHERE` and order are appended.
 fn select(further: &str, rest: &str) -> String {
     format!("SELECT {}{further} FROM {JOINED} {rest}", Statement::COLUMNS)
 }
 
-/// The condition for statements whose unresolved links name no note.
-const RESOLVED: &str = "so.doc_id IS NULL AND bo.doc_id IS NULL";
+/// The condition for statements whose unresolved links name no note, and whose ends are named: of words of general
+/// meaning nothing is stated, except that a thing is of that kind.
+const SHOWN: &str =
+    "(e.subject_link IS NULL OR so.doc_id IS NULL) AND (e.object_link IS NULL OR bo.doc_id IS NULL)
+    AND coalesce(so.type, 0) >= -100 AND (e.predicate = 'is_a' OR coalesce(bo.type, 0) >= -100)";
 
 /// Returns a statement that selects the parties that denote an entity.
 fn parties_of(entity: &str) -> String {
@@ -100,7 +102,7 @@ impl Relations<'_> {
         for party in parties {
             for side in ["subject", "object"] {
                 let rest = format!(
-                    "WHERE e.{side} = ?1 AND e.predicate NOT LIKE 'not %' AND {RESOLVED}
+                    "WHERE e.{side} = ?1 AND e.predicate NOT LIKE 'not %' AND {SHOWN}
                      ORDER BY e.confidence DESC, e.doc_id, e.seq LIMIT ?2"
                 );
                 let sql = select(factors, &rest);
@@ -150,7 +152,7 @@ impl Relations<'_> {
         let surest =
             ", max(e.confidence * coalesce(sn.link, 1.0) * coalesce(bn.link, 1.0)) AS surest";
         let rest = format!(
-            "WHERE e.predicate NOT LIKE 'not %' AND {RESOLVED} AND (?2 IS NULL OR e.doc_id IN
+            "WHERE e.predicate NOT LIKE 'not %' AND {SHOWN} AND (?2 IS NULL OR e.doc_id IN
                (SELECT id FROM docs WHERE ?2 = '' OR path = ?2 OR (path >= ?2 || '/' AND path < ?2 || '0')))
              GROUP BY src, dst, e.predicate HAVING src <> 0 AND dst <> 0 AND src <> dst
                AND (e.confidence < ?1 OR ?1 >= 1.0)
@@ -169,7 +171,7 @@ impl Relations<'_> {
             "WITH one_way AS MATERIALIZED (
                SELECT DISTINCT coalesce(sn.entity_id, sd.entity_id) AS src_id, e.predicate AS rel,
                  coalesce(bn.entity_id, bd.entity_id) AS dst_id
-               FROM {JOINED} WHERE e.predicate IN (SELECT value FROM json_each(?1)) AND {RESOLVED})
+               FROM {JOINED} WHERE e.predicate IN (SELECT value FROM json_each(?1)) AND {SHOWN})
              SELECT d.src_id, d.rel, d.dst_id FROM denials d WHERE EXISTS (SELECT 1 FROM evidence e
                WHERE e.subject IN ({own}) AND e.object IN ({other}) AND e.predicate = d.rel)
              UNION SELECT r.src_id, r.rel, r.dst_id FROM one_way r
@@ -192,8 +194,14 @@ impl Relations<'_> {
         // Ordered by a covering index: rows of documents contain their texts and are slow to scan.
         let docs = "SELECT id, entity_id FROM docs WHERE entity_id IS NOT NULL ORDER BY entity_id";
         let noted = "SELECT id FROM entities WHERE doc_id IS NOT NULL";
+        let general = "SELECT id FROM entities WHERE type < -100";
         let (names, docs) = (self.0.rows(names, [])?, self.0.rows(docs, [])?);
-        Ok(Parties { names, docs, noted: self.0.rows(noted, [])? })
+        Ok(Parties {
+            names,
+            docs,
+            noted: self.0.rows(noted, [])?,
+            general: self.0.rows(general, [])?,
+        })
     }
 
     /// Calls `see` with each statement between two entities, denials included, by document and place.
@@ -210,6 +218,10 @@ impl Relations<'_> {
                 continue;
             };
             let text = |at: usize| row.get_ref(at).map(|it| it.as_str().unwrap_or_default());
+            let is_kind = text(4)?.ends_with("is_a");
+            if parties.general.contains(&subject) || !is_kind && parties.general.contains(&object) {
+                continue;
+            }
             let confidence = row.get::<_, f32>(5)? * from * to;
             see(Stated { subject, predicate: text(4)?, object, confidence, pattern: text(6)? });
         }
@@ -230,6 +242,8 @@ pub struct Parties {
     docs: FxHashMap<i64, i64>,
     /// Entities that have a note.
     noted: FxHashSet<i64>,
+    /// Entities whose words are of general meaning.
+    general: FxHashSet<i64>,
 }
 
 impl Parties {

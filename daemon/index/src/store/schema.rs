@@ -3,7 +3,7 @@
 //! The index is derived from the files. A new [`SCHEMA_VERSION`] rebuilds it; nothing is migrated.
 
 /// Must be raised with every change of the tables below, or of the meaning of their rows.
-pub const SCHEMA_VERSION: u32 = 29;
+pub const SCHEMA_VERSION: u32 = 30;
 
 /// Values of `docs.pass`: read by the swift pass; to be read by the deep pass; read by the deep pass.
 pub const PASS_SWIFT: i64 = 0;
@@ -142,9 +142,11 @@ CREATE VIEW relations AS
                e.predicate AS rel
         FROM evidence e LEFT JOIN names sn ON sn.id = e.subject LEFT JOIN docs sd ON sd.id = -e.subject
                         LEFT JOIN names bn ON bn.id = e.object LEFT JOIN docs bd ON bd.id = -e.object
-                        LEFT JOIN entities so ON e.subject_link IS NOT NULL AND so.id = sn.entity_id
-                        LEFT JOIN entities bo ON e.object_link IS NOT NULL AND bo.id = bn.entity_id
-        WHERE e.predicate NOT LIKE 'not %' AND so.doc_id IS NULL AND bo.doc_id IS NULL)
+                        LEFT JOIN entities so ON so.id = sn.entity_id
+                        LEFT JOIN entities bo ON bo.id = bn.entity_id
+        WHERE e.predicate NOT LIKE 'not %' AND (e.subject_link IS NULL OR so.doc_id IS NULL)
+          AND (e.object_link IS NULL OR bo.doc_id IS NULL) AND coalesce(so.type, 0) >= -100
+          AND (e.predicate = 'is_a' OR coalesce(bo.type, 0) >= -100))
   WHERE src_id IS NOT NULL AND dst_id IS NOT NULL AND src_id <> dst_id;
 CREATE VIEW denials AS
   SELECT coalesce(sn.entity_id, sd.entity_id) AS src_id, coalesce(bn.entity_id, bd.entity_id) AS dst_id,
