@@ -13,7 +13,7 @@ use model::parcel::Party;
 use model::terms::{Norm, Span};
 
 /// Words between a plural kind and its examples, with their confidence.
-const EXAMPLES: [(&str, f32); 9] = [
+const EXAMPLES: [(&str, f32); 8] = [
     ("such as", 0.85),
     ("such as the", 0.85),
     ("including", 0.75),
@@ -22,7 +22,6 @@ const EXAMPLES: [(&str, f32); 9] = [
     ("for example", 0.75),
     ("for instance", 0.75),
     ("namely", 0.85),
-    ("like", 0.7),
 ];
 /// Words between a thing and its kind.
 const IS_A: [&str; 6] = ["is a", "is an", "is one of the", "was a", "was an", "are"];

@@ -204,7 +204,11 @@ impl Resolver<'_> {
     /// Names and types a group's entity by the votes of its own documents.
     fn vote(&self, sense: i64, kind: Kind) -> Result<(), StoreError> {
         let facts = facts::of_row(self.db, sense)?;
-        let code = if kind.is_word() { EntityType::Concept.code() } else { facts.type_code() };
+        let code = if kind.is_word() {
+            EntityType::Concept.voted_code(false, false)
+        } else {
+            facts.type_code()
+        };
         self.db
             .prepare_cached("UPDATE names SET surface = ?2, type = ?3 WHERE id = ?1")?
             .execute(params![sense, facts.surface, code])?;

@@ -10,7 +10,7 @@ use super::*;
 use crate::store::{Verdict, canon};
 use extract::{link, relate};
 use model::Stage;
-use model::parcel::{Mention, Pass, PlaceFeatures, RecognizerKind};
+use model::parcel::{Mention, Naming, Pass, PlaceFeatures, RecognizerKind};
 use model::terms::{Confidence, EntityType, Span};
 
 impl Bench {
@@ -33,13 +33,15 @@ impl Bench {
                 "L" => (EntityType::Document, RecognizerKind::Stated),
                 _ => (EntityType::Concept, RecognizerKind::Statistical),
             };
+            let is_common = kind == "C" && !surface.contains(char::is_uppercase);
+            let naming = if is_common { Naming::Common } else { Naming::Name };
             mentions.push(Mention {
                 span: Span::new(text.len(), text.len() + surface.len()),
                 name: name.to_string(),
                 entity_type,
                 recognizer,
                 score: Confidence::new(0.8),
-                place: PlaceFeatures::default(),
+                place: PlaceFeatures { naming, ..PlaceFeatures::default() },
             });
             text.push_str(surface);
             text.push_str(rest);
