@@ -258,9 +258,10 @@ fn by_score(
     Decided { decision, proposals: Vec::new() }
 }
 
-/// True when two names are one in two forms, products of one model number, or one by a person's verdict.
+/// True when two names are one in two forms, products of one model number, or one by a person's verdict. A common noun
+/// is no form of what somebody calls by it: `exports` in a text are not the block `export`.
 fn is_one_name(name: &NameFacts, candidate: &NameFacts, around: &dyn Surroundings) -> bool {
-    are_one_form(&name.surface, &candidate.surface)
+    name.names_a_thing == candidate.names_a_thing && are_one_form(&name.surface, &candidate.surface)
         || are_one_model(name, candidate)
         || around.verdict(name, candidate) == Some(true)
 }

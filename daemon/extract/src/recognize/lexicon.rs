@@ -21,7 +21,7 @@ const SUFFIXES: &[(EntityType, &str)] = &[
     ),
     (
         EntityType::Service,
-        "service services gateway scheduler hub broker proxy resolver registry dispatcher \
+        "service gateway scheduler hub broker proxy resolver registry dispatcher \
         orchestrator worker \
          daemon backend cluster ledger store queue bus cache server",
     ),

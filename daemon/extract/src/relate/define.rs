@@ -4,7 +4,7 @@
 //! sentence, or the entry of a glossary.
 //! Invariants: a definition is an entry of a glossary (`recognize/pattern/definition.rs`); a sentence whose subject is
 //! the name and whose verb the vocabulary lists (`is a`, `means`; a row of weight 0 makes it a remark); the first
-//! sentence with the name as its subject on its own page, or below the heading that is the name; or an apposition
+//! sentence with the name as its subject on its own page; or an apposition
 //! (`X, a …`). A name alone before a colon, in a heading or before another verb is none. Linear.
 
 use super::cues::{Cue, CueKind, Cues};
@@ -26,9 +26,7 @@ const GLOSSARY_CONFIDENCE: f32 = 0.9;
 const ENTRY_CONFIDENCE: f32 = 0.7;
 const APPOSITION_CONFIDENCE: f32 = 0.55;
 const PLURAL_CONFIDENCE: f32 = 0.55;
-/// What is left of a confidence where the sentence leads on to a list.
-const CUT: f32 = 0.9;
-/// What is left of it where the sentence does not open a paragraph.
+/// What is left of a confidence where the sentence does not open a paragraph.
 const WITHIN: f32 = 0.97;
 /// Most tokens between a noun and the next member of its list.
 const MAX_REACH: usize = 40;
@@ -58,7 +56,9 @@ pub(super) fn relate(page: &Page<'_>, out: &mut Statements) {
         let opens = sentence.start() == block.span.start() && block.kind == BlockKind::Paragraph;
         // A pronoun may stand for something else.
         let is_name = |idx: &u32| page.doc.mentions.len() > *idx as usize;
-        let first = things.first().copied().filter(is_name);
+        // What a list completes says only part of it.
+        let is_cut = sentence.of(page.text).trim_end().ends_with(':');
+        let first = things.first().copied().filter(|idx| is_name(idx) && !is_cut);
         if let Some(first) = first
             && let Some(after) = subject(page, sentence, first)
         {
@@ -69,6 +69,7 @@ pub(super) fn relate(page: &Page<'_>, out: &mut Statements) {
                 Some(cue) => (cue.weight > 0.0).then_some((cue.pattern, cue.weight)),
                 None if are_kinds(after) => Some(("definition:are", PLURAL_CONFIDENCE)),
                 None => (is_own
+                    && page.is_own(first)
                     && does(after, page.surface(first))
                     && !is_ordinary(page.surface(first)))
                 .then_some(("definition:opening", OPENING_CONFIDENCE)),
@@ -79,9 +80,7 @@ pub(super) fn relate(page: &Page<'_>, out: &mut Statements) {
                 }
                 let is_named = pattern != "definition:opening";
                 let confidence = if is_own && is_named { OWN_CONFIDENCE } else { confidence };
-                // What a list completes says only part of it, what stands within a paragraph is often a remark.
-                let is_cut = sentence.of(page.text).trim_end().ends_with(':');
-                let confidence = if is_cut { confidence * CUT } else { confidence };
+                // What stands within a paragraph is often a remark.
                 let confidence = if opens { confidence } else { confidence * WITHIN };
                 define(out, sentence, first, (pattern, confidence));
             }

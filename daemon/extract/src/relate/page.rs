@@ -236,9 +236,15 @@ impl<'a> Page<'a> {
         if INDEFINITE.iter().any(|word| word.eq_ignore_ascii_case(last_word)) {
             return false;
         }
-        // `Kafka-native` is not Kafka.
+        // `Kafka-native` is not Kafka, nor are `Kafka Foundation` and `Apache Kafka` what is only a part of them.
         let mut after = self.text.get(found.span.end()..).unwrap_or("").chars();
-        if after.next() == Some('-') && after.next().is_some_and(char::is_alphanumeric) {
+        let (sign, letter) = (after.next(), after.next());
+        let goes_on = sign == Some('-') && letter.is_some_and(char::is_alphanumeric)
+            || sign == Some(' ') && letter.is_some_and(char::is_uppercase);
+        let is_capital = last_word.starts_with(char::is_uppercase) && !is_ordinary(last_word);
+        let comes_after = before.ends_with(last_word)
+            && self.text.get(before.len()..found.span.start()) == Some(" ");
+        if goes_on || is_capital && comes_after {
             return false;
         }
         let name = found.span.of(self.text);

@@ -13,6 +13,8 @@ use model::parcel::{BlockKind, Link, LinkKind, Party};
 
 /// Longest heading that is a cue, in bytes.
 const MAX_HEADING_BYTES: usize = 40;
+/// Headings of a lower weight need items that are a name without explanation.
+const SURE_WEIGHT: f32 = 0.9;
 /// Longest paragraph that is read as an item, in bytes: plain text lists its references on separate lines.
 const MAX_LINE_BYTES: usize = 80;
 
@@ -60,7 +62,13 @@ fn item_of(page: &Page<'_>, block_idx: usize, cue: &Cue) -> Option<Party> {
     let of_pages = OF_DOCUMENTS.contains(&cue.predicate);
     let may_be_it = |link: &Link| !is_line && (of_pages || link.kind == LinkKind::Wiki);
     let link = page.links_in(block.span).find(|(_, link)| may_be_it(link));
-    let name = || page.leading_name(block.span, page.mentions_of(block_idx));
+    let name = || {
+        let name = page.leading_name(block.span, page.mentions_of(block_idx))?;
+        let rest = page.text.get(page.mention(name)?.span.end()..block.span.end())?;
+        // `Collector: it must be told whether …` under `Requirements` is about the collector, not a need for it.
+        let is_bare = !rest.trim_start().starts_with([':', '-', '–', '—']);
+        (is_bare || cue.weight >= SURE_WEIGHT).then_some(name)
+    };
     link.map(|(idx, _)| Party::Link(idx)).or_else(|| name().map(Party::Mention))
 }
 

@@ -97,13 +97,9 @@ impl<'p, 's, 'o> Clause<'p, 's, 'o> {
         let first = self.parties.first().and_then(|idx| self.page.mention(*idx));
         let head = first.and_then(|m| self.page.text.get(self.sentence.start()..m.span.start()));
         let Some(Gap::CueBetween(found)) = head.map(|text| reader.read(text)) else { return };
-        let is_clause = match found.cue.form {
-            Form::Base => false,
-            Form::Finite => found.cue.predicate != "precedes",
-            Form::Leaning => {
-                LONE_STARTS.contains(&found.cue.predicate) || found.cue.words == "led by"
-            }
-        };
+        // `Uses Kafka` in a list says what somebody does, not who.
+        let is_clause = found.cue.form == Form::Leaning
+            && (LONE_STARTS.contains(&found.cue.predicate) || found.cue.words == "led by");
         let is_bare = head.is_some_and(|text| {
             let first_word = text.split_whitespace().next().unwrap_or("").to_lowercase();
             text.starts_with(char::is_uppercase)

@@ -188,8 +188,6 @@ fn a_sentence_without_subject_is_about_its_section() {
         expect![[r#"
             0.81 (document) owned_by Trust Team [sentence:owned by]
             0.75 Alpha documented_in (document) [title:heading]
-            0.81 Alpha uses Beta [sentence:uses]
-            0.77 Alpha uses Gamma [sentence:uses]
             0.72 Alpha located_in Porto [sentence:based in]
         "#]],
     );
@@ -365,7 +363,7 @@ fn a_definition_is_stated_as_one() {
         ("We run Alpha, a small service for seals.", "Alpha [definition:apposition]"),
         ("In Alpha, a user signs tokens.", ""),
         ("We run Alpha, a proxy, or a cache.", ""),
-        ("## Alpha\nAlpha signs all tokens.", "Alpha [definition:opening]"),
+        ("## Alpha\nAlpha signs all tokens.", ""),
         ("## Beta\nAlpha signs all tokens.", ""),
         ("## Alpha\nAlpha deployments are slow.", ""),
     ] {
@@ -460,7 +458,8 @@ fn a_participle_is_about_the_noun_before_it() {
         ("There are more Alpha libraries built on Beta.", false),
         ("It is a parser for Alpha, built on Beta.", false),
         ("To start with Alpha, part of Beta is read.", false),
-        ("Uses the old Beta.", true),
+        ("Uses the old Beta.", false),
+        ("Built on the old Beta.", true),
         ("Uses all words of text inside Beta.", false),
     ] {
         let found = print(&related(testing::doc(line)));

@@ -79,10 +79,11 @@ fn select(further: &str, rest: &str) -> String {
 }
 
 /// The condition for statements whose unresolved links name no note, and whose ends are named: of words of general
-/// meaning nothing is stated, except that a thing is of that kind.
+/// meaning nothing is stated, except that a thing is of that kind. A note documents itself, not a heading elsewhere.
 const SHOWN: &str =
     "(e.subject_link IS NULL OR so.doc_id IS NULL) AND (e.object_link IS NULL OR bo.doc_id IS NULL)
-    AND coalesce(so.type, 0) >= -100 AND (e.predicate = 'is_a' OR coalesce(bo.type, 0) >= -100)";
+    AND coalesce(so.type, 0) >= -100 AND (e.predicate = 'is_a' OR coalesce(bo.type, 0) >= -100)
+    AND (e.pattern <> 'title:heading' OR so.doc_id IS NULL)";
 
 /// Returns a statement that selects the parties that denote an entity.
 fn parties_of(entity: &str) -> String {
@@ -219,7 +220,10 @@ impl Relations<'_> {
             };
             let text = |at: usize| row.get_ref(at).map(|it| it.as_str().unwrap_or_default());
             let is_kind = text(4)?.ends_with("is_a");
-            if parties.general.contains(&subject) || !is_kind && parties.general.contains(&object) {
+            let is_general =
+                parties.general.contains(&subject) || !is_kind && parties.general.contains(&object);
+            let is_template = text(6)? == "title:heading" && parties.noted.contains(&subject);
+            if is_general || is_template {
                 continue;
             }
             let confidence = row.get::<_, f32>(5)? * from * to;

@@ -154,7 +154,9 @@ impl Likeness<'_> {
         while let Some(row) = rows.next()? {
             let source = AliasSource::from_code(row.get(1)?);
             let norm: String = row.get(3)?;
-            if self.decided(&name.norm, &norm) != Some(Verdict::Rejected) {
+            // `Paula Pault (@paulapaul)`: words that are written as a name are no handle of another.
+            let is_name = source == AliasSource::Handle && name.surface.contains(' ');
+            if !is_name && self.decided(&name.norm, &norm) != Some(Verdict::Rejected) {
                 out.push(Use { doc: row.get(0)?, source, target: row.get(2)? });
             }
         }

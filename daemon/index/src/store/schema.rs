@@ -146,7 +146,8 @@ CREATE VIEW relations AS
                         LEFT JOIN entities bo ON bo.id = bn.entity_id
         WHERE e.predicate NOT LIKE 'not %' AND (e.subject_link IS NULL OR so.doc_id IS NULL)
           AND (e.object_link IS NULL OR bo.doc_id IS NULL) AND coalesce(so.type, 0) >= -100
-          AND (e.predicate = 'is_a' OR coalesce(bo.type, 0) >= -100))
+          AND (e.predicate = 'is_a' OR coalesce(bo.type, 0) >= -100)
+          AND (e.pattern <> 'title:heading' OR so.doc_id IS NULL))
   WHERE src_id IS NOT NULL AND dst_id IS NOT NULL AND src_id <> dst_id;
 CREATE VIEW denials AS
   SELECT coalesce(sn.entity_id, sd.entity_id) AS src_id, coalesce(bn.entity_id, bd.entity_id) AS dst_id,

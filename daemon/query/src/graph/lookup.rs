@@ -16,6 +16,9 @@ use index::read::Entity;
 use model::terms::{EntityType, norm_of};
 use notes::resolve::By;
 
+/// How a note is called where nothing states its name.
+const CALLED: [By; 3] = [By::Permalink, By::Heading, By::Slug];
+
 /// Least similarity of a misspelled name that is still suggested.
 const MIN_LIKENESS: f32 = 0.6;
 
@@ -45,7 +48,7 @@ pub fn entity_lookup(
     let found = names_like(ctx, &norm, wanted_type, limit as usize)?;
     // A path denotes its note first, and so does its permalink or the heading that it begins with.
     let at_path = match note_at(ctx, &request.q)? {
-        None => called(ctx, &request.q)?,
+        None => called(ctx, &request.q, &CALLED)?,
         found => found,
     };
     let at_path = at_path.map(|entity| (entity, 1.0));
@@ -164,9 +167,9 @@ fn note_at(ctx: &QueryContext<'_>, name: &str) -> Result<Option<i64>, AskError> 
 }
 
 /// Returns the entity of the note that links and tools find by this name where nothing states it: by its permalink, as
-/// written or in other words, by the heading that it alone begins with, or by the folder whose index it is.
-fn called(ctx: &QueryContext<'_>, name: &str) -> Result<Option<i64>, AskError> {
-    for by in [By::Permalink, By::Heading, By::Slug, By::Folder] {
+/// written or in other words, or by the heading that it alone begins with; in `ways`.
+fn called(ctx: &QueryContext<'_>, name: &str, ways: &[By]) -> Result<Option<i64>, AskError> {
+    for by in ways.iter().copied() {
         if let [doc] = ctx.snapshot.documents().named(by, name)?.as_slice() {
             return Ok(ctx.snapshot.entities().of_note(*doc)?);
         }
@@ -200,8 +203,12 @@ fn by_name(ctx: &QueryContext<'_>, name: &str) -> Result<i64, ErrorView> {
     if exact.is_none() && bearers(ctx, &norm)?.len() > 1 {
         return Err(ambiguous(ctx, name, &norm)?);
     }
-    let called = if entity == Some(None) { None } else { called(ctx, name)? };
-    if let Some(entity) = called.or(entity.flatten()) {
+    let noted = if entity == Some(None) { None } else { called(ctx, name, &CALLED)? };
+    // An index is found by its folder's name only if nothing else has that name.
+    if let Some(entity) = noted
+        .or(entity.flatten())
+        .map_or_else(|| called(ctx, name, &[By::Folder]), |it| Ok(Some(it)))?
+    {
         return Ok(entity);
     }
     if exact.is_some() {

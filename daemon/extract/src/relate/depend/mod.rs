@@ -18,8 +18,8 @@ use std::ops::Range;
 
 use super::page::Page;
 use super::{Statement, Statements};
-use frames::Frame;
 pub(super) use frames::Frames;
+use frames::{Frame, Voice};
 use language::{Parse, Pipeline, Token};
 use model::parcel::Party;
 use model::terms::{Norm, Span};
@@ -175,6 +175,11 @@ impl Reader<'_> {
         let is_same = self.page.name_of(subject.mention) == self.page.name_of(mention);
         let predicate = self.page.vocabulary.predicate(frame.predicate);
         let (Some(predicate), false) = (predicate, is_same) else { return };
+        // `On Linux, Podman runs …` says where, not what of.
+        let is_fronted = object < subject.token && phrase.voice == Voice::Active;
+        if is_fronted {
+            return;
+        }
         // A semicolon or a colon separates two statements, even where the parser connects them.
         let between = subject.token.min(object) + 1..subject.token.max(object);
         let is_parted = between.into_iter().any(|i| matches!(self.tree.word(i), ";" | ":"));
