@@ -57,7 +57,7 @@ fn explain_tells_what_goes_with_a_thing_and_quotes_it() {
         "week.md":5 "Ada Lindqvist is away, and nobody winds the Tide Clock."
         "clock.md":7 "Ada Lindqvist, Tide Clock""#]]
     .assert_eq(&shown.join("\n"));
-    // A relation that is told is not told again.
+    // A relation among those listed is not said again.
     let vault = project.call("explain_entity", json!({"name": "Key Vault"}));
     assert_eq!(vault["relations"][0]["predicate"], "uses");
     assert_eq!(vault.get("goes_with"), None, "{vault}");

@@ -11,14 +11,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::recognize::lexicon::is_legal_form;
-use crate::recognize::words::is_function_word;
-use crate::recognize::{are_defined, people};
+use crate::recognize::{INITIALS, are_defined, are_initials, people};
 use model::parcel::{AliasSource, AliasUse};
 use model::parcel::{MentionedDoc, RecognizerKind};
 use model::terms::{EntityType, tokens_of};
-
-/// Allowed lengths of initials, in letters.
-const INITIALS: std::ops::RangeInclusive<usize> = 2..=6;
 
 /// Fewest initials that stand for a name without being defined: two are often those of something else.
 const MIN_UNDEFINED: usize = 3;
@@ -84,22 +80,6 @@ fn defined(
             }
         }
     }
-}
-
-/// True when `short` is all capitals and consists of the initials of `long`, with or without those of articles and
-/// prepositions.
-pub(crate) fn are_initials(short: &str, long: &str) -> bool {
-    let letters: String = short.chars().filter(|c| *c != '.').collect();
-    let is_short =
-        INITIALS.contains(&letters.len()) && letters.bytes().all(|b| b.is_ascii_uppercase());
-    let initials = |all: bool| {
-        let words = long.split([' ', '-']).filter(|word| !word.is_empty());
-        let kept = words.filter(move |word| all || !is_function_word(word));
-        kept.filter_map(|word| word.chars().next()).flat_map(char::to_uppercase).collect::<String>()
-    };
-    is_short
-        && long.contains([' ', '-'])
-        && (initials(false) == letters || initials(true) == letters)
 }
 
 fn forms_of<'a>(doc: &'a MentionedDoc, mention_norms: &'a [String]) -> Vec<WrittenForm<'a>> {

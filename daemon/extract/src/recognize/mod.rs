@@ -50,7 +50,7 @@ use model::parcel::{
 };
 use model::terms::{Norm, Span};
 use model::{DocFault, Stage};
-pub(crate) use naming::are_defined;
+pub(crate) use naming::{INITIALS, are_defined, are_initials};
 use pattern::PatternRecognizer;
 pub use pattern::reads_about;
 use stated::StatedRecognizer;

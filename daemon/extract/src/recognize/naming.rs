@@ -9,11 +9,13 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::pattern::{defined_terms, introduced, is_introduced};
 use super::{context, known, lexicon, words};
-use crate::link::alias::are_initials;
 use model::parcel::{
     Block, BlockKind, InlineKind, LinkKind, Mention, Naming, NormalDoc, RecognizerKind,
 };
 use model::terms::{EntityType, Norm, Span};
+
+/// Allowed lengths of initials, in letters.
+pub(crate) const INITIALS: std::ops::RangeInclusive<usize> = 2..=6;
 
 /// Sets [`model::parcel::PlaceFeatures::naming`].
 pub(super) fn fill(doc: &NormalDoc, sentences: &[Span<Norm>], mentions: &mut [Mention]) {
@@ -40,6 +42,22 @@ pub(crate) fn are_defined(text: &str, one: Span<Norm>, other: Span<Norm>) -> boo
         sign => matches!(sign, "-" | "–" | "—" | "|") && !between.contains('\n'),
     };
     is_beside && (are_initials(one, other) || are_initials(other, one))
+}
+
+/// True when `short` is all capitals and consists of the initials of `long`, with or without those of articles and
+/// prepositions.
+pub(crate) fn are_initials(short: &str, long: &str) -> bool {
+    let letters: String = short.chars().filter(|c| *c != '.').collect();
+    let is_short =
+        INITIALS.contains(&letters.len()) && letters.bytes().all(|b| b.is_ascii_uppercase());
+    let initials = |all: bool| {
+        let words = long.split([' ', '-']).filter(|word| !word.is_empty());
+        let kept = words.filter(move |word| all || !words::is_function_word(word));
+        kept.filter_map(|word| word.chars().next()).flat_map(char::to_uppercase).collect::<String>()
+    };
+    is_short
+        && long.contains([' ', '-'])
+        && (initials(false) == letters || initials(true) == letters)
 }
 
 /// Drops what stands in the tags of a template (`{{< param "NAME" >}}`, `{% page "/x" %}`), which are no text.

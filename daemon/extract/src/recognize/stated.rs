@@ -58,9 +58,16 @@ pub(super) fn names_of(doc: &NormalDoc) -> Vec<StatedName> {
             out.push(StatedName { surface: surface.to_string(), source });
         }
     };
-    // Without a title, the document is called what it is shown as, if that is a name; else like its file.
+    // Without a title, a document is called like its file, unless a heading is shown instead and the file has only an
+    // address: `Key Vault.md`, but not `network.md` with the heading `Network Observability`, nor `COMMUNITY.md`.
     let is_name = |it: &&str| !words::all_ordinary(it) || spells_file(doc, it);
-    if doc.meta.has_stated_title || shown_heading(doc).filter(is_name).is_none() {
+    let shown = shown_heading(doc).filter(is_name);
+    let is_written_so =
+        doc.title.contains(char::is_uppercase) && doc.title.contains(char::is_lowercase);
+    if doc.meta.has_stated_title
+        || is_written_so
+        || shown.is_none_or(|it| norm_of(it) == norm_of(&doc.title))
+    {
         state(&doc.title, StatedSource::Title);
     }
     // The normalizer lists the first heading among the aliases, but it has only a heading's trust, if any.
@@ -196,6 +203,8 @@ mod tests {
         );
         doc.meta.has_stated_title = false;
         doc.meta.aliases = vec!["../keys/".into(), "/docs/keys".into()];
+        assert_eq!(names_of(&doc).len(), 2, "a file that is written as a name, and the heading");
+        doc.title = "signing".into();
         assert_eq!(names_of(&doc).len(), 1, "the heading alone");
     }
 

@@ -224,7 +224,7 @@ impl<'a> Page<'a> {
     /// and not `a Service`. Pronouns are judged by the name that they stand for.
     pub(super) fn is_name(&self, idx: u32) -> bool {
         let Some(found) = self.mention(idx).filter(|_| self.is_thing(idx)) else { return false };
-        if self.own_mention(idx).is_none() {
+        if self.own_mention(idx).is_none() || found.place.is_entity_given {
             return true;
         }
         let before = self
