@@ -166,7 +166,7 @@ const VAULT: &str = "---\ntype: Service\n---\n# Key Vault\n\nThe Key Vault store
 
 #[test]
 fn relations_stand_while_one_of_their_places_does() {
-    let page = "# Gateway\n\nThe Alpha Gateway depends on the Key Vault, because every request that it takes must be \
+    let page = "# Requests\n\nThe Alpha Gateway depends on the Key Vault, because every request that it takes must be \
         signed before anybody else in the platform may see it at all.\n";
     let mut project = TestProject::of(&[("a.md", page), ("b/a.md", page), ("Key Vault.md", VAULT)]);
     let evidence = |project: &mut TestProject| -> Vec<String> {

@@ -140,6 +140,7 @@ fn every_name_that_is_shown_can_be_asked_for_and_a_dump_has_the_confidence_of_an
             "---\ntitle: Web\n---\nThe Key Management Service (KMS) uses Postgres.\n",
         ),
         ("c.md", "# C++ & C#\n\nC++ differs from C#. Run `kv_rotate --all` on v1.2.\n"),
+        ("d.md", "# Billing\n\n- depends_on [[Web]]\n"),
         ("log.txt", "Ada Lindqvist works for Quillgate Systems GmbH.\n"),
     ]);
     let rows = rows(&mut project);

@@ -40,8 +40,8 @@ fn the_better_sentence_takes_the_place_of_a_worse_one() {
     }
     expect![[r#"
         is the a.md:3 The Key Vault is the service that failed in May.
-        opening b.md:7 The Key Vault keeps keys for all services.
-        opening b.md:7 The Key Vault keeps keys for all services.
+        is the a.md:3 The Key Vault is the service that failed in May.
+        null null:null null
         is a c.md:3 The Key Vault is a service that keeps keys.
         glossary glossary.md:3 Key Vault: the place where keys are kept
         is the Key Vault.md:3 The Key Vault is the store of all keys.

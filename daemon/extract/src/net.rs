@@ -1,5 +1,5 @@
-//! Net: a small network: int8 rows of hashed features, projected static vectors of texts, one hidden layer, one output a
-//! class.
+//! Net: a small network: int8 rows of hashed features, projected static vectors of texts, one hidden layer, one output
+//! a class.
 //!
 //! In: the committed weights; numbers of features and vectors of texts. Out: the outputs, before any function of them.
 //! Invariants: equal input gives equal output on every machine of one architecture.

@@ -1,8 +1,8 @@
 //! Alias: names that a document uses for other names.
 //!
 //! In: its mentions with their norms. Out: one [`AliasUse`] for each pair, ordered. An alias is initials (for the name
-//! they are defined with, or for the only earlier name that has them); a handle (for the name in its row, `people.rs`); a
-//! part of a person's name, or a company's name without `Inc.` (for the only whole name before it).
+//! they are defined with, or for the only earlier name that has them); a handle (for the name in its row, `people.rs`);
+//! a part of a person's name, or a company's name without `Inc.` (for the only whole name before it).
 //! Invariants: a function of the document alone; a target is a name of the same document, and, except for handles, has
 //! more words than its alias, so chains of aliases end; an ambiguous short form is not an alias. The name
 //! that a document states for itself (`kms.md`) is never an alias: the longer name becomes an alias of it.

@@ -122,6 +122,8 @@ impl<'d> Judge<'d> {
             _ if place.in_code && !surface.contains(' ') => return Naming::Defined,
             _ if self.shared.contains(surface) || self.is_label(mention) => return Naming::Common,
             _ if is_known(mention) || self.is_distinct(mention) => {}
+            // `Sam is a baker`.
+            _ if place.is_defined && surface.starts_with(char::is_uppercase) => {}
             _ if !surface.contains(char::is_uppercase) => return Naming::Common,
             _ if (place.in_heading || self.is_in_lead(span)) && !is_whole_person(mention) => {
                 return Naming::Open;

@@ -3,7 +3,8 @@
 //! In: a `LinkedDoc`. Out: a `RelatedDoc` with one `Evidence` for each statement, in order of place. Sources, each a
 //! file: words between names (`sentence.rs`), the grammar of sentences (`depend/`, in the deep pass), sections of
 //! lists (`section.rs`), `Key: value` lines and tables (`fields.rs`), ordered steps (`steps.rs`), definitions
-//! (`define.rs`), kinds (`kinds.rs`), explained items (`items.rs`), titles (`title.rs`), links (`links.rs`). The words for each relation are data: `vocabulary.rs`.
+//! (`define.rs`), kinds (`kinds.rs`), explained items (`items.rs`), titles (`title.rs`), links (`links.rs`). The words
+//! for each relation are data: `vocabulary.rs`.
 //! Invariants: a function of the document alone; every statement holds its words and its pattern; no two of the same
 //! kind of source have the same subject, predicate, object and span; a statement that something is *not* so has a
 //! predicate that begins `not ` and is never a relation; linear in text and mentions, except for sorting.

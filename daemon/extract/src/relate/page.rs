@@ -284,8 +284,8 @@ impl<'a> Page<'a> {
         (leads && self.is_whole(first, place)).then_some(first)
     }
 
-    /// True for a mention after which its place ends, or goes on with a sign or `and`: in `Kafka support`, Kafka is only
-    /// part of what is named.
+    /// True for a mention after which its place ends, or goes on with a sign or `and`: in `Kafka support`, Kafka is
+    /// only part of what is named.
     pub(super) fn is_whole(&self, idx: u32, place: Span<Norm>) -> bool {
         let rest = self.mention(idx).and_then(|m| self.text.get(m.span.end()..place.end()));
         let rest = rest.unwrap_or("").trim_start_matches(' ');

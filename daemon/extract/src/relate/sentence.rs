@@ -2,7 +2,8 @@
 //!
 //! In: the sentences of a document with their mentions. Out: statements, confidence = weight × proximity.
 //! Invariants: only cues between neighboring names count; objects joined by `and` share the cue, and so do subjects;
-//! a clause that continues after `and` keeps its subject; questions, negations, conditions and modals state nothing. Linear in mentions.
+//! a clause that continues after `and` keeps its subject; questions, negations, conditions and modals state
+//! nothing. Linear in mentions.
 
 use super::cues::Form;
 use super::gap::{CueBetween, Gap, GapReader, Lead};
