@@ -58,10 +58,12 @@ fn a_small_folder_by_eye() {
     "#]].assert_eq(&graph.mention_table());
     expect![[r#"
         Key Vault <Key Vault.md> -uses-> Postgres 0.90 (depend:use Key Vault.md:6, sentence:uses Key Vault.md:6)
+        Run kv_rotate -precedes-> Start the Signing Service 0.90 (list:step runbooks/rotate.md:7)
         Seal every release <decisions/0007.md> -links_to-> 0003 1.00 (link:wiki decisions/0007.md:3)
         Signing Service <Signing Service.md> -depends_on-> Key Vault <Key Vault.md> 0.95 (depend:depend on Signing Service.md:7, sentence:depends on Signing Service.md:7)
         Signing Service <Signing Service.md> -links_to-> Key Vault <Key Vault.md> 1.00 (link:wiki Signing Service.md:7)
         Signing Service <Signing Service.md> -owned_by-> Ada Lindqvist 0.90 (section:owners Signing Service.md:11)
+        Stop the Signing Service -precedes-> Run kv_rotate 0.90 (list:step runbooks/rotate.md:6)
     "#]].assert_eq(&graph.relation_table());
     let titles: Vec<String> = graph
         .rows("entity")

@@ -135,11 +135,11 @@ impl<'d> Judge<'d> {
     }
 
     /// Returns whether the form of a word proves that it is a name wherever it stands: `OpenTelemetry`, `IGCE`,
-    /// `@ada`, a version, a single word that is a link to another site.
+    /// `@ada`, a version, a step, a single word that is a link to another site.
     fn is_distinct(&self, mention: &Mention) -> bool {
         let surface = mention.span.of(&self.doc.text);
         let is_word = !surface.contains([' ', '\n']) && !words::is_ordinary(surface);
-        matches!(mention.entity_type, EntityType::Date | EntityType::Version)
+        matches!(mention.entity_type, EntityType::Date | EntityType::Version | EntityType::Step)
             || mention.name.starts_with(['@', '#'])
             || is_word && (has_inner_capital(surface) || self.is_link(mention.span))
     }
