@@ -30,7 +30,7 @@ const LEAST_SHARE: u32 = 3;
 const LEAST_NAMES: u32 = 2;
 
 /// A type is shown that is so likely.
-const SHOWN: f32 = 0.6;
+const SHOWN: f32 = 0.75;
 
 /// The types of all mentions of one name.
 #[derive(Debug, Clone, Default)]

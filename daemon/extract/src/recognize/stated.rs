@@ -58,12 +58,15 @@ pub(super) fn names_of(doc: &NormalDoc) -> Vec<StatedName> {
             out.push(StatedName { surface: surface.to_string(), source });
         }
     };
-    // Without a title, a document is called like its file; not by ordinary words if a heading is shown instead: what a
-    // text calls `network` is not `network.md` with the heading `Network Observability`.
+    // Without a title, a document is called like its file, unless a heading is shown instead and the file has only an
+    // address: `Key Vault.md`, but not `network.md` with the heading `Network Observability`, nor `COMMUNITY.md`.
     let is_ordinary = |it: &str| words::all_ordinary(it) && !spells_file(doc, it);
     let has_heading =
         shown_heading(doc).is_some_and(|it| norm_of(it) != norm_of(&doc.title) && !is_ordinary(it));
-    if doc.meta.has_stated_title || !has_heading || !words::all_ordinary(&doc.title) {
+    let is_name = [char::is_uppercase as fn(char) -> bool, char::is_lowercase]
+        .iter()
+        .all(|case| doc.title.contains(*case));
+    if doc.meta.has_stated_title || !has_heading || is_name {
         state(&doc.title, StatedSource::Title);
     }
     // The normalizer lists the first heading among the aliases, but it has only a heading's trust, if any.
@@ -199,9 +202,8 @@ mod tests {
         );
         doc.meta.has_stated_title = false;
         doc.meta.aliases = vec!["../keys/".into(), "/docs/keys".into()];
+        assert_eq!(names_of(&doc).len(), 2, "a file that is written as a name, and the heading");
         doc.title = "signing".into();
-        assert_eq!(names_of(&doc).len(), 2, "the file's name and the heading");
-        doc.title = "keys".into();
         assert_eq!(names_of(&doc).len(), 1, "the heading alone");
     }
 

@@ -283,7 +283,7 @@ fn steps_follow_each_other() {
 #[test]
 fn links_relate_the_document() {
     check(
-        "See [[Beta]] and [gamma](../x/gamma.md), [web](https://x.org).",
+        "See [[Beta]] and [Gamma](../x/gamma.md), [web](https://x.org).",
         expect![[r#"
             1.00 (document) links_to → Beta [link:wiki]
             1.00 (document) links_to → ../x/gamma.md [link:path]

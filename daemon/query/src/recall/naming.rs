@@ -17,7 +17,7 @@ use extract::link::blocking::{MIN_EDIT_CHARS, keys_of};
 use extract::link::features::digits_agree;
 use index::read::Name;
 use index::words::phrase_of;
-use model::terms::norm_of;
+use model::terms::{RelPath, norm_of};
 
 /// Most entities that a question names.
 const MAX_SEEDS: usize = 8;
@@ -200,11 +200,13 @@ fn is_nearly(asked: &str, name: &str) -> bool {
     n >= MIN_EDIT_CHARS && digits_agree(asked, name) && strsim::osa_distance(asked, name) <= most
 }
 
-/// Returns other names of an entity: those that authors gave it, or that most documents use.
+/// Returns other names of an entity: those that authors gave it, or that most documents use, and that of its file.
 fn other_names(ctx: &QueryContext<'_>, entity: i64) -> Result<Vec<String>, AskError> {
     let names = ctx.snapshot.names().of(entity)?.into_iter();
     let sure = names.filter(|it| it.sense == 0 && !it.surface.is_empty() && it.link >= 1.0);
-    Ok(sure.map(|it| it.surface).take(MAX_OTHER_NAMES + 1).collect())
+    let home = ctx.snapshot.entities().get(entity)?.and_then(|it| it.path);
+    let file = home.map(|path| RelPath::new(path).stem().to_string());
+    Ok(sure.map(|it| it.surface).take(MAX_OTHER_NAMES).chain(file).collect())
 }
 
 #[cfg(test)]
