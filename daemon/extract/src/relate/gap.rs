@@ -17,7 +17,7 @@ use super::depend::is_class_noun;
 pub(super) enum Gap<'v> {
     /// No cue, or too far from the names.
     Other,
-    /// `and`, `,`, `or`: the names are joined.
+    /// `and`, `,`: the names are joined.
     Joined {
         /// False for a comma alone, which separates names as often as it joins them.
         has_and: bool,
@@ -186,8 +186,9 @@ impl<'v> GapReader<'v> {
         let (mut has_comma, mut has_and) = (false, false);
         for word in self.words.split_ascii_whitespace() {
             has_comma |= word == ",";
-            has_and |= matches!(word, "and" | "or" | "plus");
-            if !matches!(word, "," | "and" | "or" | "plus") && !class_of(word).has(Class::ARTICLE) {
+            has_and |= matches!(word, "and" | "plus");
+            // Of `A or B`, nothing is stated of either.
+            if !matches!(word, "," | "and" | "plus") && !class_of(word).has(Class::ARTICLE) {
                 return None;
             }
         }

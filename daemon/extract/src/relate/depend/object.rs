@@ -11,9 +11,8 @@ use super::words::{is_in, is_participle, stem_of};
 
 /// Most steps from a name to its verb.
 const MAX_STEPS: usize = 12;
-/// Factors: a further name in a list, an alternative, a name in apposition, an example.
+/// Factors: a further name in a list, a name in apposition, an example.
 const SHARED: f32 = 0.97;
-const ALTERNATIVE: f32 = 0.85;
 const APPOSED: f32 = 0.9;
 const EXAMPLE: f32 = 0.9;
 
@@ -87,7 +86,7 @@ impl Walk<'_, '_> {
         let tree = self.tree;
         let between = || (head + 1..self.at).map(|i| tree.word(i));
         if !tree.is_noun(head)
-            || between().any(|word| is_in("than except without excluding instead rather", word))
+            || between().any(|word| is_in("or than except without excluding instead rather", word))
         {
             return None;
         }
@@ -96,7 +95,7 @@ impl Walk<'_, '_> {
             return None;
         }
         self.is_denied |= between().any(|word| is_in("not", word));
-        self.factor *= if between().any(|word| is_in("or", word)) { ALTERNATIVE } else { SHARED };
+        self.factor *= SHARED;
         Some(head)
     }
 

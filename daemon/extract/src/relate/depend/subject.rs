@@ -12,9 +12,8 @@ use super::words::is_in;
 pub(super) const MAX_SUBJECTS: usize = 8;
 /// Most steps from a verb to its subject.
 const MAX_CLIMB: usize = 6;
-/// Factors: a subject shared with another verb; one of several joined by `or`.
+/// Factor of a subject shared with another verb.
 const SHARED: f32 = 0.95;
-const ALTERNATIVE: f32 = 0.85;
 const SUBJECTS: [&str; 2] = ["nsubj", "nsubjpass"];
 
 /// One subject.
@@ -103,7 +102,8 @@ fn of_noun(tree: &Tree<'_>, noun: usize, left: usize) -> Vec<Subject> {
             found.extend(more);
         }
     }
-    if is_alternative { weaker(found, ALTERNATIVE) } else { found }
+    // Of `A or B uses C`, nothing is stated of either.
+    if is_alternative { Vec::new() } else { found }
 }
 
 /// Returns a further noun of a list and those after it, if it names something itself.

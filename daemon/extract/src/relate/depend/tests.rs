@@ -196,8 +196,6 @@ fn rows_are_shared() {
               0.90 Prometheus uses Kafka [Prometheus uses Kafka]
               0.87 Prometheus not uses Redis [Prometheus uses Kafka but not Redis]
             Prometheus or Grafana uses Kafka.
-              0.76 Prometheus uses Kafka [Prometheus or Grafana uses Kafka]
-              0.76 Grafana uses Kafka [Grafana uses Kafka]
             Prometheus uses databases such as Postgres and Redis.
               0.81 Prometheus uses Postgres [Prometheus uses databases such as Postgres]
               0.79 Prometheus uses Redis [Prometheus uses databases such as Postgres and Redis]
