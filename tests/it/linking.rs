@@ -289,7 +289,7 @@ fn one_name_of_several_things_is_parted_by_what_its_sentences_say() {
     }
     let error = project.try_call("explain_entity", json!({"name": "Sam"})).expect_err("which?");
     let message = error["message"].as_str().expect("a message");
-    for place in ["(Sam, Person in bread.md)", "(Sam, Person in space.md)"] {
+    for place in ["(Sam, in bread.md)", "(Sam, in space.md)"] {
         assert!(message.contains(place), "{message}");
     }
     let explained = project.call("explain_entity", json!({"name": "Amazon"}));

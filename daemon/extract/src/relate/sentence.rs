@@ -11,7 +11,7 @@ use super::page::Page;
 use super::{Statement, Statements};
 use crate::recognize::words;
 use model::parcel::Party;
-use model::terms::{Norm, Span};
+use model::terms::{EntityType, Norm, Span};
 
 /// Most subjects of one cue; longer rows are usually lists, and pairs of two long rows would be quadratic.
 const MAX_SUBJECTS: usize = 8;
@@ -98,9 +98,18 @@ impl<'p, 's, 'o> Clause<'p, 's, 'o> {
         let first = self.parties.first().and_then(|idx| self.page.mention(*idx));
         let head = first.and_then(|m| self.page.text.get(self.sentence.start()..m.span.start()));
         let Some(Gap::CueBetween(found)) = head.map(|text| reader.read(text)) else { return };
-        // `Uses Kafka` in a list says what somebody does, not who.
-        let is_clause = found.cue.form == Form::Leaning
-            && (LONE_STARTS.contains(&found.cue.predicate) || found.cue.words == "led by");
+        // `Lives in London` says it of the page's subject; whose list `Uses Kafka` stands in is less sure.
+        let of_somebody = first.is_some_and(|m| {
+            use EntityType::{Location, Organization, Person};
+            matches!(m.entity_type, Location | Organization | Person)
+        });
+        let is_clause = match found.cue.form {
+            Form::Base => false,
+            Form::Finite => of_somebody && found.cue.predicate != "precedes",
+            Form::Leaning => {
+                LONE_STARTS.contains(&found.cue.predicate) || found.cue.words == "led by"
+            }
+        };
         let is_bare = head.is_some_and(|text| {
             let first_word = text.split_whitespace().next().unwrap_or("").to_lowercase();
             text.starts_with(char::is_uppercase)

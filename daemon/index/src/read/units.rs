@@ -32,7 +32,7 @@ fn cut(text: &str, mentions: &[(usize, i64)]) -> Vec<Unit> {
         let own = text.get(line.clone()).unwrap_or_default();
         let parts: Vec<Range<usize>> = match kind {
             Line::Alone => sentences(own).collect(),
-            Line::OfSeveral | Line::Header => vec![0..own.len()],
+            Line::OfSeveral | Line::Header => std::iter::once(0..own.len()).collect(),
         };
         for part in parts {
             let (inside, later) =
