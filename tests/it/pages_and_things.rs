@@ -167,3 +167,36 @@ fn every_name_that_is_shown_can_be_asked_for_and_a_dump_has_the_confidence_of_an
     }
     assert!(n_compared >= 4, "{n_compared}");
 }
+
+#[test]
+fn of_words_that_a_folder_writes_as_common_nouns_nothing_is_stated() {
+    let page = |n: u32| {
+        format!(
+            "# Month {n}\n\n## Deliverables\n\nThe **deliverables** are late, and our deliverables are few.\n"
+        )
+    };
+    let mut project = TestProject::of(&[
+        (
+            "a.md",
+            "# Plan\n\nDeliverables depends on the Sea Log.\n\nQuillgate depends on the Sea Log.\n",
+        ),
+        ("one.md", &page(1)),
+        ("two.md", &page(2)),
+        ("three.md", &page(3)),
+        ("Sea Log.md", "---\ntitle: Sea Log\ntype: Service\n---\nIt keeps rows.\n"),
+        ("d.md", "# Other\n\nWe met at Quillgate, and Quillgate was open.\n"),
+    ]);
+    let found = meant(&mut project, "a.md");
+    assert!(found.contains("Deliverables → deliverables"), "{found:?}");
+    assert_eq!(related(&mut project), set(&["Quillgate depends_on Sea Log.md"]));
+}
+
+#[test]
+fn a_note_is_documented_by_itself_and_not_by_headings_of_a_template() {
+    let page = "# Meeting\n\n## Dates and Reminders\n\nNone.\n\n## `tide_level`\n\nIt is high.\n";
+    let mut project = TestProject::of(&[
+        ("one.md", page),
+        ("Dates and Reminders.md", "---\ntitle: Dates and Reminders\n---\nSend them early.\n"),
+    ]);
+    assert_eq!(related(&mut project), set(&["tide_level documented_in one.md"]));
+}

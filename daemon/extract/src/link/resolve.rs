@@ -463,6 +463,15 @@ mod tests {
     }
 
     #[test]
+    fn a_common_noun_is_no_form_of_a_name() {
+        let home = facts(2, "Export", 9, &[7]);
+        let noun = NameFacts { names_a_thing: false, ..facts(1, "exports", 3, &[]) };
+        assert_eq!(decide_with(&noun, std::slice::from_ref(&home), NEAR), Decision::Own);
+        let name = NameFacts { names_a_thing: true, ..noun };
+        assert!(matches!(decide_with(&name, &[home], NEAR), Decision::Via { name: 2, .. }));
+    }
+
+    #[test]
     fn numbers_that_differ_never_merge() {
         let (a, b) = (facts(1, "Cluster node 11", 1, &[]), facts(2, "Cluster node 12", 5, &[]));
         assert_eq!(decide_with(&a, &[b], NEAR), Decision::Own);

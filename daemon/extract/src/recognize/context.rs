@@ -257,22 +257,13 @@ pub(super) fn tail(text: &str, n: usize) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use model::parcel::PlaceFeatures;
     use model::parcel::testing;
-    use model::terms::{Confidence, Span};
     use proptest::prelude::*;
 
     fn typed(text: &str, name: &str, entity_type: EntityType, is_guess: bool) -> EntityType {
         let doc = testing::doc(text);
-        let start = doc.text.find(name).expect("the name stands there");
-        let mut mentions = [Mention {
-            span: Span::new(start, start + name.len()),
-            name: name.to_string(),
-            entity_type,
-            recognizer: RecognizerKind::Statistical,
-            score: Confidence::new(0.6),
-            place: PlaceFeatures { is_type_guessed: is_guess, ..PlaceFeatures::default() },
-        }];
+        let mut mentions = [testing::mention(&doc, name, entity_type)];
+        mentions[0].place.is_type_guessed = is_guess;
         correct(&doc, &mut mentions);
         mentions[0].entity_type
     }

@@ -17,6 +17,9 @@ use model::terms::{EntityType, Norm, Span};
 /// Allowed lengths of initials, in letters.
 pub(crate) const INITIALS: std::ops::RangeInclusive<usize> = 2..=6;
 
+/// Longest tag of a template, in bytes.
+const MAX_TAG_BYTES: usize = 500;
+
 /// Sets [`model::parcel::PlaceFeatures::naming`].
 pub(super) fn fill(doc: &NormalDoc, sentences: &[Span<Norm>], mentions: &mut [Mention]) {
     let judge = Judge::of(doc, sentences);
@@ -64,7 +67,8 @@ pub(crate) fn are_initials(short: &str, long: &str) -> bool {
 pub(super) fn drop_tags(doc: &NormalDoc, found: &mut Vec<Mention>) {
     let mut tags: Vec<(usize, usize)> = Vec::new();
     for (at, _) in doc.text.match_indices('{') {
-        let rest = doc.text.get(at + 1..).unwrap_or("");
+        // Bounded, since a text may consist of opening brackets.
+        let rest = context::head(doc.text.get(at + 1..).unwrap_or(""), MAX_TAG_BYTES);
         let closing = match rest.as_bytes().first() {
             Some(b'{') => "}}",
             Some(b'%') => "%}",
@@ -264,20 +268,11 @@ fn is_whole_person(mention: &Mention) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use model::parcel::{PlaceFeatures, testing};
-    use model::terms::Confidence;
+    use model::parcel::testing;
 
     fn naming(text: &str, name: &str, entity_type: EntityType) -> Naming {
         let doc = testing::doc(text);
-        let start = doc.text.find(name).expect("the name stands there");
-        let mut mentions = [Mention {
-            span: Span::new(start, start + name.len()),
-            name: name.to_string(),
-            entity_type,
-            recognizer: RecognizerKind::Statistical,
-            score: Confidence::new(0.6),
-            place: PlaceFeatures::default(),
-        }];
+        let mut mentions = [testing::mention(&doc, name, entity_type)];
         super::super::place::fill(&doc, &mut mentions);
         fill(&doc, &testing::sentences_of(&doc), &mut mentions);
         mentions[0].place.naming
@@ -333,19 +328,18 @@ mod tests {
     #[test]
     fn tags_of_templates_are_no_text() {
         let doc = testing::doc("Set {{< param \"PRODUCT_NAME\" >}} on Linux");
-        let mention = |name: &str| {
-            let start = doc.text.find(name).expect("the name stands there");
-            Mention {
-                span: Span::new(start, start + name.len()),
-                name: name.to_string(),
-                entity_type: EntityType::Concept,
-                recognizer: RecognizerKind::Pattern,
-                score: Confidence::new(0.6),
-                place: PlaceFeatures::default(),
-            }
-        };
+        let mention = |name: &str| testing::mention(&doc, name, EntityType::Concept);
         let mut found = vec![mention("PRODUCT_NAME"), mention("Linux")];
         drop_tags(&doc, &mut found);
         assert_eq!(found.iter().map(|it| it.name.as_str()).collect::<Vec<_>>(), ["Linux"]);
+    }
+
+    #[test]
+    fn a_text_of_opening_brackets_costs_no_more_than_another() {
+        // With the rest of the text read at each bracket, this would take minutes.
+        let doc = testing::doc(&"{{".repeat(500_000));
+        let mut found = Vec::new();
+        drop_tags(&doc, &mut found);
+        assert_eq!(found.len(), 0);
     }
 }

@@ -8,6 +8,7 @@
 //! (`X, a …`). A name alone before a colon, in a heading or before another verb is none. Linear.
 
 use super::cues::{Cue, CueKind, Cues};
+use super::depend::MAX_SENTENCE_BYTES;
 use super::page::Page;
 use super::{Statement, Statements};
 use crate::recognize::pattern::entries;
@@ -85,11 +86,15 @@ pub(super) fn relate(page: &Page<'_>, out: &mut Statements) {
                 define(out, sentence, first, (pattern, confidence));
             }
         }
-        candidates.extend(things.iter().copied().filter(is_name).filter_map(|idx| {
-            let after = page.text.get(page.mention(idx)?.span.end()..)?;
-            let is_apposed = APPOSED.iter().any(|sign| after.starts_with(sign));
-            is_apposed.then_some((sentence, idx))
-        }));
+        let is_apposed = |idx: &u32| {
+            let after = page.mention(*idx).and_then(|it| page.text.get(it.span.end()..));
+            after.is_some_and(|after| APPOSED.iter().any(|sign| after.starts_with(sign)))
+        };
+        let apposed = things.iter().copied().filter(|idx| is_name(idx) && is_apposed(idx));
+        let apposed: Vec<u32> = apposed.collect();
+        if !apposed.is_empty() && sentence.len() <= MAX_SENTENCE_BYTES {
+            candidates.push((sentence, apposed));
+        }
     });
     if page.doc.doc.head.pass == Pass::Deep && !candidates.is_empty() {
         appositions(page, &candidates, out);
@@ -202,7 +207,7 @@ fn is_about_section(page: &Page<'_>, section: Option<u32>, idx: u32) -> bool {
 
 /// Adds the appositions among names that an article and a noun follow, by the grammar of their sentences: `In Alpha, a
 /// user …` has none.
-fn appositions(page: &Page<'_>, candidates: &[(Span<Norm>, u32)], out: &mut Statements) {
+fn appositions(page: &Page<'_>, candidates: &[(Span<Norm>, Vec<u32>)], out: &mut Statements) {
     let mut text = String::new();
     let starts: Vec<usize> = (candidates.iter())
         .map(|(sentence, _)| {
@@ -216,7 +221,10 @@ fn appositions(page: &Page<'_>, candidates: &[(Span<Norm>, u32)], out: &mut Stat
     let parse = pipeline.parse(&tokens);
     let head_of = |i: usize| parse.heads.get(i).map_or(i, |head| *head as usize);
     let label = |i: usize| parse.labels.get(i).copied().unwrap_or("");
-    for ((sentence, idx), start) in candidates.iter().zip(starts) {
+    let each = candidates.iter().zip(starts);
+    let each =
+        each.flat_map(|((sentence, all), start)| all.iter().map(move |it| (sentence, it, start)));
+    for (sentence, idx, start) in each {
         let Some(mention) = page.mention(*idx) else { continue };
         let at = |place: usize| (start + place - sentence.start()) as u32;
         let first = tokens.partition_point(|it| it.start < at(mention.span.start()));

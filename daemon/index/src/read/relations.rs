@@ -79,7 +79,8 @@ fn select(further: &str, rest: &str) -> String {
 }
 
 /// The condition for statements whose unresolved links name no note, and whose ends are named: of words of general
-/// meaning nothing is stated, except that a thing is of that kind. A note documents itself, not a heading elsewhere.
+/// meaning (types below -100, `EntityType::is_named`) nothing is stated, except that a thing is of that kind. A note
+/// documents itself; a heading elsewhere does not.
 const SHOWN: &str =
     "(e.subject_link IS NULL OR so.doc_id IS NULL) AND (e.object_link IS NULL OR bo.doc_id IS NULL)
     AND coalesce(so.type, 0) >= -100 AND (e.predicate = 'is_a' OR coalesce(bo.type, 0) >= -100)

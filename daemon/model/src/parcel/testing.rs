@@ -7,7 +7,7 @@
 //! A blank line ends a list or a table. Not Markdown, and not the normalizer: only what the tests here need.
 
 use crate::parcel::*;
-use crate::terms::{ContentHash, Norm, RelPath, Span, SpanMap};
+use crate::terms::{Confidence, ContentHash, EntityType, Norm, RelPath, Span, SpanMap};
 
 /// Builds a document named `Test Page` from these lines.
 pub fn doc(lines: &str) -> NormalDoc {
@@ -207,4 +207,17 @@ impl Builder {
 
 fn between<'t>(text: &'t str, open: &str, close: &str) -> Option<(&'t str, &'t str)> {
     text.strip_prefix(open)?.split_once(close)
+}
+
+/// Makes a mention of the first place where a text has a name, as the statistical recognizer finds it.
+pub fn mention(doc: &NormalDoc, name: &str, entity_type: EntityType) -> Mention {
+    let start = doc.text.find(name).expect("the name stands there");
+    Mention {
+        span: Span::new(start, start + name.len()),
+        name: name.to_string(),
+        entity_type,
+        recognizer: RecognizerKind::Statistical,
+        score: Confidence::new(0.6),
+        place: PlaceFeatures::default(),
+    }
 }

@@ -264,12 +264,17 @@ impl Associations {
     fn shared(&self, unit: usize, pair: [i64; 2]) -> Option<Shared> {
         let Counted { place: (doc, number), entities, .. } = self.units.get(unit)?;
         let unit = self.docs.get(*doc)?.1.get(*number)?;
-        let of = |entity: i64| {
-            let number = self.numbers.get(&entity);
-            unit.names.iter().filter(move |it| self.names.get(&it.1) == number).map(|it| it.0)
-        };
-        let pairs = of(pair[0]).flat_map(|a| of(pair[1]).map(move |b| (a.min(b), a.max(b))));
-        let (first, last) = pairs.min_by_key(|(first, last)| (last - first, *first))?;
+        let pair = [self.numbers.get(&pair[0])?, self.numbers.get(&pair[1])?];
+        // The closest mention of the other one is the last before.
+        let mut before: [Option<usize>; 2] = [None; 2];
+        let mut pairs: Vec<(usize, usize)> = Vec::new();
+        for (at, name) in &unit.names {
+            let number = self.names.get(name);
+            let Some(side) = pair.iter().position(|it| Some(*it) == number) else { continue };
+            pairs.extend(before[1 - side].map(|other| (other, *at)));
+            before[side] = Some(*at);
+        }
+        let (first, last) = pairs.into_iter().min_by_key(|(first, last)| (last - first, *first))?;
         let of_kind = if unit.is_running { 0 } else { COST_OF_ITEM };
         let cost = last - first + entities.len() * COST_OF_OTHER + of_kind;
         Some(Shared { cost, doc: *doc, first, last, hash: unit.hash })
@@ -360,6 +365,22 @@ impl AssociationCache {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_closest_two_of_a_unit_are_found_in_one_pass() {
+        let names: Vec<(usize, i64)> = [(0, 7), (40, 8), (90, 7), (100, 9), (110, 8)].into();
+        let unit = Unit { is_running: true, hash: 1, names };
+        let mut associations = Associations::default();
+        associations.docs.push((1, vec![unit].into()));
+        associations.numbers = [(70, 0), (80, 1)].into_iter().collect();
+        associations.names = [(7, 0), (8, 1)].into_iter().collect();
+        let entities = vec![0, 1].into();
+        associations.units.push(Counted { place: (0, 0), entities, worth: 1.0 });
+        for pair in [[70, 80], [80, 70]] {
+            let found = associations.shared(0, pair).expect("both are there");
+            assert_eq!((found.first, found.last), (90, 110));
+        }
+    }
 
     #[test]
     fn the_ratio_is_that_of_dunning() {

@@ -18,6 +18,7 @@ use extract::link::features::digits_agree;
 use index::read::Name;
 use index::words::phrase_of;
 use model::terms::{RelPath, norm_of};
+use notes::resolve::folder_of_index;
 
 /// Most entities that a question names.
 const MAX_SEEDS: usize = 8;
@@ -205,7 +206,9 @@ fn other_names(ctx: &QueryContext<'_>, entity: i64) -> Result<Vec<String>, AskEr
     let names = ctx.snapshot.names().of(entity)?.into_iter();
     let sure = names.filter(|it| it.sense == 0 && !it.surface.is_empty() && it.link >= 1.0);
     let home = ctx.snapshot.entities().get(entity)?.and_then(|it| it.path);
-    let file = home.map(|path| RelPath::new(path).stem().to_string());
+    // Every folder may have an index, so its name says nothing of one.
+    let file = home.filter(|path| folder_of_index(path).is_none());
+    let file = file.map(|path| RelPath::new(path).stem().to_string());
     Ok(sure.map(|it| it.surface).take(MAX_OTHER_NAMES).chain(file).collect())
 }
 

@@ -31,7 +31,7 @@ use truth::{Truth, truth_of};
 pub(super) use words::is_class_noun;
 
 /// Longest sentence that is parsed, in bytes; longer ones are usually lists and dumps.
-const MAX_SENTENCE_BYTES: usize = 1_500;
+pub(super) const MAX_SENTENCE_BYTES: usize = 1_500;
 /// Separates the sentences in the text that is parsed; never mistaken for a space inside a sentence.
 const BORDER: &str = "\n\n";
 

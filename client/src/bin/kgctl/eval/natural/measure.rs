@@ -131,11 +131,11 @@ impl Seen {
                 }
                 DumpRow::Relation { subject_id, predicate, object_id, evidence } => {
                     let ends = [subject_id.to_string(), object_id.to_string()];
-                    let is_link = LINKS.contains(&predicate.as_str());
-                    let shown = evidence.into_iter().filter(|_| !is_link);
-                    let paths = shown.map(|it| it.path);
-                    let stated = paths.map(|path| (path, ends.clone(), predicate.clone()));
-                    seen.relations.extend(stated);
+                    if !LINKS.contains(&predicate.as_str()) {
+                        let paths = evidence.into_iter().map(|it| it.path);
+                        let stated = paths.map(|path| (path, ends.clone(), predicate.clone()));
+                        seen.relations.extend(stated);
+                    }
                 }
                 DumpRow::Mention { .. } | DumpRow::Other => {}
             }
