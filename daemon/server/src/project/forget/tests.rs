@@ -64,7 +64,8 @@ fn step() -> impl Strategy<Value = Step> {
 #[derive(Debug, Clone, Default)]
 struct Known {
     last: String,
-    ever: BTreeSet<String>,
+    /// Every path it had, with the step in which it was last there.
+    ever: BTreeMap<String, usize>,
     is_there: bool,
     entry: Option<u64>,
     /// Words that only its texts have.
@@ -77,7 +78,9 @@ struct World {
     documents: BTreeMap<String, Known>,
     /// The document of each kept version.
     kept: BTreeMap<String, String>,
-    forgotten: BTreeSet<String>,
+    /// What was forgotten, with the step of it.
+    forgotten: BTreeMap<String, usize>,
+    n_steps: usize,
     n_words: usize,
     n_entries: u64,
     /// What may move to another path or be written anew.
@@ -114,6 +117,7 @@ impl World {
             documents,
             kept,
             forgotten,
+            n_steps: 0,
             n_words: 0,
             n_entries: 0,
             n_paths: 0,
@@ -170,7 +174,7 @@ impl World {
             let text = fs::read_to_string(self.file(&path)).expect("it is there");
             let it = self.documents.entry(uid).or_default();
             (it.last, it.is_there) = (path.clone(), true);
-            it.ever.insert(path);
+            it.ever.insert(path, self.n_steps);
             let words =
                 text.split(|c: char| !c.is_alphanumeric()).filter(|it| it.starts_with("zqword"));
             it.words.extend(words.map(str::to_string));
@@ -200,13 +204,15 @@ impl World {
     }
 
     async fn take(&mut self, step: &Step) {
+        self.n_steps += 1;
         let notes = self.project.clone();
         let notes = notes.notes();
         match step {
             Step::Write(n) => {
                 // Half of them where a note was before.
                 let free = |it: &String| !it.starts_with("kb/") && !self.file(it).exists();
-                let ever = self.documents.values().flat_map(|it| &it.ever).filter(|it| free(it));
+                let ever =
+                    self.documents.values().flat_map(|it| it.ever.keys()).filter(|it| free(it));
                 let ever: Vec<String> = ever.cloned().collect();
                 let path = match ever.get(usize::from(*n / 2) % ever.len().max(1)) {
                     Some(path) if n % 2 == 0 => path.clone(),
@@ -289,7 +295,7 @@ impl World {
                     fs::remove_file(self.file(&it.last)).expect("removed");
                 }
                 // Also by a path that it had before.
-                let former = it.ever.iter().next().filter(|_| n % 5 == 0);
+                let former = it.ever.keys().next().filter(|_| n % 5 == 0);
                 self.forget(former.unwrap_or(&it.last).clone()).await;
             }
             Step::ForgetFolder(n) => {
@@ -349,8 +355,11 @@ impl World {
         let within = |it: &Known| is_within(&it.last, &path);
         let now = self.documents.iter().filter(|(_, it)| within(it));
         let mut meant: BTreeSet<String> = now.map(|(uid, _)| uid.clone()).collect();
-        if meant.is_empty() && !self.forgotten.contains(&path) {
-            let was_within = |it: &Known| it.ever.iter().any(|it| is_within(it, &path));
+        if meant.is_empty() {
+            // Not those that had left the path when it was forgotten before.
+            let since = self.forgotten.get(&path).copied().unwrap_or_default();
+            let is_meant = |(it, at): (&String, &usize)| is_within(it, &path) && *at >= since;
+            let was_within = |it: &Known| it.ever.iter().any(is_meant);
             let before = self.documents.iter().filter(|(_, it)| was_within(it));
             meant = before.map(|(uid, _)| uid.clone()).collect();
         }
@@ -388,7 +397,7 @@ impl World {
         for uid in &meant {
             let it = self.documents.get_mut(uid).expect("known");
             if it.is_there {
-                it.ever = [it.last.clone()].into();
+                it.ever = [(it.last.clone(), self.n_steps)].into();
             } else {
                 self.documents.remove(uid);
             }
@@ -396,7 +405,7 @@ impl World {
         self.kept.retain(|_, uid| !meant.contains(uid));
         // What was never there is not recorded as forgotten.
         if !receipt.is_unknown {
-            self.forgotten.insert(path);
+            self.forgotten.insert(path, self.n_steps);
         }
     }
 }
