@@ -73,7 +73,7 @@ pub use mentions::{Mention, Mentions, Occurrences};
 pub use names::{Name, Names};
 pub use permalinks::{Addressed, Permalinks};
 pub use proposals::{Proposal, Proposals};
-pub use relations::{Parties, Relations, Stated, StatedLink, Statement};
+pub use relations::{Relations, Stated, StatedLink, Statement};
 pub use text::FullText;
 pub use units::Unit;
 pub use windows::{SearchedWindow, Window, Windows};

@@ -6,11 +6,9 @@
 //! Invariant: an unresolved link of a note states no relation of a note that happens to have its name, nor does a
 //! statement about words of general meaning, except where a method says that such statements are included.
 
-use rusqlite::params;
-use rustc_hash::{FxHashMap, FxHashSet};
-
 use super::Read;
 use crate::store::Snapshot;
+use rusqlite::params;
 
 /// Reads relations between entities.
 #[derive(Clone, Copy)]
@@ -20,13 +18,13 @@ record! {
     /// A sentence, row, section or link that states a relation.
     pub struct Statement {
         /// The subject's entity; 0 if it denotes none.
-        pub subject: i64 = "coalesce(sn.entity_id, sd.entity_id, 0) AS src",
+        pub subject: i64 = "coalesce(e.src_id, 0) AS src",
         /// Type of the relation.
         pub predicate: String = "e.predicate",
         /// The object's entity; 0 if it denotes none.
-        pub object: i64 = "coalesce(bn.entity_id, bd.entity_id, 0) AS dst",
+        pub object: i64 = "coalesce(e.dst_id, 0) AS dst",
         /// Its confidence times those of the links from both names to their entities, 0 to 1.
-        pub confidence: f32 = "e.confidence * coalesce(sn.link, 1.0) * coalesce(bn.link, 1.0) AS weight",
+        pub confidence: f32 = "e.confidence * e.src_link * e.dst_link AS weight",
         /// Row id of the document that states it.
         pub doc: i64 = "e.doc_id",
         /// Bytes of the document's text.
@@ -42,13 +40,15 @@ record! {
     /// A link of a note to another document.
     pub struct StatedLink {
         /// Row id of the note.
-        pub doc: i64 = "doc_id",
+        pub doc: i64 = "l.doc_id",
         /// Its number in the note.
-        pub seq: i64 = "seq",
+        pub seq: i64 = "l.seq",
         /// The relation that it states; `None` for an embed.
-        pub relation: Option<String> = "rel",
-        /// Row id of the other document.
-        pub target: i64 = "dst",
+        pub relation: Option<String> = "l.rel",
+        /// The entity of the note.
+        pub subject: i64 = "s.entity_id",
+        /// The entity of the other document.
+        pub object: i64 = "o.entity_id",
     }
 }
 
@@ -67,24 +67,10 @@ pub struct Stated<'r> {
     pub pattern: &'r str,
 }
 
-/// The tables of evidence and of what its parties denote.
-const JOINED: &str =
-    "evidence e LEFT JOIN names sn ON sn.id = e.subject LEFT JOIN docs sd ON sd.id = -e.subject
-    LEFT JOIN names bn ON bn.id = e.object LEFT JOIN docs bd ON bd.id = -e.object
-    LEFT JOIN entities so ON so.id = sn.entity_id LEFT JOIN entities bo ON bo.id = bn.entity_id";
-
-/// Selects statements, and further columns; `WHERE` and order are appended.
-fn select(further: &str, rest: &str) -> String {
-    format!("SELECT {}{further} FROM {JOINED} {rest}", Statement::COLUMNS)
+/// Selects statements from a view, and further columns; `WHERE` and order are appended.
+fn select(further: &str, view: &str, rest: &str) -> String {
+    format!("SELECT {}{further} FROM {view} e {rest}", Statement::COLUMNS)
 }
-
-/// The condition for statements whose unresolved links name no note, and whose ends are named: of words of general
-/// meaning (types below -100, `EntityType::is_named`) nothing is stated, except that a thing is of that kind. A note
-/// documents itself; a heading elsewhere does not.
-const SHOWN: &str =
-    "(e.subject_link IS NULL OR so.doc_id IS NULL) AND (e.object_link IS NULL OR bo.doc_id IS NULL)
-    AND coalesce(so.type, 0) >= -100 AND (e.predicate = 'is_a' OR coalesce(bo.type, 0) >= -100)
-    AND (e.pattern <> 'title:heading' OR so.doc_id IS NULL)";
 
 /// Returns a statement that selects the parties that denote an entity.
 fn parties_of(entity: &str) -> String {
@@ -99,15 +85,15 @@ impl Relations<'_> {
     pub fn about(self, entity: i64, most: usize) -> Read<Vec<Statement>> {
         let parties: Vec<i64> = self.0.rows(&parties_of("?1"), [entity])?;
         // What the confidence is the product of: as stated, and those of the links.
-        let factors = ", e.confidence, coalesce(sn.link, 1.0), coalesce(bn.link, 1.0)";
+        let factors = ", e.confidence, e.src_link, e.dst_link";
         let mut found: Vec<Statement> = Vec::new();
         for party in parties {
             for side in ["subject", "object"] {
                 let rest = format!(
-                    "WHERE e.{side} = ?1 AND e.predicate NOT LIKE 'not %' AND {SHOWN}
+                    "WHERE e.{side} = ?1 AND e.predicate NOT LIKE 'not %'
                      ORDER BY e.confidence DESC, e.doc_id, e.seq LIMIT ?2"
                 );
-                let sql = select(factors, &rest);
+                let sql = select(factors, "shown", &rest);
                 let rows: Vec<(Statement, f32, f32, f32)> =
                     self.0.rows(&sql, (party, most as i64))?;
                 let rows = rows.into_iter().filter(|it| it.0.subject != 0 && it.0.object != 0);
@@ -135,7 +121,7 @@ impl Relations<'_> {
             "WHERE e.subject IN ({own}) AND e.object IN ({other}) AND e.predicate = ?3
              ORDER BY weight DESC, e.doc_id, e.seq LIMIT ?4"
         );
-        self.0.rows(&select("", &rest), params![subject, object, predicate, most as i64])
+        self.0.rows(&select("", "joined", &rest), params![subject, object, predicate, most as i64])
     }
 
     /// Returns the statements that define what a name of an entity means, each with the path of its document; surest
@@ -143,24 +129,21 @@ impl Relations<'_> {
     pub fn definitions(self, entity: i64, most: usize) -> Read<Vec<(Statement, String)>> {
         let rest = "JOIN docs d ON d.id = e.doc_id
              WHERE e.object IN (SELECT id FROM names WHERE entity_id = ?1) AND e.predicate = 'defines'
-             ORDER BY e.confidence * bn.link DESC, d.path, e.start LIMIT ?2";
-        self.0.rows(&select(", d.path", rest), (entity, most as i64))
+             ORDER BY e.confidence * e.dst_link DESC, d.path, e.start LIMIT ?2";
+        self.0.rows(&select(", d.path", "joined", rest), (entity, most as i64))
     }
 
     /// Returns the surest statement of each relation, the least sure first. `below`: only those of a lower confidence
     /// as stated; 1 for all. `within`: only statements of the document or folder at this path, empty for all.
     pub fn doubtful(self, below: f32, within: Option<&str>) -> Read<Vec<Statement>> {
         // The other columns come from the row with the maximum, so `e.confidence` is that of the surest statement.
-        let surest =
-            ", max(e.confidence * coalesce(sn.link, 1.0) * coalesce(bn.link, 1.0)) AS surest";
-        let rest = format!(
-            "WHERE e.predicate NOT LIKE 'not %' AND {SHOWN} AND (?2 IS NULL OR e.doc_id IN
+        let surest = ", max(e.confidence * e.src_link * e.dst_link) AS surest";
+        let rest = "WHERE e.predicate NOT LIKE 'not %' AND (?2 IS NULL OR e.doc_id IN
                (SELECT id FROM docs WHERE ?2 = '' OR path = ?2 OR (path >= ?2 || '/' AND path < ?2 || '0')))
              GROUP BY src, dst, e.predicate HAVING src <> 0 AND dst <> 0 AND src <> dst
                AND (e.confidence < ?1 OR ?1 >= 1.0)
-             ORDER BY surest, e.doc_id, e.seq"
-        );
-        self.0.rows(&select(surest, &rest), params![below, within])
+             ORDER BY surest, e.doc_id, e.seq";
+        self.0.rows(&select(surest, "shown", rest), params![below, within])
     }
 
     /// Returns relations that are denied, and those that hold in one direction only (`one_way` has their types) but are
@@ -171,9 +154,8 @@ impl Relations<'_> {
         // the denied ones up.
         let sql = format!(
             "WITH one_way AS MATERIALIZED (
-               SELECT DISTINCT coalesce(sn.entity_id, sd.entity_id) AS src_id, e.predicate AS rel,
-                 coalesce(bn.entity_id, bd.entity_id) AS dst_id
-               FROM {JOINED} WHERE e.predicate IN (SELECT value FROM json_each(?1)) AND {SHOWN})
+               SELECT DISTINCT src_id, predicate AS rel, dst_id
+               FROM shown WHERE predicate IN (SELECT value FROM json_each(?1)))
              SELECT d.src_id, d.rel, d.dst_id FROM denials d WHERE EXISTS (SELECT 1 FROM evidence e
                WHERE e.subject IN ({own}) AND e.object IN ({other}) AND e.predicate = d.rel)
              UNION SELECT r.src_id, r.rel, r.dst_id FROM one_way r
@@ -190,79 +172,25 @@ impl Relations<'_> {
         self.0.rows("SELECT DISTINCT predicate FROM evidence ORDER BY predicate", [])
     }
 
-    /// Reads which entity each party denotes: one scan a table.
-    pub fn parties(self) -> Read<Parties> {
-        let names = "SELECT id, entity_id, link FROM names WHERE entity_id IS NOT NULL";
-        // Ordered by a covering index: rows of documents contain their texts and are slow to scan.
-        let docs = "SELECT id, entity_id FROM docs WHERE entity_id IS NOT NULL ORDER BY entity_id";
-        let noted = "SELECT id FROM entities WHERE doc_id IS NOT NULL";
-        let general = "SELECT id FROM entities WHERE type < -100";
-        let (names, docs) = (self.0.rows(names, [])?, self.0.rows(docs, [])?);
-        Ok(Parties {
-            names,
-            docs,
-            noted: self.0.rows(noted, [])?,
-            general: self.0.rows(general, [])?,
-        })
-    }
-
     /// Calls `see` with each statement between two entities, denials included, by document and place.
-    pub fn each(self, parties: &Parties, mut see: impl FnMut(Stated<'_>)) -> Read<()> {
-        let sql = "SELECT subject, subject_link IS NOT NULL, object, object_link IS NOT NULL, predicate, confidence,
-                   pattern FROM evidence";
+    pub fn each(self, mut see: impl FnMut(Stated<'_>)) -> Read<()> {
+        let sql =
+            "SELECT src_id, predicate, dst_id, confidence * src_link * dst_link, pattern FROM shown
+                   WHERE src_id IS NOT NULL AND dst_id IS NOT NULL ORDER BY doc_id, seq";
         let mut statement = self.0.db().prepare_cached(sql)?;
         let mut rows = statement.query([])?;
         while let Some(row) = rows.next()? {
-            let (subject, object) = ((row.get(0)?, row.get(1)?), (row.get(2)?, row.get(3)?));
-            let [Some((subject, from)), Some((object, to))] =
-                [subject, object].map(|(party, is_link)| parties.entity(party, is_link))
-            else {
-                continue;
-            };
             let text = |at: usize| row.get_ref(at).map(|it| it.as_str().unwrap_or_default());
-            let is_kind = text(4)?.ends_with("is_a");
-            let is_general =
-                parties.general.contains(&subject) || !is_kind && parties.general.contains(&object);
-            let is_template = text(6)? == "title:heading" && parties.noted.contains(&subject);
-            if is_general || is_template {
-                continue;
-            }
-            let confidence = row.get::<_, f32>(5)? * from * to;
-            see(Stated { subject, predicate: text(4)?, object, confidence, pattern: text(6)? });
+            let (subject, object, confidence) = (row.get(0)?, row.get(2)?, row.get(3)?);
+            see(Stated { subject, predicate: text(1)?, object, confidence, pattern: text(4)? });
         }
         Ok(())
     }
 
     /// Returns the links of all notes that have a target.
     pub fn links(self) -> Read<Vec<StatedLink>> {
-        self.0.select("FROM note_links WHERE dst IS NOT NULL", [])
-    }
-}
-
-/// Which entity each party of a statement denotes.
-#[derive(Debug, Default)]
-pub struct Parties {
-    /// For each name: its entity, and the confidence of the link to it.
-    names: FxHashMap<i64, (i64, f32)>,
-    docs: FxHashMap<i64, i64>,
-    /// Entities that have a note.
-    noted: FxHashSet<i64>,
-    /// Entities whose words are of general meaning.
-    general: FxHashSet<i64>,
-}
-
-impl Parties {
-    /// Returns the entity that a document is about.
-    pub fn of_doc(&self, doc: i64) -> Option<i64> {
-        self.docs.get(&doc).copied()
-    }
-
-    /// Returns the entity of a party, a name or a negated document, with the confidence of the link.
-    fn entity(&self, party: i64, is_link: bool) -> Option<(i64, f32)> {
-        if party < 0 {
-            return self.of_doc(-party).map(|entity| (entity, 1.0));
-        }
-        let found = self.names.get(&party)?;
-        (!is_link || !self.noted.contains(&found.0)).then_some(*found)
+        let rest = "FROM note_links l JOIN docs s ON s.id = l.doc_id JOIN docs o ON o.id = l.dst
+                    WHERE s.entity_id IS NOT NULL AND o.entity_id IS NOT NULL";
+        self.0.select(rest, [])
     }
 }

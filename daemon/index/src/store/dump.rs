@@ -219,9 +219,8 @@ const RELATIONS: &str = "SELECT r.src_id, s.name, r.rel, r.dst_id, o.name
     ORDER BY s.norm, sd.path, r.rel, o.norm, od.path LIMIT ?1 OFFSET ?2";
 
 const EVIDENCE: &str = "SELECT d.path, e.raw_start, e.raw_end, e.line, e.pattern,
-      e.confidence * coalesce(sn.link, 1.0) * coalesce(bn.link, 1.0), d.pages, e.start, d.day
-    FROM evidence e JOIN docs d ON d.id = e.doc_id
-      LEFT JOIN names sn ON sn.id = e.subject LEFT JOIN names bn ON bn.id = e.object
+      e.confidence * e.src_link * e.dst_link, d.pages, e.start, d.day
+    FROM joined e JOIN docs d ON d.id = e.doc_id
     WHERE e.predicate = ?2
       AND e.subject IN (SELECT id FROM names WHERE entity_id = ?1 UNION ALL SELECT -id FROM docs WHERE entity_id = ?1)
       AND e.object IN (SELECT id FROM names WHERE entity_id = ?3 UNION ALL SELECT -id FROM docs WHERE entity_id = ?3)

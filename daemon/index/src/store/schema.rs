@@ -21,12 +21,13 @@ CREATE TABLE meta(key TEXT PRIMARY KEY, value) WITHOUT ROWID;
 -- and `headings` hold where those begin (see `store/lines.rs`). `pass`: 0 swift, 1 to be read by the deep pass, 2 deep.
 -- `sum`: checksum of the columns that are derived from the file (`store/scrub.rs`).
 CREATE TABLE docs(
-  id INTEGER PRIMARY KEY AUTOINCREMENT, uid TEXT NOT NULL UNIQUE, path TEXT NOT NULL UNIQUE, title TEXT NOT NULL,
-  is_note INTEGER NOT NULL, format TEXT NOT NULL, doc_type TEXT, language TEXT NOT NULL, day TEXT NOT NULL,
-  hash BLOB NOT NULL, mtime_ms INTEGER NOT NULL, n_bytes INTEGER NOT NULL, source_url TEXT, meta TEXT NOT NULL,
-  text TEXT NOT NULL, lines BLOB NOT NULL, pages BLOB, headings BLOB, terms TEXT NOT NULL,
+  -- What is read by itself stands before the texts, which go on in other pages.
+  id INTEGER PRIMARY KEY AUTOINCREMENT, entity_id INTEGER, uid TEXT NOT NULL UNIQUE, path TEXT NOT NULL UNIQUE,
+  title TEXT NOT NULL, is_note INTEGER NOT NULL, format TEXT NOT NULL, doc_type TEXT, language TEXT NOT NULL,
+  day TEXT NOT NULL, hash BLOB NOT NULL, mtime_ms INTEGER NOT NULL, n_bytes INTEGER NOT NULL, source_url TEXT,
+  meta TEXT NOT NULL, text TEXT NOT NULL, lines BLOB NOT NULL, pages BLOB, headings BLOB, terms TEXT NOT NULL,
   mentions_hash INTEGER NOT NULL, gazetteer_version INTEGER NOT NULL, warnings TEXT, redactions TEXT,
-  pass INTEGER NOT NULL, entity_id INTEGER, sum INTEGER NOT NULL);
+  pass INTEGER NOT NULL, sum INTEGER NOT NULL);
 CREATE INDEX docs_entity ON docs(entity_id);
 CREATE INDEX docs_hash ON docs(hash);
 CREATE INDEX docs_pass ON docs(id, n_bytes) WHERE pass < 2;
@@ -136,26 +137,30 @@ CREATE TABLE evidence(
   PRIMARY KEY(doc_id, seq)) WITHOUT ROWID;
 CREATE INDEX evidence_subject ON evidence(subject);
 CREATE INDEX evidence_object ON evidence(object);
-CREATE VIEW relations AS
-  SELECT DISTINCT src_id, dst_id, rel
-  FROM (SELECT coalesce(sn.entity_id, sd.entity_id) AS src_id, coalesce(bn.entity_id, bd.entity_id) AS dst_id,
-               e.predicate AS rel
-        FROM evidence e LEFT JOIN names sn ON sn.id = e.subject LEFT JOIN docs sd ON sd.id = -e.subject
-                        LEFT JOIN names bn ON bn.id = e.object LEFT JOIN docs bd ON bd.id = -e.object
-                        LEFT JOIN entities so ON so.id = sn.entity_id
-                        LEFT JOIN entities bo ON bo.id = bn.entity_id
-        WHERE e.predicate NOT LIKE 'not %' AND (e.subject_link IS NULL OR so.doc_id IS NULL)
-          AND (e.object_link IS NULL OR bo.doc_id IS NULL) AND coalesce(so.type, 0) >= -100
-          AND (e.predicate = 'is_a' OR coalesce(bo.type, 0) >= -100)
-          AND (e.pattern <> 'title:heading' OR so.doc_id IS NULL))
-  WHERE src_id IS NOT NULL AND dst_id IS NOT NULL AND src_id <> dst_id;
-CREATE VIEW denials AS
-  SELECT coalesce(sn.entity_id, sd.entity_id) AS src_id, coalesce(bn.entity_id, bd.entity_id) AS dst_id,
-         substr(e.predicate, 5) AS rel
+-- Evidence with the entities that its parties denote, and the confidence of the links to them.
+CREATE VIEW joined AS
+  SELECT e.*, coalesce(sn.entity_id, sd.entity_id) AS src_id, coalesce(bn.entity_id, bd.entity_id) AS dst_id,
+         coalesce(sn.link, 1.0) AS src_link, coalesce(bn.link, 1.0) AS dst_link,
+         so.type AS src_type, so.doc_id AS src_doc, bo.type AS dst_type, bo.doc_id AS dst_doc
   FROM evidence e LEFT JOIN names sn ON sn.id = e.subject LEFT JOIN docs sd ON sd.id = -e.subject
                   LEFT JOIN names bn ON bn.id = e.object LEFT JOIN docs bd ON bd.id = -e.object
-  WHERE e.predicate LIKE 'not %'
-  GROUP BY 1, 2, 3 HAVING src_id IS NOT NULL AND dst_id IS NOT NULL AND src_id <> dst_id;
+                  LEFT JOIN entities so ON so.id = sn.entity_id LEFT JOIN entities bo ON bo.id = bn.entity_id;
+-- What may be shown of it. An unresolved link of a note states nothing of a note that happens to have its name. Of
+-- words of general meaning (types below -100, `EntityType::is_named`) nothing is stated, except that a thing is of
+-- that kind. A note documents itself, a heading elsewhere does not; and a heading of more than two documents is one
+-- of their template.
+CREATE VIEW shown AS
+  SELECT * FROM joined s
+  WHERE (subject_link IS NULL OR src_doc IS NULL) AND (object_link IS NULL OR dst_doc IS NULL)
+    AND coalesce(src_type, 0) >= -100 AND (predicate IN ('is_a', 'not is_a') OR coalesce(dst_type, 0) >= -100)
+    AND (pattern <> 'title:heading' OR src_doc IS NULL AND (SELECT count(DISTINCT t.doc_id) FROM evidence t
+         WHERE t.subject = s.subject AND t.pattern = 'title:heading') < 3);
+CREATE VIEW relations AS
+  SELECT DISTINCT src_id, dst_id, predicate AS rel FROM shown
+  WHERE predicate NOT LIKE 'not %' AND src_id IS NOT NULL AND dst_id IS NOT NULL AND src_id <> dst_id;
+CREATE VIEW denials AS
+  SELECT DISTINCT src_id, dst_id, substr(predicate, 5) AS rel FROM joined
+  WHERE predicate LIKE 'not %' AND src_id IS NOT NULL AND dst_id IS NOT NULL AND src_id <> dst_id;
 
 -- Mined terms, with counts by surface, so that the numbers do not depend on how often a file was indexed.
 CREATE TABLE terms(surface TEXT PRIMARY KEY, norm TEXT NOT NULL, n_docs INTEGER NOT NULL,

@@ -17,7 +17,7 @@ use super::associations::{Association, TOGETHER};
 use super::confidence::Corroboration;
 use crate::{AskError, QueryContext};
 use extract::relate::DENIED;
-use index::read::{Entity, Parties, StatedLink};
+use index::read::{Entity, StatedLink};
 use index::store::{Verdict, note_party, relation_key};
 use model::terms::norm_of;
 
@@ -114,9 +114,8 @@ impl Projection {
     /// When the index cannot be read.
     pub fn read(ctx: &QueryContext<'_>, further: &[FurtherRelation]) -> Result<Self, AskError> {
         let mut reading = Reading { rejected: Rejections::read(ctx)?, ..Reading::default() };
-        let parties = ctx.snapshot.relations().parties()?;
-        reading.read_evidence(ctx, &parties)?;
-        reading.read_links(ctx, &parties)?;
+        reading.read_evidence(ctx)?;
+        reading.read_links(ctx)?;
         for it in further {
             if !reading.rejected.hold(it.subject, &it.predicate, it.object) {
                 let key = (it.subject, reading.number_of(&it.predicate), it.object);
@@ -311,8 +310,8 @@ impl Reading<'_> {
         draft.stated.add(pattern, confidence);
     }
 
-    fn read_evidence(&mut self, ctx: &QueryContext<'_>, parties: &Parties) -> Result<(), AskError> {
-        ctx.snapshot.relations().each(parties, |it| {
+    fn read_evidence(&mut self, ctx: &QueryContext<'_>) -> Result<(), AskError> {
+        ctx.snapshot.relations().each(|it| {
             if let Some(predicate) = it.predicate.strip_prefix(DENIED) {
                 let key = (it.subject, self.number_of(predicate), it.object);
                 self.denied.entry(key).or_default().add(it.pattern, it.confidence);
@@ -335,10 +334,10 @@ impl Reading<'_> {
 
     /// Adds links without evidence: those in front matter, embeds, and typed links whose relation
     /// was rejected, which become plain links.
-    fn read_links(&mut self, ctx: &QueryContext<'_>, parties: &Parties) -> Result<(), AskError> {
-        for StatedLink { doc, seq, relation, target } in ctx.snapshot.relations().links()? {
-            let ends = [doc, target].map(|doc| parties.of_doc(doc));
-            let [Some(subject), Some(object)] = ends else { continue };
+    fn read_links(&mut self, ctx: &QueryContext<'_>) -> Result<(), AskError> {
+        for StatedLink { doc, seq, relation, subject, object } in
+            ctx.snapshot.relations().links()?
+        {
             if self.joined.contains(&(subject, object)) {
                 continue;
             }
