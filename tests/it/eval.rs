@@ -401,8 +401,8 @@ fn pages_at_their_natural_density_are_measured_by_what_a_reader_sees() {
     expect_test::expect![[r#"
         names found: 4 of 5
         junk of found names: 1 of 5
-        types shown of found names: 1 of 4
-        types right of those shown: 1 of 1
+        types shown of found names: 0 of 4
+        types right of those shown: 0 of 0
         merges, precision: 0 of 0
         merges, recall: 0 of 0
         most mentioned with a useful definition: 1 of 1

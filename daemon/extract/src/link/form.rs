@@ -139,6 +139,10 @@ fn are_inflected(one: &Word<'_>, other: &Word<'_>) -> bool {
         return long.written.strip_suffix('s') == Some(short.written);
     }
     let (a, b) = (short.folded.as_str(), long.folded.as_str());
+    // Letters without a vowel are initials: `https`, too, is not several `http`.
+    if a.is_ascii() && !a.contains(['a', 'e', 'i', 'o', 'u', 'y']) {
+        return false;
+    }
     let has_activity = a.ends_with("ing") || b.ends_with("ing");
     let is_made = |word: &str| word.ends_with("ed") && !word.ends_with("eed");
     a.len() >= MIN_INFLECTED
@@ -227,6 +231,7 @@ mod tests {
             ("feFuncR", "feFuncB"),
             ("C#", "C++"),
             ("UTF-16LE", "UTF-16"),
+            ("https", "http"),
             ("MySQL server exporter", "MySQL router exporter"),
             ("Data Team", "Data Service"),
             ("hasher", "hash"),

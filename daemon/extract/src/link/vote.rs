@@ -80,7 +80,9 @@ impl Ground {
             }
             (Ground::Statement, EntityType::Standard) => 0.4,
             (Ground::Statement, EntityType::Document) | (Ground::Guess, _) => 0.55,
-            (Ground::Statement, EntityType::Concept) | (Ground::Definition, _) => 0.75,
+            // A `Service` may be a program or an office.
+            (Ground::Statement, EntityType::Service) => 0.6,
+            (Ground::Definition, _) => 0.75,
             (Ground::Statement, _) => 0.93,
         }
     }
@@ -126,14 +128,15 @@ impl Votes {
     }
 
     /// Returns the type with most weight, if that is enough, or else the one that says little and is most frequent;
-    /// ties go to the one declared first; `Document` without a vote. True where it may be shown.
+    /// ties go to the one declared first; `Document` without a vote. True where it may be shown: that it is a concept
+    /// says only that nothing else is known.
     pub fn winner(&self) -> (EntityType, bool) {
         let winner = self.likeliest();
         // What says little does not speak against a type that says more.
         let counts = |it: &EntityType| it.is_specific() || !winner.is_specific();
         let all: f32 = self.likely.iter().filter(|(it, _)| counts(it)).map(|(_, it)| it.0).sum();
         let likely = self.likely.get(&winner).map_or(0.0, |it| it.1);
-        (winner, likely >= SHOWN * all)
+        (winner, winner != EntityType::Concept && likely >= SHOWN * all)
     }
 
     fn likeliest(&self) -> EntityType {

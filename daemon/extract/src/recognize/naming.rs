@@ -132,7 +132,9 @@ impl<'d> Judge<'d> {
             _ if (place.in_heading || self.is_in_lead(span)) && !is_whole_person(mention) => {
                 return Naming::Open;
             }
-            _ if !is_whole_person(mention) && !self.is_proved(span) => return Naming::Open,
+            _ if !is_whole_person(mention) && (self.is_cut(span) || !self.is_proved(span)) => {
+                return Naming::Open;
+            }
             _ => {}
         }
         Naming::Name
@@ -172,6 +174,25 @@ impl<'d> Judge<'d> {
                 && are_large()
                 && (is_kind() || !is_start)
                 && !beside.into_iter().any(|it| is_large(it) && !words::is_function_word(it))
+    }
+
+    /// Returns whether capitals go on beside the words, so that they are a part of a longer name: `Origin` in
+    /// `Developer Certificate of Origin`.
+    fn is_cut(&self, span: Span<Norm>) -> bool {
+        if self.is_link(span) || self.marks.contains(&span.start()) {
+            return false;
+        }
+        let is_large =
+            |it: &str| it.starts_with(char::is_uppercase) && !words::is_function_word(it);
+        let [before, after] = self.beside(span);
+        let before_of = || {
+            let text = self.doc.text.get(..span.start())?.strip_suffix(" of ")?;
+            text.rsplit(|c: char| !c.is_alphanumeric()).next()
+        };
+        let starts = |word: &str| self.is_start(span.start() - word.len() - 1);
+        before.is_some_and(|it| is_large(it) && !starts(it))
+            || after.is_some_and(is_large)
+            || before_of().is_some_and(is_large)
     }
 
     /// Returns the words that stand directly before and after a place.
@@ -293,6 +314,9 @@ mod tests {
             ("Click on **Submit** twice.", "Submit", Concept, Open),
             ("**Corp Known to Quillgate:** two", "Corp Known", Concept, Open),
             ("Update Edge Quillgate soon.", "Update Edge Quillgate", Concept, Open),
+            // Parts of longer names.
+            ("We sign the Certificate of Quillgate here.", "Quillgate", Concept, Open),
+            ("We met at Quillgate Zeta Conventions.", "Quillgate Zeta", Concept, Open),
             // What says what others are is a common noun.
             ("Meeting Notes: none", "Meeting Notes", Concept, Common),
             ("Ruth: we ship", "Ruth", Person, Open),

@@ -91,7 +91,8 @@ pub(super) fn names_of(doc: &NormalDoc) -> Vec<StatedName> {
 /// have several words or stand in the file's name (`## Closures` in `ch13-closures.md`).
 fn heading_of(doc: &NormalDoc) -> Option<(&str, bool)> {
     let (level, span) = headings_of(doc).next()?;
-    let text = span.of(&doc.text);
+    // `${Project Name}` stands for another heading.
+    let text = Some(span.of(&doc.text)).filter(|it| !it.contains('{'))?;
     let is_only = headings_of(doc).filter(|(other, _)| *other <= level).nth(1).is_none();
     let opens = doc.blocks.first().is_some_and(|block| block.span == span);
     let is_one = is_only || level == 1 && opens && spells_file(doc, text);
@@ -218,6 +219,7 @@ mod tests {
             ("## Signer\nText.", None),
             ("## Signing\nText.", Some("Signing")),
             ("Text.\n\n## The signer\nText.", None),
+            ("# ${Signer Name}\nText.", None),
         ];
         for (text, expected) in rows {
             let mut doc = testing::titled("signing", text);

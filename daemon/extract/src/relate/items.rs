@@ -32,7 +32,7 @@ pub(super) fn relate(page: &Page<'_>, out: &mut Statements) {
     let mut n_stated = 0;
     for (block_idx, block) in page.blocks().iter().enumerate() {
         let rows = match block.kind {
-            BlockKind::ListItem { list, .. } => Rows::List(list),
+            BlockKind::ListItem { list, depth: 0, .. } => Rows::List(list),
             BlockKind::TableRow { table, is_header: false } => Rows::Table(table),
             BlockKind::Heading(level) if level > 1 && n_stated < MAX_ITEMS => {
                 n_stated += usize::from(heading(page, block_idx, out));

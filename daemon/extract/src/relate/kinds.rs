@@ -188,7 +188,9 @@ fn qualified(page: &Page<'_>, out: &mut Statements) {
             let begins = text.starts_with(|c: char| c.is_alphabetic() || c == '_');
             begins && text.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | ':' | '.'))
         };
-        let owner_idx = owners.get(owner).copied();
+        // A dot may also join a kind and its label; on the page of the first it does not.
+        let is_sure = name.contains("::") || page.surface(idx as u32).ends_with(')');
+        let owner_idx = owners.get(owner).copied().filter(|it| is_sure || page.is_own(*it));
         if let Some(object) = owner_idx
             && is_word(owner)
             && is_word(member)

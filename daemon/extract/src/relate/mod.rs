@@ -192,15 +192,19 @@ fn is_of_sentence(evidence: &Evidence) -> bool {
     is_worded && evidence.predicate != "same_as" && evidence.subject != Party::Document
 }
 
-/// True for a likely statement between two names; a kind may be a common noun.
+/// True for a likely statement between two names; a kind may be a common noun of several words: `employee` says little.
 fn is_between_names(page: &Page<'_>, evidence: &Evidence) -> bool {
+    let is_kind = |party| {
+        evidence.predicate == "is_a"
+            && matches!(party, Party::Mention(idx) if page.surface(idx).contains([' ', '-']))
+    };
     let is_name = |party| {
         matches!(party, Party::Document)
             || matches!(party, Party::Mention(idx) if page.is_name(idx))
     };
     evidence.confidence.get() >= LEAST
         && is_name(evidence.subject)
-        && (evidence.predicate == "is_a" || is_name(evidence.object))
+        && (is_kind(evidence.object) || is_name(evidence.object))
 }
 
 #[cfg(test)]

@@ -12,7 +12,7 @@ use rustc_hash::FxHashSet;
 use super::cues::Cues;
 use super::depend::is_class_noun;
 use super::vocabulary::Vocabulary;
-use crate::recognize::words::{all_ordinary, is_ordinary};
+use crate::recognize::words::is_ordinary;
 use model::parcel::{
     Anaphor, Block, BlockKind, Link, LinkedDoc, Mention, MentionedDoc, Naming, Party,
     PlaceFeatures, RecognizerKind,
@@ -254,10 +254,7 @@ impl<'a> Page<'a> {
             Naming::Common => false,
             // A capital that begins something proves little; an ordinary word needs more.
             Naming::Open if is_word => name.contains(char::is_uppercase) && !is_ordinary(name),
-            Naming::Open => {
-                let is_mark = |c: char| c.is_uppercase() || c.is_ascii_digit();
-                name.chars().skip(1).any(is_mark) || name.contains(is_mark) && !all_ordinary(name)
-            }
+            Naming::Open => name.chars().skip(1).any(|c| c.is_uppercase() || c.is_ascii_digit()),
         }
     }
 
@@ -321,13 +318,16 @@ impl<'a> Page<'a> {
         self.whole_mention(block_idx).map_or(around, Party::Mention)
     }
 
-    /// Returns the name that a heading consists of, apart from an article and signs.
+    /// Returns the name that a heading consists of, apart from an article and signs. A plain word such as `client`
+    /// names only a part of what is around it.
     fn whole_mention(&self, block_idx: usize) -> Option<u32> {
         let block = self.blocks().get(block_idx)?;
         let heading = norm_of(block.span.of(self.text));
+        let is_plain = |name: &str| name.chars().all(char::is_lowercase);
         self.mentions_of(block_idx).filter(|idx| self.is_name(*idx)).find(|idx| {
             let norm = norm_of(self.surface(*idx));
             !norm.is_empty()
+                && !is_plain(self.surface(*idx))
                 && (heading == norm || heading.strip_prefix("the") == Some(norm.as_str()))
         })
     }

@@ -35,7 +35,8 @@ pub(super) fn relate(page: &Page<'_>, out: &mut Statements) {
         let Some(heading_idx) = block.section.map(|idx| idx as usize) else { continue };
         let Some(cue) = cues.get(heading_idx).copied().flatten() else { continue };
         let is_item = match block.kind {
-            BlockKind::ListItem { .. } => true,
+            // What is nested in an item belongs to that.
+            BlockKind::ListItem { depth, .. } => depth == 0,
             BlockKind::Paragraph => cue.predicate == "cites" && block.span.len() <= MAX_LINE_BYTES,
             _ => false,
         };

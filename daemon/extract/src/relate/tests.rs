@@ -475,3 +475,24 @@ fn a_heading_in_lowercase_between_others_is_a_field() {
         assert_eq!(found.contains("[section:dependencies]"), is_stated, "{found}");
     }
 }
+
+#[test]
+fn an_item_is_part_of_the_nearest_thing_that_has_a_name_of_its_own() {
+    let lines = "# alpha.core\n\n## `retry_policy`\n\n- `max_wait`: how long it waits\n- `max_runs`: how often it tries\n  \
+                 - `run_cost`: what one costs\n\n## `client`\n\n- `proxy_url`: where it calls\n- `proxy_port`: with which port";
+    let doc = testing::titled("alpha.core", lines);
+    expect![[r#"
+        0.75 retry_policy documented_in (document) [title:heading]
+        0.70 max_wait part_of retry_policy [list:item]
+        0.70 max_runs part_of retry_policy [list:item]
+        0.70 proxy_url part_of (document) [list:item]
+        0.70 proxy_port part_of (document) [list:item]
+    "#]]
+    .assert_eq(&print(&related(doc)));
+}
+
+#[test]
+fn a_kind_says_more_than_an_ordinary_word() {
+    let found = print(&related(testing::doc("Alpha has services such as Kafka and Redis.")));
+    assert_eq!(found, "");
+}

@@ -43,6 +43,7 @@ struct Tally {
     n_docs: u32,
     last_doc: i64,
     is_fuzzy: bool,
+    n_in_code: u32,
     /// The user's table lists this as the name of an entity.
     is_given: bool,
     /// A sentence defines what kind of thing it is.
@@ -180,7 +181,7 @@ impl Tally {
         let (recognizer, place): (i64, i64) = (row.get(4)?, row.get(5)?);
         // The most specific reason for the type wins.
         let certainty = place >> CERTAINTY & i64::from(PlaceFeatures::CERTAIN);
-        self.types.name(Naming::from_code(place >> NAMING & 3));
+        self.types.name(naming_of(place));
         let ground = match place {
             _ if place & IS_DEFINED != 0 => Ground::Definition,
             _ if certainty != 0 => Ground::Judgement(certainty as u8),
@@ -202,6 +203,7 @@ impl Tally {
         );
         const PATTERN: i64 = RecognizerKind::Pattern as i64;
         self.is_linked |= recognizer == STATED;
+        self.n_in_code += u32::from(place & IN_CODE != 0);
         self.is_fuzzy |= !(is_exact_kind || (recognizer == PATTERN && place & IN_CODE != 0));
         Ok(())
     }
@@ -245,7 +247,10 @@ impl Tally {
                 n_docs: self.n_docs,
                 homes,
                 home_source: best,
-                is_fuzzy: self.is_fuzzy && (!self.is_given || best.is_some()),
+                // What is mostly written in code font is meant exactly: `bearer_token` is no bearer token.
+                is_fuzzy: self.is_fuzzy
+                    && self.n_in_code * 2 <= self.n_mentions
+                    && (!self.is_given || best.is_some()),
                 is_split: false,
                 norm,
             },
@@ -303,4 +308,8 @@ pub(super) fn decode_homes(text: Option<&str>) -> Vec<i64> {
 
 pub(super) fn encode_homes(homes: &[i64]) -> Option<String> {
     (!homes.is_empty()).then(|| homes.iter().map(i64::to_string).collect::<Vec<_>>().join(","))
+}
+/// Returns how the place of a mention writes its name.
+pub(crate) fn naming_of(place: i64) -> Naming {
+    Naming::from_code(place >> NAMING & 3)
 }

@@ -48,6 +48,7 @@ pub use erase::{
     index_words_without_rows, is_within, stays_with_file,
 };
 pub use error::StoreError;
+pub(crate) use facts::naming_of;
 pub use held::{Held, Part, Seen};
 pub(crate) use journal::lines_of;
 pub use journal::{Line, first_lines};

@@ -26,6 +26,11 @@ impl RunContext<'_> {
         if !is_whole || self.is_part_of_path(&place) || self.is_part_of_compound(&place, surface) {
             return false;
         }
+        // `files` are not the page of a program's `file`.
+        let is_name = |c: char| c.is_uppercase() || c == ' ';
+        if is_plural && !entry.surface.contains(is_name) {
+            return false;
+        }
         let singular =
             if is_plural { surface.strip_suffix('s').unwrap_or(surface) } else { surface };
         let is_alone = || self.is_marked(&place);

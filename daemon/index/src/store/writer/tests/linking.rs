@@ -344,7 +344,7 @@ fn a_note_that_is_shown_by_its_heading_has_the_type_of_that_name() {
             "SELECT type FROM entities JOIN docs d ON d.id = doc_id WHERE path = 'readme.md'",
         )
     };
-    assert_eq!(code(&bench), EntityType::Service.code());
+    assert_eq!(EntityType::from_code(code(&bench)), EntityType::Service);
     // Another page with this heading: the name denotes neither.
     let other = bench.item("other.md", "# Tide Clock\n\nIt is wound every day.\n");
     bench.commit(&[other]);
@@ -353,7 +353,7 @@ fn a_note_that_is_shown_by_its_heading_has_the_type_of_that_name() {
     let gone = bench.removed("other.md");
     bench.commit(&[gone]);
     bench.settle();
-    assert_eq!(code(&bench), EntityType::Service.code());
+    assert_eq!(EntityType::from_code(code(&bench)), EntityType::Service);
 }
 
 #[test]
