@@ -15,6 +15,7 @@
 //! `half` (those of MiniLM for every second window) or a number such as `25` (those that are
 //! computed first, percent). The latter two use a copy of the cache's index, which must have all
 //! vectors.
+//! Three sums that know nothing of kgd are further rankings (`retrieval/plain.rs`): none may be better than `default`.
 //! `--floor` prints how often answers are reported as irrelevant to the question, and fits
 //! relevance (`retrieval/floor.rs`).
 //! `--kinds` prints the results of each kind of question of `newcomers` and `keywords`
@@ -36,6 +37,8 @@ mod floor;
 mod judge;
 #[path = "retrieval/kinds.rs"]
 mod kinds;
+#[path = "retrieval/plain.rs"]
+mod plain;
 #[path = "retrieval/ranking.rs"]
 mod ranking;
 #[path = "retrieval/set.rs"]
@@ -43,7 +46,7 @@ mod set;
 mod support;
 
 use std::fs::File;
-use std::io::{BufWriter, Write};
+use std::io::BufWriter;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
@@ -135,6 +138,7 @@ fn main() -> Result<()> {
     let mut settings = settings_with(scratch.path(), &changes)?;
     settings.retrieval.k = n_hits;
     let rankings = ranking::chosen(&settings, only.as_deref())?;
+    let sums = ranking::chosen_sums(only.as_deref());
     let runtime = support::runtime()?;
     let others = match has_floor {
         true => SETS.iter().map(|(name, part)| Set::read(&data, name, part)).collect(),
@@ -143,7 +147,8 @@ fn main() -> Result<()> {
     let others = others?;
     let mut floor = floor::Floor::default();
     let mut dumped = dump.map(File::create).transpose()?.map(BufWriter::new);
-    let mut judge = judge::Judge::new(data.join("score/ir_score.py"), runs, &rankings);
+    let names = rankings.iter().map(|it| it.name).chain(sums.iter().map(|it| it.0));
+    let mut judge = judge::Judge::new(data.join("score/ir_score.py"), runs, names.collect());
     for (name, part) in SETS.iter().chain(&NAMED).filter(|it| is_wanted(&wanted, it)) {
         let mut set = Set::read(&data, name, part)?;
         if has_floor {
@@ -169,6 +174,10 @@ fn main() -> Result<()> {
             kinds::print(&project, &settings_of(&settings), &set, has_misses, every)?;
         } else {
             ask_all(&project, &rankings, &set, &mut judge)?;
+            if !sums.is_empty() {
+                let state = state_of(&cache.join(&set.name), &tier);
+                ask_plainly(&project, &state, &sums, &set, &mut judge)?;
+            }
         }
         runtime.block_on(project.drain(support::SETTLE_LIMIT));
     }
@@ -251,13 +260,13 @@ async fn open(
     settings: &Settings,
 ) -> Result<std::sync::Arc<Project>> {
     let home = cache.join(&set.name);
-    let (notes, mut state) = (home.join("notes"), home.join("state"));
+    let (notes, state) = (home.join("notes"), state_of(&home, tier));
     if !notes.exists() {
-        std::fs::create_dir_all(&state)?;
+        std::fs::create_dir_all(home.join("state"))?;
         set.write_files(&notes)?;
     }
-    if tier == "half" || tier.parse::<u32>().is_ok() {
-        state = part_of(&home, tier.parse().ok())?;
+    if is_part(tier) {
+        make_part(&home, tier.parse().ok())?;
     }
     let project = support::open_settled(&notes, &state, settings.clone()).await?;
     let started = Instant::now();
@@ -281,9 +290,19 @@ async fn open(
     Ok(project)
 }
 
+/// Returns whether only a part of the windows have their better vectors.
+fn is_part(tier: &str) -> bool {
+    tier == "half" || tier.parse::<u32>().is_ok()
+}
+
+/// Returns the state folder of a set.
+fn state_of(home: &Path, tier: &str) -> PathBuf {
+    home.join(if is_part(tier) { "part" } else { "state" })
+}
+
 /// Makes a copy of a set's index in which only a percentage of the windows have their better
 /// vectors: those that are computed first, or every second one.
-fn part_of(home: &Path, percent: Option<u64>) -> Result<PathBuf> {
+fn make_part(home: &Path, percent: Option<u64>) -> Result<()> {
     let part = home.join("part");
     let _ = std::fs::remove_dir_all(&part);
     std::fs::create_dir_all(&part)?;
@@ -296,7 +315,7 @@ fn part_of(home: &Path, percent: Option<u64>) -> Result<PathBuf> {
     let db = rusqlite::Connection::open(part.join("vectors.sqlite"))?;
     let Some(percent) = percent else {
         db.execute("DELETE FROM vectors WHERE unicode(hex(hash)) % 2 = 0", [])?;
-        return Ok(part);
+        return Ok(());
     };
     let readers = index::store::Readers::new(part.join("index.sqlite"));
     let windows = engine::backfill::searched_windows(&readers.snapshot()?)?;
@@ -306,7 +325,7 @@ fn part_of(home: &Path, percent: Option<u64>) -> Result<PathBuf> {
         db.execute("INSERT OR IGNORE INTO first VALUES(?1)", [window.hash.0.to_le_bytes()])?;
     }
     db.execute("DELETE FROM vectors WHERE hash NOT IN (SELECT hash FROM first)", [])?;
-    Ok(part)
+    Ok(())
 }
 
 fn ask_all(
@@ -321,20 +340,31 @@ fn ask_all(
         let answers = ask_with(project, &ranking.settings, set)?;
         let cpu_seconds = support::cpu_of_process(std::process::id())? - before;
         let each_ms = cpu_seconds * 1e3 / set.queries.len() as f64;
-        let path = judge.run_path(&set.name, name);
-        let mut file = BufWriter::new(File::create(&path)?);
-        for (query, documents) in set.queries.iter().zip(&answers) {
-            for (rank, (document, score)) in documents.iter().enumerate() {
-                let (of, query, rank) = (&set.name, &query.id, rank + 1);
-                writeln!(file, "{of}:{query} Q0 {of}:{document} {rank} {score} {name}")?;
-            }
-        }
-        file.flush()?;
-        judge.judge(set, name, each_ms)?;
+        judge.judge(set, name, &answers, each_ms)?;
     }
     Ok(())
 }
 
+fn ask_plainly(
+    project: &Project,
+    state: &Path,
+    sums: &[plain::Sum],
+    set: &Set,
+    judge: &mut judge::Judge,
+) -> Result<()> {
+    let windows = plain::Windows::read(project, state)?;
+    let snapshot = project.snapshot()?;
+    let before = support::cpu_of_process(std::process::id())?;
+    let answers = windows.ask(&project.desk(&snapshot), sums, set)?;
+    let cpu_seconds = support::cpu_of_process(std::process::id())? - before;
+    let each_ms = cpu_seconds * 1e3 / (set.queries.len() * sums.len()) as f64;
+    for ((name, _), answers) in sums.iter().zip(answers) {
+        judge.judge(set, name, &answers, each_ms)?;
+    }
+    Ok(())
+}
+
+/// Documents with their scores, best first.
 type Answer = Vec<(String, f32)>;
 
 /// Returns every query's documents, best first; asked by several threads.

@@ -3,13 +3,15 @@
 //! In: run files and judgments, with ids prefixed by their set. Out: tables on standard output.
 
 use std::collections::BTreeMap;
-use std::fs;
+use std::fs::{self, File};
+use std::io::{BufWriter, Write};
 use std::path::PathBuf;
 use std::process::Command;
 
 use anyhow::{Context, Result, bail};
 
-use super::ranking::{ALONE, DEFAULT, Ranking};
+use super::Answer;
+use super::ranking::{ALONE, DEFAULT};
 use super::set::Set;
 
 /// Measures in the tables; the first two are compared.
@@ -33,13 +35,12 @@ pub(crate) struct Judge {
 
 impl Judge {
     /// Creates a judge that writes into `folder` and calls `scorer`.
-    pub(crate) fn new(scorer: PathBuf, folder: PathBuf, rankings: &[Ranking]) -> Self {
-        let rankings = rankings.iter().map(|it| it.name).collect();
+    pub(crate) fn new(scorer: PathBuf, folder: PathBuf, rankings: Vec<&'static str>) -> Self {
         Judge { scorer, folder, sets: Vec::new(), rankings, means: BTreeMap::new() }
     }
 
     /// Returns the path of a run.
-    pub(crate) fn run_path(&self, set: &str, ranking: &str) -> PathBuf {
+    fn run_path(&self, set: &str, ranking: &str) -> PathBuf {
         self.folder.join(format!("{set}.{ranking}.run"))
     }
 
@@ -47,8 +48,22 @@ impl Judge {
         self.folder.join(format!("{set}.qrels"))
     }
 
-    /// Scores one run and prints its line.
-    pub(crate) fn judge(&mut self, set: &Set, ranking: &'static str, each_ms: f64) -> Result<()> {
+    /// Keeps the answers of all questions as a run, scores it and prints its line.
+    pub(crate) fn judge(
+        &mut self,
+        set: &Set,
+        ranking: &'static str,
+        answers: &[Answer],
+        each_ms: f64,
+    ) -> Result<()> {
+        let mut file = BufWriter::new(File::create(self.run_path(&set.name, ranking))?);
+        for (query, documents) in set.queries.iter().zip(answers) {
+            for (rank, (document, score)) in documents.iter().enumerate() {
+                let (of, query, rank) = (&set.name, &query.id, rank + 1);
+                writeln!(file, "{of}:{query} Q0 {of}:{document} {rank} {score} {ranking}")?;
+            }
+        }
+        file.flush()?;
         if !self.sets.contains(&set.name) {
             let name = &set.name;
             let row = |(query, document, gain): &(String, String, String)| {

@@ -8,6 +8,8 @@ use anyhow::{Result, bail};
 use config::Settings;
 use config::settings::{Formula, Retrieval, Weights};
 
+use super::plain::{SUMS, Sum};
+
 /// The baseline of every comparison.
 pub(crate) const ALONE: &str = "text";
 
@@ -72,8 +74,15 @@ pub(crate) fn chosen(settings: &Settings, only: Option<&str>) -> Result<Vec<Rank
     let names = all.iter().map(|it| it.name).collect::<Vec<_>>().join(", ");
     let is_chosen = |name: &str| only.is_none_or(|only| only.split(',').any(|it| it == name));
     let rankings: Vec<Ranking> = all.into_iter().filter(|it| is_chosen(it.name)).collect();
-    if rankings.is_empty() {
-        bail!("no ranking is called so; hint: {names}");
+    if rankings.is_empty() && chosen_sums(only).is_empty() {
+        let sums = SUMS.map(|it| it.0).join(", ");
+        bail!("no ranking is called so; hint: {names}, {sums}");
     }
     Ok(rankings)
+}
+
+/// Returns the named plain sums; all by default.
+pub(crate) fn chosen_sums(only: Option<&str>) -> Vec<Sum> {
+    let is_chosen = |it: &Sum| only.is_none_or(|only| only.split(',').any(|name| name == it.0));
+    SUMS.into_iter().filter(is_chosen).collect()
 }
