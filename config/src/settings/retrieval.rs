@@ -157,6 +157,8 @@ pub struct Weights {
     /// The same: the question is a name of the document, or its words are those of the title or the file's name, or it
     /// is the heading above the passage.
     pub title: f32,
+    /// The same: the mean of the vectors of the passage's document, or of its section of a long one.
+    pub document: f32,
     /// The same: a date in a time that the question names, such as `last May` or `before the trip`, in the passage or
     /// as the day of its document.
     pub when: f32,
@@ -187,6 +189,7 @@ impl Default for Weights {
             names: 0.25,
             bridge: 0.5,
             title: 0.8,
+            document: 0.3,
             when: 0.15,
             speaker: 0.15,
             beside: 0.15,

@@ -53,6 +53,7 @@ pub use notes::{browse, stated};
 pub use passage::read_passage;
 pub use plan::question::{is_stop_word, text_terms};
 pub use rank::signals::signals;
+pub use recall::means::MeanCache;
 pub use relevance::Signals;
 
 /// Everything that answering needs besides the request.
@@ -71,6 +72,8 @@ pub struct QueryContext<'a> {
     pub functional: &'a [&'static str],
     /// What is mentioned together.
     pub associations: &'a AssociationCache,
+    /// The means of the vectors of documents.
+    pub means: &'a MeanCache,
     /// Review decisions; answers leave out what a person rejected.
     pub decisions: DecisionsAt<'a>,
 }

@@ -112,6 +112,7 @@ pub struct Project {
     pub(crate) shelves: query::kb::Shelves,
     projections: query::Projections,
     associations: query::AssociationCache,
+    means: query::MeanCache,
     /// The task that has a model read entries, for `kb_maintain`.
     enrichment: Arc<enrichment::Enrichment>,
     /// True once everything found at the start was searchable.
@@ -235,6 +236,7 @@ impl Project {
             shelves,
             projections: query::Projections::default(),
             associations: query::AssociationCache::default(),
+            means: query::MeanCache::default(),
             enrichment: Arc::default(),
             has_caught_up: AtomicBool::default(),
             entries_turn: tokio::sync::Mutex::default(),
@@ -273,6 +275,7 @@ impl Project {
             one_way: &self.one_way,
             functional: &self.functional,
             associations: &self.associations,
+            means: &self.means,
             decisions: self.build.decisions.at(snapshot.tick()),
         }
     }

@@ -67,6 +67,14 @@ impl Windows<'_> {
         self.0.rows_of(chunks, one, "SELECT chunk_id, id FROM chunk_vec_map")
     }
 
+    /// Returns the windows of a document that are searched, each with the place of its passage among those of the
+    /// document, in the order of its text.
+    pub fn of_document(self, doc: i64) -> Read<Vec<(i64, i64)>> {
+        let sql = "SELECT c.idx, w.id FROM chunks c JOIN chunk_vec_map w ON w.chunk_id = c.id
+                   WHERE c.doc_id = ?1 AND w.aside IS NULL ORDER BY c.idx, w.start";
+        self.0.rows(sql, [doc])
+    }
+
     /// Returns the windows that are searched, by id.
     pub fn searched(self) -> Read<Vec<SearchedWindow>> {
         let from = "FROM chunk_vec_map w JOIN chunks c ON c.id = w.chunk_id WHERE w.aside IS NULL ORDER BY w.id";

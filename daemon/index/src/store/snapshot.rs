@@ -280,6 +280,14 @@ impl Snapshot {
         }
     }
 
+    /// Returns the mean of the vectors of these rows, in ascending order, and how many have one.
+    pub fn mean_of(&self, ids: &[i64]) -> Result<(UnitVector, usize), StoreError> {
+        match self.vectors_in_memory() {
+            Some(view) => Ok(view.mean_of(ids, self.tick)),
+            None => Ok(vectors::mean_in_table(self.db(), ids)?),
+        }
+    }
+
     /// Passes the vector of every window to `see`, by row, until it returns false; reads the table.
     pub fn each_vector(&self, see: impl FnMut(i64, &[u8]) -> bool) -> Result<(), StoreError> {
         Ok(vectors::each_in_table(self.db(), see)?)

@@ -32,7 +32,7 @@ pub use self::apart::Apart;
 pub use self::best::Nearest;
 pub use self::layer::Layer;
 pub use self::rows::Form;
-pub(crate) use self::table::{cosines_in_table, each_in_table};
+pub(crate) use self::table::{cosines_in_table, each_in_table, mean_in_table};
 pub use self::table::{load, nearest_in_table};
 pub use self::view::View;
 use model::terms::Tick;

@@ -197,6 +197,24 @@ impl Rows {
         }
     }
 
+    /// Adds a row, scaled to length 1, to `sum`; returns false if it cannot be read.
+    pub(super) fn add_to(&self, sum: &mut [f32], row: usize, width: usize) -> bool {
+        let places = row * width..(row + 1) * width;
+        let components: Option<Vec<f32>> = match self {
+            Rows::Int8(all) => {
+                all.get(places).map(|it| it.iter().copied().map(f32::from).collect())
+            }
+            Rows::Float32(all) => all.get(places).map(<[f32]>::to_vec),
+            Rows::Bit(signs) => {
+                signs.read(row, width).map(|it| it.into_iter().map(f32::from).collect())
+            }
+        };
+        let Some(components) = components else { return false };
+        let length = length_of_floats(&components);
+        sum.iter_mut().zip(components).for_each(|(sum, it)| *sum += it / length);
+        true
+    }
+
     /// Returns the memory they take, bytes.
     pub(super) fn n_bytes(&self) -> usize {
         match self {

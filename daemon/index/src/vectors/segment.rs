@@ -175,14 +175,29 @@ impl Segment {
 
     /// Adds the cosines of those of `ids`, in ascending order, that the reader sees to `found`.
     pub(super) fn pick(&self, asked: &Asked<'_>, ids: &[i64], found: &mut FxHashMap<i64, f32>) {
-        let first = ids.partition_point(|id| *id < self.between.0);
-        let end = ids.partition_point(|id| *id <= self.between.1);
-        let Some(ids) = ids.get(first..end).filter(|ids| !ids.is_empty()) else { return };
-        let mut pick = |row: usize| {
+        self.each_of(ids, |row| {
             // A window may have an older, removed row with the same id.
             let near = self.is_seen(row, asked).then(|| self.exact(asked, row)).flatten();
             found.extend(near.map(|near| (near.id, near.cosine)));
-        };
+        });
+    }
+
+    /// Adds those of `ids`, in ascending order, that a reader of `tick` sees to `sum`, each with length 1; returns how
+    /// many there are.
+    pub(super) fn add_to(&self, sum: &mut [f32], ids: &[i64], tick: Tick) -> usize {
+        let mut n = 0;
+        self.each_of(ids, |row| {
+            let is_there = self.is_there(row, tick) && self.rows.add_to(sum, row, self.width);
+            n += usize::from(is_there);
+        });
+        n
+    }
+
+    /// Calls `pick` with each row that has one of `ids`, which ascend.
+    fn each_of(&self, ids: &[i64], mut pick: impl FnMut(usize)) {
+        let first = ids.partition_point(|id| *id < self.between.0);
+        let end = ids.partition_point(|id| *id <= self.between.1);
+        let Some(ids) = ids.get(first..end).filter(|ids| !ids.is_empty()) else { return };
         if self.is_rising {
             ids.iter().filter_map(|id| self.ids.binary_search(id).ok()).for_each(pick);
         } else {
@@ -206,12 +221,12 @@ impl Segment {
     }
 
     fn is_seen(&self, row: usize, asked: &Asked<'_>) -> bool {
-        let (Some(id), Some(born), Some(gone)) =
-            (self.ids.get(row), self.born.get(row), self.gone.get(row))
-        else {
-            return false;
-        };
-        let is_there = *born <= asked.tick.0 && asked.tick.0 < gone.load(Ordering::Relaxed);
-        is_there && asked.among.is_none_or(|among| among.contains(id))
+        let Some(id) = self.ids.get(row) else { return false };
+        self.is_there(row, asked.tick) && asked.among.is_none_or(|among| among.contains(id))
+    }
+
+    fn is_there(&self, row: usize, tick: Tick) -> bool {
+        let times = self.born.get(row).zip(self.gone.get(row));
+        times.is_some_and(|(born, gone)| *born <= tick.0 && tick.0 < gone.load(Ordering::Relaxed))
     }
 }

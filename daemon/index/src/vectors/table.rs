@@ -74,6 +74,19 @@ pub(crate) fn cosines_in_table(
     Ok(found)
 }
 
+/// Returns the mean of those of these rows that exist, rounded, and how many there are.
+pub(crate) fn mean_in_table(db: &Connection, ids: &[i64]) -> rusqlite::Result<(UnitVector, usize)> {
+    let mut statement = db.prepare_cached("SELECT embedding FROM chunk_vec WHERE rowid = ?1")?;
+    let mut found: Vec<(i64, Vec<u8>)> = Vec::new();
+    for id in ids {
+        let bytes = statement.query_row([id], |row| row.get(0)).optional()?;
+        found.extend(bytes.map(|it| (*id, it)));
+    }
+    let now = Tick::default();
+    let rows = found.iter().map(|(id, bytes)| (*id, bytes.as_slice()));
+    Ok(View::of_rows(Form::Int8, now, rows).mean_of(ids, now))
+}
+
 /// Returns the `wanted` windows nearest to a question among the rows that `db` sees, nearest first.
 pub fn nearest_in_table(
     db: &Connection,

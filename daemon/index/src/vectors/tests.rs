@@ -396,3 +396,23 @@ fn l2_to_cosine_similarity_conversion() {
         assert!((found - expected).abs() < 0.02, "{found} {expected}");
     }
 }
+
+#[test]
+fn a_mean_is_that_of_the_rows_that_a_reader_sees_in_every_form() {
+    let rows: [(i64, [i8; 4]); 3] = [(1, [100, 0, 0, 0]), (2, [0, 50, 0, 0]), (3, [0, 0, 80, 0])];
+    let folder = tempfile::tempdir().expect("a folder");
+    for precision in [Precision::Int8, Precision::Bit] {
+        let form = Vectors::held_as(precision, folder.path().to_path_buf()).form();
+        let bytes: Vec<(i64, Vec<u8>)> =
+            rows.iter().map(|(id, it)| (*id, it.map(i8::cast_unsigned).to_vec())).collect();
+        let rows = bytes.iter().map(|(id, bytes)| (*id, bytes.as_slice()));
+        let view = View::of_rows(form, Tick(1), rows);
+        let later = view.with(Tick(2), VectorChange { gone: vec![1], ..VectorChange::default() });
+        let later = later.expect("the next");
+        // Each counts the same, whatever its length.
+        assert_eq!(view.mean_of(&[1, 2, 9], Tick(1)), (unit_vector(&[1.0, 1.0, 0.0, 0.0]), 2));
+        assert_eq!(later.mean_of(&[1, 2, 3], Tick(1)).1, 3, "for a reader of the commit before");
+        assert_eq!(later.mean_of(&[1, 2, 3], Tick(2)), (unit_vector(&[0.0, 1.0, 1.0, 0.0]), 2));
+        assert_eq!(view.mean_of(&[9], Tick(1)), (unit_vector(&[0.0; 4]), 0));
+    }
+}

@@ -11,8 +11,10 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::VectorChange;
 use super::best::{Best, Nearest};
 use super::question::Asked;
-use super::rows::{Form, Workbench};
+use super::rows::{Form, Workbench, floats};
 use super::segment::{FULL, Segment};
+use embed::unit_vector;
+use model::parcel::UnitVector;
 use model::terms::Tick;
 
 /// Number of removed rows that triggers a rewrite of a segment.
@@ -138,6 +140,26 @@ impl View {
             self.segments.iter().for_each(|segment| segment.pick(&asked, &rising, &mut found));
         }
         found
+    }
+
+    /// Returns the mean of those of these rows, in ascending order, that exist at `tick`, rounded, and how many there
+    /// are. Without rows it is a vector of zeros.
+    pub fn mean_of(&self, ids: &[i64], tick: Tick) -> (UnitVector, usize) {
+        let mut sum = vec![0.0; self.width];
+        let added = self.segments.iter().map(|segment| segment.add_to(&mut sum, ids, tick));
+        let n = added.sum();
+        (unit_vector(&sum), n)
+    }
+
+    /// Returns a question's vector, as the space stores it, rounded like means.
+    pub fn rounded(&self, question: &UnitVector) -> UnitVector {
+        match self.form {
+            Form::Int8 | Form::Bit(_) => question.clone(),
+            Form::Float32 => {
+                let bytes: Vec<u8> = question.0.iter().map(|it| it.cast_unsigned()).collect();
+                unit_vector(&floats(&bytes).collect::<Vec<f32>>())
+            }
+        }
     }
 
     /// Returns the rows at `tick`.

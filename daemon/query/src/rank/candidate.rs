@@ -20,6 +20,7 @@ use crate::plan::Plan;
 use crate::plan::question::is_stop_word;
 use crate::recall::Recalled;
 use crate::recall::fuse::fused;
+use crate::recall::means::of_passages;
 use crate::recall::turn::Turns;
 use crate::{AskError, QueryContext};
 
@@ -36,6 +37,8 @@ pub(crate) struct SignalInput<'a> {
     pub turns: Turns,
     /// The dates that each candidate names, in ISO form without hyphens.
     pub dates: FxHashMap<i64, Vec<String>>,
+    /// How near the document of each candidate is as a whole.
+    pub documents: FxHashMap<i64, f32>,
     chunks: FxHashMap<i64, Chunk>,
     labels: FxHashMap<i64, Label>,
     /// The candidates by document and index among its chunks.
@@ -65,10 +68,11 @@ impl<'a> SignalInput<'a> {
         let places = chunks.values().map(|it| ((it.doc, it.idx), it.id)).collect();
         let asked = norm_of(&plan.question.text);
         let called = ctx.snapshot.documents().called(&asked)?;
-        let (turns, dates, words, fused, indexer) = Default::default();
+        let (turns, dates, documents, words, fused, indexer) = Default::default();
         #[rustfmt::skip]
         let input = SignalInput {
-            ctx, plan, recalled, expanded, turns, dates, chunks, labels, places, asked, called, words, fused, indexer,
+            ctx, plan, recalled, expanded, turns, dates, documents, chunks, labels, places, asked, called, words, fused,
+            indexer,
         };
         Ok(input)
     }
@@ -85,6 +89,17 @@ impl<'a> SignalInput<'a> {
             let mentions = self.ctx.snapshot.mentions();
             let chunks = self.chunks.keys().copied();
             self.dates = mentions.norms_in(chunks, EntityType::Date as i64)?;
+        }
+        Ok(self)
+    }
+
+    /// Reads how near the documents of the candidates are.
+    pub(super) fn with_documents(mut self) -> Result<Self, AskError> {
+        let asked = self.recalled.question.as_ref();
+        if let Some(asked) =
+            asked.filter(|_| self.plan.is_fused() && self.plan.weights.document > 0.0)
+        {
+            self.documents = of_passages(self.ctx, asked, self.chunks.values())?;
         }
         Ok(self)
     }

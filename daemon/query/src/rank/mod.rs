@@ -93,7 +93,8 @@ pub(crate) fn rank(
         |chunks: Vec<i64>| SignalInput::read(ctx, plan, recalled, expanded, chunks.into_iter());
     let candidates = expanded.candidates.chunks().chain(expanded.chunks());
     // The other formulas score what was recalled; of the passages, only equal ones are read, for their places.
-    let mut input = read(candidates.filter(|_| plan.is_fused()).collect())?.with_turns()?;
+    let mut input =
+        read(candidates.filter(|_| plan.is_fused()).collect())?.with_turns()?.with_documents()?;
     let mut hits = scored(&input);
     if !plan.is_fused() {
         let equal = hits.chunk_by(|a, b| a.score == b.score).filter(|it| it.len() > 1);
@@ -246,7 +247,7 @@ mod tests {
     use proto::tool::core::HybridQuery;
 
     use super::*;
-    use crate::recall::Candidates;
+    use crate::recall::{Candidates, recall};
 
     fn candidates() -> Candidates {
         Candidates {
@@ -279,6 +280,7 @@ mod tests {
             one_way: &[],
             functional: &[],
             associations: &Default::default(),
+            means: &Default::default(),
             decisions: decisions.at(snapshot.tick()),
         };
         then(&ctx, &plan)
@@ -323,6 +325,42 @@ mod tests {
             let gone = input.candidate(99);
             assert_eq!((gone.passage, gone.title()), (None, ""), "no such chunk");
         });
+    }
+
+    #[test]
+    fn a_document_counts_as_a_whole_and_follows_its_changes() {
+        let mut bench = Bench::new();
+        let pets =
+            "## Food\n\nPuppies eat meat twice a day.\n\n## Walks\n\nA hound needs a long walk.\n";
+        let money = "## Loans\n\nThe bank lends at four percent.\n";
+        let put = |bench: &mut Bench, texts: [&str; 2]| {
+            bench.put("first.md", &format!("# First\n\n{}", texts[0]));
+            bench.put("second.md", &format!("# Second\n\n{}", texts[1]));
+        };
+        put(&mut bench, [pets, money]);
+        let means = crate::MeanCache::default();
+        let values = |bench: &Bench| {
+            let request = HybridQuery { q: "how do I keep a dog".into(), ..HybridQuery::default() };
+            let chunks: Vec<i64> = (1..=bench.count("SELECT max(id) FROM chunks")).collect();
+            asked(bench, &request, |ctx, plan| {
+                let ctx = &QueryContext { means: &means, ..*ctx };
+                let recalled = recall(ctx, plan, 40).expect("recalled");
+                let expanded = Expanded::default();
+                let input = read(ctx, plan, &recalled, &expanded, &chunks);
+                let input = input.with_documents().expect("read");
+                let value = |it: &i64| {
+                    let label = input.candidate(*it).label?;
+                    Some((label.path.clone(), input.documents[it]))
+                };
+                chunks.iter().filter_map(value).collect::<BTreeMap<String, f32>>()
+            })
+        };
+        let found = values(&bench);
+        assert!(found["first.md"] == 1.0 && found["second.md"] < 0.5, "{found:?}");
+        assert_eq!(values(&bench), found, "from the cache");
+        put(&mut bench, [money, pets]);
+        let found = values(&bench);
+        assert!(found["first.md"] < 0.5 && found["second.md"] == 1.0, "{found:?}");
     }
 
     #[test]

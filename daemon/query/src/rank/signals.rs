@@ -76,6 +76,13 @@ pub(crate) const SIGNALS: &[Signal] = &[
         value: title,
     },
     Signal {
+        name: "document",
+        weight: |weights| &mut weights.document,
+        is_by_words: false,
+        is_reason: false,
+        value: |it| it.input.documents.get(&it.chunk).copied().unwrap_or(0.0),
+    },
+    Signal {
         name: "when",
         weight: |weights| &mut weights.when,
         is_by_words: false,

@@ -4,13 +4,14 @@
 //! that the question names, and how much its words can be trusted.
 //! Files in the order of use: `copies.rs` (a repeated text is indexed once), `naming.rs` (names in
 //! the question), `text.rs` and `abbreviation.rs` (words), `nearness.rs` (vectors), `trust.rs` (the
-//! weight of words), `fuse.rs` (both signals on one scale); `event.rs` (a time given by an event),
-//! `turn.rs` (the speaker and day of a passage).
+//! weight of words), `fuse.rs` (both signals on one scale), `means.rs` (documents as a whole);
+//! `event.rs` (a time given by an event), `turn.rs` (the speaker and day of a passage).
 
 pub(crate) mod abbreviation;
 pub(crate) mod copies;
 mod event;
 pub(crate) mod fuse;
+pub(crate) mod means;
 pub(crate) mod naming;
 pub(crate) mod nearness;
 mod text;

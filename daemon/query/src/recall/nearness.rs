@@ -87,6 +87,12 @@ impl QuestionVectors {
         others.map(|space| space.layer.embedder().space()).collect()
     }
 
+    /// Returns each better space: its model, its vectors, and the question in it.
+    pub(super) fn better_views(&self) -> impl Iterator<Item = (&dyn Embedder, &View, &UnitVector)> {
+        let spaces = self.better.iter().flat_map(|better| &better.spaces);
+        spaces.map(|it| (it.layer.embedder().as_ref(), &*it.view, &it.question))
+    }
+
     /// Returns the question's static vector.
     pub(crate) fn plain(&self) -> Option<&UnitVector> {
         self.plain.as_ref()
