@@ -174,7 +174,8 @@ fn main() -> Result<()> {
             kinds::print(&project, &settings_of(&settings), &set, has_misses, every)?;
         } else {
             ask_all(&project, &rankings, &set, &mut judge)?;
-            if !sums.is_empty() {
+            // Where better vectors are missing, the sums would be without any.
+            if !sums.is_empty() && !is_part(&tier) {
                 let state = state_of(&cache.join(&set.name), &tier);
                 ask_plainly(&project, &state, &sums, &set, &mut judge)?;
             }

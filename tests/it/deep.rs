@@ -162,7 +162,7 @@ fn background_work_gives_way_to_other_sessions_until_somebody_asks() {
     // Started as a client starts it, through a launcher that opens a session and ends.
     let project = TestProject::empty();
     project.write("kg.yaml", "embed:\n  background: idle\n");
-    for n in 0..400 {
+    for n in 0..600 {
         let words: String = (0..120).map(|word| format!("word{} ", n * 500 + word)).collect();
         project.write(&format!("{n}.md"), format!("# Page {n}\n\n{words}\n"));
     }

@@ -91,8 +91,7 @@ pub(super) fn names_of(doc: &NormalDoc) -> Vec<StatedName> {
 /// have several words or stand in the file's name (`## Closures` in `ch13-closures.md`).
 fn heading_of(doc: &NormalDoc) -> Option<(&str, bool)> {
     let (level, span) = headings_of(doc).next()?;
-    // `${Project Name}` stands for another heading.
-    let text = Some(span.of(&doc.text)).filter(|it| !it.contains('{'))?;
+    let text = Some(span.of(&doc.text)).filter(|it| !is_template(it))?;
     let is_only = headings_of(doc).filter(|(other, _)| *other <= level).nth(1).is_none();
     let opens = doc.blocks.first().is_some_and(|block| block.span == span);
     let is_one = is_only || level == 1 && opens && spells_file(doc, text);
@@ -103,6 +102,13 @@ fn heading_of(doc: &NormalDoc) -> Option<(&str, bool)> {
         _ => is_shown && opens && (words.len() > 1 || words.iter().all(|it| stem.contains(it))),
     };
     is_title.then_some((text, is_shown))
+}
+
+/// Returns whether a heading stands for another one: `${Project Name}`, `{{ title }}`, `{Your name}`; not `GET /{id}`.
+fn is_template(heading: &str) -> bool {
+    let heading = heading.trim();
+    ["${", "{{", "<%"].iter().any(|it| heading.contains(it))
+        || heading.starts_with('{') && heading.ends_with('}')
 }
 
 /// Returns whether a heading has all words of the file's name, or the file is its folder's index.
@@ -220,6 +226,7 @@ mod tests {
             ("## Signing\nText.", Some("Signing")),
             ("Text.\n\n## The signer\nText.", None),
             ("# ${Signer Name}\nText.", None),
+            ("# GET /signers/{id}\nText.", Some("GET /signers/{id}")),
         ];
         for (text, expected) in rows {
             let mut doc = testing::titled("signing", text);

@@ -496,3 +496,20 @@ fn a_kind_says_more_than_an_ordinary_word() {
     let found = print(&related(testing::doc("Alpha has services such as Kafka and Redis.")));
     assert_eq!(found, "");
 }
+
+#[test]
+fn a_section_is_of_the_heading_around_it_and_an_item_of_the_item_around_it() {
+    for (lines, expected) in [
+        ("# Alpha\n\n## Beta\n\n### Dependencies\n\n- Kafka", "Beta depends_on Kafka"),
+        ("# Alpha\n\n## nginx\n\n### Dependencies\n\n- Kafka", ""),
+        ("# Alpha\n\n## Overview\n\n### Dependencies\n\n- Kafka", "(document) depends_on Kafka"),
+        ("# Alpha\n\n## Dependencies\n\n- Kafka\n  - Redis", "(document) depends_on Kafka"),
+        ("# Alpha\n\n## Dependencies\n\n- at run time\n  - Redis", "(document) depends_on Redis"),
+    ] {
+        let found = print(&related(testing::doc(lines)));
+        let found = found.lines().filter(|it| it.contains("depends_on"));
+        let found: Vec<&str> =
+            found.map(|it| it[5..].split(" [").next().expect("a statement")).collect();
+        assert_eq!(found.join(", "), expected, "{lines}");
+    }
+}

@@ -3,7 +3,7 @@
 //! The index is derived from the files. A new [`SCHEMA_VERSION`] rebuilds it; nothing is migrated.
 
 /// Must be raised with every change of the tables below, or of the meaning of their rows.
-pub const SCHEMA_VERSION: u32 = 30;
+pub const SCHEMA_VERSION: u32 = 31;
 
 /// Values of `docs.pass`: read by the swift pass; to be read by the deep pass; read by the deep pass.
 pub const PASS_SWIFT: i64 = 0;
@@ -20,8 +20,8 @@ CREATE TABLE meta(key TEXT PRIMARY KEY, value) WITHOUT ROWID;
 -- text; chunks are spans of it, so nothing is stored twice. `lines` maps places of `text` to lines of the file; `pages`
 -- and `headings` hold where those begin (see `store/lines.rs`). `pass`: 0 swift, 1 to be read by the deep pass, 2 deep.
 -- `sum`: checksum of the columns that are derived from the file (`store/scrub.rs`).
+-- What is read by itself stands before the texts, which go on in other pages.
 CREATE TABLE docs(
-  -- What is read by itself stands before the texts, which go on in other pages.
   id INTEGER PRIMARY KEY AUTOINCREMENT, entity_id INTEGER, uid TEXT NOT NULL UNIQUE, path TEXT NOT NULL UNIQUE,
   title TEXT NOT NULL, is_note INTEGER NOT NULL, format TEXT NOT NULL, doc_type TEXT, language TEXT NOT NULL,
   day TEXT NOT NULL, hash BLOB NOT NULL, mtime_ms INTEGER NOT NULL, n_bytes INTEGER NOT NULL, source_url TEXT,
@@ -137,6 +137,7 @@ CREATE TABLE evidence(
   PRIMARY KEY(doc_id, seq)) WITHOUT ROWID;
 CREATE INDEX evidence_subject ON evidence(subject);
 CREATE INDEX evidence_object ON evidence(object);
+CREATE INDEX evidence_heading ON evidence(subject, doc_id) WHERE pattern = 'title:heading';
 -- Evidence with the entities that its parties denote, and the confidence of the links to them.
 CREATE VIEW joined AS
   SELECT e.*, coalesce(sn.entity_id, sd.entity_id) AS src_id, coalesce(bn.entity_id, bd.entity_id) AS dst_id,
@@ -153,8 +154,8 @@ CREATE VIEW shown AS
   SELECT * FROM joined s
   WHERE (subject_link IS NULL OR src_doc IS NULL) AND (object_link IS NULL OR dst_doc IS NULL)
     AND coalesce(src_type, 0) >= -100 AND (predicate IN ('is_a', 'not is_a') OR coalesce(dst_type, 0) >= -100)
-    AND (pattern <> 'title:heading' OR src_doc IS NULL AND (SELECT count(DISTINCT t.doc_id) FROM evidence t
-         WHERE t.subject = s.subject AND t.pattern = 'title:heading') < 3);
+    AND (pattern <> 'title:heading' OR src_doc IS NULL AND (SELECT count(*) FROM (SELECT DISTINCT t.doc_id
+         FROM evidence t WHERE t.subject = s.subject AND t.pattern = 'title:heading' LIMIT 3)) < 3);
 CREATE VIEW relations AS
   SELECT DISTINCT src_id, dst_id, predicate AS rel FROM shown
   WHERE predicate NOT LIKE 'not %' AND src_id IS NOT NULL AND dst_id IS NOT NULL AND src_id <> dst_id;

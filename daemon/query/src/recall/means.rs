@@ -5,8 +5,8 @@
 //! document. A long document has a mean for each section of at most [`MAX_WINDOWS`] windows.
 //! The static mean counts beside the one of the better model ([`PLAIN`]), because the two err on different questions.
 //! Until all windows of a section have better vectors, the static one stands for both.
-//! Invariants: a mean depends only on the vectors of its windows; it is computed once for each commit that changes its
-//! document, when a question first meets the document.
+//! Windows whose text is indexed elsewhere do not count. A mean is computed when a question first meets its document,
+//! and again after a commit that changed the document, or while vectors are still being made, after more are there.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -16,7 +16,7 @@ use index::read::Chunk;
 use index::store::Snapshot;
 use model::parcel::UnitVector;
 use model::terms::Tick;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::fuse::Values;
 use super::nearness::QuestionVectors;
@@ -25,8 +25,8 @@ use crate::{AskError, QueryContext};
 /// Most windows of a section: about 2,000 words.
 const MAX_WINDOWS: usize = 16;
 
-/// Documents of which sections and means are kept, at most: some 20 MB.
-const MOST_KEPT: usize = 20_000;
+/// Means that are kept, at most: some 20 MB with MiniLM's.
+const MOST_KEPT: usize = 40_000;
 
 /// Least difference of cosines between a section that counts fully and one that does not count: in a small folder, all
 /// may be about equally near.
@@ -51,6 +51,8 @@ struct Known {
     sections: FxHashMap<i64, Arc<[Section]>>,
     /// By vector space, document and number of the section.
     means: FxHashMap<String, FxHashMap<(i64, usize), UnitVector>>,
+    /// By vector space: the number of its vectors, and the sections that lacked some of theirs then.
+    lacking: FxHashMap<String, (usize, FxHashSet<(i64, usize)>)>,
 }
 
 /// Keeps the means that questions have needed.
@@ -76,13 +78,14 @@ impl Known {
             }
             None => (self.sections, self.means) = Default::default(),
         }
+        self.lacking.clear();
         self.tick = tick;
     }
 
     /// Forgets everything where too much is kept, before a question.
     fn make_room(&mut self) {
-        if self.sections.len() > MOST_KEPT {
-            (self.sections, self.means) = Default::default();
+        if self.means.values().map(FxHashMap::len).sum::<usize>() > MOST_KEPT {
+            (self.sections, self.means, self.lacking) = Default::default();
         }
     }
 
@@ -95,10 +98,10 @@ impl Known {
         Ok(sections)
     }
 
-    /// Returns the mean of a section in a space; one that lacks a vector is not kept.
+    /// Returns the mean of a section in a space that holds `n_vectors`; `None` where one of its windows lacks its own.
     fn mean(
         &mut self,
-        space: &str,
+        (space, n_vectors): (&str, usize),
         key: (i64, usize),
         n_windows: usize,
         compute: impl FnOnce() -> Result<(UnitVector, usize), AskError>,
@@ -106,8 +109,16 @@ impl Known {
         if let Some(known) = self.means.get(space).and_then(|it| it.get(&key)) {
             return Ok(Some(known.clone()));
         }
+        let lacking = self.lacking.entry(space.to_string()).or_default();
+        if lacking.0 != n_vectors {
+            *lacking = (n_vectors, FxHashSet::default());
+        }
+        if lacking.1.contains(&key) {
+            return Ok(None);
+        }
         let (mean, n) = compute()?;
         if n < n_windows {
+            lacking.1.insert(key);
             return Ok(None);
         }
         self.means.entry(space.to_string()).or_default().insert(key, mean.clone());
@@ -139,12 +150,14 @@ fn cut(windows: &[(i64, i64)]) -> Vec<Section> {
     sections
 }
 
-/// Scales cosines so that the nearest section is 1, and the farthest, if it is far enough, 0.
+/// Scales cosines so that the nearest section is 1, and the farthest, if it is far enough, 0; likewise one that has
+/// nothing in common with the question.
 fn scaled(near: &[(i64, f32)]) -> Values {
     let cosines = || near.iter().map(|it| it.1);
     let most = cosines().fold(f32::NEG_INFINITY, f32::max);
     let range = (most - cosines().fold(f32::INFINITY, f32::min)).max(LEAST_RANGE);
-    near.iter().map(|(number, it)| (*number, 1.0 - (most - it) / range)).collect()
+    let value = |it: f32| if it > 0.0 { 1.0 - (most - it) / range } else { 0.0 };
+    near.iter().map(|(number, it)| (*number, value(*it))).collect()
 }
 
 /// Returns how near the section of each passage is, 0 to 1.
@@ -200,14 +213,14 @@ fn near(
     let plain = match asked.plain() {
         Some(question) => {
             let mean = || Ok(ctx.snapshot.mean_of(windows)?);
-            known.mean("", key, n, mean)?.map(|it| cosine(&it, question))
+            known.mean(("", 0), key, n, mean)?.map(|it| cosine(&it, question))
         }
         None => None,
     };
     let mut better: Option<f32> = None;
     for (space, view, question) in asked.better_views() {
         let mean = || Ok(view.mean_of(windows, ctx.snapshot.tick()));
-        if let Some(mean) = known.mean(space.space(), key, n, mean)? {
+        if let Some(mean) = known.mean((space.space(), view.n_rows()), key, n, mean)? {
             let nearness = space.nearness(cosine(&mean, &view.rounded(question)));
             better = Some(better.map_or(nearness, |it| it.max(nearness)));
         }
@@ -218,6 +231,23 @@ fn near(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_nearest_counts_fully_unless_it_has_nothing_in_common_with_the_question() {
+        for (cosines, expected) in [
+            (&[0.7, 0.4, 0.1][..], &[1.0, 0.5, 0.0][..]),
+            (&[0.5, 0.44], &[1.0, 0.8]),
+            (&[0.2, -0.4], &[1.0, 0.0]),
+            (&[-0.1], &[0.0]),
+            (&[], &[]),
+        ] {
+            let near: Vec<(i64, f32)> =
+                cosines.iter().copied().enumerate().map(|(at, it)| (at as i64, it)).collect();
+            let found = scaled(&near);
+            let is_near = |(at, it): (usize, &f32)| (found[&(at as i64)] - it).abs() < 1e-5;
+            assert!(expected.iter().enumerate().all(is_near), "{cosines:?}: {found:?}");
+        }
+    }
 
     #[test]
     fn a_document_is_cut_between_passages_into_sections_of_about_the_same_size() {

@@ -8,6 +8,7 @@ use std::ops::Range;
 
 use super::{Entry, Habit};
 use crate::recognize::border::Borders;
+use crate::recognize::words::is_ordinary;
 use model::parcel::{InlineKind, NormalDoc};
 use model::terms::{Norm, Span};
 
@@ -26,9 +27,10 @@ impl RunContext<'_> {
         if !is_whole || self.is_part_of_path(&place) || self.is_part_of_compound(&place, surface) {
             return false;
         }
-        // `files` are not the page of a program's `file`.
-        let is_name = |c: char| c.is_uppercase() || c == ' ';
-        if is_plural && !entry.surface.contains(is_name) {
+        // `files` are not the page of a program's `file`, nor `bearer tokens` the field `bearer_token`.
+        let is_code = |name: &str| name.contains(['_', '.']) && !name.contains(' ');
+        let is_word = |name: &str| !name.contains(char::is_uppercase) && is_ordinary(name);
+        if is_plural && (is_code(entry.surface) || is_word(entry.surface)) {
             return false;
         }
         let singular =

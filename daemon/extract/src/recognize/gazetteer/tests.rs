@@ -50,12 +50,21 @@ fn variants_of_a_name_match() {
 #[test]
 fn the_longest_name_wins_and_a_plural_counts() {
     check(
-        &["Key", "signing key", "signing key epoch", "Calder & Pike", "bearer_token", "spool"],
-        "Two signing keys in one signing key epoch of Calder & Pike. No bearer tokens, no spools.",
+        &[
+            "Key",
+            "signing key",
+            "signing key epoch",
+            "Calder & Pike",
+            "bearer_token",
+            "file",
+            "webhook",
+        ],
+        "Two signing keys in one signing key epoch of Calder & Pike. No bearer tokens, no files. webhooks",
         expect![[r#"
             4..16 signing keys = signing key
             24..41 signing key epoch = signing key epoch
             45..58 Calder & Pike = Calder & Pike
+            88..96 webhooks = webhook
         "#]],
     );
 }
