@@ -79,7 +79,7 @@ fn ten_thousand_requests_that_nobody_reads_cost_their_sender() {
     for i in 0..200 {
         project.write(
             &format!("n{i}.md"),
-            format!("# Note {i}\n\n{}\n", "A medlar for a pear. ".repeat(40)),
+            format!("# Note {i}\n\n{}\n", "A quince for a pear. ".repeat(40)),
         );
     }
     project.settle();

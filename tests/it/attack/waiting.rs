@@ -101,7 +101,7 @@ fn a_folder_that_is_gone_or_replaced_by_a_link_answers_at_once_and_is_left_alone
 
 #[test]
 fn every_writer_names_the_lock_that_another_process_holds() {
-    let mut project = prepared(&["serve.request_deadline_ms=5000"]);
+    let mut project = prepared(&["serve.request_deadline_ms=3000"]);
     let path = project.paths().ledger.with_file_name("notes.lock");
     let lock = File::options().append(true).open(&path).expect("it was made");
     lock.lock().expect("free");

@@ -52,7 +52,7 @@ pub(crate) fn text_and_vector(plan: &Plan, candidates: &Candidates) -> (Values, 
 
 /// Divides each score by the best one. That need not be the first: if a question demands something,
 /// the signal may have found none of the chunks by itself.
-fn over_best(list: &[(i64, f32)]) -> Values {
+pub(super) fn over_best(list: &[(i64, f32)]) -> Values {
     let best = list.iter().map(|(_, score)| *score).fold(1e-6, f32::max);
     list.iter().map(|(chunk, score)| (*chunk, score / best)).collect()
 }

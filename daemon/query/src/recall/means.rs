@@ -18,7 +18,7 @@ use model::parcel::UnitVector;
 use model::terms::Tick;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::fuse::Values;
+use super::fuse::{Values, over_best};
 use super::nearness::QuestionVectors;
 use crate::{AskError, QueryContext};
 
@@ -27,10 +27,6 @@ const MAX_WINDOWS: usize = 16;
 
 /// Means that are kept, at most: some 20 MB with MiniLM's.
 const MOST_KEPT: usize = 40_000;
-
-/// Least difference of cosines between a section that counts fully and one that does not count: in a small folder, all
-/// may be about equally near.
-const LEAST_RANGE: f32 = 0.3;
 
 /// Share of the static mean where there is a better one.
 const PLAIN: f32 = 0.25;
@@ -150,17 +146,7 @@ fn cut(windows: &[(i64, i64)]) -> Vec<Section> {
     sections
 }
 
-/// Scales cosines so that the nearest section is 1, and the farthest, if it is far enough, 0; likewise one that has
-/// nothing in common with the question.
-fn scaled(near: &[(i64, f32)]) -> Values {
-    let cosines = || near.iter().map(|it| it.1);
-    let most = cosines().fold(f32::NEG_INFINITY, f32::max);
-    let range = (most - cosines().fold(f32::INFINITY, f32::min)).max(LEAST_RANGE);
-    let value = |it: f32| if it > 0.0 { 1.0 - (most - it) / range } else { 0.0 };
-    near.iter().map(|(number, it)| (*number, value(*it))).collect()
-}
-
-/// Returns how near the section of each passage is, 0 to 1.
+/// Returns how near the section of each passage is, relative to the nearest one, 0 to 1.
 pub(crate) fn of_passages<'a>(
     ctx: &QueryContext<'_>,
     asked: &QuestionVectors,
@@ -187,12 +173,13 @@ pub(crate) fn of_passages<'a>(
         plain.extend(of_plain.map(|it| (number as i64, it)));
         better.extend(of_better.map(|it| (number as i64, it)));
     }
-    let (plain, better) = (scaled(&plain), scaled(&better));
+    let (plain, better) = (over_best(&plain), over_best(&better));
     let share = if better.is_empty() { 1.0 } else { PLAIN };
     let value = |number: i64| {
         let of_plain = plain.get(&number).copied();
         let of_better = better.get(&number).copied().or(of_plain);
-        share * of_plain.or(of_better).unwrap_or(0.0) + (1.0 - share) * of_better.unwrap_or(0.0)
+        let both = of_plain.or(of_better).zip(of_better);
+        both.map_or(0.0, |(plain, better)| share * plain + (1.0 - share) * better).max(0.0)
     };
     let numbered = sections.into_values().zip(0..);
     Ok(numbered
@@ -231,23 +218,6 @@ fn near(
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_nearest_counts_fully_unless_it_has_nothing_in_common_with_the_question() {
-        for (cosines, expected) in [
-            (&[0.7, 0.4, 0.1][..], &[1.0, 0.5, 0.0][..]),
-            (&[0.5, 0.44], &[1.0, 0.8]),
-            (&[0.2, -0.4], &[1.0, 0.0]),
-            (&[-0.1], &[0.0]),
-            (&[], &[]),
-        ] {
-            let near: Vec<(i64, f32)> =
-                cosines.iter().copied().enumerate().map(|(at, it)| (at as i64, it)).collect();
-            let found = scaled(&near);
-            let is_near = |(at, it): (usize, &f32)| (found[&(at as i64)] - it).abs() < 1e-5;
-            assert!(expected.iter().enumerate().all(is_near), "{cosines:?}: {found:?}");
-        }
-    }
 
     #[test]
     fn a_document_is_cut_between_passages_into_sections_of_about_the_same_size() {
