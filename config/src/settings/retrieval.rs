@@ -86,27 +86,17 @@ pub struct Floor {
     pub relevance: f32,
     /// Share of the question's words, with more weight for rare words, from which on an entry is found by words.
     pub words: f32,
-    /// Cosine by static vectors from which on meaning speaks for a hit, below which against it.
+    /// Nearness from which on meaning speaks for a hit, below which against it. Cosines of all models are mapped to
+    /// one scale, that of the built-in English model; another model may need another value.
     pub vector: f32,
-    /// The same by the better model; calibrated for the built-in one, others may need another value.
-    pub better: f32,
-    /// Least cosine by static vectors for hits by meaning in formula `s0` and `search_notes`: related texts score .24
-    /// to .5 with the built-in model, so S0's .55 would find nothing.
+    /// Least nearness for hits by meaning in formula `s0` and `search_notes`: related texts score .25 to .5, so S0's
+    /// .55 would find nothing.
     pub similar: f32,
-    /// The same by the better model's vectors.
-    pub better_similar: f32,
 }
 
 impl Default for Floor {
     fn default() -> Self {
-        Floor {
-            relevance: 0.25,
-            words: 0.3,
-            vector: 0.4,
-            better: 0.4,
-            similar: 0.24,
-            better_similar: 0.3,
-        }
+        Floor { relevance: 0.25, words: 0.3, vector: 0.39, similar: 0.26 }
     }
 }
 
@@ -147,9 +137,6 @@ pub struct Weights {
     pub unsure: f32,
     /// Formulas `hybrid`, `rrf`, `minmax`: relations from an entity of the question to the passage.
     pub graph: f32,
-    /// The same: additional weight of a relation that the author's structure states (links, lists, fields), not one
-    /// read from a sentence.
-    pub stated: f32,
     /// The same: an entity of the question that few documents mention.
     pub names: f32,
     /// The same: an entity that one of the best passages names, and few documents mention.
@@ -185,7 +172,6 @@ impl Default for Weights {
             better_vector: 0.5,
             unsure: 0.5,
             graph: 0.03,
-            stated: 0.01,
             names: 0.25,
             bridge: 0.5,
             title: 0.8,

@@ -160,7 +160,7 @@ impl Embedder for Builtin {
 }
 
 /// Returns the value at `x` of the polyline through these points; the first and last segment extend beyond its ends.
-fn along(points: &[(f32, f32)], x: f32) -> f32 {
+pub(crate) fn along(points: &[(f32, f32)], x: f32) -> f32 {
     let above = points.partition_point(|(known, _)| *known < x);
     let piece = above.clamp(1, points.len().max(2) - 1);
     // Fewer than two points: the identity.

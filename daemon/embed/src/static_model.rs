@@ -10,6 +10,7 @@ use safetensors::{Dtype, SafeTensors};
 
 use super::wordpiece::{CachedWordPiece, WordPiece};
 use super::{EmbedError, Embedder, UNIT};
+use crate::builtin::along;
 use model::parcel::UnitVector;
 
 /// The built-in table.
@@ -18,6 +19,11 @@ const BUILTIN_TABLE: &[u8] =
 
 /// Model, revision and quantization of the shipped table.
 const BUILTIN_SPACE: &str = "potion-base-8M@bf8b056/i8x254";
+
+/// Its cosines and the equivalents on MiniLM's scale. Between the equivalents of equal rank and those of equally likely
+/// relevance, which both rank worse while some windows lack MiniLM's vectors (`tests/benches/retrieval.rs`, `--tier 25`
+/// and `half`).
+const SCALE: &[(f32, f32)] = &[(0.0, 0.03), (0.3, 0.26), (0.5, 0.45), (0.8, 0.73), (1.0, 0.95)];
 
 /// Components of a row and of a vector.
 const N_DIMENSIONS: usize = 256;
@@ -161,6 +167,10 @@ impl Embedder for StaticModel {
 
     fn is_english_only(&self) -> bool {
         true
+    }
+
+    fn nearness(&self, cosine: f32) -> f32 {
+        along(SCALE, cosine)
     }
 
     fn try_floats(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>, EmbedError> {

@@ -3,7 +3,7 @@
 //! Scores only compare the hits of one answer: each signal is divided by its best value, so the
 //! nearest of many unrelated texts looks as good as a perfect hit. Three signals mean the same in
 //! every answer and every folder: the share of the question's words in the text, rare words
-//! counting more; the cosine of its best window, on the scale of its model; and whether the
+//! counting more; the nearness of its best window, on the one scale of all models; and whether the
 //! question has a name that the whole folder lacks. A logistic function combines them into one
 //! number, so that answers of several projects can be compared, too.
 //! In: signals. Out: a probability. Invariant: more words, a higher cosine and the absence of a
@@ -17,13 +17,13 @@ use config::settings::Floor;
 pub struct Signals {
     /// Share of the question's words in the text, rare words counting more, 0 to 1.
     pub words: f32,
-    /// The cosine of the text's best window, and whether the better model gave it; `None` without vectors.
-    pub near: Option<(f32, bool)>,
+    /// The nearness of the text's best window; `None` without vectors.
+    pub near: Option<f32>,
     /// Whether the question has a name that no text of the folder has.
     pub lacks_name: bool,
 }
 
-/// Coefficients of one model: the logit is `base + words · share + near · (cosine - floor) - lacks_name`.
+/// Coefficients: the logit is `base + words · share + near · (nearness - floor) - lacks_name`.
 struct Calibration {
     base: f32,
     words: f32,
@@ -31,17 +31,16 @@ struct Calibration {
     lacks_name: f32,
 }
 
-/// Without vectors, with static vectors, with those of the better model.
+/// Without and with vectors.
 const BY_WORDS: Calibration = Calibration { base: -2.08, words: 4.78, near: 0.0, lacks_name: 1.2 };
-const STATIC: Calibration = Calibration { base: -1.42, words: 2.66, near: 5.28, lacks_name: 1.27 };
-const BETTER: Calibration = Calibration { base: -1.24, words: 2.15, near: 7.15, lacks_name: 1.4 };
+const WITH_VECTORS: Calibration =
+    Calibration { base: -1.15, words: 2.44, near: 5.8, lacks_name: 1.35 };
 
 /// Returns the probability that a text with these signals is relevant to the question.
 pub(crate) fn relevance(floor: &Floor, signals: Signals) -> f32 {
     let (of, above) = match signals.near {
         None => (&BY_WORDS, 0.0),
-        Some((cosine, false)) => (&STATIC, cosine - floor.vector),
-        Some((cosine, true)) => (&BETTER, cosine - floor.better),
+        Some(near) => (&WITH_VECTORS, near - floor.vector),
     };
     let lacking = if signals.lacks_name { of.lacks_name } else { 0.0 };
     let logit = of.base + of.words * signals.words + of.near * above - lacking;
@@ -58,15 +57,11 @@ mod tests {
         for (words, near, lacks_name, fits) in [
             (1.0, None, false, true),
             (0.1, None, false, false),
-            (1.0, Some((0.1, false)), false, true),
-            (1.0, Some((0.2, true)), false, true),
-            (0.0, Some((0.6, false)), false, true),
-            (0.0, Some((0.6, true)), false, true),
-            (0.2, Some((0.3, false)), false, false),
-            (0.2, Some((0.2, true)), false, false),
-            (0.3, Some((0.5, false)), false, true),
-            (0.3, Some((0.5, false)), true, false),
-            (0.3, Some((0.5, true)), false, true),
+            (1.0, Some(0.1), false, true),
+            (0.0, Some(0.6), false, true),
+            (0.2, Some(0.2), false, false),
+            (0.3, Some(0.45), false, true),
+            (0.3, Some(0.45), true, false),
         ] {
             let found = relevance(&floor, Signals { words, near, lacks_name });
             assert_eq!(found >= floor.relevance, fits, "{words} {near:?} {lacks_name}: {found}");

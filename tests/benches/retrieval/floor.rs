@@ -233,10 +233,7 @@ fn is_strange(set: &str, other: &str) -> bool {
 /// Returns the signals as numbers.
 fn row(signals: &Signals, with_vectors: bool) -> [f64; 4] {
     let floor = Settings::default().retrieval.floor;
-    let above = |(cosine, is_better): (f32, bool)| {
-        cosine - if is_better { floor.better } else { floor.vector }
-    };
-    let near = signals.near.filter(|_| with_vectors).map_or(0.0, above);
+    let near = signals.near.filter(|_| with_vectors).map_or(0.0, |near| near - floor.vector);
     [1.0, f64::from(signals.words), f64::from(near), f64::from(u8::from(signals.lacks_name))]
 }
 

@@ -17,6 +17,7 @@ use crate::kb::{EntryRow, Library};
 use crate::plan::question::Question;
 use crate::plan::when::When;
 use crate::present;
+use crate::present::floor::of_sentences;
 use crate::quote::matched::matched;
 use crate::quote::source::Source;
 use crate::recall::naming::Seed;
@@ -27,10 +28,6 @@ use crate::{AskError, QueryContext, plan};
 /// Budget that gives each hit its longest snippet, and the least budget per hit, characters.
 const ROOM: u32 = 20_000;
 const LEAST_ROOM: u32 = 400;
-
-/// How far below `retrieval.floor.similar` a single sentence may lie: sentences are less similar to
-/// a question than passages.
-const ENOUGH: f32 = 0.06;
 
 /// A question with its filters.
 #[derive(Debug, Clone, Default)]
@@ -86,15 +83,10 @@ pub(crate) struct Asked {
 }
 
 impl Asked {
-    /// Returns how relevant a text is to the question, 0 to 1; `near` is its cosine.
+    /// Returns how relevant a text is to the question, 0 to 1; `near` is its nearness.
     pub(super) fn relevance(&self, found: u64, near: Option<f32>) -> f32 {
-        let floor = Floor { vector: self.floor.similar - ENOUGH, ..self.floor };
-        let signals = Signals {
-            words: share_of_worth(&self.worth, found),
-            near: near.map(|near| (near, false)),
-            lacks_name: self.lacking & !found != 0,
-        };
-        relevance::relevance(&floor, signals)
+        let (words, lacks_name) = (share_of_worth(&self.worth, found), self.lacking & !found != 0);
+        relevance::relevance(&of_sentences(self.floor), Signals { words, near, lacks_name })
     }
 
     /// Returns the share of the question's words that were found, 0 to 1; rare words weigh more.

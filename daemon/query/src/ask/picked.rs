@@ -197,7 +197,7 @@ impl Found {
             let (words, rank) = (&self.asked.words, WEIGHTS[2] * it.rank);
             let held = matched(&it.statement.text, words) | matched(&title, words);
             it.share = self.asked.share(held);
-            it.own = self.asked.relevance(held, near.map(|it| it as f32));
+            it.own = self.asked.relevance(held, near.map(|it| ctx.embedder.nearness(it as f32)));
             it.score = if fits >= LEAST * 0.5 { fits + rank + (choosing.bonus)(it) } else { 0.0 };
         }
         weigh_successors(&mut picked, library);

@@ -49,9 +49,6 @@ pub(crate) struct RelationSignal {
     pub hop: f32,
     /// Weight of the relation that led there.
     pub relation: f32,
-    /// `hop`, if the author's own structure (a link, list or field) states the relation; 0 if it
-    /// was read from a sentence.
-    pub stated: f32,
     /// The nearest entity.
     pub entity: Option<i64>,
 }
@@ -226,18 +223,10 @@ fn signal_of(
         let hop = hop_score(reached.hop) * reached.confidence;
         let relation = reached.by.as_ref().map_or(0.0, |s| plan.relation_weight(&s.predicate));
         if (hop, relation) > (best.hop, best.relation) {
-            let is_stated = reached.by.as_ref().is_some_and(|by| is_stated(&by.pattern));
-            let stated = if is_stated { hop } else { 0.0 };
-            best = RelationSignal { hop, relation, stated, entity: Some(*entity) };
+            best = RelationSignal { hop, relation, entity: Some(*entity) };
         }
     }
     best
-}
-
-/// Returns whether the author's own structure states a relation. Sentences are parsed by rules,
-/// which may be wrong.
-fn is_stated(pattern: &str) -> bool {
-    !matches!(pattern.split(':').next(), Some("sentence" | "depend"))
 }
 
 #[cfg(test)]

@@ -188,11 +188,7 @@ fn above_floor_by_words(plan: &Plan, recalled: &Recalled) -> Vec<i64> {
 }
 
 fn above_floor_by_meaning(plan: &Plan, recalled: &Recalled) -> Vec<i64> {
-    let floor = |chunk: &i64| match recalled.candidates.better.contains(chunk) {
-        true => plan.floor.better_similar,
-        false => plan.floor.similar,
-    };
-    let near = recalled.candidates.vector.iter().filter(|(chunk, near)| *near >= floor(chunk));
+    let near = recalled.candidates.vector.iter().filter(|(_, near)| *near >= plan.floor.similar);
     near.map(|it| it.0).collect()
 }
 
@@ -214,9 +210,8 @@ fn relevance_of_documents(
     let near: FxHashMap<i64, f32> = candidates.vector.iter().copied().collect();
     let mut best: FxHashMap<i64, f32> = FxHashMap::default();
     for Chunk { id, doc, .. } in passages.values() {
-        let near = near.get(id).map(|near| (*near, candidates.better.contains(id)));
         let known = best.entry(*doc).or_default();
-        *known = known.max(floor.of_chunk(*id, near));
+        *known = known.max(floor.of_chunk(*id, near.get(id).copied()));
     }
     best
 }

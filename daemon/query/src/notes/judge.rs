@@ -22,9 +22,6 @@ use crate::relevance::{Signals, relevance};
 use crate::{AskError, QueryContext};
 use index::read::Observation;
 
-/// The nearness of a statement to the question, and whether the better model gave it.
-type Nearness = (f32, bool);
-
 /// Scores statements.
 pub(super) struct Judge<'a> {
     plan: &'a Plan,
@@ -73,7 +70,7 @@ impl<'a> Judge<'a> {
             let context = it.context.as_deref().unwrap_or_default();
             let text = format!("{} {} {} {context}", it.category, it.content, it.tags.join(" "));
             let of_it = passages.iter().filter(|(lines, _)| lines.contains(&it.line));
-            let near = of_it.map(|(_, near)| *near).max_by(|a, b| a.0.total_cmp(&b.0));
+            let near = of_it.map(|(_, near)| *near).max_by(f32::total_cmp);
             let Some(scored) = self.score(ctx, &text, near) else { continue };
             found.push(ResultView {
                 item: ItemType::Observation,
@@ -119,7 +116,7 @@ impl<'a> Judge<'a> {
         ctx: &QueryContext<'_>,
         doc: i64,
         rows: &[Observation],
-    ) -> Result<Vec<(RangeInclusive<u32>, Nearness)>, AskError> {
+    ) -> Result<Vec<(RangeInclusive<u32>, f32)>, AskError> {
         let can_compare = self.may_compare && !rows.is_empty();
         let Some(vectors) = self.vectors.filter(|_| can_compare) else { return Ok(vec![]) };
         let lines = ctx.snapshot.chunks().of(doc)?;
@@ -128,7 +125,7 @@ impl<'a> Judge<'a> {
         lines.retain(|_, lines| rows.iter().any(|row| lines.contains(&row.line)));
         let chunks: Vec<i64> = lines.keys().copied().collect();
         let near = nearness::of_chunks(ctx, &chunks, vectors)?;
-        let with_lines = |it: Near| Some((lines.remove(&it.chunk)?, (it.nearness, it.is_better)));
+        let with_lines = |it: Near| Some((lines.remove(&it.chunk)?, it.nearness));
         Ok(near.into_iter().filter_map(with_lines).collect())
     }
 
@@ -137,7 +134,7 @@ impl<'a> Judge<'a> {
         &mut self,
         ctx: &QueryContext<'_>,
         statement: &str,
-        known: Option<Nearness>,
+        known: Option<f32>,
     ) -> Option<ResultView> {
         let Some(by) = self.by else { return Some(ResultView::default()) };
         let mut words = String::new();
@@ -145,15 +142,11 @@ impl<'a> Judge<'a> {
         let words = self.asked.share_with_others(&words);
         let embedded = || {
             let question = self.vectors.filter(|_| self.may_compare)?.plain()?;
-            Some((cosine(&ctx.embedder.embed(&[statement]).pop()?, question), false))
+            Some(ctx.embedder.nearness(cosine(&ctx.embedder.embed(&[statement]).pop()?, question)))
         };
         let nearness = known.or_else(embedded);
-        let floor = |is_better| match is_better {
-            true => self.plan.floor.better_similar,
-            false => self.plan.floor.similar,
-        };
-        let is_near = |it: &Nearness| it.0 >= self.min_similarity.unwrap_or_else(|| floor(it.1));
-        let near = nearness.filter(is_near).map(|it| it.0);
+        let least = self.min_similarity.unwrap_or(self.plan.floor.similar);
+        let near = nearness.filter(|it| *it >= least);
         let text = match by {
             SearchType::Vector if self.vectors.is_some() => None,
             _ => Some(words).filter(|it| *it > 0.0),

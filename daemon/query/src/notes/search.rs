@@ -23,7 +23,6 @@ use crate::plan::{Filter, MAX_RECALL, OfNotes, Plan, expression::FIELDS, questio
 use crate::present::best_words;
 use crate::present::floor::{Strength, Verdict, WeakFloor, weak};
 use crate::rank::{S0_HALF, ScoredChunk, rank};
-use crate::recall::nearness::has_better_model;
 use crate::recall::{Recalled, recall};
 use crate::{AskError, QueryContext};
 
@@ -229,12 +228,8 @@ impl Search {
         };
         let question = HybridQuery { q, tags: request.tags.clone(), ..HybridQuery::default() };
         let draft = Plan::draft(&question, &ctx.settings.retrieval)?;
-        let least_by_vector = || {
-            let is_better = !ctx.snapshot.layers().is_empty() && has_better_model(ctx);
-            if is_better { draft.floor.better_similar } else { draft.floor.similar }
-        };
         let min_similarity = match formula {
-            Formula::Vector => Some(request.min_similarity.unwrap_or_else(least_by_vector)),
+            Formula::Vector => Some(request.min_similarity.unwrap_or(draft.floor.similar)),
             _ => request.min_similarity,
         };
         let question = if is_listing { Question::of_documents() } else { draft.question };

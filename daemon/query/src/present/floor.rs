@@ -42,13 +42,18 @@ pub(crate) struct WeakFloor<'a> {
     lacking: u64,
 }
 
-/// From `retrieval.floor.similar` on, a fact's meaning alone is enough. The neutral cosine of a
-/// fact is this much lower.
+/// From `retrieval.floor.similar` on, a sentence's meaning alone is enough. Its neutral nearness is
+/// this much lower: a sentence is less similar to a question than a passage.
 const ENOUGH: f32 = 0.06;
 
 /// Fewest letters of a name that may be misspelled: in a shorter one a single letter makes another
 /// name.
 const MIN_SLIPPED: usize = 4;
+
+/// Returns the floors for single sentences.
+pub(crate) fn of_sentences(floors: Floor) -> Floor {
+    Floor { vector: floors.similar - ENOUGH, ..floors }
+}
 
 /// How well a hit matches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -79,11 +84,9 @@ impl<'a> WeakFloor<'a> {
         WeakFloor { floors, words, worth, seeds, scorer, typed, asked: text, lacking }
     }
 
-    /// Judges facts: a single sentence is less similar to a question than a passage.
+    /// Judges facts, which are single sentences.
     pub(crate) fn of_facts(self) -> Self {
-        let Floor { similar, better_similar, .. } = self.floors;
-        let (vector, better) = (similar - ENOUGH, better_similar - ENOUGH);
-        WeakFloor { floors: Floor { vector, better, ..self.floors }, ..self }
+        WeakFloor { floors: of_sentences(self.floors), ..self }
     }
 
     /// Returns how well a hit with this path, these headings and these words matches.
@@ -123,7 +126,7 @@ impl<'a> WeakFloor<'a> {
         self.of_words(found | self.misspelled(texts), candidate.near)
     }
 
-    fn of_words(&self, found: u64, near: Option<(f32, bool)>) -> Signals {
+    fn of_words(&self, found: u64, near: Option<f32>) -> Signals {
         let words = share_of_worth(self.worth, found);
         Signals { words, near, lacks_name: self.lacking & !found != 0 }
     }
@@ -145,11 +148,11 @@ impl<'a> WeakFloor<'a> {
 
     /// Returns the relevance of a chunk when only its words in the text index and its cosine are
     /// known.
-    pub(crate) fn of_chunk(&self, chunk: i64, near: Option<(f32, bool)>) -> f32 {
+    pub(crate) fn of_chunk(&self, chunk: i64, near: Option<f32>) -> f32 {
         self.relevance(self.scorer.map_or(0, |scorer| scorer.held(chunk)), near)
     }
 
-    fn relevance(&self, found: u64, near: Option<(f32, bool)>) -> f32 {
+    fn relevance(&self, found: u64, near: Option<f32>) -> f32 {
         relevance::relevance(&self.floors, self.of_words(found, near))
     }
 

@@ -26,7 +26,9 @@ pub(super) fn reasons(
 ) -> Result<String, AskError> {
     let named = hit.components.keys().filter(|name| is_reason(name));
     let named = named.map(|name| match *name {
-        "vector" | "semantic" => by_model(ctx, recalled, hit, name),
+        "vector" | "semantic" => {
+            by_model(ctx, recalled, expanded.candidates.better.contains(&hit.chunk), name)
+        }
         name => name.to_string(),
     });
     let mut parts: Vec<String> = named.collect();
@@ -60,13 +62,12 @@ fn is_reason(name: &str) -> bool {
     SIGNALS.iter().find(|it| it.name == name).map_or(!is_silent, |it| it.is_reason)
 }
 
-fn by_model(ctx: &QueryContext<'_>, recalled: &Recalled, hit: &ScoredChunk, name: &str) -> String {
+fn by_model(ctx: &QueryContext<'_>, recalled: &Recalled, is_better: bool, name: &str) -> String {
     if recalled.question.is_none() || !has_better_model(ctx) {
         return name.to_string();
     }
     let plain = ctx.embedder.space();
     let better = recalled.question.as_ref().map(QuestionVectors::better_spaces);
-    let is_better = hit.near.is_some_and(|(_, is_better)| is_better);
     // With two models, either may have embedded the text; the nearest vector counts.
     let better = better.filter(|spaces| is_better && !spaces.is_empty());
     let spaces = better.unwrap_or_else(|| vec![plain]);

@@ -48,8 +48,8 @@ pub(crate) struct ScoredChunk {
     pub score: f32,
     /// Weighted components, which sum to the score.
     pub components: BTreeMap<&'static str, f32>,
-    /// The cosine of its best window, and whether the better model gave it.
-    pub near: Option<(f32, bool)>,
+    /// The nearness of its best window.
+    pub near: Option<f32>,
     /// How a relation leads to it.
     pub relation: RelationSignal,
     /// How a name of the question leads to it.
@@ -142,7 +142,6 @@ fn scored(input: &SignalInput<'_>) -> Vec<ScoredChunk> {
     // Before `spread`: a filtered-out chunk must not lower the other chunks of its document.
     chunks.retain(|chunk| recalled.allows(*chunk));
     let near: Values = expanded.candidates.vector.iter().copied().collect();
-    let is_better = |chunk| expanded.candidates.better.contains(&chunk);
     // S0 keeps the last match by words, whose stretched score is 0. A question about an entity also
     // keeps passages that only mention it.
     let keeps_all = plan.formula == Formula::S0 || plan.filter.entity.is_some();
@@ -156,7 +155,7 @@ fn scored(input: &SignalInput<'_>) -> Vec<ScoredChunk> {
             chunk,
             score: components.values().sum(),
             components,
-            near: near.get(&chunk).map(|cosine| (*cosine, is_better(chunk))),
+            near: near.get(&chunk).copied(),
             relation: expanded.relations.get(&chunk).cloned().unwrap_or_default(),
             named: expanded.names.get(&chunk).cloned().unwrap_or_default(),
             bridge: expanded.bridges.get(&chunk).cloned().unwrap_or_default(),
@@ -259,7 +258,7 @@ mod tests {
 
     fn expanded(candidates: Candidates) -> Expanded {
         let mut expanded = Expanded { candidates, ..Expanded::default() };
-        let signal = RelationSignal { hop: 0.7, relation: 0.8, stated: 0.7, entity: Some(9) };
+        let signal = RelationSignal { hop: 0.7, relation: 0.8, entity: Some(9) };
         expanded.relations.insert(3, signal);
         expanded
     }

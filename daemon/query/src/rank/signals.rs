@@ -48,13 +48,6 @@ pub(crate) const SIGNALS: &[Signal] = &[
         value: |it| it.input.expanded.relations.get(&it.chunk).map_or(0.0, |it| it.hop),
     },
     Signal {
-        name: "stated",
-        weight: |weights| &mut weights.stated,
-        is_by_words: true,
-        is_reason: false,
-        value: |it| it.input.expanded.relations.get(&it.chunk).map_or(0.0, |it| it.stated),
-    },
-    Signal {
         name: "names",
         weight: |weights| &mut weights.names,
         is_by_words: true,

@@ -31,12 +31,8 @@ pub(crate) fn fused(plan: &Plan, candidates: &Candidates, trust: &Trust) -> Vec<
 pub(crate) fn text_and_vector(plan: &Plan, candidates: &Candidates) -> (Values, Values) {
     let (text, vector) = (&candidates.text, &candidates.vector);
     let similar = || {
-        let least = |chunk: i64| {
-            let is_better = candidates.better.contains(&chunk);
-            let floor = if is_better { plan.floor.better_similar } else { plan.floor.similar };
-            plan.min_similarity.unwrap_or(floor)
-        };
-        vector.iter().copied().filter(|(chunk, cosine)| *cosine >= least(*chunk)).collect()
+        let least = plan.min_similarity.unwrap_or(plan.floor.similar);
+        vector.iter().copied().filter(|(_, near)| *near >= least).collect()
     };
     match plan.formula {
         Formula::S0 => (stretched(text), similar()),
