@@ -1,8 +1,8 @@
 //! Turn: who says a fact of a conversation, and on which day.
 //!
 //! In: the text of a fact, the heading above it. Out: [`Turn`].
-//! Shape: `Ana: text`, `Ana (8 May 2023): text`, `[2023-05-08 13:56] Ana: text`, `**Ana**: text`, each also with the
-//! date at the end, in parentheses.
+//! Shape: `Ana: text`, `Ana (8 May 2023): text`, `[2023-05-08 13:56] Ana: text`, `8/5/23, 13:56 - Ana: text`,
+//! `**Ana**: text`, each also with the date at the end, in parentheses.
 //! Invariant: a name before a colon is a speaker only if there is a date, it is the usual name of a role, or another
 //! fact of the note has it, too; so `Status: done` has none.
 
@@ -43,8 +43,7 @@ pub fn read<'t>(facts: impl Iterator<Item = (&'t str, Option<&'t str>)>) -> Vec<
     let turn = |(text, heading, head): &(&str, Option<&str>, Option<Head<'_>>)| {
         let speaker = head.as_ref();
         let is_one = |head: &&Head<'_>| {
-            let is_role = ROLES.contains(&head.name.to_lowercase().as_str());
-            head.day.is_some() || is_role || times.get(head.name).is_some_and(|n| *n > 1)
+            head.day.is_some() || is_role(head.name) || times.get(head.name).is_some_and(|n| *n > 1)
         };
         let day = speaker.and_then(|it| it.day.clone()).or_else(|| first_day(last_bracket(text)));
         let day = day.or_else(|| first_day(text)).or_else(|| first_day(heading.as_ref()?));
@@ -58,17 +57,20 @@ pub fn speaker_of(text: &str) -> Option<&str> {
     head(text).map(|it| it.name)
 }
 
-/// Reads `[date] Name (date)`; `None` when the part before the first colon is not a name.
+/// Returns whether a name is that of a role in a conversation with a language model.
+pub fn is_role(name: &str) -> bool {
+    ROLES.contains(&name.to_lowercase().as_str())
+}
+
+/// Reads `[date] Name (date)` or `date - Name`; `None` when the part before the first colon is not a name.
 fn head(text: &str) -> Option<Head<'_>> {
     let first = text.lines().next()?;
     // Only a colon before a blank: a time of day has a colon, too.
     let is_end = |(at, _): &(usize, &str)| first.get(at + 1..).is_none_or(|it| it.starts_with(' '));
     let (end, _) = first.match_indices(':').find(is_end)?;
     let head = first.get(..end).filter(|it| it.chars().count() <= MAX_HEAD)?;
-    let bare = match head.strip_prefix('[').and_then(|it| it.split_once(']')) {
-        Some((_, behind)) => behind,
-        None => head,
-    };
+    let after_time = head.strip_prefix('[').and_then(|it| it.split_once(']'));
+    let bare = after_time.or_else(|| head.rsplit_once(" - ")).map_or(head, |(_, behind)| behind);
     let bare = bare.split_once(" (").map_or(bare, |(name, _)| name);
     let name = bare.trim().trim_matches(['*', '_']).trim();
     let begins = |word: &str| word.chars().next().is_some_and(char::is_alphanumeric);
@@ -95,6 +97,7 @@ mod tests {
         let rows = [
             ("Ana (8 May 2023): I keep the keys", None, Some("Ana"), Some("2023-05-08")),
             ("[2023-05-08 13:56] Ben Ito: hello", None, Some("Ben Ito"), Some("2023-05-08")),
+            ("8/5/23, 13:56 - Ben Ito: hello", None, Some("Ben Ito"), None),
             ("**user**: what is it?", Some("20 May 2023"), Some("user"), Some("2023-05-20")),
             ("Cleo: I go on 1 June 2023 (9 May 2023)", None, Some("Cleo"), Some("2023-05-09")),
             ("Cleo: and so on", None, Some("Cleo"), None),

@@ -127,10 +127,6 @@ pub struct Weights {
     pub text: f32,
     /// The same: vectors.
     pub vector: f32,
-    /// Full text where the better model's vectors are used; interpolated where only some candidates have them.
-    pub better_text: f32,
-    /// Vectors, likewise.
-    pub better_vector: f32,
     /// Formula `hybrid`: the share of their weights that full text and names keep where the words of a question are
     /// uninformative (no passage has many of them, or many have equally many), 0 to 1; vectors get the rest. 1: they
     /// always keep all.
@@ -151,7 +147,7 @@ pub struct Weights {
     pub when: f32,
     /// The same: the passage is said by whom the question names, as a turn of a conversation (`Ann: …`).
     pub speaker: f32,
-    /// The same: text and vectors of the passage before or after a short one, such as a turn of a conversation.
+    /// The same: full text of the turns of a conversation before and after the passage, which is one.
     pub beside: f32,
     /// The same: penalty per better hit of the same document, so that one document does not fill the answer.
     pub same_document: f32,
@@ -166,10 +162,8 @@ pub struct Weights {
 impl Default for Weights {
     fn default() -> Self {
         Weights {
-            text: 0.65,
-            vector: 0.35,
-            better_text: 0.5,
-            better_vector: 0.5,
+            text: 0.57,
+            vector: 0.43,
             unsure: 0.5,
             graph: 0.03,
             names: 0.25,
@@ -178,7 +172,7 @@ impl Default for Weights {
             document: 0.3,
             when: 0.15,
             speaker: 0.15,
-            beside: 0.15,
+            beside: 0.3,
             same_document: 0.15,
             semantic: 0.7,
             hop: 0.2,

@@ -408,10 +408,9 @@ impl Backfill {
         let Some(chunk) = snapshot.chunks().get(window.chunk)? else { return Ok(None) };
         let label = snapshot.documents().labels([chunk.doc])?.remove(&chunk.doc);
         let Some(label) = label else { return Ok(None) };
+        let chunk = index::read::Chunk { start: window.start, end: window.end, ..chunk };
         let text = snapshot.chunks().text(&chunk)?;
-        let part = window.start - chunk.start..window.end - chunk.start;
-        let text = text.get(part).unwrap_or_default();
-        Ok(Some(better_text(&label.title, &chunk.section, text)))
+        Ok(Some(better_text(&label.title, &chunk.section, &text)))
     }
 
     /// Stops answering from the older space, once the wanted one is complete.

@@ -308,6 +308,8 @@ pub enum Profile {
     Reference,
     /// Mostly code.
     Code,
+    /// A turn of a dialogue.
+    Dialogue,
 }
 
 impl Profile {
@@ -319,6 +321,7 @@ impl Profile {
             Profile::Procedure => "procedure",
             Profile::Reference => "reference",
             Profile::Code => "code",
+            Profile::Dialogue => "dialogue",
         }
     }
 }
@@ -336,7 +339,7 @@ pub struct Chunk {
     pub profile: Profile,
     /// The language of most of it, as in [`NormalDoc::language`].
     pub language: String,
-    /// Embedding windows inside the chunk, in order; at least one.
+    /// Embedding windows inside the chunk, in order; at least one. That of a turn of a dialogue begins before it.
     pub windows: Vec<Span<Norm>>,
     /// Hash of title, headings, language and text: equal hash means equal rows and vectors.
     pub hash: ContentHash,

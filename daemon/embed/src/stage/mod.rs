@@ -4,7 +4,7 @@
 //! Invariants: one batch per document; the embedded text is the title, the last two headings and the window, so a
 //! renamed folder changes no vector; that of a fact, which is one sentence, is its content alone, since in the mean
 //! of so few words a title would outweigh them; a chunk in a language that the model does not know gets empty
-//! vectors, whose windows wait for a better model.
+//! vectors, whose windows wait for a better model. What the window of a turn has of the turn before comes first.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -161,7 +161,16 @@ fn embedded_texts(
             // A chunk of one window with a fact in it is that fact: its content is embedded without title and
             // headings.
             match fact.filter(|_| chunk.windows.len() == 1) {
-                Some(fact) => push_fact(&mut buffer, &doc.doc, fact, *window),
+                Some(at) => {
+                    if window.start() < chunk.span.start()
+                        && let Some(before) = at.checked_sub(1).and_then(|at| facts.get(at))
+                    {
+                        buffer.push_str(&before.content);
+                        buffer.push('\n');
+                    }
+                    let fact = facts.get(at).into_iter();
+                    fact.for_each(|it| push_fact(&mut buffer, &doc.doc, it, chunk.span));
+                }
                 None => {
                     let headings = chunk.headings.iter().skip(n_outer);
                     for line in std::iter::once(&doc.doc.title).chain(headings) {
@@ -177,23 +186,23 @@ fn embedded_texts(
     (buffer, places)
 }
 
-/// Returns the fact that starts in a chunk; facts are in the order of the file.
-fn fact_of<'f>(doc: &NormalDoc, facts: &[&'f Fact], chunk: &Chunk) -> Option<&'f Fact> {
+/// Returns the number of the fact that starts in a chunk; facts are in the order of the file.
+fn fact_of(doc: &NormalDoc, facts: &[&Fact], chunk: &Chunk) -> Option<usize> {
     let raw = doc.map.to_raw(chunk.span);
     let first = facts.partition_point(|it| it.text.start < raw.start());
-    facts.get(first).copied().filter(|it| it.text.start < raw.end())
+    facts.get(first).filter(|it| it.text.start < raw.end()).map(|_| first)
 }
 
-/// Appends the content of a fact, and what is nested in it.
-fn push_fact(buffer: &mut String, doc: &NormalDoc, fact: &Fact, window: Span<Norm>) {
+/// Appends the content of the fact of a chunk, and what is nested in it.
+fn push_fact(buffer: &mut String, doc: &NormalDoc, fact: &Fact, chunk: Span<Norm>) {
     buffer.push_str(&fact.content);
     let is_above = |it: &&Block| {
         matches!(it.kind, BlockKind::Heading(_))
-            && it.span.start() >= window.start()
-            && it.span.end() <= window.end()
+            && it.span.start() >= chunk.start()
+            && it.span.end() <= chunk.end()
     };
     let n_above = doc.blocks.iter().filter(is_above).count();
-    let lines = window.of(&doc.text).lines().filter(|line| !line.trim().is_empty());
+    let lines = chunk.of(&doc.text).lines().filter(|line| !line.trim().is_empty());
     // Skips the headings above the fact and its own lines, which `content` replaces.
     for line in lines.skip(n_above + fact.n_lines) {
         buffer.push('\n');

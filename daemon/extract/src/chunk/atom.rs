@@ -83,7 +83,7 @@ impl TokenIndex {
 pub fn sentences_of(doc: &NormalDoc) -> Vec<Span<Norm>> {
     let mut spans = Vec::new();
     for block in doc.blocks.iter().filter(|block| is_running_text(block)) {
-        each_piece(block, &doc.text, |start, end| spans.push(Span::new(start, end)));
+        each_piece(block, &doc.text, &[], |start, end| spans.push(Span::new(start, end)));
     }
     spans
 }
@@ -94,6 +94,7 @@ pub(super) fn atoms_of(
     index: &TokenIndex,
     profiles: &[Profile],
     budgets: &Budgets,
+    turns: &[usize],
 ) -> Vec<Atom> {
     let mut atoms = Vec::new();
     for (block_idx, block) in doc.blocks.iter().enumerate() {
@@ -109,7 +110,7 @@ pub(super) fn atoms_of(
         // A sentence may fill a chunk; code lines and rows may exceed it, since a part of one is useless.
         let longest = if is_running { budget.max } else { budget.max_line() };
         let is_sentence = is_running && !matches!(block.kind, BlockKind::Heading(_));
-        each_piece(block, &doc.text, |start, end| {
+        each_piece(block, &doc.text, turns, |start, end| {
             let n_tokens = index.count(start, end);
             if n_tokens <= longest {
                 atoms.push(Atom { start, end, n_tokens, block: block_idx, is_sentence });
@@ -146,8 +147,9 @@ fn is_running_text(block: &Block) -> bool {
     !matches!(block.kind, BlockKind::Code { .. } | BlockKind::TableRow { .. })
 }
 
-/// Calls `visit` with the start and end of each sentence, line or row of a block; skips blank lines.
-fn each_piece(block: &Block, text: &str, mut visit: impl FnMut(usize, usize)) {
+/// Calls `visit` with the start and end of each sentence, line or row of a block; skips blank lines. No sentence goes
+/// on in the next turn.
+fn each_piece(block: &Block, text: &str, turns: &[usize], mut visit: impl FnMut(usize, usize)) {
     let (first, body) = (block.span.start(), block.span.of(text));
     match block.kind {
         BlockKind::Heading(_) | BlockKind::TableRow { .. } => {
@@ -168,7 +170,14 @@ fn each_piece(block: &Block, text: &str, mut visit: impl FnMut(usize, usize)) {
             }
         }
         BlockKind::Paragraph | BlockKind::ListItem { .. } | BlockKind::Quote => {
-            sentences(body).for_each(|range| visit(first + range.start, first + range.end));
+            let inner =
+                turns.iter().copied().filter(|it| (first + 1..block.span.end()).contains(it));
+            let mut start = first;
+            for end in inner.chain([block.span.end()]) {
+                let said = sentences(Span::<Norm>::new(start, end).of(text));
+                said.for_each(|range| visit(start + range.start, start + range.end));
+                start = end;
+            }
         }
     }
 }

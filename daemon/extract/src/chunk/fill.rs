@@ -42,8 +42,8 @@ impl Filling<'_> {
     /// Puts a unit into the open chunk if it fits, otherwise into a new chunk, otherwise atom by atom. A heading
     /// never ends a chunk: the text below it is cut instead.
     fn place(&mut self, unit: &Unit) {
-        // A fact shares its chunk with nothing but the headings right above it.
-        if unit.is_fact && self.open.has_body {
+        // A fact or a turn shares its chunk with nothing but the headings right above it.
+        if unit.is_alone && self.open.has_body {
             self.close();
         }
         let n_together = self.open.n_tokens + unit.n_tokens;
@@ -61,7 +61,7 @@ impl Filling<'_> {
             unit.atoms.clone().for_each(|atom| self.place_atom(atom));
         }
         self.open.has_body |= !unit.is_heading;
-        if unit.is_fact {
+        if unit.is_alone {
             self.close();
         }
     }

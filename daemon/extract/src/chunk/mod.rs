@@ -5,25 +5,28 @@
 //! each lies within one section, or joins whole small ones of one profile under one heading; none cuts a code line,
 //! table row or list item (unless longer than four budgets) or a sentence (unless longer than one); each holds at
 //! most its profile's `max_tokens`, except an ordered list kept whole (twice that) and a single line, row, item
-//! or word that is larger alone; windows tile their chunk. A fact of a note (`notes::memory`) with what is nested in
-//! it is a chunk of its own, with the headings right above it, so that facts are found as passages are. A note without
-//! text has one empty chunk, by which its title, aliases and tags are found.
+//! or word that is larger alone; windows tile their chunk, but for that of a
+//! turn. A fact of a note (`notes::memory`) with what is nested in
+//! it is a chunk of its own, with the headings right above it, so that facts are found as passages are; so is a turn of
+//! a dialogue, whose first window begins with the end of the turn before: an answer without its question says too
+//! little. A note without text has one empty chunk, by which its title, aliases and tags are found.
 //!
 //! The steps, each in its file: `profile` (kind of text, which sets the sizes), `atom` (the smallest pieces, counted
-//! once), `outline` (which sections stay together), `fill` (pieces into chunks), `window` (chunks into windows).
+//! once), `turn` (where the turns of a dialogue begin), `outline` (which sections stay together), `fill` (pieces into chunks), `window` (chunks into windows).
 
 mod atom;
 mod fill;
 mod outline;
 mod profile;
 mod sentence;
+mod turn;
 mod window;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use config::settings::{self, Memory};
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use embed::wordpiece::{CachedWordPiece, WordPiece};
 use model::parcel::{BlockKind, Chunk, ChunkedDoc, NormalDoc, Profile, Reading};
@@ -36,6 +39,9 @@ use profile::Budgets;
 
 pub use atom::sentences_of;
 pub use sentence::{Sentences, sentences};
+
+/// Most tokens of the turn before that are embedded with a turn: the English model reads 128 with title and headings.
+const MAX_BEFORE: usize = 48;
 
 /// The chunk stage. Each chunker has its own cache of words; only the vocabulary is shared.
 #[derive(Debug)]
@@ -94,15 +100,22 @@ impl Chunker {
         // Count the tokens of the whole text once; all steps take their sizes from this index.
         self.index.read(&mut self.tokenizer, &doc.text);
         let profiles = profile::profiles_of(doc, &self.index);
-        let atoms = atom::atoms_of(doc, &self.index, &profiles, &self.budgets);
-        let outline = Outline::of(&doc.blocks, &profiles, &atoms, self.facts_of(doc));
+        let (facts, said) = self.facts_of(doc);
+        let mut turns = turn::turns_of(doc);
+        turns.extend(said);
+        turns.sort_unstable();
+        turns.dedup();
+        let atoms = atom::atoms_of(doc, &self.index, &profiles, &self.budgets, &turns);
+        let outline = Outline::of(&doc.blocks, &profiles, &atoms, facts, &turns);
         let mut chunks = Vec::new();
         // A group is a section, or small ones joined; `fill` cuts it into chunks.
         for group in outline.groups(&self.budgets) {
             let budget = *self.budgets.of(group.profile);
             for range in fill::fill(outline.units(&group.atoms, &budget), &outline, &budget) {
                 let headings = outline.headings(doc, range.clone());
-                let of_atoms = |atoms: &[Atom]| self.chunk(doc, headings, group.profile, atoms);
+                let said = outline.turn(range.clone(), MAX_BEFORE);
+                let profile = said.map_or(group.profile, |_| Profile::Dialogue);
+                let of_atoms = |atoms: &[Atom]| self.chunk(doc, headings, profile, said, atoms);
                 chunks.extend(atoms.get(range).and_then(of_atoms));
             }
         }
@@ -121,37 +134,51 @@ impl Chunker {
         Chunk { span, headings, n_tokens: 0, profile, language, windows, hash }
     }
 
-    /// Returns the blocks of a note that are its facts, as indices.
-    fn facts_of(&self, doc: &NormalDoc) -> FxHashSet<usize> {
-        let Some(note) = &doc.note else { return FxHashSet::default() };
+    /// Returns the blocks of a note that are its facts, as indices, and where those begin that somebody says.
+    fn facts_of(&self, doc: &NormalDoc) -> (FxHashSet<usize>, Vec<usize>) {
+        let Some(note) = &doc.note else { return Default::default() };
         let in_memory = self.memory.holds(doc.head.path.as_str());
-        let lines: FxHashSet<usize> = note.node.facts(in_memory).map(|it| it.line).collect();
+        let facts = note.node.facts(in_memory);
+        let lines: FxHashMap<usize, bool> =
+            facts.map(|it| (it.line, it.turn.speaker.is_some())).collect();
         if lines.is_empty() {
-            return FxHashSet::default();
+            return Default::default();
         }
         // A fact is the item on its line of the file; the note and the blocks have no other link.
-        let is_fact = |idx: &usize| {
-            let Some(block) = doc.blocks.get(*idx) else { return false };
+        let (mut blocks, mut said) = (FxHashSet::default(), Vec::new());
+        for (idx, block) in doc.blocks.iter().enumerate() {
             let start = doc.map.to_raw(block.span).start();
-            matches!(block.kind, BlockKind::ListItem { .. })
-                && lines.contains(&(line_of(&doc.line_starts, start) as usize))
-        };
-        (0..doc.blocks.len()).filter(is_fact).collect()
+            let is_said = lines.get(&(line_of(&doc.line_starts, start) as usize));
+            let is_item = matches!(block.kind, BlockKind::ListItem { .. });
+            if let Some(is_said) = is_said.filter(|_| is_item) {
+                blocks.insert(idx);
+                let text = block.span.of(&doc.text);
+                let start = block.span.start() + text.len() - text.trim_start().len();
+                said.extend(Some(start).filter(|_| *is_said));
+            }
+        }
+        (blocks, said)
     }
 
-    /// Makes the chunk of some atoms; `None` when there are none.
+    /// Makes the chunk of some atoms, which for a turn says where its first window begins; `None` when there are none.
     fn chunk(
         &mut self,
         doc: &NormalDoc,
         headings: Vec<String>,
         profile: Profile,
+        said: Option<usize>,
         atoms: &[Atom],
     ) -> Option<Chunk> {
         let span: Span<Norm> = Span::new(atoms.first()?.start, atoms.last()?.end);
         let n_tokens = self.index.count(span.start(), span.end());
-        let windows = window::windows_of(span, atoms, &self.index, self.budgets.of(profile));
+        let mut windows = window::windows_of(span, atoms, &self.index, self.budgets.of(profile));
+        let start = said.unwrap_or(span.start());
+        if let Some(first) = windows.first_mut() {
+            *first = Span::new(start, first.end());
+        }
+        let embedded: Span<Norm> = Span::new(start, span.end());
         let language = language_of(doc, span).to_string();
-        let hash = self.hash([&doc.title, &language], &headings, span.of(&doc.text));
+        let hash = self.hash([&doc.title, &language], &headings, embedded.of(&doc.text));
         let n_tokens = u32::try_from(n_tokens).unwrap_or(u32::MAX);
         Some(Chunk { span, headings, n_tokens, profile, language, windows, hash })
     }

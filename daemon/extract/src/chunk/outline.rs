@@ -49,8 +49,9 @@ pub(super) struct Unit {
     pub(super) limit: usize,
     /// True for a heading.
     pub(super) is_heading: bool,
-    /// True for a fact of a note with the items nested in it, which shares its chunk with no other text.
-    pub(super) is_fact: bool,
+    /// True for a fact of a note with the items nested in it, and for a turn, which share their chunks with no other
+    /// text.
+    pub(super) is_alone: bool,
 }
 
 /// The structure of a document, in terms of its atoms.
@@ -65,6 +66,8 @@ pub(super) struct Outline<'a> {
     list_ends: FxHashMap<u32, usize>,
     /// The blocks that are facts.
     facts: FxHashSet<usize>,
+    /// Where turns of a dialogue begin.
+    turns: &'a [usize],
 }
 
 impl<'a> Outline<'a> {
@@ -74,6 +77,7 @@ impl<'a> Outline<'a> {
         profiles: &[Profile],
         atoms: &'a [Atom],
         facts: FxHashSet<usize>,
+        turns: &'a [usize],
     ) -> Self {
         let mut sections: Vec<Section> = Vec::new();
         let mut list_ends = FxHashMap::default();
@@ -101,7 +105,7 @@ impl<'a> Outline<'a> {
                 section.has_body |= !is_heading;
             }
         }
-        Outline { blocks, atoms, before, sections, list_ends, facts }
+        Outline { blocks, atoms, before, sections, list_ends, facts, turns }
     }
 
     /// Returns the sections that are filled together: a small section is joined by the next ones of the same profile
@@ -166,7 +170,16 @@ impl<'a> Outline<'a> {
             if self.facts.contains(&block_idx) {
                 let fact = self.unit(&place, self.after_nested(block_idx), budget.max);
                 at = fact.atoms.end;
-                units.push(Unit { is_fact: true, ..fact });
+                units.push(Unit { is_alone: true, ..fact });
+                continue;
+            }
+            if self.is_turn(at) {
+                let is_own = |at: &usize| {
+                    !self.is_turn(*at) && self.atom(*at).is_some_and(|it| !self.is_heading(it))
+                };
+                let end = at + 1 + (at + 1..group.end).take_while(is_own).count();
+                units.push(Unit { is_alone: true, ..self.unit_of(at..end, budget.max) });
+                at = end;
                 continue;
             }
             // Each list is tried once, at its first item: a list that is too large would be measured again at every
@@ -185,16 +198,42 @@ impl<'a> Outline<'a> {
     fn unit(&self, place: &Range<usize>, past_block: usize, limit: usize) -> Unit {
         let rest = self.atoms.get(place.clone()).unwrap_or_default();
         let n_atoms = rest.partition_point(|atom| atom.block < past_block).max(1);
-        let atoms = place.start..place.start + n_atoms;
+        self.unit_of(place.start..place.start + n_atoms, limit)
+    }
+
+    fn unit_of(&self, atoms: Range<usize>, limit: usize) -> Unit {
+        let is_heading = self.atom(atoms.start).is_some_and(|atom| self.is_heading(atom));
         let tokens_before = |atom: usize| self.before.get(atom).copied().unwrap_or(0);
         let n_tokens = tokens_before(atoms.end).saturating_sub(tokens_before(atoms.start));
-        Unit {
-            atoms,
-            n_tokens,
-            limit,
-            is_heading: rest.first().is_some_and(|atom| self.is_heading(atom)),
-            is_fact: false,
+        Unit { atoms, n_tokens, limit, is_heading, is_alone: false }
+    }
+
+    fn is_turn(&self, atom: usize) -> bool {
+        self.atom(atom).is_some_and(|it| self.turns.binary_search(&it.start).is_ok())
+    }
+
+    /// Returns, for the atoms of a chunk that begins with a turn, where the last sentences of the turn before begin, of
+    /// at most `max` tokens; its own start for the first turn.
+    pub(super) fn turn(&self, atoms: Range<usize>, max: usize) -> Option<usize> {
+        let is_heading = |at: usize| self.atom(at).is_some_and(|it| self.is_heading(it));
+        atoms
+            .clone()
+            .find(|at| self.is_turn(*at) || !is_heading(*at))
+            .filter(|at| self.is_turn(*at))?;
+        let mut start = self.atom(atoms.start)?.start;
+        let mut n_tokens = 0;
+        for at in (0..atoms.start).rev() {
+            let (atom, is_turn) = (self.atom(at)?, self.is_turn(at));
+            n_tokens += atom.n_tokens;
+            if n_tokens > max || is_heading(at) && !is_turn {
+                break;
+            }
+            start = atom.start;
+            if is_turn {
+                break;
+            }
         }
+        Some(start)
     }
 
     /// Takes a whole ordered list whose first item begins at `place.start`, with everything between its items.

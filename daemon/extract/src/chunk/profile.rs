@@ -50,7 +50,7 @@ impl Budgets {
     /// The sizes of one profile.
     pub(super) fn of(&self, profile: Profile) -> &Budget {
         match profile {
-            Profile::General => &self.general,
+            Profile::General | Profile::Dialogue => &self.general,
             Profile::Definition => &self.definition,
             Profile::Procedure => &self.procedure,
             Profile::Reference => &self.reference,

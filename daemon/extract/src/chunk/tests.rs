@@ -522,6 +522,75 @@ fn is_one_word(text: &str) -> bool {
     words.len() <= 1
 }
 
+#[test]
+fn a_turn_is_a_passage_and_is_embedded_with_what_was_said_before() {
+    let long = "Ben: It is a long story, and it began in March. We sold the boat then. Nobody wanted it at first, \
+                and the winter was hard.";
+    check(
+        &[
+            ("h2", "Monday"),
+            (
+                "p",
+                "Ana: Who has the keys to the shed now?\nBen: Clara, since Tuesday, and she keeps them.",
+            ),
+            ("p", "Ana: And what happened to your old boat?"),
+            ("p", long),
+            ("p", "Ana: I am sorry to hear that, really."),
+        ],
+        (60, 10, 0, 60),
+        expect![[r#"
+            12 [Monday] Monday⏎⏎Ana: Who has the keys to the shed now?
+            12 [Monday] Ana: Who has the keys to the shed now?⏎Ben: Clara, since Tuesday, and she keeps them.
+            10 [Monday] Ben: Clara, since Tuesday, and she keeps them.⏎⏎Ana: And what happened to your old boat?
+            32 [Monday] Ana: And what happened to your old boat?⏎⏎Ben: It is a long story, and it began in March. We sold the boat then. Nobody wanted it at first, and the winter was hard.
+            11 [Monday] Ben: It is a long story, and it began in March. We sold the boat then. Nobody wanted it at first, and the winter was hard.⏎⏎Ana: I am sorry to hear that, really.
+        "#]],
+    );
+    // Below roles.
+    check(
+        &[
+            ("h1", "Undoing"),
+            ("h2", "User"),
+            ("p", "How do I undo a commit?"),
+            ("h2", "Assistant, 2024-03-01 12:30"),
+            ("p", "With a soft reset."),
+            ("p", "It keeps the files."),
+        ],
+        (60, 10, 0, 60),
+        expect![[r#"
+            10 [Undoing > User] Undoing⏎⏎User⏎⏎How do I undo a commit?
+            21 [Undoing > Assistant, 2024-03-01 12:30] User⏎⏎How do I undo a commit?⏎⏎Assistant, 2024-03-01 12:30⏎⏎With a soft reset.⏎⏎It keeps the files.
+        "#]],
+    );
+    // In a file of lines, which make one paragraph.
+    let mut log = doc(&[(
+        "p",
+        "13:56 - Ana: I am here now. 13:57 - Bo: So am I, at last. 14:02 - Ana: Good. 14:03 - Bo: Then we can start.",
+    )]);
+    log.line_starts = [0, 28, 57, 76].to_vec();
+    let ChunkedDoc { doc: log, chunks } = chunked(log, (60, 10, 0, 60));
+    let said: Vec<&str> = chunks.iter().map(|it| it.span.of(&log.text)).collect();
+    assert_eq!(
+        said,
+        [
+            "13:56 - Ana: I am here now.",
+            "13:57 - Bo: So am I, at last.",
+            "14:02 - Ana: Good.",
+            "14:03 - Bo: Then we can start."
+        ]
+    );
+    // Records, remarks and assigned tasks are no dialogue.
+    let name = ("p", "Name: Ana\nStatus: done");
+    let remark = ("p", "Note: the pump must be off before you open the lid.");
+    let warning = ("p", "Warning: the lid is hot for an hour after that.");
+    let (prose, task) = (("p", SENTENCES), ("-", "Ana: writes the report for the next meeting"));
+    for rows in [[name; 6], [remark, prose, prose, warning, remark, warning], [task; 6]] {
+        let chunks = chunked(doc(&rows), (300, 50, 0, 200)).chunks;
+        assert!(chunks.iter().all(|it| it.profile != Profile::Dialogue), "{rows:?}");
+        assert_eq!(chunks.len(), 1, "{rows:?}");
+    }
+}
+
 /// Pieces that must not be cut, with their tokens: code lines, rows and list items.
 fn lines_of(doc: &NormalDoc) -> Vec<(Span<Norm>, usize)> {
     let mut lines = Vec::new();

@@ -7,6 +7,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::Read;
 use crate::store::Snapshot;
+use model::parcel::Profile;
 
 /// Reads passages.
 #[derive(Clone, Copy)]
@@ -43,6 +44,13 @@ record! {
         pub profile: String = "c.profile",
         /// Whether the text index holds all of it: nothing of it occurs elsewhere.
         pub is_whole: bool = "c.own IS NULL",
+    }
+}
+
+impl Chunk {
+    /// Returns whether it is a turn of a dialogue.
+    pub fn is_turn(&self) -> bool {
+        self.profile == Profile::Dialogue.as_str()
     }
 }
 

@@ -96,7 +96,8 @@ pub(crate) fn present(
         let is_shown = of_document.clone().any(|(_, bytes)| passage.is_within(bytes));
         let is_leading = shown.len() < SHARES.len() && !is_shown;
         // Paged documents are cited by page, so only the answering words are shown.
-        let is_first = of_document.count() == 0 && passage.whole.places.pages.is_empty();
+        let is_first =
+            (of_document.count() == 0 || chunk.is_turn()) && passage.whole.places.pages.is_empty();
         let seen = match is_leading && is_first {
             true => passage.with_neighbors(ctx)?,
             false => passage.alone(),
@@ -237,10 +238,15 @@ impl ChunkText {
         Seen { bytes: start..end, lines: [line_start, line_end] }
     }
 
-    /// Returns the passage with the text around it, as `read_passage` shows it.
+    /// Returns the passage with the text around it, as `read_passage` shows it; a turn of a dialogue
+    /// with the one before.
     fn with_neighbors(&self, ctx: &QueryContext<'_>) -> Result<Seen, AskError> {
         let Chunk { doc, idx, .. } = self.chunk;
-        let chunks = ctx.snapshot.chunks().within(doc, idx - MOST_BESIDE..idx + MOST_BESIDE + 1)?;
+        let beside = match self.chunk.is_turn() {
+            true => idx - 1..idx + 1,
+            false => idx - MOST_BESIDE..idx + MOST_BESIDE + 1,
+        };
+        let chunks = ctx.snapshot.chunks().within(doc, beside)?;
         let Some(own) = chunks.iter().position(|chunk| chunk.idx == idx) else {
             return Ok(self.alone());
         };

@@ -19,14 +19,10 @@ use crate::expand::Expanded;
 use crate::plan::Plan;
 use crate::plan::question::is_stop_word;
 use crate::recall::Recalled;
-use crate::recall::fuse::fused;
+use crate::recall::fuse::{Values, text_and_vector};
 use crate::recall::means::of_passages;
 use crate::recall::turn::Turns;
 use crate::{AskError, QueryContext};
-
-/// Longest passage that usually does not name its own topic: most turns of a conversation are
-/// shorter.
-const MAX_TURN_TOKENS: i64 = 80;
 
 /// Results of the earlier steps for a question.
 pub(crate) struct SignalInput<'a> {
@@ -49,12 +45,12 @@ pub(crate) struct SignalInput<'a> {
     /// they state no title.
     called: FxHashSet<i64>,
     words: OnceCell<QuestionWords>,
-    fused: OnceCell<FxHashMap<i64, f32>>,
+    values: OnceCell<(Values, Values)>,
     indexer: RefCell<Indexer>,
 }
 
 impl<'a> SignalInput<'a> {
-    /// Reads every chunk that is to be a candidate, and those that may be beside one.
+    /// Reads every chunk that is to be a candidate.
     pub(super) fn read(
         ctx: &'a QueryContext<'a>,
         plan: &'a Plan,
@@ -68,11 +64,10 @@ impl<'a> SignalInput<'a> {
         let places = chunks.values().map(|it| ((it.doc, it.idx), it.id)).collect();
         let asked = norm_of(&plan.question.text);
         let called = ctx.snapshot.documents().called(&asked)?;
-        let (turns, dates, documents, words, fused, indexer) = Default::default();
+        let (turns, dates, documents, words, values, indexer) = Default::default();
         #[rustfmt::skip]
         let input = SignalInput {
-            ctx, plan, recalled, expanded, turns, dates, documents, chunks, labels, places, asked, called, words, fused,
-            indexer,
+            ctx, plan, recalled, expanded, turns, dates, documents, chunks, labels, places, asked, called, words, values, indexer,
         };
         Ok(input)
     }
@@ -104,12 +99,9 @@ impl<'a> SignalInput<'a> {
         Ok(self)
     }
 
-    /// Returns the combined score of text and vectors for a chunk, 0 to 1.
-    fn fused(&self, chunk: i64) -> f32 {
-        let trust = &self.recalled.trust;
-        let all = || fused(self.plan, &self.expanded.candidates, trust).into_iter().collect();
-        let value = self.fused.get_or_init(all).get(&chunk).copied().unwrap_or(0.0);
-        value / (trust.text + trust.vector).max(f32::EPSILON)
+    /// Returns the values of the candidates by text and by vectors, 0 to 1.
+    pub(super) fn values(&self) -> &(Values, Values) {
+        self.values.get_or_init(|| text_and_vector(self.plan, &self.expanded.candidates))
     }
 
     /// Returns the single words of the question, with their worth.
@@ -166,15 +158,14 @@ impl<'a> Candidate<'a> {
         name.rsplit_once('.').map_or(name, |(stem, _)| stem)
     }
 
-    /// Returns the combined score of text and vectors for the better neighbor of a short chunk, 0
-    /// to 1.
-    pub(crate) fn best_beside(&self) -> f32 {
-        let is_short = |it: &&Chunk| it.n_tokens <= MAX_TURN_TOKENS;
-        let Some(own) = self.passage.filter(is_short) else { return 0.0 };
+    /// Returns the mean value by full text of the turns of a dialogue before and after the passage, which is one.
+    pub(crate) fn text_beside(&self) -> f32 {
+        let Some(own) = self.passage.filter(|it| it.is_turn()) else { return 0.0 };
         let SignalInput { chunks, places, .. } = self.input;
         let beside = [own.idx - 1, own.idx + 1].into_iter();
         let beside = beside.filter_map(|idx| chunks.get(places.get(&(own.doc, idx))?));
-        beside.filter(is_short).map(|it| self.input.fused(it.id)).fold(0.0, f32::max)
+        let values = &self.input.values().0;
+        beside.filter_map(|it| values.get(&it.id)).sum::<f32>() / 2.0
     }
 
     fn is_english(&self) -> bool {

@@ -31,7 +31,7 @@ use crate::expand::bridge::Reach;
 use crate::expand::{Expanded, RelationSignal};
 use crate::plan::{MAX_RECALL, Plan};
 use crate::recall::Recalled;
-use crate::recall::fuse::{Values, text_and_vector};
+use crate::recall::fuse::Values;
 use crate::{AskError, QueryContext};
 
 /// Weight of text and of vectors in S0's formula.
@@ -105,7 +105,9 @@ pub(crate) fn rank(
         (label.map(|it| it.path.as_str()), passage.map(|it| it.idx))
     });
     if plan.is_fused() && plan.weights.same_document > 0.0 {
-        let doc = |chunk| input.candidate(chunk).passage.map_or(-chunk, |it| it.doc);
+        // Turns of a dialogue are short, and one answers for no other.
+        let whole = |chunk| input.candidate(chunk).passage.filter(|it| !it.is_turn());
+        let doc = |chunk| whole(chunk).map_or(-chunk, |it| it.doc);
         hits = spread(hits, doc, plan.weights.same_document);
     }
     let is_cut = recalled.depth < MAX_RECALL && expanded.candidates.longest() >= recalled.depth;
@@ -136,7 +138,7 @@ pub(crate) fn adjust(
 /// Returns every candidate with its components, sorted by score; equal ones by row.
 fn scored(input: &SignalInput<'_>) -> Vec<ScoredChunk> {
     let SignalInput { plan, recalled, expanded, .. } = *input;
-    let (text, vector) = text_and_vector(plan, &expanded.candidates);
+    let (text, vector) = input.values();
     let mut chunks: BTreeSet<i64> = text.keys().chain(vector.keys()).copied().collect();
     chunks.extend(expanded.chunks());
     // Before `spread`: a filtered-out chunk must not lower the other chunks of its document.
@@ -148,7 +150,7 @@ fn scored(input: &SignalInput<'_>) -> Vec<ScoredChunk> {
     let mut hits = Vec::new();
     for chunk in chunks {
         let of = |values: &Values| values.get(&chunk).copied().unwrap_or(0.0);
-        let all = components(&input.candidate(chunk), of(&text), of(&vector));
+        let all = components(&input.candidate(chunk), of(text), of(vector));
         let components: BTreeMap<&'static str, f32> =
             all.into_iter().filter(|(_, value)| *value > 0.0).collect();
         let hit = ScoredChunk {
@@ -324,6 +326,32 @@ mod tests {
             let gone = input.candidate(99);
             assert_eq!((gone.passage, gone.title()), (None, ""), "no such chunk");
         });
+    }
+
+    #[test]
+    fn a_turn_counts_the_words_of_its_neighbors_and_is_not_put_back() {
+        let mut bench = Bench::new();
+        let said = [
+            "Maya: Which server stalled on Friday evening?",
+            "Tom: The old one in the cellar, its disk was full.",
+            "Maya: And who is going to clean it up now?",
+            "Tom: I am, tomorrow after the meeting.",
+        ];
+        bench.put("chat.md", &said.join("\n\n"));
+        let request =
+            HybridQuery { q: "server stalled on friday".into(), ..HybridQuery::default() };
+        let hits = asked(&bench, &request, |ctx, plan| {
+            let recalled = recall(ctx, plan, 40).expect("recalled");
+            let expanded = crate::expand::expand(ctx, plan, &recalled).expect("expanded");
+            rank(ctx, plan, &recalled, &expanded).expect("ranked").hits
+        });
+        let first = bench.count("SELECT min(id) FROM chunks");
+        let beside = |turn: i64| {
+            let hit = hits.iter().find(|it| it.chunk == first + turn)?;
+            assert!(!hit.components.contains_key("same_document"), "{turn}");
+            hit.components.get("beside").copied()
+        };
+        assert_eq!([0, 1, 2, 3].map(|turn| beside(turn).is_some()), [false, true, false, false]);
     }
 
     #[test]

@@ -94,7 +94,7 @@ pub(crate) const SIGNALS: &[Signal] = &[
         weight: |weights| &mut weights.beside,
         is_by_words: false,
         is_reason: true,
-        value: |it| it.best_beside(),
+        value: |it| it.text_beside(),
     },
 ];
 

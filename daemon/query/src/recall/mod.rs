@@ -59,13 +59,6 @@ impl Candidates {
         self.text.len().max(self.vector.len())
     }
 
-    /// Returns the share of the vector candidates whose nearness comes from the better model, 0 to
-    /// 1.
-    fn better_share(&self) -> f32 {
-        let n_better = self.vector.iter().filter(|(chunk, _)| self.better.contains(chunk)).count();
-        n_better as f32 / self.vector.len().max(1) as f32
-    }
-
     fn add(&mut self, near: Near) {
         self.vector.push((near.chunk, near.nearness));
         if near.is_better {

@@ -43,26 +43,21 @@ pub(crate) struct Trust {
 
 impl Default for Trust {
     fn default() -> Self {
-        Trust::new(&Weights::default(), 0.0, None)
+        Trust::new(&Weights::default(), None)
     }
 }
 
 impl Trust {
-    /// `better`: the share of candidates, 0 to 1, with vectors of the better model, whose cosines
-    /// deserve more weight. `evidence`: how reliable the words are, 0 to 1; `None` trusts them
-    /// fully.
-    fn new(weights: &Weights, better: f32, evidence: Option<f32>) -> Trust {
-        let text = weights.text + better * (weights.better_text - weights.text);
-        let vector = weights.vector + better * (weights.better_vector - weights.vector);
-        let words = evidence.map_or(1.0, |it| weights.unsure + (1.0 - weights.unsure) * it);
+    /// `evidence`: how reliable the words are, 0 to 1; `None` trusts them fully.
+    fn new(&Weights { text, vector, unsure, .. }: &Weights, evidence: Option<f32>) -> Trust {
+        let words = evidence.map_or(1.0, |it| unsure + (1.0 - unsure) * it);
         Trust { text: text * words, vector: vector + (1.0 - words) * text, words }
     }
 }
 
 /// Returns the weights of the signals, given the results of text and vectors.
 pub(super) fn of(plan: &Plan, recalled: &Recalled) -> Trust {
-    let better = recalled.candidates.better_share();
-    Trust::new(&plan.weights, better, evidence_of_words(plan, recalled))
+    Trust::new(&plan.weights, evidence_of_words(plan, recalled))
 }
 
 fn evidence_of_words(plan: &Plan, recalled: &Recalled) -> Option<f32> {
@@ -93,19 +88,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn vectors_weigh_more_the_more_of_them_come_from_the_better_model() {
-        let usual = Weights::default();
-        let of = |better: f32| Trust::new(&usual, better, None);
-        assert_eq!((of(0.0).text, of(0.0).vector), (usual.text, usual.vector));
-        assert!((of(1.0).text - usual.better_text).abs() < 1e-6);
-        assert!((of(1.0).vector - usual.better_vector).abs() < 1e-6);
-        assert!(of(1.0).text < of(0.5).text && of(0.5).text < usual.text);
-    }
-
-    #[test]
     fn vectors_get_what_words_that_say_little_lose() {
         let usual = Weights::default();
-        let of = |evidence: f32| Trust::new(&usual, 0.0, Some(evidence));
+        let of = |evidence: f32| Trust::new(&usual, Some(evidence));
         assert_eq!(of(1.0), Trust { text: usual.text, vector: usual.vector, words: 1.0 });
         let unsure = of(0.0);
         assert_eq!(unsure.words, usual.unsure);

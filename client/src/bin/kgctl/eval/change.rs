@@ -33,7 +33,7 @@ const WITHOUT_EFFECT: &[&str] = &[
 ];
 
 /// Prefixes of keys that matter only if the better model's vectors do.
-const OF_VECTORS: &[&str] = &["embed.", "vectors.", "retrieval.weights.better_"];
+const OF_VECTORS: &[&str] = &["embed.", "vectors."];
 
 /// A set of changes.
 #[derive(Debug, Default, PartialEq)]
@@ -124,7 +124,7 @@ mod tests {
             let change = check(setting).expect(setting);
             assert_eq!(change.idle.first().map(String::as_str), idle, "{setting}");
         }
-        assert!(check("retrieval.weights.better_text=0").expect("a setting").is_about_vectors);
+        assert!(check("embed.model=none").expect("a setting").is_about_vectors);
         assert!(!check("retrieval.weights.text=0").expect("a setting").is_about_vectors);
     }
 
