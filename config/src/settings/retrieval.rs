@@ -89,14 +89,14 @@ pub struct Floor {
     /// Nearness from which on meaning speaks for a hit, below which against it. Cosines of all models are mapped to
     /// one scale, that of the built-in English model; another model may need another value.
     pub vector: f32,
-    /// Least nearness for hits by meaning in formula `s0` and `search_notes`: related texts score .25 to .5, so S0's
+    /// Least nearness for hits by meaning in formula `s0` and `search_notes`: related texts score .23 to .5, so S0's
     /// .55 would find nothing.
     pub similar: f32,
 }
 
 impl Default for Floor {
     fn default() -> Self {
-        Floor { relevance: 0.25, words: 0.3, vector: 0.39, similar: 0.26 }
+        Floor { relevance: 0.25, words: 0.3, vector: 0.39, similar: 0.23 }
     }
 }
 
@@ -162,8 +162,8 @@ pub struct Weights {
 impl Default for Weights {
     fn default() -> Self {
         Weights {
-            text: 0.57,
-            vector: 0.43,
+            text: 0.6,
+            vector: 0.4,
             unsure: 0.5,
             graph: 0.03,
             names: 0.25,

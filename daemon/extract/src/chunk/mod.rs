@@ -12,7 +12,8 @@
 //! little. A note without text has one empty chunk, by which its title, aliases and tags are found.
 //!
 //! The steps, each in its file: `profile` (kind of text, which sets the sizes), `atom` (the smallest pieces, counted
-//! once), `turn` (where the turns of a dialogue begin), `outline` (which sections stay together), `fill` (pieces into chunks), `window` (chunks into windows).
+//! once), `turn` (where the turns of a dialogue begin), `outline` (which sections stay together), `fill`
+//! (pieces into chunks), `window` (chunks into windows).
 
 mod atom;
 mod fill;

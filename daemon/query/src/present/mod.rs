@@ -35,7 +35,7 @@ use index::read::{Chunk, Places, Whole};
 use model::terms::EntityType;
 
 /// Characters of a hit besides its snippet in the text form: number, path, lines, section, score.
-const HIT_OVERHEAD: usize = 100;
+const HIT_OVERHEAD: usize = 115;
 
 /// Shortest and longest snippet, characters.
 const SNIPPET_CHARS: (usize, usize) = (70, 2_000);

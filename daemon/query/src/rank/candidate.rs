@@ -67,7 +67,8 @@ impl<'a> SignalInput<'a> {
         let (turns, dates, documents, words, values, indexer) = Default::default();
         #[rustfmt::skip]
         let input = SignalInput {
-            ctx, plan, recalled, expanded, turns, dates, documents, chunks, labels, places, asked, called, words, values, indexer,
+            ctx, plan, recalled, expanded, turns, dates, documents, chunks, labels, places, asked, called, words,
+            values, indexer,
         };
         Ok(input)
     }
