@@ -72,6 +72,9 @@ fn head(text: &str) -> Option<Head<'_>> {
     let after_time = head.strip_prefix('[').and_then(|it| it.split_once(']'));
     let bare = after_time.or_else(|| head.rsplit_once(" - ")).map_or(head, |(_, behind)| behind);
     let bare = bare.split_once(" (").map_or(bare, |(name, _)| name);
+    // `13:56 Ana`: a time is no part of a name.
+    let is_time = |c: char| c.is_ascii_digit() || matches!(c, ':' | '.' | '-' | '/' | ',' | ' ');
+    let bare = bare.trim_start_matches(is_time);
     let name = bare.trim().trim_matches(['*', '_']).trim();
     let begins = |word: &str| word.chars().next().is_some_and(char::is_alphanumeric);
     let is_large = |word: &str| word.chars().next().is_some_and(|it| !it.is_lowercase());
@@ -98,6 +101,7 @@ mod tests {
             ("Ana (8 May 2023): I keep the keys", None, Some("Ana"), Some("2023-05-08")),
             ("[2023-05-08 13:56] Ben Ito: hello", None, Some("Ben Ito"), Some("2023-05-08")),
             ("8/5/23, 13:56 - Ben Ito: hello", None, Some("Ben Ito"), None),
+            ("2023-05-08 13:56 Ben: hello", None, Some("Ben"), Some("2023-05-08")),
             ("**user**: what is it?", Some("20 May 2023"), Some("user"), Some("2023-05-20")),
             ("Cleo: I go on 1 June 2023 (9 May 2023)", None, Some("Cleo"), Some("2023-05-09")),
             ("Cleo: and so on", None, Some("Cleo"), None),

@@ -5,11 +5,11 @@
 //! each lies within one section, or joins whole small ones of one profile under one heading; none cuts a code line,
 //! table row or list item (unless longer than four budgets) or a sentence (unless longer than one); each holds at
 //! most its profile's `max_tokens`, except an ordered list kept whole (twice that) and a single line, row, item
-//! or word that is larger alone; windows tile their chunk, but for that of a
-//! turn. A fact of a note (`notes::memory`) with what is nested in
-//! it is a chunk of its own, with the headings right above it, so that facts are found as passages are; so is a turn of
-//! a dialogue, whose first window begins with the end of the turn before: an answer without its question says too
-//! little. A note without text has one empty chunk, by which its title, aliases and tags are found.
+//! or word that is larger alone; windows tile their chunk, except that a turn's first window begins before it. A fact of
+//! a note (`notes::memory`) with what is nested in it is a chunk of its own, with the headings right above it, so that
+//! facts are found as passages are; so is a turn of a dialogue, whose first window begins with the end of the turn
+//! before: an answer without its question says too little. A note without text has one empty chunk, by which its title,
+//! aliases and tags are found.
 //!
 //! The steps, each in its file: `profile` (kind of text, which sets the sizes), `atom` (the smallest pieces, counted
 //! once), `turn` (where the turns of a dialogue begin), `outline` (which sections stay together), `fill`
@@ -41,8 +41,9 @@ use profile::Budgets;
 pub use atom::sentences_of;
 pub use sentence::{Sentences, sentences};
 
-/// Most tokens of the turn before that are embedded with a turn: the English model reads 128 with title and headings.
-const MAX_BEFORE: usize = 48;
+/// Most tokens of a turn and the end of the one before that are embedded together: the English model reads 128, title
+/// and headings included.
+const MAX_TOGETHER: usize = 96;
 
 /// The chunk stage. Each chunker has its own cache of words; only the vocabulary is shared.
 #[derive(Debug)]
@@ -114,7 +115,7 @@ impl Chunker {
             let budget = *self.budgets.of(group.profile);
             for range in fill::fill(outline.units(&group.atoms, &budget), &outline, &budget) {
                 let headings = outline.headings(doc, range.clone());
-                let said = outline.turn(range.clone(), MAX_BEFORE);
+                let said = outline.turn(range.clone(), MAX_TOGETHER);
                 let profile = said.map_or(group.profile, |_| Profile::Dialogue);
                 let of_atoms = |atoms: &[Atom]| self.chunk(doc, headings, profile, said, atoms);
                 chunks.extend(atoms.get(range).and_then(of_atoms));
@@ -135,13 +136,13 @@ impl Chunker {
         Chunk { span, headings, n_tokens: 0, profile, language, windows, hash }
     }
 
-    /// Returns the blocks of a note that are its facts, as indices, and where those begin that somebody says.
+    /// Returns the blocks of a note that are its facts, as indices, and where those begin that somebody says on a day.
     fn facts_of(&self, doc: &NormalDoc) -> (FxHashSet<usize>, Vec<usize>) {
         let Some(note) = &doc.note else { return Default::default() };
         let in_memory = self.memory.holds(doc.head.path.as_str());
         let facts = note.node.facts(in_memory);
         let lines: FxHashMap<usize, bool> =
-            facts.map(|it| (it.line, it.turn.speaker.is_some())).collect();
+            facts.map(|it| (it.line, it.turn.speaker.is_some() && it.turn.day.is_some())).collect();
         if lines.is_empty() {
             return Default::default();
         }

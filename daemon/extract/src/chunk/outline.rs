@@ -198,6 +198,8 @@ impl<'a> Outline<'a> {
     fn unit(&self, place: &Range<usize>, past_block: usize, limit: usize) -> Unit {
         let rest = self.atoms.get(place.clone()).unwrap_or_default();
         let n_atoms = rest.partition_point(|atom| atom.block < past_block).max(1);
+        // A paragraph may be the lines of a chat, of which the first need not be a turn.
+        let n_atoms = (1..n_atoms).find(|n| self.is_turn(place.start + n)).unwrap_or(n_atoms);
         self.unit_of(place.start..place.start + n_atoms, limit)
     }
 
@@ -212,8 +214,8 @@ impl<'a> Outline<'a> {
         self.atom(atom).is_some_and(|it| self.turns.binary_search(&it.start).is_ok())
     }
 
-    /// Returns, for the atoms of a chunk that begins with a turn, where the last sentences of the turn before begin, of
-    /// at most `max` tokens; its own start for the first turn.
+    /// Returns, for the atoms of a chunk that begins with a turn, where the last sentences of the turn before begin that
+    /// make at most `max` tokens with it; its own start for the first turn and for long ones.
     pub(super) fn turn(&self, atoms: Range<usize>, max: usize) -> Option<usize> {
         let is_heading = |at: usize| self.atom(at).is_some_and(|it| self.is_heading(it));
         atoms
@@ -221,7 +223,7 @@ impl<'a> Outline<'a> {
             .find(|at| self.is_turn(*at) || !is_heading(*at))
             .filter(|at| self.is_turn(*at))?;
         let mut start = self.atom(atoms.start)?.start;
-        let mut n_tokens = 0;
+        let mut n_tokens = self.unit_of(atoms.clone(), max).n_tokens;
         for at in (0..atoms.start).rev() {
             let (atom, is_turn) = (self.atom(at)?, self.is_turn(at));
             n_tokens += atom.n_tokens;

@@ -579,12 +579,27 @@ fn a_turn_is_a_passage_and_is_embedded_with_what_was_said_before() {
             "14:03 - Bo: Then we can start."
         ]
     );
-    // Records, remarks and assigned tasks are no dialogue.
+    // Records, remarks, assigned tasks, verses and lists of questions are no dialogue.
     let name = ("p", "Name: Ana\nStatus: done");
+    let psalm = ("p", "Psalm 23:1: The Lord is my shepherd, I shall not want.");
+    let john = ("p", "John 3:16: For God so loved the world that he gave his son.");
+    let [asked, answered] =
+        [("p", "Q: Where is the key to the shed?"), ("p", "A: In the drawer, below.")];
+    let [owner, machine] = [
+        ("p", "Owner: Ana Smith, since the spring."),
+        ("p", "Machine: the north pump, in hall two."),
+    ];
     let remark = ("p", "Note: the pump must be off before you open the lid.");
     let warning = ("p", "Warning: the lid is hot for an hour after that.");
     let (prose, task) = (("p", SENTENCES), ("-", "Ana: writes the report for the next meeting"));
-    for rows in [[name; 6], [remark, prose, prose, warning, remark, warning], [task; 6]] {
+    for rows in [
+        [name; 6],
+        [remark, prose, prose, warning, remark, warning],
+        [task; 6],
+        [psalm, john, psalm, john, psalm, john],
+        [asked, answered, asked, answered, asked, answered],
+        [machine, owner, machine, owner, machine, owner],
+    ] {
         let chunks = chunked(doc(&rows), (300, 50, 0, 200)).chunks;
         assert!(chunks.iter().all(|it| it.profile != Profile::Dialogue), "{rows:?}");
         assert_eq!(chunks.len(), 1, "{rows:?}");

@@ -239,10 +239,11 @@ impl ChunkText {
     }
 
     /// Returns the passage with the text around it, as `read_passage` shows it; a turn of a dialogue
-    /// with the one before.
+    /// with the one before, or one that asks with the one after.
     fn with_neighbors(&self, ctx: &QueryContext<'_>) -> Result<Seen, AskError> {
         let Chunk { doc, idx, .. } = self.chunk;
         let beside = match self.chunk.is_turn() {
+            true if self.words().trim_end().ends_with(['?', '？', '؟']) => idx..idx + 2,
             true => idx - 1..idx + 1,
             false => idx - MOST_BESIDE..idx + MOST_BESIDE + 1,
         };
