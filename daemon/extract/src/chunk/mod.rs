@@ -5,9 +5,9 @@
 //! each lies within one section, or joins whole small ones of one profile under one heading; none cuts a code line,
 //! table row or list item (unless longer than four budgets) or a sentence (unless longer than one); each holds at
 //! most its profile's `max_tokens`, except an ordered list kept whole (twice that) and a single line, row, item
-//! or word that is larger alone; windows tile their chunk, except that a turn's first window begins before it. A fact of
-//! a note (`notes::memory`) with what is nested in it is a chunk of its own, with the headings right above it, so that
-//! facts are found as passages are; so is a turn of a dialogue, whose first window begins with the end of the turn
+//! or word that is larger alone; windows tile their chunk, except that a turn's first window begins before it. A fact
+//! of a note (`notes::memory`) with what is nested in it is a chunk of its own, with the headings right above it, so
+//! that facts are found as passages are; so is a turn of a dialogue, whose first window begins with the end of the turn
 //! before: an answer without its question says too little. A note without text has one empty chunk, by which its title,
 //! aliases and tags are found.
 //!

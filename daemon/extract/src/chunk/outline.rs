@@ -214,8 +214,8 @@ impl<'a> Outline<'a> {
         self.atom(atom).is_some_and(|it| self.turns.binary_search(&it.start).is_ok())
     }
 
-    /// Returns, for the atoms of a chunk that begins with a turn, where the last sentences of the turn before begin that
-    /// make at most `max` tokens with it; its own start for the first turn and for long ones.
+    /// Returns, for the atoms of a chunk that begins with a turn, where the last sentences of the turn before begin
+    /// that make at most `max` tokens with it; its own start for the first turn and for long ones.
     pub(super) fn turn(&self, atoms: Range<usize>, max: usize) -> Option<usize> {
         let is_heading = |at: usize| self.atom(at).is_some_and(|it| self.is_heading(it));
         atoms

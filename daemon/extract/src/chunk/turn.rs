@@ -3,11 +3,11 @@
 //! In: a document. Out: the first byte of each turn.
 //! Labels before colons are common (`Owner:`, `Note:`, `Fixed:`), so a section is a dialogue only if it shows that
 //! people talk: at least [`MIN_TURNS`] lines begin with a name and a colon (`notes::turn`), of at least two people; the
-//! others have no place between them, since three quarters of the section's blocks begin so; and either each line has a
-//! time of day before its name, as exports of chats have, or one turn in [`ASKS`] asks and most are by somebody who speaks
-//! again. Names of one letter (`Q:`, `A:`) and in capitals (`ERROR:`) are no people. In a chat with a language model
-//! roles stand for names; as headings (`## Assistant, 2024-03-01 12:30`, as `kgctl import` writes them) they begin turns
-//! where user and model both have some, and no other heading is of their level.
+//! others have no place between them, since three quarters of the section's blocks begin so; and either each line has
+//! a time of day before its name, as exports of chats have, or one turn in [`ASKS`] asks and most are by somebody who
+//! speaks again. Names of one letter (`Q:`, `A:`) and in capitals (`ERROR:`) are no people. In a chat with a language
+//! model roles stand for names; as headings (`## Assistant, 2024-03-01 12:30`, as `kgctl import` writes them) they
+//! begin turns where user and model both have some, and no other heading is of their level.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -86,7 +86,9 @@ fn openings_of<'t>(doc: &'t NormalDoc, block: &Block, number: usize) -> Vec<Open
         let is_capital = name.chars().next().is_some_and(char::is_uppercase)
             && name.chars().any(char::is_lowercase);
         let before = line.split(name).next().unwrap_or_default();
-        let is_time = |it: &[u8]| matches!(it, [hour, b':', minute] if hour.is_ascii_digit() && minute.is_ascii_digit());
+        let is_digit = |it: Option<&u8>| it.is_some_and(u8::is_ascii_digit);
+        let is_time =
+            |it: &[u8]| is_digit(it.first()) && it.get(1) == Some(&b':') && is_digit(it.get(2));
         let is_timed = before.as_bytes().windows(3).any(is_time);
         let is_person = is_capital && name.chars().count() > 1;
         (is_person || is_role(name)).then_some(Opening { start, block: number, name, is_timed })

@@ -42,13 +42,13 @@ pub(crate) struct WeakFloor<'a> {
     lacking: u64,
 }
 
-/// From `retrieval.floor.similar` on, a sentence's meaning alone is enough. Its neutral nearness is
-/// this much lower: a sentence is less similar to a question than a passage.
-const ENOUGH: f32 = 0.06;
-
 /// Fewest letters of a name that may be misspelled: in a shorter one a single letter makes another
 /// name.
 const MIN_SLIPPED: usize = 4;
+
+/// From `retrieval.floor.similar` on, a sentence's meaning alone is enough. Its neutral nearness is
+/// this much lower: a sentence is less similar to a question than a passage.
+const ENOUGH: f32 = 0.01;
 
 /// Returns the floors for single sentences.
 pub(crate) fn of_sentences(floors: Floor) -> Floor {
