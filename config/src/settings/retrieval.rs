@@ -147,7 +147,7 @@ pub struct Weights {
     pub when: f32,
     /// The same: the passage is said by whom the question names, as a turn of a conversation (`Ann: …`).
     pub speaker: f32,
-    /// The same: full text of the turns of a conversation before and after the passage, which is one.
+    /// The same: if the passage is a turn of a conversation, the mean score by full text of the turns before and after.
     pub beside: f32,
     /// The same: penalty per better hit of the same document, so that one document does not fill the answer.
     pub same_document: f32,
