@@ -13,6 +13,9 @@ use crate::date::first_day;
 /// Speakers of conversations with a language model.
 const ROLES: [&str; 4] = ["assistant", "human", "system", "user"];
 
+/// Marks of a question.
+pub const QUESTION_MARKS: [char; 3] = ['?', '？', '؟'];
+
 /// Most characters before the colon.
 const MAX_HEAD: usize = 60;
 /// Most words of a name.

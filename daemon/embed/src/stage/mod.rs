@@ -161,15 +161,12 @@ fn embedded_texts(
             // A chunk of one window with a fact in it is that fact: its content is embedded without title and
             // headings.
             match fact.filter(|_| chunk.windows.len() == 1) {
-                Some(at) => {
-                    if window.start() < chunk.span.start()
-                        && let Some(before) = at.checked_sub(1).and_then(|at| facts.get(at))
-                    {
+                Some((before, fact)) => {
+                    for before in before.iter().filter(|_| window.start() < chunk.span.start()) {
                         buffer.push_str(&before.content);
                         buffer.push('\n');
                     }
-                    let fact = facts.get(at).into_iter();
-                    fact.for_each(|it| push_fact(&mut buffer, &doc.doc, it, chunk.span));
+                    push_fact(&mut buffer, &doc.doc, fact, chunk.span);
                 }
                 None => {
                     let headings = chunk.headings.iter().skip(n_outer);
@@ -186,11 +183,16 @@ fn embedded_texts(
     (buffer, places)
 }
 
-/// Returns the number of the fact that starts in a chunk; facts are in the order of the file.
-fn fact_of(doc: &NormalDoc, facts: &[&Fact], chunk: &Chunk) -> Option<usize> {
+/// Returns the fact that starts in a chunk, and the one before it; facts are in the order of the file.
+fn fact_of<'f>(
+    doc: &NormalDoc,
+    facts: &[&'f Fact],
+    chunk: &Chunk,
+) -> Option<(Option<&'f Fact>, &'f Fact)> {
     let raw = doc.map.to_raw(chunk.span);
     let first = facts.partition_point(|it| it.text.start < raw.start());
-    facts.get(first).filter(|it| it.text.start < raw.end()).map(|_| first)
+    let fact = facts.get(first).copied().filter(|it| it.text.start < raw.end())?;
+    Some((first.checked_sub(1).and_then(|at| facts.get(at)).copied(), fact))
 }
 
 /// Appends the content of the fact of a chunk, and what is nested in it.
@@ -328,7 +330,10 @@ mod tests {
             windows: vec![Span::new(start, end)],
             ..mentioned.chunks[0].clone()
         };
-        mentioned.chunks = vec![chunk(0, second), chunk(second, text.len())];
+        // The window of a turn begins with what was said before.
+        let windows = vec![Span::new(0, text.len())];
+        let said = Chunk { windows, ..chunk(second, text.len()) };
+        mentioned.chunks = vec![chunk(0, second), chunk(second, text.len()), said];
         let heading = Block { kind: BlockKind::Heading(1), span: Span::new(0, 5), section: None };
         let (note, node) = (notes::parse::parse(text), notes::memory::read(text));
         mentioned.doc = NormalDoc {
@@ -341,7 +346,8 @@ mod tests {
         let embedder = Arc::new(Listening::default());
         EmbedStage::new(embedder.clone()).run(doc).expect("the embedder answers");
         let batches = embedder.batches.lock().expect("nobody panicked").clone();
-        let expected = ["[duty] Bakes bread\n- at dawn", "[duty] Sings"];
+        let expected =
+            ["[duty] Bakes bread\n- at dawn", "[duty] Sings", "[duty] Bakes bread\n[duty] Sings"];
         assert_eq!(batches.first().map(Vec::as_slice), Some(expected.map(String::from).as_slice()));
     }
 

@@ -170,10 +170,10 @@ fn each_piece(block: &Block, text: &str, turns: &[usize], mut visit: impl FnMut(
             }
         }
         BlockKind::Paragraph | BlockKind::ListItem { .. } | BlockKind::Quote => {
-            let inner =
-                turns.iter().copied().filter(|it| (first + 1..block.span.end()).contains(it));
-            let mut start = first;
-            for end in inner.chain([block.span.end()]) {
+            let (mut start, last) = (first, block.span.end());
+            let after = turns.partition_point(|it| *it <= first);
+            let inner = turns.iter().skip(after).copied().take_while(|it| *it < last);
+            for end in inner.chain([last]) {
                 let said = sentences(Span::<Norm>::new(start, end).of(text));
                 said.for_each(|range| visit(start + range.start, start + range.end));
                 start = end;

@@ -11,6 +11,7 @@ use config::settings;
 use super::atom::TokenIndex;
 use super::{Budget, size};
 use model::parcel::{Block, BlockKind, NormalDoc, Profile};
+use notes::turn::QUESTION_MARKS;
 
 /// Steps from which an ordered list is a procedure.
 const MIN_STEPS: usize = 3;
@@ -143,7 +144,7 @@ fn of_section(
             _ => {}
         }
     }
-    let asks = heading.is_some_and(|heading| heading.trim_end().ends_with(['?', '？', '؟']));
+    let asks = heading.is_some_and(|heading| heading.trim_end().ends_with(QUESTION_MARKS));
     if n_steps >= MIN_STEPS && n_step_tokens * 2 >= n_all {
         Profile::Procedure
     } else if n_code * 5 >= n_all * 3 && n_code > 0 {

@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use model::parcel::{Block, BlockKind, NormalDoc};
 use model::terms::{Norm, Span, line_of};
-use notes::turn::{is_role, speaker_of};
+use notes::turn::{QUESTION_MARKS, is_role, speaker_of};
 
 /// Least turns of a dialogue.
 const MIN_TURNS: usize = 4;
@@ -111,33 +111,30 @@ fn is_dialogue(doc: &NormalDoc, openings: &[Opening<'_>], n_blocks: usize, end: 
     }
     let ends = openings.iter().skip(1).map(|it| it.start).chain([end]);
     let said = openings.iter().zip(ends).map(|(it, end)| Span::<Norm>::new(it.start, end));
-    let n_asking = said.filter(|it| it.of(&doc.text).contains(['?', '？', '؟'])).count();
+    let n_asking = said.filter(|it| it.of(&doc.text).contains(QUESTION_MARKS)).count();
     let n_again: usize = n_of_name.values().filter(|n| **n > 1).sum();
     openings.iter().all(|it| it.is_timed)
         || is_chat
         || n_asking * ASKS >= openings.len() && n_again * 2 > openings.len()
 }
 
-/// Returns where the lines of a block begin: those of its file, since the text of a paragraph is one line.
+/// Returns where the lines of a block begin: those of its text, and those of its file, of which a paragraph joins some.
 fn lines_of(doc: &NormalDoc, block: &Block) -> Vec<usize> {
     let text = block.span.of(&doc.text);
-    let line_at = |at: usize| {
-        let place: Span<Norm> = Span::new(block.span.start() + at, block.span.start() + at + 1);
-        line_of(&doc.line_starts, doc.map.to_raw(place).start())
-    };
-    // Most paragraphs name nobody.
+    let place = |word: &str| block.span.start() + word.as_ptr() as usize - text.as_ptr() as usize;
+    let line_at =
+        |at: usize| line_of(&doc.line_starts, doc.map.to_raw(Span::new(at, at + 1)).start());
     let mut starts = Vec::new();
-    if !text.contains(": ") {
-        return starts;
-    }
-    let (mut line, mut before) = (None, '\n');
-    for (at, sign) in text.char_indices() {
-        let begins = before.is_whitespace() && !sign.is_whitespace();
-        if begins && (before == '\n' || line != Some(line_at(at))) {
-            line = Some(line_at(at));
-            starts.push(block.span.start() + at);
+    // Most paragraphs name nobody.
+    for line in text.split('\n').filter(|_| text.contains(": ")) {
+        let words: Vec<usize> = line.split_whitespace().map(place).collect();
+        let mut rest = words.as_slice();
+        while let Some(first) = rest.first() {
+            starts.push(*first);
+            let line = line_at(*first);
+            let n = rest.partition_point(|it| line_at(*it) <= line).max(1);
+            rest = rest.get(n..).unwrap_or_default();
         }
-        before = sign;
     }
     starts
 }

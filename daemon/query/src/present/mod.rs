@@ -33,6 +33,7 @@ use crate::relevance::Signals;
 use crate::{AskError, QueryContext};
 use index::read::{Chunk, Places, Whole};
 use model::terms::EntityType;
+use notes::turn::QUESTION_MARKS;
 
 /// Characters of a hit besides its snippet in the text form: number, path, lines, section, score.
 const HIT_OVERHEAD: usize = 115;
@@ -243,7 +244,7 @@ impl ChunkText {
     fn with_neighbors(&self, ctx: &QueryContext<'_>) -> Result<Seen, AskError> {
         let Chunk { doc, idx, .. } = self.chunk;
         let beside = match self.chunk.is_turn() {
-            true if self.words().trim_end().ends_with(['?', '？', '؟']) => idx..idx + 2,
+            true if self.words().trim_end().ends_with(QUESTION_MARKS) => idx..idx + 2,
             true => idx - 1..idx + 1,
             false => idx - MOST_BESIDE..idx + MOST_BESIDE + 1,
         };

@@ -352,6 +352,17 @@ mod tests {
             hit.components.get("beside").copied()
         };
         assert_eq!([0, 1, 2, 3].map(|turn| beside(turn).is_some()), [false, true, false, false]);
+        // A question is shown with its answer, and an answer with its question.
+        for (q, shown) in
+            [("which server stalled", 0..2), ("a full disk", 0..2), ("clean it up", 2..4)]
+        {
+            let request = HybridQuery { q: q.into(), ..HybridQuery::default() };
+            let reply = asked(&bench, &request, |ctx, _| crate::answer(ctx, &request));
+            let reply = reply.expect("answered");
+            let snippet = reply.chunks.first().map_or("", |hit| hit.snippet.as_str());
+            let seen = said.map(|turn| snippet.contains(turn));
+            assert_eq!(seen, [0, 1, 2, 3].map(|turn| shown.contains(&turn)), "{q}: {snippet}");
+        }
     }
 
     #[test]
