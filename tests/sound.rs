@@ -19,11 +19,7 @@ const UNSOUND: &[(&str, &str)] = &[
     ("text without chunk", "SELECT id FROM chunk_fts_docsize WHERE id NOT IN (SELECT id FROM chunks)"),
     (
         "chunk without text",
-        "SELECT id FROM chunks WHERE own IS NOT 0 AND id NOT IN (SELECT id FROM chunk_fts_docsize)",
-    ),
-    (
-        "text of a chunk that is shown elsewhere",
-        "SELECT id FROM chunks WHERE own = 0 AND id IN (SELECT id FROM chunk_fts_docsize)",
+        "SELECT id FROM chunks WHERE coalesce(same_as, id) = id AND id NOT IN (SELECT id FROM chunk_fts_docsize)",
     ),
     ("window without chunk", "SELECT id FROM chunk_vec_map WHERE chunk_id NOT IN (SELECT id FROM chunks)"),
     (
@@ -36,25 +32,22 @@ const UNSOUND: &[(&str, &str)] = &[
         "SELECT w.id FROM chunk_vec_map w JOIN chunks c ON c.id = w.chunk_id
            WHERE c.language IN ('', 'en') AND (aside IS NULL) = (w.id NOT IN (SELECT rowid FROM chunk_vec))",
     ),
-    ("print without document", "SELECT text FROM prints WHERE doc_id NOT IN (SELECT id FROM docs)"),
     (
-        "copy without print",
-        "SELECT text FROM copies c WHERE NOT EXISTS
-           (SELECT 1 FROM prints p WHERE p.text = c.text AND p.doc_id = c.doc_id AND p.start = c.start)",
+        "chunk that is compared and not decided, or the other way round",
+        "SELECT id FROM chunks WHERE (print IS NULL) <> (same_as IS NULL)",
     ),
     (
-        "copies that are not all listed, or only one",
-        "SELECT text FROM prints p GROUP BY text
-           HAVING (SELECT count(*) FROM copies c WHERE c.text = p.text) <> iif(count(*) > 1, count(*), 0)",
+        "chunk that repeats one that is gone or itself repeats another",
+        "SELECT c.id FROM chunks c LEFT JOIN chunks f ON f.id = c.same_as
+           WHERE c.same_as IS NOT NULL AND f.same_as IS NOT f.id",
     ),
-    ("key of no text", "SELECT key FROM print_keys WHERE text NOT IN (SELECT text FROM prints)"),
     (
-        "text shown by none, or by one that is itself shown by another",
-        "SELECT text FROM alike WHERE text NOT IN (SELECT text FROM prints) OR root NOT IN (SELECT text FROM prints)
-           OR root IN (SELECT text FROM alike)",
+        "chunk without key, or with that of the other kind",
+        "SELECT id FROM chunks WHERE print IS NOT NULL
+           AND id NOT IN (SELECT chunk_id FROM chunk_keys k WHERE k.is_repeat = (same_as <> id))",
     ),
-    ("text left to decide", "SELECT text FROM dirty_texts UNION ALL SELECT key FROM dirty_keys"),
-    ("document left to look over", "SELECT doc_id FROM dirty_copies"),
+    ("key of no chunk", "SELECT key FROM chunk_keys WHERE chunk_id NOT IN (SELECT id FROM chunks)"),
+    ("document whose chunks are left to settle", "SELECT path FROM docs WHERE is_open"),
     ("vector without window", "SELECT rowid FROM chunk_vec WHERE rowid NOT IN (SELECT id FROM chunk_vec_map)"),
     ("tag without document", "SELECT tag FROM doc_tags WHERE doc_id NOT IN (SELECT id FROM docs)"),
     ("mention without document", "SELECT surface FROM mentions WHERE doc_id NOT IN (SELECT id FROM docs)"),

@@ -395,11 +395,11 @@ impl Default for Relate {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Dedup {
-    /// Index equal and nearly equal paragraphs only once.
+    /// Index equal and nearly equal passages only once.
     pub enabled: bool,
-    /// Shorter paragraphs are always indexed, words, 4 to 1000.
+    /// Shorter passages are always indexed, words, 4 to 1000.
     pub min_words: u32,
-    /// Share of common word pairs for two paragraphs to count as nearly equal, .5 to 1; 1: only equal ones. Words that
+    /// Share of common word pairs for two passages to count as nearly equal, .5 to 1; 1: only equal ones. Words that
     /// only one of them has stay searchable.
     pub similarity: f32,
 }

@@ -4,7 +4,7 @@
 //! `cargo bench -p tests --bench duplicates -- DATA_DIR [--pairs N] [--notes N]`
 //! Detection: paragraphs of the note sets, each in a file of its own, and an edited copy of each in
 //! another folder; the measure is whether the index pairs the copy with its original. Cost: the
-//! note sets, generated notes with three repeated paragraphs each, a page of 1 MB twice and a file
+//! note sets, generated notes of which each second is a near copy, a page of 1 MB twice and a file
 //! of 50,000 equal paragraphs, each with `dedup` on and off, in a child process of its own.
 
 #![allow(clippy::print_stdout, reason = "a bench prints its table")]
@@ -184,20 +184,15 @@ fn detection(data: &Path, pairs: usize) -> Result<()> {
     Ok(())
 }
 
-/// Returns the names of files in `a/` and `b/` with near-duplicate paragraphs.
+/// Returns the names of files in `a/` and `b/` of which the second repeats a passage of the first.
 fn duplicate_pairs(state: &Path) -> Result<Vec<(String, String)>> {
     let db =
         Connection::open_with_flags(state.join("index.sqlite"), OpenFlags::SQLITE_OPEN_READ_ONLY)?;
     let mut statement = db.prepare(
-        "SELECT DISTINCT substr(one.path, 3), substr(two.path, 3) FROM (
-           SELECT p.doc_id AS a, q.doc_id AS b FROM prints p JOIN prints q ON q.text = p.text
-             WHERE p.kind = 1 AND q.kind = 1
-           UNION SELECT p.doc_id, q.doc_id FROM alike l JOIN prints p ON p.text = l.text
-             JOIN prints q ON q.text = l.root
-           UNION SELECT q.doc_id, p.doc_id FROM alike l JOIN prints p ON p.text = l.text
-             JOIN prints q ON q.text = l.root)
-         JOIN docs one ON one.id = a JOIN docs two ON two.id = b
-         WHERE one.path LIKE 'a/%' AND two.path LIKE 'b/%'",
+        "SELECT DISTINCT substr(one.path, 3), substr(two.path, 3)
+         FROM chunks c JOIN chunks f ON f.id = c.same_as
+         JOIN docs one ON one.id = f.doc_id JOIN docs two ON two.id = c.doc_id
+         WHERE c.same_as <> c.id AND one.path LIKE 'a/%' AND two.path LIKE 'b/%'",
     )?;
     let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?;
     Ok(rows.collect::<Result<_, _>>()?)
@@ -219,8 +214,8 @@ fn costs(data: &Path, notes: usize) -> Result<()> {
     let cases: Vec<(String, Fill<'_>)> = vec![
         ("note sets".into(), Box::new(move |root| notes_of(&copied, root))),
         (
-            format!("{notes} notes, 3 repeated paragraphs each"),
-            Box::new(move |root| footers(root, notes)),
+            format!("{notes} notes, each second a near copy"),
+            Box::new(move |root| near_copies(root, notes)),
         ),
         (
             "a page of 1 MB, twice".into(),
@@ -265,23 +260,17 @@ fn costs(data: &Path, notes: usize) -> Result<()> {
 /// Twelve words in few bytes, so that 50,000 copies fit in a file.
 const SHORT: &str = "a b c d e f g h i j k l";
 
-const FOOTERS: [&str; 3] = [
-    "All trademarks belong to their owners, and nothing in this note may be passed on to anybody outside of the \
-     company without the consent of the legal department.",
-    "If you find a mistake in this note, write to the editors, who answer on every working day and correct what is \
-     wrong before the end of the week.",
-    "This note was made from a template; its sections are described in the handbook of the editors, where you also \
-     find the rules for names, dates and links.",
-];
-
-fn footers(root: &Path, n: usize) -> Result<()> {
+fn near_copies(root: &Path, n: usize) -> Result<()> {
     let towns = ["harbor", "valley", "island", "market", "bridge", "forest", "castle", "meadow"];
     let mut dice = Dice(3);
+    let mut words: Vec<String> = Vec::new();
     for i in 0..n {
-        let words: Vec<String> = (0..60)
-            .map(|_| format!("{}{}", towns[dice.throw(towns.len())], dice.throw(500)))
-            .collect();
-        let text = format!("# Note {i}\n\n{}\n\n{}\n", words.join(" "), FOOTERS.join("\n\n"));
+        if i % 2 == 0 {
+            let word =
+                |dice: &mut Dice| format!("{}{}", towns[dice.throw(towns.len())], dice.throw(500));
+            words = (0..120).map(|_| word(&mut dice)).collect();
+        }
+        let text = format!("# Note\n\n{} and note{i}\n", words.join(" "));
         write(&root.join(format!("{}/{i}.md", i / 200)), &text)?;
     }
     Ok(())

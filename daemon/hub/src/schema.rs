@@ -7,11 +7,12 @@
 use crate::{Hub, HubError};
 
 /// All migrations, oldest first. New ones are appended; old ones never change.
-const MIGRATIONS: [&str; 4] = [
+const MIGRATIONS: [&str; 5] = [
     include_str!("migrations/0001.sql"),
     include_str!("migrations/0002.sql"),
     include_str!("migrations/0003.sql"),
     include_str!("migrations/0004.sql"),
+    include_str!("migrations/0005.sql"),
 ];
 
 /// The version that this program needs.

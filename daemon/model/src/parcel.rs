@@ -448,8 +448,8 @@ pub struct EmbeddedDoc {
     pub doc: RelatedDoc,
     /// For each chunk, one vector for each of its windows.
     pub vectors: Vec<Vec<UnitVector>>,
-    /// The prints by which its paragraphs and chunks are compared with others.
-    pub prints: Vec<Print>,
+    /// The print by which each chunk is compared with others, if it has one; empty if none is compared.
+    pub prints: Vec<Option<Print>>,
     /// The facts of a note, in the order of lines.
     pub facts: Vec<EmbeddedFact>,
     /// True if it is in the folder of memory.

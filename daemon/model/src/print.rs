@@ -1,7 +1,7 @@
-//! Prints: what the index compares paragraphs by, to store text that occurs in many places only once.
+//! Prints: what the index compares passages by, to index text that occurs in many places only once.
 //!
-//! In: one document, cut into chunks. Out: a print for each paragraph of enough words and for each chunk.
-//! Invariants: a print depends only on the words it covers, so equal paragraphs have equal prints wherever they are;
+//! In: one document, cut into chunks. Out: a print for each chunk of enough words.
+//! Invariants: a print depends only on the words of its chunk, so equal chunks have equal prints wherever they are;
 //! reading is linear in the text.
 
 use std::ops::Range;
@@ -10,7 +10,7 @@ use config::settings::Dedup;
 use rustc_hash::FxHashSet;
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::parcel::{Block, BlockKind, Chunk, NormalDoc};
+use super::parcel::{Chunk, NormalDoc, Profile};
 use crate::terms::overlap;
 
 /// Bands of a MinHash, each of two rows: texts that share .8 of their pairs of words share a band with probability 1
@@ -30,68 +30,41 @@ const ORDERS: [u64; 2 * N_BANDS] = [
 /// Bits of a key: SQLite stores integers below 2⁴⁷ in six bytes.
 const KEY_BITS: u32 = 47;
 
-/// What a print covers. The numbers are stored.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum PrintKind {
-    /// Title, aliases and tags: the searched texts besides the document's own.
-    Title = 0,
-    /// A paragraph, list item or quote.
-    Paragraph = 1,
-    /// A chunk, compared byte by byte.
-    Chunk = 2,
-}
-
-/// The print of a part of a document.
+/// The print of a chunk.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Print {
-    /// What it covers.
-    pub kind: PrintKind,
-    /// Its place in the normalized text, bytes.
-    pub span: Range<usize>,
-    /// Hash of its words in order, lowercase; for a chunk, of its bytes. Kinds never share one.
+    /// Hash of its words in order, lowercase; of code, where signs matter, of its bytes.
     pub text: i64,
-    /// Similar texts most likely share one of these; empty if a single changed word has too much weight.
+    /// Similar texts most likely share one of these; empty if a single changed word has too much weight, or for code.
     pub keys: Vec<i64>,
 }
 
-/// Returns the prints of a document: paragraphs, then chunks, each in order of place; nothing when `dedup` is off.
-pub fn prints_of(doc: &NormalDoc, chunks: &[Chunk], dedup: &Dedup) -> Vec<Print> {
+impl Print {
+    /// Returns the keys that a text shares with those that it is compared with.
+    pub fn compared_by(&self) -> &[i64] {
+        if self.keys.is_empty() { std::slice::from_ref(&self.text) } else { &self.keys }
+    }
+}
+
+/// Returns the print of each chunk, `None` for one of few words; nothing when `dedup` is off.
+pub fn prints_of(doc: &NormalDoc, chunks: &[Chunk], dedup: &Dedup) -> Vec<Option<Print>> {
     if !dedup.enabled {
         return Vec::new();
     }
-    let mut out = Vec::new();
     let mut words = Words::default();
-    for block in doc.blocks.iter().filter(|block| may_repeat(block)) {
-        words.read(block.span.of(&doc.text));
-        if words.hashes.len() >= dedup.min_words as usize {
-            let span = block.span.start()..block.span.end();
-            // Short texts are compared for equality only.
-            let keys = if words.hashes.len() >= least_words(dedup.similarity) {
-                keys_of(&words.hashes)
-            } else {
-                Vec::new()
-            };
-            out.push(Print { kind: PrintKind::Paragraph, span, text: words.text_hash(), keys });
-        }
-    }
-    for chunk in chunks.iter().filter(|chunk| chunk.n_tokens >= dedup.min_words) {
-        let text = hash_of(PrintKind::Chunk, chunk.span.of(&doc.text).as_bytes());
-        let span = chunk.span.start()..chunk.span.end();
-        out.push(Print { kind: PrintKind::Chunk, span, text, keys: Vec::new() });
-    }
-    out
-}
-
-/// Returns the print of the searched texts besides the document's own.
-pub fn title_print(indexed_as: &str) -> Print {
-    let text = hash_of(PrintKind::Title, indexed_as.as_bytes());
-    Print { kind: PrintKind::Title, span: 0..0, text, keys: Vec::new() }
-}
-
-/// Returns true for running text. Headings, rows and code lines are too short, or depend on their place; those of a
-/// copied chunk are covered with it.
-fn may_repeat(block: &Block) -> bool {
-    matches!(block.kind, BlockKind::Paragraph | BlockKind::ListItem { .. } | BlockKind::Quote)
+    let mut print = |chunk: &Chunk| {
+        let text = chunk.span.of(&doc.text);
+        words.read(text);
+        let n_words = words.hashes.len();
+        let is_code = chunk.profile == Profile::Code;
+        // Short texts are compared for equality only.
+        let has_keys = !is_code && n_words >= least_words(dedup.similarity);
+        let keys = if has_keys { keys_of(&words.hashes) } else { Vec::new() };
+        let bytes = if is_code { text.as_bytes() } else { &words.norm };
+        let text = xxhash_rust::xxh3::xxh3_64(bytes) as i64;
+        (n_words >= dedup.min_words as usize).then_some(Print { text, keys })
+    };
+    chunks.iter().map(&mut print).collect()
 }
 
 /// Returns the number of words below which one changed word in the middle makes two texts less alike than
@@ -99,10 +72,6 @@ fn may_repeat(block: &Block) -> bool {
 fn least_words(similarity: f32) -> usize {
     let least = (3.0 + similarity) / (1.0 - similarity).max(1e-6);
     least.ceil() as usize
-}
-
-fn hash_of(kind: PrintKind, bytes: &[u8]) -> i64 {
-    xxhash_rust::xxh3::xxh3_64_with_seed(bytes, kind as u64) as i64
 }
 
 /// The words of one text; reuses its memory from text to text.
@@ -123,10 +92,6 @@ impl Words {
             self.hashes.push(xxh3_64(self.norm.get(start..).unwrap_or_default()));
             self.norm.push(b' ');
         });
-    }
-
-    fn text_hash(&self) -> i64 {
-        hash_of(PrintKind::Paragraph, &self.norm)
     }
 }
 

@@ -50,7 +50,6 @@ pub const POINTS: &[&str] = &[
     "commit.begun",
     "commit.document",
     "commit.resolved",
-    "commit.promoted",
     "commit.late",
     "commit.ticked",
     "commit.after",

@@ -186,14 +186,14 @@ mod tests {
     fn numbers_become_samples() {
         let reply = json!({
             "settled": true, "version": "1.0", "progress": { "known": 4, "indexed": 3 }, "ingest_rate": 0.5,
-            "counts": { "repeated paragraphs": 2, "a \"b\"\\": 1 }, "quarantine": [{ "path": "a.md", "stage": "x" }],
+            "counts": { "repeated passages": 2, "a \"b\"\\": 1 }, "quarantine": [{ "path": "a.md", "stage": "x" }],
             "queues": [{ "stage": "chunk", "bulk": 1 }, { "stage": "link", "bulk": 0 }], "warnings": [],
             "n_written": 7, "unheard_of": 1
         });
         expect![[r##"
             # HELP kgd_counts Rows a table.
             # TYPE kgd_counts gauge
-            kgd_counts{kind="repeated paragraphs"} 2
+            kgd_counts{kind="repeated passages"} 2
             kgd_counts{kind="a \"b\"\\"} 1
             # HELP kgd_ingest_rate Documents a second over the last minute.
             # TYPE kgd_ingest_rate gauge

@@ -1,4 +1,4 @@
-//! Embed: adds a vector for each window of a document, and a print for each paragraph.
+//! Embed: adds a vector for each window of a document, and a print for each chunk.
 //!
 //! In: a document with its chunks and windows. Out: the same with one vector per window, and with prints.
 //! Invariants: one batch per document; the embedded text is the title, the last two headings and the window, so a

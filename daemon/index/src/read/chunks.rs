@@ -42,8 +42,10 @@ record! {
         pub language: String = "c.language",
         /// Kind of text, such as `procedure`.
         pub profile: String = "c.profile",
-        /// Whether the text index holds all of it: nothing of it occurs elsewhere.
-        pub is_whole: bool = "c.own IS NULL",
+        /// Whether it is compared with others.
+        pub is_compared: bool = "c.print IS NOT NULL",
+        /// The passage that it repeats, which alone is indexed; `None` for most.
+        pub repeats: Option<i64> = "iif(c.same_as <> c.id, c.same_as, NULL)",
     }
 }
 
@@ -71,9 +73,42 @@ impl Chunks<'_> {
         self.0.rows_of_each::<(i64, i64), _>("SELECT id, doc_id FROM chunks WHERE id = ?1", chunks)
     }
 
-    /// Returns those of some passages that the text index does not hold as a whole, in the given order.
-    pub fn partial(self, chunks: impl IntoIterator<Item = i64>) -> Read<Vec<Chunk>> {
-        self.0.select_each("FROM chunks c WHERE c.id = ?1 AND c.own IS NOT NULL", chunks)
+    /// Returns those of some passages that repeat another, in the given order.
+    pub fn repeats(self, chunks: impl IntoIterator<Item = i64>) -> Read<Vec<Chunk>> {
+        self.0.select_each("FROM chunks c WHERE c.id = ?1 AND c.same_as <> c.id", chunks)
+    }
+
+    /// Returns the passages that repeat one, in the order of documents, which paths closer to the top begin; those that
+    /// `is_meant` accepts by their documents, at most `most`.
+    pub fn repeating(
+        self,
+        chunk: i64,
+        most: usize,
+        is_meant: impl Fn(i64) -> bool,
+    ) -> Read<Vec<Chunk>> {
+        let sql = format!(
+            "SELECT {} FROM chunks c JOIN docs d ON d.id = c.doc_id WHERE c.same_as = ?1 AND c.same_as <> c.id
+             ORDER BY d.depth, d.path, c.start",
+            Chunk::COLUMNS
+        );
+        let mut found = Vec::new();
+        self.0.each(&sql, [chunk], |it: Chunk| {
+            found.extend(Some(it).filter(|it| is_meant(it.doc)));
+            found.len() < most
+        })?;
+        Ok(found)
+    }
+
+    /// Returns the number of documents with a passage that repeats this one.
+    pub fn n_documents_repeating(self, chunk: i64) -> Read<u64> {
+        let sql = "SELECT count(DISTINCT doc_id) FROM chunks WHERE same_as = ?1 AND same_as <> id";
+        self.0.only(sql, [chunk])
+    }
+
+    /// Returns the passages that those of some documents repeat.
+    pub fn repeated_in(self, docs: &FxHashSet<i64>) -> Read<FxHashSet<i64>> {
+        let one = "SELECT same_as FROM chunks WHERE doc_id = ?1 AND same_as <> id";
+        self.0.rows_of(docs, one, "SELECT doc_id, same_as FROM chunks WHERE same_as <> id")
     }
 
     /// Returns the passages of a document.

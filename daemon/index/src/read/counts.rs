@@ -39,11 +39,8 @@ const KINDS: &str = "SELECT 'documents', count(*) FROM docs
     UNION ALL SELECT 'relations', count(*) FROM relations
     UNION ALL SELECT 'gazetteer', count(*) FROM gazetteer
     UNION ALL SELECT 'quarantine', count(*) FROM quarantine
-    UNION ALL SELECT 'repeated paragraphs', count(DISTINCT c.text) FROM copies c JOIN prints p
-      ON p.doc_id = c.doc_id AND p.kind = 1 AND p.start = c.start AND p.text = c.text
-    UNION ALL SELECT 'duplicate paragraphs', count(*) - count(DISTINCT c.text) + (SELECT count(*) FROM alike)
-      FROM copies c JOIN prints p
-      ON p.doc_id = c.doc_id AND p.kind = 1 AND p.start = c.start AND p.text = c.text";
+    UNION ALL SELECT 'repeated passages', count(DISTINCT same_as) FROM chunks WHERE same_as <> id
+    UNION ALL SELECT 'duplicate passages', count(*) FROM chunks WHERE same_as <> id";
 
 /// Counts entities without a document of their own and without a name.
 const ORPHANS: &str = "SELECT count(*) FROM entities e WHERE e.doc_id IS NULL

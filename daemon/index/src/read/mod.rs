@@ -34,7 +34,6 @@ macro_rules! record {
 }
 
 mod chunks;
-mod copies;
 mod counts;
 mod documents;
 mod entities;
@@ -61,7 +60,6 @@ use crate::store::{Snapshot, StoreError};
 
 pub use self::notes::{Field, Link, Note, Notes, Observation, Place, PlaceKind};
 pub use chunks::{Chunk, Chunks};
-pub use copies::{Copies, Print};
 pub use counts::{Counts, ProjectCounts, Tally};
 pub use documents::{Dates, Document, Documents, Label, Places, Whole};
 pub use entities::{Entities, Entity};
@@ -258,8 +256,6 @@ readers! {
     windows: Windows,
     /// Returns the reader of the full-text index.
     full_text: FullText,
-    /// Returns the reader of repeated texts.
-    copies: Copies,
     /// Returns the reader of what notes state.
     notes: Notes,
     /// Returns the reader of notes that may be entries.

@@ -31,8 +31,9 @@ pub const PARTS: &[(&str, &str)] = &[
     (
         "chunk",
         "SELECT d.path, c.idx, c.start, c.end, c.raw_start, c.raw_end, c.line_start, c.line_end, c.n_tokens,
-           c.section, c.hash, c.language, c.profile, c.headings, c.own
-         FROM chunks c LEFT JOIN docs d ON d.id = c.doc_id",
+           c.section, c.hash, c.language, c.profile, c.headings, c.print, c.keys, sd.path, s.idx
+         FROM chunks c LEFT JOIN docs d ON d.id = c.doc_id LEFT JOIN chunks s ON s.id = c.same_as
+         LEFT JOIN docs sd ON sd.id = s.doc_id",
     ),
     (
         "vector",
@@ -52,15 +53,10 @@ pub const PARTS: &[(&str, &str)] = &[
          LEFT JOIN chunks c ON c.id = m.chunk_id LEFT JOIN docs d ON d.id = c.doc_id WHERE m.aside IS NOT NULL",
     ),
     (
-        "print",
-        "SELECT d.path, p.kind, p.start, p.end, p.text, p.keys FROM prints p LEFT JOIN docs d ON d.id = p.doc_id",
+        "chunk key",
+        "SELECT k.key, k.is_repeat, d.path, c.idx FROM chunk_keys k LEFT JOIN chunks c ON c.id = k.chunk_id
+         LEFT JOIN docs d ON d.id = c.doc_id",
     ),
-    ("print key", "SELECT key, text FROM print_keys"),
-    (
-        "copy",
-        "SELECT c.text, c.rank, d.path, c.start FROM copies c LEFT JOIN docs d ON d.id = c.doc_id",
-    ),
-    ("alike", "SELECT text, root FROM alike"),
     (
         "word",
         "SELECT d.path, c.idx, w.col, w.term, w.offset FROM temp.words w LEFT JOIN chunks c ON c.id = w.doc
@@ -164,12 +160,7 @@ pub const PARTS: &[(&str, &str)] = &[
     ("dirty name", "SELECT n.norm FROM dirty_names d LEFT JOIN names n ON n.id = d.name_id"),
     ("undecided", "SELECT n.norm FROM undecided d LEFT JOIN names n ON n.id = d.name_id"),
     ("dirty term", "SELECT norm FROM dirty_terms"),
-    ("dirty text", "SELECT text FROM dirty_texts"),
-    ("dirty key", "SELECT key FROM dirty_keys"),
-    (
-        "dirty copy",
-        "SELECT d.path FROM dirty_copies c LEFT JOIN docs d ON d.id = c.doc_id",
-    ),
+    ("open document", "SELECT path FROM docs WHERE is_open"),
     ("requeue", "SELECT d.path FROM requeue r LEFT JOIN docs d ON d.id = r.doc_id"),
     ("quarantine", "SELECT path, stage, reason, is_transient FROM quarantine"),
 ];

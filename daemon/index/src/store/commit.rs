@@ -16,7 +16,7 @@ use std::collections::BTreeSet;
 use rusqlite::{OptionalExtension, Transaction, params};
 
 pub(super) use self::chunks::IndexedContext;
-use self::chunks::{chunk_ids, delete_chunk, write_chunks};
+use self::chunks::{chunk_ids, delete_chunks, write_chunks};
 use self::identity::{Existing, find, row_at};
 pub(super) use self::identity::{Identity, identify};
 pub(super) use self::late::{Late, commit};
@@ -30,7 +30,6 @@ use super::scrub::sum_of;
 use super::{StoreError, duplicates, ids, lines, links, written};
 use extract::recognize::Gazetteer;
 use model::parcel::{EmbeddedDoc, LinkedDoc, NormalDoc, Pass, Reading};
-use model::print::title_print;
 use model::terms::{EntityType, RelPath, norm_of};
 
 /// Writes a document; returns the names whose facts may have changed.
@@ -150,8 +149,6 @@ fn write_content(
     write_tags(tx, id, normal, identity)?;
     written::write(tx, id, normal)?;
     write_chunks(tx, id, context_changed, doc, identity, late)?;
-    let title = (!doc.prints.is_empty()).then(|| title_print(&indexed_as(normal, identity)));
-    duplicates::write(tx, id, &doc.prints, title, late)?;
     count_terms(tx, existing.map_or("", |old| &old.terms), &terms)?;
     ensure_note_entity(tx, id, &identity.uid, normal)?;
     note::write(tx, id, normal)?;
@@ -193,12 +190,9 @@ pub(super) fn remove(
     // Names and headings are read before their rows are deleted; marks and counts follow from them.
     let touched = names_of_doc(tx, id)?;
     let norms = headings::norms_of(tx, id)?;
-    duplicates::remove(tx, id, late)?;
     note::remove(tx, id)?;
     memory::remove(tx, id)?;
-    for chunk in chunk_ids(tx, id)?.into_values().flatten() {
-        delete_chunk(tx, chunk, late)?;
-    }
+    delete_chunks(tx, chunk_ids(tx, id)?, late)?;
     for statement in [
         "INSERT OR IGNORE INTO dirty_terms
            SELECT n.norm FROM stated s JOIN names n ON n.id = s.name_id WHERE s.doc_id = ?1",
@@ -210,7 +204,6 @@ pub(super) fn remove(
         "DELETE FROM doc_tags WHERE doc_id = ?1",
         "DELETE FROM written WHERE doc_id = ?1",
         "DELETE FROM requeue WHERE doc_id = ?1",
-        "DELETE FROM dirty_copies WHERE doc_id = ?1",
         "DELETE FROM entities WHERE doc_id = ?1",
         "DELETE FROM docs WHERE id = ?1",
     ] {
@@ -284,15 +277,16 @@ fn upsert_doc(
         pages,
         headings,
         pass_code(linked),
-        sum
+        sum,
+        duplicates::depth_of(normal.head.path.as_str())
     ];
     let id = tx
         .prepare_cached(
             "INSERT INTO docs(id, uid, path, title, is_note, format, doc_type, language, day, hash, mtime_ms,
                n_bytes, source_url, meta, text, lines, terms, mentions_hash, gazetteer_version, warnings, redactions,
-               pages, headings, pass, sum)
+               pages, headings, pass, sum, depth)
              VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21,
-               ?22, ?23, ?24, ?25)
+               ?22, ?23, ?24, ?25, ?26)
              ON CONFLICT(id) DO UPDATE SET uid = excluded.uid, path = excluded.path, title = excluded.title,
                is_note = excluded.is_note, format = excluded.format, doc_type = excluded.doc_type,
                language = excluded.language, day = excluded.day, hash = excluded.hash,
@@ -301,7 +295,7 @@ fn upsert_doc(
                mentions_hash = excluded.mentions_hash, gazetteer_version = excluded.gazetteer_version,
                warnings = excluded.warnings, redactions = excluded.redactions,
                pages = excluded.pages, headings = excluded.headings, pass = excluded.pass,
-               sum = excluded.sum
+               sum = excluded.sum, depth = excluded.depth
              RETURNING id",
         )?
         .query_row(values, |row| row.get(0))?;

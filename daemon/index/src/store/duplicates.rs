@@ -1,285 +1,179 @@
-//! Duplicates: which of the places of one text is indexed, and which text covers similar ones.
+//! Duplicates: a passage that repeats another one is not indexed, except for the words that only it has.
 //!
-//! In: the prints of a document that is written, moved or removed. Out: rows with the places of each text, and chunks
-//! whose text and vectors are indexed, or left out because another place has them.
-//! A text is a paragraph's words or a chunk's bytes; its *home* is its first place, in the order of [`rank_of`]. A
-//! nearly equal text, its *root*, may cover it as well (`alike.rs`): then only the words that the root lacks are
-//! indexed, at the text's home.
-//! Invariants: once settled, everything here follows from the documents and their paths alone. A text whose home is
-//! removed is indexed at another place in the same transaction; a text that gets an earlier home is indexed twice
-//! until the ripple has run. So every commit finds every word of the folder, except those that a near copy shares
-//! only with a root that was just removed; the ripple restores these.
+//! In: chunks with prints, as they are written, moved and deleted. Out: `chunks.same_as`, and the text index and the
+//! vectors without what a repeated chunk has.
+//! A chunk repeats the first other chunk whose words are equal or nearly equal and that repeats none itself. Chunks
+//! are ordered by the depth of their document's path, the path, and their place.
+//! Invariants: once settled, `same_as` follows from the documents and their paths alone. A decision reads only chunks
+//! that come before, and documents are settled in order, so each is settled once unless an earlier one changes.
+//! Every commit finds every word of the folder: a chunk is indexed as a whole until it is decided, and when a chunk
+//! that others repeat is deleted, the first of these is indexed in the same transaction; but what other near copies
+//! shared only with the deleted one is found again once they are settled.
 
-mod alike;
-mod cover;
-mod place;
-
-use std::cell::RefCell;
-use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 use std::sync::atomic::Ordering;
 
-use rusqlite::{Connection, OptionalExtension, Transaction, params};
+use rusqlite::{Connection, OptionalExtension, Row, Transaction, params};
+use rustc_hash::FxHashMap;
 
-use self::place::{Place, Places, first_copy, places, rank_of};
 use super::StoreError;
-use super::commit::Late;
+use super::commit::{IndexedContext, Late};
 use super::writer::{IndexWriter, set_meta_number};
-use model::print::Print;
+use model::parcel::{LONG_TITLE, may_be_english};
+use model::print::{Compared, Print};
 
-/// Documents whose chunks are updated in one step of the ripple.
+/// Documents settled in one step of the ripple.
 const DOCUMENTS_A_STEP: i64 = 64;
 
-/// A row of `prints` without its document: kind, start, end, text, keys.
-type PrintRow = (i64, i64, i64, i64, Option<Vec<u8>>);
+/// Compared chunks that are cached: those that are often repeated recur.
+const MOST_KEPT: usize = 256;
 
-/// The places that one document adds to and removes from one text.
-#[derive(Default)]
-struct Change {
-    removed: Vec<i64>,
-    added: Vec<i64>,
-    keys: Vec<i64>,
+/// `chunks.same_as` if the chunk that this one repeated was deleted; it is settled soon.
+const LOST: i64 = -1;
+
+/// The order of documents: `docs.depth` and path.
+type Rank = (i64, String);
+
+/// Returns the value of `docs.depth`: fewest folders come first, then the shorter path. So `guide.md` comes before
+/// `guide (copy).md` and before `archive/guide.md`.
+pub(super) fn depth_of(path: &str) -> i64 {
+    let n_folders = path.bytes().filter(|byte| *byte == b'/').count().min(0xff);
+    (n_folders << 16 | path.len().min(0xffff)) as i64
 }
 
-/// Replaces the prints of a document whose text and chunks are written already, and updates which chunks are indexed.
-pub(super) fn write(
-    tx: &Transaction<'_>,
-    doc: i64,
-    prints: &[Print],
-    title: Option<Print>,
-    late: &mut Late,
-) -> Result<(), StoreError> {
-    let new: Vec<PrintRow> = title.iter().chain(prints).map(row_of).collect();
-    replace(tx, doc, new, late)?;
-    cover::apply(tx, doc, late)
-}
-
-/// Deletes the prints of a document; its row must still exist.
-pub(super) fn remove(tx: &Transaction<'_>, doc: i64, late: &mut Late) -> Result<(), StoreError> {
-    replace(tx, doc, Vec::new(), late)
-}
-
-fn row_of(print: &Print) -> PrintRow {
+/// Encodes the keys of a print for `chunks.keys`.
+pub(super) fn encode_keys(print: &Print) -> Option<Vec<u8>> {
     let keys: Vec<u8> = print.keys.iter().flat_map(|key| key.to_le_bytes()).collect();
-    let keys = (!keys.is_empty()).then_some(keys);
-    (print.kind as i64, print.span.start as i64, print.span.end as i64, print.text, keys)
+    (!keys.is_empty()).then_some(keys)
 }
 
-fn keys_of(blob: Option<&[u8]>) -> Vec<i64> {
-    let numbers = blob.unwrap_or_default().chunks_exact(8);
-    numbers.filter_map(|bytes| bytes.try_into().ok().map(i64::from_le_bytes)).collect()
-}
-
-fn replace(
-    tx: &Transaction<'_>,
+/// A chunk that is compared.
+#[derive(Clone)]
+struct Compare {
+    id: i64,
     doc: i64,
-    mut new: Vec<PrintRow>,
-    late: &mut Late,
-) -> Result<(), StoreError> {
-    // A hostile document may claim two blocks at one place, and the row's key must be unique.
-    new.sort_unstable();
-    new.dedup_by_key(|row| (row.0, row.1));
-    let old = rows_of(tx, doc)?;
-    if old == new {
-        return Ok(());
+    start: usize,
+    print: Print,
+    same_as: Option<i64>,
+}
+
+impl Compare {
+    const COLUMNS: &str = "c.id, c.doc_id, c.start, c.print, c.keys, c.same_as";
+
+    fn read(row: &Row<'_>) -> rusqlite::Result<Compare> {
+        let keys: Option<Vec<u8>> = row.get(4)?;
+        let keys = keys.unwrap_or_default();
+        let keys = keys.chunks_exact(8).filter_map(|key| key.try_into().ok());
+        let print = Print { text: row.get(3)?, keys: keys.map(i64::from_le_bytes).collect() };
+        let start = row.get::<_, i64>(2)? as usize;
+        Ok(Compare { id: row.get(0)?, doc: row.get(1)?, start, print, same_as: row.get(5)? })
     }
-    let (before, after): (BTreeSet<&PrintRow>, BTreeSet<&PrintRow>) =
-        (old.iter().collect(), new.iter().collect());
-    let (gone, come): (Vec<&PrintRow>, Vec<&PrintRow>) = (
-        before.difference(&after).copied().collect(),
-        after.difference(&before).copied().collect(),
+
+    fn get(db: &Connection, id: i64) -> Result<Option<Compare>, StoreError> {
+        let sql = format!(
+            "SELECT {} FROM chunks c WHERE c.id = ?1 AND c.print IS NOT NULL",
+            Self::COLUMNS
+        );
+        Ok(db.prepare_cached(&sql)?.query_row([id], Compare::read).optional()?)
+    }
+
+    /// Replaces the rows by which later chunks find this one: none while it is undecided.
+    fn set_keys(&self, tx: &Connection, same_as: Option<i64>) -> Result<(), StoreError> {
+        let is_repeat = |same_as: Option<i64>| same_as.map(|of| of != self.id);
+        let (old, new) = (is_repeat(self.same_as), is_repeat(same_as));
+        if old == new {
+            return Ok(());
+        }
+        for key in self.print.compared_by() {
+            if let Some(old) = old {
+                tx.prepare_cached(
+                    "DELETE FROM chunk_keys WHERE key = ?1 AND is_repeat = ?2 AND chunk_id = ?3",
+                )?
+                .execute(params![key, old, self.id])?;
+            }
+            if let Some(new) = new {
+                tx.prepare_cached("INSERT OR IGNORE INTO chunk_keys VALUES(?1, ?2, ?3)")?
+                    .execute(params![key, new, self.id])?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Stores what this chunk repeats.
+    fn decide(&self, tx: &Connection, same_as: Option<i64>) -> Result<(), StoreError> {
+        self.set_keys(tx, same_as)?;
+        tx.prepare_cached("UPDATE chunks SET same_as = ?2 WHERE id = ?1")?
+            .execute(params![self.id, same_as])?;
+        Ok(())
+    }
+}
+
+/// Leaves the chunks of a document to be settled.
+pub(super) fn open(tx: &Connection, doc: i64) -> Result<(), StoreError> {
+    tx.prepare_cached("UPDATE docs SET is_open = 1 WHERE id = ?1 AND is_open = 0")?
+        .execute([doc])?;
+    Ok(())
+}
+
+/// Opens the documents of the chunks that repeat this one.
+fn open_repeats(tx: &Connection, chunk: i64) -> Result<(), StoreError> {
+    tx.prepare_cached(
+        "UPDATE docs SET is_open = 1 WHERE is_open = 0
+           AND id IN (SELECT doc_id FROM chunks WHERE same_as = ?1 AND same_as <> id)",
+    )?
+    .execute([chunk])?;
+    Ok(())
+}
+
+/// Prepares for the deletion of a chunk's row: the first chunk that repeats it is indexed in its place.
+pub(super) fn forget(tx: &Transaction<'_>, chunk: i64, late: &mut Late) -> Result<(), StoreError> {
+    let Some(gone) = Compare::get(tx, chunk)? else { return Ok(()) };
+    gone.set_keys(tx, None)?;
+    let sql = format!(
+        "SELECT {} FROM chunks c JOIN docs d ON d.id = c.doc_id WHERE c.same_as = ?1 AND c.same_as <> c.id
+         ORDER BY d.depth, d.path, c.start LIMIT 1",
+        Compare::COLUMNS
     );
-    let mut changes: BTreeMap<i64, Change> = BTreeMap::new();
-    for row in &gone {
-        let change = changes.entry(row.3).or_default();
-        change.removed.push(row.1);
-        change.keys = keys_of(row.4.as_deref());
-    }
-    for row in &come {
-        let change = changes.entry(row.3).or_default();
-        change.added.push(row.1);
-        change.keys = keys_of(row.4.as_deref());
-    }
-    // The places of each text before any row changes: `hand_over` compares them with those after.
-    let mut stood = Vec::with_capacity(changes.len());
-    for text in changes.keys() {
-        stood.push(places(tx, *text)?);
-    }
-    write_rows(tx, doc, &gone, &come)?;
-    let rank = place::rank_of_doc(tx, doc)?;
-    for ((text, change), stood) in changes.iter().zip(stood) {
-        let stands = write_copies(tx, doc, &rank, *text, change, &stood)?;
-        hand_over(tx, doc, *text, &stood, &stands, late)?;
-        // Only the first and the last place of a text change which texts are compared.
-        match (&stood, &stands) {
-            (Places::None, Places::None) => {}
-            (Places::None, _) => alike::born(tx, *text, &change.keys)?,
-            (_, Places::None) => alike::died(tx, *text, &change.keys, late)?,
-            _ => {}
+    let next = tx.prepare_cached(&sql)?.query_row([chunk], Compare::read).optional()?;
+    let Some(next) = next else { return Ok(()) };
+    open_repeats(tx, chunk)?;
+    next.decide(tx, None)?;
+    tx.prepare_cached(
+        "UPDATE chunks SET same_as = iif(print = ?2, ?3, ?4) WHERE same_as = ?1 AND same_as <> id",
+    )?
+    .execute(params![chunk, gone.print.text, next.id, LOST])?;
+    Texts::new(tx).show(&next, None, late)
+}
+
+/// Updates a document's place in the order after it moved.
+pub(super) fn moved(tx: &Transaction<'_>, doc: i64, path: &str) -> Result<(), StoreError> {
+    tx.prepare_cached("UPDATE docs SET depth = ?2 WHERE id = ?1")?
+        .execute([doc, depth_of(path)])?;
+    open(tx, doc)?;
+    for chunk in chunks_of(tx, doc)? {
+        // Those that repeat it may come first now.
+        if chunk.same_as == Some(chunk.id) {
+            open_repeats(tx, chunk.id)?;
+            chunk.decide(tx, None)?;
         }
     }
     Ok(())
 }
 
-fn rows_of(tx: &Transaction<'_>, doc: i64) -> Result<Vec<PrintRow>, StoreError> {
-    let mut statement = tx.prepare_cached(
-        "SELECT kind, start, end, text, keys FROM prints WHERE doc_id = ?1 ORDER BY kind, start",
-    )?;
-    let rows = statement.query_map([doc], |row| {
-        Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?))
-    })?;
-    Ok(rows.collect::<Result<_, _>>()?)
-}
-
-fn write_rows(
-    tx: &Transaction<'_>,
-    doc: i64,
-    gone: &[&PrintRow],
-    come: &[&PrintRow],
-) -> Result<(), StoreError> {
-    let mut delete =
-        tx.prepare_cached("DELETE FROM prints WHERE doc_id = ?1 AND kind = ?2 AND start = ?3")?;
-    for (kind, start, ..) in gone {
-        delete.execute([doc, *kind, *start])?;
-    }
-    let mut insert = tx.prepare_cached("INSERT INTO prints VALUES(?1, ?2, ?3, ?4, ?5, ?6)")?;
-    for (kind, start, end, text, keys) in come {
-        insert.execute(params![doc, kind, start, end, text, keys])?;
-    }
-    Ok(())
-}
-
-/// Updates the list of a text's places, which exists only while there are several. Returns the places now.
-fn write_copies(
-    tx: &Transaction<'_>,
-    doc: i64,
-    rank: &str,
-    text: i64,
-    change: &Change,
-    stood: &Places,
-) -> Result<Places, StoreError> {
-    let n = |places: &[i64]| places.len();
-    // Places left, if the text had at most one; a list must be read instead.
-    let left = match stood {
-        Places::None => Some(n(&change.added)),
-        Places::One(_) => Some((1 + n(&change.added)).saturating_sub(n(&change.removed))),
-        Places::Many(_) => None,
-    };
-    // At most one place before and after, as for nearly every text: no list to write.
-    if let (Some(0 | 1), 0 | 1) = (left, n(&change.added)) {
-        return match (left, change.added.first(), stood) {
-            (Some(1), Some(start), _) => Ok(Places::One((doc, *start))),
-            (Some(1), None, Places::One(place)) => Ok(Places::One(*place)),
-            _ => Ok(Places::None),
-        };
-    }
-    if let Places::Many(_) = stood {
-        let mut delete =
-            tx.prepare_cached("DELETE FROM copies WHERE text = ?1 AND rank = ?2 AND start = ?3")?;
-        for start in &change.removed {
-            delete.execute(params![text, rank, start])?;
-        }
-    }
-    let mut insert = tx.prepare_cached("INSERT INTO copies VALUES(?1, ?2, ?3, ?4)")?;
-    for start in &change.added {
-        insert.execute(params![text, rank, start, doc])?;
-    }
-    // The text gets its second place: the first one, unless it was just removed, goes on the list with it.
-    if let Places::One((other, start)) = stood
-        && !(*other == doc && change.removed.contains(start))
-    {
-        insert.execute(params![text, place::rank_of_doc(tx, *other)?, start, other])?;
-    }
-    let stands = places(tx, text)?;
-    if !matches!(stands, Places::Many(_)) {
-        tx.prepare_cached("DELETE FROM copies WHERE text = ?1")?.execute([text])?;
-    }
-    Ok(stands)
-}
-
-/// Ensures that a text with a new home is indexed there. The document being written indexes its own texts.
-fn hand_over(
-    tx: &Transaction<'_>,
-    doc: i64,
-    text: i64,
-    stood: &Places,
-    stands: &Places,
-    late: &mut Late,
-) -> Result<(), StoreError> {
-    let (before, after) = (stood.home(), stands.home());
-    if before == after {
-        return Ok(());
-    }
-    // The old home may index the text a moment longer: two copies are better than none.
-    if let Some((old, _)) = before.filter(|(old, _)| *old != doc) {
-        mark(tx, old)?;
-    }
-    if after.is_some_and(|(new, _)| new != doc) {
-        late.promote(text);
-    }
-    Ok(())
-}
-
-/// Leaves the update of a document's chunks to the ripple.
-fn mark(tx: &Connection, doc: i64) -> Result<(), StoreError> {
-    tx.prepare_cached("INSERT OR IGNORE INTO dirty_copies VALUES(?1)")?.execute([doc])?;
-    Ok(())
-}
-
-/// Updates the rank of a document's copies after it moved.
-pub(super) fn moved(
-    tx: &Transaction<'_>,
-    doc: i64,
-    path: &str,
-    late: &mut Late,
-) -> Result<(), StoreError> {
-    let mut statement = tx.prepare_cached("SELECT text, start FROM copies WHERE doc_id = ?1")?;
-    let rows: Vec<(i64, i64)> = statement
-        .query_map([doc], |row| Ok((row.get(0)?, row.get(1)?)))?
-        .collect::<Result<_, _>>()?;
-    let texts: BTreeSet<i64> = rows.iter().map(|(text, _)| *text).collect();
-    // The first copies are read before any row changes, to see which texts get another home.
-    let mut before = Vec::with_capacity(texts.len());
-    for text in &texts {
-        before.push(first_copy(tx, *text)?);
-    }
-    tx.prepare_cached("DELETE FROM copies WHERE doc_id = ?1")?.execute([doc])?;
-    let rank = rank_of(path);
-    let mut insert = tx.prepare_cached("INSERT INTO copies VALUES(?1, ?2, ?3, ?4)")?;
-    for (text, start) in &rows {
-        insert.execute(params![text, rank, start, doc])?;
-    }
-    for (text, before) in texts.iter().zip(before) {
-        let after = first_copy(tx, *text)?;
-        if before == after {
-            continue;
-        }
-        if let Some((old, _)) = before {
-            mark(tx, old)?;
-        }
-        late.promote(*text);
-    }
-    Ok(())
-}
-
-/// Indexes the texts that lost their home at the next one; the last thing that a transaction does with ordinary
-/// tables.
-pub(super) fn promote(tx: &Transaction<'_>, late: &mut Late) -> Result<(), StoreError> {
-    let mut documents = BTreeSet::new();
-    for text in late.take_promoted() {
-        documents.extend(places(tx, text)?.home().map(|(doc, _): Place| doc));
-    }
-    for doc in documents {
-        cover::apply(tx, doc, late)?;
-    }
-    Ok(())
+fn chunks_of(tx: &Connection, doc: i64) -> Result<Vec<Compare>, StoreError> {
+    let sql = format!(
+        "SELECT {} FROM chunks c WHERE c.doc_id = ?1 AND c.print IS NOT NULL ORDER BY c.idx",
+        Compare::COLUMNS
+    );
+    let mut statement = tx.prepare_cached(&sql)?;
+    Ok(statement.query_map([doc], Compare::read)?.collect::<Result<_, _>>()?)
 }
 
 impl IndexWriter {
-    /// Does one step of what new, changed and deleted texts require in other documents; returns false when nothing is
-    /// left.
+    /// Settles the chunks of some documents; returns false if there is none to settle.
     pub(super) fn settle_duplicates(&mut self) -> Result<bool, StoreError> {
-        if !has_work(&self.db)? {
+        let has_work = "SELECT EXISTS (SELECT 1 FROM docs WHERE is_open)";
+        if !self.db.prepare_cached(has_work)?.query_row([], |row| row.get::<_, bool>(0))? {
             return Ok(false);
         }
         let tick = self.next_tick()?;
@@ -302,69 +196,276 @@ impl IndexWriter {
     }
 }
 
-/// Returns whether anything waits for [`settle`].
-fn has_work(db: &Connection) -> Result<bool, StoreError> {
-    let sql = "SELECT EXISTS (SELECT 1 FROM dirty_texts) OR EXISTS (SELECT 1 FROM dirty_keys)
-                 OR EXISTS (SELECT 1 FROM dirty_copies)";
-    Ok(db.prepare_cached(sql)?.query_row([], |row| row.get(0))?)
-}
-
-/// Does one step: decides some texts again, or else updates the chunks of some documents.
+/// Settles the first documents that are open, in order.
 fn settle(tx: &Transaction<'_>, similarity: f64, late: &mut Late) -> Result<(), StoreError> {
-    if alike::settle(tx, similarity)? {
-        return Ok(());
-    }
-    let mut statement = tx.prepare_cached("SELECT doc_id FROM dirty_copies LIMIT ?1")?;
-    let documents: Vec<i64> =
-        statement.query_map([DOCUMENTS_A_STEP], |row| row.get(0))?.collect::<Result<_, _>>()?;
-    for doc in documents {
-        tx.prepare_cached("DELETE FROM dirty_copies WHERE doc_id = ?1")?.execute([doc])?;
-        cover::apply(tx, doc, late)?;
+    let mut texts = Texts::new(tx);
+    // One by one: settling a document may open a later one.
+    let mut next = tx.prepare_cached(
+        "SELECT depth, path, id FROM docs WHERE is_open = 1 ORDER BY depth, path LIMIT 1",
+    )?;
+    for _ in 0..DOCUMENTS_A_STEP {
+        let found = next.query_row([], |row| Ok(((row.get(0)?, row.get(1)?), row.get(2)?)));
+        let Some((rank, doc)): Option<(Rank, i64)> = found.optional()? else { break };
+        for chunk in chunks_of(tx, doc)? {
+            texts.settle(&chunk, &rank, similarity, late)?;
+        }
+        tx.prepare_cached("UPDATE docs SET is_open = 0 WHERE id = ?1")?.execute([doc])?;
     }
     Ok(())
 }
 
-/// Documents whose text is cached, so that a page is not read once for each of its paragraphs.
-const DOCUMENTS_KEPT: usize = 4;
+/// What a document's chunks are indexed with, and its text.
+struct Source {
+    context: IndexedContext,
+    indexed_as: String,
+    text: String,
+}
 
-/// Reads the words of texts, each at any one of its places.
+/// Reads and compares texts; caches what recurs.
 struct Texts<'a> {
-    db: &'a Connection,
-    kept: RefCell<Vec<(i64, Rc<str>)>>,
+    tx: &'a Transaction<'a>,
+    document: Option<(i64, Rc<Source>)>,
+    compared: FxHashMap<i64, Rc<Compared>>,
 }
 
 impl<'a> Texts<'a> {
-    fn new(db: &'a Connection) -> Self {
-        Texts { db, kept: RefCell::default() }
+    fn new(tx: &'a Transaction<'a>) -> Self {
+        Texts { tx, document: None, compared: FxHashMap::default() }
     }
 
-    /// Returns the words of a text; `None` if it has no place any more.
-    fn words_of(&self, text: i64) -> Result<Option<String>, StoreError> {
-        let place: Option<(i64, i64, i64)> = self
-            .db
-            .prepare_cached("SELECT doc_id, start, end FROM prints WHERE text = ?1 LIMIT 1")?
-            .query_row([text], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
-            .optional()?;
-        let Some((doc, start, end)) = place else { return Ok(None) };
-        let whole = self.document(doc)?;
-        Ok(whole.get(start as usize..end as usize).map(String::from))
+    /// Decides what a chunk repeats, and indexes the part of it that only it has.
+    fn settle(
+        &mut self,
+        chunk: &Compare,
+        rank: &Rank,
+        similarity: f64,
+        late: &mut Late,
+    ) -> Result<(), StoreError> {
+        let first = self.first_like(chunk, rank, similarity)?;
+        let same_as = first.as_ref().map_or(chunk.id, |it| it.id);
+        if chunk.same_as == Some(same_as) {
+            return Ok(());
+        }
+        chunk.decide(self.tx, Some(same_as))?;
+        if first.is_some() {
+            open_repeats(self.tx, chunk.id)?;
+        } else {
+            // Later chunks that are compared with it may repeat this one.
+            let mut open = self.tx.prepare_cached(
+                "UPDATE docs SET is_open = 1 WHERE is_open = 0 AND id IN (
+                   SELECT c.doc_id FROM chunk_keys k JOIN chunks c ON c.id = k.chunk_id
+                   JOIN chunks f ON f.id = c.same_as JOIN docs d ON d.id = f.doc_id
+                   WHERE k.key = ?1 AND (d.depth, d.path, f.start) > (?2, ?3, ?4))",
+            )?;
+            for key in chunk.print.compared_by() {
+                open.execute(params![key, rank.0, rank.1, chunk.start as i64])?;
+            }
+        }
+        let was_repeat = chunk.same_as.is_some_and(|of| of != chunk.id);
+        if first.is_some() || was_repeat {
+            self.show(chunk, first.as_ref(), late)?;
+        }
+        Ok(())
     }
 
-    fn document(&self, doc: i64) -> Result<Rc<str>, StoreError> {
-        let mut kept = self.kept.borrow_mut();
-        if let Some((_, text)) = kept.iter().find(|(kept, _)| *kept == doc) {
-            return Ok(text.clone());
+    /// Returns the first chunk before this one that has equal or nearly equal words and repeats none itself.
+    fn first_like(
+        &mut self,
+        chunk: &Compare,
+        rank: &Rank,
+        similarity: f64,
+    ) -> Result<Option<Compare>, StoreError> {
+        let sql = format!(
+            "SELECT {}, d.depth, d.path FROM chunk_keys k JOIN chunks c ON c.id = k.chunk_id
+             JOIN docs d ON d.id = c.doc_id WHERE k.key = ?1 AND k.is_repeat = 0",
+            Compare::COLUMNS
+        );
+        let mut statement = self.tx.prepare_cached(&sql)?;
+        let mut found: Vec<(Rank, Compare)> = Vec::new();
+        for key in chunk.print.compared_by() {
+            let mut rows = statement.query([key])?;
+            while let Some(row) = rows.next()? {
+                let other = (row.get(6)?, row.get(7)?);
+                found.push((other, Compare::read(row)?));
+            }
         }
-        let text: Option<String> = self
-            .db
-            .prepare_cached("SELECT text FROM docs WHERE id = ?1")?
-            .query_row([doc], |row| row.get(0))
-            .optional()?;
-        let text: Rc<str> = text.unwrap_or_default().into();
-        if kept.len() >= DOCUMENTS_KEPT {
-            kept.remove(0);
+        found.retain(|(other, it)| (other, it.start) < (rank, chunk.start));
+        found.sort_by(|a, b| (&a.0, a.1.start).cmp(&(&b.0, b.1.start)));
+        found.dedup_by_key(|(_, it)| it.id);
+        for (_, other) in found {
+            if other.print.text == chunk.print.text || self.are_alike(&other, chunk, similarity)? {
+                return Ok(Some(other));
+            }
         }
-        kept.push((doc, text.clone()));
-        Ok(text)
+        Ok(None)
+    }
+
+    fn are_alike(
+        &mut self,
+        one: &Compare,
+        other: &Compare,
+        similarity: f64,
+    ) -> Result<bool, StoreError> {
+        if one.print.keys.is_empty() || other.print.keys.is_empty() {
+            return Ok(false);
+        }
+        Ok(self.compared(one)?.similarity(&*self.compared(other)?) >= similarity)
+    }
+
+    fn compared(&mut self, chunk: &Compare) -> Result<Rc<Compared>, StoreError> {
+        if let Some(found) = self.compared.get(&chunk.id) {
+            return Ok(found.clone());
+        }
+        let compared = Rc::new(Compared::of(&self.text_of(chunk)?));
+        // Dropping everything is simpler than tracking use, and what recurs is cached again at once.
+        if self.compared.len() >= MOST_KEPT {
+            self.compared.clear();
+        }
+        self.compared.insert(chunk.id, compared.clone());
+        Ok(compared)
+    }
+
+    fn text_of(&mut self, chunk: &Compare) -> Result<String, StoreError> {
+        let source = self.document(chunk.doc)?;
+        let end: i64 = self
+            .tx
+            .prepare_cached("SELECT end FROM chunks WHERE id = ?1")?
+            .query_row([chunk.id], |row| row.get(0))?;
+        Ok(source.text.get(chunk.start..end as usize).unwrap_or_default().to_string())
+    }
+
+    fn document(&mut self, doc: i64) -> Result<Rc<Source>, StoreError> {
+        if let Some((_, source)) = self.document.as_ref().filter(|(kept, _)| *kept == doc) {
+            return Ok(source.clone());
+        }
+        let source = Rc::new(source_of(self.tx, doc)?);
+        self.document = Some((doc, source.clone()));
+        Ok(source)
+    }
+
+    /// Indexes a chunk as a whole or, if it repeats `first`, the words that `first` lacks. The first chunk of a document
+    /// stays without a body if its title is another: the title must find the document.
+    fn show(
+        &mut self,
+        chunk: &Compare,
+        first: Option<&Compare>,
+        late: &mut Late,
+    ) -> Result<(), StoreError> {
+        let text = self.text_of(chunk)?;
+        let (idx, section, headings, language): (i64, String, Option<String>, String) = self
+            .tx
+            .prepare_cached("SELECT idx, section, headings, language FROM chunks WHERE id = ?1")?
+            .query_row([chunk.id], |row| {
+                Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?))
+            })?;
+        let body = match first {
+            None => Some(text),
+            Some(first) => {
+                let other = self.compared(first)?;
+                let missing = other.missing_from(&text);
+                let words: Vec<&str> =
+                    missing.into_iter().filter_map(|range| text.get(range)).collect();
+                let title = self.document(first.doc)?.indexed_as.clone();
+                let is_titled_so = idx > 0 || self.document(chunk.doc)?.indexed_as == title;
+                (!words.is_empty() || !is_titled_so).then(|| words.join("\n"))
+            }
+        };
+        late.delete_text(chunk.id);
+        if let Some(body) = body {
+            // `headings` is stored only if there are more than `section` shows.
+            let headings = headings.unwrap_or_else(|| section.replace(" › ", " / "));
+            let (title, headings, body) = self.document(chunk.doc)?.context.row(headings, body);
+            late.insert_text(chunk.id, title, headings, body, may_be_english(&language));
+        }
+        self.show_windows(chunk.id, first.is_none(), late)
+    }
+
+    /// Moves the vectors of a chunk that repeats another to `aside`, or has them searched again.
+    fn show_windows(
+        &self,
+        chunk: i64,
+        is_searched: bool,
+        late: &mut Late,
+    ) -> Result<(), StoreError> {
+        let mut statement =
+            self.tx.prepare_cached("SELECT id, aside FROM chunk_vec_map WHERE chunk_id = ?1")?;
+        let rows: Vec<(i64, Option<Vec<u8>>)> = statement
+            .query_map([chunk], |row| Ok((row.get(0)?, row.get(1)?)))?
+            .collect::<Result<_, _>>()?;
+        let mut set =
+            self.tx.prepare_cached("UPDATE chunk_vec_map SET aside = ?2 WHERE id = ?1")?;
+        for (id, aside) in rows {
+            match (is_searched, aside) {
+                (false, None) => {
+                    // A vector of this transaction is not in the table yet.
+                    let vector = match late.take_vector(id) {
+                        Some(vector) => Some(vector),
+                        None => {
+                            late.delete_vector(id);
+                            stored_vector(self.tx, id)?
+                        }
+                    };
+                    // An empty blob: aside, without a vector.
+                    set.execute(params![id, vector.unwrap_or_default()])?;
+                }
+                (true, Some(vector)) => {
+                    set.execute(params![id, Option::<Vec<u8>>::None])?;
+                    late.insert_vector(id, vector);
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+}
+
+fn stored_vector(db: &Connection, id: i64) -> Result<Option<Vec<u8>>, StoreError> {
+    Ok(db
+        .prepare_cached("SELECT embedding FROM chunk_vec WHERE rowid = ?1")?
+        .query_row([id], |row| row.get(0))
+        .optional()?)
+}
+
+fn source_of(db: &Connection, doc: i64) -> Result<Source, StoreError> {
+    let (title, meta, text): (String, String, String) = db
+        .prepare_cached("SELECT title, meta, text FROM docs WHERE id = ?1")?
+        .query_row([doc], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
+    let meta: serde_json::Value = serde_json::from_str(&meta).unwrap_or_default();
+    let list = |key: &str| -> Vec<String> {
+        let values = meta.get(key).and_then(|list| list.as_array()).into_iter().flatten();
+        values.filter_map(|value| value.as_str().map(String::from)).collect()
+    };
+    let long = meta.get("extra").and_then(|extra| extra.get(LONG_TITLE)).and_then(|it| it.as_str());
+    let titles = list("aliases").into_iter().chain(long.map(String::from)).collect();
+    let indexed_as = meta.get("indexed_as").and_then(|it| it.as_str()).unwrap_or_default();
+    let indexed_as = indexed_as.to_string();
+    let context = IndexedContext { title, titles, tags: list("tags") };
+    Ok(Source { context, indexed_as, text })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::depth_of;
+
+    #[test]
+    fn the_shortest_way_from_the_top_comes_first() {
+        let mut paths = [
+            "archive/guide.md",
+            "guide (copy).md",
+            "b/guide.md",
+            "guide.md",
+            "a/guide.md",
+            "about.md",
+        ];
+        paths.sort_by_key(|path| (depth_of(path), *path));
+        let expected = [
+            "about.md",
+            "guide.md",
+            "guide (copy).md",
+            "a/guide.md",
+            "b/guide.md",
+            "archive/guide.md",
+        ];
+        assert_eq!(paths, expected);
     }
 }

@@ -76,10 +76,10 @@ pub const TABLES: &[Table] = &[
     table(Index, "documents", "docs", "id",
         "uid:t path:t title:t is_note:i format:t doc_type:t language:t day:t hash:b mtime_ms:i n_bytes:i \
          source_url:t meta:t text:t lines:b pages:b headings:b terms:t mentions_hash:i gazetteer_version:i \
-         warnings:t redactions:t pass:i entity_id:i sum:i"),
+         warnings:t redactions:t pass:i entity_id:i sum:i depth:i"),
     table(Index, "chunks", "chunks", "id",
         "doc_id:i idx:i start:i end:i raw_start:i raw_end:i line_start:i line_end:i n_tokens:i section:t \
-         hash:b language:t profile:t headings:t own:i"),
+         hash:b language:t profile:t headings:t print:i same_as:i"),
     table(Index, "windows", "chunk_vec_map", "id", "chunk_id:i start:i end:i aside:b hash:b"),
     table(Vectors, "vectors", "chunk_vec", "rowid", "embedding:h"),
     table(Better, "better", "vectors", "id", "space:t model:t hash:b embedding:h floats:b"),
@@ -109,9 +109,6 @@ pub const TABLES: &[Table] = &[
         "key name type is_node in_folder summary tags last_ordinal n_facts n_vectors"),
     table(Index, "memory_vectors", "memory_vectors", "doc_id", "vectors mean"),
     table(Index, "memory_facts", "memory_facts", "doc_id", "seq ordinal content line_start line_end speaker day"),
-    table(Index, "prints", "prints", "doc_id", "kind start end text"),
-    table(Index, "copies", "copies", "doc_id", "text rank start"),
-    table(Index, "alike", "alike", "text", "root"),
     table(Index, "proposals", "proposals", "name_id", "candidate score"),
     table(Index, "name_keys", "name_keys", "name_id", "key"),
     table(Outline, "outline", "", "", "block:b"),
@@ -340,8 +337,8 @@ mod tests {
     use crate::store::Replica;
     use config::settings::Precision;
 
-    /// Columns that are not published: only the writer needs the keys that find similar paragraphs.
-    const KEPT_HERE: [(&str, &str); 1] = [("prints", "keys")];
+    /// Columns that are not published: only the writer compares passages.
+    const KEPT_HERE: [(&str, &str); 2] = [("chunks", "keys"), ("docs", "is_open")];
 
     #[test]
     fn every_column_of_a_published_table_is_published() {

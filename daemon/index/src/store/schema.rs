@@ -3,7 +3,7 @@
 //! The index is derived from the files. A new [`SCHEMA_VERSION`] rebuilds it; nothing is migrated.
 
 /// Must be raised with every change of the tables below, or of the meaning of their rows.
-pub const SCHEMA_VERSION: u32 = 32;
+pub const SCHEMA_VERSION: u32 = 33;
 
 /// Values of `docs.pass`: read by the swift pass; to be read by the deep pass; read by the deep pass.
 pub const PASS_SWIFT: i64 = 0;
@@ -20,33 +20,43 @@ CREATE TABLE meta(key TEXT PRIMARY KEY, value) WITHOUT ROWID;
 -- text; chunks are spans of it, so nothing is stored twice. `lines` maps places of `text` to lines of the file; `pages`
 -- and `headings` hold where those begin (see `store/lines.rs`). `pass`: 0 swift, 1 to be read by the deep pass, 2 deep.
 -- `sum`: checksum of the columns that are derived from the file (`store/scrub.rs`).
--- What is read by itself stands before the texts, which go on in other pages.
+-- What is read by itself stands before the texts, which go on in other pages. `depth` and `path` are the order of
+-- documents in which the first of equal passages is found; `is_open`: its passages are not settled
+-- (`store/duplicates.rs`).
 CREATE TABLE docs(
   id INTEGER PRIMARY KEY AUTOINCREMENT, entity_id INTEGER, uid TEXT NOT NULL UNIQUE, path TEXT NOT NULL UNIQUE,
   title TEXT NOT NULL, is_note INTEGER NOT NULL, format TEXT NOT NULL, doc_type TEXT, language TEXT NOT NULL,
   day TEXT NOT NULL, hash BLOB NOT NULL, mtime_ms INTEGER NOT NULL, n_bytes INTEGER NOT NULL, source_url TEXT,
+  depth INTEGER NOT NULL, is_open INTEGER NOT NULL DEFAULT 0,
   meta TEXT NOT NULL, text TEXT NOT NULL, lines BLOB NOT NULL, pages BLOB, headings BLOB, terms TEXT NOT NULL,
   mentions_hash INTEGER NOT NULL, gazetteer_version INTEGER NOT NULL, warnings TEXT, redactions TEXT,
   pass INTEGER NOT NULL, sum INTEGER NOT NULL);
 CREATE INDEX docs_entity ON docs(entity_id);
 CREATE INDEX docs_hash ON docs(hash);
 CREATE INDEX docs_pass ON docs(id, n_bytes) WHERE pass < 2;
+CREATE INDEX docs_open ON docs(depth, path) WHERE is_open = 1;
 CREATE TABLE doc_tags(doc_id INTEGER NOT NULL, tag TEXT NOT NULL, PRIMARY KEY(doc_id, tag)) WITHOUT ROWID;
 CREATE INDEX doc_tags_tag ON doc_tags(tag);
 
 -- The readable text as the file has it, compressed (`store/written.rs`).
 CREATE TABLE written(doc_id INTEGER PRIMARY KEY, text BLOB NOT NULL);
 
--- Spans are bytes of `docs.text`; raw spans are bytes of the file. `own`: null if the whole chunk is in the text index;
--- 0 if none of it is, because all of it occurs elsewhere; otherwise a hash of the indexed part. `section`: the two
--- innermost headings above it, as answers show them (` › ` between); `headings`: all of them (` / ` between), if there
--- are more. For the place of each heading see `docs.headings`, for the one that names a document the table `headings`.
+-- Spans are bytes of `docs.text`; raw spans are bytes of the file. `section`: the two innermost headings above it, as
+-- answers show them (` › ` between); `headings`: all of them (` / ` between), if there are more. For the place of each
+-- heading see `docs.headings`, for the one that names a document the table `headings`. `print` and `keys`: by which it
+-- is compared with others; null if it is not. `same_as`: itself, or the chunk that it repeats: then only its own words
+-- are in the text index, and its vectors are aside. Null: not decided, -1: decided for one that was deleted; see
+-- `store/duplicates.rs`.
 CREATE TABLE chunks(
   id INTEGER PRIMARY KEY, doc_id INTEGER NOT NULL, idx INTEGER NOT NULL, start INTEGER NOT NULL,
   end INTEGER NOT NULL, raw_start INTEGER NOT NULL, raw_end INTEGER NOT NULL, line_start INTEGER NOT NULL,
   line_end INTEGER NOT NULL, n_tokens INTEGER NOT NULL, section TEXT NOT NULL, hash BLOB NOT NULL,
-  language TEXT NOT NULL, profile TEXT NOT NULL, headings TEXT, own INTEGER);
+  language TEXT NOT NULL, profile TEXT NOT NULL, headings TEXT, print INTEGER, keys BLOB, same_as INTEGER);
 CREATE INDEX chunks_doc ON chunks(doc_id, idx);
+CREATE INDEX chunks_same ON chunks(same_as) WHERE same_as <> id;
+-- The decided chunks by their keys, those that repeat none first.
+CREATE TABLE chunk_keys(key INTEGER NOT NULL, is_repeat INTEGER NOT NULL, chunk_id INTEGER NOT NULL,
+  PRIMARY KEY(key, is_repeat, chunk_id)) WITHOUT ROWID;
 -- Holds the output of `words::Indexer` for title, headings and body, not these themselves. So the tokenizer, which is
 -- `words::TOKENIZER`, only splits at blanks.
 CREATE VIRTUAL TABLE chunk_fts USING fts5(
@@ -55,28 +65,12 @@ CREATE VIRTUAL TABLE chunk_fts USING fts5(
 -- with a scalar loop over floats, which is several times slower. Queries do not use this table; they scan the contents
 -- of its blocks (`vectors/`).
 CREATE VIRTUAL TABLE chunk_vec USING vec0(embedding int8[256] distance_metric=L2);
--- `aside`: the vector of a window whose text occurs almost entirely elsewhere; it is not searched, but kept in case the
--- other text goes. Empty if the window has no vector: only better models read other languages than English, and then
+-- `aside`: the vector of a window whose chunk repeats another; it is not searched, but kept in case the other one goes. Empty if the window has no vector: only better models read other languages than English, and then
 -- `chunk_vec` has no row either. `hash`: of the text that the better model reads (`embed`); its vector is stored under
 -- this hash (`store/spaces.rs`).
 CREATE TABLE chunk_vec_map(id INTEGER PRIMARY KEY, chunk_id INTEGER NOT NULL, start INTEGER NOT NULL,
   end INTEGER NOT NULL, aside BLOB, hash BLOB NOT NULL);
 CREATE INDEX chunk_vec_map_chunk ON chunk_vec_map(chunk_id);
-
--- Text that occurs several times (`store/duplicates.rs`). `prints`: each paragraph and chunk with the hash of its
--- words; similar texts share `keys`. `copies`: all places of a text that has several; the first by `rank` is indexed.
--- `alike`: a text that another one covers, except for its own words.
-CREATE TABLE prints(
-  doc_id INTEGER NOT NULL, kind INTEGER NOT NULL, start INTEGER NOT NULL, end INTEGER NOT NULL, text INTEGER NOT NULL,
-  keys BLOB, PRIMARY KEY(doc_id, kind, start)) WITHOUT ROWID;
-CREATE INDEX prints_text ON prints(text);
-CREATE TABLE print_keys(key INTEGER NOT NULL, text INTEGER NOT NULL, PRIMARY KEY(key, text)) WITHOUT ROWID;
-CREATE TABLE copies(
-  text INTEGER NOT NULL, rank TEXT NOT NULL, start INTEGER NOT NULL, doc_id INTEGER NOT NULL,
-  PRIMARY KEY(text, rank, start)) WITHOUT ROWID;
-CREATE INDEX copies_doc ON copies(doc_id);
-CREATE TABLE alike(text INTEGER PRIMARY KEY, root INTEGER NOT NULL) WITHOUT ROWID;
-CREATE INDEX alike_root ON alike(root);
 
 -- Canonical entities: of a note (`doc_id`), or of a norm. An entity's id is derived from what it is (`store/ids.rs`),
 -- so a name that is still to be resolved and holds the id of a deleted entity can never denote another one. `type`,
@@ -240,9 +234,6 @@ CREATE TABLE memory_facts(
 CREATE TABLE dirty_names(name_id INTEGER PRIMARY KEY, later INTEGER NOT NULL);
 CREATE TABLE undecided(name_id INTEGER PRIMARY KEY);
 CREATE TABLE dirty_terms(norm TEXT PRIMARY KEY) WITHOUT ROWID;
-CREATE TABLE dirty_texts(text INTEGER PRIMARY KEY) WITHOUT ROWID;
-CREATE TABLE dirty_keys(key INTEGER PRIMARY KEY) WITHOUT ROWID;
-CREATE TABLE dirty_copies(doc_id INTEGER PRIMARY KEY);
 -- Keys of links that may resolve differently now; documents up to `after` have been processed.
 CREATE TABLE dirty_links(key TEXT PRIMARY KEY, after INTEGER NOT NULL) WITHOUT ROWID;
 CREATE TABLE dirty_permalinks(base TEXT PRIMARY KEY) WITHOUT ROWID;

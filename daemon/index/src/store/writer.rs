@@ -315,9 +315,6 @@ impl IndexWriter {
             super::links::settle_soon(&tx)?;
             sys::fail::point("commit.resolved");
         }
-        // After all rows are written: a text may have lost and gained places in the same batch.
-        super::duplicates::promote(&tx, &mut late)?;
-        sys::fail::point("commit.promoted");
         done.look_again = late.take_look_again();
         sys::fail::point("commit.late");
         // Virtual tables must not be interrupted halfway, and this is the short end of a batch.

@@ -4,35 +4,43 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::parcel::testing;
+use crate::terms::{ContentHash, Span};
 
 const PLAIN: &str = "All services of the platform write their logs to standard output, from where the collector takes \
     them, adds the name of the host, and keeps them for thirty days in the archive of the region.";
 
-fn prints(lines: &str) -> Vec<Print> {
-    prints_of(&testing::doc(lines), &[], &Dedup::default())
+fn prints(text: &str, profile: Profile) -> Vec<Option<Print>> {
+    let doc = testing::doc(text);
+    let chunk = Chunk {
+        span: Span::new(0, doc.text.len()),
+        headings: Vec::new(),
+        n_tokens: 0,
+        profile,
+        language: "en".into(),
+        windows: Vec::new(),
+        hash: ContentHash::of(b""),
+    };
+    prints_of(&doc, &[chunk], &Dedup::default())
 }
 
-fn text_of(paragraph: &str) -> i64 {
-    let mut words = Words::default();
-    words.read(paragraph);
-    words.text_hash()
+fn print_of(text: &str) -> Print {
+    prints(text, Profile::General).pop().flatten().expect("a print")
 }
 
 #[test]
 fn words_decide_and_signs_do_not() {
-    let loud = PLAIN.to_uppercase().replace(", ", " -- ").replace(' ', "\n");
-    assert_eq!(text_of(PLAIN), text_of(&loud));
-    assert_ne!(text_of(PLAIN), text_of(&PLAIN.replace("thirty", "forty")));
-    assert_ne!(text_of("one two three"), text_of("onetwo three"));
+    let loud = PLAIN.to_uppercase().replace(", ", " -- ");
+    assert_eq!(print_of(PLAIN), print_of(&loud));
+    assert_ne!(print_of(PLAIN).text, print_of(&PLAIN.replace("thirty", "forty")).text);
+    let code = |text: &str| prints(text, Profile::Code).pop().flatten().expect("a print").text;
+    assert_ne!(code(PLAIN), code(&loud), "signs of code count");
 }
 
 #[test]
-fn short_lines_headings_rows_and_code_have_no_print() {
-    let long = "one two three four five six seven eight nine ten eleven twelve";
-    let doc = format!("# {long}\n{long}\nshort line");
-    assert_eq!(prints(&doc).len(), 1);
+fn short_passages_have_no_print() {
+    assert_eq!(prints("short line", Profile::General), [None]);
     let off = Dedup { enabled: false, ..Dedup::default() };
-    assert!(prints_of(&testing::doc(&doc), &[], &off).is_empty());
+    assert!(prints_of(&testing::doc(PLAIN), &[], &off).is_empty());
 }
 
 #[test]
@@ -54,13 +62,8 @@ fn alike_texts_share_a_key_and_say_what_differs() {
             let missing: Vec<&str> =
                 one.missing_from(&other).into_iter().map(|range| &other[range]).collect();
             assert_eq!(missing.join("|"), differs);
-            let keys = |text: &str| {
-                let mut words = Words::default();
-                words.read(text);
-                keys_of(&words.hashes)
-            };
-            let shared = keys(PLAIN).iter().zip(keys(&other)).filter(|(a, b)| **a == *b).count();
-            assert!(shared > 0, "{other}");
+            let (one, two) = (print_of(PLAIN), print_of(&other));
+            assert!(one.keys.iter().zip(&two.keys).any(|(a, b)| a == b), "{other}");
         }
     }
 }

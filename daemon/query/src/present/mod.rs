@@ -81,10 +81,7 @@ pub(crate) fn present(
         let own_mark = mark(&document.uid, passage.words());
         // A repeated text is marked without its document, because the next page may show another
         // place of it.
-        let page_mark = match ctx.snapshot.copies().has_print(chunk.doc, chunk.start)? {
-            true => mark("", passage.words()),
-            false => own_mark,
-        };
+        let page_mark = if chunk.is_compared { mark("", passage.words()) } else { own_mark };
         if plan.cursor.has_seen(page_mark) {
             continue;
         }
@@ -313,7 +310,7 @@ fn hit_view(
     };
     let start = seen.bytes.start;
     let shown = start + range.start..start + range.end;
-    let also_in = copies::also_in(ctx, plan, chunk.doc, seen.bytes, text, shown.clone())?;
+    let also_in = copies::also_in(ctx, plan, chunk)?;
     let (start, end) = (start + range.start, (start + range.end).saturating_sub(1));
     // A chunk may contain several short sections, so show the heading above the displayed words.
     let section = match headings {

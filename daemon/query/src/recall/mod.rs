@@ -130,11 +130,11 @@ pub(crate) fn by_each_signal(
     plan: &Plan,
     depth: usize,
 ) -> Result<Recalled, AskError> {
-    let homes = copies::homes(ctx, plan)?;
+    let firsts = copies::firsts(ctx, plan)?;
     let named = stage!("names", naming::named(ctx, plan))?;
-    // The chunks that pass the filter, and those outside at which texts inside it are indexed.
+    // The chunks that pass the filter, and those outside that they repeat.
     let mut allowed = plan.within.chunks(ctx)?;
-    allowed.iter_mut().for_each(|chunks| chunks.extend(&homes));
+    allowed.iter_mut().for_each(|chunks| chunks.extend(&firsts));
     let (matching, is_relaxed) = demanded(ctx, &plan.question, &allowed)?;
     let mut recalled =
         Recalled { seeds: named.seeds, matching, is_relaxed, depth, ..Recalled::default() };

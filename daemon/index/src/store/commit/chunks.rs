@@ -2,12 +2,13 @@
 
 use std::collections::HashMap;
 
-use rusqlite::{OptionalExtension, Transaction, params};
+use rusqlite::{Transaction, params};
 
 use super::{Identity, Late, all_tags};
-use crate::store::{StoreError, lines};
+use crate::store::{StoreError, duplicates, lines};
 use embed::better_text;
 use model::parcel::{Chunk, EmbeddedDoc, NormalDoc, UnitVector, may_be_english};
+use model::print::Print;
 use model::terms::ContentHash;
 
 /// Innermost headings that an answer shows with a chunk.
@@ -41,14 +42,15 @@ pub(super) fn write_chunks(
     let mut old = chunk_ids(tx, id)?;
     if context_changed {
         // Title or tags changed: they are indexed with every chunk, so all are rewritten.
-        for chunk in old.drain().flat_map(|(_, ids)| ids) {
-            delete_chunk(tx, chunk, late)?;
-        }
+        delete_chunks(tx, std::mem::take(&mut old), late)?;
     }
+    let mut is_compared = false;
     for (idx, chunk) in mentioned.chunks.iter().enumerate() {
         let kept = old.get_mut(chunk.hash.0.to_le_bytes().as_slice()).and_then(Vec::pop);
         // `pop` takes the first chunk of that hash, so repeated chunks keep their order.
-        let chunk_id = write_chunk_row(tx, kept, id, idx, chunk, &mentioned.doc)?;
+        let print = doc.prints.get(idx).and_then(Option::as_ref);
+        is_compared |= print.is_some();
+        let chunk_id = write_chunk_row(tx, (kept, id, idx), chunk, print, &mentioned.doc)?;
         match kept {
             Some(_) => move_windows(tx, chunk_id, chunk)?,
             None => {
@@ -60,19 +62,16 @@ pub(super) fn write_chunks(
             }
         }
     }
-    for chunk in old.into_values().flatten() {
-        // What is left occurs in the new version no more.
-        delete_chunk(tx, chunk, late)?;
-    }
-    Ok(())
+    // What is left occurs in the new version no more.
+    delete_chunks(tx, old, late)?;
+    if is_compared { duplicates::open(tx, id) } else { Ok(()) }
 }
 
 fn write_chunk_row(
     tx: &Transaction<'_>,
-    kept: Option<i64>,
-    doc_id: i64,
-    idx: usize,
+    (kept, doc_id, idx): (Option<i64>, i64, usize),
     chunk: &Chunk,
+    print: Option<&Print>,
     normal: &NormalDoc,
 ) -> Result<i64, StoreError> {
     let raw = normal.map.to_raw(chunk.span);
@@ -80,7 +79,7 @@ fn write_chunk_row(
     // A kept row has the same hash, so its headings, language and tokens are equal: only places and the profile,
     // which the hash does not cover, can differ.
     // Without `RETURNING`, which costs a table of its own each time.
-    let sql = "INSERT INTO chunks VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, NULL)
+    let sql = "INSERT INTO chunks VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, NULL)
        ON CONFLICT(id) DO UPDATE SET idx = excluded.idx, start = excluded.start, end = excluded.end,
          raw_start = excluded.raw_start, raw_end = excluded.raw_end, line_start = excluded.line_start,
          line_end = excluded.line_end, profile = excluded.profile";
@@ -100,7 +99,9 @@ fn write_chunk_row(
         chunk.hash.0.to_le_bytes(),
         chunk.language,
         chunk.profile.as_str(),
-        (chunk.headings.len() > MAX_HEADINGS).then(|| chunk.headings.join(" / "))
+        (chunk.headings.len() > MAX_HEADINGS).then(|| chunk.headings.join(" / ")),
+        print.map(|it| it.text),
+        print.and_then(duplicates::encode_keys)
     ])?;
     Ok(kept.unwrap_or_else(|| tx.last_insert_rowid()))
 }
@@ -193,23 +194,24 @@ fn index_vectors(
     Ok(())
 }
 
-pub(super) fn delete_chunk(
+/// Deletes chunks, given by their hashes, the last first: a chunk goes after those of its document that repeat it.
+pub(super) fn delete_chunks(
     tx: &Transaction<'_>,
-    chunk: i64,
+    chunks: HashMap<Vec<u8>, Vec<i64>>,
     late: &mut Late,
 ) -> Result<(), StoreError> {
+    let mut chunks: Vec<i64> = chunks.into_values().flatten().collect();
+    chunks.sort_unstable();
+    chunks.into_iter().rev().try_for_each(|chunk| delete_chunk(tx, chunk, late))
+}
+
+fn delete_chunk(tx: &Transaction<'_>, chunk: i64, late: &mut Late) -> Result<(), StoreError> {
+    duplicates::forget(tx, chunk, late)?;
     let mut statement = tx.prepare_cached("SELECT id FROM chunk_vec_map WHERE chunk_id = ?1")?;
     for id in statement.query_map([chunk], |row| row.get(0))? {
         late.delete_vector(id?);
     }
-    // A chunk whose text is indexed at another place has no row in the text index.
-    let is_indexed: Option<bool> = tx
-        .prepare_cached("SELECT own IS NOT 0 FROM chunks WHERE id = ?1")?
-        .query_row([chunk], |row| row.get(0))
-        .optional()?;
-    if is_indexed != Some(false) {
-        late.delete_text(chunk);
-    }
+    late.delete_text(chunk);
     for statement in
         ["DELETE FROM chunk_vec_map WHERE chunk_id = ?1", "DELETE FROM chunks WHERE id = ?1"]
     {

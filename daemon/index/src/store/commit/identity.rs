@@ -143,16 +143,16 @@ pub(super) fn find(
         }
         (Some(here), Some(own)) if identity.is_exchange => {
             // Paths are unique, so the row here gets an empty one until the other has moved.
-            set_path(tx, here.id, "", late)?;
-            set_path(tx, own.id, path.as_str(), late)?;
-            set_aside(tx, here.id, &own.path, late)?;
+            set_path(tx, here.id, "")?;
+            set_path(tx, own.id, path.as_str())?;
+            set_aside(tx, here.id, &own.path)?;
             Ok(Some(Existing { has_moved: true, ..own }))
         }
         (here, Some(own)) => {
             if here.is_some() {
                 remove(tx, path, late)?;
             }
-            set_path(tx, own.id, path.as_str(), late)?;
+            set_path(tx, own.id, path.as_str())?;
             if identity.moved_from.as_ref().is_none_or(|from| from.as_str() != own.path) {
                 // No move was reported, so its old path may still have a file.
                 late.look_again(RelPath::new(own.path.as_str()));
@@ -183,18 +183,18 @@ fn row(tx: &Transaction<'_>, column: &str, value: &str) -> Result<Option<Existin
     Ok(statement.query_row([value], read).optional()?)
 }
 
-fn set_path(tx: &Transaction<'_>, id: i64, path: &str, late: &mut Late) -> Result<(), StoreError> {
+fn set_path(tx: &Transaction<'_>, id: i64, path: &str) -> Result<(), StoreError> {
     tx.prepare_cached("UPDATE docs SET path = ?2 WHERE id = ?1")?.execute(params![id, path])?;
-    duplicates::moved(tx, id, path, late)
+    duplicates::moved(tx, id, path)
 }
 
 /// Gives a row the path of the document it changed places with. Columns that depend on the path are wrong until its
 /// own parcel arrives, which follows at once; a crawl would find the row changed, too.
-fn set_aside(tx: &Transaction<'_>, id: i64, path: &str, late: &mut Late) -> Result<(), StoreError> {
+fn set_aside(tx: &Transaction<'_>, id: i64, path: &str) -> Result<(), StoreError> {
     tx.prepare_cached(
         "UPDATE docs SET path = ?2, hash = zeroblob(16), mtime_ms = -1, mentions_hash = 0 WHERE id = ?1",
     )?
     .execute(params![id, path])?;
-    duplicates::moved(tx, id, path, late)?;
+    duplicates::moved(tx, id, path)?;
     mark_dirty(tx, names_of_doc(tx, id)?.into_iter(), Due::Soon)
 }

