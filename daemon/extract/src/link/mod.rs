@@ -14,7 +14,7 @@ pub mod vote;
 
 use std::collections::BTreeMap;
 
-use model::parcel::{LinkedDoc, Mention, MentionedDoc, NameUse, RecognizerKind, StatedSource};
+use model::parcel::{LinkedDoc, Mention, MentionedDoc, NameUse, RecognizerKind};
 use model::terms::{EntityType, norm_of};
 use model::{DocFault, Stage};
 
@@ -27,14 +27,7 @@ impl Stage for LinkStage {
     type In = MentionedDoc;
     type Out = LinkedDoc;
 
-    fn run(&mut self, mut doc: MentionedDoc) -> Result<LinkedDoc, DocFault> {
-        // A name without a letter or digit cannot be looked up.
-        doc.mentions.retain(|mention| mention.name.chars().any(char::is_alphanumeric));
-        doc.stated.retain(|stated| stated.surface.chars().any(char::is_alphanumeric));
-        // Only a note is the home of an entity: for other files, the file name is not a name of the page.
-        if !matches!(doc.doc.head.path.extension().as_str(), "md" | "markdown") {
-            doc.stated.retain(|s| matches!(s.source, StatedSource::Title | StatedSource::Alias));
-        }
+    fn run(&mut self, doc: MentionedDoc) -> Result<LinkedDoc, DocFault> {
         let mention_norms: Vec<String> = doc.mentions.iter().map(|m| norm_of(&m.name)).collect();
         let stated_norms: Vec<String> = doc.stated.iter().map(|s| norm_of(&s.surface)).collect();
 

@@ -3,8 +3,8 @@
 //! In: a `ChunkedDoc`. Out: a `MentionedDoc`: sentences, the names that the document states for
 //! itself, mentions in order of place, and candidate terms for the gazetteer.
 //! Invariants: a function of the document and the gazetteer alone. Mentions are sorted and never
-//! overlap; a name has at most `MAX_SURFACE_BYTES` bytes, a document at most `MAX_MENTIONS`
-//! mentions. If recognizers disagree, the most trusted wins, then the longest mention, then the
+//! overlap; a name has a letter or digit and at most `MAX_SURFACE_BYTES` bytes, a document at most
+//! `MAX_MENTIONS` mentions. If recognizers disagree, the most trusted wins, then the longest mention, then the
 //! earliest. If the user states a document's names (`given.rs`), they replace the recognized ones.
 //! Time is linear in the text, except for sorting the mentions.
 
@@ -126,11 +126,13 @@ impl Stage for RecognizeStage {
                 model.overrule(&doc, &sentences, &mut found);
             }
         }
-        let mentions = match is_mined.then_some(doc.given.as_ref()).flatten() {
+        let mut mentions = match is_mined.then_some(doc.given.as_ref()).flatten() {
             Some(given) => given_mentions(&doc, given, found),
             // A model that the user chose knows better than our classifier.
             None => mentions_of(&doc, &sentences, found, self.judges && self.model.is_none()),
         };
+        // A name without a letter or digit cannot be looked up.
+        mentions.retain(|mention| mention.name.chars().any(char::is_alphanumeric));
         let anaphors = match mentions.is_empty() {
             true => Vec::new(),
             false => coreference::find(&doc, &sentences, &mentions),

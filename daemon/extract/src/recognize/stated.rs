@@ -78,8 +78,10 @@ pub(super) fn names_of(doc: &NormalDoc) -> Vec<StatedName> {
             state(alias, StatedSource::Alias);
         }
     }
+    // Only a note is the home of an entity.
+    let is_note = matches!(doc.head.path.extension().as_str(), "md" | "markdown");
     let heading = heading_of(doc).map(|(heading, _)| heading).or_else(|| folder_of(doc));
-    if let Some(heading) = heading.filter(|it| !words::all_ordinary(it)) {
+    if let Some(heading) = heading.filter(|it| is_note && !words::all_ordinary(it)) {
         state(heading, StatedSource::Heading);
     }
     out
@@ -212,6 +214,8 @@ mod tests {
         assert_eq!(names_of(&doc).len(), 2, "a file that is written as a name, and the heading");
         doc.title = "signing".into();
         assert_eq!(names_of(&doc).len(), 1, "the heading alone");
+        doc.head.path = RelPath::new("services/signing.txt");
+        assert_eq!(names_of(&doc).len(), 0, "it is not a note");
     }
 
     #[test]
