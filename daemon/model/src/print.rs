@@ -10,7 +10,7 @@ use config::settings::Dedup;
 use rustc_hash::FxHashSet;
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::parcel::{Block, BlockKind, Chunk, NormalDoc};
+use super::document::{Block, BlockKind, Document};
 use crate::terms::overlap;
 
 /// Bands of a MinHash, each of two rows: texts that share .8 of their pairs of words share a band with probability 1
@@ -55,7 +55,7 @@ pub struct Print {
 }
 
 /// Returns the prints of a document: paragraphs, then chunks, each in order of place; nothing when `dedup` is off.
-pub fn prints_of(doc: &NormalDoc, chunks: &[Chunk], dedup: &Dedup) -> Vec<Print> {
+pub fn prints_of(doc: &Document, dedup: &Dedup) -> Vec<Print> {
     if !dedup.enabled {
         return Vec::new();
     }
@@ -74,7 +74,7 @@ pub fn prints_of(doc: &NormalDoc, chunks: &[Chunk], dedup: &Dedup) -> Vec<Print>
             out.push(Print { kind: PrintKind::Paragraph, span, text: words.text_hash(), keys });
         }
     }
-    for chunk in chunks.iter().filter(|chunk| chunk.n_tokens >= dedup.min_words) {
+    for chunk in doc.chunks.iter().filter(|chunk| chunk.n_tokens >= dedup.min_words) {
         let text = hash_of(PrintKind::Chunk, chunk.span.of(&doc.text).as_bytes());
         let span = chunk.span.start()..chunk.span.end();
         out.push(Print { kind: PrintKind::Chunk, span, text, keys: Vec::new() });

@@ -3,13 +3,13 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::parcel::testing;
+use crate::document::testing;
 
 const PLAIN: &str = "All services of the platform write their logs to standard output, from where the collector takes \
     them, adds the name of the host, and keeps them for thirty days in the archive of the region.";
 
 fn prints(lines: &str) -> Vec<Print> {
-    prints_of(&testing::doc(lines), &[], &Dedup::default())
+    prints_of(&testing::doc(lines), &Dedup::default())
 }
 
 fn text_of(paragraph: &str) -> i64 {
@@ -32,7 +32,7 @@ fn short_lines_headings_rows_and_code_have_no_print() {
     let doc = format!("# {long}\n{long}\nshort line");
     assert_eq!(prints(&doc).len(), 1);
     let off = Dedup { enabled: false, ..Dedup::default() };
-    assert!(prints_of(&testing::doc(&doc), &[], &off).is_empty());
+    assert!(prints_of(&testing::doc(&doc), &off).is_empty());
 }
 
 #[test]

@@ -18,8 +18,7 @@ use super::place::first_copy;
 use super::{Texts, mark};
 use crate::store::StoreError;
 use crate::store::commit::{IndexedContext, Late};
-use model::parcel::LONG_TITLE;
-use model::parcel::may_be_english;
+use model::document::{LONG_TITLE, may_be_english};
 use model::print::{Compared, PrintKind, count_words};
 
 /// A window keeps its vector while at least one in this many of its words is indexed here.
