@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use model::Stage;
 use formats::Normalizer;
-use model::parcel::{NormalDoc, SourceDoc};
+use model::document::{Document, SourceDoc};
 use model::terms::{ContentHash, RelPath};
 
 thread_local! {
@@ -24,14 +24,15 @@ pub fn read(extension: &str, bytes: &[u8]) {
         hash: ContentHash(0),
         mtime_ms: 0,
         pass: Default::default(),
+        reading: Default::default(),
     };
     if let Ok(doc) = NORMALIZER.with_borrow_mut(|normalizer| normalizer.run(source)) {
         check(&doc);
     }
 }
 
-/// Panics where a document breaks what [`NormalDoc`] promises about places.
-fn check(doc: &NormalDoc) {
+/// Panics where a document breaks what [`Document`] promises about places.
+fn check(doc: &Document) {
     let text = &*doc.text;
     let is_place = |start: usize, end: usize| text.get(start..end).is_some();
     let mut end_of_last = 0;

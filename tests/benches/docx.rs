@@ -15,7 +15,7 @@ use std::time::Instant;
 use anyhow::{Context as _, Result};
 use formats::Normalizer;
 use model::Stage as _;
-use model::parcel::SourceDoc;
+use model::document::SourceDoc;
 use model::terms::{ContentHash, RelPath};
 
 /// Rounds over all files; the fastest counts.

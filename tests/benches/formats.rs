@@ -17,7 +17,7 @@ use std::time::Duration;
 use config::settings::Privacy;
 use formats::Normalizer;
 use model::Stage as _;
-use model::parcel::SourceDoc;
+use model::document::SourceDoc;
 use model::terms::{ContentHash, RelPath};
 
 #[path = "formats/tree.rs"]

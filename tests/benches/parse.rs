@@ -23,7 +23,7 @@ use config::Settings;
 use formats::sandbox::Workers;
 use formats::{Normalizer, Parsing};
 use model::Stage;
-use model::parcel::SourceDoc;
+use model::document::SourceDoc;
 use model::terms::{ContentHash, Lane, RelPath};
 use support::{Scratch, median};
 

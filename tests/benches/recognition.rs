@@ -32,9 +32,9 @@ use extract::recognize::pattern::PatternRecognizer;
 use extract::recognize::statistical::StatisticalRecognizer;
 use extract::recognize::{Gazetteer, RecognizeStage, TermCount, select};
 use formats::Normalizer;
-use model::Stage as _;
-use model::parcel::{ChunkedDoc, Mention, MentionedDoc, NormalDoc, Party, Pass, SourceDoc};
+use model::document::{Document, Mention, Party, Pass, SourceDoc};
 use model::terms::{ContentHash, EntityType, RelPath, norm_of};
+use model::{PartStage as _, Stage as _};
 use score::{Found, Labels, Score, Text};
 use serde_json::{Value, json};
 
@@ -153,15 +153,15 @@ fn anaphora(corpus: &Path) -> Result<()> {
         let bytes = std::fs::read(corpus.join("docs").join(path))?;
         let doc = recognized(path, &bytes)?;
         let name_of = |party: Party| match party {
-            Party::Document | Party::Link(_) => doc.doc.title.clone(),
+            Party::Document | Party::Link(_) => doc.title.clone(),
             Party::Mention(idx) => {
-                doc.mentions.get(idx as usize).map_or(String::new(), |m| m.name.clone())
+                doc.found.mentions.get(idx as usize).map_or(String::new(), |m| m.name.clone())
             }
         };
         n_gold += rows.len();
         for [surface, nth, entity] in rows {
-            let Some(at) = nth_word(&doc.doc.text, surface, nth.parse()?) else { continue };
-            if let Some(found) = doc.anaphors.iter().find(|a| a.span.start() == at) {
+            let Some(at) = nth_word(&doc.text, surface, nth.parse()?) else { continue };
+            if let Some(found) = doc.found.anaphors.iter().find(|a| a.span.start() == at) {
                 n_found += 1;
                 let name = name_of(found.antecedent);
                 n_right += usize::from(norm_of(&name) == norm_of(entity));
@@ -175,13 +175,13 @@ fn anaphora(corpus: &Path) -> Result<()> {
 /// Prints the mentions and anaphors of a file.
 fn show(path: &str) -> Result<()> {
     let doc = recognized(path, &std::fs::read(path)?)?;
-    let text = &doc.doc.text;
+    let text = &doc.text;
     let flat = |from: usize, to: usize| {
         let from = (0..=from).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
         let to = (to.min(text.len())..=text.len()).find(|at| text.is_char_boundary(*at));
         text.get(from..to.unwrap_or(text.len())).unwrap_or("").replace('\n', " ")
     };
-    for mention in &doc.mentions {
+    for mention in &doc.found.mentions {
         let guess = if mention.place.is_type_guessed { "?" } else { "" };
         println!(
             "{path} {:?} {}{guess} `{}` = {}",
@@ -191,10 +191,10 @@ fn show(path: &str) -> Result<()> {
             mention.name
         );
     }
-    for anaphor in &doc.anaphors {
+    for anaphor in &doc.found.anaphors {
         let name = match anaphor.antecedent {
             Party::Document | Party::Link(_) => "(document)",
-            Party::Mention(idx) => doc.mentions.get(idx as usize).map_or("", |m| &m.name),
+            Party::Mention(idx) => doc.found.mentions.get(idx as usize).map_or("", |m| &m.name),
         };
         let (start, end) = (anaphor.span.start(), anaphor.span.end());
         println!(
@@ -220,7 +220,7 @@ fn nth_word(text: &str, word: &str, nth: usize) -> Option<usize> {
 }
 
 /// Reads one document with the first stages, deeply, without mined terms.
-fn recognized(path: &str, bytes: &[u8]) -> Result<MentionedDoc> {
+fn recognized(path: &str, bytes: &[u8]) -> Result<Document> {
     let settings = Settings::default();
     let source = SourceDoc {
         path: RelPath::new(path),
@@ -239,13 +239,13 @@ fn recognized(path: &str, bytes: &[u8]) -> Result<MentionedDoc> {
 }
 
 fn run_set(set: &str, texts: &[Text], labels: &Labels, dump: Option<&str>) -> Result<()> {
-    let docs: Vec<ChunkedDoc> = chunked(texts)?;
+    let docs: Vec<Document> = chunked(texts)?;
     let gazetteer = Arc::new(ArcSwap::from_pointee(Gazetteer::build(0, std::iter::empty())));
     let settings = Settings::default();
     let mut stage = RecognizeStage::new(&settings.recognize, gazetteer.clone());
     let mut counts: BTreeMap<String, Counted> = BTreeMap::new();
     for doc in &docs {
-        for term in stage.run(doc.clone()).map_err(|fault| anyhow::anyhow!("{fault:?}"))?.terms {
+        for term in stage.part_of(doc).map_err(|fault| anyhow::anyhow!("{fault:?}"))?.terms {
             counts.entry(term.norm.clone()).or_default().add(&term.surface, term.weight);
         }
     }
@@ -261,17 +261,16 @@ fn run_set(set: &str, texts: &[Text], labels: &Labels, dump: Option<&str>) -> Re
 
     let known = gazetteer.load_full();
     let alone = |recognizer: &dyn Recognizer| -> Vec<Vec<Mention>> {
-        let find = |doc: &ChunkedDoc| {
-            let (mut out, sentences) = (Vec::new(), extract::chunk::sentences_of(&doc.doc));
-            recognizer.recognize(&doc.doc, &sentences, &mut out);
+        let find = |doc: &Document| {
+            let (mut out, sentences) = (Vec::new(), extract::chunk::sentences_of(doc));
+            recognizer.recognize(doc, &sentences, &mut out);
             out
         };
         docs.iter().map(find).collect()
     };
     let mut together = Vec::new();
     for doc in &docs {
-        together
-            .push(stage.run(doc.clone()).map_err(|fault| anyhow::anyhow!("{fault:?}"))?.mentions);
+        together.push(stage.part_of(doc).map_err(|fault| anyhow::anyhow!("{fault:?}"))?.mentions);
     }
     let rows = [
         ("gazetteer", alone(known.as_ref())),
@@ -283,7 +282,7 @@ fn run_set(set: &str, texts: &[Text], labels: &Labels, dump: Option<&str>) -> Re
     for (name, mentions) in rows {
         let types = voted(&mentions);
         let found: Vec<Vec<Found>> =
-            mentions.iter().zip(&docs).map(|(m, doc)| spans(m, &doc.doc, &types)).collect();
+            mentions.iter().zip(&docs).map(|(m, doc)| spans(m, doc, &types)).collect();
         let score = Score::of(texts, &found, labels);
         println!("{set} | {name} | {score}");
         if let Some(dump) = dump {
@@ -309,11 +308,7 @@ fn voted(mentions: &[Vec<Mention>]) -> BTreeMap<String, EntityType> {
     votes.into_iter().map(|(norm, votes)| (norm, votes.winner().0)).collect()
 }
 
-fn spans(
-    mentions: &[Mention],
-    doc: &NormalDoc,
-    types: &BTreeMap<String, EntityType>,
-) -> Vec<Found> {
+fn spans(mentions: &[Mention], doc: &Document, types: &BTreeMap<String, EntityType>) -> Vec<Found> {
     let found = mentions.iter().filter(|m| m.entity_type != EntityType::Step).map(|m| {
         let raw = doc.map.source_range(m.span.start(), m.span.end());
         let entity_type = types.get(&norm_of(&m.name)).copied().unwrap_or(m.entity_type);
@@ -347,7 +342,7 @@ impl Counted {
     }
 }
 
-fn chunked(texts: &[Text]) -> Result<Vec<ChunkedDoc>> {
+fn chunked(texts: &[Text]) -> Result<Vec<Document>> {
     let settings = Settings::default();
     let mut normalizer = Normalizer::new(&settings.watch, &settings.privacy);
     let tokens = embed::WordPiece::builtin();

@@ -24,7 +24,7 @@ use std::time::Instant;
 use anyhow::{Context, Result};
 use formats::Normalizer;
 use model::Stage;
-use model::parcel::SourceDoc;
+use model::document::SourceDoc;
 use model::terms::{ContentHash, RelPath};
 use redact::{Kind, personal_data_in, places_of_secrets};
 use serde_json::{Value, json};

@@ -18,7 +18,7 @@ use std::time::Instant;
 use anyhow::{Context, Result};
 use embed::{StaticModel, WordPiece, unit_vector};
 use index::vectors::{Apart, Form, Nearest, View, load, nearest_in_table};
-use model::parcel::UnitVector;
+use model::document::UnitVector;
 use model::terms::Tick;
 use rusqlite::{Connection, params};
 use support::shuffled::Texts;

@@ -18,7 +18,7 @@ use std::sync::Arc;
 use anyhow::Context as _;
 use formats::Normalizer;
 use model::Stage as _;
-use model::parcel::{BlockKind, NormalDoc, SourceDoc};
+use model::document::{BlockKind, Document, SourceDoc};
 use model::terms::{ContentHash, RelPath};
 use serde_json::{Value, json};
 use tests::score::{Bag, words_of};
@@ -89,7 +89,7 @@ fn read(normalizer: &mut Normalizer, path: &Path) -> anyhow::Result<Value> {
     })
 }
 
-fn line_of(id: &str, doc: &NormalDoc) -> Value {
+fn line_of(id: &str, doc: &Document) -> Value {
     let is_heading = |kind: &BlockKind| matches!(kind, BlockKind::Heading(_));
     let headings = doc.blocks.iter().filter(|block| is_heading(&block.kind));
     let headings: Vec<&str> = headings.map(|block| block.span.of(&doc.text)).collect();

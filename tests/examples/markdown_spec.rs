@@ -12,7 +12,7 @@ use std::sync::Arc;
 use anyhow::Context as _;
 use formats::Normalizer;
 use model::Stage as _;
-use model::parcel::{BlockKind, NormalDoc, SourceDoc};
+use model::document::{BlockKind, Document, SourceDoc};
 use model::terms::{ContentHash, RelPath};
 use serde_json::Value;
 use tests::score::{Bag, words_of};
@@ -43,7 +43,7 @@ fn main() -> anyhow::Result<()> {
     Ok(())
 }
 
-fn read(normalizer: &mut Normalizer, markdown: &str) -> anyhow::Result<NormalDoc> {
+fn read(normalizer: &mut Normalizer, markdown: &str) -> anyhow::Result<Document> {
     let path = RelPath::new("example.md");
     let source = SourceDoc {
         path,
@@ -70,7 +70,7 @@ struct Sums {
 impl Sums {
     /// Adds one example; returns its F1 with alternative text, or 0 if a heading or link is
     /// missing.
-    fn add(&mut self, doc: &NormalDoc, html: &str) -> f64 {
+    fn add(&mut self, doc: &Document, html: &str) -> f64 {
         let found = words_of(&doc.text);
         let [of_text, with_alt] = [false, true].map(|with_alt| {
             let wanted = words_of(&text_of(html, with_alt));

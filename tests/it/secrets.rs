@@ -9,7 +9,7 @@ use std::path::Path;
 
 use formats::Normalizer;
 use model::Stage;
-use model::parcel::SourceDoc;
+use model::document::SourceDoc;
 use model::terms::{ContentHash, RelPath};
 use serde_json::{Value, json};
 use tests::planted::evasions::evasions;

@@ -12,7 +12,7 @@ use onnx::{Carried, CarriedTokens, CarriedWeights};
 
 use super::transformer::{TransformerModel, quiet};
 use super::{EmbedError, Embedder};
-use model::parcel::UnitVector;
+use model::document::UnitVector;
 
 /// A built-in model.
 #[derive(Debug)]

@@ -19,7 +19,7 @@ use xxhash_rust::xxh3::Xxh3;
 use super::better::BetterError;
 use super::transformer::{TransformerModel, quiet};
 use super::{EmbedError, Embedder, prepare};
-use model::parcel::UnitVector;
+use model::document::UnitVector;
 
 /// Hint for a folder that is not a model.
 const ADD: &str =

@@ -32,7 +32,7 @@ pub use transformer::TransformerModel;
 pub use unrounded::Unrounded;
 pub use wordpiece::WordPiece;
 
-use model::parcel::UnitVector;
+use model::document::UnitVector;
 
 /// The int8 value of a component of 1 in a [`UnitVector`], whose range then ends at ±.5. Hardly any component of a
 /// text is larger, most are below .1, and twice the steps of 127 halve the number of neighbors that rounding puts in

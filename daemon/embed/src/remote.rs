@@ -23,7 +23,7 @@ use super::better::BetterError;
 use super::transformer::quiet;
 use super::{EmbedError, Embedder, unit_vector};
 use crate::servers::{KeyPlace, complaint};
-use model::parcel::UnitVector;
+use model::document::UnitVector;
 use redact::clean;
 
 /// Longest wait for the vector of a question: a person is waiting, and the static vector is available.

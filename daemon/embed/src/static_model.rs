@@ -11,7 +11,7 @@ use safetensors::{Dtype, SafeTensors};
 use super::wordpiece::{CachedWordPiece, WordPiece};
 use super::{EmbedError, Embedder, UNIT};
 use crate::builtin::along;
-use model::parcel::UnitVector;
+use model::document::UnitVector;
 
 /// The built-in table.
 const BUILTIN_TABLE: &[u8] =

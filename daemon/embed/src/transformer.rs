@@ -8,7 +8,7 @@ use std::path::Path;
 use onnx::{Carried, ModelError, SentenceModel, Wanted};
 
 use super::{EmbedError, Embedder, unit_vector};
-use model::parcel::UnitVector;
+use model::document::UnitVector;
 
 /// A loaded model.
 pub struct TransformerModel {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::transformer::quiet;
 use super::{EmbedError, Embedder};
-use model::parcel::UnitVector;
+use model::document::UnitVector;
 
 /// Suffix of the names of int8 spaces.
 const ROUNDED: &str = "/i8x254";

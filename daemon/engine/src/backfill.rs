@@ -30,7 +30,7 @@ use embed::better_text;
 use embed::{EmbedError, Embedder, Unrounded, unit_vector};
 use index::store::{Held, Readers, Space, Spaces, StoreError};
 use index::vectors::Layers;
-use model::parcel::UnitVector;
+use model::document::UnitVector;
 use model::terms::{ContentHash, Tick};
 
 /// The backfill of one project.

@@ -66,7 +66,7 @@ pub struct Mended {
 /// Losses and damages kept for `status`.
 const MAX_MENDED: usize = 20;
 
-/// The outcome of an interactive parcel: its generation, and its fault if it had one.
+/// The outcome of an interactive item: its generation, and its fault if it had one.
 pub type Outcome = (Generation, Option<String>);
 
 /// Interactive outcomes kept for waiting callers; older ones are read from the index.
@@ -135,7 +135,7 @@ impl Health {
             recent.interactive.clear();
         }
         for (path, outcome) in &done.interactive {
-            // A parcel that was overtaken may come last; a caller that waits for the newer one must still find it.
+            // An item that was overtaken may come last; a caller that waits for the newer one must still find it.
             match recent.interactive.entry(path.clone()) {
                 Entry::Occupied(known) if known.get().0 > outcome.0 => {}
                 place => drop(place.insert_entry(outcome.clone())),
@@ -151,7 +151,7 @@ impl Health {
         self.set_tick(done.tick);
     }
 
-    /// Returns the outcome of the newest interactive parcel of a path, if it is still known.
+    /// Returns the outcome of the newest interactive item of a path, if it is still known.
     pub fn outcome(&self, path: &RelPath) -> Option<Outcome> {
         let recent = self.recent.lock().unwrap_or_else(PoisonError::into_inner);
         recent.interactive.get(path).cloned()
@@ -366,7 +366,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_overtaken_parcel_does_not_replace_the_outcome_of_the_newer_one() {
+    fn an_overtaken_item_does_not_replace_the_outcome_of_the_newer_one() {
         let health = Health::new(Tick(0));
         let path = RelPath::new("a.md");
         let done = |generations: &[u64]| {

@@ -9,7 +9,7 @@ use crate::watch::{KnownFile, KnownFiles, MOST_EQUAL};
 use index::read::{File, Read};
 use index::store::schema::PASS_SWIFT;
 use index::store::{Breakers, Readers, Snapshot};
-use model::parcel::{Pass, Reading};
+use model::document::{Pass, Reading};
 use model::terms::{ContentHash, FileVersion, RelPath};
 
 /// The watcher's view of the index, outside any transaction, so that it always reads the last commit.

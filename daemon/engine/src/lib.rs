@@ -16,8 +16,8 @@
 //!    the generation and the share of the [`Budget`](belt::Budget); a deleted file becomes a removal, one that cannot
 //!    be read a fault. All three go down the same belt.
 //! 3. **Read** (`formats`). Decodes the bytes, removes secrets, and lets the format's reader make one text with an
-//!    outline and a map back to the file: `NormalDoc`. Several bulk documents are read at once, the intricate formats
-//!    in processes of their own.
+//!    outline and a map back to the file: a `Document`, to which each later stage adds its part. Several bulk documents
+//!    are read at once, the intricate formats in processes of their own.
 //! 4. **Chunk** (`extract`). Cuts the text into the chunks that are indexed and the windows that are embedded.
 //! 5. **Recognize** (`extract`). Finds mentions of names: those that the document states, those in the gazetteer, and
 //!    in the deep pass statistical ones.
@@ -69,8 +69,8 @@ use index::store::{IndexWriter, Readers};
 use model::terms::RelPath;
 use sys::crew;
 
-/// Documents that may wait in front of a stage, in the interactive and in the bulk lane. Few, because a parcel may
-/// hold megabytes; enough that a stage never idles while the one before it works.
+/// Documents that may wait in front of a stage, in the interactive and in the bulk lane. Few, because each may hold
+/// megabytes; enough that a stage never idles while the one before it works.
 const QUEUE: (usize, usize) = (64, 16);
 
 /// Documents that may wait in front of the writer, which takes them in batches.

@@ -15,8 +15,7 @@ use std::ops::Range;
 use super::format::FormatLimits;
 use marks::Mark;
 use model::bytes::has_single_spaces;
-use model::parcel::Parsed;
-use model::parcel::{Block, Inline, Link};
+use model::document::{Block, Inline, Link, Parsed};
 use model::terms::SpanMap;
 use structure::{CELL_SEPARATOR, Structure};
 

@@ -8,7 +8,7 @@ use std::ops::Range;
 
 use super::builder::TextBuilder;
 use super::format::{Format, FormatLimits};
-use model::parcel::Parsed;
+use model::document::Parsed;
 
 /// Fewest words of a comment that is taken for prose.
 const MIN_WORDS: usize = 4;

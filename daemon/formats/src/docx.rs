@@ -36,7 +36,7 @@ use self::numbering::Numbering;
 use self::package::{Package, Relationship};
 use self::styles::Styles;
 use super::format::{Format, FormatLimits};
-use ::model::parcel::Parsed;
+use ::model::document::Parsed;
 use ::model::terms::SpanMap;
 
 /// Unpacked bytes that any document may have.

@@ -11,8 +11,7 @@ use super::builder::TextBuilder;
 use super::format::{Format, FormatLimits};
 use super::html::Html;
 use super::plain::Plain;
-use model::parcel::Parsed;
-use model::parcel::{Block, BlockKind, Inline, Link};
+use model::document::{Block, BlockKind, Inline, Link, Parsed};
 use model::terms::{Norm, Span, SpanMap};
 
 /// Most parts that are read.

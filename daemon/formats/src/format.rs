@@ -15,7 +15,7 @@ use super::markdown::Markdown;
 use super::notebook::Notebook;
 use super::pdf::Pdf;
 use super::plain::Plain;
-use model::parcel::Parsed;
+use model::document::Parsed;
 
 /// Reads one file type, from its text (`Format<str>`) or from its bytes (`Format<[u8]>`).
 pub(crate) trait Format<Source: ?Sized>: Sync {

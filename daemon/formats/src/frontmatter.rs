@@ -7,7 +7,7 @@
 use notes::parse::{add_tag, names, scalar_text};
 use serde_json::Value;
 
-use model::parcel::DocMeta;
+use model::document::DocMeta;
 
 /// Most duplicate keys that a warning names.
 const MAX_NAMED: usize = 5;

@@ -33,7 +33,7 @@ mod words;
 mod tests;
 
 use super::format::{Format, FormatLimits};
-use model::parcel::Parsed;
+use model::document::Parsed;
 
 /// Reads HTML.
 pub(crate) struct Html;

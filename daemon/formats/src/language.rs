@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use whatlang::{Lang, Script, detect};
 
 use model::bytes::count;
-use model::parcel::{Block, BlockKind};
+use model::document::{Block, BlockKind};
 use model::terms::is_latin;
 use model::terms::{Norm, Span};
 

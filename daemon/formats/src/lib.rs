@@ -2,7 +2,7 @@
 //!
 //! Normalize: converts the bytes of a file to text and structure, with a map back to the file.
 //!
-//! In: [`SourceDoc`]. Out: [`NormalDoc`]. Steps, each in its own file: decode, redact, read by format, redact again,
+//! In: [`SourceDoc`]. Out: [`Document`]. Steps, each in its own file: decode, redact, read by format, redact again,
 //! join the maps, then title, aliases, link paths and language, which are the same for every format.
 //! Invariants: secrets are removed before any format sees the text; every piece of normalized text that came from the
 //! file maps back to it; a document without text is a document. Confined formats are read in a worker process
@@ -41,8 +41,8 @@ use decode::Decoded;
 pub(crate) use format::{FormatLimits, Reader, reader_for};
 use given::Ground;
 pub use given::{GivenError, GivenNames};
-use model::parcel::{
-    BlockKind, DocHead, DocMeta, Findings, GivenName, LinkKind, NormalDoc, Parsed, Reading,
+use model::document::{
+    BlockKind, DocHead, DocMeta, Document, Findings, GivenName, LinkKind, Parsed, Reading,
     SourceDoc, StatedNote,
 };
 use model::terms::{Lane, RelPath, Segment, SpanMap, norm_of};
@@ -110,9 +110,9 @@ impl Normalizer {
 impl Stage for Normalizer {
     const NAME: &'static str = "normalize";
     type In = SourceDoc;
-    type Out = NormalDoc;
+    type Out = Document;
 
-    fn run(&mut self, source: SourceDoc) -> Result<NormalDoc, DocFault> {
+    fn run(&mut self, source: SourceDoc) -> Result<Document, DocFault> {
         let extension = source.path.extension();
         let reader = reader_for(&extension);
         let redactor = match source.reading {
@@ -143,7 +143,7 @@ impl Stage for Normalizer {
         let given = self.given_in(&source, reader, &mut parsed);
         let is_kept = is_readable(&extension) && source.reading == Reading::Whole;
         let written = is_kept.then(|| source.bytes.clone());
-        Ok(NormalDoc {
+        Ok(Document {
             head: DocHead {
                 path: source.path,
                 hash: source.hash,
@@ -168,6 +168,7 @@ impl Stage for Normalizer {
             written,
             findings,
             warnings: parsed.warnings,
+            ..Document::default()
         })
     }
 }

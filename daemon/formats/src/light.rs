@@ -19,7 +19,7 @@ use super::format::{Format, FormatLimits};
 use super::target::Target;
 pub(crate) use adoc::ADOC;
 use inline::Inlines;
-use model::parcel::Parsed;
+use model::document::Parsed;
 pub(crate) use org::ORG;
 pub(crate) use rst::RST;
 

@@ -19,8 +19,7 @@ use super::format::{Format, FormatLimits};
 use super::frontmatter;
 use super::plain::Plain;
 use super::target::Target;
-use model::parcel::InlineKind;
-use model::parcel::Parsed;
+use model::document::{InlineKind, Parsed};
 use raw_html::RawHtml;
 
 /// The Markdown format.

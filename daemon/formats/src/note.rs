@@ -8,7 +8,7 @@ use std::ops::Range;
 
 use notes::parse::{Note, Place};
 
-use model::parcel::{Link, LinkKind, StatedNote};
+use model::document::{Link, LinkKind, StatedNote};
 use model::terms::{SpanMap, line_of};
 
 /// Most observations, links, fields, headings and blocks kept per note; larger notes are data.

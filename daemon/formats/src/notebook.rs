@@ -11,7 +11,7 @@ use std::ops::Range;
 use super::format::{Format, FormatLimits};
 use super::json::{Json, JsonStep};
 use super::markdown::Markdown;
-use model::parcel::Parsed;
+use model::document::Parsed;
 use model::terms::SpanMap;
 
 /// Longest printed output kept per cell, in bytes; longer output is data.
@@ -258,7 +258,7 @@ mod tests {
             let text = serde_json::json!({"cells": cells}).to_string();
             let parsed = Notebook.read(&text, &LIMITS).expect("a notebook");
             let map = model::terms::SpanMap::identity(parsed.text.len(), 0);
-            let plain = model::parcel::Parsed { map, ..parsed.clone() };
+            let plain = model::document::Parsed { map, ..parsed.clone() };
             check_invariants(&parsed.text, &plain);
             prop_assert!(parsed.map.source_range(0, parsed.text.len()).end <= text.len());
         }

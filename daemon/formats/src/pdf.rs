@@ -43,7 +43,7 @@ use super::format::{Format, FormatLimits};
 use heading::Headings;
 use hyphen::Vocabulary;
 use interpret::{Budget, Interpreter};
-use model::parcel::Parsed;
+use model::document::Parsed;
 use page::PageLines;
 
 /// Most operators executed per document; a page of text has some 2,000, a map 500,000.

@@ -9,7 +9,7 @@ use std::ops::Range;
 
 use super::builder::TextBuilder;
 use super::format::{Format, FormatLimits};
-use model::parcel::Parsed;
+use model::document::Parsed;
 
 /// Longest line that can be a heading because it is all capitals, in characters.
 const MAX_CAPITALS_CHARS: usize = 60;

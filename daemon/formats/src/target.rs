@@ -7,7 +7,7 @@
 pub(crate) use notes::target::{joined, resolve};
 use notes::target::{percent_decoded, scheme_of};
 
-use model::parcel::{Link, LinkKind};
+use model::document::{Link, LinkKind};
 use model::terms::{Norm, Span};
 
 /// Longest target kept, in bytes; longer ones are data.

@@ -6,8 +6,7 @@ use super::plain::Plain;
 use super::{MAX_NESTING, Normalizer};
 use expect_test::{Expect, expect};
 use model::Stage;
-use model::parcel::Parsed;
-use model::parcel::{Block, BlockKind, InlineKind, NormalDoc, SourceDoc};
+use model::document::{Block, BlockKind, Document, InlineKind, Parsed, SourceDoc};
 use model::terms::{ContentHash, RelPath, SpanMap};
 use proptest::prelude::*;
 use std::fmt::Write as _;
@@ -113,7 +112,7 @@ fn check_map(source: &str, text: &str, map: &SpanMap) {
 }
 
 /// Runs a document through the whole stage.
-pub(super) fn normalized(path: &str, bytes: &[u8]) -> NormalDoc {
+pub(super) fn normalized(path: &str, bytes: &[u8]) -> Document {
     let source = SourceDoc {
         path: RelPath::new(path),
         bytes: bytes.into(),
@@ -312,7 +311,7 @@ fn a_note_is_parsed_once() {
         hash: ContentHash::of(&bytes),
         bytes,
         mtime_ms: 0,
-        pass: model::parcel::Pass::Swift,
+        pass: model::document::Pass::Swift,
         reading: Default::default(),
     };
     let n_parses = || notes::parse::testing::N_PARSES.with(std::cell::Cell::get);

@@ -10,7 +10,7 @@ use config::settings::Dedup;
 use rustc_hash::FxHashSet;
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::parcel::{Chunk, NormalDoc, Profile};
+use super::document::{Chunk, Document, Profile};
 use crate::terms::overlap;
 
 /// Bands of a MinHash, each of two rows: texts that share .8 of their pairs of words share a band with probability 1
@@ -47,7 +47,7 @@ impl Print {
 }
 
 /// Returns the print of each chunk, `None` for one of few words; nothing when `dedup` is off.
-pub fn prints_of(doc: &NormalDoc, chunks: &[Chunk], dedup: &Dedup) -> Vec<Option<Print>> {
+pub fn prints_of(doc: &Document, dedup: &Dedup) -> Vec<Option<Print>> {
     if !dedup.enabled {
         return Vec::new();
     }
@@ -64,7 +64,7 @@ pub fn prints_of(doc: &NormalDoc, chunks: &[Chunk], dedup: &Dedup) -> Vec<Option
         let text = xxhash_rust::xxh3::xxh3_64(bytes) as i64;
         (n_words >= dedup.min_words as usize).then_some(Print { text, keys })
     };
-    chunks.iter().map(&mut print).collect()
+    doc.chunks.iter().map(&mut print).collect()
 }
 
 /// Returns the number of words below which one changed word in the middle makes two texts less alike than

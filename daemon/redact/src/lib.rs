@@ -40,7 +40,7 @@ use config::settings::{PiiMode, Privacy};
 
 use allow::AllowedLines;
 use find::{Found, secrets_in};
-use model::parcel::Findings;
+use model::document::Findings;
 use model::terms::SpanMap;
 
 pub use allow::AllowedPaths;

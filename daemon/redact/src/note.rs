@@ -8,7 +8,7 @@ use notes::parse::{Frontmatter, Note};
 
 use super::Redactor;
 use super::parsed::clean_value;
-use model::parcel::StatedNote;
+use model::document::StatedNote;
 
 impl Redactor {
     /// Cleans a note. `found_more`: the second pass found something in the document.

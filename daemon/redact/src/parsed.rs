@@ -6,8 +6,7 @@
 use serde_json::Value;
 
 use super::Redactor;
-use model::parcel::Findings;
-use model::parcel::Parsed;
+use model::document::{Findings, Parsed};
 use model::terms::{Norm, Segment, Span};
 
 impl Redactor {

@@ -8,7 +8,7 @@ use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
 use embed::{Embedder, unit_vector};
-use model::parcel::UnitVector;
+use model::document::UnitVector;
 use rust_bert::pipelines::common::ModelType;
 use rust_bert::pipelines::sentence_embeddings::{
     SentenceEmbeddingsConfig, SentenceEmbeddingsModel,

@@ -62,7 +62,7 @@ fn both_give_the_same_names_with_the_same_probabilities() {
 
 #[test]
 fn it_is_a_recognizer_of_the_daemon() {
-    use model::parcel::RecognizerKind;
+    use model::document::RecognizerKind;
     use extract::recognize::Recognizer;
 
     let folder = tempfile::tempdir().expect("a folder");

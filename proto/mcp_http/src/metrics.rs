@@ -210,7 +210,7 @@ mod tests {
             # HELP kgd_quarantine Files that failed, newest first, at most 50.
             # TYPE kgd_quarantine gauge
             kgd_quarantine 1
-            # HELP kgd_queues_bulk Parcels waiting in the bulk lane.
+            # HELP kgd_queues_bulk Documents waiting in the bulk lane.
             # TYPE kgd_queues_bulk gauge
             kgd_queues_bulk{stage="chunk"} 1
             kgd_queues_bulk{stage="link"} 0

@@ -15,7 +15,7 @@ use extract::recognize::RecognizeStage;
 use extract::relate::RelateStage;
 use formats::Normalizer;
 use index::store::{IndexWriter, RippleStep};
-use model::parcel::{EmbeddedDoc, SourceDoc};
+use model::document::{Document, SourceDoc};
 use model::terms::{ContentHash, Generation, Lane, RelPath};
 use model::{Item, Stage, Ticket};
 
@@ -73,7 +73,7 @@ struct Stages {
 }
 
 impl Stages {
-    fn run(&mut self, costs: &mut Costs, docs: Vec<SourceDoc>) -> Result<Vec<EmbeddedDoc>> {
+    fn run(&mut self, costs: &mut Costs, docs: Vec<SourceDoc>) -> Result<Vec<Document>> {
         let docs = costs.of("normalize", || all(&mut self.normalize, docs))?;
         let docs = costs.of("chunk", || all(&mut self.chunk, docs))?;
         let docs = costs.of("recognize", || all(&mut self.recognize, docs))?;
@@ -112,12 +112,12 @@ fn read(scratch: &Scratch) -> Result<Vec<SourceDoc>> {
     Ok(docs)
 }
 
-fn commit(writer: &mut IndexWriter, docs: Vec<EmbeddedDoc>, generation: u64) -> Result<()> {
-    let items: Vec<Item<EmbeddedDoc>> = docs
+fn commit(writer: &mut IndexWriter, docs: Vec<Document>, generation: u64) -> Result<()> {
+    let items: Vec<Item<Document>> = docs
         .into_iter()
         .map(|doc| {
             let ticket = Ticket {
-                path: doc.doc.doc.doc.doc.head.path.clone(),
+                path: doc.head.path.clone(),
                 generation: Generation(generation),
                 lane: Lane::Bulk,
                 moved_from: None,

@@ -11,7 +11,7 @@ use config::Settings;
 use embed::{Embedder, StaticModel, WordPiece};
 use extract::{chunk, link, recognize, relate};
 use index::store::{IndexWriter, RippleStep};
-use model::parcel::{Mention, MentionedDoc, NormalDoc, RecognizerKind, SourceDoc};
+use model::document::{Document, Mention, RecognizerKind, SourceDoc};
 use model::terms::{Confidence, ContentHash, EntityType, Generation, Lane, RelPath, Span};
 use model::{Item, Stage, Ticket};
 use rusqlite::{Connection, OptionalExtension, params};
@@ -66,7 +66,7 @@ impl Linker {
     }
 
     /// Returns the text in normalized form, to which spans refer.
-    pub(crate) fn normal(&self, path: &str, text: &str) -> Result<NormalDoc> {
+    pub(crate) fn normal(&self, path: &str, text: &str) -> Result<Document> {
         let source = SourceDoc {
             path: RelPath::new(path),
             bytes: text.as_bytes().into(),
@@ -117,7 +117,7 @@ impl Linker {
         &mut self,
         path: &str,
         context: &BTreeMap<String, Vec<String>>,
-    ) -> Result<Item<model::parcel::EmbeddedDoc>> {
+    ) -> Result<Item<Document>> {
         self.generation += 1;
         let ticket = Ticket {
             path: RelPath::new(path),
@@ -187,15 +187,15 @@ impl Linker {
 }
 
 /// Replaces the recognized names with given ones, or adds these.
-fn give(doc: &mut MentionedDoc, given: &[Given], keeps_found: bool) {
+fn give(doc: &mut Document, given: &[Given], keeps_found: bool) {
     // They refer to mentions that may be removed.
-    doc.anaphors.clear();
+    doc.found.anaphors.clear();
     let mut mentions: Vec<Mention> = Vec::new();
     for name in given {
         let span = Span::new(name.start, name.end);
         mentions.push(Mention {
             span,
-            name: span.of(&doc.doc.text).to_string(),
+            name: span.of(&doc.text).to_string(),
             entity_type: name.entity_type,
             recognizer: RecognizerKind::Statistical,
             score: Confidence::new(0.8),
@@ -205,12 +205,12 @@ fn give(doc: &mut MentionedDoc, given: &[Given], keeps_found: bool) {
     if keeps_found {
         let is_free =
             |it: &Mention| !given.iter().any(|g| it.span.overlaps(Span::new(g.start, g.end)));
-        mentions.extend(doc.mentions.iter().filter(|it| is_free(it)).cloned());
+        mentions.extend(doc.found.mentions.iter().filter(|it| is_free(it)).cloned());
     } else {
-        doc.stated.clear();
-        doc.terms.clear();
-        doc.gazetteer_version = u64::from(u32::MAX);
+        doc.found.stated.clear();
+        doc.found.terms.clear();
+        doc.found.gazetteer_version = u64::from(u32::MAX);
     }
     mentions.sort_by_key(|it| (it.span.start(), it.span.end()));
-    doc.mentions = mentions;
+    doc.found.mentions = mentions;
 }

@@ -13,7 +13,7 @@ use std::sync::Arc;
 use anyhow::{Context, Result, anyhow};
 use formats::Normalizer;
 use model::Stage as _;
-use model::parcel::{NormalDoc, Pass, SourceDoc};
+use model::document::{Document, Pass, SourceDoc};
 use model::terms::{ContentHash, EntityType, RelPath, Span, norm_of};
 
 use crate::page::{Found, Given, relate};
@@ -108,7 +108,7 @@ fn read(docs: &Path, path: &str, rows: &[[String; 5]]) -> Result<Vec<(Mark, Foun
 }
 
 /// Maps each byte of the file to its place in the normalized text, if it has one.
-fn places_of(doc: &NormalDoc) -> BTreeMap<usize, usize> {
+fn places_of(doc: &Document) -> BTreeMap<usize, usize> {
     let starts = doc.text.char_indices();
     starts.map(|(at, c)| (doc.map.to_raw(Span::new(at, at + c.len_utf8())).start(), at)).collect()
 }

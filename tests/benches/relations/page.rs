@@ -6,10 +6,9 @@
 use anyhow::{Result, anyhow};
 use extract::chunk::sentences_of;
 use extract::relate::RelateStage;
-use model::Stage as _;
-use model::parcel::{
-    Block, BlockKind, DocHead, Evidence, LinkedDoc, Mention, MentionedDoc, NameUse, NormalDoc,
-    Party, Pass, RecognizerKind,
+use model::PartStage as _;
+use model::document::{
+    Block, BlockKind, DocHead, Document, Evidence, Mention, NameUse, Party, Pass, RecognizerKind,
 };
 use model::terms::{Confidence, ContentHash, EntityType, RelPath, Span, SpanMap};
 
@@ -27,40 +26,24 @@ pub(crate) struct Found {
 }
 
 /// A text as a document of one paragraph.
-pub(crate) fn of_text(text: &str) -> NormalDoc {
-    let head = DocHead {
-        path: RelPath::new("text.txt"),
-        hash: ContentHash::of(text.as_bytes()),
-        n_bytes: text.len() as u64,
-        mtime_ms: 0,
-        pass: Pass::Deep,
-        reading: Default::default(),
-    };
+pub(crate) fn of_text(text: &str) -> Document {
+    let (path, hash) = (RelPath::new("text.txt"), ContentHash::of(text.as_bytes()));
+    let n_bytes = text.len() as u64;
     let block = Block { kind: BlockKind::Paragraph, span: Span::new(0, text.len()), section: None };
-    NormalDoc {
-        head,
-        title: String::new(),
-        meta: Default::default(),
+    Document {
+        head: DocHead { path, hash, n_bytes, pass: Pass::Deep, ..DocHead::default() },
         language: "en".into(),
-        other_languages: Vec::new(),
         text: text.to_string(),
         map: SpanMap::identity(text.len(), 0),
         line_starts: vec![0],
-        pages: Vec::new(),
         blocks: vec![block],
-        inlines: Vec::new(),
-        note: None,
-        links: Vec::new(),
-        given: None,
-        written: None,
-        findings: Default::default(),
-        warnings: Vec::new(),
+        ..Document::default()
     }
 }
 
 /// Returns the relations that the document states between given mentions, from a swift and a deep
 /// reading; of overlapping mentions the longest counts.
-pub(crate) fn relate(doc: NormalDoc, given: Vec<Given>) -> Result<Vec<Found>> {
+pub(crate) fn relate(doc: Document, given: Vec<Given>) -> Result<Vec<Found>> {
     let mut swift = doc.clone();
     swift.head.pass = Pass::Swift;
     let mut found = read(swift, given.clone())?;
@@ -68,7 +51,7 @@ pub(crate) fn relate(doc: NormalDoc, given: Vec<Given>) -> Result<Vec<Found>> {
     Ok(found)
 }
 
-fn read(doc: NormalDoc, mut given: Vec<Given>) -> Result<Vec<Found>> {
+fn read(mut doc: Document, mut given: Vec<Given>) -> Result<Vec<Found>> {
     let is_swift = doc.head.pass == Pass::Swift;
     given.sort_by_key(|(span, ..)| (span.start, std::cmp::Reverse(span.end)));
     let mut end = 0;
@@ -87,23 +70,11 @@ fn read(doc: NormalDoc, mut given: Vec<Given>) -> Result<Vec<Found>> {
     };
     let n_names = given.iter().map(|(_, name, _)| name + 1).max().unwrap_or(0);
     let names = (0..n_names).map(|n| NameUse { norm: format!("thing{n}"), is_fuzzy: false });
-    let linked = LinkedDoc {
-        aliases: Vec::new(),
-        names: names.collect(),
-        mention_names: given.iter().map(|(_, name, _)| *name).collect(),
-        stated_names: Vec::new(),
-        doc: MentionedDoc {
-            anaphors: Vec::new(),
-            sentences: sentences_of(&doc),
-            mentions: given.iter().map(mention).collect(),
-            chunks: Vec::new(),
-            stated: Vec::new(),
-            terms: Vec::new(),
-            gazetteer_version: 1,
-            doc,
-        },
-    };
-    let related = RelateStage::default().run(linked).map_err(|fault| anyhow!("{fault}"))?;
+    doc.found.sentences = sentences_of(&doc);
+    doc.found.mentions = given.iter().map(mention).collect();
+    doc.linked.names = names.collect();
+    doc.linked.mention_names = given.iter().map(|(_, name, _)| *name).collect();
+    let evidence = RelateStage::default().part_of(&doc).map_err(|fault| anyhow!("{fault}"))?;
     let party = |party: Party| match party {
         Party::Document | Party::Link(_) => None,
         Party::Mention(idx) => given.get(idx as usize).map(|(_, name, _)| *name),
@@ -116,5 +87,5 @@ fn read(doc: NormalDoc, mut given: Vec<Given>) -> Result<Vec<Found>> {
         is_swift,
     };
     let is_relation = |e: &&Evidence| !e.predicate.starts_with("not ");
-    Ok(related.evidence.iter().filter(is_relation).map(found).collect())
+    Ok(evidence.iter().filter(is_relation).map(found).collect())
 }

@@ -20,7 +20,7 @@ use extract::recognize::RecognizeStage;
 use extract::relate::RelateStage;
 use formats::Normalizer;
 use index::store::{IndexWriter, RippleStep};
-use model::parcel::{EmbeddedDoc, Pass, SourceDoc};
+use model::document::{Document, Pass, SourceDoc};
 use model::terms::{ContentHash, Generation, Lane, RelPath, norm_of};
 use model::{Item, Stage, Ticket};
 use rusqlite::{Connection, OpenFlags};
@@ -162,9 +162,9 @@ fn run<S: Stage>(stage: &mut S, doc: S::In) -> Result<S::Out> {
     stage.run(doc).map_err(|fault| anyhow!("{}: {fault}", S::NAME))
 }
 
-fn item(doc: EmbeddedDoc, generation: u64) -> Item<EmbeddedDoc> {
+fn item(doc: Document, generation: u64) -> Item<Document> {
     let ticket = Ticket {
-        path: doc.doc.doc.doc.doc.head.path.clone(),
+        path: doc.head.path.clone(),
         generation: Generation(generation),
         lane: Lane::Bulk,
         moved_from: None,

@@ -10,7 +10,7 @@ use extract::chunk::Chunker;
 use extract::recognize::{Gazetteer, RecognizeStage};
 use formats::Normalizer;
 use model::Stage as _;
-use model::parcel::{MentionedDoc, Pass, SourceDoc};
+use model::document::{Document, Pass, SourceDoc};
 use model::terms::{ContentHash, RelPath};
 
 /// The stages, without mined terms, and with a recognizer that does not judge the kinds of names.
@@ -31,7 +31,7 @@ impl Reader {
         }
     }
 
-    pub(crate) fn mentioned(&mut self, text: &str) -> Result<MentionedDoc> {
+    pub(crate) fn mentioned(&mut self, text: &str) -> Result<Document> {
         let source = SourceDoc {
             path: RelPath::new("page.md"),
             bytes: Arc::from(text.as_bytes()),

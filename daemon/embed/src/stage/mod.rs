@@ -1,6 +1,6 @@
-//! Embed: adds a vector for each window of a document, and a print for each chunk.
+//! Embed: makes a vector for each window of a document, and a print for each chunk.
 //!
-//! In: a document with its chunks and windows. Out: the same with one vector per window, and with prints.
+//! In: a document with its chunks and windows. Out: [`Embedded`].
 //! Invariants: one batch per document; the embedded text is the title, the last two headings and the window, so a
 //! renamed folder changes no vector; that of a fact, which is one sentence, is its content alone, since in the mean
 //! of so few words a title would outweigh them; a chunk in a language that the model does not know gets empty
@@ -12,13 +12,12 @@ use std::sync::Arc;
 use config::settings::{Dedup, Memory};
 
 use crate::Embedder;
-use model::parcel::{
-    Block, BlockKind, Chunk, EmbeddedDoc, EmbeddedFact, MentionedDoc, NormalDoc, Reading,
-    RelatedDoc, UnitVector, may_be_english,
+use model::document::{
+    Block, BlockKind, Chunk, Document, Embedded, EmbeddedFact, Reading, UnitVector, may_be_english,
 };
 use model::print::prints_of;
 use model::terms::{Norm, Span};
-use model::{DocFault, Stage};
+use model::{DocFault, PartStage};
 use notes::memory::Fact;
 
 /// Headings that are embedded with a window, counted from the innermost (S4 §5).
@@ -48,32 +47,31 @@ impl EmbedStage {
     }
 }
 
-impl Stage for EmbedStage {
+impl PartStage for EmbedStage {
     const NAME: &'static str = "embed";
-    type In = RelatedDoc;
-    type Out = EmbeddedDoc;
+    type Part = Embedded;
 
-    fn run(&mut self, doc: RelatedDoc) -> Result<EmbeddedDoc, DocFault> {
-        let in_memory = self.memory.holds(doc.doc.doc.doc.head.path.as_str());
+    fn part_of(&mut self, doc: &Document) -> Result<Embedded, DocFault> {
+        let in_memory = self.memory.holds(doc.head.path.as_str());
         // Read for its names only: the index has vectors, prints and facts of this content.
-        if doc.doc.doc.doc.head.reading != Reading::Whole {
-            let (vectors, prints, facts) = Default::default();
-            return Ok(EmbeddedDoc { doc, vectors, prints, facts, in_memory });
+        if doc.head.reading != Reading::Whole {
+            return Ok(Embedded { in_memory, ..Embedded::default() });
         }
-        let vectors = self.vectors_of(&doc.doc.doc, in_memory)?;
+        let vectors = self.vectors_of(doc, in_memory)?;
         // Equal sentences about two entities are not copies of each other.
-        let prints = match in_memory {
-            true => vec![],
-            false => prints_of(&doc.doc.doc.doc, &doc.doc.doc.chunks, &self.dedup),
-        };
-        let facts = self.facts_of(&doc.doc.doc.doc, in_memory)?;
-        Ok(EmbeddedDoc { doc, vectors, prints, facts, in_memory })
+        let prints = if in_memory { vec![] } else { prints_of(doc, &self.dedup) };
+        let facts = self.facts_of(doc, in_memory)?;
+        Ok(Embedded { vectors, prints, facts, in_memory })
+    }
+
+    fn place(doc: &mut Document) -> &mut Embedded {
+        &mut doc.embedded
     }
 }
 
 impl EmbedStage {
     /// Returns the facts of a note with their vectors, in one batch.
-    fn facts_of(&self, doc: &NormalDoc, in_memory: bool) -> Result<Vec<EmbeddedFact>, DocFault> {
+    fn facts_of(&self, doc: &Document, in_memory: bool) -> Result<Vec<EmbeddedFact>, DocFault> {
         let Some(note) = &doc.note else { return Ok(vec![]) };
         let facts: Vec<_> = note.node.facts(in_memory).collect();
         // Vectors must stay aligned with facts, so either all facts are embedded or none.
@@ -100,7 +98,7 @@ impl EmbedStage {
     /// Embeds the windows of all chunks in one batch.
     fn vectors_of(
         &self,
-        doc: &MentionedDoc,
+        doc: &Document,
         in_memory: bool,
     ) -> Result<Vec<Vec<UnitVector>>, DocFault> {
         let is_read = |chunk: &Chunk| self.embedder.reads(may_be_english(&chunk.language));
@@ -146,16 +144,16 @@ pub fn better_text(title: &str, section: &str, window: &str) -> String {
 
 /// Returns the texts of these chunks' windows, one after the other in one buffer, and their places in it.
 fn embedded_texts(
-    doc: &MentionedDoc,
+    doc: &Document,
     chunks: &[&Chunk],
     in_memory: bool,
 ) -> (String, Vec<Range<usize>>) {
-    let (mut buffer, mut places) = (String::with_capacity(doc.doc.text.len() * 5 / 4), Vec::new());
-    let note = doc.doc.note.iter();
+    let (mut buffer, mut places) = (String::with_capacity(doc.text.len() * 5 / 4), Vec::new());
+    let note = doc.note.iter();
     let facts: Vec<&Fact> = note.flat_map(|it| it.node.facts(in_memory)).collect();
     for chunk in chunks {
         let n_outer = chunk.headings.len().saturating_sub(N_HEADINGS);
-        let fact = fact_of(&doc.doc, &facts, chunk);
+        let fact = fact_of(doc, &facts, chunk);
         for window in &chunk.windows {
             let start = buffer.len();
             // A chunk of one window with a fact in it is that fact: its content is embedded without title and
@@ -166,15 +164,15 @@ fn embedded_texts(
                         buffer.push_str(&before.content);
                         buffer.push('\n');
                     }
-                    push_fact(&mut buffer, &doc.doc, fact, chunk.span);
+                    push_fact(&mut buffer, doc, fact, chunk.span);
                 }
                 None => {
                     let headings = chunk.headings.iter().skip(n_outer);
-                    for line in std::iter::once(&doc.doc.title).chain(headings) {
+                    for line in std::iter::once(&doc.title).chain(headings) {
                         buffer.push_str(line);
                         buffer.push('\n');
                     }
-                    buffer.push_str(window.of(&doc.doc.text));
+                    buffer.push_str(window.of(&doc.text));
                 }
             }
             places.push(start..buffer.len());
@@ -185,7 +183,7 @@ fn embedded_texts(
 
 /// Returns the fact that starts in a chunk, and the one before it; facts are in the order of the file.
 fn fact_of<'f>(
-    doc: &NormalDoc,
+    doc: &Document,
     facts: &[&'f Fact],
     chunk: &Chunk,
 ) -> Option<(Option<&'f Fact>, &'f Fact)> {
@@ -196,7 +194,7 @@ fn fact_of<'f>(
 }
 
 /// Appends the content of the fact of a chunk, and what is nested in it.
-fn push_fact(buffer: &mut String, doc: &NormalDoc, fact: &Fact, chunk: Span<Norm>) {
+fn push_fact(buffer: &mut String, doc: &Document, fact: &Fact, chunk: Span<Norm>) {
     buffer.push_str(&fact.content);
     let is_above = |it: &&Block| {
         matches!(it.kind, BlockKind::Heading(_))
@@ -219,7 +217,7 @@ mod tests {
     use expect_test::expect;
 
     use super::*;
-    use model::parcel::{DocHead, DocMeta, LinkedDoc, NormalDoc, Profile, StatedNote};
+    use model::document::{DocHead, Profile, StatedNote};
     use model::terms::{ContentHash, RelPath, SpanMap};
 
     /// Records every batch; each vector holds the number of its text.
@@ -244,17 +242,8 @@ mod tests {
         }
     }
 
-    fn related() -> RelatedDoc {
+    fn chunked() -> Document {
         let text = "Install\n\nFetch it. Build it.\n\nThe end.".to_string();
-        let hash = ContentHash::of(text.as_bytes());
-        let head = DocHead {
-            path: RelPath::new("guide.md"),
-            hash,
-            n_bytes: 0,
-            mtime_ms: 0,
-            pass: Default::default(),
-            reading: Default::default(),
-        };
         let chunk = |headings: &[&str], windows: &[(usize, usize)]| Chunk {
             span: Span::new(windows[0].0, windows[windows.len() - 1].1),
             headings: headings.iter().map(ToString::to_string).collect(),
@@ -266,44 +255,16 @@ mod tests {
         };
         let chunks =
             vec![chunk(&["A", "B", "Install"], &[(0, 19), (19, 28)]), chunk(&[], &[(30, 38)])];
-        let doc = NormalDoc {
-            head,
+        Document {
+            head: DocHead { path: RelPath::new("guide.md"), ..DocHead::default() },
             title: "Guide".into(),
-            meta: DocMeta::default(),
             language: "en".into(),
-            other_languages: Vec::new(),
             map: SpanMap::identity(text.len(), 0),
             text,
             line_starts: vec![0],
-            pages: Vec::new(),
-            blocks: vec![],
-            inlines: vec![],
-            links: vec![],
-            given: None,
-            note: None,
-            written: None,
-            findings: Default::default(),
-            warnings: vec![],
-        };
-        let (sentences, stated, mentions, terms) = (vec![], vec![], vec![], vec![]);
-        let doc = MentionedDoc {
-            doc,
             chunks,
-            sentences,
-            stated,
-            mentions,
-            anaphors: Vec::new(),
-            terms,
-            gazetteer_version: 0,
-        };
-        let doc = LinkedDoc {
-            doc,
-            names: vec![],
-            mention_names: vec![],
-            stated_names: vec![],
-            aliases: vec![],
-        };
-        RelatedDoc { doc, evidence: vec![] }
+            ..Document::default()
+        }
     }
 
     #[test]
@@ -323,28 +284,27 @@ mod tests {
     fn a_fact_is_embedded_by_what_it_says_and_what_is_nested_in_it() {
         let text = "# Ada\n\n- [duty] Bakes bread ^o1\n  - at dawn\n- [duty] Sings";
         let second = text.find("- [duty] Sings").expect("a fact");
-        let mut doc = related();
-        let mentioned = &mut doc.doc.doc;
+        let mut doc = chunked();
         let chunk = |start, end| Chunk {
             span: Span::new(start, end),
             windows: vec![Span::new(start, end)],
-            ..mentioned.chunks[0].clone()
+            ..doc.chunks[0].clone()
         };
         // The window of a turn begins with what was said before.
         let windows = vec![Span::new(0, text.len())];
         let said = Chunk { windows, ..chunk(second, text.len()) };
-        mentioned.chunks = vec![chunk(0, second), chunk(second, text.len()), said];
+        doc.chunks = vec![chunk(0, second), chunk(second, text.len()), said];
         let heading = Block { kind: BlockKind::Heading(1), span: Span::new(0, 5), section: None };
         let (note, node) = (notes::parse::parse(text), notes::memory::read(text));
-        mentioned.doc = NormalDoc {
+        doc = Document {
             map: SpanMap::identity(text.len(), 0),
             text: text.into(),
             blocks: vec![heading],
             note: Some(Box::new(StatedNote { note, link_lines: vec![], node })),
-            ..mentioned.doc.clone()
+            ..doc
         };
         let embedder = Arc::new(Listening::default());
-        EmbedStage::new(embedder.clone()).run(doc).expect("the embedder answers");
+        EmbedStage::new(embedder.clone()).part_of(&doc).expect("the embedder answers");
         let batches = embedder.batches.lock().expect("nobody panicked").clone();
         let expected =
             ["[duty] Bakes bread\n- at dawn", "[duty] Sings", "[duty] Bakes bread\n[duty] Sings"];
@@ -355,7 +315,7 @@ mod tests {
     fn windows_are_embedded_with_title_and_two_headings() {
         let embedder = Arc::new(Listening::default());
         let mut stage = EmbedStage::new(embedder.clone());
-        let embedded = stage.run(related()).expect("the embedder answers");
+        let embedded = stage.part_of(&chunked()).expect("the embedder answers");
         let batches = embedder.batches.lock().expect("nobody panicked").clone();
         expect![[r#"
             [
@@ -378,7 +338,8 @@ mod tests {
     #[test]
     fn a_missing_vector_is_a_fault() {
         let embedder = Arc::new(Listening { loses_one: true, ..Listening::default() });
-        let fault = EmbedStage::new(embedder).run(related()).expect_err("one vector is missing");
+        let fault =
+            EmbedStage::new(embedder).part_of(&chunked()).expect_err("one vector is missing");
         assert_eq!(fault.to_string(), "embed: embedder gave 2 vectors for 3 windows");
     }
 
@@ -386,9 +347,12 @@ mod tests {
     fn a_document_that_is_read_for_its_names_is_not_embedded_again() {
         let listening = Arc::new(Listening::default());
         let mut stage = EmbedStage::new(listening.clone());
-        let mut again = related();
-        again.doc.doc.doc.head.reading = Reading::Names { has_findings: false };
-        assert_eq!(stage.run(again).expect("passed on").vectors, Vec::<Vec<UnitVector>>::new());
+        let mut again = chunked();
+        again.head.reading = Reading::Names { has_findings: false };
+        assert_eq!(
+            stage.part_of(&again).expect("passed on").vectors,
+            Vec::<Vec<UnitVector>>::new()
+        );
         assert_eq!(listening.batches.lock().expect("nobody panicked").len(), 0);
     }
 }

@@ -101,7 +101,7 @@ fn owner(models: &[&dyn Embedder], may_be_english: bool) -> Option<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use model::parcel::UnitVector;
+    use model::document::UnitVector;
 
     struct Named {
         is_english_only: bool,

@@ -119,8 +119,8 @@ impl<S: Stage> Actor for Station<S> {
         };
         sys::fail::station(S::NAME, "in");
         let done = match item.ticket().lane {
-            Lane::Interactive => state.serve(item).await,
-            Lane::Bulk => state.haul(item).await,
+            Lane::Interactive => state.run_interactive(item).await,
+            Lane::Bulk => state.run_bulk(item).await,
         };
         sys::fail::station(S::NAME, "out");
         // A message per item, not a loop, lets the actor see stop requests in between.
@@ -134,7 +134,7 @@ impl<S: Stage> Actor for Station<S> {
 
 impl<S: Stage> StationState<S> {
     /// Runs the stage on one interactive item and sends it on.
-    async fn serve(&mut self, item: Item<S::In>) -> Result<(), Gone> {
+    async fn run_interactive(&mut self, item: Item<S::In>) -> Result<(), Gone> {
         let recipe = self.args.recipe.clone();
         let recipe = move || recipe(Lane::Interactive);
         let mut stage = self.interactive.take().unwrap_or_else(&recipe);
@@ -163,7 +163,7 @@ impl<S: Stage> StationState<S> {
     }
 
     /// Runs the stage on up to [`BULK_BATCH`] bulk items and sends them on, in order.
-    async fn haul(&mut self, first: Item<S::In>) -> Result<(), Gone> {
+    async fn run_bulk(&mut self, first: Item<S::In>) -> Result<(), Gone> {
         let mut batch = vec![first];
         while batch.len() < BULK_BATCH
             && let Some(item) = self.args.inlet.try_next(Lane::Bulk)
@@ -225,7 +225,7 @@ impl<S: Stage> StationState<S> {
         loop {
             tokio::select! {
                 biased;
-                item = inlet.next_interactive() => self.serve(item).await?,
+                item = inlet.next_interactive() => self.run_interactive(item).await?,
                 done = &mut work => return Ok(done),
             }
         }

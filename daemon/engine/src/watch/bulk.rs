@@ -15,7 +15,7 @@ use super::intake::{Again, Ask, Look};
 use super::settle::SettledChange;
 use super::state::{WatchState, lock, stopped};
 use model::Item;
-use model::parcel::SourceDoc;
+use model::document::SourceDoc;
 use model::terms::{Lane, RelPath};
 use sys::crew;
 

@@ -28,7 +28,7 @@ use crate::belt::Budget;
 use config::Live;
 use config::settings::{Privacy, Watch};
 use formats::Parsing;
-use model::parcel::{Pass, Reading, SourceDoc};
+use model::document::{Pass, Reading, SourceDoc};
 use model::terms::{ContentHash, FileVersion, Generation, Lane, RelPath};
 use model::{DocFault, Item, Ticket};
 

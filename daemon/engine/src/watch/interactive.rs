@@ -23,7 +23,7 @@ use super::pair::join_settled;
 use super::settle::{SettledChange, Settler};
 use super::state::stopped;
 use model::Item;
-use model::parcel::SourceDoc;
+use model::document::SourceDoc;
 use model::terms::{Lane, RelPath};
 
 /// A change may settle early, together with another, by this part of the quiet time.

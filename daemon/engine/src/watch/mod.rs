@@ -78,7 +78,7 @@ pub use self::survey::{Cause, Survey, Unread};
 use crate::belt::{Budget, Lanes};
 use config::settings::{Privacy, Watch};
 use formats::Parsing;
-use model::parcel::SourceDoc;
+use model::document::SourceDoc;
 use model::terms::{Generation, Lane, RelPath};
 use model::{DocFault, Item};
 

@@ -16,7 +16,7 @@ use super::read::{Stat, read_regular};
 use super::settle::SettledChange;
 use formats::Normalizer;
 use model::Stage as _;
-use model::parcel::{Pass, Reading, SourceDoc};
+use model::document::{Pass, Reading, SourceDoc};
 use model::terms::{ContentHash, Lane, RelPath, SAME_DOCUMENT, Sketch};
 
 /// Most texts per side that are compared. If there are more, it is another folder, not edited files.

@@ -17,7 +17,7 @@ use super::crawl::Found;
 use super::path_state::PathState;
 use super::read::Stat;
 use super::state::lock;
-use model::parcel::{Pass, Reading};
+use model::document::{Pass, Reading};
 use model::terms::{ContentHash, FileVersion, RelPath};
 
 /// How long a crawl skips a path that was put on the belt and did not arrive. A full belt takes minutes at most;

@@ -18,7 +18,7 @@ use tokio::sync::mpsc;
 use super::state::lock;
 use super::*;
 use model::Ticket;
-use model::parcel::Reading;
+use model::document::Reading;
 use model::terms::ContentHash;
 
 /// Longest wait for something that must come; reached only when a test fails.

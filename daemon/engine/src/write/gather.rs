@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use super::WriterArgs;
 use model::Item;
-use model::parcel::EmbeddedDoc;
+use model::document::Document;
 use model::terms::Lane;
 
 /// Documents and text bytes of one transaction: enough to share its cost, few enough that an interactive document
@@ -23,7 +23,7 @@ const PATIENCE: Duration = Duration::from_millis(200);
 const LOOK_AGAIN: Duration = Duration::from_millis(5);
 
 /// Returns the items to commit together, starting with `first`.
-pub(super) async fn gather(first: Item<EmbeddedDoc>, args: &WriterArgs) -> Vec<Item<EmbeddedDoc>> {
+pub(super) async fn gather(first: Item<Document>, args: &WriterArgs) -> Vec<Item<Document>> {
     let lane = first.ticket().lane;
     let mut n_bytes = 0;
     let mut items = Vec::new();
@@ -45,7 +45,7 @@ pub(super) async fn gather(first: Item<EmbeddedDoc>, args: &WriterArgs) -> Vec<I
 }
 
 /// Waits for the next of several files that were submitted together.
-async fn following(args: &WriterArgs) -> Option<Item<EmbeddedDoc>> {
+async fn following(args: &WriterArgs) -> Option<Item<Document>> {
     let since = Instant::now();
     while since.elapsed() < PATIENCE && args.traffic.is_more_coming() {
         if let Ok(item) = tokio::time::timeout(LOOK_AGAIN, args.inlet.next_interactive()).await {
@@ -55,9 +55,9 @@ async fn following(args: &WriterArgs) -> Option<Item<EmbeddedDoc>> {
     None
 }
 
-fn text_len(item: &Item<EmbeddedDoc>) -> usize {
+fn text_len(item: &Item<Document>) -> usize {
     match item {
-        Item::Document(_, doc) => doc.doc.doc.doc.doc.text.len(),
+        Item::Document(_, doc) => doc.text.len(),
         _ => 0,
     }
 }

@@ -32,7 +32,7 @@ use index::store::{
     Held, IndexWriter, OBSERVED_EVERY, Part, Readers, RippleStep, Seen, StoreError, Trouble,
 };
 use model::Item;
-use model::parcel::EmbeddedDoc;
+use model::document::Document;
 use model::terms::Lane;
 use sys::crew;
 
@@ -64,7 +64,7 @@ pub struct WriterArgs {
     /// The writer itself; taken out while it works.
     pub writer: Arc<Mutex<Option<IndexWriter>>>,
     /// Where finished documents come from.
-    pub inlet: Arc<Inlet<EmbeddedDoc>>,
+    pub inlet: Arc<Inlet<Document>>,
     /// Where commands come from.
     pub commands: Arc<Mutex<mpsc::Receiver<Order>>>,
     /// Receives the numbers for `status`.
@@ -96,7 +96,7 @@ pub(crate) fn start(args: WriterArgs, supervisor: ActorCell) -> Starting {
 pub struct WriteState {
     args: WriterArgs,
     /// An interactive item that arrived while bulk was being written.
-    held: Option<Item<EmbeddedDoc>>,
+    held: Option<Item<Document>>,
     /// The bulk batch that it interrupted.
     interrupted: Option<Batch>,
     commits_since_ripple: u32,
@@ -114,7 +114,7 @@ pub struct WriteState {
 
 /// Documents that are committed together, and how often they have yielded.
 struct Batch {
-    items: Arc<Vec<Item<EmbeddedDoc>>>,
+    items: Arc<Vec<Item<Document>>>,
     lane: Lane,
     n_yields: u32,
 }
@@ -123,7 +123,7 @@ struct Batch {
 pub struct GoOn;
 
 enum Work {
-    Items(Box<Item<EmbeddedDoc>>),
+    Items(Box<Item<Document>>),
     Again(Batch),
     Order(Order),
     Observe,
@@ -244,7 +244,7 @@ impl WriteState {
     }
 
     /// Commits the first item together with what waits behind it.
-    async fn gather_and_commit(&mut self, first: Item<EmbeddedDoc>) -> Result<(), StoreError> {
+    async fn gather_and_commit(&mut self, first: Item<Document>) -> Result<(), StoreError> {
         let lane = first.ticket().lane;
         let items = gather::gather(first, &self.args).await;
         self.commit(Batch { items: Arc::new(items), lane, n_yields: 0 }).await

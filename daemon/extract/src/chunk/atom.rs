@@ -7,7 +7,7 @@
 use super::profile::Budgets;
 use super::sentence::sentences;
 use embed::wordpiece::{CachedWordPiece, Word};
-use model::parcel::{Block, BlockKind, NormalDoc, Profile};
+use model::document::{Block, BlockKind, Document, Profile};
 use model::terms::{Norm, Span};
 
 /// A piece of a block that is never divided between chunks.
@@ -80,7 +80,7 @@ impl TokenIndex {
 
 /// Returns the sentences of paragraphs, list items and quotes, and whole headings, in order of place. Rows and code
 /// have none.
-pub fn sentences_of(doc: &NormalDoc) -> Vec<Span<Norm>> {
+pub fn sentences_of(doc: &Document) -> Vec<Span<Norm>> {
     let mut spans = Vec::new();
     for block in doc.blocks.iter().filter(|block| is_running_text(block)) {
         each_piece(block, &doc.text, &[], |start, end| spans.push(Span::new(start, end)));
@@ -90,7 +90,7 @@ pub fn sentences_of(doc: &NormalDoc) -> Vec<Span<Norm>> {
 
 /// Returns the atoms of a document.
 pub(super) fn atoms_of(
-    doc: &NormalDoc,
+    doc: &Document,
     index: &TokenIndex,
     profiles: &[Profile],
     budgets: &Budgets,
@@ -128,7 +128,7 @@ pub(super) fn atoms_of(
 }
 
 /// Makes a whole list item one atom, so that a step is not cut.
-fn whole_item(doc: &NormalDoc, index: &TokenIndex, block: &Block) -> Option<Atom> {
+fn whole_item(doc: &Document, index: &TokenIndex, block: &Block) -> Option<Atom> {
     let text = block.span.of(&doc.text);
     let start = block.span.start() + (text.len() - text.trim_start().len());
     let end = block.span.start() + text.trim_end().len();

@@ -1,6 +1,6 @@
 //! Chunk: cuts a document into spans sized for retrieval, and those into windows sized for embedding.
 //!
-//! In: a normalized document with its outline. Out: the same with its chunks.
+//! In: a normalized document with its outline. Out: its chunks.
 //! Invariants: the same document gives the same chunks; together they hold every character that is not whitespace;
 //! each lies within one section, or joins whole small ones of one profile under one heading; none cuts a code line,
 //! table row or list item (unless longer than four budgets) or a sentence (unless longer than one); each holds at
@@ -30,9 +30,9 @@ use config::settings::{self, Memory};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use embed::wordpiece::{CachedWordPiece, WordPiece};
-use model::parcel::{BlockKind, Chunk, ChunkedDoc, NormalDoc, Profile, Reading};
+use model::document::{BlockKind, Chunk, Document, Profile, Reading};
 use model::terms::{ContentHash, Norm, Span, line_of};
-use model::{DocFault, Stage};
+use model::{DocFault, PartStage};
 
 use atom::{Atom, TokenIndex};
 use outline::Outline;
@@ -98,7 +98,7 @@ impl Chunker {
         Chunker { memory, ..self }
     }
 
-    fn chunks(&mut self, doc: &NormalDoc) -> Vec<Chunk> {
+    fn chunks(&mut self, doc: &Document) -> Vec<Chunk> {
         // Count the tokens of the whole text once; all steps take their sizes from this index.
         self.index.read(&mut self.tokenizer, &doc.text);
         let profiles = profile::profiles_of(doc, &self.index);
@@ -128,7 +128,7 @@ impl Chunker {
     }
 
     /// Makes the only chunk of a note without text.
-    fn without_text(&mut self, doc: &NormalDoc) -> Chunk {
+    fn without_text(&mut self, doc: &Document) -> Chunk {
         let span = Span::new(0, 0);
         let language = doc.language.clone();
         let hash = self.hash([&doc.title, &language], &[], "");
@@ -137,7 +137,7 @@ impl Chunker {
     }
 
     /// Returns the blocks of a note that are its facts, as indices, and where those begin that somebody says on a day.
-    fn facts_of(&self, doc: &NormalDoc) -> (FxHashSet<usize>, Vec<usize>) {
+    fn facts_of(&self, doc: &Document) -> (FxHashSet<usize>, Vec<usize>) {
         let Some(note) = &doc.note else { return Default::default() };
         let in_memory = self.memory.holds(doc.head.path.as_str());
         let facts = note.node.facts(in_memory);
@@ -165,7 +165,7 @@ impl Chunker {
     /// Makes the chunk of some atoms, which for a turn says where its first window begins; `None` when there are none.
     fn chunk(
         &mut self,
-        doc: &NormalDoc,
+        doc: &Document,
         headings: Vec<String>,
         profile: Profile,
         said: Option<usize>,
@@ -198,7 +198,7 @@ impl Chunker {
 }
 
 /// Returns the language of the largest part of a span; ties go to the document's language.
-fn language_of(doc: &NormalDoc, span: Span<Norm>) -> &str {
+fn language_of(doc: &Document, span: Span<Norm>) -> &str {
     let mut by_language: BTreeMap<&str, usize> = BTreeMap::new();
     let first = doc.other_languages.partition_point(|(other, _)| other.end() <= span.start());
     let others = doc.other_languages.iter().skip(first);
@@ -215,14 +215,16 @@ fn size(tokens: u32) -> usize {
     tokens.max(1) as usize
 }
 
-impl Stage for Chunker {
+impl PartStage for Chunker {
     const NAME: &'static str = "chunk";
-    type In = NormalDoc;
-    type Out = ChunkedDoc;
+    type Part = Vec<Chunk>;
 
-    fn run(&mut self, doc: NormalDoc) -> Result<ChunkedDoc, DocFault> {
-        let chunks = if doc.head.reading == Reading::Whole { self.chunks(&doc) } else { vec![] };
-        Ok(ChunkedDoc { doc, chunks })
+    fn part_of(&mut self, doc: &Document) -> Result<Vec<Chunk>, DocFault> {
+        Ok(if doc.head.reading == Reading::Whole { self.chunks(doc) } else { vec![] })
+    }
+
+    fn place(doc: &mut Document) -> &mut Vec<Chunk> {
+        &mut doc.chunks
     }
 }
 

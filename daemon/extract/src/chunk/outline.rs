@@ -11,7 +11,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::Budget;
 use super::atom::Atom;
 use super::profile::Budgets;
-use model::parcel::{Block, BlockKind, NormalDoc, Profile};
+use model::document::{Block, BlockKind, Document, Profile};
 
 /// Headings have six levels; a longer chain of parents is an error in the outline and is cut here.
 const MAX_DEPTH: usize = 6;
@@ -301,7 +301,7 @@ impl<'a> Outline<'a> {
 
     /// Returns the headings that all text of these atoms is under, outermost first. Headings without text are used
     /// only if there is nothing else. The document's title is left out.
-    pub(super) fn headings(&self, doc: &NormalDoc, atoms: Range<usize>) -> Vec<String> {
+    pub(super) fn headings(&self, doc: &Document, atoms: Range<usize>) -> Vec<String> {
         let (first, last) =
             (self.section_of(atoms.start), self.section_of(atoms.end.saturating_sub(1)));
         let sections = self.sections.get(first..=last).unwrap_or_default();

@@ -10,7 +10,7 @@ use config::settings;
 
 use super::atom::TokenIndex;
 use super::{Budget, size};
-use model::parcel::{Block, BlockKind, NormalDoc, Profile};
+use model::document::{Block, BlockKind, Document, Profile};
 use notes::turn::QUESTION_MARKS;
 
 /// Steps from which an ordered list is a procedure.
@@ -61,7 +61,7 @@ impl Budgets {
 }
 
 /// Returns the profile of each block.
-pub(super) fn profiles_of(doc: &NormalDoc, index: &TokenIndex) -> Vec<Profile> {
+pub(super) fn profiles_of(doc: &Document, index: &TokenIndex) -> Vec<Profile> {
     let whole = of_document(doc);
     let mut profiles = Vec::with_capacity(doc.blocks.len());
     // For each heading, whether it or one above it announces definitions.
@@ -96,7 +96,7 @@ pub(super) fn profiles_of(doc: &NormalDoc, index: &TokenIndex) -> Vec<Profile> {
 }
 
 /// Returns the profile that a document states for all its sections.
-fn of_document(doc: &NormalDoc) -> Profile {
+fn of_document(doc: &Document) -> Profile {
     let stated = doc.meta.doc_type.as_deref().unwrap_or("").to_lowercase();
     match stated.as_str() {
         "faq" | "glossary" | "definition" | "definitions" => Profile::Definition,
@@ -121,7 +121,7 @@ fn names_definitions(title: &str) -> bool {
 fn of_section(
     section: &[Block],
     heading: Option<&str>,
-    doc: &NormalDoc,
+    doc: &Document,
     index: &TokenIndex,
 ) -> Profile {
     let (mut n_all, mut n_code, mut n_rows, mut n_steps, mut n_step_tokens) = (0, 0, 0, 0, 0);

@@ -6,14 +6,15 @@ use expect_test::{Expect, expect};
 use proptest::prelude::*;
 
 use super::*;
-use model::parcel::{Block, BlockKind, DocHead, DocMeta, StatedNote};
+use model::Stage;
+use model::document::{Block, BlockKind, DocHead, StatedNote};
 use model::terms::{RelPath, SpanMap};
 
 static WORDPIECE: LazyLock<Arc<WordPiece>> = LazyLock::new(WordPiece::builtin);
 
 /// A document from rows of kind and text: `h1`–`h6`, `p`, `q`, `code`, `row`, `-` (item), `1` (ordered item),
 /// the last two indented by two spaces a level. Rows of one kind in a row share their list or table.
-fn doc(rows: &[(&str, &str)]) -> NormalDoc {
+fn doc(rows: &[(&str, &str)]) -> Document {
     let (mut text, mut blocks) = (String::new(), Vec::<Block>::new());
     let mut headings: Vec<(u8, u32)> = Vec::new();
     let (mut lists, mut n_lists, mut n_tables, mut last) = (vec![], 0, 0, "");
@@ -68,33 +69,17 @@ fn is_item(kind: &str) -> bool {
     matches!(kind.trim_start(), "-" | "1")
 }
 
-fn normal(text: String, blocks: Vec<Block>) -> NormalDoc {
-    let hash = ContentHash::of(text.as_bytes());
-    NormalDoc {
-        head: DocHead {
-            path: RelPath::new("a.md"),
-            hash,
-            n_bytes: text.len() as u64,
-            mtime_ms: 0,
-            pass: Default::default(),
-            reading: Default::default(),
-        },
+fn normal(text: String, blocks: Vec<Block>) -> Document {
+    let (path, hash) = (RelPath::new("a.md"), ContentHash::of(text.as_bytes()));
+    Document {
+        head: DocHead { path, hash, n_bytes: text.len() as u64, ..DocHead::default() },
         title: "Guide".into(),
-        meta: DocMeta::default(),
         language: "en".into(),
-        other_languages: Vec::new(),
         map: SpanMap::identity(text.len(), 0),
         text,
         line_starts: vec![0],
-        pages: Vec::new(),
         blocks,
-        inlines: vec![],
-        links: vec![],
-        given: None,
-        note: None,
-        written: None,
-        findings: Default::default(),
-        warnings: vec![],
+        ..Document::default()
     }
 }
 
@@ -102,9 +87,9 @@ fn normal(text: String, blocks: Vec<Block>) -> NormalDoc {
 type Sizes = (u32, u32, u32, u32);
 
 fn chunked(
-    doc: NormalDoc,
+    doc: Document,
     (max_tokens, min_tokens, overlap_tokens, window_tokens): Sizes,
-) -> ChunkedDoc {
+) -> Document {
     let sizes = settings::ChunkSizes { max_tokens, min_tokens, overlap_tokens };
     let profiles = settings::ChunkProfiles {
         definition: sizes.clone(),
@@ -119,9 +104,9 @@ fn chunked(
 }
 
 fn check(rows: &[(&str, &str)], sizes: Sizes, expected: Expect) {
-    let ChunkedDoc { doc, chunks } = chunked(doc(rows), sizes);
+    let doc = chunked(doc(rows), sizes);
     let mut table = String::new();
-    for chunk in chunks {
+    for chunk in &doc.chunks {
         let windows: Vec<&str> = chunk.windows.iter().map(|window| window.of(&doc.text)).collect();
         let shown = windows.join("¦").replace('\n', "⏎");
         table.push_str(&format!(
@@ -302,14 +287,14 @@ fn a_fact_is_a_chunk_of_its_own_with_what_is_nested_in_it() {
             link_lines: vec![],
             node: notes::memory::read(&doc.text),
         };
-        let doc = NormalDoc {
+        let doc = Document {
             head: DocHead { path: RelPath::new(path), ..doc.head },
             line_starts: std::iter::once(0).chain(ends).collect(),
             note: Some(Box::new(stated)),
             ..doc
         };
-        let ChunkedDoc { doc, chunks } = chunked(doc, (60, 20, 0, 60));
-        let texts: Vec<&str> = chunks.iter().map(|it| it.span.of(&doc.text)).collect();
+        let doc = chunked(doc, (60, 20, 0, 60));
+        let texts: Vec<&str> = doc.chunks.iter().map(|it| it.span.of(&doc.text)).collect();
         let facts = ["- [duty] Lights the lantern\n  - at dusk", "- [duty] Bakes bread"];
         let above = ["# Ada\n\nKeeper of the light."];
         assert_eq!(texts, [&above, &facts as &[&str], items].concat(), "{path}");
@@ -349,7 +334,7 @@ fn procedures_stay_whole() {
 }
 
 /// The profile of each chunk, with its headings.
-fn check_profiles(doc: NormalDoc, expected: Expect) {
+fn check_profiles(doc: Document, expected: Expect) {
     let chunk = settings::Chunk { min_tokens: 1, ..settings::Chunk::default() };
     let embed = settings::Embed::default();
     let mut chunker = Chunker::new(&chunk, &embed, Arc::clone(&WORDPIECE));
@@ -423,8 +408,7 @@ fn profiles_have_sizes_of_their_own() {
 fn a_chunk_is_in_the_language_of_most_of_it() {
     let mut doc = doc(&[("p", "Kurz."), ("p", SENTENCES)]);
     doc.other_languages = vec![(doc.blocks[0].span, "de")];
-    let language =
-        |doc: &NormalDoc| chunked(doc.clone(), (60, 1, 0, 60)).chunks[0].language.clone();
+    let language = |doc: &Document| chunked(doc.clone(), (60, 1, 0, 60)).chunks[0].language.clone();
     assert_eq!(language(&doc), "en");
     doc.other_languages = vec![(doc.blocks[1].span, "de")];
     assert_eq!(language(&doc), "de");
@@ -493,7 +477,7 @@ fn hostile_outlines_are_linear() {
     many(&[("row", "a | b")]);
 }
 
-fn any_doc() -> impl Strategy<Value = NormalDoc> {
+fn any_doc() -> impl Strategy<Value = Document> {
     let kind = prop::sample::select(vec![
         "h1", "h2", "h3", "p", "p", "p", "q", "code", "code", "row", "row", "-", "1", "1", "  -",
         "  1",
@@ -568,8 +552,8 @@ fn a_turn_is_a_passage_and_is_embedded_with_what_was_said_before() {
         "13:56 - Ana: I am here now. 13:57 - Bo: So am I, at last. 14:02 - Ana: Good. 14:03 - Bo: Then we can start.",
     )]);
     log.line_starts = [0, 28, 57, 76].to_vec();
-    let ChunkedDoc { doc: log, chunks } = chunked(log, (60, 10, 0, 60));
-    let said: Vec<&str> = chunks.iter().map(|it| it.span.of(&log.text)).collect();
+    let log = chunked(log, (60, 10, 0, 60));
+    let said: Vec<&str> = log.chunks.iter().map(|it| it.span.of(&log.text)).collect();
     assert_eq!(
         said,
         [
@@ -607,7 +591,7 @@ fn a_turn_is_a_passage_and_is_embedded_with_what_was_said_before() {
 }
 
 /// Pieces that must not be cut, with their tokens: code lines, rows and list items.
-fn lines_of(doc: &NormalDoc) -> Vec<(Span<Norm>, usize)> {
+fn lines_of(doc: &Document) -> Vec<(Span<Norm>, usize)> {
     let mut lines = Vec::new();
     for block in &doc.blocks {
         let mut start = block.span.start();
@@ -629,9 +613,9 @@ fn lines_of(doc: &NormalDoc) -> Vec<(Span<Norm>, usize)> {
 proptest! {
     #[test]
     fn chunks_cover_the_text(doc in any_doc(), sizes in any_sizes()) {
-        let ChunkedDoc { doc, chunks } = chunked(doc, sizes);
+        let doc = chunked(doc, sizes);
         let mut end = 0;
-        for chunk in &chunks {
+        for chunk in &doc.chunks {
             let gap = &doc.text[end.min(chunk.span.start())..chunk.span.start()];
             prop_assert!(gap.trim().is_empty(), "{gap:?} is in no chunk");
             prop_assert!(chunk.span.end() > end, "a chunk holds nothing new");
@@ -644,9 +628,9 @@ proptest! {
     fn budgets_hold(doc in any_doc(), sizes in any_sizes()) {
             let is_step = |block: &Block| matches!(block.kind, BlockKind::ListItem { ordinal: Some(_), .. });
         let has_procedure = doc.blocks.iter().any(is_step);
-        let ChunkedDoc { doc, chunks } = chunked(doc, sizes);
+        let doc = chunked(doc, sizes);
         let lines = lines_of(&doc);
-        for chunk in &chunks {
+        for chunk in &doc.chunks {
             let n_tokens = WORDPIECE.count_tokens(chunk.span.of(&doc.text));
             prop_assert_eq!(n_tokens, chunk.n_tokens as usize);
             let is_line = lines.iter().any(|(line, _)| line.contains(chunk.span));
@@ -673,9 +657,9 @@ proptest! {
 
     #[test]
     fn lines_rows_and_steps_are_not_cut(doc in any_doc(), sizes in any_sizes()) {
-        let ChunkedDoc { doc, chunks } = chunked(doc, sizes);
+        let doc = chunked(doc, sizes);
         for (line, n_tokens) in lines_of(&doc) {
-            let is_cut = chunks.iter().any(|chunk| chunk.span.overlaps(line) && !chunk.span.contains(line));
+            let is_cut = doc.chunks.iter().any(|chunk| chunk.span.overlaps(line) && !chunk.span.contains(line));
             prop_assert!(!is_cut || n_tokens > 4 * sizes.0 as usize, "{:?}", line.of(&doc.text));
         }
     }

@@ -11,7 +11,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use model::parcel::{Block, BlockKind, NormalDoc};
+use model::document::{Block, BlockKind, Document};
 use model::terms::{Norm, Span, line_of};
 use notes::turn::{QUESTION_MARKS, is_role, speaker_of};
 
@@ -34,7 +34,7 @@ struct Opening<'t> {
 }
 
 /// Returns the first byte of each turn of a document.
-pub(super) fn turns_of(doc: &NormalDoc) -> Vec<usize> {
+pub(super) fn turns_of(doc: &Document) -> Vec<usize> {
     let mut turns = by_role(doc);
     let is_heading = |block: &Block| matches!(block.kind, BlockKind::Heading(_));
     let mut at = 0;
@@ -57,7 +57,7 @@ pub(super) fn turns_of(doc: &NormalDoc) -> Vec<usize> {
 }
 
 /// Returns the headings that are roles, if they are those of a chat with a language model.
-fn by_role(doc: &NormalDoc) -> Vec<usize> {
+fn by_role(doc: &Document) -> Vec<usize> {
     let level_of = |block: &Block| match block.kind {
         BlockKind::Heading(level) => Some(level),
         _ => None,
@@ -76,7 +76,7 @@ fn by_role(doc: &NormalDoc) -> Vec<usize> {
 }
 
 /// Returns the lines of a block that begin with a name.
-fn openings_of<'t>(doc: &'t NormalDoc, block: &Block, number: usize) -> Vec<Opening<'t>> {
+fn openings_of<'t>(doc: &'t Document, block: &Block, number: usize) -> Vec<Opening<'t>> {
     if !matches!(block.kind, BlockKind::Paragraph | BlockKind::Quote) {
         return Vec::new();
     }
@@ -97,7 +97,7 @@ fn openings_of<'t>(doc: &'t NormalDoc, block: &Block, number: usize) -> Vec<Open
 }
 
 /// Returns whether people talk in a section of `n_blocks` that ends at `end`.
-fn is_dialogue(doc: &NormalDoc, openings: &[Opening<'_>], n_blocks: usize, end: usize) -> bool {
+fn is_dialogue(doc: &Document, openings: &[Opening<'_>], n_blocks: usize, end: usize) -> bool {
     let mut n_of_name: BTreeMap<&str, usize> = BTreeMap::new();
     openings.iter().for_each(|it| *n_of_name.entry(it.name).or_default() += 1);
     if openings.len() < MIN_TURNS || n_of_name.len() < 2 {
@@ -119,7 +119,7 @@ fn is_dialogue(doc: &NormalDoc, openings: &[Opening<'_>], n_blocks: usize, end: 
 }
 
 /// Returns where the lines of a block begin: those of its text, and those of its file, of which a paragraph joins some.
-fn lines_of(doc: &NormalDoc, block: &Block) -> Vec<usize> {
+fn lines_of(doc: &Document, block: &Block) -> Vec<usize> {
     let text = block.span.of(&doc.text);
     let place = |word: &str| block.span.start() + word.as_ptr() as usize - text.as_ptr() as usize;
     let line_at =

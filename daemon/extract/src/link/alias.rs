@@ -12,8 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::recognize::lexicon::is_legal_form;
 use crate::recognize::{INITIALS, are_defined, are_initials, people};
-use model::parcel::{AliasSource, AliasUse};
-use model::parcel::{MentionedDoc, RecognizerKind};
+use model::document::{AliasSource, AliasUse, Document, RecognizerKind};
 use model::terms::{EntityType, tokens_of};
 
 /// Fewest initials that stand for a name without being defined: two are often those of something else.
@@ -30,17 +29,17 @@ struct WrittenForm<'a> {
 }
 
 /// Returns the names that the document uses for other names, one row a pair.
-pub fn aliases_of(doc: &MentionedDoc, mention_norms: &[String]) -> Vec<AliasUse> {
+pub fn aliases_of(doc: &Document, mention_norms: &[String]) -> Vec<AliasUse> {
     let mut out: BTreeSet<(String, String, AliasSource)> = BTreeSet::new();
     defined(doc, mention_norms, &mut out);
-    for row in people::rows(&doc.doc, &doc.mentions) {
+    for row in people::rows(doc, &doc.found.mentions) {
         let (norm, name) = (model::terms::norm_of(row.handle), mention_norms.get(row.name));
         let target = name.filter(|target| **target != norm);
         out.extend(target.map(|target| (norm, target.clone(), AliasSource::Handle)));
     }
     shortened(&forms_of(doc, mention_norms), &mut out);
     let own: BTreeSet<String> =
-        doc.stated.iter().map(|name| model::terms::norm_of(&name.surface)).collect();
+        doc.found.stated.iter().map(|name| model::terms::norm_of(&name.surface)).collect();
     // A document's own name is the target, not the alias: reverse such pairs.
     let turned = |(norm, target, source): (String, String, AliasSource)| match own.contains(&norm)
         && !own.contains(&target)
@@ -62,12 +61,12 @@ pub fn aliases_of(doc: &MentionedDoc, mention_norms: &[String]) -> Vec<AliasUse>
 
 /// `Key Management Service (KMS)` and `KMS (Key Management Service)`.
 fn defined(
-    doc: &MentionedDoc,
+    doc: &Document,
     mention_norms: &[String],
     out: &mut BTreeSet<(String, String, AliasSource)>,
 ) {
-    let text = &doc.doc.text;
-    let pairs = doc.mentions.windows(2).zip(mention_norms.windows(2));
+    let text = &doc.text;
+    let pairs = doc.found.mentions.windows(2).zip(mention_norms.windows(2));
     for (mentions, norms) in pairs {
         let ([a, b], [a_norm, b_norm]) = (mentions, norms) else { continue };
         let is_given = a.place.is_entity_given || b.place.is_entity_given;
@@ -82,14 +81,14 @@ fn defined(
     }
 }
 
-fn forms_of<'a>(doc: &'a MentionedDoc, mention_norms: &'a [String]) -> Vec<WrittenForm<'a>> {
+fn forms_of<'a>(doc: &'a Document, mention_norms: &'a [String]) -> Vec<WrittenForm<'a>> {
     let mut forms: BTreeMap<&str, WrittenForm<'a>> = BTreeMap::new();
-    for (mention, norm) in doc.mentions.iter().zip(mention_norms) {
+    for (mention, norm) in doc.found.mentions.iter().zip(mention_norms) {
         let place = mention.place;
         if mention.recognizer == RecognizerKind::Stated || place.in_code || place.is_entity_given {
             continue;
         }
-        let surface = mention.span.of(&doc.doc.text);
+        let surface = mention.span.of(&doc.text);
         let form = forms.entry(norm).or_insert_with(|| WrittenForm {
             norm,
             surface,
@@ -191,9 +190,8 @@ mod tests {
     use super::*;
     use crate::link::LinkStage;
     use expect_test::{Expect, expect};
-    use model::Stage;
-    use model::parcel::testing;
-    use model::parcel::{Mention, PlaceFeatures, StatedName, StatedSource};
+    use model::PartStage;
+    use model::document::{Mention, PlaceFeatures, StatedName, StatedSource, testing};
     use model::terms::{Confidence, Span};
     use std::fmt::Write;
 
@@ -217,7 +215,7 @@ mod tests {
             found.push((kind.to_string(), start, text.len()));
             text.push_str(rest);
         }
-        let doc = testing::doc(&text);
+        let mut doc = testing::doc(&text);
         let mentions = found.into_iter().map(|(kind, start, end)| Mention {
             span: Span::new(start, end),
             name: text[start..end].to_string(),
@@ -230,18 +228,13 @@ mod tests {
             score: Confidence::new(0.8),
             place: PlaceFeatures::default(),
         });
-        let doc = MentionedDoc {
-            mentions: mentions.collect(),
-            doc,
-            chunks: vec![],
-            sentences: vec![],
-            stated: vec![StatedName { surface: own.into(), source: StatedSource::Title }],
-            anaphors: vec![],
-            terms: vec![],
-            gazetteer_version: 1,
-        };
+        doc.found.mentions = mentions.collect();
+        if !own.is_empty() {
+            let source = StatedSource::Title;
+            doc.found.stated = vec![StatedName { surface: own.into(), source }];
+        }
         let mut out = String::new();
-        for alias in LinkStage.run(doc).expect("linked").aliases {
+        for alias in LinkStage.part_of(&doc).expect("linked").aliases {
             writeln!(out, "{} = {} ({:?})", alias.norm, alias.target, alias.source).expect("text");
         }
         expect.assert_eq(&out);

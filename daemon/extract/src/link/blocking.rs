@@ -11,7 +11,7 @@
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use super::features::{lemmas_of, model_numbers_of, words_of};
-use model::parcel::UnitVector;
+use model::document::UnitVector;
 use model::terms::tokens_of;
 
 /// Shortest norm, in characters, for which one typing error is tolerated; in shorter norms one edit is another name.

@@ -1,8 +1,8 @@
 //! Link, first step: the names that one document uses.
 //!
-//! In: mentions and stated names. Out: their norms, each once, and the names that the document uses for others. The
-//! second step, [`resolve`], decides what the names of all documents denote; the writer runs it for the names whose
-//! facts a commit changed.
+//! In: a document with its mentions and stated names. Out: [`Linked`]: their norms, each once, and the names that the
+//! document uses for others. The second step, [`resolve`], decides what the names of all documents denote; the writer
+//! runs it for the names whose facts a commit changed.
 
 pub mod alias;
 pub mod blocking;
@@ -14,33 +14,26 @@ pub mod vote;
 
 use std::collections::BTreeMap;
 
-use model::parcel::{LinkedDoc, Mention, MentionedDoc, NameUse, RecognizerKind, StatedSource};
+use model::document::{Document, Linked, Mention, NameUse, Recognized, RecognizerKind};
 use model::terms::{EntityType, norm_of};
-use model::{DocFault, Stage};
+use model::{DocFault, PartStage};
 
 /// The link stage.
 pub struct LinkStage;
 
-impl Stage for LinkStage {
+impl PartStage for LinkStage {
     const NAME: &'static str = "link";
     const IS_LIGHT: bool = true;
-    type In = MentionedDoc;
-    type Out = LinkedDoc;
+    type Part = Linked;
 
-    fn run(&mut self, mut doc: MentionedDoc) -> Result<LinkedDoc, DocFault> {
-        // A name without a letter or digit cannot be looked up.
-        doc.mentions.retain(|mention| mention.name.chars().any(char::is_alphanumeric));
-        doc.stated.retain(|stated| stated.surface.chars().any(char::is_alphanumeric));
-        // Only a note is the home of an entity: for other files, the file name is not a name of the page.
-        if !matches!(doc.doc.head.path.extension().as_str(), "md" | "markdown") {
-            doc.stated.retain(|s| matches!(s.source, StatedSource::Title | StatedSource::Alias));
-        }
-        let mention_norms: Vec<String> = doc.mentions.iter().map(|m| norm_of(&m.name)).collect();
-        let stated_norms: Vec<String> = doc.stated.iter().map(|s| norm_of(&s.surface)).collect();
+    fn part_of(&mut self, doc: &Document) -> Result<Linked, DocFault> {
+        let Recognized { mentions, stated, .. } = &doc.found;
+        let mention_norms: Vec<String> = mentions.iter().map(|m| norm_of(&m.name)).collect();
+        let stated_norms: Vec<String> = stated.iter().map(|s| norm_of(&s.surface)).collect();
 
         // A norm may be linked inexactly if any of its mentions may, or if the document states it.
         let mut fuzzy: BTreeMap<&str, bool> = BTreeMap::new();
-        for (mention, norm) in doc.mentions.iter().zip(&mention_norms) {
+        for (mention, norm) in mentions.iter().zip(&mention_norms) {
             *fuzzy.entry(norm).or_default() |= may_link_inexactly(mention);
         }
         for norm in &stated_norms {
@@ -56,8 +49,12 @@ impl Stage for LinkStage {
         };
         let mention_names = mention_norms.iter().map(place).collect();
         let stated_names = stated_norms.iter().map(place).collect();
-        let aliases = alias::aliases_of(&doc, &mention_norms);
-        Ok(LinkedDoc { doc, names, mention_names, stated_names, aliases })
+        let aliases = alias::aliases_of(doc, &mention_norms);
+        Ok(Linked { names, mention_names, stated_names, aliases })
+    }
+
+    fn place(doc: &mut Document) -> &mut Linked {
+        &mut doc.linked
     }
 }
 

@@ -17,7 +17,7 @@ use super::features::{
     type_agreement,
 };
 use super::form::are_one_form;
-use model::parcel::StatedSource;
+use model::document::StatedSource;
 use model::terms::{EntityType, tokens_of};
 
 /// The facts about one name, over all documents.

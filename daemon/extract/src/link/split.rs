@@ -10,7 +10,7 @@
 use std::collections::BTreeSet;
 
 use embed::cosine;
-use model::parcel::UnitVector;
+use model::document::UnitVector;
 use model::terms::Kind;
 
 /// Cosine from which two documents are about the same field.

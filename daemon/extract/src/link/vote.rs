@@ -10,7 +10,7 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use model::parcel::{Naming, PlaceFeatures};
+use model::document::{Naming, PlaceFeatures};
 use model::terms::EntityType;
 
 /// Weight of a mention by what gave it its type: a model; form, cue or author; a sentence that defines it.

@@ -4,7 +4,7 @@
 //! In: a document. Out: its borders, in order.
 //! Invariants: a border never lies within a word; linear.
 
-use model::parcel::NormalDoc;
+use model::document::Document;
 use model::terms::{Norm, Span};
 
 /// Signs that part names, and those that do so between blanks.
@@ -18,7 +18,7 @@ const MAX_FIELD: (usize, usize) = (4, 40);
 pub(super) struct Borders(Vec<usize>);
 
 impl Borders {
-    pub(super) fn of(doc: &NormalDoc) -> Self {
+    pub(super) fn of(doc: &Document) -> Self {
         let text = doc.text.as_str();
         let marks = doc.inlines.iter().map(|it| it.span).chain(doc.links.iter().map(|it| it.span));
         let mut all: Vec<usize> = marks.flat_map(|it| [it.start(), it.end()]).collect();
@@ -80,7 +80,7 @@ fn ends_field(text: &str, at: usize) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use model::parcel::testing;
+    use model::document::testing;
 
     #[test]
     fn no_name_crosses_markup_or_the_end_of_a_field() {

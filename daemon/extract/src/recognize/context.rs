@@ -11,7 +11,7 @@ use std::sync::LazyLock;
 
 use super::lexicon;
 use super::words::{WordSet, word_set};
-use model::parcel::{Mention, NormalDoc, RecognizerKind};
+use model::document::{Document, Mention, RecognizerKind};
 use model::terms::{EntityType, Kind};
 
 /// Bytes read on each side.
@@ -117,7 +117,7 @@ const DEFINING: [&str; 22] = [
 ];
 
 /// Corrects the types of the mentions.
-pub(super) fn correct(doc: &NormalDoc, mentions: &mut [Mention]) {
+pub(super) fn correct(doc: &Document, mentions: &mut [Mention]) {
     for idx in 0..mentions.len() {
         let Some(mention) = mentions.get_mut(idx) else { break };
         let (start, end) = (mention.span.start(), mention.span.end());
@@ -257,7 +257,7 @@ pub(super) fn tail(text: &str, n: usize) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use model::parcel::testing;
+    use model::document::testing;
     use proptest::prelude::*;
 
     fn typed(text: &str, name: &str, entity_type: EntityType, is_guess: bool) -> EntityType {

@@ -25,7 +25,7 @@ use rustc_hash::FxHashMap;
 
 use crate::recognize::Recognizer;
 use crate::recognize::words;
-use model::parcel::{Mention, NormalDoc, RecognizerKind};
+use model::document::{Document, Mention, RecognizerKind};
 use model::terms::{EntityType, Norm, NormKey, Span, norm_of};
 
 /// One row that the gazetteer is built from.
@@ -207,7 +207,7 @@ impl Recognizer for Gazetteer {
         RecognizerKind::Gazetteer
     }
 
-    fn recognize(&self, doc: &NormalDoc, sentences: &[Span<Norm>], out: &mut Vec<Mention>) {
+    fn recognize(&self, doc: &Document, sentences: &[Span<Norm>], out: &mut Vec<Mention>) {
         if !self.entries.is_empty() {
             scan::Scan::new(self, doc, sentences).run(out);
         }

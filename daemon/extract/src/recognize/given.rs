@@ -14,7 +14,7 @@ mod tests;
 use rustc_hash::FxHashMap;
 
 use super::overlap;
-use model::parcel::{GivenName, Mention, PlaceFeatures, RecognizerKind};
+use model::document::{GivenName, Mention, PlaceFeatures, RecognizerKind};
 use model::terms::{Confidence, EntityType, Norm, Span};
 
 /// Returns the given names as mentions, with the steps that were found, in order of place. Of

@@ -7,7 +7,7 @@
 //! may be one. Linear.
 
 use super::{lexicon, words};
-use model::parcel::{Mention, NormalDoc, RecognizerKind};
+use model::document::{Document, Mention, RecognizerKind};
 use model::terms::{EntityType, Span};
 
 /// Verbs of requests whose object is a person.
@@ -21,7 +21,7 @@ const TO_THINGS: &str = " use try install open start stop restart run deploy upg
     simplify introduce allow ensure refactor deprecate prevent export import migrate extend handle ";
 
 /// Removes a leading verb from each mention.
-pub(super) fn trim(doc: &NormalDoc, mentions: &mut [Mention]) {
+pub(super) fn trim(doc: &Document, mentions: &mut [Mention]) {
     for mention in mentions {
         let is_found =
             matches!(mention.recognizer, RecognizerKind::Pattern | RecognizerKind::Statistical);
@@ -54,7 +54,7 @@ pub(super) fn trim(doc: &NormalDoc, mentions: &mut [Mention]) {
 }
 
 /// Returns whether `start` begins a sentence, a line or a list item.
-fn begins(doc: &NormalDoc, start: usize) -> bool {
+fn begins(doc: &Document, start: usize) -> bool {
     let before = doc.text.get(..start).unwrap_or("").trim_end_matches([' ', '"', '“', '*', '-']);
     before.is_empty() || before.ends_with(['\n', '.', '!', '?', ':', ';', ']', '|'])
 }
@@ -62,8 +62,7 @@ fn begins(doc: &NormalDoc, start: usize) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use model::parcel::PlaceFeatures;
-    use model::parcel::testing;
+    use model::document::{PlaceFeatures, testing};
     use model::terms::Confidence;
 
     #[test]

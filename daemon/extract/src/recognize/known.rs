@@ -12,7 +12,7 @@ use rustc_hash::FxHashSet;
 
 use super::Recognizer;
 use super::gazetteer::{Gazetteer, GazetteerTerm, Habit};
-use model::parcel::{BlockKind, Mention, NormalDoc, PlaceFeatures, RecognizerKind};
+use model::document::{BlockKind, Document, Mention, PlaceFeatures, RecognizerKind};
 use model::terms::{Confidence, EntityType, Norm, Span, norm_of};
 
 const TABLE: &str = include_str!("../../../../config/known_names.tsv");
@@ -42,7 +42,7 @@ impl Recognizer for KnownRecognizer {
         RecognizerKind::Pattern
     }
 
-    fn recognize(&self, doc: &NormalDoc, sentences: &[Span<Norm>], out: &mut Vec<Mention>) {
+    fn recognize(&self, doc: &Document, sentences: &[Span<Norm>], out: &mut Vec<Mention>) {
         let before = out.len();
         KNOWN.recognize(doc, sentences, out);
         // `linked in` is not LinkedIn.
@@ -73,7 +73,7 @@ pub(super) fn is_known(name: &str) -> bool {
     super::lexicon::is_technology(&norm) || NORMS.contains(&norm)
 }
 
-fn by_signs(doc: &NormalDoc, block: Span<Norm>, out: &mut Vec<Mention>) {
+fn by_signs(doc: &Document, block: Span<Norm>, out: &mut Vec<Mention>) {
     let text = block.of(&doc.text);
     let is_word = |b: Option<&u8>| b.is_some_and(|b| b.is_ascii_alphanumeric() || *b == b'_');
     for found in BY_SIGNS.find_iter(text) {
@@ -131,7 +131,7 @@ fn build() -> Gazetteer {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use model::parcel::testing;
+    use model::document::testing;
 
     fn found(lines: &str) -> Vec<String> {
         let doc = testing::doc(lines);

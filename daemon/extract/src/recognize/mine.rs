@@ -18,7 +18,7 @@ pub use select::{TermCount, select};
 use super::token::{Shape, View, Words, words_in};
 use super::{lexicon, runs, words};
 use collect::Terms;
-use model::parcel::{BlockKind, InlineKind, MinedTerm, NormalDoc};
+use model::document::{BlockKind, Document, InlineKind, MinedTerm};
 use model::terms::{Norm, Span};
 
 /// Weight of a title or heading.
@@ -35,7 +35,7 @@ const MAX_HEADING_WORDS: usize = 12;
 
 /// Returns the candidate terms of one document, each of at most `max_words` words.
 pub(super) fn terms_of(
-    doc: &NormalDoc,
+    doc: &Document,
     sentences: &[Span<Norm>],
     max_words: usize,
 ) -> Vec<MinedTerm> {
@@ -132,7 +132,7 @@ fn capitalised<'a>(view: View<'a>, max_words: usize, terms: &mut Terms<'a>) {
 mod tests {
     use super::*;
     use expect_test::{Expect, expect};
-    use model::parcel::testing;
+    use model::document::testing;
     use proptest::prelude::*;
     use std::fmt::Write;
 

@@ -1,10 +1,10 @@
 //! Recognize: finds the places in a document that name something.
 //!
-//! In: a `ChunkedDoc`. Out: a `MentionedDoc`: sentences, the names that the document states for
-//! itself, mentions in order of place, and candidate terms for the gazetteer.
+//! In: a document. Out: [`Recognized`]: sentences, the names that the document states for itself,
+//! mentions in order of place, and candidate terms for the gazetteer.
 //! Invariants: a function of the document and the gazetteer alone. Mentions are sorted and never
-//! overlap; a name has at most `MAX_SURFACE_BYTES` bytes, a document at most `MAX_MENTIONS`
-//! mentions. If recognizers disagree, the most trusted wins, then the longest mention, then the
+//! overlap; a name has a letter or digit and at most `MAX_SURFACE_BYTES` bytes, a document at most
+//! `MAX_MENTIONS` mentions. If recognizers disagree, the most trusted wins, then the longest mention, then the
 //! earliest. If the user states a document's names (`given.rs`), they replace the recognized ones.
 //! Time is linear in the text, except for sorting the mentions.
 
@@ -44,12 +44,10 @@ use crate::chunk::sentences_of;
 pub use context::defined_as;
 use known::KnownRecognizer;
 #[cfg(test)]
-use model::parcel::testing;
-use model::parcel::{
-    ChunkedDoc, GivenName, Mention, MentionedDoc, NormalDoc, Reading, RecognizerKind,
-};
+use model::document::testing;
+use model::document::{Document, GivenName, Mention, Reading, Recognized, RecognizerKind};
 use model::terms::{Norm, Span};
-use model::{DocFault, Stage};
+use model::{DocFault, PartStage};
 pub(crate) use naming::{INITIALS, are_defined, are_initials};
 use pattern::PatternRecognizer;
 pub use pattern::reads_about;
@@ -65,7 +63,7 @@ pub trait Recognizer: Send + Sync {
 
     /// Adds the mentions it finds, in any order; [`Mention::place`] is filled later. A step may
     /// overlap other mentions.
-    fn recognize(&self, doc: &NormalDoc, sentences: &[Span<Norm>], out: &mut Vec<Mention>);
+    fn recognize(&self, doc: &Document, sentences: &[Span<Norm>], out: &mut Vec<Mention>);
 }
 
 /// The stage that finds mentions.
@@ -104,59 +102,54 @@ impl RecognizeStage {
     }
 }
 
-impl Stage for RecognizeStage {
+impl PartStage for RecognizeStage {
     const NAME: &'static str = "recognize";
-    type In = ChunkedDoc;
-    type Out = MentionedDoc;
+    type Part = Recognized;
 
-    fn run(&mut self, input: ChunkedDoc) -> Result<MentionedDoc, DocFault> {
-        let ChunkedDoc { doc, chunks } = input;
+    fn part_of(&mut self, doc: &Document) -> Result<Recognized, DocFault> {
         let gazetteer = self.gazetteer.load_full();
-        let sentences = sentences_of(&doc);
+        let sentences = sentences_of(doc);
         let mut found = Vec::new();
         // Before anything is mined, a document is read only for its terms; it comes back for its
         // mentions.
         let is_mined = gazetteer.version() != Gazetteer::UNMINED;
         if is_mined {
-            gazetteer.recognize(&doc, &sentences, &mut found);
+            gazetteer.recognize(doc, &sentences, &mut found);
             for recognizer in &self.others {
-                recognizer.recognize(&doc, &sentences, &mut found);
+                recognizer.recognize(doc, &sentences, &mut found);
             }
             if let Some(model) = &self.model {
-                model.overrule(&doc, &sentences, &mut found);
+                model.overrule(doc, &sentences, &mut found);
             }
         }
-        let mentions = match is_mined.then_some(doc.given.as_ref()).flatten() {
-            Some(given) => given_mentions(&doc, given, found),
+        let mut mentions = match is_mined.then_some(doc.given.as_ref()).flatten() {
+            Some(given) => given_mentions(doc, given, found),
             // A model that the user chose knows better than our classifier.
-            None => mentions_of(&doc, &sentences, found, self.judges && self.model.is_none()),
+            None => mentions_of(doc, &sentences, found, self.judges && self.model.is_none()),
         };
+        // A name without a letter or digit cannot be looked up.
+        mentions.retain(|mention| mention.name.chars().any(char::is_alphanumeric));
         let anaphors = match mentions.is_empty() {
             true => Vec::new(),
-            false => coreference::find(&doc, &sentences, &mentions),
+            false => coreference::find(doc, &sentences, &mentions),
         };
-        let stated = stated::names_of(&doc);
+        let stated = stated::names_of(doc);
         let terms = match doc.head.reading {
-            Reading::Whole => mine::terms_of(&doc, &sentences, self.max_words),
+            Reading::Whole => mine::terms_of(doc, &sentences, self.max_words),
             Reading::Names { .. } => Vec::new(),
         };
         let gazetteer_version = gazetteer.version();
-        Ok(MentionedDoc {
-            doc,
-            chunks,
-            sentences,
-            stated,
-            mentions,
-            anaphors,
-            terms,
-            gazetteer_version,
-        })
+        Ok(Recognized { sentences, stated, mentions, anaphors, terms, gazetteer_version })
+    }
+
+    fn place(doc: &mut Document) -> &mut Recognized {
+        &mut doc.found
     }
 }
 
 /// Turns what the recognizers found into mentions.
 fn mentions_of(
-    doc: &NormalDoc,
+    doc: &Document,
     sentences: &[Span<Norm>],
     mut found: Vec<Mention>,
     judges: bool,
@@ -178,7 +171,7 @@ fn mentions_of(
 }
 
 /// Drops mentions that are only the type of a relation: `depends_on` in `- depends_on [[Vault]]` is not an identifier.
-fn drop_types(doc: &NormalDoc, found: &mut Vec<Mention>) {
+fn drop_types(doc: &Document, found: &mut Vec<Mention>) {
     let Some(stated) = &doc.note else { return };
     let typed = stated.note.relations.iter().filter(|it| it.kind == RelationKind::Typed);
     let mut types: Vec<(usize, usize)> = typed
@@ -203,7 +196,7 @@ fn drop_types(doc: &NormalDoc, found: &mut Vec<Mention>) {
 }
 
 /// Returns the mentions that the user states: their types are final, and no place is added.
-fn given_mentions(doc: &NormalDoc, given: &[GivenName], found: Vec<Mention>) -> Vec<Mention> {
+fn given_mentions(doc: &Document, given: &[GivenName], found: Vec<Mention>) -> Vec<Mention> {
     let mut mentions = given::replace(&doc.text, given, found);
     place::fill(doc, &mut mentions);
     coreference::lengthen(doc, &mut mentions);

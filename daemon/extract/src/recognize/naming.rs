@@ -9,8 +9,8 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::pattern::{defined_terms, introduced, is_introduced};
 use super::{context, known, lexicon, words};
-use model::parcel::{
-    Block, BlockKind, InlineKind, LinkKind, Mention, Naming, NormalDoc, RecognizerKind,
+use model::document::{
+    Block, BlockKind, Document, InlineKind, LinkKind, Mention, Naming, RecognizerKind,
 };
 use model::terms::{EntityType, Norm, Span};
 
@@ -20,8 +20,8 @@ pub(crate) const INITIALS: std::ops::RangeInclusive<usize> = 2..=6;
 /// Longest tag of a template, in bytes.
 const MAX_TAG_BYTES: usize = 500;
 
-/// Sets [`model::parcel::PlaceFeatures::naming`].
-pub(super) fn fill(doc: &NormalDoc, sentences: &[Span<Norm>], mentions: &mut [Mention]) {
+/// Sets [`model::document::PlaceFeatures::naming`].
+pub(super) fn fill(doc: &Document, sentences: &[Span<Norm>], mentions: &mut [Mention]) {
     let judge = Judge::of(doc, sentences);
     for mention in mentions.iter_mut() {
         mention.place.naming = judge.naming(mention);
@@ -64,7 +64,7 @@ pub(crate) fn are_initials(short: &str, long: &str) -> bool {
 }
 
 /// Drops what stands in the tags of a template (`{{< param "NAME" >}}`, `{% page "/x" %}`), which are no text.
-pub(super) fn drop_tags(doc: &NormalDoc, found: &mut Vec<Mention>) {
+pub(super) fn drop_tags(doc: &Document, found: &mut Vec<Mention>) {
     let mut tags: Vec<(usize, usize)> = Vec::new();
     for (at, _) in doc.text.match_indices('{') {
         // Bounded, since a text may consist of opening brackets.
@@ -85,7 +85,7 @@ pub(super) fn drop_tags(doc: &NormalDoc, found: &mut Vec<Mention>) {
 }
 
 struct Judge<'d> {
-    doc: &'d NormalDoc,
+    doc: &'d Document,
     sentences: &'d [Span<Norm>],
     defined: FxHashSet<Span<Norm>>,
     /// Words of links that lead to several places.
@@ -95,7 +95,7 @@ struct Judge<'d> {
 }
 
 impl<'d> Judge<'d> {
-    fn of(doc: &'d NormalDoc, sentences: &'d [Span<Norm>]) -> Self {
+    fn of(doc: &'d Document, sentences: &'d [Span<Norm>]) -> Self {
         let introduced = introduced(doc).into_iter().filter(|span| {
             is_introduced(&doc.text, *span) && !words::is_ordinary(span.of(&doc.text))
         });
@@ -289,7 +289,7 @@ fn is_whole_person(mention: &Mention) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use model::parcel::testing;
+    use model::document::testing;
 
     fn naming(text: &str, name: &str, entity_type: EntityType) -> Naming {
         let doc = testing::doc(text);

@@ -10,7 +10,7 @@
 
 use super::words;
 use config::limits::{MAX_MENTIONS, MAX_SURFACE_BYTES};
-use model::parcel::{Mention, RecognizerKind};
+use model::document::{Mention, RecognizerKind};
 use model::terms::{EntityType, Norm, Span};
 use rustc_hash::FxHashMap;
 
@@ -146,7 +146,7 @@ fn words(start: usize, end: usize) -> impl Iterator<Item = (usize, u64)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use model::parcel::{PlaceFeatures, RecognizerKind};
+    use model::document::{PlaceFeatures, RecognizerKind};
     use model::terms::Confidence;
     use model::terms::Span;
     use proptest::prelude::*;

@@ -25,7 +25,7 @@ mod version;
 
 use super::Recognizer;
 use super::token::{Shape, View, Words};
-use model::parcel::{BlockKind, Mention, NormalDoc, RecognizerKind};
+use model::document::{BlockKind, Document, Mention, RecognizerKind};
 use model::terms::{EntityType, Norm, Span};
 use name::Names;
 use proof::{Finds, Proof};
@@ -44,7 +44,7 @@ impl Recognizer for PatternRecognizer {
         RecognizerKind::Pattern
     }
 
-    fn recognize(&self, doc: &NormalDoc, sentences: &[Span<Norm>], out: &mut Vec<Mention>) {
+    fn recognize(&self, doc: &Document, sentences: &[Span<Norm>], out: &mut Vec<Mention>) {
         let words = Words::of(doc, sentences);
         let mut finds = Finds::new(&doc.text);
         let mut found = Vec::new();

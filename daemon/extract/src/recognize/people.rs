@@ -8,7 +8,7 @@
 use rustc_hash::FxHashMap;
 
 use super::{lexicon, runs, words};
-use model::parcel::{BlockKind, Link, LinkKind, Mention, NormalDoc};
+use model::document::{BlockKind, Document, Link, LinkKind, Mention};
 use model::terms::EntityType;
 
 /// Words of a person's whole name.
@@ -24,7 +24,7 @@ pub(crate) struct Row<'d> {
 }
 
 /// Returns the rows of a document, in order.
-pub(crate) fn rows<'d>(doc: &'d NormalDoc, mentions: &'d [Mention]) -> Vec<Row<'d>> {
+pub(crate) fn rows<'d>(doc: &'d Document, mentions: &'d [Mention]) -> Vec<Row<'d>> {
     let mut out = Vec::new();
     for (idx, mention) in mentions.iter().enumerate() {
         if is_whole_name(doc, mention)
@@ -48,7 +48,7 @@ pub(crate) fn rows<'d>(doc: &'d NormalDoc, mentions: &'d [Mention]) -> Vec<Row<'
 
 /// Returns the name that is the heading of a section, and the handle that an item in it states: `GitHub: [ada](…/ada)`.
 fn headed<'d>(
-    doc: &'d NormalDoc,
+    doc: &'d Document,
     mentions: &'d [Mention],
     mention: &'d Mention,
 ) -> Option<(usize, &'d str)> {
@@ -65,7 +65,7 @@ fn headed<'d>(
 }
 
 /// Makes people of the names in rows, and of those that begin the other items of a list of rows.
-pub(super) fn settle(doc: &NormalDoc, mentions: &mut [Mention]) {
+pub(super) fn settle(doc: &Document, mentions: &mut [Mention]) {
     let named: Vec<usize> = rows(doc, mentions).into_iter().map(|row| row.name).collect();
     if named.is_empty() {
         return;
@@ -75,7 +75,7 @@ pub(super) fn settle(doc: &NormalDoc, mentions: &mut [Mention]) {
     let is_row =
         |start: usize| begins.get(&start).is_some_and(|it| named.binary_search(it).is_ok());
     let mut people = named.clone();
-    let items = |it: &&model::parcel::Block| matches!(it.kind, BlockKind::ListItem { .. });
+    let items = |it: &&model::document::Block| matches!(it.kind, BlockKind::ListItem { .. });
     for list in doc.blocks.chunk_by(|a, b| a.section == b.section && items(&a) && items(&b)) {
         let n_rows = list.iter().filter(|it| is_row(it.span.start())).count();
         if n_rows > 1 && n_rows * 2 >= list.len() {
@@ -92,7 +92,7 @@ pub(super) fn settle(doc: &NormalDoc, mentions: &mut [Mention]) {
 }
 
 /// Returns whether a mention is written like the whole name of a person.
-fn is_whole_name(doc: &NormalDoc, mention: &Mention) -> bool {
+fn is_whole_name(doc: &Document, mention: &Mention) -> bool {
     let surface = mention.span.of(&doc.text);
     let is_part = |word: &str| {
         let has_capital = word.starts_with(char::is_uppercase);
@@ -107,7 +107,7 @@ fn is_whole_name(doc: &NormalDoc, mention: &Mention) -> bool {
 }
 
 /// Returns the handle that a mention is: `@ada`, or `[ada](https://github.com/ada)`.
-fn handle_of<'d>(doc: &'d NormalDoc, mention: &'d Mention) -> Option<&'d str> {
+fn handle_of<'d>(doc: &'d Document, mention: &'d Mention) -> Option<&'d str> {
     let surface = mention.span.of(&doc.text);
     match mention.name.strip_prefix('@') {
         Some(handle) => Some(handle),
@@ -116,7 +116,7 @@ fn handle_of<'d>(doc: &'d NormalDoc, mention: &'d Mention) -> Option<&'d str> {
 }
 
 /// Returns the [`profile`] to which the words of a mention link.
-fn linked<'d>(doc: &'d NormalDoc, mention: &Mention) -> Option<&'d str> {
+fn linked<'d>(doc: &'d Document, mention: &Mention) -> Option<&'d str> {
     let at = doc.links.partition_point(|it| it.span.start() < mention.span.start());
     doc.links.get(at).filter(|it| it.span == mention.span).and_then(profile)
 }
@@ -136,7 +136,7 @@ mod tests {
     use crate::recognize::{Gazetteer, GazetteerTerm, RecognizeStage};
     use arc_swap::ArcSwap;
     use model::Stage;
-    use model::parcel::{ChunkedDoc, testing};
+    use model::document::testing;
     use std::sync::Arc;
 
     fn found(text: &str) -> (Vec<String>, Vec<String>) {
@@ -148,13 +148,12 @@ mod tests {
         };
         let gazetteer = Arc::new(ArcSwap::from_pointee(Gazetteer::build(1, [ada].into_iter())));
         let settings = config::settings::Recognize::default();
-        let doc = RecognizeStage::new(&settings, gazetteer)
-            .run(ChunkedDoc { doc, chunks: vec![] })
-            .expect("recognized");
-        let rows = rows(&doc.doc, &doc.mentions);
-        let name = |it: &Row<'_>| format!("{} = {}", doc.mentions[it.name].name, it.handle);
-        let people = doc.mentions.iter().filter(|it| it.entity_type == EntityType::Person);
-        let surfaces = people.map(|it| format!("{} = {}", it.span.of(&doc.doc.text), it.name));
+        let doc = RecognizeStage::new(&settings, gazetteer).run(doc).expect("recognized");
+        let mentions = &doc.found.mentions;
+        let rows = rows(&doc, mentions);
+        let name = |it: &Row<'_>| format!("{} = {}", mentions[it.name].name, it.handle);
+        let people = mentions.iter().filter(|it| it.entity_type == EntityType::Person);
+        let surfaces = people.map(|it| format!("{} = {}", it.span.of(&doc.text), it.name));
         (rows.iter().map(name).collect(), surfaces.collect())
     }
 

@@ -3,11 +3,11 @@
 //! In: mentions in order of place. Out: their `PlaceFeatures`.
 //! Invariants: one merge pass; a mention is inside a mark only if the mark contains all of it.
 
-use model::parcel::{BlockKind, InlineKind, Mention, NormalDoc};
+use model::document::{BlockKind, Document, InlineKind, Mention};
 use model::terms::{Norm, Span};
 
 /// Fills [`Mention::place`].
-pub(super) fn fill(doc: &NormalDoc, mentions: &mut [Mention]) {
+pub(super) fn fill(doc: &Document, mentions: &mut [Mention]) {
     let of_kind = |kind: InlineKind| {
         Reach::new(doc.inlines.iter().filter(move |i| i.kind == kind).map(|i| i.span))
     };
@@ -26,7 +26,7 @@ pub(super) fn fill(doc: &NormalDoc, mentions: &mut [Mention]) {
 }
 
 fn blocks(
-    doc: &NormalDoc,
+    doc: &Document,
     is_wanted: impl Fn(&BlockKind) -> bool,
 ) -> impl Iterator<Item = Span<Norm>> {
     doc.blocks.iter().filter(move |b| is_wanted(&b.kind)).map(|b| b.span)

@@ -11,8 +11,8 @@ use notes::slug::without_extension;
 use rustc_hash::FxHashSet;
 
 use super::{Recognizer, words};
-use model::parcel::{
-    BlockKind, Link, LinkKind, Mention, NormalDoc, PlaceFeatures, RecognizerKind, StatedName,
+use model::document::{
+    BlockKind, Document, Link, LinkKind, Mention, PlaceFeatures, RecognizerKind, StatedName,
     StatedSource,
 };
 use model::terms::{Confidence, EntityType, Norm, RelPath, Span, norm_of, tokens_of};
@@ -25,13 +25,13 @@ impl Recognizer for StatedRecognizer {
         RecognizerKind::Stated
     }
 
-    fn recognize(&self, doc: &NormalDoc, _: &[Span<Norm>], out: &mut Vec<Mention>) {
+    fn recognize(&self, doc: &Document, _: &[Span<Norm>], out: &mut Vec<Mention>) {
         let links = doc.links.iter().filter(|link| link.kind == LinkKind::Wiki);
         out.extend(links.filter_map(|link| mention_of(doc, link)));
     }
 }
 
-fn mention_of(doc: &NormalDoc, link: &Link) -> Option<Mention> {
+fn mention_of(doc: &Document, link: &Link) -> Option<Mention> {
     let name = without_extension(link.target.trim_end_matches('/'));
     let span = shortened(&doc.text, link.span);
     let words = norm_of(span.of(&doc.text));
@@ -48,7 +48,7 @@ fn mention_of(doc: &NormalDoc, link: &Link) -> Option<Mention> {
 }
 
 /// Returns the names that a document states for its own entity, most trusted first.
-pub(super) fn names_of(doc: &NormalDoc) -> Vec<StatedName> {
+pub(super) fn names_of(doc: &Document) -> Vec<StatedName> {
     let mut out = Vec::with_capacity(3);
     let mut norms = FxHashSet::default();
     let mut state = |surface: &str, source: StatedSource| {
@@ -78,8 +78,10 @@ pub(super) fn names_of(doc: &NormalDoc) -> Vec<StatedName> {
             state(alias, StatedSource::Alias);
         }
     }
+    // Only a note is the home of an entity.
+    let is_note = matches!(doc.head.path.extension().as_str(), "md" | "markdown");
     let heading = heading_of(doc).map(|(heading, _)| heading).or_else(|| folder_of(doc));
-    if let Some(heading) = heading.filter(|it| !words::all_ordinary(it)) {
+    if let Some(heading) = heading.filter(|it| is_note && !words::all_ordinary(it)) {
         state(heading, StatedSource::Heading);
     }
     out
@@ -89,7 +91,7 @@ pub(super) fn names_of(doc: &NormalDoc) -> Vec<StatedName> {
 /// one, if it opens the page or is the only one of its level; of several, if it has all words of the
 /// file's name. A deeper heading (`## Observations`) must open it, be the only one up to its level, and
 /// have several words or stand in the file's name (`## Closures` in `ch13-closures.md`).
-fn heading_of(doc: &NormalDoc) -> Option<(&str, bool)> {
+fn heading_of(doc: &Document) -> Option<(&str, bool)> {
     let (level, span) = headings_of(doc).next()?;
     let text = Some(span.of(&doc.text)).filter(|it| !is_template(it))?;
     let is_only = headings_of(doc).filter(|(other, _)| *other <= level).nth(1).is_none();
@@ -112,13 +114,13 @@ fn is_template(heading: &str) -> bool {
 }
 
 /// Returns whether a heading has all words of the file's name, or the file is its folder's index.
-fn spells_file(doc: &NormalDoc, heading: &str) -> bool {
+fn spells_file(doc: &Document, heading: &str) -> bool {
     let words = tokens_of(heading);
     let stem = tokens_of(RelPath::stem(&doc.head.path));
     folder_of(doc).is_some() || stem.iter().all(|it| words.contains(it))
 }
 
-fn headings_of(doc: &NormalDoc) -> impl Iterator<Item = (u8, Span<Norm>)> + '_ {
+fn headings_of(doc: &Document) -> impl Iterator<Item = (u8, Span<Norm>)> + '_ {
     doc.blocks.iter().filter_map(|block| match block.kind {
         BlockKind::Heading(level) => Some((level, block.span)),
         _ => None,
@@ -126,14 +128,14 @@ fn headings_of(doc: &NormalDoc) -> impl Iterator<Item = (u8, Span<Norm>)> + '_ {
 }
 
 /// Returns the folder that a document without a stated title is about by its file's name.
-fn folder_of(doc: &NormalDoc) -> Option<&str> {
+fn folder_of(doc: &Document) -> Option<&str> {
     let folder = folder_of_index(doc.head.path.as_str()).filter(|_| !doc.meta.has_stated_title)?;
     folder.rsplit('/').next()
 }
 
 /// Returns the heading that a document is shown by if it states no title and no other document has
 /// that heading; of a folder's index without one, the name of the folder.
-pub fn shown_heading(doc: &NormalDoc) -> Option<&str> {
+pub fn shown_heading(doc: &Document) -> Option<&str> {
     let heading = heading_of(doc).filter(|(_, is_shown)| *is_shown).map(|(heading, _)| heading);
     let heading = heading.or_else(|| folder_of(doc))?;
     let heading = cut(heading.trim(), MAX_SURFACE_BYTES);
@@ -159,7 +161,7 @@ fn cut(text: &str, max: usize) -> &str {
 mod tests {
     use super::*;
     use expect_test::{Expect, expect};
-    use model::parcel::testing;
+    use model::document::testing;
     use std::fmt::Write;
 
     fn check(lines: &str, expect: Expect) {
@@ -212,6 +214,8 @@ mod tests {
         assert_eq!(names_of(&doc).len(), 2, "a file that is written as a name, and the heading");
         doc.title = "signing".into();
         assert_eq!(names_of(&doc).len(), 1, "the heading alone");
+        doc.head.path = RelPath::new("services/signing.txt");
+        assert_eq!(names_of(&doc).len(), 0, "it is not a note");
     }
 
     #[test]

@@ -10,8 +10,8 @@ use std::ops::Range;
 use super::border::Borders;
 use super::{Recognizer, lexicon, words};
 use language::{Entity, Pipeline, Stretch, Token};
-use model::parcel::{
-    Block, BlockKind, Inline, InlineKind, Mention, NormalDoc, Pass, PlaceFeatures, RecognizerKind,
+use model::document::{
+    Block, BlockKind, Document, Inline, InlineKind, Mention, Pass, PlaceFeatures, RecognizerKind,
 };
 use model::terms::{Confidence, EntityType, Norm, Span, is_latin};
 
@@ -48,7 +48,7 @@ impl Recognizer for StatisticalRecognizer {
         RecognizerKind::Statistical
     }
 
-    fn recognize(&self, doc: &NormalDoc, _: &[Span<Norm>], out: &mut Vec<Mention>) {
+    fn recognize(&self, doc: &Document, _: &[Span<Norm>], out: &mut Vec<Mention>) {
         if doc.head.pass != Pass::Deep {
             return;
         }
@@ -76,7 +76,7 @@ impl Recognizer for StatisticalRecognizer {
 }
 
 /// Returns stretches of neighboring blocks of English running text.
-fn runs_of(doc: &NormalDoc) -> Vec<Span<Norm>> {
+fn runs_of(doc: &Document) -> Vec<Span<Norm>> {
     let mut runs: Vec<Span<Norm>> = Vec::new();
     let mut is_open = false;
     for block in &doc.blocks {
@@ -99,7 +99,7 @@ fn is_running_text(block: &Block) -> bool {
 
 /// Returns the tokens around the capitals that may belong to a name, in order and disjoint. An
 /// ordinary word may only if it is near another capital or in a link: see `is_proved`.
-fn ranges_near_capitals(doc: &NormalDoc, run: Span<Norm>, tokens: &[Token]) -> Vec<Range<usize>> {
+fn ranges_near_capitals(doc: &Document, run: Span<Norm>, tokens: &[Token]) -> Vec<Range<usize>> {
     let text = run.of(&doc.text);
     let has_capital = |at: &usize| {
         tokens.get(*at).is_some_and(|it| it.surface(text).contains(char::is_uppercase))
@@ -132,7 +132,7 @@ fn ranges_near_capitals(doc: &NormalDoc, run: Span<Norm>, tokens: &[Token]) -> V
 
 /// Returns the mentions in what the model took for a name, between the borders in it, as far as they are credible.
 fn mentions_of(
-    doc: &NormalDoc,
+    doc: &Document,
     run: Span<Norm>,
     tokens: &[Token],
     entity: &Entity,
@@ -228,7 +228,7 @@ fn is_name(surface: &str) -> bool {
 /// Returns whether a name is credible. Several ordinary words are one if they are a whole link, if
 /// the last gives the kind (`Open Data Institute`), or if all are capitalized inside a sentence; at
 /// its start one capital proves nothing.
-fn is_proved(doc: &NormalDoc, span: Span<Norm>) -> bool {
+fn is_proved(doc: &Document, span: Span<Norm>) -> bool {
     let surface = span.of(&doc.text);
     if !words::all_ordinary(surface) {
         return true;

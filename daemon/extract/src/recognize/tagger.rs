@@ -19,7 +19,7 @@ use onnx::{ModelError, Tagged, Tagger};
 use xxhash_rust::xxh3::Xxh3;
 
 use super::Recognizer;
-use model::parcel::{Mention, NormalDoc, Pass, PlaceFeatures, RecognizerKind};
+use model::document::{Document, Mention, Pass, PlaceFeatures, RecognizerKind};
 use model::terms::{Confidence, EntityType, Norm, Span};
 
 /// Longest text given to the model at once, in bytes: its tokens need a hundred times that for a
@@ -130,7 +130,7 @@ impl TaggerRecognizer {
     /// chose this one.
     pub(super) fn overrule(
         &self,
-        doc: &NormalDoc,
+        doc: &Document,
         sentences: &[Span<Norm>],
         found: &mut Vec<Mention>,
     ) {
@@ -145,7 +145,7 @@ impl TaggerRecognizer {
         found.append(&mut mentions);
     }
 
-    fn tag(&self, doc: &NormalDoc, run: Range<usize>, out: &mut Vec<Mention>) {
+    fn tag(&self, doc: &Document, run: Range<usize>, out: &mut Vec<Mention>) {
         let text = doc.text.get(run.clone()).unwrap_or_default();
         let names = self.tagger.tag(text).unwrap_or_else(|error| {
             // Logged once: a model that fails on one text may fail on thousands.
@@ -174,7 +174,7 @@ impl Recognizer for TaggerRecognizer {
         RecognizerKind::Statistical
     }
 
-    fn recognize(&self, doc: &NormalDoc, sentences: &[Span<Norm>], out: &mut Vec<Mention>) {
+    fn recognize(&self, doc: &Document, sentences: &[Span<Norm>], out: &mut Vec<Mention>) {
         if doc.head.pass == Pass::Deep {
             runs_of(&doc.text, sentences).into_iter().for_each(|run| self.tag(doc, run, out));
         }

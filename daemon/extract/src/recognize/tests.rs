@@ -2,7 +2,7 @@
 
 use super::*;
 use expect_test::expect;
-use model::parcel::Chunk;
+use model::Stage;
 use model::terms::{EntityType, norm_of};
 use std::fmt::Write;
 
@@ -15,18 +15,17 @@ fn gazetteer(version: u64, names: &[&str]) -> Gazetteer {
     Gazetteer::build(version, names.iter().map(row))
 }
 
-fn run(stage: &mut RecognizeStage, lines: &str) -> MentionedDoc {
-    let chunks: Vec<Chunk> = Vec::new();
-    stage.run(ChunkedDoc { doc: testing::doc(lines), chunks }).expect("recognize has no faults")
+fn run(stage: &mut RecognizeStage, lines: &str) -> Document {
+    stage.run(testing::doc(lines)).expect("recognize has no faults")
 }
 
-fn print(doc: &MentionedDoc) -> String {
+fn print(doc: &Document) -> String {
     let mut out = String::new();
-    for m in &doc.mentions {
+    for m in &doc.found.mentions {
         let p = m.place;
         let places = [(p.in_heading, 'h'), (p.in_bold, 'b'), (p.in_code, 'c'), (p.in_link, 'l')];
         let place: String = places.iter().filter(|(is, _)| *is).map(|(_, c)| *c).collect();
-        let (surface, kind) = (m.span.of(&doc.doc.text), m.recognizer);
+        let (surface, kind) = (m.span.of(&doc.text), m.recognizer);
         writeln!(out, "{kind:?} {surface} = {} {place}", m.name).expect("a string takes writes");
     }
     out
@@ -40,7 +39,7 @@ fn the_most_trusted_wins_and_places_are_known() {
     `KeyRotationJob` on Kafka \
                  v2.3.1.\n~ kafka Kafka";
     let doc = run(&mut stage, lines);
-    assert_eq!(doc.gazetteer_version, 7);
+    assert_eq!(doc.found.gazetteer_version, 7);
     expect![[r#"
         Gazetteer Signing Service = Signing Service h
         Gazetteer signing-service = Signing Service b
@@ -51,7 +50,7 @@ fn the_most_trusted_wins_and_places_are_known() {
     "#]]
     .assert_eq(&print(&doc));
     shared.store(Arc::new(gazetteer(8, &[])));
-    assert_eq!(run(&mut stage, lines).gazetteer_version, 8);
+    assert_eq!(run(&mut stage, lines).found.gazetteer_version, 8);
 }
 
 #[test]
@@ -59,6 +58,6 @@ fn an_empty_document_has_no_mentions() {
     let shared = Arc::new(ArcSwap::from_pointee(Gazetteer::default()));
     let mut stage = RecognizeStage::new(&config::settings::Recognize::default(), shared);
     let doc = run(&mut stage, "");
-    assert!(doc.mentions.is_empty() && doc.sentences.is_empty());
-    assert_eq!(doc.stated.len(), 1);
+    assert!(doc.found.mentions.is_empty() && doc.found.sentences.is_empty());
+    assert_eq!(doc.found.stated.len(), 1);
 }

@@ -9,13 +9,13 @@
 use rustc_hash::FxHashSet;
 
 use super::words;
-use model::parcel::{Mention, NormalDoc, RecognizerKind};
+use model::document::{Document, Mention, RecognizerKind};
 use model::terms::{Norm, Span};
 
 const MIN_WORDS: usize = 4;
 
 /// Drops names that only a title's capitals suggest.
-pub(super) fn drop_unproved(doc: &NormalDoc, found: &mut Vec<Mention>) {
+pub(super) fn drop_unproved(doc: &Document, found: &mut Vec<Mention>) {
     let mut titles: Vec<Span<Norm>> =
         doc.links.iter().map(|it| it.span).filter(|it| is_title(it.of(&doc.text))).collect();
     if titles.is_empty() {

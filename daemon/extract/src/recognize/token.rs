@@ -9,7 +9,7 @@
 use std::ops::Range;
 
 use super::border::Borders;
-use model::parcel::{Block, BlockKind, InlineKind, NormalDoc};
+use model::document::{Block, BlockKind, Document, InlineKind};
 use model::terms::{Norm, Span};
 
 /// What a word looks like: a set of flags.
@@ -92,7 +92,7 @@ pub(super) struct Words<'a> {
 
 impl<'a> Words<'a> {
     /// Reads the words of every block except fenced code.
-    pub(super) fn of(doc: &'a NormalDoc, sentences: &[Span<Norm>]) -> Self {
+    pub(super) fn of(doc: &'a Document, sentences: &[Span<Norm>]) -> Self {
         let mut all = Vec::with_capacity(doc.text.len() / 6);
         let mut blocks = Vec::with_capacity(doc.blocks.len());
         for block in &doc.blocks {
@@ -120,7 +120,7 @@ impl<'a> Words<'a> {
         &self.all
     }
 
-    fn mark_code(&mut self, doc: &NormalDoc) {
+    fn mark_code(&mut self, doc: &Document) {
         let mut word_idx = 0;
         for inline in doc.inlines.iter().filter(|i| i.kind == InlineKind::Code) {
             word_idx = self.seek(word_idx, inline.span.start());
@@ -134,7 +134,7 @@ impl<'a> Words<'a> {
         }
     }
 
-    fn mark_parted(&mut self, doc: &NormalDoc) {
+    fn mark_parted(&mut self, doc: &Document) {
         let mut word_idx = 0;
         for place in Borders::of(doc).places() {
             word_idx = self.seek(word_idx, *place);
@@ -365,7 +365,7 @@ fn width_at(text: &str, at: usize) -> usize {
 mod tests {
     use super::*;
     use expect_test::expect;
-    use model::parcel::testing;
+    use model::document::testing;
     use std::fmt::Write;
 
     #[test]

@@ -14,7 +14,7 @@ use super::{Statement, Statements};
 use crate::recognize::pattern::entries;
 use crate::recognize::words::{is_function_word, is_ordinary};
 use language::Pipeline;
-use model::parcel::{BlockKind, Party, Pass};
+use model::document::{BlockKind, Party, Pass};
 use model::terms::{EntityType, Norm, Span, norm_of};
 
 /// Begins the pattern of a definition.
@@ -56,7 +56,7 @@ pub(super) fn relate(page: &Page<'_>, out: &mut Statements) {
         }
         let opens = sentence.start() == block.span.start() && block.kind == BlockKind::Paragraph;
         // A pronoun may stand for something else.
-        let is_name = |idx: &u32| page.doc.mentions.len() > *idx as usize;
+        let is_name = |idx: &u32| page.doc.found.mentions.len() > *idx as usize;
         // What a list completes says only part of it.
         let is_cut = sentence.of(page.text).trim_end().ends_with(':');
         let first = things.first().copied().filter(|idx| is_name(idx) && !is_cut);
@@ -96,15 +96,15 @@ pub(super) fn relate(page: &Page<'_>, out: &mut Statements) {
             candidates.push((sentence, apposed));
         }
     });
-    if page.doc.doc.head.pass == Pass::Deep && !candidates.is_empty() {
+    if page.doc.head.pass == Pass::Deep && !candidates.is_empty() {
         appositions(page, &candidates, out);
     }
 }
 
 /// Adds the entries of glossaries whose terms are names.
 fn glossaries(page: &Page<'_>, out: &mut Statements) {
-    for entry in entries(&page.doc.doc) {
-        let mentions = &page.doc.mentions;
+    for entry in entries(page.doc) {
+        let mentions = &page.doc.found.mentions;
         let idx = mentions.partition_point(|m| m.span.start() < entry.term.start());
         let Some(mention) = mentions.get(idx).filter(|m| m.span.start() == entry.term.start())
         else {

@@ -9,7 +9,7 @@ use super::cues::{Cue, CueKind, Cues};
 use super::gap::{Gap, GapReader};
 use super::page::{Page, plain_words};
 use super::{Statement, Statements};
-use model::parcel::{BlockKind, Party};
+use model::document::{BlockKind, Party};
 use model::terms::{Norm, Span};
 
 /// Longest key, in bytes.

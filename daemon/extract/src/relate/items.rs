@@ -10,7 +10,7 @@ use rustc_hash::FxHashMap;
 
 use super::page::Page;
 use super::{Statement, Statements};
-use model::parcel::{BlockKind, Party};
+use model::document::{BlockKind, Party};
 
 /// Most items of a document that state something; likewise for headings.
 const MAX_ITEMS: usize = 300;
@@ -45,7 +45,7 @@ pub(super) fn relate(page: &Page<'_>, out: &mut Statements) {
             *n_items.entry(rows).or_default() += 1;
         }
     }
-    let is_of_code = is_code_name(&page.doc.doc.title);
+    let is_of_code = is_code_name(&page.doc.title);
     // Filtered afterwards: only the end of a list shows how many items it has.
     items.retain(|(rows, ..)| n_items.get(rows).is_some_and(|n| *n >= MIN_ITEMS));
     for (_, block_idx, item) in items.into_iter().take(MAX_ITEMS) {

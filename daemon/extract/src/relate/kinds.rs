@@ -9,7 +9,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::page::Page;
 use super::{Statement, Statements};
-use model::parcel::Party;
+use model::document::Party;
 use model::terms::{Norm, Span};
 
 /// Words between a plural kind and its examples, with their confidence.
@@ -167,7 +167,7 @@ fn words_of(gap: &str) -> String {
 
 /// Adds that `a::b` and `a.b` are part of `a`, if the document names `a`; each pair once.
 fn qualified(page: &Page<'_>, out: &mut Statements) {
-    let mentions = &page.doc.mentions;
+    let mentions = &page.doc.found.mentions;
     if !mentions.iter().any(|it| it.name.contains("::") || it.name.contains('.')) {
         return;
     }

@@ -16,7 +16,7 @@ use super::page::Page;
 use super::vocabulary::intern;
 use super::{Statement, Statements};
 use crate::recognize::words::all_ordinary;
-use model::parcel::{Link, LinkKind, NormalDoc, Party, RecognizerKind};
+use model::document::{Document, Link, LinkKind, Party, RecognizerKind};
 use model::terms::{Span, norm_of};
 
 /// The pattern of a relation whose type the author gave.
@@ -34,10 +34,10 @@ const MAX_TYPES: usize = 10_000;
 /// Adds the links.
 pub(super) fn relate(page: &Page<'_>, out: &mut Statements) {
     let cited = out.of_document("cites");
-    let types = types_of(&page.doc.doc);
+    let types = types_of(page.doc);
     for (idx, link) in page.links_in(Span::new(0, page.text.len())) {
         let (subject, object, confidence) = (Party::Document, Party::Link(idx), 1.0);
-        let place = page.doc.doc.map.to_raw(link.span);
+        let place = page.doc.map.to_raw(link.span);
         if let Some(predicate) = type_at(&types, place.start(), place.end()) {
             let statement = Statement { subject, predicate, object, pattern: TYPED, confidence };
             out.add(link.span, statement);
@@ -57,7 +57,7 @@ pub(super) fn relate(page: &Page<'_>, out: &mut Statements) {
 
 /// Returns the name that a link's words consist of, unless they are the link's target or name this document.
 fn name_of(page: &Page<'_>, link: &Link) -> Option<u32> {
-    let name = page.leading_name(link.span, 0..page.doc.mentions.len() as u32)?;
+    let name = page.leading_name(link.span, 0..page.doc.found.mentions.len() as u32)?;
     let mention = page.mention(name)?;
     let surface = mention.span.of(page.text);
     let is_whole = norm_of(surface) == norm_of(link.span.of(page.text));
@@ -70,7 +70,7 @@ fn name_of(page: &Page<'_>, link: &Link) -> Option<u32> {
 /// For each typed link, by its first byte in the file: its end, and its predicate.
 type LinkTypes = FxHashMap<usize, (usize, &'static str)>;
 
-fn types_of(doc: &NormalDoc) -> LinkTypes {
+fn types_of(doc: &Document) -> LinkTypes {
     let Some(stated) = &doc.note else { return LinkTypes::default() };
     let typed = stated.note.relations.iter().filter(|it| it.kind == RelationKind::Typed);
     let typed = typed.filter_map(|relation| {

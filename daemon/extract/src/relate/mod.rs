@@ -1,8 +1,8 @@
 //! Relate: finds the relations that a document states.
 //!
-//! In: a `LinkedDoc`. Out: a `RelatedDoc` with one `Evidence` for each statement, in order of place. Sources, each a
-//! file: words between names (`sentence.rs`), the grammar of sentences (`depend/`, in the deep pass), sections of
-//! lists (`section.rs`), `Key: value` lines and tables (`fields.rs`), ordered steps (`steps.rs`), definitions
+//! In: a document with its names. Out: one `Evidence` for each statement, in order of place. Sources, each a file:
+//! words between names (`sentence.rs`), the grammar of sentences (`depend/`, in the deep pass), sections of lists
+//! (`section.rs`), `Key: value` lines and tables (`fields.rs`), ordered steps (`steps.rs`), definitions
 //! (`define.rs`), kinds (`kinds.rs`), explained items (`items.rs`), titles (`title.rs`), links (`links.rs`). The words
 //! for each relation are data: `vocabulary.rs`.
 //! Invariants: a function of the document alone; every statement holds its words and its pattern; no two of the same
@@ -24,12 +24,12 @@ mod steps;
 mod title;
 mod vocabulary;
 
-use model::{DocFault, Stage};
+use model::{DocFault, PartStage};
 use std::sync::Arc;
 
 use crate::recognize::words::is_ordinary;
 pub use define::DEFINITION;
-use model::parcel::{Evidence, LinkedDoc, Party, Pass, RelatedDoc};
+use model::document::{Document, Evidence, Party, Pass};
 use model::terms::{Confidence, Norm, Span};
 use page::Page;
 pub use vocabulary::{DENIED, Vocabulary, VocabularyError};
@@ -53,14 +53,16 @@ impl Default for RelateStage {
     }
 }
 
-impl Stage for RelateStage {
+impl PartStage for RelateStage {
     const NAME: &'static str = "relate";
-    type In = LinkedDoc;
-    type Out = RelatedDoc;
+    type Part = Vec<Evidence>;
 
-    fn run(&mut self, input: LinkedDoc) -> Result<RelatedDoc, DocFault> {
-        let evidence = evidence_of(&input, &self.vocabulary);
-        Ok(RelatedDoc { doc: input, evidence })
+    fn part_of(&mut self, doc: &Document) -> Result<Vec<Evidence>, DocFault> {
+        Ok(evidence_of(doc, &self.vocabulary))
+    }
+
+    fn place(doc: &mut Document) -> &mut Vec<Evidence> {
+        &mut doc.evidence
     }
 }
 
@@ -74,8 +76,8 @@ const OF_THINGS: [&str; 5] = ["uses", "depends_on", "part_of", "owned_by", "loca
 const LEAST: f32 = 0.55;
 
 /// Returns everything a document states, in order of place.
-fn evidence_of(doc: &LinkedDoc, vocabulary: &Vocabulary) -> Vec<Evidence> {
-    if doc.doc.mentions.is_empty() && doc.doc.doc.links.is_empty() {
+fn evidence_of(doc: &Document, vocabulary: &Vocabulary) -> Vec<Evidence> {
+    if doc.found.mentions.is_empty() && doc.links.is_empty() {
         // A statement needs a second party besides the document.
         return Vec::new();
     }
@@ -86,7 +88,7 @@ fn evidence_of(doc: &LinkedDoc, vocabulary: &Vocabulary) -> Vec<Evidence> {
     section::relate(&page, &mut statements);
     fields::relate(&page, &mut statements);
     sentence::relate(&page, &mut statements);
-    if doc.doc.doc.head.pass == Pass::Deep {
+    if doc.head.pass == Pass::Deep {
         depend::relate(&page, &mut statements);
     }
     define::relate(&page, &mut statements);
@@ -153,7 +155,7 @@ impl Statements {
         self.all.retain(|e| e.subject != e.object);
         self.all.retain(|e| !is_of_sentence(e) || is_between_names(page, e));
         // `Components` under the title `Overview` are not parts of an overview.
-        let is_nameless = is_ordinary(&page.doc.doc.title);
+        let is_nameless = is_ordinary(&page.doc.title);
         self.all.retain(|e| {
             let is_of_page = e.subject == Party::Document || e.object == Party::Document;
             let is_of_thing = OF_THINGS.contains(&e.predicate) && e.pattern != links::TYPED;

@@ -1,7 +1,7 @@
 //! Page: a document as the sources of relations read it: mentions by block, pronouns that stand for a mention, and
 //! what a section is about.
 //!
-//! In: a `LinkedDoc`. Out: lookups, all made by one merge walk.
+//! In: a document with its names. Out: lookups, all made by one merge walk.
 //! Invariants: a mention belongs to the block that contains all of it; a section is about the name its heading
 //! consists of, otherwise about what the section around it is about, otherwise about the document.
 
@@ -13,9 +13,9 @@ use super::cues::Cues;
 use super::depend::is_class_noun;
 use super::vocabulary::Vocabulary;
 use crate::recognize::words::is_ordinary;
-use model::parcel::{
-    Anaphor, Block, BlockKind, Link, LinkedDoc, Mention, MentionedDoc, Naming, Party,
-    PlaceFeatures, RecognizerKind,
+use model::document::{
+    Anaphor, Block, BlockKind, Document, Link, Mention, Naming, Party, PlaceFeatures,
+    RecognizerKind,
 };
 use model::terms::{Confidence, EntityType, Norm, Span, norm_of};
 
@@ -35,21 +35,20 @@ pub(super) struct StandIn {
 }
 
 /// Returns the anaphors of a document that may be subject or object. `its` is neither, and would split a cue's words.
-pub(super) fn stand_ins(linked: &LinkedDoc) -> Vec<StandIn> {
-    let doc = &linked.doc;
+pub(super) fn stand_ins(doc: &Document) -> Vec<StandIn> {
     let is_possessive = |span: Span<Norm>| {
-        let word = span.of(&doc.doc.text).to_lowercase();
+        let word = span.of(&doc.text).to_lowercase();
         matches!(word.as_str(), "its" | "his" | "her" | "their")
     };
-    let anaphors = doc.anaphors.iter().filter(|anaphor| !is_possessive(anaphor.span));
+    let anaphors = doc.found.anaphors.iter().filter(|anaphor| !is_possessive(anaphor.span));
     let stand_in = |anaphor: &Anaphor| {
         let (mention, name) = match anaphor.antecedent {
             Party::Mention(idx) => {
-                let name = linked.mention_names.get(idx as usize).copied();
-                (doc.mentions.get(idx as usize)?.clone(), name)
+                let name = doc.linked.mention_names.get(idx as usize).copied();
+                (doc.found.mentions.get(idx as usize)?.clone(), name)
             }
             Party::Document | Party::Link(_) => {
-                (of_document(linked, anaphor.span), linked.stated_names.first().copied())
+                (of_document(doc, anaphor.span), doc.linked.stated_names.first().copied())
             }
         };
         let (party, score) = (anaphor.antecedent, anaphor.score.get());
@@ -59,10 +58,10 @@ pub(super) fn stand_ins(linked: &LinkedDoc) -> Vec<StandIn> {
 }
 
 /// Makes a mention of the document's own entity at a place.
-fn of_document(linked: &LinkedDoc, span: Span<Norm>) -> Mention {
+fn of_document(doc: &Document, span: Span<Norm>) -> Mention {
     Mention {
         span,
-        name: linked.doc.doc.title.clone(),
+        name: doc.title.clone(),
         entity_type: EntityType::Document,
         recognizer: RecognizerKind::Coreference,
         score: Confidence::STATED,
@@ -73,9 +72,8 @@ fn of_document(linked: &LinkedDoc, span: Span<Norm>) -> Mention {
 /// A document with lookups that all sources share.
 pub(super) struct Page<'a> {
     pub(super) vocabulary: &'a Vocabulary,
-    linked: &'a LinkedDoc,
+    pub(super) doc: &'a Document,
     stand_ins: &'a [StandIn],
-    pub(super) doc: &'a MentionedDoc,
     pub(super) text: &'a str,
     /// Numbers of the norms that the document states as its own.
     own: FxHashSet<u32>,
@@ -87,23 +85,21 @@ pub(super) struct Page<'a> {
 
 impl<'a> Page<'a> {
     pub(super) fn new(
-        linked: &'a LinkedDoc,
+        doc: &'a Document,
         stand_ins: &'a [StandIn],
         vocabulary: &'a Vocabulary,
     ) -> Self {
-        let doc = &linked.doc;
-        let own = linked.stated_names.iter().copied().collect();
+        let own = doc.linked.stated_names.iter().copied().collect();
         let (of_blocks, about) = (Vec::new(), Vec::new());
-        let mut page =
-            Page { vocabulary, linked, stand_ins, doc, text: &doc.doc.text, own, of_blocks, about };
+        let mut page = Page { vocabulary, doc, stand_ins, text: &doc.text, own, of_blocks, about };
         // Blocks and mentions are in order of place: one merge walk, without searching.
         let mut next = 0;
-        for block in &doc.doc.blocks {
+        for block in &doc.blocks {
             let from = page.skip(next, |m| m.span.start() < block.span.start());
             next = page.skip(from, |m| m.span.end() <= block.span.end());
             page.of_blocks.push(from as u32..next as u32);
         }
-        for block_idx in 0..doc.doc.blocks.len() {
+        for block_idx in 0..doc.blocks.len() {
             let about = page.find_about(block_idx);
             page.about.push(about);
         }
@@ -117,13 +113,13 @@ impl<'a> Page<'a> {
 
     /// The outline.
     pub(super) fn blocks(&self) -> &'a [Block] {
-        &self.doc.doc.blocks
+        &self.doc.blocks
     }
 
     /// Returns a mention by its index; indexes after the mentions are those of stand-ins.
     pub(super) fn mention(&self, idx: u32) -> Option<&'a Mention> {
         let idx = idx as usize;
-        self.doc.mentions.get(idx).or_else(|| Some(&self.stand_in(idx)?.mention))
+        self.doc.found.mentions.get(idx).or_else(|| Some(&self.stand_in(idx)?.mention))
     }
 
     /// Returns a mention's words; empty when there is no such mention.
@@ -134,7 +130,7 @@ impl<'a> Page<'a> {
     /// Returns the number of a mention's norm; two mentions of one norm have the same number.
     pub(super) fn name_of(&self, idx: u32) -> Option<u32> {
         let idx = idx as usize;
-        let name = self.linked.mention_names.get(idx).copied();
+        let name = self.doc.linked.mention_names.get(idx).copied();
         name.or_else(|| self.stand_in(idx).and_then(|it| it.name))
     }
 
@@ -148,12 +144,12 @@ impl<'a> Page<'a> {
     }
 
     fn stand_in(&self, idx: usize) -> Option<&'a StandIn> {
-        self.stand_ins.get(idx.checked_sub(self.doc.mentions.len())?)
+        self.stand_ins.get(idx.checked_sub(self.doc.found.mentions.len())?)
     }
 
     /// Returns the norm of a mention's name; empty when there is no such mention.
     pub(super) fn norm_of(&self, idx: u32) -> &'a str {
-        let name = self.name_of(idx).and_then(|name| self.linked.names.get(name as usize));
+        let name = self.name_of(idx).and_then(|name| self.doc.linked.names.get(name as usize));
         name.map_or("", |name| name.norm.as_str())
     }
 
@@ -175,9 +171,9 @@ impl<'a> Page<'a> {
     /// Calls `read` with each English sentence that is not a heading or question, with its things and block.
     pub(super) fn for_each_sentence(&self, mut read: impl FnMut(Span<Norm>, &[u32], usize)) {
         let (mut block_idx, mut next, mut next_stand_in) = (0, 0, 0);
-        let n_mentions = self.doc.mentions.len() as u32;
+        let n_mentions = self.doc.found.mentions.len() as u32;
         let mut things = Vec::new();
-        for sentence in &self.doc.sentences {
+        for sentence in &self.doc.found.sentences {
             while self.blocks().get(block_idx).is_some_and(|b| b.span.end() <= sentence.start()) {
                 block_idx += 1;
             }
@@ -207,7 +203,7 @@ impl<'a> Page<'a> {
             let block = self.blocks().get(block_idx);
             let is_heading = block.is_some_and(|b| matches!(b.kind, BlockKind::Heading(_)));
             let is_question = sentence.of(self.text).trim_end().ends_with('?');
-            let is_english = self.doc.doc.is_english_at(sentence.start());
+            let is_english = self.doc.is_english_at(sentence.start());
             if !things.is_empty() && !is_heading && !is_question && is_english {
                 read(*sentence, &things, block_idx);
             }
@@ -260,7 +256,7 @@ impl<'a> Page<'a> {
 
     /// Returns the links to documents that begin in a place, with their indexes.
     pub(super) fn links_in(&self, place: Span<Norm>) -> impl Iterator<Item = (u32, &'a Link)> {
-        let all = &self.doc.doc.links;
+        let all = &self.doc.links;
         let from = all.partition_point(|link| link.span.start() < place.start());
         let inside = all.iter().enumerate().skip(from);
         let inside = inside.take_while(move |(_, link)| link.span.start() < place.end());
@@ -271,7 +267,7 @@ impl<'a> Page<'a> {
     pub(super) fn leading_name(&self, place: Span<Norm>, mentions: Range<u32>) -> Option<u32> {
         let range = mentions.start as usize..mentions.end as usize;
         // Bisection instead of a scan: a block may have as many places (lines, cells) as mentions.
-        let all = self.doc.mentions.get(range)?;
+        let all = self.doc.found.mentions.get(range)?;
         let skipped = all.partition_point(|m| m.span.start() < place.start()) as u32;
         let inside = (mentions.start + skipped..mentions.end)
             .take_while(|idx| self.mention(*idx).is_some_and(|m| place.contains(m.span)));
@@ -297,11 +293,11 @@ impl<'a> Page<'a> {
 
     /// Returns a mention of the document, not a stand-in.
     fn own_mention(&self, idx: u32) -> Option<&'a Mention> {
-        self.doc.mentions.get(idx as usize)
+        self.doc.found.mentions.get(idx as usize)
     }
 
     fn skip(&self, mut from: usize, is_before: impl Fn(&Mention) -> bool) -> usize {
-        while self.doc.mentions.get(from).is_some_and(&is_before) {
+        while self.doc.found.mentions.get(from).is_some_and(&is_before) {
             from += 1;
         }
         from

@@ -10,7 +10,7 @@ use rustc_hash::FxHashMap;
 use super::cues::{Cue, CueKind};
 use super::page::{Page, plain_words};
 use super::{OF_DOCUMENTS, Statement, Statements};
-use model::parcel::{BlockKind, Link, LinkKind, Party};
+use model::document::{BlockKind, Link, LinkKind, Party};
 
 /// Longest heading that is a cue, in bytes.
 const MAX_HEADING_BYTES: usize = 40;

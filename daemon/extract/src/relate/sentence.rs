@@ -10,7 +10,7 @@ use super::gap::{CueBetween, Gap, GapReader, Lead};
 use super::page::Page;
 use super::{Statement, Statements};
 use crate::recognize::words;
-use model::parcel::Party;
+use model::document::Party;
 use model::terms::{EntityType, Norm, Span};
 
 /// Most subjects of one cue; longer rows are usually lists, and pairs of two long rows would be quadratic.

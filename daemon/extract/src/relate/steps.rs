@@ -8,7 +8,7 @@ use rustc_hash::FxHashMap;
 use super::page::Page;
 use super::{Statement, Statements};
 use crate::recognize::pattern::{clause_of, is_in_sequence, ordered_lists};
-use model::parcel::{BlockKind, Party};
+use model::document::{BlockKind, Party};
 use model::terms::EntityType;
 
 const PATTERN: &str = "list:step";
@@ -16,15 +16,14 @@ const CONFIDENCE: f32 = 0.9;
 
 /// Adds the order of the steps.
 pub(super) fn relate(page: &Page<'_>, out: &mut Statements) {
-    let ordered = ordered_lists(&page.doc.doc);
+    let ordered = ordered_lists(page.doc);
     let mut in_lists: FxHashMap<(u32, u8), (u32, u32)> = FxHashMap::default();
     let mut named: Option<(u32, u32)> = None;
     for (block_idx, block) in page.blocks().iter().enumerate() {
         let is_named = matches!(block.kind, BlockKind::Heading(_) | BlockKind::Paragraph);
         let number = match block.kind {
-            BlockKind::ListItem { list, depth, ordinal } => ordinal.filter(|_| {
-                ordered.contains(&(list, depth)) && is_in_sequence(&page.doc.doc, block)
-            }),
+            BlockKind::ListItem { list, depth, ordinal } => ordinal
+                .filter(|_| ordered.contains(&(list, depth)) && is_in_sequence(page.doc, block)),
             _ if is_named => step_number(block.span.of(page.text)),
             _ => None,
         };

@@ -6,8 +6,8 @@ use crate::link::LinkStage;
 use crate::recognize::{Gazetteer, GazetteerTerm, RecognizeStage};
 use arc_swap::ArcSwap;
 use expect_test::{Expect, expect};
-use model::parcel::testing;
-use model::parcel::{ChunkedDoc, MentionedDoc, NormalDoc};
+use model::Stage;
+use model::document::{Document, testing};
 use model::terms::{EntityType, norm_of};
 use proptest::prelude::*;
 use std::fmt::Write;
@@ -30,7 +30,7 @@ const NAMES: [&str; 13] = [
     "storage engines",
 ];
 
-fn related(doc: NormalDoc) -> RelatedDoc {
+fn related(doc: Document) -> Document {
     let row = |name: &&str| GazetteerTerm {
         surface: name.to_string(),
         norm: norm_of(name),
@@ -38,19 +38,18 @@ fn related(doc: NormalDoc) -> RelatedDoc {
     };
     let gazetteer = Arc::new(ArcSwap::from_pointee(Gazetteer::build(1, NAMES.iter().map(row))));
     let settings = config::settings::Recognize::default();
-    let mentioned: MentionedDoc = RecognizeStage::new(&settings, gazetteer)
-        .run(ChunkedDoc { doc, chunks: Vec::new() })
-        .expect("recognize has no faults");
-    let linked = LinkStage.run(mentioned).expect("link has no faults");
-    RelateStage::default().run(linked).expect("relate has no faults")
+    let mut recognize = RecognizeStage::new(&settings, gazetteer);
+    let doc = recognize.run(doc).expect("recognize has no faults");
+    let doc = LinkStage.run(doc).expect("link has no faults");
+    RelateStage::default().run(doc).expect("relate has no faults")
 }
 
-fn print(related: &RelatedDoc) -> String {
-    let mentions = &related.doc.doc.mentions;
+fn print(related: &Document) -> String {
+    let mentions = &related.found.mentions;
     let name = |party: Party| match party {
         Party::Document => "(document)".to_string(),
         Party::Mention(idx) => mentions[idx as usize].name.clone(),
-        Party::Link(idx) => format!("→ {}", related.doc.doc.doc.links[idx as usize].target),
+        Party::Link(idx) => format!("→ {}", related.links[idx as usize].target),
     };
     let mut out = String::new();
     for e in &related.evidence {
@@ -405,7 +404,7 @@ proptest! {
                 by ", "é", "then ", "Step 1: "]), 0..60)
     ) {
         let doc = related(testing::doc(&pieces.concat()));
-        let n_mentions = doc.doc.doc.mentions.len() as u32;
+        let n_mentions = doc.found.mentions.len() as u32;
         for e in &doc.evidence {
             for party in [e.subject, e.object] {
                 prop_assert!(!matches!(party, Party::Mention(idx) if idx >= n_mentions));

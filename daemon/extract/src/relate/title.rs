@@ -6,7 +6,7 @@
 use super::cues::CueKind;
 use super::page::{Page, plain_words};
 use super::{Statement, Statements};
-use model::parcel::Party;
+use model::document::Party;
 use model::terms::norm_of;
 
 /// First words of titles that name somebody met, not something used.
@@ -20,7 +20,7 @@ const MAX_WORDS: usize = 4;
 
 /// Adds what the title states.
 pub(super) fn relate(page: &Page<'_>, out: &mut Statements) {
-    let title = &page.doc.doc.title;
+    let title = &page.doc.title;
     // `ch17-05-traits-for-async` is a file name; its words are not a sentence.
     if !title.contains(' ') {
         return;
@@ -46,7 +46,7 @@ pub(super) fn relate(page: &Page<'_>, out: &mut Statements) {
     let shortest = if cue.weight < LOOSE_WEIGHT { words.len().max(1) } else { 1 };
     for n_words in (shortest..=MAX_WORDS.min(words.len())).rev() {
         let wanted = norm_of(&words.get(..n_words).unwrap_or(&[]).join(" "));
-        let things = (0..page.doc.mentions.len() as u32).filter(|idx| page.is_thing(*idx));
+        let things = (0..page.doc.found.mentions.len() as u32).filter(|idx| page.is_thing(*idx));
         let first = things.into_iter().find(|idx| page.norm_of(*idx) == wanted);
         if let Some((idx, mention)) = first.and_then(|idx| Some((idx, page.mention(idx)?))) {
             let (subject, object) = (Party::Document, Party::Mention(idx));

@@ -2,7 +2,7 @@
 
 use super::TextBuilder;
 use crate::target::Target;
-use model::parcel::{Inline, InlineKind};
+use model::document::{Inline, InlineKind};
 use model::terms::Span;
 
 /// An open inline mark or link, and where its text begins in the open block.

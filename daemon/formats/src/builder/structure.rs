@@ -4,7 +4,7 @@
 //! row, only the row begins and ends blocks.
 
 use super::{Pending, TextBuilder};
-use model::parcel::{Block, BlockKind};
+use model::document::{Block, BlockKind};
 use model::terms::Span;
 
 /// Between two blocks that are not in one list or table.

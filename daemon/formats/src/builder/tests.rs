@@ -2,7 +2,7 @@ use super::TextBuilder;
 use crate::target::Target;
 use crate::tests::{LIMITS, check_invariants, printed};
 use expect_test::{Expect, expect};
-use model::parcel::InlineKind;
+use model::document::InlineKind;
 
 /// Builds over a source of words; `word` gives the range of one.
 fn check(source: &str, build: impl Fn(&mut TextBuilder<'_>), expected: Expect) {

@@ -7,7 +7,7 @@
 use serde_json::Value;
 
 use super::xml::{Token, Xml};
-use model::parcel::Parsed;
+use model::document::Parsed;
 use notes::parse::add_tag;
 
 /// Longest value, in bytes.

@@ -9,7 +9,7 @@ use proptest::prelude::*;
 use super::Docx;
 use crate::format::{Format, FormatLimits};
 use crate::tests::{LIMITS, check_invariants, normalized, printed};
-use model::parcel::Parsed;
+use model::document::Parsed;
 
 const WORD: &str = "http://schemas.openxmlformats.org/wordprocessingml/2006/main";
 const STRICT: &str = "http://purl.oclc.org/ooxml/wordprocessingml/main";

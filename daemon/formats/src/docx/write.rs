@@ -14,8 +14,7 @@ use super::numbering::{Counters, Number, Numbering};
 use super::rows::Rows;
 use crate::builder::TextBuilder;
 use crate::format::FormatLimits;
-use model::parcel::InlineKind;
-use model::parcel::Parsed;
+use model::document::{InlineKind, Parsed};
 
 /// Characters that are rare in running text, even in a monospaced font.
 const CODE_CHARACTERS: &[char] =

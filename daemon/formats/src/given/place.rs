@@ -14,7 +14,7 @@ use rustc_hash::FxHashMap;
 
 use super::GivenNames;
 use super::table::GivenRow;
-use model::parcel::GivenName;
+use model::document::GivenName;
 use model::terms::{Norm, RelPath, Segment, Span, SpanMap};
 
 /// Most bytes that normalizing inserts between two pieces of one name: a blank for a line break.

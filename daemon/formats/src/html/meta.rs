@@ -8,8 +8,7 @@ use serde_json::Value;
 use super::data;
 use super::press::is_data;
 use super::tree::{Element, NodeId, Tree};
-use model::parcel::Parsed;
-use model::parcel::{BlockKind, DocMeta};
+use model::document::{BlockKind, DocMeta, Parsed};
 
 /// Longest title, description or other value, in bytes.
 const MAX_VALUE_BYTES: usize = 1_000;

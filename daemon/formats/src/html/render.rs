@@ -11,8 +11,7 @@ use super::article::Selection;
 use super::kind::Kind;
 use super::table;
 use super::tree::{Data, Element, NodeId, Tree};
-use model::parcel::Parsed;
-use model::parcel::{InlineKind, LinkKind};
+use model::document::{InlineKind, LinkKind, Parsed};
 
 /// Longest alternative text of an image, in bytes; longer ones are descriptions for machines.
 const MAX_ALT_BYTES: usize = 500;

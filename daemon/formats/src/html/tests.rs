@@ -8,7 +8,7 @@ use super::super::tests::{LIMITS, check_invariants, printed};
 use super::Html;
 use super::article::Selection;
 use super::tree::NodeId;
-use model::parcel::Parsed;
+use model::document::Parsed;
 
 mod boilerplate;
 

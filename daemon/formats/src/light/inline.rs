@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use crate::builder::TextBuilder;
 use crate::target::Target;
-use model::parcel::InlineKind;
+use model::document::InlineKind;
 
 /// How far ahead the end of a mark is searched, in bytes.
 const MAX_BYTES: usize = 500;

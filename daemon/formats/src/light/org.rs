@@ -3,7 +3,7 @@
 use super::inline::{Inlines, Inside, InsideKind, between, may_open};
 use super::{Found, Light, LightState, Lines, cells_between, marker};
 use crate::target::Target;
-use model::parcel::InlineKind;
+use model::document::InlineKind;
 
 pub(crate) static ORG: Light =
     Light { classify, inlines: Inlines { starts: b"[=~*", find: inside } };

@@ -17,7 +17,7 @@ use super::links::PageLink;
 use super::page::PageLines;
 use super::script::{Script, Step};
 use super::table;
-use model::parcel::InlineKind;
+use model::document::InlineKind;
 
 /// A line begins a block if its distance from the line above is this many times the usual one.
 const APART: f32 = 1.35;

@@ -11,7 +11,7 @@ use hayro_syntax::object::{DateTime, Dict, Stream, String as PdfString};
 use serde_json::Value;
 
 use super::bound;
-use model::parcel::DocMeta;
+use model::document::DocMeta;
 
 /// Longest value, in bytes; longer ones are dropped.
 const MAX_VALUE_BYTES: usize = 1_000;

@@ -10,8 +10,7 @@ use super::links::PageLink;
 use crate::builder::TextBuilder;
 use crate::format::FormatLimits;
 use crate::target::Target;
-use model::parcel::InlineKind;
-use model::parcel::Parsed;
+use model::document::{InlineKind, Parsed};
 use model::terms::SpanMap;
 
 /// One call to the builder.

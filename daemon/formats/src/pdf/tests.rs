@@ -7,7 +7,7 @@ use expect_test::{Expect, expect};
 use super::super::format::{Format, FormatLimits};
 use super::Pdf;
 use draft::{Draft, Face, Sheet, stream};
-use model::parcel::Parsed;
+use model::document::Parsed;
 
 const LIMITS: FormatLimits = FormatLimits { max_output_bytes: 1 << 24, max_nesting: 100 };
 

@@ -10,8 +10,7 @@ use super::message::{
     WireBlock, WireBlockKind, WireInline, WireInlineKind, WireLink, WireLinkKind, WireMeta,
     WireParsed,
 };
-use model::parcel::Parsed;
-use model::parcel::{Block, BlockKind, DocMeta, Inline, InlineKind, Link, LinkKind};
+use model::document::{Block, BlockKind, DocMeta, Inline, InlineKind, Link, LinkKind, Parsed};
 use model::terms::{Norm, Span, SpanMap};
 
 /// Longest text in a document's metadata, in bytes. Nobody reads longer ones.

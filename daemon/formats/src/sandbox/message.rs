@@ -14,8 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use super::restrict::Sandbox;
 use crate::FormatLimits;
-use model::parcel::Parsed;
-use model::parcel::{Block, BlockKind, DocMeta, Inline, InlineKind, Link, LinkKind};
+use model::document::{Block, BlockKind, DocMeta, Inline, InlineKind, Link, LinkKind, Parsed};
 use model::terms::{Norm, Span};
 
 /// Bytes of the length before each message.

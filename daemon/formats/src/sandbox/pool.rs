@@ -20,7 +20,7 @@ use super::process::{Failure, Process, TimeBudget};
 use super::restrict::Sandbox;
 use crate::FormatLimits;
 use model::DocFault;
-use model::parcel::Parsed;
+use model::document::Parsed;
 use model::terms::Lane;
 use sys::crew;
 

@@ -5,8 +5,7 @@ use proptest::prelude::*;
 use super::check::{Bounds, sound};
 use super::message::{HEAD_BYTES, Reply, TooLong, WireBlockKind, WireParsed, decode, encode};
 use crate::{FormatLimits, reader_for};
-use model::parcel::BlockKind;
-use model::parcel::Parsed;
+use model::document::{BlockKind, Parsed};
 
 const LIMITS: FormatLimits = FormatLimits { max_output_bytes: 1 << 20, max_nesting: 100 };
 

@@ -7,7 +7,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::Read;
 use crate::store::Snapshot;
-use model::parcel::Profile;
+use model::document::Profile;
 
 /// Reads passages.
 #[derive(Clone, Copy)]

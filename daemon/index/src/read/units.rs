@@ -11,7 +11,7 @@ use std::ops::Range;
 use super::{Mentions, Read};
 use crate::store::naming_of;
 use extract::chunk::sentences;
-use model::parcel::Naming;
+use model::document::Naming;
 use rustc_hash::FxBuildHasher;
 
 /// A unit.

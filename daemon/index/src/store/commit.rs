@@ -29,7 +29,7 @@ use super::schema::{PASS_ASKED, PASS_DEEP, PASS_SWIFT};
 use super::scrub::sum_of;
 use super::{StoreError, duplicates, ids, lines, links, written};
 use extract::recognize::Gazetteer;
-use model::parcel::{EmbeddedDoc, LinkedDoc, NormalDoc, Pass, Reading};
+use model::document::{Document, Pass, Reading};
 use model::terms::{EntityType, RelPath, norm_of};
 
 /// Writes a document; returns the names whose facts may have changed.
@@ -38,37 +38,35 @@ use model::terms::{EntityType, RelPath, norm_of};
 /// gazetteer changed may lack some: it is queued, in the same transaction, to be read again.
 pub(super) fn document(
     tx: &Transaction<'_>,
-    doc: &EmbeddedDoc,
+    doc: &Document,
     identity: &Identity,
     late: &mut Late,
 ) -> Result<Vec<i64>, StoreError> {
-    let linked = &doc.doc.doc;
-    let normal = &linked.doc.doc;
-    let here = row_at(tx, &normal.head.path)?;
+    let here = row_at(tx, &doc.head.path)?;
     let is_there = |row: &Existing| {
-        row.is_same_content(normal)
+        row.is_same_content(doc)
             && row.is_of(identity)
-            && row.indexed_as == indexed_as(normal, identity)
+            && row.indexed_as == indexed_as(doc, identity)
     };
-    if normal.head.reading != Reading::Whole && !here.as_ref().is_some_and(is_there) {
+    if doc.head.reading != Reading::Whole && !here.as_ref().is_some_and(is_there) {
         // The rows changed after the document was sent, and this reading has no chunks to replace them.
-        late.look_again(normal.head.path.clone());
+        late.look_again(doc.head.path.clone());
         return Ok(Vec::new());
     }
-    let existing = find(tx, here, &normal.head.path, identity, late)?;
+    let existing = find(tx, here, &doc.head.path, identity, late)?;
     // Recognized before the first mining, or with an older gazetteer than the current one.
-    let version = linked.doc.gazetteer_version;
+    let version = doc.found.gazetteer_version;
     let reads_again = version == Gazetteer::UNMINED || version < gazetteer_version(tx)?;
     let mentions_hash = mentions_hash(doc);
     let context_changed =
-        existing.as_ref().is_none_or(|old| old.indexed_as != indexed_as(normal, identity));
+        existing.as_ref().is_none_or(|old| old.indexed_as != indexed_as(doc, identity));
     let holds_content = existing
         .as_ref()
-        .is_some_and(|old| old.is_same_content(normal) && !context_changed && !old.has_moved);
+        .is_some_and(|old| old.is_same_content(doc) && !context_changed && !old.has_moved);
     let id = match &existing {
         // Read again for its names only: rows that depend on the content alone are up to date.
         Some(old) if holds_content => {
-            refresh_doc(tx, old.id, normal, mentions_hash, linked)?;
+            refresh_doc(tx, old.id, doc, mentions_hash)?;
             old.id
         }
         _ => write_content(
@@ -94,7 +92,7 @@ pub(super) fn document(
     // The path decides which of several notes of one name a document means, and whether it is a note.
     let has_moved = existing.as_ref().is_some_and(|old| old.has_moved);
     let is_known = existing.is_some();
-    let (mut name_ids, added) = intern_names(tx, linked)?;
+    let (mut name_ids, added) = intern_names(tx, &doc.linked.names)?;
     let mut touched = BTreeSet::from_iter(added);
     if !holds_content {
         // The text around a name and the document's path count, too. Names before and after the change are dirty: a
@@ -103,8 +101,8 @@ pub(super) fn document(
         touched.extend(&name_ids);
     }
     let mut norms = headings::norms_of(tx, id)?;
-    headings::write(tx, id, normal)?;
-    touched.extend(write_stated(tx, id, linked, &name_ids)?);
+    headings::write(tx, id, doc)?;
+    touched.extend(write_stated(tx, id, doc, &name_ids)?);
     norms.extend(headings::norms_of(tx, id)?);
     headings::show(tx, id, &norms)?;
     if is_known && (context_changed || has_moved) {
@@ -113,13 +111,13 @@ pub(super) fn document(
     }
     if holds_content {
         // Names whose mentions stay the same are not resolved again, so the document keeps the senses it has.
-        keep_senses(tx, id, linked, &mut name_ids)?;
+        keep_senses(tx, id, &doc.linked.names, &mut name_ids)?;
     }
-    touched.extend(write_mentions(tx, id, linked, &name_ids, holds_content)?);
-    touched.extend(write_aliases(tx, id, linked)?);
+    touched.extend(write_mentions(tx, id, doc, &name_ids, holds_content)?);
+    touched.extend(write_aliases(tx, id, &doc.linked.aliases)?);
     write_evidence(tx, id, doc, &name_ids)?;
     links::relate(tx, id, None)?;
-    let only_deepens = normal.head.pass == Pass::Deep && holds_content;
+    let only_deepens = doc.head.pass == Pass::Deep && holds_content;
     mark_dirty(tx, touched.iter().copied(), if only_deepens { Due::Later } else { Due::Soon })?;
     Ok(touched.into_iter().collect())
 }
@@ -135,23 +133,21 @@ fn gazetteer_version(tx: &Transaction<'_>) -> Result<u64, StoreError> {
 /// Writes all rows that depend on the content alone; returns the document's id.
 fn write_content(
     tx: &Transaction<'_>,
-    doc: &EmbeddedDoc,
+    doc: &Document,
     existing: Option<&Existing>,
     identity: &Identity,
     context_changed: bool,
     late: &mut Late,
     mentions_hash: i64,
 ) -> Result<i64, StoreError> {
-    let linked = &doc.doc.doc;
-    let normal = &linked.doc.doc;
-    let terms = encode_terms(linked);
-    let id = upsert_doc(tx, normal, linked, (existing, identity, &terms, mentions_hash))?;
-    write_tags(tx, id, normal, identity)?;
-    written::write(tx, id, normal)?;
+    let terms = encode_terms(doc);
+    let id = upsert_doc(tx, doc, (existing, identity, &terms, mentions_hash))?;
+    write_tags(tx, id, doc, identity)?;
+    written::write(tx, id, doc)?;
     write_chunks(tx, id, context_changed, doc, identity, late)?;
     count_terms(tx, existing.map_or("", |old| &old.terms), &terms)?;
-    ensure_note_entity(tx, id, &identity.uid, normal)?;
-    note::write(tx, id, normal)?;
+    ensure_note_entity(tx, id, &identity.uid, doc)?;
+    note::write(tx, id, doc)?;
     memory::write(tx, id, doc)?;
     Ok(id)
 }
@@ -159,9 +155,8 @@ fn write_content(
 fn refresh_doc(
     tx: &Transaction<'_>,
     id: i64,
-    normal: &NormalDoc,
+    doc: &Document,
     mentions_hash: i64,
-    linked: &LinkedDoc,
 ) -> Result<(), StoreError> {
     tx.prepare_cached(
         "UPDATE docs SET mentions_hash = ?2, gazetteer_version = ?3, mtime_ms = ?4, pass = ?5 WHERE id = ?1",
@@ -169,9 +164,9 @@ fn refresh_doc(
     .execute(params![
         id,
         mentions_hash,
-        linked.doc.gazetteer_version as i64,
-        normal.head.mtime_ms,
-        pass_code(linked)
+        doc.found.gazetteer_version as i64,
+        doc.head.mtime_ms,
+        pass_code(doc)
     ])?;
     Ok(())
 }
@@ -219,34 +214,33 @@ type RowExtras<'a> = (Option<&'a Existing>, &'a Identity, &'a str, i64);
 
 fn upsert_doc(
     tx: &Transaction<'_>,
-    normal: &NormalDoc,
-    linked: &LinkedDoc,
+    doc: &Document,
     (existing, identity, terms, mentions_hash): RowExtras<'_>,
 ) -> Result<i64, StoreError> {
     // `markdown` and `md` are one format.
-    let extension = normal.head.path.extension();
+    let extension = doc.head.path.extension();
     let format = if extension == "markdown" { "md" } else { &extension };
     let is_note = format == "md";
     let meta = serde_json::json!({
-        "aliases": normal.meta.aliases, "tags": all_tags(normal, identity),
-        "author": normal.meta.author, "language": normal.meta.language, "pages": normal.pages.len(),
-        "date": normal.meta.date, "security": normal.meta.security, "extra": normal.meta.extra,
-        "indexed_as": indexed_as(normal, identity),
+        "aliases": doc.meta.aliases, "tags": all_tags(doc, identity),
+        "author": doc.meta.author, "language": doc.meta.language, "pages": doc.pages.len(),
+        "date": doc.meta.date, "security": doc.meta.security, "extra": doc.meta.extra,
+        "indexed_as": indexed_as(doc, identity),
     });
-    let found = &normal.findings;
+    let found = &doc.findings;
     let redactions = (!found.is_empty()).then(|| {
         serde_json::json!({"redacted": found.redacted, "flagged": found.flagged}).to_string()
     });
-    let warnings = (!normal.warnings.is_empty()).then(|| normal.warnings.join("; "));
-    let source_url = identity.ingest.source_url.as_ref().or(normal.meta.source_url.as_ref());
-    let (meta, lines) = (meta.to_string(), lines::encode(&normal.map, &normal.line_starts));
-    let pages = lines::encode_pages(&normal.pages);
-    let headings = lines::encode_headings(format, &normal.blocks);
+    let warnings = (!doc.warnings.is_empty()).then(|| doc.warnings.join("; "));
+    let source_url = identity.ingest.source_url.as_ref().or(doc.meta.source_url.as_ref());
+    let (meta, lines) = (meta.to_string(), lines::encode(&doc.map, &doc.line_starts));
+    let pages = lines::encode_pages(&doc.pages);
+    let headings = lines::encode_headings(format, &doc.blocks);
     // The checksum covers the columns that `scrub` reads back.
     let sum = sum_of([
-        normal.title.as_bytes(),
+        doc.title.as_bytes(),
         meta.as_bytes(),
-        normal.text.as_bytes(),
+        doc.text.as_bytes(),
         &lines,
         terms.as_bytes(),
         pages.as_deref().unwrap_or_default(),
@@ -255,30 +249,30 @@ fn upsert_doc(
     let values = params![
         existing.map(|old| old.id),
         identity.uid,
-        normal.head.path.as_str(),
-        normal.title,
+        doc.head.path.as_str(),
+        doc.title,
         is_note,
         format,
-        normal.meta.doc_type,
-        normal.language,
-        day_of(normal),
-        normal.head.hash.0.to_le_bytes(),
-        normal.head.mtime_ms,
-        normal.head.n_bytes as i64,
+        doc.meta.doc_type,
+        doc.language,
+        day_of(doc),
+        doc.head.hash.0.to_le_bytes(),
+        doc.head.mtime_ms,
+        doc.head.n_bytes as i64,
         source_url,
         meta,
-        normal.text,
+        doc.text,
         lines,
         terms,
         mentions_hash,
-        linked.doc.gazetteer_version as i64,
+        doc.found.gazetteer_version as i64,
         warnings,
         redactions,
         pages,
         headings,
-        pass_code(linked),
+        pass_code(doc),
         sum,
-        duplicates::depth_of(normal.head.path.as_str())
+        duplicates::depth_of(doc.head.path.as_str())
     ];
     let id = tx
         .prepare_cached(
@@ -304,41 +298,41 @@ fn upsert_doc(
 
 /// `docs.pass` of a document as it was just read. Before the first mining, names cannot be read deeply, so the deep
 /// pass must come back.
-fn pass_code(linked: &LinkedDoc) -> i64 {
-    match linked.doc.doc.head.pass {
+fn pass_code(doc: &Document) -> i64 {
+    match doc.head.pass {
         Pass::Swift => PASS_SWIFT,
-        Pass::Deep if linked.doc.gazetteer_version == Gazetteer::UNMINED => PASS_ASKED,
+        Pass::Deep if doc.found.gazetteer_version == Gazetteer::UNMINED => PASS_ASKED,
         Pass::Deep => PASS_DEEP,
     }
 }
 
 /// Everything that a chunk's rows in the text index depend on, except its own text.
-fn indexed_as(normal: &NormalDoc, identity: &Identity) -> String {
-    let mut parts = vec![normal.title.clone()];
-    parts.extend(normal.meta.searched_titles());
-    parts.extend(all_tags(normal, identity));
-    parts.push(normal.meta.doc_type.clone().unwrap_or_default());
+fn indexed_as(doc: &Document, identity: &Identity) -> String {
+    let mut parts = vec![doc.title.clone()];
+    parts.extend(doc.meta.searched_titles());
+    parts.extend(all_tags(doc, identity));
+    parts.push(doc.meta.doc_type.clone().unwrap_or_default());
     parts.push(identity.ingest.source_url.clone().unwrap_or_default());
     parts.join("\u{1f}")
 }
 
-fn all_tags(normal: &NormalDoc, identity: &Identity) -> Vec<String> {
-    let mut tags = normal.meta.tags.clone();
-    tags.extend(identity.ingest.tags.iter().filter(|tag| !normal.meta.tags.contains(tag)).cloned());
+fn all_tags(doc: &Document, identity: &Identity) -> Vec<String> {
+    let mut tags = doc.meta.tags.clone();
+    tags.extend(identity.ingest.tags.iter().filter(|tag| !doc.meta.tags.contains(tag)).cloned());
     tags
 }
 
 /// Returns the day of a document: the stated date if it begins with `YYYY-MM-DD`, else the first such day in the file's
 /// name, else the day of its modification.
-fn day_of(normal: &NormalDoc) -> String {
-    let stated = normal.meta.date.as_deref().and_then(|date| date.get(..10));
+fn day_of(doc: &Document) -> String {
+    let stated = doc.meta.date.as_deref().and_then(|date| date.get(..10));
     if let Some(day) = stated.and_then(|day| day.parse::<jiff::civil::Date>().ok()) {
         return day.to_string();
     }
-    if let Some(day) = day_in(normal.head.path.file_name()) {
+    if let Some(day) = day_in(doc.head.path.file_name()) {
         return day.to_string();
     }
-    jiff::Timestamp::from_millisecond(normal.head.mtime_ms)
+    jiff::Timestamp::from_millisecond(doc.head.mtime_ms)
         .map(|time| time.to_zoned(jiff::tz::TimeZone::UTC).date().to_string())
         .unwrap_or_default()
 }
@@ -362,11 +356,11 @@ fn day_in(name: &str) -> Option<jiff::civil::Date> {
 fn write_tags(
     tx: &Transaction<'_>,
     id: i64,
-    normal: &NormalDoc,
+    doc: &Document,
     identity: &Identity,
 ) -> Result<(), StoreError> {
     tx.prepare_cached("DELETE FROM doc_tags WHERE doc_id = ?1")?.execute([id])?;
-    for tag in all_tags(normal, identity) {
+    for tag in all_tags(doc, identity) {
         tx.prepare_cached("INSERT OR IGNORE INTO doc_tags VALUES(?1, ?2)")?
             .execute(params![id, ::names::fold(&tag)])?;
     }
@@ -375,9 +369,9 @@ fn write_tags(
 
 /// A document's mined terms as stored text, `surface TAB norm TAB weight` a line, so that its counts can be
 /// subtracted exactly.
-fn encode_terms(linked: &LinkedDoc) -> String {
+fn encode_terms(doc: &Document) -> String {
     let mut out = String::new();
-    for term in &linked.doc.terms {
+    for term in &doc.found.terms {
         if !term.surface.contains(['\t', '\n']) {
             out.push_str(&format!("{}\t{}\t{}\n", term.surface, term.norm, term.weight));
         }
@@ -427,16 +421,16 @@ fn ensure_note_entity(
     tx: &Transaction<'_>,
     id: i64,
     uid: &str,
-    normal: &NormalDoc,
+    doc: &Document,
 ) -> Result<(), StoreError> {
-    if !matches!(normal.head.path.extension().as_str(), "md" | "markdown") {
+    if !matches!(doc.head.path.extension().as_str(), "md" | "markdown") {
         // It may have been a note under its previous file name.
         tx.prepare_cached("DELETE FROM entities WHERE doc_id = ?1")?.execute([id])?;
         return Ok(());
     }
-    let stated = normal.meta.doc_type.as_deref().and_then(EntityType::parse);
+    let stated = doc.meta.doc_type.as_deref().and_then(EntityType::parse);
     let type_code = stated.unwrap_or(EntityType::Document).code();
-    let named = (norm_of(&normal.title), &normal.title);
+    let named = (norm_of(&doc.title), &doc.title);
     let entity = ids::write_note(tx, id, uid, &named.0, named.1, type_code)?;
     tx.prepare_cached("UPDATE docs SET entity_id = ?2 WHERE id = ?1")?.execute([id, entity])?;
     Ok(())

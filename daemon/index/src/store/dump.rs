@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::lines::PageMap;
 use super::{Snapshot, StoreError};
 use extract::relate::DENIED;
-use model::parcel::RecognizerKind;
+use model::document::RecognizerKind;
 use model::terms::EntityType;
 
 /// The kinds of row, in the order of the dump.

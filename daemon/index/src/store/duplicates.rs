@@ -19,7 +19,7 @@ use rustc_hash::FxHashMap;
 use super::StoreError;
 use super::commit::{IndexedContext, Late};
 use super::writer::{IndexWriter, set_meta_number};
-use model::parcel::{LONG_TITLE, may_be_english};
+use model::document::{LONG_TITLE, may_be_english};
 use model::print::{Compared, Print};
 
 /// Documents settled in one step of the ripple.

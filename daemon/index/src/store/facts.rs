@@ -11,7 +11,7 @@ use rustc_hash::FxHashMap;
 use super::StoreError;
 use extract::link::resolve::NameFacts;
 use extract::link::vote::{Ground, Votes};
-use model::parcel::{Naming, PlaceFeatures, RecognizerKind, StatedSource};
+use model::document::{Naming, PlaceFeatures, RecognizerKind, StatedSource};
 use model::terms::{EntityType, Kind};
 
 /// The facts of one name, and the number of its mentions.

@@ -18,7 +18,7 @@ pub use self::lines::{Line, first as first_lines};
 use super::commit::Identity;
 use super::ledger::Ledger;
 use super::{DocChange, DocVersion, StoreError};
-use model::parcel::{NormalDoc, Reading};
+use model::document::{Document, Reading};
 use model::terms::{RelPath, Tick};
 
 /// Key of `meta` that exists once everything is indexed.
@@ -77,16 +77,16 @@ impl<'a> Journal<'a> {
     /// Records a document that will be written; the ledger has its new path already.
     pub(super) fn document(
         &mut self,
-        normal: &NormalDoc,
+        doc: &Document,
         identity: &Identity,
     ) -> Result<(), StoreError> {
-        if normal.head.reading != Reading::Whole {
+        if doc.head.reading != Reading::Whole {
             // Its content is what the index has, or it will not be written.
             return Ok(());
         }
-        let path = normal.head.path.as_str();
+        let path = doc.head.path.as_str();
         self.displaced(path, identity)?;
-        let hash = normal.head.hash.0.to_le_bytes().to_vec();
+        let hash = doc.head.hash.0.to_le_bytes().to_vec();
         let after = DocVersion { path: path.to_string(), hash };
         let own = self.indexed("uid", &identity.uid)?;
         // The ledger replaces the index only during a rebuild: then a missing row does not mean a new document.
@@ -112,9 +112,9 @@ impl<'a> Journal<'a> {
         let (lines, n_more) = match (&own, &before) {
             (Some(own), Some(before)) if before.hash != after.hash => {
                 let old = lines::of_row(self.index, own.id)?;
-                lines::changed(&old, &lines::of_document(normal))
+                lines::changed(&old, &lines::of_document(doc))
             }
-            (None, None) => lines::first(&lines::of_document(normal)),
+            (None, None) => lines::first(&lines::of_document(doc)),
             _ => (Vec::new(), 0),
         };
         let was_aside = own.as_ref().is_some_and(|own| own.version.hash == ASIDE);

@@ -14,8 +14,7 @@ use super::ledger::{Verdict, link_key};
 use embed::Embedder;
 use extract::link::features::context_overlap;
 use extract::link::resolve::{NameFacts, Surroundings, Usage};
-use model::parcel::AliasSource;
-use model::parcel::UnitVector;
+use model::document::{AliasSource, UnitVector};
 use model::terms::tokens_of;
 
 /// Documents read for a name's context, in order of path, so that the choice is the same in every index.

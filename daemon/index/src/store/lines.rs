@@ -6,7 +6,7 @@
 //! way: where each starts.
 
 use config::formats::Place;
-use model::parcel::{Block, BlockKind};
+use model::document::{Block, BlockKind};
 use model::terms::SpanMap;
 pub use model::terms::line_of;
 

@@ -15,7 +15,7 @@ use super::resolve::lead;
 use super::writer::{IndexWriter, set_meta_number};
 use super::{StoreError, permalinks};
 use crate::vectors::VectorChange;
-use model::parcel::RecognizerKind;
+use model::document::RecognizerKind;
 
 /// Notes of one base whose permalinks are numbered while documents keep coming: each numbering reads all of them.
 const MAX_WHEN_BUSY: i64 = 200;

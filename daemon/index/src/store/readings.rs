@@ -13,7 +13,7 @@ use extract::link::resolve::NameFacts;
 use extract::link::split::{Group, MAX_READINGS, Reading, groups_of};
 use extract::recognize::defined_as;
 use extract::recognize::lexicon::is_technology;
-use model::parcel::{RecognizerKind, UnitVector};
+use model::document::{RecognizerKind, UnitVector};
 use model::terms::{EntityType, Kind, tokens_of};
 
 /// Mentions per document whose surroundings are read.

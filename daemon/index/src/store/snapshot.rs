@@ -16,7 +16,7 @@ use super::changes::Changes;
 use super::open::Room;
 use super::{IndexWriter, StoreError};
 use crate::vectors::{self, Layer, Nearest, Vectors, View};
-use model::parcel::UnitVector;
+use model::document::UnitVector;
 use model::terms::Tick;
 
 /// How long a replacement of the file waits for readers to finish. New ones wait meanwhile.

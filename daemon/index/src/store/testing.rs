@@ -8,7 +8,7 @@ use super::writer::{IndexWriter, RippleStep};
 use super::{Snapshot, canon};
 use embed::{Embedder, StaticModel, WordPiece};
 use extract::{chunk, link, recognize, relate};
-use model::parcel::{EmbeddedDoc, Reading, SourceDoc};
+use model::document::{Document, Reading, SourceDoc};
 use model::terms::{ContentHash, Generation, Lane, RelPath};
 use model::{Item, Stage, Ticket};
 
@@ -48,12 +48,12 @@ impl Bench {
     }
 
     /// Runs one file through all stages.
-    pub fn item(&mut self, path: &str, text: &str) -> Item<EmbeddedDoc> {
+    pub fn item(&mut self, path: &str, text: &str) -> Item<Document> {
         self.item_read(path, text, Reading::Whole)
     }
 
     /// As [`Self::item`], with how much of the file is read.
-    pub fn item_read(&mut self, path: &str, text: &str, reading: Reading) -> Item<EmbeddedDoc> {
+    pub fn item_read(&mut self, path: &str, text: &str, reading: Reading) -> Item<Document> {
         self.generation += 1;
         let settings = Settings::default();
         let ticket = Ticket {
@@ -91,7 +91,7 @@ impl Bench {
     }
 
     /// Commits items as one batch.
-    pub fn commit(&mut self, items: &[Item<EmbeddedDoc>]) {
+    pub fn commit(&mut self, items: &[Item<Document>]) {
         self.writer.commit(items, 0, false).expect("commits");
     }
 

@@ -24,7 +24,7 @@ use crate::vectors::Vectors;
 use crate::words::Indexer;
 use embed::Embedder;
 use extract::recognize::gazetteer::Gazetteer;
-use model::parcel::EmbeddedDoc;
+use model::document::Document;
 use model::terms::{Generation, Lane, RelPath, Tick};
 use model::{Item, Ticket};
 
@@ -46,7 +46,7 @@ pub struct Committed {
     pub n_written: usize,
     /// Paths whose files must be checked again, because their row went to another document.
     pub look_again: Vec<RelPath>,
-    /// Each interactive parcel, overtaken ones included: its generation, and its fault if it had one.
+    /// Each interactive item, overtaken ones included: its generation, and its fault if it had one.
     pub interactive: Vec<(RelPath, (Generation, Option<String>))>,
 }
 
@@ -233,7 +233,7 @@ impl IndexWriter {
     /// those that take long.
     pub fn commit(
         &mut self,
-        items: &[Item<EmbeddedDoc>],
+        items: &[Item<Document>],
         now_ms: i64,
         resolve_now: bool,
     ) -> Result<Committed, StoreError> {
@@ -264,7 +264,7 @@ impl IndexWriter {
 
     fn write_batch(
         &mut self,
-        items: &[Item<EmbeddedDoc>],
+        items: &[Item<Document>],
         now_ms: i64,
         resolve_now: bool,
     ) -> Result<Committed, StoreError> {
@@ -338,9 +338,9 @@ impl IndexWriter {
 
     /// Returns the items of a batch that were not overtaken, either by what is committed for their path or by an item
     /// before them.
-    fn fresh<'a>(&self, items: &'a [Item<EmbeddedDoc>]) -> Vec<&'a Item<EmbeddedDoc>> {
+    fn fresh<'a>(&self, items: &'a [Item<Document>]) -> Vec<&'a Item<Document>> {
         let mut newest: FxHashMap<&RelPath, Generation> = FxHashMap::default();
-        let is_fresh = |item: &&'a Item<EmbeddedDoc>| {
+        let is_fresh = |item: &&'a Item<Document>| {
             let Ticket { path, generation, .. } = item.ticket();
             let known = newest.get(path).or_else(|| self.committed.get(path));
             let is_fresh = known.is_none_or(|last| last <= generation);
@@ -355,7 +355,7 @@ impl IndexWriter {
     /// Writes a batch to the ledger, in one transaction.
     pub(super) fn write_ledger(
         &self,
-        items: &[&Item<EmbeddedDoc>],
+        items: &[&Item<Document>],
         tick: Tick,
         now_ms: i64,
     ) -> Result<Vec<commit::Identity>, StoreError> {
@@ -374,7 +374,7 @@ impl IndexWriter {
 
     fn identify(
         &self,
-        items: &[&Item<EmbeddedDoc>],
+        items: &[&Item<Document>],
         tick: Tick,
         now_ms: i64,
     ) -> Result<Vec<commit::Identity>, StoreError> {
@@ -387,7 +387,7 @@ impl IndexWriter {
                 Item::Document(_, doc) => {
                     identity = commit::identify(&self.db, &self.ledger, ticket, doc, now_ms)?;
                     if let Some(journal) = &mut journal {
-                        journal.document(&doc.doc.doc.doc.doc, &identity)?;
+                        journal.document(doc, &identity)?;
                     }
                 }
                 // The index keeps what it has, so nothing changes.
@@ -428,9 +428,7 @@ impl IndexWriter {
     }
 }
 
-fn interactive_outcome(
-    item: &Item<EmbeddedDoc>,
-) -> Option<(RelPath, (Generation, Option<String>))> {
+fn interactive_outcome(item: &Item<Document>) -> Option<(RelPath, (Generation, Option<String>))> {
     let ticket = item.ticket();
     let fault = match item {
         Item::Faulted(_, fault) => Some(fault.to_string()),
@@ -441,7 +439,7 @@ fn interactive_outcome(
 
 fn write_item(
     tx: &rusqlite::Transaction<'_>,
-    item: &Item<EmbeddedDoc>,
+    item: &Item<Document>,
     identity: &commit::Identity,
     failing: Option<&Failing>,
     tick: Tick,

@@ -11,7 +11,7 @@ use std::io::{Read, Write};
 use flate2::Compression;
 use flate2::read::ZlibDecoder;
 use flate2::write::ZlibEncoder;
-use model::parcel::NormalDoc;
+use model::document::Document;
 use rusqlite::{Transaction, params};
 
 use super::{Snapshot, StoreError};
@@ -20,8 +20,8 @@ use super::{Snapshot, StoreError};
 const MAX_BYTES: u64 = 64 << 20;
 
 /// Stores the text of a document's file, or deletes it if there is nothing to show.
-pub(super) fn write(tx: &Transaction<'_>, id: i64, normal: &NormalDoc) -> Result<(), StoreError> {
-    let bytes = normal.written.as_deref().filter(|_| normal.findings.is_empty());
+pub(super) fn write(tx: &Transaction<'_>, id: i64, doc: &Document) -> Result<(), StoreError> {
+    let bytes = doc.written.as_deref().filter(|_| doc.findings.is_empty());
     let Some(text) = bytes.and_then(|bytes| std::str::from_utf8(bytes).ok()) else {
         tx.prepare_cached("DELETE FROM written WHERE doc_id = ?1")?.execute([id])?;
         return Ok(());

@@ -15,7 +15,7 @@ use rustc_hash::FxHashSet;
 
 use super::{Form, VectorChange, View};
 use embed::{EmbedError, Embedder};
-use model::parcel::UnitVector;
+use model::document::UnitVector;
 use model::terms::Tick;
 
 /// Marks the absence of a commit.

@@ -13,7 +13,7 @@ use super::rows::{Form, Workbench};
 use super::segment::Segment;
 use super::view::View;
 use embed::cosine;
-use model::parcel::UnitVector;
+use model::document::UnitVector;
 use model::terms::Tick;
 
 /// All blocks, in the order in which they were created.

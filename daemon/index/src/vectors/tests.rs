@@ -9,7 +9,7 @@ use rustc_hash::FxHashSet;
 use super::segment::FULL;
 use super::*;
 use embed::{UNIT, cosine, unit_vector};
-use model::parcel::UnitVector;
+use model::document::UnitVector;
 
 const WIDTH: usize = 8;
 

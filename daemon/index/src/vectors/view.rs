@@ -14,7 +14,7 @@ use super::question::Asked;
 use super::rows::{Form, Workbench, floats};
 use super::segment::{FULL, Segment};
 use embed::unit_vector;
-use model::parcel::UnitVector;
+use model::document::UnitVector;
 use model::terms::Tick;
 
 /// Number of removed rows that triggers a rewrite of a segment.

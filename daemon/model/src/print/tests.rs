@@ -3,15 +3,15 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::parcel::testing;
+use crate::document::{Chunk, testing};
 use crate::terms::{ContentHash, Span};
 
 const PLAIN: &str = "All services of the platform write their logs to standard output, from where the collector takes \
     them, adds the name of the host, and keeps them for thirty days in the archive of the region.";
 
 fn prints(text: &str, profile: Profile) -> Vec<Option<Print>> {
-    let doc = testing::doc(text);
-    let chunk = Chunk {
+    let mut doc = testing::doc(text);
+    doc.chunks = vec![Chunk {
         span: Span::new(0, doc.text.len()),
         headings: Vec::new(),
         n_tokens: 0,
@@ -19,8 +19,8 @@ fn prints(text: &str, profile: Profile) -> Vec<Option<Print>> {
         language: "en".into(),
         windows: Vec::new(),
         hash: ContentHash::of(b""),
-    };
-    prints_of(&doc, &[chunk], &Dedup::default())
+    }];
+    prints_of(&doc, &Dedup::default())
 }
 
 fn print_of(text: &str) -> Print {
@@ -40,7 +40,7 @@ fn words_decide_and_signs_do_not() {
 fn short_passages_have_no_print() {
     assert_eq!(prints("short line", Profile::General), [None]);
     let off = Dedup { enabled: false, ..Dedup::default() };
-    assert!(prints_of(&testing::doc(PLAIN), &[], &off).is_empty());
+    assert!(prints_of(&testing::doc(PLAIN), &off).is_empty());
 }
 
 #[test]

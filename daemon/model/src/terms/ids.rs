@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 /// A file's path relative to the project's root, with `/` between its parts.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 pub struct RelPath(Arc<str>);
 
 impl RelPath {
@@ -50,7 +50,7 @@ impl fmt::Display for RelPath {
 }
 
 /// 128-bit hash (XXH3) of a file's bytes or of a chunk's text: equality of content, not a signature.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 pub struct ContentHash(pub u128);
 
 impl ContentHash {

@@ -14,7 +14,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use embed::cosine;
 use index::read::Chunk;
 use index::store::Snapshot;
-use model::parcel::UnitVector;
+use model::document::UnitVector;
 use model::terms::Tick;
 use rustc_hash::{FxHashMap, FxHashSet};
 

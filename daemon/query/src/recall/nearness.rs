@@ -19,7 +19,7 @@ use crate::{AskError, QueryContext};
 use embed::{Embedder, Unrounded, cosine};
 use index::read::Window;
 use index::vectors::{Layer, View};
-use model::parcel::UnitVector;
+use model::document::UnitVector;
 
 /// Windows searched per wanted chunk: several windows of one chunk may be near.
 const WINDOWS_A_CHUNK: usize = 3;

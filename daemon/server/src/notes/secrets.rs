@@ -13,7 +13,7 @@ use config::Settings;
 use config::settings::{Privacy, Watch};
 use formats::Normalizer;
 use model::Stage;
-use model::parcel::SourceDoc;
+use model::document::SourceDoc;
 use model::terms::{ContentHash, RelPath};
 use notes::edit::Op;
 use redact::{Kind, Place, Redactor};

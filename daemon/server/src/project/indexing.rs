@@ -156,10 +156,10 @@ impl Project {
         Ok(())
     }
 
-    /// Waits for the commit of one parcel and records its outcome.
+    /// Waits for the commit of one item and records its outcome.
     ///
     /// # Errors
-    /// When the writer was blocked for half of a request's deadline; the parcel is committed when it recovers.
+    /// When the writer was blocked for half of a request's deadline; it is committed when it recovers.
     pub async fn settle(
         &self,
         path: &RelPath,

@@ -429,9 +429,9 @@ pub struct Progress {
 pub struct QueueView {
     /// The stage.
     pub stage: String,
-    /// Parcels waiting in the interactive lane.
+    /// Documents waiting in the interactive lane.
     pub interactive: u64,
-    /// Parcels waiting in the bulk lane.
+    /// Documents waiting in the bulk lane.
     pub bulk: u64,
 }
 

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result};
 use extract::recognize::typing::{Context, is_open, see, sides};
-use model::parcel::MentionedDoc;
+use model::document::Document;
 use serde_json::json;
 
 use super::PILE;
@@ -39,7 +39,7 @@ pub(crate) fn write(data: &Path, corpus: &Path, folders: &[&Path], out: &Path) -
     let (texts, mut n) = (texts_below(folders)?, 0);
     for (at, text) in texts.iter().enumerate() {
         let mut doc = reader.mentioned(text)?;
-        doc.mentions.retain(|it| {
+        doc.found.mentions.retain(|it| {
             let n = alike.entry(it.name.clone()).or_default();
             *n += 1;
             *n <= MAX_ALIKE
@@ -52,29 +52,29 @@ pub(crate) fn write(data: &Path, corpus: &Path, folders: &[&Path], out: &Path) -
 
 /// Writes the names that kgd finds in a text, except those that partly overlap an annotated span.
 fn add(
-    doc: &MentionedDoc,
+    doc: &Document,
     place: (usize, usize),
     marked: Option<(&Set, &Marked)>,
     out: &mut BufWriter<File>,
 ) -> Result<usize> {
-    let context = Context::of(&doc.doc, &doc.mentions);
+    let context = Context::of(doc, &doc.found.mentions);
     let mut n = 0;
-    for mention in doc.mentions.iter().filter(|it| is_open(it)) {
+    for mention in doc.found.mentions.iter().filter(|it| is_open(it)) {
         let (kinds, weight) = match marked {
             None => (0, 1.0),
             Some((set, marked)) => {
-                let raw = doc.doc.map.source_range(mention.span.start(), mention.span.end());
+                let raw = doc.map.source_range(mention.span.start(), mention.span.end());
                 let Some(kinds) = kinds_at(set, marked, raw.start, raw.end) else { continue };
                 (kinds, set.weight)
             }
         };
         let mut features = Vec::new();
-        let texts = see(&doc.doc, mention, &context, &mut features);
-        let [left, right] = sides(&doc.doc, mention);
+        let texts = see(doc, mention, &context, &mut features);
+        let [left, right] = sides(doc, mention);
         let line = json!({
             "set": place.0, "doc": place.1, "kinds": kinds, "weight": weight,
             "left": left.get(left.ceil_char_boundary(left.len().saturating_sub(REACH))..),
-            "name": mention.span.of(&doc.doc.text),
+            "name": mention.span.of(&doc.text),
             "right": right.get(..right.floor_char_boundary(REACH)),
             "type": mention.entity_type.as_str(), "by": format!("{:?}", mention.recognizer),
             "code": mention.place.in_code, "heading": mention.place.in_heading,

@@ -7,7 +7,7 @@ use embed::{EmbedError, Embedder};
 use index::store::testing::Bench;
 use index::store::{Readers, Space};
 use model::Item;
-use model::parcel::UnitVector;
+use model::document::UnitVector;
 
 const ALPHA: &str = "# Alpha\n\nThe lantern at the pier is lit with oil every evening.";
 pub(in crate::backfill) const BETA: &str =

@@ -10,7 +10,7 @@ use std::sync::LazyLock;
 use super::score::Scope;
 use crate::recognize::lexicon;
 use crate::recognize::words::{WordSet, word_set};
-use model::parcel::{Anaphor, BlockKind, Mention, NormalDoc};
+use model::document::{Anaphor, BlockKind, Document, Mention};
 use model::terms::{Confidence, EntityType, Norm, Span};
 
 /// Words after `it is` that announce a clause.
@@ -76,7 +76,7 @@ pub(super) struct Found<'a> {
 
 /// Finds the anaphors of a document.
 pub(in crate::recognize) fn find(
-    doc: &NormalDoc,
+    doc: &Document,
     sentences: &[Span<Norm>],
     mentions: &[Mention],
 ) -> Vec<Anaphor> {
@@ -104,7 +104,7 @@ pub(in crate::recognize) fn find(
     scope.into_anaphors()
 }
 
-fn words_of<'a>(doc: &'a NormalDoc, sentence: Span<Norm>) -> Vec<Found<'a>> {
+fn words_of<'a>(doc: &'a Document, sentence: Span<Norm>) -> Vec<Found<'a>> {
     let text = sentence.of(&doc.text);
     let mut out = Vec::new();
     let mut words = text

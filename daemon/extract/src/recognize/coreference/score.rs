@@ -15,7 +15,7 @@ use rustc_hash::FxHashMap;
 
 use super::anaphor::{Found, Wants};
 use crate::recognize::words::{WordSet, word_set};
-use model::parcel::{Anaphor, Block, BlockKind, Mention, NormalDoc, Party};
+use model::document::{Anaphor, Block, BlockKind, Document, Mention, Party};
 use model::terms::{EntityType, Norm, Span, norm_of};
 
 /// Sentences searched, the anaphor's own included.
@@ -67,7 +67,7 @@ struct Place<'a> {
 
 /// A document during the search for its anaphors.
 pub(super) struct Scope<'a> {
-    doc: &'a NormalDoc,
+    doc: &'a Document,
     sentences: &'a [Span<Norm>],
     mentions: &'a [Mention],
     /// The current block and sentence.
@@ -82,7 +82,7 @@ pub(super) struct Scope<'a> {
 
 impl<'a> Scope<'a> {
     pub(super) fn new(
-        doc: &'a NormalDoc,
+        doc: &'a Document,
         sentences: &'a [Span<Norm>],
         mentions: &'a [Mention],
     ) -> Self {
@@ -328,7 +328,7 @@ fn is_article(word: &str) -> bool {
 }
 
 /// Returns whether a place begins its sentence, not counting an article.
-fn is_subject(doc: &NormalDoc, sentence: Span<Norm>, place: Span<Norm>) -> bool {
+fn is_subject(doc: &Document, sentence: Span<Norm>, place: Span<Norm>) -> bool {
     let before = doc.text.get(sentence.start()..place.start()).unwrap_or("");
     let mut words = before.split_whitespace();
     match (words.next(), words.next()) {

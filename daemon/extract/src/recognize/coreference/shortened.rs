@@ -8,7 +8,7 @@
 use rustc_hash::FxHashMap;
 
 use crate::recognize::{lexicon, words};
-use model::parcel::{BlockKind, Mention, NormalDoc, PlaceFeatures, RecognizerKind};
+use model::document::{BlockKind, Document, Mention, PlaceFeatures, RecognizerKind};
 use model::terms::{Confidence, EntityType, Span};
 
 const SCORE: f32 = 0.55;
@@ -28,7 +28,7 @@ struct Bearer {
 }
 
 /// Replaces shortened names by full ones. Mentions stay in order of place.
-pub(in crate::recognize) fn lengthen(doc: &NormalDoc, mentions: &mut Vec<Mention>) {
+pub(in crate::recognize) fn lengthen(doc: &Document, mentions: &mut Vec<Mention>) {
     let bearers = bearers_of(mentions);
     if bearers.is_empty() {
         return;
@@ -114,7 +114,7 @@ fn is_part(part: &str) -> bool {
 /// Returns mentions for capitalized words that are such a part, follow the full name, and belong to
 /// no other mention.
 fn unclaimed(
-    doc: &NormalDoc,
+    doc: &Document,
     mentions: &[Mention],
     bearers: &FxHashMap<String, Bearer>,
 ) -> Vec<Mention> {

@@ -1,6 +1,5 @@
 use super::*;
-use model::parcel::testing;
-use model::parcel::{Mention, Party, PlaceFeatures, RecognizerKind};
+use model::document::{Mention, Party, PlaceFeatures, RecognizerKind, testing};
 use model::terms::{Confidence, EntityType, Span};
 use proptest::prelude::*;
 

@@ -9,12 +9,12 @@ use std::ops::Range;
 use super::{Entry, Habit};
 use crate::recognize::border::Borders;
 use crate::recognize::words::is_ordinary;
-use model::parcel::{InlineKind, NormalDoc};
+use model::document::{Document, InlineKind};
 use model::terms::{Norm, Span};
 
 /// What a run is judged by besides its words.
 pub(super) struct RunContext<'d> {
-    pub(super) doc: &'d NormalDoc,
+    pub(super) doc: &'d Document,
     pub(super) sentences: &'d [Span<Norm>],
     pub(super) borders: Borders,
 }

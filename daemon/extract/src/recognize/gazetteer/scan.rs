@@ -8,7 +8,7 @@ use super::accept::RunContext;
 use super::hash::{FNV_START, LOWER, Token, read_token, step};
 use super::{EXACT_SCORE, Entry, Gazetteer, PLURAL_SCORE};
 use crate::recognize::border::Borders;
-use model::parcel::{Block, BlockKind, Mention, NormalDoc, PlaceFeatures, RecognizerKind};
+use model::document::{Block, BlockKind, Document, Mention, PlaceFeatures, RecognizerKind};
 use model::terms::{Confidence, Norm, Span};
 
 /// Most words of a run. A longer title is found only by its link.
@@ -24,14 +24,14 @@ struct GazetteerHit<'g> {
 /// One walk through one document.
 pub(super) struct Scan<'d, 'g> {
     gazetteer: &'g Gazetteer,
-    doc: &'d NormalDoc,
+    doc: &'d Document,
     surroundings: RunContext<'d>,
 }
 
 impl<'d, 'g> Scan<'d, 'g> {
     pub(super) fn new(
         gazetteer: &'g Gazetteer,
-        doc: &'d NormalDoc,
+        doc: &'d Document,
         sentences: &'d [Span<Norm>],
     ) -> Self {
         let surroundings = RunContext { doc, sentences, borders: Borders::of(doc) };

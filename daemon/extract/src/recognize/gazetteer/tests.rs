@@ -2,7 +2,7 @@
 
 use super::*;
 use expect_test::{Expect, expect};
-use model::parcel::testing;
+use model::document::testing;
 use proptest::prelude::*;
 use std::fmt::Write;
 

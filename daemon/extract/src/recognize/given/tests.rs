@@ -12,10 +12,10 @@ use proptest::prelude::*;
 use crate::recognize::{Gazetteer, RecognizeStage};
 use formats::{GivenNames, Normalizer};
 use model::Stage;
-use model::parcel::{ChunkedDoc, MentionedDoc, NormalDoc, Pass, Reading, SourceDoc};
+use model::document::{Document, Pass, Reading, SourceDoc};
 use model::terms::{ContentHash, RelPath};
 
-fn normal(path: &str, bytes: &[u8], rows: &str) -> NormalDoc {
+fn normal(path: &str, bytes: &[u8], rows: &str) -> Document {
     let table = format!("path\tsurface\tnth\ttype\tentity\n{rows}");
     let names = GivenNames::of(&table).expect("a sound table");
     let source = SourceDoc {
@@ -30,24 +30,24 @@ fn normal(path: &str, bytes: &[u8], rows: &str) -> NormalDoc {
     normalizer.with_given(Some(Arc::new(names))).run(source).expect("it can be read")
 }
 
-fn recognized(doc: NormalDoc) -> MentionedDoc {
+fn recognized(doc: Document) -> Document {
     let mined = Arc::new(ArcSwap::from_pointee(Gazetteer::build(1, [].into_iter())));
     let mut stage = RecognizeStage::new(&config::settings::Recognize::default(), mined);
-    stage.run(ChunkedDoc { doc, chunks: Vec::new() }).expect("recognize has no faults")
+    stage.run(doc).expect("recognize has no faults")
 }
 
 /// Prints each mention with its place in the file, and the warnings.
 fn check(path: &str, text: &str, rows: &str, expect: Expect) {
     let doc = recognized(normal(path, text.as_bytes(), rows));
     let mut out = String::new();
-    for m in &doc.mentions {
-        let raw = doc.doc.map.to_raw(m.span);
-        let (surface, kind) = (m.span.of(&doc.doc.text), m.recognizer);
+    for m in &doc.found.mentions {
+        let raw = doc.map.to_raw(m.span);
+        let (surface, kind) = (m.span.of(&doc.text), m.recognizer);
         let is_stated = if m.place.is_entity_given { ", stated" } else { "" };
         writeln!(out, "{raw:?} {surface} = {} {:?} ({kind:?}{is_stated})", m.name, m.entity_type)
             .expect("a string takes writes");
     }
-    doc.doc.warnings.iter().for_each(|it| writeln!(out, "! {it}").expect("likewise"));
+    doc.warnings.iter().for_each(|it| writeln!(out, "! {it}").expect("likewise"));
     expect.assert_eq(&out);
 }
 

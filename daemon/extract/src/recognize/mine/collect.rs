@@ -8,7 +8,7 @@ use std::cmp::Reverse;
 use rustc_hash::FxHashMap;
 
 use crate::recognize::words;
-use model::parcel::MinedTerm;
+use model::document::MinedTerm;
 use model::terms::{NormKey, norm_of};
 
 /// Longest term in bytes.

@@ -19,7 +19,7 @@ use rustc_hash::FxHashMap;
 use super::identifier;
 use super::proof::mention;
 use crate::recognize::words::{self, WordSet, word_set};
-use model::parcel::{InlineKind, Mention, NormalDoc};
+use model::document::{Document, InlineKind, Mention};
 use model::terms::{EntityType, Norm, Span};
 
 const SCORE: f32 = 0.85;
@@ -52,7 +52,7 @@ static VALUES: WordSet = LazyLock::new(|| {
 const METHODS: [&str; 6] = ["GET ", "POST ", "PUT ", "PATCH ", "DELETE ", "HEAD "];
 
 /// Adds the code spans that are names.
-pub(super) fn find(doc: &NormalDoc, out: &mut Vec<Mention>) {
+pub(super) fn find(doc: &Document, out: &mut Vec<Mention>) {
     let spans = || doc.inlines.iter().filter(|inline| inline.kind == InlineKind::Code);
     let mut n_words: FxHashMap<&str, (u32, bool)> = FxHashMap::default();
     for inline in spans() {

@@ -9,7 +9,7 @@
 use rustc_hash::FxHashMap;
 
 use super::proof::mention;
-use model::parcel::{Block, BlockKind, Mention, NormalDoc};
+use model::document::{Block, BlockKind, Document, Mention};
 use model::terms::{EntityType, Norm, NormKey, Span, norm_of};
 
 const SCORE: f32 = 0.9;
@@ -49,13 +49,13 @@ pub(crate) struct Entry {
 }
 
 /// Adds the terms of a document whose definition is announced.
-pub(super) fn find(doc: &NormalDoc, out: &mut Vec<Mention>) {
+pub(super) fn find(doc: &Document, out: &mut Vec<Mention>) {
     let mentions = defined_terms(doc).into_iter();
     out.extend(mentions.map(|span| mention(span, span.of(&doc.text), EntityType::Concept, SCORE)));
 }
 
 /// Returns the places of the terms whose definition a document announces, in order.
-pub(crate) fn defined_terms(doc: &NormalDoc) -> Vec<Span<Norm>> {
+pub(crate) fn defined_terms(doc: &Document) -> Vec<Span<Norm>> {
     entries(doc).into_iter().filter(|it| it.is_announced).map(|it| it.term).collect()
 }
 
@@ -69,7 +69,7 @@ enum Rows {
 }
 
 /// Returns the entries of a document's glossaries, in order.
-pub(crate) fn entries(doc: &NormalDoc) -> Vec<Entry> {
+pub(crate) fn entries(doc: &Document) -> Vec<Entry> {
     let is_glossary = is_glossary_heading(&doc.title);
     let mut out: Vec<(Option<Rows>, Entry)> = Vec::new();
     // For each group of rows: all of them, and those that read like a definition.
@@ -166,17 +166,17 @@ fn columns(header: &str) -> Option<(usize, bool)> {
     (column > 0).then_some((column, is_announced))
 }
 
-fn is_under(doc: &NormalDoc, block: &Block) -> bool {
+fn is_under(doc: &Document, block: &Block) -> bool {
     let heading = block.section.and_then(|idx| doc.blocks.get(idx as usize));
     heading.is_some_and(|h| is_glossary_heading(h.span.of(&doc.text)))
 }
 
-fn is_announcing(doc: &NormalDoc, block: &Block) -> bool {
+fn is_announcing(doc: &Document, block: &Block) -> bool {
     is_glossary_heading(block.span.of(&doc.text))
 }
 
 /// Returns the first cell of a row and the one in a column.
-fn row(doc: &NormalDoc, block: &Block, column: usize) -> Option<(Span<Norm>, Span<Norm>)> {
+fn row(doc: &Document, block: &Block, column: usize) -> Option<(Span<Norm>, Span<Norm>)> {
     let mut start = block.span.start();
     let mut cells = block.span.of(&doc.text).split(" | ").map(|cell| {
         let span = Span::new(start, start + cell.trim_end().len());
@@ -187,7 +187,7 @@ fn row(doc: &NormalDoc, block: &Block, column: usize) -> Option<(Span<Norm>, Spa
 }
 
 /// Returns the text before the first `:` or dash of a block, and the text behind it.
-fn lead(doc: &NormalDoc, block: &Block) -> Option<(Span<Norm>, Span<Norm>)> {
+fn lead(doc: &Document, block: &Block) -> Option<(Span<Norm>, Span<Norm>)> {
     let text = block.span.of(&doc.text);
     let head = text.get(..text.floor_char_boundary(MAX_TERM_BYTES + 4))?;
     let found = SIGNS.iter().filter_map(|sign| Some((head.find(sign)?, sign.len()))).min()?;

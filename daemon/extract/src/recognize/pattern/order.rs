@@ -6,7 +6,7 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use model::parcel::{BlockKind, NormalDoc};
+use model::document::{BlockKind, Document};
 
 /// Verbs that begin instructions.
 const INSTRUCTIONS: &str = "\
@@ -58,7 +58,7 @@ struct Count {
 }
 
 /// Returns the lists, each with its depth, whose items follow each other in time.
-pub(crate) fn ordered_lists(doc: &NormalDoc) -> FxHashSet<(u32, u8)> {
+pub(crate) fn ordered_lists(doc: &Document) -> FxHashSet<(u32, u8)> {
     let mut counts: FxHashMap<(u32, u8), Count> = FxHashMap::default();
     let mut lead = "";
     for block in &doc.blocks {

@@ -10,7 +10,7 @@ use rustc_hash::{FxHashMap, FxHasher};
 
 use super::Hit;
 use crate::recognize::token::{View, Words};
-use model::parcel::{Mention, PlaceFeatures, RecognizerKind};
+use model::document::{Mention, PlaceFeatures, RecognizerKind};
 use model::terms::{Confidence, EntityType, Span};
 
 /// The proof that a hit needs.

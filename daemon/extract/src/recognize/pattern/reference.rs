@@ -11,7 +11,7 @@
 
 use super::proof::mention;
 use crate::recognize::{lexicon, people, words};
-use model::parcel::{BlockKind, InlineKind, LinkKind, Mention, NormalDoc};
+use model::document::{BlockKind, Document, InlineKind, LinkKind, Mention};
 use model::terms::{EntityType, Norm, Span};
 
 const SCORE: f32 = 0.6;
@@ -20,7 +20,7 @@ const MAX_WORDS: usize = 6;
 const MAX_BYTES: usize = 60;
 
 /// Adds the names that links to other sites have.
-pub(super) fn find(doc: &NormalDoc, out: &mut Vec<Mention>) {
+pub(super) fn find(doc: &Document, out: &mut Vec<Mention>) {
     for link in doc.links.iter().filter(|link| link.kind == LinkKind::Url) {
         let text = link.span.of(&doc.text);
         let from = doc.inlines.partition_point(|it| it.span.start() < link.span.start());
@@ -46,7 +46,7 @@ pub(super) fn find(doc: &NormalDoc, out: &mut Vec<Mention>) {
 }
 
 /// Returns whether a link begins an item of a numbered list.
-fn is_numbered(doc: &NormalDoc, link: Span<Norm>) -> bool {
+fn is_numbered(doc: &Document, link: Span<Norm>) -> bool {
     let at = doc.blocks.partition_point(|b| b.span.end() <= link.start());
     let block = doc.blocks.get(at).filter(|b| b.span.start() == link.start());
     block.is_some_and(|b| matches!(b.kind, BlockKind::ListItem { ordinal: Some(_), .. }))

@@ -8,7 +8,7 @@ use super::order::ordered_lists;
 use super::proof::mention;
 use crate::recognize::context::head;
 use crate::recognize::words;
-use model::parcel::{Block, BlockKind, Mention, NormalDoc};
+use model::document::{Block, BlockKind, Document, Mention};
 use model::terms::{EntityType, Norm, Span};
 
 const SCORE: f32 = 0.8;
@@ -27,7 +27,7 @@ const UNORDERED: &str = " reference references consequence consequences decision
      members owners maintainers dependencies requirements ";
 
 /// Adds the steps of a document.
-pub(super) fn find(doc: &NormalDoc, out: &mut Vec<Mention>) {
+pub(super) fn find(doc: &Document, out: &mut Vec<Mention>) {
     let ordered = ordered_lists(doc);
     for block in &doc.blocks {
         let step = match block.kind {
@@ -48,7 +48,7 @@ pub(super) fn find(doc: &NormalDoc, out: &mut Vec<Mention>) {
 }
 
 /// Returns false under a heading that announces something other than a sequence.
-pub(crate) fn is_in_sequence(doc: &NormalDoc, block: &Block) -> bool {
+pub(crate) fn is_in_sequence(doc: &Document, block: &Block) -> bool {
     let heading = block.section.and_then(|idx| doc.blocks.get(idx as usize));
     let text = heading.map_or("", |h| h.span.of(&doc.text));
     let is_unordered = |word: &str| UNORDERED.split(' ').any(|u| u.eq_ignore_ascii_case(word));
@@ -105,7 +105,7 @@ fn numbered(text: &str, span: Span<Norm>) -> Option<Span<Norm>> {
 
 /// Returns a heading or lead `Prerequisites`, named after the document so that documents do not
 /// share it.
-fn prerequisites(doc: &NormalDoc, block: &Block) -> Option<Mention> {
+fn prerequisites(doc: &Document, block: &Block) -> Option<Mention> {
     let text = block.span.of(&doc.text);
     let rest = text.strip_prefix("Prerequisites").or_else(|| text.strip_prefix("PREREQUISITES"))?;
     let is_heading = matches!(block.kind, BlockKind::Heading(_)) && rest.is_empty();

@@ -17,7 +17,7 @@ use rustc_hash::FxHashMap;
 use super::proof::mention;
 use crate::recognize::token::{Shape, View, Words};
 use crate::recognize::words::{self, WordSet, word_set};
-use model::parcel::{BlockKind, InlineKind, Mention, NormalDoc};
+use model::document::{BlockKind, Document, InlineKind, Mention};
 use model::terms::{EntityType, Norm, NormKey, Span, norm_of};
 
 const SCORE: f32 = 0.6;
@@ -66,7 +66,7 @@ static GENERAL: WordSet = LazyLock::new(|| {
 });
 
 /// Adds the places of the document's terms.
-pub(super) fn find(doc: &NormalDoc, words: &Words<'_>, out: &mut Vec<Mention>) {
+pub(super) fn find(doc: &Document, words: &Words<'_>, out: &mut Vec<Mention>) {
     let mut terms: FxHashMap<NormKey, &str> = FxHashMap::default();
     let introduced = introduced(doc).into_iter().map(|span| singular(span.of(&doc.text)));
     for term in introduced.chain(repeated(doc, words)) {
@@ -83,7 +83,7 @@ pub(super) fn find(doc: &NormalDoc, words: &Words<'_>, out: &mut Vec<Mention>) {
 }
 
 /// Returns the places where a document introduces terms: marks first, then links.
-pub(in crate::recognize) fn introduced(doc: &NormalDoc) -> Vec<Span<Norm>> {
+pub(in crate::recognize) fn introduced(doc: &Document) -> Vec<Span<Norm>> {
     let inlines = doc.inlines.iter().filter(|it| it.kind != InlineKind::Code);
     let marks = inlines.map(|it| (it.span, it.kind == InlineKind::Emphasis));
     let links = doc.links.iter().map(|it| (it.span, false));
@@ -130,7 +130,7 @@ pub(in crate::recognize) fn is_introduced(text: &str, span: Span<Norm>) -> bool 
 
 /// Returns the groups of words that a document uses several times as nouns, in the singular,
 /// ordered by norm.
-fn repeated<'w>(doc: &NormalDoc, words: &'w Words<'_>) -> Vec<&'w str> {
+fn repeated<'w>(doc: &Document, words: &'w Words<'_>) -> Vec<&'w str> {
     let mut uses: FxHashMap<NormKey, Uses<'w>> = FxHashMap::default();
     for (block_idx, block) in doc.blocks.iter().enumerate() {
         let is_text = !matches!(

@@ -3,7 +3,7 @@
 use super::*;
 use crate::recognize::overlap;
 use expect_test::{Expect, expect};
-use model::parcel::testing;
+use model::document::testing;
 use proptest::prelude::*;
 use std::fmt::Write;
 

@@ -7,7 +7,7 @@
 
 use rustc_hash::FxHashMap;
 
-use model::parcel::{Mention, NormalDoc};
+use model::document::{Document, Mention};
 use model::terms::EntityType;
 
 /// Distinct identifiers in one document that a reader may still care about individually. A
@@ -18,7 +18,7 @@ const MAX_SINGLE_IDENTIFIERS: usize = 60;
 const SAYING_WORDS: usize = 2;
 
 /// Drops identifiers that occur once and alone if there are too many.
-pub(super) fn identifiers(doc: &NormalDoc, mentions: &mut Vec<Mention>) {
+pub(super) fn identifiers(doc: &Document, mentions: &mut Vec<Mention>) {
     let is_code = |m: &Mention| matches!(m.entity_type, EntityType::Identifier | EntityType::Api);
     let mut uses: FxHashMap<&str, u32> = FxHashMap::default();
     for mention in mentions.iter().filter(|m| is_code(m)) {
@@ -36,7 +36,7 @@ pub(super) fn identifiers(doc: &NormalDoc, mentions: &mut Vec<Mention>) {
 }
 
 /// Returns whether an identifier is all that its item or row says.
-fn is_bare(doc: &NormalDoc, mention: &Mention) -> bool {
+fn is_bare(doc: &Document, mention: &Mention) -> bool {
     let after = doc.blocks.partition_point(|block| block.span.start() <= mention.span.start());
     let block = after.checked_sub(1).and_then(|idx| doc.blocks.get(idx));
     block.is_none_or(|block| {

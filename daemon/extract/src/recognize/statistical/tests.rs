@@ -1,5 +1,5 @@
 use super::*;
-use model::parcel::testing;
+use model::document::testing;
 use proptest::prelude::*;
 
 fn found(lines: &str, pass: Pass) -> Vec<String> {

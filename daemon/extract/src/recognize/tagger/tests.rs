@@ -6,8 +6,7 @@ use expect_test::{Expect, expect};
 use super::*;
 use crate::recognize::{Gazetteer, GazetteerTerm, RecognizeStage};
 use model::Stage;
-use model::parcel::ChunkedDoc;
-use model::parcel::testing;
+use model::document::testing;
 use model::terms::norm_of;
 
 const PIECES: &[(&str, &str)] = &[
@@ -44,9 +43,9 @@ fn check(lines: &str, pass: Pass, expected: Expect) {
     let mut stage = RecognizeStage::new(&settings, gazetteer).with_model(Some(model));
     let mut doc = testing::doc(lines);
     doc.head.pass = pass;
-    let read = stage.run(ChunkedDoc { doc, chunks: Vec::new() }).expect("no fault");
+    let read = stage.run(doc).expect("no fault");
     let mut out = String::new();
-    for mention in &read.mentions {
+    for mention in &read.found.mentions {
         let (name, score) = (&mention.name, mention.score.get());
         out += &format!(
             "{:?} {} {name} {score:.2}\n",

@@ -13,7 +13,7 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use crate::recognize::context::{defined_as, head, tail};
 use crate::recognize::{lexicon, words};
-use model::parcel::{Mention, NormalDoc, RecognizerKind};
+use model::document::{Document, Mention, RecognizerKind};
 use model::terms::norm_of;
 
 /// Features are hashed to numbers below this.
@@ -35,7 +35,7 @@ pub struct Context {
 
 impl Context {
     /// Counts the mentions of a document.
-    pub fn of(doc: &NormalDoc, mentions: &[Mention]) -> Self {
+    pub fn of(doc: &Document, mentions: &[Mention]) -> Self {
         let mut by_name: FxHashMap<&str, [u32; 3]> = FxHashMap::default();
         for mention in mentions {
             let counts = by_name.entry(&mention.name).or_default();
@@ -53,7 +53,7 @@ impl Context {
 }
 
 /// Returns the text of a mention's block before and after the mention.
-pub fn sides<'a>(doc: &'a NormalDoc, mention: &Mention) -> [&'a str; 2] {
+pub fn sides<'a>(doc: &'a Document, mention: &Mention) -> [&'a str; 2] {
     let (start, end) = (mention.span.start(), mention.span.end());
     let next = doc.blocks.partition_point(|it| it.span.start() <= start);
     let block = next.checked_sub(1).and_then(|at| doc.blocks.get(at)).map(|it| it.span);
@@ -65,7 +65,7 @@ pub fn sides<'a>(doc: &'a NormalDoc, mention: &Mention) -> [&'a str; 2] {
 }
 
 /// Returns the words of a mention's block before it, nearest first, and after it.
-fn around<'a>(doc: &'a NormalDoc, mention: &Mention) -> [Vec<&'a str>; 2] {
+fn around<'a>(doc: &'a Document, mention: &Mention) -> [Vec<&'a str>; 2] {
     let [before, after] = sides(doc, mention);
     let mut left: Vec<&str> = words_of(tail(before, REACH)).collect();
     left.reverse();
@@ -76,7 +76,7 @@ fn around<'a>(doc: &'a NormalDoc, mention: &Mention) -> [Vec<&'a str>; 2] {
 /// Replaces `out` with the features of a mention, sorted and without duplicates, and returns its
 /// stretches of text: the name, and the words before and after it.
 pub fn see(
-    doc: &NormalDoc,
+    doc: &Document,
     mention: &Mention,
     context: &Context,
     out: &mut Vec<u32>,
@@ -116,7 +116,7 @@ impl<'a> Collector<'a> {
 
 /// Replaces `out` with the features of the words around a mention, sorted and without duplicates,
 /// and returns the stretches before and after it.
-pub(super) fn see_around(doc: &NormalDoc, mention: &Mention, out: &mut Vec<u32>) -> [String; 2] {
+pub(super) fn see_around(doc: &Document, mention: &Mention, out: &mut Vec<u32>) -> [String; 2] {
     let mut it = Collector::into(out);
     let shape = shape_of(mention.span.of(&doc.text));
     let [left_words, right_words] = around(doc, mention);
@@ -148,7 +148,7 @@ pub(super) fn see_around(doc: &NormalDoc, mention: &Mention, out: &mut Vec<u32>)
 
 /// Replaces `out` with the features that a mention shares with all of the same name, surface, type,
 /// recognizer and kind of place, sorted and without duplicates.
-pub(super) fn see_name(doc: &NormalDoc, mention: &Mention, context: &Context, out: &mut Vec<u32>) {
+pub(super) fn see_name(doc: &Document, mention: &Mention, context: &Context, out: &mut Vec<u32>) {
     let mut it = Collector::into(out);
     let surface = mention.span.of(&doc.text);
     let shape = shape_of(surface);

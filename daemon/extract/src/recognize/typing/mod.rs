@@ -19,7 +19,7 @@ use rustc_hash::FxHashMap;
 
 use super::{known, lexicon};
 use crate::net::{File, Layers, RowSum, Shape, unit_vector, vectors};
-use model::parcel::{Mention, NormalDoc, PlaceFeatures, RecognizerKind};
+use model::document::{Document, Mention, PlaceFeatures, RecognizerKind};
 use model::terms::EntityType;
 
 const MAGIC: &[u8] = b"KGT1";
@@ -77,7 +77,7 @@ struct NamePart {
 
 impl NamePart {
     /// `None` if such mentions are not judged.
-    fn of(doc: &NormalDoc, mention: &Mention, context: &Context) -> Option<Self> {
+    fn of(doc: &Document, mention: &Mention, context: &Context) -> Option<Self> {
         if !is_open(mention) || is_named_by_type(mention) {
             return None;
         }
@@ -94,7 +94,7 @@ fn projected(slot: usize, text: &str) -> Vec<f32> {
 }
 
 /// Sets the types of the mentions that are open.
-pub(super) fn judge(doc: &NormalDoc, mentions: &mut [Mention]) {
+pub(super) fn judge(doc: &Document, mentions: &mut [Mention]) {
     let context = Context::of(doc, mentions);
     // A name occurs again and again, the words around it hardly ever.
     let mut names = FxHashMap::default();

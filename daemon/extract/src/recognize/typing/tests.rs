@@ -1,11 +1,11 @@
 //! The committed weights, and the mentions they leave alone.
 
 use super::*;
-use model::parcel::testing;
+use model::document::testing;
 use model::terms::{Confidence, Span};
 
 /// A mention about which only its form is known.
-fn mention(doc: &NormalDoc, name: &str, entity_type: EntityType) -> Mention {
+fn mention(doc: &Document, name: &str, entity_type: EntityType) -> Mention {
     let start = doc.text.find(name).expect("the name stands there");
     Mention {
         span: Span::new(start, start + name.len()),

@@ -21,7 +21,7 @@ use super::{Statement, Statements};
 pub(super) use frames::Frames;
 use frames::{Frame, Voice};
 use language::{Parse, Pipeline, Token};
-use model::parcel::Party;
+use model::document::Party;
 use model::terms::{Norm, Span};
 use object::{Phrase, phrases_of};
 use refute::Refuted;

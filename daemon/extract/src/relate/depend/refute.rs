@@ -10,7 +10,7 @@ use super::object::phrases_of;
 use super::truth::Truth;
 use super::{Reader, Statements};
 use crate::relate::vocabulary::DENIED;
-use model::parcel::{Evidence, Party};
+use model::document::{Evidence, Party};
 use model::terms::{Confidence, Norm, Span};
 
 /// Factor for a template's statement that grammar neither confirms nor refutes.

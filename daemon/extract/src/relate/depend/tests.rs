@@ -12,8 +12,7 @@ use crate::link::LinkStage;
 use crate::recognize::{Gazetteer, GazetteerTerm, RecognizeStage};
 use crate::relate::{RelateStage, Vocabulary};
 use model::Stage;
-use model::parcel::testing;
-use model::parcel::{ChunkedDoc, Evidence, MentionedDoc, NormalDoc, Pass, RelatedDoc};
+use model::document::{Document, Evidence, Pass, testing};
 use model::terms::{EntityType, norm_of};
 
 const NAMES: [&str; 11] = [
@@ -40,7 +39,7 @@ fn type_of(name: &str) -> EntityType {
     }
 }
 
-fn related(mut doc: NormalDoc, vocabulary: Arc<Vocabulary>) -> RelatedDoc {
+fn related(mut doc: Document, vocabulary: Arc<Vocabulary>) -> Document {
     doc.head.pass = Pass::Deep;
     let row = |name: &&str| GazetteerTerm {
         surface: name.to_string(),
@@ -49,11 +48,10 @@ fn related(mut doc: NormalDoc, vocabulary: Arc<Vocabulary>) -> RelatedDoc {
     };
     let gazetteer = Arc::new(ArcSwap::from_pointee(Gazetteer::build(1, NAMES.iter().map(row))));
     let settings = config::settings::Recognize::default();
-    let mentioned: MentionedDoc = RecognizeStage::new(&settings, gazetteer)
-        .run(ChunkedDoc { doc, chunks: Vec::new() })
-        .expect("recognize has no faults");
-    let linked = LinkStage.run(mentioned).expect("link has no faults");
-    RelateStage::new(vocabulary).run(linked).expect("relate has no faults")
+    let mut recognize = RecognizeStage::new(&settings, gazetteer);
+    let doc = recognize.run(doc).expect("recognize has no faults");
+    let doc = LinkStage.run(doc).expect("link has no faults");
+    RelateStage::new(vocabulary).run(doc).expect("relate has no faults")
 }
 
 /// Checks the relations that grammar finds in sentences, one per line, each with the words that state it.
@@ -65,15 +63,14 @@ fn check_with(vocabulary: Arc<Vocabulary>, sentences: &str, expect: Expect) {
     let mut out = String::new();
     for sentence in sentences.lines().map(str::trim).filter(|line| !line.is_empty()) {
         let related = related(testing::doc(sentence), vocabulary.clone());
-        let normal = &related.doc.doc;
         let name = |party: Party| match party {
             Party::Document | Party::Link(_) => "(document)".to_string(),
-            Party::Mention(idx) => normal.mentions[idx as usize].name.clone(),
+            Party::Mention(idx) => related.found.mentions[idx as usize].name.clone(),
         };
         writeln!(out, "{sentence}").expect("a string takes writes");
         for e in related.evidence.iter().filter(|e| e.pattern.starts_with("depend:")) {
             let (subject, object) = (name(e.subject), name(e.object));
-            let (confidence, words) = (e.confidence.get(), e.span.of(&normal.doc.text));
+            let (confidence, words) = (e.confidence.get(), e.span.of(&related.text));
             writeln!(out, "  {confidence:.2} {subject} {} {object} [{words}]", e.predicate)
                 .expect("a string takes writes");
         }
@@ -122,7 +119,7 @@ fn what_grammar_denies_no_template_states() {
         Vocabulary::builtin(),
     );
     let stated: Vec<_> = denied.evidence.iter().filter(|it| it.predicate == "uses").collect();
-    assert_eq!(stated, Vec::<&model::parcel::Evidence>::new());
+    assert_eq!(stated, Vec::<&model::document::Evidence>::new());
 }
 
 #[test]
@@ -363,8 +360,8 @@ proptest! {
         ]), 0..60)
     ) {
         let related = related(testing::doc(&pieces.concat()), Vocabulary::builtin());
-        let text = &related.doc.doc.doc.text;
-        let mentions = &related.doc.doc.mentions;
+        let text = &related.text;
+        let mentions = &related.found.mentions;
         for e in related.evidence.iter().filter(|e| e.pattern.starts_with("depend:")) {
             prop_assert!(text.get(e.span.range()).is_some());
             for party in [e.subject, e.object] {
@@ -390,7 +387,7 @@ fn one_of_many_things_of_a_name_is_not_that_name() {
         let related = related(testing::doc(sentence), Vocabulary::builtin());
         let is_kafka = |party: Party| match party {
             Party::Document | Party::Link(_) => false,
-            Party::Mention(idx) => related.doc.doc.mentions[idx as usize].name == "Kafka",
+            Party::Mention(idx) => related.found.mentions[idx as usize].name == "Kafka",
         };
         let of_grammar = related.evidence.iter().filter(|e| e.pattern.starts_with("depend:"));
         let uses = |e: &Evidence| e.predicate == "uses" && is_kafka(e.subject);

@@ -7,7 +7,7 @@ use rusqlite::{Transaction, params};
 use super::{Identity, Late, all_tags};
 use crate::store::{StoreError, duplicates, lines};
 use embed::better_text;
-use model::parcel::{Chunk, EmbeddedDoc, NormalDoc, UnitVector, may_be_english};
+use model::document::{Chunk, Document, UnitVector, may_be_english};
 use model::print::Print;
 use model::terms::ContentHash;
 
@@ -34,31 +34,30 @@ pub(super) fn write_chunks(
     tx: &Transaction<'_>,
     id: i64,
     context_changed: bool,
-    doc: &EmbeddedDoc,
+    doc: &Document,
     identity: &Identity,
     late: &mut Late,
 ) -> Result<(), StoreError> {
-    let mentioned = &doc.doc.doc.doc;
     let mut old = chunk_ids(tx, id)?;
     if context_changed {
         // Title or tags changed: they are indexed with every chunk, so all are rewritten.
         delete_chunks(tx, std::mem::take(&mut old), late)?;
     }
     let mut is_compared = false;
-    for (idx, chunk) in mentioned.chunks.iter().enumerate() {
+    for (idx, chunk) in doc.chunks.iter().enumerate() {
         let kept = old.get_mut(chunk.hash.0.to_le_bytes().as_slice()).and_then(Vec::pop);
         // `pop` takes the first chunk of that hash, so repeated chunks keep their order.
-        let print = doc.prints.get(idx).and_then(Option::as_ref);
+        let print = doc.embedded.prints.get(idx).and_then(Option::as_ref);
         is_compared |= print.is_some();
-        let chunk_id = write_chunk_row(tx, (kept, id, idx), chunk, print, &mentioned.doc)?;
+        let chunk_id = write_chunk_row(tx, (kept, id, idx), chunk, print, doc)?;
         match kept {
             Some(_) => move_windows(tx, chunk_id, chunk)?,
             None => {
-                let (title, headings, body) = indexed_text(chunk, &mentioned.doc, identity);
+                let (title, headings, body) = indexed_text(chunk, doc, identity);
                 let is_english = may_be_english(&chunk.language);
                 late.insert_text(chunk_id, title, headings, body, is_english);
-                let vectors = doc.vectors.get(idx).map_or(&[][..], Vec::as_slice);
-                index_vectors(tx, chunk_id, &mentioned.doc, chunk, vectors, late)?;
+                let vectors = doc.embedded.vectors.get(idx).map_or(&[][..], Vec::as_slice);
+                index_vectors(tx, chunk_id, doc, chunk, vectors, late)?;
             }
         }
     }
@@ -72,10 +71,10 @@ fn write_chunk_row(
     (kept, doc_id, idx): (Option<i64>, i64, usize),
     chunk: &Chunk,
     print: Option<&Print>,
-    normal: &NormalDoc,
+    doc: &Document,
 ) -> Result<i64, StoreError> {
-    let raw = normal.map.to_raw(chunk.span);
-    let line = |offset| lines::line_of(&normal.line_starts, offset);
+    let raw = doc.map.to_raw(chunk.span);
+    let line = |offset| lines::line_of(&doc.line_starts, offset);
     // A kept row has the same hash, so its headings, language and tokens are equal: only places and the profile,
     // which the hash does not cover, can differ.
     // Without `RETURNING`, which costs a table of its own each time.
@@ -127,17 +126,13 @@ fn move_windows(tx: &Transaction<'_>, chunk_id: i64, chunk: &Chunk) -> Result<()
     Ok(())
 }
 
-fn indexed_text(
-    chunk: &Chunk,
-    normal: &NormalDoc,
-    identity: &Identity,
-) -> (String, String, String) {
+fn indexed_text(chunk: &Chunk, doc: &Document, identity: &Identity) -> (String, String, String) {
     let context = IndexedContext {
-        title: normal.title.clone(),
-        titles: normal.meta.searched_titles(),
-        tags: all_tags(normal, identity),
+        title: doc.title.clone(),
+        titles: doc.meta.searched_titles(),
+        tags: all_tags(doc, identity),
     };
-    context.row(chunk.headings.join(" / "), chunk.span.of(&normal.text).to_string())
+    context.row(chunk.headings.join(" / "), chunk.span.of(&doc.text).to_string())
 }
 
 /// What the chunks of one document are indexed with, besides their own headings and text.
@@ -170,7 +165,7 @@ impl IndexedContext {
 fn index_vectors(
     tx: &Transaction<'_>,
     chunk_id: i64,
-    normal: &NormalDoc,
+    doc: &Document,
     chunk: &Chunk,
     vectors: &[UnitVector],
     late: &mut Late,
@@ -184,7 +179,7 @@ fn index_vectors(
         }
         let id = late.vector_id(tx)?;
         // The hash is that of the text the better model reads: equal text needs no second vector.
-        let read = better_text(&normal.title, &section, window.of(&normal.text));
+        let read = better_text(&doc.title, &section, window.of(&doc.text));
         let hash = ContentHash::of(read.as_bytes()).0.to_le_bytes();
         tx.prepare_cached("INSERT INTO chunk_vec_map VALUES(?1, ?2, ?3, ?4, NULL, ?5)")?
             .execute(params![id, chunk_id, window.start() as i64, window.end() as i64, hash])?;

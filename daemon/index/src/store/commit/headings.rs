@@ -11,17 +11,17 @@ use rusqlite::{Transaction, params};
 
 use super::super::StoreError;
 use extract::recognize::shown_heading;
-use model::parcel::NormalDoc;
+use model::document::Document;
 use model::terms::norm_of;
 
 /// Stores the heading that a document would be shown by.
-pub(super) fn write(tx: &Transaction<'_>, id: i64, normal: &NormalDoc) -> Result<(), StoreError> {
+pub(super) fn write(tx: &Transaction<'_>, id: i64, doc: &Document) -> Result<(), StoreError> {
     tx.prepare_cached("DELETE FROM headings WHERE doc_id = ?1")?.execute([id])?;
-    if let Some(heading) = shown_heading(normal) {
+    if let Some(heading) = shown_heading(doc) {
         let norm = norm_of(heading);
         // `tide-clock.md` with the heading `Tide clock` shows it in any case: only the spelling differs. The file name
         // of a folder's index says nothing.
-        let title = folder_of_index(normal.head.path.as_str()).unwrap_or(&normal.title);
+        let title = folder_of_index(doc.head.path.as_str()).unwrap_or(&doc.title);
         let otherwise = if norm == norm_of(title) { heading } else { title };
         tx.prepare_cached("INSERT INTO headings VALUES(?1, ?2, ?3, ?4)")?
             .execute(params![id, norm, heading, otherwise])?;

@@ -3,7 +3,7 @@
 //! The ledger says which uid is at a path; the row of that uid moves there with its chunks, texts and vectors. The
 //! row that was at the path is overwritten, or changes places with it.
 //! Invariants: a uid has one row; a row that was moved aside looks stale (a hash that no content has, a time that no
-//! file has), so it is read again even if the process dies before its own parcel arrives.
+//! file has), so it is read again even if the process dies before its own item arrives.
 
 use rusqlite::{Connection, OptionalExtension, Transaction, params};
 
@@ -13,7 +13,7 @@ use crate::store::ledger::{IngestRecord, Ledger};
 use crate::store::permalinks::GoneDocument;
 use crate::store::{DocVersion, StoreError, duplicates};
 use model::Ticket;
-use model::parcel::{EmbeddedDoc, NormalDoc};
+use model::document::Document;
 use model::terms::{RelPath, SAME_DOCUMENT, Sketch};
 
 /// A file younger than this that is renamed over a document counts as a save of it, milliseconds. Editors take less
@@ -64,8 +64,8 @@ impl Existing {
     }
 
     /// Returns whether the rows were made from the same content and day, which may come from the file's time.
-    pub(super) fn is_same_content(&self, normal: &NormalDoc) -> bool {
-        self.hash == normal.head.hash.0.to_le_bytes() && self.day == day_of(normal)
+    pub(super) fn is_same_content(&self, doc: &Document) -> bool {
+        self.hash == doc.head.hash.0.to_le_bytes() && self.day == day_of(doc)
     }
 }
 
@@ -74,20 +74,18 @@ pub(in crate::store) fn identify(
     db: &Connection,
     ledger: &Ledger,
     ticket: &Ticket,
-    doc: &EmbeddedDoc,
+    doc: &Document,
     now_ms: i64,
 ) -> Result<Identity, StoreError> {
-    let normal = &doc.doc.doc.doc.doc;
     let mut moved_from = ticket.moved_from.clone();
     // A save by rename looks like a move: the draft's path is gone. The document then keeps the identity of its path.
     if let Some(from) = &moved_from
         && !ticket.is_exchange
-        && is_save(db, ledger, from, normal, now_ms)?
+        && is_save(db, ledger, from, doc, now_ms)?
     {
         moved_from = None;
     }
-    let (uid, known) =
-        ledger.identify(&ticket.path, normal.head.hash, moved_from.as_ref(), now_ms)?;
+    let (uid, known) = ledger.identify(&ticket.path, doc.head.hash, moved_from.as_ref(), now_ms)?;
     let ingest = ledger.ingest_record(&uid)?;
     Ok(Identity { uid, ingest, moved_from, is_exchange: ticket.is_exchange, known })
 }
@@ -98,11 +96,11 @@ fn is_save(
     db: &Connection,
     ledger: &Ledger,
     from: &RelPath,
-    normal: &NormalDoc,
+    doc: &Document,
     now_ms: i64,
 ) -> Result<bool, StoreError> {
     // Nothing was at the path: a plain move.
-    if ledger.first_seen_ms(&normal.head.path)?.is_none() {
+    if ledger.first_seen_ms(&doc.head.path)?.is_none() {
         return Ok(false);
     }
     let Some(first_seen_ms) = ledger.first_seen_ms(from)? else { return Ok(false) };
@@ -111,9 +109,9 @@ fn is_save(
     }
     let text: Option<String> = db
         .prepare_cached("SELECT text FROM docs WHERE path = ?1")?
-        .query_row([normal.head.path.as_str()], |row| row.get(0))
+        .query_row([doc.head.path.as_str()], |row| row.get(0))
         .optional()?;
-    let (old, new) = (text.as_deref().map(Sketch::of), Sketch::of(&normal.text));
+    let (old, new) = (text.as_deref().map(Sketch::of), Sketch::of(&doc.text));
     Ok(old.is_some_and(|old| old.similarity(&new) >= SAME_DOCUMENT))
 }
 
@@ -189,7 +187,7 @@ fn set_path(tx: &Transaction<'_>, id: i64, path: &str) -> Result<(), StoreError>
 }
 
 /// Gives a row the path of the document it changed places with. Columns that depend on the path are wrong until its
-/// own parcel arrives, which follows at once; a crawl would find the row changed, too.
+/// own item arrives, which follows at once; a crawl would find the row changed, too.
 fn set_aside(tx: &Transaction<'_>, id: i64, path: &str) -> Result<(), StoreError> {
     tx.prepare_cached(
         "UPDATE docs SET path = ?2, hash = zeroblob(16), mtime_ms = -1, mentions_hash = 0 WHERE id = ?1",

@@ -8,17 +8,17 @@ use rusqlite::{Transaction, params};
 
 use crate::store::StoreError;
 use embed::unit_vector;
-use model::parcel::{EmbeddedDoc, EmbeddedFact, UnitVector};
+use model::document::{Document, Embedded, EmbeddedFact, UnitVector};
 
 /// Replaces the entity of a document.
-pub(super) fn write(tx: &Transaction<'_>, id: i64, doc: &EmbeddedDoc) -> Result<(), StoreError> {
+pub(super) fn write(tx: &Transaction<'_>, id: i64, doc: &Document) -> Result<(), StoreError> {
     remove(tx, id)?;
-    let normal = &doc.doc.doc.doc.doc;
-    let Some(stated) = &normal.note else { return Ok(()) };
+    let Some(stated) = &doc.note else { return Ok(()) };
+    let Embedded { facts, in_memory, .. } = &doc.embedded;
     let node = &stated.node;
     // A note without a title is named after its file.
-    let name = node.name.clone().unwrap_or_else(|| normal.title.clone());
-    let n_vectors = doc.facts.iter().filter(|it| !it.vector.0.is_empty()).count();
+    let name = node.name.clone().unwrap_or_else(|| doc.title.clone());
+    let n_vectors = facts.iter().filter(|it| !it.vector.0.is_empty()).count();
     tx.prepare_cached(
         "INSERT INTO memory_nodes VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
     )?
@@ -27,27 +27,27 @@ pub(super) fn write(tx: &Transaction<'_>, id: i64, doc: &EmbeddedDoc) -> Result<
         name_key(&name),
         name,
         node.node_type,
-        doc.in_memory || node.node_type.is_some(),
-        doc.in_memory,
+        *in_memory || node.node_type.is_some(),
+        in_memory,
         node.summary,
         serde_json::to_string(&node.tags).unwrap_or_default(),
         node.last_ordinal as i64,
-        doc.facts.len() as i64,
+        facts.len() as i64,
         n_vectors as i64
     ])?;
     if n_vectors > 0 {
-        let all: Vec<u8> = doc.facts.iter().flat_map(|it| bytes(&it.vector)).collect();
+        let all: Vec<u8> = facts.iter().flat_map(|it| bytes(&it.vector)).collect();
         tx.prepare_cached("INSERT INTO memory_vectors VALUES(?1, ?2, ?3)")?.execute(params![
             id,
             all,
-            bytes(&mean(&doc.facts)).collect::<Vec<u8>>()
+            bytes(&mean(facts)).collect::<Vec<u8>>()
         ])?;
     }
-    write_facts(tx, id, doc)
+    write_facts(tx, id, facts)
 }
 
-fn write_facts(tx: &Transaction<'_>, id: i64, doc: &EmbeddedDoc) -> Result<(), StoreError> {
-    for (seq, fact) in doc.facts.iter().enumerate() {
+fn write_facts(tx: &Transaction<'_>, id: i64, facts: &[EmbeddedFact]) -> Result<(), StoreError> {
+    for (seq, fact) in facts.iter().enumerate() {
         tx.prepare_cached("INSERT INTO memory_facts VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)")?
             .execute(params![
                 id,

@@ -6,8 +6,8 @@ use rusqlite::{OptionalExtension, Transaction, params};
 use xxhash_rust::xxh3::Xxh3;
 
 use crate::store::{StoreError, lines};
-use model::parcel::{
-    EmbeddedDoc, LinkedDoc, NormalDoc, Party, PlaceFeatures, RecognizerKind, StatedSource,
+use model::document::{
+    AliasUse, Document, NameUse, Party, PlaceFeatures, RecognizerKind, StatedSource,
 };
 use model::terms::{Norm, Span};
 
@@ -23,19 +23,19 @@ pub(super) fn names_of_doc(tx: &Transaction<'_>, id: i64) -> Result<BTreeSet<i64
     Ok(ids)
 }
 
-/// Returns the row of sense 0 of each name the document uses, in the order of `linked.names`, and those that were
+/// Returns the row of sense 0 of each name the document uses, in the order of `names`, and those that were
 /// missing and have been added.
 pub(super) fn intern_names(
     tx: &Transaction<'_>,
-    linked: &LinkedDoc,
+    names: &[NameUse],
 ) -> Result<(Vec<i64>, Vec<i64>), StoreError> {
     let mut select = tx.prepare_cached("SELECT id FROM names WHERE norm = ?1 AND sense = 0")?;
     let mut insert = tx.prepare_cached(
         "INSERT INTO names(norm, sense, entity_id, link, decision, via, surface, type, n_docs, n_mentions,
            homes, home_source, is_fuzzy) VALUES(?1, 0, NULL, 0, 0, NULL, '', 0, 0, 0, NULL, NULL, 0)",
     )?;
-    let (mut ids, mut added) = (Vec::with_capacity(linked.names.len()), Vec::new());
-    for name in &linked.names {
+    let (mut ids, mut added) = (Vec::with_capacity(names.len()), Vec::new());
+    for name in names {
         let found: Option<i64> = select.query_row([&name.norm], |row| row.get(0)).optional()?;
         if found.is_none() {
             added.push(insert.insert([&name.norm])?);
@@ -61,7 +61,7 @@ fn senses_0(tx: &Transaction<'_>, rows: BTreeSet<i64>) -> Result<BTreeSet<i64>, 
 pub(super) fn keep_senses(
     tx: &Transaction<'_>,
     id: i64,
-    linked: &LinkedDoc,
+    names: &[NameUse],
     name_ids: &mut [i64],
 ) -> Result<(), StoreError> {
     let mut statement = tx.prepare_cached(
@@ -71,7 +71,7 @@ pub(super) fn keep_senses(
     let senses: BTreeMap<String, i64> = statement
         .query_map([id], |row| Ok((row.get(0)?, row.get(1)?)))?
         .collect::<Result<_, _>>()?;
-    for (name, row) in linked.names.iter().zip(name_ids) {
+    for (name, row) in names.iter().zip(name_ids) {
         if let Some(sense) = senses.get(&name.norm) {
             *row = *sense;
         }
@@ -83,12 +83,12 @@ pub(super) fn keep_senses(
 pub(super) fn write_stated(
     tx: &Transaction<'_>,
     id: i64,
-    linked: &LinkedDoc,
+    doc: &Document,
     name_ids: &[i64],
 ) -> Result<Vec<i64>, StoreError> {
     // One statement a name: a smaller source is a stronger one, ties go to the surface that sorts first.
     let mut strongest: BTreeMap<i64, (StatedSource, &str)> = BTreeMap::new();
-    for (stated, name) in linked.doc.stated.iter().zip(&linked.stated_names) {
+    for (stated, name) in doc.found.stated.iter().zip(&doc.linked.stated_names) {
         let Some(name_id) = name_ids.get(*name as usize) else { continue };
         let entry = (stated.source, stated.surface.as_str());
         strongest.entry(*name_id).and_modify(|e| *e = entry.min(*e)).or_insert(entry);
@@ -147,7 +147,7 @@ struct MentionRow {
 pub(super) fn write_mentions(
     tx: &Transaction<'_>,
     id: i64,
-    linked: &LinkedDoc,
+    doc: &Document,
     name_ids: &[i64],
     is_same_text: bool,
 ) -> Result<BTreeSet<i64>, StoreError> {
@@ -157,22 +157,21 @@ pub(super) fn write_mentions(
     } else {
         tx.prepare_cached("DELETE FROM mentions WHERE doc_id = ?1")?.execute([id])?;
     }
-    let normal = &linked.doc.doc;
     let mut insert = tx.prepare_cached(
         "INSERT OR IGNORE INTO mentions VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
     )?;
     let mut delete =
         tx.prepare_cached("DELETE FROM mentions WHERE doc_id = ?1 AND at = ?2 AND end = ?3")?;
     let mut changed = BTreeSet::new();
-    for (mention, name) in linked.doc.mentions.iter().zip(&linked.mention_names) {
+    for (mention, name) in doc.found.mentions.iter().zip(&doc.linked.mention_names) {
         let Some(name) = name_ids.get(*name as usize) else { continue };
-        let raw = normal.map.to_raw(mention.span);
-        let surface = mention.span.of(&normal.text);
+        let raw = doc.map.to_raw(mention.span);
+        let surface = mention.span.of(&doc.text);
         let (at, end) = (mention.span.start() as i64, raw.end() as i64);
         let row = MentionRow {
             name: *name,
             start: raw.start() as i64,
-            line: i64::from(lines::line_of(&normal.line_starts, raw.start())),
+            line: i64::from(lines::line_of(&doc.line_starts, raw.start())),
             type_code: mention.entity_type.code(),
             recognizer: mention.recognizer as i64,
             score: f64::from(mention.score.get()),
@@ -229,7 +228,7 @@ fn mentions_of(
 pub(super) fn write_aliases(
     tx: &Transaction<'_>,
     id: i64,
-    linked: &LinkedDoc,
+    aliases: &[AliasUse],
 ) -> Result<Vec<i64>, StoreError> {
     let mut statement =
         tx.prepare_cached("SELECT norm, target, source FROM aliases WHERE doc_id = ?1")?;
@@ -238,7 +237,7 @@ pub(super) fn write_aliases(
         .collect::<Result<_, _>>()?;
     // The most trusted source comes first.
     let mut sources: BTreeMap<(&str, &str), i64> = BTreeMap::new();
-    for alias in &linked.aliases {
+    for alias in aliases {
         sources.entry((&alias.norm, &alias.target)).or_insert(alias.source as i64);
     }
     let new: BTreeSet<(String, String, i64)> = sources
@@ -277,27 +276,25 @@ fn place_bits(place: PlaceFeatures) -> i64 {
 pub(super) fn write_evidence(
     tx: &Transaction<'_>,
     id: i64,
-    doc: &EmbeddedDoc,
+    doc: &Document,
     name_ids: &[i64],
 ) -> Result<(), StoreError> {
     tx.prepare_cached("DELETE FROM evidence WHERE doc_id = ?1")?.execute([id])?;
-    let linked = &doc.doc.doc;
-    let normal = &linked.doc.doc;
-    let links = links_of(normal);
+    let links = links_of(doc);
     // A party is stored as row (negative for the document itself), place in the text (-1), and the link that states
     // it.
-    let link = |span: Span<Norm>| link_at(&links, normal.map.to_raw(span).start());
+    let link = |span: Span<Norm>| link_at(&links, doc.map.to_raw(span).start());
     let party = |party: Party| -> Option<(i64, i64, Option<i64>)> {
         match party {
             Party::Document => Some((-id, -1, None)),
             Party::Link(i) => {
                 // `links.rs` finds the document; a link that no note states leads nowhere.
-                let span = normal.links.get(i as usize)?.span;
+                let span = doc.links.get(i as usize)?.span;
                 Some((0, span.start() as i64, Some(link(span)?)))
             }
             Party::Mention(i) => {
-                let name = linked.mention_names.get(i as usize)?;
-                let mention = linked.doc.mentions.get(i as usize)?;
+                let name = doc.linked.mention_names.get(i as usize)?;
+                let mention = doc.found.mentions.get(i as usize)?;
                 let is_link = mention.recognizer == RecognizerKind::Stated;
                 let link = is_link.then(|| link(mention.span)).flatten();
                 Some((*name_ids.get(*name as usize)?, mention.span.start() as i64, link))
@@ -307,12 +304,12 @@ pub(super) fn write_evidence(
     let mut insert = tx.prepare_cached(
         "INSERT INTO evidence VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)",
     )?;
-    for (seq, evidence) in doc.doc.evidence.iter().enumerate() {
+    for (seq, evidence) in doc.evidence.iter().enumerate() {
         let (Some(subject), Some(object)) = (party(evidence.subject), party(evidence.object))
         else {
             continue;
         };
-        let raw = normal.map.to_raw(evidence.span);
+        let raw = doc.map.to_raw(evidence.span);
         insert.execute(params![
             id,
             seq as i64,
@@ -325,7 +322,7 @@ pub(super) fn write_evidence(
             evidence.span.end() as i64,
             raw.start() as i64,
             raw.end() as i64,
-            lines::line_of(&normal.line_starts, raw.start()),
+            lines::line_of(&doc.line_starts, raw.start()),
             evidence.source(),
             f64::from(evidence.confidence.get()),
             subject.2,
@@ -336,8 +333,8 @@ pub(super) fn write_evidence(
 }
 
 /// The byte range of each link of a note in its file, and its `seq`, in order of place.
-fn links_of(normal: &NormalDoc) -> Vec<(usize, usize, i64)> {
-    let links = normal.note.iter().flat_map(|stated| &stated.note.links).enumerate();
+fn links_of(doc: &Document) -> Vec<(usize, usize, i64)> {
+    let links = doc.note.iter().flat_map(|stated| &stated.note.links).enumerate();
     let mut links: Vec<_> =
         links.map(|(seq, it)| (it.place.span.start, it.place.span.end, seq as i64)).collect();
     links.sort_unstable();
@@ -377,18 +374,16 @@ pub(super) fn mark_dirty(
 }
 
 /// Hashes everything that the rows of mentions, stated names and evidence hold.
-pub(super) fn mentions_hash(doc: &EmbeddedDoc) -> i64 {
-    let linked = &doc.doc.doc;
-    let normal = &linked.doc.doc;
+pub(super) fn mentions_hash(doc: &Document) -> i64 {
     let mut hash = Xxh3::new();
-    for stated in &linked.doc.stated {
+    for stated in &doc.found.stated {
         hash.update(stated.surface.as_bytes());
         // The zero byte ends a string: without it `ab` + `c` and `a` + `bc` would hash alike.
         hash.update(&[0, stated.source as u8]);
     }
     let number = |n: usize, hash: &mut Xxh3| hash.update(&(n as u32).to_le_bytes());
-    for mention in &linked.doc.mentions {
-        let raw = normal.map.to_raw(mention.span);
+    for mention in &doc.found.mentions {
+        let raw = doc.map.to_raw(mention.span);
         for n in [mention.span.start(), raw.start(), raw.end()] {
             number(n, &mut hash);
         }
@@ -397,11 +392,11 @@ pub(super) fn mentions_hash(doc: &EmbeddedDoc) -> i64 {
         hash.update(&place_bits(mention.place).to_le_bytes());
         hash.update(&mention.score.get().to_le_bytes());
     }
-    for evidence in &doc.doc.evidence {
+    for evidence in &doc.evidence {
         hash.update(evidence.predicate.as_bytes());
         hash.update(evidence.source().as_bytes());
         hash.update(format!("{:?}{:?}", evidence.subject, evidence.object).as_bytes());
-        let raw = normal.map.to_raw(evidence.span);
+        let raw = doc.map.to_raw(evidence.span);
         for n in [evidence.span.start(), evidence.span.end(), raw.start(), raw.end()] {
             number(n, &mut hash);
         }

@@ -15,7 +15,7 @@ use rusqlite::{OptionalExtension, Transaction, params};
 
 use crate::store::resolve::lead;
 use crate::store::{StoreError, links, permalinks};
-use model::parcel::{BlockKind, NormalDoc, StatedNote};
+use model::document::{BlockKind, Document, StatedNote};
 
 /// `note_places.kind`.
 const HEADING: i64 = 0;
@@ -25,14 +25,14 @@ pub const BLOCK: i64 = 1;
 const ANCHOR: i64 = 2;
 
 /// Replaces the names of a document and what it states.
-pub(super) fn write(tx: &Transaction<'_>, id: i64, normal: &NormalDoc) -> Result<(), StoreError> {
-    let path = normal.head.path.as_str();
+pub(super) fn write(tx: &Transaction<'_>, id: i64, doc: &Document) -> Result<(), StoreError> {
+    let path = doc.head.path.as_str();
     // Every document can be the target of a link, also one that is not a note.
-    let changed = write_names(tx, id, &names_of(normal))?;
+    let changed = write_names(tx, id, &names_of(doc))?;
     delete_rows(tx, id)?;
-    let note = normal.note.as_ref().map(|stated| &stated.note);
-    write_base(tx, id, note.map(|it| (base_of(it, &normal.title), metadata_of(it))), &changed)?;
-    let Some(stated) = &normal.note else { return Ok(()) };
+    let note = doc.note.as_ref().map(|stated| &stated.note);
+    write_base(tx, id, note.map(|it| (base_of(it, &doc.title), metadata_of(it))), &changed)?;
+    let Some(stated) = &doc.note else { return Ok(()) };
     let note = &stated.note;
     write_observations(tx, id, note)?;
     write_fields(tx, id, note)?;
@@ -55,24 +55,24 @@ fn delete_rows(tx: &Transaction<'_>, id: i64) -> Result<(), StoreError> {
 }
 
 /// Kind and key of every name that a link may use for a document.
-fn names_of(normal: &NormalDoc) -> BTreeSet<(i64, String)> {
-    let path = normal.head.path.as_str();
+fn names_of(doc: &Document) -> BTreeSet<(i64, String)> {
+    let path = doc.head.path.as_str();
     let mut names = BTreeSet::from([
         (By::FileName as i64, file_key(path)),
-        (By::Title as i64, name_key(&normal.title)),
-        (By::Slug as i64, slug(&normal.title)),
+        (By::Title as i64, name_key(&doc.title)),
+        (By::Slug as i64, slug(&doc.title)),
         (By::PathSlug as i64, path_slug(path)),
         (By::Path as i64, path.to_string()),
         (By::BarePath as i64, permalinks::bare_key(path)),
     ]);
     names.extend(folder_keys(path).into_iter().flatten().map(|key| (By::Folder as i64, key)));
     // The note's own aliases, without the first heading, which the normalizer adds to them.
-    let aliases = normal.note.as_ref().map_or(&[][..], |stated| &stated.note.aliases);
+    let aliases = doc.note.as_ref().map_or(&[][..], |stated| &stated.note.aliases);
     names.extend(aliases.iter().map(|alias| (By::Alias as i64, name_key(alias))));
-    let heading = normal.blocks.iter().find(|it| matches!(it.kind, BlockKind::Heading(_)));
-    let heading = heading.map_or("", |it| it.span.of(&normal.text));
+    let heading = doc.blocks.iter().find(|it| matches!(it.kind, BlockKind::Heading(_)));
+    let heading = heading.map_or("", |it| it.span.of(&doc.text));
     names.insert((By::Heading as i64, name_key(heading)));
-    let claim = normal.note.as_ref().and_then(|stated| claim_of(&stated.note));
+    let claim = doc.note.as_ref().and_then(|stated| claim_of(&stated.note));
     names.extend(claim.map(|claim| (By::Claim as i64, claim)));
     names.retain(|(_, key)| !key.is_empty());
     names

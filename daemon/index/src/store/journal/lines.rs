@@ -14,7 +14,7 @@ use serde_json::{Map, Value};
 
 use crate::store::lines::{LineMap, encode};
 use crate::store::{ChangedLine, LineKind, StoreError};
-use model::parcel::NormalDoc;
+use model::document::Document;
 
 /// Most lines stored for a change of a document.
 const MAX_LINES: usize = 20;
@@ -91,12 +91,12 @@ impl Stated {
 }
 
 /// Returns the lines of a document as it was read.
-pub(super) fn of_document(normal: &NormalDoc) -> Vec<Line> {
+pub(super) fn of_document(doc: &Document) -> Vec<Line> {
     let mut stated = Stated::default();
-    if let Some(it) = &normal.note {
+    if let Some(it) = &doc.note {
         add_note(&mut stated, &it.note, &it.link_lines);
     }
-    stated.with_text(&normal.text, &LineMap::decode(&encode(&normal.map, &normal.line_starts)))
+    stated.with_text(&doc.text, &LineMap::decode(&encode(&doc.map, &doc.line_starts)))
 }
 
 fn add_note(stated: &mut Stated, note: &Note, link_lines: &[String]) {
@@ -259,7 +259,7 @@ mod tests {
 
     fn lines(bench: &mut Bench, path: &str, text: &str) -> Vec<Line> {
         let Item::Document(_, doc) = bench.item(path, text) else { panic!("a document") };
-        of_document(&doc.doc.doc.doc.doc)
+        of_document(&doc)
     }
 
     fn check(old: &str, new: &str, expected: Expect) {

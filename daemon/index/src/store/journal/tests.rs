@@ -7,7 +7,7 @@ use expect_test::{Expect, expect};
 use crate::store::testing::Bench;
 use crate::store::{ChangeLedger, IndexWriter};
 use config::Settings;
-use model::parcel::EmbeddedDoc;
+use model::document::Document;
 use model::terms::{RelPath, Tick};
 use model::{Item, Ticket};
 
@@ -53,19 +53,13 @@ fn check(bench: &Bench, expected: Expect) {
     expected.assert_eq(&rows(bench.folder.path(), bench.writer.tick()));
 }
 
-fn moved(
-    bench: &mut Bench,
-    from: &str,
-    to: &str,
-    text: &str,
-    is_exchange: bool,
-) -> Item<EmbeddedDoc> {
+fn moved(bench: &mut Bench, from: &str, to: &str, text: &str, is_exchange: bool) -> Item<Document> {
     let Item::Document(ticket, doc) = bench.item(to, text) else { panic!("a document") };
     let moved_from = Some(RelPath::new(from));
     Item::Document(Ticket { moved_from, is_exchange, ..ticket }, doc)
 }
 
-fn gone(bench: &mut Bench, path: &str) -> Item<EmbeddedDoc> {
+fn gone(bench: &mut Bench, path: &str) -> Item<Document> {
     Item::Removed(bench.item(path, "").ticket().clone())
 }
 

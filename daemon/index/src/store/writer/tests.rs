@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::store::testing::Bench;
-use model::parcel::Reading;
+use model::document::Reading;
 
 #[test]
 fn several_versions_of_a_document_in_one_batch_leave_the_last_one() {

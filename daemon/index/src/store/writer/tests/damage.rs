@@ -11,7 +11,7 @@ const PAGE: u64 = 4096;
 #[test]
 fn a_start_outlives_damage_to_any_one_page() {
     let mut bench = Bench::new();
-    let texts: Vec<Item<EmbeddedDoc>> = (0..6)
+    let texts: Vec<Item<Document>> = (0..6)
         .map(|i| {
             let text = format!(
                 "---\ntags: [t{i}]\n---\n# Note {i}\n\nThe Key Store {i} depends on [[Note {}]].\n",

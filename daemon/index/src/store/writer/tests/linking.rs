@@ -10,13 +10,13 @@ use super::*;
 use crate::store::{Verdict, canon};
 use extract::{link, relate};
 use model::Stage;
-use model::parcel::{Mention, Naming, Pass, PlaceFeatures, RecognizerKind};
+use model::document::{Mention, Naming, Pass, PlaceFeatures, RecognizerKind};
 use model::terms::{Confidence, EntityType, Span};
 
 impl Bench {
     /// Returns a document with exactly these mentions: `{P:Ada}` a person, `{O:…}` an organization, `{S:…}` a
     /// service, `{C:…}` a concept, `{L:text=Target}` a link.
-    fn marked(&mut self, path: &str, marked: &str) -> Item<EmbeddedDoc> {
+    fn marked(&mut self, path: &str, marked: &str) -> Item<Document> {
         let mut text = String::new();
         let mut mentions = Vec::new();
         for (i, piece) in marked.split('{').enumerate() {
@@ -46,20 +46,19 @@ impl Bench {
             text.push_str(surface);
             text.push_str(rest);
         }
-        let Item::Document(ticket, doc) = self.item(path, &text) else { panic!("no document") };
-        let mut doc = doc.doc.doc.doc;
-        assert!(doc.doc.text.starts_with(&text), "{}", doc.doc.text);
-        doc.mentions = mentions;
-        doc.terms.clear();
-        doc.anaphors.clear();
-        doc.gazetteer_version = u64::from(u32::MAX);
+        let Item::Document(ticket, mut doc) = self.item(path, &text) else { panic!("no document") };
+        assert!(doc.text.starts_with(&text), "{}", doc.text);
+        doc.found.mentions = mentions;
+        doc.found.terms.clear();
+        doc.found.anaphors.clear();
+        doc.found.gazetteer_version = u64::from(u32::MAX);
         let doc = link::LinkStage.run(doc).expect("linked");
         let doc = relate::RelateStage::default().run(doc).expect("related");
         let doc = embed::EmbedStage::new(self.embedder.clone()).run(doc).expect("embedded");
         Item::Document(ticket, doc)
     }
 
-    fn removed(&mut self, path: &str) -> Item<EmbeddedDoc> {
+    fn removed(&mut self, path: &str) -> Item<Document> {
         let item = self.item(path, "gone");
         Item::Removed(item.ticket().clone())
     }
@@ -182,7 +181,7 @@ fn names_that_only_the_deep_pass_has_found_are_resolved_at_its_end() {
     bench.settle_all();
     let deep = bench.marked("a.md", "The {S:Tide Clock} was built by {P:Ada Lindqvist}.");
     let Item::Document(ticket, mut doc) = deep else { panic!("no document") };
-    doc.doc.doc.doc.doc.head.pass = Pass::Deep;
+    doc.head.pass = Pass::Deep;
     bench.commit(&[Item::Document(ticket, doc)]);
     // The other name of the document has the same mentions as before.
     assert_eq!(bench.count("SELECT count(*) FROM dirty_names"), 1);

@@ -3,7 +3,7 @@
 use super::*;
 use crate::store::{Readers, Snapshot};
 use crate::vectors::Nearest;
-use model::parcel::UnitVector;
+use model::document::UnitVector;
 
 const ALPHA: &str = "# Alpha\n\nThe lantern at the pier is lit with oil every evening.";
 const BETA: &str = "# Beta\n\nKeys are rotated by the office every ninety days.";

@@ -6,16 +6,16 @@
 //! `[text](target)`, with `#fragment` after a target.
 //! A blank line ends a list or a table. Not Markdown, and not the normalizer: only what the tests here need.
 
-use crate::parcel::*;
-use crate::terms::{Confidence, ContentHash, EntityType, Norm, RelPath, Span, SpanMap};
+use crate::document::*;
+use crate::terms::{Confidence, ContentHash, EntityType, Norm, RelPath, Span};
 
 /// Builds a document named `Test Page` from these lines.
-pub fn doc(lines: &str) -> NormalDoc {
+pub fn doc(lines: &str) -> Document {
     titled("Test Page", lines)
 }
 
 /// Builds a document from these lines under the given title.
-pub fn titled(title: &str, lines: &str) -> NormalDoc {
+pub fn titled(title: &str, lines: &str) -> Document {
     let mut builder = Builder::new(title);
     for line in lines.lines() {
         builder.line(line);
@@ -24,7 +24,7 @@ pub fn titled(title: &str, lines: &str) -> NormalDoc {
 }
 
 /// Returns the sentences of the blocks that have any; cut after `.`, `!` or `?` before a space.
-pub fn sentences_of(doc: &NormalDoc) -> Vec<Span<Norm>> {
+pub fn sentences_of(doc: &Document) -> Vec<Span<Norm>> {
     let mut out = Vec::new();
     for block in &doc.blocks {
         if matches!(block.kind, BlockKind::Code { .. } | BlockKind::TableRow { .. }) {
@@ -47,7 +47,7 @@ pub fn sentences_of(doc: &NormalDoc) -> Vec<Span<Norm>> {
 }
 
 struct Builder {
-    doc: NormalDoc,
+    doc: Document,
     n_lists: u32,
     n_tables: u32,
     in_list: bool,
@@ -57,32 +57,14 @@ struct Builder {
 
 impl Builder {
     fn new(title: &str) -> Self {
-        let head = DocHead {
-            path: RelPath::new(format!("{}.md", title.to_lowercase().replace(' ', "-"))),
-            hash: ContentHash::of(b""),
-            n_bytes: 0,
-            mtime_ms: 0,
-            pass: Default::default(),
-            reading: Default::default(),
-        };
-        let doc = NormalDoc {
-            head,
+        let path = RelPath::new(format!("{}.md", title.to_lowercase().replace(' ', "-")));
+        let doc = Document {
+            head: DocHead { path, hash: ContentHash::of(b""), ..DocHead::default() },
             title: title.to_string(),
             meta: DocMeta { has_stated_title: true, ..DocMeta::default() },
             language: "en".to_string(),
-            other_languages: Vec::new(),
-            text: String::new(),
-            map: SpanMap::default(),
             line_starts: vec![0],
-            pages: Vec::new(),
-            blocks: Vec::new(),
-            inlines: Vec::new(),
-            links: Vec::new(),
-            given: None,
-            note: None,
-            written: None,
-            findings: Default::default(),
-            warnings: Vec::new(),
+            ..Document::default()
         };
         let (n_lists, n_tables, in_list, in_table) = (0, 0, false, false);
         Builder { doc, n_lists, n_tables, in_list, in_table, headings: Vec::new() }
@@ -210,7 +192,7 @@ fn between<'t>(text: &'t str, open: &str, close: &str) -> Option<(&'t str, &'t s
 }
 
 /// Makes a mention of the first place where a text has a name, as the statistical recognizer finds it.
-pub fn mention(doc: &NormalDoc, name: &str, entity_type: EntityType) -> Mention {
+pub fn mention(doc: &Document, name: &str, entity_type: EntityType) -> Mention {
     let start = doc.text.find(name).expect("the name stands there");
     Mention {
         span: Span::new(start, start + name.len()),

@@ -1,9 +1,11 @@
-//! The types on the belt, in order: each wraps the one before and adds what its stage found.
+//! Document: one flat record of everything that is known of a file, to which each stage adds its part.
 //!
 //! ```text
-//! SourceDoc ► NormalDoc ► ChunkedDoc ► MentionedDoc ► LinkedDoc ► RelatedDoc ► EmbeddedDoc
+//! SourceDoc ► normalize ► Document ► chunk ► recognize ► link  ► relate  ► embed   ► write
+//!                                    chunks  found       linked  evidence  embedded
 //! ```
-//! Deletions and faults go beside documents as [`Item`](crate::Item)s, so the writer sees one stream.
+//! Invariants: a part is empty until its stage has run, and stays as it is afterwards. Deletions and faults go beside
+//! documents as [`Item`](crate::Item)s, so the writer sees one stream.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -69,7 +71,7 @@ pub struct SourceDoc {
 }
 
 /// What is known of a document besides its text.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct DocHead {
     /// Its path in the project.
     pub path: RelPath,
@@ -85,9 +87,9 @@ pub struct DocHead {
     pub reading: Reading,
 }
 
-/// The result of normalization: text, structure, and the map back to the file. Secrets are removed already.
-#[derive(Debug, Clone)]
-pub struct NormalDoc {
+/// A document on the belt. Normalization makes it, without secrets; each later stage adds one of the last fields.
+#[derive(Debug, Clone, Default)]
+pub struct Document {
     /// Path, hash and times.
     pub head: DocHead,
     /// The name a reader would call the document by: frontmatter title, else (for HTML) the page's title, else the
@@ -125,6 +127,16 @@ pub struct NormalDoc {
     pub findings: Findings,
     /// Problems that did not stop the document (frontmatter that is not YAML, bytes that are not text).
     pub warnings: Vec<String>,
+    /// From the chunk stage, in order of place; they may overlap by whole sentences.
+    pub chunks: Vec<Chunk>,
+    /// From the recognize stage: the names in it.
+    pub found: Recognized,
+    /// From the link stage: what Resolve needs to know of those names.
+    pub linked: Linked,
+    /// From the relate stage: the relations that it states, in order of place.
+    pub evidence: Vec<Evidence>,
+    /// From the embed stage.
+    pub embedded: Embedded,
 }
 
 /// The statements of a note, as its author wrote them. Places are bytes and lines of the file; secrets are removed.
@@ -166,7 +178,7 @@ impl Findings {
     }
 }
 
-impl NormalDoc {
+impl Document {
     /// Returns the language of the text at a place; empty when unknown.
     pub fn language_at(&self, offset: usize) -> &str {
         // The first block that ends behind the place, if it starts before it.
@@ -199,7 +211,7 @@ pub struct DocMeta {
     pub doc_type: Option<String>,
     /// Its author, as stated: frontmatter `author`, a document property, `<meta name=author>`.
     pub author: Option<String>,
-    /// Its language as stated, a BCP 47 tag such as `en-GB`; the detected one is [`NormalDoc::language`].
+    /// Its language as stated, a BCP 47 tag such as `en-GB`; the detected one is [`Document::language`].
     pub language: Option<String>,
     /// Frontmatter `date` (or `created`), as written.
     pub date: Option<String>,
@@ -286,15 +298,6 @@ pub enum InlineKind {
     Code,
 }
 
-/// A document cut for retrieval.
-#[derive(Debug, Clone)]
-pub struct ChunkedDoc {
-    /// The result of the stage before.
-    pub doc: NormalDoc,
-    /// In order of place; they may overlap by whole sentences.
-    pub chunks: Vec<Chunk>,
-}
-
 /// A kind of text, by its structure; each has chunk sizes of its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Profile {
@@ -337,7 +340,7 @@ pub struct Chunk {
     pub n_tokens: u32,
     /// The kind of text, which determines its sizes.
     pub profile: Profile,
-    /// The language of most of it, as in [`NormalDoc::language`].
+    /// The language of most of it, as in [`Document::language`].
     pub language: String,
     /// Embedding windows inside the chunk, in order; at least one. That of a turn of a dialogue begins before it.
     pub windows: Vec<Span<Norm>>,
@@ -345,13 +348,9 @@ pub struct Chunk {
     pub hash: ContentHash,
 }
 
-/// A document with the names found in it.
-#[derive(Debug, Clone)]
-pub struct MentionedDoc {
-    /// The result of the stage before.
-    pub doc: NormalDoc,
-    /// From the chunk stage.
-    pub chunks: Vec<Chunk>,
+/// The names in a document.
+#[derive(Debug, Clone, Default)]
+pub struct Recognized {
     /// Sentences of paragraphs, list items, quotes and headings, in order.
     pub sentences: Vec<Span<Norm>>,
     /// Names the document states for its own entity.
@@ -408,11 +407,9 @@ pub struct MinedTerm {
     pub weight: u8,
 }
 
-/// A document whose mentions carry what Resolve needs, derived from this document alone.
-#[derive(Debug, Clone)]
-pub struct LinkedDoc {
-    /// The result of the stage before.
-    pub doc: MentionedDoc,
+/// What Resolve needs to know of a document's names, derived from this document alone.
+#[derive(Debug, Clone, Default)]
+pub struct Linked {
     /// One entry for each distinct norm that the document mentions or states, ordered by norm.
     pub names: Vec<NameUse>,
     /// For each mention, the index of its name in `names`.
@@ -432,20 +429,9 @@ pub struct NameUse {
     pub is_fuzzy: bool,
 }
 
-/// A document with the relations it states.
-#[derive(Debug, Clone)]
-pub struct RelatedDoc {
-    /// The result of the stage before.
-    pub doc: LinkedDoc,
-    /// In order of place.
-    pub evidence: Vec<Evidence>,
-}
-
-/// A document ready to be written.
-#[derive(Debug, Clone)]
-pub struct EmbeddedDoc {
-    /// The result of the stage before.
-    pub doc: RelatedDoc,
+/// The vectors of a document, and what it is compared with others by.
+#[derive(Debug, Clone, Default)]
+pub struct Embedded {
     /// For each chunk, one vector for each of its windows.
     pub vectors: Vec<Vec<UnitVector>>,
     /// The print by which each chunk is compared with others, if it has one; empty if none is compared.

@@ -10,7 +10,7 @@ pub struct Parsed {
     pub title: Option<String>,
     /// Metadata that the document states.
     pub meta: DocMeta,
-    /// The normalized text; see [`NormalDoc::text`](super::NormalDoc::text).
+    /// The normalized text; see [`Document::text`](super::Document::text).
     pub text: String,
     /// From the normalized text to the text that was read; for a format over bytes, to the text that it extracted
     /// (usually the identity).
