@@ -27,8 +27,8 @@
 //! 9. **Write** ([`write`], `index::store`). Commits documents, removals and faults in order, several in one
 //!    transaction, under the next tick. From here on queries see the document.
 //!
-//! Afterwards the same writer resolves names whose facts changed (the ripple), sends documents that depend on them
-//! back to the watcher, and hands out the deep pass. The [`backfill`] computes the better model's vectors meanwhile.
+//! Afterwards the same writer resolves names whose facts changed (the ripple), and sends documents through recognize
+//! and the stages after it again: those in which names became known, and those that the deep pass reads ([`reread`]). The [`backfill`] computes the better model's vectors meanwhile.
 //!
 //! Each station is an actor that runs one stage ([`belt`]); a stage that panics costs only its document.
 
@@ -37,6 +37,7 @@ pub mod belt;
 pub mod build;
 pub mod health;
 mod known;
+mod reread;
 pub mod traffic;
 pub mod watch;
 pub mod write;
@@ -55,6 +56,7 @@ use tokio::task::JoinHandle;
 use crate::belt::{Budget, Plan, Queue, StationArgs, Supervisor};
 use crate::health::Health;
 use crate::known::KnownInIndex;
+use crate::reread::Reread;
 use crate::traffic::Traffic;
 use crate::watch::{WatchOptions, WatchState, Watcher, WatcherHandle};
 use crate::write::{Order, WriterArgs};
@@ -190,7 +192,9 @@ async fn start(
         related.gauge,
         embedded.gauge,
     ];
-    let traffic = Traffic::new(state, gauges);
+    let (reread, waiting) =
+        Reread::spawn(readers.clone(), budget.clone(), &chunked.lanes.bulk);
+    let traffic = Traffic::new(state, waiting, gauges);
     let (commands, command_receiver) = mpsc::channel(COMMAND_QUEUE);
     let write_args = WriterArgs {
         held: writer.held().clone(),
@@ -200,6 +204,7 @@ async fn start(
         health,
         traffic: traffic.clone(),
         watcher: watcher.clone(),
+        reread: Arc::new(reread),
         readers,
         now_ms,
     };

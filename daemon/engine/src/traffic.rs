@@ -1,23 +1,29 @@
 //! Traffic: what was noticed and is not committed yet.
 //!
-//! Invariant: read in the order in which work flows (watcher, then each queue), so that a document which moves
+//! Invariant: read in the order in which work flows (watcher, documents to be read again, then each queue), so that a document which moves
 //! meanwhile is counted at least once.
 
 use std::sync::Arc;
 
 use crate::belt::{Depth, Gauge};
+use crate::reread::Waiting;
 use crate::watch::WatchState;
 
-/// The watcher's count and the gauge of each queue, first to last; the last is the writer's.
+/// The watcher's count, documents to be read again, and the gauge of each queue, first to last; the last is the writer's.
 #[derive(Clone)]
 pub struct Traffic {
     watch: Arc<WatchState>,
+    waiting: Arc<Waiting>,
     gauges: Arc<[Gauge]>,
 }
 
 impl Traffic {
-    pub(crate) fn new(watch: Arc<WatchState>, gauges: Vec<Gauge>) -> Self {
-        Traffic { watch, gauges: gauges.into() }
+    pub(crate) fn new(
+        watch: Arc<WatchState>,
+        waiting: Arc<Waiting>,
+        gauges: Vec<Gauge>,
+    ) -> Self {
+        Traffic { watch, waiting, gauges: gauges.into() }
     }
 
     /// Returns the gauge of each queue, first to last.
@@ -25,9 +31,11 @@ impl Traffic {
         &self.gauges
     }
 
-    /// Returns the number of items on the belt.
+    /// Returns the number of items on the belt, and of those that wait to be read again.
     pub fn depth(&self) -> Depth {
-        Depth::sum(&self.gauges)
+        let waiting = self.waiting.n();
+        let depth = Depth::sum(&self.gauges);
+        Depth { bulk: depth.bulk + waiting, ..depth }
     }
 
     /// Returns whether no document is on its way.
@@ -38,7 +46,7 @@ impl Traffic {
     /// Returns whether a document may still reach the writer.
     pub(crate) fn is_more_coming(&self) -> bool {
         let before = self.gauges.split_last().map_or(&[][..], |(_, before)| before);
-        !self.watch.is_settled() || Depth::sum(before).total() > 0
+        !self.watch.is_settled() || self.waiting.n() + Depth::sum(before).total() > 0
     }
 
     /// Returns the watcher's count of news.

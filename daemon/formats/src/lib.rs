@@ -115,11 +115,7 @@ impl Stage for Normalizer {
     fn run(&mut self, source: SourceDoc) -> Result<Document, DocFault> {
         let extension = source.path.extension();
         let reader = reader_for(&extension);
-        let redactor = match source.reading {
-            // The same detectors searched the same bytes when the document was indexed, and found nothing.
-            Reading::Names { has_findings: false } => None,
-            _ => self.redactor.for_path(source.path.as_str()),
-        };
+        let redactor = self.redactor.for_path(source.path.as_str());
         let read = match reader {
             Reader::Text(_) => self.read_text(reader, &extension, &source.bytes, redactor),
             Reader::Bytes(_) => self.read_bytes(reader, &extension, &source.bytes, redactor),
@@ -141,8 +137,7 @@ impl Stage for Normalizer {
         let stated = stated_language(&parsed.meta);
         let languages = language::languages_of(&parsed.text, &parsed.blocks, stated);
         let given = self.given_in(&source, reader, &mut parsed);
-        let is_kept = is_readable(&extension) && source.reading == Reading::Whole;
-        let written = is_kept.then(|| source.bytes.clone());
+        let written = is_readable(&extension).then(|| source.bytes.clone());
         Ok(Document {
             head: DocHead {
                 path: source.path,
@@ -150,12 +145,12 @@ impl Stage for Normalizer {
                 n_bytes: source.bytes.len() as u64,
                 mtime_ms: source.mtime_ms,
                 pass: source.pass,
-                reading: source.reading,
+                reading: Reading::Whole,
             },
             title,
             meta: parsed.meta,
             language: languages.main,
-            other_languages: languages.others,
+            other_languages: languages.others.into_iter().map(|(at, it)| (at, it.to_string())).collect(),
             map: parsed.map,
             text: parsed.text,
             line_starts,

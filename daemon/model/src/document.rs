@@ -24,6 +24,8 @@ pub use link::{Link, LinkKind};
 pub use mention::{Anaphor, GivenName, Mention, Naming, PlaceFeatures, RecognizerKind};
 pub use parsed::Parsed;
 
+use serde::{Deserialize, Serialize};
+
 use super::print::Print;
 use crate::terms::{ContentHash, Norm, NormKey, RelPath, Span, SpanMap};
 
@@ -45,12 +47,9 @@ pub enum Reading {
     /// Everything.
     #[default]
     Whole,
-    /// Names and the evidence about them: the index holds this very content, with its chunks, vectors and mined
-    /// terms.
-    Names {
-        /// True if secrets or personal data were found in it.
-        has_findings: bool,
-    },
+    /// The names, and the evidence about them, of the document that the index holds in this row: it has chunks,
+    /// vectors and mined terms already.
+    Stored(i64),
 }
 
 /// A file as read from disk.
@@ -66,8 +65,6 @@ pub struct SourceDoc {
     pub mtime_ms: i64,
     /// How closely to read it.
     pub pass: Pass,
-    /// How much of it to read.
-    pub reading: Reading,
 }
 
 /// What is known of a document besides its text.
@@ -100,7 +97,7 @@ pub struct Document {
     /// ISO 639-1 code of the main language; empty when there is too little text.
     pub language: String,
     /// Blocks in another language, with its ISO 639-1 code, in order of place.
-    pub other_languages: Vec<(Span<Norm>, &'static str)>,
+    pub other_languages: Vec<(Span<Norm>, String)>,
     /// The normalized text: blocks separated by `\n\n`, list items and table rows of one block by `\n`, no
     /// markup, no frontmatter, no boilerplate.
     pub text: String,
@@ -236,7 +233,7 @@ impl DocMeta {
 }
 
 /// One piece of the outline.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Block {
     /// What it is.
     pub kind: BlockKind,
@@ -247,7 +244,7 @@ pub struct Block {
 }
 
 /// The kinds of block.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum BlockKind {
     /// Level 1 to 6.
     Heading(u8),
@@ -279,7 +276,7 @@ pub enum BlockKind {
 }
 
 /// An inline mark.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Inline {
     /// What it is.
     pub kind: InlineKind,
@@ -288,7 +285,7 @@ pub struct Inline {
 }
 
 /// The kinds of inline mark.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum InlineKind {
     /// Strong emphasis.
     Bold,

@@ -53,7 +53,7 @@ impl PartStage for EmbedStage {
 
     fn part_of(&mut self, doc: &Document) -> Result<Embedded, DocFault> {
         let in_memory = self.memory.holds(doc.head.path.as_str());
-        // Read for its names only: the index has vectors, prints and facts of this content.
+        // The index has vectors, prints and facts of this content.
         if doc.head.reading != Reading::Whole {
             return Ok(Embedded { in_memory, ..Embedded::default() });
         }
@@ -348,7 +348,7 @@ mod tests {
         let listening = Arc::new(Listening::default());
         let mut stage = EmbedStage::new(listening.clone());
         let mut again = chunked();
-        again.head.reading = Reading::Names { has_findings: false };
+        again.head.reading = Reading::Stored(1);
         assert_eq!(
             stage.part_of(&again).expect("passed on").vectors,
             Vec::<Vec<UnitVector>>::new()

@@ -25,6 +25,7 @@ pub use self::command::{Command, Order, Replacement};
 
 use crate::belt::{Inlet, Starting};
 use crate::health::Health;
+use crate::reread::Reread;
 use crate::traffic::Traffic;
 use crate::watch::WatcherHandle;
 use config::limits::SPANS;
@@ -71,8 +72,10 @@ pub struct WriterArgs {
     pub health: Arc<Health>,
     /// What is on its way to the writer; ripples run only when nothing is.
     pub traffic: Traffic,
-    /// Reads documents again for the deep pass, for ripples, and when the index starts over.
+    /// Reads files again when the index starts over, or a row does not hold what was read.
     pub watcher: WatcherHandle,
+    /// Reads documents again for the deep pass and for ripples.
+    pub reread: Arc<Reread>,
     /// Checks whether the databases' files are still those that were opened.
     pub held: Held,
     /// The readers of the index that is written.
@@ -314,7 +317,7 @@ impl WriteState {
         let tick = self.with_writer(Lane::Bulk, false, |writer| Ok(writer.tick())).await?;
         self.args.health.set_tick(tick.unwrap_or_default());
         match step {
-            Some(RippleStep::Requeue(paths)) => self.args.watcher.read_names_again(paths),
+            Some(RippleStep::Requeue(documents)) => self.args.reread.send(documents),
             Some(RippleStep::Settled) if when_quiet => {
                 let now_ms = (self.args.now_ms)();
                 let mark = move |writer: &mut IndexWriter| {
@@ -366,12 +369,12 @@ impl WriteState {
             return Ok(true);
         }
         self.rests_until = None;
-        let is_any = !next.paths.is_empty();
+        let is_any = !next.documents.is_empty();
         let handed_out = is_any.then_some((n_news, next.n_bytes));
         self.args.health.deepens(next.left, next.n_stuck, handed_out);
         if is_any {
             sys::fail::point("deep.marked");
-            self.args.watcher.deepen(next.paths);
+            self.args.reread.send(next.documents);
         }
         Ok(is_any)
     }
@@ -431,6 +434,7 @@ impl WriteState {
         };
         let tick = self.insist(Lane::Interactive, false, begin).await?;
         self.args.health.set_ripple(true);
+        self.args.reread.forget();
         self.args.watcher.read_all_again();
         self.args.health.mended("index", format!("{why}; it is built again from the files"));
         // Last: a caller who waits for this tick must find work to do, not an empty index that looks settled.

@@ -30,7 +30,7 @@ use config::settings::{self, Memory};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use embed::wordpiece::{CachedWordPiece, WordPiece};
-use model::document::{BlockKind, Chunk, Document, Profile, Reading};
+use model::document::{BlockKind, Chunk, Document, Profile};
 use model::terms::{ContentHash, Norm, Span, line_of};
 use model::{DocFault, PartStage};
 
@@ -220,7 +220,7 @@ impl PartStage for Chunker {
     type Part = Vec<Chunk>;
 
     fn part_of(&mut self, doc: &Document) -> Result<Vec<Chunk>, DocFault> {
-        Ok(if doc.head.reading == Reading::Whole { self.chunks(doc) } else { vec![] })
+        Ok(self.chunks(doc))
     }
 
     fn place(doc: &mut Document) -> &mut Vec<Chunk> {

@@ -136,7 +136,7 @@ impl PartStage for RecognizeStage {
         let stated = stated::names_of(doc);
         let terms = match doc.head.reading {
             Reading::Whole => mine::terms_of(doc, &sentences, self.max_words),
-            Reading::Names { .. } => Vec::new(),
+            Reading::Stored(_) => Vec::new(),
         };
         let gazetteer_version = gazetteer.version();
         Ok(Recognized { sentences, stated, mentions, anaphors, terms, gazetteer_version })

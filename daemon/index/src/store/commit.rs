@@ -27,15 +27,12 @@ use self::names::{
 pub use self::note::{BLOCK, kind_of as link_kind};
 use super::schema::{PASS_ASKED, PASS_DEEP, PASS_SWIFT};
 use super::scrub::sum_of;
-use super::{StoreError, duplicates, ids, lines, links, written};
+use super::{StoreError, duplicates, ids, lines, links, record, written};
 use extract::recognize::Gazetteer;
-use model::document::{Document, Pass, Reading};
+use model::document::{Document, Pass};
 use model::terms::{EntityType, RelPath, norm_of};
 
 /// Writes a document; returns the names whose facts may have changed.
-///
-/// A document that was recognized before the first mining has no mentions, and one that was on the belt while the
-/// gazetteer changed may lack some: it is queued, in the same transaction, to be read again.
 pub(super) fn document(
     tx: &Transaction<'_>,
     doc: &Document,
@@ -43,61 +40,83 @@ pub(super) fn document(
     late: &mut Late,
 ) -> Result<Vec<i64>, StoreError> {
     let here = row_at(tx, &doc.head.path)?;
-    let is_there = |row: &Existing| {
-        row.is_same_content(doc)
-            && row.is_of(identity)
-            && row.indexed_as == indexed_as(doc, identity)
-    };
-    if doc.head.reading != Reading::Whole && !here.as_ref().is_some_and(is_there) {
-        // The rows changed after the document was sent, and this reading has no chunks to replace them.
-        late.look_again(doc.head.path.clone());
-        return Ok(Vec::new());
-    }
     let existing = find(tx, here, &doc.head.path, identity, late)?;
-    // Recognized before the first mining, or with an older gazetteer than the current one.
-    let version = doc.found.gazetteer_version;
-    let reads_again = version == Gazetteer::UNMINED || version < gazetteer_version(tx)?;
     let mentions_hash = mentions_hash(doc);
     let context_changed =
         existing.as_ref().is_none_or(|old| old.indexed_as != indexed_as(doc, identity));
-    let holds_content = existing
-        .as_ref()
-        .is_some_and(|old| old.is_same_content(doc) && !context_changed && !old.has_moved);
-    let id = match &existing {
-        // Read again for its names only: rows that depend on the content alone are up to date.
-        Some(old) if holds_content => {
-            refresh_doc(tx, old.id, doc, mentions_hash)?;
-            old.id
-        }
-        _ => write_content(
-            tx,
-            doc,
-            existing.as_ref(),
-            identity,
-            context_changed,
-            late,
-            mentions_hash,
-        )?,
-    };
-    if reads_again {
-        tx.prepare_cached("INSERT OR IGNORE INTO requeue VALUES(?1)")?.execute([id])?;
-    } else {
-        tx.prepare_cached("DELETE FROM requeue WHERE doc_id = ?1")?.execute([id])?;
-    }
-
-    // Names, mentions and evidence are the same, and so is the text around them: nothing to resolve.
-    if holds_content && existing.as_ref().is_some_and(|old| old.mentions_hash == mentions_hash) {
-        return Ok(Vec::new());
-    }
     // The path decides which of several notes of one name a document means, and whether it is a note.
     let has_moved = existing.as_ref().is_some_and(|old| old.has_moved);
+    let is_same =
+        |old: &Existing| old.is_same_content(doc) && !context_changed && !old.has_moved;
+    let holds_content = existing.as_ref().is_some_and(is_same);
+    let id = match &existing {
+        // Rows that depend on the content alone are up to date.
+        Some(old) if holds_content => {
+            tx.prepare_cached("UPDATE docs SET mtime_ms = ?2 WHERE id = ?1")?
+                .execute(params![old.id, doc.head.mtime_ms])?;
+            old.id
+        }
+        old => {
+            write_content(tx, doc, old.as_ref(), identity, context_changed, late, mentions_hash)?
+        }
+    };
+    // The text around a name and the document's path count, too. Names before and after the change are dirty: a name
+    // that the document no longer uses loses facts.
     let is_known = existing.is_some();
+    let before =
+        if is_known && !holds_content { names_of_doc(tx, id)? } else { BTreeSet::default() };
+    let was = existing.filter(|_| holds_content).map(|old| old.mentions_hash);
+    let touched = write_found(tx, id, doc, mentions_hash, was, before)?;
+    if is_known && (context_changed || has_moved) {
+        // Path and type of a note decide which of several statements names and types a term.
+        mark_stated_terms(tx, id)?;
+    }
+    Ok(touched)
+}
+
+/// Writes what was found in a document that the index holds; returns the names whose facts may have changed. Nothing, if
+/// the row holds another document or content by now.
+pub(super) fn found(tx: &Transaction<'_>, doc: &Document, id: i64) -> Result<Vec<i64>, StoreError> {
+    let Some(old) = row_at(tx, &doc.head.path)?.filter(|it| it.id == id && it.has_hash(doc)) else {
+        return Ok(Vec::new());
+    };
+    write_found(tx, id, doc, mentions_hash(doc), Some(old.mentions_hash), BTreeSet::new())
+}
+
+/// Writes the names and evidence of a document whose content is written; returns the names whose facts may have
+/// changed. `was`: the hash of what the rows hold, if they are of the same content; `touched`: names that changed.
+///
+/// A document that was recognized before the first mining has no mentions, and one that was on the belt while the
+/// gazetteer changed may lack some: it is queued, in the same transaction, to be read again.
+fn write_found(
+    tx: &Transaction<'_>,
+    id: i64,
+    doc: &Document,
+    mentions_hash: i64,
+    was: Option<i64>,
+    mut touched: BTreeSet<i64>,
+) -> Result<Vec<i64>, StoreError> {
+    let version = doc.found.gazetteer_version;
+    if was.is_some() {
+        let sql =
+            "UPDATE docs SET mentions_hash = ?2, gazetteer_version = ?3, pass = ?4 WHERE id = ?1";
+        let values = params![id, mentions_hash, version as i64, pass_code(doc)];
+        tx.prepare_cached(sql)?.execute(values)?;
+    }
+    let reads_again = version == Gazetteer::UNMINED || version < gazetteer_version(tx)?;
+    let queue = match reads_again {
+        true => "INSERT OR IGNORE INTO requeue VALUES(?1)",
+        false => "DELETE FROM requeue WHERE doc_id = ?1",
+    };
+    tx.prepare_cached(queue)?.execute([id])?;
+    // Names, mentions and evidence are the same, and so is the text around them: nothing to resolve.
+    if was == Some(mentions_hash) {
+        return Ok(Vec::new());
+    }
+    let holds_content = was.is_some();
     let (mut name_ids, added) = intern_names(tx, &doc.linked.names)?;
-    let mut touched = BTreeSet::from_iter(added);
+    touched.extend(added);
     if !holds_content {
-        // The text around a name and the document's path count, too. Names before and after the change are dirty: a
-        // name that the document no longer uses loses facts.
-        touched.extend(if is_known { names_of_doc(tx, id)? } else { BTreeSet::new() });
         touched.extend(&name_ids);
     }
     let mut norms = headings::norms_of(tx, id)?;
@@ -105,10 +124,6 @@ pub(super) fn document(
     touched.extend(write_stated(tx, id, doc, &name_ids)?);
     norms.extend(headings::norms_of(tx, id)?);
     headings::show(tx, id, &norms)?;
-    if is_known && (context_changed || has_moved) {
-        // Path and type of a note decide which of several statements names and types a term.
-        mark_stated_terms(tx, id)?;
-    }
     if holds_content {
         // Names whose mentions stay the same are not resolved again, so the document keeps the senses it has.
         keep_senses(tx, id, &doc.linked.names, &mut name_ids)?;
@@ -150,25 +165,6 @@ fn write_content(
     note::write(tx, id, doc)?;
     memory::write(tx, id, doc)?;
     Ok(id)
-}
-
-fn refresh_doc(
-    tx: &Transaction<'_>,
-    id: i64,
-    doc: &Document,
-    mentions_hash: i64,
-) -> Result<(), StoreError> {
-    tx.prepare_cached(
-        "UPDATE docs SET mentions_hash = ?2, gazetteer_version = ?3, mtime_ms = ?4, pass = ?5 WHERE id = ?1",
-    )?
-    .execute(params![
-        id,
-        mentions_hash,
-        doc.found.gazetteer_version as i64,
-        doc.head.mtime_ms,
-        pass_code(doc)
-    ])?;
-    Ok(())
 }
 
 /// Deletes a document's rows; returns the names whose facts may have changed.
@@ -236,6 +232,7 @@ fn upsert_doc(
     let (meta, lines) = (meta.to_string(), lines::encode(&doc.map, &doc.line_starts));
     let pages = lines::encode_pages(&doc.pages);
     let headings = lines::encode_headings(format, &doc.blocks);
+    let outline = record::pack(doc);
     // The checksum covers the columns that `scrub` reads back.
     let sum = sum_of([
         doc.title.as_bytes(),
@@ -245,6 +242,7 @@ fn upsert_doc(
         terms.as_bytes(),
         pages.as_deref().unwrap_or_default(),
         headings.as_deref().unwrap_or_default(),
+        &outline,
     ]);
     let values = params![
         existing.map(|old| old.id),
@@ -272,15 +270,16 @@ fn upsert_doc(
         headings,
         pass_code(doc),
         sum,
-        duplicates::depth_of(doc.head.path.as_str())
+        duplicates::depth_of(doc.head.path.as_str()),
+        outline
     ];
     let id = tx
         .prepare_cached(
             "INSERT INTO docs(id, uid, path, title, is_note, format, doc_type, language, day, hash, mtime_ms,
                n_bytes, source_url, meta, text, lines, terms, mentions_hash, gazetteer_version, warnings, redactions,
-               pages, headings, pass, sum, depth)
+               pages, headings, pass, sum, depth, outline)
              VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21,
-               ?22, ?23, ?24, ?25, ?26)
+               ?22, ?23, ?24, ?25, ?26, ?27)
              ON CONFLICT(id) DO UPDATE SET uid = excluded.uid, path = excluded.path, title = excluded.title,
                is_note = excluded.is_note, format = excluded.format, doc_type = excluded.doc_type,
                language = excluded.language, day = excluded.day, hash = excluded.hash,
@@ -289,7 +288,7 @@ fn upsert_doc(
                mentions_hash = excluded.mentions_hash, gazetteer_version = excluded.gazetteer_version,
                warnings = excluded.warnings, redactions = excluded.redactions,
                pages = excluded.pages, headings = excluded.headings, pass = excluded.pass,
-               sum = excluded.sum, depth = excluded.depth
+               sum = excluded.sum, depth = excluded.depth, outline = excluded.outline
              RETURNING id",
         )?
         .query_row(values, |row| row.get(0))?;

@@ -1,6 +1,6 @@
 //! Deep: chooses the documents that the deep pass reads next.
 //!
-//! In: the rows of `docs` that were read swiftly. Out: some paths at a time, marked to be read deeply from now on.
+//! In: the rows of `docs` that were read swiftly. Out: some of them at a time, marked to be read deeply from now on.
 //! Invariants: a marked document is read deeply; batches are small, so that a pause or a save need not wait long;
 //! documents that cannot be read are reported as stuck and not retried for ever.
 
@@ -9,7 +9,6 @@ use rusqlite::params;
 use super::StoreError;
 use super::schema::PASS_ASKED;
 use super::writer::{IndexWriter, Round};
-use model::terms::RelPath;
 
 /// Most documents, and bytes of their files, in one batch; a larger file is a batch of its own.
 const DEEP_AT_ONCE: (i64, u64) = (32, 256 * 1024);
@@ -17,8 +16,8 @@ const DEEP_AT_ONCE: (i64, u64) = (32, 256 * 1024);
 /// The next batch of the deep pass.
 #[derive(Debug, Default)]
 pub struct NextDeep {
-    /// Documents to read now; empty while the pass is paused or done.
-    pub paths: Vec<RelPath>,
+    /// The rows of the documents to read now; empty while the pass is paused or done.
+    pub documents: Vec<i64>,
     /// Size of their files, bytes.
     pub n_bytes: u64,
     /// Documents that wait, this batch included, and the bytes of their files.
@@ -56,12 +55,12 @@ impl IndexWriter {
             found = self.deep_after(0)?;
         }
         let tx = self.db.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
-        for (id, path, n_bytes) in found {
+        for (id, n_bytes) in found {
             // Marked before it is read: a save in between is then read deeply, too.
             tx.prepare_cached("UPDATE docs SET pass = ?2 WHERE id = ?1")?
                 .execute([id, PASS_ASKED])?;
             self.deepened.last_id = id;
-            next.paths.push(path);
+            next.documents.push(id);
             next.n_bytes += n_bytes;
         }
         tx.commit()?;
@@ -69,18 +68,18 @@ impl IndexWriter {
     }
 
     /// Returns the documents after `last_id`, up to the size of a batch.
-    fn deep_after(&self, last_id: i64) -> Result<Vec<(i64, RelPath, u64)>, StoreError> {
+    fn deep_after(&self, last_id: i64) -> Result<Vec<(i64, u64)>, StoreError> {
         let mut statement = self.db.prepare_cached(
-            "SELECT id, path, n_bytes FROM docs WHERE pass < 2 AND id > ?1 ORDER BY id LIMIT ?2",
+            "SELECT id, n_bytes FROM docs WHERE pass < 2 AND id > ?1 ORDER BY id LIMIT ?2",
         )?;
         let rows = statement.query_map(params![last_id, DEEP_AT_ONCE.0], |row| {
-            Ok((row.get(0)?, RelPath::new(row.get::<_, String>(1)?), row.get::<_, i64>(2)? as u64))
+            Ok((row.get(0)?, row.get::<_, i64>(1)? as u64))
         })?;
         let mut n_bytes = 0;
-        let mut out: Vec<(i64, RelPath, u64)> = Vec::new();
+        let mut out: Vec<(i64, u64)> = Vec::new();
         for row in rows {
             let row = row?;
-            n_bytes += row.2;
+            n_bytes += row.1;
             if !out.is_empty() && n_bytes > DEEP_AT_ONCE.1 {
                 break;
             }

@@ -19,6 +19,7 @@ CREATE TABLE meta(key TEXT PRIMARY KEY, value) WITHOUT ROWID;
 -- One row a file. Ids are never reused, because evidence names documents by id. `text` is the normalized, redacted
 -- text; chunks are spans of it, so nothing is stored twice. `lines` maps places of `text` to lines of the file; `pages`
 -- and `headings` hold where those begin (see `store/lines.rs`). `pass`: 0 swift, 1 to be read by the deep pass, 2 deep.
+-- `outline`: what the recognizers read besides the text (`store/record.rs`).
 -- `sum`: checksum of the columns that are derived from the file (`store/scrub.rs`).
 -- What is read by itself stands before the texts, which go on in other pages. `depth` and `path` are the order of
 -- documents in which the first of equal passages is found; `is_open`: its passages are not settled
@@ -30,7 +31,7 @@ CREATE TABLE docs(
   depth INTEGER NOT NULL, is_open INTEGER NOT NULL DEFAULT 0,
   meta TEXT NOT NULL, text TEXT NOT NULL, lines BLOB NOT NULL, pages BLOB, headings BLOB, terms TEXT NOT NULL,
   mentions_hash INTEGER NOT NULL, gazetteer_version INTEGER NOT NULL, warnings TEXT, redactions TEXT,
-  pass INTEGER NOT NULL, sum INTEGER NOT NULL);
+  pass INTEGER NOT NULL, sum INTEGER NOT NULL, outline BLOB NOT NULL);
 CREATE INDEX docs_entity ON docs(entity_id);
 CREATE INDEX docs_hash ON docs(hash);
 CREATE INDEX docs_pass ON docs(id, n_bytes) WHERE pass < 2;

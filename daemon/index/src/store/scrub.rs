@@ -20,7 +20,7 @@ const SLICE: (usize, usize) = (1_000, 16_000_000);
 
 /// The columns of a document that depend on its file alone and are shown or searched, in the order in which they are
 /// hashed.
-pub(super) const SUMMED: &str = "title, meta, text, lines, terms, pages, headings";
+pub(super) const SUMMED: &str = "title, meta, text, lines, terms, pages, headings, outline";
 
 /// The outcome of one slice of documents.
 #[derive(Debug, Default, PartialEq, Eq)]

@@ -24,7 +24,7 @@ use crate::vectors::Vectors;
 use crate::words::Indexer;
 use embed::Embedder;
 use extract::recognize::gazetteer::Gazetteer;
-use model::document::Document;
+use model::document::{Document, Reading};
 use model::terms::{Generation, Lane, RelPath, Tick};
 use model::{Item, Ticket};
 
@@ -74,7 +74,6 @@ pub struct IndexWriter {
     pub(super) is_reconciled: bool,
     names_a_step: usize,
     requeued: Round,
-    unread: Vec<RelPath>,
     pub(super) indexer: Indexer,
     pub(super) deepened: Round,
     pub(super) interruption: Arc<AtomicBool>,
@@ -160,7 +159,6 @@ impl IndexWriter {
             ledger.drop_changes_after(Tick(tick))?;
         }
         let reserved = ledger.reserved_tick()?;
-        let unread = ripple::unread(&db)?;
         sys::fail::point("open.after");
         let held = Held::default();
         held.hold(Part::Ledger, &folder.join(super::open::LEDGER_FILE));
@@ -184,7 +182,6 @@ impl IndexWriter {
             is_reconciled: false,
             names_a_step: ripple::NAMES_AT_FIRST,
             requeued: Round::default(),
-            unread,
             indexer: Indexer::new(),
             deepened: Round::default(),
             interruption,
@@ -283,6 +280,14 @@ impl IndexWriter {
         let mut late = commit::Late::with(std::mem::take(&mut self.indexer));
 
         for (item, identity) in fresh.iter().zip(&identities) {
+            if let Item::Document(_, doc) = item
+                && let Reading::Stored(id) = doc.head.reading
+            {
+                touched.extend(commit::found(&tx, doc, id)?);
+                done.n_documents += 1;
+                done.last_path = Some(doc.head.path.clone());
+                continue;
+            }
             let failing = breakers.after(item, now_ms);
             match item {
                 Item::Removed(ticket) => super::permalinks::bury(&tx, &ticket.path, now_ms)?,
@@ -329,7 +334,7 @@ impl IndexWriter {
         sys::fail::point("commit.after");
         self.tick = done.tick;
         // Only after the commit: a failed batch must leave no trace in memory.
-        for item in fresh {
+        for item in fresh.into_iter().filter(|it| !is_stored(it)) {
             breakers.note(&item.ticket().path, breakers.after(item, now_ms));
             self.committed.insert(item.ticket().path.clone(), item.ticket().generation);
         }
@@ -342,6 +347,10 @@ impl IndexWriter {
         let mut newest: FxHashMap<&RelPath, Generation> = FxHashMap::default();
         let is_fresh = |item: &&'a Item<Document>| {
             let Ticket { path, generation, .. } = item.ticket();
+            // What the row holds decides about a document of the index.
+            if is_stored(item) {
+                return true;
+            }
             let known = newest.get(path).or_else(|| self.committed.get(path));
             let is_fresh = known.is_none_or(|last| last <= generation);
             if is_fresh {
@@ -383,6 +392,10 @@ impl IndexWriter {
         for item in items {
             let ticket = item.ticket();
             let mut identity = commit::Identity::default();
+            if is_stored(item) {
+                out.push(identity);
+                continue;
+            }
             match item {
                 Item::Document(_, doc) => {
                     identity = commit::identify(&self.db, &self.ledger, ticket, doc, now_ms)?;
@@ -426,6 +439,11 @@ impl IndexWriter {
         sys::fail::point("vacuum.after");
         Ok(())
     }
+}
+
+/// Returns whether an item is a document of the index that was read again for its names.
+fn is_stored(item: &Item<Document>) -> bool {
+    matches!(item, Item::Document(_, doc) if doc.head.reading != Reading::Whole)
 }
 
 fn interactive_outcome(item: &Item<Document>) -> Option<(RelPath, (Generation, Option<String>))> {

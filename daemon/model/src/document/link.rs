@@ -1,9 +1,11 @@
 //! Link: the target of a link, and how it was written.
 
+use serde::{Deserialize, Serialize};
+
 use crate::terms::{Norm, Span};
 
 /// The kinds of link.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum LinkKind {
     /// `[[Target]]`, `[[Target|text]]`.
     Wiki,
@@ -16,7 +18,7 @@ pub enum LinkKind {
 }
 
 /// A link as written.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Link {
     /// How it was written.
     pub kind: LinkKind,

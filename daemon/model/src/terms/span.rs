@@ -7,6 +7,8 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::ops::Range;
 
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
 /// Marks a place in the bytes of the file on disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Raw {}
@@ -103,6 +105,19 @@ impl<Text> Ord for Span<Text> {
 impl<Text> fmt::Debug for Span<Text> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}..{}", self.start, self.end)
+    }
+}
+
+impl<Text> Serialize for Span<Text> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        (self.start, self.end - self.start).serialize(serializer)
+    }
+}
+
+impl<'de, Text> Deserialize<'de> for Span<Text> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let (start, len) = <(u32, u32)>::deserialize(deserializer)?;
+        Ok(Span { start, end: start.saturating_add(len), text: PhantomData })
     }
 }
 
@@ -236,6 +251,31 @@ impl SpanMap {
             compose_verbatim(*segment, earlier, &mut out);
         }
         out
+    }
+}
+
+/// As the distances of each piece from the end of the one before, which take few bytes, and its lengths.
+impl Serialize for SpanMap {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut last = (0, 0);
+        serializer.collect_seq(self.segments.iter().map(|it| {
+            let gaps = (it.to.wrapping_sub(last.0), it.from.wrapping_sub(last.1) as i32);
+            last = (it.to + it.to_len, it.from + it.from_len);
+            (gaps.0, it.to_len, gaps.1, it.from_len)
+        }))
+    }
+}
+
+impl<'de> Deserialize<'de> for SpanMap {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let pieces = Vec::<(u32, u32, i32, u32)>::deserialize(deserializer)?;
+        let mut last = (0u32, 0u32);
+        let segments = pieces.into_iter().map(|(to, to_len, from, from_len)| {
+            let (to, from) = (last.0.wrapping_add(to), last.1.wrapping_add(from as u32));
+            last = (to.wrapping_add(to_len), from.wrapping_add(from_len));
+            Segment { to, to_len, from, from_len }
+        });
+        Ok(SpanMap { segments: segments.collect() })
     }
 }
 

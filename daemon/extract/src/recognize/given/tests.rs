@@ -12,7 +12,7 @@ use proptest::prelude::*;
 use crate::recognize::{Gazetteer, RecognizeStage};
 use formats::{GivenNames, Normalizer};
 use model::Stage;
-use model::document::{Document, Pass, Reading, SourceDoc};
+use model::document::{Document, Pass, SourceDoc};
 use model::terms::{ContentHash, RelPath};
 
 fn normal(path: &str, bytes: &[u8], rows: &str) -> Document {
@@ -24,7 +24,6 @@ fn normal(path: &str, bytes: &[u8], rows: &str) -> Document {
         bytes: bytes.into(),
         mtime_ms: 0,
         pass: Pass::Deep,
-        reading: Reading::Whole,
     };
     let normalizer = Normalizer::new(&Watch::default(), &Privacy::default());
     normalizer.with_given(Some(Arc::new(names))).run(source).expect("it can be read")

@@ -63,9 +63,14 @@ impl Existing {
         self.uid == identity.uid
     }
 
+    /// Returns whether the rows were made from the same bytes.
+    pub(super) fn has_hash(&self, doc: &Document) -> bool {
+        self.hash == doc.head.hash.0.to_le_bytes()
+    }
+
     /// Returns whether the rows were made from the same content and day, which may come from the file's time.
     pub(super) fn is_same_content(&self, doc: &Document) -> bool {
-        self.hash == doc.head.hash.0.to_le_bytes() && self.day == day_of(doc)
+        self.has_hash(doc) && self.day == day_of(doc)
     }
 }
 

@@ -8,7 +8,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use rusqlite::{Connection, params};
+use rusqlite::params;
 use rustc_hash::FxHashMap;
 
 use super::{IndexWriter, Round, set_meta_number};
@@ -16,7 +16,6 @@ use crate::store::names::{IS_COMMON, MANY_WHEN_BUSY, Resolver};
 use crate::store::{StoreError, commit, gazetteer};
 use crate::vectors::VectorChange;
 use extract::recognize::gazetteer::Gazetteer;
-use model::terms::RelPath;
 
 /// Names resolved in the first step.
 pub(super) const NAMES_AT_FIRST: usize = 500;
@@ -38,16 +37,8 @@ pub enum RippleStep {
     Settled,
     /// Some work was done; more may be left.
     Progress,
-    /// These documents contain names that have entered or left the gazetteer.
-    Requeue(Vec<RelPath>),
-}
-
-/// Returns the documents that a ripple marked and that have not been read again yet.
-pub(super) fn unread(db: &Connection) -> Result<Vec<RelPath>, StoreError> {
-    let mut statement =
-        db.prepare("SELECT d.path FROM requeue r JOIN docs d ON d.id = r.doc_id ORDER BY d.path")?;
-    let paths = statement.query_map([], |row| Ok(RelPath::new(row.get::<_, String>(0)?)))?;
-    Ok(paths.collect::<Result<_, _>>()?)
+    /// The documents in these rows contain names that have entered or left the gazetteer.
+    Requeue(Vec<i64>),
 }
 
 impl IndexWriter {
@@ -63,10 +54,10 @@ impl IndexWriter {
             self.committed = FxHashMap::default();
             self.refresh_gazetteer(self.gazetteer.load().version())?;
             // Re-reading comes before duplicates: it may change texts.
-            let paths = self.next_requeued()?;
-            if !paths.is_empty() {
+            let documents = self.next_requeued()?;
+            if !documents.is_empty() {
                 sys::fail::point("requeue.read");
-                return Ok(RippleStep::Requeue(paths));
+                return Ok(RippleStep::Requeue(documents));
             }
             if self.settle_duplicates()? {
                 return Ok(RippleStep::Progress);
@@ -131,19 +122,17 @@ impl IndexWriter {
 
     /// Returns some documents that must be read again, in the order of their rows, again and again until a whole
     /// round has completed none: those cannot be read now, and a crawl will retry them.
-    fn next_requeued(&mut self) -> Result<Vec<RelPath>, StoreError> {
+    fn next_requeued(&mut self) -> Result<Vec<i64>, StoreError> {
         loop {
             let mut statement = self.db.prepare_cached(
-                "SELECT d.id, d.path FROM requeue r JOIN docs d ON d.id = r.doc_id WHERE r.doc_id > ?1
-                 ORDER BY r.doc_id LIMIT ?2",
+                "SELECT doc_id FROM requeue WHERE doc_id > ?1 ORDER BY doc_id LIMIT ?2",
             )?;
-            let rows = statement.query_map([self.requeued.last_id, REQUEUE_AT_ONCE], |row| {
-                Ok((row.get(0)?, RelPath::new(row.get::<_, String>(1)?)))
-            })?;
-            let found: Vec<(i64, RelPath)> = rows.collect::<Result<_, _>>()?;
-            if let Some((last_id, _)) = found.last() {
+            let rows = statement
+                .query_map([self.requeued.last_id, REQUEUE_AT_ONCE], |row| row.get(0))?;
+            let found: Vec<i64> = rows.collect::<Result<_, _>>()?;
+            if let Some(last_id) = found.last() {
                 self.requeued.last_id = *last_id;
-                return Ok(found.into_iter().map(|(_, path)| path).collect());
+                return Ok(found);
             }
             let sum = "SELECT coalesce(sum(doc_id), 0) FROM requeue";
             let left: i64 = self.db.query_row(sum, [], |row| row.get(0))?;
@@ -152,12 +141,6 @@ impl IndexWriter {
             }
             self.requeued = Round { last_id: 0, left: Some(left) };
         }
-    }
-
-    /// Returns the documents that waited to be read again when the index was opened (after a crash, all of them);
-    /// nothing the second time.
-    pub fn take_unread(&mut self) -> Vec<RelPath> {
-        std::mem::take(&mut self.unread)
     }
 
     fn refresh_gazetteer(&mut self, version: u64) -> Result<(), StoreError> {
