@@ -1,7 +1,7 @@
 //! The crawl side: compares all files with what is known, at the start, on request, and periodically.
 //!
-//! In: a requested crawl, or the time for one. Out: paths to check, in the inbox of the bulk side (or for the event
-//! side, if a poll found only a few: a person has saved them).
+//! In: a requested crawl, or the time for one. Out: paths to check, queued for the bulk lane (or for the interactive
+//! one, if a poll found only a few: a person has saved them).
 //! Invariants: a crawl always reloads the rules and sets every watch again, so it makes up for anything missed; a
 //! root that is missing, unreadable or suddenly empty, and a folder that cannot be read, remove nothing; crawls wait
 //! for no other task, so a full belt does not keep them from noticing changes.
@@ -15,19 +15,17 @@ use tokio::sync::watch;
 use tokio::task::spawn_blocking;
 
 use super::Shared;
-use super::bulk::crawled;
+use super::backlog::Job;
 use super::crawl::{Crawl, Found, crawl};
 use super::events::Listener;
 use super::filesystem::polled_below;
-use super::intake::Ask;
 use super::mode::ModeEvent;
 use super::pair::pair;
-use super::parts::Missed;
-use super::settle::SettledChange;
+use super::pending::Check;
 use super::state::stopped;
 use config::limits::SPANS;
 use config::settings::Poll;
-use model::terms::RelPath;
+use model::terms::{Lane, RelPath};
 
 /// Most changes of one poll that count as saves by a person.
 const MOST_SAVED_AT_ONCE: usize = 200;
@@ -92,7 +90,7 @@ pub(super) async fn run(shared: Arc<Shared>, mut stop: watch::Receiver<bool>) {
             let at = tokio::time::Instant::from_std(wake_at.unwrap_or_else(Instant::now));
             tokio::select! {
                 () = stopped(&mut stop) => return,
-                () = shared.state.crawl_wanted() => {}
+                () = shared.state.backlog.woken(Job::Crawl) => {}
                 () = tokio::time::sleep_until(at), if wake_at.is_some() => {}
             }
             continue;
@@ -171,22 +169,17 @@ impl Shared {
 
     /// Compares everything once. Returns true if the next crawl should come soon, because nothing else will notice a
     /// change.
-    fn crawl_all(&self, is_opening: bool, is_full: bool) -> bool {
+    fn crawl_all(self: &Arc<Self>, is_opening: bool, is_full: bool) -> bool {
         let rules = self.intake.renew_rules();
         self.state.crawl_begins();
         let poll = self.poll_reason();
         // Listening comes before listing: a change in between is reported.
         let deaf = if poll.is_none() { self.listen().err() } else { None };
         let listener = self.listener();
-        let mut missed = Missed::default();
-        let (crawl, trouble) = self.state.surveys.renew(|| {
-            let crawl = crawl(&self.intake.project_folder, &rules, "", &mut |folder| {
-                if let Some(Err(why)) = listener.as_ref().map(|listener| listener.watch(folder)) {
-                    missed.note(self.relative(folder), why);
-                }
-            });
+        let (crawl, missed, trouble) = self.state.surveys.renew(|| {
+            let (crawl, missed) = self.crawl_and_watch(&rules, "");
             let trouble = self.judge_root(&crawl);
-            (trouble.is_none().then(|| crawl.survey.clone()), (crawl, trouble))
+            (trouble.is_none().then(|| crawl.survey.clone()), (crawl, missed, trouble))
         });
         let hidden = self.hidden(&crawl);
         self.state.crawl_listed(&crawl, &hidden, rules.warnings(), trouble.clone());
@@ -231,9 +224,9 @@ impl Shared {
     }
 
     /// Opens the event queue unless it is open. The error is a message for a person.
-    fn listen(&self) -> Result<(), String> {
+    fn listen(self: &Arc<Self>) -> Result<(), String> {
         if self.listener().is_none() {
-            let listener = Listener::start(self.receiver.clone())?;
+            let listener = Listener::start(Arc::downgrade(self))?;
             self.set_listener(Some(Arc::new(listener)));
         }
         Ok(())
@@ -292,57 +285,52 @@ impl Shared {
         let mut gone = self.intake.expected_under(start);
         // A file below an unreadable folder is not known to be gone.
         gone.retain(|path| !seen.contains(path) && !crawl.hides(path.as_str()));
-        let mut changes = joined(&changed, &gone, &pair(&self.intake, &changed, &gone));
-        if !is_opening && changes.len() > MOST_SAVED_AT_ONCE {
+        let mut checks = checks_of(&changed, &gone, &pair(&self.intake, &changed, &gone));
+        let is_flood = checks.len() > MOST_SAVED_AT_ONCE;
+        for check in &mut checks {
+            check.trusts_stat = !is_full;
+            check.lane = if is_bulk || is_flood { Lane::Bulk } else { Lane::Interactive };
+        }
+        if !is_opening && is_flood {
             // A flood may have swallowed the event of a save elsewhere; such a change is not part of the flood.
-            let quiet = take_quiet(&mut changes);
-            self.send_polled(quiet);
+            promote_quiet(&mut checks);
         }
-        // A path that is waiting already will be read as it is then.
-        changes.retain(|change| !self.inbox.holds(&change.path));
-        if is_bulk || changes.len() > MOST_SAVED_AT_ONCE {
-            let asks = changes.into_iter().map(crawled);
-            asks.for_each(|ask| self.inbox.push(Ask { trusts_stat: !is_full, ..ask }));
-        } else {
-            self.send_polled(changes);
-        }
+        self.state.backlog.with(|pending| checks.into_iter().for_each(|it| pending.queue(it)));
     }
 }
 
-/// Takes out some of the changes in folders with few changes: those may be saves by a person.
-fn take_quiet(changes: &mut Vec<SettledChange>) -> Vec<SettledChange> {
+/// Makes some of the changes in folders with few changes interactive: those may be saves by a person.
+fn promote_quiet(checks: &mut [Check]) {
     let mut n_changes: FxHashMap<String, usize> = FxHashMap::default();
-    for change in changes.iter() {
-        *n_changes.entry(change.path.folder().to_string()).or_default() += 1;
+    for check in checks.iter() {
+        *n_changes.entry(check.path.folder().to_string()).or_default() += 1;
     }
-    let is_quiet = |change: &SettledChange| {
-        n_changes.get(change.path.folder()).is_none_or(|n| *n <= MOST_IN_A_QUIET_FOLDER)
+    let is_quiet = |check: &&mut Check| {
+        n_changes.get(check.path.folder()).is_none_or(|n| *n <= MOST_IN_A_QUIET_FOLDER)
     };
-    let (mut quiet, mut rest): (Vec<_>, Vec<_>) =
-        std::mem::take(changes).into_iter().partition(is_quiet);
-    rest.extend(quiet.split_off(quiet.len().min(MOST_QUIET)));
-    *changes = rest;
-    quiet
+    for check in checks.iter_mut().filter(is_quiet).take(MOST_QUIET) {
+        check.lane = Lane::Interactive;
+    }
 }
 
-/// Returns the changes in the order in which they are to be checked: moves first, each with its old name.
-fn joined(
+/// Returns what is to be checked, in order: moves first, each with its old name; missing files last.
+fn checks_of(
     changed: &[&Found],
     gone: &[RelPath],
     pairs: &BTreeMap<RelPath, RelPath>,
-) -> Vec<SettledChange> {
+) -> Vec<Check> {
     let moved: FxHashMap<&RelPath, &RelPath> = pairs.iter().map(|(old, new)| (new, old)).collect();
-    let mut changes: Vec<SettledChange> = changed
-        .iter()
-        .map(|found| SettledChange {
-            path: found.path.clone(),
-            moved_from: moved.get(&found.path).map(|old| (*old).clone()),
+    let changed = changed.iter().map(|found| &found.path);
+    let gone = gone.iter().filter(|path| !pairs.contains_key(*path));
+    let mut checks: Vec<Check> = changed
+        .chain(gone)
+        .map(|path| Check {
+            moved_from: moved.get(path).map(|old| (*old).clone()),
+            ..Check::new(path.clone(), Lane::Bulk)
         })
         .collect();
-    let gone = gone.iter().filter(|path| !pairs.contains_key(*path));
-    changes.extend(gone.map(|path| SettledChange { path: path.clone(), moved_from: None }));
-    changes.sort_by_key(|change| change.moved_from.is_none());
-    changes
+    checks.sort_by_key(|check| check.moved_from.is_none());
+    checks
 }
 
 #[cfg(test)]
@@ -351,13 +339,14 @@ mod tests {
 
     #[test]
     fn a_save_beside_a_flood_is_not_of_the_flood() {
-        let change = |path: String| SettledChange { path: RelPath::new(path), moved_from: None };
-        let mut changes: Vec<_> = (0..300).map(|n| change(format!("flood/{n}.md"))).collect();
-        changes.insert(100, change("notes/saved.md".into()));
-        changes.extend((0..60).map(|n| change(format!("quiet-{n}/a.md"))));
-        let quiet = take_quiet(&mut changes);
-        assert_eq!((quiet.len(), changes.len()), (MOST_QUIET, 300 + 61 - MOST_QUIET));
-        assert_eq!(quiet[0].path.as_str(), "notes/saved.md");
-        assert!(quiet.iter().all(|change| !change.path.as_str().starts_with("flood/")));
+        let check = |path: String| Check::new(RelPath::new(path), Lane::Bulk);
+        let mut checks: Vec<_> = (0..300).map(|n| check(format!("flood/{n}.md"))).collect();
+        checks.insert(100, check("notes/saved.md".into()));
+        checks.extend((0..60).map(|n| check(format!("quiet-{n}/a.md"))));
+        promote_quiet(&mut checks);
+        checks.retain(|check| check.lane == Lane::Interactive);
+        assert_eq!(checks.len(), MOST_QUIET);
+        assert_eq!(checks[0].path.as_str(), "notes/saved.md");
+        assert!(checks.iter().all(|check| !check.path.as_str().starts_with("flood/")));
     }
 }

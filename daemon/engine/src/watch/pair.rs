@@ -12,8 +12,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::crawl::Found;
 use super::intake::Intake;
 use super::path_state::PathState;
+use super::pending::Check;
 use super::read::{Stat, read_regular};
-use super::settle::SettledChange;
 use formats::Normalizer;
 use model::Stage as _;
 use model::parcel::{Pass, Reading, SourceDoc};
@@ -50,7 +50,7 @@ pub(super) fn pair(
 
 /// Joins changes that settled together: a tool that deletes a file and rewrites it elsewhere, as a checkout does,
 /// reports no rename.
-pub(super) fn join_settled(changes: Vec<SettledChange>, intake: &Intake) -> Vec<SettledChange> {
+pub(super) fn join_settled(changes: Vec<Check>, intake: &Intake) -> Vec<Check> {
     let (mut new, mut gone) = (Vec::new(), Vec::new());
     for change in changes.iter().filter(|change| change.moved_from.is_none()) {
         match (intake.project_folder.meta(&change.path), intake.expects(&change.path)) {
@@ -71,7 +71,7 @@ pub(super) fn join_settled(changes: Vec<SettledChange>, intake: &Intake) -> Vec<
     let kept = changes.into_iter().filter(|change| !pairs.contains_key(&change.path));
     kept.map(|change| {
         let old = old_of.get(&change.path).map(|old| (*old).clone());
-        SettledChange { moved_from: old.or(change.moved_from), path: change.path }
+        Check { moved_from: old.or(change.moved_from), ..change }
     })
     .collect()
 }

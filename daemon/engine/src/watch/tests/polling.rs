@@ -52,7 +52,7 @@ async fn an_overflow_is_made_good_by_a_crawl() {
     project.open().await;
     project.put("b.md", "b");
     let lost = Event::new(EventKind::Other).set_flag(Flag::Rescan);
-    project.handle.life.shared.receiver.on_event(Ok(lost));
+    project.handle.life.shared.on_event(Ok(lost));
     assert_eq!(project.next().await, "first doc b.md `b`");
     let view = project.handle.state().view();
     assert_eq!((view.n_overflows, view.n_known_files), (1, 2));
