@@ -6,35 +6,26 @@
 //! root that is missing, unreadable or suddenly empty, and a folder that cannot be read, remove nothing; crawls wait
 //! for no other task, so a full belt does not keep them from noticing changes.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashSet;
 use tokio::sync::watch;
 use tokio::task::spawn_blocking;
 
 use super::Shared;
 use super::backlog::Job;
+use super::burst::MOST_AT_ONCE;
 use super::crawl::{Crawl, Found, crawl};
 use super::events::Listener;
 use super::filesystem::polled_below;
 use super::mode::ModeEvent;
-use super::pair::pair;
+use super::pair::join;
 use super::pending::Check;
 use super::state::stopped;
 use config::limits::SPANS;
 use config::settings::Poll;
 use model::terms::{Lane, RelPath};
-
-/// Most changes of one poll that count as saves by a person.
-const MOST_SAVED_AT_ONCE: usize = 200;
-
-/// Changes in one crawl above which a folder is part of a flood.
-const MOST_IN_A_QUIET_FOLDER: usize = 5;
-
-/// Most changes of quiet folders that one crawl hands to the interactive lane.
-const MOST_QUIET: usize = 50;
 
 /// Shortest time between two polls, milliseconds.
 const LEAST_POLL_MS: u64 = 100;
@@ -45,15 +36,8 @@ const RESTS: u32 = 10;
 /// When the next periodic crawl is due, of everything and of the parts without watches.
 #[derive(Default)]
 struct Rhythm {
-    next: Option<Instant>,
-    next_of_parts: Option<Instant>,
-}
-
-impl Rhythm {
-    /// Returns the time of the next one.
-    fn wake_at(&self) -> Option<Instant> {
-        self.next.into_iter().chain(self.next_of_parts).min()
-    }
+    everything: Option<Instant>,
+    parts: Option<Instant>,
 }
 
 /// How a crawl is compared with what is known.
@@ -61,7 +45,7 @@ impl Rhythm {
 pub(super) struct Comparison {
     /// True to read every file, whatever its size and time.
     pub is_full: bool,
-    /// True to hand everything to the bulk lane; otherwise a few changes count as saves.
+    /// True to queue everything for the bulk lane, unless it is a flood; otherwise a few changes count as saves.
     pub is_bulk: bool,
     /// True for the first crawl, in which no change can be a save.
     pub is_opening: bool,
@@ -71,91 +55,79 @@ pub(super) struct Comparison {
 pub(super) async fn run(shared: Arc<Shared>, mut stop: watch::Receiver<bool>) {
     let mut rhythm = Rhythm::default();
     let mut is_opening = true;
-    loop {
+    while !*stop.borrow() {
         let wanted = shared.state.begin_wanted();
-        let is_time = rhythm.next.is_some_and(|next| next <= Instant::now());
-        if wanted.is_none() && !is_time {
-            let survey = shared.state.surveys.due();
-            if survey.is_some_and(|due| due <= Instant::now()) {
-                let worker = shared.clone();
-                if let Err(error) = spawn_blocking(move || worker.survey_again()).await {
-                    shared.state.report(format!("a survey was stopped: {error}"));
-                }
-                continue;
+        // Measured from here: the pause afterwards is in proportion to the work.
+        let begin = Instant::now();
+        if shared.parts.is_empty() {
+            rhythm.parts = None;
+        } else if rhythm.parts.is_none() {
+            rhythm.parts = shared.next_after(true, begin);
+        }
+        let survey = shared.state.surveys.due();
+        let is_due = |at: Option<Instant>| at.is_some_and(|at| at <= begin);
+        if wanted.is_some() || is_due(rhythm.everything) {
+            let is_full = wanted.is_some_and(|wanted| wanted.is_full);
+            let is_polling = shared.crawl(is_opening, is_full).await;
+            // Also after a failure: callers that wait for this crawl must not wait forever.
+            if let Some(wanted) = wanted {
+                shared.state.crawl_done(wanted.number);
             }
-            if shared.poll_parts_if_due(&mut rhythm).await {
-                continue;
-            }
-            let wake_at = rhythm.wake_at().into_iter().chain(survey).min();
-            let at = tokio::time::Instant::from_std(wake_at.unwrap_or_else(Instant::now));
+            is_opening = false;
+            // A crawl of everything covers the parts, so their pauses restart.
+            let everything = shared.next_after(is_polling, begin);
+            rhythm = Rhythm { everything, parts: None };
+        } else if is_due(survey) {
+            shared.on_thread(|shared| shared.survey_again()).await;
+        } else if is_due(rhythm.parts) {
+            shared.on_thread(|shared| shared.poll_parts()).await;
+            rhythm.parts = shared.next_after(true, begin);
+        } else {
+            let wake_at = [rhythm.everything, rhythm.parts, survey].into_iter().flatten().min();
+            let sleep = tokio::time::sleep_until(wake_at.unwrap_or(begin).into());
             tokio::select! {
                 () = stopped(&mut stop) => return,
                 () = shared.state.backlog.woken(Job::Crawl) => {}
-                () = tokio::time::sleep_until(at), if wake_at.is_some() => {}
+                () = sleep, if wake_at.is_some() => {}
             }
-            continue;
-        }
-        if is_opening && let Some(ms) = sys::fail::number("watch.opening_ms") {
-            tokio::time::sleep(Duration::from_millis(ms)).await;
-        }
-        // Measured from here: the pause afterwards is in proportion to the work.
-        let begin = Instant::now();
-        let worker = shared.clone();
-        let is_full = wanted.is_some_and(|wanted| wanted.is_full);
-        let span = tracing::info_span!(target: SPANS, "crawl", is_full, is_opening, files = tracing::field::Empty);
-        let result = spawn_blocking(move || worker.crawl_all(is_opening, is_full)).await;
-        let is_polling = result.unwrap_or_else(|error| {
-            shared.state.report(format!("a crawl was stopped: {error}"));
-            true
-        });
-        span.record("files", shared.state.n_known_files());
-        drop(span);
-        // Also after a failure: callers that wait for this crawl must not wait forever.
-        if let Some(wanted) = wanted {
-            shared.state.crawl_done(wanted.number);
-        }
-        if !is_opening {
-            shared.state.count_rescan();
-        }
-        is_opening = false;
-        // A crawl of everything covers the parts, so their pauses restart.
-        rhythm.next = shared.rest(is_polling, begin.elapsed()).map(|rest| Instant::now() + rest);
-        rhythm.next_of_parts = None;
-        if *stop.borrow() {
-            return;
         }
     }
 }
 
 impl Shared {
-    /// Polls the parts without watches if it is time; returns false if there is nothing to do now.
-    async fn poll_parts_if_due(self: &Arc<Self>, rhythm: &mut Rhythm) -> bool {
-        if self.parts.is_empty() {
-            rhythm.next_of_parts = None;
-            return false;
-        }
-        let begin = Instant::now();
-        if rhythm.next_of_parts.is_some_and(|next| next <= begin) {
-            let worker = self.clone();
-            if let Err(error) = spawn_blocking(move || worker.poll_parts()).await {
-                self.state.report(format!("a crawl was stopped: {error}"));
-            }
-            rhythm.next_of_parts = None;
-        }
-        let is_new = rhythm.next_of_parts.is_none();
-        let rest = self.rest(true, begin.elapsed()).unwrap_or_default();
-        rhythm.next_of_parts.get_or_insert(Instant::now() + rest);
-        is_new
+    /// Runs work of a crawl on another thread; `None` if it was stopped by a panic, which is reported.
+    async fn on_thread<T: Send + 'static>(
+        self: &Arc<Self>,
+        work: impl FnOnce(&Arc<Self>) -> T + Send + 'static,
+    ) -> Option<T> {
+        let worker = self.clone();
+        let done = spawn_blocking(move || work(&worker)).await;
+        done.map_err(|error| self.state.report(format!("a crawl was stopped: {error}"))).ok()
     }
 
-    /// Returns the pause until the next periodic crawl; `None` without periodic crawls.
-    fn rest(&self, is_polling: bool, took: Duration) -> Option<Duration> {
-        if is_polling {
-            let interval = self.intake.settings.poll_interval_ms.max(LEAST_POLL_MS);
-            return Some(Duration::from_millis(interval).max(took * RESTS));
+    /// Crawls everything; returns as [`Shared::crawl_all`] does.
+    async fn crawl(self: &Arc<Self>, is_opening: bool, is_full: bool) -> bool {
+        if is_opening && let Some(ms) = sys::fail::number("watch.opening_ms") {
+            tokio::time::sleep(Duration::from_millis(ms)).await;
         }
-        let seconds = self.intake.settings.reconcile_seconds;
-        (seconds > 0).then(|| Duration::from_secs(seconds).max(took * RESTS))
+        let span = tracing::info_span!(target: SPANS, "crawl", is_full, is_opening, files = tracing::field::Empty);
+        let is_polling = self.on_thread(move |shared| shared.crawl_all(is_opening, is_full)).await;
+        span.record("files", self.state.n_known_files());
+        if !is_opening {
+            self.state.count_rescan();
+        }
+        is_polling.unwrap_or(true)
+    }
+
+    /// Returns when the next periodic crawl is due; `None` without periodic crawls.
+    fn next_after(&self, is_polling: bool, begin: Instant) -> Option<Instant> {
+        let settings = &self.intake.settings;
+        let pause = match settings.reconcile_seconds {
+            _ if is_polling => Duration::from_millis(settings.poll_interval_ms.max(LEAST_POLL_MS)),
+            0 => return None,
+            seconds => Duration::from_secs(seconds),
+        };
+        Some(Instant::now() + pause.max(begin.elapsed() * RESTS))
     }
 
     /// Counts anew what is read and what is not.
@@ -203,7 +175,7 @@ impl Shared {
         let unreadable = crawl.unreadable.keys();
         let below = unreadable.flat_map(|path| {
             let itself = RelPath::new(path.as_str());
-            self.intake.expected_under(path).into_iter().chain([itself])
+            self.intake.sent.expected_under(path).into_iter().chain([itself])
         });
         below.collect()
     }
@@ -252,7 +224,7 @@ impl Shared {
         }
         // An empty root is believed if it is the same folder as before: somebody has emptied it.
         let is_same = crawl.identity.is_some() && crawl.identity == self.intake.root_identity();
-        if crawl.n_entries == 0 && !is_same && !self.intake.expected_under("").is_empty() {
+        if crawl.n_entries == 0 && !is_same && !self.intake.sent.expected_under("").is_empty() {
             return Some(format!(
                 "the root `{root}` is empty, but files of it are known; nothing is removed; \
                  hint: is it mounted?"
@@ -278,75 +250,26 @@ impl Shared {
             .found
             .iter()
             .filter(|found| {
-                self.intake.differs(found) || is_full && self.intake.differs_in_content(found)
+                self.intake.sent.differs(found) || is_full && self.intake.differs_in_content(found)
             })
             .collect();
         let seen: FxHashSet<&RelPath> = crawl.found.iter().map(|found| &found.path).collect();
-        let mut gone = self.intake.expected_under(start);
+        let mut gone = self.intake.sent.expected_under(start);
         // A file below an unreadable folder is not known to be gone.
         gone.retain(|path| !seen.contains(path) && !crawl.hides(path.as_str()));
-        let mut checks = checks_of(&changed, &gone, &pair(&self.intake, &changed, &gone));
-        let is_flood = checks.len() > MOST_SAVED_AT_ONCE;
-        for check in &mut checks {
-            check.trusts_stat = !is_full;
-            check.lane = if is_bulk || is_flood { Lane::Bulk } else { Lane::Interactive };
-        }
-        if !is_opening && is_flood {
-            // A flood may have swallowed the event of a save elsewhere; such a change is not part of the flood.
-            promote_quiet(&mut checks);
-        }
-        self.state.backlog.with(|pending| checks.into_iter().for_each(|it| pending.queue(it)));
-    }
-}
-
-/// Makes some of the changes in folders with few changes interactive: those may be saves by a person.
-fn promote_quiet(checks: &mut [Check]) {
-    let mut n_changes: FxHashMap<String, usize> = FxHashMap::default();
-    for check in checks.iter() {
-        *n_changes.entry(check.path.folder().to_string()).or_default() += 1;
-    }
-    let is_quiet = |check: &&mut Check| {
-        n_changes.get(check.path.folder()).is_none_or(|n| *n <= MOST_IN_A_QUIET_FOLDER)
-    };
-    for check in checks.iter_mut().filter(is_quiet).take(MOST_QUIET) {
-        check.lane = Lane::Interactive;
-    }
-}
-
-/// Returns what is to be checked, in order: moves first, each with its old name; missing files last.
-fn checks_of(
-    changed: &[&Found],
-    gone: &[RelPath],
-    pairs: &BTreeMap<RelPath, RelPath>,
-) -> Vec<Check> {
-    let moved: FxHashMap<&RelPath, &RelPath> = pairs.iter().map(|(old, new)| (new, old)).collect();
-    let changed = changed.iter().map(|found| &found.path);
-    let gone = gone.iter().filter(|path| !pairs.contains_key(*path));
-    let mut checks: Vec<Check> = changed
-        .chain(gone)
-        .map(|path| Check {
-            moved_from: moved.get(path).map(|old| (*old).clone()),
+        let paths = changed.iter().map(|found| &found.path).chain(&gone);
+        let check = |path: &RelPath| Check {
+            trusts_stat: !is_full,
             ..Check::new(path.clone(), Lane::Bulk)
-        })
-        .collect();
-    checks.sort_by_key(|check| check.moved_from.is_none());
-    checks
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_save_beside_a_flood_is_not_of_the_flood() {
-        let check = |path: String| Check::new(RelPath::new(path), Lane::Bulk);
-        let mut checks: Vec<_> = (0..300).map(|n| check(format!("flood/{n}.md"))).collect();
-        checks.insert(100, check("notes/saved.md".into()));
-        checks.extend((0..60).map(|n| check(format!("quiet-{n}/a.md"))));
-        promote_quiet(&mut checks);
-        checks.retain(|check| check.lane == Lane::Interactive);
-        assert_eq!(checks.len(), MOST_QUIET);
-        assert_eq!(checks[0].path.as_str(), "notes/saved.md");
-        assert!(checks.iter().all(|check| !check.path.as_str().starts_with("flood/")));
+        };
+        let mut checks = join(&self.intake, paths.map(check).collect(), &changed, &gone);
+        // Moves first, each with its old name; missing files last.
+        checks.sort_by_key(|check| check.moved_from.is_none());
+        // A poll finds saves among what changed; so does a crawl in a flood, which may have swallowed their events.
+        if !is_opening && (!is_bulk || checks.len() as u64 > MOST_AT_ONCE) {
+            self.route(checks, false);
+        } else {
+            self.state.backlog.with(|pending| checks.into_iter().for_each(|it| pending.queue(it)));
+        }
     }
 }

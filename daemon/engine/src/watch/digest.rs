@@ -5,6 +5,7 @@
 //! checked later. The halves of a rename are joined by their number, whether or not the system joins them.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::time::Instant;
 
 use super::Shared;
 use super::crawl::{Found, crawl};
@@ -21,16 +22,9 @@ use model::terms::{Lane, RelPath};
 /// Renames kept whose second half may still come; the halves follow each other closely.
 const MAX_HALVES: usize = 64;
 
-/// First halves of renames, oldest first.
+/// First halves of renames, oldest first: number and old path.
 #[derive(Debug, Default)]
-pub(super) struct Halves(VecDeque<Half>);
-
-#[derive(Debug)]
-struct Half {
-    tracker: usize,
-    from: RelPath,
-    is_joined: bool,
-}
+pub(super) struct Halves(VecDeque<(usize, RelPath)>);
 
 impl Halves {
     fn keep(&mut self, tracker: Option<usize>, from: &RelPath) {
@@ -38,22 +32,12 @@ impl Halves {
         if self.0.len() >= MAX_HALVES {
             self.0.pop_front();
         }
-        self.0.push_back(Half { tracker, from: from.clone(), is_joined: false });
+        self.0.push_back((tracker, from.clone()));
     }
 
-    fn join(&mut self, tracker: Option<usize>) -> Option<RelPath> {
-        let half = self.0.iter_mut().rev().find(|half| Some(half.tracker) == tracker)?;
-        half.is_joined = true;
-        Some(half.from.clone())
-    }
-
-    /// Returns whether the rename is known; a second report of it must not undo what has happened since.
-    fn are_joined(&self, tracker: Option<usize>) -> bool {
-        self.0
-            .iter()
-            .rev()
-            .find(|half| Some(half.tracker) == tracker)
-            .is_some_and(|half| half.is_joined)
+    fn from(&self, tracker: Option<usize>) -> Option<RelPath> {
+        let half = self.0.iter().rev().find(|half| Some(half.0) == tracker)?;
+        Some(half.1.clone())
     }
 }
 
@@ -83,10 +67,11 @@ impl Shared {
                 self.gone(path)
             }
             RawEvent::MovedTo(path, tracker) => {
-                let from = lock(&self.halves).join(tracker);
+                let from = lock(&self.halves).from(tracker);
                 self.appeared(path, from)
             }
-            RawEvent::Moved(_, _, tracker) if lock(&self.halves).are_joined(tracker) => None,
+            // Its halves were reported one by one: a second report must not undo what has happened since.
+            RawEvent::Moved(_, _, tracker) if lock(&self.halves).from(tracker).is_some() => None,
             RawEvent::Moved(from, to, _) => self.appeared(to, Some(from)),
         };
         match notice {
@@ -155,13 +140,15 @@ impl Shared {
             // A moved folder has moved its files: each old path that is known becomes a rename.
             let rest = file.path.as_str().get(folder.as_str().len()..).unwrap_or_default();
             let from = moved_from.map(|old| RelPath::new(format!("{old}{rest}")));
-            match from.filter(|from| intake.expects(from)) {
+            match from.filter(|from| intake.sent.expects(from)) {
                 Some(from) => notices.push(Notice::Renamed { from, to: file.path.clone() }),
-                None if intake.differs(file) => notices.push(Notice::Changed(file.path.clone())),
+                None if intake.sent.differs(file) => {
+                    notices.push(Notice::Changed(file.path.clone()))
+                }
                 None => {}
             }
         }
-        if intake.expects(folder) {
+        if intake.sent.expects(folder) {
             notices.push(Notice::Changed(folder.clone()));
         }
         // Last, so that it settles together with the files that came from it, never before.
@@ -182,7 +169,7 @@ impl Shared {
                 continue;
             }
             if !intake.project_folder.meta(&change.path).is_ok_and(|meta| meta.is_folder()) {
-                let below = intake.expected_under(path).into_iter();
+                let below = intake.sent.expected_under(path).into_iter();
                 out.extend(below.map(|path| Check::new(path, Lane::Bulk)));
             }
             if let Some(listener) = &listener
@@ -228,18 +215,20 @@ pub(super) fn changed(
     let rules = intake.rules();
     let is_read = folder.is_empty() || rules.verdict(folder, true) == Verdict::Descend;
     let lies_otherwise = |path: &RelPath| match intake.project_folder.meta(path) {
-        Ok(it) => intake.differs(&Found { path: path.clone(), stat: Stat::of(&it) }),
+        Ok(it) => intake.sent.differs(&Found { path: path.clone(), stat: Stat::of(&it) }),
         // A file whose removal is on its way is still in the index.
-        Err(error) => error.is_absent() && (intake.expects(path) || intake.is_on_its_way(path)),
+        Err(error) => {
+            error.is_absent() && (intake.sent.expects(path) || intake.sent.is_on_its_way(path))
+        }
     };
-    let are_many = others.len() > most || intake.known.are_more_under(folder, most);
+    let are_many = others.len() > most || intake.sent.known.are_more_under(folder, most);
     // One query instead of one per file.
     let known: BTreeMap<RelPath, KnownFile> = match are_many {
         true => BTreeMap::new(),
-        false => intake.known.files_under(folder).into_iter().collect(),
+        false => intake.sent.known.files_under(folder).into_iter().collect(),
     };
     let mut expected: BTreeSet<RelPath> = known.keys().cloned().collect();
-    expected.extend(intake.sent.paths_under(folder).into_iter().chain(others.iter().cloned()));
+    expected.extend(intake.sent.sent_under(folder).into_iter().chain(others.iter().cloned()));
     if are_many || expected.len() > most {
         return named.iter().filter(|path| lies_otherwise(path)).cloned().collect();
     }
@@ -248,10 +237,12 @@ pub(super) fn changed(
     }
     let crawl = crawl(&intake.project_folder, &rules, folder, &mut |_| {});
     let found: BTreeSet<&RelPath> = crawl.found.iter().map(|file| &file.path).collect();
-    let differs = |file: &&Found| intake.differs_from(file, known.get(&file.path).copied());
+    let differs = |file: &&Found| {
+        intake.sent.differs_from(file, || known.get(&file.path).copied(), Instant::now())
+    };
     let below = crawl.found.iter().filter(differs).map(|file| &file.path);
     let beside = expected.iter().filter(|path| match found.contains(path) {
-        true => intake.is_on_its_way(path),
+        true => intake.sent.is_on_its_way(path),
         false => lies_otherwise(path),
     });
     let changed: BTreeSet<&RelPath> = below.chain(beside).collect();

@@ -10,7 +10,6 @@
 use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
-use std::time::Instant;
 
 use confine::{Content, Error, Kind, Meta, Root};
 
@@ -29,7 +28,7 @@ use config::Live;
 use config::settings::{Privacy, Watch};
 use formats::Parsing;
 use model::parcel::{Pass, Reading, SourceDoc};
-use model::terms::{ContentHash, FileVersion, Generation, Lane, RelPath};
+use model::terms::{ContentHash, FileVersion, Generation, Lane};
 use model::{DocFault, Item, Ticket};
 
 /// Size from which a saved document is read swiftly first, bytes: to read as much deeply takes some .3 s of processor
@@ -81,7 +80,6 @@ pub(super) struct Intake {
     /// Where documents are parsed.
     pub parsing: Parsing,
     rules: RwLock<Arc<Rules>>,
-    pub(super) known: Arc<dyn KnownFiles>,
     pub(super) sent: Sent,
     pub(super) claims: Claims,
     generation: AtomicU64,
@@ -106,8 +104,7 @@ impl Intake {
             budget,
             parsing,
             rules: RwLock::new(Arc::new(rules)),
-            known,
-            sent: Sent::default(),
+            sent: Sent::new(known),
             claims: Claims::default(),
             generation: AtomicU64::new(1),
             root_identity: Mutex::new(None),
@@ -146,55 +143,16 @@ impl Intake {
         self.conclude(check, self.examine(check, &self.rules()))
     }
 
-    /// Returns whether a file, as a crawl found it, may differ from what was sent or is known.
-    pub(super) fn differs(&self, found: &Found) -> bool {
-        self.sent.differs(found, || self.known.get(&found.path), Instant::now())
-    }
-
-    /// The same, with `known` as what the index has of the file.
-    pub(super) fn differs_from(&self, found: &Found, known: Option<KnownFile>) -> bool {
-        self.sent.differs(found, || known, Instant::now())
-    }
-
-    /// Returns whether what was sent last for a path is not in the index yet.
-    pub(super) fn is_on_its_way(&self, path: &RelPath) -> bool {
-        self.sent.is_on_its_way(path, &*self.known)
-    }
-
-    /// Forgets what was sent, because it will not arrive.
-    pub(super) fn forget_sent(&self) {
-        self.sent.forget();
-    }
-
     /// Returns whether a file's bytes differ from those that were sent or are known. Reads it.
     pub(super) fn differs_in_content(&self, found: &Found) -> bool {
         let limit = self.settings.max_bytes_of(&found.path.extension());
         let Ok(root) = self.project_folder.open() else { return false };
         let read = read_regular(&root, found.path.as_str(), limit);
         let Ok(Some(file)) = read else { return false };
-        match self.path_state(&found.path) {
+        match self.sent.state_of(&found.path) {
             PathState::Present(before) => before.hash != ContentHash::of(&file.bytes),
             _ => false,
         }
-    }
-
-    /// Returns what the index will hold of the path.
-    pub(super) fn path_state(&self, path: &RelPath) -> PathState {
-        self.sent.state_of(path, &*self.known)
-    }
-
-    /// Returns whether the path was sent or is known, and not removed since.
-    pub(super) fn expects(&self, path: &RelPath) -> bool {
-        self.path_state(path).is_held()
-    }
-
-    /// Returns every path below a folder that was sent or is known, sorted.
-    pub(super) fn expected_under(&self, folder: &str) -> Vec<RelPath> {
-        let mut paths = self.known.paths_under(folder);
-        paths.extend(self.sent.paths_under(folder));
-        paths.sort_unstable();
-        paths.dedup();
-        paths
     }
 
     /// Returns device and inode of the root when it was last found sound.
@@ -208,18 +166,18 @@ impl Intake {
     }
 
     fn examine(&self, check: &Check, rules: &Rules) -> Seen {
-        let path = check.path.as_str();
+        let (path, unknown) = (check.path.as_str(), FileVersion::default());
         if let Verdict::Skip(reason) = rules.verdict(path, false) {
             return Seen::Gone(reason);
         }
         let root = match self.project_folder.open() {
             Ok(root) => root,
-            Err(error) => return absent_or_trouble(path, &error.into()),
+            Err(error) => return absent_or_trouble(path, &error.into(), unknown),
         };
         let found = match root.find(path) {
             Ok(found) => found,
             Err(error) if error.leads_out() => return Seen::Gone(led_out(&root, rules, path)),
-            Err(error) => return absent_or_trouble(path, &error),
+            Err(error) => return absent_or_trouble(path, &error, unknown),
         };
         if found.real != path
             && let Err(reason) = follow_all(&root, rules, path)
@@ -245,7 +203,7 @@ impl Intake {
         }
         if check.trusts_stat && check.reread == Reread::Nothing {
             let found = Found { path: check.path.clone(), stat };
-            if !self.differs(&found) {
+            if !self.sent.differs(&found) {
                 return Seen::SameStat;
             }
         }
@@ -260,13 +218,13 @@ impl Intake {
                 Seen::Content(file, KnownFile { hash, mtime_ms, n_bytes })
             }
             Ok(None) => Seen::Gone(SkipReason::NotAFile),
-            Err(error) => trouble_with(version, absent_or_trouble(path, &error)),
+            Err(error) => absent_or_trouble(path, &error, version),
         }
     }
 
     /// Does what the table in `path_state.rs` says about a finding.
     fn conclude(&self, check: &Check, seen: Seen) -> Checked {
-        let state = self.path_state(&check.path);
+        let state = self.sent.state_of(&check.path);
         let (next, action) = state.after(self.finding(check, &seen, state));
         // While the root is out of sight, a missing file proves nothing: its state stays.
         if action == Action::Hold {
@@ -279,12 +237,12 @@ impl Intake {
             (Action::SendRemoval, _) => {
                 let ticket = self.ticket(check, FileVersion::default(), None);
                 self.state.happened((self.now_ms)(), FileEventKind::Deleted, &check.path);
-                self.sent.put(&check.path, next, false, &*self.known);
+                self.sent.put(&check.path, next, false);
                 Checked::Item(Item::Removed(ticket))
             }
             (Action::SendFault, Seen::Trouble(fault, version)) => {
                 let ticket = self.ticket(check, version, None);
-                self.sent.put(&check.path, next, false, &*self.known);
+                self.sent.put(&check.path, next, false);
                 Checked::Item(Item::Faulted(ticket, fault))
             }
             (Action::SendDocument, Seen::Content(file, now)) => {
@@ -294,7 +252,7 @@ impl Intake {
                 let is_racy = self.is_racy(&now);
                 // An entry is written only if it changes something: most checks of a crawl end here.
                 if state != next || is_racy || self.sent.is_racy(&check.path) {
-                    self.sent.put(&check.path, next, is_racy, &*self.known);
+                    self.sent.put(&check.path, next, is_racy);
                 }
                 Checked::Unchanged
             }
@@ -346,16 +304,16 @@ impl Intake {
             self.state.happened((self.now_ms)(), kind, &check.path);
         }
         ticket.weight = self.budget.take(check.lane, bytes.len());
-        self.sent.put(&check.path, PathState::Present(now), self.is_racy(&now), &*self.known);
+        self.sent.put(&check.path, PathState::Present(now), self.is_racy(&now));
         // A large document that was saved shows its new text at once; the deep pass reads it again later.
         let is_for_later = kind.is_some() && check.lane == Lane::Interactive && bytes.len() > LARGE;
         let pass = match is_for_later {
             true => Pass::Swift,
-            false => self.known.pass_of(ticket.moved_from.as_ref().unwrap_or(&check.path)),
+            false => self.sent.known.pass_of(ticket.moved_from.as_ref().unwrap_or(&check.path)),
         };
         let KnownFile { hash, mtime_ms, .. } = now;
         let reading = match check.reread {
-            Reread::NamesOnly => self.known.reading_of(&check.path, hash),
+            Reread::NamesOnly => self.sent.known.reading_of(&check.path, hash),
             Reread::Nothing | Reread::Whole => Reading::Whole,
         };
         let (path, bytes) = (check.path.clone(), bytes.into());
@@ -372,7 +330,7 @@ impl Intake {
     fn is_given_up(&self, check: &Check, version: &FileVersion) -> bool {
         check.trusts_stat
             && check.reread == Reread::Nothing
-            && self.known.is_given_up(&check.path, version)
+            && self.sent.known.is_given_up(&check.path, version)
     }
 
     fn ticket(&self, check: &Check, version: FileVersion, origin: Option<Origin>) -> Ticket {
@@ -410,11 +368,11 @@ fn day_of(mtime_ms: i64) -> i64 {
     mtime_ms.div_euclid(24 * 3600 * 1000)
 }
 
-fn absent_or_trouble(path: &str, error: &Error) -> Seen {
+fn absent_or_trouble(path: &str, error: &Error, version: FileVersion) -> Seen {
     match error {
         Error::Dangling | Error::Endless => Seen::Gone(reason_of(error)),
         error if error.is_missing() => Seen::Gone(SkipReason::Missing),
-        error => Seen::Trouble(fault_of(path, error), FileVersion::default()),
+        error => Seen::Trouble(fault_of(path, error), version),
     }
 }
 
@@ -437,13 +395,6 @@ fn version_of(meta: &Meta) -> FileVersion {
 fn version_with(file: &KnownFile) -> FileVersion {
     let KnownFile { hash, mtime_ms, n_bytes } = *file;
     FileVersion { hash: Some(hash), mode: 0, mtime_ms, n_bytes }
-}
-
-fn trouble_with(version: FileVersion, seen: Seen) -> Seen {
-    match seen {
-        Seen::Trouble(fault, _) => Seen::Trouble(fault, version),
-        seen => seen,
-    }
 }
 
 fn fault_of(path: &str, error: &Error) -> DocFault {

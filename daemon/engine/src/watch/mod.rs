@@ -102,17 +102,8 @@ impl Watcher {
         let (stop, stopped) = watch::channel(false);
         let shared = Shared::new(options, known, Some(belt.clone()), state);
         shared.state.want_crawl();
-        let check = |lane| {
-            let sender = belt.of(lane).clone();
-            tokio::spawn(tasks::check_queued(shared.clone(), lane, sender, stopped.clone()))
-        };
-        let tasks = vec![
-            check(Lane::Interactive),
-            check(Lane::Bulk),
-            tokio::spawn(tasks::sort_settled(shared.clone(), stopped.clone())),
-            tokio::spawn(tasks::walk_folders(shared.clone(), stopped.clone())),
-            tokio::spawn(crawler::run(shared.clone(), stopped.clone())),
-        ];
+        let mut tasks = tasks::start(&shared, &belt, &stopped);
+        tasks.push(tokio::spawn(crawler::run(shared.clone(), stopped)));
         WatcherHandle { life: Arc::new(Life { shared, stop, tasks: Mutex::new(tasks) }) }
     }
 
@@ -305,7 +296,7 @@ impl WatcherHandle {
 
     /// Forgets what was sent and compares everything with what is known, because the index starts over.
     pub fn read_all_again(&self) {
-        self.life.shared.intake.forget_sent();
+        self.life.shared.intake.sent.forget();
         self.request_rescan();
     }
 

@@ -111,17 +111,23 @@ impl Intake {
         // Of the names that it had, the first of which the index knows: a tool, or the parcel that this one overtakes,
         // may have taken it part of the way. An old name that is in use again has not moved away.
         let names = self.claims.names_before(&check.path);
-        let known = names.iter().find(|from| self.known.get(from).is_some() && self.is_gone(from));
+        let known =
+            names.iter().find(|from| self.sent.known.get(from).is_some() && self.is_gone(from));
         let from = known.or(check.moved_from.as_ref().filter(|from| self.is_gone(from)));
         if let Some(from) = from {
             self.claims.assign(from, &check.path);
-            self.claims.sweep(&*self.known);
+            self.claims.sweep(&*self.sent.known);
             return Some(Origin { from: from.clone(), is_exchange: false });
         }
-        let equal: Vec<RelPath> =
-            self.known.paths_with(hash).into_iter().filter(|from| *from != check.path).collect();
+        let equal: Vec<RelPath> = self
+            .sent
+            .known
+            .paths_with(hash)
+            .into_iter()
+            .filter(|from| *from != check.path)
+            .collect();
         let is_origin = |from: &&RelPath| {
-            let was = self.path_state(from);
+            let was = self.sent.state_of(from);
             let is_unchanged = matches!(was, PathState::Present(file) if file.hash == hash);
             // The removal may be on the belt already, or the index be lost; but a document that would replace another
             // one must still be in the index.
@@ -130,13 +136,13 @@ impl Intake {
             (is_unchanged || is_going) && self.is_gone(from) && self.claims.claim(from, &check.path)
         };
         if let Some(from) = equal.iter().find(is_origin) {
-            self.claims.sweep(&*self.known);
+            self.claims.sweep(&*self.sent.known);
             return Some(Origin { from: from.clone(), is_exchange: false });
         }
         // Two files changed places if each now has the other's content.
         let before = before?;
         let traded = |from: &&RelPath| {
-            let was = self.path_state(from);
+            let was = self.sent.state_of(from);
             matches!(was, PathState::Present(file) if file.hash == hash)
                 && self.holds(from, &before)
         };

@@ -15,29 +15,23 @@ use super::crawl::{Crawl, crawl};
 use super::crawler::Comparison;
 use super::digest::is_followed;
 use super::mode::ModeEvent;
-use super::rules::{Rules, Verdict, parent};
-use super::state::{is_below, lock};
+use super::rules::{Rules, Verdict};
+use super::state::{folders_above, is_below, lock};
 
 /// Folders without events.
 #[derive(Debug, Default)]
-pub(super) struct Parts(Mutex<Unwatched>);
-
-#[derive(Debug, Default)]
-struct Unwatched {
-    folders: BTreeSet<String>,
-    why: String,
-}
+pub(super) struct Parts(Mutex<Missed>);
 
 /// Folders that a walk could not watch.
 #[derive(Debug, Default)]
 pub(super) struct Missed {
-    folders: Vec<String>,
+    folders: BTreeSet<String>,
     why: String,
 }
 
 impl Missed {
-    pub(super) fn note(&mut self, folder: String, why: String) {
-        self.folders.push(folder);
+    fn note(&mut self, folder: String, why: String) {
+        self.folders.insert(folder);
         self.why = why;
     }
 }
@@ -50,16 +44,7 @@ impl Parts {
     /// Returns the folders without a watch that are not below another such folder.
     pub(super) fn tops(&self) -> Vec<String> {
         let parts = lock(&self.0);
-        let is_top = |folder: &&String| {
-            let mut around = folder.as_str();
-            while !around.is_empty() {
-                around = parent(around);
-                if parts.folders.contains(around) {
-                    return false;
-                }
-            }
-            true
-        };
+        let is_top = |folder: &&String| !folders_above(folder).any(|it| parts.folders.contains(it));
         parts.folders.iter().filter(is_top).cloned().collect()
     }
 

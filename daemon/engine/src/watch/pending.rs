@@ -244,9 +244,14 @@ impl Pending {
         due
     }
 
-    /// Queues paths that have settled, each in the lane of a save or of a flood, even if they were noticed again
-    /// meanwhile. They stay in hand.
-    pub(super) fn route(&mut self, settled: Vec<(Check, Kind, u64)>, now: Instant) {
+    /// Queues paths, each in the lane of a save or of a flood. Those that have settled are queued even if they were
+    /// noticed again meanwhile, and stay in hand.
+    pub(super) fn route(
+        &mut self,
+        settled: Vec<(Check, Kind, u64)>,
+        is_settled: bool,
+        now: Instant,
+    ) {
         let changes: Vec<Settled<'_>> = settled
             .iter()
             .map(|(Check { path, .. }, kind, n_bytes)| Settled {
@@ -258,7 +263,8 @@ impl Pending {
         let go_first = self.burst.choose(&changes, self.settling.len(), now);
         for ((check, ..), goes_first) in settled.into_iter().zip(go_first) {
             let lane = if goes_first { Lane::Interactive } else { Lane::Bulk };
-            self.enqueue(Check { lane, ..check }, true);
+            self.n_news += 1;
+            self.enqueue(Check { lane, ..check }, is_settled);
         }
     }
 

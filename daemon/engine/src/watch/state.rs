@@ -15,7 +15,7 @@ use super::backlog::{Backlog, Job};
 use super::crawl::Crawl;
 use super::mode::{ModeEvent, WatchMode};
 use super::pending::{Notice, Pending, Wanted};
-use super::rules::SkipReason;
+use super::rules::{SkipReason, parent};
 use super::survey::{Survey, Surveys};
 use model::terms::RelPath;
 
@@ -341,4 +341,9 @@ impl WatchState {
 pub(super) fn is_below(path: &str, folder: &str) -> bool {
     folder.is_empty()
         || path.strip_prefix(folder).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+}
+
+/// Returns each folder above a path, up to the root.
+pub(super) fn folders_above(path: &str) -> impl Iterator<Item = &str> {
+    std::iter::successors(Some(path), |it| (!it.is_empty()).then(|| parent(it))).skip(1)
 }

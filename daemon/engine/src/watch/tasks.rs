@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use tokio::sync::{mpsc, watch};
-use tokio::task::spawn_blocking;
+use tokio::task::{JoinHandle, spawn_blocking};
 
 use super::Shared;
 use super::backlog::Job;
@@ -18,6 +18,7 @@ use super::intake::Checked;
 use super::pair::join_settled;
 use super::pending::Check;
 use super::state::stopped;
+use crate::belt::Lanes;
 use model::Item;
 use model::parcel::SourceDoc;
 use model::terms::Lane;
@@ -32,81 +33,81 @@ const MOST_IN_A_ROW: usize = 32;
 /// The place of one item in a lane.
 pub(super) type Place = mpsc::OwnedPermit<Item<SourceDoc>>;
 
-/// Checks what is queued for a lane, until it is stopped or the receiver of the items is gone.
-pub(super) async fn check_queued(
-    shared: Arc<Shared>,
-    lane: Lane,
-    sender: mpsc::Sender<Item<SourceDoc>>,
-    mut stop: watch::Receiver<bool>,
-) {
-    let place = async || {
-        shared.state.backlog.work(Job::Check(lane)).await;
-        shared.intake.budget.room(lane).await;
-        sender.clone().reserve_owned().await
+/// Starts the tasks, which run until they are stopped or the receiver of the items is gone.
+pub(super) fn start(
+    shared: &Arc<Shared>,
+    belt: &Lanes<SourceDoc>,
+    stop: &watch::Receiver<bool>,
+) -> Vec<JoinHandle<()>> {
+    let check = |lane| {
+        let (state, sender) = (shared.clone(), belt.of(lane).clone());
+        let place = async move || {
+            state.state.backlog.work(Job::Check(lane)).await;
+            state.intake.budget.room(lane).await;
+            sender.clone().reserve_owned().await.ok()
+        };
+        let check = move |shared: &Shared, place| shared.check_some(lane, place);
+        tokio::spawn(run(shared.clone(), stop.clone(), lane, place, check))
     };
-    loop {
-        let place = tokio::select! {
-            () = stopped(&mut stop) => return,
-            place = place() => match place {
-                Ok(place) => place,
-                Err(_) => return,
-            },
-        };
-        let worker = shared.clone();
-        let work = move || worker.check_some(lane, place);
-        let done = match lane {
-            Lane::Interactive => spawn_blocking(work).await.map_err(|error| error.to_string()),
-            Lane::Bulk => crew::reading().run(work).await.map_err(|error| error.to_string()),
-        };
-        shared.report_lost(done);
-    }
-}
-
-/// Sorts out what has settled, until it is stopped.
-pub(super) async fn sort_settled(shared: Arc<Shared>, mut stop: watch::Receiver<bool>) {
-    let due = async || {
-        shared.state.backlog.work(Job::Settle).await;
+    let state = shared.state.clone();
+    let due = async move || {
+        state.backlog.work(Job::Settle).await;
         // What is noticed meanwhile is due later.
-        while let Some(due) = shared.state.backlog.with(|pending| pending.next_due())
+        while let Some(due) = state.backlog.with(|pending| pending.next_due())
             && due > Instant::now()
         {
             tokio::time::sleep_until(due.into()).await;
         }
+        Some(())
     };
-    loop {
-        tokio::select! {
-            () = stopped(&mut stop) => return,
-            () = due() => {}
-        }
-        let worker = shared.clone();
-        let done = spawn_blocking(move || worker.sort_due()).await;
-        shared.report_lost(done.map_err(|error| error.to_string()));
-    }
+    let sort = |shared: &Shared, ()| shared.sort_due();
+    let state = shared.state.clone();
+    let appeared = async move || {
+        state.backlog.work(Job::Walk).await;
+        Some(())
+    };
+    let walk = |shared: &Shared, ()| shared.walk_new();
+    vec![
+        check(Lane::Interactive),
+        check(Lane::Bulk),
+        tokio::spawn(run(shared.clone(), stop.clone(), Lane::Interactive, due, sort)),
+        tokio::spawn(run(shared.clone(), stop.clone(), Lane::Interactive, appeared, walk)),
+    ]
 }
 
-/// Walks new folders, until it is stopped.
-pub(super) async fn walk_folders(shared: Arc<Shared>, mut stop: watch::Receiver<bool>) {
+/// Works on another thread, which for the bulk lane is a slower one, whenever `ready` returns something.
+async fn run<T: Send + 'static>(
+    shared: Arc<Shared>,
+    mut stop: watch::Receiver<bool>,
+    lane: Lane,
+    ready: impl AsyncFn() -> Option<T>,
+    work: impl Fn(&Shared, T) + Copy + Send + 'static,
+) {
     loop {
-        tokio::select! {
+        let ready = tokio::select! {
             () = stopped(&mut stop) => return,
-            () = shared.state.backlog.work(Job::Walk) => {}
-        }
+            ready = ready() => ready,
+        };
+        let Some(ready) = ready else { return };
         let worker = shared.clone();
-        let done = spawn_blocking(move || {
-            let (folders, _in_hand) = worker.state.backlog.folders();
-            for (folder, moved_from) in folders {
-                worker.walk(&folder, moved_from.as_ref());
-            }
-        });
-        shared.report_lost(done.await.map_err(|error| error.to_string()));
+        let work = move || work(&worker, ready);
+        let done = match lane {
+            Lane::Interactive => spawn_blocking(work).await.map_err(|error| error.to_string()),
+            Lane::Bulk => crew::reading().run(work).await.map_err(|error| error.to_string()),
+        };
+        if let Err(error) = done {
+            // A crawl makes up for it, which was requested when the work was dropped.
+            shared.state.report(format!("events were lost: {error}"));
+        }
     }
 }
 
 impl Shared {
-    /// Reports work that was cut short; a crawl, which was requested then, makes up for it.
-    fn report_lost(&self, done: Result<(), String>) {
-        if let Err(error) = done {
-            self.state.report(format!("events were lost: {error}"));
+    /// Walks the folders that have appeared.
+    fn walk_new(&self) {
+        let (folders, _in_hand) = self.state.backlog.folders();
+        for (folder, moved_from) in folders {
+            self.walk(&folder, moved_from.as_ref());
         }
     }
 
@@ -116,14 +117,19 @@ impl Shared {
         // Changes made together settle together: a tool that moves a file by rewriting it takes a moment.
         let (due, _in_hand) = self.state.backlog.due(Instant::now(), debounce / TOGETHER);
         let checks = join_settled(self.expand(due), &self.intake);
+        self.route(checks, true);
+    }
+
+    /// Queues checks in the lane of a save or of a flood.
+    pub(super) fn route(&self, checks: Vec<Check>, is_settled: bool) {
         let weighed = checks.into_iter().map(|check| self.weighed(check)).collect();
-        self.state.backlog.with(|pending| pending.route(weighed, Instant::now()));
+        self.state.backlog.with(|pending| pending.route(weighed, is_settled, Instant::now()));
     }
 
     /// Adds to a check the kind of its change and the size of its file, bytes.
     fn weighed(&self, check: Check) -> (Check, Kind, u64) {
         let stat = self.intake.stat(&check.path);
-        let was = self.intake.path_state(check.moved_from.as_ref().unwrap_or(&check.path));
+        let was = self.intake.sent.state_of(check.moved_from.as_ref().unwrap_or(&check.path));
         let kind = match check.moved_from {
             None if was.looks_like(stat) => Kind::Echo,
             _ if was.is_held() => Kind::Known,

@@ -175,7 +175,7 @@ fn drained(pending: &mut Pending, lane: Lane) -> String {
 fn route(pending: &mut Pending, now: Instant) {
     let due = pending.due(now, Duration::ZERO);
     let n_due = due.len();
-    pending.route(due.into_iter().map(|check| (check, Kind::New, 1)).collect(), now);
+    pending.route(due.into_iter().map(|check| (check, Kind::New, 1)).collect(), true, now);
     pending.put_down(n_due);
 }
 
@@ -211,7 +211,11 @@ fn what_is_noticed_while_it_is_in_hand_or_busy_is_checked_again() {
     assert_eq!(pending.n_pending(), 1);
     // A file that is written continuously does not start over.
     pending.notice(changed("a"), now + QUIET);
-    pending.route(due.into_iter().map(|check| (check, Kind::Known, 1)).collect(), now + QUIET);
+    pending.route(
+        due.into_iter().map(|check| (check, Kind::Known, 1)).collect(),
+        true,
+        now + QUIET,
+    );
     assert_eq!((pending.n_pending(), pending.n_settling()), (2, 0));
     pending.put_down(1);
     let check = pending.take(Lane::Interactive).expect("it is queued");
@@ -282,4 +286,17 @@ fn a_crawl_requested_while_one_runs_is_another_one() {
     assert_eq!(pending.begin_crawl(), Some(Wanted { number: 2, is_full: false }));
     pending.crawl_done(2);
     assert_eq!((pending.n_pending(), pending.is_crawling()), (0, false));
+}
+
+#[test]
+fn a_save_that_a_crawl_finds_beside_a_flood_is_not_of_the_flood() {
+    let (mut pending, now) = (pending(), Instant::now());
+    pending.notice(changed("notes/settling"), now);
+    let flood = (0..300).map(|n| format!("flood/{n:03}"));
+    let found = flood.chain(["notes/saved".into(), "notes/settling".into()]);
+    let found = found.map(|path| (bulk(&path), Kind::New, 1)).collect();
+    pending.route(found, false, now);
+    assert_eq!((pending.n_pending(), pending.n_settling()), (302, 1), "it settles on");
+    assert!(drained(&mut pending, Lane::Interactive).ends_with("flood/049, notes/saved"));
+    assert!(drained(&mut pending, Lane::Bulk).starts_with("flood/050, flood/051"));
 }

@@ -74,7 +74,7 @@ async fn a_touched_file_is_sent_when_its_day_is_another() {
     let differs = |project: &Project, mtime_ms| {
         let path = RelPath::new("a.md");
         let found = crawl::Found { path, stat: read::Stat { n_bytes: 1, mtime_ms } };
-        project.handle.life.shared.intake.differs(&found)
+        project.handle.life.shared.intake.sent.differs(&found)
     };
     assert!(differs(&project, 7_000));
     assert!(project.handle.rescan().await);
