@@ -9,7 +9,7 @@ use crate::watch::{KnownFile, KnownFiles, MOST_EQUAL};
 use index::read::{File, Read};
 use index::store::schema::PASS_SWIFT;
 use index::store::{Breakers, Readers, Snapshot};
-use model::document::{Pass, Reading};
+use model::document::Pass;
 use model::terms::{ContentHash, FileVersion, RelPath};
 
 /// The watcher's view of the index, outside any transaction, so that it always reads the last commit.
@@ -87,12 +87,6 @@ impl KnownFiles for KnownInIndex {
     fn pass_of(&self, path: &RelPath) -> Pass {
         let pass = self.read(|index| index.files().pass(path.as_str())).flatten();
         if pass.is_some_and(|pass| pass != PASS_SWIFT) { Pass::Deep } else { Pass::Swift }
-    }
-
-    fn reading_of(&self, path: &RelPath, hash: ContentHash) -> Reading {
-        let has_findings = self.read(|index| index.files().has_findings(path.as_str(), hash));
-        let has_findings = has_findings.flatten();
-        has_findings.map_or(Reading::Whole, |has_findings| Reading::Names { has_findings })
     }
 
     fn text_of(&self, path: &RelPath) -> Option<String> {

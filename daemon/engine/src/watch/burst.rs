@@ -3,8 +3,8 @@
 //! In: the changes that have settled, how many are still unsettled, and the time. Out: which of them go first.
 //! A person saves a few files; a checkout or an unpacked archive changes thousands of small ones or dozens of large
 //! ones, and those must not delay the next save. So within a window of [`WINDOW`] everything goes first while it is
-//! cheap; beyond that, each class of changes (see [`Class`]) has a share of its own, in units of [`UNIT_BYTES`]: a
-//! flood spends only its own share.
+//! cheap; beyond that, each class of changes has a share of its own, in units of [`UNIT_BYTES`]: a flood spends only
+//! its own share.
 
 use std::time::{Duration, Instant};
 
@@ -15,7 +15,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 const UNIT_BYTES: u64 = 16 * 1_024;
 
 /// Cost of the changes in one window above which they are a burst, in units; an unsettled change counts as one.
-const MOST_AT_ONCE: u64 = 200;
+pub(super) const MOST_AT_ONCE: u64 = 200;
 
 /// What each class may spend on the interactive lane in one window of a burst, units.
 const SHARE: u64 = 50;
@@ -59,31 +59,15 @@ impl Settled<'_> {
     }
 }
 
-/// How much a change looks like a person's save.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Class {
-    /// Among many of its kind (new or known) in its folder.
-    Flood,
-    /// New, in a folder with few other new files.
-    QuietNew,
-    /// Known, in a folder where few other known files change: most likely a save.
-    QuietKnown,
-    /// Of a file that was read already.
-    Echo,
-}
-
-/// The current window, if one is open.
+/// The current window.
 #[derive(Debug, Default)]
 pub(super) struct Burst {
-    window: Option<Window>,
-}
-
-#[derive(Debug)]
-struct Window {
-    until: Instant,
+    /// `None` before the first one.
+    until: Option<Instant>,
     n_units: u64,
-    /// Units spent, by [`Class`].
-    spent: [u64; 4],
+    /// Units spent by each class: the kind of a change, and whether it is of a flood: among many of its kind in its
+    /// folder. A known file in a folder where few others change is most likely a save.
+    spent: FxHashMap<(Kind, bool), u64>,
     /// Files that changed, by folder and kind, up to one more than [`QUIET_FOLDER`]; without echoes. A file that is
     /// saved repeatedly counts once.
     of_folder: FxHashMap<(String, Kind), FxHashSet<RelPath>>,
@@ -97,55 +81,32 @@ impl Burst {
         n_unsettled: usize,
         now: Instant,
     ) -> Vec<bool> {
-        let open = self.window.take().filter(|window| now < window.until);
-        let window = self.window.insert(open.unwrap_or_else(|| Window::new(now)));
-        window.note(settled);
-        // Every change spends from its share, also outside a burst, so that a burst that starts later finds it spent.
-        let is_burst = window.n_units + n_unsettled as u64 > MOST_AT_ONCE;
-        settled.iter().map(|change| window.spend(change) || !is_burst).collect()
-    }
-}
-
-impl Window {
-    fn new(now: Instant) -> Self {
-        Window { until: now + WINDOW, n_units: 0, spent: [0; 4], of_folder: FxHashMap::default() }
-    }
-
-    fn note(&mut self, settled: &[Settled<'_>]) {
+        if self.until.is_none_or(|until| until <= now) {
+            *self = Burst { until: Some(now + WINDOW), ..Burst::default() };
+        }
         for change in settled {
             self.n_units += change.cost();
-            if change.kind == Kind::Echo {
-                continue;
-            }
             let files = self.of_folder.entry(change.place()).or_default();
-            if files.len() <= QUIET_FOLDER && !files.contains(change.path) {
+            if change.kind != Kind::Echo && files.len() <= QUIET_FOLDER {
                 files.insert(change.path.clone());
             }
         }
+        // Every change spends from its share, also outside a burst, so that a burst that starts later finds it spent.
+        let is_burst = self.n_units + n_unsettled as u64 > MOST_AT_ONCE;
+        settled.iter().map(|change| self.spend(change) || !is_burst).collect()
     }
 
     /// Charges the cost to the share of the change's class; returns false if the share is spent. The last change may
     /// exceed what is left, so that a large file is not starved.
     fn spend(&mut self, change: &Settled<'_>) -> bool {
-        let spent = match self.class(change) {
-            Class::Flood => &mut self.spent[0],
-            Class::QuietNew => &mut self.spent[1],
-            Class::QuietKnown => &mut self.spent[2],
-            Class::Echo => &mut self.spent[3],
-        };
+        let n_files = self.of_folder.get(&change.place()).map_or(0, FxHashSet::len);
+        let is_flood = n_files > QUIET_FOLDER;
+        // A file of a flood is one of it, whether it is new or known.
+        let kind = if is_flood { Kind::New } else { change.kind };
+        let spent = self.spent.entry((kind, is_flood)).or_default();
         let is_left = *spent < SHARE;
         *spent += if is_left { change.cost() } else { 0 };
         is_left
-    }
-
-    fn class(&self, change: &Settled<'_>) -> Class {
-        let n_files = self.of_folder.get(&change.place()).map_or(0, FxHashSet::len);
-        match (change.kind, n_files <= QUIET_FOLDER) {
-            (Kind::Echo, _) => Class::Echo,
-            (_, false) => Class::Flood,
-            (Kind::New, true) => Class::QuietNew,
-            (Kind::Known, true) => Class::QuietKnown,
-        }
     }
 }
 

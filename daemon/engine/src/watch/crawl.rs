@@ -15,7 +15,8 @@ use confine::{Error, Kind, Listing, Meta, Root};
 
 use super::links::{ProjectFolder, follow, reason_of};
 use super::read::Stat;
-use super::rules::{Rules, SkipReason, Verdict, parent};
+use super::rules::{Rules, SkipReason, Verdict};
+use super::state::folders_above;
 use super::survey::{Cause, Survey};
 use model::terms::RelPath;
 
@@ -48,20 +49,8 @@ pub(super) struct Crawl {
 impl Crawl {
     /// Returns whether the path may exist although it was not found.
     pub(super) fn hides(&self, path: &str) -> bool {
-        if self.unreadable.is_empty() {
-            return false;
-        }
-        // The path itself, then each folder above it, up to the root.
-        let mut part = path;
-        loop {
-            if self.unreadable.contains_key(part) {
-                return true;
-            }
-            if part.is_empty() {
-                return false;
-            }
-            part = parent(part);
-        }
+        let is_unreadable = |part| self.unreadable.contains_key(part);
+        is_unreadable(path) || folders_above(path).any(is_unreadable)
     }
 
     fn fail(&mut self, path: &str, error: &Error) {

@@ -1,42 +1,31 @@
 //! The crawl side: compares all files with what is known, at the start, on request, and periodically.
 //!
-//! In: a requested crawl, or the time for one. Out: paths to check, in the inbox of the bulk side (or for the event
-//! side, if a poll found only a few: a person has saved them).
+//! In: a requested crawl, or the time for one. Out: paths to check, queued for the bulk lane (or for the interactive
+//! one, if a poll found only a few: a person has saved them).
 //! Invariants: a crawl always reloads the rules and sets every watch again, so it makes up for anything missed; a
 //! root that is missing, unreadable or suddenly empty, and a folder that cannot be read, remove nothing; crawls wait
 //! for no other task, so a full belt does not keep them from noticing changes.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashSet;
 use tokio::sync::watch;
 use tokio::task::spawn_blocking;
 
 use super::Shared;
-use super::bulk::crawled;
+use super::backlog::Job;
+use super::burst::MOST_AT_ONCE;
 use super::crawl::{Crawl, Found, crawl};
 use super::events::Listener;
 use super::filesystem::polled_below;
-use super::intake::Ask;
 use super::mode::ModeEvent;
-use super::pair::pair;
-use super::parts::Missed;
-use super::settle::SettledChange;
+use super::pair::join;
+use super::pending::Check;
 use super::state::stopped;
 use config::limits::SPANS;
 use config::settings::Poll;
-use model::terms::RelPath;
-
-/// Most changes of one poll that count as saves by a person.
-const MOST_SAVED_AT_ONCE: usize = 200;
-
-/// Changes in one crawl above which a folder is part of a flood.
-const MOST_IN_A_QUIET_FOLDER: usize = 5;
-
-/// Most changes of quiet folders that one crawl hands to the interactive lane.
-const MOST_QUIET: usize = 50;
+use model::terms::{Lane, RelPath};
 
 /// Shortest time between two polls, milliseconds.
 const LEAST_POLL_MS: u64 = 100;
@@ -47,15 +36,8 @@ const RESTS: u32 = 10;
 /// When the next periodic crawl is due, of everything and of the parts without watches.
 #[derive(Default)]
 struct Rhythm {
-    next: Option<Instant>,
-    next_of_parts: Option<Instant>,
-}
-
-impl Rhythm {
-    /// Returns the time of the next one.
-    fn wake_at(&self) -> Option<Instant> {
-        self.next.into_iter().chain(self.next_of_parts).min()
-    }
+    everything: Option<Instant>,
+    parts: Option<Instant>,
 }
 
 /// How a crawl is compared with what is known.
@@ -63,7 +45,7 @@ impl Rhythm {
 pub(super) struct Comparison {
     /// True to read every file, whatever its size and time.
     pub is_full: bool,
-    /// True to hand everything to the bulk lane; otherwise a few changes count as saves.
+    /// True to queue everything for the bulk lane, unless it is a flood; otherwise a few changes count as saves.
     pub is_bulk: bool,
     /// True for the first crawl, in which no change can be a save.
     pub is_opening: bool,
@@ -73,91 +55,79 @@ pub(super) struct Comparison {
 pub(super) async fn run(shared: Arc<Shared>, mut stop: watch::Receiver<bool>) {
     let mut rhythm = Rhythm::default();
     let mut is_opening = true;
-    loop {
+    while !*stop.borrow() {
         let wanted = shared.state.begin_wanted();
-        let is_time = rhythm.next.is_some_and(|next| next <= Instant::now());
-        if wanted.is_none() && !is_time {
-            let survey = shared.state.surveys.due();
-            if survey.is_some_and(|due| due <= Instant::now()) {
-                let worker = shared.clone();
-                if let Err(error) = spawn_blocking(move || worker.survey_again()).await {
-                    shared.state.report(format!("a survey was stopped: {error}"));
-                }
-                continue;
-            }
-            if shared.poll_parts_if_due(&mut rhythm).await {
-                continue;
-            }
-            let wake_at = rhythm.wake_at().into_iter().chain(survey).min();
-            let at = tokio::time::Instant::from_std(wake_at.unwrap_or_else(Instant::now));
-            tokio::select! {
-                () = stopped(&mut stop) => return,
-                () = shared.state.crawl_wanted() => {}
-                () = tokio::time::sleep_until(at), if wake_at.is_some() => {}
-            }
-            continue;
-        }
-        if is_opening && let Some(ms) = sys::fail::number("watch.opening_ms") {
-            tokio::time::sleep(Duration::from_millis(ms)).await;
-        }
         // Measured from here: the pause afterwards is in proportion to the work.
         let begin = Instant::now();
-        let worker = shared.clone();
-        let is_full = wanted.is_some_and(|wanted| wanted.is_full);
-        let span = tracing::info_span!(target: SPANS, "crawl", is_full, is_opening, files = tracing::field::Empty);
-        let result = spawn_blocking(move || worker.crawl_all(is_opening, is_full)).await;
-        let is_polling = result.unwrap_or_else(|error| {
-            shared.state.report(format!("a crawl was stopped: {error}"));
-            true
-        });
-        span.record("files", shared.state.n_known_files());
-        drop(span);
-        // Also after a failure: callers that wait for this crawl must not wait forever.
-        if let Some(wanted) = wanted {
-            shared.state.crawl_done(wanted.number);
+        if shared.parts.is_empty() {
+            rhythm.parts = None;
+        } else if rhythm.parts.is_none() {
+            rhythm.parts = shared.next_after(true, begin);
         }
-        if !is_opening {
-            shared.state.count_rescan();
-        }
-        is_opening = false;
-        // A crawl of everything covers the parts, so their pauses restart.
-        rhythm.next = shared.rest(is_polling, begin.elapsed()).map(|rest| Instant::now() + rest);
-        rhythm.next_of_parts = None;
-        if *stop.borrow() {
-            return;
+        let survey = shared.state.surveys.due();
+        let is_due = |at: Option<Instant>| at.is_some_and(|at| at <= begin);
+        if wanted.is_some() || is_due(rhythm.everything) {
+            let is_full = wanted.is_some_and(|wanted| wanted.is_full);
+            let is_polling = shared.crawl(is_opening, is_full).await;
+            // Also after a failure: callers that wait for this crawl must not wait forever.
+            if let Some(wanted) = wanted {
+                shared.state.crawl_done(wanted.number);
+            }
+            is_opening = false;
+            // A crawl of everything covers the parts, so their pauses restart.
+            let everything = shared.next_after(is_polling, begin);
+            rhythm = Rhythm { everything, parts: None };
+        } else if is_due(survey) {
+            shared.on_thread(|shared| shared.survey_again()).await;
+        } else if is_due(rhythm.parts) {
+            shared.on_thread(|shared| shared.poll_parts()).await;
+            rhythm.parts = shared.next_after(true, begin);
+        } else {
+            let wake_at = [rhythm.everything, rhythm.parts, survey].into_iter().flatten().min();
+            let sleep = tokio::time::sleep_until(wake_at.unwrap_or(begin).into());
+            tokio::select! {
+                () = stopped(&mut stop) => return,
+                () = shared.state.backlog.woken(Job::Crawl) => {}
+                () = sleep, if wake_at.is_some() => {}
+            }
         }
     }
 }
 
 impl Shared {
-    /// Polls the parts without watches if it is time; returns false if there is nothing to do now.
-    async fn poll_parts_if_due(self: &Arc<Self>, rhythm: &mut Rhythm) -> bool {
-        if self.parts.is_empty() {
-            rhythm.next_of_parts = None;
-            return false;
-        }
-        let begin = Instant::now();
-        if rhythm.next_of_parts.is_some_and(|next| next <= begin) {
-            let worker = self.clone();
-            if let Err(error) = spawn_blocking(move || worker.poll_parts()).await {
-                self.state.report(format!("a crawl was stopped: {error}"));
-            }
-            rhythm.next_of_parts = None;
-        }
-        let is_new = rhythm.next_of_parts.is_none();
-        let rest = self.rest(true, begin.elapsed()).unwrap_or_default();
-        rhythm.next_of_parts.get_or_insert(Instant::now() + rest);
-        is_new
+    /// Runs work of a crawl on another thread; `None` if it was stopped by a panic, which is reported.
+    async fn on_thread<T: Send + 'static>(
+        self: &Arc<Self>,
+        work: impl FnOnce(&Arc<Self>) -> T + Send + 'static,
+    ) -> Option<T> {
+        let worker = self.clone();
+        let done = spawn_blocking(move || work(&worker)).await;
+        done.map_err(|error| self.state.report(format!("a crawl was stopped: {error}"))).ok()
     }
 
-    /// Returns the pause until the next periodic crawl; `None` without periodic crawls.
-    fn rest(&self, is_polling: bool, took: Duration) -> Option<Duration> {
-        if is_polling {
-            let interval = self.intake.settings.poll_interval_ms.max(LEAST_POLL_MS);
-            return Some(Duration::from_millis(interval).max(took * RESTS));
+    /// Crawls everything; returns as [`Shared::crawl_all`] does.
+    async fn crawl(self: &Arc<Self>, is_opening: bool, is_full: bool) -> bool {
+        if is_opening && let Some(ms) = sys::fail::number("watch.opening_ms") {
+            tokio::time::sleep(Duration::from_millis(ms)).await;
         }
-        let seconds = self.intake.settings.reconcile_seconds;
-        (seconds > 0).then(|| Duration::from_secs(seconds).max(took * RESTS))
+        let span = tracing::info_span!(target: SPANS, "crawl", is_full, is_opening, files = tracing::field::Empty);
+        let is_polling = self.on_thread(move |shared| shared.crawl_all(is_opening, is_full)).await;
+        span.record("files", self.state.n_known_files());
+        if !is_opening {
+            self.state.count_rescan();
+        }
+        is_polling.unwrap_or(true)
+    }
+
+    /// Returns when the next periodic crawl is due; `None` without periodic crawls.
+    fn next_after(&self, is_polling: bool, begin: Instant) -> Option<Instant> {
+        let settings = &self.intake.settings;
+        let pause = match settings.reconcile_seconds {
+            _ if is_polling => Duration::from_millis(settings.poll_interval_ms.max(LEAST_POLL_MS)),
+            0 => return None,
+            seconds => Duration::from_secs(seconds),
+        };
+        Some(Instant::now() + pause.max(begin.elapsed() * RESTS))
     }
 
     /// Counts anew what is read and what is not.
@@ -171,22 +141,17 @@ impl Shared {
 
     /// Compares everything once. Returns true if the next crawl should come soon, because nothing else will notice a
     /// change.
-    fn crawl_all(&self, is_opening: bool, is_full: bool) -> bool {
+    fn crawl_all(self: &Arc<Self>, is_opening: bool, is_full: bool) -> bool {
         let rules = self.intake.renew_rules();
         self.state.crawl_begins();
         let poll = self.poll_reason();
         // Listening comes before listing: a change in between is reported.
         let deaf = if poll.is_none() { self.listen().err() } else { None };
         let listener = self.listener();
-        let mut missed = Missed::default();
-        let (crawl, trouble) = self.state.surveys.renew(|| {
-            let crawl = crawl(&self.intake.project_folder, &rules, "", &mut |folder| {
-                if let Some(Err(why)) = listener.as_ref().map(|listener| listener.watch(folder)) {
-                    missed.note(self.relative(folder), why);
-                }
-            });
+        let (crawl, missed, trouble) = self.state.surveys.renew(|| {
+            let (crawl, missed) = self.crawl_and_watch(&rules, "");
             let trouble = self.judge_root(&crawl);
-            (trouble.is_none().then(|| crawl.survey.clone()), (crawl, trouble))
+            (trouble.is_none().then(|| crawl.survey.clone()), (crawl, missed, trouble))
         });
         let hidden = self.hidden(&crawl);
         self.state.crawl_listed(&crawl, &hidden, rules.warnings(), trouble.clone());
@@ -210,7 +175,7 @@ impl Shared {
         let unreadable = crawl.unreadable.keys();
         let below = unreadable.flat_map(|path| {
             let itself = RelPath::new(path.as_str());
-            self.intake.expected_under(path).into_iter().chain([itself])
+            self.intake.sent.expected_under(path).into_iter().chain([itself])
         });
         below.collect()
     }
@@ -231,9 +196,9 @@ impl Shared {
     }
 
     /// Opens the event queue unless it is open. The error is a message for a person.
-    fn listen(&self) -> Result<(), String> {
+    fn listen(self: &Arc<Self>) -> Result<(), String> {
         if self.listener().is_none() {
-            let listener = Listener::start(self.receiver.clone())?;
+            let listener = Listener::start(Arc::downgrade(self))?;
             self.set_listener(Some(Arc::new(listener)));
         }
         Ok(())
@@ -259,7 +224,7 @@ impl Shared {
         }
         // An empty root is believed if it is the same folder as before: somebody has emptied it.
         let is_same = crawl.identity.is_some() && crawl.identity == self.intake.root_identity();
-        if crawl.n_entries == 0 && !is_same && !self.intake.expected_under("").is_empty() {
+        if crawl.n_entries == 0 && !is_same && !self.intake.sent.expected_under("").is_empty() {
             return Some(format!(
                 "the root `{root}` is empty, but files of it are known; nothing is removed; \
                  hint: is it mounted?"
@@ -285,79 +250,26 @@ impl Shared {
             .found
             .iter()
             .filter(|found| {
-                self.intake.differs(found) || is_full && self.intake.differs_in_content(found)
+                self.intake.sent.differs(found) || is_full && self.intake.differs_in_content(found)
             })
             .collect();
         let seen: FxHashSet<&RelPath> = crawl.found.iter().map(|found| &found.path).collect();
-        let mut gone = self.intake.expected_under(start);
+        let mut gone = self.intake.sent.expected_under(start);
         // A file below an unreadable folder is not known to be gone.
         gone.retain(|path| !seen.contains(path) && !crawl.hides(path.as_str()));
-        let mut changes = joined(&changed, &gone, &pair(&self.intake, &changed, &gone));
-        if !is_opening && changes.len() > MOST_SAVED_AT_ONCE {
-            // A flood may have swallowed the event of a save elsewhere; such a change is not part of the flood.
-            let quiet = take_quiet(&mut changes);
-            self.send_polled(quiet);
-        }
-        // A path that is waiting already will be read as it is then.
-        changes.retain(|change| !self.inbox.holds(&change.path));
-        if is_bulk || changes.len() > MOST_SAVED_AT_ONCE {
-            let asks = changes.into_iter().map(crawled);
-            asks.for_each(|ask| self.inbox.push(Ask { trusts_stat: !is_full, ..ask }));
+        let paths = changed.iter().map(|found| &found.path).chain(&gone);
+        let check = |path: &RelPath| Check {
+            trusts_stat: !is_full,
+            ..Check::new(path.clone(), Lane::Bulk)
+        };
+        let mut checks = join(&self.intake, paths.map(check).collect(), &changed, &gone);
+        // Moves first, each with its old name; missing files last.
+        checks.sort_by_key(|check| check.moved_from.is_none());
+        // A poll finds saves among what changed; so does a crawl in a flood, which may have swallowed their events.
+        if !is_opening && (!is_bulk || checks.len() as u64 > MOST_AT_ONCE) {
+            self.route(checks, false);
         } else {
-            self.send_polled(changes);
+            self.state.backlog.with(|pending| checks.into_iter().for_each(|it| pending.queue(it)));
         }
-    }
-}
-
-/// Takes out some of the changes in folders with few changes: those may be saves by a person.
-fn take_quiet(changes: &mut Vec<SettledChange>) -> Vec<SettledChange> {
-    let mut n_changes: FxHashMap<String, usize> = FxHashMap::default();
-    for change in changes.iter() {
-        *n_changes.entry(change.path.folder().to_string()).or_default() += 1;
-    }
-    let is_quiet = |change: &SettledChange| {
-        n_changes.get(change.path.folder()).is_none_or(|n| *n <= MOST_IN_A_QUIET_FOLDER)
-    };
-    let (mut quiet, mut rest): (Vec<_>, Vec<_>) =
-        std::mem::take(changes).into_iter().partition(is_quiet);
-    rest.extend(quiet.split_off(quiet.len().min(MOST_QUIET)));
-    *changes = rest;
-    quiet
-}
-
-/// Returns the changes in the order in which they are to be checked: moves first, each with its old name.
-fn joined(
-    changed: &[&Found],
-    gone: &[RelPath],
-    pairs: &BTreeMap<RelPath, RelPath>,
-) -> Vec<SettledChange> {
-    let moved: FxHashMap<&RelPath, &RelPath> = pairs.iter().map(|(old, new)| (new, old)).collect();
-    let mut changes: Vec<SettledChange> = changed
-        .iter()
-        .map(|found| SettledChange {
-            path: found.path.clone(),
-            moved_from: moved.get(&found.path).map(|old| (*old).clone()),
-        })
-        .collect();
-    let gone = gone.iter().filter(|path| !pairs.contains_key(*path));
-    changes.extend(gone.map(|path| SettledChange { path: path.clone(), moved_from: None }));
-    changes.sort_by_key(|change| change.moved_from.is_none());
-    changes
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_save_beside_a_flood_is_not_of_the_flood() {
-        let change = |path: String| SettledChange { path: RelPath::new(path), moved_from: None };
-        let mut changes: Vec<_> = (0..300).map(|n| change(format!("flood/{n}.md"))).collect();
-        changes.insert(100, change("notes/saved.md".into()));
-        changes.extend((0..60).map(|n| change(format!("quiet-{n}/a.md"))));
-        let quiet = take_quiet(&mut changes);
-        assert_eq!((quiet.len(), changes.len()), (MOST_QUIET, 300 + 61 - MOST_QUIET));
-        assert_eq!(quiet[0].path.as_str(), "notes/saved.md");
-        assert!(quiet.iter().all(|change| !change.path.as_str().starts_with("flood/")));
     }
 }

@@ -1,36 +1,38 @@
 //! Events: the system's reports, as paths of the project.
 //!
-//! In: events of `notify`. Out: [`RawEvent`]s in a bounded channel, each pending from here on.
+//! In: events of `notify`. Out: [`RawEvent`]s, each pending from here on (`digest.rs`).
 //! Each folder that is read has a watch of its own, set before the folder is listed; so a folder that appears with
 //! files in it loses none, and folders that are not read (`target`, `node_modules`) cost no watch and cause no
 //! events.
-//! Invariants: nothing is dropped silently: when the channel is full or the kernel's queue overflows, a crawl is
-//! requested instead. Setting a watch again is harmless, so every crawl sets them all.
+//! Invariants: nothing is dropped silently: when too many paths are not quiet or the kernel's queue overflows, a crawl
+//! is requested instead. Setting a watch again is harmless, so every crawl sets them all.
 //! Rejected: the recursive mode of `notify`, which walks ignored folders and links, and misses what appears in a new
 //! folder before its watch.
 
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::atomic::Ordering;
+use std::sync::{Mutex, Weak};
 
 use notify::event::{AccessKind, AccessMode, Event, EventKind, ModifyKind, RenameMode};
 use notify::{Config, ErrorKind, RecommendedWatcher, RecursiveMode, Watcher as _};
 use rustc_hash::FxHashSet;
-use tokio::sync::mpsc;
 
-use super::state::{WatchState, lock};
+use super::Shared;
+use super::state::lock;
 use model::terms::RelPath;
 
-/// Events that may wait to be digested; about 1 MB. If there are more, somebody is unpacking an archive, and a crawl
-/// is cheaper.
-pub(super) const RAW_CAPACITY: usize = 8_192;
+/// Paths that may wait to be quiet before further events are dropped for a crawl; about 20 MB. If there are more,
+/// somebody is unpacking an archive faster than any tool saves.
+pub(super) const MOST_SETTLING: usize = 1 << 16;
 
 /// An event at a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum RawEvent {
     /// It appeared or its content changed.
     Changed(RelPath),
+    /// It is a file, and its content changed.
+    Written(RelPath),
     /// Its owner, permissions or times changed.
     Touched(RelPath),
     /// It was deleted, or moved out of the root.
@@ -45,25 +47,8 @@ pub(super) enum RawEvent {
     Root,
 }
 
-/// Receives events from `notify` and passes them on.
-pub(super) struct EventReceiver {
-    root: PathBuf,
-    sink: mpsc::Sender<RawEvent>,
-    state: Arc<WatchState>,
-    is_overflowing: AtomicBool,
-}
-
-impl EventReceiver {
-    pub(super) fn new(root: &Path, sink: mpsc::Sender<RawEvent>, state: Arc<WatchState>) -> Self {
-        EventReceiver {
-            root: root.to_path_buf(),
-            sink,
-            state,
-            is_overflowing: AtomicBool::new(false),
-        }
-    }
-
-    /// Handles one report of `notify`. Runs on its thread and never waits.
+impl Shared {
+    /// Handles one report of `notify`. Runs on its thread and waits for nobody.
     pub(super) fn on_event(&self, report: notify::Result<Event>) {
         let event = match report {
             Ok(event) => event,
@@ -77,37 +62,30 @@ impl EventReceiver {
             self.state.want_crawl();
             return;
         }
-        for raw in translate(&self.root, &event) {
+        for raw in translate(&self.intake.project_folder.root, &event) {
             self.pass_on(raw);
         }
     }
 
-    /// Called when the channel has room again.
-    pub(super) fn drained(&self) {
-        self.is_overflowing.store(false, Ordering::Release);
-    }
-
     fn pass_on(&self, raw: RawEvent) {
         sys::courtesy::attend();
-        self.state.noticed(1);
-        if self.sink.try_send(raw).is_ok() {
-            return;
+        if self.state.backlog.with(|pending| pending.n_settling()) < self.most_settling {
+            self.is_overflowing.store(false, Ordering::Release);
+            return self.digest(raw);
         }
         // One overflow is counted, and logged, per flood.
         if !self.is_overflowing.swap(true, Ordering::AcqRel) {
             self.state.count_overflow();
         }
         self.state.want_crawl();
-        self.state.handed_on(1);
     }
 }
 
 /// Returns the paths of the project that an event is about; none for a mere read of a file.
 pub(super) fn translate(root: &Path, event: &Event) -> Vec<RawEvent> {
     let make: fn(RelPath, Option<usize>) -> RawEvent = match event.kind {
-        EventKind::Access(AccessKind::Close(AccessMode::Write)) => {
-            |path, _| RawEvent::Changed(path)
-        }
+        EventKind::Access(AccessKind::Close(AccessMode::Write))
+        | EventKind::Modify(ModifyKind::Data(_)) => |path, _| RawEvent::Written(path),
         EventKind::Access(_) => return Vec::new(),
         EventKind::Remove(_) => |path, _| RawEvent::Gone(path),
         EventKind::Modify(ModifyKind::Metadata(_)) => |path, _| RawEvent::Touched(path),
@@ -150,13 +128,18 @@ pub(super) struct Listener {
 
 impl Listener {
     /// Opens the system's event queue. The error is a message for a person.
-    pub(super) fn start(receiver: Arc<EventReceiver>) -> Result<Self, String> {
+    pub(super) fn start(shared: Weak<Shared>) -> Result<Self, String> {
         if sys::fail::number("watch.instances") == Some(0) {
             let none_left = io::Error::from_raw_os_error(rustix::io::Errno::MFILE.raw_os_error());
             return Err(why(&notify::Error::io(none_left)));
         }
         let config = Config::default().with_follow_symlinks(false);
-        let watcher = RecommendedWatcher::new(move |report| receiver.on_event(report), config);
+        let on_event = move |report| {
+            if let Some(shared) = shared.upgrade() {
+                shared.on_event(report);
+            }
+        };
+        let watcher = RecommendedWatcher::new(on_event, config);
         let watcher = watcher.map_err(|error| why(&error))?;
         Ok(Listener { watcher: Mutex::new(watcher), watched: Mutex::default() })
     }
@@ -232,6 +215,7 @@ mod tests {
     use super::*;
     use expect_test::expect;
     use notify::event::{CreateKind, DataChange, Flag, MetadataKind, RemoveKind};
+    use std::time::{Duration, Instant};
 
     fn event(kind: EventKind, paths: &[&str]) -> Event {
         let event = Event::new(kind).set_tracker(7);
@@ -265,10 +249,10 @@ mod tests {
             .collect();
         expect![[r#"
             Changed(("a.md"))
-            Changed(("d/a.md"))
+            Written(("d/a.md"))
             Touched(("a.md"))
 
-            Changed(("a.md"))
+            Written(("a.md"))
             Gone(("a.md"))
             Root
             MovedFrom(("a.md"), Some(7))
@@ -282,22 +266,21 @@ mod tests {
 
     #[test]
     fn an_overflow_of_either_queue_wants_a_crawl() {
-        let state = Arc::new(WatchState::default());
-        let (sink, mut raw) = mpsc::channel(2);
-        let receiver = EventReceiver::new(Path::new("/p"), sink, state.clone());
-        let change = || Ok(event(EventKind::Create(CreateKind::File), &["/p/a.md"]));
-        receiver.on_event(change());
-        receiver.on_event(change());
+        let shared = Shared::to_test(2);
+        let state = &shared.state;
+        let root = shared.intake.project_folder.root.clone();
+        let change = |path: &str| Ok(event(EventKind::Create(CreateKind::File), &[path]));
+        let change = |path: &str| change(&root.join(path).to_string_lossy());
+        shared.on_event(change("a.md"));
+        shared.on_event(change("b.md"));
         assert_eq!((state.n_pending(), state.is_crawling()), (2, false));
-        receiver.on_event(change());
-        receiver.on_event(change());
+        shared.on_event(change("c.md"));
+        shared.on_event(change("d.md"));
         assert_eq!((state.n_pending(), state.view().n_overflows), (3, 1));
         state.crawl_done(state.begin_wanted().expect("a crawl is wanted").number);
-        receiver.drained();
-        assert!(raw.try_recv().is_ok() && raw.try_recv().is_ok());
-        state.handed_on(2);
+        drop(state.backlog.due(Instant::now(), Duration::from_secs(60)));
         assert!(state.is_settled());
-        receiver.on_event(Ok(Event::new(EventKind::Other).set_flag(Flag::Rescan)));
+        shared.on_event(Ok(Event::new(EventKind::Other).set_flag(Flag::Rescan)));
         assert_eq!((state.n_pending(), state.view().n_overflows), (1, 2));
         assert!(state.is_crawling());
     }

@@ -3,14 +3,13 @@
 //! In: a path with a reason to check it. Out: an item for the belt, or why there is none. What follows from a finding
 //! is a table in `path_state.rs`.
 //! Invariants: an event or a crawl is only a reason to check; the file as it is when it is read decides. Checks of
-//! one path take turns, and a generation is assigned in that turn after the file was read, so a higher generation
-//! never carries older content. Nothing is removed while the root is missing or another folder than before. Only
+//! one path take turns (`pending.rs`), and a generation is assigned in that turn after the file was read, so a higher
+//! generation never carries older content. Nothing is removed while the root is missing or another folder than before. Only
 //! regular files are read that the rules accept and that are within the size limit.
 
 use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
-use std::time::Instant;
 
 use confine::{Content, Error, Kind, Meta, Root};
 
@@ -19,17 +18,17 @@ use super::crawl::Found;
 use super::links::{ProjectFolder, follow_all, reason_of};
 use super::origin::{Claims, Origin};
 use super::path_state::{Action, Finding, PathState};
+use super::pending::Check;
 use super::read::{Stat, read, read_regular};
 use super::rules::{Rules, SkipReason, Verdict};
 use super::sent::{KnownFile, KnownFiles, Sent};
 use super::state::{FileEventKind, WatchState, lock};
-use super::turns::Turns;
 use crate::belt::Budget;
 use config::Live;
 use config::settings::{Privacy, Watch};
 use formats::Parsing;
-use model::document::{Pass, Reading, SourceDoc};
-use model::terms::{ContentHash, FileVersion, Generation, Lane, RelPath};
+use model::document::{Pass, SourceDoc};
+use model::terms::{ContentHash, FileVersion, Generation, Lane};
 use model::{DocFault, Item, Ticket};
 
 /// Size from which a saved document is read swiftly first, bytes: to read as much deeply takes some .3 s of processor
@@ -46,36 +45,10 @@ const RACY_MS: u64 = 2_000;
 /// Most attempts of one check when the rules change during it.
 const MAX_TRIES: usize = 8;
 
-/// What to read again of an unchanged file; each variant includes those before it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Again {
-    /// Nothing.
-    Nothing,
-    /// Its names, and the evidence about them.
-    Names,
-    /// Everything.
-    Whole,
-}
-
-/// A request to check a path.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Ask {
-    /// The path.
-    pub path: RelPath,
-    /// Its previous path, if both halves of a rename were seen.
-    pub moved_from: Option<RelPath>,
-    /// The lane of its item.
-    pub lane: Lane,
-    /// What to read again if the content is unchanged.
-    pub again: Again,
-    /// True if equal size and time are enough to call a file unchanged; for events they are not.
-    pub trusts_stat: bool,
-}
-
 /// The outcome of a check.
 #[derive(Debug)]
 #[expect(clippy::large_enum_variant, reason = "one is alive at a time, and most are items")]
-pub(super) enum Look {
+pub(super) enum Checked {
     /// An item for the belt.
     Item(Item<SourceDoc>),
     /// The content is what was sent last.
@@ -107,10 +80,8 @@ pub(super) struct Intake {
     /// Where documents are parsed.
     pub parsing: Parsing,
     rules: RwLock<Arc<Rules>>,
-    pub(super) known: Arc<dyn KnownFiles>,
     pub(super) sent: Sent,
     pub(super) claims: Claims,
-    turns: Turns,
     generation: AtomicU64,
     root_identity: Mutex<Option<(u64, u64)>>,
     state: Arc<WatchState>,
@@ -133,10 +104,8 @@ impl Intake {
             budget,
             parsing,
             rules: RwLock::new(Arc::new(rules)),
-            known,
-            sent: Sent::default(),
+            sent: Sent::new(known),
             claims: Claims::default(),
-            turns: Turns::default(),
             generation: AtomicU64::new(1),
             root_identity: Mutex::new(None),
             state,
@@ -158,51 +127,20 @@ impl Intake {
         rules
     }
 
-    /// Checks a path. Reads the file; may wait for another check of the same path.
-    pub(super) fn look(&self, ask: &Ask) -> Look {
-        self.look_then(ask, |look| look)
-    }
-
-    /// Checks a path and passes the outcome to `then` before the next check of it: items that are sent there are in
-    /// their lane in the order of their generations.
-    pub(super) fn look_then<R>(&self, ask: &Ask, then: impl FnOnce(Look) -> R) -> R {
-        let _turn = self.turns.take(&ask.path);
-        then(self.look_in_turn(ask))
-    }
-
-    fn look_in_turn(&self, ask: &Ask) -> Look {
+    /// Checks a path and reads its file. One check of a path at a time: see [`Backlog`](super::backlog::Backlog).
+    pub(super) fn check(&self, check: &Check) -> Checked {
         for _ in 0..MAX_TRIES {
             let rules = self.rules();
-            let seen = self.examine(ask, &rules);
+            let seen = self.examine(check, &rules);
             // Held until the return, so that new rules wait for what the old ones decided.
             let current = self.rules.read().unwrap_or_else(PoisonError::into_inner);
             if Arc::ptr_eq(&rules, &current) {
-                return self.conclude(ask, seen);
+                return self.conclude(check, seen);
             }
         }
         // The rules change faster than a file can be read; leave it to the next crawl.
         self.state.want_crawl();
-        self.conclude(ask, self.examine(ask, &self.rules()))
-    }
-
-    /// Returns whether a file, as a crawl found it, may differ from what was sent or is known.
-    pub(super) fn differs(&self, found: &Found) -> bool {
-        self.sent.differs(found, || self.known.get(&found.path), Instant::now())
-    }
-
-    /// The same, with `known` as what the index has of the file.
-    pub(super) fn differs_from(&self, found: &Found, known: Option<KnownFile>) -> bool {
-        self.sent.differs(found, || known, Instant::now())
-    }
-
-    /// Returns whether what was sent last for a path is not in the index yet.
-    pub(super) fn is_on_its_way(&self, path: &RelPath) -> bool {
-        self.sent.is_on_its_way(path, &*self.known)
-    }
-
-    /// Forgets what was sent, because it will not arrive.
-    pub(super) fn forget_sent(&self) {
-        self.sent.forget();
+        self.conclude(check, self.examine(check, &self.rules()))
     }
 
     /// Returns whether a file's bytes differ from those that were sent or are known. Reads it.
@@ -211,29 +149,10 @@ impl Intake {
         let Ok(root) = self.project_folder.open() else { return false };
         let read = read_regular(&root, found.path.as_str(), limit);
         let Ok(Some(file)) = read else { return false };
-        match self.path_state(&found.path) {
+        match self.sent.state_of(&found.path) {
             PathState::Present(before) => before.hash != ContentHash::of(&file.bytes),
             _ => false,
         }
-    }
-
-    /// Returns what the index will hold of the path.
-    pub(super) fn path_state(&self, path: &RelPath) -> PathState {
-        self.sent.state_of(path, &*self.known)
-    }
-
-    /// Returns whether the path was sent or is known, and not removed since.
-    pub(super) fn expects(&self, path: &RelPath) -> bool {
-        self.path_state(path).is_held()
-    }
-
-    /// Returns every path below a folder that was sent or is known, sorted.
-    pub(super) fn expected_under(&self, folder: &str) -> Vec<RelPath> {
-        let mut paths = self.known.paths_under(folder);
-        paths.extend(self.sent.paths_under(folder));
-        paths.sort_unstable();
-        paths.dedup();
-        paths
     }
 
     /// Returns device and inode of the root when it was last found sound.
@@ -246,19 +165,19 @@ impl Intake {
         *lock(&self.root_identity) = identity;
     }
 
-    fn examine(&self, ask: &Ask, rules: &Rules) -> Seen {
-        let path = ask.path.as_str();
+    fn examine(&self, check: &Check, rules: &Rules) -> Seen {
+        let (path, unknown) = (check.path.as_str(), FileVersion::default());
         if let Verdict::Skip(reason) = rules.verdict(path, false) {
             return Seen::Gone(reason);
         }
         let root = match self.project_folder.open() {
             Ok(root) => root,
-            Err(error) => return absent_or_trouble(path, &error.into()),
+            Err(error) => return absent_or_trouble(path, &error.into(), unknown),
         };
         let found = match root.find(path) {
             Ok(found) => found,
             Err(error) if error.leads_out() => return Seen::Gone(led_out(&root, rules, path)),
-            Err(error) => return absent_or_trouble(path, &error),
+            Err(error) => return absent_or_trouble(path, &error, unknown),
         };
         if found.real != path
             && let Err(reason) = follow_all(&root, rules, path)
@@ -266,25 +185,25 @@ impl Intake {
             return Seen::Gone(reason);
         }
         match found.meta.kind {
-            Kind::File => self.examine_file(ask, rules, &found),
+            Kind::File => self.examine_file(check, rules, &found),
             Kind::Folder => Seen::Gone(SkipReason::Missing),
             Kind::Link | Kind::Other => Seen::Gone(SkipReason::NotAFile),
         }
     }
 
-    fn examine_file(&self, ask: &Ask, rules: &Rules, found: &confine::Found) -> Seen {
-        let path = ask.path.as_str();
+    fn examine_file(&self, check: &Check, rules: &Rules, found: &confine::Found) -> Seen {
+        let path = check.path.as_str();
         let stat = Stat::of(&found.meta);
         if stat.n_bytes > rules.max_bytes_of(path) {
             return Seen::Gone(SkipReason::TooLarge);
         }
         let version = version_of(&found.meta);
-        if self.is_given_up(ask, &version) {
+        if self.is_given_up(check, &version) {
             return Seen::SameStat;
         }
-        if ask.trusts_stat && ask.again == Again::Nothing {
-            let found = Found { path: ask.path.clone(), stat };
-            if !self.differs(&found) {
+        if check.trusts_stat && !check.is_forced {
+            let found = Found { path: check.path.clone(), stat };
+            if !self.sent.differs(&found) {
                 return Seen::SameStat;
             }
         }
@@ -299,50 +218,50 @@ impl Intake {
                 Seen::Content(file, KnownFile { hash, mtime_ms, n_bytes })
             }
             Ok(None) => Seen::Gone(SkipReason::NotAFile),
-            Err(error) => trouble_with(version, absent_or_trouble(path, &error)),
+            Err(error) => absent_or_trouble(path, &error, version),
         }
     }
 
     /// Does what the table in `path_state.rs` says about a finding.
-    fn conclude(&self, ask: &Ask, seen: Seen) -> Look {
-        let state = self.path_state(&ask.path);
-        let (next, action) = state.after(self.finding(ask, &seen, state));
+    fn conclude(&self, check: &Check, seen: Seen) -> Checked {
+        let state = self.sent.state_of(&check.path);
+        let (next, action) = state.after(self.finding(check, &seen, state));
         // While the root is out of sight, a missing file proves nothing: its state stays.
         if action == Action::Hold {
-            return Look::Held;
+            return Checked::Held;
         }
         let skipped = if let Seen::Gone(reason) = &seen { Some(*reason) } else { None };
-        self.state.judged(&ask.path, skipped);
+        self.state.judged(&check.path, skipped);
         match (action, seen) {
-            (Action::Skip, Seen::Gone(reason)) => Look::Skipped(reason),
+            (Action::Skip, Seen::Gone(reason)) => Checked::Skipped(reason),
             (Action::SendRemoval, _) => {
-                let ticket = self.ticket(ask, FileVersion::default(), None);
-                self.state.happened((self.now_ms)(), FileEventKind::Deleted, &ask.path);
-                self.sent.put(&ask.path, next, false, &*self.known);
-                Look::Item(Item::Removed(ticket))
+                let ticket = self.ticket(check, FileVersion::default(), None);
+                self.state.happened((self.now_ms)(), FileEventKind::Deleted, &check.path);
+                self.sent.put(&check.path, next, false);
+                Checked::Item(Item::Removed(ticket))
             }
             (Action::SendFault, Seen::Trouble(fault, version)) => {
-                let ticket = self.ticket(ask, version, None);
-                self.sent.put(&ask.path, next, false, &*self.known);
-                Look::Item(Item::Faulted(ticket, fault))
+                let ticket = self.ticket(check, version, None);
+                self.sent.put(&check.path, next, false);
+                Checked::Item(Item::Faulted(ticket, fault))
             }
             (Action::SendDocument, Seen::Content(file, now)) => {
-                self.send_document(ask, file.bytes, state, now)
+                self.send_document(check, file.bytes, state, now)
             }
             (Action::Renew, Seen::Content(_, now)) => {
                 let is_racy = self.is_racy(&now);
                 // An entry is written only if it changes something: most checks of a crawl end here.
-                if state != next || is_racy || self.sent.is_racy(&ask.path) {
-                    self.sent.put(&ask.path, next, is_racy, &*self.known);
+                if state != next || is_racy || self.sent.is_racy(&check.path) {
+                    self.sent.put(&check.path, next, is_racy);
                 }
-                Look::Unchanged
+                Checked::Unchanged
             }
-            _ => Look::Unchanged,
+            _ => Checked::Unchanged,
         }
     }
 
     /// Compares what is at the path with what the index will hold.
-    fn finding(&self, ask: &Ask, seen: &Seen, state: PathState) -> Finding {
+    fn finding(&self, check: &Check, seen: &Seen, state: PathState) -> Finding {
         match seen {
             Seen::Gone(SkipReason::Missing) if !self.may_remove() => Finding::OutOfSight,
             Seen::Gone(_) => Finding::Gone,
@@ -354,20 +273,26 @@ impl Intake {
                 PathState::Present(before)
                     if before.hash == now.hash
                         && day_of(before.mtime_ms) == day_of(now.mtime_ms)
-                        && ask.again == Again::Nothing =>
+                        && !check.is_forced =>
                 {
                     Finding::SameContent(*now)
                 }
-                _ if self.is_given_up(ask, &version_with(now)) => Finding::Untouched,
+                _ if self.is_given_up(check, &version_with(now)) => Finding::Untouched,
                 _ => Finding::NewContent(*now),
             },
         }
     }
 
-    fn send_document(&self, ask: &Ask, bytes: Vec<u8>, state: PathState, now: KnownFile) -> Look {
+    fn send_document(
+        &self,
+        check: &Check,
+        bytes: Vec<u8>,
+        state: PathState,
+        now: KnownFile,
+    ) -> Checked {
         self.adopt_root();
-        let origin = self.origin(ask, now.hash, state);
-        let mut ticket = self.ticket(ask, version_with(&now), origin);
+        let origin = self.origin(check, now.hash, state);
+        let mut ticket = self.ticket(check, version_with(&now), origin);
         let kind = match state {
             // It is read again on request or because its day changed; the file itself did not.
             PathState::Present(before) if before.hash == now.hash => None,
@@ -376,24 +301,20 @@ impl Intake {
             _ => Some(FileEventKind::Created),
         };
         if let Some(kind) = kind {
-            self.state.happened((self.now_ms)(), kind, &ask.path);
+            self.state.happened((self.now_ms)(), kind, &check.path);
         }
-        ticket.weight = self.budget.take(ask.lane, bytes.len());
-        self.sent.put(&ask.path, PathState::Present(now), self.is_racy(&now), &*self.known);
+        ticket.weight = self.budget.take(check.lane, bytes.len());
+        self.sent.put(&check.path, PathState::Present(now), self.is_racy(&now));
         // A large document that was saved shows its new text at once; the deep pass reads it again later.
-        let is_for_later = kind.is_some() && ask.lane == Lane::Interactive && bytes.len() > LARGE;
+        let is_for_later = kind.is_some() && check.lane == Lane::Interactive && bytes.len() > LARGE;
         let pass = match is_for_later {
             true => Pass::Swift,
-            false => self.known.pass_of(ticket.moved_from.as_ref().unwrap_or(&ask.path)),
+            false => self.sent.known.pass_of(ticket.moved_from.as_ref().unwrap_or(&check.path)),
         };
         let KnownFile { hash, mtime_ms, .. } = now;
-        let reading = match ask.again {
-            Again::Names => self.known.reading_of(&ask.path, hash),
-            Again::Nothing | Again::Whole => Reading::Whole,
-        };
-        let (path, bytes) = (ask.path.clone(), bytes.into());
-        let doc = SourceDoc { path, bytes, hash, mtime_ms, pass, reading };
-        Look::Item(Item::Document(ticket, doc))
+        let (path, bytes) = (check.path.clone(), bytes.into());
+        let doc = SourceDoc { path, bytes, hash, mtime_ms, pass };
+        Checked::Item(Item::Document(ticket, doc))
     }
 
     /// Returns whether the file may change again without changing its time.
@@ -402,19 +323,21 @@ impl Intake {
     }
 
     /// Returns whether a crawl skips a file that failed repeatedly and has not changed since.
-    fn is_given_up(&self, ask: &Ask, version: &FileVersion) -> bool {
-        ask.trusts_stat && ask.again == Again::Nothing && self.known.is_given_up(&ask.path, version)
+    fn is_given_up(&self, check: &Check, version: &FileVersion) -> bool {
+        check.trusts_stat
+            && !check.is_forced
+            && self.sent.known.is_given_up(&check.path, version)
     }
 
-    fn ticket(&self, ask: &Ask, version: FileVersion, origin: Option<Origin>) -> Ticket {
+    fn ticket(&self, check: &Check, version: FileVersion, origin: Option<Origin>) -> Ticket {
         let is_exchange = origin.as_ref().is_some_and(|origin| origin.is_exchange);
         Ticket {
-            path: ask.path.clone(),
+            path: check.path.clone(),
             generation: Generation(self.generation.fetch_add(1, Ordering::SeqCst)),
-            lane: ask.lane,
+            lane: check.lane,
             moved_from: origin.map(|origin| origin.from),
             is_exchange,
-            is_forced: ask.again != Again::Nothing,
+            is_forced: check.is_forced,
             version,
             n_behind: 0,
             weight: Default::default(),
@@ -441,11 +364,11 @@ fn day_of(mtime_ms: i64) -> i64 {
     mtime_ms.div_euclid(24 * 3600 * 1000)
 }
 
-fn absent_or_trouble(path: &str, error: &Error) -> Seen {
+fn absent_or_trouble(path: &str, error: &Error, version: FileVersion) -> Seen {
     match error {
         Error::Dangling | Error::Endless => Seen::Gone(reason_of(error)),
         error if error.is_missing() => Seen::Gone(SkipReason::Missing),
-        error => Seen::Trouble(fault_of(path, error), FileVersion::default()),
+        error => Seen::Trouble(fault_of(path, error), version),
     }
 }
 
@@ -468,13 +391,6 @@ fn version_of(meta: &Meta) -> FileVersion {
 fn version_with(file: &KnownFile) -> FileVersion {
     let KnownFile { hash, mtime_ms, n_bytes } = *file;
     FileVersion { hash: Some(hash), mode: 0, mtime_ms, n_bytes }
-}
-
-fn trouble_with(version: FileVersion, seen: Seen) -> Seen {
-    match seen {
-        Seen::Trouble(fault, _) => Seen::Trouble(fault, version),
-        seen => seen,
-    }
 }
 
 fn fault_of(path: &str, error: &Error) -> DocFault {

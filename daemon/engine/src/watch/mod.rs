@@ -4,29 +4,20 @@
 //! document; each that no longer should be, as a removal; each that cannot be read, as a fault.
 //!
 //! ```text
-//! notify ► events ► digest ► settle ► burst ─► outbox ► intake ► interactive lane
-//!                                        └──► inbox ─► intake ► bulk lane
-//!                      crawler ► crawl ────────┘
+//! notify ► events ► digest ─► pending ─► intake ─► interactive lane
+//!          new folder ► walk ─┤ (backlog)      └──► bulk lane
+//!                crawler ► crawl
 //! ```
 //!
-//! A path passes through these states; each holder counts it as pending, and it is counted in the next place before
-//! it is counted off in the last:
-//!
-//! | state      | held by                          | until                                   | then               |
-//! |------------|----------------------------------|-----------------------------------------|--------------------|
-//! | noticed    | channel of `events.rs`           | the event side has time                 | settling, walked   |
-//! | walked     | `to_walk` of `interactive.rs`    | the new folder was walked               | settling           |
-//! | settling   | `settle.rs`                      | it was quiet; [`held`] paths start over | queued (`burst.rs`)|
-//! | queued     | outbox, or inbox of `bulk.rs`    | lane and budget have room               | looked at          |
-//! | looked at  | `intake.rs`, one look at a time  | `path_state.rs` has decided             | on the belt, done  |
-//!
-//! A crawl puts differing files straight into the queue. How changes are noticed is a state machine, too (`mode.rs`).
-//! Three tasks that never wait for each other: events (`interactive.rs`), crawls (`crawler.rs`), bulk (`bulk.rs`).
+//! One map holds every path that is noticed and not on the belt (`pending.rs`, whose table lists the stages of an
+//! entry); `tasks.rs` takes out of it. How changes are noticed is a state machine (`mode.rs`), and so is what a check
+//! concludes (`path_state.rs`). Two things are kept of paths that are not pending: what was sent and is not committed
+//! (`sent.rs`), and which file took over which vanished document (`origin.rs`).
 //! Invariants: events and crawls are only reasons to check, so a missed or repeated event costs time, never a wrong
 //! index; generations ascend with the time of reading; a noticed change is pending or on the belt; nothing is removed
 //! that merely cannot be seen; no file is changed.
 
-mod bulk;
+mod backlog;
 mod burst;
 mod crawl;
 mod crawler;
@@ -34,47 +25,44 @@ mod deny;
 mod digest;
 mod events;
 mod filesystem;
-mod held;
 mod intake;
-mod interactive;
 mod links;
 mod mode;
 mod origin;
 mod pair;
 mod parts;
 mod path_state;
+mod pending;
 mod read;
 mod rules;
 mod sent;
-mod settle;
 mod state;
 mod survey;
+mod tasks;
 #[cfg(test)]
 mod tests;
-mod turns;
 
-use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
-use tokio::sync::{mpsc, watch};
+use tokio::sync::watch;
 use tokio::task::{JoinHandle, spawn_blocking};
 
-use self::bulk::Inbox;
-use self::events::{EventReceiver, Listener, RAW_CAPACITY, RawEvent};
-use self::held::HeldPaths;
-pub use self::held::Hold;
-use self::intake::{Again, Ask, Intake, Look};
-use self::interactive::Inward;
+use self::digest::Halves;
+use self::events::{Listener, MOST_SETTLING};
+use self::intake::{Checked, Intake};
 use self::mode::ModeEvent;
 pub use self::mode::WatchMode;
 use self::parts::Parts;
+use self::pending::Check;
 pub use self::rules::{Rules, SkipReason, Verdict};
 pub use self::sent::{KnownFile, KnownFiles, MOST_EQUAL};
-use self::settle::SettledChange;
 use self::state::{FIRST_CRAWL, lock};
 pub use self::state::{FileEvent, FileEventKind, WatchState, WatchView};
 pub use self::survey::{Cause, Survey, Unread};
+use self::tasks::Place;
 use crate::belt::{Budget, Lanes};
 use config::settings::{Privacy, Watch};
 use formats::Parsing;
@@ -105,38 +93,27 @@ pub struct Watcher;
 impl Watcher {
     /// Starts the tasks; must be called within a tokio runtime. The opening crawl counts as pending at once. `state`
     /// must be new: what an earlier watcher left pending in it would never settle.
-    #[expect(clippy::disallowed_methods, reason = "sends at most one message a poll")]
     pub fn spawn(
         options: WatchOptions,
         known: Arc<dyn KnownFiles>,
         belt: Lanes<SourceDoc>,
         state: Arc<WatchState>,
     ) -> WatcherHandle {
-        let capacity = sys::fail::number("watch.queue").map(|n| n.max(1) as usize);
-        let (raw_sender, raw) = mpsc::channel(capacity.unwrap_or(RAW_CAPACITY));
-        let (polled_sender, polled) = mpsc::unbounded_channel();
         let (stop, stopped) = watch::channel(false);
-        let senders = (raw_sender, polled_sender);
-        let shared = Shared::new(options, known, Some(belt.clone()), state, senders);
+        let shared = Shared::new(options, known, Some(belt.clone()), state);
         shared.state.want_crawl();
-        let inward = Inward { raw, polled, stop: stopped.clone() };
-        let tasks = vec![
-            tokio::spawn(interactive::run(shared.clone(), belt.interactive, inward)),
-            tokio::spawn(bulk::run(shared.clone(), belt.bulk, stopped.clone())),
-            tokio::spawn(crawler::run(shared.clone(), stopped)),
-        ];
+        let mut tasks = tasks::start(&shared, &belt, &stopped);
+        tasks.push(tokio::spawn(crawler::run(shared.clone(), stopped)));
         WatcherHandle { life: Arc::new(Life { shared, stop, tasks: Mutex::new(tasks) }) }
     }
 
     /// Returns a watcher that watches nothing, for an index that is not made from the folder.
-    #[expect(clippy::disallowed_methods, reason = "nothing is ever sent")]
     pub fn none(
         options: WatchOptions,
         known: Arc<dyn KnownFiles>,
         state: Arc<WatchState>,
     ) -> WatcherHandle {
-        let senders = (mpsc::channel(1).0, mpsc::unbounded_channel().0);
-        let shared = Shared::new(options, known, None, state, senders);
+        let shared = Shared::new(options, known, None, state);
         let (stop, tasks) = (watch::Sender::new(true), Mutex::default());
         WatcherHandle { life: Arc::new(Life { shared, stop, tasks }) }
     }
@@ -145,13 +122,13 @@ impl Watcher {
 /// State that the tasks share.
 struct Shared {
     intake: Intake,
-    inbox: Inbox,
-    receiver: Arc<EventReceiver>,
     parts: Parts,
     listener: Mutex<Option<Arc<Listener>>>,
-    polled: mpsc::UnboundedSender<Vec<SettledChange>>,
+    halves: Mutex<Halves>,
+    /// Paths that may be settling when an event is accepted.
+    most_settling: usize,
+    is_overflowing: AtomicBool,
     belt: Mutex<Option<Lanes<SourceDoc>>>,
-    held: Arc<HeldPaths>,
     state: Arc<WatchState>,
 }
 
@@ -161,23 +138,28 @@ impl Shared {
         known: Arc<dyn KnownFiles>,
         belt: Option<Lanes<SourceDoc>>,
         state: Arc<WatchState>,
-        (raw, polled): (mpsc::Sender<RawEvent>, mpsc::UnboundedSender<Vec<SettledChange>>),
     ) -> Arc<Self> {
         let real = options.root.canonicalize();
         let root = real.or_else(|_| std::path::absolute(&options.root)).unwrap_or(options.root);
-        let receiver = Arc::new(EventReceiver::new(&root, raw, state.clone()));
         let options = WatchOptions { root, ..options };
-        Arc::new(Shared {
+        let most_settling = sys::fail::number("watch.queue").map(|n| n.max(1) as usize);
+        let shared = Shared {
             intake: Intake::new(options, known, state.clone()),
-            inbox: Inbox::new(state.clone()),
-            receiver,
             parts: Parts::default(),
             listener: Mutex::new(None),
-            polled,
+            halves: Mutex::default(),
+            most_settling: most_settling.unwrap_or(MOST_SETTLING),
+            is_overflowing: AtomicBool::new(false),
             belt: Mutex::new(belt),
-            held: Arc::default(),
             state,
-        })
+        };
+        shared.renew_debounce();
+        Arc::new(shared)
+    }
+
+    fn renew_debounce(&self) {
+        let debounce = Duration::from_millis(self.intake.settings.debounce_ms);
+        self.state.backlog.with(|pending| pending.set_debounce(debounce));
     }
 
     fn listener(&self) -> Option<Arc<Listener>> {
@@ -186,14 +168,6 @@ impl Shared {
 
     fn set_listener(&self, listener: Option<Arc<Listener>>) {
         *lock(&self.listener) = listener;
-    }
-
-    fn send_polled(&self, changes: Vec<SettledChange>) {
-        let n_changes = changes.len();
-        self.state.noticed(n_changes);
-        if self.polled.send(changes).is_err() {
-            self.state.handed_on(n_changes);
-        }
     }
 }
 
@@ -253,6 +227,7 @@ impl WatcherHandle {
     /// Continues with other settings, and compares all files under them; returns at once.
     pub fn set_settings(&self, settings: Watch) {
         self.life.shared.intake.settings.replace(settings);
+        self.life.shared.renew_debounce();
         self.request_rescan();
     }
 
@@ -264,7 +239,7 @@ impl WatcherHandle {
     /// Compares all files with what is known by size and time; with `is_full` by content, which reads them all.
     /// Returns as [`WatcherHandle::rescan`] does.
     pub async fn request(&self, is_full: bool) -> bool {
-        let number = self.life.shared.state.want(is_full);
+        let number = self.state().backlog.with(|pending| pending.want_crawl(is_full));
         self.life.shared.state.crawled(number, self.life.stop.subscribe()).await
     }
 
@@ -286,13 +261,13 @@ impl WatcherHandle {
     pub async fn submit(&self, paths: Vec<RelPath>, is_forced: bool) -> Vec<Submitted> {
         let n_paths = paths.len();
         let shared = self.life.shared.clone();
-        shared.state.noticed(n_paths);
+        shared.state.backlog.with(|pending| pending.take_in_hand(n_paths));
         let work = tokio::spawn(async move {
             let mut outcomes = Vec::with_capacity(paths.len());
             for (idx, path) in paths.into_iter().enumerate() {
                 let n_behind = n_paths - idx - 1;
                 outcomes.push(submit_one(&shared, path, n_behind, is_forced).await);
-                shared.state.handed_on(1);
+                shared.state.backlog.with(|pending| pending.put_down(1));
             }
             outcomes
         });
@@ -315,36 +290,22 @@ impl WatcherHandle {
     /// Postpones events of paths while the returned guard lives, for callers that write many files and then submit
     /// them all: each is read once, together with the others.
     pub fn hold(&self, paths: Vec<RelPath>) -> Hold {
-        self.life.shared.held.hold(paths)
+        self.state().backlog.with(|pending| pending.hold(&paths));
+        Hold { state: self.state().clone(), paths }
     }
 
     /// Forgets what was sent and compares everything with what is known, because the index starts over.
     pub fn read_all_again(&self) {
-        self.life.shared.intake.forget_sent();
-        self.life.shared.state.want_crawl();
+        self.life.shared.intake.sent.forget();
+        self.request_rescan();
     }
 
     /// Puts unchanged files into the bulk lane again. Their content is read again, once for each path however often it
     /// is named.
     pub fn requeue(&self, paths: impl IntoIterator<Item = RelPath>) {
-        // The inbox may be drained while it is filled, so it alone would not notice a repetition.
-        for path in BTreeSet::from_iter(paths) {
-            self.life.shared.inbox.push(again(path, Again::Whole));
-        }
-    }
-
-    /// The same, reading only the names of files whose content is in the index.
-    pub fn read_names_again(&self, paths: impl IntoIterator<Item = RelPath>) {
-        for path in BTreeSet::from_iter(paths) {
-            self.life.shared.inbox.push(again(path, Again::Names));
-        }
-    }
-
-    /// The same for files without news: they are read more closely.
-    pub fn deepen(&self, paths: impl IntoIterator<Item = RelPath>) {
-        for path in BTreeSet::from_iter(paths) {
-            self.life.shared.inbox.push_known(again(path, Again::Names));
-        }
+        let checks =
+            paths.into_iter().map(|it| Check { is_forced: true, ..Check::new(it, Lane::Bulk) });
+        self.state().backlog.with(|pending| checks.for_each(|check| pending.queue(check)));
     }
 
     /// Stops watching and closes the sending end of the belt. What is pending is found again at the next start.
@@ -375,9 +336,17 @@ impl Drop for Life {
     }
 }
 
-/// The request to read an unchanged file again.
-fn again(path: RelPath, again: Again) -> Ask {
-    Ask { path, moved_from: None, lane: Lane::Bulk, again, trusts_stat: false }
+/// Holds paths until it is dropped.
+#[derive(Debug)]
+pub struct Hold {
+    state: Arc<WatchState>,
+    paths: Vec<RelPath>,
+}
+
+impl Drop for Hold {
+    fn drop(&mut self) {
+        self.state.backlog.with(|pending| pending.release(&self.paths));
+    }
 }
 
 async fn submit_one(
@@ -387,35 +356,33 @@ async fn submit_one(
     is_forced: bool,
 ) -> Submitted {
     let Some(belt) = lock(&shared.belt).clone() else { return Submitted::Stopped };
-    let lane = Lane::Interactive;
-    let again = if is_forced { Again::Whole } else { Again::Nothing };
-    let ask = Ask { path, moved_from: None, lane, again, trusts_stat: false };
+    let check = Check { is_forced, ..Check::new(path, Lane::Interactive) };
     // Room and place first: what was read must not wait in memory.
-    shared.intake.budget.room(lane).await;
+    shared.intake.budget.room(check.lane).await;
     let Ok(place) = belt.interactive.reserve_owned().await else { return Submitted::Stopped };
     let worker = shared.clone();
-    let send = move |look| {
-        let mut item = match look {
-            Look::Item(item) => item,
-            Look::Unchanged => return (Submitted::Unchanged, None),
-            Look::Skipped(reason) => return (Submitted::Skipped(reason), None),
-            Look::Held => return (Submitted::Held, None),
-        };
-        item.ticket_mut().n_behind = n_behind;
-        let generation = item.ticket().generation;
-        let old_name = item.ticket().moved_from.clone();
-        let outcome = match &item {
-            Item::Faulted(_, fault) => Submitted::Faulted(generation, fault.clone()),
-            Item::Document(..) | Item::Removed(_) => Submitted::Sent(generation),
-        };
-        sys::fail::point("watch.submit");
-        place.send(item);
-        (outcome, old_name)
+    let work = move || {
+        let _in_hand = worker.state.backlog.begin(&check.path);
+        let send = |checked| send_submitted(checked, place, n_behind);
+        worker.check_then(&check, send)
     };
-    let looked = spawn_blocking(move || worker.intake.look_then(&ask, send)).await;
-    let Ok((outcome, old_name)) = looked else { return Submitted::Stopped };
-    // The old path of a move is checked by the event side.
-    let old_name = old_name.map(|path| SettledChange { path, moved_from: None });
-    shared.send_polled(old_name.into_iter().collect());
+    spawn_blocking(work).await.unwrap_or(Submitted::Stopped)
+}
+
+fn send_submitted(checked: Checked, place: Place, n_behind: usize) -> Submitted {
+    let mut item = match checked {
+        Checked::Item(item) => item,
+        Checked::Unchanged => return Submitted::Unchanged,
+        Checked::Skipped(reason) => return Submitted::Skipped(reason),
+        Checked::Held => return Submitted::Held,
+    };
+    item.ticket_mut().n_behind = n_behind;
+    let generation = item.ticket().generation;
+    let outcome = match &item {
+        Item::Faulted(_, fault) => Submitted::Faulted(generation, fault.clone()),
+        Item::Document(..) | Item::Removed(_) => Submitted::Sent(generation),
+    };
+    sys::fail::point("watch.submit");
+    place.send(item);
     outcome
 }

@@ -10,8 +10,9 @@ use std::sync::Mutex;
 
 use rustc_hash::FxHashMap;
 
-use super::intake::{Ask, Intake};
+use super::intake::Intake;
 use super::path_state::PathState;
+use super::pending::Check;
 use super::read::Stat;
 use super::sent::{KnownFile, KnownFiles};
 use super::state::lock;
@@ -95,42 +96,53 @@ impl Claims {
 impl Intake {
     /// Returns the previous place of the document that is now at the asked path, if its content is not the expected
     /// one.
-    pub(super) fn origin(&self, ask: &Ask, hash: ContentHash, state: PathState) -> Option<Origin> {
-        self.claims.release(&ask.path);
+    pub(super) fn origin(
+        &self,
+        check: &Check,
+        hash: ContentHash,
+        state: PathState,
+    ) -> Option<Origin> {
+        self.claims.release(&check.path);
         let before = match state {
             PathState::Present(before) if before.hash == hash => return None,
             PathState::Present(before) => Some(before),
             _ => None,
         };
-        // Of the names that it had, the first of which the index knows: a tool, or the parcel that this one overtakes,
+        // Of the names that it had, the first of which the index knows: a tool, or the item that this one overtakes,
         // may have taken it part of the way. An old name that is in use again has not moved away.
-        let names = self.claims.names_before(&ask.path);
-        let known = names.iter().find(|from| self.known.get(from).is_some() && self.is_gone(from));
-        let from = known.or(ask.moved_from.as_ref().filter(|from| self.is_gone(from)));
+        let names = self.claims.names_before(&check.path);
+        let known =
+            names.iter().find(|from| self.sent.known.get(from).is_some() && self.is_gone(from));
+        let from = known.or(check.moved_from.as_ref().filter(|from| self.is_gone(from)));
         if let Some(from) = from {
-            self.claims.assign(from, &ask.path);
-            self.claims.sweep(&*self.known);
+            self.claims.assign(from, &check.path);
+            self.claims.sweep(&*self.sent.known);
             return Some(Origin { from: from.clone(), is_exchange: false });
         }
-        let equal: Vec<RelPath> =
-            self.known.paths_with(hash).into_iter().filter(|from| *from != ask.path).collect();
+        let equal: Vec<RelPath> = self
+            .sent
+            .known
+            .paths_with(hash)
+            .into_iter()
+            .filter(|from| *from != check.path)
+            .collect();
         let is_origin = |from: &&RelPath| {
-            let was = self.path_state(from);
+            let was = self.sent.state_of(from);
             let is_unchanged = matches!(was, PathState::Present(file) if file.hash == hash);
             // The removal may be on the belt already, or the index be lost; but a document that would replace another
             // one must still be in the index.
             let is_going =
                 matches!(was, PathState::Absent | PathState::Unknown) && before.is_none();
-            (is_unchanged || is_going) && self.is_gone(from) && self.claims.claim(from, &ask.path)
+            (is_unchanged || is_going) && self.is_gone(from) && self.claims.claim(from, &check.path)
         };
         if let Some(from) = equal.iter().find(is_origin) {
-            self.claims.sweep(&*self.known);
+            self.claims.sweep(&*self.sent.known);
             return Some(Origin { from: from.clone(), is_exchange: false });
         }
         // Two files changed places if each now has the other's content.
         let before = before?;
         let traded = |from: &&RelPath| {
-            let was = self.path_state(from);
+            let was = self.sent.state_of(from);
             matches!(was, PathState::Present(file) if file.hash == hash)
                 && self.holds(from, &before)
         };

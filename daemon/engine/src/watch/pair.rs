@@ -12,11 +12,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::crawl::Found;
 use super::intake::Intake;
 use super::path_state::PathState;
+use super::pending::Check;
 use super::read::{Stat, read_regular};
-use super::settle::SettledChange;
 use formats::Normalizer;
 use model::Stage as _;
-use model::document::{Pass, Reading, SourceDoc};
+use model::document::{Pass, SourceDoc};
 use model::terms::{ContentHash, Lane, RelPath, SAME_DOCUMENT, Sketch};
 
 /// Most texts per side that are compared. If there are more, it is another folder, not edited files.
@@ -25,12 +25,43 @@ const MOST_COMPARED: usize = 1_000;
 /// Greatest ratio of the sizes of one document's files before and after an edit.
 const MOST_GROWTH: u64 = 2;
 
-/// Returns the pairs of one crawl: new path by old path.
-pub(super) fn pair(
+/// Joins checks of changed files with those of missing ones that they were before; `changed` and `gone` are among the
+/// `checks`.
+pub(super) fn join(
     intake: &Intake,
+    checks: Vec<Check>,
     changed: &[&Found],
     gone: &[RelPath],
-) -> BTreeMap<RelPath, RelPath> {
+) -> Vec<Check> {
+    let pairs = pair(intake, changed, gone);
+    let old_of: BTreeMap<&RelPath, &RelPath> = pairs.iter().map(|(old, new)| (new, old)).collect();
+    // The old path is checked right after the new one, so it needs no check of its own.
+    let kept = checks.into_iter().filter(|check| !pairs.contains_key(&check.path));
+    kept.map(|check| {
+        let old = old_of.get(&check.path).map(|old| (*old).clone());
+        Check { moved_from: old.or(check.moved_from), ..check }
+    })
+    .collect()
+}
+
+/// The same for changes that settled together: a tool that deletes a file and rewrites it elsewhere, as a checkout
+/// does, reports no rename.
+pub(super) fn join_settled(changes: Vec<Check>, intake: &Intake) -> Vec<Check> {
+    let (mut new, mut gone) = (Vec::new(), Vec::new());
+    for change in changes.iter().filter(|change| change.moved_from.is_none()) {
+        match (intake.project_folder.meta(&change.path), intake.sent.expects(&change.path)) {
+            (Ok(meta), false) if meta.is_file() => {
+                new.push(Found { path: change.path.clone(), stat: Stat::of(&meta) });
+            }
+            (Err(error), true) if error.is_absent() => gone.push(change.path.clone()),
+            _ => {}
+        }
+    }
+    join(intake, changes, &new.iter().collect::<Vec<_>>(), &gone)
+}
+
+/// Returns the new path by the old one.
+fn pair(intake: &Intake, changed: &[&Found], gone: &[RelPath]) -> BTreeMap<RelPath, RelPath> {
     if changed.is_empty() || gone.is_empty() {
         return BTreeMap::new();
     }
@@ -40,40 +71,12 @@ pub(super) fn pair(
     let paired: BTreeSet<&RelPath> = pairs.values().collect();
     let new: Vec<&Found> = changed
         .iter()
-        .filter(|found| !paired.contains(&found.path) && !intake.expects(&found.path))
+        .filter(|found| !paired.contains(&found.path) && !intake.sent.expects(&found.path))
         .copied()
         .collect();
     let alike = pair_alike(intake, &new, &vanished);
     pairs.extend(alike);
     pairs
-}
-
-/// Joins changes that settled together: a tool that deletes a file and rewrites it elsewhere, as a checkout does,
-/// reports no rename.
-pub(super) fn join_settled(changes: Vec<SettledChange>, intake: &Intake) -> Vec<SettledChange> {
-    let (mut new, mut gone) = (Vec::new(), Vec::new());
-    for change in changes.iter().filter(|change| change.moved_from.is_none()) {
-        match (intake.project_folder.meta(&change.path), intake.expects(&change.path)) {
-            (Ok(meta), false) if meta.is_file() => {
-                new.push(Found { path: change.path.clone(), stat: Stat::of(&meta) });
-            }
-            (Err(error), true) if error.is_absent() => gone.push(change.path.clone()),
-            _ => {}
-        }
-    }
-    let new: Vec<&Found> = new.iter().collect();
-    let pairs = pair(intake, &new, &gone);
-    if pairs.is_empty() {
-        return changes;
-    }
-    let old_of: BTreeMap<&RelPath, &RelPath> = pairs.iter().map(|(old, new)| (new, old)).collect();
-    // The old path is checked right after the new one, so it needs no change of its own.
-    let kept = changes.into_iter().filter(|change| !pairs.contains_key(&change.path));
-    kept.map(|change| {
-        let old = old_of.get(&change.path).map(|old| (*old).clone());
-        SettledChange { moved_from: old.or(change.moved_from), path: change.path }
-    })
-    .collect()
 }
 
 struct Vanished {
@@ -83,7 +86,7 @@ struct Vanished {
 }
 
 fn was(intake: &Intake, path: &RelPath) -> Option<Vanished> {
-    match intake.path_state(path) {
+    match intake.sent.state_of(path) {
         PathState::Present(file) => {
             Some(Vanished { path: path.clone(), hash: file.hash, n_bytes: file.n_bytes })
         }
@@ -130,7 +133,7 @@ fn pair_alike(
         .iter()
         .filter(|old| new.iter().any(|new| could_be(&new.stat, old.n_bytes)))
         .take(MOST_COMPARED)
-        .filter_map(|old| Some((&old.path, Sketch::of(&intake.known.text_of(&old.path)?))))
+        .filter_map(|old| Some((&old.path, Sketch::of(&intake.sent.known.text_of(&old.path)?))))
         .collect();
     let parsing = intake.parsing.clone();
     let mut normalizer = Normalizer::with(&intake.settings, &intake.privacy, parsing, Lane::Bulk);
@@ -173,7 +176,6 @@ fn sketch(intake: &Intake, normalizer: &mut Normalizer, found: &Found) -> Option
         hash,
         mtime_ms: found.stat.mtime_ms,
         pass: Pass::Swift,
-        reading: Reading::Whole,
     };
     normalizer.run(source).ok().map(|normal| Sketch::of(&normal.text))
 }

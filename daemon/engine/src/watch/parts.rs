@@ -6,38 +6,32 @@
 //! that gets its watch is removed from the parts.
 
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Mutex;
 
 use super::Shared;
+use super::backlog::Job;
 use super::crawl::{Crawl, crawl};
 use super::crawler::Comparison;
-use super::links::follow_all;
+use super::digest::is_followed;
 use super::mode::ModeEvent;
-use super::rules::{Rules, Verdict, parent};
-use super::state::{is_below, lock};
-use model::terms::RelPath;
+use super::rules::{Rules, Verdict};
+use super::state::{folders_above, is_below, lock};
 
 /// Folders without events.
 #[derive(Debug, Default)]
-pub(super) struct Parts(Mutex<Unwatched>);
-
-#[derive(Debug, Default)]
-struct Unwatched {
-    folders: BTreeSet<String>,
-    why: String,
-}
+pub(super) struct Parts(Mutex<Missed>);
 
 /// Folders that a walk could not watch.
 #[derive(Debug, Default)]
 pub(super) struct Missed {
-    folders: Vec<String>,
+    folders: BTreeSet<String>,
     why: String,
 }
 
 impl Missed {
-    pub(super) fn note(&mut self, folder: String, why: String) {
-        self.folders.push(folder);
+    fn note(&mut self, folder: String, why: String) {
+        self.folders.insert(folder);
         self.why = why;
     }
 }
@@ -50,16 +44,7 @@ impl Parts {
     /// Returns the folders without a watch that are not below another such folder.
     pub(super) fn tops(&self) -> Vec<String> {
         let parts = lock(&self.0);
-        let is_top = |folder: &&String| {
-            let mut around = folder.as_str();
-            while !around.is_empty() {
-                around = parent(around);
-                if parts.folders.contains(around) {
-                    return false;
-                }
-            }
-            true
-        };
+        let is_top = |folder: &&String| !folders_above(folder).any(|it| parts.folders.contains(it));
         parts.folders.iter().filter(is_top).cloned().collect()
     }
 
@@ -88,7 +73,12 @@ impl Shared {
     pub(super) fn poll_parts(&self) {
         for top in self.parts.tops() {
             let rules = self.intake.renew_rules();
-            let crawl = self.walk_part(&rules, &top);
+            let is_read = top.is_empty() || rules.verdict(&top, true) == Verdict::Descend;
+            let (crawl, missed) = match is_read {
+                true => self.crawl_and_watch(&rules, &top),
+                false => Default::default(),
+            };
+            self.parts.renew(&top, missed);
             self.state.add_unreadable(&top, &crawl.unreadable);
             self.compare(&crawl, &top, Comparison::default());
         }
@@ -96,34 +86,30 @@ impl Shared {
     }
 
     /// Polls the folders from now on that a walk of a new folder could not watch.
-    pub(super) fn poll_instead(&self, start: &RelPath, missed: Vec<(PathBuf, String)>) {
-        let is_deaf = !missed.is_empty();
-        let mut all = Missed::default();
-        missed.into_iter().for_each(|(folder, why)| all.note(self.relative(&folder), why));
+    pub(super) fn poll_instead(&self, start: &str, missed: Missed) {
+        let is_deaf = !missed.folders.is_empty();
         if is_deaf || !self.parts.is_empty() {
-            self.parts.renew(start.as_str(), all);
+            self.parts.renew(start, missed);
             self.set_mode(None);
         }
         if is_deaf {
-            self.state.wake_crawler();
+            self.state.backlog.wake(Job::Crawl);
         }
     }
 
-    fn walk_part(&self, rules: &Rules, top: &str) -> Crawl {
-        let mut missed = Missed::default();
-        let mut found = Crawl::default();
-        let is_read = top.is_empty() || rules.verdict(top, true) == Verdict::Descend;
-        let root = self.intake.project_folder.open();
-        if is_read && root.is_ok_and(|root| follow_all(&root, rules, top).is_ok()) {
-            let listener = self.listener();
-            found = crawl(&self.intake.project_folder, rules, top, &mut |folder| {
-                if let Some(Err(why)) = listener.as_ref().map(|listener| listener.watch(folder)) {
-                    missed.note(self.relative(folder), why);
-                }
-            });
+    /// Walks a folder unless a link on the way to it leads elsewhere, and watches every folder in it. Returns also
+    /// those that could not be watched.
+    pub(super) fn crawl_and_watch(&self, rules: &Rules, start: &str) -> (Crawl, Missed) {
+        let (mut missed, listener) = (Missed::default(), self.listener());
+        if !start.is_empty() && !is_followed(&self.intake, rules, start) {
+            return Default::default();
         }
-        self.parts.renew(top, missed);
-        found
+        let found = crawl(&self.intake.project_folder, rules, start, &mut |folder| {
+            if let Some(Err(why)) = listener.as_ref().map(|listener| listener.watch(folder)) {
+                missed.note(self.relative(folder), why);
+            }
+        });
+        (found, missed)
     }
 
     /// Returns a folder below the root as a path of the project.

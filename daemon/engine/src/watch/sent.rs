@@ -1,4 +1,5 @@
-//! Sent: what the index will hold of a file once everything on the belt is committed.
+//! Sent: what the index will hold of a file once everything on the belt is committed. Its paths are not pending: they
+//! have been checked, and are here only to be compared with when they are checked again.
 //!
 //! In: what was put on the belt for a path. Out: what a new check must be compared with.
 //! A file that changes from one content to another and back while the first change is still on the belt equals the
@@ -10,14 +11,14 @@
 
 use std::collections::BTreeMap;
 use std::ops::Bound;
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use super::crawl::Found;
 use super::path_state::PathState;
 use super::read::Stat;
 use super::state::lock;
-use model::document::{Pass, Reading};
+use model::document::Pass;
 use model::terms::{ContentHash, FileVersion, RelPath};
 
 /// How long a crawl skips a path that was put on the belt and did not arrive. A full belt takes minutes at most;
@@ -71,10 +72,6 @@ pub trait KnownFiles: Send + Sync {
     fn pass_of(&self, _: &RelPath) -> Pass {
         Pass::Swift
     }
-    /// Returns how much of a file with this content must be read to update its names alone.
-    fn reading_of(&self, _: &RelPath, _: ContentHash) -> Reading {
-        Reading::Whole
-    }
     /// Returns whether this version of the file failed so often that crawls skip it until it changes.
     fn is_given_up(&self, _: &RelPath, _: &FileVersion) -> bool {
         false
@@ -90,35 +87,58 @@ struct SentEntry {
     is_layered: bool,
 }
 
-/// What was sent and is not in the index yet.
-#[derive(Debug, Default)]
+/// What the index holds, and what was sent and is not in it yet.
 pub(super) struct Sent {
-    entries: Mutex<BTreeMap<RelPath, SentEntry>>,
-    hand: Mutex<Option<RelPath>>,
+    /// The index.
+    pub known: Arc<dyn KnownFiles>,
+    entries: Mutex<Entries>,
+}
+
+#[derive(Debug, Default)]
+struct Entries {
+    by_path: BTreeMap<RelPath, SentEntry>,
+    /// The last one that was swept.
+    hand: Option<RelPath>,
 }
 
 impl Sent {
-    /// Drops every entry.
+    pub(super) fn new(known: Arc<dyn KnownFiles>) -> Self {
+        Sent { known, entries: Mutex::default() }
+    }
+
+    /// Drops every entry: what was sent will not arrive.
     pub(super) fn forget(&self) {
-        lock(&self.entries).clear();
+        lock(&self.entries).by_path.clear();
     }
 
-    /// Returns what a new check of the path must be compared with.
-    pub(super) fn state_of(&self, path: &RelPath, known: &dyn KnownFiles) -> PathState {
-        let entry = lock(&self.entries).get(path).copied();
-        let known = || known.get(path).map_or(PathState::Unknown, PathState::Present);
-        entry.map_or_else(known, |entry| entry.state)
+    fn entry(&self, path: &RelPath) -> Option<SentEntry> {
+        lock(&self.entries).by_path.get(path).copied()
     }
 
-    /// Returns whether a file, as a crawl found it, must be checked more closely; `known` returns what the index has.
-    pub(super) fn differs(
+    /// Returns what the index will hold of the path, with which a new check must be compared.
+    pub(super) fn state_of(&self, path: &RelPath) -> PathState {
+        let known = || self.known.get(path).map_or(PathState::Unknown, PathState::Present);
+        self.entry(path).map_or_else(known, |entry| entry.state)
+    }
+
+    /// Returns whether the path was sent or is known, and not removed since.
+    pub(super) fn expects(&self, path: &RelPath) -> bool {
+        self.state_of(path).is_held()
+    }
+
+    /// Returns whether a file, as a crawl found it, must be checked more closely.
+    pub(super) fn differs(&self, found: &Found) -> bool {
+        self.differs_from(found, || self.known.get(&found.path), Instant::now())
+    }
+
+    /// The same; `known` returns what the index has.
+    pub(super) fn differs_from(
         &self,
         found: &Found,
         known: impl FnOnce() -> Option<KnownFile>,
         now: Instant,
     ) -> bool {
-        let entry = lock(&self.entries).get(&found.path).copied();
-        let Some(entry) = entry else {
+        let Some(entry) = self.entry(&found.path) else {
             return known().is_none_or(|file| found.stat != stat_of(&file));
         };
         let age = now.saturating_duration_since(entry.at);
@@ -134,11 +154,10 @@ impl Sent {
         }
     }
 
-    /// Returns whether what was sent last is not in the index yet.
-    pub(super) fn is_on_its_way(&self, path: &RelPath, known: &dyn KnownFiles) -> bool {
-        let entry = lock(&self.entries).get(path).copied();
-        let hash = || known.get(path).map(|file| file.hash);
-        match entry.map(|entry| entry.state) {
+    /// Returns whether what was sent last for a path is not in the index yet.
+    pub(super) fn is_on_its_way(&self, path: &RelPath) -> bool {
+        let hash = || self.known.get(path).map(|file| file.hash);
+        match self.entry(path).map(|entry| entry.state) {
             Some(PathState::Present(file)) => hash() != Some(file.hash),
             Some(PathState::Absent) => hash().is_some(),
             Some(PathState::Faulted(_) | PathState::Unknown) | None => false,
@@ -146,78 +165,68 @@ impl Sent {
     }
 
     /// Records what was just sent, or found unchanged except for its time.
-    pub(super) fn put(
-        &self,
-        path: &RelPath,
-        state: PathState,
-        is_racy: bool,
-        known: &dyn KnownFiles,
-    ) {
+    pub(super) fn put(&self, path: &RelPath, state: PathState, is_racy: bool) {
         let mut entries = lock(&self.entries);
-        let is_layered = entries.contains_key(path);
+        let is_layered = entries.by_path.contains_key(path);
         let entry = SentEntry { state, at: Instant::now(), is_racy, is_layered };
-        entries.insert(path.clone(), entry);
+        entries.by_path.insert(path.clone(), entry);
         drop(entries);
-        self.sweep(known);
+        (0..SWEEP).for_each(|_| self.sweep());
     }
 
     /// Returns whether the path's time may hide a second change.
     pub(super) fn is_racy(&self, path: &RelPath) -> bool {
-        lock(&self.entries).get(path).is_some_and(|entry| entry.is_racy)
+        self.entry(path).is_some_and(|entry| entry.is_racy)
     }
 
     /// Returns the paths below a folder that were sent and not removed since.
-    pub(super) fn paths_under(&self, folder: &str) -> Vec<RelPath> {
-        let entries = lock(&self.entries);
-        let is_left = |entry: &SentEntry| entry.state != PathState::Absent;
-        if folder.is_empty() {
-            return entries.iter().filter(|(_, e)| is_left(e)).map(|(p, _)| p.clone()).collect();
-        }
-        let prefix = format!("{folder}/");
-        entries
+    pub(super) fn sent_under(&self, folder: &str) -> Vec<RelPath> {
+        let prefix = if folder.is_empty() { String::new() } else { format!("{folder}/") };
+        lock(&self.entries)
+            .by_path
             .range(RelPath::new(prefix.as_str())..)
             .take_while(|(path, _)| path.as_str().starts_with(&prefix))
-            .filter(|(_, entry)| is_left(entry))
+            .filter(|(_, entry)| entry.state != PathState::Absent)
             .map(|(path, _)| path.clone())
             .collect()
     }
 
-    /// Drops a few entries that agree with the index, going round like the hand of a clock.
-    fn sweep(&self, known: &dyn KnownFiles) {
-        let mut hand = lock(&self.hand);
-        for _ in 0..SWEEP {
-            let next = {
-                let entries = lock(&self.entries);
-                let from = hand.as_ref().map_or(Bound::Unbounded, Bound::Excluded);
-                entries.range((from, Bound::Unbounded)).next().map(|(p, e)| (p.clone(), *e))
-            };
-            *hand = next.as_ref().map(|(path, _)| path.clone());
-            // The store is queried without the lock, so that a slow answer blocks nobody.
-            let Some((path, entry)) = next.filter(|(path, entry)| agrees(path, entry, known))
-            else {
-                continue;
-            };
-            let mut entries = lock(&self.entries);
-            // The entry may have been replaced meanwhile.
-            if entries.get(&path).is_some_and(|now| now.at == entry.at) {
-                entries.remove(&path);
-            }
+    /// Returns every path below a folder that was sent or is known, sorted.
+    pub(super) fn expected_under(&self, folder: &str) -> Vec<RelPath> {
+        let mut paths = self.known.paths_under(folder);
+        paths.extend(self.sent_under(folder));
+        paths.sort_unstable();
+        paths.dedup();
+        paths
+    }
+
+    /// Drops the next entry, going round like the hand of a clock, if it agrees with the index.
+    fn sweep(&self) {
+        let mut entries = lock(&self.entries);
+        let from = entries.hand.as_ref().map_or(Bound::Unbounded, Bound::Excluded);
+        let next = entries.by_path.range((from, Bound::Unbounded)).next();
+        let next = next.map(|(path, entry)| (path.clone(), *entry));
+        entries.hand = next.as_ref().map(|(path, _)| path.clone());
+        // The store is queried without the lock, so that a slow answer blocks nobody.
+        drop(entries);
+        let Some((path, entry)) = next.filter(|(path, entry)| self.agrees(path, entry)) else {
+            return;
+        };
+        let by_path = &mut lock(&self.entries).by_path;
+        // The entry may have been replaced meanwhile.
+        if by_path.get(&path).is_some_and(|now| now.at == entry.at) {
+            by_path.remove(&path);
         }
     }
 
-    #[cfg(test)]
-    fn n_entries(&self) -> usize {
-        lock(&self.entries).len()
-    }
-}
-
-fn agrees(path: &RelPath, entry: &SentEntry, known: &dyn KnownFiles) -> bool {
-    match entry.state {
-        _ if entry.is_racy || (entry.is_layered && entry.at.elapsed() < RESEND_AFTER) => false,
-        PathState::Present(file) => known.get(path) == Some(file),
-        PathState::Absent => known.get(path).is_none(),
-        // The version known before the fault has the same size and time; only reading it again ends this.
-        PathState::Faulted(_) | PathState::Unknown => false,
+    fn agrees(&self, path: &RelPath, entry: &SentEntry) -> bool {
+        match entry.state {
+            _ if entry.is_racy || (entry.is_layered && entry.at.elapsed() < RESEND_AFTER) => false,
+            PathState::Present(file) => self.known.get(path) == Some(file),
+            PathState::Absent => self.known.get(path).is_none(),
+            // The version known before the fault has the same size and time; only reading it again ends this.
+            PathState::Faulted(_) | PathState::Unknown => false,
+        }
     }
 }
 
@@ -229,22 +238,27 @@ pub(super) fn stat_of(file: &KnownFile) -> Stat {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::collections::BTreeMap;
 
-    impl KnownFiles for BTreeMap<RelPath, KnownFile> {
+    #[derive(Default)]
+    struct Known(Mutex<BTreeMap<RelPath, KnownFile>>);
+
+    impl KnownFiles for Known {
         fn get(&self, path: &RelPath) -> Option<KnownFile> {
-            BTreeMap::get(self, path).copied()
+            lock(&self.0).get(path).copied()
         }
         fn paths_under(&self, _: &str) -> Vec<RelPath> {
-            self.keys().cloned().collect()
+            Vec::new()
         }
-        fn paths_with(&self, hash: ContentHash) -> Vec<RelPath> {
-            let equal = self.iter().filter(|(_, file)| file.hash == hash);
-            equal.map(|(path, _)| path.clone()).collect()
+        fn paths_with(&self, _: ContentHash) -> Vec<RelPath> {
+            Vec::new()
         }
         fn text_of(&self, _: &RelPath) -> Option<String> {
             None
         }
+    }
+
+    fn knowing(path: &RelPath, file: KnownFile) -> Sent {
+        Sent::new(Arc::new(Known(Mutex::new(BTreeMap::from([(path.clone(), file)])))))
     }
 
     fn file(text: &str, mtime_ms: i64) -> KnownFile {
@@ -255,7 +269,6 @@ mod tests {
     #[test]
     fn a_crawl_looks_closer_only_where_something_may_have_changed() {
         let path = RelPath::new("a.md");
-        let known = BTreeMap::from([(path.clone(), file("old", 10))]);
         let found = |mtime_ms| Found { path: path.clone(), stat: Stat { n_bytes: 3, mtime_ms } };
         let soon = Instant::now();
         let late = soon + RESEND_AFTER + Duration::from_secs(1);
@@ -274,39 +287,39 @@ mod tests {
             (Some(PathState::Faulted(Stat { n_bytes: 3, mtime_ms: 10 })), false, 11, soon, true),
         ];
         for (was, is_racy, mtime_ms, now, expected) in rows {
-            let sent = Sent::default();
+            let sent = knowing(&path, file("old", 10));
             if let Some(was) = was {
-                sent.put(&path, was, is_racy, &known);
+                sent.put(&path, was, is_racy);
             }
-            let differs = sent.differs(&found(mtime_ms), || KnownFiles::get(&known, &path), now);
+            let differs = sent.differs_from(&found(mtime_ms), || sent.known.get(&path), now);
             assert_eq!(differs, expected, "{was:?} racy {is_racy} found at {mtime_ms}");
         }
     }
 
     #[test]
     fn entries_go_when_they_are_known() {
-        let sent = Sent::default();
-        let mut known = BTreeMap::new();
+        let known = Arc::new(Known::default());
+        let sent = Sent::new(known.clone());
         for n in 0..1_000 {
             let path = RelPath::new(format!("{n}.md"));
-            sent.put(&path, PathState::Present(file("x", n)), false, &known);
-            known.insert(path, file("x", n));
+            sent.put(&path, PathState::Present(file("x", n)), false);
+            lock(&known.0).insert(path, file("x", n));
         }
-        assert!(sent.n_entries() < 500, "{} entries are left", sent.n_entries());
+        let n_entries = lock(&sent.entries).by_path.len();
+        assert!(n_entries < 500, "{n_entries} entries are left");
     }
 
     #[test]
     fn what_was_sent_counts_before_what_is_known() {
         let path = RelPath::new("a/b.md");
-        let known = BTreeMap::from([(path.clone(), file("old", 10))]);
-        let sent = Sent::default();
-        assert_eq!(sent.state_of(&path, &known), PathState::Present(file("old", 10)));
-        sent.put(&path, PathState::Absent, false, &known);
-        assert_eq!(sent.state_of(&path, &known), PathState::Absent);
-        assert_eq!(sent.paths_under("a"), []);
-        sent.put(&path, PathState::Present(file("new", 11)), false, &known);
-        assert_eq!(sent.paths_under("a").len(), 1);
-        assert_eq!(sent.paths_under(""), [path]);
-        assert_eq!(sent.paths_under("a/b"), []);
+        let sent = knowing(&path, file("old", 10));
+        assert_eq!(sent.state_of(&path), PathState::Present(file("old", 10)));
+        sent.put(&path, PathState::Absent, false);
+        assert_eq!(sent.state_of(&path), PathState::Absent);
+        assert_eq!(sent.sent_under("a"), []);
+        sent.put(&path, PathState::Present(file("new", 11)), false);
+        assert_eq!(sent.sent_under("a").len(), 1);
+        assert_eq!(sent.sent_under(""), [path]);
+        assert_eq!(sent.sent_under("a/b"), []);
     }
 }

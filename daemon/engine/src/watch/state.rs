@@ -1,19 +1,21 @@
 //! State: the watcher's view for `status`, and the count that `settled` relies on.
 //!
-//! Invariant: a change is pending from the instant it is noticed until it is on the belt. Every step adds to the
-//! count before it subtracts, and a requested crawl counts as pending until it has compared everything; so a reader
-//! that finds 0 here and then an empty belt has missed no change.
+//! Invariant: a change is pending from the instant it is noticed until it is on the belt, and a requested crawl until
+//! it has compared everything; so a reader that finds 0 here and then an empty belt has missed no change.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
 
 use rustc_hash::FxHashSet;
-use tokio::sync::{Notify, watch};
+use tokio::sync::watch;
 
+use super::backlog::{Backlog, Job};
 use super::crawl::Crawl;
 use super::mode::{ModeEvent, WatchMode};
-use super::rules::SkipReason;
+use super::pending::{Notice, Pending, Wanted};
+use super::rules::{SkipReason, parent};
 use super::survey::{Survey, Surveys};
 use model::terms::RelPath;
 
@@ -36,14 +38,11 @@ pub(super) async fn stopped(stop: &mut watch::Receiver<bool>) {
 /// The watcher as others see it. Each number is consistent by itself, but they are not from the same instant.
 #[derive(Debug, Default)]
 pub struct WatchState {
-    n_pending: AtomicU64,
-    n_news: AtomicU64,
+    pub(super) backlog: Backlog,
     n_overflows: AtomicU64,
     n_rescans: AtomicU64,
     n_errors: AtomicU64,
-    crawls: Mutex<Crawls>,
     crawls_done: watch::Sender<u64>,
-    crawl_wanted: Notify,
     roster: Mutex<Roster>,
     sight: Mutex<Sight>,
     events: Mutex<VecDeque<FileEvent>>,
@@ -86,25 +85,8 @@ impl FileEventKind {
     }
 }
 
-/// Requested crawls, by number. Requests before the crawl has begun are for the same crawl.
-#[derive(Debug, Default)]
-struct Crawls {
-    wanted: u64,
-    begun: u64,
-    /// True if the next one must read every file.
-    is_full: bool,
-}
-
 /// The number of the crawl that is requested at the start.
 pub(super) const FIRST_CRAWL: u64 = 1;
-
-/// A requested crawl that begins.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Wanted {
-    pub number: u64,
-    /// True if it must read every file, whatever its size and time.
-    pub is_full: bool,
-}
 
 /// Which files should be indexed, by hashes of their paths: only their number is shown, and paths would cost a
 /// hundred bytes a file.
@@ -164,12 +146,12 @@ impl WatchState {
 
     /// Returns the changes that were noticed and are not on the belt yet; a requested crawl counts as one.
     pub fn n_pending(&self) -> u64 {
-        self.n_pending.load(Ordering::SeqCst)
+        self.backlog.with(|pending| pending.n_pending())
     }
 
     /// Returns whether a requested crawl has not compared everything yet.
     pub fn is_crawling(&self) -> bool {
-        *self.crawls_done.borrow() < lock(&self.crawls).wanted
+        self.backlog.with(|pending| pending.is_crawling())
     }
 
     /// Returns the number of files that should be indexed.
@@ -200,70 +182,35 @@ impl WatchState {
     /// Returns what is read and what is not; `None` before the first crawl. May wait a moment for a walk, so that a
     /// file that has just been saved is counted.
     pub fn survey(&self) -> Option<Survey> {
-        self.surveys.latest(|| self.wake_crawler())
+        self.surveys.latest(|| self.backlog.wake(Job::Crawl))
     }
 
     /// Returns the number of changes noticed since the start. Requests of the index itself to read more closely do
     /// not count: while this stays the same, everything on the belt can be found by its text already.
     pub fn n_news(&self) -> u64 {
-        self.n_news.load(Ordering::SeqCst)
+        self.backlog.with(|pending| pending.n_news())
     }
 
-    pub(super) fn noticed(&self, n: usize) {
-        self.n_news.fetch_add(n as u64, Ordering::SeqCst);
-        self.asked(n);
+    /// Notes events.
+    pub(super) fn notice(&self, notices: impl IntoIterator<Item = Notice>) {
+        let now = Instant::now();
+        self.backlog.with(|pending| notices.into_iter().for_each(|it| pending.notice(it, now)));
     }
 
-    /// The same for work without news.
-    pub(super) fn asked(&self, n: usize) {
-        self.n_pending.fetch_add(n as u64, Ordering::SeqCst);
-    }
-
-    pub(super) fn handed_on(&self, n: usize) {
-        self.n_pending.fetch_sub(n as u64, Ordering::SeqCst);
-    }
-
-    /// Requests a crawl that begins after this call; returns the number that [`WatchState::crawled`] waits for.
-    pub(super) fn want_crawl(&self) -> u64 {
-        self.want(false)
-    }
-
-    /// The same; with `is_full` it reads every file.
-    pub(super) fn want(&self, is_full: bool) -> u64 {
-        let mut crawls = lock(&self.crawls);
-        crawls.is_full |= is_full;
-        // A crawl that has begun may have passed the change already, so a new one is needed.
-        if crawls.wanted == crawls.begun {
-            self.noticed(1);
-            crawls.wanted += 1;
-        }
-        self.crawl_wanted.notify_one();
-        crawls.wanted
+    /// Requests a crawl that begins after this call.
+    pub(super) fn want_crawl(&self) {
+        self.backlog.with(|pending| pending.want_crawl(false));
     }
 
     /// Begins the requested crawl, if there is one.
     pub(super) fn begin_wanted(&self) -> Option<Wanted> {
-        let mut crawls = lock(&self.crawls);
-        let is_wanted = crawls.begun < crawls.wanted;
-        crawls.begun = crawls.wanted;
-        let is_full = std::mem::take(&mut crawls.is_full);
-        is_wanted.then_some(Wanted { number: crawls.wanted, is_full })
-    }
-
-    /// Wakes the crawler, because there is something to poll.
-    pub(super) fn wake_crawler(&self) {
-        self.crawl_wanted.notify_one();
-    }
-
-    /// Waits until a crawl has been requested since the last call.
-    pub(super) async fn crawl_wanted(&self) {
-        self.crawl_wanted.notified().await;
+        self.backlog.with(Pending::begin_crawl)
     }
 
     /// Records that the crawl of this number has compared everything; its changes are pending now.
     pub(super) fn crawl_done(&self, number: u64) {
+        self.backlog.with(|pending| pending.crawl_done(number));
         self.crawls_done.send_replace(number);
-        self.handed_on(1);
     }
 
     /// Waits for a crawl; returns false if the watcher stops first.
@@ -394,4 +341,9 @@ impl WatchState {
 pub(super) fn is_below(path: &str, folder: &str) -> bool {
     folder.is_empty()
         || path.strip_prefix(folder).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+}
+
+/// Returns each folder above a path, up to the root.
+pub(super) fn folders_above(path: &str) -> impl Iterator<Item = &str> {
+    std::iter::successors(Some(path), |it| (!it.is_empty()).then(|| parent(it))).skip(1)
 }

@@ -18,7 +18,6 @@ use tokio::sync::mpsc;
 use super::state::lock;
 use super::*;
 use model::Ticket;
-use model::document::Reading;
 use model::terms::ContentHash;
 
 /// Longest wait for something that must come; reached only when a test fails.
@@ -47,10 +46,6 @@ impl KnownFiles for Committed {
     }
     fn text_of(&self, path: &RelPath) -> Option<String> {
         lock(&self.1).get(path).cloned()
-    }
-    fn reading_of(&self, path: &RelPath, hash: ContentHash) -> Reading {
-        let is_known = self.get(path).is_some_and(|file| file.hash == hash);
-        if is_known { Reading::Names { has_findings: false } } else { Reading::Whole }
     }
 }
 
@@ -98,6 +93,22 @@ pub(super) fn settings() -> Watch {
 fn now_ms() -> i64 {
     let since = std::time::SystemTime::UNIX_EPOCH.elapsed().expect("it is after 1970");
     i64::try_from(since.as_millis()).expect("not that late")
+}
+
+impl Shared {
+    /// Returns the state of a watcher without tasks, in a folder that does not exist.
+    pub(super) fn to_test(most_settling: usize) -> Self {
+        let options = WatchOptions {
+            privacy: Default::default(),
+            root: PathBuf::from("/none"),
+            settings: settings(),
+            now_ms,
+            budget: crate::belt::Budget::new(u64::MAX),
+            parsing: Default::default(),
+        };
+        let shared = Shared::new(options, Arc::<Committed>::default(), None, Arc::default());
+        Shared { most_settling, ..Arc::into_inner(shared).expect("one owner") }
+    }
 }
 
 /// Writes files below `root`, and creates their folders.
@@ -261,8 +272,7 @@ fn shown(item: &Item<SourceDoc>) -> String {
     match item {
         Item::Document(ticket, doc) => {
             let text: String = String::from_utf8_lossy(&doc.bytes).chars().take(20).collect();
-            let names = if doc.reading == Reading::Whole { "" } else { " for names" };
-            format!("doc {} `{text}`{}{names}", ticket.path, marks(ticket))
+            format!("doc {} `{text}`{}", ticket.path, marks(ticket))
         }
         Item::Removed(ticket) => format!("gone {}", ticket.path),
         Item::Faulted(ticket, fault) => {
@@ -450,12 +460,6 @@ async fn requeued_files_ride_in_the_bulk_lane_although_unchanged() {
     both.sort();
     assert_eq!(both, ["bulk doc a.md `a` forced", "bulk doc b.md `b` forced"]);
     assert_eq!(project.drain().await, Vec::<String>::new());
-    project.handle.read_names_again([RelPath::new("a.md")]);
-    assert_eq!(project.take(1).await, ["bulk doc a.md `a` forced for names"]);
-    // A file that differs from its indexed version is read in full, not just for its names.
-    std::fs::write(project.path("b.md"), "new").expect("written");
-    project.handle.read_names_again([RelPath::new("b.md")]);
-    assert_eq!(project.take(1).await, ["bulk doc b.md `new` forced"]);
 }
 
 #[tokio::test]

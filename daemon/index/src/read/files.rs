@@ -96,12 +96,6 @@ impl Files<'_> {
         self.0.row("SELECT pass FROM docs WHERE path = ?1", [path])
     }
 
-    /// Returns whether something was redacted or flagged in a file; `None` if these bytes are not indexed there.
-    pub fn has_findings(self, path: &str, hash: ContentHash) -> Read<Option<bool>> {
-        let sql = "SELECT redactions IS NOT NULL FROM docs WHERE path = ?1 AND hash = ?2";
-        self.0.row(sql, params![path, hash.0.to_le_bytes()])
-    }
-
     /// Returns the normalized text of the file at exactly this path.
     pub fn text(self, path: &str) -> Read<Option<String>> {
         self.0.row("SELECT text FROM docs WHERE path = ?1", [path])

@@ -31,7 +31,7 @@ CREATE TABLE docs(
   depth INTEGER NOT NULL, is_open INTEGER NOT NULL DEFAULT 0,
   meta TEXT NOT NULL, text TEXT NOT NULL, lines BLOB NOT NULL, pages BLOB, headings BLOB, terms TEXT NOT NULL,
   mentions_hash INTEGER NOT NULL, gazetteer_version INTEGER NOT NULL, warnings TEXT, redactions TEXT,
-  pass INTEGER NOT NULL, sum INTEGER NOT NULL, outline BLOB NOT NULL);
+  pass INTEGER NOT NULL, sum INTEGER NOT NULL, outline BLOB NOT NULL DEFAULT x'');
 CREATE INDEX docs_entity ON docs(entity_id);
 CREATE INDEX docs_hash ON docs(hash);
 CREATE INDEX docs_pass ON docs(id, n_bytes) WHERE pass < 2;

@@ -8,7 +8,7 @@ use super::writer::{IndexWriter, RippleStep};
 use super::{Snapshot, canon};
 use embed::{Embedder, StaticModel, WordPiece};
 use extract::{chunk, link, recognize, relate};
-use model::document::{Document, Reading, SourceDoc};
+use model::document::{Document, SourceDoc};
 use model::terms::{ContentHash, Generation, Lane, RelPath};
 use model::{Item, Stage, Ticket};
 
@@ -47,16 +47,8 @@ impl Bench {
         Bench { writer, tokens, embedder, generation: 0, folder }
     }
 
-    /// Runs one file through all stages.
-    pub fn item(&mut self, path: &str, text: &str) -> Item<Document> {
-        self.item_read(path, text, Reading::Whole)
-    }
-
-    /// As [`Self::item`], with how much of the file is read.
-    pub fn item_read(&mut self, path: &str, text: &str, reading: Reading) -> Item<Document> {
-        self.generation += 1;
-        let settings = Settings::default();
-        let ticket = Ticket {
+    fn ticket(&self, path: &str) -> Ticket {
+        Ticket {
             path: RelPath::new(path),
             generation: Generation(self.generation),
             lane: Lane::Bulk,
@@ -66,14 +58,20 @@ impl Bench {
             version: Default::default(),
             n_behind: 0,
             weight: Default::default(),
-        };
+        }
+    }
+
+    /// Runs one file through all stages.
+    pub fn item(&mut self, path: &str, text: &str) -> Item<Document> {
+        self.generation += 1;
+        let settings = Settings::default();
+        let ticket = self.ticket(path);
         let source = SourceDoc {
             path: ticket.path.clone(),
             bytes: text.as_bytes().into(),
             hash: ContentHash::of(text.as_bytes()),
             mtime_ms: 0,
             pass: Default::default(),
-            reading,
         };
         let doc = formats::Normalizer::new(&settings.watch, &settings.privacy)
             .run(source)
@@ -81,13 +79,26 @@ impl Bench {
         let doc = chunk::Chunker::new(&settings.chunk, &settings.embed, self.tokens.clone())
             .run(doc)
             .expect("chunked");
+        Item::Document(ticket, self.found_in(doc))
+    }
+
+    /// Reads a document of the index for its names again.
+    pub fn again(&mut self, row: i64) -> Item<Document> {
+        let doc = self.writer.readers().look(|index| crate::store::stored(index, row));
+        let doc = doc.expect("read").expect("a document");
+        let ticket = Ticket { is_forced: true, ..self.ticket(doc.head.path.as_str()) };
+        Item::Document(ticket, self.found_in(doc))
+    }
+
+    /// Runs a document through the stages after `chunk`.
+    fn found_in(&self, doc: Document) -> Document {
+        let settings = Settings::default();
         let doc = recognize::RecognizeStage::new(&settings.recognize, self.writer.gazetteer())
             .run(doc)
             .expect("recognized");
         let doc = link::LinkStage.run(doc).expect("linked");
         let doc = relate::RelateStage::default().run(doc).expect("related");
-        let doc = embed::EmbedStage::new(self.embedder.clone()).run(doc).expect("embedded");
-        Item::Document(ticket, doc)
+        embed::EmbedStage::new(self.embedder.clone()).run(doc).expect("embedded")
     }
 
     /// Commits items as one batch.

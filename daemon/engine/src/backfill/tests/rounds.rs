@@ -359,6 +359,7 @@ fn vectors_of_texts_that_are_gone_are_deleted_from_the_file() {
     backfill.tidy(bench.writer.tick()).expect("tidied");
     letters.asked();
     bench.write(&[("beta.md", BETA), ("alpha2.md", ALPHA)]);
+    bench.settle_all();
     backfill.round(&|| true).expect("a round");
     let asked = letters.asked();
     assert_eq!(asked.len(), 1, "{asked:?}");

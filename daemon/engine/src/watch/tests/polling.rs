@@ -52,7 +52,7 @@ async fn an_overflow_is_made_good_by_a_crawl() {
     project.open().await;
     project.put("b.md", "b");
     let lost = Event::new(EventKind::Other).set_flag(Flag::Rescan);
-    project.handle.life.shared.receiver.on_event(Ok(lost));
+    project.handle.life.shared.on_event(Ok(lost));
     assert_eq!(project.next().await, "first doc b.md `b`");
     let view = project.handle.state().view();
     assert_eq!((view.n_overflows, view.n_known_files), (1, 2));
@@ -74,7 +74,7 @@ async fn a_touched_file_is_sent_when_its_day_is_another() {
     let differs = |project: &Project, mtime_ms| {
         let path = RelPath::new("a.md");
         let found = crawl::Found { path, stat: read::Stat { n_bytes: 1, mtime_ms } };
-        project.handle.life.shared.intake.differs(&found)
+        project.handle.life.shared.intake.sent.differs(&found)
     };
     assert!(differs(&project, 7_000));
     assert!(project.handle.rescan().await);

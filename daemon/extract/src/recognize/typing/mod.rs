@@ -68,6 +68,10 @@ impl Weights {
     }
 }
 
+/// Most places that are judged of mentions that only the words around them tell apart. Further ones get these
+/// judgements in turn, so that the votes keep their shares.
+const MOST_JUDGED: usize = 3;
+
 /// What mentions of one name, surface, type, recognizer and kind of place have in common.
 struct NamePart {
     features: Vec<u32>,
@@ -99,8 +103,7 @@ pub(super) fn judge(doc: &Document, mentions: &mut [Mention]) {
     // A name occurs again and again, the words around it hardly ever.
     let mut names = FxHashMap::default();
     let mut features = Vec::new();
-    let mut judge = |mention: &Mention, name: Option<&NamePart>| -> Option<(EntityType, f32)> {
-        let name = name?;
+    let mut judge = |mention: &Mention, name: &NamePart| -> Option<(EntityType, f32)> {
         let [before, after] = see_around(doc, mention, &mut features);
         features.retain(|it| name.features.binary_search(it).is_err());
         let around = WEIGHTS.layers.sum(&features);
@@ -115,8 +118,18 @@ pub(super) fn judge(doc: &Document, mentions: &mut [Mention]) {
         let surface = mention.span.of(&doc.text);
         let alike =
             (&mention.name, surface, mention.entity_type, mention.recognizer, mention.place);
-        let name = names.entry(alike).or_insert_with(|| NamePart::of(doc, mention, &context));
-        judgements.push(judge(mention, name.as_ref()));
+        let (name, judged, n) = names
+            .entry(alike)
+            .or_insert_with(|| (NamePart::of(doc, mention, &context), Vec::new(), 0));
+        let Some(name) = name else {
+            judgements.push(None);
+            continue;
+        };
+        if judged.len() < MOST_JUDGED {
+            judged.push(judge(mention, name));
+        }
+        judgements.push(judged.get(*n % MOST_JUDGED).copied().flatten());
+        *n += 1;
     }
     drop(names);
     for (mention, judgement) in mentions.iter_mut().zip(judgements) {

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::store::testing::Bench;
-use model::document::Reading;
+use model::document::Document;
 
 #[test]
 fn several_versions_of_a_document_in_one_batch_leave_the_last_one() {
@@ -69,42 +69,46 @@ fn a_document_on_its_way_while_a_name_becomes_known_is_read_again() {
     let first = bench.item("first.md", "# Alpha\n\nThe first note.");
     bench.commit(&[first]);
     let step = bench.writer.ripple(true).expect("mined");
-    assert_eq!(step, RippleStep::Requeue(vec![RelPath::new("first.md")]));
-    let again = bench.item("first.md", "# Alpha\n\nThe first note.");
+    assert_eq!(step, RippleStep::Requeue(vec![1]));
+    let again = bench.again(1);
     let on_its_way = bench.item("late.md", "# Late\n\nAsk the Billing Portal.");
     let names_it = bench.item("portal.md", "# Billing Portal\n\nIt bills.");
     bench.commit(&[again, names_it]);
     bench.writer.ripple(true).expect("the gazetteer learns the title");
     bench.commit(&[on_its_way]);
-    let RippleStep::Requeue(paths) = bench.writer.ripple(true).expect("a step") else {
+    let RippleStep::Requeue(rows) = bench.writer.ripple(true).expect("a step") else {
         panic!("nothing is read again")
     };
-    assert!(paths.contains(&RelPath::new("late.md")), "{paths:?}");
+    let late = bench.count("SELECT id FROM docs WHERE path = 'late.md'");
+    assert!(rows.contains(&late), "{rows:?}");
 }
 
 #[test]
-fn what_is_read_for_its_names_keeps_its_other_rows_or_is_looked_at_again() {
+fn what_is_read_again_for_its_names_keeps_its_other_rows_or_is_dropped() {
     let mut bench = Bench::new();
-    let names = Reading::Names { has_findings: false };
-    let text = "# Alpha\n\nThe **Tide Clock** was built by Ada Lindqvist.";
+    let text = "---\naliases: [First]\n---\n# Alpha\n\n- uses [[Beta]]\n\nThe **Tide Clock** was built by Ada Lindqvist.";
     bench.put("a.md", text);
     bench.writer.ripple(true).expect("mined");
+    let from_file = bench.item("a.md", text);
+    let from_index = bench.again(1);
+    let (Item::Document(_, one), Item::Document(_, other)) = (&from_file, &from_index) else {
+        panic!("no documents")
+    };
+    assert!(!one.found.mentions.is_empty() && !one.evidence.is_empty());
+    let found = |doc: &Document| format!("{:?}{:?}{:?}", doc.found.mentions, doc.linked, doc.evidence);
+    assert_eq!(found(one), found(other), "as if it was read from its file");
+    assert_eq!((&one.map, &one.line_starts), (&other.map, &other.line_starts));
     let rows = |bench: &Bench| bench.count("SELECT count(*) + sum(length(text)) FROM docs, terms");
     let n_rows = rows(&bench);
-    let item = bench.item_read("a.md", text, names);
-    let done = bench.writer.commit(&[item], 0, false).expect("commits");
-    assert_eq!(done.look_again, []);
+    bench.commit(std::slice::from_ref(&from_index));
     bench.check(1);
     assert_eq!(rows(&bench), n_rows);
-    assert!(bench.count("SELECT count(*) FROM mentions") > 0, "now it has mentions");
-    let changed = "# Alpha\n\nThe **Tide Clock** was sold.";
-    bench.put("a.md", changed);
-    for path in ["a.md", "gone.md"] {
-        let item = bench.item_read(path, text, names);
-        let done = bench.writer.commit(&[item], 0, false).expect("commits");
-        assert_eq!(done.look_again, [RelPath::new(path)]);
-    }
-    assert_eq!(bench.count("SELECT count(*) FROM docs WHERE text LIKE '%sold%'"), 1);
+    let mentions = "SELECT count(*) FROM mentions";
+    assert!(bench.count(mentions) > 0, "now it has mentions");
+    bench.put("a.md", "# Alpha\n\nIt was sold.");
+    let n_mentions = bench.count(mentions);
+    bench.commit(&[from_index]);
+    assert_eq!(bench.count(mentions), n_mentions, "it is of another version");
     bench.check(1);
 }
 

@@ -73,10 +73,9 @@ impl Folder {
             match self.bench.writer.ripple(true).expect("a step") {
                 RippleStep::Settled => return n_steps,
                 RippleStep::Progress => {}
-                RippleStep::Requeue(paths) => {
-                    for path in paths {
-                        let text = self.files.get(path.as_str()).cloned().unwrap_or_default();
-                        let item = self.bench.item(path.as_str(), &text);
+                RippleStep::Requeue(rows) => {
+                    for row in rows {
+                        let item = self.bench.again(row);
                         self.bench.commit(&[item]);
                     }
                 }
