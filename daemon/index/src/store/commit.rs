@@ -11,7 +11,7 @@ mod memory;
 mod names;
 mod note;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use rusqlite::{OptionalExtension, Transaction, params};
 
@@ -160,7 +160,7 @@ fn write_content(
     write_tags(tx, id, doc, identity)?;
     written::write(tx, id, doc)?;
     write_chunks(tx, id, context_changed, doc, identity, late)?;
-    count_terms(tx, existing.map_or("", |old| &old.terms), &terms)?;
+    late.terms.add(existing.map_or("", |old| &old.terms), &terms);
     ensure_note_entity(tx, id, &identity.uid, doc)?;
     note::write(tx, id, doc)?;
     memory::write(tx, id, doc)?;
@@ -201,7 +201,7 @@ pub(super) fn remove(
         tx.prepare_cached(statement)?.execute([id])?;
     }
     headings::show(tx, id, &norms)?;
-    count_terms(tx, &terms, "")?;
+    late.terms.add(&terms, "");
     mark_dirty(tx, touched.iter().copied(), Due::Soon)?;
     Ok(touched.into_iter().collect())
 }
@@ -378,41 +378,61 @@ fn encode_terms(doc: &Document) -> String {
     out
 }
 
-/// Updates the counts of mined terms by the difference between a document's old and new list.
-fn count_terms(tx: &Transaction<'_>, old: &str, new: &str) -> Result<(), StoreError> {
-    if old == new {
-        return Ok(());
-    }
-    let old: BTreeSet<&str> = old.lines().collect();
-    let new: BTreeSet<&str> = new.lines().collect();
-    let mut count = tx.prepare_cached(
-        "INSERT INTO terms VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7) ON CONFLICT(surface) DO UPDATE SET
-           n_docs = n_docs + ?3, n_plain = n_plain + ?4, n_marked = n_marked + ?5, n_headed = n_headed + ?6,
-           n_defined = n_defined + ?7",
-    )?;
-    // Counts of 0 would keep terms that no document has.
-    let mut drop_unused =
-        tx.prepare_cached("DELETE FROM terms WHERE surface = ?1 AND n_docs <= 0")?;
-    let mut mark = tx.prepare_cached("INSERT OR IGNORE INTO dirty_terms VALUES(?1)")?;
-    for (line, step) in
-        old.difference(&new).map(|l| (l, -1)).chain(new.difference(&old).map(|l| (l, 1)))
-    {
-        let mut fields = line.split('\t');
-        let (Some(surface), Some(norm), Some(weight)) =
-            (fields.next(), fields.next(), fields.next())
-        else {
-            continue;
-        };
-        // Weights are classes: up to 1 plain, 2 bold or code, 3 heading or title, 4 defined here.
-        let class = |wanted: &[&str]| if wanted.contains(&weight) { step } else { 0 };
-        let [plain, marked, headed, defined] = [&["0", "1"][..], &["2"], &["3"], &["4"]].map(class);
-        count.execute(params![surface, norm, step, plain, marked, headed, defined])?;
-        if step < 0 {
-            drop_unused.execute([surface])?;
+/// Changes of the counts of mined terms, by surface: the norm, and the changes of the five counts. Added up over the
+/// documents of a batch, since they share many terms, and written in the order of the table.
+#[derive(Default)]
+pub(super) struct TermCounts(BTreeMap<String, (String, [i64; 5])>);
+
+impl TermCounts {
+    /// Adds the difference between a document's old and new list.
+    fn add(&mut self, old: &str, new: &str) {
+        if old == new {
+            return;
         }
-        mark.execute([norm])?;
+        let old: BTreeSet<&str> = old.lines().collect();
+        let new: BTreeSet<&str> = new.lines().collect();
+        for (line, step) in
+            old.difference(&new).map(|l| (l, -1)).chain(new.difference(&old).map(|l| (l, 1)))
+        {
+            let mut fields = line.split('\t');
+            let (Some(surface), Some(norm), Some(weight)) =
+                (fields.next(), fields.next(), fields.next())
+            else {
+                continue;
+            };
+            let (_, counts) = self
+                .0
+                .entry(surface.to_string())
+                .or_insert_with(|| (norm.to_string(), Default::default()));
+            // Weights are classes: up to 1 plain, 2 bold or code, 3 heading or title, 4 defined here.
+            let class = weight.parse::<usize>().unwrap_or(0).clamp(1, 4);
+            for count in [0, class] {
+                counts[count] += step;
+            }
+        }
     }
-    Ok(())
+
+    /// Writes all changes.
+    pub(super) fn write(self, tx: &Transaction<'_>) -> Result<(), StoreError> {
+        let mut count = tx.prepare_cached(
+            "INSERT INTO terms VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7) ON CONFLICT(surface) DO UPDATE SET
+               n_docs = n_docs + ?3, n_plain = n_plain + ?4, n_marked = n_marked + ?5, n_headed = n_headed + ?6,
+               n_defined = n_defined + ?7",
+        )?;
+        // Counts of 0 would keep terms that no document has.
+        let mut drop_unused =
+            tx.prepare_cached("DELETE FROM terms WHERE surface = ?1 AND n_docs <= 0")?;
+        let mut mark = tx.prepare_cached("INSERT OR IGNORE INTO dirty_terms VALUES(?1)")?;
+        for (surface, (norm, counts)) in self.0 {
+            let [n, plain, marked, headed, defined] = counts;
+            count.execute(params![surface, norm, n, plain, marked, headed, defined])?;
+            if n < 0 {
+                drop_unused.execute([surface])?;
+            }
+            mark.execute([norm])?;
+        }
+        Ok(())
+    }
 }
 
 /// Makes every Markdown file a note, and the home of the entity that its title names.

@@ -274,31 +274,39 @@ pub(super) fn of_row(db: &Connection, row_id: i64) -> Result<NameFacts, StoreErr
     Ok(tally.finish(row_id, norm).facts)
 }
 
+/// The columns of stored facts.
+const STORED: &str =
+    "SELECT id, norm, surface, type, n_docs, homes, home_source, is_fuzzy, is_split FROM names WHERE sense = 0";
+
+fn read_stored(row: &Row<'_>) -> rusqlite::Result<NameFacts> {
+    let homes: Option<String> = row.get(5)?;
+    let source: Option<i64> = row.get(6)?;
+    let type_code: i64 = row.get(3)?;
+    Ok(NameFacts {
+        id: row.get(0)?,
+        norm: row.get(1)?,
+        surface: row.get(2)?,
+        entity_type: EntityType::from_code(type_code),
+        is_type_sure: type_code >= 0,
+        names_a_thing: EntityType::is_named(type_code),
+        n_docs: row.get(4)?,
+        homes: decode_homes(homes.as_deref()),
+        home_source: source.map(StatedSource::from_code),
+        is_fuzzy: row.get(7)?,
+        is_split: row.get(8)?,
+    })
+}
+
 /// Returns the facts as stored on the name's row when they were last gathered.
 pub(super) fn stored(db: &Connection, id: i64) -> Result<Option<NameFacts>, StoreError> {
-    Ok(db
-        .prepare_cached(
-            "SELECT norm, surface, type, n_docs, homes, home_source, is_fuzzy, is_split FROM names
-             WHERE id = ?1 AND sense = 0",
-        )?
-        .query_row([id], |row| {
-            let homes: Option<String> = row.get(4)?;
-            let source: Option<i64> = row.get(5)?;
-            Ok(NameFacts {
-                id,
-                norm: row.get(0)?,
-                surface: row.get(1)?,
-                entity_type: EntityType::from_code(row.get(2)?),
-                is_type_sure: row.get::<_, i64>(2)? >= 0,
-                names_a_thing: EntityType::is_named(row.get(2)?),
-                n_docs: row.get(3)?,
-                homes: decode_homes(homes.as_deref()),
-                home_source: source.map(StatedSource::from_code),
-                is_fuzzy: row.get(6)?,
-                is_split: row.get(7)?,
-            })
-        })
-        .optional()?)
+    let mut statement = db.prepare_cached(&format!("{STORED} AND id = ?1"))?;
+    Ok(statement.query_row([id], read_stored).optional()?)
+}
+
+/// Returns the stored facts of all names.
+pub(super) fn all(db: &Connection) -> Result<Vec<NameFacts>, StoreError> {
+    let mut statement = db.prepare(STORED)?;
+    Ok(statement.query_map([], read_stored)?.collect::<Result<_, _>>()?)
 }
 
 /// Parses document ids as stored, separated by commas.

@@ -6,8 +6,9 @@
 
 mod keys;
 
+pub(super) use self::keys::AllNames;
+
 use std::collections::BTreeSet;
-use std::rc::Rc;
 use std::sync::Arc;
 
 use config::settings::Link;
@@ -34,6 +35,9 @@ pub(super) const MANY_WHEN_BUSY: i64 = 200;
 pub(super) const IS_COMMON: &str = "EXISTS (SELECT 1 FROM names n WHERE n.id = name_id AND n.decision <> 0
    AND (n.n_mentions > ?2 OR EXISTS (SELECT 1 FROM stated s WHERE s.name_id = n.id LIMIT 1 OFFSET ?2)))";
 
+/// The row of `undecided` that stands for all names.
+pub(super) const ALL: i64 = 0;
+
 /// Values of `names.decision`.
 const UNDECIDED: i64 = 0;
 pub(super) const HOME: i64 = 1;
@@ -45,16 +49,20 @@ const UNSURE: i64 = 6;
 /// The rows that one run has read so far.
 #[derive(Default)]
 struct Neighborhood {
-    facts: FxHashMap<i64, Rc<NameFacts>>,
+    facts: FxHashMap<i64, Arc<NameFacts>>,
     neighbors: FxHashMap<i64, BTreeSet<i64>>,
+    all: Option<Arc<AllNames>>,
 }
 
 impl Neighborhood {
-    fn facts_of(&mut self, db: &Connection, id: i64) -> Result<Option<Rc<NameFacts>>, StoreError> {
+    fn facts_of(&mut self, db: &Connection, id: i64) -> Result<Option<Arc<NameFacts>>, StoreError> {
+        if let Some(all) = &self.all {
+            return Ok(all.facts.get(&id).cloned());
+        }
         if !self.facts.contains_key(&id)
             && let Some(facts) = facts::stored(db, id)?
         {
-            self.facts.insert(id, Rc::new(facts));
+            self.facts.insert(id, Arc::new(facts));
         }
         Ok(self.facts.get(&id).cloned())
     }
@@ -87,7 +95,7 @@ impl Resolver<'_> {
                 soon.push(*id);
             }
         }
-        let (to_decide, neighborhood) = self.gather(&soon)?;
+        let (to_decide, neighborhood) = self.gather(&soon, true)?;
         let compared: BTreeSet<i64> = neighborhood.neighbors.values().flatten().copied().collect();
         let mut through = self.db.prepare_cached("SELECT via FROM names WHERE id = ?1")?;
         let mut mark = self.db.prepare_cached("INSERT OR IGNORE INTO undecided VALUES(?1)")?;
@@ -106,25 +114,39 @@ impl Resolver<'_> {
 
     /// Resolves these names (rows of sense 0) and all that depend on them, and clears their marks.
     pub(super) fn run(&self, ids: &[i64]) -> Result<(), StoreError> {
-        let (to_decide, neighborhood) = self.gather(ids)?;
+        let (to_decide, neighborhood) = self.gather(ids, true)?;
         self.decide_all(&to_decide, neighborhood)
     }
 
-    /// Gathers the facts of these names, and marks them and all that depend on them as undecided.
-    pub(super) fn gather_only(&self, ids: &[i64]) -> Result<(), StoreError> {
-        let (to_decide, _) = self.gather(ids)?;
+    /// Gathers the facts of these names, and marks them and all that depend on them as undecided; or, if `marks_all`,
+    /// all names, once every fact is gathered.
+    pub(super) fn gather_only(&self, ids: &[i64], marks_all: bool) -> Result<(), StoreError> {
+        let (mut to_decide, _) = self.gather(ids, !marks_all)?;
+        if marks_all {
+            to_decide = BTreeSet::from([ALL]);
+        }
         let mut mark = self.db.prepare_cached("INSERT OR IGNORE INTO undecided VALUES(?1)")?;
         to_decide.iter().try_for_each(|id| Ok(mark.execute([id]).map(drop)?))
     }
 
-    /// Decides these names; their facts must be gathered already.
-    pub(super) fn decide_only(&self, ids: &[i64]) -> Result<(), StoreError> {
-        self.decide_all(&ids.iter().copied().collect(), Neighborhood::default())
+    /// Decides these names; their facts must be gathered already. `all`: what [`AllNames::read`] returned since the last
+    /// change of any facts.
+    pub(super) fn decide_only(
+        &self,
+        ids: &[i64],
+        all: Option<Arc<AllNames>>,
+    ) -> Result<(), StoreError> {
+        let known = Neighborhood { all, ..Neighborhood::default() };
+        self.decide_all(&ids.iter().copied().collect(), known)
     }
 
     /// Gathers the facts of these names, writes their keys, and clears their dirty marks; returns the names to decide
-    /// again, with the rows read on the way.
-    fn gather(&self, ids: &[i64]) -> Result<(BTreeSet<i64>, Neighborhood), StoreError> {
+    /// again, with the rows read on the way. Unless it `finds_others`, these are not all.
+    fn gather(
+        &self,
+        ids: &[i64],
+        finds_others: bool,
+    ) -> Result<(BTreeSet<i64>, Neighborhood), StoreError> {
         let mut gathered = facts::gather(self.db, ids)?;
         let present: BTreeSet<i64> = gathered.iter().map(|g| g.facts.id).collect();
         let mut to_decide: BTreeSet<i64> = BTreeSet::new();
@@ -134,7 +156,7 @@ impl Resolver<'_> {
         let mut fresh_keys: FxHashMap<i64, Vec<u64>> = FxHashMap::default();
         let mut new_keys: Vec<(i64, i64)> = Vec::new();
         for name in &mut gathered {
-            let (neighbors, keys) = self.refresh(name, &mut new_keys)?;
+            let (neighbors, keys) = self.refresh(name, finds_others, &mut new_keys)?;
             to_decide.extend(neighbors);
             to_decide.insert(name.facts.id);
             fresh_keys.extend(keys.map(|keys| (name.facts.id, keys)));
@@ -144,18 +166,18 @@ impl Resolver<'_> {
         let mut insert =
             self.db.prepare_cached("INSERT OR IGNORE INTO name_keys VALUES(?1, ?2)")?;
         new_keys.iter().try_for_each(|(key, name)| insert.execute([key, name]).map(drop))?;
-        for name in &gathered {
+        for name in gathered.iter().filter(|_| finds_others) {
             self.add_users(&name.facts.norm, &mut to_decide)?;
         }
         // All keys must be written before neighbors are looked up.
         let mut neighborhood = Neighborhood::default();
-        for name in gathered.iter().filter(|name| name.facts.is_fuzzy) {
+        for name in gathered.iter().filter(|name| finds_others && name.facts.is_fuzzy) {
             let keys = fresh_keys.remove(&name.facts.id).unwrap_or_else(|| self.keys(&name.facts));
             let neighbors = self.neighbors(name.facts.id, &name.facts.norm, &keys)?;
             to_decide.extend(&neighbors);
             neighborhood.neighbors.insert(name.facts.id, neighbors);
         }
-        neighborhood.facts.extend(gathered.into_iter().map(|g| (g.facts.id, Rc::new(g.facts))));
+        neighborhood.facts.extend(gathered.into_iter().map(|g| (g.facts.id, Arc::new(g.facts))));
         let mut unmark = self.db.prepare_cached("DELETE FROM dirty_names WHERE name_id = ?1")?;
         for id in ids {
             unmark.execute([id])?;
@@ -221,6 +243,7 @@ impl Resolver<'_> {
     fn refresh(
         &self,
         name: &mut Gathered,
+        finds_others: bool,
         new_keys: &mut Vec<(i64, i64)>,
     ) -> Result<(BTreeSet<i64>, Option<Vec<u64>>), StoreError> {
         let facts = &mut name.facts;
@@ -234,7 +257,9 @@ impl Resolver<'_> {
         let keys_changed = old.as_ref().is_none_or(|o| seen_by_keys(o) != seen_by_keys(facts));
         let keys = if keys_changed {
             let old_keys = old.map(|old| self.keys(&old)).unwrap_or_default();
-            neighbors.extend(self.neighbors(facts.id, &facts.norm, &old_keys)?);
+            if finds_others {
+                neighbors.extend(self.neighbors(facts.id, &facts.norm, &old_keys)?);
+            }
             Some(self.change_keys(&old_keys, facts, new_keys)?)
         } else {
             None
@@ -260,7 +285,7 @@ impl Resolver<'_> {
 
     /// Decides names from high authority to low, so that a name is decided after any it may be linked through.
     fn decide_all(&self, ids: &BTreeSet<i64>, mut known: Neighborhood) -> Result<(), StoreError> {
-        let mut all: Vec<Rc<NameFacts>> = Vec::with_capacity(ids.len());
+        let mut all: Vec<Arc<NameFacts>> = Vec::with_capacity(ids.len());
         for id in ids {
             all.extend(known.facts_of(self.db, *id)?);
         }
@@ -270,9 +295,10 @@ impl Resolver<'_> {
         for name in &all {
             // A name with a home, or an exact one, has no candidates to compare with.
             let decided = if name.is_fuzzy && name.homes.is_empty() {
-                let neighbors = match known.neighbors.remove(&name.id) {
-                    Some(neighbors) => neighbors,
-                    None => self.neighbors(name.id, &name.norm, &self.keys(name))?,
+                let neighbors = match (known.neighbors.remove(&name.id), &known.all) {
+                    (Some(neighbors), _) => neighbors,
+                    (None, Some(all)) => self.with_compared(all.sharing(name.id), name)?,
+                    (None, None) => self.neighbors(name.id, &name.norm, &self.keys(name))?,
                 };
                 let mut candidates = Vec::with_capacity(neighbors.len());
                 for neighbor in neighbors {

@@ -186,6 +186,7 @@ impl IndexWriter {
         // Documents that the ledger has and this index lacks are looked for once it is complete.
         self.is_reconciled &= self.is_whole;
         self.db = db;
+        self.all_names = None;
         self.tick = tick;
         self.answers = path.clone();
         self.path = path;

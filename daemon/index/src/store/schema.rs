@@ -231,7 +231,7 @@ CREATE TABLE memory_facts(
 
 -- Work that a commit left to do; it is stored with the commit, so it survives a crash.
 -- `dirty_names`: names with changes in some document; `later`: only the deep pass found something new, so they wait
--- until it ends. `undecided`: names whose facts are gathered and that must be decided again.
+-- until it ends. `undecided`: names whose facts are gathered and that must be decided again; 0: all of them.
 CREATE TABLE dirty_names(name_id INTEGER PRIMARY KEY, later INTEGER NOT NULL);
 CREATE TABLE undecided(name_id INTEGER PRIMARY KEY);
 CREATE TABLE dirty_terms(norm TEXT PRIMARY KEY) WITHOUT ROWID;

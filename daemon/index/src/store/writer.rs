@@ -17,7 +17,7 @@ use rustc_hash::FxHashMap;
 use super::changes::Changes;
 use super::journal::{self, Journal};
 use super::ledger::{Failing, Ledger};
-use super::names::Resolver;
+use super::names::{AllNames, Resolver};
 use super::trouble::Trouble;
 use super::{Held, Part, StoreError, commit, gazetteer, quarantine};
 use crate::vectors::Vectors;
@@ -73,6 +73,8 @@ pub struct IndexWriter {
     committed: FxHashMap<RelPath, Generation>,
     pub(super) is_reconciled: bool,
     names_a_step: usize,
+    /// All names, while they are decided in bulk; dropped as soon as any facts change.
+    pub(super) all_names: Option<Arc<AllNames>>,
     requeued: Round,
     pub(super) indexer: Indexer,
     pub(super) deepened: Round,
@@ -181,6 +183,7 @@ impl IndexWriter {
             committed: FxHashMap::default(),
             is_reconciled: false,
             names_a_step: ripple::NAMES_AT_FIRST,
+            all_names: None,
             requeued: Round::default(),
             indexer: Indexer::new(),
             deepened: Round::default(),
@@ -266,6 +269,7 @@ impl IndexWriter {
         resolve_now: bool,
     ) -> Result<Committed, StoreError> {
         sys::fail::point("commit.before");
+        self.all_names = None;
         let fresh = self.fresh(items);
         let tick = self.next_tick()?;
         // The ledger is committed before the index's transaction starts. After a crash in between, the items are read
@@ -307,6 +311,7 @@ impl IndexWriter {
                 done.last_fault = Some(format!("{}: {fault}", ticket.path));
             }
         }
+        std::mem::take(&mut late.terms).write(&tx)?;
         if resolve_now {
             touched.sort_unstable();
             touched.dedup();

@@ -1,9 +1,10 @@
-//! Late: writes to the virtual tables, deferred to the end of the transaction.
+//! Late: writes to the virtual tables, and counts, deferred to the end of the transaction.
 
 use std::collections::BTreeMap;
 
 use rusqlite::{Transaction, params};
 
+use super::TermCounts;
 use crate::store::StoreError;
 use crate::store::changes::Changes;
 use crate::vectors::{VectorChange, Vectors};
@@ -25,6 +26,8 @@ pub(in crate::store) struct Late {
     next_vector: Option<i64>,
     look_again: Vec<RelPath>,
     indexer: Indexer,
+    /// Changes of the counts of terms.
+    pub(in crate::store) terms: TermCounts,
 }
 
 impl Late {

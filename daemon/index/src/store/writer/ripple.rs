@@ -12,7 +12,7 @@ use rusqlite::params;
 use rustc_hash::FxHashMap;
 
 use super::{IndexWriter, Round, set_meta_number};
-use crate::store::names::{IS_COMMON, MANY_WHEN_BUSY, Resolver};
+use crate::store::names::{ALL, AllNames, IS_COMMON, MANY_WHEN_BUSY, Resolver};
 use crate::store::{StoreError, commit, gazetteer};
 use crate::vectors::VectorChange;
 use extract::recognize::gazetteer::Gazetteer;
@@ -26,6 +26,9 @@ const NAMES_A_STEP: std::ops::RangeInclusive<usize> = 8..=4_000;
 /// Processor time that a step should take. An interactive commit interrupts it; but each transaction writes every
 /// page of the name keys that it touches, so many small steps cost several times as much.
 const STEP_TIME: Duration = Duration::from_millis(150);
+
+/// Names that wait, above which they are worked on in bulk.
+const MANY_DUE: i64 = 1_000;
 
 /// Documents handed out at once to be read again; the rest wait in their table.
 const REQUEUE_AT_ONCE: i64 = 5_000;
@@ -73,28 +76,28 @@ impl IndexWriter {
     /// decided once, however many of its neighbors changed. Common names wait until no document comes. Returns false
     /// if there are none.
     fn resolve_some(&mut self, when_quiet: bool) -> Result<bool, StoreError> {
-        let most = self.names_a_step as i64;
-        let some = |due: &str| -> Result<Vec<i64>, StoreError> {
-            let mut statement = self.db.prepare_cached(&format!(
-                "SELECT name_id FROM {due} AND (?3 OR NOT {IS_COMMON}) LIMIT ?1"
-            ))?;
-            let values = params![most, MANY_WHEN_BUSY, when_quiet];
-            let ids = statement.query_map(values, |row| row.get(0))?;
-            Ok(ids.collect::<Result<_, _>>()?)
-        };
-        let mut ids = some("dirty_names WHERE later = 0")?;
+        let mut ids = self.some_due("dirty_names WHERE later = 0", when_quiet)?;
         let is_gathered = ids.is_empty();
         if is_gathered {
-            ids = some("undecided WHERE true")?;
+            self.mark_all()?;
+            ids = self.some_due(&format!("undecided WHERE name_id <> {ALL}"), when_quiet)?;
         }
         if ids.is_empty() {
+            self.all_names = None;
             return Ok(false);
         }
         let started = sys::thread_cpu_time();
-        let resolved = self.with_resolver(|resolver| match is_gathered {
-            true => resolver.decide_only(&ids),
-            false => resolver.gather_only(&ids),
-        });
+        let resolved = if is_gathered {
+            if self.all_names.is_none() && self.is_more("undecided", MANY_DUE)? {
+                self.all_names = AllNames::read(&self.db)?.map(Arc::new);
+            }
+            let all = self.all_names.clone();
+            self.with_resolver(|resolver| resolver.decide_only(&ids, all))
+        } else {
+            self.all_names = None;
+            let marks_all = self.are_most_due()?;
+            self.with_resolver(|resolver| resolver.gather_only(&ids, marks_all))
+        };
         // An error is nearly always an interruption by a save. Saves come in quick succession, so a smaller step has
         // a chance to finish between two of them.
         let took = match resolved {
@@ -103,6 +106,42 @@ impl IndexWriter {
         };
         self.pace(ids.len(), took);
         resolved.map(|()| true)
+    }
+
+    /// Returns some of the names that are due.
+    fn some_due(&self, due: &str, when_quiet: bool) -> Result<Vec<i64>, StoreError> {
+        let mut statement = self.db.prepare_cached(&format!(
+            "SELECT name_id FROM {due} AND (?3 OR NOT {IS_COMMON}) LIMIT ?1"
+        ))?;
+        let values = params![self.names_a_step as i64, MANY_WHEN_BUSY, when_quiet];
+        let ids = statement.query_map(values, |row| row.get(0))?;
+        Ok(ids.collect::<Result<_, _>>()?)
+    }
+
+    /// Returns whether a table has more rows than this.
+    fn is_more(&self, table: &str, than: i64) -> Result<bool, StoreError> {
+        let sql = format!("SELECT EXISTS (SELECT 1 FROM {table} LIMIT 1 OFFSET ?1)");
+        Ok(self.db.prepare_cached(&sql)?.query_row([than], |row| row.get(0))?)
+    }
+
+    /// Returns whether so many facts change that all names are decided again, rather than looking up which ones.
+    fn are_most_due(&self) -> Result<bool, StoreError> {
+        let sql = "SELECT EXISTS (SELECT 1 FROM undecided WHERE name_id = ?1) OR
+                     ?2 < (SELECT count(*) FROM dirty_names WHERE later = 0) AND
+                     (SELECT count(*) FROM names) < 2 * (SELECT count(*) FROM dirty_names WHERE later = 0)";
+        Ok(self.db.prepare_cached(sql)?.query_row([ALL, MANY_DUE], |row| row.get(0))?)
+    }
+
+    /// Marks all names as undecided if that is due.
+    fn mark_all(&mut self) -> Result<(), StoreError> {
+        let is_due = "SELECT EXISTS (SELECT 1 FROM undecided WHERE name_id = ?1)";
+        if !self.db.prepare_cached(is_due)?.query_row([ALL], |row| row.get(0))? {
+            return Ok(());
+        }
+        let tx = self.db.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
+        tx.execute("INSERT OR IGNORE INTO undecided SELECT id FROM names WHERE sense = 0", [])?;
+        tx.execute("DELETE FROM undecided WHERE name_id = ?1", [ALL])?;
+        Ok(tx.commit()?)
     }
 
     /// Makes due what the deep pass changed, because it has ended or is waiting. Returns false if that is nothing.
@@ -177,6 +216,7 @@ impl IndexWriter {
     }
 
     pub(in crate::store) fn resolve(&mut self, names: &[i64]) -> Result<(), StoreError> {
+        self.all_names = None;
         self.with_resolver(|resolver| resolver.run(names))
     }
 
