@@ -24,7 +24,6 @@ pub fn read(extension: &str, bytes: &[u8]) {
         hash: ContentHash(0),
         mtime_ms: 0,
         pass: Default::default(),
-        reading: Default::default(),
     };
     if let Ok(doc) = NORMALIZER.with_borrow_mut(|normalizer| normalizer.run(source)) {
         check(&doc);

@@ -90,7 +90,6 @@ fn source(path: &Path, bytes: &[u8]) -> SourceDoc {
         hash,
         mtime_ms: 0,
         pass: Default::default(),
-        reading: Default::default(),
     }
 }
 

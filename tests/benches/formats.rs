@@ -126,7 +126,6 @@ fn source(name: &str, text: &str) -> SourceDoc {
         hash: ContentHash(0),
         mtime_ms: 0,
         pass: Default::default(),
-        reading: Default::default(),
     }
 }
 

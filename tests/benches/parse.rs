@@ -97,7 +97,6 @@ fn of_bytes(name: &str, bytes: Vec<u8>) -> SourceDoc {
         hash,
         mtime_ms: 0,
         pass: Default::default(),
-        reading: Default::default(),
     }
 }
 

@@ -228,7 +228,6 @@ fn recognized(path: &str, bytes: &[u8]) -> Result<Document> {
         hash: ContentHash::of(bytes),
         mtime_ms: 0,
         pass: Pass::Deep,
-        reading: Default::default(),
     };
     let fault = |fault| anyhow::anyhow!("{fault:?}");
     let doc = Normalizer::new(&settings.watch, &settings.privacy).run(source).map_err(fault)?;
@@ -355,7 +354,6 @@ fn chunked(texts: &[Text]) -> Result<Vec<Document>> {
             hash: ContentHash::of(text.text.as_bytes()),
             mtime_ms: 0,
             pass: Pass::Deep,
-            reading: Default::default(),
         };
         let doc = normalizer.run(source).map_err(|fault| anyhow::anyhow!("{fault:?}"))?;
         out.push(chunker.run(doc).map_err(|fault| anyhow::anyhow!("{fault:?}"))?);

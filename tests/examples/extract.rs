@@ -75,14 +75,8 @@ fn read(normalizer: &mut Normalizer, path: &Path) -> anyhow::Result<Value> {
     let path = RelPath::new(name);
     let id = path.stem().to_string();
     let hash = ContentHash::of(&bytes);
-    let source = SourceDoc {
-        path,
-        bytes: Arc::from(bytes),
-        hash,
-        mtime_ms: 0,
-        pass: Default::default(),
-        reading: Default::default(),
-    };
+    let source =
+        SourceDoc { path, bytes: Arc::from(bytes), hash, mtime_ms: 0, pass: Default::default() };
     Ok(match normalizer.run(source) {
         Ok(doc) => line_of(&id, &doc),
         Err(fault) => json!({ "id": id, "text": "", "error": format!("{fault:?}") }),

@@ -51,7 +51,6 @@ fn read(normalizer: &mut Normalizer, markdown: &str) -> anyhow::Result<Document>
         hash: ContentHash(0),
         mtime_ms: 0,
         pass: Default::default(),
-        reading: Default::default(),
     };
     normalizer.run(source).map_err(|fault| anyhow::anyhow!("{fault:?}"))
 }

@@ -308,7 +308,6 @@ fn read(normalizer: &mut Normalizer, name: &str, bytes: Vec<u8>) -> String {
         hash: ContentHash(0),
         mtime_ms: 0,
         pass: Default::default(),
-        reading: Default::default(),
     };
     normalizer.run(source).map_or_else(|fault| fault.reason, |doc| format!("{doc:?}"))
 }

@@ -18,11 +18,7 @@ pub struct Traffic {
 }
 
 impl Traffic {
-    pub(crate) fn new(
-        watch: Arc<WatchState>,
-        waiting: Arc<Waiting>,
-        gauges: Vec<Gauge>,
-    ) -> Self {
+    pub(crate) fn new(watch: Arc<WatchState>, waiting: Arc<Waiting>, gauges: Vec<Gauge>) -> Self {
         Traffic { watch, waiting, gauges: gauges.into() }
     }
 

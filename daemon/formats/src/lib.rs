@@ -150,7 +150,11 @@ impl Stage for Normalizer {
             title,
             meta: parsed.meta,
             language: languages.main,
-            other_languages: languages.others.into_iter().map(|(at, it)| (at, it.to_string())).collect(),
+            other_languages: languages
+                .others
+                .into_iter()
+                .map(|(at, it)| (at, it.to_string()))
+                .collect(),
             map: parsed.map,
             text: parsed.text,
             line_starts,

@@ -119,7 +119,6 @@ pub(super) fn normalized(path: &str, bytes: &[u8]) -> Document {
         hash: ContentHash::of(bytes),
         mtime_ms: 0,
         pass: Default::default(),
-        reading: Default::default(),
     };
     Normalizer::new(&Default::default(), &Default::default())
         .run(source)
@@ -292,7 +291,6 @@ proptest! {
             hash: ContentHash::of(&bytes),
             mtime_ms: 0,
             pass: Default::default(),
-            reading: Default::default(),
             bytes: bytes.clone().into(),
         };
         if let Ok(doc) = Normalizer::new(&Default::default(), &Default::default()).run(source) {
@@ -312,7 +310,6 @@ fn a_note_is_parsed_once() {
         bytes,
         mtime_ms: 0,
         pass: model::document::Pass::Swift,
-        reading: Default::default(),
     };
     let n_parses = || notes::parse::testing::N_PARSES.with(std::cell::Cell::get);
     let before = n_parses();

@@ -14,7 +14,7 @@ use extract::link::LinkStage;
 use extract::recognize::RecognizeStage;
 use extract::relate::RelateStage;
 use formats::Normalizer;
-use index::store::{IndexWriter, RippleStep};
+use index::store::{IndexWriter, RippleStep, stored};
 use model::document::{Document, SourceDoc};
 use model::terms::{ContentHash, Generation, Lane, RelPath};
 use model::{Item, Stage, Ticket};
@@ -48,17 +48,22 @@ pub(crate) fn run(scratch: &Scratch, repeat: usize) -> Result<()> {
     };
     let sources = costs.of("read and hash files", || read(scratch))?;
     for _ in 1..repeat {
-        stages.run(&mut Costs::default(), sources.clone())?;
+        stages.read(&mut Costs::default(), sources.clone())?;
     }
-    let mut open = sources.clone();
     let mut generation = 1;
-    while !open.is_empty() {
-        costs.round(generation, open.len());
-        let docs = stages.run(&mut costs, open)?;
-        costs.of("commit", || commit(&mut writer, docs, generation))?;
-        let paths = ripple(&mut costs, &mut writer)?;
-        open = sources.iter().filter(|s| paths.contains(&s.path)).cloned().collect();
+    costs.round(generation, sources.len());
+    let mut docs = stages.read(&mut costs, sources)?;
+    while !docs.is_empty() {
+        let found = stages.find(&mut costs, docs)?;
+        costs.of("commit", || commit(&mut writer, found, generation))?;
+        let rows = ripple(&mut costs, &mut writer)?;
         generation += 1;
+        costs.round(generation, rows.len());
+        let readers = writer.readers();
+        let again = |row: &i64| readers.look(|index| stored(index, *row)).transpose();
+        docs = costs.of("read from the index", || {
+            Ok(rows.iter().filter_map(again).collect::<Result<_, _>>()?)
+        })?;
     }
     costs.print();
     Ok(())
@@ -73,9 +78,12 @@ struct Stages {
 }
 
 impl Stages {
-    fn run(&mut self, costs: &mut Costs, docs: Vec<SourceDoc>) -> Result<Vec<Document>> {
+    fn read(&mut self, costs: &mut Costs, docs: Vec<SourceDoc>) -> Result<Vec<Document>> {
         let docs = costs.of("normalize", || all(&mut self.normalize, docs))?;
-        let docs = costs.of("chunk", || all(&mut self.chunk, docs))?;
+        costs.of("chunk", || all(&mut self.chunk, docs))
+    }
+
+    fn find(&mut self, costs: &mut Costs, docs: Vec<Document>) -> Result<Vec<Document>> {
         let docs = costs.of("recognize", || all(&mut self.recognize, docs))?;
         let docs = costs.of("link", || all(&mut LinkStage, docs))?;
         let docs = costs.of("relate", || all(&mut self.relate, docs))?;
@@ -106,7 +114,6 @@ fn read(scratch: &Scratch) -> Result<Vec<SourceDoc>> {
             bytes,
             mtime_ms: 0,
             pass: Default::default(),
-            reading: Default::default(),
         });
     }
     Ok(docs)
@@ -136,13 +143,13 @@ fn commit(writer: &mut IndexWriter, docs: Vec<Document>, generation: u64) -> Res
     Ok(())
 }
 
-/// Ripples until nothing is left, or until documents must be read again; returns those.
-fn ripple(costs: &mut Costs, writer: &mut IndexWriter) -> Result<Vec<RelPath>> {
+/// Ripples until nothing is left, or until documents must be read again; returns their rows.
+fn ripple(costs: &mut Costs, writer: &mut IndexWriter) -> Result<Vec<i64>> {
     loop {
         match costs.of("ripple", || Ok(writer.ripple(true)?))? {
             RippleStep::Settled => return Ok(Vec::new()),
             RippleStep::Progress => {}
-            RippleStep::Requeue(paths) => return Ok(paths),
+            RippleStep::Requeue(rows) => return Ok(rows),
         }
     }
 }

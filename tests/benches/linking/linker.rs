@@ -73,7 +73,6 @@ impl Linker {
             hash: ContentHash::of(text.as_bytes()),
             mtime_ms: 0,
             pass: Default::default(),
-            reading: Default::default(),
         };
         let mut stage = formats::Normalizer::new(&self.settings.watch, &self.settings.privacy);
         stage.run(source).map_err(|fault| anyhow!("{path}: {fault}"))

@@ -78,7 +78,6 @@ fn read(docs: &Path, path: &str, rows: &[[String; 5]]) -> Result<Vec<(Mark, Foun
         bytes: Arc::from(bytes),
         mtime_ms: 0,
         pass: Pass::Deep,
-        reading: Default::default(),
     };
     let settings = config::Settings::default();
     let mut normalizer = Normalizer::new(&settings.watch, &settings.privacy);

@@ -187,14 +187,7 @@ fn read(folder: &Path, settings: &Settings) -> Result<Vec<SourceDoc>> {
         }
         let bytes: Arc<[u8]> = std::fs::read(&path)?.into();
         let hash = ContentHash::of(&bytes);
-        docs.push(SourceDoc {
-            path: relative,
-            hash,
-            bytes,
-            mtime_ms: 0,
-            pass: Pass::Deep,
-            reading: Default::default(),
-        });
+        docs.push(SourceDoc { path: relative, hash, bytes, mtime_ms: 0, pass: Pass::Deep });
     }
     docs.sort_by(|a, b| a.path.as_str().cmp(b.path.as_str()));
     Ok(docs)

@@ -38,7 +38,6 @@ impl Reader {
             hash: ContentHash::of(text.as_bytes()),
             mtime_ms: 0,
             pass: Pass::Deep,
-            reading: Default::default(),
         };
         let fault = |fault| anyhow!("{fault:?}");
         let doc = self.normalizer.run(source).map_err(fault)?;

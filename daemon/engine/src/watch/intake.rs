@@ -324,9 +324,7 @@ impl Intake {
 
     /// Returns whether a crawl skips a file that failed repeatedly and has not changed since.
     fn is_given_up(&self, check: &Check, version: &FileVersion) -> bool {
-        check.trusts_stat
-            && !check.is_forced
-            && self.sent.known.is_given_up(&check.path, version)
+        check.trusts_stat && !check.is_forced && self.sent.known.is_given_up(&check.path, version)
     }
 
     fn ticket(&self, check: &Check, version: FileVersion, origin: Option<Origin>) -> Ticket {

@@ -407,10 +407,10 @@ fn profiles_have_sizes_of_their_own() {
 #[test]
 fn a_chunk_is_in_the_language_of_most_of_it() {
     let mut doc = doc(&[("p", "Kurz."), ("p", SENTENCES)]);
-    doc.other_languages = vec![(doc.blocks[0].span, "de")];
+    doc.other_languages = vec![(doc.blocks[0].span, "de".to_string())];
     let language = |doc: &Document| chunked(doc.clone(), (60, 1, 0, 60)).chunks[0].language.clone();
     assert_eq!(language(&doc), "en");
-    doc.other_languages = vec![(doc.blocks[1].span, "de")];
+    doc.other_languages = vec![(doc.blocks[1].span, "de".to_string())];
     assert_eq!(language(&doc), "de");
 }
 

@@ -46,8 +46,7 @@ pub(super) fn document(
         existing.as_ref().is_none_or(|old| old.indexed_as != indexed_as(doc, identity));
     // The path decides which of several notes of one name a document means, and whether it is a note.
     let has_moved = existing.as_ref().is_some_and(|old| old.has_moved);
-    let is_same =
-        |old: &Existing| old.is_same_content(doc) && !context_changed && !old.has_moved;
+    let is_same = |old: &Existing| old.is_same_content(doc) && !context_changed && !old.has_moved;
     let holds_content = existing.as_ref().is_some_and(is_same);
     let id = match &existing {
         // Rows that depend on the content alone are up to date.

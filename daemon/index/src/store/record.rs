@@ -87,7 +87,11 @@ pub(super) fn pack(doc: &Document) -> Vec<u8> {
         aliases: doc.meta.aliases.clone(),
         other_languages: doc.other_languages.clone(),
         map: doc.map.clone(),
-        lines: starts.iter().zip(starts.iter().skip(1)).map(|(a, b)| b.saturating_sub(*a)).collect(),
+        lines: starts
+            .iter()
+            .zip(starts.iter().skip(1))
+            .map(|(a, b)| b.saturating_sub(*a))
+            .collect(),
         blocks: doc.blocks.clone(),
         inlines: doc.inlines.clone(),
         links: doc.links.clone(),

@@ -67,7 +67,6 @@ impl Veil {
             hash: ContentHash::of(text.as_bytes()),
             mtime_ms: 0,
             pass: Default::default(),
-            reading: Default::default(),
         };
         let Ok(doc) = Normalizer::new(&self.watch, &self.privacy).run(source) else {
             return vec![];

@@ -108,8 +108,7 @@ pub(in crate::store) struct AllNames {
 impl AllNames {
     /// Reads them; `None` if there are too many.
     pub(in crate::store) fn read(db: &Connection) -> Result<Option<AllNames>, StoreError> {
-        let n_names: i64 =
-            db.query_row("SELECT count(*) FROM names", [], |row| row.get(0))?;
+        let n_names: i64 = db.query_row("SELECT count(*) FROM names", [], |row| row.get(0))?;
         if n_names > MOST_HELD {
             return Ok(None);
         }

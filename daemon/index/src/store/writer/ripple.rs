@@ -166,8 +166,8 @@ impl IndexWriter {
             let mut statement = self.db.prepare_cached(
                 "SELECT doc_id FROM requeue WHERE doc_id > ?1 ORDER BY doc_id LIMIT ?2",
             )?;
-            let rows = statement
-                .query_map([self.requeued.last_id, REQUEUE_AT_ONCE], |row| row.get(0))?;
+            let rows =
+                statement.query_map([self.requeued.last_id, REQUEUE_AT_ONCE], |row| row.get(0))?;
             let found: Vec<i64> = rows.collect::<Result<_, _>>()?;
             if let Some(last_id) = found.last() {
                 self.requeued.last_id = *last_id;

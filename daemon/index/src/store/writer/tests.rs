@@ -95,7 +95,8 @@ fn what_is_read_again_for_its_names_keeps_its_other_rows_or_is_dropped() {
         panic!("no documents")
     };
     assert!(!one.found.mentions.is_empty() && !one.evidence.is_empty());
-    let found = |doc: &Document| format!("{:?}{:?}{:?}", doc.found.mentions, doc.linked, doc.evidence);
+    let found =
+        |doc: &Document| format!("{:?}{:?}{:?}", doc.found.mentions, doc.linked, doc.evidence);
     assert_eq!(found(one), found(other), "as if it was read from its file");
     assert_eq!((&one.map, &one.line_starts), (&other.map, &other.line_starts));
     let rows = |bench: &Bench| bench.count("SELECT count(*) + sum(length(text)) FROM docs, terms");
