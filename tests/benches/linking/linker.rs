@@ -104,8 +104,11 @@ impl Linker {
                 match self.writer.ripple(true)? {
                     RippleStep::Progress => {}
                     RippleStep::Settled => return Ok(()),
-                    RippleStep::Requeue(paths) => {
-                        break paths.iter().map(|path| path.as_str().to_string()).collect();
+                    RippleStep::Requeue(rows) => {
+                        let sql = "SELECT path FROM docs WHERE id = ?1";
+                        let mut path = self.index.prepare_cached(sql)?;
+                        let path = |row: &i64| path.query_row([row], |row| row.get(0));
+                        break rows.iter().map(path).collect::<Result<_, _>>()?;
                     }
                 }
             };

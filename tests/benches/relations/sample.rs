@@ -19,7 +19,7 @@ use extract::link::LinkStage;
 use extract::recognize::RecognizeStage;
 use extract::relate::RelateStage;
 use formats::Normalizer;
-use index::store::{IndexWriter, RippleStep};
+use index::store::{IndexWriter, RippleStep, stored};
 use model::document::{Document, Pass, SourceDoc};
 use model::terms::{ContentHash, Generation, Lane, RelPath, norm_of};
 use model::{Item, Stage, Ticket};
@@ -131,13 +131,15 @@ fn index(folder: &Path, scratch: &Scratch) -> Result<std::path::PathBuf> {
         EmbedStage::new(embedder),
     );
     let sources = read(folder, &settings)?;
-    let mut open = sources.clone();
     let mut generation = 1;
+    let mut open = Vec::new();
+    for source in sources {
+        let doc = run(&mut stages.0, source)?;
+        open.push(run(&mut stages.1, doc)?);
+    }
     while !open.is_empty() {
         let mut items = Vec::new();
-        for source in open {
-            let doc = run(&mut stages.0, source)?;
-            let doc = run(&mut stages.1, doc)?;
+        for doc in open {
             let doc = run(&mut stages.2, doc)?;
             let doc = run(&mut stages.3, run(&mut LinkStage, doc)?)?;
             items.push(item(run(&mut stages.4, doc)?, generation));
@@ -145,14 +147,17 @@ fn index(folder: &Path, scratch: &Scratch) -> Result<std::path::PathBuf> {
         for batch in items.chunks(32) {
             writer.commit(batch, 0, false)?;
         }
-        let paths = loop {
+        let rows = loop {
             match writer.ripple(true)? {
                 RippleStep::Settled => break Vec::new(),
                 RippleStep::Progress => {}
-                RippleStep::Requeue(paths) => break paths,
+                RippleStep::Requeue(rows) => break rows,
             }
         };
-        open = sources.iter().filter(|source| paths.contains(&source.path)).cloned().collect();
+        let readers = writer.readers();
+        let again = |row: i64| readers.look(|index| stored(index, row)).transpose();
+        open = rows.into_iter().filter_map(again).collect::<Result<_, _>>()?;
+        open.iter_mut().for_each(|doc| doc.head.pass = Pass::Deep);
         generation += 1;
     }
     Ok(writer.path().to_path_buf())
