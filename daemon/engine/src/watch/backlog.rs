@@ -53,11 +53,9 @@ impl Backlog {
         let result = change(&mut pending);
         let after = pending.has_work();
         drop(pending);
-        for (wake, _) in
-            self.wake.iter().zip(before.iter().zip(after)).filter(|(_, it)| !it.0 & it.1)
-        {
-            wake.notify_one();
-        }
+        let is_new = before.into_iter().zip(after).map(|(was, is)| is && !was);
+        let woken = self.wake.iter().zip(is_new).filter(|(_, is_new)| *is_new);
+        woken.for_each(|(wake, _)| wake.notify_one());
         result
     }
 
@@ -79,37 +77,37 @@ impl Backlog {
     }
 
     /// Takes what has settled; see [`Pending::due`].
-    pub(super) fn due(&self, now: Instant, together: Duration) -> (Vec<Check>, InHand<'_>) {
+    pub(super) fn due(&self, now: Instant, together: Duration) -> (Vec<Check>, InProgress<'_>) {
         let due = self.with(|pending| pending.due(now, together));
-        let in_hand = InHand { backlog: self, held: Held::Paths(due.len()) };
-        (due, in_hand)
+        let in_progress = InProgress { backlog: self, held: Held::Paths(due.len()) };
+        (due, in_progress)
     }
 
     /// Takes the folders to walk.
-    pub(super) fn folders(&self) -> (Vec<(RelPath, Option<RelPath>)>, InHand<'_>) {
+    pub(super) fn folders(&self) -> (Vec<(RelPath, Option<RelPath>)>, InProgress<'_>) {
         let folders = self.with(Pending::take_folders);
-        (folders, InHand { backlog: self, held: Held::Paths(1) })
+        (folders, InProgress { backlog: self, held: Held::Paths(1) })
     }
 
     /// Begins the next check of a lane; the path is busy while the second value lives.
-    pub(super) fn take(&self, lane: Lane) -> Option<(Check, InHand<'_>)> {
+    pub(super) fn take(&self, lane: Lane) -> Option<(Check, InProgress<'_>)> {
         let check = self.with(|pending| pending.take(lane))?;
-        let in_hand = InHand { backlog: self, held: Held::Busy(check.path.clone()) };
-        Some((check, in_hand))
+        let in_progress = InProgress { backlog: self, held: Held::Busy(check.path.clone()) };
+        Some((check, in_progress))
     }
 
     /// Waits for other checks of a path and begins one.
-    pub(super) fn begin(&self, path: &RelPath) -> InHand<'_> {
+    pub(super) fn begin(&self, path: &RelPath) -> InProgress<'_> {
         let mut pending = lock(&self.pending);
         while !pending.begin(path) {
             pending = self.freed.wait(pending).unwrap_or_else(PoisonError::into_inner);
         }
-        InHand { backlog: self, held: Held::Busy(path.clone()) }
+        InProgress { backlog: self, held: Held::Busy(path.clone()) }
     }
 }
 
 /// What a thread has taken; counted as pending until it is dropped.
-pub(super) struct InHand<'a> {
+pub(super) struct InProgress<'a> {
     backlog: &'a Backlog,
     held: Held,
 }
@@ -119,14 +117,14 @@ enum Held {
     Busy(RelPath),
 }
 
-impl Drop for InHand<'_> {
+impl Drop for InProgress<'_> {
     fn drop(&mut self) {
         self.backlog.with(|pending| {
             if std::thread::panicking() {
                 pending.want_crawl(false);
             }
             match &self.held {
-                Held::Paths(n) => pending.put_down(*n),
+                Held::Paths(n) => pending.finish(*n),
                 Held::Busy(path) => pending.done(path),
             }
         });

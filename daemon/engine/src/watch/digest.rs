@@ -182,7 +182,7 @@ impl Shared {
         }
         // Deleted paths go last, so that a document which was copied away and deleted is recognized as moved.
         out.sort_by_cached_key(|change| {
-            (change.moved_from.is_none(), intake.is_gone(&change.path))
+            (change.moved_from.is_none(), intake.project_folder.is_gone(&change.path))
         });
         out
     }

@@ -4,8 +4,8 @@
 //! is a table in `path_state.rs`.
 //! Invariants: an event or a crawl is only a reason to check; the file as it is when it is read decides. Checks of
 //! one path take turns (`pending.rs`), and a generation is assigned in that turn after the file was read, so a higher
-//! generation never carries older content. Nothing is removed while the root is missing or another folder than before. Only
-//! regular files are read that the rules accept and that are within the size limit.
+//! generation never carries older content. Nothing is removed while the root is missing or another folder than before.
+//! Only regular files are read that the rules accept and that are within the size limit.
 
 use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};

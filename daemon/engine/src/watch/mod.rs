@@ -50,6 +50,7 @@ use std::time::Duration;
 use tokio::sync::watch;
 use tokio::task::{JoinHandle, spawn_blocking};
 
+use self::backlog::Job;
 use self::digest::Halves;
 use self::events::{Listener, MOST_SETTLING};
 use self::intake::{Checked, Intake};
@@ -100,9 +101,12 @@ impl Watcher {
         state: Arc<WatchState>,
     ) -> WatcherHandle {
         let (stop, stopped) = watch::channel(false);
-        let shared = Shared::new(options, known, Some(belt.clone()), state);
+        let shared = Shared::new(options, known, Some(belt), state);
         shared.state.want_crawl();
-        let mut tasks = tasks::start(&shared, &belt, &stopped);
+        let lanes = [Lane::Interactive, Lane::Bulk].map(Job::Check);
+        let jobs = lanes.into_iter().chain([Job::Settle, Job::Walk]);
+        let run = |job| tokio::spawn(tasks::run(shared.clone(), job, stopped.clone()));
+        let mut tasks: Vec<JoinHandle<()>> = jobs.map(run).collect();
         tasks.push(tokio::spawn(crawler::run(shared.clone(), stopped)));
         WatcherHandle { life: Arc::new(Life { shared, stop, tasks: Mutex::new(tasks) }) }
     }
@@ -261,13 +265,13 @@ impl WatcherHandle {
     pub async fn submit(&self, paths: Vec<RelPath>, is_forced: bool) -> Vec<Submitted> {
         let n_paths = paths.len();
         let shared = self.life.shared.clone();
-        shared.state.backlog.with(|pending| pending.take_in_hand(n_paths));
+        shared.state.backlog.with(|pending| pending.begin_by_name(n_paths));
         let work = tokio::spawn(async move {
             let mut outcomes = Vec::with_capacity(paths.len());
             for (idx, path) in paths.into_iter().enumerate() {
                 let n_behind = n_paths - idx - 1;
                 outcomes.push(submit_one(&shared, path, n_behind, is_forced).await);
-                shared.state.backlog.with(|pending| pending.put_down(1));
+                shared.state.backlog.with(|pending| pending.finish(1));
             }
             outcomes
         });
@@ -362,7 +366,7 @@ async fn submit_one(
     let Ok(place) = belt.interactive.reserve_owned().await else { return Submitted::Stopped };
     let worker = shared.clone();
     let work = move || {
-        let _in_hand = worker.state.backlog.begin(&check.path);
+        let _in_progress = worker.state.backlog.begin(&check.path);
         let send = |checked| send_submitted(checked, place, n_behind);
         worker.check_then(&check, send)
     };

@@ -4,7 +4,8 @@
 //! Events join the halves of most renames; this finds the others: a move while the daemon was not running, a move
 //! from one file system to another, two files that changed places.
 //! Invariants: only one file claims a vanished document (ties by path), so the second of two copies is a document of
-//! its own; a document still at its path with its content is never an origin.
+//! its own; a document still at its path with its content is never an origin. A claim is not a pending path: it
+//! outlives the check that made it, so that later checks find the same previous path until the index holds the move.
 
 use std::sync::Mutex;
 
@@ -13,7 +14,6 @@ use rustc_hash::FxHashMap;
 use super::intake::Intake;
 use super::path_state::PathState;
 use super::pending::Check;
-use super::read::Stat;
 use super::sent::{KnownFile, KnownFiles};
 use super::state::lock;
 use model::terms::{ContentHash, RelPath};
@@ -111,9 +111,11 @@ impl Intake {
         // Of the names that it had, the first of which the index knows: a tool, or the item that this one overtakes,
         // may have taken it part of the way. An old name that is in use again has not moved away.
         let names = self.claims.names_before(&check.path);
-        let known =
-            names.iter().find(|from| self.sent.known.get(from).is_some() && self.is_gone(from));
-        let from = known.or(check.moved_from.as_ref().filter(|from| self.is_gone(from)));
+        let known = names
+            .iter()
+            .find(|from| self.sent.known.get(from).is_some() && self.project_folder.is_gone(from));
+        let from =
+            known.or(check.moved_from.as_ref().filter(|from| self.project_folder.is_gone(from)));
         if let Some(from) = from {
             self.claims.assign(from, &check.path);
             self.claims.sweep(&*self.sent.known);
@@ -133,7 +135,9 @@ impl Intake {
             // one must still be in the index.
             let is_going =
                 matches!(was, PathState::Absent | PathState::Unknown) && before.is_none();
-            (is_unchanged || is_going) && self.is_gone(from) && self.claims.claim(from, &check.path)
+            (is_unchanged || is_going)
+                && self.project_folder.is_gone(from)
+                && self.claims.claim(from, &check.path)
         };
         if let Some(from) = equal.iter().find(is_origin) {
             self.claims.sweep(&*self.sent.known);
@@ -148,17 +152,6 @@ impl Intake {
         };
         let from = equal.iter().find(traded)?;
         Some(Origin { from: from.clone(), is_exchange: true })
-    }
-
-    /// Returns size and time of the file at the path; `None` if there is none.
-    pub(super) fn stat(&self, path: &RelPath) -> Option<Stat> {
-        let found = self.project_folder.open().ok().and_then(|root| root.find(path.as_str()).ok());
-        found.map(|it| Stat::of(&it.meta))
-    }
-
-    /// Returns whether nothing is at the path, not even a dangling symlink.
-    pub(super) fn is_gone(&self, path: &RelPath) -> bool {
-        self.project_folder.is_gone(path)
     }
 
     /// Returns whether the file at `path` has this content now.

@@ -7,7 +7,7 @@
 //! |----------|------------------------------------------------|-----------------------------------------------|
 //! | folder   | when it appeared, to be walked at once         | the walk has noticed the files in it          |
 //! | settling | after each notice                              | quiet for `debounce`; [`Pending::hold`] waits |
-//! | in hand  | while other threads find out what settled      | [`Pending::route`] has chosen its lane        |
+//! | sorting  | while another thread finds out what settled    | [`Pending::route`] has chosen its lane        |
 //! | queued   | from then on; from a crawl or a request        | the lane and the budget have room             |
 //! | busy     | while it is checked (`intake.rs`)              | its item is on the belt, or there is none     |
 //!
@@ -123,7 +123,7 @@ pub(super) struct Pending {
     /// Folders to walk, each with its previous path.
     folders: BTreeMap<RelPath, Option<RelPath>>,
     busy: FxHashSet<RelPath>,
-    n_in_hand: usize,
+    n_in_progress: usize,
     held: FxHashMap<RelPath, usize>,
     crawls: Crawls,
     burst: Burst,
@@ -212,8 +212,8 @@ impl Pending {
         self.settling.first().map(|(due, _)| *due)
     }
 
-    /// Takes the paths in hand that are due by `now` or shortly afterwards (changes made `together` settle together):
-    /// renames first, so that no old name is removed before the new one is added. Held paths start over.
+    /// Begins to sort out the paths that are due by `now` or shortly afterwards (changes made `together` settle
+    /// together): renames first, so that no old name is removed before the new one is added. Held paths start over.
     pub(super) fn due(&mut self, now: Instant, together: Duration) -> Vec<Check> {
         let (mut due, mut held) = (Vec::new(), Vec::new());
         while let Some((at, _)) = self.settling.first()
@@ -229,12 +229,12 @@ impl Pending {
         due.sort_by(|a, b| {
             (a.moved_from.is_none(), &a.path).cmp(&(b.moved_from.is_none(), &b.path))
         });
-        self.n_in_hand += due.len();
+        self.n_in_progress += due.len();
         due
     }
 
     /// Queues paths, each in the lane of a save or of a flood. Those that have settled are queued even if they were
-    /// noticed again meanwhile, and stay in hand.
+    /// noticed again meanwhile.
     pub(super) fn route(
         &mut self,
         settled: Vec<(Check, Kind, u64)>,
@@ -326,7 +326,7 @@ impl Pending {
         self.busy.remove(path);
     }
 
-    /// Takes all folders that are to be walked in hand, as one.
+    /// Begins to walk all folders that wait, which counts as one path until it is finished.
     pub(super) fn take_folders(&mut self) -> Vec<(RelPath, Option<RelPath>)> {
         let mut folders: Vec<(RelPath, Option<RelPath>)> = Vec::new();
         for (folder, moved_from) in std::mem::take(&mut self.folders) {
@@ -338,19 +338,19 @@ impl Pending {
                 folders.push((folder, moved_from));
             }
         }
-        self.n_in_hand += 1;
+        self.n_in_progress += 1;
         folders
     }
 
     /// Counts paths in that a caller checks by name, one by one.
-    pub(super) fn take_in_hand(&mut self, n: usize) {
+    pub(super) fn begin_by_name(&mut self, n: usize) {
         self.n_news += n as u64;
-        self.n_in_hand += n;
+        self.n_in_progress += n;
     }
 
-    /// Counts off what was taken in hand: it is queued now, or nothing follows.
-    pub(super) fn put_down(&mut self, n: usize) {
-        self.n_in_hand -= n;
+    /// Counts off what was begun: it is queued now, or nothing follows.
+    pub(super) fn finish(&mut self, n: usize) {
+        self.n_in_progress -= n;
     }
 
     /// Postpones events of paths, which this daemon is writing, many at once, until each was released as often.
@@ -402,7 +402,7 @@ impl Pending {
     pub(super) fn n_pending(&self) -> u64 {
         let n_old_names: usize = self.old_names.iter().map(VecDeque::len).sum();
         let n_paths = self.entries.len() + n_old_names + self.folders.len() + self.busy.len();
-        (n_paths + self.n_in_hand) as u64 + (self.crawls.wanted - self.crawls.done)
+        (n_paths + self.n_in_progress) as u64 + (self.crawls.wanted - self.crawls.done)
     }
 
     /// Returns the number of changes noticed since the start, without requests for paths that have no news.

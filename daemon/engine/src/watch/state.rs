@@ -4,7 +4,6 @@
 //! it has compared everything; so a reader that finds 0 here and then an empty belt has missed no change.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
@@ -39,12 +38,10 @@ pub(super) async fn stopped(stop: &mut watch::Receiver<bool>) {
 #[derive(Debug, Default)]
 pub struct WatchState {
     pub(super) backlog: Backlog,
-    n_overflows: AtomicU64,
-    n_rescans: AtomicU64,
-    n_errors: AtomicU64,
     crawls_done: watch::Sender<u64>,
     roster: Mutex<Roster>,
-    sight: Mutex<Sight>,
+    /// What crawls found, kept current by later changes; without the counts of files and of what is pending.
+    view: Mutex<WatchView>,
     events: Mutex<VecDeque<FileEvent>>,
     pub(super) surveys: Surveys,
 }
@@ -101,18 +98,8 @@ fn key_of(path: &RelPath) -> u64 {
     xxhash_rust::xxh3::xxh3_64(path.as_str().as_bytes())
 }
 
-/// What the last crawl found, kept current by later changes.
-#[derive(Debug, Default)]
-struct Sight {
-    mode: WatchMode,
-    root_trouble: Option<String>,
-    unreadable: BTreeMap<String, String>,
-    warnings: Vec<String>,
-    errors: Vec<String>,
-}
-
 /// A copy of the state for `status`.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct WatchView {
     /// How changes are noticed.
     pub mode: WatchMode,
@@ -161,22 +148,9 @@ impl WatchState {
 
     /// Returns a copy of everything.
     pub fn view(&self) -> WatchView {
-        let is_crawling = self.is_crawling();
-        let n_known_files = self.n_known_files();
-        let sight = lock(&self.sight);
-        WatchView {
-            mode: sight.mode.clone(),
-            is_crawling,
-            n_pending: self.n_pending(),
-            n_known_files,
-            unreadable: sight.unreadable.clone(),
-            root_trouble: sight.root_trouble.clone(),
-            warnings: sight.warnings.clone(),
-            errors: sight.errors.clone(),
-            n_errors: self.n_errors.load(Ordering::Relaxed),
-            n_overflows: self.n_overflows.load(Ordering::Relaxed),
-            n_rescans: self.n_rescans.load(Ordering::Relaxed),
-        }
+        let view = lock(&self.view).clone();
+        let (is_crawling, n_pending) = (self.is_crawling(), self.n_pending());
+        WatchView { is_crawling, n_pending, n_known_files: self.n_known_files(), ..view }
     }
 
     /// Returns what is read and what is not; `None` before the first crawl. May wait a moment for a walk, so that a
@@ -223,21 +197,21 @@ impl WatchState {
     }
 
     pub(super) fn set_mode(&self, event: ModeEvent) {
-        let mut sight = lock(&self.sight);
-        let (next, message) = sight.mode.after(event);
-        sight.mode = next;
-        drop(sight);
+        let mut view = lock(&self.view);
+        let (next, message) = view.mode.after(event);
+        view.mode = next;
+        drop(view);
         if let Some(message) = message {
             self.report(message);
         }
     }
 
     pub(super) fn count_overflow(&self) {
-        self.n_overflows.fetch_add(1, Ordering::Relaxed);
+        lock(&self.view).n_overflows += 1;
     }
 
     pub(super) fn count_rescan(&self) {
-        self.n_rescans.fetch_add(1, Ordering::Relaxed);
+        lock(&self.view).n_rescans += 1;
     }
 
     pub(super) fn happened(&self, at_ms: i64, kind: FileEventKind, path: &RelPath) {
@@ -255,16 +229,16 @@ impl WatchState {
 
     pub(super) fn report(&self, error: String) {
         tracing::warn!(error, "watch");
-        self.n_errors.fetch_add(1, Ordering::Relaxed);
-        let mut sight = lock(&self.sight);
-        sight.errors.push(error);
-        if sight.errors.len() > MAX_ERRORS {
-            sight.errors.remove(0);
+        let mut view = lock(&self.view);
+        view.n_errors += 1;
+        view.errors.push(error);
+        if view.errors.len() > MAX_ERRORS {
+            view.errors.remove(0);
         }
     }
 
     pub(super) fn is_unreadable(&self, path: &str) -> bool {
-        lock(&self.sight).unreadable.contains_key(path)
+        lock(&self.view).unreadable.contains_key(path)
     }
 
     /// Records whether a checked file should be indexed, or why not.
@@ -284,10 +258,10 @@ impl WatchState {
 
     /// Replaces what could not be inspected below a folder by the findings of a new walk.
     pub(super) fn add_unreadable(&self, start: &str, unreadable: &BTreeMap<String, String>) {
-        let mut sight = lock(&self.sight);
-        sight.unreadable.retain(|path, _| !is_below(path, start));
-        sight.unreadable.extend(unreadable.clone());
-        drop(sight);
+        let mut view = lock(&self.view);
+        view.unreadable.retain(|path, _| !is_below(path, start));
+        view.unreadable.extend(unreadable.clone());
+        drop(view);
         self.surveys.changed();
     }
 
@@ -306,14 +280,14 @@ impl WatchState {
     ) {
         self.renew_roster(crawl, hidden, root_trouble.is_some());
         // Polling repeats the same trouble in each round; only the first is news.
-        let is_news = root_trouble != lock(&self.sight).root_trouble;
+        let is_news = root_trouble != lock(&self.view).root_trouble;
         if let Some(trouble) = root_trouble.as_ref().filter(|_| is_news) {
             self.report(trouble.clone());
         }
-        let mut sight = lock(&self.sight);
-        sight.unreadable = crawl.unreadable.clone();
-        sight.warnings = warnings;
-        sight.root_trouble = root_trouble;
+        let mut view = lock(&self.view);
+        view.unreadable = crawl.unreadable.clone();
+        view.warnings = warnings;
+        view.root_trouble = root_trouble;
     }
 
     fn renew_roster(&self, crawl: &Crawl, hidden: &[RelPath], keeps_old: bool) {

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use tokio::sync::{mpsc, watch};
-use tokio::task::{JoinHandle, spawn_blocking};
+use tokio::task::spawn_blocking;
 
 use super::Shared;
 use super::backlog::Job;
@@ -17,8 +17,8 @@ use super::burst::Kind;
 use super::intake::Checked;
 use super::pair::join_settled;
 use super::pending::Check;
-use super::state::stopped;
-use crate::belt::Lanes;
+use super::read::Stat;
+use super::state::{lock, stopped};
 use model::Item;
 use model::document::SourceDoc;
 use model::terms::Lane;
@@ -33,67 +33,26 @@ const MOST_IN_A_ROW: usize = 32;
 /// The place of one item in a lane.
 pub(super) type Place = mpsc::OwnedPermit<Item<SourceDoc>>;
 
-/// Starts the tasks, which run until they are stopped or the receiver of the items is gone.
-pub(super) fn start(
-    shared: &Arc<Shared>,
-    belt: &Lanes<SourceDoc>,
-    stop: &watch::Receiver<bool>,
-) -> Vec<JoinHandle<()>> {
-    let check = |lane| {
-        let (state, sender) = (shared.clone(), belt.of(lane).clone());
-        let place = async move || {
-            state.state.backlog.work(Job::Check(lane)).await;
-            state.intake.budget.room(lane).await;
-            sender.clone().reserve_owned().await.ok()
-        };
-        let check = move |shared: &Shared, place| shared.check_some(lane, place);
-        tokio::spawn(run(shared.clone(), stop.clone(), lane, place, check))
-    };
-    let state = shared.state.clone();
-    let due = async move || {
-        state.backlog.work(Job::Settle).await;
-        // What is noticed meanwhile is due later.
-        while let Some(due) = state.backlog.with(|pending| pending.next_due())
-            && due > Instant::now()
-        {
-            tokio::time::sleep_until(due.into()).await;
-        }
-        Some(())
-    };
-    let sort = |shared: &Shared, ()| shared.sort_due();
-    let state = shared.state.clone();
-    let appeared = async move || {
-        state.backlog.work(Job::Walk).await;
-        Some(())
-    };
-    let walk = |shared: &Shared, ()| shared.walk_new();
-    vec![
-        check(Lane::Interactive),
-        check(Lane::Bulk),
-        tokio::spawn(run(shared.clone(), stop.clone(), Lane::Interactive, due, sort)),
-        tokio::spawn(run(shared.clone(), stop.clone(), Lane::Interactive, appeared, walk)),
-    ]
+/// What a task does on another thread.
+enum Work {
+    Check(Lane, Place),
+    Sort,
+    Walk,
 }
 
-/// Works on another thread, which for the bulk lane is a slower one, whenever `ready` returns something.
-async fn run<T: Send + 'static>(
-    shared: Arc<Shared>,
-    mut stop: watch::Receiver<bool>,
-    lane: Lane,
-    ready: impl AsyncFn() -> Option<T>,
-    work: impl Fn(&Shared, T) + Copy + Send + 'static,
-) {
+/// Does the work of one job, until it is stopped or the receiver of the items is gone.
+pub(super) async fn run(shared: Arc<Shared>, job: Job, mut stop: watch::Receiver<bool>) {
     loop {
-        let ready = tokio::select! {
+        let work = tokio::select! {
             () = stopped(&mut stop) => return,
-            ready = ready() => ready,
+            work = shared.next_work(job) => work,
         };
-        let Some(ready) = ready else { return };
+        let Some(work) = work else { return };
         let worker = shared.clone();
-        let work = move || work(&worker, ready);
-        let done = match lane {
-            Lane::Interactive => spawn_blocking(work).await.map_err(|error| error.to_string()),
-            Lane::Bulk => crew::reading().run(work).await.map_err(|error| error.to_string()),
+        let work = move || worker.perform(work);
+        let done = match job {
+            Job::Check(Lane::Bulk) => crew::reading().run(work).await.map_err(|it| it.to_string()),
+            _ => spawn_blocking(work).await.map_err(|error| error.to_string()),
         };
         if let Err(error) = done {
             // A crawl makes up for it, which was requested when the work was dropped.
@@ -103,11 +62,40 @@ async fn run<T: Send + 'static>(
 }
 
 impl Shared {
-    /// Walks the folders that have appeared.
-    fn walk_new(&self) {
-        let (folders, _in_hand) = self.state.backlog.folders();
-        for (folder, moved_from) in folders {
-            self.walk(&folder, moved_from.as_ref());
+    /// Waits until there is something to do; `None` if nothing can be sent any more.
+    async fn next_work(&self, job: Job) -> Option<Work> {
+        let backlog = &self.state.backlog;
+        backlog.work(job).await;
+        match job {
+            Job::Check(lane) => {
+                self.intake.budget.room(lane).await;
+                let sender = lock(&self.belt).as_ref()?.of(lane).clone();
+                Some(Work::Check(lane, sender.reserve_owned().await.ok()?))
+            }
+            Job::Settle => {
+                // What is noticed meanwhile is due later.
+                while let Some(due) = backlog.with(|pending| pending.next_due())
+                    && due > Instant::now()
+                {
+                    tokio::time::sleep_until(due.into()).await;
+                }
+                Some(Work::Sort)
+            }
+            Job::Walk => Some(Work::Walk),
+            Job::Crawl => None,
+        }
+    }
+
+    fn perform(&self, work: Work) {
+        match work {
+            Work::Check(lane, place) => self.check_some(lane, place),
+            Work::Sort => self.sort_due(),
+            Work::Walk => {
+                let (folders, _in_progress) = self.state.backlog.folders();
+                for (folder, moved_from) in folders {
+                    self.walk(&folder, moved_from.as_ref());
+                }
+            }
         }
     }
 
@@ -115,7 +103,7 @@ impl Shared {
     fn sort_due(&self) {
         let debounce = Duration::from_millis(self.intake.settings.debounce_ms);
         // Changes made together settle together: a tool that moves a file by rewriting it takes a moment.
-        let (due, _in_hand) = self.state.backlog.due(Instant::now(), debounce / TOGETHER);
+        let (due, _in_progress) = self.state.backlog.due(Instant::now(), debounce / TOGETHER);
         let checks = join_settled(self.expand(due), &self.intake);
         self.route(checks, true);
     }
@@ -128,7 +116,7 @@ impl Shared {
 
     /// Adds to a check the kind of its change and the size of its file, bytes.
     fn weighed(&self, check: Check) -> (Check, Kind, u64) {
-        let stat = self.intake.stat(&check.path);
+        let stat = self.intake.project_folder.meta(&check.path).ok().map(|meta| Stat::of(&meta));
         let was = self.intake.sent.state_of(check.moved_from.as_ref().unwrap_or(&check.path));
         let kind = match check.moved_from {
             None if was.looks_like(stat) => Kind::Echo,
@@ -140,15 +128,14 @@ impl Shared {
 
     /// Checks paths and sends their items while there are places and room.
     fn check_some(&self, lane: Lane, mut place: Place) {
-        let point = match lane {
-            Lane::Interactive => "watch.interactive",
-            Lane::Bulk => "watch.bulk",
-        };
         for _ in 0..MOST_IN_A_ROW {
-            let Some((check, _in_hand)) = self.state.backlog.take(lane) else { return };
+            let Some((check, _in_progress)) = self.state.backlog.take(lane) else { return };
             let next = self.check_then(&check, |checked| {
                 let Checked::Item(item) = checked else { return Ok(place) };
-                sys::fail::point(point);
+                match lane {
+                    Lane::Interactive => sys::fail::point("watch.interactive"),
+                    Lane::Bulk => sys::fail::point("watch.bulk"),
+                }
                 place.send(item).try_reserve_owned()
             });
             match next {

@@ -33,7 +33,7 @@ fn check(script: &str, expect: Expect) {
 
 fn print(pending: &mut Pending, start: Instant, now: Instant, out: &mut String) {
     let due = pending.due(now, Duration::ZERO);
-    pending.put_down(due.len());
+    pending.finish(due.len());
     let next = pending.next_due().map(|due| due.duration_since(start).as_millis().to_string());
     let at = now.duration_since(start).as_millis();
     let (due, next) = (shown(&due), next.unwrap_or_else(|| "never".into()));
@@ -176,7 +176,7 @@ fn route(pending: &mut Pending, now: Instant) {
     let due = pending.due(now, Duration::ZERO);
     let n_due = due.len();
     pending.route(due.into_iter().map(|check| (check, Kind::New, 1)).collect(), true, now);
-    pending.put_down(n_due);
+    pending.finish(n_due);
 }
 
 #[test]
@@ -204,7 +204,7 @@ fn a_path_waits_once_and_a_save_overtakes_the_backlog() {
 }
 
 #[test]
-fn what_is_noticed_while_it_is_in_hand_or_busy_is_checked_again() {
+fn what_is_noticed_while_it_is_in_progress_or_busy_is_checked_again() {
     let (mut pending, now) = (pending(), Instant::now());
     pending.notice(changed("a"), now);
     let due = pending.due(now + QUIET, Duration::ZERO);
@@ -217,7 +217,7 @@ fn what_is_noticed_while_it_is_in_hand_or_busy_is_checked_again() {
         now + QUIET,
     );
     assert_eq!((pending.n_pending(), pending.n_settling()), (2, 0));
-    pending.put_down(1);
+    pending.finish(1);
     let check = pending.take(Lane::Interactive).expect("it is queued");
     pending.queue(Check { lane: Lane::Interactive, ..bulk("a") });
     assert_eq!(pending.n_pending(), 2);
