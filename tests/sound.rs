@@ -109,7 +109,7 @@ const UNSOUND: &[(&str, &str)] = &[
     ("field without note", "SELECT key FROM note_fields WHERE doc_id NOT IN (SELECT doc_id FROM notes)"),
     ("place without note", "SELECT key FROM note_places WHERE doc_id NOT IN (SELECT doc_id FROM notes)"),
     ("term left to weigh", "SELECT norm FROM dirty_terms"),
-    ("document left to read", "SELECT path FROM requeue r LEFT JOIN docs d ON d.id = r.doc_id"),
+    ("document left to read", "SELECT path FROM requeue r LEFT JOIN docs d ON d.id = abs(r.doc_id)"),
     (
         "document with another uid than in the ledger",
         "SELECT path FROM docs d WHERE uid IS NOT

@@ -215,9 +215,13 @@ fn points(when: When) -> Vec<String> {
         if when == When::Warm && point.starts_with("links.") {
             continue;
         }
-        // Files found by a crawl go through the bulk lane, and are committed at once.
-        let is_other_lane = ["watch.interactive", "commit.resolved"].contains(point);
-        if !(when == When::Late && is_other_lane) {
+        // Files found by a crawl go through the bulk lane, and are committed at once; a few saves do not.
+        let other_lane: &[&str] = match when {
+            When::Late => &["watch.interactive", "commit.resolved"],
+            When::Warm => &["watch.bulk"],
+            When::Cold => &[],
+        };
+        if !other_lane.contains(point) {
             points.push(point.to_string());
             let has_later = !is_among(point, RARE) && (is_full || when == When::Warm);
             points.extend(has_later.then(|| format!("{point}@3")));

@@ -96,7 +96,7 @@ impl Build {
         let fingerprint = config::fingerprint::rows(&recipe.settings, &recipe.made_with());
         // Before the databases are opened: opening would create an empty ledger in the place of a lost one.
         let replaced = bring_back(&recipe.state_dir);
-        let writer = IndexWriter::open(
+        let mut writer = IndexWriter::open(
             &recipe.state_dir,
             &fingerprint,
             &recipe.settings,
@@ -112,11 +112,13 @@ impl Build {
         let decisions = writer.ledger().decisions().clone();
         let breakers = writer.ledger().breakers().clone();
         let held = writer.held().clone();
+        let unread = writer.take_unread();
 
         let better = recipe.better.clone();
         let (embed, state_dir) = (recipe.settings.embed.clone(), recipe.state_dir.clone());
         let WritePath { watcher, traffic, budget, commands, belt } =
             crate::start(recipe, writer, readers.clone(), health.clone()).await?;
+        watcher.requeue(unread);
         let build = Build {
             readers,
             answers,

@@ -28,7 +28,8 @@
 //!    transaction, under the next tick. From here on queries see the document.
 //!
 //! Afterwards the same writer resolves names whose facts changed (the ripple), and sends documents through recognize
-//! and the stages after it again: those in which names became known, and those that the deep pass reads ([`reread`]). The [`backfill`] computes the better model's vectors meanwhile.
+//! and the stages after it again: those in which names became known, and those that the deep pass reads
+//! (`reread.rs`). The [`backfill`] computes the better model's vectors meanwhile.
 //!
 //! Each station is an actor that runs one stage ([`belt`]); a stage that panics costs only its document.
 

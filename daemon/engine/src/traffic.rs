@@ -1,7 +1,7 @@
 //! Traffic: what was noticed and is not committed yet.
 //!
-//! Invariant: read in the order in which work flows (watcher, documents to be read again, then each queue), so that a document which moves
-//! meanwhile is counted at least once.
+//! Invariant: read in the order in which work flows (watcher, documents to be read again, then each queue), so that a
+//! document which moves meanwhile is counted at least once.
 
 use std::sync::Arc;
 
@@ -9,7 +9,8 @@ use crate::belt::{Depth, Gauge};
 use crate::reread::Waiting;
 use crate::watch::WatchState;
 
-/// The watcher's count, documents to be read again, and the gauge of each queue, first to last; the last is the writer's.
+/// The watcher's count, documents to be read again, and the gauge of each queue, first to last; the last is the
+/// writer's.
 #[derive(Clone)]
 pub struct Traffic {
     watch: Arc<WatchState>,

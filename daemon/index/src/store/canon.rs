@@ -161,7 +161,7 @@ pub const PARTS: &[(&str, &str)] = &[
     ("undecided", "SELECT n.norm FROM undecided d LEFT JOIN names n ON n.id = d.name_id"),
     ("dirty term", "SELECT norm FROM dirty_terms"),
     ("open document", "SELECT path FROM docs WHERE is_open"),
-    ("requeue", "SELECT d.path FROM requeue r LEFT JOIN docs d ON d.id = r.doc_id"),
+    ("requeue", "SELECT d.path FROM requeue r LEFT JOIN docs d ON d.id = abs(r.doc_id)"),
     ("quarantine", "SELECT path, stage, reason, is_transient FROM quarantine"),
 ];
 

@@ -59,6 +59,7 @@ pub(super) fn document(
             write_content(tx, doc, old.as_ref(), identity, context_changed, late, mentions_hash)?
         }
     };
+    tx.prepare_cached("DELETE FROM requeue WHERE doc_id = -?1")?.execute([id])?;
     // The text around a name and the document's path count, too. Names before and after the change are dirty: a name
     // that the document no longer uses loses facts.
     let is_known = existing.is_some();
@@ -73,8 +74,8 @@ pub(super) fn document(
     Ok(touched)
 }
 
-/// Writes what was found in a document that the index holds; returns the names whose facts may have changed. Nothing, if
-/// the row holds another document or content by now.
+/// Writes what was found in a document that the index holds; returns the names whose facts may have changed. Does
+/// nothing if the row holds another document or content by now.
 pub(super) fn found(tx: &Transaction<'_>, doc: &Document, id: i64) -> Result<Vec<i64>, StoreError> {
     let Some(old) = row_at(tx, &doc.head.path)?.filter(|it| it.id == id && it.has_hash(doc)) else {
         return Ok(Vec::new());
@@ -193,7 +194,7 @@ pub(super) fn remove(
         "DELETE FROM headings WHERE doc_id = ?1",
         "DELETE FROM doc_tags WHERE doc_id = ?1",
         "DELETE FROM written WHERE doc_id = ?1",
-        "DELETE FROM requeue WHERE doc_id = ?1",
+        "DELETE FROM requeue WHERE doc_id IN (?1, -?1)",
         "DELETE FROM entities WHERE doc_id = ?1",
         "DELETE FROM docs WHERE id = ?1",
     ] {

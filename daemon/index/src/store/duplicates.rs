@@ -343,8 +343,8 @@ impl<'a> Texts<'a> {
         Ok(source)
     }
 
-    /// Indexes a chunk as a whole or, if it repeats `first`, the words that `first` lacks. The first chunk of a document
-    /// stays without a body if its title is another: the title must find the document.
+    /// Indexes a chunk as a whole or, if it repeats `first`, the words that `first` lacks. The first chunk of a
+    /// document stays without a body if its title is another: the title must find the document.
     fn show(
         &mut self,
         chunk: &Compare,

@@ -275,7 +275,9 @@ pub(super) fn of_row(db: &Connection, row_id: i64) -> Result<NameFacts, StoreErr
 }
 
 /// The columns of stored facts.
-const STORED: &str = "SELECT id, norm, surface, type, n_docs, homes, home_source, is_fuzzy, is_split FROM names WHERE sense = 0";
+const STORED: &str =
+    "SELECT id, norm, surface, type, n_docs, homes, home_source, is_fuzzy, is_split FROM names
+     WHERE sense = 0";
 
 fn read_stored(row: &Row<'_>) -> rusqlite::Result<NameFacts> {
     let homes: Option<String> = row.get(5)?;

@@ -87,7 +87,7 @@ impl IndexWriter {
         for path in paths {
             self.db
                 .prepare_cached(
-                    "INSERT OR IGNORE INTO requeue SELECT id FROM docs WHERE path = ?1",
+                    "INSERT OR IGNORE INTO requeue SELECT -id FROM docs WHERE path = ?1",
                 )?
                 .execute([path.as_str()])?;
         }

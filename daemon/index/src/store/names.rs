@@ -129,8 +129,8 @@ impl Resolver<'_> {
         to_decide.iter().try_for_each(|id| Ok(mark.execute([id]).map(drop)?))
     }
 
-    /// Decides these names; their facts must be gathered already. `all`: what [`AllNames::read`] returned since the last
-    /// change of any facts.
+    /// Decides these names; their facts must be gathered already. `all`: what [`AllNames::read`] returned since the
+    /// last change of any facts.
     pub(super) fn decide_only(
         &self,
         ids: &[i64],

@@ -3,8 +3,8 @@
 //!
 //! In: a document, as its content is written. Out: bytes; later the document as it was when it left the stage `chunk`,
 //! but without chunks and without what only the writer needs of it.
-//! Invariants: secrets were removed before; the form belongs to the schema's version; what cannot be decoded (`scrub.rs`
-//! finds out) is not read again before its file is.
+//! Invariants: secrets were removed before; the form belongs to the schema's version; what cannot be decoded
+//! (`scrub.rs` finds out) is not read again before its file is.
 
 use model::document::{
     Block, DocHead, DocMeta, Document, GivenName, Inline, Link, Pass, Reading, StatedNote,

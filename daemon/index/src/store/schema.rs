@@ -66,7 +66,8 @@ CREATE VIRTUAL TABLE chunk_fts USING fts5(
 -- with a scalar loop over floats, which is several times slower. Queries do not use this table; they scan the contents
 -- of its blocks (`vectors/`).
 CREATE VIRTUAL TABLE chunk_vec USING vec0(embedding int8[256] distance_metric=L2);
--- `aside`: the vector of a window whose chunk repeats another; it is not searched, but kept in case the other one goes. Empty if the window has no vector: only better models read other languages than English, and then
+-- `aside`: the vector of a window whose chunk repeats another; it is not searched, but kept in case the other one
+-- goes. Empty if the window has no vector: only better models read other languages than English, and then
 -- `chunk_vec` has no row either. `hash`: of the text that the better model reads (`embed`); its vector is stored under
 -- this hash (`store/spaces.rs`).
 CREATE TABLE chunk_vec_map(id INTEGER PRIMARY KEY, chunk_id INTEGER NOT NULL, start INTEGER NOT NULL,
@@ -238,6 +239,8 @@ CREATE TABLE dirty_terms(norm TEXT PRIMARY KEY) WITHOUT ROWID;
 -- Keys of links that may resolve differently now; documents up to `after` have been processed.
 CREATE TABLE dirty_links(key TEXT PRIMARY KEY, after INTEGER NOT NULL) WITHOUT ROWID;
 CREATE TABLE dirty_permalinks(base TEXT PRIMARY KEY) WITHOUT ROWID;
+-- Documents to be read again for their names; minus the id: whose files are read again at the next start, if that did
+-- not happen before.
 CREATE TABLE requeue(doc_id INTEGER PRIMARY KEY);
 
 -- Failures are counted until the file changes. `hash` is null if the file cannot even be read.

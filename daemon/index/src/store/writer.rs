@@ -76,6 +76,7 @@ pub struct IndexWriter {
     /// All names, while they are decided in bulk; dropped as soon as any facts change.
     pub(super) all_names: Option<Arc<AllNames>>,
     requeued: Round,
+    unread: Vec<RelPath>,
     pub(super) indexer: Indexer,
     pub(super) deepened: Round,
     pub(super) interruption: Arc<AtomicBool>,
@@ -161,6 +162,7 @@ impl IndexWriter {
             ledger.drop_changes_after(Tick(tick))?;
         }
         let reserved = ledger.reserved_tick()?;
+        let unread = ripple::unread(&db)?;
         sys::fail::point("open.after");
         let held = Held::default();
         held.hold(Part::Ledger, &folder.join(super::open::LEDGER_FILE));
@@ -185,6 +187,7 @@ impl IndexWriter {
             names_a_step: ripple::NAMES_AT_FIRST,
             all_names: None,
             requeued: Round::default(),
+            unread,
             indexer: Indexer::new(),
             deepened: Round::default(),
             interruption,

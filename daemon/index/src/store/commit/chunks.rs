@@ -78,7 +78,8 @@ fn write_chunk_row(
     // A kept row has the same hash, so its headings, language and tokens are equal: only places and the profile,
     // which the hash does not cover, can differ.
     // Without `RETURNING`, which costs a table of its own each time.
-    let sql = "INSERT INTO chunks VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, NULL)
+    let sql = "INSERT INTO chunks VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17,
+         NULL)
        ON CONFLICT(id) DO UPDATE SET idx = excluded.idx, start = excluded.start, end = excluded.end,
          raw_start = excluded.raw_start, raw_end = excluded.raw_end, line_start = excluded.line_start,
          line_end = excluded.line_end, profile = excluded.profile";

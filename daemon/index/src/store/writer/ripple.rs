@@ -8,7 +8,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use rusqlite::params;
+use rusqlite::{Connection, params};
 use rustc_hash::FxHashMap;
 
 use super::{IndexWriter, Round, set_meta_number};
@@ -16,6 +16,7 @@ use crate::store::names::{ALL, AllNames, IS_COMMON, MANY_WHEN_BUSY, Resolver};
 use crate::store::{StoreError, commit, gazetteer};
 use crate::vectors::VectorChange;
 use extract::recognize::gazetteer::Gazetteer;
+use model::terms::RelPath;
 
 /// Names resolved in the first step.
 pub(super) const NAMES_AT_FIRST: usize = 500;
@@ -42,6 +43,14 @@ pub enum RippleStep {
     Progress,
     /// The documents in these rows contain names that have entered or left the gazetteer.
     Requeue(Vec<i64>),
+}
+
+/// Returns the documents whose files are to be read again.
+pub(super) fn unread(db: &Connection) -> Result<Vec<RelPath>, StoreError> {
+    let mut statement =
+        db.prepare("SELECT d.path FROM requeue r JOIN docs d ON d.id = -r.doc_id ORDER BY d.path")?;
+    let paths = statement.query_map([], |row| Ok(RelPath::new(row.get::<_, String>(0)?)))?;
+    Ok(paths.collect::<Result<_, _>>()?)
 }
 
 impl IndexWriter {
@@ -173,13 +182,18 @@ impl IndexWriter {
                 self.requeued.last_id = *last_id;
                 return Ok(found);
             }
-            let sum = "SELECT coalesce(sum(doc_id), 0) FROM requeue";
+            let sum = "SELECT coalesce(sum(doc_id), 0) FROM requeue WHERE doc_id > 0";
             let left: i64 = self.db.query_row(sum, [], |row| row.get(0))?;
             if left == 0 || self.requeued.left == Some(left) {
                 return Ok(Vec::new());
             }
             self.requeued = Round { last_id: 0, left: Some(left) };
         }
+    }
+
+    /// Returns the documents whose files were to be read again when the index was opened; nothing the second time.
+    pub fn take_unread(&mut self) -> Vec<RelPath> {
+        std::mem::take(&mut self.unread)
     }
 
     fn refresh_gazetteer(&mut self, version: u64) -> Result<(), StoreError> {

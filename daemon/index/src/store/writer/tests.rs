@@ -86,7 +86,8 @@ fn a_document_on_its_way_while_a_name_becomes_known_is_read_again() {
 #[test]
 fn what_is_read_again_for_its_names_keeps_its_other_rows_or_is_dropped() {
     let mut bench = Bench::new();
-    let text = "---\naliases: [First]\n---\n# Alpha\n\n- uses [[Beta]]\n\nThe **Tide Clock** was built by Ada Lindqvist.";
+    let text = "---\naliases: [First]\n---\n# Alpha\n\n- uses [[Beta]]\n\n\
+        The **Tide Clock** was built by Ada Lindqvist.";
     bench.put("a.md", text);
     bench.writer.ripple(true).expect("mined");
     let from_file = bench.item("a.md", text);
