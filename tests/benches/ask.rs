@@ -146,7 +146,7 @@ fn inside(project: &Project, questions: &[String], names: &[String]) -> Result<T
             let snapshot = project.snapshot()?;
             let formula = formula.map(String::from);
             let request = HybridQuery { q: q.clone(), formula, ..HybridQuery::default() };
-            query::answer(&project.desk(&snapshot), &request).map_err(refused)?;
+            query::answer(&project.context(&snapshot), &request).map_err(refused)?;
             Ok(())
         })
     };
@@ -155,7 +155,7 @@ fn inside(project: &Project, questions: &[String], names: &[String]) -> Result<T
         timed(&|| {
             let snapshot = project.snapshot()?;
             let request = EntityLookup { q: name.clone(), ..EntityLookup::default() };
-            query::entity_lookup(&project.desk(&snapshot), &request).map_err(refused)?;
+            query::entity_lookup(&project.context(&snapshot), &request).map_err(refused)?;
             Ok(())
         })
     };
@@ -163,16 +163,16 @@ fn inside(project: &Project, questions: &[String], names: &[String]) -> Result<T
         timed(&|| {
             let snapshot = project.snapshot()?;
             let request = ExplainEntity { name: Some(name.clone()), ..ExplainEntity::default() };
-            query::explain_entity(&project.desk(&snapshot), &request).map_err(refused)?;
+            query::explain_entity(&project.context(&snapshot), &request).map_err(refused)?;
             Ok(())
         })
     };
     let go_with = |name: &String| {
         let snapshot = project.snapshot()?;
-        let desk = project.desk(&snapshot);
+        let context = project.context(&snapshot);
         let request = ExplainEntity { name: Some(name.clone()), ..ExplainEntity::default() };
-        let explained = query::explain_entity(&desk, &request).map_err(refused)?;
-        timed(&|| query::goes_with(&desk, &explained).map(drop).map_err(Into::into))
+        let explained = query::explain_entity(&context, &request).map_err(refused)?;
+        timed(&|| query::goes_with(&context, &explained).map(drop).map_err(Into::into))
     };
     Ok(vec![
         ("hybrid_query", all(None)?),
@@ -189,7 +189,7 @@ fn cpu_inside(project: &Project, questions: &[String]) -> Result<f64> {
     for q in questions {
         let snapshot = project.snapshot()?;
         let request = HybridQuery { q: q.clone(), ..HybridQuery::default() };
-        query::answer(&project.desk(&snapshot), &request).map_err(|it| anyhow!(it.message))?;
+        query::answer(&project.context(&snapshot), &request).map_err(|it| anyhow!(it.message))?;
     }
     Ok((support::cpu_of_thread()? - before) * 1e3 / questions.len() as f64)
 }

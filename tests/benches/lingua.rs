@@ -159,12 +159,12 @@ async fn open(notes: &Path, state: &Path, settings: &Settings) -> Result<std::sy
 /// Returns the paths of the hits, best first.
 fn found(project: &Project, settings: &Settings, question: &str) -> Result<Vec<String>> {
     let snapshot = project.snapshot()?;
-    let mut desk = project.desk(&snapshot);
-    desk.settings = settings;
+    let mut context = project.context(&snapshot);
+    context.settings = settings;
     let request =
         HybridQuery { q: question.into(), max_chars: Some(100_000), ..HybridQuery::default() };
     let reply =
-        answer(&desk, &request).map_err(|error| anyhow!("{question}: {}", error.message))?;
+        answer(&context, &request).map_err(|error| anyhow!("{question}: {}", error.message))?;
     Ok(reply.chunks.into_iter().map(|hit| hit.path).collect())
 }
 

@@ -92,7 +92,7 @@ fn measure(runtime: &Runtime, mut set: Set, n_projects: usize) -> Result<()> {
     for query in &set.queries {
         let q: String = query.text.chars().take(1_000).collect();
         let request = HybridQuery { q: q.clone(), ..HybridQuery::default() };
-        let reply = query::answer(&whole.desk(&snapshot), &request);
+        let reply = query::answer(&whole.context(&snapshot), &request);
         let reply = reply.map_err(|error| anyhow!(error.message))?;
         let Some(hit) = reply.chunks.first() else { continue };
         let home = |id: &String| homes.get(id).copied();

@@ -185,7 +185,7 @@ fn ask(project: &Project, formula: &str, question: &str) -> Result<f64> {
     let started = Instant::now();
     let snapshot = project.snapshot()?;
     let request = HybridQuery { q, formula: Some(formula.into()), ..HybridQuery::default() };
-    let reply = query::answer(&project.desk(&snapshot), &request)
+    let reply = query::answer(&project.context(&snapshot), &request)
         .map_err(|error| anyhow!(error.message))?;
     if reply.chunks.is_empty() {
         bail!("`{question}` found nothing");

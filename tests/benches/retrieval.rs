@@ -227,9 +227,9 @@ async fn ask_half(
     }
     let project = open(&set, cache, tier, settings).await?;
     let snapshot = project.snapshot()?;
-    let mut desk = project.desk(&snapshot);
-    desk.settings = &as_asked;
-    floor.ask_memory(&desk, [&set, case.base], &gone, case.others)?;
+    let mut context = project.context(&snapshot);
+    context.settings = &as_asked;
+    floor.ask_memory(&context, [&set, case.base], &gone, case.others)?;
     drop(snapshot);
     project.drain(support::SETTLE_LIMIT).await;
     Ok(())
@@ -356,7 +356,7 @@ fn ask_plainly(
     let windows = plain::Windows::read(project, state)?;
     let snapshot = project.snapshot()?;
     let before = support::cpu_of_process(std::process::id())?;
-    let answers = windows.ask(&project.desk(&snapshot), sums, set)?;
+    let answers = windows.ask(&project.context(&snapshot), sums, set)?;
     let cpu_seconds = support::cpu_of_process(std::process::id())? - before;
     let each_ms = cpu_seconds * 1e3 / (set.queries.len() * sums.len()) as f64;
     for ((name, _), answers) in sums.iter().zip(answers) {
@@ -373,12 +373,12 @@ fn ask_with(project: &Project, settings: &Settings, set: &Set) -> Result<Vec<Ans
     let next = AtomicUsize::new(0);
     let work = || -> Result<Vec<(usize, Answer)>> {
         let snapshot = project.snapshot()?;
-        let mut desk = project.desk(&snapshot);
-        desk.settings = settings;
+        let mut context = project.context(&snapshot);
+        context.settings = settings;
         let mut done = Vec::new();
         while let Some(query) = set.queries.get(next.fetch_add(1, Ordering::Relaxed)) {
             let request = request(query);
-            let reply = answer(&desk, &request)
+            let reply = answer(&context, &request)
                 .map_err(|error| anyhow!("{}: {}", query.id, error.message))?;
             let mut documents: Answer = Vec::new();
             for hit in reply.chunks {

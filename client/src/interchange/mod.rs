@@ -13,13 +13,13 @@ pub mod export;
 pub mod graph;
 pub mod memory;
 mod moment;
+mod note_sink;
 mod report;
-mod shelf;
 mod source;
 pub mod vault;
 
+pub use note_sink::{Added, NoteSink};
 pub use report::{Report, Trouble};
-pub use shelf::{Added, Shelf};
 pub use source::Source;
 
 /// The import formats.

@@ -1,6 +1,6 @@
 //! Hub: gets a model by its name, from a hub or a mirror, or from a local copy.
 //!
-//! In: a name, a source. Out: a model on the shelf.
+//! In: a name, a source. Out: a model in the folder of models.
 //! Invariants: only the files of a model are fetched; a hash that is pinned, sent by the hub or recorded at the first
 //! download must match.
 
@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use super::fetch::Fetcher;
 use super::known::{KNOWN, Known};
-use super::shelf::{Shelf, Wish};
+use super::model_dir::{ModelDir, Wish};
 use super::{ModelError, archive, hash, io};
 
 /// Files that a model must have.
@@ -61,14 +61,14 @@ struct Wanted<'a> {
     sha256: Option<&'static str>,
 }
 
-/// Gets a model and puts it on the shelf; returns the evidence that it is the requested one. If
+/// Gets a model and puts it in the folder of models; returns the evidence that it is the requested one. If
 /// `wish.name` is empty, the model gets its usual name. `changed` accepts files that differ from
 /// the first download.
 ///
 /// # Errors
 /// When the name is unknown, a download fails, or the files are not a model.
 pub fn pull(
-    shelf: &Shelf,
+    models: &ModelDir,
     model: &str,
     source: Source<'_>,
     fetcher: &Fetcher<'_>,
@@ -77,14 +77,14 @@ pub fn pull(
 ) -> Result<(Manifest, Proof), ModelError> {
     let known = known(model);
     let mut wish = named(wish, model, known);
-    shelf.check(&wish.name, wish.force)?;
-    let folder = shelf.fetching(&wish.name);
+    models.check(&wish.name, wish.force)?;
+    let folder = models.fetching(&wish.name);
     let mut recorded = None;
     let proof = match source {
         Source::Local(path) if path.is_dir() => {
             wish.origin = path.display().to_string();
             let proof = verify(path, known, &mut wish)?;
-            return Ok((shelf.add(path, &wish)?, proof));
+            return Ok((models.add(path, &wish)?, proof));
         }
         Source::Local(path) => {
             wish.origin = path.display().to_string();
@@ -104,16 +104,16 @@ pub fn pull(
             }
             wish.weights = Some(fetched?);
             std::fs::remove_file(folder.join(ORIGIN)).map_err(io(&folder))?;
-            recorded = Some(compare(shelf, &folder, &wish.origin, changed)?);
+            recorded = Some(compare(models, &folder, &wish.origin, changed)?);
             if wanted.sha256.is_some() { Proof::Pinned } else { Proof::OfHub }
         }
     };
-    let added = shelf.add(&folder, &wish);
+    let added = models.add(&folder, &wish);
     // An unusable download is fetched again; the files of an added model are copies.
     let _ = std::fs::remove_dir_all(&folder);
     let added = added?;
     // Only for a valid model: otherwise a login page would be recorded, and the model refused later.
-    recorded.map_or(Ok(()), |recorded| remember(shelf, &recorded))?;
+    recorded.map_or(Ok(()), |recorded| remember(models, &recorded))?;
     Ok((added, proof))
 }
 
@@ -296,12 +296,12 @@ type Recorded = BTreeMap<String, String>;
 
 /// Compares a download with the first one of the same files; returns the hashes to record.
 fn compare(
-    shelf: &Shelf,
+    models: &ModelDir,
     folder: &Path,
     origin: &str,
     changed: bool,
 ) -> Result<Recorded, ModelError> {
-    let text = std::fs::read(shelf.recorded()).unwrap_or_default();
+    let text = std::fs::read(models.recorded()).unwrap_or_default();
     let mut recorded: Recorded = serde_json::from_slice(&text).unwrap_or_default();
     for file in config::models::below(folder) {
         let full = folder.join(&file);
@@ -318,8 +318,8 @@ fn compare(
     Ok(recorded)
 }
 
-fn remember(shelf: &Shelf, recorded: &Recorded) -> Result<(), ModelError> {
-    let path = shelf.recorded();
+fn remember(models: &ModelDir, recorded: &Recorded) -> Result<(), ModelError> {
+    let path = models.recorded();
     let text = serde_json::to_string_pretty(recorded).unwrap_or_default();
     let new = path.with_extension("new");
     std::fs::write(&new, text).and_then(|()| std::fs::rename(&new, &path)).map_err(io(&path))

@@ -10,14 +10,14 @@ mod fetch;
 mod hash;
 mod hub;
 mod known;
-mod shelf;
+mod model_dir;
 
 use std::path::PathBuf;
 
 pub use fetch::{Fetcher, Progress};
 pub use hub::{Proof, Source, pull};
 pub use known::{KNOWN, Known};
-pub use shelf::{Shelf, Wish};
+pub use model_dir::{ModelDir, Wish};
 
 /// Why a model could not be added, fetched or removed.
 #[derive(Debug, thiserror::Error)]

@@ -109,7 +109,7 @@ pub struct Project {
     /// Cached row counts.
     pub(crate) tallies: Tallies,
     /// The entries of the last commit that was asked for.
-    pub(crate) shelves: query::kb::Shelves,
+    pub(crate) indexes: query::kb::EntryIndexes,
     projections: query::Projections,
     associations: query::AssociationCache,
     means: query::MeanCache,
@@ -128,7 +128,7 @@ pub struct Project {
     /// Reloads the settings.
     reread: reload::Reread,
     /// True if the index is made elsewhere and only read here.
-    is_still: bool,
+    is_replica: bool,
     /// How far the hub is behind, if the project is published.
     published: OnceLock<Published>,
     /// Permalinks that new notes will have once the index shows them.
@@ -192,7 +192,7 @@ impl Project {
             given,
             parsing,
         };
-        let is_still = still.is_some();
+        let is_replica = still.is_some();
         let build = match still {
             Some(index) => Build::still(&recipe, index)?,
             None => Build::start(recipe.clone()).await?,
@@ -208,7 +208,7 @@ impl Project {
         let notes = Notes::open(&root, &state_dir, &settings)
             .guarded_by(build.held.clone())
             .following(settings.clone());
-        let shelves = query::kb::Shelves::new(&state_dir);
+        let indexes = query::kb::EntryIndexes::new(&state_dir);
         let scrub = scrub::Scrub::open(&state_dir);
         let project = Arc::new(Project {
             root,
@@ -233,7 +233,7 @@ impl Project {
             tallies: Tallies::default(),
             names: Arc::default(),
             moving: Arc::default(),
-            shelves,
+            indexes,
             projections: query::Projections::default(),
             associations: query::AssociationCache::default(),
             means: query::MeanCache::default(),
@@ -244,11 +244,11 @@ impl Project {
             page: OnceLock::new(),
             opened,
             reread: reload::Reread::new(opened),
-            is_still,
+            is_replica,
             published: OnceLock::new(),
         });
         // These all write to the state folder.
-        if !is_still {
+        if !is_replica {
             upkeep::begin(&project);
             scrub::begin(&project);
             enrichment::begin(&project);
@@ -266,7 +266,7 @@ impl Project {
     }
 
     /// Returns what answering needs besides a snapshot.
-    pub fn desk<'a>(&'a self, snapshot: &'a Snapshot) -> QueryContext<'a> {
+    pub fn context<'a>(&'a self, snapshot: &'a Snapshot) -> QueryContext<'a> {
         QueryContext {
             snapshot,
             settings: &self.settings,
@@ -320,7 +320,7 @@ impl Project {
 
     /// Returns why the project's folder is out of reach, if it is; an index that is made elsewhere needs none.
     pub fn lost_folder(&self) -> Option<NoteError> {
-        let why = self.opened_root().err().filter(|_| !self.is_still())?;
+        let why = self.opened_root().err().filter(|_| !self.is_replica())?;
         Some(NoteError::NoFolder { root: self.root.clone(), why })
     }
 

@@ -27,10 +27,10 @@ pub(crate) fn write(
     let weights = &mut settings.retrieval.weights;
     query::signals().for_each(|(_, weight)| *weight(weights) = 1.0);
     weights.same_document = 0.0;
-    let mut desk = project.desk(&snapshot);
-    desk.settings = &settings;
+    let mut context = project.context(&snapshot);
+    context.settings = &settings;
     for query in set.queries.iter().step_by(every) {
-        let reply = answer(&desk, &super::request(query))
+        let reply = answer(&context, &super::request(query))
             .map_err(|error| anyhow!("{}: {}", query.id, error.message))?;
         let judged = set.judgments.iter().filter(|(of, ..)| *of == query.id);
         let gains: BTreeMap<&str, &str> =

@@ -108,19 +108,19 @@ impl Floor {
         others: &[Set],
     ) -> Result<()> {
         let snapshot = project.snapshot()?;
-        let mut desk = project.desk(&snapshot);
-        desk.settings = settings;
+        let mut context = project.context(&snapshot);
+        context.settings = settings;
         for (kind, query) in questions(set, base, gone, others) {
             let text: String = query.text.chars().take(MAX_QUESTION).collect();
             let request = HybridQuery { q: text.clone(), ..HybridQuery::default() };
             let failed = |error: proto::error::ErrorView| anyhow!("{text}: {}", error.message);
-            let hits = relevance_signals(&desk, &request).map_err(failed)?;
+            let hits = relevance_signals(&context, &request).map_err(failed)?;
             let is_dev = xxh3_64(query.text.as_bytes()).is_multiple_of(2);
             self.asked.push(Asked { set: base.name.clone(), kind, is_dev, hits });
-            let reply = answer(&desk, &request).map_err(failed)?;
+            let reply = answer(&context, &request).map_err(failed)?;
             self.note("hybrid_query, ask, search", base, kind, is_dev, reply.nothing_relevant);
             let request = SearchNotes { query: text.clone(), ..SearchNotes::default() };
-            let reply = search_notes(&desk, &request, None).map_err(failed)?;
+            let reply = search_notes(&context, &request, None).map_err(failed)?;
             self.note("search_notes", base, kind, is_dev, reply.nothing_relevant);
         }
         Ok(())
@@ -129,14 +129,14 @@ impl Floor {
     /// Does the same for a folder of memory.
     pub(crate) fn ask_memory(
         &mut self,
-        desk: &QueryContext<'_>,
+        context: &QueryContext<'_>,
         [set, base]: [&Set; 2],
         gone: &[Query],
         others: &[Set],
     ) -> Result<()> {
         for (kind, query) in questions(set, base, gone, others) {
             let asked = FactQuery { question: query.text.clone(), ..FactQuery::default() };
-            let found = nodes(desk, &asked, 0, 10);
+            let found = nodes(context, &asked, 0, 10);
             let found = found.map_err(|error| anyhow!("{}: {}", query.text, error.message))?;
             let is_nothing = found.iter().all(|it| it.is_weak);
             let is_dev = xxh3_64(query.text.as_bytes()).is_multiple_of(2);

@@ -40,16 +40,16 @@ pub(crate) fn print(
     every: usize,
 ) -> Result<()> {
     let snapshot = project.snapshot()?;
-    let mut desk = project.desk(&snapshot);
-    desk.settings = settings;
+    let mut context = project.context(&snapshot);
+    context.settings = settings;
     let mut tallies = BTreeMap::<&str, Tally>::new();
     for query in set.queries.iter().step_by(every) {
         let request = proto::tool::core::HybridQuery {
             q: query.text.chars().take(1_000).collect(),
             ..Default::default()
         };
-        let reply =
-            answer(&desk, &request).map_err(|error| anyhow!("{}: {}", query.id, error.message))?;
+        let reply = answer(&context, &request)
+            .map_err(|error| anyhow!("{}: {}", query.id, error.message))?;
         let right: BTreeSet<&str> = set.judged(&query.id).collect();
         let is_right = |path: &str, lines| -> Result<bool> {
             Ok(set.found(path, lines)?.iter().any(|id| right.contains(id.as_str())))
@@ -72,7 +72,7 @@ pub(crate) fn print(
                 is_answered |= holds(&body);
                 is_shown |= holds(&hit.snippet);
                 let request = ReadPassage { at: hit.handle.clone(), ..ReadPassage::default() };
-                let passage = read_passage(&desk, &request)
+                let passage = read_passage(&context, &request)
                     .map_err(|error| anyhow!("{}: {}", query.id, error.message))?;
                 is_read |= holds(&passage.text);
             }

@@ -124,14 +124,14 @@ impl Windows {
     /// Returns the answers of each sum.
     pub(crate) fn ask(
         &self,
-        desk: &QueryContext<'_>,
+        context: &QueryContext<'_>,
         sums: &[Sum],
         set: &Set,
     ) -> Result<Vec<Vec<Answer>>> {
         let mut answers = vec![Vec::new(); sums.len()];
         for query in &set.queries {
             let text: String = query.text.chars().take(1_000).collect();
-            let signals = self.signals(desk, &text)?;
+            let signals = self.signals(context, &text)?;
             for (answers, (_, weights)) in answers.iter_mut().zip(sums) {
                 let mut scores = vec![0.0; self.docs.len()];
                 for (signal, weight) in signals.iter().zip(*weights) {
@@ -152,9 +152,9 @@ impl Windows {
     }
 
     /// Returns each signal of each document, scaled.
-    fn signals(&self, desk: &QueryContext<'_>, text: &str) -> Result<[Vec<f32>; 4]> {
-        let plain = desk.embedder.try_question(text)?;
-        let layer = desk.snapshot.layers().into_iter().next();
+    fn signals(&self, context: &QueryContext<'_>, text: &str) -> Result<[Vec<f32>; 4]> {
+        let plain = context.embedder.try_question(text)?;
+        let layer = context.snapshot.layers().into_iter().next();
         let better = layer.map(|(layer, _)| layer.question(text)).transpose()?;
         let (space, question) = match &better {
             Some(question) if !self.better.is_empty() => (&self.better, question),

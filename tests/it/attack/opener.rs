@@ -174,7 +174,7 @@ const OF_PROJECTS: [&str; 12] = [
     "daemon/server/src/serve/tool/",
     "config/src/load",
     "client/src/interchange/vault.rs",
-    "client/src/interchange/shelf.rs",
+    "client/src/interchange/note_sink.rs",
     "client/src/interchange/memory/import.rs",
     "client/src/bin/kgctl/census.rs",
 ];

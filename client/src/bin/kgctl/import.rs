@@ -12,7 +12,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use ::config::command::{ProjectFlags, operand};
 use ::config::load::load;
 use ::config::{Places, Project, Registry};
-use client::interchange::{Format, InterchangeError, Report, Shelf, Source};
+use client::interchange::{Format, InterchangeError, NoteSink, Report, Source};
 use client::interchange::{chat, detect, memory, vault};
 use client::render::clean;
 use serde::Serialize;
@@ -156,13 +156,13 @@ fn write(
     }
     let mut report = report_of(format, source, &into, arguments);
     let io = |source| InterchangeError::Io { path: into.display().to_string(), source };
-    let mut shelf = Shelf::open(&into).map_err(io)?;
+    let mut sink = NoteSink::open(&into).map_err(io)?;
     if format == Format::ServerMemory {
         let options = memory::Options { dry_run: arguments.dry_run, merge: arguments.merge };
-        memory::import(memory::read(source)?, &mut shelf, options, &mut report).map_err(io)?;
+        memory::import(memory::read(source)?, &mut sink, options, &mut report).map_err(io)?;
     } else {
         let source = Source::at(source);
-        chat::import(&source, format, &mut shelf, arguments.dry_run, &mut report)?;
+        chat::import(&source, format, &mut sink, arguments.dry_run, &mut report)?;
     }
     let flags = project.as_ref().map(|it| ProjectFlags::here(&places, it)).unwrap_or_default();
     let next: Vec<String> = match project {

@@ -11,7 +11,7 @@ use ::config::load::load;
 use ::config::models::{Manifest, all};
 use ::config::settings::Embed;
 use client::launch::find_kgd;
-use client::model::{Fetcher, KNOWN, ModelError, Proof, Shelf, Source, Wish, pull};
+use client::model::{Fetcher, KNOWN, ModelDir, ModelError, Proof, Source, Wish, pull};
 use client::render::models::{ModelRow, models};
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::json;
@@ -190,7 +190,7 @@ fn row(manifest: Manifest, folder: &Path, used: bool) -> ModelRow {
 fn add(it: &Add, ctx: &Context) -> Result<Exit, Failure> {
     let folder = std::path::absolute(&it.folder)?;
     let name = folder.file_name().unwrap_or_default().to_string_lossy().to_lowercase();
-    let manifest = shelf(ctx)?.add(&folder, &it.wish.wish(&name, &folder))?;
+    let manifest = model_dir(ctx)?.add(&folder, &it.wish.wish(&name, &folder))?;
     summary(&manifest, ctx)
 }
 
@@ -211,7 +211,7 @@ fn fetch(it: &Pull, ctx: &Context) -> Result<Exit, Failure> {
     let fetcher = Fetcher::new(&pause, &progress);
     let source = it.from.as_deref().map_or(Source::Hub(&hub), Source::Local);
     let wish = it.wish.wish("", Path::new(""));
-    let pulled = pull(&shelf(ctx)?, model, source, &fetcher, it.changed, &wish);
+    let pulled = pull(&model_dir(ctx)?, model, source, &fetcher, it.changed, &wish);
     bar.finish_and_clear();
     let (manifest, proof) = pulled?;
     if proof == Proof::None {
@@ -243,7 +243,7 @@ fn remove(it: &Remove, ctx: &Context) -> Result<Exit, Failure> {
             Failure::new(Exit::Refused, format!("`{}` is in use: your settings name it", it.name));
         return Err(failure.hint("set another `embed.model` first, or use `--force`"));
     }
-    shelf(ctx)?.remove(&it.name)?;
+    model_dir(ctx)?.remove(&it.name)?;
     ctx.print(&format!("{}: removed\n", it.name))?;
     Ok(Exit::Done)
 }
@@ -253,9 +253,9 @@ fn settings(ctx: &Context) -> Result<Embed, Failure> {
     Ok(load(&ctx.places()?, None, &[])?.settings.embed)
 }
 
-fn shelf(ctx: &Context) -> Result<Shelf, Failure> {
+fn model_dir(ctx: &Context) -> Result<ModelDir, Failure> {
     let kgd = find_kgd(|name| std::env::var_os(name))?;
-    Ok(Shelf::take(&ctx.places()?.models(), &kgd)?)
+    Ok(ModelDir::take(&ctx.places()?.models(), &kgd)?)
 }
 
 fn summary(manifest: &Manifest, ctx: &Context) -> Result<Exit, Failure> {

@@ -18,7 +18,7 @@ use serde_json::{Map, Value};
 
 use super::elements::{Elements, Found, value};
 use super::moment::shown;
-use super::{Added, Format, InterchangeError, Report, Shelf, Source};
+use super::{Added, Format, InterchangeError, NoteSink, Report, Source};
 
 /// The folder of the notes, below the target folder.
 pub const FOLDER: &str = "conversations";
@@ -103,13 +103,13 @@ pub fn format_of(value: &Value) -> Option<Format> {
 pub fn import(
     source: &Source,
     format: Format,
-    shelf: &mut Shelf,
+    sink: &mut NoteSink,
     dry_run: bool,
     report: &mut Report,
 ) -> Result<(), InterchangeError> {
-    let path = shelf.root().join(FOLDER).display().to_string();
+    let path = sink.root().join(FOLDER).display().to_string();
     let mut importer =
-        Importer::open(shelf, dry_run).map_err(|source| InterchangeError::Io { path, source })?;
+        Importer::open(sink, dry_run).map_err(|source| InterchangeError::Io { path, source })?;
     source.each(&mut |name, reader| read_file(name, reader, format, &mut importer, report))
 }
 
@@ -156,7 +156,7 @@ fn read_file(
 
 /// Writes conversations as notes.
 struct Importer<'a> {
-    shelf: &'a mut Shelf,
+    sink: &'a mut NoteSink,
     dry_run: bool,
     /// File and last change of each conversation that already has a note.
     known: HashMap<String, (String, Option<String>)>,
@@ -164,19 +164,19 @@ struct Importer<'a> {
 }
 
 impl<'a> Importer<'a> {
-    fn open(shelf: &'a mut Shelf, dry_run: bool) -> std::io::Result<Self> {
+    fn open(sink: &'a mut NoteSink, dry_run: bool) -> std::io::Result<Self> {
         let (mut known, mut taken) = (HashMap::new(), HashSet::new());
-        for name in shelf.names(FOLDER)? {
+        for name in sink.names(FOLDER)? {
             // Case-insensitive file systems would take `A.md` and `a.md` for the same file.
             taken.insert(names::fold(&name));
-            let text = shelf.read(FOLDER, &name)?.unwrap_or_default();
+            let text = sink.read(FOLDER, &name)?.unwrap_or_default();
             let Some(front) = notes::parse::frontmatter(&text) else { continue };
             let stated = |key: &str| front.values.get(key)?.as_str().map(str::to_string);
             if let Some(id) = stated(ID) {
                 known.insert(id, (name, stated(UPDATED)));
             }
         }
-        Ok(Importer { shelf, dry_run, known, taken })
+        Ok(Importer { sink, dry_run, known, taken })
     }
 
     fn take(&mut self, at: &str, format: Format, it: Conversation, report: &mut Report) {
@@ -215,7 +215,7 @@ impl<'a> Importer<'a> {
         let added = if self.dry_run {
             Ok(Added::New)
         } else {
-            self.shelf.add(FOLDER, &file, text.as_bytes())
+            self.sink.add(FOLDER, &file, text.as_bytes())
         };
         match added {
             // Known from now on, so that a repetition later in the export is not written again.

@@ -5,20 +5,20 @@ use serde_json::json;
 
 use super::*;
 
-fn shelf(dir: &tempfile::TempDir) -> Shelf {
-    Shelf::open(&dir.path().join("notes")).expect("opened")
+fn sink(dir: &tempfile::TempDir) -> NoteSink {
+    NoteSink::open(&dir.path().join("notes")).expect("opened")
 }
 
 fn run(dir: &tempfile::TempDir, source: &Source, format: Format) -> Report {
     let mut report = Report::default();
-    import(source, format, &mut shelf(dir), false, &mut report).expect("imported");
+    import(source, format, &mut sink(dir), false, &mut report).expect("imported");
     report
 }
 
 fn notes_in(dir: &tempfile::TempDir) -> Vec<(String, String)> {
-    let mut shelf = shelf(dir);
-    let names = shelf.names(FOLDER).expect("names");
-    let read = |name: &String| shelf.read(FOLDER, name).expect("read").expect("a text");
+    let mut sink = sink(dir);
+    let names = sink.names(FOLDER).expect("names");
+    let read = |name: &String| sink.read(FOLDER, name).expect("read").expect("a text");
     let texts: Vec<String> = names.iter().map(read).collect();
     names.into_iter().zip(texts).collect()
 }
@@ -254,7 +254,7 @@ fn archives_are_read_without_unpacking_them() {
     for n in [10, bytes.len() / 2, bytes.len() - 5] {
         std::fs::write(&file, &bytes[..n]).expect("written");
         let mut report = Report::default();
-        let done = import(&Source::at(&file), Format::ChatGpt, &mut shelf(&dir), true, &mut report);
+        let done = import(&Source::at(&file), Format::ChatGpt, &mut sink(&dir), true, &mut report);
         assert!(done.is_err() || !report.troubles.is_empty(), "cut after {n}");
     }
     std::fs::write(&file, zipped(b"")).expect("written");

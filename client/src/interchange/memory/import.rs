@@ -12,7 +12,7 @@ use notes::filename::file_name;
 use notes::parse::parse;
 use notes::slug::path_slug;
 
-use super::super::{Added, Report, Shelf};
+use super::super::{Added, NoteSink, Report};
 use super::note::{self, OBSERVATIONS, RELATIONS};
 use super::{Entity, Read, Relation};
 
@@ -55,7 +55,7 @@ impl Thing {
 /// When the folder cannot be read; notes that cannot be written are in the report.
 pub fn import(
     read: Read,
-    shelf: &mut Shelf,
+    sink: &mut NoteSink,
     options: Options,
     report: &mut Report,
 ) -> std::io::Result<()> {
@@ -68,7 +68,7 @@ pub fn import(
     report.add("entities read", read.entities.len() as u64);
     report.add("relations read", read.relations.len() as u64);
     let mut things = unique(read.entities, report);
-    place(&mut things, &read.relations, shelf)?;
+    place(&mut things, &read.relations, sink)?;
     let by_name: HashMap<String, usize> =
         things.iter().enumerate().map(|(idx, it)| (it.entity.name.clone(), idx)).collect();
     for (at, relation) in read.relations {
@@ -93,8 +93,8 @@ pub fn import(
     for thing in &things {
         let items = items_of(thing, &things, &by_name, &targets, report);
         match thing.is_there {
-            false => add(thing, &items, shelf, options, report),
-            true if options.merge => merge(thing, &items, shelf, options, report),
+            false => add(thing, &items, sink, options, report),
+            true if options.merge => merge(thing, &items, sink, options, report),
             true => report.remark(&thing.at, format!("`{}/{}` already exists", FOLDER, thing.file)),
         }
         report.add("notes already there", u64::from(thing.is_there));
@@ -136,15 +136,15 @@ fn unique(entities: Vec<(String, Entity)>, report: &mut Report) -> Vec<Thing> {
 fn place(
     things: &mut Vec<Thing>,
     relations: &[(String, Relation)],
-    shelf: &mut Shelf,
+    sink: &mut NoteSink,
 ) -> std::io::Result<()> {
     let mut known: HashMap<String, String> = HashMap::new();
     let mut taken: HashSet<String> = HashSet::new();
     // The name of a note's entity is in its text; the file name is only derived from it.
-    for name in shelf.names(FOLDER)? {
+    for name in sink.names(FOLDER)? {
         taken.insert(names::fold(&name));
         let Some(stem) = name.strip_suffix(".md") else { continue };
-        if let Some(text) = shelf.read(FOLDER, &name)? {
+        if let Some(text) = sink.read(FOLDER, &name)? {
             let entity = note::entity(&parse(&text), stem);
             // Of two files with the same entity, the first by name is used, always the same.
             known.entry(entity.name).or_insert(name);
@@ -252,7 +252,7 @@ fn items_of(
 fn add(
     thing: &Thing,
     items: &[(Relation, String, [String; 2])],
-    shelf: &mut Shelf,
+    sink: &mut NoteSink,
     options: Options,
     report: &mut Report,
 ) {
@@ -273,7 +273,7 @@ fn add(
     let added = if options.dry_run {
         Ok(Added::New)
     } else {
-        shelf.add(FOLDER, &thing.file, text.as_bytes())
+        sink.add(FOLDER, &thing.file, text.as_bytes())
     };
     match added {
         Ok(Added::New) => {
@@ -292,12 +292,12 @@ fn add(
 fn merge(
     thing: &Thing,
     items: &[(Relation, String, [String; 2])],
-    shelf: &mut Shelf,
+    sink: &mut NoteSink,
     options: Options,
     report: &mut Report,
 ) {
     let path = format!("{FOLDER}/{}", thing.file);
-    let text = match shelf.read(FOLDER, &thing.file) {
+    let text = match sink.read(FOLDER, &thing.file) {
         Ok(Some(text)) => text,
         Ok(None) => return report.trouble(path, "is not text", "look at it"),
         Err(error) => {
@@ -340,7 +340,7 @@ fn merge(
     };
     let replaced =
         // The old text is passed: a note that changed since it was read is left alone.
-        if options.dry_run { Ok(true) } else { shelf.replace(FOLDER, &thing.file, &text, &new) };
+        if options.dry_run { Ok(true) } else { sink.replace(FOLDER, &thing.file, &text, &new) };
     match replaced {
         Ok(true) => {
             report.count("notes added to");

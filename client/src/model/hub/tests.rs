@@ -4,10 +4,10 @@ use web::mock::{Answer, Mock, Request};
 
 use super::*;
 
-/// A shelf whose `kgd` accepts every model.
+/// A folder of models whose `kgd` accepts every model.
 struct Place {
     dir: tempfile::TempDir,
-    shelf: Shelf,
+    models: ModelDir,
 }
 
 fn place() -> Place {
@@ -16,8 +16,8 @@ fn place() -> Place {
     std::fs::write(&kgd, "#!/bin/sh\ngrep -q '<html>' \"$2/config.json\" && exit 1\necho '{\"dimensions\": 3, \"max_tokens\": 64}'\n")
         .expect("written");
     std::fs::set_permissions(&kgd, std::fs::Permissions::from_mode(0o755)).expect("set");
-    let shelf = Shelf::take(&dir.path().join("models"), &kgd).expect("a shelf");
-    Place { dir, shelf }
+    let models = ModelDir::take(&dir.path().join("models"), &kgd).expect("a models");
+    Place { dir, models }
 }
 
 impl Place {
@@ -32,7 +32,7 @@ impl Place {
         changed: bool,
     ) -> Result<(Manifest, Proof), ModelError> {
         let wish = Wish { force: changed, ..Wish::default() };
-        pull(&self.shelf, model, source, &Fetcher::new(&|_| {}, &|_, _, _| {}), changed, &wish)
+        pull(&self.models, model, source, &Fetcher::new(&|_| {}, &|_, _, _| {}), changed, &wish)
     }
 
     fn read(&self, path: &str) -> String {
@@ -172,11 +172,11 @@ fn nobody_waits_for_what_is_neither_file_nor_folder() {
     }
     fifo(&folder.join("model.onnx"));
     let wish = |name: &str| Wish { name: name.into(), ..Wish::default() };
-    let found = place.shelf.add(&folder, &wish("m"));
+    let found = place.models.add(&folder, &wish("m"));
     assert!(matches!(found, Err(ModelError::NoModel { .. })), "{found:?}");
     std::fs::rename(folder.join("model.onnx"), folder.join("model.onnx_data")).expect("renamed");
     std::fs::write(folder.join("model.onnx"), "graph").expect("written");
-    place.shelf.add(&folder, &wish("m")).expect("without the pipe");
+    place.models.add(&folder, &wish("m")).expect("without the pipe");
 }
 
 #[test]
@@ -194,7 +194,7 @@ fn what_differs_from_the_first_download_is_refused() {
     };
     let hub = Mock::start(answer).expect("a server");
     place.pull("Owner/M", Source::Hub(&hub.url()), false).expect("pulled");
-    place.shelf.remove("m").expect("removed");
+    place.models.remove("m").expect("removed");
     *shared.lock().expect("whole") = CHANGED;
     let found = place.pull("Owner/M", Source::Hub(&hub.url()), false).map(|_| ());
     let error = found.expect_err("changed").to_string();
@@ -232,7 +232,7 @@ fn what_came_of_one_model_is_no_beginning_of_another() {
         place.pull(asked, Source::Hub(&hub.url()), true).expect("pulled");
         assert_eq!(place.read("mini/config.json"), format!(r#"{{"of": "{of}"}}"#));
         assert!(!place.dir.path().join("models/mini/.origin").exists());
-        place.shelf.remove("mini").expect("removed");
+        place.models.remove("mini").expect("removed");
     }
 }
 
@@ -327,23 +327,23 @@ fn a_model_is_replaced_or_removed_as_a_whole() {
         std::fs::write(folder.join(name), "{}").expect("written");
     }
     let wish = |force| Wish { name: "m".into(), origin: "here".into(), force, ..Wish::default() };
-    place.shelf.add(&folder, &wish(false)).expect("added");
-    assert!(matches!(place.shelf.add(&folder, &wish(false)), Err(ModelError::Exists(_))));
+    place.models.add(&folder, &wish(false)).expect("added");
+    assert!(matches!(place.models.add(&folder, &wish(false)), Err(ModelError::Exists(_))));
     std::fs::write(folder.join("model.onnx"), "new").expect("written");
-    place.shelf.add(&folder, &wish(true)).expect("replaced");
+    place.models.add(&folder, &wish(true)).expect("replaced");
     assert_eq!(place.read("m/model.onnx"), "new");
     std::fs::remove_file(folder.join("model.onnx")).expect("removed");
-    assert!(matches!(place.shelf.add(&folder, &wish(true)), Err(ModelError::NoModel { .. })));
+    assert!(matches!(place.models.add(&folder, &wish(true)), Err(ModelError::NoModel { .. })));
     assert_eq!(place.read("m/model.onnx"), "new", "what cannot be added replaces nothing");
     let manifest: Manifest =
         serde_json::from_str(&place.read("m/manifest.json")).expect("a manifest");
     assert_eq!((manifest.dimensions, manifest.files.len()), (3, 3));
     assert!(matches!(
-        Shelf::take(&place.dir.path().join("models"), Path::new("kgd")),
+        ModelDir::take(&place.dir.path().join("models"), Path::new("kgd")),
         Err(ModelError::Busy)
     ));
-    place.shelf.remove("m").expect("removed");
-    assert!(matches!(place.shelf.remove("m"), Err(ModelError::Unknown(_))));
-    assert!(matches!(place.shelf.remove("../models"), Err(ModelError::Unknown(_))));
+    place.models.remove("m").expect("removed");
+    assert!(matches!(place.models.remove("m"), Err(ModelError::Unknown(_))));
+    assert!(matches!(place.models.remove("../models"), Err(ModelError::Unknown(_))));
     assert!(place.left_over().is_empty());
 }

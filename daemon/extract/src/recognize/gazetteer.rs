@@ -59,7 +59,7 @@ struct Entry<'g> {
     surface: &'g str,
     norm: &'g str,
     entity_type: EntityType,
-    habit: Habit,
+    case_rule: CaseRule,
 }
 
 /// A stored entry: its surface is `text[start..middle]`, its norm `text[middle..end]`.
@@ -69,17 +69,17 @@ struct Packed {
     middle: u32,
     end: u32,
     entity_type: EntityType,
-    habit: Habit,
+    case_rule: CaseRule,
 }
 
 /// How much proof a match needs beyond its words.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Habit {
+pub(super) enum CaseRule {
     /// None: every variant is a mention.
-    Free,
+    Folded,
     /// For an ordinary or short word: it must be written like the entry, capitals included, or fill
     /// a mark by itself.
-    Shy,
+    Exact,
 }
 
 /// What the table stores for one hash.
@@ -114,14 +114,14 @@ impl Gazetteer {
     /// Builds a gazetteer from rows in any order. Rows with an empty norm are skipped; among rows
     /// of one norm the smallest is kept.
     pub fn build(version: u64, rows: impl Iterator<Item = GazetteerTerm>) -> Self {
-        Gazetteer::build_by(version, rows, habit_of)
+        Gazetteer::build_by(version, rows, case_rule_of)
     }
 
-    /// Does the same with another rule for the habit of an entry.
+    /// Does the same with another rule for the case of an entry.
     pub(super) fn build_by(
         version: u64,
         rows: impl Iterator<Item = GazetteerTerm>,
-        habit_of: impl Fn(&GazetteerTerm) -> Habit,
+        case_rule_of: impl Fn(&GazetteerTerm) -> CaseRule,
     ) -> Self {
         let mut rows: Vec<GazetteerTerm> = rows.filter(|row| !row.norm.is_empty()).collect();
         rows.sort_unstable_by(|a, b| a.norm.cmp(&b.norm).then_with(|| a.cmp(b)));
@@ -134,7 +134,7 @@ impl Gazetteer {
             first_words: vec![0; FILTER_BITS / 64],
         };
         for row in rows {
-            gazetteer.insert(&row, habit_of(&row));
+            gazetteer.insert(&row, case_rule_of(&row));
         }
         gazetteer.table.shrink_to_fit();
         gazetteer
@@ -155,7 +155,7 @@ impl Gazetteer {
         self.entries.is_empty()
     }
 
-    fn insert(&mut self, row: &GazetteerTerm, habit: Habit) {
+    fn insert(&mut self, row: &GazetteerTerm, case_rule: CaseRule) {
         let entry_idx = self.entries.len() as u32;
         let whole = hash::hash_of(row.norm.as_bytes());
         let prefixes = hash::prefix_hashes(&row.surface);
@@ -176,7 +176,7 @@ impl Gazetteer {
         let middle = self.text.len() as u32;
         self.text.push_str(&row.norm);
         let (end, entity_type) = (self.text.len() as u32, row.entity_type);
-        self.entries.push(Packed { start, middle, end, entity_type, habit });
+        self.entries.push(Packed { start, middle, end, entity_type, case_rule });
     }
 
     /// Records that an entry may begin with a word of this hash.
@@ -194,11 +194,11 @@ impl Gazetteer {
     }
 
     fn entry_of(&self, slot: Slot) -> Option<Entry<'_>> {
-        let Packed { start, middle, end, entity_type, habit } =
+        let Packed { start, middle, end, entity_type, case_rule } =
             *self.entries.get(slot.entry as usize)?;
         let surface = self.text.get(start as usize..middle as usize)?;
         let norm = self.text.get(middle as usize..end as usize)?;
-        Some(Entry { surface, norm, entity_type, habit })
+        Some(Entry { surface, norm, entity_type, case_rule })
     }
 }
 
@@ -214,21 +214,21 @@ impl Recognizer for Gazetteer {
     }
 }
 
-fn habit_of(row: &GazetteerTerm) -> Habit {
+fn case_rule_of(row: &GazetteerTerm) -> CaseRule {
     let is_single = !row.surface.trim().contains([' ', '-', '_', '/']);
     let is_short = row.norm.chars().count() <= SHORT_CHARS;
     // Compared by norm, so that `__name__` does not match every "name", nor `sign-in` every "sign
     // in".
     if words::is_ordinary(&row.norm) || (is_single && (is_short || is_spoken(&row.surface))) {
-        Habit::Shy
+        CaseRule::Exact
     } else if !is_single
         && words::all_ordinary(&row.surface)
         && row.surface.contains(char::is_uppercase)
     {
         // `Getting Started`, the title of a page, is a phrase of many texts.
-        Habit::Shy
+        CaseRule::Exact
     } else {
-        Habit::Free
+        CaseRule::Folded
     }
 }
 

@@ -11,7 +11,7 @@ use aho_corasick::AhoCorasick;
 use rustc_hash::FxHashSet;
 
 use super::Recognizer;
-use super::gazetteer::{Gazetteer, GazetteerTerm, Habit};
+use super::gazetteer::{CaseRule, Gazetteer, GazetteerTerm};
 use model::document::{BlockKind, Document, Mention, PlaceFeatures, RecognizerKind};
 use model::terms::{Confidence, EntityType, Norm, Span, norm_of};
 
@@ -124,7 +124,7 @@ fn build() -> Gazetteer {
         let surface = term.surface.as_str();
         let is_caps = surface.len() <= 4 && !surface.bytes().any(|b| b.is_ascii_lowercase());
         let is_shy = ordinary.contains(surface) || (is_caps && !any_case.contains(surface));
-        if is_shy { Habit::Shy } else { Habit::Free }
+        if is_shy { CaseRule::Exact } else { CaseRule::Folded }
     })
 }
 

@@ -4,9 +4,9 @@
 //! and evidence are not touched. Effects on other documents become dirty rows.
 
 mod chunks;
+mod deferred;
 mod headings;
 mod identity;
-mod late;
 mod memory;
 mod names;
 mod note;
@@ -17,9 +17,9 @@ use rusqlite::{OptionalExtension, Transaction, params};
 
 pub(super) use self::chunks::IndexedContext;
 use self::chunks::{chunk_ids, delete_chunks, write_chunks};
+pub(super) use self::deferred::{Deferred, commit};
 use self::identity::{Existing, find, row_at};
 pub(super) use self::identity::{Identity, identify};
-pub(super) use self::late::{Late, commit};
 use self::names::{
     Due, intern_names, keep_senses, mark_dirty, mark_stated_terms, mentions_hash, names_of_doc,
     write_aliases, write_evidence, write_mentions, write_stated,
@@ -37,10 +37,10 @@ pub(super) fn document(
     tx: &Transaction<'_>,
     doc: &Document,
     identity: &Identity,
-    late: &mut Late,
+    writes: &mut Deferred,
 ) -> Result<Vec<i64>, StoreError> {
     let here = row_at(tx, &doc.head.path)?;
-    let existing = find(tx, here, &doc.head.path, identity, late)?;
+    let existing = find(tx, here, &doc.head.path, identity, writes)?;
     let mentions_hash = mentions_hash(doc);
     let context_changed =
         existing.as_ref().is_none_or(|old| old.indexed_as != indexed_as(doc, identity));
@@ -56,7 +56,7 @@ pub(super) fn document(
             old.id
         }
         old => {
-            write_content(tx, doc, old.as_ref(), identity, context_changed, late, mentions_hash)?
+            write_content(tx, doc, old.as_ref(), identity, context_changed, writes, mentions_hash)?
         }
     };
     tx.prepare_cached("DELETE FROM requeue WHERE doc_id = -?1")?.execute([id])?;
@@ -152,15 +152,15 @@ fn write_content(
     existing: Option<&Existing>,
     identity: &Identity,
     context_changed: bool,
-    late: &mut Late,
+    writes: &mut Deferred,
     mentions_hash: i64,
 ) -> Result<i64, StoreError> {
     let terms = encode_terms(doc);
     let id = upsert_doc(tx, doc, (existing, identity, &terms, mentions_hash))?;
     write_tags(tx, id, doc, identity)?;
     written::write(tx, id, doc)?;
-    write_chunks(tx, id, context_changed, doc, identity, late)?;
-    late.terms.add(existing.map_or("", |old| &old.terms), &terms);
+    write_chunks(tx, id, context_changed, doc, identity, writes)?;
+    writes.terms.add(existing.map_or("", |old| &old.terms), &terms);
     ensure_note_entity(tx, id, &identity.uid, doc)?;
     note::write(tx, id, doc)?;
     memory::write(tx, id, doc)?;
@@ -171,7 +171,7 @@ fn write_content(
 pub(super) fn remove(
     tx: &Transaction<'_>,
     path: &RelPath,
-    late: &mut Late,
+    writes: &mut Deferred,
 ) -> Result<Vec<i64>, StoreError> {
     let row: Option<(i64, String)> = tx
         .prepare_cached("SELECT id, terms FROM docs WHERE path = ?1")?
@@ -183,7 +183,7 @@ pub(super) fn remove(
     let norms = headings::norms_of(tx, id)?;
     note::remove(tx, id)?;
     memory::remove(tx, id)?;
-    delete_chunks(tx, chunk_ids(tx, id)?, late)?;
+    delete_chunks(tx, chunk_ids(tx, id)?, writes)?;
     for statement in [
         "INSERT OR IGNORE INTO dirty_terms
            SELECT n.norm FROM stated s JOIN names n ON n.id = s.name_id WHERE s.doc_id = ?1",
@@ -201,7 +201,7 @@ pub(super) fn remove(
         tx.prepare_cached(statement)?.execute([id])?;
     }
     headings::show(tx, id, &norms)?;
-    late.terms.add(&terms, "");
+    writes.terms.add(&terms, "");
     mark_dirty(tx, touched.iter().copied(), Due::Soon)?;
     Ok(touched.into_iter().collect())
 }

@@ -17,7 +17,7 @@ use rusqlite::{Connection, OptionalExtension, Row, Transaction, params};
 use rustc_hash::FxHashMap;
 
 use super::StoreError;
-use super::commit::{IndexedContext, Late};
+use super::commit::{Deferred, IndexedContext};
 use super::writer::{IndexWriter, set_meta_number};
 use model::document::{LONG_TITLE, may_be_english};
 use model::print::{Compared, Print};
@@ -126,7 +126,11 @@ fn open_repeats(tx: &Connection, chunk: i64) -> Result<(), StoreError> {
 }
 
 /// Prepares for the deletion of a chunk's row: the first chunk that repeats it is indexed in its place.
-pub(super) fn forget(tx: &Transaction<'_>, chunk: i64, late: &mut Late) -> Result<(), StoreError> {
+pub(super) fn forget(
+    tx: &Transaction<'_>,
+    chunk: i64,
+    writes: &mut Deferred,
+) -> Result<(), StoreError> {
     let Some(gone) = Compare::get(tx, chunk)? else { return Ok(()) };
     gone.set_keys(tx, None)?;
     let sql = format!(
@@ -142,7 +146,7 @@ pub(super) fn forget(tx: &Transaction<'_>, chunk: i64, late: &mut Late) -> Resul
         "UPDATE chunks SET same_as = iif(print = ?2, ?3, ?4) WHERE same_as = ?1 AND same_as <> id",
     )?
     .execute(params![chunk, gone.print.text, next.id, LOST])?;
-    Texts::new(tx).show(&next, None, late)
+    Texts::new(tx).show(&next, None, writes)
 }
 
 /// Updates a document's place in the order after it moved.
@@ -179,11 +183,11 @@ impl IndexWriter {
         let tick = self.next_tick()?;
         let tx = self.db.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
         sys::fail::point("duplicates.begun");
-        let mut late = Late::with(std::mem::take(&mut self.indexer));
-        settle(&tx, f64::from(self.settings.dedup.similarity), &mut late)?;
+        let mut writes = Deferred::with(std::mem::take(&mut self.indexer));
+        settle(&tx, f64::from(self.settings.dedup.similarity), &mut writes)?;
         // Virtual tables must not be interrupted halfway.
         self.is_shielded.store(true, Ordering::SeqCst);
-        let written = late.run(&tx);
+        let written = writes.run(&tx);
         self.is_shielded.store(false, Ordering::SeqCst);
         let (change, indexer) = written?;
         self.indexer = indexer;
@@ -197,7 +201,7 @@ impl IndexWriter {
 }
 
 /// Settles the first documents that are open, in order.
-fn settle(tx: &Transaction<'_>, similarity: f64, late: &mut Late) -> Result<(), StoreError> {
+fn settle(tx: &Transaction<'_>, similarity: f64, writes: &mut Deferred) -> Result<(), StoreError> {
     let mut texts = Texts::new(tx);
     // One by one: settling a document may open a later one.
     let mut next = tx.prepare_cached(
@@ -207,7 +211,7 @@ fn settle(tx: &Transaction<'_>, similarity: f64, late: &mut Late) -> Result<(), 
         let found = next.query_row([], |row| Ok(((row.get(0)?, row.get(1)?), row.get(2)?)));
         let Some((rank, doc)): Option<(Rank, i64)> = found.optional()? else { break };
         for chunk in chunks_of(tx, doc)? {
-            texts.settle(&chunk, &rank, similarity, late)?;
+            texts.settle(&chunk, &rank, similarity, writes)?;
         }
         tx.prepare_cached("UPDATE docs SET is_open = 0 WHERE id = ?1")?.execute([doc])?;
     }
@@ -239,7 +243,7 @@ impl<'a> Texts<'a> {
         chunk: &Compare,
         rank: &Rank,
         similarity: f64,
-        late: &mut Late,
+        writes: &mut Deferred,
     ) -> Result<(), StoreError> {
         let first = self.first_like(chunk, rank, similarity)?;
         let same_as = first.as_ref().map_or(chunk.id, |it| it.id);
@@ -263,7 +267,7 @@ impl<'a> Texts<'a> {
         }
         let was_repeat = chunk.same_as.is_some_and(|of| of != chunk.id);
         if first.is_some() || was_repeat {
-            self.show(chunk, first.as_ref(), late)?;
+            self.show(chunk, first.as_ref(), writes)?;
         }
         Ok(())
     }
@@ -349,7 +353,7 @@ impl<'a> Texts<'a> {
         &mut self,
         chunk: &Compare,
         first: Option<&Compare>,
-        late: &mut Late,
+        writes: &mut Deferred,
     ) -> Result<(), StoreError> {
         let text = self.text_of(chunk)?;
         let (idx, section, headings, language): (i64, String, Option<String>, String) = self
@@ -370,14 +374,14 @@ impl<'a> Texts<'a> {
                 (!words.is_empty() || !is_titled_so).then(|| words.join("\n"))
             }
         };
-        late.delete_text(chunk.id);
+        writes.delete_text(chunk.id);
         if let Some(body) = body {
             // `headings` is stored only if there are more than `section` shows.
             let headings = headings.unwrap_or_else(|| section.replace(" › ", " / "));
             let (title, headings, body) = self.document(chunk.doc)?.context.row(headings, body);
-            late.insert_text(chunk.id, title, headings, body, may_be_english(&language));
+            writes.insert_text(chunk.id, title, headings, body, may_be_english(&language));
         }
-        self.show_windows(chunk.id, first.is_none(), late)
+        self.show_windows(chunk.id, first.is_none(), writes)
     }
 
     /// Moves the vectors of a chunk that repeats another to `aside`, or has them searched again.
@@ -385,7 +389,7 @@ impl<'a> Texts<'a> {
         &self,
         chunk: i64,
         is_searched: bool,
-        late: &mut Late,
+        writes: &mut Deferred,
     ) -> Result<(), StoreError> {
         let mut statement =
             self.tx.prepare_cached("SELECT id, aside FROM chunk_vec_map WHERE chunk_id = ?1")?;
@@ -398,10 +402,10 @@ impl<'a> Texts<'a> {
             match (is_searched, aside) {
                 (false, None) => {
                     // A vector of this transaction is not in the table yet.
-                    let vector = match late.take_vector(id) {
+                    let vector = match writes.take_vector(id) {
                         Some(vector) => Some(vector),
                         None => {
-                            late.delete_vector(id);
+                            writes.delete_vector(id);
                             stored_vector(self.tx, id)?
                         }
                     };
@@ -410,7 +414,7 @@ impl<'a> Texts<'a> {
                 }
                 (true, Some(vector)) => {
                     set.execute(params![id, Option::<Vec<u8>>::None])?;
-                    late.insert_vector(id, vector);
+                    writes.insert_vector(id, vector);
                 }
                 _ => {}
             }

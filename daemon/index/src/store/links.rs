@@ -11,7 +11,7 @@ use notes::slug::slug;
 use rusqlite::{Connection, OptionalExtension, Transaction, params};
 
 use super::commit::{self, link_kind};
-use super::resolve::lead;
+use super::resolve::resolve_link;
 use super::writer::{IndexWriter, set_meta_number};
 use super::{StoreError, permalinks};
 use crate::vectors::VectorChange;
@@ -81,13 +81,13 @@ fn settle(tx: &Connection, when_quiet: bool) -> Result<bool, StoreError> {
         let Some((key, after)) = dirty else { break };
         has_worked = true;
         // A key without links costs a unit, too, so that the loop ends.
-        left -= lead_anew(tx, &key, after, left)?.max(1);
+        left -= reresolve(tx, &key, after, left)?.max(1);
     }
     Ok(has_worked)
 }
 
 /// Resolves some links of a key again, those of documents after `after`; returns how many.
-fn lead_anew(tx: &Connection, key: &str, after: i64, most: i64) -> Result<i64, StoreError> {
+fn reresolve(tx: &Connection, key: &str, after: i64, most: i64) -> Result<i64, StoreError> {
     let mut statement = tx.prepare_cached(
         "SELECT doc_id, seq FROM note_links WHERE file_key = ?1 AND doc_id > ?2
          UNION SELECT doc_id, seq FROM note_links WHERE name_key = ?1 AND doc_id > ?2
@@ -108,7 +108,7 @@ fn lead_anew(tx: &Connection, key: &str, after: i64, most: i64) -> Result<i64, S
         links = links_of(tx, key, last)?;
     }
     for (doc, seq) in &links {
-        lead_one(tx, *doc, *seq)?;
+        reresolve_one(tx, *doc, *seq)?;
     }
     match links.last().filter(|_| !is_all) {
         Some((doc, _)) => tx
@@ -129,7 +129,7 @@ fn links_of(tx: &Connection, key: &str, doc: i64) -> Result<Vec<(i64, i64)>, Sto
     Ok(rows.collect::<Result<_, _>>()?)
 }
 
-fn lead_one(tx: &Connection, doc: i64, seq: i64) -> Result<(), StoreError> {
+fn reresolve_one(tx: &Connection, doc: i64, seq: i64) -> Result<(), StoreError> {
     // Also if its target stays: the link may have been written again since the key became dirty.
     tx.prepare_cached(
         "INSERT INTO dirty_names SELECT z.id, 0 FROM note_links l
@@ -148,7 +148,7 @@ fn lead_one(tx: &Connection, doc: i64, seq: i64) -> Result<(), StoreError> {
     let Some((path, kind, target, old)) = found else { return Ok(()) };
     let kind = link_kind(kind);
     let Some(keys) = Keys::of(kind, &target) else { return Ok(()) };
-    let dst = lead(tx, &path, kind, &target, &keys)?;
+    let dst = resolve_link(tx, &path, kind, &target, &keys)?;
     if dst != old {
         tx.prepare_cached("UPDATE note_links SET dst = ?3 WHERE doc_id = ?1 AND seq = ?2")?
             .execute(params![doc, seq, dst])?;

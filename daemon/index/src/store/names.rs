@@ -336,7 +336,7 @@ impl Resolver<'_> {
         // What documents use the name for matters only if no note states it.
         let is_stated = matches!(code, HOME | AMBIGUOUS);
         let usage = if is_stated { Default::default() } else { around.usage(name) };
-        self.part(name, &homes, &usage)?;
+        self.split_senses(name, &homes, &usage)?;
         let (old, was): (Option<i64>, (f64, i64, Option<i64>)) = self
             .db
             .prepare_cached("SELECT entity_id, link, decision, via FROM names WHERE id = ?1")?

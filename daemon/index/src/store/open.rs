@@ -211,7 +211,7 @@ pub(super) fn plain_reader(path: &Path) -> rusqlite::Result<Connection> {
 
 /// How many pages a reader keeps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Room {
+pub(super) enum CacheSize {
     /// 4 MB: a question reads some hundred pages of the graph; with the default of 2 MB, the next one would read most
     /// of them again.
     Large,
@@ -220,10 +220,10 @@ pub(super) enum Room {
 }
 
 /// Sets how many pages a reader keeps; those over it are freed.
-pub(super) fn make_room(db: &Connection, room: Room) -> Result<(), StoreError> {
-    let sql = match room {
-        Room::Large => "PRAGMA cache_size = -4000",
-        Room::Small => "PRAGMA cache_size = -500",
+pub(super) fn set_cache_size(db: &Connection, size: CacheSize) -> Result<(), StoreError> {
+    let sql = match size {
+        CacheSize::Large => "PRAGMA cache_size = -4000",
+        CacheSize::Small => "PRAGMA cache_size = -500",
     };
     Ok(db.execute_batch(sql)?)
 }
@@ -235,7 +235,7 @@ pub(super) fn reader(path: &Path) -> Result<Connection, StoreError> {
     let db = Connection::open_with_flags(path, flags).map_err(|why| open_error(path, why))?;
     tune(&db)?;
     add_folded(&db)?;
-    make_room(&db, Room::Large)?;
+    set_cache_size(&db, CacheSize::Large)?;
     Ok(db)
 }
 

@@ -97,7 +97,7 @@ fn signs(name: &str) -> String {
 ///
 /// # Errors
 /// When the index cannot be read.
-pub(crate) fn lead(
+pub(crate) fn resolve_link(
     db: &Connection,
     from: &str,
     kind: LinkKind,

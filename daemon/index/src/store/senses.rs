@@ -39,15 +39,15 @@ struct Sense<'a> {
 
 impl Resolver<'_> {
     /// Gives each sense of a name its row and its mentions. `homes`: the notes with this name, if there are several.
-    pub(super) fn part(
+    pub(super) fn split_senses(
         &self,
         name: &NameFacts,
         homes: &[i64],
         usage: &Usage,
     ) -> Result<(), StoreError> {
-        let before = self.join(name)?;
+        let before = self.merge_senses(name)?;
         if homes.len() > 1 {
-            self.part_by_note(name, homes)?;
+            self.split_by_note(name, homes)?;
         } else if homes.is_empty() && usage.everywhere.is_none() {
             // A name that stands for another one everywhere has no sense of its own.
             for (doc, target) in &usage.by_doc {
@@ -55,7 +55,7 @@ impl Resolver<'_> {
                 self.move_doc(name.id, sense, *doc)?;
             }
             if name.is_split {
-                self.part_by_group(name)?;
+                self.split_by_group(name)?;
             }
         }
         // Last: an entity may have got its name back.
@@ -63,7 +63,7 @@ impl Resolver<'_> {
     }
 
     /// Moves the mentions of every sense back to sense 0; returns the entities of the senses.
-    fn join(&self, name: &NameFacts) -> Result<Vec<i64>, StoreError> {
+    fn merge_senses(&self, name: &NameFacts) -> Result<Vec<i64>, StoreError> {
         let mut statement = self
             .db
             .prepare_cached("SELECT id, entity_id FROM names WHERE norm = ?1 AND sense <> 0")?;
@@ -100,7 +100,7 @@ impl Resolver<'_> {
 
     /// Assigns each document's mentions to the nearest of several notes with this name, if one is nearest. What stays
     /// on sense 0 is unsure, and denotes nothing rather than something wrong.
-    fn part_by_note(&self, name: &NameFacts, homes: &[i64]) -> Result<(), StoreError> {
+    fn split_by_note(&self, name: &NameFacts, homes: &[i64]) -> Result<(), StoreError> {
         let mut home_paths: BTreeMap<String, i64> = BTreeMap::new();
         for home in homes {
             // Resets a type voted for while the name was this note's alone: a rebuild would not have it.
@@ -136,7 +136,7 @@ impl Resolver<'_> {
 
     /// Gives each group of documents that mean the same a sense of its own, except the group of the note with this
     /// name. Documents in no group stay with sense 0.
-    fn part_by_group(&self, name: &NameFacts) -> Result<(), StoreError> {
+    fn split_by_group(&self, name: &NameFacts) -> Result<(), StoreError> {
         let (groups, _) = readings::groups(self.db, self.embedder.as_ref(), name)?;
         let stays =
             |group: &&Group| name.homes.first().is_some_and(|home| group.docs.contains(home));

@@ -13,7 +13,7 @@ use rusqlite::Connection;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::changes::Changes;
-use super::open::Room;
+use super::open::CacheSize;
 use super::{IndexWriter, StoreError};
 use crate::vectors::{self, Layer, Nearest, Vectors, View};
 use model::document::UnitVector;
@@ -61,7 +61,7 @@ struct Pool {
 /// A connection of the pool.
 struct Reader {
     db: Connection,
-    room: Room,
+    size: CacheSize,
 }
 
 impl Readers {
@@ -113,7 +113,8 @@ impl Readers {
         }
         // One client's reads keep what they read. Of more, each keeps less, so that a crowd does not take several times
         // the memory: commits that come meanwhile empty the caches anyway.
-        let room = if pool.n_out < max_reads_of_one() { Room::Large } else { Room::Small };
+        let size =
+            if pool.n_out < max_reads_of_one() { CacheSize::Large } else { CacheSize::Small };
         pool.n_out += 1;
         // A connection is counted before it is opened, so that `alone` waits for it.
         let (idle, path) = (pool.idle.pop(), pool.path.clone());
@@ -122,11 +123,11 @@ impl Readers {
         let mut snapshot = Snapshot { reader: None, tick: Tick::default(), readers: self.clone() };
         let mut reader = match idle {
             Some(reader) => reader,
-            None => Reader { db: super::open::reader(&path)?, room: Room::Large },
+            None => Reader { db: super::open::reader(&path)?, size: CacheSize::Large },
         };
-        if reader.room != room {
-            super::open::make_room(&reader.db, room)?;
-            reader.room = room;
+        if reader.size != size {
+            super::open::set_cache_size(&reader.db, size)?;
+            reader.size = size;
         }
         snapshot.reader = Some(reader);
         Ok(snapshot)

@@ -284,7 +284,7 @@ impl IndexWriter {
         let tx = self.db.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
         sys::fail::point("commit.begun");
         let mut touched = Vec::new();
-        let mut late = commit::Late::with(std::mem::take(&mut self.indexer));
+        let mut writes = commit::Deferred::with(std::mem::take(&mut self.indexer));
 
         for (item, identity) in fresh.iter().zip(&identities) {
             if let Item::Document(_, doc) = item
@@ -303,7 +303,7 @@ impl IndexWriter {
             if let Some(gone) = identity.gone_from(&item.ticket().path, now_ms) {
                 super::permalinks::remember(&tx, &gone)?;
             }
-            let names = write_item(&tx, item, identity, failing.as_ref(), done.tick, &mut late)?;
+            let names = write_item(&tx, item, identity, failing.as_ref(), done.tick, &mut writes)?;
             sys::fail::point("commit.document");
             touched.extend(names);
             done.n_documents += 1;
@@ -314,7 +314,7 @@ impl IndexWriter {
                 done.last_fault = Some(format!("{}: {fault}", ticket.path));
             }
         }
-        std::mem::take(&mut late.terms).write(&tx)?;
+        std::mem::take(&mut writes.terms).write(&tx)?;
         if resolve_now {
             touched.sort_unstable();
             touched.dedup();
@@ -328,11 +328,11 @@ impl IndexWriter {
             super::links::settle_soon(&tx)?;
             sys::fail::point("commit.resolved");
         }
-        done.look_again = late.take_look_again();
+        done.look_again = writes.take_look_again();
         sys::fail::point("commit.late");
         // Virtual tables must not be interrupted halfway, and this is the short end of a batch.
         self.is_shielded.store(true, Ordering::SeqCst);
-        let written = late.run(&tx);
+        let written = writes.run(&tx);
         self.is_shielded.store(false, Ordering::SeqCst);
         let (change, indexer) = written?;
         self.indexer = indexer;
@@ -469,7 +469,7 @@ fn write_item(
     identity: &commit::Identity,
     failing: Option<&Failing>,
     tick: Tick,
-    late: &mut commit::Late,
+    writes: &mut commit::Deferred,
 ) -> Result<Vec<i64>, StoreError> {
     let path = &item.ticket().path;
     match failing {
@@ -477,10 +477,10 @@ fn write_item(
         None => quarantine::take_out(tx, path)?,
     }
     match item {
-        Item::Document(_, doc) => commit::document(tx, doc, identity, late),
+        Item::Document(_, doc) => commit::document(tx, doc, identity, writes),
         // A transient fault leaves the old rows; with a permanent one they would be stale.
         Item::Faulted(_, fault) if fault.is_transient => Ok(Vec::new()),
-        Item::Removed(_) | Item::Faulted(..) => commit::remove(tx, path, late),
+        Item::Removed(_) | Item::Faulted(..) => commit::remove(tx, path, writes),
     }
 }
 

@@ -85,7 +85,7 @@ pub struct FileVersion {
 
 impl FileVersion {
     /// Returns whether `now`, which may have metadata only, is this version as far as is known.
-    pub fn is_still(&self, now: &FileVersion) -> bool {
+    pub fn is_unchanged(&self, now: &FileVersion) -> bool {
         let looks_the_same = (self.mtime_ms, self.n_bytes) == (now.mtime_ms, now.n_bytes);
         match (self.hash, now.hash) {
             (Some(hash), Some(now)) => hash == now,

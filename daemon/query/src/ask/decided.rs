@@ -195,7 +195,7 @@ fn is_record(path: &str, doc_type: &str) -> bool {
 fn entries(library: &Library) -> impl Iterator<Item = i64> {
     let may =
         |row: &&crate::kb::EntryRow| row.entry.is_active && row.entry_type == EntryType::Decision;
-    library.shelf.entries().filter(may).map(|row| row.doc)
+    library.entry_index.entries().filter(may).map(|row| row.doc)
 }
 
 /// Returns the latest of some documents that pass the filters of a request.

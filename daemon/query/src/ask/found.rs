@@ -200,9 +200,9 @@ impl Found {
         let mut at = 0;
         while let Some(hit) = self.hits.get(at) {
             at += 1;
-            let row = library.shelf.of_doc(hit.doc).filter(|_| !hit.is_weak);
+            let row = library.entry_index.of_doc(hit.doc).filter(|_| !hit.is_weak);
             let newer = row.map(|row| library.superseded_by(row)).unwrap_or_default();
-            for row in newer.iter().filter_map(|id| library.shelf.of_node(id)) {
+            for row in newer.iter().filter_map(|id| library.entry_index.of_node(id)) {
                 self.add_entry(ctx, row, at)?;
             }
         }

@@ -101,11 +101,11 @@ pub struct Sources<'a> {
 impl<'a> Sources<'a> {
     /// Returns the entry whose note lies at a path.
     pub(crate) fn entry_at(&self, path: &str) -> Result<Option<&'a EntryRow>, AskError> {
-        if self.library.shelf.entries().next().is_none() {
+        if self.library.entry_index.entries().next().is_none() {
             return Ok(None);
         }
         let doc = self.ctx.snapshot.documents().at(path)?;
-        Ok(doc.and_then(|doc| self.library.shelf.of_doc(doc)))
+        Ok(doc.and_then(|doc| self.library.entry_index.of_doc(doc)))
     }
 
     /// Returns the entries that supersede the one at a path.

@@ -176,7 +176,7 @@ pub fn nearest(
     let found = search(ctx, Search { query: &query, depth: 20, ..Search::default() })?;
     for it in found.statements(ctx, library, Choosing::among(found.hits.len()))? {
         // An entry's only subject is what it states.
-        let is_entry = new_text.names.is_empty() && library.shelf.of_doc(it.doc).is_some();
+        let is_entry = new_text.names.is_empty() && library.entry_index.of_doc(it.doc).is_some();
         if new_text.doc != Some(it.doc) {
             add(&it.statement, it.source, is_entry);
         }

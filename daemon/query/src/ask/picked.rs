@@ -204,7 +204,8 @@ impl Found {
         picked.retain(|it| it.score >= LEAST);
         picked.sort_by(|a, b| b.score.total_cmp(&a.score));
         let merged = Found::merge_repeats(picked.into_iter());
-        let number = |it: &Picked| library.shelf.of_doc(it.doc).map_or(u64::MAX, |row| row.number);
+        let number =
+            |it: &Picked| library.entry_index.of_doc(it.doc).map_or(u64::MAX, |row| row.number);
         behind_successors(library, merged, number)
     }
 
@@ -266,13 +267,13 @@ fn weigh_successors(picked: &mut [Picked], library: &Library) {
     docs.sort_unstable();
     docs.dedup();
     for doc in docs {
-        let Some(row) = library.shelf.of_doc(doc) else { continue };
+        let Some(row) = library.entry_index.of_doc(doc) else { continue };
         let newer = library.superseded_by(row);
         if newer.is_empty() {
             continue;
         }
         picked.iter_mut().filter(|it| it.doc == doc).for_each(|it| it.score *= REPLACED);
-        for newer in newer.iter().filter_map(|id| library.shelf.get(number_of(id)?)) {
+        for newer in newer.iter().filter_map(|id| library.entry_index.get(number_of(id)?)) {
             let (Some((at, own)), Some((_, score))) = (best(picked, newer.doc), best(picked, doc))
             else {
                 continue;

@@ -1,7 +1,7 @@
 //! Graph: entries and the things that they name, with typed relations between them (S2's
 //! deterministic edges, and those that a model read).
 //!
-//! In: the entries of a shelf, with the relations that a model read in them. Out: [`Graph`];
+//! In: the entries of an entry index, with the relations that a model read in them. Out: [`Graph`];
 //! neighbors, breadth-first walks, shortest paths, chains of supersession.
 //! Nodes: `kb-00042`, `tag:python`, `project:kgd`, `person:ada`, `tool:cargo`, `concept:…`,
 //! `note:docs/a.md`.
@@ -19,7 +19,7 @@ use notes::entry::{id_text, number_of};
 use notes::resolve::fold;
 use serde_json::Value;
 
-use super::shelf::EntryRow;
+use super::entry_index::EntryRow;
 
 /// The relation from an entry to one that it replaces.
 pub const SUPERSEDES: &str = "supersedes";
@@ -458,25 +458,29 @@ fn edge_kind(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::shelf::Shelf;
+    use super::super::entry_index::EntryIndex;
     use super::*;
     use expect_test::expect;
     use serde_json::json;
 
-    fn shelf(entries: &[Value]) -> Shelf {
-        let mut shelf = Shelf::default();
+    fn entry_index(entries: &[Value]) -> EntryIndex {
+        let mut entry_index = EntryIndex::default();
         for (n, values) in entries.iter().enumerate() {
             let mut values = values.as_object().expect("a map").clone();
             let text = values.remove("text").and_then(|it| it.as_str().map(String::from));
             let number = n as u64 + 1;
             let entry = notes::entry::of(&values);
-            shelf.put_entry(number, entry, notes::entry::references(&text.unwrap_or_default()));
+            entry_index.put_entry(
+                number,
+                entry,
+                notes::entry::references(&text.unwrap_or_default()),
+            );
         }
-        shelf
+        entry_index
     }
 
-    fn table() -> Shelf {
-        shelf(&[
+    fn table() -> EntryIndex {
+        entry_index(&[
             json!({"tags": ["db", "Async IO"], "project": "KGD"}),
             json!({"supersedes": ["kb-00001"], "tags": ["db"], "text": "see kb-00001, kb-00099 and kb-00002"}),
             json!({"supersedes": ["kb-00002"], "hints": {"person": "Ada Lovelace", "tool": ["Cargo"],
@@ -488,10 +492,10 @@ mod tests {
 
     #[test]
     fn statements_of_notes_are_relations() {
-        let shelf = table();
+        let entry_index = table();
         let mut out = String::new();
         for number in 1..=5 {
-            for it in shelf.graph.neighbors(&id_text(number)).filter(|it| it.is_outgoing) {
+            for it in entry_index.graph.neighbors(&id_text(number)).filter(|it| it.is_outgoing) {
                 out += &format!("{number} {} {}\n", it.edge, it.node);
             }
         }
@@ -516,7 +520,7 @@ mod tests {
 
     #[test]
     fn relations_of_a_model_hold_for_the_text_that_it_read() {
-        let mut shelf = table();
+        let mut entry_index = table();
         let read = |hash: u8| index::store::Enriched {
             entry: 1,
             hash: [hash; 16],
@@ -527,26 +531,26 @@ mod tests {
             ],
             ..Default::default()
         };
-        let shown = |shelf: &Shelf| {
-            let near = shelf.graph.neighbors("kb-00001").filter(|it| it.is_outgoing);
+        let shown = |entry_index: &EntryIndex| {
+            let near = entry_index.graph.neighbors("kb-00001").filter(|it| it.is_outgoing);
             near.map(|it| format!("{} {}", edge_label(it.edge, it.by), it.node)).collect::<Vec<_>>()
         };
         let stated = ["has_tag tag:db", "has_tag tag:async-io", "in_project project:kgd"];
-        shelf.put_reading(read(1));
-        assert_eq!(shown(&shelf), stated);
-        shelf.put_reading(read(0));
-        assert_eq!(shown(&shelf), [&stated[..], &["uses (llm) tool:cargo"]].concat());
-        let way = shelf.graph.way("kb-00001", "kb-00003", 2).expect("a way");
+        entry_index.put_reading(read(1));
+        assert_eq!(shown(&entry_index), stated);
+        entry_index.put_reading(read(0));
+        assert_eq!(shown(&entry_index), [&stated[..], &["uses (llm) tool:cargo"]].concat());
+        let way = entry_index.graph.way("kb-00001", "kb-00003", 2).expect("a way");
         assert_eq!(way.len(), 1, "what notes state comes first: {way:?}");
-        assert_eq!(shelf.graph.n_by_llm(), 1);
+        assert_eq!(entry_index.graph.n_by_llm(), 1);
     }
 
     #[test]
     fn chains_and_ways_are_found_in_both_directions() {
-        let shelf = table();
-        assert_eq!(shelf.graph.chain(2), [1, 2, 3]);
-        assert_eq!(shelf.graph.chain(1), [1, 2, 3]);
-        let way = shelf.graph.way("project:kgd", "person:ada-lovelace", 4).expect("a way");
+        let entry_index = table();
+        assert_eq!(entry_index.graph.chain(2), [1, 2, 3]);
+        assert_eq!(entry_index.graph.chain(1), [1, 2, 3]);
+        let way = entry_index.graph.way("project:kgd", "person:ada-lovelace", 4).expect("a way");
         let steps: Vec<_> =
             way.iter().map(|it| (it.edge.as_str(), it.to.as_str(), it.is_outgoing)).collect();
         assert_eq!(
@@ -557,8 +561,8 @@ mod tests {
                 ("mentions_person", "person:ada-lovelace", true)
             ]
         );
-        assert_eq!(shelf.graph.way("project:kgd", "person:ada-lovelace", 2), None);
-        assert_eq!(shelf.graph.way("tag:db", "tag:db", 4), Some(vec![]));
+        assert_eq!(entry_index.graph.way("project:kgd", "person:ada-lovelace", 2), None);
+        assert_eq!(entry_index.graph.way("tag:db", "tag:db", 4), Some(vec![]));
     }
 
     #[test]

@@ -6,11 +6,11 @@
 //! time.
 
 pub mod decay;
+pub mod entry_index;
+mod entry_indexes;
 pub mod graph;
 pub mod planner;
 pub mod search;
-pub mod shelf;
-mod shelves;
 pub mod stated;
 
 use std::cell::{Cell, OnceCell};
@@ -21,8 +21,8 @@ use notes::entry::{id_text, number_of};
 use proto::error::{Code, ErrorView};
 use proto::tool::kb::EntryView;
 
-pub use self::shelf::{EntryRow, Shelf};
-pub use self::shelves::Shelves;
+pub use self::entry_index::{EntryIndex, EntryRow};
+pub use self::entry_indexes::EntryIndexes;
 use crate::AskError;
 use index::store::{KbFacts, KbLedger, Snapshot};
 
@@ -43,7 +43,7 @@ const MAX_LOOKUPS: usize = 1_000;
 /// Every entry with its clock, at one moment.
 pub struct Library {
     /// The entries as their notes state them.
-    pub shelf: Arc<Shelf>,
+    pub entry_index: Arc<EntryIndex>,
     ledger: KbLedger,
     n_lookups: Cell<usize>,
     /// The newest version of each entry and when it was last opened, once all have been read together.
@@ -58,14 +58,14 @@ impl Library {
     /// When index or ledger cannot be read.
     pub fn read(
         snapshot: &Snapshot,
-        shelves: &Shelves,
+        indexes: &EntryIndexes,
         ledger: KbLedger,
         folder: &str,
         now_ms: i64,
     ) -> Result<Library, ErrorView> {
-        let shelf = shelves.at(snapshot, folder)?;
+        let entry_index = indexes.at(snapshot, folder)?;
         ledger.begin().map_err(AskError::from)?;
-        Ok(Library { shelf, ledger, n_lookups: Cell::new(0), all: OnceCell::new(), now_ms })
+        Ok(Library { entry_index, ledger, n_lookups: Cell::new(0), all: OnceCell::new(), now_ms })
     }
 
     /// Returns the ledger's record of an entry: its newest version, and when it was last opened.
@@ -147,28 +147,33 @@ impl Library {
     /// Returns the active entries that supersede one, as stated by it or by them.
     pub fn superseded_by(&self, row: &EntryRow) -> Vec<String> {
         let mut ids: Vec<String> = row.entry.superseded_by.iter().map(|it| id_text(*it)).collect();
-        let near = self.shelf.graph.neighbors(&id_text(row.number));
+        let near = self.entry_index.graph.neighbors(&id_text(row.number));
         for it in near.filter(|it| it.edge == graph::SUPERSEDES && !it.is_outgoing) {
             if !ids.iter().any(|id| id == it.node) {
                 ids.push(it.node.to_string());
             }
         }
-        ids.retain(|id| self.shelf.of_node(id).is_none_or(|row| row.entry.is_active));
+        ids.retain(|id| self.entry_index.of_node(id).is_none_or(|row| row.entry.is_active));
         ids
     }
 
     /// Returns the entries that one supersedes.
     pub fn supersedes(&self, row: &EntryRow) -> Vec<String> {
         let own = id_text(row.number);
-        let near = self.shelf.graph.neighbors(&own);
+        let near = self.entry_index.graph.neighbors(&own);
         let older = near.filter(|it| it.edge == graph::SUPERSEDES && it.is_outgoing);
         older.map(|it| it.node.to_string()).collect()
     }
 
     /// Returns the entries with a relation to a node such as `tag:python`, oldest first; `None` for an unknown node.
     pub fn of_node(&self, text: &str) -> Option<Vec<&EntryRow>> {
-        let id = graph::node_id(text).filter(|id| id.contains(':') && self.shelf.graph.has(id))?;
-        let near = self.shelf.graph.neighbors(&id).filter_map(|it| self.shelf.of_node(it.node));
+        let id =
+            graph::node_id(text).filter(|id| id.contains(':') && self.entry_index.graph.has(id))?;
+        let near = self
+            .entry_index
+            .graph
+            .neighbors(&id)
+            .filter_map(|it| self.entry_index.of_node(it.node));
         let mut rows: Vec<&EntryRow> = near.filter(|row| row.entry.is_active).collect();
         rows.sort_by_key(|row| row.number);
         rows.dedup_by_key(|row| row.number);
@@ -182,8 +187,8 @@ impl Library {
     pub fn named(&self, id: &str) -> Result<&EntryRow, ErrorView> {
         let missing = || missing(id);
         let number = number_of(id).ok_or_else(missing)?;
-        let row = self.shelf.get(number).ok_or_else(missing)?;
-        let others = self.shelf.others_of(number);
+        let row = self.entry_index.get(number).ok_or_else(missing)?;
+        let others = self.entry_index.others_of(number);
         if others.is_empty() {
             return Ok(row);
         }

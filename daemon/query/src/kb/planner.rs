@@ -14,8 +14,8 @@ use notes::entry::id_text;
 use notes::resolve::fold;
 use proto::tool::kb::{EntryType, Strategy};
 
+use super::entry_index::{EntryIndex, EntryRow};
 use super::graph::{Graph, KINDS, node_id, words_of};
-use super::shelf::{EntryRow, Shelf};
 use crate::is_stop_word;
 
 /// Longest name of a node that is searched for, words.
@@ -63,9 +63,9 @@ pub(crate) fn cues(list: &'static str) -> impl Iterator<Item = &'static str> {
 }
 
 /// Chooses a strategy.
-pub fn plan(question: &str, shelf: &Shelf) -> Planned {
+pub fn plan(question: &str, entry_index: &EntryIndex) -> Planned {
     let folded = format!(" {} ", words_of(question).join(" "));
-    let (nodes, other_words) = named(question, shelf);
+    let (nodes, other_words) = named(question, entry_index);
     // A cue may be a prefix of a word.
     let cue_of = |list: &'static str| cues(list).find(|cue| folded.contains(&format!(" {cue}")));
     let planned = |strategy: Strategy, why: String, n: usize| Planned {
@@ -130,29 +130,29 @@ pub fn around(node: String, why: impl Fn(&str) -> String) -> Planned {
 }
 
 /// Returns the entries that a question names: by id, and, in a comparison, by title as well.
-pub fn named_entries<'s>(question: &str, shelf: &'s Shelf) -> Vec<&'s EntryRow> {
+pub fn named_entries<'s>(question: &str, entry_index: &'s EntryIndex) -> Vec<&'s EntryRow> {
     let folded = words_of(question);
     let compares = folded.iter().any(|word| cues(COMPARISON).any(|cue| word.starts_with(cue)));
     let has_id = |row: &EntryRow| {
         let ids = question.split_whitespace().filter_map(|word| node_id(bare_id(word)));
         ids.filter(|id| !id.contains(':')).any(|id| id == id_text(row.number))
     };
-    let nodes = named(question, shelf).0;
-    let rows = nodes.iter().filter_map(|node| shelf.of_node(node));
+    let nodes = named(question, entry_index).0;
+    let rows = nodes.iter().filter_map(|node| entry_index.of_node(node));
     rows.filter(|row| compares || has_id(row)).collect()
 }
 
 /// Returns the words of a question that are neither part of a node's name nor cues.
-pub fn words_beside(question: &str, node: &str, shelf: &Shelf) -> Vec<String> {
-    let (nodes, other_words) = named(question, shelf);
+pub fn words_beside(question: &str, node: &str, entry_index: &EntryIndex) -> Vec<String> {
+    let (nodes, other_words) = named(question, entry_index);
     let others = nodes.into_iter().filter(|it| it != node);
     others.chain(rest_of(&other_words, true).into_iter().map(String::from)).collect()
 }
 
 /// Returns the type of entries that a question asks for, if it asks for nothing else besides the
 /// nodes that it names.
-pub fn type_asked(question: &str, shelf: &Shelf) -> Option<EntryType> {
-    let (nodes, other_words) = named(question, shelf);
+pub fn type_asked(question: &str, entry_index: &EntryIndex) -> Option<EntryType> {
+    let (nodes, other_words) = named(question, entry_index);
     type_of(&rest_of(&other_words, !nodes.is_empty()))
 }
 
@@ -186,18 +186,18 @@ fn type_of(words: &[&str]) -> Option<EntryType> {
 
 /// Returns the node that a text denotes: by id, else by name; of several, the one with most
 /// relations.
-pub fn resolve(text: &str, shelf: &Shelf) -> Option<String> {
+pub fn resolve(text: &str, entry_index: &EntryIndex) -> Option<String> {
     if let Some(id) = node_id(text) {
-        return with_id(id, text, &shelf.graph);
+        return with_id(id, text, &entry_index.graph);
     }
-    named_so(&words_of(text).join(" "), shelf, true)
+    named_so(&words_of(text).join(" "), entry_index, true)
 }
 
 /// Returns the node with a name, of any kind; of several the one with most relations. Else, if it may be a title, the
 /// entry with that.
-fn named_so(key: &str, shelf: &Shelf, may_be_title: bool) -> Option<String> {
-    let titled = || shelf.titled(key).filter(|_| may_be_title).map(|row| id_text(row.number));
-    shelf.graph.named(key).map(str::to_string).or_else(titled)
+fn named_so(key: &str, entry_index: &EntryIndex, may_be_title: bool) -> Option<String> {
+    let titled = || entry_index.titled(key).filter(|_| may_be_title).map(|row| id_text(row.number));
+    entry_index.graph.named(key).map(str::to_string).or_else(titled)
 }
 
 /// Returns the node with an id, else the one whose id differs from it in case only.
@@ -216,14 +216,14 @@ fn bare_id(word: &str) -> &str {
 }
 
 /// Returns the nodes that a question names, in order, and its other words.
-fn named(question: &str, shelf: &Shelf) -> (Vec<String>, Vec<String>) {
+fn named(question: &str, entry_index: &EntryIndex) -> (Vec<String>, Vec<String>) {
     let mut found: Vec<(usize, String)> = Vec::new();
     let mut rest: Vec<&str> = question.split_whitespace().collect();
     // Ids first, because splitting into words would break them.
     for (at, word) in rest.iter_mut().enumerate() {
         let id = bare_id(word);
         if let Some(node) = node_id(id).filter(|_| id.contains([':', '-'])) {
-            found.extend(with_id(node, id, &shelf.graph).map(|node| (at, node)));
+            found.extend(with_id(node, id, &entry_index.graph).map(|node| (at, node)));
             *word = "";
         }
     }
@@ -237,7 +237,7 @@ fn named(question: &str, shelf: &Shelf) -> (Vec<String>, Vec<String>) {
                 return None;
             }
             let key = run.join(" ");
-            Some((n, named_so(&key, shelf, n > 1)?))
+            Some((n, named_so(&key, entry_index, n > 1)?))
         });
         match longest {
             Some((n, node)) => {
@@ -268,8 +268,8 @@ mod tests {
 
     use super::*;
 
-    fn shelf() -> Shelf {
-        let mut shelf = Shelf::default();
+    fn entry_index() -> EntryIndex {
+        let mut entry_index = EntryIndex::default();
         let rows = [
             json!({"title": "WAL mode", "tags": ["sqlite", "async-io"], "project": "kgd"}),
             json!({"title": "Rust it is", "entry_type": "decision", "tags": ["sqlite"],
@@ -277,14 +277,14 @@ mod tests {
         ];
         for (n, values) in rows.iter().enumerate() {
             let entry = notes::entry::of(values.as_object().expect("a map"));
-            shelf.put_entry(n as u64 + 1, entry, vec![]);
+            entry_index.put_entry(n as u64 + 1, entry, vec![]);
         }
-        shelf
+        entry_index
     }
 
     #[test]
     fn a_question_determines_strategy_and_nodes() {
-        let shelf = shelf();
+        let entry_index = entry_index();
         for (question, strategy, scope, target) in [
             (
                 "How is Ada Lovelace connected to sqlite?",
@@ -327,7 +327,7 @@ mod tests {
             ("decisions of kgd", Strategy::DecisionTrace, "project:kgd", ""),
             ("how many decisions are there?", Strategy::Timeline, "decision", ""),
         ] {
-            let planned = plan(question, &shelf);
+            let planned = plan(question, &entry_index);
             let found = (
                 planned.strategy,
                 planned.scope.unwrap_or_default(),
@@ -344,34 +344,34 @@ mod tests {
 
     #[test]
     fn the_words_beside_a_name_are_found() {
-        let shelf = shelf();
+        let entry_index = entry_index();
         for (question, words) in [
             ("list all decisions in project kgd", vec!["decisions"]),
             ("why kgd", vec![]),
             ("why did we choose WAL for kgd", vec!["choose", "wal"]),
             ("kgd and sqlite", vec!["tag:sqlite"]),
         ] {
-            assert_eq!(words_beside(question, "project:kgd", &shelf), words, "{question}");
+            assert_eq!(words_beside(question, "project:kgd", &entry_index), words, "{question}");
         }
     }
 
     #[test]
     fn entries_are_named_by_id_and_where_they_are_compared_by_title() {
-        let shelf = shelf();
+        let entry_index = entry_index();
         for (question, entries) in [
             ("what does kb-2 say of kb-00001?", vec![2, 1]),
             ("compare Rust it is with WAL mode", vec![2, 1]),
             ("is WAL mode on", vec![]),
         ] {
             let named: Vec<u64> =
-                named_entries(question, &shelf).iter().map(|row| row.number).collect();
+                named_entries(question, &entry_index).iter().map(|row| row.number).collect();
             assert_eq!(named, entries, "{question}");
         }
     }
 
     #[test]
     fn nodes_are_meant_by_id_name_or_title() {
-        let shelf = shelf();
+        let entry_index = entry_index();
         for (text, node) in [
             ("sqlite", Some("tag:sqlite")),
             ("Ada Lovelace", Some("person:ada-lovelace")),
@@ -381,7 +381,7 @@ mod tests {
             ("tag:none", None),
             ("nothing", None),
         ] {
-            assert_eq!(resolve(text, &shelf).as_deref(), node, "{text}");
+            assert_eq!(resolve(text, &entry_index).as_deref(), node, "{text}");
         }
     }
 }

@@ -16,8 +16,8 @@ use proto::tool::core::HybridQuery;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::Library;
+use super::entry_index::EntryRow;
 use super::graph::{By, Neighbor};
-use super::shelf::EntryRow;
 use crate::plan::{Filter, MAX_RECALL, OfNotes, Plan};
 use crate::present::floor::WeakFloor;
 use crate::recall::{Candidates, Recalled, by_each_signal, complete, share_of_worth};
@@ -85,7 +85,7 @@ pub fn search<'l>(
     may: impl Fn(&EntryRow) -> bool,
 ) -> Result<Searched<'l>, ErrorView> {
     let may = |row: &&EntryRow| row.entry.is_active && may(row);
-    let mut docs: Vec<i64> = library.shelf.entries().filter(may).map(|row| row.doc).collect();
+    let mut docs: Vec<i64> = library.entry_index.entries().filter(may).map(|row| row.doc).collect();
     docs.sort_unstable();
     let deep = wanted.limit * OVER_FETCH;
     let (mut text, mut vector, mut readings) = (vec![], vec![], vec![]);
@@ -114,7 +114,7 @@ pub fn search<'l>(
     let mut hits = Vec::new();
     let mut n_hidden = 0;
     for (doc, score) in fused(&[text, vector]) {
-        let Some(row) = library.shelf.of_doc(doc) else { continue };
+        let Some(row) = library.entry_index.of_doc(doc) else { continue };
         if hits.len() >= wanted.limit {
             break;
         }
@@ -142,7 +142,7 @@ pub fn behind_successors<T>(
         let Some(entry) = left.get_mut(at).and_then(Option::take) else { continue };
         let own = number_of(&entry);
         // Newest first. The chain has each entry once, so this terminates even in a cycle.
-        let chain = library.shelf.graph.chain(own);
+        let chain = library.entry_index.graph.chain(own);
         for number in chain.iter().rev().take_while(|number| **number != own) {
             let is_it =
                 |it: &&mut Option<T>| it.as_ref().is_some_and(|it| number_of(it) == *number);
@@ -222,7 +222,7 @@ fn relevance_of_documents(
 /// When the ledger cannot be read.
 pub fn hints(library: &Library, found: &[&EntryRow]) -> Result<Vec<String>, AskError> {
     use notes::entry::id_text;
-    let graph = &library.shelf.graph;
+    let graph = &library.entry_index.graph;
     let neighbors =
         |node: &str| -> Vec<Neighbor<'_>> { graph.neighbors(node).take(MAX_NEIGHBORS).collect() };
     let mut near = Vec::new();
@@ -239,7 +239,7 @@ pub fn hints(library: &Library, found: &[&EntryRow]) -> Result<Vec<String>, AskE
     let mut seen: FxHashSet<u64> = found.iter().map(|row| row.number).collect();
     let mut hints: Vec<String> = Vec::new();
     for (node, via, by) in near {
-        let row = library.shelf.of_node(node).filter(|row| row.entry.is_active);
+        let row = library.entry_index.of_node(node).filter(|row| row.entry.is_active);
         let Some(row) = row.filter(|row| !seen.contains(&row.number)) else { continue };
         if hints.len() < MAX_HINTS && !library.is_hidden(row)? {
             seen.insert(row.number);

@@ -1,13 +1,13 @@
 //! Stated: the relations of entries, for the graph of the whole folder.
 //!
-//! In: a shelf. Out: its relations between entities that the folder knows: entries and notes are
+//! In: an entry index. Out: its relations between entities that the folder knows: entries and notes are
 //! documents; people, tools, concepts and projects are names.
 //! Invariants: tags join nothing, because sharing a tag hardly relates two things.
 
 use notes::entry::id_text;
 
+use super::entry_index::EntryIndex;
 use super::graph::By;
-use super::shelf::Shelf;
 use crate::AskError;
 use crate::graph::projection::FurtherRelation;
 use index::store::Snapshot;
@@ -20,13 +20,16 @@ const BY_LLM: f32 = 0.6;
 ///
 /// # Errors
 /// When the index cannot be read.
-pub fn relations(snapshot: &Snapshot, shelf: &Shelf) -> Result<Vec<FurtherRelation>, AskError> {
+pub fn relations(
+    snapshot: &Snapshot,
+    entry_index: &EntryIndex,
+) -> Result<Vec<FurtherRelation>, AskError> {
     let mut out = Vec::new();
-    for row in shelf.entries() {
+    for row in entry_index.entries() {
         let Some(subject) = snapshot.documents().entity(row.doc)? else { continue };
         let own = id_text(row.number);
-        for it in shelf.graph.neighbors(&own).filter(|it| it.is_outgoing) {
-            let Some(object) = entity_of(snapshot, shelf, it.node)? else { continue };
+        for it in entry_index.graph.neighbors(&own).filter(|it| it.is_outgoing) {
+            let Some(object) = entity_of(snapshot, entry_index, it.node)? else { continue };
             out.push(FurtherRelation {
                 subject,
                 predicate: it.edge.to_string(),
@@ -43,9 +46,13 @@ pub fn relations(snapshot: &Snapshot, shelf: &Shelf) -> Result<Vec<FurtherRelati
 ///
 /// # Errors
 /// When the index cannot be read.
-pub fn entity_of(snapshot: &Snapshot, shelf: &Shelf, node: &str) -> Result<Option<i64>, AskError> {
+pub fn entity_of(
+    snapshot: &Snapshot,
+    entry_index: &EntryIndex,
+    node: &str,
+) -> Result<Option<i64>, AskError> {
     let doc = match node.split_once(':') {
-        None => shelf.of_node(node).map(|row| row.doc),
+        None => entry_index.of_node(node).map(|row| row.doc),
         Some(("tag", _)) => None,
         Some(("note", path)) => snapshot.documents().at(path)?,
         Some((_, name)) => {

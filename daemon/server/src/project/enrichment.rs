@@ -129,7 +129,7 @@ impl Project {
     async fn record_readings(&self, readings: Vec<Reading>) -> Result<(), String> {
         let records = readings.into_iter().map(KbRecord::Read).collect();
         self.command(|reply| Command::RecordKb(records, reply)).await?;
-        self.shelves.read_anew();
+        self.indexes.read_anew();
         Ok(())
     }
 }
@@ -151,9 +151,9 @@ fn turn(project: &Project, attempts: &mut Attempts) -> Result<Turn, String> {
     // In a block, so that the snapshot ends before the model is asked, which may take minutes.
     let (batch, mut nodes) = {
         let snapshot = project.snapshot().map_err(|it| to_text(&it))?;
-        let shelf = project.shelves.at(&snapshot, &project.settings.kb.folder);
-        let shelf = shelf.map_err(|it| to_text(&it))?;
-        let due = match attempts.next(shelf.unread(), most, Instant::now()) {
+        let entry_index = project.indexes.at(&snapshot, &project.settings.kb.folder);
+        let entry_index = entry_index.map_err(|it| to_text(&it))?;
+        let due = match attempts.next(entry_index.unread(), most, Instant::now()) {
             Due::Entries(due) => due,
             Due::In(rest) => return Ok(Turn::Rest(rest)),
         };
@@ -163,7 +163,7 @@ fn turn(project: &Project, attempts: &mut Attempts) -> Result<Turn, String> {
             let details = details.ok_or_else(|| format!("`{}` is gone", row.path))?;
             texts.push(Text { key: key(row), title: row.title.clone(), details });
         }
-        (fitting(texts, max_chars), Nodes::new(shelf.graph.nodes().map(String::from)))
+        (fitting(texts, max_chars), Nodes::new(entry_index.graph.nodes().map(String::from)))
     };
     let ids: Vec<String> = batch.iter().map(|it| id_text(it.key.0)).collect();
     let texts: Vec<EntryText<'_>> = batch.iter().zip(&ids).map(|(it, id)| it.as_sent(id)).collect();

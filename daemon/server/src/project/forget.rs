@@ -261,10 +261,10 @@ impl Project {
     /// Waits until the index has caught up with the folder and is not being replaced.
     async fn follow_folder(&self) -> Result<(), ForgetError> {
         let build = &self.build;
-        let is_still = || !self.is_being_replaced() && build.settled().resolved;
-        let is_over = || is_still() || build.health.stalled().is_some();
+        let is_settled = || !self.is_being_replaced() && build.settled().resolved;
+        let is_over = || is_settled() || build.health.stalled().is_some();
         let is_compared = build.watcher.rescan().await;
-        if is_compared && build.wait_until(PATIENCE, is_over).await && is_still() {
+        if is_compared && build.wait_until(PATIENCE, is_over).await && is_settled() {
             return Ok(());
         }
         let why = build.health.stalled().map(|(stall, _)| format!(": {}", stall.why));

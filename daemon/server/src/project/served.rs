@@ -67,8 +67,8 @@ impl Project {
     }
 
     /// Returns true when the index is made elsewhere: nothing is written, and there are no files.
-    pub fn is_still(&self) -> bool {
-        self.is_still
+    pub fn is_replica(&self) -> bool {
+        self.is_replica
     }
 
     /// Sets the source of the hub's lag.

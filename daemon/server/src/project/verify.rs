@@ -244,8 +244,8 @@ impl Project {
             let compared =
                 crew::comparing().run(move || canon::compare(&live, &rebuilt, &ledger, limit));
             let parts = compared.await.map_err(|error| anyhow::anyhow!("{error}"))??;
-            let is_still = ticks() == before && self.build.settled().deep;
-            if is_still {
+            let is_settled = ticks() == before && self.build.settled().deep;
+            if is_settled {
                 return Ok((parts, before.0));
             }
         }

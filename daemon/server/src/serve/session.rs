@@ -206,7 +206,7 @@ impl ServerHandler for Session {
             if self.form == Form::Text {
                 tool.output_schema = None;
             }
-            if self.project.is_still() {
+            if self.project.is_replica() {
                 at_least::add_to(Arc::make_mut(&mut tool.input_schema));
             }
             tool
@@ -260,7 +260,7 @@ impl ServerHandler for Session {
         if let (Ok(_), Some(needed)) = (&answer, model.and_then(|model| model.needed())) {
             return Ok(needed.into());
         }
-        let answer = answer.map_err(|error| self.in_caller_s_words(error, &renamed));
+        let answer = answer.map_err(|error| self.with_original_names(error, &renamed));
         Ok(to_result(answer, wanted, route.replies_verbatim).into())
     }
 
@@ -360,12 +360,12 @@ impl Session {
     /// Returns whether resources, prompts and completion are offered.
     fn has_notes(&self) -> bool {
         let has_set = self.sets.iter().any(|set| matches!(set, ToolSet::Default | ToolSet::Notes));
-        has_set && !self.project.is_still()
+        has_set && !self.project.is_replica()
     }
 
     /// Returns whether a tool is in one of the session's sets; a front end of a hub serves few of them.
     fn has(&self, tool: &Entry) -> bool {
-        let is_served = || !self.project.is_still() || self.routes.find(tool.name).is_some();
+        let is_served = || !self.project.is_replica() || self.routes.find(tool.name).is_some();
         self.sets.iter().any(|set| tool.is_in(*set)) && is_served()
     }
 
@@ -423,7 +423,7 @@ impl Session {
     }
 
     /// Rewrites a refusal with the caller's names of parameters; its hint names no tool that the session lacks.
-    fn in_caller_s_words(&self, error: ErrorView, renamed: &[(String, String)]) -> ErrorView {
+    fn with_original_names(&self, error: ErrorView, renamed: &[(String, String)]) -> ErrorView {
         let offers = |name: &str| CATALOG.iter().any(|it| it.name == name && self.offers(it));
         let hint = error.hint.as_deref().and_then(|hint| hints::offered(hint, offers));
         let in_words = |text: String| {
@@ -438,7 +438,7 @@ impl Session {
     fn unknown_tool(&self, name: &str) -> String {
         // Cleaned before it is cut: half of a token is not recognized as one.
         let name: String = clean(name).chars().filter(|c| !c.is_control()).take(60).collect();
-        let is_whole = !self.project.is_still();
+        let is_whole = !self.project.is_replica();
         unknown::message(&name, &self.sets, is_whole, |entry| self.offers(entry))
     }
 }

@@ -13,17 +13,17 @@ impl Bench {
     fn import(&self, lines: &str, options: Options) -> Report {
         let file = self.dir.path().join("memory.jsonl");
         std::fs::write(&file, lines).expect("written");
-        let mut shelf = Shelf::open(&self.dir.path().join("notes")).expect("opened");
+        let mut sink = NoteSink::open(&self.dir.path().join("notes")).expect("opened");
         let mut report = Report::default();
-        import(read(&file).expect("read"), &mut shelf, options, &mut report).expect("imported");
+        import(read(&file).expect("read"), &mut sink, options, &mut report).expect("imported");
         report
     }
 
     /// Returns the names and texts of the notes.
     fn notes(&self) -> Vec<(String, String)> {
-        let mut shelf = Shelf::open(&self.dir.path().join("notes")).expect("opened");
-        let names = shelf.names(FOLDER).expect("names");
-        let text = |name: &String| shelf.read(FOLDER, name).expect("read").expect("a text");
+        let mut sink = NoteSink::open(&self.dir.path().join("notes")).expect("opened");
+        let names = sink.names(FOLDER).expect("names");
+        let text = |name: &String| sink.read(FOLDER, name).expect("read").expect("a text");
         names.iter().cloned().zip(names.iter().map(text)).collect()
     }
 
@@ -232,8 +232,8 @@ fn a_link_out_of_the_folder_is_not_followed() {
     std::os::unix::fs::symlink(&outside, bench.dir.path().join("notes/memory")).expect("a link");
     let file = bench.dir.path().join("memory.jsonl");
     std::fs::write(&file, sorted(&[entity("A", &[])], &[])).expect("written");
-    let mut shelf = Shelf::open(&bench.dir.path().join("notes")).expect("opened");
+    let mut sink = NoteSink::open(&bench.dir.path().join("notes")).expect("opened");
     let read = read(&file).expect("read");
-    assert!(import(read, &mut shelf, Options::default(), &mut Report::default()).is_err());
+    assert!(import(read, &mut sink, Options::default(), &mut Report::default()).is_err());
     assert_eq!(std::fs::read_dir(&outside).expect("a folder").count(), 0);
 }

@@ -6,7 +6,7 @@
 
 use std::ops::Range;
 
-use super::{Entry, Habit};
+use super::{CaseRule, Entry};
 use crate::recognize::border::Borders;
 use crate::recognize::words::is_ordinary;
 use model::document::{Document, InlineKind};
@@ -40,11 +40,11 @@ impl RunContext<'_> {
             // `git push origin` does not name a branch `origin`; `KeyRotationJob::run` does name
             // the job.
             let is_whole = code.start() == place.start && code.end() == place.end;
-            return is_whole || (entry.habit == Habit::Free && singular == entry.surface);
+            return is_whole || (entry.case_rule == CaseRule::Folded && singular == entry.surface);
         }
-        match entry.habit {
-            Habit::Free => true,
-            Habit::Shy => is_alone() || self.is_written_like(entry, singular, place.start),
+        match entry.case_rule {
+            CaseRule::Folded => true,
+            CaseRule::Exact => is_alone() || self.is_written_like(entry, singular, place.start),
         }
     }
 

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use rusqlite::{Transaction, params};
 
-use super::{Identity, Late, all_tags};
+use super::{Deferred, Identity, all_tags};
 use crate::store::{StoreError, duplicates, lines};
 use embed::better_text;
 use model::document::{Chunk, Document, UnitVector, may_be_english};
@@ -36,12 +36,12 @@ pub(super) fn write_chunks(
     context_changed: bool,
     doc: &Document,
     identity: &Identity,
-    late: &mut Late,
+    writes: &mut Deferred,
 ) -> Result<(), StoreError> {
     let mut old = chunk_ids(tx, id)?;
     if context_changed {
         // Title or tags changed: they are indexed with every chunk, so all are rewritten.
-        delete_chunks(tx, std::mem::take(&mut old), late)?;
+        delete_chunks(tx, std::mem::take(&mut old), writes)?;
     }
     let mut is_compared = false;
     for (idx, chunk) in doc.chunks.iter().enumerate() {
@@ -55,14 +55,14 @@ pub(super) fn write_chunks(
             None => {
                 let (title, headings, body) = indexed_text(chunk, doc, identity);
                 let is_english = may_be_english(&chunk.language);
-                late.insert_text(chunk_id, title, headings, body, is_english);
+                writes.insert_text(chunk_id, title, headings, body, is_english);
                 let vectors = doc.embedded.vectors.get(idx).map_or(&[][..], Vec::as_slice);
-                index_vectors(tx, chunk_id, doc, chunk, vectors, late)?;
+                index_vectors(tx, chunk_id, doc, chunk, vectors, writes)?;
             }
         }
     }
     // What is left occurs in the new version no more.
-    delete_chunks(tx, old, late)?;
+    delete_chunks(tx, old, writes)?;
     if is_compared { duplicates::open(tx, id) } else { Ok(()) }
 }
 
@@ -169,7 +169,7 @@ fn index_vectors(
     doc: &Document,
     chunk: &Chunk,
     vectors: &[UnitVector],
-    late: &mut Late,
+    writes: &mut Deferred,
 ) -> Result<(), StoreError> {
     let section = shown_headings(chunk);
     let may_be_english = may_be_english(&chunk.language);
@@ -178,14 +178,14 @@ fn index_vectors(
         if may_be_english && vector.0.iter().all(|component| *component == 0) {
             continue;
         }
-        let id = late.vector_id(tx)?;
+        let id = writes.vector_id(tx)?;
         // The hash is that of the text the better model reads: equal text needs no second vector.
         let read = better_text(&doc.title, &section, window.of(&doc.text));
         let hash = ContentHash::of(read.as_bytes()).0.to_le_bytes();
         tx.prepare_cached("INSERT INTO chunk_vec_map VALUES(?1, ?2, ?3, ?4, NULL, ?5)")?
             .execute(params![id, chunk_id, window.start() as i64, window.end() as i64, hash])?;
         let bytes = vector.0.iter().map(|component| component.to_le_bytes()[0]).collect();
-        late.insert_vector(id, bytes);
+        writes.insert_vector(id, bytes);
     }
     Ok(())
 }
@@ -194,20 +194,20 @@ fn index_vectors(
 pub(super) fn delete_chunks(
     tx: &Transaction<'_>,
     chunks: HashMap<Vec<u8>, Vec<i64>>,
-    late: &mut Late,
+    writes: &mut Deferred,
 ) -> Result<(), StoreError> {
     let mut chunks: Vec<i64> = chunks.into_values().flatten().collect();
     chunks.sort_unstable();
-    chunks.into_iter().rev().try_for_each(|chunk| delete_chunk(tx, chunk, late))
+    chunks.into_iter().rev().try_for_each(|chunk| delete_chunk(tx, chunk, writes))
 }
 
-fn delete_chunk(tx: &Transaction<'_>, chunk: i64, late: &mut Late) -> Result<(), StoreError> {
-    duplicates::forget(tx, chunk, late)?;
+fn delete_chunk(tx: &Transaction<'_>, chunk: i64, writes: &mut Deferred) -> Result<(), StoreError> {
+    duplicates::forget(tx, chunk, writes)?;
     let mut statement = tx.prepare_cached("SELECT id FROM chunk_vec_map WHERE chunk_id = ?1")?;
     for id in statement.query_map([chunk], |row| row.get(0))? {
-        late.delete_vector(id?);
+        writes.delete_vector(id?);
     }
-    late.delete_text(chunk);
+    writes.delete_text(chunk);
     for statement in
         ["DELETE FROM chunk_vec_map WHERE chunk_id = ?1", "DELETE FROM chunks WHERE id = ?1"]
     {

@@ -8,7 +8,7 @@
 use rusqlite::{Connection, OptionalExtension, Transaction, params};
 
 use super::names::{Due, mark_dirty, names_of_doc};
-use super::{Late, day_of, remove};
+use super::{Deferred, day_of, remove};
 use crate::store::ledger::{IngestRecord, Ledger};
 use crate::store::permalinks::GoneDocument;
 use crate::store::{DocVersion, StoreError, duplicates};
@@ -132,7 +132,7 @@ pub(super) fn find(
     here: Option<Existing>,
     path: &RelPath,
     identity: &Identity,
-    late: &mut Late,
+    writes: &mut Deferred,
 ) -> Result<Option<Existing>, StoreError> {
     if here.as_ref().is_some_and(|here| here.is_of(identity)) {
         return Ok(here);
@@ -141,7 +141,7 @@ pub(super) fn find(
     match (here, own) {
         (here, None) => {
             // The document that was here is nowhere else.
-            here.map_or(Ok(Vec::new()), |_| remove(tx, path, late))?;
+            here.map_or(Ok(Vec::new()), |_| remove(tx, path, writes))?;
             Ok(None)
         }
         (Some(here), Some(own)) if identity.is_exchange => {
@@ -153,12 +153,12 @@ pub(super) fn find(
         }
         (here, Some(own)) => {
             if here.is_some() {
-                remove(tx, path, late)?;
+                remove(tx, path, writes)?;
             }
             set_path(tx, own.id, path.as_str())?;
             if identity.moved_from.as_ref().is_none_or(|from| from.as_str() != own.path) {
                 // No move was reported, so its old path may still have a file.
-                late.look_again(RelPath::new(own.path.as_str()));
+                writes.look_again(RelPath::new(own.path.as_str()));
             }
             Ok(Some(Existing { has_moved: true, ..own }))
         }

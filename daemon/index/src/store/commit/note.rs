@@ -13,7 +13,7 @@ use notes::slug::{path_slug, slug};
 use notes::uri::{self, Address};
 use rusqlite::{OptionalExtension, Transaction, params};
 
-use crate::store::resolve::lead;
+use crate::store::resolve::resolve_link;
 use crate::store::{StoreError, links, permalinks};
 use model::document::{BlockKind, Document, StatedNote};
 
@@ -271,7 +271,7 @@ fn write_links(
         // A target without keys is not a name: only an empty one, as in `[[#Heading]]`, has a target, the note itself.
         let keys = Keys::of(link.kind, &link.target);
         let dst = match &keys {
-            Some(keys) => lead(tx, path, link.kind, &link.target, keys)?,
+            Some(keys) => resolve_link(tx, path, link.kind, &link.target, keys)?,
             None => link.target.is_empty().then_some(id),
         };
         let Link { target, heading, block, display, place, target_span, .. } = link;

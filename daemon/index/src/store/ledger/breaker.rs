@@ -44,7 +44,7 @@ impl Failing {
 
     fn covers(&self, now: &FileVersion, now_ms: i64) -> bool {
         let is_probe = self.is_transient && now_ms.saturating_sub(self.last_ms) >= PROBE_AFTER_MS;
-        self.is_open() && self.version.is_still(now) && !is_probe
+        self.is_open() && self.version.is_unchanged(now) && !is_probe
     }
 
     /// The version as text, for the ledger.
@@ -95,7 +95,7 @@ impl Breakers {
     pub(in crate::store) fn after<T>(&self, item: &Item<T>, now_ms: i64) -> Option<Failing> {
         let Item::Faulted(ticket, fault) = item else { return None };
         // A different version starts a new count.
-        let before = self.get(&ticket.path).filter(|it| it.version.is_still(&ticket.version));
+        let before = self.get(&ticket.path).filter(|it| it.version.is_unchanged(&ticket.version));
         Some(Failing {
             version: ticket.version,
             n_failures: before.map_or(0, |it| it.n_failures).saturating_add(1),

@@ -71,7 +71,7 @@ fn a_document_on_its_way_while_a_name_becomes_known_is_read_again() {
     let step = bench.writer.ripple(true).expect("mined");
     assert_eq!(step, RippleStep::Requeue(vec![1]));
     let again = bench.again(1);
-    let on_its_way = bench.item("late.md", "# Late\n\nAsk the Billing Portal.");
+    let on_its_way = bench.item("writes.md", "# Deferred\n\nAsk the Billing Portal.");
     let names_it = bench.item("portal.md", "# Billing Portal\n\nIt bills.");
     bench.commit(&[again, names_it]);
     bench.writer.ripple(true).expect("the gazetteer learns the title");
@@ -79,8 +79,8 @@ fn a_document_on_its_way_while_a_name_becomes_known_is_read_again() {
     let RippleStep::Requeue(rows) = bench.writer.ripple(true).expect("a step") else {
         panic!("nothing is read again")
     };
-    let late = bench.count("SELECT id FROM docs WHERE path = 'late.md'");
-    assert!(rows.contains(&late), "{rows:?}");
+    let writes = bench.count("SELECT id FROM docs WHERE path = 'writes.md'");
+    assert!(rows.contains(&writes), "{rows:?}");
 }
 
 #[test]

@@ -38,8 +38,8 @@ pub(super) fn of_scope<'l>(
     let scope = question.scope.as_ref().filter(|_| question.strategy != Strategy::Connection);
     let Some(scope) = scope else { return Ok(None) };
     let bare = scope.trim().strip_prefix("type:").unwrap_or(scope.trim());
-    let shelf = &sources.library.shelf;
-    if EntryType::parse(bare).is_some() || resolve(scope, shelf).is_some() {
+    let entry_index = &sources.library.entry_index;
+    if EntryType::parse(bare).is_some() || resolve(scope, entry_index).is_some() {
         return Ok(None);
     }
     let Ok(entity) = entity_given(sources.ctx, "scope", scope) else { return Ok(None) };
@@ -84,9 +84,9 @@ pub(super) fn connected(
 ) -> Result<(), ErrorView> {
     let mut entities = [0; 2];
     for (entity, text) in entities.iter_mut().zip(ends) {
-        let shelf = &sources.library.shelf;
-        let found = match resolve(text, shelf) {
-            Some(node) => stated::entity_of(sources.ctx.snapshot, shelf, &node)?,
+        let entry_index = &sources.library.entry_index;
+        let found = match resolve(text, entry_index) {
+            Some(node) => stated::entity_of(sources.ctx.snapshot, entry_index, &node)?,
             None => entity_given(sources.ctx, "scope", text).ok(),
         };
         let Some(found) = found else {

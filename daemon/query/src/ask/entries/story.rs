@@ -19,7 +19,7 @@ use crate::ask::Sources;
 use crate::ask::choose::ASKING;
 use crate::kb::graph::SUPERSEDES;
 use crate::kb::planner::words_beside;
-use crate::kb::{EntryRow, Library, Shelf};
+use crate::kb::{EntryIndex, EntryRow, Library};
 use crate::quote::statement::words_of;
 
 /// Decisions returned when none contains a word of the question.
@@ -38,8 +38,10 @@ pub(super) fn traced<'l>(
     let is_decision = |row: &EntryRow| row.entry_type == EntryType::Decision;
     let may =
         |row: &EntryRow| is_decision(row) && scope.as_ref().is_none_or(|scope| scope.holds(row));
-    let all = || library.shelf.entries().filter(|row| row.entry.is_active && may(row)).collect();
-    let beside = scope.as_ref().map(|it| words_beside(&question.text, &it.name(), &library.shelf));
+    let all =
+        || library.entry_index.entries().filter(|row| row.entry.is_active && may(row)).collect();
+    let beside =
+        scope.as_ref().map(|it| words_beside(&question.text, &it.name(), &library.entry_index));
     // The scope's name does not help to choose among its decisions.
     let text = beside.map_or_else(|| question.text.clone(), |it| it.join(" "));
     let asked = asked(&text);
@@ -62,12 +64,13 @@ pub(super) fn traced<'l>(
             continue;
         }
         let mut chain: Vec<(usize, i64, &EntryRow)> = Vec::new();
-        let numbers = library.shelf.graph.chain(row.number).into_iter();
-        let new = numbers.filter(|it| seen.insert(*it)).filter_map(|it| library.shelf.get(it));
+        let numbers = library.entry_index.graph.chain(row.number).into_iter();
+        let new =
+            numbers.filter(|it| seen.insert(*it)).filter_map(|it| library.entry_index.get(it));
         for row in new {
             // A superseding entry follows the superseded one, whatever their dates; otherwise the
             // day decides.
-            let place = chain_depth(&library.shelf, row.number);
+            let place = chain_depth(&library.entry_index, row.number);
             chain.push((place, library.times(row)?.created_ms, row));
         }
         chain.sort_by_key(|(place, created_ms, row)| (*place, *created_ms, row.number));
@@ -116,18 +119,18 @@ fn about<'l>(
 }
 
 /// Returns the length of the longest chain of supersession that leads to an entry.
-fn chain_depth(shelf: &Shelf, number: u64) -> usize {
+fn chain_depth(entry_index: &EntryIndex, number: u64) -> usize {
     let mut seen = HashSet::from([number]);
     let mut at = vec![number];
     let mut depth = 0;
     while !at.is_empty() {
         let older = at.iter().flat_map(|it| {
             let own = id_text(*it);
-            let ends: Vec<u64> = shelf
+            let ends: Vec<u64> = entry_index
                 .graph
                 .neighbors(&own)
                 .filter(|it| it.is_outgoing && it.edge == SUPERSEDES)
-                .filter_map(|it| shelf.of_node(it.node).map(|row| row.number))
+                .filter_map(|it| entry_index.of_node(it.node).map(|row| row.number))
                 .collect();
             ends
         });

@@ -121,7 +121,7 @@ fn of_entries<'l>(sources: &Sources<'l>, question: &KbQuestion) -> Result<KbAnsw
         };
         return run(sources, question, planned);
     }
-    let by_rules = || plan(&question.text, &sources.library.shelf);
+    let by_rules = || plan(&question.text, &sources.library.entry_index);
     let mut planned = question.planned.clone().unwrap_or_else(by_rules);
     if question.scope.is_some() {
         planned.scope.clone_from(&question.scope);
@@ -195,7 +195,7 @@ fn run<'l>(
         Strategy::Timeline => {
             dated(library, needed("scope", scope, strategy)?, &mut answer)?;
             // A question about one type returns only that type, within a given scope, too.
-            if let Some(wanted) = type_asked(&question.text, &library.shelf) {
+            if let Some(wanted) = type_asked(&question.text, &library.entry_index) {
                 answer.entries.retain(|it| it.row.entry_type == wanted);
             }
         }
@@ -265,7 +265,7 @@ fn needed(name: &str, value: Option<String>, strategy: Strategy) -> Result<Strin
 }
 
 pub(super) fn node(library: &Library, text: &str) -> Result<String, ErrorView> {
-    resolve(text, &library.shelf).ok_or_else(|| {
+    resolve(text, &library.entry_index).ok_or_else(|| {
         let hint = "ids look like `kb-00042`, `tag:python`, `project:kgd`; `kb_maintain` counts what there is";
         ErrorView::hinted(Code::NotFound, format!("no entry or node `{}`", quoted(text, 80)), hint)
     })
@@ -284,9 +284,9 @@ impl Scope {
             return Ok(Scope::Type(entry_type));
         }
         let node = node(library, text)?;
-        let own = library.shelf.of_node(&node).map(|row| row.number);
-        let near = library.shelf.graph.neighbors(&node);
-        let near = near.filter_map(|it| library.shelf.of_node(it.node)).map(|row| row.number);
+        let own = library.entry_index.of_node(&node).map(|row| row.number);
+        let near = library.entry_index.graph.neighbors(&node);
+        let near = near.filter_map(|it| library.entry_index.of_node(it.node)).map(|row| row.number);
         let members = near.chain(own).collect();
         Ok(Scope::Node(node, members))
     }
@@ -330,7 +330,7 @@ pub(super) fn entries_found<'l>(
 ) -> Result<(Relevant<'l>, Found), ErrorView> {
     let (ctx, library) = (sources.ctx, sources.library);
     let may = |row: &&EntryRow| row.entry.is_active && may(row);
-    let mut docs: Vec<i64> = library.shelf.entries().filter(may).map(|row| row.doc).collect();
+    let mut docs: Vec<i64> = library.entry_index.entries().filter(may).map(|row| row.doc).collect();
     docs.sort_unstable();
     let words = plain(text);
     if docs.is_empty() || words.is_empty() {
@@ -341,7 +341,7 @@ pub(super) fn entries_found<'l>(
     let found = search(ctx, Search { query: &words, among, depth, ..Search::default() })?;
     let mut entries: Relevant<'l> = Vec::new();
     for hit in found.hits.iter().filter(|hit| !hit.is_weak) {
-        let Some(row) = library.shelf.of_doc(hit.doc) else { continue };
+        let Some(row) = library.entry_index.of_doc(hit.doc) else { continue };
         let is_new = !entries.iter().any(|(known, _)| known.doc == row.doc);
         if is_new && entries.len() < limit && (with_stale || !library.is_hidden(row)?) {
             entries.push((row, hit.relevance));
@@ -364,7 +364,7 @@ fn searched<'l>(
     let (hits, found) = entries_found(sources, &question.text, (limit, with_stale), may)?;
     let mut seen: HashSet<u64> = HashSet::new();
     // Entries named in the question come first, whatever their texts contain.
-    for row in named_entries(&question.text, &library.shelf) {
+    for row in named_entries(&question.text, &library.entry_index) {
         if row.entry.is_active && may(row) && seen.insert(row.number) {
             let context = "named in the question".to_string();
             answer.entries.push(CitedEntry { row, context, via: vec![] });
@@ -382,8 +382,8 @@ fn searched<'l>(
     let hits = if question.with_graph { hits.as_slice() } else { &[] };
     for (hit, _) in hits {
         let own = id_text(hit.number);
-        for it in library.shelf.graph.neighbors(&own).take(MAX_NEIGHBORS) {
-            let Some(row) = library.shelf.of_node(it.node) else { continue };
+        for it in library.entry_index.graph.neighbors(&own).take(MAX_NEIGHBORS) {
+            let Some(row) = library.entry_index.of_node(it.node) else { continue };
             if answer.entries.len() >= limit {
                 break;
             }
@@ -408,7 +408,7 @@ fn dated<'l>(
 ) -> Result<(), ErrorView> {
     let Some(scope) = scoped(library, Some(&scope), answer)? else { return Ok(()) };
     let mut found = Vec::new();
-    for row in library.shelf.entries().filter(|row| row.entry.is_active && scope.holds(row)) {
+    for row in library.entry_index.entries().filter(|row| row.entry.is_active && scope.holds(row)) {
         found.push((library.times(row)?.created_ms, row));
     }
     found.sort_by_key(|(created_ms, row)| (*created_ms, row.number));
@@ -428,16 +428,17 @@ fn near<'l>(
     answer: &mut KbAnswer<'l>,
 ) -> Result<(), ErrorView> {
     let from = node(library, scope)?;
-    let named = named_entries(&question.text, &library.shelf).into_iter();
+    let named = named_entries(&question.text, &library.entry_index).into_iter();
     let named = named.filter(|row| id_text(row.number) == from);
     answer.entries.extend(named.map(|row| CitedEntry {
         row,
         context: "named in the question".into(),
         via: vec![],
     }));
-    for way in library.shelf.graph.around(&from, RELATED_STEPS) {
+    for way in library.entry_index.graph.around(&from, RELATED_STEPS) {
         let Some(last) = way.last() else { continue };
-        let Some(row) = library.shelf.of_node(&last.to).filter(|row| row.entry.is_active) else {
+        let Some(row) = library.entry_index.of_node(&last.to).filter(|row| row.entry.is_active)
+        else {
             continue;
         };
         let between: Vec<String> =
@@ -463,9 +464,9 @@ fn connected(
     answer: &mut KbAnswer<'_>,
 ) -> Result<(), ErrorView> {
     let library = sources.library;
-    let [from, to] = ends.map(|text| resolve(text, &library.shelf));
+    let [from, to] = ends.map(|text| resolve(text, &library.entry_index));
     if let (Some(from), Some(to)) = (&from, &to) {
-        match library.shelf.graph.way(from, to, CONNECTION_STEPS) {
+        match library.entry_index.graph.way(from, to, CONNECTION_STEPS) {
             Some(way) if way.is_empty() => {
                 answer.hint = Some(format!("{from} and {to} are the same node"))
             }
@@ -484,5 +485,5 @@ fn connected(
 /// Returns the entries on a path, in order.
 pub fn entries_on<'l>(library: &'l Library, way: &[Step]) -> Vec<&'l EntryRow> {
     let nodes = way.iter().take(1).map(|step| &step.from).chain(way.iter().map(|step| &step.to));
-    nodes.filter_map(|node| node_id(node).and_then(|id| library.shelf.of_node(&id))).collect()
+    nodes.filter_map(|node| node_id(node).and_then(|id| library.entry_index.of_node(&id))).collect()
 }

@@ -80,7 +80,7 @@ pub fn text_of(ctx: &QueryContext<'_>, row: &EntryRow) -> Result<String, AskErro
 /// Builds a sentence with the entries that state it.
 fn cited(library: &Library, it: &Picked) -> CitedSentence {
     let docs = std::iter::once(it.doc).chain(it.also.iter().map(|it| it.0));
-    let rows: Vec<&EntryRow> = docs.filter_map(|doc| library.shelf.of_doc(doc)).collect();
+    let rows: Vec<&EntryRow> = docs.filter_map(|doc| library.entry_index.of_doc(doc)).collect();
     CitedSentence {
         text: it.statement.text.clone(),
         cited: rows.iter().map(|row| id_text(row.number)).collect(),
@@ -100,7 +100,7 @@ fn of_entries(library: &Library, picked: &[Picked]) -> Vec<ConflictOfEntries> {
     let mut listed = Vec::new();
     for (n, m, why) in stated.chain(all) {
         let (Some(one), Some(other)) = (picked.get(n), picked.get(m)) else { continue };
-        let rows = [one, other].map(|it| library.shelf.of_doc(it.doc));
+        let rows = [one, other].map(|it| library.entry_index.of_doc(it.doc));
         let [Some(row), Some(other_row)] = rows else { continue };
         let takes = |row: &EntryRow, other: &EntryRow| {
             library.superseded_by(other).contains(&id_text(row.number))

@@ -16,9 +16,9 @@ pub fn ask(
     mut request: Ask,
 ) -> Result<AskReply, ErrorView> {
     request.path = folder_given(project, snapshot, request.path)?;
-    let (library, desk) = (library(project, snapshot)?, project.desk(snapshot));
+    let (library, context) = (library(project, snapshot)?, project.context(snapshot));
     let projection = || project.projection(snapshot);
-    let sources = Sources { ctx: &desk, library: &library, projection: &projection };
+    let sources = Sources { ctx: &context, library: &library, projection: &projection };
     let reply = query::ask::ask(&sources, &request)?;
     Ok(AskReply { freshness: project.freshness(snapshot), ..reply })
 }

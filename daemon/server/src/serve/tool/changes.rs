@@ -24,11 +24,11 @@ pub fn changes(
     request.path = folder_given(project, snapshot, request.path)?;
     let ledger = ChangeLedger::open(&project.state_dir).map_err(unreadable)?;
     let since = || since(&ledger, snapshot, request.since.as_deref(), client);
-    let mut reply = query::changes::changes(&project.desk(snapshot), &ledger, &request, since)?;
+    let mut reply = query::changes::changes(&project.context(snapshot), &ledger, &request, since)?;
     reply.freshness = project.freshness(snapshot);
     // A further page, or a filtered list, does not cover all changes.
     let is_whole = request.cursor.is_none() && request.path.is_none() && request.entity.is_none();
-    let keeps_marks = is_whole && !project.is_still();
+    let keeps_marks = is_whole && !project.is_replica();
     Ok((reply, keeps_marks.then(|| snapshot.tick())))
 }
 

@@ -21,7 +21,7 @@ pub fn connect(
         entity_of(project, snapshot, "b", &request.b)?,
     ];
     let projection = project.projection(snapshot)?;
-    let mut reply = connect::connect(&project.desk(snapshot), &projection, &request, ends)?;
+    let mut reply = connect::connect(&project.context(snapshot), &projection, &request, ends)?;
     reply.freshness = project.freshness(snapshot);
     Ok(reply)
 }
@@ -33,8 +33,8 @@ fn entity_of(
     parameter: &str,
     given: &str,
 ) -> Result<i64, ErrorView> {
-    let desk = project.desk(snapshot);
-    let found = found_at(project, given, |given| connect::entity_given(&desk, parameter, given));
+    let context = project.context(snapshot);
+    let found = found_at(project, given, |given| connect::entity_given(&context, parameter, given));
     match found {
         Err(error) if error.code == Code::NotFound => {
             entry_of(project, snapshot, given)?.ok_or(error)
@@ -45,7 +45,7 @@ fn entity_of(
 
 fn entry_of(project: &Project, snapshot: &Snapshot, given: &str) -> Result<Option<i64>, ErrorView> {
     let Some(number) = number_of(given.trim()) else { return Ok(None) };
-    let shelf = project.shelves.at(snapshot, &project.settings.kb.folder)?;
-    let Some(row) = shelf.get(number) else { return Ok(None) };
+    let entry_index = project.indexes.at(snapshot, &project.settings.kb.folder)?;
+    let Some(row) = entry_index.get(number) else { return Ok(None) };
     snapshot.documents().entity(row.doc).map_err(unreadable)
 }

@@ -65,7 +65,7 @@ pub fn hybrid_query(
     mut request: HybridQuery,
 ) -> Result<HybridReply, ErrorView> {
     request.path = folder_given(project, snapshot, request.path)?;
-    let mut reply = query::answer(&project.desk(snapshot), &request)?;
+    let mut reply = query::answer(&project.context(snapshot), &request)?;
     reply.freshness = project.freshness(snapshot);
     Ok(reply)
 }
@@ -139,7 +139,8 @@ pub fn read_passage(
     request: ReadPassage,
 ) -> Result<PassageReply, ErrorView> {
     let at = within(project, request.at);
-    let mut reply = query::read_passage(&project.desk(snapshot), &ReadPassage { at, ..request })?;
+    let mut reply =
+        query::read_passage(&project.context(snapshot), &ReadPassage { at, ..request })?;
     reply.freshness = project.freshness(snapshot);
     Ok(reply)
 }
@@ -150,7 +151,7 @@ pub fn entity_lookup(
     snapshot: &Snapshot,
     request: EntityLookup,
 ) -> Result<EntityReply, ErrorView> {
-    let mut reply = query::entity_lookup(&project.desk(snapshot), &request)?;
+    let mut reply = query::entity_lookup(&project.context(snapshot), &request)?;
     reply.freshness = project.freshness(snapshot);
     Ok(reply)
 }
@@ -163,9 +164,9 @@ pub fn explain_entity(
 ) -> Result<ExplainReply, ErrorView> {
     let explained = |name: Option<String>| {
         let request = ExplainEntity { name, ..request.clone() };
-        let desk = project.desk(snapshot);
-        let mut reply = query::explain_entity(&desk, &request)?;
-        reply.goes_with = query::goes_with(&desk, &reply)?;
+        let context = project.context(snapshot);
+        let mut reply = query::explain_entity(&context, &request)?;
+        reply.goes_with = query::goes_with(&context, &reply)?;
         Ok(reply)
     };
     let mut reply = match &request.name {
@@ -183,7 +184,7 @@ pub fn graph(
     request: Graph,
 ) -> Result<GraphReply, ErrorView> {
     let projection = project.projection(snapshot)?;
-    let mut reply = query::neighborhood(&project.desk(snapshot), &projection, &request)?;
+    let mut reply = query::neighborhood(&project.context(snapshot), &projection, &request)?;
     kb::add_entries(project, snapshot, &request, &mut reply)?;
     reply.freshness = project.freshness(snapshot);
     Ok(reply)
@@ -200,7 +201,7 @@ pub async fn review_links(
     let keys: Vec<String> = decisions.iter().map(|(key, _)| key.clone()).collect();
     blocking(move || {
         let snapshot = worker.snapshot().map_err(unreadable)?;
-        query::norm_keys_exist(&worker.desk(&snapshot), &keys)
+        query::norm_keys_exist(&worker.context(&snapshot), &keys)
     })
     .await?;
     let decided = decisions.len() as u64;
@@ -209,7 +210,7 @@ pub async fn review_links(
     }
     let listed = blocking(move || {
         let snapshot = project.snapshot().map_err(unreadable)?;
-        let items = query::list_doubtful(&project.desk(&snapshot), &request)?;
+        let items = query::list_doubtful(&project.context(&snapshot), &request)?;
         Ok(ReviewReply { items, decided, freshness: project.freshness(&snapshot) })
     });
     listed.await
@@ -247,7 +248,7 @@ pub fn dump(project: &Project, snapshot: &Snapshot, request: Dump) -> Result<Dum
         Some(offset) => match offset.parse() {
             Err(_) => None,
             Ok(offset) => {
-                let rows = query::dumped_associations(&project.desk(snapshot), offset, limit)?;
+                let rows = query::dumped_associations(&project.context(snapshot), offset, limit)?;
                 let next =
                     (rows.len() == limit).then(|| format!("{ASSOCIATIONS}{}", offset + limit));
                 Some((rows, next))

@@ -30,7 +30,7 @@ pub fn render_document(
     snapshot: &Snapshot,
     request: RenderDocument,
 ) -> Result<RenderReply, ErrorView> {
-    let ctx = &project.desk(snapshot);
+    let ctx = &project.context(snapshot);
     let mut reply = match (&request.path, &request.chunks) {
         (Some(path), None) => {
             let doc = found_at(project, path, |path| address::document(snapshot, path))?;
@@ -49,7 +49,7 @@ pub fn entity_decisions(
     snapshot: &Snapshot,
     request: EntityDecisions,
 ) -> Result<DecisionsReply, ErrorView> {
-    let mut reply = page::entity_decisions(&project.desk(snapshot), &request)?;
+    let mut reply = page::entity_decisions(&project.context(snapshot), &request)?;
     reply.freshness = project.freshness(snapshot);
     Ok(reply)
 }

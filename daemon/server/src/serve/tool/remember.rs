@@ -167,7 +167,7 @@ async fn home_of(
         }
         // Another name of a known entity: use its own note, or one with its name.
         let lookup = EntityLookup { q: about.clone(), limit: Some(1), ..EntityLookup::default() };
-        let found = query::entity_lookup(&worker.desk(&snapshot), &lookup);
+        let found = query::entity_lookup(&worker.context(&snapshot), &lookup);
         let known = found.ok().and_then(|found| found.entities.into_iter().next());
         let known = known.filter(|it| {
             let key = notes::resolve::name_key(&about);
@@ -381,7 +381,7 @@ async fn existing_statement(
         let mut names = snapshot.memory().names(doc).map_err(unreadable)?;
         names.extend(about);
         let new_text = NewText { text: &text, doc: Some(doc), names: &names, own: None };
-        let there = query::ask::existing_statement(&worker.desk(&snapshot), &new_text)?;
+        let there = query::ask::existing_statement(&worker.context(&snapshot), &new_text)?;
         Ok(there.map(|it| RememberReply { line: it.line, text: it.text, ..known }))
     })
     .await
@@ -397,10 +397,10 @@ async fn with_neighbors(
     let worker = project.clone();
     blocking(move || {
         let snapshot = worker.snapshot().map_err(unreadable)?;
-        let desk = worker.desk(&snapshot);
+        let context = worker.context(&snapshot);
         let doc = snapshot.memory().at(&reply.path).map_err(unreadable)?.map(|it| it.doc);
         let own = match doc {
-            Some(doc) if reply.text.is_empty() => query::ask::standing(&desk, doc, &text)?,
+            Some(doc) if reply.text.is_empty() => query::ask::standing(&context, doc, &text)?,
             _ => None,
         };
         if let Some(own) = own {
@@ -415,7 +415,7 @@ async fn with_neighbors(
         names.extend(reply.about.iter().cloned().chain(about));
         let new_text = NewText { text: &text, doc, names: &names, own: Some(&own) };
         let library = kb::library(&worker, &snapshot)?;
-        for it in query::ask::nearest(&desk, &library, &new_text, MAX_SIMILAR)? {
+        for it in query::ask::nearest(&context, &library, &new_text, MAX_SIMILAR)? {
             match it.conflict {
                 Some(why) => reply.contradicts.push(ContradictedView { source: it.source, why }),
                 None => reply.similar.push(it.source),

@@ -346,7 +346,7 @@ fn warnings(
     let general = failed.into_iter().chain(unranked).chain(ignored).chain(of_http);
     out.extend(general.map(|warning| WarningView { path: ".".into(), warning }));
     let rels = &project.settings.retrieval.rels;
-    let unknown = query::unknown_relations(&project.desk(snapshot), rels).unwrap_or_default();
+    let unknown = query::unknown_relations(&project.context(snapshot), rels).unwrap_or_default();
     out.extend(unknown.into_iter().map(|rel| WarningView {
         path: ".".into(),
         warning: format!(

@@ -54,12 +54,12 @@ pub fn to_plan(
     }
     check_question("question", &request.question)?;
     let library = library(project, snapshot)?;
-    let graph = &library.shelf.graph;
+    let graph = &library.entry_index.graph;
     let nodes: HashSet<String> = graph.nodes().map(String::from).collect();
     let mut named: Vec<String> = nodes.iter().filter(|id| id.contains(':')).cloned().collect();
     named.sort_by(|a, b| graph.degree(b).cmp(&graph.degree(a)).then_with(|| a.cmp(b)));
     let n_relations: Vec<(String, u64)> = graph.counts().1.into_iter().collect();
-    let n_entries = library.shelf.entries().filter(|row| row.entry.is_active).count() as u64;
+    let n_entries = library.entry_index.entries().filter(|row| row.entry.is_active).count() as u64;
     let vocabulary = Vocabulary { n_entries, nodes: &named, n_relations: &n_relations };
     Ok(Some(ToPlan { prompt: plan::prompt(&request.question, &vocabulary), nodes }))
 }
@@ -112,17 +112,17 @@ pub fn kb_ask(
         in_sentences: false,
     };
     let library = library(project, snapshot)?;
-    let desk = project.desk(snapshot);
+    let context = project.context(snapshot);
     let projection = || project.projection(snapshot);
     let answer =
-        ask(&Sources { ctx: &desk, library: &library, projection: &projection }, &question)?;
+        ask(&Sources { ctx: &context, library: &library, projection: &projection }, &question)?;
     let mut entries = Vec::new();
     for cited in &answer.entries {
-        entries.push(asked(&desk, &library, cited)?);
+        entries.push(asked(&context, &library, cited)?);
     }
     for row in strategy::entries_on(&library, &answer.way) {
         let cited = CitedEntry { row, context: "on the way".into(), via: vec![] };
-        entries.push(asked(&desk, &library, &cited)?);
+        entries.push(asked(&context, &library, &cited)?);
     }
     let steps = answer.way.into_iter().map(|step| KbStep {
         edge: edge(step.is_outgoing, &step.edge),
@@ -152,11 +152,11 @@ fn edge(is_outgoing: bool, relation: &str) -> String {
 }
 
 fn asked(
-    desk: &QueryContext<'_>,
+    context: &QueryContext<'_>,
     library: &Library,
     cited: &CitedEntry<'_>,
 ) -> Result<AskedEntry, ErrorView> {
-    let text = text_of(desk, cited.row)?;
+    let text = text_of(context, cited.row)?;
     let words: Vec<&str> = text.split_whitespace().take(EXCERPT_CHARS).collect();
     let words = words.join(" ");
     let mut excerpt: String = words.chars().take(EXCERPT_CHARS).collect();
@@ -235,7 +235,7 @@ pub fn kb_summarize(
 ) -> Result<Summed, ErrorView> {
     check_question("question", &request.question)?;
     let library = library(project, snapshot)?;
-    let desk = project.desk(snapshot);
+    let context = project.context(snapshot);
     let question = KbQuestion {
         limit: limit_of(request.limit, LIMITS.0, LIMITS.1)?,
         text: request.question.clone(),
@@ -245,8 +245,10 @@ pub fn kb_summarize(
     };
     let projection = || project.projection(snapshot);
     // S2 reads what `auto` finds: search and one step, whatever else the question might ask for.
-    let summary =
-        summarize(&Sources { ctx: &desk, library: &library, projection: &projection }, &question)?;
+    let summary = summarize(
+        &Sources { ctx: &context, library: &library, projection: &projection },
+        &question,
+    )?;
     let rows: Vec<&EntryRow> = summary.entries.iter().map(|cited| cited.row).collect();
     let answer: Vec<String> = summary
         .sentences
@@ -272,7 +274,7 @@ pub fn kb_summarize(
     let mut texts = Vec::new();
     if project.llms().query().is_some() {
         for row in &rows {
-            let text: String = text_of(&desk, row)?.chars().take(ENTRY_CHARS).collect();
+            let text: String = text_of(&context, row)?.chars().take(ENTRY_CHARS).collect();
             texts.push((id_text(row.number), format!("{}\n{text}", row.title)));
         }
     }

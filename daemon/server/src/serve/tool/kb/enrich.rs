@@ -61,7 +61,7 @@ pub(super) async fn forget(
             let readings = blocking(move || {
                 let snapshot = worker.snapshot().map_err(unreadable)?;
                 let library = library(&worker, &snapshot)?;
-                let rows = library.shelf.entries().map(nothing);
+                let rows = library.entry_index.entries().map(nothing);
                 Ok([Reading::Forgotten].into_iter().chain(rows).collect())
             })
             .await?;
@@ -76,12 +76,12 @@ pub(super) async fn forget(
 /// Returns the counts, if there are any.
 pub(super) fn counts(project: &Project, library: &Library) -> Option<Enrichment> {
     let has_model = has_model(project);
-    let active = || library.shelf.entries().filter(|row| row.entry.is_active);
-    let readings = || active().filter_map(|row| library.shelf.reading(row));
+    let active = || library.entry_index.entries().filter(|row| row.entry.is_active);
+    let readings = || active().filter_map(|row| library.entry_index.reading(row));
     let counts = Enrichment {
-        relations: library.shelf.graph.n_by_llm(),
+        relations: library.entry_index.graph.n_by_llm(),
         read: readings().filter(|it| it.trouble.is_none() && !it.model.is_empty()).count() as u64,
-        waiting: if has_model { library.shelf.unread().count() as u64 } else { 0 },
+        waiting: if has_model { library.entry_index.unread().count() as u64 } else { 0 },
         unreadable: readings().filter(|it| it.trouble.is_some()).count() as u64,
     };
     (has_model || counts.read > 0).then_some(counts)

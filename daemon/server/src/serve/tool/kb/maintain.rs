@@ -94,7 +94,7 @@ async fn stats(project: &Arc<Project>) -> Result<KbMaintainReply, ErrorView> {
         let library = library(&worker, &snapshot)?;
         let files = ledger(&worker)?.all_ingested().map_err(unreadable)?;
         let active: Vec<&EntryRow> =
-            library.shelf.entries().filter(|row| row.entry.is_active).collect();
+            library.entry_index.entries().filter(|row| row.entry.is_active).collect();
         let confidences = active.iter().map(|row| library.confidence(row));
         let confidences = confidences.collect::<Result<Vec<f64>, _>>()?;
         let under = |least: f64| confidences.iter().filter(|it| **it < least).count();
@@ -105,8 +105,8 @@ async fn stats(project: &Arc<Project>) -> Result<KbMaintainReply, ErrorView> {
                 *by_project.entry(project.clone()).or_insert(0) += 1;
             }
         }
-        let (nodes, edges) = library.shelf.graph.counts();
-        let n_all = library.shelf.entries().count() as u64;
+        let (nodes, edges) = library.entry_index.graph.counts();
+        let n_all = library.entry_index.entries().count() as u64;
         let stats = KbStats {
             entries: n_all,
             active: active.len() as u64,
@@ -119,8 +119,8 @@ async fn stats(project: &Arc<Project>) -> Result<KbMaintainReply, ErrorView> {
             edges,
             enrichment: enrich::counts(&worker, &library),
             ingested_files: files.iter().filter(|it| it.is_active).count() as u64,
-            duplicates: library.shelf.duplicates(),
-            doubts: library.shelf.doubts().into_iter().take(MAX_DOUBTS).collect(),
+            duplicates: library.entry_index.duplicates(),
+            doubts: library.entry_index.doubts().into_iter().take(MAX_DOUBTS).collect(),
         };
         let message = format!("{} entries, {} of them count", stats.entries, stats.active);
         Ok(KbMaintainReply { message, stats: Some(stats), ..KbMaintainReply::default() })
@@ -131,7 +131,7 @@ async fn stats(project: &Arc<Project>) -> Result<KbMaintainReply, ErrorView> {
 /// Returns the paths of entries without a vector.
 fn without_vectors(library: &Library, snapshot: &Snapshot) -> Result<Vec<String>, ErrorView> {
     let mut paths = Vec::new();
-    for row in library.shelf.entries() {
+    for row in library.entry_index.entries() {
         if !snapshot.files().has_vector(row.doc).map_err(unreadable)? {
             paths.push(row.path.clone());
         }
@@ -171,7 +171,8 @@ async fn settled(
     blocking(move || {
         let snapshot = worker.snapshot().map_err(unreadable)?;
         let library = library(&worker, &snapshot)?;
-        let entry = library.shelf.get(stored.number).map(|row| library.view(row)).transpose()?;
+        let entry =
+            library.entry_index.get(stored.number).map(|row| library.view(row)).transpose()?;
         Ok(KbMaintainReply { message, entry, ..KbMaintainReply::default() })
     })
     .await
@@ -216,7 +217,7 @@ async fn versions(
         let library = library(&worker, &snapshot)?;
         let message = format!("{} versions of {}", kept.len(), id_text(number));
         let versions = kept.into_iter().map(|it| view(it, wanted)).collect();
-        let entry = library.shelf.get(number).map(|row| library.view(row)).transpose()?;
+        let entry = library.entry_index.get(number).map(|row| library.view(row)).transpose()?;
         Ok(KbMaintainReply { message, entry, versions, ..KbMaintainReply::default() })
     })
     .await
@@ -305,7 +306,7 @@ async fn rebuild(project: &Arc<Project>, is_all: bool) -> Result<KbMaintainReply
         let snapshot = worker.snapshot().map_err(unreadable)?;
         let library = library(&worker, &snapshot)?;
         let paths: Vec<String> = match is_all {
-            true => library.shelf.entries().map(|row| row.path.clone()).collect(),
+            true => library.entry_index.entries().map(|row| row.path.clone()).collect(),
             false => without_vectors(&library, &snapshot)?,
         };
         Ok(paths.into_iter().map(RelPath::new).collect::<Vec<_>>())
@@ -335,7 +336,7 @@ async fn purge(project: &Arc<Project>, request: &KbMaintain) -> Result<KbMaintai
         let library = library(&worker, &snapshot)?;
         let before_ms = super::now_ms() - i64::from(days) * DAY_MS;
         let (mut purged, mut paths) = (Vec::new(), Vec::new());
-        for row in library.shelf.entries().filter(|row| !row.entry.is_active) {
+        for row in library.entry_index.entries().filter(|row| !row.entry.is_active) {
             if library.times(row)?.updated_ms >= before_ms {
                 continue;
             }

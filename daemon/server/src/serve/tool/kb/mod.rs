@@ -39,7 +39,7 @@ use crate::serve::routes::Who;
 use engine::write::Command;
 use index::store::{KbLedger, KbRecord, NewVersion, Snapshot};
 use model::terms::{ContentHash, RelPath};
-use query::kb::{EntryRow, Library, Shelf, decay, graph};
+use query::kb::{EntryIndex, EntryRow, Library, decay, graph};
 
 fn now_ms() -> i64 {
     Timestamp::now().as_millisecond()
@@ -51,7 +51,7 @@ fn ledger(project: &Project) -> Result<KbLedger, ErrorView> {
 
 pub(super) fn library(project: &Project, snapshot: &Snapshot) -> Result<Library, ErrorView> {
     let folder = &project.settings.kb.folder;
-    Library::read(snapshot, &project.shelves, ledger(project)?, folder, now_ms())
+    Library::read(snapshot, &project.indexes, ledger(project)?, folder, now_ms())
 }
 
 pub(super) fn folder(project: &Project) -> &str {
@@ -122,13 +122,13 @@ async fn refreshed(project: &Arc<Project>, numbers: &[u64]) -> Result<(), ErrorV
     let (worker, wanted) = (project.clone(), numbers.to_vec());
     let paths = blocking(move || {
         let snapshot = worker.snapshot().map_err(unreadable)?;
-        let shelf = worker.shelves.at(&snapshot, &worker.settings.kb.folder)?;
+        let entry_index = worker.indexes.at(&snapshot, &worker.settings.kb.folder)?;
         let mut paths: Vec<RelPath> = wanted
             .iter()
-            .filter_map(|number| shelf.get(*number))
+            .filter_map(|number| entry_index.get(*number))
             .map(|row| RelPath::new(row.path.clone()))
             .collect();
-        let unknown = |number: &u64| shelf.get(*number).is_none();
+        let unknown = |number: &u64| entry_index.get(*number).is_none();
         if wanted.iter().any(unknown) {
             // A person may have just created one.
             let new = files_in_folder(&worker, &wanted).into_iter();
@@ -148,7 +148,7 @@ pub(super) fn entry_with_text(
     text: &str,
 ) -> Result<Option<proto::tool::kb::EntryView>, ErrorView> {
     let library = library(project, snapshot)?;
-    Ok(library.shelf.with_body(text).map(|row| library.view(row)).transpose()?)
+    Ok(library.entry_index.with_body(text).map(|row| library.view(row)).transpose()?)
 }
 
 /// Returns the entry with an id, in its current state.
@@ -199,8 +199,8 @@ pub(super) async fn keep_version(
     let written = path.clone();
     let version = blocking(move || {
         let snapshot = worker.snapshot().map_err(unreadable)?;
-        let shelf = worker.shelves.at(&snapshot, &worker.settings.kb.folder)?;
-        let Some(row) = entry_at(&snapshot, &shelf, &path)? else { return Ok(None) };
+        let entry_index = worker.indexes.at(&snapshot, &worker.settings.kb.folder)?;
+        let Some(row) = entry_at(&snapshot, &entry_index, &path)? else { return Ok(None) };
         let note = worker.notes().read(&path).map_err(refused)?;
         let version = version_of(&worker, row.number, &path, &note.text);
         let reason = format!("Written by `{}`", who.tool);
@@ -215,11 +215,11 @@ pub(super) async fn keep_version(
 /// Returns the entry whose note has a path.
 fn entry_at<'s>(
     snapshot: &Snapshot,
-    shelf: &'s Shelf,
+    entry_index: &'s EntryIndex,
     path: &str,
 ) -> Result<Option<&'s EntryRow>, ErrorView> {
     let doc = snapshot.documents().at(path).map_err(unreadable)?;
-    Ok(doc.and_then(|doc| shelf.of_doc(doc)))
+    Ok(doc.and_then(|doc| entry_index.of_doc(doc)))
 }
 
 fn check_id(id: &str) -> Result<u64, ErrorView> {
@@ -236,7 +236,7 @@ fn is_missing(error: &ErrorView) -> bool {
 /// Lists the relations that an entry states.
 fn edges_of(library: &Library, number: u64) -> Vec<String> {
     let own = id_text(number);
-    let outgoing = library.shelf.graph.neighbors(&own).filter(|it| it.is_outgoing);
+    let outgoing = library.entry_index.graph.neighbors(&own).filter(|it| it.is_outgoing);
     outgoing.map(|it| format!("{} {}", graph::edge_label(it.edge, it.by), it.node)).collect()
 }
 

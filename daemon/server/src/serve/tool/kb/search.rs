@@ -76,9 +76,9 @@ pub fn kb_search(
     let wanted = EntryQuery { question: &request.query, limit, with_stale };
     let mut found = match library.of_node(&request.query) {
         Some(rows) => of_node(&library, rows, wanted, may)?,
-        None => search(&project.desk(snapshot), &library, wanted, may)?,
+        None => search(&project.context(snapshot), &library, wanted, may)?,
     };
-    let named = node_id(&request.query).and_then(|id| library.shelf.of_node(&id));
+    let named = node_id(&request.query).and_then(|id| library.entry_index.of_node(&id));
     // The query is its id, so it comes first, whatever its text.
     if let Some(row) = named.filter(|row| row.entry.is_active && may(row)) {
         found.hits.retain(|hit| hit.row != row);
@@ -89,7 +89,7 @@ pub fn kb_search(
     let hints = if rows.len() < SPARSE_UNDER { hints(&library, &rows)? } else { vec![] };
     let mut notes = found.readings;
     if rows.is_empty() {
-        notes.push(match (found.n_hidden, library.shelf.entries().next()) {
+        notes.push(match (found.n_hidden, library.entry_index.entries().next()) {
             (0, None) => "there are no entries yet: `kb_store` creates them".to_string(),
             (0, Some(_)) => "nothing found: try other words, or fewer filters".to_string(),
             (n, _) => {
@@ -248,7 +248,7 @@ pub fn add_entries(
     while let Some(node) = reply.nodes.get_mut(at) {
         at += 1;
         let Some(home) = node.home.as_deref() else { continue };
-        let Some(row) = entry_at(snapshot, &library.shelf, home)? else { continue };
+        let Some(row) = entry_at(snapshot, &library.entry_index, home)? else { continue };
         drawn.insert(id_text(row.number), node.entity.id);
         node.entry = Some(EntryOfNode {
             id: id_text(row.number),
@@ -257,11 +257,11 @@ pub fn add_entries(
             inactive: !row.entry.is_active,
         });
         let hop = node.hop + 1;
-        for number in library.shelf.graph.chain(row.number) {
-            let Some(other) = library.shelf.get(number) else { continue };
+        for number in library.entry_index.graph.chain(row.number) {
+            let Some(other) = library.entry_index.get(number) else { continue };
             let is_there = |it: &GraphNode| it.home.as_deref() == Some(other.path.as_str());
             if is_wanted && reply.nodes.len() < room && !reply.nodes.iter().any(is_there) {
-                reply.nodes.extend(node_at(&project.desk(snapshot), &other.path, hop)?);
+                reply.nodes.extend(node_at(&project.context(snapshot), &other.path, hop)?);
             }
         }
     }
@@ -311,7 +311,7 @@ fn whole(
         hints: of(&values).hints,
         supersedes: row.entry.supersedes.iter().map(|it| id_text(*it)).collect(),
         edges: edges_of(library, row.number),
-        doubts: library.shelf.doubts_of(row),
+        doubts: library.entry_index.doubts_of(row),
         source_context: row.entry.source_context.clone(),
         version: library.version(row)?,
         created_at: rfc3339(times.created_ms),

@@ -82,7 +82,7 @@ pub async fn kb_store(
         let row = library.named(&id_text(stored.number))?;
         let mut warnings: Vec<String> = troubles.into_values().collect();
         warnings.extend(missing_entries(&library, hints.as_ref()));
-        warnings.extend(library.shelf.doubts_of(row));
+        warnings.extend(library.entry_index.doubts_of(row));
         Ok(KbStored {
             action: action.into(),
             entry: library.view(row)?,
@@ -125,7 +125,7 @@ fn missing_entries(library: &Library, hints: Option<&Map<String, Value>>) -> Vec
         _ => {}
     }
     let is_missing = |id: &String| {
-        !id.contains(':') && number_of(id).is_some_and(|it| library.shelf.get(it).is_none())
+        !id.contains(':') && number_of(id).is_some_and(|it| library.entry_index.get(it).is_none())
     };
     let warning = |id: String| format!("no entry `{id}` is there: the relation to it is not made");
     named.into_iter().filter(is_missing).map(warning).collect()
@@ -244,8 +244,8 @@ pub(super) async fn create(
         let worker = project.clone();
         let floor = blocking(move || {
             let snapshot = worker.snapshot().map_err(unreadable)?;
-            let shelf = worker.shelves.at(&snapshot, &worker.settings.kb.folder)?;
-            Ok(shelf.last_number().max(last_number_in_folder(&worker)))
+            let entry_index = worker.indexes.at(&snapshot, &worker.settings.kb.folder)?;
+            Ok(entry_index.last_number().max(last_number_in_folder(&worker)))
         })
         .await?;
         let next = |reply| Command::NextEntry(floor, reply);
@@ -387,7 +387,7 @@ pub async fn kb_store_batch(
     blocking(move || {
         let snapshot = project.snapshot().map_err(unreadable)?;
         let library = library(&project, &snapshot)?;
-        let views = made.into_iter().filter_map(|number| library.shelf.get(number));
+        let views = made.into_iter().filter_map(|number| library.entry_index.get(number));
         let entries: Vec<EntryView> =
             views.map(|row| library.view(row)).collect::<Result<_, _>>()?;
         Ok(KbBatchReply { entries, freshness: project.freshness(&snapshot), ..reply })

@@ -60,7 +60,7 @@ pub fn get_relation_gaps(
     request: GetRelationGaps,
 ) -> Result<GapsReply, ErrorView> {
     let page = page_of(request.page)?;
-    let decisions = project.desk(snapshot).decisions;
+    let decisions = project.context(snapshot).decisions;
     let mut all = gaps(snapshot)?;
     all.retain(|it| !is_rejected(decisions, &it.node, &it.other));
     let (rows, next_page) = paged(all, page);
@@ -254,7 +254,7 @@ pub fn get_consolidation_report(
         });
     }
 
-    let decisions = project.desk(snapshot).decisions;
+    let decisions = project.context(snapshot).decisions;
     let most = MAX_CANDIDATES * MAX_REJECTED;
     let is_open = |one, other| !web.relates(one, other);
     let (pairs, mut groups) = means.pairs_and_clusters(ALIKE, most, &web, is_open);

@@ -50,14 +50,16 @@ impl<'s> EntityGraph<'s> {
         let missing = match rows::named(self.snapshot, name) {
             Ok(note) => match self.snapshot.documents().entity(note.doc).map_err(unreadable)? {
                 Some(entity) => return Ok(entity),
-                None => return entity_given(&self.project.desk(self.snapshot), parameter, name),
+                None => {
+                    return entity_given(&self.project.context(self.snapshot), parameter, name);
+                }
             },
             Err(error) => error,
         };
         if missing.code != Code::NotFound {
             return Err(missing);
         }
-        let found = entity_given(&self.project.desk(self.snapshot), parameter, name);
+        let found = entity_given(&self.project.context(self.snapshot), parameter, name);
         found.map_err(|error| if error.code == Code::NotFound { missing } else { error })
     }
 

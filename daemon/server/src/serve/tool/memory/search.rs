@@ -56,7 +56,7 @@ pub fn query_observations(
         before: request.before,
         ..FactQuery::default()
     };
-    let hits = facts_of(&project.desk(snapshot), node.doc, &query, limit)?;
+    let hits = facts_of(&project.context(snapshot), node.doc, &query, limit)?;
     let facts = rows::facts(snapshot, &ledger(project)?, &node)?;
     let results: Vec<FoundObservation> = observations_of(&hits, &facts).take(limit).collect();
     Ok(ObservationsReply {
@@ -84,10 +84,10 @@ pub fn search_nodes(
         after: request.after,
         before: request.before,
     };
-    let desk = project.desk(snapshot);
+    let context = project.context(snapshot);
     let skip = (page - 1).saturating_mul(limit);
     // One more shows whether there is a next page.
-    let mut found = nodes(&desk, &query, skip, limit + 1)?;
+    let mut found = nodes(&context, &query, skip, limit + 1)?;
     let next_page = (found.len() > limit).then(|| u32::try_from(page + 1).unwrap_or(u32::MAX));
     found.truncate(limit);
     // As the reference server does: whole entities, as many as fit.

@@ -38,11 +38,11 @@ pub fn backlinks(
     let (note, part) = named_with_part(project, snapshot, &request.path)?;
     // One more than a page shows whether there is a next page.
     let size = page.size as usize;
-    let desk = project.desk(snapshot);
+    let context = project.context(snapshot);
     let mut links = match part {
-        None => stated::backlinks(&desk, note.doc, page.skip(), size + 1)?,
+        None => stated::backlinks(&context, note.doc, page.skip(), size + 1)?,
         Some(part) => {
-            let links = stated::backlinks(&desk, note.doc, 0, MAX_BACKLINKS)?;
+            let links = stated::backlinks(&context, note.doc, 0, MAX_BACKLINKS)?;
             let (heading, block) = heading_and_block(&part);
             let wanted = Part::of(snapshot, note.doc, heading, block)?;
             let mut leading = Vec::new();
@@ -172,7 +172,7 @@ pub fn list_directory(
     }
     let (depth, glob) = (depth as usize, request.glob.as_deref());
     let mut reply = found_at(project, &request.path.unwrap_or_default(), |folder| {
-        browse::directory(&project.desk(snapshot), folder, depth, glob, page)
+        browse::directory(&project.context(snapshot), folder, depth, glob, page)
     })?;
     reply.freshness = project.freshness(snapshot);
     Ok(reply)
@@ -192,7 +192,7 @@ pub fn list_notes(
         modified_after: None,
         only_notes: true,
     };
-    let mut reply = browse::list(&project.desk(snapshot), &wanted, page)?;
+    let mut reply = browse::list(&project.context(snapshot), &wanted, page)?;
     reply.freshness = project.freshness(snapshot);
     Ok(reply)
 }
@@ -217,7 +217,7 @@ pub fn recent_activity(
     };
     let with_notes = statements.is_empty() || items.contains(&ItemType::Entity);
     let mut reply = match with_notes {
-        true => browse::list(&project.desk(snapshot), &wanted, page)?,
+        true => browse::list(&project.context(snapshot), &wanted, page)?,
         false => NotesReply::default(),
     };
     if !statements.is_empty() {
@@ -229,7 +229,8 @@ pub fn recent_activity(
             search_item_types: Some(statements),
             ..SearchNotes::default()
         };
-        let found = query::search_notes(&project.desk(snapshot), &stated, wanted.modified_after)?;
+        let found =
+            query::search_notes(&project.context(snapshot), &stated, wanted.modified_after)?;
         reply.statements = found.results;
         reply.next_page =
             reply.next_page.or_else(|| found.has_more.then(|| page.number.saturating_add(1)));

@@ -185,9 +185,9 @@ fn stated(
     doc: i64,
     permalink: Option<&str>,
 ) -> Result<(Vec<ObservationView>, Vec<LinkView>), ErrorView> {
-    let desk = project.desk(snapshot);
-    let observations = accepted(&desk, doc)?;
+    let context = project.context(snapshot);
+    let observations = accepted(&context, doc)?;
     let observations = observations.into_iter().map(|it| observation_view(it, permalink)).collect();
-    let relations = relations(&desk, doc)?.into_iter().map(link_view).collect();
+    let relations = relations(&context, doc)?.into_iter().map(link_view).collect();
     Ok((observations, relations))
 }

@@ -127,7 +127,7 @@ fn read(
     }
     (reply.observations, reply.relations) =
         stated(project, snapshot, note.doc, view.permalink.as_deref())?;
-    let leading = query::stated::backlinks(&project.desk(snapshot), note.doc, 0, MAX_BACKLINKS)?;
+    let leading = query::stated::backlinks(&project.context(snapshot), note.doc, 0, MAX_BACKLINKS)?;
     reply.backlinks = leading.into_iter().map(backlink_view).collect();
     reply.note = view;
     reply.truncated = fit(&mut reply, room * 2);
@@ -249,8 +249,8 @@ pub fn build_context(
     }
     let newest = since.map(|moment| moment.as_millisecond());
     let projection = project.projection(snapshot)?;
-    let desk = project.desk(snapshot);
-    let related = around(&desk, &projection, &shown, depth, max_related as usize, newest)?;
+    let context = project.context(snapshot);
+    let related = around(&context, &projection, &shown, depth, max_related as usize, newest)?;
     Ok(ContextReply {
         notes,
         n_notes: docs.len() as u64,
@@ -294,7 +294,7 @@ fn context_note(
     let mut stated_elsewhere = Vec::new();
     if let Some(id) = note.entity_id {
         let request = ExplainEntity { entity_id: Some(id), ..ExplainEntity::default() };
-        if let Ok(explained) = query::explain_entity(&project.desk(snapshot), &request) {
+        if let Ok(explained) = query::explain_entity(&project.context(snapshot), &request) {
             let is_elsewhere = |path: &String| path != &note.path;
             stated_elsewhere = explained.relations;
             stated_elsewhere
@@ -310,14 +310,14 @@ fn context_note(
 /// Returns the notes and documents around some, step by step; within each step first link targets,
 /// then notes that link here, then those with any other relation.
 fn around(
-    desk: &QueryContext<'_>,
+    context: &QueryContext<'_>,
     projection: &Projection,
     shown: &[i64],
     depth: u32,
     most: usize,
     newest: Option<i64>,
 ) -> Result<Vec<RelatedView>, ErrorView> {
-    let snapshot = desk.snapshot;
+    let snapshot = context.snapshot;
     let mut seen: HashSet<i64> = shown.iter().copied().collect();
     let mut edge: Vec<i64> = shown.to_vec();
     let mut related = Vec::new();
@@ -325,16 +325,17 @@ fn around(
         let mut next = Vec::new();
         for doc in &edge {
             let from = browse::brief(snapshot, *doc)?;
-            let out = query::stated::relations(desk, *doc)?.into_iter().take(MAX_LINKS);
+            let out = query::stated::relations(context, *doc)?.into_iter().take(MAX_LINKS);
             let out = out.filter_map(|it| {
                 let by = format!("{} →", it.relation.as_deref().unwrap_or(rows::EMBEDS));
                 Some((it.to?, by))
             });
-            let back = query::stated::backlinks(desk, *doc, 0, MAX_LINKS)?.into_iter().map(|it| {
-                let by =
-                    format!("← {}", it.relation.clone().unwrap_or_else(|| rows::EMBEDS.into()));
-                (it.from_path, by)
-            });
+            let back =
+                query::stated::backlinks(context, *doc, 0, MAX_LINKS)?.into_iter().map(|it| {
+                    let by =
+                        format!("← {}", it.relation.clone().unwrap_or_else(|| rows::EMBEDS.into()));
+                    (it.from_path, by)
+                });
             let mut steps: Vec<(i64, String)> = out.collect();
             for (path, by) in back {
                 let doc = snapshot.documents().at(&path).map_err(AskError::from)?;

@@ -22,7 +22,7 @@ pub fn schema_infer(
         let hint = "give a number from 0 to 1";
         return Err(invalid(format!("`threshold` is {threshold}"), hint));
     }
-    let mut reply = schema::infer(&project.desk(snapshot), &request.note_type, threshold)?;
+    let mut reply = schema::infer(&project.context(snapshot), &request.note_type, threshold)?;
     reply.freshness = project.freshness(snapshot);
     Ok(reply)
 }
@@ -33,10 +33,12 @@ pub fn schema_validate(
     snapshot: &Snapshot,
     request: SchemaValidate,
 ) -> Result<SchemaValidateReply, ErrorView> {
-    let desk = project.desk(snapshot);
+    let context = project.context(snapshot);
     let mut reply = match (request.note_type, request.path) {
-        (Some(note_type), None) => schema::validate_type(&desk, &note_type)?,
-        (None, Some(path)) => schema::validate_note(&desk, named(project, snapshot, &path)?.doc)?,
+        (Some(note_type), None) => schema::validate_type(&context, &note_type)?,
+        (None, Some(path)) => {
+            schema::validate_note(&context, named(project, snapshot, &path)?.doc)?
+        }
         _ => {
             let message = "`schema_validate` needs either `type` or `path`".to_string();
             return Err(invalid(message, "give the type of notes, or one note"));
@@ -52,7 +54,7 @@ pub fn schema_diff(
     snapshot: &Snapshot,
     request: SchemaDiff,
 ) -> Result<SchemaDiffReply, ErrorView> {
-    let mut reply = schema::diff(&project.desk(snapshot), &request.note_type)?;
+    let mut reply = schema::diff(&project.context(snapshot), &request.note_type)?;
     reply.freshness = project.freshness(snapshot);
     Ok(reply)
 }

@@ -43,7 +43,7 @@ pub fn search_notes(
     let after = after.map(|text| when::since("after_date", text, &Zoned::now())).transpose()?;
     let after = after.map(|moment| moment.as_millisecond());
     let request = by_name(request)?;
-    let mut reply = query::search_notes(&project.desk(snapshot), &request, after)?;
+    let mut reply = query::search_notes(&project.context(snapshot), &request, after)?;
     reply.freshness = project.freshness(snapshot);
     Ok(reply)
 }
@@ -87,9 +87,8 @@ pub fn search(
         ..HybridQuery::default()
     };
     let room = core::budget(request.max_chars, request.max_tokens, core::PASSAGE_CHARS) as usize;
-    let found = query::answer(&project.desk(snapshot), &question).map_err(|error| ErrorView {
-        message: error.message.replace("`q` has", "`query` has"),
-        ..error
+    let found = query::answer(&project.context(snapshot), &question).map_err(|error| {
+        ErrorView { message: error.message.replace("`q` has", "`query` has"), ..error }
     })?;
     let mut notes: Vec<FoundNote> = Vec::new();
     let mut hits: Vec<HitsOf> = Vec::new();

@@ -305,7 +305,7 @@ pub(super) async fn reply_of(
         let doc = snapshot.documents().at(path.as_str());
         let Ok(Some(doc)) = doc else { return Ok(WrittenReply { title: stem(&path), ..reply }) };
         let note = browse::brief(&snapshot, doc)?;
-        let relations = relations(&worker.desk(&snapshot), doc)?;
+        let relations = relations(&worker.context(&snapshot), doc)?;
         let mut lead_nowhere: Vec<String> = Vec::new();
         for target in relations.iter().filter(|it| it.to.is_none()).map(|it| &it.target) {
             if lead_nowhere.len() < MAX_UNRESOLVED && !lead_nowhere.contains(target) {
@@ -315,7 +315,7 @@ pub(super) async fn reply_of(
         Ok(WrittenReply {
             title: note.title,
             permalink: note.permalink,
-            n_observations: accepted(&worker.desk(&snapshot), doc)?.len() as u64,
+            n_observations: accepted(&worker.context(&snapshot), doc)?.len() as u64,
             n_relations: relations.len() as u64,
             unresolved: lead_nowhere,
             ..reply

@@ -1,4 +1,4 @@
-//! Late: writes to the virtual tables, and counts, deferred to the end of the transaction.
+//! Deferred: writes to the virtual tables, and counts, deferred to the end of the transaction.
 
 use std::collections::BTreeMap;
 
@@ -17,7 +17,7 @@ type IndexedWords = [String; 3];
 /// Writes to the virtual tables, deferred to the end of the transaction: every ordinary statement that may fail
 /// halfway opens a savepoint, and FTS5 flushes its whole hash table at each (measured: a third of the writer's time).
 #[derive(Default)]
-pub(in crate::store) struct Late {
+pub(in crate::store) struct Deferred {
     deleted_chunks: Vec<i64>,
     deleted_vectors: Vec<i64>,
     texts: BTreeMap<i64, IndexedWords>,
@@ -30,10 +30,10 @@ pub(in crate::store) struct Late {
     pub(in crate::store) terms: TermCounts,
 }
 
-impl Late {
+impl Deferred {
     /// An empty list; `indexer` has cached the words of earlier transactions.
     pub(in crate::store) fn with(indexer: Indexer) -> Self {
-        Late { indexer, ..Late::default() }
+        Deferred { indexer, ..Deferred::default() }
     }
 
     /// Returns a row id for the next vector, counted here because `RETURNING` would open a savepoint.
@@ -97,7 +97,7 @@ impl Late {
         }
     }
 
-    /// Deletes a window's vector, like [`Late::delete_text`].
+    /// Deletes a window's vector, like [`Deferred::delete_text`].
     pub(in crate::store) fn delete_vector(&mut self, id: i64) {
         if self.vectors.remove(&id).is_none() {
             self.deleted_vectors.push(id);

@@ -1,4 +1,4 @@
-//! Shelf: the target folder of new notes.
+//! NoteSink: the target folder of new notes.
 //!
 //! In: a folder, a path below it, bytes. Out: a file that is complete or absent.
 //! Invariants: nothing outside of the folder is created, changed or read, whatever links it contains (`confine`);
@@ -33,12 +33,12 @@ pub enum Added {
 
 /// A folder for new files.
 #[derive(Debug)]
-pub struct Shelf {
+pub struct NoteSink {
     path: PathBuf,
     root: Option<Root>,
 }
 
-impl Shelf {
+impl NoteSink {
     /// Opens a folder, which need not exist yet.
     ///
     /// # Errors
@@ -49,7 +49,7 @@ impl Shelf {
             Err(error) if error.kind() == io::ErrorKind::NotFound => None,
             Err(error) => return Err(error),
         };
-        Ok(Shelf { path: path.to_path_buf(), root })
+        Ok(NoteSink { path: path.to_path_buf(), root })
     }
 
     /// Returns the folder.
@@ -190,22 +190,22 @@ impl Drop for Temporary<'_> {
 mod tests {
     use super::*;
 
-    fn shelf(dir: &tempfile::TempDir) -> Shelf {
-        Shelf::open(&dir.path().join("new/root")).expect("opened")
+    fn sink(dir: &tempfile::TempDir) -> NoteSink {
+        NoteSink::open(&dir.path().join("new/root")).expect("opened")
     }
 
     #[test]
     fn files_are_added_once_and_whole() {
         let dir = tempfile::tempdir().expect("a folder");
-        let mut shelf = shelf(&dir);
-        assert_eq!(shelf.names("a/b").expect("none"), Vec::<String>::new());
-        assert_eq!(shelf.add("a/b", "x.md", b"one").expect("added"), Added::New);
-        assert_eq!(shelf.add("a/b", "x.md", b"two").expect("looked"), Added::There);
-        assert_eq!(shelf.read("a/b", "x.md").expect("read").as_deref(), Some("one"));
-        assert!(!shelf.replace("a/b", "x.md", "two", "three").expect("looked"));
-        assert!(shelf.replace("a/b", "x.md", "one", "three").expect("replaced"));
-        assert_eq!(shelf.names("a/b").expect("names"), ["x.md"]);
-        assert_eq!(shelf.read("a/b", "x.md").expect("read").as_deref(), Some("three"));
+        let mut sink = sink(&dir);
+        assert_eq!(sink.names("a/b").expect("none"), Vec::<String>::new());
+        assert_eq!(sink.add("a/b", "x.md", b"one").expect("added"), Added::New);
+        assert_eq!(sink.add("a/b", "x.md", b"two").expect("looked"), Added::There);
+        assert_eq!(sink.read("a/b", "x.md").expect("read").as_deref(), Some("one"));
+        assert!(!sink.replace("a/b", "x.md", "two", "three").expect("looked"));
+        assert!(sink.replace("a/b", "x.md", "one", "three").expect("replaced"));
+        assert_eq!(sink.names("a/b").expect("names"), ["x.md"]);
+        assert_eq!(sink.read("a/b", "x.md").expect("read").as_deref(), Some("three"));
     }
 
     #[test]
@@ -214,16 +214,16 @@ mod tests {
         let outside = dir.path().join("outside");
         std::fs::create_dir_all(&outside).expect("made");
         std::fs::write(outside.join("secret.md"), "secret").expect("written");
-        let mut shelf = shelf(&dir);
-        shelf.add("real", "x.md", b"one").expect("added");
-        let root = shelf.root().to_path_buf();
+        let mut sink = sink(&dir);
+        sink.add("real", "x.md", b"one").expect("added");
+        let root = sink.root().to_path_buf();
         std::os::unix::fs::symlink(&outside, root.join("memory")).expect("a link");
         std::os::unix::fs::symlink(outside.join("secret.md"), root.join("real/s.md"))
             .expect("a link");
-        assert!(shelf.add("memory", "y.md", b"two").is_err());
-        assert!(shelf.add("../outside", "y.md", b"two").is_err());
-        assert_eq!(shelf.read("real", "s.md").expect("looked"), None);
-        assert_eq!(shelf.add("real", "s.md", b"two").expect("looked"), Added::There);
+        assert!(sink.add("memory", "y.md", b"two").is_err());
+        assert!(sink.add("../outside", "y.md", b"two").is_err());
+        assert_eq!(sink.read("real", "s.md").expect("looked"), None);
+        assert_eq!(sink.add("real", "s.md", b"two").expect("looked"), Added::There);
         assert_eq!(std::fs::read_dir(&outside).expect("a folder").count(), 1);
         let names = std::fs::read_dir(root.join("real")).expect("a folder").count();
         assert_eq!(names, 2, "no temporary file is left");

@@ -1,6 +1,6 @@
-//! Shelf: the entries of one commit, as their notes state them, and the graph between them.
+//! EntryIndex: the entries of one commit, as their notes state them, and the graph between them.
 //!
-//! In: the rows of notes, and what a model read in them. Out: [`Shelf`], in memory, the same for
+//! In: the rows of notes, and what a model read in them. Out: [`EntryIndex`], in memory, the same for
 //! the same rows, whether they were read at once or one by one.
 //! Invariants: a note is an entry if its front matter has an id such as `kb-00042`, or if it is in
 //! the folder of entries and its name starts with one; of several notes with one id the one with
@@ -56,7 +56,7 @@ pub struct EntryRow {
     pub hash: [u8; 16],
     /// Hash of its title and text.
     pub text_hash: [u8; 16],
-    /// Hash of its text without the title, see [`Shelf::with_body`].
+    /// Hash of its text without the title, see [`EntryIndex::with_body`].
     pub body_hash: [u8; 16],
     /// Creation and change as its front matter states them, milliseconds since 1970.
     pub stated_ms: (Option<i64>, Option<i64>),
@@ -143,7 +143,7 @@ fn entry_of(note: EntryNote, folder: &str) -> Option<EntryRow> {
 
 /// Every entry of one commit.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Shelf {
+pub struct EntryIndex {
     /// The notes of each number, never empty; the first one is the entry.
     notes: BTreeMap<u64, Vec<Arc<EntryRow>>>,
     /// The number of each note, including notes that lost to another with the same number.
@@ -157,7 +157,7 @@ pub struct Shelf {
     pub graph: Graph,
 }
 
-impl Shelf {
+impl EntryIndex {
     /// Reads all entries of a snapshot.
     ///
     /// # Errors
@@ -166,18 +166,18 @@ impl Shelf {
         snapshot: &Snapshot,
         folder: &str,
         enriched: HashMap<u64, Enriched>,
-    ) -> Result<Shelf, AskError> {
+    ) -> Result<EntryIndex, AskError> {
         let folder = prefix(folder);
-        let mut shelf = Shelf { enriched: Arc::new(enriched), ..Shelf::default() };
-        let put = |note| entry_of(note, &folder).into_iter().for_each(|it| shelf.put(it));
+        let mut entry_index = EntryIndex { enriched: Arc::new(enriched), ..EntryIndex::default() };
+        let put = |note| entry_of(note, &folder).into_iter().for_each(|it| entry_index.put(it));
         snapshot.entries().each(&folder, put)?;
-        Ok(shelf)
+        Ok(entry_index)
     }
 
     /// Reads these documents again, from a later snapshot.
     ///
     /// # Errors
-    /// When the index cannot be read; the shelf matches no commit then.
+    /// When the index cannot be read; the entry index matches no commit then.
     pub(super) fn follow(
         &mut self,
         snapshot: &Snapshot,
@@ -434,33 +434,36 @@ mod tests {
                 .wrapping_add(1_442_695_040_888_963_407);
             (state >> 33) % n
         };
-        let (mut shelf, mut rows) = (Shelf::default(), BTreeMap::new());
+        let (mut entry_index, mut rows) = (EntryIndex::default(), BTreeMap::new());
         for _ in 0..600 {
             let doc = dice(12) as i64;
-            shelf.take(doc);
+            entry_index.take(doc);
             rows.remove(&doc);
             if dice(4) > 0 {
                 let row = row(doc, &mut dice);
                 rows.insert(doc, row.clone());
-                shelf.put(row);
+                entry_index.put(row);
             }
-            let mut anew = Shelf::default();
+            let mut anew = EntryIndex::default();
             rows.values().for_each(|row| anew.put(row.clone()));
-            assert_eq!(shelf, anew, "{rows:#?}");
-            assert_eq!(shelf.doubts(), anew.doubts());
+            assert_eq!(entry_index, anew, "{rows:#?}");
+            assert_eq!(entry_index.doubts(), anew.doubts());
         }
     }
 
     #[test]
     fn the_note_that_says_its_number_counts() {
-        let mut shelf = Shelf::default();
+        let mut entry_index = EntryIndex::default();
         for (doc, path) in [(1, "a.md"), (2, "kb/kb-00004-b.md"), (3, "kb/kb-00004-c.md")] {
-            shelf.put(EntryRow { number: 4, path: path.into(), ..row(doc, &mut |_| 0) });
+            entry_index.put(EntryRow { number: 4, path: path.into(), ..row(doc, &mut |_| 0) });
         }
-        assert_eq!(shelf.get(4).map(|row| row.doc), Some(2));
-        assert_eq!(shelf.others_of(4), ["a.md", "kb/kb-00004-c.md"]);
-        assert_eq!((shelf.of_doc(1), shelf.of_doc(2).map(|row| row.number)), (None, Some(4)));
-        shelf.take(2);
-        assert_eq!(shelf.duplicates(), ["a.md (kb-00004 is kb/kb-00004-c.md)"]);
+        assert_eq!(entry_index.get(4).map(|row| row.doc), Some(2));
+        assert_eq!(entry_index.others_of(4), ["a.md", "kb/kb-00004-c.md"]);
+        assert_eq!(
+            (entry_index.of_doc(1), entry_index.of_doc(2).map(|row| row.number)),
+            (None, Some(4))
+        );
+        entry_index.take(2);
+        assert_eq!(entry_index.duplicates(), ["a.md (kb-00004 is kb/kb-00004-c.md)"]);
     }
 }

@@ -1,4 +1,4 @@
-//! Shelf: the folder of models, locked by one command.
+//! ModelDir: the folder of models, locked by one command.
 //!
 //! In: folders with a model. Out: models with manifests.
 //! Invariants: as in `mod.rs`; leftovers of an interrupted command are removed by the next one.
@@ -44,14 +44,14 @@ struct Tried {
 }
 
 /// The folder of models, held by one command.
-pub struct Shelf {
+pub struct ModelDir {
     models: PathBuf,
     kgd: PathBuf,
     /// Held until this is dropped.
     _lock: File,
 }
 
-impl Shelf {
+impl ModelDir {
     /// Locks the folder; `kgd` is the program that tries models.
     ///
     /// # Errors
@@ -68,7 +68,7 @@ impl Shelf {
             .open(&path)
             .map_err(io(&path))?;
         lock.try_lock().map_err(|_| ModelError::Busy)?;
-        Ok(Shelf { models: models.to_path_buf(), kgd: kgd.to_path_buf(), _lock: lock })
+        Ok(ModelDir { models: models.to_path_buf(), kgd: kgd.to_path_buf(), _lock: lock })
     }
 
     /// Returns the folder for the download of this name.
