@@ -28,6 +28,9 @@ const DOCUMENTS_A_STEP: i64 = 64;
 /// Compared chunks that are cached: those that are often repeated recur.
 const MOST_KEPT: usize = 256;
 
+/// Documents that are cached: the one that is settled, and those that it repeats.
+const DOCUMENTS_KEPT: usize = 4;
+
 /// `chunks.same_as` if the chunk that this one repeated was deleted; it is settled soon.
 const LOST: i64 = -1;
 
@@ -228,13 +231,13 @@ struct Source {
 /// Reads and compares texts; caches what recurs.
 struct Texts<'a> {
     tx: &'a Transaction<'a>,
-    document: Option<(i64, Rc<Source>)>,
+    documents: Vec<(i64, Rc<Source>)>,
     compared: FxHashMap<i64, Rc<Compared>>,
 }
 
 impl<'a> Texts<'a> {
     fn new(tx: &'a Transaction<'a>) -> Self {
-        Texts { tx, document: None, compared: FxHashMap::default() }
+        Texts { tx, documents: Vec::new(), compared: FxHashMap::default() }
     }
 
     /// Decides what a chunk repeats, and indexes the part of it that only it has.
@@ -339,11 +342,14 @@ impl<'a> Texts<'a> {
     }
 
     fn document(&mut self, doc: i64) -> Result<Rc<Source>, StoreError> {
-        if let Some((_, source)) = self.document.as_ref().filter(|(kept, _)| *kept == doc) {
+        if let Some((_, source)) = self.documents.iter().find(|(kept, _)| *kept == doc) {
             return Ok(source.clone());
         }
         let source = Rc::new(source_of(self.tx, doc)?);
-        self.document = Some((doc, source.clone()));
+        if self.documents.len() >= DOCUMENTS_KEPT {
+            self.documents.remove(0);
+        }
+        self.documents.push((doc, source.clone()));
         Ok(source)
     }
 
