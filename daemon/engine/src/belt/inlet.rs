@@ -109,6 +109,11 @@ impl<T> Inlet<T> {
         }
     }
 
+    /// Returns whether an interactive item is waiting.
+    pub fn has_interactive(&self) -> bool {
+        self.receivers.try_lock().is_ok_and(|receivers| !receivers.interactive.is_empty())
+    }
+
     /// Takes an item and counts it in one step, so that a gauge never misses it.
     fn take(&self, receive: impl FnOnce() -> Poll<Option<Item<T>>>) -> Poll<Option<Item<T>>> {
         let _one_step = self.in_work.taking.lock().unwrap_or_else(PoisonError::into_inner);
