@@ -193,7 +193,7 @@ async fn start(
         related.gauge,
         embedded.gauge,
     ];
-    let (reread, waiting) = Reread::spawn(readers.clone(), budget.clone(), &chunked.lanes.bulk);
+    let (reread, waiting) = Reread::spawn(&readers, budget.clone(), &chunked.lanes.bulk);
     let traffic = Traffic::new(state, waiting, gauges);
     let (commands, command_receiver) = mpsc::channel(COMMAND_QUEUE);
     let write_args = WriterArgs {

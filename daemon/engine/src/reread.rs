@@ -5,7 +5,7 @@
 //! the writer never waits. A document that cannot be loaded is left out: it stays marked, and the writer asks again.
 
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use tokio::sync::{Notify, mpsc};
 use tokio::task::spawn_blocking;
@@ -65,14 +65,14 @@ pub struct Reread(Arc<Waiting>);
 
 impl Reread {
     /// Starts the task that loads documents, with the lane that they are sent to; it ends with the returned value, and
-    /// keeps no lane open.
+    /// keeps neither the lane nor the index open.
     pub(crate) fn spawn(
-        readers: Arc<Readers>,
+        readers: &Arc<Readers>,
         budget: Arc<Budget>,
         lane: &mpsc::Sender<Item<Document>>,
     ) -> (Reread, Arc<Waiting>) {
         let waiting = Arc::new(Waiting::default());
-        tokio::spawn(run(waiting.clone(), readers, budget, lane.downgrade()));
+        tokio::spawn(run(waiting.clone(), Arc::downgrade(readers), budget, lane.downgrade()));
         (Reread(waiting.clone()), waiting)
     }
 
@@ -97,13 +97,14 @@ impl Drop for Reread {
 
 async fn run(
     waiting: Arc<Waiting>,
-    readers: Arc<Readers>,
+    readers: Weak<Readers>,
     budget: Arc<Budget>,
     lane: mpsc::WeakSender<Item<Document>>,
 ) {
     while let Some(row) = waiting.next().await {
         budget.room(Lane::Bulk).await;
-        let readers = readers.clone();
+        // As the lane: what is kept would keep the index open.
+        let Some(readers) = readers.upgrade() else { return };
         let loaded = spawn_blocking(move || readers.look(|index| stored(index, row))).await;
         let doc = match loaded {
             Ok(Ok(doc)) => doc,

@@ -13,8 +13,8 @@ impl Project {
     /// # Errors
     /// When the index cannot be read.
     pub fn projection(&self, snapshot: &Snapshot) -> Result<Arc<Projection>, AskError> {
-        // Taken before the entry index: a reading that is stored in between causes one more read of the graph, never a stale
-        // graph.
+        // Taken before the entry index: a reading that is stored in between causes one more read of the graph, never a
+        // stale graph.
         let n_readings = self.indexes.n_readings();
         self.projections.at(&self.context(snapshot), n_readings, || {
             let entry_index = self.indexes.at(snapshot, &self.settings.kb.folder)?;
