@@ -112,7 +112,8 @@ async fn run(
                 tracing::warn!(%error, "a document of the index cannot be read again");
                 None
             }
-            // The runtime is shutting down.
+            // The runtime is shutting down, or the record made the decoder panic, which costs this document only.
+            Err(error) if error.is_panic() => None,
             Err(_) => return,
         };
         if let Some(doc) = doc {

@@ -40,9 +40,9 @@ pub struct Print {
 }
 
 impl Print {
-    /// Returns the keys that a text shares with those that it is compared with.
-    pub fn compared_by(&self) -> &[i64] {
-        if self.keys.is_empty() { std::slice::from_ref(&self.text) } else { &self.keys }
+    /// Returns the keys that a text shares with those that it is compared with; the first only with equal ones.
+    pub fn compared_by(&self) -> impl Iterator<Item = i64> + '_ {
+        std::iter::once(self.text).chain(self.keys.iter().copied())
     }
 }
 

@@ -3,7 +3,8 @@
 //! In: chunks with prints, as they are written, moved and deleted. Out: `chunks.same_as`, and the text index and the
 //! vectors without what a repeated chunk has.
 //! A chunk repeats the first other chunk whose words are equal or nearly equal and that repeats none itself. Chunks
-//! are ordered by the depth of their document's path, the path, and their place.
+//! are ordered by the depth of their document's path, the path, and their place. A key that more than a few chunks
+//! before have without repeating one another is that of a template, and says nothing.
 //! Invariants: once settled, `same_as` follows from the documents and their paths alone. A decision reads only chunks
 //! that come before, and documents are settled in order, so each is settled once unless an earlier one changes.
 //! Every commit finds every word of the folder: a chunk is indexed as a whole until it is decided, and when a chunk
@@ -27,6 +28,9 @@ const DOCUMENTS_A_STEP: i64 = 64;
 
 /// Compared chunks that are cached: those that are often repeated recur.
 const MOST_KEPT: usize = 256;
+
+/// Most chunks with one key that repeat none, among which a later one is looked for.
+const MOST_COMPARED: usize = 8;
 
 /// Documents that are cached: the one that is settled, and those that it repeats.
 const DOCUMENTS_KEPT: usize = 4;
@@ -128,6 +132,35 @@ fn open_repeats(tx: &Connection, chunk: i64) -> Result<(), StoreError> {
     Ok(())
 }
 
+/// Opens the documents of chunks that are compared by this key and come after `rank` and `start`, as far as another
+/// chunk before them may change what they repeat.
+fn open_later(tx: &Connection, key: i64, rank: &Rank, start: i64) -> Result<(), StoreError> {
+    let last: Option<(i64, String, i64)> = tx
+        .prepare_cached(
+            "SELECT d.depth, d.path, c.start FROM chunk_keys k JOIN chunks c ON c.id = k.chunk_id
+             JOIN docs d ON d.id = c.doc_id WHERE k.key = ?1 AND k.is_repeat = 0
+             ORDER BY d.depth, d.path, c.start LIMIT 1 OFFSET ?2",
+        )?
+        .query_row([key, MOST_COMPARED as i64 + 1], |row| {
+            Ok((row.get(0)?, row.get(1)?, row.get(2)?))
+        })
+        .optional()?;
+    let (depth, path, end) = last.unwrap_or((i64::MAX, String::new(), 0));
+    tx.prepare_cached(
+        "UPDATE docs SET is_open = 1 WHERE is_open = 0 AND id IN (
+           SELECT c.doc_id FROM chunk_keys k JOIN chunks c ON c.id = k.chunk_id JOIN docs d ON d.id = c.doc_id
+           WHERE k.key = ?1 AND (d.depth, d.path, c.start) > (?2, ?3, ?4)
+             AND (d.depth, d.path, c.start) <= (?5, ?6, ?7))",
+    )?
+    .execute(params![key, rank.0, rank.1, start, depth, path, end])?;
+    Ok(())
+}
+
+/// Opens what a chunk may change that repeats none no more.
+fn open_compared(tx: &Connection, print: &Print) -> Result<(), StoreError> {
+    print.compared_by().try_for_each(|key| open_later(tx, key, &(-1, String::new()), 0))
+}
+
 /// Prepares for the deletion of a chunk's row: the first chunk that repeats it is indexed in its place.
 pub(super) fn forget(
     tx: &Transaction<'_>,
@@ -136,6 +169,9 @@ pub(super) fn forget(
 ) -> Result<(), StoreError> {
     let Some(gone) = Compare::get(tx, chunk)? else { return Ok(()) };
     gone.set_keys(tx, None)?;
+    if gone.same_as == Some(gone.id) {
+        open_compared(tx, &gone.print)?;
+    }
     let sql = format!(
         "SELECT {} FROM chunks c JOIN docs d ON d.id = c.doc_id WHERE c.same_as = ?1 AND c.same_as <> c.id
          ORDER BY d.depth, d.path, c.start LIMIT 1",
@@ -162,6 +198,7 @@ pub(super) fn moved(tx: &Transaction<'_>, doc: i64, path: &str) -> Result<(), St
         if chunk.same_as == Some(chunk.id) {
             open_repeats(tx, chunk.id)?;
             chunk.decide(tx, None)?;
+            open_compared(tx, &chunk.print)?;
         }
     }
     Ok(())
@@ -248,25 +285,20 @@ impl<'a> Texts<'a> {
         similarity: f64,
         writes: &mut Deferred,
     ) -> Result<(), StoreError> {
-        let first = self.first_like(chunk, rank, similarity)?;
+        let (first, shared) = self.first_like(chunk, rank, similarity)?;
         let same_as = first.as_ref().map_or(chunk.id, |it| it.id);
         if chunk.same_as == Some(same_as) {
             return Ok(());
         }
         chunk.decide(self.tx, Some(same_as))?;
-        if first.is_some() {
-            open_repeats(self.tx, chunk.id)?;
-        } else {
+        if first.is_none() {
             // Later chunks that are compared with it may repeat this one.
-            let mut open = self.tx.prepare_cached(
-                "UPDATE docs SET is_open = 1 WHERE is_open = 0 AND id IN (
-                   SELECT c.doc_id FROM chunk_keys k JOIN chunks c ON c.id = k.chunk_id
-                   JOIN chunks f ON f.id = c.same_as JOIN docs d ON d.id = f.doc_id
-                   WHERE k.key = ?1 AND (d.depth, d.path, f.start) > (?2, ?3, ?4))",
-            )?;
-            for key in chunk.print.compared_by() {
-                open.execute(params![key, rank.0, rank.1, chunk.start as i64])?;
+            for key in shared {
+                open_later(self.tx, key, rank, chunk.start as i64)?;
             }
+        } else if chunk.same_as == Some(chunk.id) {
+            open_repeats(self.tx, chunk.id)?;
+            open_compared(self.tx, &chunk.print)?;
         }
         let was_repeat = chunk.same_as.is_some_and(|of| of != chunk.id);
         if first.is_some() || was_repeat {
@@ -275,36 +307,48 @@ impl<'a> Texts<'a> {
         Ok(())
     }
 
-    /// Returns the first chunk before this one that has equal or nearly equal words and repeats none itself.
+    /// Returns the first chunk before this one that has equal or nearly equal words and repeats none itself, and the
+    /// keys that count and that other chunks have, too.
     fn first_like(
         &mut self,
         chunk: &Compare,
         rank: &Rank,
         similarity: f64,
-    ) -> Result<Option<Compare>, StoreError> {
+    ) -> Result<(Option<Compare>, Vec<i64>), StoreError> {
         let sql = format!(
-            "SELECT {}, d.depth, d.path FROM chunk_keys k JOIN chunks c ON c.id = k.chunk_id
-             JOIN docs d ON d.id = c.doc_id WHERE k.key = ?1 AND k.is_repeat = 0",
+            "SELECT {}, d.depth, d.path, k.is_repeat FROM chunk_keys k JOIN chunks c ON c.id = k.chunk_id
+             JOIN docs d ON d.id = c.doc_id WHERE k.key = ?1 AND k.chunk_id <> ?2 ORDER BY k.is_repeat, k.chunk_id",
             Compare::COLUMNS
         );
         let mut statement = self.tx.prepare_cached(&sql)?;
-        let mut found: Vec<(Rank, Compare)> = Vec::new();
+        let (mut found, mut shared): (Vec<(Rank, Compare)>, Vec<i64>) = Default::default();
         for key in chunk.print.compared_by() {
-            let mut rows = statement.query([key])?;
+            let mut rows = statement.query([key, chunk.id])?;
+            let (mut before, mut is_shared) = (Vec::new(), false);
             while let Some(row) = rows.next()? {
-                let other = (row.get(6)?, row.get(7)?);
-                found.push((other, Compare::read(row)?));
+                is_shared = true;
+                // Those that repeat others come last, and are not compared.
+                if row.get(8)? || before.len() > MOST_COMPARED {
+                    break;
+                }
+                let (other, it) = ((row.get(6)?, row.get(7)?), Compare::read(row)?);
+                if (&other, it.start) < (rank, chunk.start) {
+                    before.push((other, it));
+                }
+            }
+            if before.len() <= MOST_COMPARED {
+                found.append(&mut before);
+                shared.extend(is_shared.then_some(key));
             }
         }
-        found.retain(|(other, it)| (other, it.start) < (rank, chunk.start));
         found.sort_by(|a, b| (&a.0, a.1.start).cmp(&(&b.0, b.1.start)));
         found.dedup_by_key(|(_, it)| it.id);
         for (_, other) in found {
             if other.print.text == chunk.print.text || self.are_alike(&other, chunk, similarity)? {
-                return Ok(Some(other));
+                return Ok((Some(other), shared));
             }
         }
-        Ok(None)
+        Ok((None, shared))
     }
 
     fn are_alike(

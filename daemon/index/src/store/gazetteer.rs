@@ -206,9 +206,12 @@ pub(super) fn requeue_readers(db: &Connection, changes: &Changes) -> Result<(), 
         db.execute("INSERT OR IGNORE INTO requeue SELECT id FROM docs", [])?;
         return Ok(());
     }
+    // Of passages that repeat one, only their own words are in the text index.
     let mut by_text = db.prepare_cached(
-        "INSERT OR IGNORE INTO requeue SELECT c.doc_id FROM chunk_fts f JOIN chunks c ON c.id = f.rowid
-         WHERE chunk_fts MATCH ?1",
+        "INSERT OR IGNORE INTO requeue
+           SELECT c.doc_id FROM chunk_fts f JOIN chunks c ON c.id = f.rowid WHERE chunk_fts MATCH ?1
+           UNION SELECT r.doc_id FROM chunk_fts f JOIN chunks r ON r.same_as = f.rowid AND r.same_as <> r.id
+             WHERE chunk_fts MATCH ?1",
     )?;
     let mut by_name = db.prepare_cached(
         "INSERT OR IGNORE INTO requeue SELECT m.doc_id FROM mentions m JOIN names n ON n.id = m.name_id

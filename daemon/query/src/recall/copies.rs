@@ -3,7 +3,8 @@
 //! In: candidates. Out: the same candidates, except that a passage whose words are indexed elsewhere is scored as if
 //! they were indexed here, a passage outside the filter is replaced by its copies inside, and one that adds nothing to
 //! the passage that it repeats is dropped, to be named as a further source.
-//! Invariant: the cost of each step is bounded by the number of candidates, however often a passage is repeated.
+//! Invariant: each step reads a bounded number of passages a candidate; to find the first of its copies, these are
+//! sorted.
 
 use std::collections::{BTreeMap, BTreeSet};
 

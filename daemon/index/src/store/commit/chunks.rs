@@ -76,13 +76,15 @@ fn write_chunk_row(
     let raw = doc.map.to_raw(chunk.span);
     let line = |offset| lines::line_of(&doc.line_starts, offset);
     // A kept row has the same hash, so its headings, language and tokens are equal: only places and the profile,
-    // which the hash does not cover, can differ.
+    // which the hash does not cover, can differ. One that repeats another is decided again if it becomes the first of
+    // its document, or is that no more: only the first keeps a title.
     // Without `RETURNING`, which costs a table of its own each time.
     let sql = "INSERT INTO chunks VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17,
          NULL)
        ON CONFLICT(id) DO UPDATE SET idx = excluded.idx, start = excluded.start, end = excluded.end,
          raw_start = excluded.raw_start, raw_end = excluded.raw_end, line_start = excluded.line_start,
-         line_end = excluded.line_end, profile = excluded.profile";
+         line_end = excluded.line_end, profile = excluded.profile,
+         same_as = iif(same_as <> id AND (idx = 0) <> (excluded.idx = 0), -1, same_as)";
     tx.prepare_cached(sql)?.execute(params![
         kept,
         doc_id,

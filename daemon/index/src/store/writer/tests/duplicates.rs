@@ -216,6 +216,55 @@ fn a_page_that_only_bears_another_title_is_found_by_it() {
 }
 
 #[test]
+fn a_copy_that_becomes_the_first_passage_of_its_page_is_found_by_the_title() {
+    let long = |word: &str| (0..250).map(|n| format!("{word}{n}")).collect::<Vec<_>>().join(" ");
+    let shared = format!("## Shared\n\n{}\n", long("tide"));
+    let page = |title: &str, own: &str| format!("---\ntitle: {title}\n---\n{own}{shared}");
+    let own = format!("## Own\n\n{}\n\n", long("reef"));
+    let mut folder = Folder::of(&[("a.md", page("Alpha", "")), ("bb.md", page("Zebrafish", &own))]);
+    assert!(folder.bench.count(REPEATS) > 0);
+    for (what, own) in [("the section goes", ""), ("and comes again", own.as_str())] {
+        folder.write("bb.md", &page("Zebrafish", own));
+        folder.settle();
+        assert_eq!(folder.found("zebrafish"), ["bb.md"], "{what}");
+        folder.check(what);
+    }
+}
+
+#[test]
+fn letters_of_one_template_are_compared_with_a_few_only() {
+    let mut dice = 7u64;
+    let mut letter = |n: usize| {
+        let phrase = |at: usize| {
+            dice = dice.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            let is_own = (dice >> 33).is_multiple_of(4);
+            if is_own {
+                format!("own{n}x{at} of letter{n} here")
+            } else {
+                format!("we write to you about matter{at}")
+            }
+        };
+        note("Letter", &[&(0..25).map(phrase).collect::<Vec<_>>().join(" ")])
+    };
+    let files: Vec<(String, String)> =
+        (0..60).map(|n| (format!("letters/{n:02}.md"), letter(n))).collect();
+    let files: Vec<(&str, String)> = files.iter().map(|(p, t)| (p.as_str(), t.clone())).collect();
+    let mut folder = Folder::of(&files);
+    for n in [0, 33, 59] {
+        assert!(!folder.found(&format!("letter{n}")).is_empty(), "letter {n}");
+    }
+    folder.check("letters");
+    for path in ["letters/00.md", "letters/07.md", "letters/20.md"] {
+        folder.remove(path);
+        folder.settle();
+        folder.check(path);
+    }
+    folder.rename("letters/40.md", "0.md");
+    folder.settle();
+    folder.check("one comes first");
+}
+
+#[test]
 fn editing_moving_and_deleting_the_first_promotes_another() {
     let page = |title: &str| note(title, &[BOILER, PLAN]);
     type Do = fn(&mut Folder);
