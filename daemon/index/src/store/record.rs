@@ -29,10 +29,12 @@ struct Record {
     blocks: Vec<Block>,
     inlines: Vec<Inline>,
     links: Vec<Link>,
-    /// Place, type and entity of each name.
-    given: Option<Vec<(Span<Norm>, i64, Option<String>)>>,
+    given: Option<Vec<Given>>,
     note: Option<Statements>,
 }
+
+/// Place, type and entity of a name that the user states.
+type Given = (Span<Norm>, i64, Option<String>);
 
 /// The places of a note's links in the file, and its typed relations: type, start, and number of the link.
 #[derive(Serialize, Deserialize)]
