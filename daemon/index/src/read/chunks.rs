@@ -44,8 +44,8 @@ record! {
         pub profile: String = "c.profile",
         /// Whether it is compared with others.
         pub is_compared: bool = "c.print IS NOT NULL",
-        /// The passage that it repeats, which alone is indexed; `None` for most.
-        pub repeats: Option<i64> = "iif(c.same_as <> c.id, c.same_as, NULL)",
+        /// The passage that it repeats, which alone is indexed; `None` for most, and while that is decided again.
+        pub repeats: Option<i64> = "iif(c.same_as <> c.id AND c.same_as > 0, c.same_as, NULL)",
     }
 }
 
@@ -75,7 +75,10 @@ impl Chunks<'_> {
 
     /// Returns those of some passages that repeat another, in the given order.
     pub fn repeats(self, chunks: impl IntoIterator<Item = i64>) -> Read<Vec<Chunk>> {
-        self.0.select_each("FROM chunks c WHERE c.id = ?1 AND c.same_as <> c.id", chunks)
+        self.0.select_each(
+            "FROM chunks c WHERE c.id = ?1 AND c.same_as <> c.id AND c.same_as > 0",
+            chunks,
+        )
     }
 
     /// Returns the passages that repeat one, in the order of documents, which paths closer to the top begin; those that

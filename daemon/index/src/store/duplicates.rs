@@ -35,8 +35,9 @@ const MOST_COMPARED: usize = 8;
 /// Documents that are cached: the one that is settled, and those that it repeats.
 const DOCUMENTS_KEPT: usize = 4;
 
-/// `chunks.same_as` if the chunk that this one repeated was deleted; it is settled soon.
-const LOST: i64 = -1;
+/// `chunks.same_as` of a copy that is decided again: the chunk that it repeated was deleted, or it has become the first
+/// of its document or is that no more.
+pub(super) const LOST: i64 = -1;
 
 /// The order of documents: `docs.depth` and path.
 type Rank = (i64, String);

@@ -46,8 +46,8 @@ CREATE TABLE written(doc_id INTEGER PRIMARY KEY, text BLOB NOT NULL);
 -- answers show them (` › ` between); `headings`: all of them (` / ` between), if there are more. For the place of each
 -- heading see `docs.headings`, for the one that names a document the table `headings`. `print` and `keys`: by which it
 -- is compared with others; null if it is not. `same_as`: itself, or the chunk that it repeats: then only its own words
--- are in the text index, and its vectors are aside. Null: not decided, -1: decided for one that was deleted; see
--- `store/duplicates.rs`.
+-- are in the text index, and its vectors are aside. Null: not decided; -1: indexed as the copy that it was, and to be
+-- decided again (`store/duplicates.rs`).
 CREATE TABLE chunks(
   id INTEGER PRIMARY KEY, doc_id INTEGER NOT NULL, idx INTEGER NOT NULL, start INTEGER NOT NULL,
   end INTEGER NOT NULL, raw_start INTEGER NOT NULL, raw_end INTEGER NOT NULL, line_start INTEGER NOT NULL,

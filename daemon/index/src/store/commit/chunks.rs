@@ -84,7 +84,7 @@ fn write_chunk_row(
        ON CONFLICT(id) DO UPDATE SET idx = excluded.idx, start = excluded.start, end = excluded.end,
          raw_start = excluded.raw_start, raw_end = excluded.raw_end, line_start = excluded.line_start,
          line_end = excluded.line_end, profile = excluded.profile,
-         same_as = iif(same_as <> id AND (idx = 0) <> (excluded.idx = 0), -1, same_as)";
+         same_as = iif(same_as <> id AND (idx = 0) <> (excluded.idx = 0), ?18, same_as)";
     tx.prepare_cached(sql)?.execute(params![
         kept,
         doc_id,
@@ -103,7 +103,8 @@ fn write_chunk_row(
         chunk.profile.as_str(),
         (chunk.headings.len() > MAX_HEADINGS).then(|| chunk.headings.join(" / ")),
         print.map(|it| it.text),
-        print.and_then(duplicates::encode_keys)
+        print.and_then(duplicates::encode_keys),
+        duplicates::LOST
     ])?;
     Ok(kept.unwrap_or_else(|| tx.last_insert_rowid()))
 }

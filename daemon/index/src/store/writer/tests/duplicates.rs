@@ -232,6 +232,27 @@ fn a_copy_that_becomes_the_first_passage_of_its_page_is_found_by_the_title() {
 }
 
 #[test]
+fn a_name_that_becomes_known_is_read_in_copies_too() {
+    let text =
+        |end: &str| format!("Whoever opens the quillfeather gasket wears gloves. {PLAN} {end}\n");
+    let mut folder = Folder::of(&[
+        ("a.txt", text("")),
+        ("x/copy.txt", text("")),
+        ("x/near.txt", text("Ask Mira.")),
+    ]);
+    assert_eq!(folder.bench.count(REPEATS), 2);
+    folder.write(
+        "term.md",
+        "# Quillfeather Gasket\n\n**Quillfeather Gasket** is a gasket of the valve.\n",
+    );
+    folder.settle();
+    let named = "SELECT count(DISTINCT m.doc_id) FROM mentions m JOIN names n ON n.id = m.name_id
+                 WHERE n.norm = 'quillfeathergasket' AND m.surface = 'quillfeather gasket'";
+    assert_eq!(folder.bench.count(named), 3);
+    folder.check("a term");
+}
+
+#[test]
 fn letters_of_one_template_are_compared_with_a_few_only() {
     let mut dice = 7u64;
     let mut letter = |n: usize| {

@@ -460,3 +460,47 @@ proptest! {
         );
     }
 }
+
+#[test]
+fn many_names_at_once_are_decided_as_a_few_by_a_few() {
+    let mut bench = Bench::new();
+    let links: Vec<String> = (0..540)
+        .flat_map(|n| {
+            let word: String =
+                format!("{n:04}").bytes().map(|it| char::from(b'a' + it - b'0')).collect();
+            // The second of each pair is the first with another ending, so that they are compared.
+            [format!("- [[Harbor {word} Station]]"), format!("- [[Harbor {word} Stations]]")]
+        })
+        .collect();
+    bench.put("links.md", &format!("# Links\n\n{}\n", links.join("\n")));
+    let mut is_bulk = false;
+    loop {
+        match bench.writer.ripple(true).expect("a step") {
+            RippleStep::Settled => break,
+            RippleStep::Progress => is_bulk |= bench.writer.all_names.is_some(),
+            RippleStep::Requeue(rows) => {
+                for row in rows {
+                    let again = bench.again(row);
+                    bench.commit(&[again]);
+                }
+            }
+        }
+    }
+    assert!(is_bulk, "the names are decided a few at a time");
+    let at_once = bench.text();
+    let n_linked = bench.count("SELECT count(*) FROM names WHERE via IS NOT NULL");
+    assert!(n_linked >= 540, "{n_linked}");
+    let mut statement =
+        bench.writer.db.prepare("SELECT id FROM names WHERE sense = 0").expect("sound");
+    let names: Vec<i64> = statement
+        .query_map([], |row| row.get(0))
+        .expect("rows")
+        .collect::<Result<_, _>>()
+        .expect("ids");
+    drop(statement);
+    for few in names.chunks(100) {
+        bench.writer.resolve(few).expect("resolved");
+    }
+    bench.settle();
+    assert!(bench.text() == at_once, "a name is decided otherwise");
+}
