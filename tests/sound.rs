@@ -93,9 +93,6 @@ const UNSOUND: &[(&str, &str)] = &[
     ("document of no entity", "SELECT path FROM docs WHERE entity_id NOT IN (SELECT id FROM entities)"),
     ("document twice", "SELECT path FROM docs GROUP BY path HAVING count(*) > 1"),
     ("term of nobody", "SELECT surface FROM terms WHERE n_docs <= 0"),
-    ("name left to resolve", "SELECT name_id FROM dirty_names UNION ALL SELECT name_id FROM undecided"),
-    ("link left to resolve", "SELECT key FROM dirty_links"),
-    ("permalink left to number", "SELECT base FROM dirty_permalinks"),
     ("name of no document", "SELECT key FROM doc_names WHERE doc_id NOT IN (SELECT id FROM docs)"),
     ("note without document", "SELECT base FROM notes WHERE doc_id NOT IN (SELECT id FROM docs WHERE is_note)"),
     ("note without row", "SELECT path FROM docs WHERE is_note AND id NOT IN (SELECT doc_id FROM notes)"),
@@ -108,8 +105,7 @@ const UNSOUND: &[(&str, &str)] = &[
     ("link to no document", "SELECT target FROM note_links WHERE dst NOT IN (SELECT id FROM docs)"),
     ("field without note", "SELECT key FROM note_fields WHERE doc_id NOT IN (SELECT doc_id FROM notes)"),
     ("place without note", "SELECT key FROM note_places WHERE doc_id NOT IN (SELECT doc_id FROM notes)"),
-    ("term left to weigh", "SELECT norm FROM dirty_terms"),
-    ("document left to read", "SELECT path FROM requeue r LEFT JOIN docs d ON d.id = abs(r.doc_id)"),
+    ("work left to do", "SELECT kind || ' ' || key FROM work"),
     (
         "document with another uid than in the ledger",
         "SELECT path FROM docs d WHERE uid IS NOT

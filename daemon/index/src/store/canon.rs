@@ -15,6 +15,7 @@ use rusqlite::{Connection, Row, Statement};
 use rustc_hash::FxHashMap;
 
 use super::StoreError;
+use super::work::Work;
 
 /// The parts that are compared: a name and a query each. The query may return any columns.
 pub const PARTS: &[(&str, &str)] = &[
@@ -155,13 +156,17 @@ pub const PARTS: &[(&str, &str)] = &[
         "SELECT d.path, f.seq, f.ordinal, f.content, f.line_start, f.line_end, f.speaker, f.day
          FROM memory_facts f LEFT JOIN docs d ON d.id = f.doc_id",
     ),
-    ("dirty link", "SELECT key FROM dirty_links"),
-    ("dirty permalink", "SELECT base FROM dirty_permalinks"),
-    ("dirty name", "SELECT n.norm FROM dirty_names d LEFT JOIN names n ON n.id = d.name_id"),
-    ("undecided", "SELECT n.norm FROM undecided d LEFT JOIN names n ON n.id = d.name_id"),
-    ("dirty term", "SELECT norm FROM dirty_terms"),
+    ("dirty link", "SELECT key FROM temp.link"),
+    ("dirty permalink", "SELECT key FROM temp.number"),
+    ("dirty name", "SELECT n.norm FROM temp.gather w LEFT JOIN names n ON n.id = w.key"),
+    ("undecided", "SELECT n.norm FROM temp.decide w LEFT JOIN names n ON n.id = w.key"),
+    ("dirty term", "SELECT key FROM temp.weigh"),
     ("open document", "SELECT path FROM docs WHERE is_open"),
-    ("requeue", "SELECT d.path FROM requeue r LEFT JOIN docs d ON d.id = abs(r.doc_id)"),
+    (
+        "requeue",
+        "SELECT d.path FROM (SELECT key FROM temp.reread UNION ALL SELECT key FROM temp.reload) w
+         LEFT JOIN docs d ON d.id = w.key",
+    ),
     ("quarantine", "SELECT path, stage, reason, is_transient FROM quarantine"),
 ];
 
@@ -251,9 +256,9 @@ fn compare_with_ledger(
     Ok(diff)
 }
 
-/// Creates what the queries need: a virtual table, which is the only way to read the words of the text index, and a
-/// view of entities. A sense may be named by the uid of its first document (`~` and 16 digits at the end), which each
-/// ledger assigns again; the view shows the path instead.
+/// Creates what the queries need: a virtual table, which is the only way to read the words of the text index, a view of
+/// each kind of work, and one of entities. A sense may be named by the uid of its first document (`~` and 16 digits at
+/// the end), which each ledger assigns again; the view shows the path instead.
 fn prepare(db: &Connection) -> Result<(), StoreError> {
     db.execute_batch(
         "PRAGMA query_only = 0;
@@ -263,6 +268,12 @@ fn prepare(db: &Connection) -> Result<(), StoreError> {
              || coalesce((SELECT path FROM docs WHERE uid = substr(norm, -16)), '?') ELSE norm END AS norm
          FROM main.entities",
     )?;
+    for kind in Work::KINDS {
+        db.execute_batch(&format!(
+            "CREATE TEMP VIEW IF NOT EXISTS {kind:?} AS SELECT key FROM main.work WHERE kind = {}",
+            kind as i64
+        ))?;
+    }
     Ok(())
 }
 

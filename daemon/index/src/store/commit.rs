@@ -1,7 +1,7 @@
 //! Commit: writes or deletes one document's rows inside the writer's transaction.
 //!
 //! Unchanged rows are left alone: a chunk with the same hash keeps its row, text index and vectors; equal mentions
-//! and evidence are not touched. Effects on other documents become dirty rows.
+//! and evidence are not touched. Effects on other documents become work.
 
 mod chunks;
 mod deferred;
@@ -21,12 +21,13 @@ pub(super) use self::deferred::{Deferred, commit};
 use self::identity::{Existing, find, row_at};
 pub(super) use self::identity::{Identity, identify};
 use self::names::{
-    Due, intern_names, keep_senses, mark_dirty, mark_stated_terms, mentions_hash, names_of_doc,
-    write_aliases, write_evidence, write_mentions, write_stated,
+    intern_names, keep_senses, mark_stated_terms, mentions_hash, names_of_doc, write_aliases,
+    write_evidence, write_mentions, write_stated,
 };
 pub use self::note::{BLOCK, kind_of as link_kind};
 use super::schema::{PASS_ASKED, PASS_DEEP, PASS_SWIFT};
 use super::scrub::sum_of;
+use super::work::Work;
 use super::{StoreError, duplicates, ids, lines, links, record, written};
 use extract::recognize::Gazetteer;
 use model::document::{Document, Pass};
@@ -59,7 +60,7 @@ pub(super) fn document(
             write_content(tx, doc, old.as_ref(), identity, context_changed, writes, mentions_hash)?
         }
     };
-    tx.prepare_cached("DELETE FROM requeue WHERE doc_id = -?1")?.execute([id])?;
+    Work::Reload.remove(tx, [id])?;
     // The text around a name and the document's path count, too. Names before and after the change are dirty: a name
     // that the document no longer uses loses facts.
     let is_known = existing.is_some();
@@ -104,11 +105,10 @@ fn write_found(
         tx.prepare_cached(sql)?.execute(values)?;
     }
     let reads_again = version == Gazetteer::UNMINED || version < gazetteer_version(tx)?;
-    let queue = match reads_again {
-        true => "INSERT OR IGNORE INTO requeue VALUES(?1)",
-        false => "DELETE FROM requeue WHERE doc_id = ?1",
-    };
-    tx.prepare_cached(queue)?.execute([id])?;
+    match reads_again {
+        true => Work::Reread.add(tx, [id])?,
+        false => Work::Reread.remove(tx, [id])?,
+    }
     // Names, mentions and evidence are the same, and so is the text around them: nothing to resolve.
     if was == Some(mentions_hash) {
         return Ok(Vec::new());
@@ -133,7 +133,7 @@ fn write_found(
     write_evidence(tx, id, doc, &name_ids)?;
     links::relate(tx, id, None)?;
     let only_deepens = doc.head.pass == Pass::Deep && holds_content;
-    mark_dirty(tx, touched.iter().copied(), if only_deepens { Due::Later } else { Due::Soon })?;
+    Work::Gather.add_with(i64::from(only_deepens), tx, &touched)?;
     Ok(touched.into_iter().collect())
 }
 
@@ -184,9 +184,10 @@ pub(super) fn remove(
     note::remove(tx, id)?;
     memory::remove(tx, id)?;
     delete_chunks(tx, chunk_ids(tx, id)?, writes)?;
+    mark_stated_terms(tx, id)?;
+    Work::Reread.remove(tx, [id])?;
+    Work::Reload.remove(tx, [id])?;
     for statement in [
-        "INSERT OR IGNORE INTO dirty_terms
-           SELECT n.norm FROM stated s JOIN names n ON n.id = s.name_id WHERE s.doc_id = ?1",
         "DELETE FROM mentions WHERE doc_id = ?1",
         "DELETE FROM aliases WHERE doc_id = ?1",
         "DELETE FROM evidence WHERE doc_id = ?1",
@@ -194,7 +195,6 @@ pub(super) fn remove(
         "DELETE FROM headings WHERE doc_id = ?1",
         "DELETE FROM doc_tags WHERE doc_id = ?1",
         "DELETE FROM written WHERE doc_id = ?1",
-        "DELETE FROM requeue WHERE doc_id IN (?1, -?1)",
         "DELETE FROM entities WHERE doc_id = ?1",
         "DELETE FROM docs WHERE id = ?1",
     ] {
@@ -202,7 +202,7 @@ pub(super) fn remove(
     }
     headings::show(tx, id, &norms)?;
     writes.terms.add(&terms, "");
-    mark_dirty(tx, touched.iter().copied(), Due::Soon)?;
+    Work::Gather.add(tx, &touched)?;
     Ok(touched.into_iter().collect())
 }
 
@@ -422,16 +422,14 @@ impl TermCounts {
         // Counts of 0 would keep terms that no document has.
         let mut drop_unused =
             tx.prepare_cached("DELETE FROM terms WHERE surface = ?1 AND n_docs <= 0")?;
-        let mut mark = tx.prepare_cached("INSERT OR IGNORE INTO dirty_terms VALUES(?1)")?;
-        for (surface, (norm, counts)) in self.0 {
-            let [n, plain, marked, headed, defined] = counts;
+        for (surface, (norm, counts)) in &self.0 {
+            let [n, plain, marked, headed, defined] = *counts;
             count.execute(params![surface, norm, n, plain, marked, headed, defined])?;
             if n < 0 {
                 drop_unused.execute([surface])?;
             }
-            mark.execute([norm])?;
         }
-        Ok(())
+        Work::Weigh.add(tx, self.0.into_values().map(|(norm, _)| norm))
     }
 }
 

@@ -8,6 +8,7 @@ use config::settings::Gazetteer as GazetteerSettings;
 use rusqlite::{Connection, OptionalExtension, params};
 
 use super::StoreError;
+use super::work::Work;
 use crate::words::phrase_of;
 use extract::recognize::gazetteer::{Gazetteer, GazetteerTerm};
 use extract::recognize::lexicon;
@@ -55,7 +56,7 @@ impl Changes {
 
 /// Updates the rows.
 ///
-/// Checks only the terms that may differ: those whose counts or statements changed (`dirty_terms`), and those that
+/// Checks only the terms that may differ: those whose counts or statements changed ([`Work::Weigh`]), and those that
 /// were mined before or are now, since the cap admits one when another leaves.
 pub(super) fn refresh(
     db: &Connection,
@@ -70,15 +71,15 @@ pub(super) fn refresh(
         for norm in was_mined.iter().chain(mined.keys()) {
             refresh_one(db, norm, &mined, &mut changes)?;
         }
-        let mut dirty = db.prepare_cached("SELECT norm FROM dirty_terms")?;
-        let mut rows = dirty.query([])?;
+        let mut due = db.prepare_cached("SELECT key FROM work WHERE kind = ?1")?;
+        let mut rows = due.query([Work::Weigh])?;
         while let Some(row) = rows.next()? {
             let norm = row.get_ref(0)?.as_str().unwrap_or_default();
             refresh_one(db, norm, &mined, &mut changes)?;
         }
     }
     // Also when no refresh was needed: the counts of these terms cannot matter until they change again.
-    db.execute("DELETE FROM dirty_terms", [])?;
+    db.execute("DELETE FROM work WHERE kind = ?1", [Work::Weigh])?;
     Ok(changes)
 }
 
@@ -122,12 +123,12 @@ fn refresh_one(
 /// terms.
 fn is_needed(db: &Connection, settings: &GazetteerSettings) -> Result<bool, StoreError> {
     let needed: bool = db.query_row(
-        "SELECT EXISTS (SELECT 1 FROM dirty_terms t WHERE
-           EXISTS (SELECT 1 FROM gazetteer g WHERE g.norm = t.norm)
-           OR EXISTS (SELECT 1 FROM names n JOIN stated s ON s.name_id = n.id WHERE n.norm = t.norm)
-           OR (SELECT sum(n_docs) FROM terms c WHERE c.norm = t.norm) >= ?1
-           OR EXISTS (SELECT 1 FROM terms c WHERE c.norm = t.norm AND c.n_defined > 0))",
-        [settings.min_documents],
+        "SELECT EXISTS (SELECT 1 FROM work w WHERE w.kind = ?1 AND (
+           EXISTS (SELECT 1 FROM gazetteer g WHERE g.norm = w.key)
+           OR EXISTS (SELECT 1 FROM names n JOIN stated s ON s.name_id = n.id WHERE n.norm = w.key)
+           OR (SELECT sum(n_docs) FROM terms c WHERE c.norm = w.key) >= ?2
+           OR EXISTS (SELECT 1 FROM terms c WHERE c.norm = w.key AND c.n_defined > 0)))",
+        params![Work::Weigh, settings.min_documents],
         |row| row.get(0),
     )?;
     Ok(needed)
@@ -203,26 +204,20 @@ fn wanted_row(
 /// Queues the documents that contain a changed term to be read again.
 pub(super) fn requeue_readers(db: &Connection, changes: &Changes) -> Result<(), StoreError> {
     if changes.n > LOOK_UP_TO {
-        db.execute("INSERT OR IGNORE INTO requeue SELECT id FROM docs", [])?;
-        return Ok(());
+        return Work::Reread.add_selected(db, "SELECT id FROM docs", []);
     }
     // Of passages that repeat one, only their own words are in the text index.
-    let mut by_text = db.prepare_cached(
-        "INSERT OR IGNORE INTO requeue
-           SELECT c.doc_id FROM chunk_fts f JOIN chunks c ON c.id = f.rowid WHERE chunk_fts MATCH ?1
-           UNION SELECT r.doc_id FROM chunk_fts f JOIN chunks r ON r.same_as = f.rowid AND r.same_as <> r.id
-             WHERE chunk_fts MATCH ?1",
-    )?;
-    let mut by_name = db.prepare_cached(
-        "INSERT OR IGNORE INTO requeue SELECT m.doc_id FROM mentions m JOIN names n ON n.id = m.name_id
-         WHERE n.norm = ?1",
-    )?;
+    let by_text = "SELECT c.doc_id FROM chunk_fts f JOIN chunks c ON c.id = f.rowid WHERE chunk_fts MATCH ?1
+       UNION SELECT r.doc_id FROM chunk_fts f JOIN chunks r ON r.same_as = f.rowid AND r.same_as <> r.id
+         WHERE chunk_fts MATCH ?1";
+    let by_name =
+        "SELECT m.doc_id FROM mentions m JOIN names n ON n.id = m.name_id WHERE n.norm = ?1";
     for (norm, surface) in &changes.terms {
         // Documents that mention the name already, and those whose text has the words.
-        by_name.execute([norm])?;
+        Work::Reread.add_selected(db, by_name, [norm])?;
         // As separate words, and as one word (`SigningService`).
         if let Some(fts) = phrase_of(surface) {
-            by_text.execute([fts])?;
+            Work::Reread.add_selected(db, by_text, [fts])?;
         }
     }
     Ok(())

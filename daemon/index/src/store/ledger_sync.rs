@@ -8,6 +8,7 @@ use rusqlite::OptionalExtension;
 
 use super::journal::Journal;
 use super::ledger::{IngestRecord, KbRecord, MemoryEvent, Verdict};
+use super::work::Work;
 use super::writer::{IndexWriter, set_meta_number};
 use super::{StoreError, commit};
 use crate::vectors::VectorChange;
@@ -46,8 +47,7 @@ impl IndexWriter {
                     .query_row([norm], |row| row.get(0))
                     .optional()?;
                 if let Some(name) = name {
-                    tx.prepare_cached("INSERT OR REPLACE INTO dirty_names VALUES(?1, 0)")?
-                        .execute([name])?;
+                    Work::Gather.add(&tx, [name])?;
                     names.push(name);
                 }
             }
@@ -85,11 +85,8 @@ impl IndexWriter {
     ) -> Result<(), StoreError> {
         sys::fail::point("record.before");
         for path in paths {
-            self.db
-                .prepare_cached(
-                    "INSERT OR IGNORE INTO requeue SELECT -id FROM docs WHERE path = ?1",
-                )?
-                .execute([path.as_str()])?;
+            let document = "SELECT id FROM docs WHERE path = ?1";
+            Work::Reload.add_selected(&self.db, document, [path.as_str()])?;
         }
         self.ledger.record_ingest(paths, record)?;
         sys::fail::point("record.after");

@@ -12,6 +12,7 @@ use rusqlite::{Connection, OptionalExtension, Transaction, params};
 
 use super::commit::{self, link_kind};
 use super::resolve::resolve_link;
+use super::work::Work;
 use super::writer::{IndexWriter, set_meta_number};
 use super::{StoreError, permalinks};
 use crate::vectors::VectorChange;
@@ -43,11 +44,8 @@ pub(super) fn mark(tx: &Connection, key: &str) -> Result<(), StoreError> {
                OR EXISTS (SELECT 1 FROM note_links WHERE permalink_key = ?1)",
         )?
         .query_row([key], |row| row.get(0))?;
-    if has_links {
-        // `REPLACE` starts over from document 0 if the key was half done.
-        tx.prepare_cached("INSERT OR REPLACE INTO dirty_links VALUES(?1, 0)")?.execute([key])?;
-    }
-    Ok(())
+    // A key that was half done starts over from document 0.
+    if has_links { Work::Link.add(tx, [key]) } else { Ok(()) }
 }
 
 /// Does one step within the transaction of a commit that somebody waits for.
@@ -61,24 +59,24 @@ pub(super) fn settle_soon(tx: &Connection) -> Result<(), StoreError> {
 fn settle(tx: &Connection, when_quiet: bool) -> Result<bool, StoreError> {
     let base: Option<String> = tx
         .prepare_cached(
-            "SELECT base FROM dirty_permalinks d
-             WHERE ?1 OR NOT EXISTS (SELECT 1 FROM notes n WHERE n.base = d.base LIMIT 1 OFFSET ?2) LIMIT 1",
+            "SELECT key FROM work WHERE kind = ?1
+               AND (?2 OR NOT EXISTS (SELECT 1 FROM notes n WHERE n.base = key LIMIT 1 OFFSET ?3)) LIMIT 1",
         )?
-        .query_row(params![when_quiet, MAX_WHEN_BUSY], |row| row.get(0))
+        .query_row(params![Work::Number, when_quiet, MAX_WHEN_BUSY], |row| row.get(0))
         .optional()?;
     if let Some(base) = base {
-        tx.prepare_cached("DELETE FROM dirty_permalinks WHERE base = ?1")?.execute([&base])?;
+        Work::Number.remove(tx, [&base])?;
         permalinks::number_all(tx, &base)?;
         return Ok(true);
     }
     let mut left = LINKS_A_STEP;
     let mut has_worked = false;
     while left > 0 {
-        let dirty: Option<(String, i64)> = tx
-            .prepare_cached("SELECT key, after FROM dirty_links LIMIT 1")?
-            .query_row([], |row| Ok((row.get(0)?, row.get(1)?)))
+        let due: Option<(String, i64)> = tx
+            .prepare_cached("SELECT key, value FROM work WHERE kind = ?1 LIMIT 1")?
+            .query_row([Work::Link], |row| Ok((row.get(0)?, row.get(1)?)))
             .optional()?;
-        let Some((key, after)) = dirty else { break };
+        let Some((key, after)) = due else { break };
         has_worked = true;
         // A key without links costs a unit, too, so that the loop ends.
         left -= reresolve(tx, &key, after, left)?.max(1);
@@ -110,12 +108,10 @@ fn reresolve(tx: &Connection, key: &str, after: i64, most: i64) -> Result<i64, S
     for (doc, seq) in &links {
         reresolve_one(tx, *doc, *seq)?;
     }
-    match links.last().filter(|_| !is_all) {
-        Some((doc, _)) => tx
-            .prepare_cached("UPDATE dirty_links SET after = ?2 WHERE key = ?1")?
-            .execute(params![key, doc])?,
-        None => tx.prepare_cached("DELETE FROM dirty_links WHERE key = ?1")?.execute([key])?,
-    };
+    Work::Link.remove(tx, [key])?;
+    if let Some((doc, _)) = links.last().filter(|_| !is_all) {
+        Work::Link.add_with(*doc, tx, [key])?;
+    }
     Ok(links.len() as i64)
 }
 
@@ -131,13 +127,11 @@ fn links_of(tx: &Connection, key: &str, doc: i64) -> Result<Vec<(i64, i64)>, Sto
 
 fn reresolve_one(tx: &Connection, doc: i64, seq: i64) -> Result<(), StoreError> {
     // Also if its target stays: the link may have been written again since the key became dirty.
-    tx.prepare_cached(
-        "INSERT INTO dirty_names SELECT z.id, 0 FROM note_links l
-           JOIN mentions m ON m.doc_id = l.doc_id AND m.recognizer = ?3 AND m.start >= l.start AND m.end <= l.end
-           JOIN names n ON n.id = m.name_id JOIN names z ON z.norm = n.norm AND z.sense = 0
-         WHERE l.doc_id = ?1 AND l.seq = ?2 ON CONFLICT(name_id) DO UPDATE SET later = 0",
-    )?
-    .execute(params![doc, seq, RecognizerKind::Stated as i64])?;
+    let names = "SELECT z.id FROM note_links l
+       JOIN mentions m ON m.doc_id = l.doc_id AND m.recognizer = ?3 AND m.start >= l.start AND m.end <= l.end
+       JOIN names n ON n.id = m.name_id JOIN names z ON z.norm = n.norm AND z.sense = 0
+       WHERE l.doc_id = ?1 AND l.seq = ?2";
+    Work::Gather.add_selected(tx, names, params![doc, seq, RecognizerKind::Stated as i64])?;
     let found: Option<(String, i64, String, Option<i64>)> = tx
         .prepare_cached(
             "SELECT d.path, l.kind, l.target, l.dst FROM note_links l JOIN docs d ON d.id = l.doc_id
@@ -188,7 +182,7 @@ impl IndexWriter {
     /// Does one step of the links and permalinks that commits made dirty, in a transaction of its own. Returns false
     /// if nothing was left to do.
     pub(super) fn settle_links(&mut self, when_quiet: bool) -> Result<bool, StoreError> {
-        if !has_work(&self.db)? {
+        if !Work::Link.is_more_than(&self.db, 0)? && !Work::Number.is_more_than(&self.db, 0)? {
             return Ok(false);
         }
         let tick = self.next_tick()?;
@@ -205,10 +199,4 @@ impl IndexWriter {
         self.tick = tick;
         Ok(true)
     }
-}
-
-fn has_work(db: &Connection) -> Result<bool, StoreError> {
-    let sql =
-        "SELECT EXISTS (SELECT 1 FROM dirty_links) OR EXISTS (SELECT 1 FROM dirty_permalinks)";
-    Ok(db.prepare_cached(sql)?.query_row([], |row| row.get(0))?)
 }

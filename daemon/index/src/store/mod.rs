@@ -38,6 +38,7 @@ mod spaces;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
 mod trouble;
+mod work;
 mod writer;
 mod written;
 

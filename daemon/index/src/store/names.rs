@@ -18,6 +18,7 @@ use rustc_hash::FxHashMap;
 use super::facts::{self, Gathered};
 use super::ledger::Ledger;
 use super::likeness::Likeness;
+use super::work::Work;
 use super::{StoreError, ids, readings};
 use embed::Embedder;
 use extract::link::resolve::{Candidate, Decided, Decision, NameFacts, Surroundings, decide};
@@ -30,12 +31,12 @@ const MANY_USES: i64 = 2_000;
 /// documents would cost the square of their number.
 pub(super) const MANY_WHEN_BUSY: i64 = 200;
 
-/// The condition that the name `name_id` is decided and has more than `?2` mentions or statements: one more rarely
+/// The condition that the name `key` is decided and has more than `?2` mentions or statements: one more rarely
 /// changes what it denotes.
-pub(super) const IS_COMMON: &str = "EXISTS (SELECT 1 FROM names n WHERE n.id = name_id AND n.decision <> 0
+pub(super) const IS_COMMON: &str = "EXISTS (SELECT 1 FROM names n WHERE n.id = key AND n.decision <> 0
    AND (n.n_mentions > ?2 OR EXISTS (SELECT 1 FROM stated s WHERE s.name_id = n.id LIMIT 1 OFFSET ?2)))";
 
-/// The row of `undecided` that stands for all names.
+/// The key of [`Work::Decide`] that stands for all names.
 pub(super) const ALL: i64 = 0;
 
 /// Values of `names.decision`.
@@ -88,7 +89,7 @@ impl Resolver<'_> {
     pub(super) fn run_soon(&self, ids: &[i64]) -> Result<(), StoreError> {
         let mut statement = self
             .db
-            .prepare_cached(&format!("SELECT 1 FROM (SELECT ?1 AS name_id) WHERE {IS_COMMON}"))?;
+            .prepare_cached(&format!("SELECT 1 FROM (SELECT ?1 AS key) WHERE {IS_COMMON}"))?;
         let mut soon = Vec::with_capacity(ids.len());
         for id in ids {
             if !statement.exists(params![id, MANY_USES])? {
@@ -98,17 +99,17 @@ impl Resolver<'_> {
         let (to_decide, neighborhood) = self.gather(&soon, true)?;
         let compared: BTreeSet<i64> = neighborhood.neighbors.values().flatten().copied().collect();
         let mut through = self.db.prepare_cached("SELECT via FROM names WHERE id = ?1")?;
-        let mut mark = self.db.prepare_cached("INSERT OR IGNORE INTO undecided VALUES(?1)")?;
-        let mut now = BTreeSet::new();
+        let (mut now, mut later) = (BTreeSet::new(), BTreeSet::new());
         for id in to_decide {
             // A name that is linked through one of these would be wrong until the ripple comes, so it is decided now.
             let via: Option<i64> = through.query_row([id], |row| row.get(0)).optional()?.flatten();
             let depends = via.is_some_and(|via| soon.contains(&via));
             match compared.contains(&id) && !soon.contains(&id) && !depends {
-                true => _ = mark.execute([id])?,
-                false => _ = now.insert(id),
-            }
+                true => later.insert(id),
+                false => now.insert(id),
+            };
         }
+        Work::Decide.add(self.db, later)?;
         self.decide_all(&now, neighborhood)
     }
 
@@ -125,8 +126,7 @@ impl Resolver<'_> {
         if marks_all {
             to_decide = BTreeSet::from([ALL]);
         }
-        let mut mark = self.db.prepare_cached("INSERT OR IGNORE INTO undecided VALUES(?1)")?;
-        to_decide.iter().try_for_each(|id| Ok(mark.execute([id]).map(drop)?))
+        Work::Decide.add(self.db, to_decide)
     }
 
     /// Decides these names; their facts must be gathered already. `all`: what [`AllNames::read`] returned since the
@@ -178,10 +178,7 @@ impl Resolver<'_> {
             neighborhood.neighbors.insert(name.facts.id, neighbors);
         }
         neighborhood.facts.extend(gathered.into_iter().map(|g| (g.facts.id, Arc::new(g.facts))));
-        let mut unmark = self.db.prepare_cached("DELETE FROM dirty_names WHERE name_id = ?1")?;
-        for id in ids {
-            unmark.execute([id])?;
-        }
+        Work::Gather.remove(self.db, ids)?;
         Ok((to_decide, neighborhood))
     }
 
@@ -310,8 +307,7 @@ impl Resolver<'_> {
             };
             self.apply(name, decided, &around)?;
         }
-        let mut unmark = self.db.prepare_cached("DELETE FROM undecided WHERE name_id = ?1")?;
-        ids.iter().try_for_each(|id| Ok(unmark.execute([id]).map(drop)?))
+        Work::Decide.remove(self.db, ids)
     }
 
     fn apply(

@@ -22,6 +22,7 @@ use rusqlite::{Connection, OptionalExtension, params};
 use super::StoreError;
 use super::ledger::Ledger;
 use super::links::mark;
+use super::work::Work;
 use model::terms::RelPath;
 
 /// Most notes with one base whose permalinks are numbered at once; if there are more, the ripple does it.
@@ -64,8 +65,7 @@ pub(super) fn number_all(tx: &Connection, base: &str) -> Result<(), StoreError> 
 
 /// Leaves a base to the ripple.
 fn put_off(tx: &Connection, base: &str) -> Result<(), StoreError> {
-    tx.prepare_cached("INSERT OR IGNORE INTO dirty_permalinks VALUES(?1)")?.execute([base])?;
-    Ok(())
+    Work::Number.add(tx, [base])
 }
 
 /// Numbers the claims of a permalink anew, if there are any, because another document came to it or left it.

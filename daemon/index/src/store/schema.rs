@@ -3,7 +3,7 @@
 //! The index is derived from the files. A new [`SCHEMA_VERSION`] rebuilds it; nothing is migrated.
 
 /// Must be raised with every change of the tables below, or of the meaning of their rows.
-pub const SCHEMA_VERSION: u32 = 33;
+pub const SCHEMA_VERSION: u32 = 34;
 
 /// Values of `docs.pass`: read by the swift pass; to be read by the deep pass; read by the deep pass.
 pub const PASS_SWIFT: i64 = 0;
@@ -230,18 +230,9 @@ CREATE TABLE memory_facts(
   line_start INTEGER NOT NULL, line_end INTEGER NOT NULL, speaker TEXT, day TEXT,
   PRIMARY KEY(doc_id, seq)) WITHOUT ROWID;
 
--- Work that a commit left to do; it is stored with the commit, so it survives a crash.
--- `dirty_names`: names with changes in some document; `later`: only the deep pass found something new, so they wait
--- until it ends. `undecided`: names whose facts are gathered and that must be decided again; 0: all of them.
-CREATE TABLE dirty_names(name_id INTEGER PRIMARY KEY, later INTEGER NOT NULL);
-CREATE TABLE undecided(name_id INTEGER PRIMARY KEY);
-CREATE TABLE dirty_terms(norm TEXT PRIMARY KEY) WITHOUT ROWID;
--- Keys of links that may resolve differently now; documents up to `after` have been processed.
-CREATE TABLE dirty_links(key TEXT PRIMARY KEY, after INTEGER NOT NULL) WITHOUT ROWID;
-CREATE TABLE dirty_permalinks(base TEXT PRIMARY KEY) WITHOUT ROWID;
--- Documents to be read again for their names; minus the id: whose files are read again at the next start, if that did
--- not happen before.
-CREATE TABLE requeue(doc_id INTEGER PRIMARY KEY);
+-- What commits left to do (`store/work.rs`): `key` is an id or a text, depending on the kind.
+CREATE TABLE work(kind INTEGER NOT NULL, key NOT NULL, value INTEGER NOT NULL, PRIMARY KEY(kind, key))
+  WITHOUT ROWID;
 
 -- Failures are counted until the file changes. `hash` is null if the file cannot even be read.
 CREATE TABLE quarantine(path TEXT PRIMARY KEY, stage TEXT NOT NULL, reason TEXT NOT NULL,

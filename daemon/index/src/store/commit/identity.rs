@@ -7,10 +7,11 @@
 
 use rusqlite::{Connection, OptionalExtension, Transaction, params};
 
-use super::names::{Due, mark_dirty, names_of_doc};
+use super::names::names_of_doc;
 use super::{Deferred, day_of, remove};
 use crate::store::ledger::{IngestRecord, Ledger};
 use crate::store::permalinks::GoneDocument;
+use crate::store::work::Work;
 use crate::store::{DocVersion, StoreError, duplicates};
 use model::Ticket;
 use model::document::Document;
@@ -199,5 +200,5 @@ fn set_aside(tx: &Transaction<'_>, id: i64, path: &str) -> Result<(), StoreError
     )?
     .execute(params![id, path])?;
     duplicates::moved(tx, id, path)?;
-    mark_dirty(tx, names_of_doc(tx, id)?.into_iter(), Due::Soon)
+    Work::Gather.add(tx, names_of_doc(tx, id)?)
 }

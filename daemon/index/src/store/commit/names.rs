@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use rusqlite::{OptionalExtension, Transaction, params};
 use xxhash_rust::xxh3::Xxh3;
 
+use crate::store::work::Work;
 use crate::store::{StoreError, lines};
 use model::document::{
     AliasUse, Document, NameUse, Party, PlaceFeatures, RecognizerKind, StatedSource,
@@ -121,12 +122,8 @@ pub(super) fn write_stated(
 /// Marks the names that a document states for the gazetteer. Called before and after a change, so that old and new
 /// names are marked.
 pub(super) fn mark_stated_terms(tx: &Transaction<'_>, id: i64) -> Result<(), StoreError> {
-    tx.prepare_cached(
-        "INSERT OR IGNORE INTO dirty_terms
-           SELECT n.norm FROM stated s JOIN names n ON n.id = s.name_id WHERE s.doc_id = ?1",
-    )?
-    .execute([id])?;
-    Ok(())
+    let norms = "SELECT n.norm FROM stated s JOIN names n ON n.id = s.name_id WHERE s.doc_id = ?1";
+    Work::Weigh.add_selected(tx, norms, [id])
 }
 
 /// A row of `mentions`, without its key and with the length of its surface instead of the surface.
@@ -346,31 +343,6 @@ fn link_at(links: &[(usize, usize, i64)], at: usize) -> Option<i64> {
     let after = links.partition_point(|(start, ..)| *start <= at);
     let (_, end, seq) = links.get(after.checked_sub(1)?)?;
     (at < *end).then_some(*seq)
-}
-
-/// When names must be resolved.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Due {
-    /// As soon as no document is on the belt.
-    Soon,
-    /// At the end of the deep pass, which reads known documents more closely.
-    Later,
-}
-
-/// Marks names for Resolve, in the same transaction as the change that made them dirty. The earlier due time wins.
-pub(super) fn mark_dirty(
-    tx: &Transaction<'_>,
-    names: impl Iterator<Item = i64>,
-    due: Due,
-) -> Result<(), StoreError> {
-    let mut insert = tx.prepare_cached(
-        "INSERT INTO dirty_names VALUES(?1, ?2)
-         ON CONFLICT(name_id) DO UPDATE SET later = min(later, excluded.later)",
-    )?;
-    for name in names {
-        insert.execute(params![name, due == Due::Later])?;
-    }
-    Ok(())
 }
 
 /// Hashes everything that the rows of mentions, stated names and evidence hold.

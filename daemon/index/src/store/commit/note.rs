@@ -1,6 +1,6 @@
 //! Note: the rows of the names by which links find a document, and of what a note states.
 //!
-//! In: a document whose row exists. Out: rows, its links with their current targets, and dirty rows for other
+//! In: a document whose row exists. Out: rows, its links with their current targets, and marks of other
 //! documents' links whose targets may have changed.
 //! Invariant: names and path of a document agree in `doc_names` and `docs`; each change makes the links of its keys
 //! dirty.

@@ -13,6 +13,7 @@ use rustc_hash::FxHashMap;
 
 use super::{IndexWriter, Round, set_meta_number};
 use crate::store::names::{ALL, AllNames, IS_COMMON, MANY_WHEN_BUSY, Resolver};
+use crate::store::work::Work;
 use crate::store::{StoreError, commit, gazetteer};
 use crate::vectors::VectorChange;
 use extract::recognize::gazetteer::Gazetteer;
@@ -47,9 +48,11 @@ pub enum RippleStep {
 
 /// Returns the documents whose files are to be read again.
 pub(super) fn unread(db: &Connection) -> Result<Vec<RelPath>, StoreError> {
-    let mut statement =
-        db.prepare("SELECT d.path FROM requeue r JOIN docs d ON d.id = -r.doc_id ORDER BY d.path")?;
-    let paths = statement.query_map([], |row| Ok(RelPath::new(row.get::<_, String>(0)?)))?;
+    let mut statement = db.prepare(
+        "SELECT d.path FROM work w JOIN docs d ON d.id = w.key WHERE w.kind = ?1 ORDER BY d.path",
+    )?;
+    let paths =
+        statement.query_map([Work::Reload], |row| Ok(RelPath::new(row.get::<_, String>(0)?)))?;
     Ok(paths.collect::<Result<_, _>>()?)
 }
 
@@ -85,11 +88,11 @@ impl IndexWriter {
     /// decided once, however many of its neighbors changed. Common names wait until no document comes. Returns false
     /// if there are none.
     fn resolve_some(&mut self, when_quiet: bool) -> Result<bool, StoreError> {
-        let mut ids = self.some_due("dirty_names WHERE later = 0", when_quiet)?;
+        let mut ids = self.some_due(Work::Gather, when_quiet)?;
         let is_gathered = ids.is_empty();
         if is_gathered {
             self.mark_all()?;
-            ids = self.some_due(&format!("undecided WHERE name_id <> {ALL}"), when_quiet)?;
+            ids = self.some_due(Work::Decide, when_quiet)?;
         }
         if ids.is_empty() {
             self.all_names = None;
@@ -97,7 +100,7 @@ impl IndexWriter {
         }
         let started = sys::thread_cpu_time();
         let resolved = if is_gathered {
-            if self.all_names.is_none() && self.is_more("undecided", MANY_DUE)? {
+            if self.all_names.is_none() && Work::Decide.is_more_than(&self.db, MANY_DUE)? {
                 self.all_names = AllNames::read(&self.db)?.map(Arc::new);
             }
             let all = self.all_names.clone();
@@ -118,45 +121,40 @@ impl IndexWriter {
     }
 
     /// Returns some of the names that are due.
-    fn some_due(&self, due: &str, when_quiet: bool) -> Result<Vec<i64>, StoreError> {
+    fn some_due(&self, due: Work, when_quiet: bool) -> Result<Vec<i64>, StoreError> {
         let mut statement = self.db.prepare_cached(&format!(
-            "SELECT name_id FROM {due} AND (?3 OR NOT {IS_COMMON}) LIMIT ?1"
+            "SELECT key FROM work WHERE kind = ?4 AND key <> {ALL} AND value = 0 AND (?3 OR NOT {IS_COMMON}) LIMIT ?1"
         ))?;
-        let values = params![self.names_a_step as i64, MANY_WHEN_BUSY, when_quiet];
+        let values = params![self.names_a_step as i64, MANY_WHEN_BUSY, when_quiet, due];
         let ids = statement.query_map(values, |row| row.get(0))?;
         Ok(ids.collect::<Result<_, _>>()?)
     }
 
-    /// Returns whether a table has more rows than this.
-    fn is_more(&self, table: &str, than: i64) -> Result<bool, StoreError> {
-        let sql = format!("SELECT EXISTS (SELECT 1 FROM {table} LIMIT 1 OFFSET ?1)");
-        Ok(self.db.prepare_cached(&sql)?.query_row([than], |row| row.get(0))?)
-    }
-
     /// Returns whether so many facts change that all names are decided again, rather than looking up which ones.
     fn are_most_due(&self) -> Result<bool, StoreError> {
-        let sql = "SELECT EXISTS (SELECT 1 FROM undecided WHERE name_id = ?1) OR
-                     ?2 < (SELECT count(*) FROM dirty_names WHERE later = 0) AND
-                     (SELECT count(*) FROM names) < 2 * (SELECT count(*) FROM dirty_names WHERE later = 0)";
-        Ok(self.db.prepare_cached(sql)?.query_row([ALL, MANY_DUE], |row| row.get(0))?)
+        let sql = "WITH due AS (SELECT count(*) AS n FROM work WHERE kind = ?1 AND value = 0)
+                   SELECT n > ?2 AND 2 * n > (SELECT count(*) FROM names) FROM due";
+        let values = params![Work::Gather, MANY_DUE];
+        Ok(Work::Decide.has(&self.db, ALL)?
+            || self.db.prepare_cached(sql)?.query_row(values, |row| row.get(0))?)
     }
 
     /// Marks all names as undecided if that is due.
     fn mark_all(&mut self) -> Result<(), StoreError> {
-        let is_due = "SELECT EXISTS (SELECT 1 FROM undecided WHERE name_id = ?1)";
-        if !self.db.prepare_cached(is_due)?.query_row([ALL], |row| row.get(0))? {
+        if !Work::Decide.has(&self.db, ALL)? {
             return Ok(());
         }
         let tx = self.db.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
-        tx.execute("INSERT OR IGNORE INTO undecided SELECT id FROM names WHERE sense = 0", [])?;
-        tx.execute("DELETE FROM undecided WHERE name_id = ?1", [ALL])?;
+        Work::Decide.add_selected(&tx, "SELECT id FROM names WHERE sense = 0", [])?;
+        Work::Decide.remove(&tx, [ALL])?;
         Ok(tx.commit()?)
     }
 
     /// Makes due what the deep pass changed, because it has ended or is waiting. Returns false if that is nothing.
     pub fn end_deep_pass(&mut self) -> Result<bool, StoreError> {
-        let due = "UPDATE dirty_names SET later = 0 WHERE later <> 0";
-        Ok(self.db.execute(due, []).map_err(|error| self.with_interruption(error.into()))? > 0)
+        let due = "UPDATE work SET value = 0 WHERE kind = ?1 AND value <> 0";
+        let n = self.db.execute(due, [Work::Gather]);
+        Ok(n.map_err(|error| self.with_interruption(error.into()))? > 0)
     }
 
     /// Sets the size of the next step by the processor time of this one, so that other programs do not make it
@@ -173,17 +171,17 @@ impl IndexWriter {
     fn next_requeued(&mut self) -> Result<Vec<i64>, StoreError> {
         loop {
             let mut statement = self.db.prepare_cached(
-                "SELECT doc_id FROM requeue WHERE doc_id > ?1 ORDER BY doc_id LIMIT ?2",
+                "SELECT key FROM work WHERE kind = ?1 AND key > ?2 ORDER BY key LIMIT ?3",
             )?;
-            let rows =
-                statement.query_map([self.requeued.last_id, REQUEUE_AT_ONCE], |row| row.get(0))?;
+            let values = params![Work::Reread, self.requeued.last_id, REQUEUE_AT_ONCE];
+            let rows = statement.query_map(values, |row| row.get(0))?;
             let found: Vec<i64> = rows.collect::<Result<_, _>>()?;
             if let Some(last_id) = found.last() {
                 self.requeued.last_id = *last_id;
                 return Ok(found);
             }
-            let sum = "SELECT coalesce(sum(doc_id), 0) FROM requeue WHERE doc_id > 0";
-            let left: i64 = self.db.query_row(sum, [], |row| row.get(0))?;
+            let sum = "SELECT coalesce(sum(key), 0) FROM work WHERE kind = ?1";
+            let left: i64 = self.db.query_row(sum, [Work::Reread], |row| row.get(0))?;
             if left == 0 || self.requeued.left == Some(left) {
                 return Ok(Vec::new());
             }
@@ -197,8 +195,7 @@ impl IndexWriter {
     }
 
     fn refresh_gazetteer(&mut self, version: u64) -> Result<(), StoreError> {
-        let has_terms: bool =
-            self.db.query_row("SELECT EXISTS (SELECT 1 FROM dirty_terms)", [], |row| row.get(0))?;
+        let has_terms = Work::Weigh.is_more_than(&self.db, 0)?;
         // Version 0 means that nothing was mined yet, and every document of the first index waits for its second
         // reading: the first refresh ends that, even if it finds nothing.
         if !has_terms && version != Gazetteer::UNMINED {

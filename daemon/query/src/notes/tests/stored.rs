@@ -191,7 +191,7 @@ fn many_notes_of_one_name_are_numbered_by_the_ripple() {
         led(&bench, "07/readme.md"),
         ["readme -> 07/readme.md", "readme-59 -> 59/readme.md"]
     );
-    assert_eq!(bench.count("SELECT count(*) FROM dirty_links"), 0);
+    assert_eq!(bench.count("SELECT count(*) FROM work WHERE key LIKE 'readme%'"), 0);
 }
 
 #[test]

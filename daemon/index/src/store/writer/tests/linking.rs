@@ -184,7 +184,7 @@ fn names_that_only_the_deep_pass_has_found_are_resolved_at_its_end() {
     doc.head.pass = Pass::Deep;
     bench.commit(&[Item::Document(ticket, doc)]);
     // The other name of the document has the same mentions as before.
-    assert_eq!(bench.count("SELECT count(*) FROM dirty_names"), 1);
+    assert_eq!(bench.count("SELECT count(*) FROM work"), 1);
     bench.settle_all();
     let n_decided = "SELECT count(*) FROM names WHERE norm LIKE '%lindqvist' AND decision <> 0";
     assert_eq!(bench.count(n_decided), 0);
