@@ -27,7 +27,7 @@ pub const PARTS: &[(&str, &str)] = &[
            d.text, d.lines, d.pages, d.headings, d.terms, d.warnings, d.redactions, e.norm, e.name, h.path
          FROM docs d LEFT JOIN shown_entities e ON e.id = d.entity_id LEFT JOIN docs h ON h.id = e.doc_id",
     ),
-    ("written", "SELECT d.path, w.text FROM written w LEFT JOIN docs d ON d.id = w.doc_id"),
+    ("written", "SELECT path, written FROM docs WHERE written IS NOT NULL"),
     ("tag", "SELECT d.path, t.tag FROM doc_tags t LEFT JOIN docs d ON d.id = t.doc_id"),
     (
         "chunk",

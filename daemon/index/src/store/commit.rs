@@ -158,7 +158,6 @@ fn write_content(
     let terms = encode_terms(doc);
     let id = upsert_doc(tx, doc, (existing, identity, &terms, mentions_hash))?;
     write_tags(tx, id, doc, identity)?;
-    written::write(tx, id, doc)?;
     write_chunks(tx, id, context_changed, doc, identity, writes)?;
     writes.terms.add(existing.map_or("", |old| &old.terms), &terms);
     ensure_note_entity(tx, id, &identity.uid, doc)?;
@@ -194,7 +193,6 @@ pub(super) fn remove(
         "DELETE FROM stated WHERE doc_id = ?1",
         "DELETE FROM headings WHERE doc_id = ?1",
         "DELETE FROM doc_tags WHERE doc_id = ?1",
-        "DELETE FROM written WHERE doc_id = ?1",
         "DELETE FROM entities WHERE doc_id = ?1",
         "DELETE FROM docs WHERE id = ?1",
     ] {
@@ -271,15 +269,16 @@ fn upsert_doc(
         pass_code(doc),
         sum,
         duplicates::depth_of(doc.head.path.as_str()),
-        outline
+        outline,
+        written::pack(doc)
     ];
     let id = tx
         .prepare_cached(
             "INSERT INTO docs(id, uid, path, title, is_note, format, doc_type, language, day, hash, mtime_ms,
                n_bytes, source_url, meta, text, lines, terms, mentions_hash, gazetteer_version, warnings, redactions,
-               pages, headings, pass, sum, depth, outline)
+               pages, headings, pass, sum, depth, outline, written)
              VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21,
-               ?22, ?23, ?24, ?25, ?26, ?27)
+               ?22, ?23, ?24, ?25, ?26, ?27, ?28)
              ON CONFLICT(id) DO UPDATE SET uid = excluded.uid, path = excluded.path, title = excluded.title,
                is_note = excluded.is_note, format = excluded.format, doc_type = excluded.doc_type,
                language = excluded.language, day = excluded.day, hash = excluded.hash,
@@ -288,7 +287,7 @@ fn upsert_doc(
                mentions_hash = excluded.mentions_hash, gazetteer_version = excluded.gazetteer_version,
                warnings = excluded.warnings, redactions = excluded.redactions,
                pages = excluded.pages, headings = excluded.headings, pass = excluded.pass,
-               sum = excluded.sum, depth = excluded.depth, outline = excluded.outline
+               sum = excluded.sum, depth = excluded.depth, outline = excluded.outline, written = excluded.written
              RETURNING id",
         )?
         .query_row(values, |row| row.get(0))?;

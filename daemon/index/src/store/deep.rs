@@ -36,7 +36,7 @@ impl IndexWriter {
             return Ok(next);
         }
         let (n, n_bytes, sum): (i64, i64, i64) = self.db.query_row(
-            "SELECT count(*), coalesce(sum(n_bytes), 0), coalesce(sum(id), 0) FROM docs WHERE pass < 2",
+            "SELECT count(*), coalesce(sum(n_bytes), 0), coalesce(sum(id), 0) FROM docs WHERE pass < 4",
             [],
             |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)),
         )?;
@@ -70,7 +70,7 @@ impl IndexWriter {
     /// Returns the documents after `last_id`, up to the size of a batch.
     fn deep_after(&self, last_id: i64) -> Result<Vec<(i64, u64)>, StoreError> {
         let mut statement = self.db.prepare_cached(
-            "SELECT id, n_bytes FROM docs WHERE pass < 2 AND id > ?1 ORDER BY id LIMIT ?2",
+            "SELECT id, n_bytes FROM docs WHERE pass < 4 AND id > ?1 ORDER BY id LIMIT ?2",
         )?;
         let rows = statement.query_map(params![last_id, DEEP_AT_ONCE.0], |row| {
             Ok((row.get(0)?, row.get::<_, i64>(1)? as u64))

@@ -76,7 +76,7 @@ pub const TABLES: &[Table] = &[
     table(Index, "documents", "docs", "id",
         "uid:t path:t title:t is_note:i format:t doc_type:t language:t day:t hash:b mtime_ms:i n_bytes:i \
          source_url:t meta:t text:t lines:b pages:b headings:b terms:t mentions_hash:i gazetteer_version:i \
-         warnings:t redactions:t pass:i entity_id:i sum:i depth:i"),
+         warnings:t redactions:t pass:i entity_id:i sum:i depth:i written:b"),
     table(Index, "chunks", "chunks", "id",
         "doc_id:i idx:i start:i end:i raw_start:i raw_end:i line_start:i line_end:i n_tokens:i section:t \
          hash:b language:t profile:t headings:t print:i same_as:i"),
@@ -94,7 +94,6 @@ pub const TABLES: &[Table] = &[
     table(Index, "evidence", "evidence", "doc_id",
         "seq subject predicate object subject_at object_at start end raw_start raw_end line pattern \
          confidence subject_link object_link"),
-    table(Index, "written", "written", "doc_id", "text"),
     table(Index, "doc_tags", "doc_tags", "doc_id", "tag"),
     table(Index, "stated", "stated", "doc_id", "name_id source surface"),
     table(Index, "doc_names", "doc_names", "doc_id", "key kind"),

@@ -5,12 +5,13 @@
 /// Must be raised with every change of the tables below, or of the meaning of their rows.
 pub const SCHEMA_VERSION: u32 = 34;
 
-/// Values of `docs.pass`: read by the swift pass; to be read by the deep pass; read by the deep pass.
-pub const PASS_SWIFT: i64 = 0;
+/// Values of `docs.pass`: read by the swift pass; to be read by the deep pass; read by the deep pass. SQLite stores
+/// each of them in one byte (0 and 1 in none): a row that keeps its length is not written again with its texts.
+pub const PASS_SWIFT: i64 = 2;
 /// See [`PASS_SWIFT`].
-pub(crate) const PASS_ASKED: i64 = 1;
+pub(crate) const PASS_ASKED: i64 = 3;
 /// See [`PASS_SWIFT`].
-pub(crate) const PASS_DEEP: i64 = 2;
+pub(crate) const PASS_DEEP: i64 = 4;
 
 /// Creates all tables; runs once on an empty database.
 pub(super) const INDEX: &str = r#"
@@ -18,12 +19,12 @@ CREATE TABLE meta(key TEXT PRIMARY KEY, value) WITHOUT ROWID;
 
 -- One row a file. Ids are never reused, because evidence names documents by id. `text` is the normalized, redacted
 -- text; chunks are spans of it, so nothing is stored twice. `lines` maps places of `text` to lines of the file; `pages`
--- and `headings` hold where those begin (see `store/lines.rs`). `pass`: 0 swift, 1 to be read by the deep pass, 2 deep.
+-- and `headings` hold where those begin (see `store/lines.rs`). `pass`: see [`PASS_SWIFT`].
 -- `outline`: what the recognizers read besides the text (`store/record.rs`).
 -- `sum`: checksum of the columns that are derived from the file (`store/scrub.rs`).
 -- What is read by itself stands before the texts, which go on in other pages. `depth` and `path` are the order of
 -- documents in which the first of equal passages is found; `is_open`: its passages are not settled
--- (`store/duplicates.rs`).
+-- (`store/duplicates.rs`). `written`: the readable text as the file has it, compressed (`store/written.rs`).
 CREATE TABLE docs(
   id INTEGER PRIMARY KEY AUTOINCREMENT, entity_id INTEGER, uid TEXT NOT NULL UNIQUE, path TEXT NOT NULL UNIQUE,
   title TEXT NOT NULL, is_note INTEGER NOT NULL, format TEXT NOT NULL, doc_type TEXT, language TEXT NOT NULL,
@@ -31,16 +32,13 @@ CREATE TABLE docs(
   depth INTEGER NOT NULL, is_open INTEGER NOT NULL DEFAULT 0,
   meta TEXT NOT NULL, text TEXT NOT NULL, lines BLOB NOT NULL, pages BLOB, headings BLOB, terms TEXT NOT NULL,
   mentions_hash INTEGER NOT NULL, gazetteer_version INTEGER NOT NULL, warnings TEXT, redactions TEXT,
-  pass INTEGER NOT NULL, sum INTEGER NOT NULL, outline BLOB NOT NULL DEFAULT x'');
+  pass INTEGER NOT NULL, sum INTEGER NOT NULL, outline BLOB NOT NULL DEFAULT x'', written BLOB);
 CREATE INDEX docs_entity ON docs(entity_id);
 CREATE INDEX docs_hash ON docs(hash);
-CREATE INDEX docs_pass ON docs(id, n_bytes) WHERE pass < 2;
+CREATE INDEX docs_pass ON docs(id, n_bytes) WHERE pass < 4;
 CREATE INDEX docs_open ON docs(depth, path) WHERE is_open = 1;
 CREATE TABLE doc_tags(doc_id INTEGER NOT NULL, tag TEXT NOT NULL, PRIMARY KEY(doc_id, tag)) WITHOUT ROWID;
 CREATE INDEX doc_tags_tag ON doc_tags(tag);
-
--- The readable text as the file has it, compressed (`store/written.rs`).
-CREATE TABLE written(doc_id INTEGER PRIMARY KEY, text BLOB NOT NULL);
 
 -- Spans are bytes of `docs.text`; raw spans are bytes of the file. `section`: the two innermost headings above it, as
 -- answers show them (` › ` between); `headings`: all of them (` / ` between), if there are more. For the place of each
