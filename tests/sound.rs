@@ -100,11 +100,8 @@ const UNSOUND: &[(&str, &str)] = &[
         "permalink twice, or none",
         "SELECT permalink FROM notes GROUP BY permalink HAVING count(*) > 1 OR permalink IS NULL",
     ),
-    ("observation without note", "SELECT content FROM observations WHERE doc_id NOT IN (SELECT doc_id FROM notes)"),
     ("link without note", "SELECT target FROM note_links WHERE doc_id NOT IN (SELECT doc_id FROM notes)"),
     ("link to no document", "SELECT target FROM note_links WHERE dst NOT IN (SELECT id FROM docs)"),
-    ("field without note", "SELECT key FROM note_fields WHERE doc_id NOT IN (SELECT doc_id FROM notes)"),
-    ("place without note", "SELECT key FROM note_places WHERE doc_id NOT IN (SELECT doc_id FROM notes)"),
     ("work left to do", "SELECT kind || ' ' || key FROM work"),
     (
         "document with another uid than in the ledger",

@@ -122,13 +122,13 @@ impl Files<'_> {
 
     /// Returns whether more than `n` notes are entities of memory.
     pub fn are_more_of_memory(self, n: usize) -> Read<bool> {
-        let sql = "SELECT 1 FROM memory_nodes WHERE is_node LIMIT 1 OFFSET ?1";
+        let sql = "SELECT 1 FROM memory WHERE is_node LIMIT 1 OFFSET ?1";
         self.0.has_row(sql, [n as i64])
     }
 
     /// Returns the paths of notes that are entities of memory and outside its folder, at most `most`, by row id.
     pub fn of_memory_elsewhere(self, most: usize) -> Read<Vec<String>> {
-        let sql = "SELECT d.path FROM memory_nodes n JOIN docs d ON d.id = n.doc_id
+        let sql = "SELECT d.path FROM memory n JOIN docs d ON d.id = n.doc_id
                    WHERE n.is_node AND NOT n.in_folder LIMIT ?1";
         self.0.rows(sql, [most as i64])
     }
@@ -187,7 +187,7 @@ impl Files<'_> {
 
     /// Returns the identities of the notes that are entities of memory with this name, by its key.
     pub fn uids_of_memory(self, key: &str) -> Read<BTreeSet<String>> {
-        let sql = "SELECT d.uid FROM memory_nodes m JOIN docs d ON d.id = m.doc_id WHERE m.key = ?1 AND m.is_node";
+        let sql = "SELECT d.uid FROM memory m JOIN docs d ON d.id = m.doc_id WHERE m.key = ?1 AND m.is_node";
         self.0.rows(sql, [key])
     }
 

@@ -215,7 +215,6 @@ impl Notes<'_> {
     /// Returns the notes with observations, or with those of some categories, which are in lowercase.
     pub fn stating(self, categories: Option<&[&str]>) -> Read<FxHashSet<i64>> {
         let categories = categories.map(|all| serde_json::to_string(all).unwrap_or_default());
-        // Without `DISTINCT`, for which SQLite would read whole rows: an index has both columns.
         let sql = "SELECT doc_id FROM observations
                    WHERE ?1 IS NULL OR lower(category) IN (SELECT value FROM json_each(?1))";
         self.0.rows(sql, [categories])

@@ -148,8 +148,8 @@ pub const PARTS: &[(&str, &str)] = &[
     (
         "memory node",
         "SELECT d.path, n.key, n.name, n.type, n.is_node, n.in_folder, n.summary, n.tags, n.last_ordinal, n.n_facts,
-           n.n_vectors, v.vectors, v.mean
-         FROM memory_nodes n LEFT JOIN docs d ON d.id = n.doc_id LEFT JOIN memory_vectors v ON v.doc_id = n.doc_id",
+           n.n_vectors, n.vectors, n.mean
+         FROM memory n LEFT JOIN docs d ON d.id = n.doc_id",
     ),
     (
         "memory fact",

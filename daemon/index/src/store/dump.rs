@@ -80,7 +80,7 @@ const DOCUMENTS: &str =
     "SELECT id, path, title, coalesce(doc_type, ''), json_extract(meta, '$.tags'), hash, n_bytes,
     language, day, format, source_url, json_extract(meta, '$.author'), json_extract(meta, '$.language'),
     json_extract(meta, '$.pages'), json_extract(meta, '$.security'), permalink, metadata,
-    (SELECT m.is_node AND m.in_folder FROM memory_nodes m WHERE m.doc_id = docs.id)
+    (SELECT m.is_node AND m.in_folder FROM memory m WHERE m.doc_id = docs.id)
     FROM docs LEFT JOIN notes ON doc_id = id ORDER BY path LIMIT ?1 OFFSET ?2";
 
 fn document(row: &Row<'_>) -> rusqlite::Result<Value> {

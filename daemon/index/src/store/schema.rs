@@ -171,23 +171,33 @@ CREATE INDEX gazetteer_mined ON gazetteer(norm) WHERE is_mined;
 -- Contents of notes (`formats/src/note.rs`) as their authors wrote them; `start` and `end` are bytes of the file.
 -- `doc_names`: the folded names by which a document is found; `kind` is `notes::resolve::By`. `notes.permalink` is
 -- numbered if several notes have the same `base`: the permalink that the note states, if it is granted (`is_stated`),
--- else the slug of its title. `gone_names`: the addresses of files that were deleted or moved within 30 days, from
--- the ledger (`store/permalinks.rs`).
+-- else the slug of its title. `record`: what the note states besides links, as a JSON object of arrays, because
+-- that is written faster than a row for each; the views below name the values. `gone_names`: the addresses of files
+-- that were deleted or moved within 30 days, from the ledger (`store/permalinks.rs`).
 CREATE TABLE doc_names(key TEXT NOT NULL, kind INTEGER NOT NULL, doc_id INTEGER NOT NULL,
   PRIMARY KEY(key, kind, doc_id)) WITHOUT ROWID;
 CREATE INDEX doc_names_doc ON doc_names(doc_id);
 CREATE TABLE notes(doc_id INTEGER PRIMARY KEY, base TEXT NOT NULL, is_stated INTEGER NOT NULL, permalink TEXT,
-  metadata TEXT NOT NULL);
+  metadata TEXT NOT NULL, record TEXT NOT NULL);
 CREATE INDEX notes_base ON notes(base);
 CREATE INDEX notes_permalink ON notes(permalink);
 CREATE TABLE gone_names(key TEXT NOT NULL, path TEXT NOT NULL, uid TEXT NOT NULL, gone_ms INTEGER NOT NULL,
   PRIMARY KEY(key, path)) WITHOUT ROWID;
 CREATE INDEX gone_names_path ON gone_names(path);
-CREATE TABLE observations(
-  doc_id INTEGER NOT NULL, seq INTEGER NOT NULL, category TEXT NOT NULL, content TEXT NOT NULL, tags TEXT NOT NULL,
-  context TEXT, block TEXT, start INTEGER NOT NULL, end INTEGER NOT NULL, line INTEGER NOT NULL,
-  PRIMARY KEY(doc_id, seq)) WITHOUT ROWID;
-CREATE INDEX observations_category ON observations(category);
+CREATE VIEW observations AS
+  SELECT doc_id, key AS seq, value ->> 0 AS category, value ->> 1 AS content, value -> 2 AS tags,
+         value ->> 3 AS context, value ->> 4 AS block, value ->> 5 AS start, value ->> 6 AS end, value ->> 7 AS line
+  FROM notes, json_each(record, '$.observations');
+CREATE VIEW note_fields AS
+  SELECT doc_id, key AS seq, value ->> 0 AS key, value ->> 1 AS value, value ->> 2 AS is_inline,
+         value ->> 3 AS start, value ->> 4 AS end, value ->> 5 AS line
+  FROM notes, json_each(record, '$.fields');
+-- Possible targets of links into a note: headings (kind 0), blocks (1), anchors (2); `key` is the name that links are
+-- compared with.
+CREATE VIEW note_places AS
+  SELECT doc_id, key AS seq, value ->> 0 AS kind, value ->> 1 AS level, value ->> 2 AS name, value ->> 3 AS key,
+         value ->> 4 AS start, value ->> 5 AS end, value ->> 6 AS line
+  FROM notes, json_each(record, '$.places');
 -- Every link. `rel` is null for an embed; `is_typed`: whether the author gave the relation. `said`: the line of the
 -- link. The keys find its target; a key is null if it equals another one. `dst`: the document that the link resolves
 -- to; null if there is none.
@@ -201,32 +211,23 @@ CREATE INDEX note_links_dst ON note_links(dst) WHERE dst IS NOT NULL;
 CREATE INDEX note_links_file ON note_links(file_key) WHERE file_key IS NOT NULL;
 CREATE INDEX note_links_name ON note_links(name_key) WHERE name_key IS NOT NULL;
 CREATE INDEX note_links_permalink ON note_links(permalink_key) WHERE permalink_key IS NOT NULL;
-CREATE TABLE note_fields(
-  doc_id INTEGER NOT NULL, seq INTEGER NOT NULL, key TEXT NOT NULL, value TEXT NOT NULL, is_inline INTEGER NOT NULL,
-  start INTEGER NOT NULL, end INTEGER NOT NULL, line INTEGER NOT NULL, PRIMARY KEY(doc_id, seq)) WITHOUT ROWID;
--- Possible targets of links into a note: headings (kind 0), blocks (1), anchors (2); `key` is the name that links are
--- compared with.
-CREATE TABLE note_places(
-  doc_id INTEGER NOT NULL, seq INTEGER NOT NULL, kind INTEGER NOT NULL, level INTEGER NOT NULL, name TEXT NOT NULL,
-  key TEXT NOT NULL, start INTEGER NOT NULL, end INTEGER NOT NULL, line INTEGER NOT NULL,
-  PRIMARY KEY(doc_id, seq)) WITHOUT ROWID;
 
 -- Notes as entities with facts (`notes::memory`), one row a note. `key` is the form of its name that is compared;
--- `is_node`: it has a type or lies in the memory folder. `vectors`: those of its facts, concatenated; `mean`: their
--- mean, of length 1, without the facts that have none.
-CREATE TABLE memory_nodes(
+-- `is_node`: it has a type or lies in the memory folder. `mean`: the mean of the vectors of its facts, of length 1,
+-- without the facts that have none. `facts`: JSON, an array a fact. `vectors`: those of its facts, concatenated.
+-- `mean` and `vectors` are null if no fact has a vector. What is read of one note alone stands last.
+CREATE TABLE memory(
   doc_id INTEGER PRIMARY KEY, key TEXT NOT NULL, name TEXT NOT NULL, type TEXT, is_node INTEGER NOT NULL,
   in_folder INTEGER NOT NULL, summary TEXT, tags TEXT NOT NULL, last_ordinal INTEGER NOT NULL,
-  n_facts INTEGER NOT NULL, n_vectors INTEGER NOT NULL);
-CREATE INDEX memory_nodes_key ON memory_nodes(key);
-CREATE INDEX memory_nodes_type ON memory_nodes(type) WHERE is_node;
-CREATE TABLE memory_vectors(doc_id INTEGER PRIMARY KEY, vectors BLOB NOT NULL, mean BLOB NOT NULL);
+  n_facts INTEGER NOT NULL, n_vectors INTEGER NOT NULL, mean BLOB, facts TEXT NOT NULL, vectors BLOB);
+CREATE INDEX memory_key ON memory(key);
+CREATE INDEX memory_type ON memory(type) WHERE is_node;
 -- `ordinal` is null while the file has none. The fact's passage is the chunk on its lines. `speaker` and `day`: of
 -- `notes::turn`; without a day, that of its document applies.
-CREATE TABLE memory_facts(
-  doc_id INTEGER NOT NULL, seq INTEGER NOT NULL, ordinal INTEGER, content TEXT NOT NULL,
-  line_start INTEGER NOT NULL, line_end INTEGER NOT NULL, speaker TEXT, day TEXT,
-  PRIMARY KEY(doc_id, seq)) WITHOUT ROWID;
+CREATE VIEW memory_facts AS
+  SELECT m.doc_id, f.key AS seq, f.value ->> 0 AS ordinal, f.value ->> 1 AS content, f.value ->> 2 AS line_start,
+         f.value ->> 3 AS line_end, f.value ->> 4 AS speaker, f.value ->> 5 AS day
+  FROM memory m, json_each(m.facts) f;
 
 -- What commits left to do (`store/work.rs`): `key` is an id or a text, depending on the kind.
 CREATE TABLE work(kind INTEGER NOT NULL, key NOT NULL, value INTEGER NOT NULL, PRIMARY KEY(kind, key))

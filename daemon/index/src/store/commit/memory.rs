@@ -1,7 +1,6 @@
-//! Memory: the rows of a note as an entity with facts.
+//! Memory: the row of a note as an entity with facts.
 //!
-//! In: a document whose row exists. Out: its node, its facts, their vectors; nothing for a document that is not a
-//! note.
+//! In: a document whose row exists. Out: a row; none for a document that is not a note.
 
 use notes::resolve::name_key;
 use rusqlite::{Transaction, params};
@@ -12,15 +11,17 @@ use model::document::{Document, Embedded, EmbeddedFact, UnitVector};
 
 /// Replaces the entity of a document.
 pub(super) fn write(tx: &Transaction<'_>, id: i64, doc: &Document) -> Result<(), StoreError> {
-    remove(tx, id)?;
-    let Some(stated) = &doc.note else { return Ok(()) };
+    let Some(stated) = &doc.note else { return remove(tx, id) };
     let Embedded { facts, in_memory, .. } = &doc.embedded;
     let node = &stated.node;
     // A note without a title is named after its file.
     let name = node.name.clone().unwrap_or_else(|| doc.title.clone());
     let n_vectors = facts.iter().filter(|it| !it.vector.0.is_empty()).count();
+    let all = || facts.iter().flat_map(|it| bytes(&it.vector)).collect::<Vec<u8>>();
+    let mean = || bytes(&mean(facts)).collect::<Vec<u8>>();
     tx.prepare_cached(
-        "INSERT INTO memory_nodes VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
+        "INSERT OR REPLACE INTO memory
+         VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)",
     )?
     .execute(params![
         id,
@@ -33,41 +34,27 @@ pub(super) fn write(tx: &Transaction<'_>, id: i64, doc: &Document) -> Result<(),
         serde_json::to_string(&node.tags).unwrap_or_default(),
         node.last_ordinal as i64,
         facts.len() as i64,
-        n_vectors as i64
+        n_vectors as i64,
+        (n_vectors > 0).then(mean),
+        packed(facts),
+        (n_vectors > 0).then(all)
     ])?;
-    if n_vectors > 0 {
-        let all: Vec<u8> = facts.iter().flat_map(|it| bytes(&it.vector)).collect();
-        tx.prepare_cached("INSERT INTO memory_vectors VALUES(?1, ?2, ?3)")?.execute(params![
-            id,
-            all,
-            bytes(&mean(facts)).collect::<Vec<u8>>()
-        ])?;
-    }
-    write_facts(tx, id, facts)
-}
-
-fn write_facts(tx: &Transaction<'_>, id: i64, facts: &[EmbeddedFact]) -> Result<(), StoreError> {
-    for (seq, fact) in facts.iter().enumerate() {
-        tx.prepare_cached("INSERT INTO memory_facts VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)")?
-            .execute(params![
-                id,
-                seq as i64,
-                fact.ordinal.map(|it| it as i64),
-                fact.content,
-                fact.lines.0 as i64,
-                fact.lines.1 as i64,
-                fact.turn.speaker,
-                fact.turn.day
-            ])?;
-    }
     Ok(())
 }
 
-/// Deletes all rows of a document.
+/// Packs facts; the view `memory_facts` names the values.
+fn packed(facts: &[EmbeddedFact]) -> String {
+    let rows = facts.iter().map(|it| {
+        let (ordinal, turn) = (it.ordinal.map(|it| it as i64), &it.turn);
+        (ordinal, &it.content, it.lines.0, it.lines.1, &turn.speaker, &turn.day)
+    });
+    // Packing into memory fails for no value of these types.
+    serde_json::to_string(&rows.collect::<Vec<_>>()).unwrap_or_default()
+}
+
+/// Deletes the entity of a document.
 pub(super) fn remove(tx: &Transaction<'_>, id: i64) -> Result<(), StoreError> {
-    for table in ["memory_nodes", "memory_vectors", "memory_facts"] {
-        tx.prepare_cached(&format!("DELETE FROM {table} WHERE doc_id = ?1"))?.execute([id])?;
-    }
+    tx.prepare_cached("DELETE FROM memory WHERE doc_id = ?1")?.execute([id])?;
     Ok(())
 }
 

@@ -7,17 +7,18 @@
 
 use std::collections::BTreeSet;
 
-use notes::parse::{Heading, Link, LinkKind, Note, Relation, RelationKind};
+use notes::parse::{Heading, Link, LinkKind, Note, Place, Relation, RelationKind};
 use notes::resolve::{By, Keys, file_key, fold, folder_keys, name_key, permalink_key};
 use notes::slug::{path_slug, slug};
 use notes::uri::{self, Address};
 use rusqlite::{OptionalExtension, Transaction, params};
+use serde::Serialize;
 
 use crate::store::resolve::resolve_link;
 use crate::store::{StoreError, links, permalinks};
 use model::document::{BlockKind, Document, StatedNote};
 
-/// `note_places.kind`.
+/// The kinds of `note_places`.
 const HEADING: i64 = 0;
 /// See [`HEADING`].
 pub const BLOCK: i64 = 1;
@@ -29,28 +30,22 @@ pub(super) fn write(tx: &Transaction<'_>, id: i64, doc: &Document) -> Result<(),
     let path = doc.head.path.as_str();
     // Every document can be the target of a link, also one that is not a note.
     let changed = write_names(tx, id, &names_of(doc))?;
-    delete_rows(tx, id)?;
+    delete_links(tx, id)?;
     let note = doc.note.as_ref().map(|stated| &stated.note);
-    write_base(tx, id, note.map(|it| (base_of(it, &doc.title), metadata_of(it))), &changed)?;
-    let Some(stated) = &doc.note else { return Ok(()) };
-    let note = &stated.note;
-    write_observations(tx, id, note)?;
-    write_fields(tx, id, note)?;
-    write_places(tx, id, note)?;
-    write_links(tx, id, path, stated)
+    let row = note.map(|it| (base_of(it, &doc.title), metadata_of(it), record_of(it)));
+    write_base(tx, id, row, &changed)?;
+    doc.note.as_ref().map_or(Ok(()), |stated| write_links(tx, id, path, stated))
 }
 
 /// Deletes all rows of a document.
 pub(super) fn remove(tx: &Transaction<'_>, id: i64) -> Result<(), StoreError> {
     let changed = write_names(tx, id, &BTreeSet::new())?;
-    delete_rows(tx, id)?;
+    delete_links(tx, id)?;
     write_base(tx, id, None, &changed)
 }
 
-fn delete_rows(tx: &Transaction<'_>, id: i64) -> Result<(), StoreError> {
-    for table in ["observations", "note_links", "note_fields", "note_places"] {
-        tx.prepare_cached(&format!("DELETE FROM {table} WHERE doc_id = ?1"))?.execute([id])?;
-    }
+fn delete_links(tx: &Transaction<'_>, id: i64) -> Result<(), StoreError> {
+    tx.prepare_cached("DELETE FROM note_links WHERE doc_id = ?1")?.execute([id])?;
     Ok(())
 }
 
@@ -135,13 +130,14 @@ fn metadata_of(note: &Note) -> String {
     serde_json::Value::Object(values).to_string()
 }
 
-type Base = ((String, bool), String);
+/// The base of a note's permalink and whether the note states it; its front matter; its record.
+type Row = ((String, bool), String, String);
 
 /// Inserts, updates or deletes the row of a note, and renumbers the permalinks that this, or its new names, affect.
 fn write_base(
     tx: &Transaction<'_>,
     id: i64,
-    new: Option<Base>,
+    new: Option<Row>,
     changed: &Changed,
 ) -> Result<(), StoreError> {
     let old: Option<(String, bool, Option<String>)> = tx
@@ -149,14 +145,14 @@ fn write_base(
         .query_row([id], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
         .optional()?;
     let was = old.as_ref().map(|(base, is_stated, _)| (base.as_str(), *is_stated));
-    let is = new.as_ref().map(|((base, is_stated), _)| (base.as_str(), *is_stated));
+    let is = new.as_ref().map(|((base, is_stated), ..)| (base.as_str(), *is_stated));
     match &new {
-        Some(((base, is_stated), metadata)) => {
+        Some(((base, is_stated), metadata, record)) => {
             tx.prepare_cached(
-                "INSERT INTO notes VALUES(?1, ?2, ?3, NULL, ?4) ON CONFLICT(doc_id) DO UPDATE SET
-                   base = ?2, is_stated = ?3, metadata = ?4",
+                "INSERT INTO notes VALUES(?1, ?2, ?3, NULL, ?4, ?5) ON CONFLICT(doc_id) DO UPDATE SET
+                   base = ?2, is_stated = ?3, metadata = ?4, record = ?5",
             )?
-            .execute(params![id, base, is_stated, metadata])?;
+            .execute(params![id, base, is_stated, metadata, record])?;
         }
         None => {
             tx.prepare_cached("DELETE FROM notes WHERE doc_id = ?1")?.execute([id])?;
@@ -183,74 +179,50 @@ fn write_base(
     keys.into_iter().try_for_each(|key| permalinks::number_claimed(tx, key))
 }
 
-fn write_observations(tx: &Transaction<'_>, id: i64, note: &Note) -> Result<(), StoreError> {
-    let mut insert = tx.prepare_cached(
-        "INSERT INTO observations VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
-    )?;
-    for (seq, it) in note.observations.iter().enumerate() {
-        insert.execute(params![
-            id,
-            seq as i64,
-            it.category,
-            it.content,
-            serde_json::to_string(&it.tags).unwrap_or_default(),
-            it.context,
-            it.block_id,
-            it.place.span.start as i64,
-            it.place.span.end as i64,
-            it.place.line as i64
-        ])?;
-    }
-    Ok(())
+/// What a note states besides links, packed; the schema's views name the values.
+#[derive(Serialize)]
+struct Record<O, F, P> {
+    observations: O,
+    fields: F,
+    places: P,
 }
 
-fn write_fields(tx: &Transaction<'_>, id: i64, note: &Note) -> Result<(), StoreError> {
-    let mut insert =
-        tx.prepare_cached("INSERT INTO note_fields VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)")?;
-    for (seq, it) in note.fields.iter().enumerate() {
-        let (start, end) = (it.place.span.start as i64, it.place.span.end as i64);
-        let line = it.place.line as i64;
-        insert.execute(params![
-            id,
-            seq as i64,
-            it.key,
-            it.value,
-            it.is_inline,
-            start,
-            end,
-            line
-        ])?;
-    }
-    Ok(())
+fn record_of(note: &Note) -> String {
+    let observations = note.observations.iter().map(|it| {
+        let (Place { span, line }, tags) = (&it.place, &it.tags);
+        (&it.category, &it.content, tags, &it.context, &it.block_id, span.start, span.end, line)
+    });
+    let fields = note.fields.iter().map(|it| {
+        let Place { span, line } = &it.place;
+        (&it.key, &it.value, it.is_inline, span.start, span.end, line)
+    });
+    let record = Record {
+        observations: observations.collect::<Vec<_>>(),
+        fields: fields.collect::<Vec<_>>(),
+        places: places_of(note),
+    };
+    // Packing into memory fails for no value of these types.
+    serde_json::to_string(&record).unwrap_or_default()
 }
 
-fn write_places(tx: &Transaction<'_>, id: i64, note: &Note) -> Result<(), StoreError> {
-    let mut insert =
-        tx.prepare_cached("INSERT INTO note_places VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)")?;
-    let mut seq = 0;
-    let mut add =
-        |kind: i64, level: u8, (name, key): (&str, &str), place: (usize, usize, usize)| {
-            // A place is its start, its end and its line.
-            seq += 1;
-            let (start, end, line) = (place.0 as i64, place.1 as i64, place.2 as i64);
-            insert.execute(params![id, seq - 1, kind, level, name, key, start, end, line])
-        };
+/// Kind, level, name and key of a place, its start, its end and its line.
+type PlaceRow<'n> = (i64, u8, &'n str, String, usize, usize, usize);
+
+fn places_of(note: &Note) -> Vec<PlaceRow<'_>> {
+    let mut places = Vec::new();
     for it in &note.headings {
         let Heading { level, text, id, place, section, .. } = it;
-        let at = (place.span.start, section.end, place.line);
-        add(HEADING, *level, (text, &links::place_key(text)), at)?;
-        if let Some(id) = id {
-            add(ANCHOR, *level, (id, &fold(id)), at)?;
-        }
+        let (start, end, line) = (place.span.start, section.end, place.line);
+        places.push((HEADING, *level, text.as_str(), links::place_key(text), start, end, line));
+        places.extend(
+            id.as_ref().map(|id| (ANCHOR, *level, id.as_str(), fold(id), start, end, line)),
+        );
     }
-    for it in &note.block_ids {
-        let at = (it.block.start, it.block.end, it.place.line);
-        add(BLOCK, 0, (&it.id, &fold(&it.id)), at)?;
-    }
-    for name in &note.anchors {
-        add(ANCHOR, 0, (name, &fold(name)), (0, 0, 0))?;
-    }
-    Ok(())
+    places.extend(note.block_ids.iter().map(|it| {
+        (BLOCK, 0, it.id.as_str(), fold(&it.id), it.block.start, it.block.end, it.place.line)
+    }));
+    places.extend(note.anchors.iter().map(|it| (ANCHOR, 0, it.as_str(), fold(it), 0, 0, 0)));
+    places
 }
 
 fn write_links(
