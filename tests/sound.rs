@@ -21,16 +21,16 @@ const UNSOUND: &[(&str, &str)] = &[
         "chunk without text",
         "SELECT id FROM chunks WHERE coalesce(same_as, id) = id AND id NOT IN (SELECT id FROM chunk_fts_docsize)",
     ),
-    ("window without chunk", "SELECT id FROM chunk_vec_map WHERE chunk_id NOT IN (SELECT id FROM chunks)"),
+    ("window without chunk", "SELECT id FROM windows WHERE chunk_id NOT IN (SELECT id FROM chunks)"),
     (
         "window twice",
-        "SELECT chunk_id || ' ' || start FROM chunk_vec_map GROUP BY chunk_id, start, end HAVING count(*) > 1",
+        "SELECT chunk_id || ' ' || start FROM windows GROUP BY chunk_id, start, end HAVING count(*) > 1",
     ),
-    ("chunk without window", "SELECT id FROM chunks WHERE id NOT IN (SELECT chunk_id FROM chunk_vec_map)"),
+    ("chunk without window", "SELECT id FROM chunks WHERE id NOT IN (SELECT chunk_id FROM windows)"),
     (
-        "window without vector, or with two",
-        "SELECT w.id FROM chunk_vec_map w JOIN chunks c ON c.id = w.chunk_id
-           WHERE c.language IN ('', 'en') AND (aside IS NULL) = (w.id NOT IN (SELECT rowid FROM chunk_vec))",
+        "window without vector",
+        "SELECT w.id FROM windows w JOIN chunks c ON c.id = w.chunk_id
+           WHERE c.language IN ('', 'en') AND w.vector IS NULL",
     ),
     (
         "chunk that is compared and not decided, or the other way round",
@@ -48,10 +48,15 @@ const UNSOUND: &[(&str, &str)] = &[
     ),
     ("key of no chunk", "SELECT key FROM chunk_keys WHERE chunk_id NOT IN (SELECT id FROM chunks)"),
     ("document whose chunks are left to settle", "SELECT path FROM docs WHERE is_open"),
-    ("vector without window", "SELECT rowid FROM chunk_vec WHERE rowid NOT IN (SELECT id FROM chunk_vec_map)"),
     ("tag without document", "SELECT tag FROM doc_tags WHERE doc_id NOT IN (SELECT id FROM docs)"),
-    ("mention without document", "SELECT surface FROM mentions WHERE doc_id NOT IN (SELECT id FROM docs)"),
-    ("mention without name", "SELECT surface FROM mentions WHERE name_id NOT IN (SELECT id FROM names)"),
+    ("mention without document", "SELECT positions FROM mentions WHERE doc_id NOT IN (SELECT id FROM docs)"),
+    ("mention without name", "SELECT positions FROM mentions WHERE name_id NOT IN (SELECT id FROM names)"),
+    (
+        "passage with other names than its mentions",
+        "SELECT c.id FROM chunks c WHERE names <> coalesce((SELECT json_group_array(name_id) FROM
+           (SELECT DISTINCT m.name_id FROM mentions m JOIN json_each(m.positions) p ON p.value ->> 0 >= c.start
+              AND p.value ->> 0 < c.end WHERE m.doc_id = c.doc_id ORDER BY m.name_id)), '[]')",
+    ),
     ("statement without document", "SELECT surface FROM stated WHERE doc_id NOT IN (SELECT id FROM docs)"),
     ("statement without name", "SELECT surface FROM stated WHERE name_id NOT IN (SELECT id FROM names)"),
     ("evidence without document", "SELECT predicate FROM evidence WHERE doc_id NOT IN (SELECT id FROM docs)"),

@@ -149,7 +149,7 @@ fn parts(runtime: &Runtime, folders: &[String], chunks_each: usize) -> Result<Ve
             let sql = format!("SELECT count(*) FROM {table}");
             Ok(db.query_row(&sql, [], |row| row.get::<_, i64>(0))? as u64)
         };
-        let (n_chunks, n_windows) = (count("chunks")?, count("chunk_vec_map")?);
+        let (n_chunks, n_windows) = (count("chunks")?, count("windows")?);
         parts.push(Part { scratch, n_chunks, n_windows });
     }
     let all: u64 = parts.iter().map(|it| it.n_chunks).sum();

@@ -101,7 +101,7 @@ fn make_up(state: &Path) -> Result<()> {
         embed::Builtin::named(config::limits::DEFAULT_MODEL, None).context("it is built in")?;
     let space = spaces.space(model.space(), "minilm-l6")?.id;
     let db = index::store::open_for_reading(&state.join("index.sqlite"))?;
-    let mut statement = db.prepare("SELECT hash FROM chunk_vec_map")?;
+    let mut statement = db.prepare("SELECT hash FROM windows")?;
     let mut rows = statement.query([])?;
     let started = Instant::now();
     let (mut n, mut dice) = (0, 0x2545_f491_4f6c_dd1d_u64);

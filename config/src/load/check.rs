@@ -89,7 +89,6 @@ fn table(settings: &Settings) -> Vec<Range> {
         ("http.max_body_bytes",              f64::from(http.max_body_bytes),        1_024.0, 1_048_576.0),
         ("kb.max_ingest_bytes",              kb.max_ingest_bytes as f64,            1_000.0, 10_000_000.0),
         ("retrieval.k",                      f64::from(retrieval.k),                1.0,   100.0),
-        // sqlite-vec returns at most 4,096 neighbors.
         ("retrieval.recall_k",               f64::from(retrieval.recall_k),         1.0,   4_096.0),
         ("retrieval.hops",                   f64::from(retrieval.hops),             0.0,   4.0),
         ("retrieval.max_chars",              f64::from(retrieval.max_chars),        200.0, 100_000.0),

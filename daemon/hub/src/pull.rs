@@ -22,6 +22,8 @@ use crate::table::unpack;
 
 /// The replica's note that holds the generation and transaction it equals.
 const AT: &str = "hub";
+/// The table with the static vectors, which are also held in memory.
+const WINDOWS: &str = "windows";
 
 /// What decides about answers beside the rows.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -269,7 +271,7 @@ impl Fetch<'_> {
             let found = self.runtime.block_on(rows::with_keys(self.tx, table, self.part, keys))?;
             self.write(table, found)?;
         }
-        if table.from == Origin::Vectors {
+        if table.hub == WINDOWS {
             self.into.vectors.gone.extend(keys);
         }
         self.into.has_decisions |= table.hub == "decisions" && !keys.is_empty();
@@ -292,11 +294,18 @@ impl Fetch<'_> {
                 continue;
             }
             table.insert(self.draft, key, &rows)?;
-            if !self.keeps_vectors || table.from != Origin::Vectors {
+            if !self.keeps_vectors || table.hub != WINDOWS {
                 continue;
             }
-            if let Some(Cell::Blob(bytes)) = rows.into_iter().flatten().next() {
-                self.into.vectors.born.push((key, bytes));
+            for row in rows {
+                // The last columns are `is_aside`, `hash` and `vector`.
+                match row.as_slice() {
+                    [.., Cell::Int(0), _, Cell::Blob(vector)] => {
+                        self.into.vectors.born.push((key, vector.clone()));
+                    }
+                    [.., Cell::Int(0), _, _] => self.into.vectors.n_bare += 1,
+                    _ => {}
+                }
             }
         }
         Ok(())

@@ -57,7 +57,7 @@ pub(crate) fn unpack(table: &Table, cells: Vec<Cell>) -> Result<Vec<Vec<Cell>>, 
             postcard::from_bytes(bytes).map_err(|_| torn)
         }
         Some(Cell::Blob(_)) => Ok(vec![cells]),
-        _ if table.is_packed() || table.from == Origin::Vectors => Err(torn),
+        _ if table.is_packed() => Err(torn),
         _ => Ok(vec![cells]),
     }
 }

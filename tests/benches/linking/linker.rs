@@ -158,10 +158,10 @@ impl Linker {
         let row: Option<(Option<i64>, Option<String>)> = self
             .index
             .prepare_cached(
-                "SELECT n.entity_id, h.path FROM mentions m JOIN docs d ON d.id = m.doc_id
-                 JOIN names n ON n.id = m.name_id LEFT JOIN entities e ON e.id = n.entity_id
-                 LEFT JOIN docs h ON h.id = e.doc_id WHERE d.path = ?1 AND m.at = ?2
-                   AND length(CAST(m.surface AS BLOB)) = ?3",
+                "SELECT n.entity_id, h.path FROM docs d JOIN mentions m ON m.doc_id = d.id
+                 JOIN json_each(m.positions) p JOIN names n ON n.id = m.name_id
+                 LEFT JOIN entities e ON e.id = n.entity_id LEFT JOIN docs h ON h.id = e.doc_id
+                 WHERE d.path = ?1 AND p.value ->> 0 = ?2 AND length(CAST(p.value ->> 8 AS BLOB)) = ?3",
             )?
             .query_row(params![path, at as i64, (end - at) as i64], |row| {
                 Ok((row.get(0)?, row.get(1)?))

@@ -50,8 +50,10 @@ fn relations_of(folder: &Path, commit: &str) -> Result<Vec<Value>> {
                 max(e.confidence * coalesce(sn.link, 1.0) * coalesce(bn.link, 1.0)) AS confidence,
                 (SELECT section FROM chunks c WHERE c.doc_id = d.id AND c.start <= e.start
                  ORDER BY c.start DESC LIMIT 1),
-                (SELECT surface FROM mentions m WHERE m.doc_id = d.id AND m.at = e.subject_at LIMIT 1),
-                (SELECT surface FROM mentions m WHERE m.doc_id = d.id AND m.at = e.object_at LIMIT 1), d.title
+                (SELECT p.value ->> 8 FROM mentions m JOIN json_each(m.positions) p
+                 WHERE m.doc_id = d.id AND p.value ->> 0 = e.subject_at LIMIT 1),
+                (SELECT p.value ->> 8 FROM mentions m JOIN json_each(m.positions) p
+                 WHERE m.doc_id = d.id AND p.value ->> 0 = e.object_at LIMIT 1), d.title
          FROM evidence e JOIN docs d ON d.id = e.doc_id
               LEFT JOIN names sn ON sn.id = e.subject LEFT JOIN docs sd ON sd.id = -e.subject
               LEFT JOIN names bn ON bn.id = e.object LEFT JOIN docs bd ON bd.id = -e.object

@@ -31,10 +31,10 @@ pub struct Tally {
 /// Counts the rows of each kind.
 const KINDS: &str = "SELECT 'documents', count(*) FROM docs
     UNION ALL SELECT 'chunks', count(*) FROM chunks
-    UNION ALL SELECT 'vectors', count(*) FROM chunk_vec_map
+    UNION ALL SELECT 'vectors', count(*) FROM windows
     UNION ALL SELECT 'names', count(*) FROM names
     UNION ALL SELECT 'entities', count(*) FROM entities
-    UNION ALL SELECT 'mentions', count(*) FROM mentions
+    UNION ALL SELECT 'mentions', coalesce(sum(n), 0) FROM mentions
     UNION ALL SELECT 'evidence', count(*) FROM evidence
     UNION ALL SELECT 'relations', count(*) FROM relations
     UNION ALL SELECT 'gazetteer', count(*) FROM gazetteer
@@ -86,7 +86,10 @@ impl Counts<'_> {
 
     /// Returns the numbers of mentions and of relations.
     pub fn of_graph(self) -> Read<(u64, u64)> {
-        self.0.only("SELECT (SELECT count(*) FROM mentions), (SELECT count(*) FROM relations)", [])
+        self.0.only(
+            "SELECT (SELECT coalesce(sum(n), 0) FROM mentions), (SELECT count(*) FROM relations)",
+            [],
+        )
     }
 
     /// Returns the ids of all entities, to count those that are new later.
@@ -103,7 +106,7 @@ impl Counts<'_> {
 
     /// Returns the number of windows that vector search reads.
     pub fn searched_windows(self) -> Read<u64> {
-        self.0.only("SELECT count(*) FROM chunk_vec_map WHERE aside IS NULL", [])
+        self.0.only("SELECT count(*) FROM windows WHERE is_aside = 0", [])
     }
 
     /// Sums findings over all documents, by kind.

@@ -84,7 +84,7 @@ impl Entities<'_> {
     /// name.
     pub fn mentioned_in(self, doc: i64, most: usize) -> Read<Vec<(Entity, u64)>> {
         let sql = format!(
-            "SELECT {}, count(*) AS n FROM mentions m JOIN names n ON n.id = m.name_id
+            "SELECT {}, sum(m.n) AS n FROM mentions m JOIN names n ON n.id = m.name_id
              JOIN entities e ON e.id = n.entity_id LEFT JOIN docs d ON d.id = e.doc_id WHERE m.doc_id = ?1
              GROUP BY e.id ORDER BY n DESC, e.name, e.id LIMIT ?2",
             Entity::COLUMNS

@@ -103,8 +103,8 @@ impl Files<'_> {
 
     /// Returns whether a document has a vector, or a window in a language that no model here reads.
     pub fn has_vector(self, doc: i64) -> Read<bool> {
-        let sql = "SELECT 1 FROM chunk_vec_map m JOIN chunks c ON c.id = m.chunk_id WHERE c.doc_id = ?1
-                   AND (m.aside IS NOT NULL OR EXISTS (SELECT 1 FROM chunk_vec v WHERE v.rowid = m.id))";
+        let sql = "SELECT 1 FROM chunks c JOIN windows w ON w.chunk_id = c.id
+                   WHERE c.doc_id = ?1 AND (w.is_aside OR w.vector IS NOT NULL)";
         self.0.has_row(sql, [doc])
     }
 
@@ -122,13 +122,13 @@ impl Files<'_> {
 
     /// Returns whether more than `n` notes are entities of memory.
     pub fn are_more_of_memory(self, n: usize) -> Read<bool> {
-        let sql = "SELECT 1 FROM memory WHERE is_node LIMIT 1 OFFSET ?1";
+        let sql = "SELECT 1 FROM notes WHERE is_node LIMIT 1 OFFSET ?1";
         self.0.has_row(sql, [n as i64])
     }
 
     /// Returns the paths of notes that are entities of memory and outside its folder, at most `most`, by row id.
     pub fn of_memory_elsewhere(self, most: usize) -> Read<Vec<String>> {
-        let sql = "SELECT d.path FROM memory n JOIN docs d ON d.id = n.doc_id
+        let sql = "SELECT d.path FROM notes n JOIN docs d ON d.id = n.doc_id
                    WHERE n.is_node AND NOT n.in_folder LIMIT ?1";
         self.0.rows(sql, [most as i64])
     }
@@ -187,7 +187,7 @@ impl Files<'_> {
 
     /// Returns the identities of the notes that are entities of memory with this name, by its key.
     pub fn uids_of_memory(self, key: &str) -> Read<BTreeSet<String>> {
-        let sql = "SELECT d.uid FROM memory m JOIN docs d ON d.id = m.doc_id WHERE m.key = ?1 AND m.is_node";
+        let sql = "SELECT d.uid FROM notes m JOIN docs d ON d.id = m.doc_id WHERE m.key = ?1 AND m.is_node";
         self.0.rows(sql, [key])
     }
 

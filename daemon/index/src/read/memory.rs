@@ -24,7 +24,7 @@ const IS_OF_FACT: &str =
 const FACTS: &str = "WITH f AS MATERIALIZED (SELECT * FROM memory_facts)";
 
 /// The tables of nodes; a condition and an order follow.
-const NODES: &str = "FROM memory n JOIN docs d ON d.id = n.doc_id WHERE";
+const NODES: &str = "FROM notes n JOIN docs d ON d.id = n.doc_id WHERE";
 
 record! {
     /// An entity in brief.
@@ -97,7 +97,7 @@ record! {
         /// Relations.
         pub n_relations: u64 = "(SELECT count(*) FROM
             (SELECT DISTINCT l.doc_id, l.rel, l.context, coalesce(l.dst, l.target) FROM note_links l
-             JOIN memory n ON n.doc_id = l.doc_id AND n.is_node WHERE l.is_typed AND l.kind = 0))",
+             JOIN notes n ON n.doc_id = l.doc_id AND n.is_node WHERE l.is_typed AND l.kind = 0))",
         /// Facts with a vector.
         pub n_vectors: u64 = "coalesce(sum(n_vectors), 0)",
     }
@@ -139,7 +139,7 @@ impl Memory<'_> {
     pub fn list(self, listed: &Listed) -> Read<Vec<Node>> {
         let order =
             if listed.since_ms.is_some() { "d.mtime_ms DESC, d.path" } else { "n.key, d.path" };
-        let orphan = "NOT EXISTS (SELECT 1 FROM note_links l JOIN memory t ON t.doc_id = l.dst
+        let orphan = "NOT EXISTS (SELECT 1 FROM note_links l JOIN notes t ON t.doc_id = l.dst
                         WHERE l.doc_id = n.doc_id AND l.is_typed AND l.kind = 0)
                       AND NOT EXISTS (SELECT 1 FROM note_links l WHERE l.dst = n.doc_id AND l.is_typed AND l.kind = 0)";
         let orphan = if listed.is_orphan { orphan } else { "1" };
@@ -159,7 +159,7 @@ impl Memory<'_> {
     /// Returns the documents of the nodes of a type, ignoring case, or of all, and of the notes in which a fact is
     /// numbered; ascending.
     pub fn docs(self, entity_type: Option<&str>) -> Read<Vec<i64>> {
-        let sql = "SELECT doc_id FROM memory n WHERE (is_node OR EXISTS
+        let sql = "SELECT doc_id FROM notes n WHERE (is_node OR EXISTS
                      (SELECT 1 FROM memory_facts f WHERE f.doc_id = n.doc_id AND f.ordinal IS NOT NULL))
                    AND (?1 IS NULL OR folded(coalesce(type, 'note')) = folded(?1)) ORDER BY doc_id";
         self.0.rows(sql, [entity_type])
@@ -167,13 +167,13 @@ impl Memory<'_> {
 
     /// Returns the documents of the notes with a name, by the form that is compared.
     pub fn with_key(self, key: &str) -> Read<Vec<i64>> {
-        self.0.rows("SELECT doc_id FROM memory WHERE key = ?1", [key])
+        self.0.rows("SELECT doc_id FROM notes WHERE key = ?1", [key])
     }
 
     /// Returns the nodes whose name contains `key` or whose type contains `entity_type`, both folded: document, name
     /// and type in the form that is compared.
     pub fn containing(self, key: &str, entity_type: &str) -> Read<Vec<(i64, String, String)>> {
-        let sql = "SELECT doc_id, key, folded(coalesce(type, '')) FROM memory
+        let sql = "SELECT doc_id, key, folded(coalesce(type, '')) FROM notes
                    WHERE is_node AND (instr(key, ?1) > 0 OR instr(folded(coalesce(type, '')), ?2) > 0)";
         self.0.rows(sql, [key, entity_type])
     }
@@ -189,14 +189,14 @@ impl Memory<'_> {
     /// Returns every name that a note states for itself, sorted.
     pub fn names(self, doc: i64) -> Read<Vec<String>> {
         let sql = "SELECT surface FROM stated WHERE doc_id = ?1 AND surface <> ''
-                   UNION SELECT name FROM memory WHERE doc_id = ?1 ORDER BY 1";
+                   UNION SELECT name FROM notes WHERE doc_id = ?1 ORDER BY 1";
         self.0.rows(sql, [doc])
     }
 
     /// Calls `see` with each name, title and alias of each note, and with each name that denotes it; by document and
     /// name.
     pub fn each_name(self, see: impl FnMut((i64, String))) -> Read<()> {
-        let sql = "SELECT doc_id, key FROM memory
+        let sql = "SELECT doc_id, key FROM notes
                    UNION SELECT doc_id, key FROM doc_names WHERE kind IN (?1, ?2)
                    UNION SELECT e.doc_id, n.surface FROM names n JOIN entities e ON e.id = n.entity_id
                    WHERE e.doc_id IS NOT NULL ORDER BY 1, 2";
@@ -211,7 +211,7 @@ impl Memory<'_> {
     /// Calls `see` with the facts of nodes.
     pub fn each_fact(self, see: impl FnMut(Fact)) -> Read<()> {
         let sql = format!(
-            "SELECT {} FROM memory_facts f JOIN memory s ON s.doc_id = f.doc_id AND s.is_node",
+            "SELECT {} FROM memory_facts f JOIN notes s ON s.doc_id = f.doc_id AND s.is_node",
             Fact::COLUMNS
         );
         self.0.every(&sql, [], see)
@@ -258,9 +258,9 @@ impl Memory<'_> {
     pub fn links_in_facts(self) -> Read<Vec<(i64, i64, i64)>> {
         let sql = format!(
             "{FACTS} SELECT f.doc_id, l.dst, f.seq FROM f
-             CROSS JOIN memory s ON s.doc_id = f.doc_id AND s.is_node
+             CROSS JOIN notes s ON s.doc_id = f.doc_id AND s.is_node
              JOIN note_links l ON l.doc_id = f.doc_id AND l.line BETWEEN f.line_start AND f.line_end
-             JOIN memory t ON t.doc_id = l.dst AND t.is_node"
+             JOIN notes t ON t.doc_id = l.dst AND t.is_node"
         );
         self.0.rows(&sql, [])
     }
@@ -268,7 +268,7 @@ impl Memory<'_> {
     /// Returns the relations that start or end in a note, or all; each once.
     pub fn edges(self, doc: Option<i64>) -> Read<BTreeSet<Edge>> {
         let all = "SELECT l.doc_id, t.doc_id, l.target, coalesce(l.rel, ''), l.context
-                   FROM note_links l LEFT JOIN memory t ON t.doc_id = l.dst WHERE l.is_typed AND l.kind = 0";
+                   FROM note_links l LEFT JOIN notes t ON t.doc_id = l.dst WHERE l.is_typed AND l.kind = 0";
         let of = format!("{all} AND l.doc_id = ?1 UNION ALL {all} AND l.dst = ?1");
         let sql = if doc.is_some() { &of } else { all };
         let mut edges = BTreeSet::new();
@@ -282,19 +282,19 @@ impl Memory<'_> {
 
     /// Returns the mean vectors of the facts of each node that has one, by name and path; components as signed bytes.
     pub fn means(self) -> Read<Vec<(i64, Vec<u8>)>> {
-        let sql = "SELECT n.doc_id, n.mean FROM memory n JOIN docs d ON d.id = n.doc_id
+        let sql = "SELECT n.doc_id, n.mean FROM notes n JOIN docs d ON d.id = n.doc_id
                    WHERE n.is_node AND n.mean IS NOT NULL ORDER BY n.key, d.path";
         self.0.rows(sql, [])
     }
 
     /// Returns the vectors of a note's facts, one after the other, and their mean; components as signed bytes.
     pub fn vectors(self, doc: i64) -> Read<Option<(Vec<u8>, Vec<u8>)>> {
-        let sql = "SELECT vectors, mean FROM memory WHERE doc_id = ?1 AND mean IS NOT NULL";
+        let sql = "SELECT vectors, mean FROM notes WHERE doc_id = ?1 AND mean IS NOT NULL";
         self.0.row(sql, [doc])
     }
 
     /// Counts nodes, facts, relations, and facts with a vector.
     pub fn counts(self) -> Read<MemoryCounts> {
-        self.0.only(&format!("SELECT {} FROM memory WHERE is_node", MemoryCounts::COLUMNS), [])
+        self.0.only(&format!("SELECT {} FROM notes WHERE is_node", MemoryCounts::COLUMNS), [])
     }
 }

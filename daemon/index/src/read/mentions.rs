@@ -1,38 +1,43 @@
 //! Mentions: where documents name something.
 
+use model::document::Naming;
+use model::terms::EntityType;
+use rusqlite::Params;
 use rustc_hash::FxHashMap;
 
 use super::{Chunk, Read};
-use crate::store::Snapshot;
+use crate::store::positions::IN_HEADING;
+use crate::store::{Snapshot, naming_of, positions};
 
 /// Reads mentions.
 #[derive(Clone, Copy)]
 pub struct Mentions<'s>(pub(super) &'s Snapshot);
 
-record! {
-    /// A place of a name in a document.
-    pub struct Mention {
-        /// Row id of the document.
-        pub doc: i64 = "m.doc_id",
-        /// First byte of the document's text.
-        pub at: usize = "m.at",
-        /// First byte of the file.
-        pub start: u64 = "m.start",
-        /// The byte after the last.
-        pub end: u64 = "m.end",
-        /// Line of the file.
-        pub line: u32 = "m.line",
-        /// Row id of the name.
-        pub name: i64 = "m.name_id",
-        /// Code of its type here.
-        pub type_code: i64 = "m.type",
-        /// Whether it stands in a heading.
-        pub is_heading: bool = "m.place & 1",
-        /// As written.
-        pub surface: String = "m.surface",
-        /// The entity that its name denotes.
-        pub entity: Option<i64> = "n.entity_id",
-    }
+/// A place of a name in a document.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Mention {
+    /// Row id of the document.
+    pub doc: i64,
+    /// First byte of the document's text.
+    pub at: usize,
+    /// First byte of the file.
+    pub start: u64,
+    /// The byte after the last.
+    pub end: u64,
+    /// Line of the file.
+    pub line: u32,
+    /// Row id of the name.
+    pub name: i64,
+    /// Code of its type here.
+    pub type_code: i64,
+    /// Whether it stands in a heading.
+    pub is_heading: bool,
+    /// How its place writes the name.
+    pub naming: Naming,
+    /// As written.
+    pub surface: String,
+    /// The entity that its name denotes.
+    pub entity: Option<i64>,
 }
 
 record! {
@@ -57,79 +62,115 @@ record! {
 const FROM: &str = "FROM names n JOIN mentions m ON m.name_id = n.id";
 
 impl Mentions<'_> {
-    /// Returns the mentions of an entity, by document and place.
-    pub fn of_entity(self, entity: i64) -> Read<Vec<Mention>> {
-        self.0.select(&format!("{FROM} WHERE n.entity_id = ?1 ORDER BY m.doc_id, m.at"), [entity])
+    /// Returns the mentions in the rows that a condition selects, by place.
+    fn unpacked(self, condition: &str, params: impl Params) -> Read<Vec<Mention>> {
+        let sql = format!("SELECT m.doc_id, n.id, n.entity_id, m.positions {FROM} {condition}");
+        let mut found = Vec::new();
+        self.0.every(
+            &sql,
+            params,
+            |(doc, name, entity, packed): (i64, i64, Option<i64>, String)| {
+                found.extend(positions::unpack(&packed).into_iter().map(|it| Mention {
+                    doc,
+                    at: it.at,
+                    start: it.start,
+                    end: it.end,
+                    line: it.line,
+                    name,
+                    type_code: it.type_code,
+                    is_heading: it.place & IN_HEADING != 0,
+                    naming: naming_of(it.place),
+                    surface: it.surface,
+                    entity,
+                }));
+            },
+        )?;
+        found.sort_by_key(|it| (it.doc, it.at, it.end));
+        Ok(found)
     }
 
     /// Returns the mentions in a document, by place.
     pub fn in_doc(self, doc: i64) -> Read<Vec<Mention>> {
-        self.0.select(&format!("{FROM} WHERE m.doc_id = ?1 ORDER BY m.at"), [doc])
+        self.unpacked("WHERE m.doc_id = ?1", [doc])
     }
 
-    /// Returns where an entity is mentioned, document and byte of its text, in this order. Reads an index only.
+    /// Returns where an entity is mentioned, document and byte of its text, in this order.
     pub fn places(self, entity: i64) -> Read<Vec<(i64, usize)>> {
-        let of_entity = "WHERE n.entity_id = ?1 ORDER BY m.doc_id, m.at";
-        self.0.rows(&format!("SELECT m.doc_id, m.at {FROM} {of_entity}"), [entity])
+        let all = self.unpacked("WHERE n.entity_id = ?1", [entity])?;
+        Ok(all.into_iter().map(|it| (it.doc, it.at)).collect())
+    }
+
+    /// Returns the documents that mention an entity, each with the byte of its text where the first mention begins, by
+    /// id. Reads an index only.
+    pub fn docs(self, entity: i64) -> Read<Vec<(i64, usize)>> {
+        let sql = format!(
+            "SELECT m.doc_id, min(m.at) {FROM} WHERE n.entity_id = ?1 GROUP BY m.doc_id ORDER BY m.doc_id"
+        );
+        self.0.rows(&sql, [entity])
     }
 
     /// Returns the documents that mention an entity, those with most mentions first; ties by path.
     pub fn by_doc(self, entity: i64) -> Read<Vec<Occurrences>> {
         // Grouped by document first, from an index alone: a name may be mentioned ten thousand times.
-        let from = "FROM (SELECT m.doc_id AS doc, count(*) AS n, min(m.at) AS at, max(n.link) AS link
-                      FROM names n JOIN mentions m ON m.name_id = n.id WHERE n.entity_id = ?1 GROUP BY m.doc_id) t
-                    JOIN docs d ON d.id = t.doc ORDER BY t.n DESC, d.path";
-        self.0.select(from, [entity])
+        let from = format!(
+            "FROM (SELECT m.doc_id AS doc, sum(m.n) AS n, min(m.at) AS at, max(n.link) AS link {FROM}
+                   WHERE n.entity_id = ?1 GROUP BY m.doc_id) t
+             JOIN docs d ON d.id = t.doc ORDER BY t.n DESC, d.path"
+        );
+        self.0.select(&from, [entity])
     }
 
     /// Returns the first mention of a name, by the path of the document.
     pub fn first_of_name(self, name: i64) -> Read<Option<Mention>> {
-        let of_name =
-            "JOIN docs d ON d.id = m.doc_id WHERE n.id = ?1 ORDER BY d.path, m.at LIMIT 1";
-        self.0.select_one(&format!("{FROM} {of_name}"), [name])
+        let of_name = "JOIN docs d ON d.id = m.doc_id WHERE n.id = ?1 ORDER BY d.path LIMIT 1";
+        Ok(self.unpacked(of_name, [name])?.into_iter().next())
     }
 
     /// Returns the entities that mentions with exactly this spelling denote, at most `most`.
     pub fn spelled(self, surface: &str, most: usize) -> Read<Vec<i64>> {
-        let sql = "SELECT DISTINCT n.entity_id FROM mentions m JOIN names n ON n.id = m.name_id
-                   WHERE m.surface = ?1 AND n.entity_id IS NOT NULL LIMIT ?2";
-        self.0.rows(sql, (surface, most as i64))
+        // As a JSON string, its quotation marks are the borders of the surface.
+        let quoted = serde_json::to_string(surface).unwrap_or_default();
+        let sql = format!(
+            "SELECT DISTINCT n.entity_id {FROM}
+             WHERE instr(m.positions, ?1) > 0 AND n.entity_id IS NOT NULL LIMIT ?2"
+        );
+        self.0.rows(&sql, (quoted, most as i64))
     }
 
     /// Returns the first mention of an entity in a document.
     pub fn first_in(self, doc: i64, entity: i64) -> Read<Option<Mention>> {
-        let there = "WHERE m.doc_id = ?1 AND n.entity_id = ?2 ORDER BY m.at LIMIT 1";
-        self.0.select_one(&format!("{FROM} {there}"), [doc, entity])
+        let there = self.unpacked("WHERE m.doc_id = ?1 AND n.entity_id = ?2", [doc, entity])?;
+        Ok(there.into_iter().next())
     }
 
     /// Returns the mention that begins at a byte of a document's text; the shorter of two.
     pub fn at(self, doc: i64, at: usize) -> Read<Option<Mention>> {
-        let there = "WHERE m.doc_id = ?1 AND m.at = ?2 ORDER BY m.end LIMIT 1";
-        self.0.select_one(&format!("{FROM} {there}"), (doc, at as i64))
+        Ok(self.in_doc(doc)?.into_iter().find(|it| it.at == at))
     }
 
-    /// Returns the entities that each of some passages mentions, by passage: once a mention.
+    /// Returns the entities that the names in each of some passages denote, by passage: once a name.
     pub fn entities_in<'c>(
         self,
         chunks: impl IntoIterator<Item = &'c Chunk>,
     ) -> Read<FxHashMap<i64, Vec<i64>>> {
-        let sql = "SELECT n.entity_id FROM mentions m JOIN names n ON n.id = m.name_id
-                   WHERE m.doc_id = ?1 AND m.at >= ?2 AND m.at < ?3 AND n.entity_id IS NOT NULL";
-        let of =
-            |it: &Chunk| Ok((it.id, self.0.rows(sql, (it.doc, it.start as i64, it.end as i64))?));
-        chunks.into_iter().map(of).collect()
+        let sql = "SELECT n.entity_id FROM chunks c JOIN json_each(c.names) m JOIN names n ON n.id = m.value
+                   WHERE c.id = ?1 AND n.entity_id IS NOT NULL";
+        self.0.rows_by(sql, chunks.into_iter().map(|chunk| chunk.id))
     }
 
     /// Returns the norms of the names of one type that each of some passages mentions, by passage.
     pub fn norms_in(
         self,
         chunks: impl IntoIterator<Item = i64>,
-        type_code: i64,
+        of: EntityType,
     ) -> Read<FxHashMap<i64, Vec<String>>> {
-        let sql = format!(
-            "SELECT n.norm FROM chunks c JOIN mentions m ON m.doc_id = c.doc_id AND m.at >= c.start AND m.at < c.end
-             JOIN names n ON n.id = m.name_id WHERE c.id = ?1 AND m.type = {type_code}"
-        );
-        self.0.rows_by(&sql, chunks)
+        let sql = "SELECT n.norm, n.type FROM chunks c JOIN json_each(c.names) m JOIN names n ON n.id = m.value
+                   WHERE c.id = ?1";
+        let all: FxHashMap<i64, Vec<(String, i64)>> = self.0.rows_by(sql, chunks)?;
+        let of_type = |names: Vec<(String, i64)>| {
+            let those = names.into_iter().filter(|(_, code)| EntityType::from_code(*code) == of);
+            those.map(|(norm, _)| norm).collect()
+        };
+        Ok(all.into_iter().map(|(chunk, names)| (chunk, of_type(names))).collect())
     }
 }

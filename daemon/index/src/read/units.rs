@@ -9,7 +9,6 @@ use std::hash::BuildHasher;
 use std::ops::Range;
 
 use super::{Mentions, Read};
-use crate::store::naming_of;
 use extract::chunk::sentences;
 use model::document::Naming;
 use rustc_hash::FxBuildHasher;
@@ -83,10 +82,9 @@ impl Mentions<'_> {
     /// Returns the units of a document, with its mentions outside headings. Words written as a common noun are none:
     /// `we conduct interviews` does not name the page `Conduct`.
     pub fn units(self, doc: i64) -> Read<Vec<Unit>> {
-        let sql = "SELECT at, name_id, place FROM mentions WHERE doc_id = ?1 AND place & 1 = 0 ORDER BY at, end";
-        let mentions: Vec<(usize, i64, i64)> = self.0.rows(sql, [doc])?;
-        let named = mentions.into_iter().filter(|it| naming_of(it.2) != Naming::Common);
-        let mentions: Vec<(usize, i64)> = named.map(|it| (it.0, it.1)).collect();
+        let mentions = self.in_doc(doc)?.into_iter();
+        let named = mentions.filter(|it| !it.is_heading && it.naming != Naming::Common);
+        let mentions: Vec<(usize, i64)> = named.map(|it| (it.at, it.name)).collect();
         let text = if mentions.is_empty() { None } else { self.0.documents().text(doc)? };
         Ok(cut(&text.unwrap_or_default(), &mentions))
     }

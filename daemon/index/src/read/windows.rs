@@ -22,8 +22,8 @@ record! {
         pub start: usize = "w.start",
         /// The byte after the last.
         pub end: usize = "w.end",
-        /// Its static vector, if that is not searched because most of its text occurs elsewhere; empty if it has none.
-        pub aside: Option<Vec<u8>> = "w.aside",
+        /// Its static vector, if that is not searched because its passage repeats another; empty if it has none.
+        pub aside: Option<Vec<u8>> = "iif(w.is_aside, coalesce(w.vector, x''), NULL)",
     }
 }
 
@@ -53,36 +53,37 @@ impl FromRow for ContentHash {
 impl Windows<'_> {
     /// Returns a window.
     pub fn get(self, window: i64) -> Read<Option<Window>> {
-        self.0.select_one("FROM chunk_vec_map w WHERE w.id = ?1", [window])
+        self.0.select_one("FROM windows w WHERE w.id = ?1", [window])
     }
 
     /// Returns the windows of passages: those of each in the order of its text, the passages in the given order.
     pub fn of(self, chunks: impl IntoIterator<Item = i64>) -> Read<Vec<Window>> {
-        self.0.select_each("FROM chunk_vec_map w WHERE w.chunk_id = ?1 ORDER BY w.start", chunks)
+        self.0.select_each("FROM windows w WHERE w.chunk_id = ?1 ORDER BY w.start", chunks)
     }
 
     /// Returns the ids of the windows of some passages.
     pub fn of_chunks(self, chunks: &FxHashSet<i64>) -> Read<FxHashSet<i64>> {
-        let one = "SELECT id FROM chunk_vec_map WHERE chunk_id = ?1";
-        self.0.rows_of(chunks, one, "SELECT chunk_id, id FROM chunk_vec_map")
+        let one = "SELECT id FROM windows WHERE chunk_id = ?1";
+        self.0.rows_of(chunks, one, "SELECT chunk_id, id FROM windows")
     }
 
     /// Returns the windows of a document that are searched, each with the place of its passage among those of the
     /// document, in the order of its text.
     pub fn of_document(self, doc: i64) -> Read<Vec<(i64, i64)>> {
-        let sql = "SELECT c.idx, w.id FROM chunks c JOIN chunk_vec_map w ON w.chunk_id = c.id
-                   WHERE c.doc_id = ?1 AND w.aside IS NULL ORDER BY c.idx, w.start";
+        let sql = "SELECT c.idx, w.id FROM chunks c JOIN windows w ON w.chunk_id = c.id
+                   WHERE c.doc_id = ?1 AND w.is_aside = 0 ORDER BY c.idx, w.start";
         self.0.rows(sql, [doc])
     }
 
     /// Returns the windows that are searched, by id.
     pub fn searched(self) -> Read<Vec<SearchedWindow>> {
-        let from = "FROM chunk_vec_map w JOIN chunks c ON c.id = w.chunk_id WHERE w.aside IS NULL ORDER BY w.id";
+        let from =
+            "FROM windows w JOIN chunks c ON c.id = w.chunk_id WHERE w.is_aside = 0 ORDER BY w.id";
         self.0.select(from, [])
     }
 
     /// Returns the hashes of the texts that a better model reads.
     pub fn hashes(self) -> Read<FxHashSet<ContentHash>> {
-        self.0.rows("SELECT hash FROM chunk_vec_map", [])
+        self.0.rows("SELECT hash FROM windows", [])
     }
 }

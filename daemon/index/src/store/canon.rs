@@ -32,26 +32,15 @@ pub const PARTS: &[(&str, &str)] = &[
     (
         "chunk",
         "SELECT d.path, c.idx, c.start, c.end, c.raw_start, c.raw_end, c.line_start, c.line_end, c.n_tokens,
-           c.section, c.hash, c.language, c.profile, c.headings, c.print, c.keys, sd.path, s.idx
+           c.section, c.hash, c.language, c.profile, c.headings, c.print, c.keys, sd.path, s.idx,
+           (SELECT group_concat(n.norm, ', ' ORDER BY n.norm) FROM json_each(c.names) m JOIN names n ON n.id = m.value)
          FROM chunks c LEFT JOIN docs d ON d.id = c.doc_id LEFT JOIN chunks s ON s.id = c.same_as
          LEFT JOIN docs sd ON sd.id = s.doc_id",
     ),
     (
         "vector",
-        "SELECT d.path, c.idx, m.start, m.end, m.hash, v.embedding FROM chunk_vec v
-         LEFT JOIN chunk_vec_map m ON m.id = v.rowid LEFT JOIN chunks c ON c.id = m.chunk_id
-         LEFT JOIN docs d ON d.id = c.doc_id",
-    ),
-    (
-        "window without vector",
-        "SELECT d.path, c.idx, m.start, m.end, m.hash FROM chunk_vec_map m
-         LEFT JOIN chunks c ON c.id = m.chunk_id LEFT JOIN docs d ON d.id = c.doc_id
-         WHERE m.aside IS NULL AND m.id NOT IN (SELECT rowid FROM chunk_vec)",
-    ),
-    (
-        "vector aside",
-        "SELECT d.path, c.idx, m.start, m.end, m.hash, m.aside FROM chunk_vec_map m
-         LEFT JOIN chunks c ON c.id = m.chunk_id LEFT JOIN docs d ON d.id = c.doc_id WHERE m.aside IS NOT NULL",
+        "SELECT d.path, c.idx, w.start, w.end, w.is_aside, w.hash, w.vector FROM windows w
+         LEFT JOIN chunks c ON c.id = w.chunk_id LEFT JOIN docs d ON d.id = c.doc_id",
     ),
     (
         "chunk key",
@@ -93,8 +82,8 @@ pub const PARTS: &[(&str, &str)] = &[
     ),
     (
         "mention",
-        "SELECT d.path, m.at, m.start, m.end, m.line, n.norm, sd.path, e.norm, m.type, m.recognizer, m.score, m.place,
-           m.surface FROM mentions m LEFT JOIN docs d ON d.id = m.doc_id LEFT JOIN names n ON n.id = m.name_id
+        "SELECT d.path, n.norm, sd.path, e.norm, m.n, m.at, m.positions
+         FROM mentions m LEFT JOIN docs d ON d.id = m.doc_id LEFT JOIN names n ON n.id = m.name_id
          LEFT JOIN docs sd ON sd.id = n.sense LEFT JOIN shown_entities e ON e.id = n.entity_id",
     ),
     (
@@ -149,7 +138,7 @@ pub const PARTS: &[(&str, &str)] = &[
         "memory node",
         "SELECT d.path, n.key, n.name, n.type, n.is_node, n.in_folder, n.summary, n.tags, n.last_ordinal, n.n_facts,
            n.n_vectors, n.vectors, n.mean
-         FROM memory n LEFT JOIN docs d ON d.id = n.doc_id",
+         FROM notes n LEFT JOIN docs d ON d.id = n.doc_id",
     ),
     (
         "memory fact",

@@ -124,14 +124,15 @@ fn write_found(
     touched.extend(write_stated(tx, id, doc, &name_ids)?);
     norms.extend(headings::norms_of(tx, id)?);
     headings::show(tx, id, &norms)?;
+    let known: BTreeSet<i64> = name_ids.iter().copied().collect();
     if holds_content {
         // Names whose mentions stay the same are not resolved again, so the document keeps the senses it has.
         keep_senses(tx, id, &doc.linked.names, &mut name_ids)?;
     }
-    touched.extend(write_mentions(tx, id, doc, &name_ids, holds_content)?);
+    touched.extend(write_mentions(tx, id, doc, &name_ids, &known)?);
     touched.extend(write_aliases(tx, id, &doc.linked.aliases)?);
     write_evidence(tx, id, doc, &name_ids)?;
-    links::relate(tx, id, None)?;
+    links::relate(tx, id)?;
     let only_deepens = doc.head.pass == Pass::Deep && holds_content;
     Work::Gather.add_with(i64::from(only_deepens), tx, &touched)?;
     Ok(touched.into_iter().collect())
@@ -162,7 +163,6 @@ fn write_content(
     writes.terms.add(existing.map_or("", |old| &old.terms), &terms);
     ensure_note_entity(tx, id, &identity.uid, doc)?;
     note::write(tx, id, doc)?;
-    memory::write(tx, id, doc)?;
     Ok(id)
 }
 
@@ -181,7 +181,6 @@ pub(super) fn remove(
     let touched = names_of_doc(tx, id)?;
     let norms = headings::norms_of(tx, id)?;
     note::remove(tx, id)?;
-    memory::remove(tx, id)?;
     delete_chunks(tx, chunk_ids(tx, id)?, writes)?;
     mark_stated_terms(tx, id)?;
     Work::Reread.remove(tx, [id])?;

@@ -80,7 +80,7 @@ const DOCUMENTS: &str =
     "SELECT id, path, title, coalesce(doc_type, ''), json_extract(meta, '$.tags'), hash, n_bytes,
     language, day, format, source_url, json_extract(meta, '$.author'), json_extract(meta, '$.language'),
     json_extract(meta, '$.pages'), json_extract(meta, '$.security'), permalink, metadata,
-    (SELECT m.is_node AND m.in_folder FROM memory m WHERE m.doc_id = docs.id)
+    (SELECT m.is_node AND m.in_folder FROM notes m WHERE m.doc_id = docs.id)
     FROM docs LEFT JOIN notes ON doc_id = id ORDER BY path LIMIT ?1 OFFSET ?2";
 
 fn document(row: &Row<'_>) -> rusqlite::Result<Value> {
@@ -153,7 +153,8 @@ const ENTITIES: &str = "SELECT e.id, e.name, e.type, d.path,
     (SELECT count(DISTINCT m.doc_id) FROM names n JOIN mentions m ON m.name_id = n.id WHERE n.entity_id = e.id),
     CASE WHEN substr(e.norm, -17, 1) = '~' THEN substr(e.norm, 1, length(e.norm) - 16)
       || coalesce((SELECT path FROM docs WHERE uid = substr(e.norm, -16)), '?') ELSE e.norm END AS shown,
-    (SELECT max(m.score * n.link) FROM names n JOIN mentions m ON m.name_id = n.id WHERE n.entity_id = e.id)
+    (SELECT max((p.value ->> 6) * n.link) FROM names n JOIN mentions m ON m.name_id = n.id
+       JOIN json_each(m.positions) p WHERE n.entity_id = e.id)
     FROM entities e LEFT JOIN docs d ON d.id = e.doc_id ORDER BY shown, d.path LIMIT ?1 OFFSET ?2";
 
 fn entity(row: &Row<'_>) -> rusqlite::Result<Value> {
@@ -174,13 +175,14 @@ fn entity(row: &Row<'_>) -> rusqlite::Result<Value> {
 
 // A mention whose own type says little (Concept 8, Document 14) or is a model's guess (bit 4 of `place`) is shown
 // with the type of its entity, which all mentions in the folder decide together; `-1 - code` is an unsure type.
-const MENTIONS: &str = "SELECT m.doc_id, d.path, m.start, m.end, m.surface,
-    CASE WHEN (m.type IN (8, 14) OR m.place & 16) AND max(e.type, -1 - e.type) NOT IN (8, 14)
-      THEN e.type ELSE m.type END,
+const MENTIONS: &str = "SELECT d.id, d.path, p.value ->> 1, p.value ->> 2, p.value ->> 8,
+    CASE WHEN (p.value ->> 4 IN (8, 14) OR (p.value ->> 7) & 16) AND max(e.type, -1 - e.type) NOT IN (8, 14)
+      THEN e.type ELSE p.value ->> 4 END,
     n.entity_id, e.name,
-    m.recognizer, m.score, n.link, m.line, d.pages, m.at FROM mentions m JOIN docs d ON d.id = m.doc_id
+    p.value ->> 5, p.value ->> 6, n.link, p.value ->> 3, d.pages, p.value ->> 0
+    FROM docs d CROSS JOIN mentions m ON m.doc_id = d.id CROSS JOIN json_each(m.positions) p
     JOIN names n ON n.id = m.name_id LEFT JOIN entities e ON e.id = n.entity_id
-    ORDER BY d.path, m.at LIMIT ?1 OFFSET ?2";
+    ORDER BY d.path, p.value ->> 0 LIMIT ?1 OFFSET ?2";
 
 fn mention(row: &Row<'_>) -> rusqlite::Result<Value> {
     let number = |i: usize| row.get::<_, i64>(i);

@@ -217,7 +217,7 @@ fn chunks_of(tx: &Connection, doc: i64) -> Result<Vec<Compare>, StoreError> {
 impl IndexWriter {
     /// Settles the chunks of some documents; returns false if there is none to settle.
     pub(super) fn settle_duplicates(&mut self) -> Result<bool, StoreError> {
-        let has_work = "SELECT EXISTS (SELECT 1 FROM docs WHERE is_open)";
+        let has_work = "SELECT EXISTS (SELECT 1 FROM docs WHERE is_open = 1)";
         if !self.db.prepare_cached(has_work)?.query_row([], |row| row.get::<_, bool>(0))? {
             return Ok(false);
         }
@@ -435,50 +435,29 @@ impl<'a> Texts<'a> {
         self.show_windows(chunk.id, first.is_none(), writes)
     }
 
-    /// Moves the vectors of a chunk that repeats another to `aside`, or has them searched again.
+    /// Sets the windows of a chunk that repeats another aside, or has them searched again.
     fn show_windows(
         &self,
         chunk: i64,
         is_searched: bool,
         writes: &mut Deferred,
     ) -> Result<(), StoreError> {
-        let mut statement =
-            self.tx.prepare_cached("SELECT id, aside FROM chunk_vec_map WHERE chunk_id = ?1")?;
-        let rows: Vec<(i64, Option<Vec<u8>>)> = statement
-            .query_map([chunk], |row| Ok((row.get(0)?, row.get(1)?)))?
-            .collect::<Result<_, _>>()?;
-        let mut set =
-            self.tx.prepare_cached("UPDATE chunk_vec_map SET aside = ?2 WHERE id = ?1")?;
-        for (id, aside) in rows {
-            match (is_searched, aside) {
-                (false, None) => {
-                    // A vector of this transaction is not in the table yet.
-                    let vector = match writes.take_vector(id) {
-                        Some(vector) => Some(vector),
-                        None => {
-                            writes.delete_vector(id);
-                            stored_vector(self.tx, id)?
-                        }
-                    };
-                    // An empty blob: aside, without a vector.
-                    set.execute(params![id, vector.unwrap_or_default()])?;
-                }
-                (true, Some(vector)) => {
-                    set.execute(params![id, Option::<Vec<u8>>::None])?;
-                    writes.insert_vector(id, vector);
-                }
-                _ => {}
+        let mut statement = self.tx.prepare_cached(
+            "SELECT id, vector FROM windows WHERE chunk_id = ?1 AND is_aside = ?2",
+        )?;
+        let rows = statement
+            .query_map(params![chunk, is_searched], |row| Ok((row.get(0)?, row.get(1)?)))?;
+        for row in rows {
+            match row? {
+                (id, vector) if is_searched => writes.show_vector(id, vector),
+                (id, _) => writes.hide_vector(id),
             }
         }
+        self.tx
+            .prepare_cached("UPDATE windows SET is_aside = ?2 WHERE chunk_id = ?1")?
+            .execute(params![chunk, !is_searched])?;
         Ok(())
     }
-}
-
-fn stored_vector(db: &Connection, id: i64) -> Result<Option<Vec<u8>>, StoreError> {
-    Ok(db
-        .prepare_cached("SELECT embedding FROM chunk_vec WHERE rowid = ?1")?
-        .query_row([id], |row| row.get(0))
-        .optional()?)
 }
 
 fn source_of(db: &Connection, doc: i64) -> Result<Source, StoreError> {

@@ -9,6 +9,7 @@ use rusqlite::{Connection, OptionalExtension, Row, params};
 use rustc_hash::FxHashMap;
 
 use super::StoreError;
+use super::positions::{self, Position};
 use extract::link::resolve::NameFacts;
 use extract::link::vote::{Ground, Votes};
 use model::document::{Naming, PlaceFeatures, RecognizerKind, StatedSource};
@@ -41,7 +42,6 @@ struct Tally {
     types: Votes,
     n_mentions: u32,
     n_docs: u32,
-    last_doc: i64,
     is_fuzzy: bool,
     n_in_code: u32,
     /// The user's table lists this as the name of an entity.
@@ -99,16 +99,9 @@ fn count_mentions(
         .map(|id| (*id, *id))
         .chain(senses.iter().map(|(sense, id)| (*sense, *id)))
         .collect();
-    let mut statement = db.prepare_cached(
-        "SELECT name_id, doc_id, surface, type, recognizer, place FROM mentions WHERE name_id = ?1
-         ORDER BY doc_id",
-    )?;
     for (row_id, name) in rows_of {
         let Some(tally) = tallies.get_mut(&name) else { continue };
-        let mut rows = statement.query([row_id])?;
-        while let Some(row) = rows.next()? {
-            tally.add(row)?;
-        }
+        tally.count(db, row_id)?;
     }
     Ok(())
 }
@@ -138,10 +131,10 @@ fn count_links(
     tallies: &mut FxHashMap<i64, Tally>,
 ) -> Result<(), StoreError> {
     let mut statement = db.prepare_cached(
-        "SELECT l.dst FROM mentions m
-         JOIN note_links l ON l.doc_id = m.doc_id AND l.start <= m.start AND m.end <= l.end
+        "SELECT l.dst FROM mentions m JOIN json_each(m.positions) p
+         JOIN note_links l ON l.doc_id = m.doc_id AND l.start <= p.value ->> 1 AND p.value ->> 2 <= l.end
          JOIN docs d ON d.id = l.dst
-         WHERE m.name_id = ?1 AND m.recognizer = ?2 AND d.is_note",
+         WHERE m.name_id = ?1 AND p.value ->> 5 = ?2 AND d.is_note",
     )?;
     for (id, tally) in tallies.iter_mut().filter(|(_, it)| it.is_linked && it.stated.is_empty()) {
         let own = senses.iter().filter(|(_, name)| *name == id).map(|(sense, _)| sense);
@@ -157,28 +150,27 @@ fn count_links(
 }
 
 impl Tally {
-    fn add(&mut self, row: &Row<'_>) -> Result<(), StoreError> {
-        let doc: i64 = row.get(1)?;
-        // Rows are ordered by document, so a new id is a document not counted before.
-        if self.n_mentions == 0 || doc != self.last_doc {
+    /// Counts the mentions of a row of `names`.
+    fn count(&mut self, db: &Connection, row_id: i64) -> Result<(), StoreError> {
+        let mut statement =
+            db.prepare_cached("SELECT positions FROM mentions WHERE name_id = ?1 ORDER BY doc_id")?;
+        let mut rows = statement.query([row_id])?;
+        while let Some(row) = rows.next()? {
             self.n_docs += 1;
-            self.last_doc = doc;
+            let positions = positions::unpack(row.get_ref(0)?.as_str().unwrap_or_default());
+            positions.into_iter().for_each(|it| self.add(it));
         }
+        Ok(())
+    }
+
+    fn add(&mut self, position: Position) {
+        let Position { type_code, recognizer, place, surface, .. } = position;
         self.n_mentions += 1;
-        let surface = row.get_ref(2)?.as_str().unwrap_or_default();
-        // `get_mut` before `insert`: most surfaces repeat, and then need no allocation.
-        match self.surfaces.get_mut(surface) {
-            Some(count) => *count += 1,
-            None => {
-                self.surfaces.insert(surface.to_string(), 1);
-            }
-        }
-        let entity_type = EntityType::from_code(row.get(3)?);
+        let entity_type = EntityType::from_code(type_code);
         self.kinds.extend(Kind::of(entity_type));
         let is_small = surface.chars().next().is_some_and(char::is_lowercase);
         self.is_written_small |= is_small;
         self.is_written_large |= !is_small;
-        let (recognizer, place): (i64, i64) = (row.get(4)?, row.get(5)?);
         // The most specific reason for the type wins.
         let certainty = place >> CERTAINTY & i64::from(PlaceFeatures::CERTAIN);
         self.types.name(naming_of(place));
@@ -188,7 +180,7 @@ impl Tally {
             _ if place & IS_TYPE_GUESSED != 0 => Ground::Guess,
             _ => Ground::Statement,
         };
-        self.types.add(entity_type, ground, surface);
+        self.types.add(entity_type, ground, &surface);
         self.is_given |= place & IS_ENTITY_GIVEN != 0;
         self.is_defined |= place & IS_DEFINED != 0;
         // Exact names are never merged with similar ones: `v1.2` and `v1.3` differ in one letter.
@@ -205,7 +197,7 @@ impl Tally {
         self.is_linked |= recognizer == STATED;
         self.n_in_code += u32::from(place & IN_CODE != 0);
         self.is_fuzzy |= !(is_exact_kind || (recognizer == PATTERN && place & IN_CODE != 0));
-        Ok(())
+        *self.surfaces.entry(surface).or_default() += 1;
     }
 
     fn finish(self, id: i64, norm: String) -> Gathered {
@@ -261,13 +253,7 @@ impl Tally {
 /// Returns the facts of the mentions on one row.
 pub(super) fn of_row(db: &Connection, row_id: i64) -> Result<NameFacts, StoreError> {
     let mut tally = Tally::default();
-    let mut statement = db.prepare_cached(
-        "SELECT name_id, doc_id, surface, type, recognizer, place FROM mentions WHERE name_id = ?1 ORDER BY doc_id",
-    )?;
-    let mut rows = statement.query([row_id])?;
-    while let Some(row) = rows.next()? {
-        tally.add(row)?;
-    }
+    tally.count(db, row_id)?;
     let norm: String = db
         .prepare_cached("SELECT norm FROM names WHERE id = ?1")?
         .query_row([row_id], |row| row.get(0))?;

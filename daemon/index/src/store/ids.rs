@@ -137,7 +137,7 @@ mod tests {
         let db = index();
         let old = write_note(&db, 7, "one", "a", "A", 1).expect("written");
         db.execute(
-            "INSERT INTO names VALUES(1, 'a', 0, ?1, 1.0, 1, NULL, 'A', 1, 1, 1, NULL, NULL, 0, 0)",
+            "INSERT INTO names VALUES(1, 'a', 0, ?1, 1.0, 1, NULL, 'A', 1, 1, 1, NULL, NULL, 0, 0, NULL)",
             [old],
         )
         .expect("written");

@@ -8,9 +8,11 @@
 use notes::parse::LinkKind;
 use notes::resolve::Keys;
 use notes::slug::slug;
-use rusqlite::{Connection, OptionalExtension, Transaction, params};
+use rusqlite::{Connection, OptionalExtension, Row, Transaction, params};
+use rustc_hash::FxHashMap;
 
 use super::commit::{self, link_kind};
+use super::positions::{self, Position};
 use super::resolve::resolve_link;
 use super::work::Work;
 use super::writer::{IndexWriter, set_meta_number};
@@ -105,8 +107,8 @@ fn reresolve(tx: &Connection, key: &str, after: i64, most: i64) -> Result<i64, S
         // A single document has more links than a step: all of them are done at once.
         links = links_of(tx, key, last)?;
     }
-    for (doc, seq) in &links {
-        reresolve_one(tx, *doc, *seq)?;
+    for of_doc in links.chunk_by(|a, b| a.0 == b.0) {
+        reresolve_in(tx, of_doc)?;
     }
     Work::Link.remove(tx, [key])?;
     if let Some((doc, _)) = links.last().filter(|_| !is_all) {
@@ -125,58 +127,116 @@ fn links_of(tx: &Connection, key: &str, doc: i64) -> Result<Vec<(i64, i64)>, Sto
     Ok(rows.collect::<Result<_, _>>()?)
 }
 
-fn reresolve_one(tx: &Connection, doc: i64, seq: i64) -> Result<(), StoreError> {
-    // Also if its target stays: the link may have been written again since the key became dirty.
-    let names = "SELECT z.id FROM note_links l
-       JOIN mentions m ON m.doc_id = l.doc_id AND m.recognizer = ?3 AND m.start >= l.start AND m.end <= l.end
-       JOIN names n ON n.id = m.name_id JOIN names z ON z.norm = n.norm AND z.sense = 0
-       WHERE l.doc_id = ?1 AND l.seq = ?2";
-    Work::Gather.add_selected(tx, names, params![doc, seq, RecognizerKind::Stated as i64])?;
-    let found: Option<(String, i64, String, Option<i64>)> = tx
-        .prepare_cached(
-            "SELECT d.path, l.kind, l.target, l.dst FROM note_links l JOIN docs d ON d.id = l.doc_id
-             WHERE l.doc_id = ?1 AND l.seq = ?2",
-        )?
-        .query_row([doc, seq], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?)))
-        .optional()?;
-    let Some((path, kind, target, old)) = found else { return Ok(()) };
-    let kind = link_kind(kind);
-    let Some(keys) = Keys::of(kind, &target) else { return Ok(()) };
-    let dst = resolve_link(tx, &path, kind, &target, &keys)?;
-    if dst != old {
-        tx.prepare_cached("UPDATE note_links SET dst = ?3 WHERE doc_id = ?1 AND seq = ?2")?
-            .execute(params![doc, seq, dst])?;
-        relate(tx, doc, Some(seq))?;
+/// Resolves some links of one document again.
+fn reresolve_in(tx: &Connection, links: &[(i64, i64)]) -> Result<(), StoreError> {
+    let Some((doc, _)) = links.first() else { return Ok(()) };
+    let named = names_of_links(tx, *doc)?;
+    let mut find = tx.prepare_cached(
+        "SELECT d.path, l.kind, l.target, l.dst, l.start, l.end FROM note_links l JOIN docs d ON d.id = l.doc_id
+         WHERE l.doc_id = ?1 AND l.seq = ?2",
+    )?;
+    let mut set =
+        tx.prepare_cached("UPDATE note_links SET dst = ?3 WHERE doc_id = ?1 AND seq = ?2")?;
+    let mut has_changed = false;
+    for (doc, seq) in links {
+        let mut rows = find.query([doc, seq])?;
+        let Some(row) = rows.next()? else { continue };
+        let (path, kind, target): (String, i64, String) = (row.get(0)?, row.get(1)?, row.get(2)?);
+        let (start, end): (i64, i64) = (row.get(4)?, row.get(5)?);
+        // Also if its target stays: the link may have been written again since the key became dirty.
+        let is_inside = |it: &&LinkName| it.start >= start as u64 && it.end <= end as u64;
+        for name in named.iter().filter(is_inside) {
+            let sense_0 = "SELECT z.id FROM names n JOIN names z ON z.norm = n.norm AND z.sense = 0 WHERE n.id = ?1";
+            Work::Gather.add_selected(tx, sense_0, [name.name])?;
+        }
+        let kind = link_kind(kind);
+        let Some(keys) = Keys::of(kind, &target) else { continue };
+        let dst = resolve_link(tx, &path, kind, &target, &keys)?;
+        if dst != row.get(3)? {
+            set.execute(params![doc, seq, dst])?;
+            has_changed = true;
+        }
+    }
+    if has_changed { relate(tx, *doc) } else { Ok(()) }
+}
+
+/// A mention that is the text of a link: bytes of the file, byte of the document's text, row of its name.
+struct LinkName {
+    start: u64,
+    end: u64,
+    at: i64,
+    name: i64,
+}
+
+/// Returns the mentions in a document that are texts of links, by place; of two at one byte, the shorter first.
+fn names_of_links(tx: &Connection, doc: i64) -> Result<Vec<LinkName>, StoreError> {
+    let mut statement =
+        tx.prepare_cached("SELECT name_id, positions FROM mentions WHERE doc_id = ?1")?;
+    let mut found = Vec::new();
+    let mut rows = statement.query([doc])?;
+    while let Some(row) = rows.next()? {
+        let name = row.get(0)?;
+        let all = positions::unpack(row.get_ref(1)?.as_str().unwrap_or_default());
+        let stated = all.into_iter().filter(|it| it.recognizer == RecognizerKind::Stated as i64);
+        let of_link =
+            |it: Position| LinkName { start: it.start, end: it.end, at: it.at as i64, name };
+        found.extend(stated.map(of_link));
+    }
+    found.sort_by_key(|it| (it.at, it.end));
+    Ok(found)
+}
+
+/// Updates the relations of a document's links to name the documents that the links resolve to. An unresolved link
+/// names a thing without a note, with three exceptions that resolve to nothing: a link with a folder and a Markdown
+/// link, which name files, and a link with a display text or another link inside, whose name is in no text.
+pub(super) fn relate(tx: &Connection, doc: i64) -> Result<(), StoreError> {
+    let mut statement = tx.prepare_cached(
+        "SELECT seq, subject, subject_link, subject_at, object, object_link, object_at FROM evidence
+         WHERE doc_id = ?1 AND (subject_link IS NOT NULL OR object_link IS NOT NULL)",
+    )?;
+    let party = |row: &Row<'_>, at: usize| -> rusqlite::Result<Stated> {
+        Ok((row.get(at)?, row.get(at + 1)?, row.get(at + 2)?))
+    };
+    let statements: Vec<(i64, [Stated; 2])> = statement
+        .query_map([doc], |row| Ok((row.get(0)?, [party(row, 1)?, party(row, 4)?])))?
+        .collect::<rusqlite::Result<_>>()?;
+    if statements.is_empty() {
+        return Ok(());
+    }
+    let mut statement = tx.prepare_cached(
+        "SELECT seq, dst, kind IN (?2, ?3) AND instr(target, '/') = 0 AND instr(target, '[[') = 0 AND display IS NULL
+         FROM note_links WHERE doc_id = ?1",
+    )?;
+    let values = params![doc, LinkKind::Wiki as i64, LinkKind::Embed as i64];
+    let links: FxHashMap<i64, (Option<i64>, bool)> = statement
+        .query_map(values, |row| Ok((row.get(0)?, (row.get(1)?, row.get(2)?))))?
+        .collect::<rusqlite::Result<_>>()?;
+    let mut named: FxHashMap<i64, i64> = FxHashMap::default();
+    if links.values().any(|(dst, is_name)| dst.is_none() && *is_name) {
+        for it in names_of_links(tx, doc)? {
+            named.entry(it.at).or_insert(it.name);
+        }
+    }
+    let denoted = |(now, link, at): Stated| match link.map(|link| links.get(&link)) {
+        None => now,
+        Some(Some((Some(dst), _))) => -dst,
+        Some(Some((None, true))) => named.get(&at).copied().unwrap_or(0),
+        Some(_) => 0,
+    };
+    let mut update = tx.prepare_cached(
+        "UPDATE evidence SET subject = ?3, object = ?4 WHERE doc_id = ?1 AND seq = ?2",
+    )?;
+    for (seq, parties) in statements {
+        let [subject, object] = parties.map(denoted);
+        if [subject, object] != parties.map(|it| it.0) {
+            update.execute([doc, seq, subject, object])?;
+        }
     }
     Ok(())
 }
 
-/// Updates the relations of a document's links, or of one of them, to name the documents that the links resolve to.
-/// An unresolved link names a thing without a note, with three exceptions that resolve to nothing: a link with a
-/// folder and a Markdown link, which name files, and a link with a display text or another link inside, whose name is
-/// in no text.
-pub(super) fn relate(tx: &Connection, doc: i64, seq: Option<i64>) -> Result<(), StoreError> {
-    for party in ["subject", "object"] {
-        tx.prepare_cached(&format!(
-            "UPDATE evidence SET {party} = coalesce(
-               (SELECT -l.dst FROM note_links l WHERE l.doc_id = ?1 AND l.seq = {party}_link AND l.dst IS NOT NULL),
-               (SELECT m.name_id FROM note_links l JOIN mentions m ON m.doc_id = ?1 AND m.at = {party}_at
-                  AND m.recognizer = ?3
-                WHERE l.doc_id = ?1 AND l.seq = {party}_link AND l.kind IN (?4, ?5)
-                  AND instr(l.target, '/') = 0 AND instr(l.target, '[[') = 0 AND l.display IS NULL),
-               0)
-             WHERE doc_id = ?1 AND {party}_link IS NOT NULL AND (?2 IS NULL OR {party}_link = ?2)"
-        ))?
-        .execute(params![
-            doc,
-            seq,
-            RecognizerKind::Stated as i64,
-            LinkKind::Wiki as i64,
-            LinkKind::Embed as i64
-        ])?;
-    }
-    Ok(())
-}
+/// A party of a relation as stored: what it denotes, its link, and the byte of the text.
+type Stated = (i64, Option<i64>, i64);
 
 impl IndexWriter {
     /// Does one step of the links and permalinks that commits made dirty, in a transaction of its own. Returns false

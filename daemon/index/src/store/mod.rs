@@ -23,6 +23,7 @@ pub mod links;
 mod names;
 pub(crate) mod open;
 pub mod permalinks;
+pub(crate) mod positions;
 pub mod published;
 mod quarantine;
 mod readings;

@@ -40,7 +40,6 @@ pub(super) const IS_COMMON: &str = "EXISTS (SELECT 1 FROM names n WHERE n.id = k
 pub(super) const ALL: i64 = 0;
 
 /// Values of `names.decision`.
-const UNDECIDED: i64 = 0;
 pub(super) const HOME: i64 = 1;
 const AMBIGUOUS: i64 = 2;
 const VIA: i64 = 3;
@@ -75,6 +74,15 @@ pub(super) struct Resolver<'a> {
     pub embedder: &'a Arc<dyn Embedder>,
     pub ledger: &'a Ledger,
     pub weights: &'a Link,
+}
+
+/// How a name was decided, as stored: `link`, `decision`, `via` and `proposals`.
+type Outcome = (f64, i64, Option<i64>, Option<String>);
+
+/// Packs candidates; the view `proposals` names the values.
+fn packed(proposals: &[Candidate]) -> Option<String> {
+    let rows: Vec<(i64, f32)> = proposals.iter().map(|it| (it.name, it.score)).collect();
+    (!rows.is_empty()).then(|| serde_json::to_string(&rows).unwrap_or_default())
 }
 
 /// The facts from which a name's blocking keys are made.
@@ -203,9 +211,6 @@ impl Resolver<'_> {
                 .prepare_cached("DELETE FROM name_keys WHERE key = ?1 AND name_id = ?2")?
                 .execute(params![key as i64, id])?;
         }
-        self.db
-            .prepare_cached("DELETE FROM proposals WHERE name_id = ?1 OR candidate = ?1")?
-            .execute([id])?;
         if let Some(norm) = norm {
             self.add_users(&norm, &mut neighbors)?;
             let mut statement =
@@ -333,22 +338,24 @@ impl Resolver<'_> {
         let is_stated = matches!(code, HOME | AMBIGUOUS);
         let usage = if is_stated { Default::default() } else { around.usage(name) };
         self.split_senses(name, &homes, &usage)?;
-        let (old, was): (Option<i64>, (f64, i64, Option<i64>)) = self
+        let (old, was): (Option<i64>, Outcome) = self
             .db
-            .prepare_cached("SELECT entity_id, link, decision, via FROM names WHERE id = ?1")?
+            .prepare_cached(
+                "SELECT entity_id, link, decision, via, proposals FROM names WHERE id = ?1",
+            )?
             .query_row([name.id], |row| {
-                Ok((row.get(0)?, (row.get(1)?, row.get(2)?, row.get(3)?)))
+                Ok((row.get(0)?, (row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?)))
             })?;
+        let new = (link, code, via, packed(&decided.proposals));
         // An equal row is not written again: each write journals a page.
-        if was.1 != UNDECIDED || !decided.proposals.is_empty() {
-            self.write_proposals(name.id, &decided.proposals)?;
-        }
-        if (old, was) != (entity, (link, code, via)) {
+        if (old, &was) != (entity, &new) {
+            let (link, code, via, proposals) = new;
             self.db
                 .prepare_cached(
-                    "UPDATE names SET entity_id = ?2, link = ?3, decision = ?4, via = ?5 WHERE id = ?1",
+                    "UPDATE names SET entity_id = ?2, link = ?3, decision = ?4, via = ?5, proposals = ?6
+                     WHERE id = ?1",
                 )?
-                .execute(params![name.id, entity, link, code, via])?;
+                .execute(params![name.id, entity, link, code, via, proposals])?;
         }
         // A document that is not a note denotes what its title denotes.
         if name.home_source.is_some() {
@@ -363,16 +370,6 @@ impl Resolver<'_> {
             self.hand_on(name.id, entity)?;
             self.drop_if_unnamed(old)?;
             old.map_or(Ok(()), |old| self.type_anew(old))?;
-        }
-        Ok(())
-    }
-
-    fn write_proposals(&self, name: i64, proposals: &[Candidate]) -> Result<(), StoreError> {
-        self.db.prepare_cached("DELETE FROM proposals WHERE name_id = ?1")?.execute([name])?;
-        for proposal in proposals {
-            self.db
-                .prepare_cached("INSERT INTO proposals VALUES(?1, ?2, ?3)")?
-                .execute(params![name, proposal.name, f64::from(proposal.score)])?;
         }
         Ok(())
     }

@@ -10,7 +10,7 @@ use rusqlite::types::{ToSqlOutput, ValueRef};
 use rusqlite::{Connection, OptionalExtension, Row, ToSql, params_from_iter};
 use serde::{Deserialize, Serialize};
 
-use self::Origin::{Better, Index, Ledger, Outline, Vectors};
+use self::Origin::{Better, Index, Ledger, Outline};
 use super::open::LEDGER_FILE;
 use super::{Draft, Snapshot, Spaces, StoreError, open_for_reading};
 
@@ -36,8 +36,6 @@ pub enum Origin {
     Index,
     /// The ledger, up to the tick of the snapshot.
     Ledger,
-    /// The blocks of sqlite-vec's table.
-    Vectors,
     /// The file of better vectors: one row for each window that search reads.
     Better,
     /// Computed from the index by the hub, and not copied to replicas.
@@ -79,9 +77,8 @@ pub const TABLES: &[Table] = &[
          warnings:t redactions:t pass:i entity_id:i sum:i depth:i written:b"),
     table(Index, "chunks", "chunks", "id",
         "doc_id:i idx:i start:i end:i raw_start:i raw_end:i line_start:i line_end:i n_tokens:i section:t \
-         hash:b language:t profile:t headings:t print:i same_as:i"),
-    table(Index, "windows", "chunk_vec_map", "id", "chunk_id:i start:i end:i aside:b hash:b"),
-    table(Vectors, "vectors", "chunk_vec", "rowid", "embedding:h"),
+         hash:b language:t profile:t headings:t print:i same_as:i names:t"),
+    table(Index, "windows", "windows", "id", "chunk_id:i start:i end:i is_aside:i hash:b vector:h"),
     table(Better, "better", "vectors", "id", "space:t model:t hash:b embedding:h floats:b"),
     table(Index, "postings", "chunk_fts_data", "id", "block:b"),
     table(Index, "posting_sizes", "chunk_fts_docsize", "id", "sz:b origin:i"),
@@ -89,21 +86,20 @@ pub const TABLES: &[Table] = &[
     table(Index, "entities", "entities", "id", "norm:t doc_id:i name:t type:i status:t"),
     table(Index, "names", "names", "id",
         "norm:t sense:i entity_id:i link:r decision:i via:i surface:t type:i n_docs:i n_mentions:i homes:t \
-         home_source:i is_fuzzy:i is_split:i"),
-    table(Index, "mentions", "mentions", "doc_id", "at start end line name_id type recognizer score place surface"),
+         home_source:i is_fuzzy:i is_split:i proposals:t"),
+    table(Index, "mentions", "mentions", "doc_id", "name_id n at positions"),
     table(Index, "evidence", "evidence", "doc_id",
         "seq subject predicate object subject_at object_at start end raw_start raw_end line pattern \
          confidence subject_link object_link"),
     table(Index, "doc_tags", "doc_tags", "doc_id", "tag"),
     table(Index, "stated", "stated", "doc_id", "name_id source surface"),
     table(Index, "doc_names", "doc_names", "doc_id", "key kind"),
-    table(Index, "notes", "notes", "doc_id", "base is_stated permalink metadata record"),
+    table(Index, "notes", "notes", "doc_id", 
+        "base is_stated permalink metadata key name type is_node in_folder summary tags last_ordinal n_facts \
+         n_vectors mean record facts vectors"),
     table(Index, "note_links", "note_links", "doc_id",
         "seq kind rel is_typed target heading block display context own_block start end target_start \
          target_end line said file_key name_key permalink_key dst"),
-    table(Index, "memory", "memory", "doc_id",
-        "key name type is_node in_folder summary tags last_ordinal n_facts n_vectors mean facts vectors"),
-    table(Index, "proposals", "proposals", "name_id", "candidate score"),
     table(Index, "name_keys", "name_keys", "name_id", "key"),
     table(Outline, "outline", "", "", "block:b"),
     table(Ledger, "journal", "changes", "tick", "uid at_ms was_path was_hash path hash is_unseen n_more lines"),
@@ -171,10 +167,6 @@ impl Table {
     ) -> Result<(), StoreError> {
         let (db, condition) = match self.from {
             Outline => return Ok(()),
-            Vectors => {
-                let row = |bytes: &[u8]| vec![vec![Cell::Blob(bytes.to_vec())]];
-                return source.index.each_vector(|key, bytes| see(key, row(bytes)));
-            }
             Better => return each_better(source, see),
             Ledger if self.key == "tick" => {
                 (&source.ledger, format!("WHERE tick <= {}", source.index.tick().0))
@@ -242,10 +234,7 @@ impl Table {
     ) -> Result<(), StoreError> {
         let columns = self.names();
         let places: Vec<String> = (2..columns.len() + 2).map(|n| format!("?{n}")).collect();
-        let (columns, mut places) = (columns.join(", "), places.join(", "));
-        if self.from == Vectors {
-            places = "vec_int8(?2)".to_string();
-        }
+        let (columns, places) = (columns.join(", "), places.join(", "));
         // A crash between the two commits may have left the ledger's rows.
         let again = if self.from == Ledger { "OR REPLACE " } else { "" };
         let (local, key_column) = (self.local, self.key);
@@ -291,7 +280,7 @@ fn each_better(
     let space: Option<(i64, String, String)> = better.query_row(sql, [], newest).optional()?;
     let Some((space, name, model)) = space else { return Ok(()) };
     let mut find = better.prepare("SELECT vector FROM vectors WHERE space = ?1 AND hash = ?2")?;
-    let sql = "SELECT id, hash FROM chunk_vec_map WHERE aside IS NULL ORDER BY id";
+    let sql = "SELECT id, hash FROM windows WHERE is_aside = 0 ORDER BY id";
     let mut windows = source.index.db().prepare(sql)?;
     let mut rows = windows.query([])?;
     while let Some(row) = rows.next()? {
@@ -345,7 +334,7 @@ mod tests {
             let db = match table.from {
                 Origin::Index => &index,
                 Origin::Ledger => &ledger,
-                Origin::Vectors | Origin::Better | Origin::Outline => continue,
+                Origin::Better | Origin::Outline => continue,
             };
             let mut statement =
                 db.prepare("SELECT name FROM pragma_table_info(?1)").expect("prepared");

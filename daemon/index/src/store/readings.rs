@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use rusqlite::Connection;
 
-use super::StoreError;
+use super::{StoreError, positions};
 use embed::Embedder;
 use extract::link::resolve::NameFacts;
 use extract::link::split::{Group, MAX_READINGS, Reading, groups_of};
@@ -116,8 +116,8 @@ fn voices(db: &Connection, norm: &str) -> Result<BTreeMap<i64, Voices>, StoreErr
         statement.query_map([norm], |row| row.get(0))?.collect::<Result<_, _>>()?;
     let mut path_of = db.prepare_cached("SELECT path FROM docs WHERE id = ?1")?;
     let mut statement = db.prepare_cached(
-        "SELECT m.doc_id, m.at, m.surface, m.type, m.recognizer, m.place
-         FROM names n JOIN mentions m ON m.name_id = n.id WHERE n.norm = ?1 ORDER BY m.doc_id, m.at",
+        "SELECT m.doc_id, m.positions FROM names n JOIN mentions m ON m.name_id = n.id WHERE n.norm = ?1
+         ORDER BY m.doc_id",
     )?;
     let mut out: BTreeMap<i64, Voices> = BTreeMap::new();
     let mut rows = statement.query([norm])?;
@@ -134,16 +134,15 @@ fn voices(db: &Connection, norm: &str) -> Result<BTreeMap<i64, Voices>, StoreErr
         if voices.path.is_empty() {
             voices.path = path_of.query_row([doc], |row| row.get(0))?;
         }
-        let surface = row.get_ref(2)?.as_str().unwrap_or_default();
-        let at = row.get::<_, i64>(1)? as usize;
-        let entity_type = EntityType::from_code(row.get(3)?);
-        let place = row.get(5)?;
-        voices.add(surface, entity_type, row.get(4)?, place);
-        if place & IS_DEFINED != 0 && voices.definition.is_none() {
-            voices.definition = Some(at + surface.len());
-        }
-        if voices.places.len() < MENTIONS_READ {
-            voices.places.push((at, at + surface.len()));
+        for it in positions::unpack(row.get_ref(1)?.as_str().unwrap_or_default()) {
+            let end = it.at + it.surface.len();
+            voices.add(&it.surface, EntityType::from_code(it.type_code), it.recognizer, it.place);
+            if it.place & IS_DEFINED != 0 && voices.definition.is_none() {
+                voices.definition = Some(end);
+            }
+            if voices.places.len() < MENTIONS_READ {
+                voices.places.push((it.at, end));
+            }
         }
     }
     Ok(out)

@@ -45,12 +45,13 @@ CREATE INDEX doc_tags_tag ON doc_tags(tag);
 -- heading see `docs.headings`, for the one that names a document the table `headings`. `print` and `keys`: by which it
 -- is compared with others; null if it is not. `same_as`: itself, or the chunk that it repeats: then only its own words
 -- are in the text index, and its vectors are aside. Null: not decided; -1: indexed as the copy that it was, and to be
--- decided again (`store/duplicates.rs`).
+-- decided again (`store/duplicates.rs`). `names`: those that it mentions, as in `mentions`, a JSON array.
 CREATE TABLE chunks(
   id INTEGER PRIMARY KEY, doc_id INTEGER NOT NULL, idx INTEGER NOT NULL, start INTEGER NOT NULL,
   end INTEGER NOT NULL, raw_start INTEGER NOT NULL, raw_end INTEGER NOT NULL, line_start INTEGER NOT NULL,
   line_end INTEGER NOT NULL, n_tokens INTEGER NOT NULL, section TEXT NOT NULL, hash BLOB NOT NULL,
-  language TEXT NOT NULL, profile TEXT NOT NULL, headings TEXT, print INTEGER, keys BLOB, same_as INTEGER);
+  language TEXT NOT NULL, profile TEXT NOT NULL, headings TEXT, print INTEGER, keys BLOB, same_as INTEGER,
+  names TEXT NOT NULL);
 CREATE INDEX chunks_doc ON chunks(doc_id, idx);
 CREATE INDEX chunks_same ON chunks(same_as) WHERE same_as <> id;
 -- The decided chunks by their keys, those that repeat none first.
@@ -60,17 +61,14 @@ CREATE TABLE chunk_keys(key INTEGER NOT NULL, is_repeat INTEGER NOT NULL, chunk_
 -- `words::TOKENIZER`, only splits at blanks.
 CREATE VIRTUAL TABLE chunk_fts USING fts5(
   title, headings, body, content='', contentless_delete=1, tokenize="ascii tokenchars '+#.'");
--- Vectors have nearly the same length, so Euclidean distance ranks nearly as cosine does. sqlite-vec computes cosine
--- with a scalar loop over floats, which is several times slower. Queries do not use this table; they scan the contents
--- of its blocks (`vectors/`).
-CREATE VIRTUAL TABLE chunk_vec USING vec0(embedding int8[256] distance_metric=L2);
--- `aside`: the vector of a window whose chunk repeats another; it is not searched, but kept in case the other one
--- goes. Empty if the window has no vector: only better models read other languages than English, and then
--- `chunk_vec` has no row either. `hash`: of the text that the better model reads (`embed`); its vector is stored under
--- this hash (`store/spaces.rs`).
-CREATE TABLE chunk_vec_map(id INTEGER PRIMARY KEY, chunk_id INTEGER NOT NULL, start INTEGER NOT NULL,
-  end INTEGER NOT NULL, aside BLOB, hash BLOB NOT NULL);
-CREATE INDEX chunk_vec_map_chunk ON chunk_vec_map(chunk_id);
+-- A part of a chunk that has a vector. `is_aside`: its chunk repeats another, so it is not searched. `hash`: of the
+-- text that the better model reads (`embed`); its vector is stored under this hash (`store/spaces.rs`). `vector`: the
+-- static one, int8; null if it has none, since only better models read other languages than English. Questions are
+-- answered from a copy in memory (`vectors/`). Not a `vec0` table of sqlite-vec: a row of that costs the writer 6.8 µs
+-- in place of 1.5, and only whole blocks can be read; its functions read these vectors as well.
+CREATE TABLE windows(id INTEGER PRIMARY KEY, chunk_id INTEGER NOT NULL, start INTEGER NOT NULL, end INTEGER NOT NULL,
+  is_aside INTEGER NOT NULL, hash BLOB NOT NULL, vector BLOB);
+CREATE INDEX windows_chunk ON windows(chunk_id);
 
 -- Canonical entities: of a note (`doc_id`), or of a norm. An entity's id is derived from what it is (`store/ids.rs`),
 -- so a name that is still to be resolved and holds the id of a deleted entity can never denote another one. `type`,
@@ -84,12 +82,15 @@ CREATE UNIQUE INDEX entities_norm ON entities(norm) WHERE doc_id IS NULL;
 -- A name, by its norm. `sense` is 0; or the id of the document that an ambiguous norm was decided to denote; or the id
 -- of the first document of a group that means another thing by it (`is_split`); or minus the row of the name that some
 -- documents use it for. `via` is the name through which an inexact name was linked. The other columns are gathered from
--- the mentions, so that Resolve never has to read the mentions of a neighbor again.
+-- the mentions, so that Resolve never has to read the mentions of a neighbor again. `proposals`: candidates for an
+-- undecided name, with their scores, JSON.
 CREATE TABLE names(
   id INTEGER PRIMARY KEY, norm TEXT NOT NULL, sense INTEGER NOT NULL, entity_id INTEGER, link REAL NOT NULL,
   decision INTEGER NOT NULL, via INTEGER, surface TEXT NOT NULL, type INTEGER NOT NULL, n_docs INTEGER NOT NULL,
   n_mentions INTEGER NOT NULL, homes TEXT, home_source INTEGER, is_fuzzy INTEGER NOT NULL,
-  is_split INTEGER NOT NULL DEFAULT 0, UNIQUE(norm, sense));
+  is_split INTEGER NOT NULL DEFAULT 0, proposals TEXT, UNIQUE(norm, sense));
+CREATE VIEW proposals AS
+  SELECT n.id AS name_id, p.value ->> 0 AS candidate, p.value ->> 1 AS score FROM names n, json_each(n.proposals) p;
 CREATE INDEX names_entity ON names(entity_id);
 CREATE INDEX names_via ON names(via) WHERE via IS NOT NULL;
 CREATE TABLE name_keys(key INTEGER NOT NULL, name_id INTEGER NOT NULL, PRIMARY KEY(key, name_id)) WITHOUT ROWID;
@@ -100,23 +101,19 @@ CREATE INDEX stated_name ON stated(name_id);
 -- `otherwise` is its name if one has.
 CREATE TABLE headings(doc_id INTEGER PRIMARY KEY, norm TEXT NOT NULL, surface TEXT NOT NULL, otherwise TEXT NOT NULL);
 CREATE INDEX headings_norm ON headings(norm);
--- The documents that use a name for another one, by norm; the target is a name of the same document. `proposals`:
--- candidates for an undecided name, with their scores.
+-- The documents that use a name for another one, by norm; the target is a name of the same document.
 CREATE TABLE aliases(norm TEXT NOT NULL, target TEXT NOT NULL, doc_id INTEGER NOT NULL, source INTEGER NOT NULL,
   PRIMARY KEY(norm, target, doc_id)) WITHOUT ROWID;
 CREATE INDEX aliases_target ON aliases(target);
 CREATE INDEX aliases_doc ON aliases(doc_id);
-CREATE TABLE proposals(name_id INTEGER NOT NULL, candidate INTEGER NOT NULL, score REAL NOT NULL,
-  PRIMARY KEY(name_id, candidate)) WITHOUT ROWID;
-CREATE INDEX proposals_candidate ON proposals(candidate);
 
--- The key is the place in `docs.text` and the end: names in a document never overlap, but a step may contain names. A
--- mention denotes its name's entity; `start` and `end` are bytes of the file.
+-- The names that a document mentions. A mention denotes its name's entity; a document uses one sense of a name.
+-- `positions`: where, by place, packed (`store/positions.rs`); `n` of them, the first at byte `at` of `docs.text`. The
+-- index answers where a name occurs without a look at the rows.
 CREATE TABLE mentions(
-  doc_id INTEGER NOT NULL, at INTEGER NOT NULL, start INTEGER NOT NULL, end INTEGER NOT NULL,
-  line INTEGER NOT NULL, name_id INTEGER NOT NULL, type INTEGER NOT NULL, recognizer INTEGER NOT NULL,
-  score REAL NOT NULL, place INTEGER NOT NULL, surface TEXT NOT NULL, PRIMARY KEY(doc_id, at, end)) WITHOUT ROWID;
-CREATE INDEX mentions_name ON mentions(name_id, doc_id);
+  doc_id INTEGER NOT NULL, name_id INTEGER NOT NULL, n INTEGER NOT NULL, at INTEGER NOT NULL,
+  positions TEXT NOT NULL, PRIMARY KEY(doc_id, name_id)) WITHOUT ROWID;
+CREATE INDEX mentions_name ON mentions(name_id, doc_id, at, n);
 
 -- One row for each statement of a relation, or (predicate `not …`) of its absence. A party is a name (positive) or a
 -- document's own entity (minus its id); 0 is none. If a party is a link of a note, `subject_link` or `object_link` is
@@ -171,33 +168,44 @@ CREATE INDEX gazetteer_mined ON gazetteer(norm) WHERE is_mined;
 -- Contents of notes (`formats/src/note.rs`) as their authors wrote them; `start` and `end` are bytes of the file.
 -- `doc_names`: the folded names by which a document is found; `kind` is `notes::resolve::By`. `notes.permalink` is
 -- numbered if several notes have the same `base`: the permalink that the note states, if it is granted (`is_stated`),
--- else the slug of its title. `record`: what the note states besides links, as a JSON object of arrays, because
--- that is written faster than a row for each; the views below name the values. `gone_names`: the addresses of files
--- that were deleted or moved within 30 days, from the ledger (`store/permalinks.rs`).
+-- else the slug of its title. `gone_names`: the addresses of files that were deleted or moved within 30 days, from the
+-- ledger (`store/permalinks.rs`).
+--
+-- A note is also an entity with facts (`notes::memory`). `key` is the form of its name that is compared; `is_node`: it
+-- has a type or lies in the memory folder. `mean`: the mean of the vectors of its facts, of length 1, without the facts
+-- that have none; null if no fact has a vector. `record`: what the note states besides links, and `facts`: JSON arrays,
+-- which are written faster than a row for each; the views below name the values. `vectors`: those of the facts,
+-- concatenated. What is read of one note alone stands last.
 CREATE TABLE doc_names(key TEXT NOT NULL, kind INTEGER NOT NULL, doc_id INTEGER NOT NULL,
   PRIMARY KEY(key, kind, doc_id)) WITHOUT ROWID;
 CREATE INDEX doc_names_doc ON doc_names(doc_id);
 CREATE TABLE notes(doc_id INTEGER PRIMARY KEY, base TEXT NOT NULL, is_stated INTEGER NOT NULL, permalink TEXT,
-  metadata TEXT NOT NULL, record TEXT NOT NULL);
+  metadata TEXT NOT NULL, key TEXT NOT NULL, name TEXT NOT NULL, type TEXT, is_node INTEGER NOT NULL,
+  in_folder INTEGER NOT NULL, summary TEXT, tags TEXT NOT NULL, last_ordinal INTEGER NOT NULL,
+  n_facts INTEGER NOT NULL, n_vectors INTEGER NOT NULL, mean BLOB, record TEXT NOT NULL, facts TEXT NOT NULL,
+  vectors BLOB);
 CREATE INDEX notes_base ON notes(base);
 CREATE INDEX notes_permalink ON notes(permalink);
+CREATE INDEX notes_key ON notes(key);
+CREATE INDEX notes_type ON notes(type) WHERE is_node;
 CREATE TABLE gone_names(key TEXT NOT NULL, path TEXT NOT NULL, uid TEXT NOT NULL, gone_ms INTEGER NOT NULL,
   PRIMARY KEY(key, path)) WITHOUT ROWID;
 CREATE INDEX gone_names_path ON gone_names(path);
 CREATE VIEW observations AS
-  SELECT doc_id, key AS seq, value ->> 0 AS category, value ->> 1 AS content, value -> 2 AS tags,
-         value ->> 3 AS context, value ->> 4 AS block, value ->> 5 AS start, value ->> 6 AS end, value ->> 7 AS line
-  FROM notes, json_each(record, '$.observations');
+  SELECT n.doc_id, it.key AS seq, it.value ->> 0 AS category, it.value ->> 1 AS content, it.value -> 2 AS tags,
+         it.value ->> 3 AS context, it.value ->> 4 AS block, it.value ->> 5 AS start, it.value ->> 6 AS end,
+         it.value ->> 7 AS line
+  FROM notes n, json_each(n.record, '$.observations') it;
 CREATE VIEW note_fields AS
-  SELECT doc_id, key AS seq, value ->> 0 AS key, value ->> 1 AS value, value ->> 2 AS is_inline,
-         value ->> 3 AS start, value ->> 4 AS end, value ->> 5 AS line
-  FROM notes, json_each(record, '$.fields');
+  SELECT n.doc_id, it.key AS seq, it.value ->> 0 AS key, it.value ->> 1 AS value, it.value ->> 2 AS is_inline,
+         it.value ->> 3 AS start, it.value ->> 4 AS end, it.value ->> 5 AS line
+  FROM notes n, json_each(n.record, '$.fields') it;
 -- Possible targets of links into a note: headings (kind 0), blocks (1), anchors (2); `key` is the name that links are
 -- compared with.
 CREATE VIEW note_places AS
-  SELECT doc_id, key AS seq, value ->> 0 AS kind, value ->> 1 AS level, value ->> 2 AS name, value ->> 3 AS key,
-         value ->> 4 AS start, value ->> 5 AS end, value ->> 6 AS line
-  FROM notes, json_each(record, '$.places');
+  SELECT n.doc_id, it.key AS seq, it.value ->> 0 AS kind, it.value ->> 1 AS level, it.value ->> 2 AS name,
+         it.value ->> 3 AS key, it.value ->> 4 AS start, it.value ->> 5 AS end, it.value ->> 6 AS line
+  FROM notes n, json_each(n.record, '$.places') it;
 -- Every link. `rel` is null for an embed; `is_typed`: whether the author gave the relation. `said`: the line of the
 -- link. The keys find its target; a key is null if it equals another one. `dst`: the document that the link resolves
 -- to; null if there is none.
@@ -212,22 +220,12 @@ CREATE INDEX note_links_file ON note_links(file_key) WHERE file_key IS NOT NULL;
 CREATE INDEX note_links_name ON note_links(name_key) WHERE name_key IS NOT NULL;
 CREATE INDEX note_links_permalink ON note_links(permalink_key) WHERE permalink_key IS NOT NULL;
 
--- Notes as entities with facts (`notes::memory`), one row a note. `key` is the form of its name that is compared;
--- `is_node`: it has a type or lies in the memory folder. `mean`: the mean of the vectors of its facts, of length 1,
--- without the facts that have none. `facts`: JSON, an array a fact. `vectors`: those of its facts, concatenated.
--- `mean` and `vectors` are null if no fact has a vector. What is read of one note alone stands last.
-CREATE TABLE memory(
-  doc_id INTEGER PRIMARY KEY, key TEXT NOT NULL, name TEXT NOT NULL, type TEXT, is_node INTEGER NOT NULL,
-  in_folder INTEGER NOT NULL, summary TEXT, tags TEXT NOT NULL, last_ordinal INTEGER NOT NULL,
-  n_facts INTEGER NOT NULL, n_vectors INTEGER NOT NULL, mean BLOB, facts TEXT NOT NULL, vectors BLOB);
-CREATE INDEX memory_key ON memory(key);
-CREATE INDEX memory_type ON memory(type) WHERE is_node;
 -- `ordinal` is null while the file has none. The fact's passage is the chunk on its lines. `speaker` and `day`: of
 -- `notes::turn`; without a day, that of its document applies.
 CREATE VIEW memory_facts AS
   SELECT m.doc_id, f.key AS seq, f.value ->> 0 AS ordinal, f.value ->> 1 AS content, f.value ->> 2 AS line_start,
          f.value ->> 3 AS line_end, f.value ->> 4 AS speaker, f.value ->> 5 AS day
-  FROM memory m, json_each(m.facts) f;
+  FROM notes m, json_each(m.facts) f;
 
 -- What commits left to do (`store/work.rs`): `key` is an id or a text, depending on the kind.
 CREATE TABLE work(kind INTEGER NOT NULL, key NOT NULL, value INTEGER NOT NULL, PRIMARY KEY(kind, key))

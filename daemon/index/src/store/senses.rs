@@ -70,17 +70,12 @@ impl Resolver<'_> {
         let senses: Vec<(i64, Option<i64>)> = statement
             .query_map([&name.norm], |row| Ok((row.get(0)?, row.get(1)?)))?
             .collect::<Result<_, _>>()?;
+        let mut docs_of =
+            self.db.prepare_cached("SELECT doc_id FROM mentions WHERE name_id = ?1")?;
         for (sense, _) in &senses {
-            for sql in [
-                // Tells readers, who learn of changes by the rows of documents, whose mentions denote something else.
-                "UPDATE docs SET gazetteer_version = gazetteer_version
-                   WHERE id IN (SELECT doc_id FROM mentions WHERE name_id = ?2)",
-                "UPDATE mentions SET name_id = ?1 WHERE name_id = ?2",
-                "UPDATE evidence SET subject = ?1 WHERE subject = ?2",
-                "UPDATE evidence SET object = ?1 WHERE object = ?2",
-            ] {
-                self.db.prepare_cached(sql)?.execute([name.id, *sense])?;
-            }
+            let docs: Vec<i64> =
+                docs_of.query_map([sense], |row| row.get(0))?.collect::<Result<_, _>>()?;
+            docs.into_iter().try_for_each(|doc| self.move_doc(*sense, name.id, doc))?;
             self.db.prepare_cached("DELETE FROM names WHERE id = ?1")?.execute([sense])?;
         }
         Ok(senses.into_iter().filter_map(|(_, entity)| entity).collect())
@@ -88,8 +83,11 @@ impl Resolver<'_> {
 
     fn move_doc(&self, from: i64, to: i64, doc: i64) -> Result<(), StoreError> {
         for sql in [
+            // Tells readers, who learn of changes by the rows of documents, whose mentions denote something else.
             "UPDATE docs SET gazetteer_version = gazetteer_version WHERE id = ?3",
             "UPDATE mentions SET name_id = ?2 WHERE name_id = ?1 AND doc_id = ?3",
+            "UPDATE chunks SET names = (SELECT json_group_array(iif(value = ?1, ?2, value)) FROM json_each(names))
+               WHERE doc_id = ?3 AND EXISTS (SELECT 1 FROM json_each(names) WHERE value = ?1)",
             "UPDATE evidence SET subject = ?2 WHERE subject = ?1 AND doc_id = ?3",
             "UPDATE evidence SET object = ?2 WHERE object = ?1 AND doc_id = ?3",
         ] {
@@ -110,7 +108,7 @@ impl Resolver<'_> {
             }
         }
         let mut statement =
-            self.db.prepare_cached("SELECT DISTINCT doc_id FROM mentions WHERE name_id = ?1")?;
+            self.db.prepare_cached("SELECT doc_id FROM mentions WHERE name_id = ?1")?;
         let docs: Vec<i64> =
             statement.query_map([name.id], |row| row.get(0))?.collect::<Result<_, _>>()?;
         for doc in docs {

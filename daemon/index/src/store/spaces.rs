@@ -214,7 +214,7 @@ pub fn forget_unused(state_dir: &Path) -> Result<u64, StoreError> {
         return Ok(0);
     }
     let index = open::reader(&state_dir.join(open::LIVE))?;
-    let hashes = "SELECT hash FROM chunk_vec_map";
+    let hashes = "SELECT hash FROM windows";
     let mut statement = index.prepare(hashes)?;
     let kept = statement.query_map([], |row| row.get::<_, [u8; 16]>(0))?;
     let kept = kept.map(|it| it.map(|hash| ContentHash(u128::from_le_bytes(hash))));

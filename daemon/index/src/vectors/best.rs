@@ -6,7 +6,7 @@ use std::collections::BinaryHeap;
 /// A window that is near to a question.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Nearest {
-    /// Row of `chunk_vec` and `chunk_vec_map`.
+    /// Row of `windows`.
     pub id: i64,
     /// The cosine, -1 to 1, as defined by [`embed::cosine`].
     pub cosine: f32,

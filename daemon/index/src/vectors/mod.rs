@@ -1,9 +1,9 @@
 //! Vectors: finds the windows nearest to a question, by scanning all of them in memory.
 //!
-//! In: the rows of `chunk_vec` once, then the changes of each commit. Out: for a question, the windows with the
+//! In: the rows of `windows` once, then the changes of each commit. Out: for a question, the windows with the
 //! greatest cosine, as of the reader's commit.
-//! `chunk_vec` is the stored truth. The copy here is made by a thread of its own when the first question comes; until
-//! it is ready, and for readers of a commit that it no longer covers, the same scan runs over the table's own blocks
+//! The table is the stored truth. The copy here is made by a thread of its own when the first question comes; until
+//! it is ready, and for readers of a commit that it no longer covers, the same scan runs over the table
 //! (`table.rs`): the same numbers, several times slower.
 //! `vectors.precision` says in which form they are held (`rows.rs`): stored are int8, or floats of a better model.
 //! Invariants: an answer has the rows of its commit, never one of a later or earlier commit; the answer does not

@@ -1,10 +1,8 @@
-//! Table: the vectors as sqlite-vec stores them, block by block.
+//! Table: the vectors as the index stores them, for readers without a copy in memory.
 //!
-//! Querying the virtual table for its rows reads a whole block for each; here a block is read once. The layout is
-//! that of the version pinned in `Cargo.toml`; a test compares it with what the table itself returns.
-//! A block: a bitmap of the used rows, lowest bit first; the ids, 8 bytes each, little-endian; the components.
+//! In: the table `windows`. Out: what the copy would say; cosines differ by rounding only.
 
-use rusqlite::{Connection, OptionalExtension, Row};
+use rusqlite::{Connection, OptionalExtension, params};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::best::{Best, Nearest};
@@ -12,13 +10,11 @@ use super::question::Asked;
 use super::rows::{Form, Workbench};
 use super::segment::Segment;
 use super::view::View;
-use embed::cosine;
 use model::document::UnitVector;
 use model::terms::Tick;
 
-/// All blocks, in the order in which they were created.
-const BLOCKS: &str = "SELECT c.size, c.validity, c.rowids, v.vectors FROM chunk_vec_chunks c
-                      JOIN chunk_vec_vector_chunks00 v ON v.rowid = c.chunk_id ORDER BY c.chunk_id";
+/// Rows that are copied at once.
+const AT_ONCE: usize = 1_024;
 
 /// Copies all rows of an index as of `tick`, in a form that holds int8; `None` if `is_called_off` returns true
 /// meanwhile.
@@ -29,54 +25,65 @@ pub fn load(
     is_called_off: impl Fn() -> bool,
 ) -> rusqlite::Result<Option<View>> {
     let mut view = View::empty(tick, form);
-    let mut statement = db.prepare(BLOCKS)?;
-    let mut rows = statement.query([])?;
-    while let Some(row) = rows.next()? {
-        if is_called_off() {
-            return Ok(None);
+    let mut rows: Vec<(i64, Vec<u8>)> = Vec::with_capacity(AT_ONCE);
+    let mut is_wanted = true;
+    let mut flush = |rows: &mut Vec<(i64, Vec<u8>)>| {
+        view.extend(rows.iter().map(|(id, bytes)| (*id, bytes.as_slice())), tick);
+        rows.clear();
+    };
+    each_in_table(db, |id, bytes| {
+        rows.push((id, bytes.to_vec()));
+        if rows.len() == AT_ONCE {
+            flush(&mut rows);
+            is_wanted = !is_called_off();
         }
-        let block = TableBlock::of(row)?;
-        view.extend(block.rows(), tick);
-    }
-    Ok(Some(view))
+        is_wanted
+    })?;
+    flush(&mut rows);
+    Ok(is_wanted.then_some(view))
 }
 
-/// Passes every row with its components to `see` until it returns false.
+/// Passes every searched row with its components to `see` until it returns false, by id.
 pub(crate) fn each_in_table(
     db: &Connection,
     mut see: impl FnMut(i64, &[u8]) -> bool,
 ) -> rusqlite::Result<()> {
-    let mut statement = db.prepare(BLOCKS)?;
+    let mut statement = db.prepare_cached(
+        "SELECT id, vector FROM windows WHERE is_aside = 0 AND vector IS NOT NULL ORDER BY id",
+    )?;
     let mut rows = statement.query([])?;
     while let Some(row) = rows.next()? {
-        if !TableBlock::of(row)?.rows().all(|(id, bytes)| see(id, bytes)) {
+        if !see(row.get(0)?, row.get_ref(1)?.as_blob()?) {
             break;
         }
     }
     Ok(())
 }
 
-/// Returns the cosines of those of these rows that exist with a question.
+/// Returns the cosines of those of these rows that exist with a question, computed by sqlite-vec.
 pub(crate) fn cosines_in_table(
     db: &Connection,
     ids: &FxHashSet<i64>,
     question: &UnitVector,
 ) -> rusqlite::Result<FxHashMap<i64, f32>> {
-    let mut statement = db.prepare_cached("SELECT embedding FROM chunk_vec WHERE rowid = ?1")?;
+    let mut statement = db.prepare_cached(
+        "SELECT 1.0 - vec_distance_cosine(vec_int8(vector), vec_int8(?2)) FROM windows
+         WHERE id = ?1 AND is_aside = 0 AND length(vector) = length(?2)",
+    )?;
+    let asked: Vec<u8> = question.0.iter().map(|component| component.cast_unsigned()).collect();
     let mut found = FxHashMap::default();
     for id in ids {
-        let bytes: Option<Vec<u8>> = statement.query_row([id], |row| row.get(0)).optional()?;
-        if let Some(bytes) = bytes {
-            let vector = UnitVector(bytes.iter().map(|byte| byte.cast_signed()).collect());
-            found.insert(*id, cosine(&vector, question));
-        }
+        let cosine = statement.query_row(params![id, asked], |row| row.get(0)).optional()?;
+        found.extend(cosine.map(|cosine| (*id, cosine)));
     }
     Ok(found)
 }
 
 /// Returns the mean of those of these rows that exist, rounded, and how many there are.
 pub(crate) fn mean_in_table(db: &Connection, ids: &[i64]) -> rusqlite::Result<(UnitVector, usize)> {
-    let mut statement = db.prepare_cached("SELECT embedding FROM chunk_vec WHERE rowid = ?1")?;
+    let mut statement = db.prepare_cached(
+        "SELECT vector FROM windows WHERE id = ?1 AND is_aside = 0 AND vector IS NOT NULL",
+    )?;
     let mut found: Vec<(i64, Vec<u8>)> = Vec::new();
     for id in ids {
         let bytes = statement.query_row([id], |row| row.get(0)).optional()?;
@@ -95,44 +102,21 @@ pub fn nearest_in_table(
     among: Option<&FxHashSet<i64>>,
 ) -> rusqlite::Result<Vec<Nearest>> {
     let (mut best, mut bench) = (Best::new(wanted), Workbench::default());
+    if wanted == 0 {
+        return Ok(Vec::new());
+    }
     // The transaction decides which rows exist, so all of them get the same tick.
     let now = Tick::default();
     let asked = Asked::new(question, &Form::Int8, now, among);
-    let mut statement = db.prepare_cached(BLOCKS)?;
-    let mut rows = statement.query([])?;
-    while let Some(row) = rows.next()? {
-        let block = TableBlock::of(row)?;
-        if block.width != asked.width() || wanted == 0 {
-            continue;
+    let mut segment = Segment::with_room(&Form::Int8, asked.width());
+    each_in_table(db, |id, bytes| {
+        segment.push(id, bytes, now);
+        if segment.is_full() {
+            segment.scan(&asked, &mut best, &mut bench, |_, id| id);
+            segment = Segment::with_room(&Form::Int8, asked.width());
         }
-        let mut segment = Segment::with_room(&Form::Int8, block.width);
-        block.rows().for_each(|(id, bytes)| segment.push(id, bytes, now));
-        segment.scan(&asked, &mut best, &mut bench, |_, id| id);
-    }
+        true
+    })?;
+    segment.scan(&asked, &mut best, &mut bench, |_, id| id);
     Ok(best.sorted())
-}
-
-struct TableBlock<'a> {
-    is_taken: &'a [u8],
-    ids: &'a [u8],
-    components: &'a [u8],
-    width: usize,
-}
-
-impl<'a> TableBlock<'a> {
-    fn of(row: &'a Row<'_>) -> rusqlite::Result<Self> {
-        let size = row.get::<_, i64>(0)?.max(1) as usize;
-        let (is_taken, ids) = (row.get_ref(1)?.as_blob()?, row.get_ref(2)?.as_blob()?);
-        let components = row.get_ref(3)?.as_blob()?;
-        Ok(TableBlock { is_taken, ids, components, width: (components.len() / size).max(1) })
-    }
-
-    fn rows(&self) -> impl Iterator<Item = (i64, &'a [u8])> {
-        let is_taken = self.is_taken;
-        let is_taken =
-            move |row: &usize| is_taken.get(row / 8).is_some_and(|byte| byte >> (row % 8) & 1 == 1);
-        let ids = self.ids.as_chunks::<8>().0.iter().map(|bytes| i64::from_le_bytes(*bytes));
-        let rows = ids.zip(self.components.chunks_exact(self.width)).enumerate();
-        rows.filter(move |(row, _)| is_taken(row)).map(|(_, found)| found)
-    }
 }

@@ -169,9 +169,7 @@ fn read_leads(ctx: &QueryContext<'_>, entity: i64) -> Result<Leads, AskError> {
     if is_hub {
         return Ok(Leads::default());
     }
-    let mut docs = ctx.snapshot.mentions().places(entity)?;
-    docs.dedup_by_key(|(doc, _)| *doc);
-    Ok(few(docs))
+    Ok(few(ctx.snapshot.mentions().docs(entity)?))
 }
 
 fn read_place(

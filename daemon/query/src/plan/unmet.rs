@@ -85,8 +85,8 @@ pub(crate) fn common_name(
         return Ok(None);
     };
     let own = ctx.snapshot.documents().about(entity)?;
-    let places = ctx.snapshot.mentions().places(entity)?;
-    let is_elsewhere = places.iter().any(|(doc, _)| !own.contains(doc));
+    let docs = ctx.snapshot.mentions().docs(entity)?;
+    let is_elsewhere = docs.iter().any(|(doc, _)| !own.contains(doc));
     Ok((!own.is_empty() && !is_elsewhere).then(|| {
         format!(
             "`{name}` is a common word: other documents count as mentioning the note only where they link to it \

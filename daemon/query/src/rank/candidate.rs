@@ -84,7 +84,7 @@ impl<'a> SignalInput<'a> {
         if plan.is_fused() && of_days && !plan.when.is_empty() {
             let mentions = self.ctx.snapshot.mentions();
             let chunks = self.chunks.keys().copied();
-            self.dates = mentions.norms_in(chunks, EntityType::Date as i64)?;
+            self.dates = mentions.norms_in(chunks, EntityType::Date)?;
         }
         Ok(self)
     }

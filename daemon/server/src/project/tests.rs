@@ -111,7 +111,8 @@ async fn an_index_that_equals_the_files_is_proved() {
 async fn each_kind_of_damage_is_found_and_repaired() {
     let damages = [
         (
-            "DELETE FROM mentions WHERE surface = 'Tide Clock' AND doc_id IN (SELECT id FROM docs WHERE path LIKE 'sub/%')",
+            "DELETE FROM mentions WHERE instr(positions, 'Tide Clock') > 0
+               AND doc_id IN (SELECT id FROM docs WHERE path LIKE 'sub/%')",
             "mention",
         ),
         ("UPDATE docs SET title = 'Other' WHERE path = 'page.html'", "doc"),
@@ -119,7 +120,7 @@ async fn each_kind_of_damage_is_found_and_repaired() {
         ("UPDATE entities SET type = 3 WHERE norm = 'clock'", "entity"),
         ("DELETE FROM evidence", "evidence"),
         ("DELETE FROM stated WHERE surface = 'Tidal Clock'", "stated"),
-        ("DELETE FROM chunk_vec WHERE rowid = 1", "vector"),
+        ("UPDATE windows SET vector = NULL WHERE id = 1", "vector"),
         ("DELETE FROM chunk_fts WHERE rowid = 1", "word"),
         ("UPDATE docs SET uid = 'forged' WHERE path = 'page.html'", "uid"),
     ];

@@ -219,7 +219,7 @@ fn what_a_question_has_met_is_made_next() {
     bench.write(&[("alpha.md", ALPHA), ("beta.md", BETA), ("gamma.md", GAMMA)]);
     let letters = Letters::new("letters/1");
     let mut backfill = bench.backfill(&readers, &letters);
-    let last = bench.count("SELECT max(id) FROM chunk_vec_map");
+    let last = bench.count("SELECT max(id) FROM windows");
     let (layer, n_asked) = (backfill.wanted[0].layer.clone(), std::cell::Cell::new(0));
     let meets = || {
         n_asked.set(n_asked.get() + 1);
@@ -468,8 +468,8 @@ fn each_language_has_the_model_that_reads_it_and_a_broken_one_stops_no_other() {
     let snapshot = readers.snapshot().expect("a snapshot");
     assert!(!snapshot.has_all_better_vectors(), "the commit brings a window without any vector");
     drop(snapshot);
-    assert_eq!(bench.count("SELECT count(*) FROM chunk_vec"), 1);
-    assert_eq!(bench.count("SELECT count(*) FROM chunk_vec_map"), 2);
+    assert_eq!(bench.count("SELECT count(vector) FROM windows"), 1);
+    assert_eq!(bench.count("SELECT count(*) FROM windows"), 2);
     let tick = bench.writer.tick();
     assert_eq!(backfill.round(&|| true).expect("a round"), Step::Full(tick));
     assert_eq!(first.asked(), [""; 0]);

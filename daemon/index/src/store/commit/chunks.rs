@@ -80,7 +80,7 @@ fn write_chunk_row(
     // its document, or is that no more: only the first keeps a title.
     // Without `RETURNING`, which costs a table of its own each time.
     let sql = "INSERT INTO chunks VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17,
-         NULL)
+         NULL, '[]')
        ON CONFLICT(id) DO UPDATE SET idx = excluded.idx, start = excluded.start, end = excluded.end,
          raw_start = excluded.raw_start, raw_end = excluded.raw_end, line_start = excluded.line_start,
          line_end = excluded.line_end, profile = excluded.profile,
@@ -118,14 +118,12 @@ fn shown_headings(chunk: &Chunk) -> String {
 /// Updates the windows of a chunk that only moved; their vectors stay.
 fn move_windows(tx: &Transaction<'_>, chunk_id: i64, chunk: &Chunk) -> Result<(), StoreError> {
     let mut statement =
-        tx.prepare_cached("SELECT id FROM chunk_vec_map WHERE chunk_id = ?1 ORDER BY id")?;
+        tx.prepare_cached("SELECT id FROM windows WHERE chunk_id = ?1 ORDER BY id")?;
     let ids: Vec<i64> =
         statement.query_map([chunk_id], |row| row.get(0))?.collect::<Result<_, _>>()?;
     for (id, window) in ids.into_iter().zip(&chunk.windows) {
-        tx.prepare_cached(
-            "UPDATE chunk_vec_map SET start = ?2, end = ?3 WHERE id = ?1 AND start <> ?2",
-        )?
-        .execute(params![id, window.start() as i64, window.end() as i64])?;
+        tx.prepare_cached("UPDATE windows SET start = ?2, end = ?3 WHERE id = ?1 AND start <> ?2")?
+            .execute(params![id, window.start() as i64, window.end() as i64])?;
     }
     Ok(())
 }
@@ -181,14 +179,16 @@ fn index_vectors(
         if may_be_english && vector.0.iter().all(|component| *component == 0) {
             continue;
         }
-        let id = writes.vector_id(tx)?;
         // The hash is that of the text the better model reads: equal text needs no second vector.
         let read = better_text(&doc.title, &section, window.of(&doc.text));
         let hash = ContentHash::of(read.as_bytes()).0.to_le_bytes();
-        tx.prepare_cached("INSERT INTO chunk_vec_map VALUES(?1, ?2, ?3, ?4, NULL, ?5)")?
-            .execute(params![id, chunk_id, window.start() as i64, window.end() as i64, hash])?;
-        let bytes = vector.0.iter().map(|component| component.to_le_bytes()[0]).collect();
-        writes.insert_vector(id, bytes);
+        let bytes: Vec<u8> = vector.0.iter().map(|component| component.cast_unsigned()).collect();
+        let bytes = (!bytes.is_empty()).then_some(bytes);
+        let (start, end) = (window.start() as i64, window.end() as i64);
+        let id = tx
+            .prepare_cached("INSERT INTO windows VALUES(NULL, ?1, ?2, ?3, 0, ?4, ?5)")?
+            .insert(params![chunk_id, start, end, hash, bytes])?;
+        writes.show_vector(id, bytes);
     }
     Ok(())
 }
@@ -206,13 +206,12 @@ pub(super) fn delete_chunks(
 
 fn delete_chunk(tx: &Transaction<'_>, chunk: i64, writes: &mut Deferred) -> Result<(), StoreError> {
     duplicates::forget(tx, chunk, writes)?;
-    let mut statement = tx.prepare_cached("SELECT id FROM chunk_vec_map WHERE chunk_id = ?1")?;
+    let mut statement = tx.prepare_cached("SELECT id FROM windows WHERE chunk_id = ?1")?;
     for id in statement.query_map([chunk], |row| row.get(0))? {
-        writes.delete_vector(id?);
+        writes.hide_vector(id?);
     }
     writes.delete_text(chunk);
-    for statement in
-        ["DELETE FROM chunk_vec_map WHERE chunk_id = ?1", "DELETE FROM chunks WHERE id = ?1"]
+    for statement in ["DELETE FROM windows WHERE chunk_id = ?1", "DELETE FROM chunks WHERE id = ?1"]
     {
         tx.prepare_cached(statement)?.execute([chunk])?;
     }

@@ -1,4 +1,4 @@
-//! Deferred: writes to the virtual tables, and counts, deferred to the end of the transaction.
+//! Deferred: writes to the text index, and counts, deferred to the end of the transaction.
 
 use std::collections::BTreeMap;
 
@@ -14,16 +14,16 @@ use model::terms::{RelPath, Tick};
 /// The index words of a chunk's title, headings and body.
 type IndexedWords = [String; 3];
 
-/// Writes to the virtual tables, deferred to the end of the transaction: every ordinary statement that may fail
-/// halfway opens a savepoint, and FTS5 flushes its whole hash table at each (measured: a third of the writer's time).
+/// Writes to the text index, deferred to the end of the transaction: every ordinary statement that may fail halfway
+/// opens a savepoint, and FTS5 flushes its whole hash table at each (measured: a third of the writer's time).
 #[derive(Default)]
 pub(in crate::store) struct Deferred {
     deleted_chunks: Vec<i64>,
-    deleted_vectors: Vec<i64>,
     texts: BTreeMap<i64, IndexedWords>,
-    vectors: BTreeMap<i64, Vec<u8>>,
+    /// Vectors that are searched from now on, and windows whose vector is no longer.
+    shown: BTreeMap<i64, Vec<u8>>,
+    hidden: Vec<i64>,
     n_bare: usize,
-    next_vector: Option<i64>,
     look_again: Vec<RelPath>,
     indexer: Indexer,
     /// Changes of the counts of terms.
@@ -36,20 +36,6 @@ impl Deferred {
         Deferred { indexer, ..Deferred::default() }
     }
 
-    /// Returns a row id for the next vector, counted here because `RETURNING` would open a savepoint.
-    pub(super) fn vector_id(&mut self, tx: &Transaction<'_>) -> Result<i64, StoreError> {
-        let id = match self.next_vector {
-            Some(id) => id,
-            None => {
-                tx.query_row("SELECT coalesce(max(id), 0) + 1 FROM chunk_vec_map", [], |r| {
-                    r.get(0)
-                })?
-            }
-        };
-        self.next_vector = Some(id + 1);
-        Ok(id)
-    }
-
     /// Adds a path whose row went to another document; it is checked after the commit.
     pub(super) fn look_again(&mut self, path: RelPath) {
         self.look_again.push(path);
@@ -58,11 +44,6 @@ impl Deferred {
     /// Returns the paths added so far.
     pub(in crate::store) fn take_look_again(&mut self) -> Vec<RelPath> {
         std::mem::take(&mut self.look_again)
-    }
-
-    /// Removes and returns a vector that is not written yet.
-    pub(in crate::store) fn take_vector(&mut self, id: i64) -> Option<Vec<u8>> {
-        self.vectors.remove(&id)
     }
 
     /// Defers the index words of a chunk's title, headings and body.
@@ -82,11 +63,11 @@ impl Deferred {
         self.texts.insert(chunk, row);
     }
 
-    /// Defers a window's vector. An empty one is only counted: the window has none.
-    pub(in crate::store) fn insert_vector(&mut self, id: i64, bytes: Vec<u8>) {
-        match bytes.is_empty() {
-            true => self.n_bare += 1,
-            false => drop(self.vectors.insert(id, bytes)),
+    /// Records that a window is searched from now on. One without a vector is only counted.
+    pub(in crate::store) fn show_vector(&mut self, id: i64, vector: Option<Vec<u8>>) {
+        match vector {
+            None => self.n_bare += 1,
+            Some(vector) => drop(self.shown.insert(id, vector)),
         }
     }
 
@@ -97,10 +78,10 @@ impl Deferred {
         }
     }
 
-    /// Deletes a window's vector, like [`Deferred::delete_text`].
-    pub(in crate::store) fn delete_vector(&mut self, id: i64) {
-        if self.vectors.remove(&id).is_none() {
-            self.deleted_vectors.push(id);
+    /// Records that a window is no longer searched.
+    pub(in crate::store) fn hide_vector(&mut self, id: i64) {
+        if self.shown.remove(&id).is_none() {
+            self.hidden.push(id);
         }
     }
 
@@ -120,17 +101,8 @@ impl Deferred {
         for (chunk, [title, headings, body]) in self.texts {
             insert_text.execute(params![chunk, title, headings, body])?;
         }
-        let mut delete_vector = tx.prepare_cached("DELETE FROM chunk_vec WHERE rowid = ?1")?;
-        for id in &self.deleted_vectors {
-            delete_vector.execute([id])?;
-        }
-        let mut insert_vector =
-            tx.prepare_cached("INSERT INTO chunk_vec(rowid, embedding) VALUES(?1, vec_int8(?2))")?;
-        for (id, bytes) in &self.vectors {
-            insert_vector.execute(params![id, bytes])?;
-        }
-        let born = self.vectors.into_iter().collect();
-        let change = VectorChange { gone: self.deleted_vectors, born, n_bare: self.n_bare };
+        let born = self.shown.into_iter().collect();
+        let change = VectorChange { gone: self.hidden, born, n_bare: self.n_bare };
         Ok((change, self.indexer))
     }
 }

@@ -3,19 +3,19 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use rusqlite::{OptionalExtension, Transaction, params};
+use rustc_hash::FxHashSet;
 use xxhash_rust::xxh3::Xxh3;
 
+use crate::store::positions::{self, Position, place_bits};
 use crate::store::work::Work;
 use crate::store::{StoreError, lines};
-use model::document::{
-    AliasUse, Document, NameUse, Party, PlaceFeatures, RecognizerKind, StatedSource,
-};
+use model::document::{AliasUse, Document, NameUse, Party, RecognizerKind, StatedSource};
 use model::terms::{Norm, Span};
 
 /// Returns the names that a document mentions, states or has aliases for, by the row of sense 0.
 pub(super) fn names_of_doc(tx: &Transaction<'_>, id: i64) -> Result<BTreeSet<i64>, StoreError> {
     let mut statement = tx.prepare_cached(
-        "SELECT z.id FROM (SELECT DISTINCT name_id AS id FROM mentions WHERE doc_id = ?1
+        "SELECT z.id FROM (SELECT name_id AS id FROM mentions WHERE doc_id = ?1
            UNION SELECT name_id FROM stated WHERE doc_id = ?1
            UNION SELECT a.id FROM aliases u JOIN names a ON a.norm = u.norm AND a.sense = 0 WHERE u.doc_id = ?1) u
          JOIN names n ON n.id = u.id JOIN names z ON z.norm = n.norm AND z.sense = 0",
@@ -46,14 +46,21 @@ pub(super) fn intern_names(
     Ok((ids, added))
 }
 
-/// Returns the rows of sense 0 of the names that these rows belong to.
-fn senses_0(tx: &Transaction<'_>, rows: BTreeSet<i64>) -> Result<BTreeSet<i64>, StoreError> {
+/// Returns the rows of sense 0 of the names that these rows belong to; of `known` ones, themselves.
+fn senses_0(
+    tx: &Transaction<'_>,
+    rows: BTreeSet<i64>,
+    known: &BTreeSet<i64>,
+) -> Result<BTreeSet<i64>, StoreError> {
     let mut statement = tx.prepare_cached(
         "SELECT z.id FROM names n JOIN names z ON z.norm = n.norm AND z.sense = 0 WHERE n.id = ?1",
     )?;
     let mut out = BTreeSet::new();
     for row in rows {
-        out.extend(statement.query_row([row], |row| row.get::<_, i64>(0)).optional()?);
+        match known.contains(&row) {
+            true => _ = out.insert(row),
+            false => out.extend(statement.query_row([row], |it| it.get::<_, i64>(0)).optional()?),
+        }
     }
     Ok(out)
 }
@@ -66,7 +73,7 @@ pub(super) fn keep_senses(
     name_ids: &mut [i64],
 ) -> Result<(), StoreError> {
     let mut statement = tx.prepare_cached(
-        "SELECT DISTINCT n.norm, n.id FROM mentions m JOIN names n ON n.id = m.name_id
+        "SELECT n.norm, n.id FROM mentions m JOIN names n ON n.id = m.name_id
          WHERE m.doc_id = ?1 AND n.sense <> 0",
     )?;
     let senses: BTreeMap<String, i64> = statement
@@ -126,99 +133,83 @@ pub(super) fn mark_stated_terms(tx: &Transaction<'_>, id: i64) -> Result<(), Sto
     Work::Weigh.add_selected(tx, norms, [id])
 }
 
-/// A row of `mentions`, without its key and with the length of its surface instead of the surface.
-#[derive(Debug, Clone, Copy, PartialEq)]
-struct MentionRow {
-    name: i64,
-    start: i64,
-    line: i64,
-    type_code: i64,
-    recognizer: i64,
-    score: f64,
-    place: i64,
-    length: usize,
-}
-
 /// Replaces the mentions of a document, whose names have these rows; returns the names, by the row of sense 0, whose
-/// mentions changed. `is_same_text`: the stored mentions are of the same text; then equal ones are not written again.
+/// mentions changed. `known`: rows of sense 0. Equal rows are not written again.
 pub(super) fn write_mentions(
     tx: &Transaction<'_>,
     id: i64,
     doc: &Document,
     name_ids: &[i64],
-    is_same_text: bool,
+    known: &BTreeSet<i64>,
 ) -> Result<BTreeSet<i64>, StoreError> {
-    let mut old = BTreeMap::new();
-    if is_same_text {
-        old = mentions_of(tx, id)?;
-    } else {
-        tx.prepare_cached("DELETE FROM mentions WHERE doc_id = ?1")?.execute([id])?;
-    }
-    let mut insert = tx.prepare_cached(
-        "INSERT OR IGNORE INTO mentions VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
-    )?;
-    let mut delete =
-        tx.prepare_cached("DELETE FROM mentions WHERE doc_id = ?1 AND at = ?2 AND end = ?3")?;
+    let mut statement =
+        tx.prepare_cached("SELECT name_id, positions FROM mentions WHERE doc_id = ?1")?;
+    let mut old: BTreeMap<i64, String> = statement
+        .query_map([id], |row| Ok((row.get(0)?, row.get(1)?)))?
+        .collect::<Result<_, _>>()?;
     let mut changed = BTreeSet::new();
-    for (mention, name) in doc.found.mentions.iter().zip(&doc.linked.mention_names) {
-        let Some(name) = name_ids.get(*name as usize) else { continue };
-        let raw = doc.map.to_raw(mention.span);
-        let surface = mention.span.of(&doc.text);
-        let (at, end) = (mention.span.start() as i64, raw.end() as i64);
-        let row = MentionRow {
-            name: *name,
-            start: raw.start() as i64,
-            line: i64::from(lines::line_of(&doc.line_starts, raw.start())),
-            type_code: mention.entity_type.code(),
-            recognizer: mention.recognizer as i64,
-            score: f64::from(mention.score.get()),
-            place: place_bits(mention.place),
-            length: surface.len(),
-        };
-        match old.remove(&(at, end)) {
-            Some(same) if same == row => continue,
-            Some(other) => {
-                delete.execute([id, at, end])?;
-                changed.insert(other.name);
-            }
-            None => {}
+    let mut write =
+        tx.prepare_cached("INSERT OR REPLACE INTO mentions VALUES(?1, ?2, ?3, ?4, ?5)")?;
+    let new = positions_by_name(doc, name_ids);
+    for (name, positions) in &new {
+        let packed = positions::pack(positions);
+        if old.remove(name).is_none_or(|old| old != packed) {
+            let at = positions.first().map_or(0, |first| first.at as i64);
+            write.execute(params![id, name, positions.len() as i64, at, packed])?;
+            changed.insert(*name);
         }
-        changed.insert(row.name);
-        let MentionRow { name, start, line, type_code, recognizer, score, place, .. } = row;
-        insert.execute(params![
-            id, at, start, end, line, name, type_code, recognizer, score, place, surface
-        ])?;
     }
-    for ((at, end), row) in old {
-        delete.execute([id, at, end])?;
-        changed.insert(row.name);
+    let mut delete =
+        tx.prepare_cached("DELETE FROM mentions WHERE doc_id = ?1 AND name_id = ?2")?;
+    for name in old.into_keys() {
+        delete.execute([id, name])?;
+        changed.insert(name);
     }
-    senses_0(tx, changed)
+    if !new.is_empty() || !changed.is_empty() {
+        write_names_of_chunks(tx, id, &new)?;
+    }
+    senses_0(tx, changed, known)
 }
 
-/// Returns the mentions of a document by place and end.
-fn mentions_of(
+/// Returns the positions of each name in a document, by place. No two begin and end at the same: the first counts.
+fn positions_by_name(doc: &Document, name_ids: &[i64]) -> BTreeMap<i64, Vec<Position>> {
+    let mut taken = FxHashSet::default();
+    let mut by_name: BTreeMap<i64, Vec<Position>> = BTreeMap::new();
+    for (mention, name) in doc.found.mentions.iter().zip(&doc.linked.mention_names) {
+        let Some(name) = name_ids.get(*name as usize) else { continue };
+        let position = Position::of(doc, mention);
+        if taken.insert((position.at, position.end)) {
+            by_name.entry(*name).or_default().push(position);
+        }
+    }
+    by_name.values_mut().for_each(|all| all.sort_by_key(|it| (it.at, it.end)));
+    by_name
+}
+
+/// Writes which names each chunk of a document mentions, once each, by row.
+fn write_names_of_chunks(
     tx: &Transaction<'_>,
-    id: i64,
-) -> Result<BTreeMap<(i64, i64), MentionRow>, StoreError> {
-    let mut statement = tx.prepare_cached(
-        "SELECT at, end, name_id, start, line, type, recognizer, score, place, surface FROM mentions
-         WHERE doc_id = ?1",
-    )?;
-    let rows = statement.query_map([id], |row| {
-        let mention = MentionRow {
-            name: row.get(2)?,
-            start: row.get(3)?,
-            line: row.get(4)?,
-            type_code: row.get(5)?,
-            recognizer: row.get(6)?,
-            score: row.get(7)?,
-            place: row.get(8)?,
-            length: row.get_ref(9)?.as_str()?.len(),
-        };
-        Ok(((row.get(0)?, row.get(1)?), mention))
-    })?;
-    Ok(rows.collect::<Result<_, _>>()?)
+    doc: i64,
+    by_name: &BTreeMap<i64, Vec<Position>>,
+) -> Result<(), StoreError> {
+    let mut places: Vec<(usize, i64)> =
+        by_name.iter().flat_map(|(name, all)| all.iter().map(|it| (it.at, *name))).collect();
+    places.sort_unstable();
+    let mut statement =
+        tx.prepare_cached("SELECT id, start, end, names FROM chunks WHERE doc_id = ?1")?;
+    let mut update = tx.prepare_cached("UPDATE chunks SET names = ?2 WHERE id = ?1")?;
+    let mut rows = statement.query([doc])?;
+    while let Some(row) = rows.next()? {
+        let (start, end) = (row.get::<_, i64>(1)? as usize, row.get::<_, i64>(2)? as usize);
+        let from = places.partition_point(|(at, _)| *at < start);
+        let here = places.iter().skip(from).take_while(|(at, _)| *at < end);
+        let names: BTreeSet<i64> = here.map(|(_, name)| *name).collect();
+        let names = serde_json::to_string(&names).unwrap_or_default();
+        if row.get_ref(3)?.as_str().ok() != Some(&names) {
+            update.execute(params![row.get::<_, i64>(0)?, names])?;
+        }
+    }
+    Ok(())
 }
 
 /// Replaces the aliases that a document introduces; returns the names, by the row of sense 0, whose aliases changed.
@@ -256,18 +247,6 @@ pub(super) fn write_aliases(
         changed.extend(row);
     }
     Ok(changed)
-}
-
-fn place_bits(place: PlaceFeatures) -> i64 {
-    i64::from(place.in_heading)
-        | i64::from(place.in_bold) << 1
-        | i64::from(place.in_code) << 2
-        | i64::from(place.in_link) << 3
-        | i64::from(place.is_type_guessed) << 4
-        | i64::from(place.is_entity_given) << 5
-        | i64::from(place.is_defined) << 6
-        | i64::from(place.certainty) << 7
-        | (place.naming as i64) << 10
 }
 
 pub(super) fn write_evidence(

@@ -11,12 +11,13 @@ use notes::parse::{Heading, Link, LinkKind, Note, Place, Relation, RelationKind}
 use notes::resolve::{By, Keys, file_key, fold, folder_keys, name_key, permalink_key};
 use notes::slug::{path_slug, slug};
 use notes::uri::{self, Address};
-use rusqlite::{OptionalExtension, Transaction, params};
+use rusqlite::{OptionalExtension, Row, Transaction, params};
 use serde::Serialize;
 
+use super::memory;
 use crate::store::resolve::resolve_link;
 use crate::store::{StoreError, links, permalinks};
-use model::document::{BlockKind, Document, StatedNote};
+use model::document::{BlockKind, Document, Embedded, StatedNote};
 
 /// The kinds of `note_places`.
 const HEADING: i64 = 0;
@@ -31,9 +32,9 @@ pub(super) fn write(tx: &Transaction<'_>, id: i64, doc: &Document) -> Result<(),
     // Every document can be the target of a link, also one that is not a note.
     let changed = write_names(tx, id, &names_of(doc))?;
     delete_links(tx, id)?;
-    let note = doc.note.as_ref().map(|stated| &stated.note);
-    let row = note.map(|it| (base_of(it, &doc.title), metadata_of(it), record_of(it)));
-    write_base(tx, id, row, &changed)?;
+    let base = doc.note.as_ref().map(|stated| base_of(&stated.note, &doc.title));
+    let old = write_row(tx, id, doc, base.as_ref())?;
+    number(tx, old, base, &changed)?;
     doc.note.as_ref().map_or(Ok(()), |stated| write_links(tx, id, path, stated))
 }
 
@@ -41,7 +42,9 @@ pub(super) fn write(tx: &Transaction<'_>, id: i64, doc: &Document) -> Result<(),
 pub(super) fn remove(tx: &Transaction<'_>, id: i64) -> Result<(), StoreError> {
     let changed = write_names(tx, id, &BTreeSet::new())?;
     delete_links(tx, id)?;
-    write_base(tx, id, None, &changed)
+    let old = base_in_row(tx, id)?;
+    tx.prepare_cached("DELETE FROM notes WHERE doc_id = ?1")?.execute([id])?;
+    number(tx, old, None, &changed)
 }
 
 fn delete_links(tx: &Transaction<'_>, id: i64) -> Result<(), StoreError> {
@@ -130,47 +133,86 @@ fn metadata_of(note: &Note) -> String {
     serde_json::Value::Object(values).to_string()
 }
 
-/// The base of a note's permalink and whether the note states it; its front matter; its record.
-type Row = ((String, bool), String, String);
+/// The base of a note's permalink, and whether the note states it.
+type Base = (String, bool);
 
-/// Inserts, updates or deletes the row of a note, and renumbers the permalinks that this, or its new names, affect.
-fn write_base(
+/// Returns what the row of a note holds: its base, and its permalink.
+fn base_in_row(
     tx: &Transaction<'_>,
     id: i64,
-    new: Option<Row>,
+) -> Result<Option<(Base, Option<String>)>, StoreError> {
+    let sql = "SELECT base, is_stated, permalink FROM notes WHERE doc_id = ?1";
+    let read = |row: &Row<'_>| Ok(((row.get(0)?, row.get(1)?), row.get(2)?));
+    Ok(tx.prepare_cached(sql)?.query_row([id], read).optional()?)
+}
+
+/// Replaces the row of a note, except its permalink; returns what it held.
+fn write_row(
+    tx: &Transaction<'_>,
+    id: i64,
+    doc: &Document,
+    base: Option<&Base>,
+) -> Result<Option<(Base, Option<String>)>, StoreError> {
+    let old = base_in_row(tx, id)?;
+    let (Some(stated), Some((base, is_stated))) = (&doc.note, base) else {
+        tx.prepare_cached("DELETE FROM notes WHERE doc_id = ?1")?.execute([id])?;
+        return Ok(old);
+    };
+    let (note, node) = (&stated.note, &stated.node);
+    let Embedded { facts, in_memory, .. } = &doc.embedded;
+    // A note without a title is named after its file.
+    let name = node.name.as_ref().unwrap_or(&doc.title);
+    let n_vectors = facts.iter().filter(|it| !it.vector.0.is_empty()).count();
+    let has_vectors = n_vectors > 0;
+    tx.prepare_cached(
+        "INSERT OR REPLACE INTO notes VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16,
+           ?17, ?18, ?19)",
+    )?
+    .execute(params![
+        id,
+        base,
+        is_stated,
+        old.as_ref().and_then(|(_, permalink)| permalink.as_ref()),
+        metadata_of(note),
+        name_key(name),
+        name,
+        node.node_type,
+        *in_memory || node.node_type.is_some(),
+        in_memory,
+        node.summary,
+        serde_json::to_string(&node.tags).unwrap_or_default(),
+        node.last_ordinal as i64,
+        facts.len() as i64,
+        n_vectors as i64,
+        has_vectors.then(|| memory::mean(facts)),
+        record_of(note),
+        memory::pack(facts),
+        has_vectors.then(|| memory::vectors(facts))
+    ])?;
+    Ok(old)
+}
+
+/// Renumbers the permalinks that a change of a note, or of its names, affects.
+fn number(
+    tx: &Transaction<'_>,
+    old: Option<(Base, Option<String>)>,
+    is: Option<Base>,
     changed: &Changed,
 ) -> Result<(), StoreError> {
-    let old: Option<(String, bool, Option<String>)> = tx
-        .prepare_cached("SELECT base, is_stated, permalink FROM notes WHERE doc_id = ?1")?
-        .query_row([id], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
-        .optional()?;
-    let was = old.as_ref().map(|(base, is_stated, _)| (base.as_str(), *is_stated));
-    let is = new.as_ref().map(|((base, is_stated), ..)| (base.as_str(), *is_stated));
-    match &new {
-        Some(((base, is_stated), metadata, record)) => {
-            tx.prepare_cached(
-                "INSERT INTO notes VALUES(?1, ?2, ?3, NULL, ?4, ?5) ON CONFLICT(doc_id) DO UPDATE SET
-                   base = ?2, is_stated = ?3, metadata = ?4, record = ?5",
-            )?
-            .execute(params![id, base, is_stated, metadata, record])?;
-        }
-        None => {
-            tx.prepare_cached("DELETE FROM notes WHERE doc_id = ?1")?.execute([id])?;
-            // Links by permalink must find another note, or none.
-            if let Some(permalink) = old.as_ref().and_then(|(.., permalink)| permalink.as_ref()) {
-                links::mark(tx, permalink)?;
-            }
-        }
+    let (was, permalink) = old.unzip();
+    let permalink = permalink.flatten();
+    if let (None, Some(permalink)) = (&is, &permalink) {
+        // Links by permalink must find another note, or none.
+        links::mark(tx, permalink)?;
     }
     // A move counts for notes only: the path decides who gets a contested permalink. A claim that was refused is
     // decided again.
     if was != is || (changed.has_moved && is.is_some()) {
-        let bases: BTreeSet<&str> = was.iter().chain(&is).map(|(base, _)| *base).collect();
+        let bases: BTreeSet<&str> = was.iter().chain(&is).map(|(base, _)| base.as_str()).collect();
         for base in bases {
             permalinks::number(tx, base)?;
         }
-        let permalink = old.as_ref().and_then(|(.., permalink)| permalink.as_ref());
-        permalink.map_or(Ok(()), |it| permalinks::number_claimed(tx, it))?;
+        permalink.map_or(Ok(()), |it| permalinks::number_claimed(tx, &it))?;
     }
     // A name that came or went may refuse or free what other notes state.
     let kept = permalinks::KEPT.map(|by| by as i64);

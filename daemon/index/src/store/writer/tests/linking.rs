@@ -100,10 +100,11 @@ impl Bench {
             .writer
             .db
             .prepare(
-                "SELECT DISTINCT d.path, m.surface, e.norm, e.name, h.path FROM mentions m
-                 JOIN docs d ON d.id = m.doc_id JOIN names n ON n.id = m.name_id
+                "SELECT DISTINCT d.path, p.value ->> 8, e.norm, e.name, h.path
+                 FROM mentions m JOIN json_each(m.positions) p JOIN docs d ON d.id = m.doc_id
+                 JOIN names n ON n.id = m.name_id
                  LEFT JOIN entities e ON e.id = n.entity_id LEFT JOIN docs h ON h.id = e.doc_id
-                 ORDER BY d.path, m.at",
+                 ORDER BY d.path, p.value ->> 0",
             )
             .expect("sound");
         let mut rows = statement.query([]).expect("rows");
