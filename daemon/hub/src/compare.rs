@@ -6,15 +6,15 @@ use std::path::Path;
 use std::sync::Arc;
 
 use index::store::Readers;
-use index::store::published::{Origin, Source, TABLES, Table};
+use index::store::published::{Source, TABLES};
 
 use crate::connect::Hub;
 use crate::rows::{self, Part};
 use crate::table::each;
 use crate::{HubError, pull};
 
-/// Returns the tick of a project in the hub, and one number for all rows of all its compared
-/// tables.
+/// Returns the tick of a project in the hub, and one number for all its rows. The better vectors among them may be
+/// computed after the commit.
 ///
 /// # Errors
 /// The database's error, or that the role may not read the project.
@@ -24,7 +24,7 @@ pub async fn digest(hub: &Hub, project: &str) -> Result<(i64, u64), HubError> {
     let it = all.iter().find(|it| it.name == project).ok_or_else(forbidden)?;
     let part = Part { project: it.id, generation: it.generation };
     let mut digest = 0_u64;
-    for (table, number) in compared() {
+    for (table, number) in TABLES.iter().zip(0_u64..) {
         rows::sums(&hub.client, table, part, |key, sum| {
             digest = digest.wrapping_add(sum_of(number, key, sum));
         })
@@ -41,18 +41,13 @@ pub fn digest_of(readers: &Arc<Readers>, state_dir: &Path) -> Result<(u64, u64),
     let snapshot = readers.snapshot()?;
     let source = Source::open(&snapshot, state_dir)?;
     let mut digest = 0_u64;
-    for (table, number) in compared() {
+    for (table, number) in TABLES.iter().zip(0_u64..) {
         each(table, &source, &mut |row| {
             digest = digest.wrapping_add(sum_of(number, row.key, row.sum));
             Ok(())
         })?;
     }
     Ok((snapshot.tick().0, digest))
-}
-
-/// Yields every table except the better vectors, which may be computed after the commit.
-fn compared() -> impl Iterator<Item = (&'static Table, u64)> {
-    TABLES.iter().zip(0_u64..).filter(|(table, _)| table.from != Origin::Better)
 }
 
 fn sum_of(table: u64, key: i64, sum: i64) -> u64 {

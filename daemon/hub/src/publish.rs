@@ -139,6 +139,27 @@ impl Publisher {
             .map_err(|error| HubError::Address(format!("`{}`: {error}", file.display())))
     }
 
+    /// As [`Publisher::check`], and compares the checksum of every row in the hub with what was published. Blocks.
+    ///
+    /// # Errors
+    /// As [`Publisher::check`]; also [`HubError::Moved`] if a row is missing, too many or another.
+    pub fn audit(&mut self, runtime: &Handle) -> Result<(), HubError> {
+        self.check(runtime)?;
+        let Some(link) = self.link.take() else { return Ok(()) };
+        let (mut n_rows, mut n_same) = (0, 0);
+        for (table, number) in TABLES.iter().zip(0..) {
+            runtime.block_on(rows::sums(&link.hub.client, table, link.part, |key, sum| {
+                n_rows += 1;
+                n_same += usize::from(link.sums.get(&(number, key)).is_some_and(|it| it.0 == sum));
+            }))?;
+        }
+        if n_rows != n_same || n_rows != link.sums.len() {
+            return Err(HubError::Moved(self.project.clone()));
+        }
+        self.link = Some(link);
+        Ok(())
+    }
+
     /// Connects and becomes the project's only publisher.
     async fn open(&self, readers: &Arc<Readers>) -> Result<Link, HubError> {
         let made_by = readers.snapshot()?.made_by()?;

@@ -313,6 +313,32 @@ fn a_backup_that_is_restored_is_brought_on_again() {
 }
 
 #[test]
+fn rows_that_somebody_deletes_are_published_again() {
+    let Some(db) = database() else { return };
+    let mut project = TestProject::empty();
+    project.write("changing.md", numbered(1));
+    with_rights(&project, &db);
+    project.set(&format!("publish.url={}", db.url("pub")));
+    project.set("publish.project=changing");
+    project.set("publish.audit_seconds=1");
+    project.start();
+    project.settle();
+    project.until("the hub shows it", |status| status["hub"]["tick"] == status["tick"]);
+    let n_rows = || {
+        db.sql("SELECT (SELECT count(*) FROM kg.documents) + (SELECT count(*) FROM kg.mentions)")
+    };
+    let whole = n_rows();
+    db.sql("DELETE FROM kg.documents");
+    db.sql("DELETE FROM kg.mentions");
+    assert_eq!(n_rows(), "0");
+    // Nothing changes in the folder, nor in the project's row in the hub.
+    until("they are back", || n_rows() == whole);
+    let front = Front::of(&db, "ann");
+    front.start();
+    all_is_well(&mut project, &db, &front, 1);
+}
+
+#[test]
 fn a_disk_that_is_full_tears_no_tick() {
     let Some(mut db) = Postgres::start_on_disk(600) else { return };
     db.sql(ROLES);

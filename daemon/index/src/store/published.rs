@@ -269,32 +269,36 @@ fn cells_of(row: &Row<'_>, n_columns: usize) -> rusqlite::Result<Vec<Cell>> {
 /// The suffix of vector spaces that store floats.
 const FLOATS: &str = "/f32";
 
-/// Passes the vectors of the newest space to `see`, one for each window that search reads.
+/// Passes the better vectors of windows that search reads to `see`, one for each: that of the newest space which has
+/// one, since each model embeds the languages that it knows.
 fn each_better(
     source: &Source<'_>,
     mut see: impl FnMut(i64, Vec<Vec<Cell>>) -> bool,
 ) -> Result<(), StoreError> {
     let Some(better) = &source.better else { return Ok(()) };
-    let sql = "SELECT id, name, model FROM spaces ORDER BY id DESC LIMIT 1";
-    let newest = |row: &Row<'_>| Ok((row.get(0)?, row.get(1)?, row.get(2)?));
-    let space: Option<(i64, String, String)> = better.query_row(sql, [], newest).optional()?;
-    let Some((space, name, model)) = space else { return Ok(()) };
-    let mut find = better.prepare("SELECT vector FROM vectors WHERE space = ?1 AND hash = ?2")?;
+    // An empty vector, of a text that the model cannot read, comes after any other.
+    let mut find = better.prepare(
+        "SELECT s.name, s.model, v.vector FROM spaces s JOIN vectors v ON v.space = s.id AND v.hash = ?1
+         ORDER BY v.vector = x'', s.id DESC LIMIT 1",
+    )?;
     let sql = "SELECT id, hash FROM windows WHERE is_aside = 0 ORDER BY id";
     let mut windows = source.index.db().prepare(sql)?;
     let mut rows = windows.query([])?;
     while let Some(row) = rows.next()? {
         let (key, hash): (i64, Vec<u8>) = (row.get(0)?, row.get(1)?);
-        let found = find.query_row((space, &hash), |row| row.get(0)).optional()?;
-        let Some(vector): Option<Vec<u8>> = found else { continue };
+        let found = find.query_row([&hash], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)));
+        let Some((name, model, vector)): Option<(String, String, Vec<u8>)> = found.optional()?
+        else {
+            continue;
+        };
         let (int8, floats) = match (vector.is_empty(), name.ends_with(FLOATS)) {
             // The model cannot read this text.
             (true, _) => (Cell::Null, Cell::Null),
             (false, true) => (Cell::Null, Cell::Blob(vector)),
             (false, false) => (Cell::Blob(vector), Cell::Null),
         };
-        let text = |text: &String| Cell::Text(text.clone());
-        if !see(key, vec![vec![text(&name), text(&model), Cell::Blob(hash), int8, floats]]) {
+        let row = vec![Cell::Text(name), Cell::Text(model), Cell::Blob(hash), int8, floats];
+        if !see(key, vec![row]) {
             break;
         }
     }
@@ -319,10 +323,46 @@ mod tests {
     use super::*;
     use crate::store::Replica;
     use config::settings::Precision;
+    use model::terms::ContentHash;
 
     /// Columns that are not published: only the writer compares passages and reads documents again.
     const KEPT_HERE: [(&str, &str); 3] =
         [("chunks", "keys"), ("docs", "is_open"), ("docs", "outline")];
+
+    #[test]
+    fn a_window_has_the_better_vector_of_whichever_model_reads_its_language() {
+        let folder = tempfile::tempdir().expect("a folder");
+        drop(Replica::open(folder.path(), "test", Precision::Int8).expect("made"));
+        let index = folder.path().join("index.sqlite");
+        let db = Connection::open(&index).expect("opened");
+        let hash = |n: u8| ContentHash(u128::from_le_bytes([n; 16]));
+        for n in 1..=4_u8 {
+            let window = "INSERT INTO windows VALUES(?1, 1, 0, 1, 0, ?2, NULL)";
+            db.execute(window, (i64::from(n), [n; 16])).expect("written");
+        }
+        let spaces = Spaces::open(folder.path()).expect("opened");
+        let [english, other] =
+            ["one", "two"].map(|name| spaces.space(name, "model").expect("made").id);
+        for (space, n, vector) in
+            [(english, 1, &[7][..]), (other, 2, &[8]), (english, 3, &[9]), (other, 3, &[])]
+        {
+            spaces.put(space, hash(n), vector).expect("kept");
+        }
+        let snapshot = crate::store::Readers::new(index).snapshot().expect("a snapshot");
+        let source = Source::open(&snapshot, folder.path()).expect("opened");
+        let table = TABLES.iter().find(|it| it.hub == "better").expect("there");
+        let mut found = Vec::new();
+        let see = |key, rows: Vec<Vec<Cell>>| {
+            let row = rows.into_iter().next().expect("a row");
+            found.push((key, row[0].clone(), row[3].clone()));
+            true
+        };
+        table.each(&source, see).expect("read");
+        let row = |key, space: &str, vector| {
+            (key, Cell::Text(space.to_string()), Cell::Blob(vec![vector]))
+        };
+        assert_eq!(found, [row(1, "one", 7), row(2, "two", 8), row(3, "one", 9)]);
+    }
 
     #[test]
     fn every_column_of_a_published_table_is_published() {
