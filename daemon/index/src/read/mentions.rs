@@ -145,7 +145,10 @@ impl Mentions<'_> {
 
     /// Returns the mention that begins at a byte of a document's text; the shorter of two.
     pub fn at(self, doc: i64, at: usize) -> Read<Option<Mention>> {
-        Ok(self.in_doc(doc)?.into_iter().find(|it| it.at == at))
+        // The text of the row says which one to unpack: a position begins with its byte.
+        let there = "WHERE m.doc_id = ?1 AND instr(m.positions, ?2) > 0";
+        let found = self.unpacked(there, (doc, format!("[{at},")))?;
+        Ok(found.into_iter().find(|it| it.at == at))
     }
 
     /// Returns the entities that the names in each of some passages denote, by passage: once a name.

@@ -175,14 +175,20 @@ fn entity(row: &Row<'_>) -> rusqlite::Result<Value> {
 
 // A mention whose own type says little (Concept 8, Document 14) or is a model's guess (bit 4 of `place`) is shown
 // with the type of its entity, which all mentions in the folder decide together; `-1 - code` is an unsure type.
-const MENTIONS: &str = "SELECT d.id, d.path, p.value ->> 1, p.value ->> 2, p.value ->> 8,
+// Positions are unpacked for the documents on the page alone.
+const MENTIONS: &str = "WITH
+      counted AS (SELECT d.id, d.path, sum(m.n) AS n FROM docs d JOIN mentions m ON m.doc_id = d.id GROUP BY d.id),
+      placed AS (SELECT id, n, sum(n) OVER (ORDER BY path) - n AS before FROM counted),
+      here AS MATERIALIZED (SELECT id, before FROM placed WHERE before < ?1 + ?2 AND before + n > ?2)
+    SELECT d.id, d.path, p.value ->> 1, p.value ->> 2, p.value ->> 8,
     CASE WHEN (p.value ->> 4 IN (8, 14) OR (p.value ->> 7) & 16) AND max(e.type, -1 - e.type) NOT IN (8, 14)
       THEN e.type ELSE p.value ->> 4 END,
     n.entity_id, e.name,
     p.value ->> 5, p.value ->> 6, n.link, p.value ->> 3, d.pages, p.value ->> 0
-    FROM docs d CROSS JOIN mentions m ON m.doc_id = d.id CROSS JOIN json_each(m.positions) p
+    FROM here CROSS JOIN docs d ON d.id = here.id CROSS JOIN mentions m ON m.doc_id = d.id
+    CROSS JOIN json_each(m.positions) p
     JOIN names n ON n.id = m.name_id LEFT JOIN entities e ON e.id = n.entity_id
-    ORDER BY d.path, p.value ->> 0 LIMIT ?1 OFFSET ?2";
+    ORDER BY d.path, p.value ->> 0, p.value ->> 2 LIMIT ?1 OFFSET ?2 - (SELECT min(before) FROM here)";
 
 fn mention(row: &Row<'_>) -> rusqlite::Result<Value> {
     let number = |i: usize| row.get::<_, i64>(i);

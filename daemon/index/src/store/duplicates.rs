@@ -454,7 +454,9 @@ impl<'a> Texts<'a> {
             }
         }
         self.tx
-            .prepare_cached("UPDATE windows SET is_aside = ?2 WHERE chunk_id = ?1")?
+            .prepare_cached(
+                "UPDATE windows SET is_aside = ?2 WHERE chunk_id = ?1 AND is_aside <> ?2",
+            )?
             .execute(params![chunk, !is_searched])?;
         Ok(())
     }

@@ -5,6 +5,9 @@
 //! Invariants: once no key is dirty, every link has the target that [`notes::resolve`] chooses, in whatever order
 //! documents arrived; a step costs the same however many links a key has.
 
+use std::collections::BTreeSet;
+use std::collections::hash_map::Entry;
+
 use notes::parse::LinkKind;
 use notes::resolve::Keys;
 use notes::slug::slug;
@@ -62,7 +65,7 @@ fn settle(tx: &Connection, when_quiet: bool) -> Result<bool, StoreError> {
     let base: Option<String> = tx
         .prepare_cached(
             "SELECT key FROM work WHERE kind = ?1
-               AND (?2 OR NOT EXISTS (SELECT 1 FROM notes n WHERE n.base = key LIMIT 1 OFFSET ?3)) LIMIT 1",
+               AND (?2 OR NOT EXISTS (SELECT 1 FROM notes n WHERE n.base = work.key LIMIT 1 OFFSET ?3)) LIMIT 1",
         )?
         .query_row(params![Work::Number, when_quiet, MAX_WHEN_BUSY], |row| row.get(0))
         .optional()?;
@@ -73,6 +76,7 @@ fn settle(tx: &Connection, when_quiet: bool) -> Result<bool, StoreError> {
     }
     let mut left = LINKS_A_STEP;
     let mut has_worked = false;
+    let mut step = Step::default();
     while left > 0 {
         let due: Option<(String, i64)> = tx
             .prepare_cached("SELECT key, value FROM work WHERE kind = ?1 LIMIT 1")?
@@ -81,40 +85,94 @@ fn settle(tx: &Connection, when_quiet: bool) -> Result<bool, StoreError> {
         let Some((key, after)) = due else { break };
         has_worked = true;
         // A key without links costs a unit, too, so that the loop ends.
-        left -= reresolve(tx, &key, after, left)?.max(1);
+        left -= step.reresolve(tx, &key, after, left)?.max(1);
     }
+    step.moved.into_iter().try_for_each(|doc| relate(tx, doc))?;
     Ok(has_worked)
 }
 
-/// Resolves some links of a key again, those of documents after `after`; returns how many.
-fn reresolve(tx: &Connection, key: &str, after: i64, most: i64) -> Result<i64, StoreError> {
-    let mut statement = tx.prepare_cached(
-        "SELECT doc_id, seq FROM note_links WHERE file_key = ?1 AND doc_id > ?2
+/// What one step has read and must still do.
+#[derive(Default)]
+struct Step {
+    /// The texts of links, by document.
+    named: FxHashMap<i64, Vec<LinkName>>,
+    /// Documents with a link whose target changed.
+    moved: BTreeSet<i64>,
+}
+
+impl Step {
+    /// Resolves some links of a key again, those of documents after `after`; returns how many.
+    fn reresolve(
+        &mut self,
+        tx: &Connection,
+        key: &str,
+        after: i64,
+        most: i64,
+    ) -> Result<i64, StoreError> {
+        let mut statement = tx.prepare_cached(
+            "SELECT doc_id, seq FROM note_links WHERE file_key = ?1 AND doc_id > ?2
          UNION SELECT doc_id, seq FROM note_links WHERE name_key = ?1 AND doc_id > ?2
          UNION SELECT doc_id, seq FROM note_links WHERE permalink_key = ?1 AND doc_id > ?2
          ORDER BY doc_id, seq LIMIT ?3",
+        )?;
+        let mut links: Vec<(i64, i64)> = statement
+            // One more than wanted shows whether the key is finished.
+            .query_map(params![key, after, most + 1], |row| Ok((row.get(0)?, row.get(1)?)))?
+            .collect::<Result<_, _>>()?;
+        let last = links.last().map_or(0, |(doc, _)| *doc);
+        let is_all = links.len() as i64 <= most;
+        if !is_all && links.first().is_some_and(|(doc, _)| *doc < last) {
+            // `after` counts documents, so the last one, which may be incomplete, is left to the next step.
+            links.retain(|(doc, _)| *doc < last);
+        } else if !is_all {
+            // A single document has more links than a step: all of them are done at once.
+            links = links_of(tx, key, last)?;
+        }
+        for of_doc in links.chunk_by(|a, b| a.0 == b.0) {
+            self.reresolve_in(tx, of_doc)?;
+        }
+        Work::Link.remove(tx, [key])?;
+        if let Some((doc, _)) = links.last().filter(|_| !is_all) {
+            Work::Link.add_with(*doc, tx, [key])?;
+        }
+        Ok(links.len() as i64)
+    }
+
+    /// Resolves some links of one document again.
+    fn reresolve_in(&mut self, tx: &Connection, links: &[(i64, i64)]) -> Result<(), StoreError> {
+        let Some((doc, _)) = links.first() else { return Ok(()) };
+        let named = match self.named.entry(*doc) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(new) => new.insert(names_of_links(tx, *doc)?),
+        };
+        let mut find = tx.prepare_cached(
+        "SELECT d.path, l.kind, l.target, l.dst, l.start, l.end FROM note_links l JOIN docs d ON d.id = l.doc_id
+         WHERE l.doc_id = ?1 AND l.seq = ?2",
     )?;
-    let mut links: Vec<(i64, i64)> = statement
-        // One more than wanted shows whether the key is finished.
-        .query_map(params![key, after, most + 1], |row| Ok((row.get(0)?, row.get(1)?)))?
-        .collect::<Result<_, _>>()?;
-    let last = links.last().map_or(0, |(doc, _)| *doc);
-    let is_all = links.len() as i64 <= most;
-    if !is_all && links.first().is_some_and(|(doc, _)| *doc < last) {
-        // `after` counts documents, so the last one, which may be incomplete, is left to the next step.
-        links.retain(|(doc, _)| *doc < last);
-    } else if !is_all {
-        // A single document has more links than a step: all of them are done at once.
-        links = links_of(tx, key, last)?;
+        let mut set =
+            tx.prepare_cached("UPDATE note_links SET dst = ?3 WHERE doc_id = ?1 AND seq = ?2")?;
+        for (doc, seq) in links {
+            let mut rows = find.query([doc, seq])?;
+            let Some(row) = rows.next()? else { continue };
+            let (path, kind, target): (String, i64, String) =
+                (row.get(0)?, row.get(1)?, row.get(2)?);
+            let (start, end): (i64, i64) = (row.get(4)?, row.get(5)?);
+            // Also if its target stays: the link may have been written again since the key became dirty.
+            let from = named.partition_point(|it| it.start < start as u64);
+            for name in named.iter().skip(from).take_while(|it| it.end <= end as u64) {
+                let sense_0 = "SELECT z.id FROM names n JOIN names z ON z.norm = n.norm AND z.sense = 0 WHERE n.id = ?1";
+                Work::Gather.add_selected(tx, sense_0, [name.name])?;
+            }
+            let kind = link_kind(kind);
+            let Some(keys) = Keys::of(kind, &target) else { continue };
+            let dst = resolve_link(tx, &path, kind, &target, &keys)?;
+            if dst != row.get(3)? {
+                set.execute(params![doc, seq, dst])?;
+                self.moved.insert(*doc);
+            }
+        }
+        Ok(())
     }
-    for of_doc in links.chunk_by(|a, b| a.0 == b.0) {
-        reresolve_in(tx, of_doc)?;
-    }
-    Work::Link.remove(tx, [key])?;
-    if let Some((doc, _)) = links.last().filter(|_| !is_all) {
-        Work::Link.add_with(*doc, tx, [key])?;
-    }
-    Ok(links.len() as i64)
 }
 
 /// Returns all links with a key in one document.
@@ -125,39 +183,6 @@ fn links_of(tx: &Connection, key: &str, doc: i64) -> Result<Vec<(i64, i64)>, Sto
     )?;
     let rows = statement.query_map(params![key, doc], |row| Ok((row.get(0)?, row.get(1)?)))?;
     Ok(rows.collect::<Result<_, _>>()?)
-}
-
-/// Resolves some links of one document again.
-fn reresolve_in(tx: &Connection, links: &[(i64, i64)]) -> Result<(), StoreError> {
-    let Some((doc, _)) = links.first() else { return Ok(()) };
-    let named = names_of_links(tx, *doc)?;
-    let mut find = tx.prepare_cached(
-        "SELECT d.path, l.kind, l.target, l.dst, l.start, l.end FROM note_links l JOIN docs d ON d.id = l.doc_id
-         WHERE l.doc_id = ?1 AND l.seq = ?2",
-    )?;
-    let mut set =
-        tx.prepare_cached("UPDATE note_links SET dst = ?3 WHERE doc_id = ?1 AND seq = ?2")?;
-    let mut has_changed = false;
-    for (doc, seq) in links {
-        let mut rows = find.query([doc, seq])?;
-        let Some(row) = rows.next()? else { continue };
-        let (path, kind, target): (String, i64, String) = (row.get(0)?, row.get(1)?, row.get(2)?);
-        let (start, end): (i64, i64) = (row.get(4)?, row.get(5)?);
-        // Also if its target stays: the link may have been written again since the key became dirty.
-        let is_inside = |it: &&LinkName| it.start >= start as u64 && it.end <= end as u64;
-        for name in named.iter().filter(is_inside) {
-            let sense_0 = "SELECT z.id FROM names n JOIN names z ON z.norm = n.norm AND z.sense = 0 WHERE n.id = ?1";
-            Work::Gather.add_selected(tx, sense_0, [name.name])?;
-        }
-        let kind = link_kind(kind);
-        let Some(keys) = Keys::of(kind, &target) else { continue };
-        let dst = resolve_link(tx, &path, kind, &target, &keys)?;
-        if dst != row.get(3)? {
-            set.execute(params![doc, seq, dst])?;
-            has_changed = true;
-        }
-    }
-    if has_changed { relate(tx, *doc) } else { Ok(()) }
 }
 
 /// A mention that is the text of a link: bytes of the file, byte of the document's text, row of its name.

@@ -33,7 +33,7 @@ pub(super) const MANY_WHEN_BUSY: i64 = 200;
 
 /// The condition that the name `key` is decided and has more than `?2` mentions or statements: one more rarely
 /// changes what it denotes.
-pub(super) const IS_COMMON: &str = "EXISTS (SELECT 1 FROM names n WHERE n.id = key AND n.decision <> 0
+pub(super) const IS_COMMON: &str = "EXISTS (SELECT 1 FROM names n WHERE n.id = work.key AND n.decision <> 0
    AND (n.n_mentions > ?2 OR EXISTS (SELECT 1 FROM stated s WHERE s.name_id = n.id LIMIT 1 OFFSET ?2)))";
 
 /// The key of [`Work::Decide`] that stands for all names.
@@ -97,7 +97,7 @@ impl Resolver<'_> {
     pub(super) fn run_soon(&self, ids: &[i64]) -> Result<(), StoreError> {
         let mut statement = self
             .db
-            .prepare_cached(&format!("SELECT 1 FROM (SELECT ?1 AS key) WHERE {IS_COMMON}"))?;
+            .prepare_cached(&format!("SELECT 1 FROM (SELECT ?1 AS key) work WHERE {IS_COMMON}"))?;
         let mut soon = Vec::with_capacity(ids.len());
         for id in ids {
             if !statement.exists(params![id, MANY_USES])? {

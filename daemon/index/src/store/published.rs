@@ -94,7 +94,7 @@ pub const TABLES: &[Table] = &[
     table(Index, "doc_tags", "doc_tags", "doc_id", "tag"),
     table(Index, "stated", "stated", "doc_id", "name_id source surface"),
     table(Index, "doc_names", "doc_names", "doc_id", "key kind"),
-    table(Index, "notes", "notes", "doc_id", 
+    table(Index, "notes", "notes", "doc_id",
         "base is_stated permalink metadata key name type is_node in_folder summary tags last_ordinal n_facts \
          n_vectors mean record facts vectors"),
     table(Index, "note_links", "note_links", "doc_id",

@@ -5,7 +5,7 @@
 //! Invariants: senses are computed from the rows each time, so they do not depend on history; entities that lost
 //! their last name are deleted.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use notes::resolve::n_shared_folders;
 use rusqlite::{Connection, OptionalExtension, params};
@@ -37,6 +37,15 @@ struct Sense<'a> {
     home: Option<i64>,
 }
 
+/// The senses that the documents of a name have.
+#[derive(Default)]
+struct Senses {
+    /// The row of the sense of each document that has one of its own.
+    of_doc: BTreeMap<i64, i64>,
+    /// Rows whose name and type their documents vote for, with the kind that they agree on.
+    of_kind: Vec<(i64, Kind)>,
+}
+
 impl Resolver<'_> {
     /// Gives each sense of a name its row and its mentions. `homes`: the notes with this name, if there are several.
     pub(super) fn split_senses(
@@ -45,40 +54,51 @@ impl Resolver<'_> {
         homes: &[i64],
         usage: &Usage,
     ) -> Result<(), StoreError> {
-        let before = self.merge_senses(name)?;
+        let before = self.senses_of(name)?;
+        let uses = self.uses_of(name)?;
+        let mut senses = Senses::default();
         if homes.len() > 1 {
-            self.split_by_note(name, homes)?;
+            self.split_by_note(name, homes, &uses, &mut senses)?;
         } else if homes.is_empty() && usage.everywhere.is_none() {
             // A name that stands for another one everywhere has no sense of its own.
             for (doc, target) in &usage.by_doc {
-                let sense = self.used_sense(name, *target)?;
-                self.move_doc(name.id, sense, *doc)?;
+                senses.of_doc.insert(*doc, self.used_sense(name, *target)?);
             }
             if name.is_split {
-                self.split_by_group(name)?;
+                self.split_by_group(name, &mut senses)?;
             }
         }
+        for (doc, row) in uses {
+            let sense = senses.of_doc.get(&doc).copied().unwrap_or(name.id);
+            if sense != row {
+                self.move_doc(row, sense, doc)?;
+            }
+        }
+        // By the documents that it has now.
+        senses.of_kind.into_iter().try_for_each(|(sense, kind)| self.vote(sense, kind))?;
+        let kept: BTreeSet<i64> = senses.of_doc.into_values().collect();
+        let mut delete = self.db.prepare_cached("DELETE FROM names WHERE id = ?1")?;
+        for (sense, _) in before.iter().filter(|(sense, _)| !kept.contains(sense)) {
+            delete.execute([sense])?;
+        }
         // Last: an entity may have got its name back.
-        before.into_iter().try_for_each(|entity| self.drop_if_unnamed(Some(entity)))
+        before.into_iter().try_for_each(|(_, entity)| self.drop_if_unnamed(entity))
     }
 
-    /// Moves the mentions of every sense back to sense 0; returns the entities of the senses.
-    fn merge_senses(&self, name: &NameFacts) -> Result<Vec<i64>, StoreError> {
-        let mut statement = self
-            .db
-            .prepare_cached("SELECT id, entity_id FROM names WHERE norm = ?1 AND sense <> 0")?;
-        let senses: Vec<(i64, Option<i64>)> = statement
-            .query_map([&name.norm], |row| Ok((row.get(0)?, row.get(1)?)))?
-            .collect::<Result<_, _>>()?;
-        let mut docs_of =
-            self.db.prepare_cached("SELECT doc_id FROM mentions WHERE name_id = ?1")?;
-        for (sense, _) in &senses {
-            let docs: Vec<i64> =
-                docs_of.query_map([sense], |row| row.get(0))?.collect::<Result<_, _>>()?;
-            docs.into_iter().try_for_each(|doc| self.move_doc(*sense, name.id, doc))?;
-            self.db.prepare_cached("DELETE FROM names WHERE id = ?1")?.execute([sense])?;
-        }
-        Ok(senses.into_iter().filter_map(|(_, entity)| entity).collect())
+    /// Returns the rows of a name's senses, with their entities.
+    fn senses_of(&self, name: &NameFacts) -> Result<Vec<(i64, Option<i64>)>, StoreError> {
+        let sql = "SELECT id, entity_id FROM names WHERE norm = ?1 AND sense <> 0";
+        let mut statement = self.db.prepare_cached(sql)?;
+        let senses = statement.query_map([&name.norm], |row| Ok((row.get(0)?, row.get(1)?)))?;
+        Ok(senses.collect::<Result<_, _>>()?)
+    }
+
+    /// Returns the documents that mention a name, each with the row of the sense it has now.
+    fn uses_of(&self, name: &NameFacts) -> Result<Vec<(i64, i64)>, StoreError> {
+        let sql = "SELECT m.doc_id, n.id FROM names n JOIN mentions m ON m.name_id = n.id WHERE n.norm = ?1";
+        let mut statement = self.db.prepare_cached(sql)?;
+        let uses = statement.query_map([&name.norm], |row| Ok((row.get(0)?, row.get(1)?)))?;
+        Ok(uses.collect::<Result<_, _>>()?)
     }
 
     fn move_doc(&self, from: i64, to: i64, doc: i64) -> Result<(), StoreError> {
@@ -86,7 +106,8 @@ impl Resolver<'_> {
             // Tells readers, who learn of changes by the rows of documents, whose mentions denote something else.
             "UPDATE docs SET gazetteer_version = gazetteer_version WHERE id = ?3",
             "UPDATE mentions SET name_id = ?2 WHERE name_id = ?1 AND doc_id = ?3",
-            "UPDATE chunks SET names = (SELECT json_group_array(iif(value = ?1, ?2, value)) FROM json_each(names))
+            "UPDATE chunks SET names = (SELECT json_group_array(name ORDER BY name) FROM
+                 (SELECT iif(value = ?1, ?2, value) AS name FROM json_each(names)))
                WHERE doc_id = ?3 AND EXISTS (SELECT 1 FROM json_each(names) WHERE value = ?1)",
             "UPDATE evidence SET subject = ?2 WHERE subject = ?1 AND doc_id = ?3",
             "UPDATE evidence SET object = ?2 WHERE object = ?1 AND doc_id = ?3",
@@ -98,7 +119,13 @@ impl Resolver<'_> {
 
     /// Assigns each document's mentions to the nearest of several notes with this name, if one is nearest. What stays
     /// on sense 0 is unsure, and denotes nothing rather than something wrong.
-    fn split_by_note(&self, name: &NameFacts, homes: &[i64]) -> Result<(), StoreError> {
+    fn split_by_note(
+        &self,
+        name: &NameFacts,
+        homes: &[i64],
+        uses: &[(i64, i64)],
+        senses: &mut Senses,
+    ) -> Result<(), StoreError> {
         let mut home_paths: BTreeMap<String, i64> = BTreeMap::new();
         for home in homes {
             // Resets a type voted for while the name was this note's alone: a rebuild would not have it.
@@ -107,12 +134,8 @@ impl Resolver<'_> {
                 home_paths.insert(path, *home);
             }
         }
-        let mut statement =
-            self.db.prepare_cached("SELECT doc_id FROM mentions WHERE name_id = ?1")?;
-        let docs: Vec<i64> =
-            statement.query_map([name.id], |row| row.get(0))?.collect::<Result<_, _>>()?;
-        for doc in docs {
-            let Some(path) = path_of(self.db, doc)? else { continue };
+        for (doc, _) in uses {
+            let Some(path) = path_of(self.db, *doc)? else { continue };
             let Some(home) = nearest_home(&path, &home_paths) else { continue };
             let sense = self.write(
                 name,
@@ -127,14 +150,14 @@ impl Resolver<'_> {
                     home: Some(home),
                 },
             )?;
-            self.move_doc(name.id, sense, doc)?;
+            senses.of_doc.insert(*doc, sense);
         }
         Ok(())
     }
 
     /// Gives each group of documents that mean the same a sense of its own, except the group of the note with this
     /// name. Documents in no group stay with sense 0.
-    fn split_by_group(&self, name: &NameFacts) -> Result<(), StoreError> {
+    fn split_by_group(&self, name: &NameFacts, senses: &mut Senses) -> Result<(), StoreError> {
         let (groups, _) = readings::groups(self.db, self.embedder.as_ref(), name)?;
         let stays =
             |group: &&Group| name.homes.first().is_some_and(|home| group.docs.contains(home));
@@ -144,10 +167,8 @@ impl Resolver<'_> {
         }
         for group in groups.iter().filter(|group| !stays(group)) {
             let sense = self.group_sense(name, group, &groups)?;
-            for doc in &group.docs {
-                self.move_doc(name.id, sense, *doc)?;
-            }
-            self.vote(sense, group.kind)?;
+            senses.of_doc.extend(group.docs.iter().map(|doc| (*doc, sense)));
+            senses.of_kind.push((sense, group.kind));
         }
         Ok(())
     }
@@ -224,7 +245,9 @@ impl Resolver<'_> {
             .prepare_cached(
                 "INSERT INTO names(norm, sense, entity_id, link, decision, via, surface, type, n_docs, n_mentions,
                    homes, home_source, is_fuzzy) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, 0, 0, ?9, 0, 0)
-                 ON CONFLICT(norm, sense) DO UPDATE SET entity_id = excluded.entity_id RETURNING id",
+                 ON CONFLICT(norm, sense) DO UPDATE SET entity_id = excluded.entity_id, link = excluded.link,
+                   decision = excluded.decision, via = excluded.via, surface = excluded.surface, type = excluded.type,
+                   homes = excluded.homes RETURNING id",
             )?
             .query_row(
                 params![

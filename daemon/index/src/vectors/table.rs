@@ -67,7 +67,8 @@ pub(crate) fn cosines_in_table(
     question: &UnitVector,
 ) -> rusqlite::Result<FxHashMap<i64, f32>> {
     let mut statement = db.prepare_cached(
-        "SELECT 1.0 - vec_distance_cosine(vec_int8(vector), vec_int8(?2)) FROM windows
+        // A vector without length has no direction: null, which counts as 0.
+        "SELECT coalesce(1.0 - vec_distance_cosine(vec_int8(vector), vec_int8(?2)), 0.0) FROM windows
          WHERE id = ?1 AND is_aside = 0 AND length(vector) = length(?2)",
     )?;
     let asked: Vec<u8> = question.0.iter().map(|component| component.cast_unsigned()).collect();
