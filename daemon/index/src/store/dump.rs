@@ -188,7 +188,7 @@ const MENTIONS: &str = "WITH
     FROM here CROSS JOIN docs d ON d.id = here.id CROSS JOIN mentions m ON m.doc_id = d.id
     CROSS JOIN json_each(m.positions) p
     JOIN names n ON n.id = m.name_id LEFT JOIN entities e ON e.id = n.entity_id
-    ORDER BY d.path, p.value ->> 0, p.value ->> 2 LIMIT ?1 OFFSET ?2 - (SELECT min(before) FROM here)";
+    ORDER BY d.path, p.value ->> 0, p.value ->> 2 LIMIT ?1 OFFSET ?2 - (SELECT coalesce(min(before), 0) FROM here)";
 
 fn mention(row: &Row<'_>) -> rusqlite::Result<Value> {
     let number = |i: usize| row.get::<_, i64>(i);

@@ -25,6 +25,9 @@ use model::document::RecognizerKind;
 
 /// Notes of one base whose permalinks are numbered while documents keep coming: each numbering reads all of them.
 const MAX_WHEN_BUSY: i64 = 200;
+/// The row of sense 0 of a name.
+const SENSE_0: &str =
+    "SELECT z.id FROM names n JOIN names z ON z.norm = n.norm AND z.sense = 0 WHERE n.id = ?1";
 /// Links resolved again in one step.
 const LINKS_A_STEP: i64 = 500;
 
@@ -160,8 +163,7 @@ impl Step {
             // Also if its target stays: the link may have been written again since the key became dirty.
             let from = named.partition_point(|it| it.start < start as u64);
             for name in named.iter().skip(from).take_while(|it| it.end <= end as u64) {
-                let sense_0 = "SELECT z.id FROM names n JOIN names z ON z.norm = n.norm AND z.sense = 0 WHERE n.id = ?1";
-                Work::Gather.add_selected(tx, sense_0, [name.name])?;
+                Work::Gather.add_selected(tx, SENSE_0, [name.name])?;
             }
             let kind = link_kind(kind);
             let Some(keys) = Keys::of(kind, &target) else { continue };

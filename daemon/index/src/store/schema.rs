@@ -220,8 +220,8 @@ CREATE INDEX note_links_file ON note_links(file_key) WHERE file_key IS NOT NULL;
 CREATE INDEX note_links_name ON note_links(name_key) WHERE name_key IS NOT NULL;
 CREATE INDEX note_links_permalink ON note_links(permalink_key) WHERE permalink_key IS NOT NULL;
 
--- A view of the facts: `ordinal` is null while the file has none. The fact's passage is the chunk on its lines. `speaker` and `day`: of
--- `notes::turn`; without a day, that of its document applies.
+-- A view of the facts: `ordinal` is null while the file has none. The fact's passage is the chunk on its lines.
+-- `speaker` and `day`: of `notes::turn`; without a day, that of its document applies.
 CREATE VIEW memory_facts AS
   SELECT m.doc_id, f.key AS seq, f.value ->> 0 AS ordinal, f.value ->> 1 AS content, f.value ->> 2 AS line_start,
          f.value ->> 3 AS line_end, f.value ->> 4 AS speaker, f.value ->> 5 AS day
