@@ -143,12 +143,9 @@ impl Mentions<'_> {
         Ok(there.into_iter().next())
     }
 
-    /// Returns the mention that begins at a byte of a document's text; the shorter of two.
-    pub fn at(self, doc: i64, at: usize) -> Read<Option<Mention>> {
-        // The text of the row says which one to unpack: a position begins with its byte.
-        let there = "WHERE m.doc_id = ?1 AND instr(m.positions, ?2) > 0";
-        let found = self.unpacked(there, (doc, format!("[{at},")))?;
-        Ok(found.into_iter().find(|it| it.at == at))
+    /// Returns the mentions of two entities in a document, by place.
+    pub fn of_pair(self, doc: i64, [a, b]: [i64; 2]) -> Read<Vec<Mention>> {
+        self.unpacked("WHERE m.doc_id = ?1 AND n.entity_id IN (?2, ?3)", [doc, a, b])
     }
 
     /// Returns the entities that the names in each of some passages denote, by passage: once a name.

@@ -243,8 +243,8 @@ impl Associations {
         let mut found = Vec::new();
         for Shared { doc, first, last, .. } in ranked.into_iter().take(most) {
             let doc = self.docs.get(doc).map_or(0, |it| it.0);
-            let ends =
-                [ctx.snapshot.mentions().at(doc, first)?, ctx.snapshot.mentions().at(doc, last)?];
+            let mentions = ctx.snapshot.mentions().of_pair(doc, [a, b])?;
+            let ends = [first, last].map(|at| mentions.iter().find(|it| it.at == at));
             let [Some(first), Some(last)] = ends else { continue };
             found.push(Statement {
                 subject: a,
@@ -307,7 +307,8 @@ pub fn dumped_associations(
         let [Some(a), Some(b)] = [name_of(ctx, it.a)?, name_of(ctx, it.b)?] else { continue };
         let mut units = Vec::new();
         for unit in associations.statements(ctx, it.a, it.b, MAX_SHOWN)? {
-            let line = ctx.snapshot.mentions().at(unit.doc, unit.span.0)?.map_or(0, |it| it.line);
+            let mentions = ctx.snapshot.mentions().of_pair(unit.doc, [it.a, it.b])?;
+            let line = mentions.iter().find(|it| it.at == unit.span.0).map_or(0, |it| it.line);
             units.push(json!({"path": paths.get(&unit.doc), "line": line, "span": [unit.raw.0, unit.raw.1]}));
         }
         rows.push(json!({
