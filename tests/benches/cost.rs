@@ -207,10 +207,10 @@ fn counts(index: &Path) -> Result<Vec<(String, i64)>> {
         let n = db.query_row(&format!("SELECT count(*) FROM {what}"), [], |row| row.get(0))?;
         Ok((what.to_string(), n))
     };
-    ["chunks", "mentions", "names", "name_keys", "entities", "relations"]
-        .map(count)
-        .into_iter()
-        .collect()
+    let bytes = "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size";
+    let bytes = db.query_row(bytes, [], |row| row.get(0))?;
+    let tables = ["chunks", "mentions", "names", "name_keys", "entities", "relations"];
+    tables.into_iter().map(count).chain([Ok(("bytes".to_string(), bytes))]).collect()
 }
 
 /// Indexes a folder and prints the cost of each phase and thread of this process.

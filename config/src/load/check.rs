@@ -18,7 +18,7 @@ const ANY: f64 = f64::INFINITY;
 #[rustfmt::skip]
 fn table(settings: &Settings) -> Vec<Range> {
     // Without `..`: a new section does not compile until it is decided whether it has numbers.
-    let Settings { write: _, projects: _, publish, watch, belt, worker, privacy: _, chunk, recognize, link,
+    let Settings { write: _, projects: _, publish: _, watch, belt, worker, privacy: _, chunk, recognize, link,
         relate: _, embed, vectors: _, dedup, memory: _, llm, kb, retrieval, serve, http,
         log: _, telemetry: _, update: _ } =
         settings;
@@ -87,7 +87,6 @@ fn table(settings: &Settings) -> Vec<Range> {
         ("http.requests_per_second",         f64::from(http.requests_per_second),   1.0, 100_000.0),
         ("http.burst",                       f64::from(http.burst),                 1.0, 100_000.0),
         ("http.max_body_bytes",              f64::from(http.max_body_bytes),        1_024.0, 1_048_576.0),
-        ("publish.audit_seconds",            f64::from(publish.audit_seconds),      1.0, 86_400.0),
         ("kb.max_ingest_bytes",              kb.max_ingest_bytes as f64,            1_000.0, 10_000_000.0),
         ("retrieval.k",                      f64::from(retrieval.k),                1.0,   100.0),
         ("retrieval.recall_k",               f64::from(retrieval.recall_k),         1.0,   4_096.0),

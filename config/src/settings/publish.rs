@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 /// The hub that a project is published to. User only, because documents leave this machine.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Publish {
     /// Its PostgreSQL, as `postgres://ROLE@HOST/DATABASE`; empty: nothing is published. Another machine is only spoken
@@ -18,19 +18,4 @@ pub struct Publish {
     /// network of containers. All that is published and asked can be read on the way; a server there that asks for the
     /// password in clear is refused.
     pub plaintext_hosts: Vec<String>,
-    /// Interval between comparisons of every row in the hub with what was published, seconds, 1 to 86400: rows that
-    /// somebody deleted or changed there are published again.
-    pub audit_seconds: u32,
-}
-
-impl Default for Publish {
-    fn default() -> Self {
-        Publish {
-            url: String::new(),
-            project: String::new(),
-            token_file: String::new(),
-            plaintext_hosts: Vec::new(),
-            audit_seconds: 600,
-        }
-    }
 }

@@ -26,6 +26,10 @@ use crate::table::{Published, each};
 /// Number of transactions that the log keeps. A front end that is further behind fetches everything again.
 const LOGGED: i64 = 1_000;
 
+/// Pause between two comparisons of all rows in the hub, as a multiple of how long the last one took: with 99, they
+/// take a hundredth of the time.
+const AUDIT_RESTS: u32 = 99;
+
 /// The file with the folder's identifier, in its state directory.
 const ID_FILE: &str = "hub.id";
 
@@ -69,6 +73,9 @@ struct Link {
     sums: FxHashMap<(u8, i64), (i64, u32)>,
     round: u32,
     last_news: Option<(u64, Settled)>,
+    /// When all rows in the hub were last compared, and how long that took.
+    audited: Instant,
+    audit_took: Duration,
 }
 
 /// Rows of one table that are to be written together.
@@ -115,16 +122,24 @@ impl Publisher {
         Ok(done)
     }
 
-    /// Checks that the hub is as this publisher left it, which reads one row. Blocks.
+    /// Checks that the hub is as this publisher left it. Mostly this reads one row; now and then it compares the
+    /// checksum of every row, since somebody may have deleted or changed some. Blocks.
     ///
     /// # Errors
     /// [`HubError::Moved`] if it is not. After this and any other error, the next round compares everything.
     pub fn check(&mut self, runtime: &Handle) -> Result<(), HubError> {
-        let Some(link) = self.link.take() else { return Ok(()) };
+        let Some(mut link) = self.link.take() else { return Ok(()) };
         let sql = "SELECT epoch, serial, mark FROM kg.projects WHERE id = $1";
         let row = runtime.block_on(link.hub.client.query_opt(sql, &[&link.id]))?;
         let forbidden = || HubError::Forbidden(self.project.clone(), "publish", " --publish");
         link.guard(&self.project).check(&row.ok_or_else(forbidden)?)?;
+        if link.audited.elapsed() >= link.audit_took * AUDIT_RESTS {
+            link.audited = Instant::now();
+            if !runtime.block_on(link.is_intact())? {
+                return Err(HubError::Moved(self.project.clone()));
+            }
+            link.audit_took = link.audited.elapsed();
+        }
         self.link = Some(link);
         Ok(())
     }
@@ -137,27 +152,6 @@ impl Publisher {
         let file = state_dir.join(ID_FILE);
         replace_file(&file, 0o600, format!("{}\n", self.writer).as_bytes())
             .map_err(|error| HubError::Address(format!("`{}`: {error}", file.display())))
-    }
-
-    /// As [`Publisher::check`], and compares the checksum of every row in the hub with what was published. Blocks.
-    ///
-    /// # Errors
-    /// As [`Publisher::check`]; also [`HubError::Moved`] if a row is missing, too many or another.
-    pub fn audit(&mut self, runtime: &Handle) -> Result<(), HubError> {
-        self.check(runtime)?;
-        let Some(link) = self.link.take() else { return Ok(()) };
-        let (mut n_rows, mut n_same) = (0, 0);
-        for (table, number) in TABLES.iter().zip(0..) {
-            runtime.block_on(rows::sums(&link.hub.client, table, link.part, |key, sum| {
-                n_rows += 1;
-                n_same += usize::from(link.sums.get(&(number, key)).is_some_and(|it| it.0 == sum));
-            }))?;
-        }
-        if n_rows != n_same || n_rows != link.sums.len() {
-            return Err(HubError::Moved(self.project.clone()));
-        }
-        self.link = Some(link);
-        Ok(())
     }
 
     /// Connects and becomes the project's only publisher.
@@ -201,6 +195,7 @@ impl Publisher {
         }
         tx.commit().await?;
         let part = Part { project: id, generation: target };
+        let audited = Instant::now();
         let mut sums = FxHashMap::default();
         // A new generation has no rows yet.
         let begun = TABLES.iter().zip(0..).filter(|_| is_live || filled.is_some());
@@ -211,7 +206,21 @@ impl Publisher {
             .await?;
         }
         let (serial, mark) = (row.get(5), row.get(6));
-        Ok(Link { hub, id, epoch, serial, mark, part, is_live, sums, round: 0, last_news: None })
+        let (round, last_news, audit_took) = (0, None, audited.elapsed());
+        Ok(Link {
+            hub,
+            id,
+            epoch,
+            serial,
+            mark,
+            part,
+            is_live,
+            sums,
+            round,
+            last_news,
+            audited,
+            audit_took,
+        })
     }
 }
 
@@ -305,6 +314,19 @@ struct Guard<'a> {
 }
 
 impl Link {
+    /// Returns whether every row in the hub has the checksum that was published, and none is missing or too many.
+    async fn is_intact(&self) -> Result<bool, HubError> {
+        let (mut n_rows, mut n_same) = (0, 0);
+        for (table, number) in TABLES.iter().zip(0..) {
+            rows::sums(&self.hub.client, table, self.part, |key, sum| {
+                n_rows += 1;
+                n_same += usize::from(self.sums.get(&(number, key)).is_some_and(|it| it.0 == sum));
+            })
+            .await?;
+        }
+        Ok(n_rows == n_same && n_same == self.sums.len())
+    }
+
     fn guard<'a>(&self, project: &'a str) -> Guard<'a> {
         let Link { id, epoch, serial, mark, .. } = self;
         Guard { project, id: *id, epoch: *epoch, serial: *serial, mark: mark.clone() }

@@ -63,7 +63,7 @@ impl Task {
         let mut trouble = TROUBLE.0;
         let mut publisher: Option<Publisher> = None;
         let mut last = Last::default();
-        let (mut checked, mut audited) = (Instant::now(), Instant::now());
+        let mut checked = Instant::now();
         let mut announced = None;
         // Another publisher took over: this one must never write again, unless a person publishes this folder.
         let mut is_fenced = false;
@@ -95,14 +95,7 @@ impl Task {
             }
             checked = Instant::now();
             if !is_due {
-                let every = Duration::from_secs(project.settings.publish.audit_seconds.into());
-                let is_audit = audited.elapsed() >= every;
-                let checked = publisher.as_mut().map_or(Ok(()), |it| {
-                    if is_audit { it.audit(runtime) } else { it.check(runtime) }
-                });
-                if is_audit {
-                    audited = Instant::now();
-                }
+                let checked = publisher.as_mut().map_or(Ok(()), |it| it.check(runtime));
                 if checked.is_ok() {
                     rest = LOOK;
                     continue;

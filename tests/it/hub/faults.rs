@@ -320,7 +320,6 @@ fn rows_that_somebody_deletes_are_published_again() {
     with_rights(&project, &db);
     project.set(&format!("publish.url={}", db.url("pub")));
     project.set("publish.project=changing");
-    project.set("publish.audit_seconds=1");
     project.start();
     project.settle();
     project.until("the hub shows it", |status| status["hub"]["tick"] == status["tick"]);

@@ -1,13 +1,15 @@
 //! Mentions: where documents name something.
 
-use model::document::Naming;
+use std::ops::Deref;
+
 use model::terms::EntityType;
 use rusqlite::Params;
 use rustc_hash::FxHashMap;
 
 use super::{Chunk, Read};
-use crate::store::positions::IN_HEADING;
-use crate::store::{Snapshot, naming_of, positions};
+use crate::store::Snapshot;
+pub use crate::store::positions::Position;
+use crate::store::positions::Positions;
 
 /// Reads mentions.
 #[derive(Clone, Copy)]
@@ -18,26 +20,20 @@ pub struct Mentions<'s>(pub(super) &'s Snapshot);
 pub struct Mention {
     /// Row id of the document.
     pub doc: i64,
-    /// First byte of the document's text.
-    pub at: usize,
-    /// First byte of the file.
-    pub start: u64,
-    /// The byte after the last.
-    pub end: u64,
-    /// Line of the file.
-    pub line: u32,
     /// Row id of the name.
     pub name: i64,
-    /// Code of its type here.
-    pub type_code: i64,
-    /// Whether it stands in a heading.
-    pub is_heading: bool,
-    /// How its place writes the name.
-    pub naming: Naming,
-    /// As written.
-    pub surface: String,
     /// The entity that its name denotes.
     pub entity: Option<i64>,
+    /// Where it is, and what it says there.
+    pub position: Position,
+}
+
+impl Deref for Mention {
+    type Target = Position;
+
+    fn deref(&self) -> &Position {
+        &self.position
+    }
 }
 
 record! {
@@ -66,25 +62,10 @@ impl Mentions<'_> {
     fn unpacked(self, condition: &str, params: impl Params) -> Read<Vec<Mention>> {
         let sql = format!("SELECT m.doc_id, n.id, n.entity_id, m.positions {FROM} {condition}");
         let mut found = Vec::new();
-        self.0.every(
-            &sql,
-            params,
-            |(doc, name, entity, packed): (i64, i64, Option<i64>, String)| {
-                found.extend(positions::unpack(&packed).into_iter().map(|it| Mention {
-                    doc,
-                    at: it.at,
-                    start: it.start,
-                    end: it.end,
-                    line: it.line,
-                    name,
-                    type_code: it.type_code,
-                    is_heading: it.place & IN_HEADING != 0,
-                    naming: naming_of(it.place),
-                    surface: it.surface,
-                    entity,
-                }));
-            },
-        )?;
+        self.0.every(&sql, params, |(doc, name, entity, Positions(all))| {
+            let of = |position| Mention { doc, name, entity, position };
+            found.extend(all.into_iter().map(of));
+        })?;
         found.sort_by_key(|it| (it.doc, it.at, it.end));
         Ok(found)
     }

@@ -56,6 +56,7 @@ use rusqlite::types::ValueRef;
 use rusqlite::{Params, Row};
 use serde_json::{Map, Value};
 
+use crate::store::positions::Positions;
 use crate::store::{Snapshot, StoreError};
 
 pub use self::notes::{Field, Link, Note, Notes, Observation, Place, PlaceKind};
@@ -67,7 +68,7 @@ pub use entries::{Entries, EntryNote};
 pub use files::{Failure, File, Files};
 pub use filter::{Brief, Filter, OfNotes, Order, Under, plain_tag};
 pub use memory::{Edge, Fact, Listed, Memory, MemoryCounts, Node};
-pub use mentions::{Mention, Mentions, Occurrences};
+pub use mentions::{Mention, Mentions, Occurrences, Position};
 pub use names::{Name, Names};
 pub use permalinks::{Addressed, Permalinks};
 pub use proposals::{Proposal, Proposals};
@@ -108,7 +109,7 @@ macro_rules! from_one_column {
         }
     )+ };
 }
-from_one_column!(i64, u32, f32, f64, bool, String, Vec<u8>, [u8; 16]);
+from_one_column!(i64, u32, f32, f64, bool, String, Vec<u8>, [u8; 16], Positions);
 
 impl<T: FromRow> FromRow for Option<T> {
     const WIDTH: usize = T::WIDTH;

@@ -10,7 +10,7 @@ use std::ops::Range;
 
 use super::{Mentions, Read};
 use extract::chunk::sentences;
-use model::document::Naming;
+use model::document::{Naming, PlaceFeatures};
 use rustc_hash::FxBuildHasher;
 
 /// A unit.
@@ -83,7 +83,8 @@ impl Mentions<'_> {
     /// `we conduct interviews` does not name the page `Conduct`.
     pub fn units(self, doc: i64) -> Read<Vec<Unit>> {
         let mentions = self.in_doc(doc)?.into_iter();
-        let named = mentions.filter(|it| !it.is_heading && it.naming != Naming::Common);
+        let is_name = |place: PlaceFeatures| !place.in_heading && place.naming != Naming::Common;
+        let named = mentions.filter(|it| is_name(it.features()));
         let mentions: Vec<(usize, i64)> = named.map(|it| (it.at, it.name)).collect();
         let text = if mentions.is_empty() { None } else { self.0.documents().text(doc)? };
         Ok(cut(&text.unwrap_or_default(), &mentions))

@@ -20,6 +20,7 @@ use self::chunks::{chunk_ids, delete_chunks, write_chunks};
 pub(super) use self::deferred::{Deferred, commit};
 use self::identity::{Existing, find, row_at};
 pub(super) use self::identity::{Identity, identify};
+pub(super) use self::names::senses_0;
 use self::names::{
     intern_names, keep_senses, mark_stated_terms, mentions_hash, names_of_doc, write_aliases,
     write_evidence, write_mentions, write_stated,

@@ -9,10 +9,10 @@ use rusqlite::{Connection, OptionalExtension, Row, params};
 use rustc_hash::FxHashMap;
 
 use super::StoreError;
-use super::positions::{self, Position};
+use super::positions::{Position, Positions};
 use extract::link::resolve::NameFacts;
 use extract::link::vote::{Ground, Votes};
-use model::document::{Naming, PlaceFeatures, RecognizerKind, StatedSource};
+use model::document::{RecognizerKind, StatedSource};
 use model::terms::{EntityType, Kind};
 
 /// The facts of one name, and the number of its mentions.
@@ -24,17 +24,8 @@ pub(super) struct Gathered {
     pub may_be_split: bool,
 }
 
-/// Bits of `mentions.place`.
-const IN_CODE: i64 = 1 << 2;
-const IS_TYPE_GUESSED: i64 = 1 << 4;
-const IS_ENTITY_GIVEN: i64 = 1 << 5;
-const IS_DEFINED: i64 = 1 << 6;
 /// `mentions.recognizer` of a wikilink.
 const STATED: i64 = RecognizerKind::Stated as i64;
-/// Three bits: how sure the classifier of names was.
-const CERTAINTY: u32 = 7;
-/// Two bits: the `Naming`.
-const NAMING: u32 = 10;
 
 #[derive(Default)]
 struct Tally {
@@ -157,14 +148,15 @@ impl Tally {
         let mut rows = statement.query([row_id])?;
         while let Some(row) = rows.next()? {
             self.n_docs += 1;
-            let positions = positions::unpack(row.get_ref(0)?.as_str().unwrap_or_default());
+            let Positions(positions) = row.get(0)?;
             positions.into_iter().for_each(|it| self.add(it));
         }
         Ok(())
     }
 
     fn add(&mut self, position: Position) {
-        let Position { type_code, recognizer, place, surface, .. } = position;
+        let place = position.features();
+        let Position { type_code, recognizer, surface, .. } = position;
         self.n_mentions += 1;
         let entity_type = EntityType::from_code(type_code);
         self.kinds.extend(Kind::of(entity_type));
@@ -172,17 +164,16 @@ impl Tally {
         self.is_written_small |= is_small;
         self.is_written_large |= !is_small;
         // The most specific reason for the type wins.
-        let certainty = place >> CERTAINTY & i64::from(PlaceFeatures::CERTAIN);
-        self.types.name(naming_of(place));
+        self.types.name(place.naming);
         let ground = match place {
-            _ if place & IS_DEFINED != 0 => Ground::Definition,
-            _ if certainty != 0 => Ground::Judgement(certainty as u8),
-            _ if place & IS_TYPE_GUESSED != 0 => Ground::Guess,
+            _ if place.is_defined => Ground::Definition,
+            _ if place.certainty != 0 => Ground::Judgement(place.certainty),
+            _ if place.is_type_guessed => Ground::Guess,
             _ => Ground::Statement,
         };
         self.types.add(entity_type, ground, &surface);
-        self.is_given |= place & IS_ENTITY_GIVEN != 0;
-        self.is_defined |= place & IS_DEFINED != 0;
+        self.is_given |= place.is_entity_given;
+        self.is_defined |= place.is_defined;
         // Exact names are never merged with similar ones: `v1.2` and `v1.3` differ in one letter.
         let is_exact_kind = matches!(
             entity_type,
@@ -195,8 +186,8 @@ impl Tally {
         );
         const PATTERN: i64 = RecognizerKind::Pattern as i64;
         self.is_linked |= recognizer == STATED;
-        self.n_in_code += u32::from(place & IN_CODE != 0);
-        self.is_fuzzy |= !(is_exact_kind || (recognizer == PATTERN && place & IN_CODE != 0));
+        self.n_in_code += u32::from(place.in_code);
+        self.is_fuzzy |= !(is_exact_kind || (recognizer == PATTERN && place.in_code));
         *self.surfaces.entry(surface).or_default() += 1;
     }
 
@@ -303,8 +294,4 @@ pub(super) fn decode_homes(text: Option<&str>) -> Vec<i64> {
 
 pub(super) fn encode_homes(homes: &[i64]) -> Option<String> {
     (!homes.is_empty()).then(|| homes.iter().map(i64::to_string).collect::<Vec<_>>().join(","))
-}
-/// Returns how the place of a mention writes its name.
-pub(crate) fn naming_of(place: i64) -> Naming {
-    Naming::from_code(place >> NAMING & 3)
 }

@@ -14,8 +14,8 @@ use notes::slug::slug;
 use rusqlite::{Connection, OptionalExtension, Row, Transaction, params};
 use rustc_hash::FxHashMap;
 
-use super::commit::{self, link_kind};
-use super::positions::{self, Position};
+use super::commit::{self, link_kind, senses_0};
+use super::positions::{Position, Positions};
 use super::resolve::resolve_link;
 use super::work::Work;
 use super::writer::{IndexWriter, set_meta_number};
@@ -25,9 +25,6 @@ use model::document::RecognizerKind;
 
 /// Notes of one base whose permalinks are numbered while documents keep coming: each numbering reads all of them.
 const MAX_WHEN_BUSY: i64 = 200;
-/// The row of sense 0 of a name.
-const SENSE_0: &str =
-    "SELECT z.id FROM names n JOIN names z ON z.norm = n.norm AND z.sense = 0 WHERE n.id = ?1";
 /// Links resolved again in one step.
 const LINKS_A_STEP: i64 = 500;
 
@@ -98,7 +95,7 @@ fn settle(tx: &Connection, when_quiet: bool) -> Result<bool, StoreError> {
 #[derive(Default)]
 struct Step {
     /// The texts of links, by document.
-    named: FxHashMap<i64, Vec<LinkName>>,
+    named: FxHashMap<i64, Vec<(Position, i64)>>,
     /// Documents with a link whose target changed.
     moved: BTreeSet<i64>,
 }
@@ -114,9 +111,9 @@ impl Step {
     ) -> Result<i64, StoreError> {
         let mut statement = tx.prepare_cached(
             "SELECT doc_id, seq FROM note_links WHERE file_key = ?1 AND doc_id > ?2
-         UNION SELECT doc_id, seq FROM note_links WHERE name_key = ?1 AND doc_id > ?2
-         UNION SELECT doc_id, seq FROM note_links WHERE permalink_key = ?1 AND doc_id > ?2
-         ORDER BY doc_id, seq LIMIT ?3",
+             UNION SELECT doc_id, seq FROM note_links WHERE name_key = ?1 AND doc_id > ?2
+             UNION SELECT doc_id, seq FROM note_links WHERE permalink_key = ?1 AND doc_id > ?2
+             ORDER BY doc_id, seq LIMIT ?3",
         )?;
         let mut links: Vec<(i64, i64)> = statement
             // One more than wanted shows whether the key is finished.
@@ -149,9 +146,9 @@ impl Step {
             Entry::Vacant(new) => new.insert(names_of_links(tx, *doc)?),
         };
         let mut find = tx.prepare_cached(
-        "SELECT d.path, l.kind, l.target, l.dst, l.start, l.end FROM note_links l JOIN docs d ON d.id = l.doc_id
-         WHERE l.doc_id = ?1 AND l.seq = ?2",
-    )?;
+            "SELECT d.path, l.kind, l.target, l.dst, l.start, l.end FROM note_links l
+             JOIN docs d ON d.id = l.doc_id WHERE l.doc_id = ?1 AND l.seq = ?2",
+        )?;
         let mut set =
             tx.prepare_cached("UPDATE note_links SET dst = ?3 WHERE doc_id = ?1 AND seq = ?2")?;
         for (doc, seq) in links {
@@ -161,10 +158,10 @@ impl Step {
                 (row.get(0)?, row.get(1)?, row.get(2)?);
             let (start, end): (i64, i64) = (row.get(4)?, row.get(5)?);
             // Also if its target stays: the link may have been written again since the key became dirty.
-            let from = named.partition_point(|it| it.start < start as u64);
-            for name in named.iter().skip(from).take_while(|it| it.end <= end as u64) {
-                Work::Gather.add_selected(tx, SENSE_0, [name.name])?;
-            }
+            let from = named.partition_point(|(it, _)| it.start < start as u64);
+            let inside = named.iter().skip(from).take_while(|(it, _)| it.end <= end as u64);
+            let names = inside.map(|(_, name)| *name).collect();
+            Work::Gather.add(tx, senses_0(tx, names, &BTreeSet::new())?)?;
             let kind = link_kind(kind);
             let Some(keys) = Keys::of(kind, &target) else { continue };
             let dst = resolve_link(tx, &path, kind, &target, &keys)?;
@@ -187,29 +184,19 @@ fn links_of(tx: &Connection, key: &str, doc: i64) -> Result<Vec<(i64, i64)>, Sto
     Ok(rows.collect::<Result<_, _>>()?)
 }
 
-/// A mention that is the text of a link: bytes of the file, byte of the document's text, row of its name.
-struct LinkName {
-    start: u64,
-    end: u64,
-    at: i64,
-    name: i64,
-}
-
-/// Returns the mentions in a document that are texts of links, by place; of two at one byte, the shorter first.
-fn names_of_links(tx: &Connection, doc: i64) -> Result<Vec<LinkName>, StoreError> {
+/// Returns the mentions in a document that are texts of links, each with the row of its name, by place; of two at one
+/// byte, the shorter first.
+fn names_of_links(tx: &Connection, doc: i64) -> Result<Vec<(Position, i64)>, StoreError> {
     let mut statement =
-        tx.prepare_cached("SELECT name_id, positions FROM mentions WHERE doc_id = ?1")?;
+        tx.prepare_cached("SELECT positions, name_id FROM mentions WHERE doc_id = ?1")?;
     let mut found = Vec::new();
     let mut rows = statement.query([doc])?;
     while let Some(row) = rows.next()? {
-        let name = row.get(0)?;
-        let all = positions::unpack(row.get_ref(1)?.as_str().unwrap_or_default());
+        let (Positions(all), name) = (row.get(0)?, row.get(1)?);
         let stated = all.into_iter().filter(|it| it.recognizer == RecognizerKind::Stated as i64);
-        let of_link =
-            |it: Position| LinkName { start: it.start, end: it.end, at: it.at as i64, name };
-        found.extend(stated.map(of_link));
+        found.extend(stated.map(|it| (it, name)));
     }
-    found.sort_by_key(|it| (it.at, it.end));
+    found.sort_by_key(|(it, _)| (it.at, it.end));
     Ok(found)
 }
 
@@ -240,8 +227,8 @@ pub(super) fn relate(tx: &Connection, doc: i64) -> Result<(), StoreError> {
         .collect::<rusqlite::Result<_>>()?;
     let mut named: FxHashMap<i64, i64> = FxHashMap::default();
     if links.values().any(|(dst, is_name)| dst.is_none() && *is_name) {
-        for it in names_of_links(tx, doc)? {
-            named.entry(it.at).or_insert(it.name);
+        for (it, name) in names_of_links(tx, doc)? {
+            named.entry(it.at as i64).or_insert(name);
         }
     }
     let denoted = |(now, link, at): Stated| match link.map(|link| links.get(&link)) {

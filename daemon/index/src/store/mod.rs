@@ -51,7 +51,6 @@ pub use erase::{
     index_words_without_rows, is_within, stays_with_file,
 };
 pub use error::StoreError;
-pub(crate) use facts::naming_of;
 pub use held::{Held, Part, Seen};
 pub(crate) use journal::lines_of;
 pub use journal::{Line, first_lines};

@@ -3,18 +3,16 @@
 //! In: mentions as a document's stages found them. Out: `mentions.positions`, and the reverse.
 //! The form is a JSON array of arrays, which SQLite reads as well: `json_each(positions)`.
 
+use rusqlite::types::{FromSql, FromSqlError, FromSqlResult, ValueRef};
 use serde::{Deserialize, Serialize, Serializer};
 
 use model::document::{Document, Mention, PlaceFeatures};
 
 use super::lines;
 
-/// Bit of [`Position::place`]: in a heading.
-pub(crate) const IN_HEADING: i64 = 1;
-
 /// A place where a document mentions a name.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
-pub(crate) struct Position {
+pub struct Position {
     /// First byte of the document's text.
     pub at: usize,
     /// First byte of the file.
@@ -29,7 +27,7 @@ pub(crate) struct Position {
     pub recognizer: i64,
     /// Confidence, 0 to 1.
     pub score: f32,
-    /// Bits of [`PlaceFeatures`].
+    /// [`PlaceFeatures::bits`].
     pub place: i64,
     /// As written.
     pub surface: String,
@@ -54,33 +52,30 @@ impl Position {
             type_code: mention.entity_type.code(),
             recognizer: mention.recognizer as i64,
             score: mention.score.get(),
-            place: place_bits(mention.place),
+            place: mention.place.bits(),
             surface: mention.span.of(&doc.text).to_string(),
         }
     }
+
+    /// Returns the features of the place.
+    pub fn features(&self) -> PlaceFeatures {
+        PlaceFeatures::from_bits(self.place)
+    }
 }
 
-/// Returns the positions that a column holds, by place.
-pub(crate) fn unpack(positions: &str) -> Vec<Position> {
-    serde_json::from_str(positions).unwrap_or_default()
+/// The positions that a column holds, by place.
+pub(crate) struct Positions(pub Vec<Position>);
+
+impl FromSql for Positions {
+    fn column_result(value: ValueRef<'_>) -> FromSqlResult<Self> {
+        serde_json::from_str(value.as_str()?).map(Positions).map_err(FromSqlError::other)
+    }
 }
 
 /// Returns the column of some positions.
 pub(super) fn pack(positions: &[Position]) -> String {
+    // Packing into memory fails for no value of these types.
     serde_json::to_string(positions).unwrap_or_default()
-}
-
-/// Returns the features of a place as bits.
-pub(super) fn place_bits(place: PlaceFeatures) -> i64 {
-    i64::from(place.in_heading)
-        | i64::from(place.in_bold) << 1
-        | i64::from(place.in_code) << 2
-        | i64::from(place.in_link) << 3
-        | i64::from(place.is_type_guessed) << 4
-        | i64::from(place.is_entity_given) << 5
-        | i64::from(place.is_defined) << 6
-        | i64::from(place.certainty) << 7
-        | (place.naming as i64) << 10
 }
 
 #[cfg(test)]
@@ -101,8 +96,13 @@ mod tests {
             surface: "\"Tide\"\n Clöck".to_string(),
         };
         let packed = pack(&[one.clone(), Position { at: 40, ..one.clone() }]);
-        assert_eq!(unpack(&packed), [one.clone(), Position { at: 40, ..one.clone() }]);
         let db = rusqlite::Connection::open_in_memory().expect("opens");
+        let unpacked = |text: &str| {
+            db.query_row("SELECT ?1", [text], |row| row.get(0)).map(|Positions(all)| all)
+        };
+        let expected = [one.clone(), Position { at: 40, ..one.clone() }];
+        assert_eq!(unpacked(&packed).expect("unpacked"), expected);
+        assert!(unpacked("[[3").is_err(), "a damaged row is not read as an empty one");
         let sql =
             "SELECT value ->> 0, value ->> 6, value ->> 8 FROM json_each(?1) WHERE value ->> 0 > 3";
         let read = |row: &rusqlite::Row<'_>| Ok((row.get(0)?, row.get(1)?, row.get(2)?));

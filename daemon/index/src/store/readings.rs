@@ -7,7 +7,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use rusqlite::Connection;
 
-use super::{StoreError, positions};
+use super::StoreError;
+use super::positions::{Position, Positions};
 use embed::Embedder;
 use extract::link::resolve::NameFacts;
 use extract::link::split::{Group, MAX_READINGS, Reading, groups_of};
@@ -21,15 +22,6 @@ const MENTIONS_READ: usize = 3;
 
 /// Bytes before and after a mention that are read as its context.
 const AROUND_BYTES: usize = 200;
-
-/// Bit of `mentions.place`: in code.
-const IN_CODE: i64 = 1 << 2;
-
-/// Bit of `mentions.place`: a statistical model guessed the type.
-const IS_TYPE_GUESSED: i64 = 1 << 4;
-
-/// Bit of `mentions.place`: the words after it define it.
-const IS_DEFINED: i64 = 1 << 6;
 
 /// What the mentions of one document say about the name.
 #[derive(Default)]
@@ -134,10 +126,11 @@ fn voices(db: &Connection, norm: &str) -> Result<BTreeMap<i64, Voices>, StoreErr
         if voices.path.is_empty() {
             voices.path = path_of.query_row([doc], |row| row.get(0))?;
         }
-        for it in positions::unpack(row.get_ref(1)?.as_str().unwrap_or_default()) {
+        let Positions(positions) = row.get(1)?;
+        for it in positions {
             let end = it.at + it.surface.len();
-            voices.add(&it.surface, EntityType::from_code(it.type_code), it.recognizer, it.place);
-            if it.place & IS_DEFINED != 0 && voices.definition.is_none() {
+            voices.add(&it);
+            if it.features().is_defined && voices.definition.is_none() {
                 voices.definition = Some(end);
             }
             if voices.places.len() < MENTIONS_READ {
@@ -149,24 +142,26 @@ fn voices(db: &Connection, norm: &str) -> Result<BTreeMap<i64, Voices>, StoreErr
 }
 
 impl Voices {
-    fn add(&mut self, surface: &str, entity_type: EntityType, recognizer: i64, place: i64) {
+    fn add(&mut self, position: &Position) {
+        let (place, surface) = (position.features(), position.surface.as_str());
+        let entity_type = EntityType::from_code(position.type_code);
         // A word in code says nothing about what the prose means by it.
-        if place & IN_CODE != 0 {
+        if place.in_code {
             return;
         }
         let is_common = surface.chars().next().is_some_and(char::is_lowercase)
             && surface.chars().all(|c| c.is_lowercase() || c == ' ');
-        if place & IS_DEFINED != 0 {
+        if place.is_defined {
             let nature = (entity_type == EntityType::Concept).then_some(Kind::Nature);
             self.defined.extend(Kind::of(entity_type).or(nature));
         }
         self.n_common += u32::from(is_common);
         self.n_named += u32::from(!is_common);
         // The gazetteer's type is decided by the whole folder, not by this document.
-        let is_own = recognizer != RecognizerKind::Gazetteer as i64 && !is_common;
+        let is_own = position.recognizer != RecognizerKind::Gazetteer as i64 && !is_common;
         let is_by_name =
             entity_type == EntityType::Technology && is_technology(&surface.to_lowercase());
-        let kinds = match place & IS_TYPE_GUESSED != 0 {
+        let kinds = match place.is_type_guessed {
             true => &mut self.guessed,
             false if is_by_name => &mut self.by_name,
             false => &mut self.stated,

@@ -115,6 +115,8 @@ impl Bench {
     pub fn check(&self, n_chunks: i64) {
         assert_eq!(self.count("SELECT count(*) FROM chunks"), n_chunks);
         assert_eq!(self.count("SELECT count(*) FROM chunk_fts"), n_chunks, "texts");
+        let windows = self.count("SELECT count(*) FROM windows");
+        assert_eq!(self.count("SELECT count(vector) FROM windows"), windows, "vectors");
     }
 
     /// Commits the removal of a file.

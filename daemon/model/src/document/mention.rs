@@ -107,4 +107,33 @@ pub struct PlaceFeatures {
 impl PlaceFeatures {
     /// The greatest [`PlaceFeatures::certainty`].
     pub const CERTAIN: u8 = 7;
+
+    /// Returns them as bits, for an index.
+    pub fn bits(self) -> i64 {
+        i64::from(self.in_heading)
+            | i64::from(self.in_bold) << 1
+            | i64::from(self.in_code) << 2
+            | i64::from(self.in_link) << 3
+            | i64::from(self.is_type_guessed) << 4
+            | i64::from(self.is_entity_given) << 5
+            | i64::from(self.is_defined) << 6
+            | i64::from(self.certainty) << 7
+            | (self.naming as i64) << 10
+    }
+
+    /// Returns the features that [`PlaceFeatures::bits`] encoded.
+    pub fn from_bits(bits: i64) -> PlaceFeatures {
+        let has = |bit: u32| bits >> bit & 1 != 0;
+        PlaceFeatures {
+            in_heading: has(0),
+            in_bold: has(1),
+            in_code: has(2),
+            in_link: has(3),
+            is_type_guessed: has(4),
+            is_entity_given: has(5),
+            is_defined: has(6),
+            certainty: (bits >> 7) as u8 & Self::CERTAIN,
+            naming: Naming::from_code(bits >> 10 & 3),
+        }
+    }
 }

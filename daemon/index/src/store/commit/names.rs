@@ -2,11 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use rusqlite::{OptionalExtension, Transaction, params};
+use rusqlite::{Connection, OptionalExtension, Transaction, params};
 use rustc_hash::FxHashSet;
 use xxhash_rust::xxh3::Xxh3;
 
-use crate::store::positions::{self, Position, place_bits};
+use crate::store::positions::{self, Position};
 use crate::store::work::Work;
 use crate::store::{StoreError, lines};
 use model::document::{AliasUse, Document, NameUse, Party, RecognizerKind, StatedSource};
@@ -47,8 +47,8 @@ pub(super) fn intern_names(
 }
 
 /// Returns the rows of sense 0 of the names that these rows belong to; of `known` ones, themselves.
-fn senses_0(
-    tx: &Transaction<'_>,
+pub(in crate::store) fn senses_0(
+    tx: &Connection,
     rows: BTreeSet<i64>,
     known: &BTreeSet<i64>,
 ) -> Result<BTreeSet<i64>, StoreError> {
@@ -340,7 +340,7 @@ pub(super) fn mentions_hash(doc: &Document) -> i64 {
         }
         hash.update(mention.name.as_bytes());
         hash.update(&[0, mention.entity_type.code() as u8, mention.recognizer as u8]);
-        hash.update(&place_bits(mention.place).to_le_bytes());
+        hash.update(&mention.place.bits().to_le_bytes());
         hash.update(&mention.score.get().to_le_bytes());
     }
     for evidence in &doc.evidence {

@@ -50,6 +50,10 @@ fn one_more_note_of_a_title_costs_the_same_however_many_have_it() {
         let (mut bench, rounds) = work(700, |n| (format!("days/{n:04}.md"), text(n)));
         let (early, late) = (rounds[2], rounds[6]);
         assert!(late < early * 3 / 2, "{what}: {rounds:?}");
+        // A heading names the note, but its permalink comes from the path.
+        let crowded = i64::from(what != "first heading");
+        let waiting = format!("SELECT count(*) FROM work WHERE kind = {}", Work::Number as i64);
+        assert_eq!(bench.count(&waiting), crowded, "{what}: waits until no document comes");
         bench.settle_all();
         // Nobody reads documents again here.
         let left = format!("SELECT count(*) FROM work WHERE kind <> {}", Work::Reread as i64);
