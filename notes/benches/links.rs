@@ -140,7 +140,7 @@ fn pairs_of(notes: &BTreeMap<&str, Note>) -> Pairs {
     let mut pairs = Pairs::new();
     for (path, note) in notes {
         for link in note.links.iter().filter(|it| it.kind != LinkKind::Image) {
-            let Some(keys) = Keys::of(link.kind, &link.target) else { continue };
+            let Some(keys) = Keys::of(path, link.kind, &link.target) else { continue };
             let mut candidates = Vec::new();
             let mut take = |key: &str, wanted: &[By]| {
                 let all = bearers.get(key).into_iter().flatten();

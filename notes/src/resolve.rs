@@ -3,11 +3,10 @@
 //! In: a name as a caller or a link wrote it; for a link also the path of its note, and the documents that have one of
 //! the target's [`Keys`]. Out: keys; of several candidates, the one that a link means.
 //! Rule: the steps of [`ORDER`], in this order; the first one that finds a document decides. A `memory://` address
-//! tries the permalink first (S0 §7.3). A link is first of all a path, which depends on the place of its note: the
-//! file at that path; for a Markdown link relative to the note's folder, then to the root, or the folder there: what
-//! is at neither place is missing. A wikilink means otherwise a file whose path ends with it, and then the other
-//! names. Of several, it means the one written in the same case, then the one that shares the most folders with the
-//! note, then the one in the fewest folders, then the first by path; a tool refuses instead.
+//! tries the permalink first (S0 §7.3). A link by address denotes what is at one of its [`places`], or nothing. A
+//! wikilink means the file at that path, else one whose path ends with it, and then the other names. Of several, it
+//! means the one written in the same case, then the one that shares the most folders with the note, then the one in the
+//! fewest folders, then the first by path; a tool refuses instead.
 //! Invariant: the same documents give the same answer, in whatever order they come; a difference in case never keeps
 //! a link from resolving, but to a permalink whose title has signs (`c` of `C#` is no other way to write `C`).
 
@@ -17,7 +16,7 @@ use unicode_normalization::char::is_combining_mark;
 
 use crate::parse::LinkKind;
 use crate::slug::{path_slug, without_extension};
-use crate::target::joined;
+use crate::target::{joined, scheme_of};
 
 /// A name by which a document is found. The numbers are stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -111,28 +110,100 @@ pub struct Candidate<'a> {
     pub by: By,
 }
 
-/// The keys by which a target is looked up.
+/// The keys of a link: it is resolved again when a document with one of them comes or goes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Keys {
-    /// Its last part: the [`file_key`] of the documents that it may mean.
+    /// The last part of its target: the [`file_key`] of the documents that it may mean.
     pub file: String,
-    /// All of it: the [`name_key`] of their title or alias. `None` for a Markdown link, which is a path.
+    /// All of it: the [`name_key`] of their title or alias. For a link by address, the `file` of the second of the
+    /// [`places`] if that is another, else of the rendered page; or the name, if it is an identifier ([`is_id`]).
     pub name: Option<String>,
-    /// Its [`permalink_key`]. `None` for a Markdown link.
+    /// Its [`permalink_key`]. For a link by address, the folder whose index it is.
     pub permalink: Option<String>,
 }
 
 impl Keys {
-    /// Returns the keys of a link by its kind and target; `None` for a place of its own note.
-    pub fn of(kind: LinkKind, target: &str) -> Option<Keys> {
+    /// Returns the keys of a link in the document at `from`, by its kind and target; `None` for a place of its own
+    /// document.
+    pub fn of(from: &str, kind: LinkKind, target: &str) -> Option<Keys> {
         let target = target.trim_end_matches('/');
-        let file = file_key(target);
-        let is_path = matches!(kind, LinkKind::Markdown | LinkKind::Image);
-        (!file.is_empty()).then(|| Keys {
-            file,
-            name: (!is_path).then(|| name_key(target)),
-            permalink: (!is_path).then(|| permalink_key(target)),
-        })
+        if target.is_empty() {
+            return None;
+        }
+        if is_name(kind) {
+            let file = file_key(target);
+            let (name, permalink) = (name_key(target), permalink_key(target));
+            return (!file.is_empty()).then_some(Keys {
+                file,
+                name: Some(name),
+                permalink: Some(permalink),
+            });
+        }
+        if is_id(target) {
+            return Some(Keys { file: name_key(target), name: None, permalink: None });
+        }
+        // The places of `..` end in different folders.
+        let mut keys = Vec::new();
+        for place in places(from, target).iter().flat_map(|it| [it.as_str(), page_of(it)]) {
+            let folder = index_in(place).map(file_key);
+            keys.extend([Some(file_key(place)), folder].into_iter().flatten());
+        }
+        let mut seen = std::collections::HashSet::new();
+        keys.retain(|key| !key.is_empty() && seen.insert(key.clone()));
+        let mut keys = keys.into_iter();
+        Some(Keys { file: keys.next()?, name: keys.next(), permalink: keys.next() })
+    }
+}
+
+/// Returns whether links of a kind are names; others are addresses.
+pub fn is_name(kind: LinkKind) -> bool {
+    !matches!(kind, LinkKind::Markdown | LinkKind::Image)
+}
+
+/// Returns whether an address is the identifier of a document, or of a place in one, such as `id:7d31` of Org: a name
+/// that the document states for it.
+pub fn is_id(target: &str) -> bool {
+    scheme_of(target).is_some()
+}
+
+/// Returns the paths that an address in the document at `from` may mean, as [`path_key`]s, in order: relative to the
+/// document's folder; to the root; to the folder that its rendered page is on a site (`a/` for `a.md`); and, if it
+/// begins with `/`, to the root and to each folder above the document, one of which may be the root of a site.
+pub fn places(from: &str, target: &str) -> Vec<String> {
+    let folder = from.rsplit_once('/').map_or("", |(folder, _)| folder);
+    let bases: Vec<&str> = if target.starts_with('/') {
+        let above = folder.match_indices('/').map(|(at, _)| &folder[..at]);
+        std::iter::once("").chain(above).chain([folder]).collect()
+    } else {
+        let is_relative = target.split('/').next().is_some_and(|it| it == "." || it == "..");
+        let root = (!is_relative).then_some("");
+        let page = (!is_index(from)).then(|| bare_path(from));
+        [Some(folder), root, page].into_iter().flatten().collect()
+    };
+    let mut places: Vec<String> = Vec::new();
+    for base in bases {
+        let place = path_key(&joined(base, target));
+        if !place.is_empty() && !places.contains(&place) {
+            places.push(place);
+        }
+    }
+    places
+}
+
+/// Returns the path of the document from which a page was rendered: without `.html`.
+pub fn page_of(path: &str) -> &str {
+    path.strip_suffix(".html").or_else(|| path.strip_suffix(".htm")).unwrap_or(path)
+}
+
+/// Returns a path without the extension of its file, of whatever format.
+pub fn bare_path(path: &str) -> &str {
+    let bare = without_extension(path);
+    let name = bare.rsplit('/').next().unwrap_or(bare);
+    match name.rsplit_once('.') {
+        Some((stem, extension)) if bare.len() == path.len() && !stem.is_empty() => {
+            &path[..path.len() - extension.len() - 1]
+        }
+        _ => bare,
     }
 }
 
@@ -168,10 +239,28 @@ pub fn file_key(path: &str) -> String {
     }
 }
 
+/// Returns the key of a document's path without its extension, of whatever format.
+pub fn bare_key(path: &str) -> String {
+    fold(bare_path(path).trim())
+}
+
 /// Returns the folder whose index a file is: `en/blog` for `en/blog/README.md`.
 pub fn folder_of_index(path: &str) -> Option<&str> {
     let (folder, _) = path.rsplit_once('/')?;
-    matches!(file_key(path).as_str(), "readme" | "index" | "_index").then_some(folder)
+    is_index(path).then_some(folder)
+}
+
+/// Returns whether a file is the index of its folder.
+fn is_index(path: &str) -> bool {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    let stem = fold(bare_path(name));
+    matches!(stem.as_str(), "readme" | "index" | "_index")
+}
+
+/// Returns the folder of which a place names the index, with or without extension.
+pub fn index_in(place: &str) -> Option<&str> {
+    let (folder, name) = place.rsplit_once('/')?;
+    is_index(name).then_some(folder)
 }
 
 /// Returns the keys of the folder whose index a file is, its name and its path: `blog` and `en/blog`.
@@ -187,7 +276,7 @@ pub fn choose(
     candidates: &[Candidate<'_>],
 ) -> Option<usize> {
     let folder = from.rsplit_once('/').map_or("", |(folder, _)| folder);
-    let wanted = Wanted::of(folder, kind, target);
+    let wanted = Wanted::of(from, kind, target);
     let ranked = candidates.iter().enumerate().filter_map(|(idx, candidate)| {
         let level = wanted.level(candidate)?;
         let other_case = !wanted.is_written_so(candidate);
@@ -203,33 +292,49 @@ pub fn choose(
 struct Wanted<'a> {
     /// Whole paths, in order of precedence.
     exact: Vec<String>,
-    /// Otherwise, what the path must end with; `None` for a Markdown link, and a target that begins with `./`, `../` or
+    /// Otherwise, what the path must end with; `None` for an address, and a target that begins with `./`, `../` or
     /// `/`.
     suffix: Option<String>,
+    is_name: bool,
     written: &'a str,
 }
 
 impl<'a> Wanted<'a> {
-    fn of(folder: &str, kind: LinkKind, target: &'a str) -> Self {
-        let is_path = matches!(kind, LinkKind::Markdown | LinkKind::Image);
-        let here = || path_key(&joined(folder, target));
+    fn of(from: &str, kind: LinkKind, target: &'a str) -> Self {
+        let is_name = is_name(kind);
+        let folder = from.rsplit_once('/').map_or("", |(folder, _)| folder);
         let from_root = path_key(&joined("", target));
         let is_relative = target.starts_with("./") || target.starts_with("../");
-        let (exact, suffix) = match (is_relative, target.starts_with('/'), is_path) {
-            (true, _, _) => (vec![here()], None),
-            (_, true, _) => (vec![from_root], None),
-            (_, _, true) => (vec![here(), from_root], None),
+        let (exact, suffix) = match (is_relative, target.starts_with('/')) {
+            _ if !is_name => (places(from, target), None),
+            (true, _) => (vec![path_key(&joined(folder, target))], None),
+            (_, true) => (vec![from_root], None),
             _ => (vec![from_root.clone()], Some(from_root)),
         };
         let name = target.trim_end_matches('/').rsplit('/').next().unwrap_or(target);
-        Wanted { exact, suffix, written: without_extension(name) }
+        Wanted { exact, suffix, is_name, written: without_extension(name) }
     }
 
     /// Returns the rank of a candidate, by its name and its place; lower is better, `None` if it does not match.
     fn level(&self, candidate: &Candidate<'_>) -> Option<(usize, usize)> {
+        let path = path_key(candidate.path);
+        if !self.is_name && candidate.by != By::Alias {
+            let bare = bare_key(candidate.path);
+            let folder = folder_of_index(candidate.path).map(fold);
+            let leads = |place: &str| {
+                let (page, is_folder) = (page_of(place), |it: &str| folder.as_deref() == Some(it));
+                let index = [place, page].into_iter().find_map(index_in);
+                [path == place, bare == place, is_folder(place), bare == page]
+                    .into_iter()
+                    .chain([index.is_some_and(is_folder)])
+                    .position(|it| it)
+            };
+            let mut ranks = self.exact.iter().enumerate();
+            return ranks.find_map(|(at, place)| Some((at, leads(place)?)));
+        }
         let step = || Some(1 + LINK_ORDER.iter().position(|it| *it == candidate.by)?);
         let (step, path) = match candidate.by {
-            By::FileName => (0, path_key(candidate.path)),
+            By::FileName => (0, path),
             By::Folder => (step()?, fold(candidate.path.rsplit_once('/')?.0)),
             _ => return Some((step()?, 0)),
         };
@@ -243,7 +348,8 @@ impl<'a> Wanted<'a> {
 
     fn is_written_so(&self, candidate: &Candidate<'_>) -> bool {
         let name = candidate.path.rsplit('/').next().unwrap_or(candidate.path);
-        candidate.by == By::FileName && without_extension(name) == self.written
+        matches!(candidate.by, By::FileName | By::BarePath)
+            && without_extension(name) == self.written
     }
 }
 
@@ -359,6 +465,21 @@ mod tests {
                 "blog/README.md",
             ),
             ("a/x.md", "[t](../blog)", &["folder=blog/index.md", "blog.md"], "blog.md"),
+            // Addresses of a site: the rendered page is a folder, its root any folder above.
+            ("d/x.md", "[t](../y/)", &["d/y.md"], "d/y.md"),
+            ("d/x.md", "[t](../y/)", &["d/y.md", "folder=y/_index.md"], "y/_index.md"),
+            ("d/_index.md", "[t](../y/)", &["d/y.md"], "-"),
+            ("d/README.md", "[t](y/)", &["folder=d/y/README.rst"], "d/y/README.rst"),
+            ("c/en/d/x.md", "[t](/d/y/)", &["c/en/d/y.md"], "c/en/d/y.md"),
+            ("c/x.md", "[t](/y)", &["c/y.md", "y.md"], "y.md"),
+            ("d/x.md", "[t](y.html)", &["d/y.md"], "d/y.md"),
+            ("d/x.md", "[t](y.html)", &["d/y.md", "d/y.html"], "d/y.html"),
+            ("d/x.html", "[t](y)", &["d/y.html", "d/y.md"], "d/y.md"),
+            ("d/x.md", "[t](y)", &["d/y.org"], "d/y.org"),
+            ("d/x.md", "[t](../e/index.html)", &["folder=e/_index.md"], "e/_index.md"),
+            ("d/x.md", "[t](../e/README)", &["folder=e/index.adoc"], "e/index.adoc"),
+            ("d/x.md", "[t](main.rs)", &["d/main.md"], "-"),
+            ("d/e/x.md", "[t](..)", &["folder=d/README.md"], "d/README.md"),
             ("a/x.md", "![[image.png]]", &["files/image.png"], "files/image.png"),
             ("a/x.md", "[[v1.2]]", &["b/v1.2.md"], "b/v1.2.md"),
         ];
@@ -371,7 +492,7 @@ mod tests {
     fn targets_are_looked_up_by_file_name_and_permalink() {
         let keys = |written: &str| {
             let link = parse(written).links.remove(0);
-            Keys::of(link.kind, &link.target)
+            Keys::of("a/x.md", link.kind, &link.target)
                 .map(|it| (it.file, it.name.unwrap_or_default(), it.permalink.unwrap_or_default()))
         };
         let row = |a: &str, b: &str, c: &str| Some((a.to_string(), b.to_string(), c.to_string()));
@@ -385,7 +506,10 @@ mod tests {
             row("signing-service", "signing-service", "signing-service")
         );
         assert_eq!(keys("[a](../B%20c.md#x)"), row("b c", "", ""));
+        assert_eq!(keys("[a](b.html)"), row("b.html", "b", ""));
+        assert_eq!(keys("[a](/setup/index)"), row("index", "setup", ""));
         assert_eq!(keys("[[#here]]"), None);
-        assert_eq!(keys("[a](..)"), None);
+        // The folder `a` of the rendered page `a/x/`.
+        assert_eq!(keys("[a](..)"), row("a", "", ""));
     }
 }

@@ -1,9 +1,14 @@
-//! Targets of links: parses addresses and the content of `[[…]]`; resolves paths relative to a folder.
+//! Targets of links: parses addresses and the content of `[[…]]`; joins paths.
 //!
 //! In: an address or a wikilink's words as written. Out: name or path, heading, block.
 
+use std::borrow::Cow;
+
 /// Longest target kept, bytes; longer ones are data in disguise.
 pub const MAX_TARGET_BYTES: usize = 2_000;
+
+/// What stands for a blank inside a template call.
+pub const BLANK: &str = "+";
 
 /// The target of a link.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -39,6 +44,7 @@ impl Target {
         if address.len() > MAX_TARGET_BYTES {
             return None;
         }
+        let address = &*called(address);
         // Split before decoding: an encoded `#` is part of the path.
         let (place, fragment) = match address.split_once('#') {
             Some((place, fragment)) => (place, Some(percent_decoded(fragment))),
@@ -63,6 +69,26 @@ impl Target {
     }
 }
 
+/// Returns the address in a template call, as site generators write it: `/a/#b` for `{% page "/a/" %}#b`, `b.md` for
+/// `{{< relref "b.md" >}}` and `{% link b.md %}`: what is quoted, else the last word of a tag; `/a/` for
+/// `{{ site.baseurl }}/a/`. Other addresses are returned as they are.
+pub fn called(address: &str) -> Cow<'_, str> {
+    let call = || {
+        let inner = address.strip_prefix(['{'])?.strip_prefix(['%', '{'])?;
+        let (inner, after) = inner.split_once("%}").or_else(|| inner.split_once("}}"))?;
+        let quoted = || {
+            let start = inner.find(['"', '\''])?;
+            let quote = inner.get(start..)?.chars().next()?;
+            inner.get(start + 1..)?.split_once(quote).map(|(it, _)| it)
+        };
+        let words = || inner.split([' ', '+']).rfind(|it| !it.is_empty());
+        let is_tag = address.starts_with("{%");
+        let path = quoted().or_else(|| is_tag.then(words).flatten()).unwrap_or_default();
+        Some(format!("{path}{after}"))
+    };
+    call().map_or(Cow::Borrowed(address), Cow::Owned)
+}
+
 /// Splits `Heading^block`; headings may be nested (`A#B`).
 pub fn heading_and_block(fragment: &str) -> (Option<&str>, Option<&str>) {
     let kept = |part: &'_ str| !part.is_empty();
@@ -78,17 +104,6 @@ pub fn heading_and_block(fragment: &str) -> (Option<&str>, Option<&str>) {
 /// True for a valid block id: ASCII letters, digits and hyphens.
 pub fn is_block_id(id: &str) -> bool {
     !id.is_empty() && id.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
-}
-
-/// Makes a path that begins with `./`, `../` or `/` relative to the project's root; `..` stops at the root. Any other
-/// target (a note's name) is returned as it is.
-pub fn resolve(folder: &str, path: &str) -> String {
-    let base = match path {
-        _ if path.starts_with('/') => "",
-        _ if path.starts_with("./") || path.starts_with("../") => folder,
-        _ => return path.to_string(),
-    };
-    joined(base, path)
 }
 
 /// Joins a folder and a relative path; `..` stops at the root.
@@ -142,7 +157,7 @@ pub fn percent_decoded(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{Target, resolve};
+    use super::{Target, joined};
     use expect_test::{Expect, expect};
 
     fn check(written: &[&str], read: fn(&str) -> Option<Target>, expected: Expect) {
@@ -233,17 +248,16 @@ mod tests {
     }
 
     #[test]
-    fn paths_become_relative_to_the_root() {
+    fn paths_are_joined() {
         let rows = [
             ("docs/api", "./a.md", "docs/api/a.md"),
             ("docs/api", "../a.md", "docs/a.md"),
-            ("docs", "/x/a.md", "x/a.md"),
+            ("", "/x/a.md", "x/a.md"),
             ("docs", "../../../a.md", "a.md"),
             ("", "./a//b/./c.md", "a/b/c.md"),
-            ("docs", "Some Note", "Some Note"),
         ];
         for (folder, path, expected) in rows {
-            assert_eq!(resolve(folder, path), expected, "{path} in {folder}");
+            assert_eq!(joined(folder, path), expected, "{path} in {folder}");
         }
     }
 }

@@ -42,8 +42,8 @@ pub(crate) use format::{FormatLimits, Reader, reader_for};
 use given::Ground;
 pub use given::{GivenError, GivenNames};
 use model::document::{
-    BlockKind, DocHead, DocMeta, Document, Findings, GivenName, LinkKind, Parsed, Reading,
-    SourceDoc, StatedNote,
+    BlockKind, DocHead, DocMeta, Document, Findings, GivenName, Parsed, Reading, SourceDoc,
+    StatedNote,
 };
 use model::terms::{Lane, RelPath, Segment, SpanMap, norm_of};
 use model::{DocFault, Stage};
@@ -133,7 +133,6 @@ impl Stage for Normalizer {
         see_names(&mut parsed.meta);
         let title = title_of(&mut parsed, &source.path, reader.takes_title_from_heading());
         add_heading_alias(&mut parsed, &title);
-        resolve_links(&mut parsed, source.path.folder());
         let stated = stated_language(&parsed.meta);
         let languages = language::languages_of(&parsed.text, &parsed.blocks, stated);
         let given = self.given_in(&source, reader, &mut parsed);
@@ -351,13 +350,6 @@ fn tidy(title: &str) -> String {
 fn stated_language(meta: &DocMeta) -> Option<&str> {
     let by_key = |key: &&str| meta.extra.get(*key).and_then(serde_json::Value::as_str);
     meta.language.as_deref().or_else(|| ["lang", "language"].iter().find_map(by_key))
-}
-
-/// Makes paths relative to the project's root.
-fn resolve_links(parsed: &mut Parsed, folder: &str) {
-    for link in parsed.links.iter_mut().filter(|link| link.kind != LinkKind::Url) {
-        link.target = target::resolve(folder, &link.target);
-    }
 }
 
 #[cfg(test)]

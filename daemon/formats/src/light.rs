@@ -18,7 +18,7 @@ use super::builder::TextBuilder;
 use super::format::{Format, FormatLimits};
 use super::target::Target;
 pub(crate) use adoc::ADOC;
-use inline::Inlines;
+use inline::{Defined, Inlines};
 use model::document::Parsed;
 pub(crate) use org::ORG;
 pub(crate) use rst::RST;
@@ -29,6 +29,8 @@ const MAX_LISTS: usize = 20;
 /// One of the syntaxes.
 pub(crate) struct Light {
     classify: fn(&Lines<'_>, usize, &mut LightState) -> Found,
+    /// Reads a line that defines a name for use inside lines; a name with `_` before it stands for an address.
+    define: fn(&str) -> Option<(&str, &str)>,
     inlines: Inlines,
 }
 
@@ -61,10 +63,8 @@ enum Found {
     TextFrom(usize),
     /// A picture, and the line after its description.
     Embed(String, usize),
-    Meta {
-        key: String,
-        value: String,
-    },
+    /// Links to other documents without text of their own, and the line after them.
+    Refer(Vec<String>, usize),
     /// Lines that are not shown, up to this one (exclusive).
     Drop(usize),
 }
@@ -80,6 +80,12 @@ struct LightState {
     language: String,
     /// Number of rows of the open table so far.
     n_rows: usize,
+    /// What the document says about itself: key, in lowercase, and value.
+    meta: Vec<(String, String)>,
+    /// The line after the open drawer of properties (Org).
+    drawer_end: usize,
+    /// The line after the title, while the lines of author and revision may follow (AsciiDoc).
+    head: Option<usize>,
 }
 
 /// The lines of a text.
@@ -159,12 +165,11 @@ impl Format<str> for Light {
             syntax: self,
             lines: Lines::new(text),
             state: LightState::default(),
+            defined: text.lines().filter_map(self.define).collect(),
             out: TextBuilder::new(text, limits),
             lists: Vec::new(),
             in_rows: false,
             ahead: None,
-            title: None,
-            meta: Vec::new(),
         };
         let mut at = 0;
         while at < walk.lines.len() {
@@ -172,16 +177,26 @@ impl Format<str> for Light {
         }
         walk.end_rows();
         walk.end_lists();
-        let LightWalk { out, title, meta, .. } = walk;
-        let mut parsed = Parsed { title, ..out.finish() };
-        for (key, value) in meta {
+        let LightWalk { out, state, .. } = walk;
+        let mut parsed = out.finish();
+        for (key, value) in state.meta {
+            let meta = &mut parsed.meta;
             match key.as_str() {
-                "author" | "authors" => parsed.meta.author = Some(value),
-                "date" | "revdate" => parsed.meta.date = Some(value),
-                "language" | "lang" => parsed.meta.language = Some(value),
+                "title" => _ = parsed.title.get_or_insert(value),
+                "author" | "authors" => meta.author = Some(value),
+                "date" | "revdate" => meta.date = Some(value),
+                "language" | "lang" => meta.language = Some(value),
+                "tags" | "filetags" | "keywords" => {
+                    let tags = value.split([':', ',', ';', ' ']).map(|it| it.trim_matches('#'));
+                    meta.tags.extend(tags.filter(|it| !it.is_empty()).map(String::from));
+                }
+                "aliases" | "roam_aliases" => meta.aliases.extend(quoted_words(&value)),
+                "id" | "ref" => meta.ids.push(format!("{key}:{value}")),
                 _ => {}
             }
         }
+        let mut seen = std::collections::HashSet::new();
+        parsed.meta.tags.retain(|tag| seen.insert(tag.clone()));
         Ok(parsed)
     }
 }
@@ -196,8 +211,8 @@ struct LightWalk<'a> {
     in_rows: bool,
     /// A line that was already classified, and the result.
     ahead: Option<(usize, Found)>,
-    title: Option<String>,
-    meta: Vec<(String, String)>,
+    /// The names that its lines define, and what they stand for.
+    defined: Defined<'a>,
 }
 
 impl LightWalk<'_> {
@@ -231,7 +246,7 @@ impl LightWalk<'_> {
             Found::Heading { level, text, n_lines } => {
                 self.end_lists();
                 self.out.begin_heading(level);
-                self.syntax.inlines.write(&mut self.out, self.lines.source, text);
+                self.inline(text);
                 self.out.end_block();
                 at + n_lines
             }
@@ -253,12 +268,12 @@ impl LightWalk<'_> {
                 }
                 end
             }
-            Found::Meta { key, value } => {
-                match key.as_str() {
-                    "title" if self.title.is_none() => self.title = Some(value),
-                    _ => self.meta.push((key, value)),
+            Found::Refer(paths, end) => {
+                for path in paths {
+                    self.out.begin_link(Target::of_address(&path));
+                    self.out.end_mark();
                 }
-                at + 1
+                end
             }
             Found::Drop(end) => end,
         }
@@ -277,9 +292,14 @@ impl LightWalk<'_> {
         }
         self.out.begin_text();
         let range = start..self.lines.range(end - 1).end;
-        self.syntax.inlines.write(&mut self.out, self.lines.source, range);
+        self.inline(range);
         self.out.end_block();
         end
+    }
+
+    /// Writes a part of the source with its inline marks.
+    fn inline(&mut self, range: Range<usize>) {
+        self.syntax.inlines.write(&mut self.out, self.lines.source, range, &self.defined);
     }
 
     /// Begins an item: in the current list, in a new one inside it, or, after ending deeper lists, in one further
@@ -349,7 +369,7 @@ impl LightWalk<'_> {
         self.out.begin_row(is_header);
         for cell in cells {
             self.out.begin_cell();
-            self.syntax.inlines.write(&mut self.out, self.lines.source, cell);
+            self.inline(cell);
         }
         self.out.end_row();
     }
@@ -359,6 +379,16 @@ impl LightWalk<'_> {
             self.out.end_table();
         }
     }
+}
+
+/// Returns words, some of which may be quoted phrases: `"Space Echo" Copicat`.
+fn quoted_words(text: &str) -> Vec<String> {
+    let parts = text.split('"').enumerate();
+    let words = parts.flat_map(|(n, part)| match n % 2 {
+        0 => part.split_whitespace().collect(),
+        _ => vec![part],
+    });
+    words.map(String::from).collect()
 }
 
 /// Returns the list marker at the start of a line: its number, if any, and the offset of the text in the line.

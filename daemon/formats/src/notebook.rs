@@ -231,7 +231,7 @@ mod tests {
             p §0 "See q é \"so\"."
             code(julia) §0 "import tide\nprint(`a`)"
             code(text) §0 "high\n42"
-            Path "./a.md" = "q"
+            Path "a.md" = "q"
         "#]]
         .assert_eq(&printed(&parsed));
         let at = parsed.text.find("tide").expect("code");

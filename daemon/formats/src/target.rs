@@ -1,11 +1,10 @@
 //! Link targets: parses an address or a wikilink.
 //!
 //! In: an address as written (`../a%20b.md#part`, `https://…`, `Note#part|text`). Out: kind, target, fragment.
-//! Invariant: [`Target::of_address`] returns a path percent-decoded and beginning with `./`, `../` or `/`, so that it
-//! cannot be confused with a note's name; [`resolve`] makes it relative to the project's root.
+//! Invariant: a path is percent-decoded, and otherwise as written: the index resolves it.
 
-pub(crate) use notes::target::{joined, resolve};
-use notes::target::{percent_decoded, scheme_of};
+pub(crate) use notes::target::joined;
+use notes::target::{called, percent_decoded, scheme_of};
 
 use model::document::{Link, LinkKind};
 use model::terms::{Norm, Span};
@@ -32,6 +31,7 @@ impl Target {
         if address.len() > MAX_TARGET_BYTES {
             return None;
         }
+        let address = &*called(address);
         let (place, fragment) = match address.split_once('#') {
             Some((place, fragment)) => (place, Some(fragment)),
             None => (address, None),
@@ -56,9 +56,12 @@ impl Target {
         if path.is_empty() {
             return None;
         }
-        let is_marked = path.starts_with('/') || path.starts_with("./") || path.starts_with("../");
-        let name = if is_marked { path } else { format!("./{path}") };
-        Some(Target { kind: LinkKind::Path, name, fragment })
+        Some(Target { kind: LinkKind::Path, name: path, fragment })
+    }
+
+    /// Returns the target of a link by an identifier that a document states (`notes::resolve::is_id`).
+    pub(crate) fn of_id(id: &str) -> Target {
+        Target { kind: LinkKind::Path, name: id.to_string(), fragment: None }
     }
 
     /// Parses the part of a wikilink before the `|`. Returns `None` for an empty one and for a heading of the same
@@ -122,9 +125,13 @@ mod tests {
                 "data:image/png;base64,AAAA",
                 "C:/x",
                 "%ff.md",
+                r#"{%+page+"/a/b/"+%}#p"#,
+                r#"{{<+relref+"b.md"+>}}"#,
+                "{%+link+_posts/b.md+%}",
+                "{{+site.url+}}/c",
             ],
             expect![[r##"
-                a.md => Path ./a.md None
+                a.md => Path a.md None
                 ../a%20b.md#Part%201 => Path ../a b.md Some("Part 1")
                 /docs/x.md?raw=1 => Path /docs/x.md None
                 https://x.org/p?q=1#f => Url https://x.org/p?q=1 Some("f")
@@ -134,8 +141,12 @@ mod tests {
                  => none
                 javascript:alert(1) => none
                 data:image/png;base64,AAAA => none
-                C:/x => Path ./C:/x None
-                %ff.md => Path ./%ff.md None
+                C:/x => Path C:/x None
+                %ff.md => Path %ff.md None
+                {%+page+"/a/b/"+%}#p => Path /a/b/ Some("p")
+                {{<+relref+"b.md"+>}} => Path b.md None
+                {%+link+_posts/b.md+%} => Path _posts/b.md None
+                {{+site.url+}}/c => Path /c None
             "##]],
         );
     }

@@ -155,8 +155,8 @@ fn a_note_goes_all_the_way() {
             title "The Note" ["Heading"]
             h1 27..34 "Heading"
             p 38..102 "See a and , key [redacted:aws-access-key]."
-            Path notes/x y.md
-            Embed i.png
+            Path ../x y.md
+            Embed /i.png
             lines [0, 4, 20, 25, 36, 38, 77, 104]
             redacted {"aws-access-key": 1}
         "#]],

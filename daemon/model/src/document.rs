@@ -202,6 +202,9 @@ pub struct DocMeta {
     pub has_stated_title: bool,
     /// Other names of the document's entity: frontmatter `aliases`, and the first heading where it differs.
     pub aliases: Vec<String>,
+    /// Identifiers that links of any document may use for it or a place in it (`notes::resolve::is_id`): `id:…` of Org,
+    /// `ref:…` of reStructuredText. They are no names.
+    pub ids: Vec<String>,
     /// Frontmatter `tags` and `#tag`s outside code, without `#`, in order, no repeats.
     pub tags: Vec<String>,
     /// Frontmatter `type`, as written.

@@ -611,6 +611,21 @@ fn block_ids_name_what_they_stand_behind() {
 }
 
 #[test]
+fn calls_of_a_sites_template_are_addresses() {
+    let text =
+        "See [a]({% page \"/b/\" %}#d) and [e]({{< relref 'f.md' >}}).\n\n    [g]({% x %})\n";
+    let mut code = String::new();
+    let note = super::Head::of(text).parse(|event, _| {
+        if let pulldown_cmark::Event::Text(it) = event {
+            code = it.to_string();
+        }
+    });
+    let links: Vec<_> = note.links.iter().map(|it| (&*it.target, it.heading.as_deref())).collect();
+    assert_eq!(links, [("/b/", Some("d")), ("f.md", None)]);
+    assert_eq!(code, "[g]({% x %})\n");
+}
+
+#[test]
 fn callouts_footnotes_and_fields_are_found() {
     check(
         "> [!Warning]- Mind **this**\n> text [k:: v]\n> > [!tip]\n\n> plain\n\nstatus:: done\nA [^1] (due:: 2024).\n\n[^1]: Note \

@@ -3,9 +3,11 @@
 //! In: the text, and where its body begins. Out: the parts of [`Note`] that are in the body.
 //! Invariant: code, raw HTML, mathematics and comments are not read.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::ops::Range;
 
+use crate::target::{BLANK, MAX_TARGET_BYTES};
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 
 use super::bracket::Brackets;
@@ -31,19 +33,53 @@ pub(super) fn read<'a>(
     if walk.note.is_too_deep {
         return;
     }
-    let events = Parser::new_ext(body, options()).into_offset_iter();
+    let body = calls_joined(body);
+    let events = Parser::new_ext(&body, options()).into_offset_iter();
     // Reference definitions may come after the links that use them, so collect them first.
     for (label, it) in events.reference_definitions().iter() {
         let span = it.span.start + body_at..it.span.end + body_at;
         walk.definitions.insert(label.to_lowercase(), span);
     }
-    for (event, range) in events {
-        let range = range.start + body_at..range.end + body_at;
+    let mut step = |event: Event<'a>, range: Range<usize>| {
         each(event.clone(), range.clone());
         walk.event(event, range);
+    };
+    let moved = |range: Range<usize>| range.start + body_at..range.end + body_at;
+    match &body {
+        Cow::Borrowed(body) => {
+            let events = Parser::new_ext(body, options()).into_offset_iter();
+            events.for_each(|(event, range)| step(event, moved(range)));
+        }
+        Cow::Owned(_) => events.for_each(|(event, range)| {
+            let range = moved(range);
+            let written = text.get(range.clone()).unwrap_or("");
+            step(
+                match event.into_static() {
+                    Event::Text(it) if it.len() == written.len() => Event::Text(written.into()),
+                    event => event,
+                },
+                range,
+            );
+        }),
     }
     walk.end_leaf();
     end_sections(&mut note.headings, text.len());
+}
+
+/// Returns the body with [`BLANK`]s for the blanks of template calls that are addresses: `[x]({% page "/a/" %})` is a
+/// link for the generator of the site, but not for CommonMark, which allows no blanks in an address.
+fn calls_joined(body: &str) -> Cow<'_, str> {
+    let mut joined = Cow::Borrowed(body);
+    for (at, _) in body.match_indices("]({") {
+        let rest = body.get(at + 2..).unwrap_or("");
+        let end = rest.find('\n').unwrap_or(rest.len());
+        let call = ["%}", "}}"].iter().filter_map(|close| rest.get(..end)?.find(close)).min();
+        let Some(call) = call.filter(|it| *it <= MAX_TARGET_BYTES) else { continue };
+        let range = at + 2..at + 2 + call;
+        let written = body.get(range.clone()).unwrap_or("").replace(' ', BLANK);
+        joined.to_mut().replace_range(range, &written);
+    }
+    joined
 }
 
 /// Returns the extensions of CommonMark that are enabled.

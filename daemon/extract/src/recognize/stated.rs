@@ -6,8 +6,7 @@
 //! states no name.
 
 use config::limits::MAX_SURFACE_BYTES;
-use notes::resolve::folder_of_index;
-use notes::slug::without_extension;
+use notes::resolve::{bare_path, folder_of_index};
 use rustc_hash::FxHashSet;
 
 use super::{Recognizer, words};
@@ -32,7 +31,10 @@ impl Recognizer for StatedRecognizer {
 }
 
 fn mention_of(doc: &Document, link: &Link) -> Option<Mention> {
-    let name = without_extension(link.target.trim_end_matches('/'));
+    let name = link.target.trim_end_matches('/');
+    let (_, extension) = name.rsplit_once('.').unwrap_or_default();
+    let is_file = config::formats::of(&extension.to_lowercase()).is_some();
+    let name = if is_file { bare_path(name) } else { name };
     let span = shortened(&doc.text, link.span);
     let words = norm_of(span.of(&doc.text));
     // `[[Spec#Histogram|histogram]]` names what is at that place.

@@ -43,7 +43,7 @@ fn marks_hug_their_text_and_stay_in_their_block() {
             p §- "three"
             bold = "one two"
             bold = "three"
-            Path "./x.md" = "two"
+            Path "x.md" = "two"
         "#]],
     );
 }

@@ -92,7 +92,7 @@ fn links_are_kept_by_kind() {
             p §- "A B C D E A ship F"
             Path "../a b.html" # top = "A"
             Url "https://x.org/" = "B"
-            Embed "./ship.png" = ""
+            Embed "ship.png" = ""
         "#]],
     );
 }

@@ -6,7 +6,7 @@ use crate::target::Target;
 use model::document::InlineKind;
 
 pub(crate) static ADOC: Light =
-    Light { classify, inlines: Inlines { starts: b"`*hlxm<", find: inside } };
+    Light { classify, define, inlines: Inlines { starts: b"`*hlxm<{", find: inside } };
 
 fn classify(lines: &Lines<'_>, at: usize, state: &mut LightState) -> Found {
     let line = lines.get(at);
@@ -15,7 +15,13 @@ fn classify(lines: &Lines<'_>, at: usize, state: &mut LightState) -> Found {
         return Found::Blank;
     }
     if let Some(heading) = heading(lines, at) {
+        let is_title = matches!(heading, Found::Heading { level: 1, .. });
+        state.head = (is_title && state.head.is_none()).then_some(at + 1);
         return heading;
+    }
+    if state.head == Some(at) && head_line(text, state) {
+        state.head = Some(at + 1);
+        return Found::Drop(at + 1);
     }
     if text == "|===" {
         state.in_table = !state.in_table;
@@ -37,7 +43,8 @@ fn classify(lines: &Lines<'_>, at: usize, state: &mut LightState) -> Found {
         return fenced(lines, at, fence, state);
     }
     if let Some((key, value)) = attribute(text) {
-        return Found::Meta { key: key.to_lowercase(), value: value.to_string() };
+        state.meta.push((key.to_lowercase(), value.to_string()));
+        return Found::Drop(at + 1);
     }
     // A line of block attributes; only the language of code is used.
     if text.starts_with('[') && text.ends_with(']') {
@@ -113,8 +120,37 @@ fn fenced(lines: &Lines<'_>, at: usize, fence: &str, state: &mut LightState) -> 
 /// Reads an attribute such as `:author: Ada`; `None` for unknown keys.
 fn attribute(text: &str) -> Option<(&str, &str)> {
     let (key, value) = text.strip_prefix(':')?.split_once(": ")?;
-    let is_known = ["author", "date", "revdate", "lang", "title"].contains(&key);
+    let is_known =
+        ["author", "date", "revdate", "lang", "title", "keywords", "tags"].contains(&key);
     is_known.then_some((key, value.trim_ascii()))
+}
+
+/// Reads the line of the author or of the revision, which follow the title: `Ada Moreno <ada@x.org>`, `v1.0,
+/// 2026-03-01`. Returns whether it is one.
+fn head_line(text: &str, state: &mut LightState) -> bool {
+    let has = |key: &str| state.meta.iter().any(|(known, _)| known == key);
+    let (has_author, name) = (has("author"), text.split('<').next().unwrap_or(text).trim_ascii());
+    let is_number = |it: &str| it.trim_start_matches('v').starts_with(|c: char| c.is_ascii_digit());
+    if !has_author {
+        // One to three words, with or without an address.
+        let is_name = (1..=3).contains(&name.split(' ').count())
+            && name.split(' ').all(|it| it.starts_with(char::is_uppercase))
+            && (text.ends_with('>') || text == name);
+        if is_name {
+            state.meta.push(("author".to_string(), name.to_string()));
+        }
+        return is_name;
+    }
+    let date = text.split_once(',').map_or(text, |(_, date)| date).split(':').next();
+    let date = date.map(str::trim_ascii).filter(|it| is_number(text) && !it.is_empty());
+    state.meta.extend(date.map(|it| ("revdate".to_string(), it.to_string())));
+    date.is_some()
+}
+
+/// Reads `:name: value`.
+fn define(line: &str) -> Option<(&str, &str)> {
+    let (name, value) = line.strip_prefix(':')?.split_once(": ")?;
+    Some((name, value.trim_ascii()))
 }
 
 /// Returns the language of `[source,rust]`.
@@ -163,13 +199,20 @@ fn inside(text: &str, before: Option<char>) -> Option<Inside> {
     if text.starts_with("<<") {
         let inner = text.get(2..)?;
         let end = inner.find(">>")?;
+        let inner = inner.get(..end)?;
         // `<<id,text>>` shows the text, `<<id>>` the id.
-        let shown = inner.get(..end)?.split_once(',').map_or(0, |(id, _)| id.len() + 1);
-        return Some(Inside {
-            n_bytes: 2 + end + 2,
-            text: 2 + shown..2 + end,
-            kind: InsideKind::Plain,
-        });
+        let (id, shown) = inner.split_once(',').map_or((inner, 0), |(id, _)| (id, id.len() + 1));
+        // An id with `#` is that of a place in another document.
+        let kind = match id.contains('#') {
+            true => InsideKind::Link(Target::of_address(id)),
+            false => InsideKind::Plain,
+        };
+        return Some(Inside { n_bytes: 2 + end + 2, text: 2 + shown..2 + end, kind });
+    }
+    if let Some(rest) = text.strip_prefix('{') {
+        let name = rest.get(..rest.find('}')?)?;
+        let kind = InsideKind::Name;
+        return Some(Inside { n_bytes: name.len() + 2, text: 1..1 + name.len(), kind });
     }
     if !may_open(before) {
         return None;

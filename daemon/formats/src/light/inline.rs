@@ -1,5 +1,6 @@
 //! Inline marks: links, bold and code inside lines.
 
+use std::collections::HashMap;
 use std::ops::Range;
 
 use crate::builder::TextBuilder;
@@ -30,11 +31,24 @@ pub(super) enum InsideKind {
     Plain,
     Mark(InlineKind),
     Link(Option<Target>),
+    /// A name that a line defines; shown as written if none does.
+    Name,
+    /// As `Name`, for the address that is defined with `_` before its name.
+    Named,
 }
+
+/// The names that the lines of a document define.
+pub(super) type Defined<'a> = HashMap<&'a str, &'a str>;
 
 impl Inlines {
     /// Writes a range of the source with its inline marks.
-    pub(super) fn write(&self, out: &mut TextBuilder<'_>, source: &str, range: Range<usize>) {
+    pub(super) fn write(
+        &self,
+        out: &mut TextBuilder<'_>,
+        source: &str,
+        range: Range<usize>,
+        defined: &Defined<'_>,
+    ) {
         let Some(text) = source.get(range.clone()) else { return };
         // `shown` is where the text not yet written begins, `at` where the search continues.
         let (mut shown, mut at) = (0, 0);
@@ -52,8 +66,21 @@ impl Inlines {
             };
             out.flow(range.start + shown..range.start + at);
             let inner = range.start + at + inside.text.start..range.start + at + inside.text.end;
+            let name = source.get(inner.clone()).unwrap_or("");
             match inside.kind {
                 InsideKind::Plain => out.flow(inner),
+                InsideKind::Name => match defined.get(name) {
+                    Some(text) => {
+                        out.replaced(text, range.start + at..range.start + at + inside.n_bytes)
+                    }
+                    None => out.flow(range.start + at..range.start + at + inside.n_bytes),
+                },
+                InsideKind::Named => {
+                    let address = defined.get(format!("_{name}").as_str());
+                    out.begin_link(address.and_then(|it| Target::of_address(it)));
+                    out.flow(inner);
+                    out.end_mark();
+                }
                 InsideKind::Mark(kind) => {
                     out.begin_inline(kind);
                     out.flow(inner);

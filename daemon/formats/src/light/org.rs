@@ -6,7 +6,11 @@ use crate::target::Target;
 use model::document::InlineKind;
 
 pub(crate) static ORG: Light =
-    Light { classify, inlines: Inlines { starts: b"[=~*", find: inside } };
+    Light { classify, define: |_| None, inlines: Inlines { starts: b"[=~*", find: inside } };
+
+/// Keywords and properties that say something about the document.
+const META: &[&str] =
+    &["title", "author", "date", "language", "filetags", "keywords", "id", "roam_aliases"];
 
 /// Task states that may come before a heading's text.
 const STATES: &[&str] = &["TODO ", "DONE ", "NEXT ", "WAITING ", "CANCELLED ", "CANCELED "];
@@ -18,15 +22,21 @@ fn classify(lines: &Lines<'_>, at: usize, state: &mut LightState) -> Found {
         return Found::Blank;
     }
     if line.starts_with('*')
-        && let Some(heading) = heading(lines, at)
+        && let Some(heading) = heading(lines, at, state)
     {
         return heading;
     }
     if let Some(keyword) = text.strip_prefix("#+") {
-        return keyword_line(lines, at, keyword);
+        return keyword_line(lines, at, keyword, state);
     }
     // A comment.
     if text == "#" || text.starts_with("# ") {
+        return Found::Drop(at + 1);
+    }
+    if at < state.drawer_end {
+        if let Some((key, value)) = text.strip_prefix(':').and_then(|it| it.split_once(':')) {
+            note(key, value, state);
+        }
         return Found::Drop(at + 1);
     }
     // `:PROPERTIES:` and other drawers, up to `:END:`.
@@ -35,7 +45,11 @@ fn classify(lines: &Lines<'_>, at: usize, state: &mut LightState) -> Found {
     if is_drawer {
         let end = lines.find(at + 1, |line| line.trim_ascii().eq_ignore_ascii_case(":END:"));
         // If a drawer does not end within 200 lines, only its first line is dropped.
-        return Found::Drop(if end < lines.len() && end - at < 200 { end + 1 } else { at + 1 });
+        let has_end = end < lines.len() && end - at < 200;
+        if has_end && text.eq_ignore_ascii_case(":PROPERTIES:") {
+            state.drawer_end = end + 1;
+        }
+        return Found::Drop(if has_end && state.drawer_end <= at { end + 1 } else { at + 1 });
     }
     // Time stamps of a task.
     if ["SCHEDULED:", "DEADLINE:", "CLOSED:", "CLOCK:"].iter().any(|word| text.starts_with(word)) {
@@ -54,7 +68,6 @@ fn classify(lines: &Lines<'_>, at: usize, state: &mut LightState) -> Found {
         let end = lines.find(at, |line| !line.trim_ascii_start().starts_with(':'));
         return Found::Code { language: String::new(), lines: at..end, end };
     }
-    let _ = state;
     // A `*` at the start of a line is a heading, so it is a bullet only when indented.
     let bullets: &[char] = if lines.indent(at) > 0 { &['-', '+', '*'] } else { &['-', '+'] };
     match marker(line, bullets) {
@@ -65,7 +78,20 @@ fn classify(lines: &Lines<'_>, at: usize, state: &mut LightState) -> Found {
     }
 }
 
-fn heading(lines: &Lines<'_>, at: usize) -> Option<Found> {
+/// Keeps what a keyword or property says about the document.
+fn note(key: &str, value: &str, state: &mut LightState) {
+    let key = key.to_lowercase();
+    // A time stamp is `[2026-03-01 Sun]`.
+    let value = match value.trim_ascii().strip_prefix(['[', '<']) {
+        Some(stamp) => stamp.split([' ', ']', '>']).next().unwrap_or(stamp),
+        None => value.trim_ascii(),
+    };
+    if META.contains(&key.as_str()) && !value.is_empty() {
+        state.meta.push((key, value.to_string()));
+    }
+}
+
+fn heading(lines: &Lines<'_>, at: usize, state: &mut LightState) -> Option<Found> {
     let line = lines.get(at);
     let n_stars = line.bytes().take_while(|byte| *byte == b'*').count();
     let mut text = line.get(n_stars..)?.strip_prefix(' ')?.trim_ascii();
@@ -78,13 +104,14 @@ fn heading(lines: &Lines<'_>, at: usize) -> Option<Found> {
         && !tags.contains(' ')
     {
         text = shown.trim_ascii_end();
+        state.meta.push(("tags".to_string(), tags.to_string()));
     }
     let level = u8::try_from(n_stars).unwrap_or(6).min(6);
     Some(Found::Heading { level, text: lines.place(at, text), n_lines: 1 })
 }
 
 /// Reads a keyword: `#+TITLE: …`, `#+BEGIN_SRC rust`.
-fn keyword_line(lines: &Lines<'_>, at: usize, keyword: &str) -> Found {
+fn keyword_line(lines: &Lines<'_>, at: usize, keyword: &str, state: &mut LightState) -> Found {
     let is = |start: &str| {
         keyword.get(..start.len()).is_some_and(|head| head.eq_ignore_ascii_case(start))
     };
@@ -101,16 +128,10 @@ fn keyword_line(lines: &Lines<'_>, at: usize, keyword: &str) -> Found {
             keyword.split_ascii_whitespace().nth(1).filter(|_| is("begin_src")).unwrap_or("");
         return Found::Code { language: language.to_lowercase(), lines: at + 1..end, end: after };
     }
-    match keyword.split_once(':') {
-        Some((
-            key @ ("title" | "TITLE" | "author" | "AUTHOR" | "date" | "DATE" | "language"
-            | "LANGUAGE"),
-            value,
-        )) if !value.trim_ascii().is_empty() => {
-            Found::Meta { key: key.to_lowercase(), value: value.trim_ascii().to_string() }
-        }
-        _ => Found::Drop(at + 1),
+    if let Some((key, value)) = keyword.split_once(':') {
+        note(key, value, state);
     }
+    Found::Drop(at + 1)
 }
 
 fn inside(text: &str, before: Option<char>) -> Option<Inside> {
@@ -139,11 +160,22 @@ fn link(text: &str) -> Option<Inside> {
         }
         None => (inner, 2..2 + inner.len()),
     };
-    // `file:a.org::*Heading` names a file and a place in it; only the file is kept.
-    let address = address.strip_prefix("file:").unwrap_or(address);
-    let address = address.split("::").next().unwrap_or(address);
-    // Links to places in the same document, or by id, have no path.
-    let is_inner = address.starts_with(['*', '#']) || address.starts_with("id:");
-    let target = if is_inner { None } else { Target::of_address(address) };
-    Some(Inside { n_bytes: 2 + end + 2, text: shown, kind: InsideKind::Link(target) })
+    Some(Inside { n_bytes: 2 + end + 2, text: shown, kind: InsideKind::Link(target_of(address)) })
+}
+
+/// Reads the target of a link: `file:a.org::*Heading`, `id:7d31`, `a.org`, an address, or the name of a page.
+fn target_of(address: &str) -> Option<Target> {
+    // A place in the same document.
+    if address.starts_with(['*', '#']) {
+        return None;
+    }
+    if address.starts_with("id:") {
+        return Some(Target::of_id(address));
+    }
+    let path = address.strip_prefix("file:").unwrap_or(address);
+    let (path, place) = path.split_once("::").map_or((path, None), |(path, it)| (path, Some(it)));
+    let is_name = !address.contains(['/', ':']) && !address.contains('.');
+    let target = if is_name { Target::of_wikilink(path) } else { Target::of_address(path) }?;
+    let fragment = place.map(|it| it.trim_start_matches(['*', '#']).to_string());
+    Some(Target { fragment: fragment.or(target.fragment), ..target })
 }

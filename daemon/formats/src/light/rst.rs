@@ -6,14 +6,13 @@ use crate::target::Target;
 use model::document::InlineKind;
 
 pub(crate) static RST: Light =
-    Light { classify, inlines: Inlines { starts: b"`*:|", find: inside } };
+    Light { classify, define, inlines: Inlines { starts: b"`*:|", find: inside } };
 
 /// Directives whose content is code.
 const CODE: &[&str] =
     &["code-block", "code", "sourcecode", "highlight", "literalinclude", "parsed-literal", "math"];
 /// Directives that only arrange the document or include other text; they are dropped with their content.
 const ARRANGING: &[&str] = &[
-    "toctree",
     "contents",
     "raw",
     "include",
@@ -75,10 +74,11 @@ fn classify(lines: &Lines<'_>, at: usize, state: &mut LightState) -> Found {
         return Found::TextFrom(lines.place(at, note).start);
     }
     if text == ".." || text.starts_with(".. ") {
-        return directive(lines, at);
+        return directive(lines, at, state);
     }
     if let Some((key, value)) = field(text).filter(|_| lines.indent(at) == 0) {
-        return Found::Meta { key: key.to_lowercase(), value: value.to_string() };
+        state.meta.push((key.to_lowercase(), value.to_string()));
+        return Found::Drop(at + 1);
     }
     if at > 0 && is_literal(lines, at) {
         let end = lines.end_of_indented(at, 0);
@@ -170,13 +170,16 @@ fn is_literal(lines: &Lines<'_>, at: usize) -> bool {
 }
 
 /// Reads a line that begins with `..`: a directive, or markup that is not shown.
-fn directive(lines: &Lines<'_>, at: usize) -> Found {
+fn directive(lines: &Lines<'_>, at: usize, state: &mut LightState) -> Found {
     let line = lines.get(at).trim_ascii();
     let indent = lines.indent(at);
     let inner = line.get(2..).unwrap_or("").trim_ascii_start();
     let end = lines.end_of_indented(at + 1, indent).max(at + 1);
     let Some((name, argument)) = inner.split_once("::").filter(|(name, _)| !name.contains(' '))
     else {
+        if let Some(label) = inner.strip_prefix('_').and_then(|it| it.strip_suffix(':')) {
+            state.meta.push(("ref".to_string(), label.trim_matches('`').to_string()));
+        }
         // A label, target or substitution (one line), or a comment (with its indented lines).
         return Found::Drop(if inner.starts_with(['_', '|', '[']) { at + 1 } else { end });
     };
@@ -189,6 +192,16 @@ fn directive(lines: &Lines<'_>, at: usize) -> Found {
         };
         let start = (at + 1..end).find(|at| !is_option(at)).unwrap_or(end);
         return Found::Code { language: argument.to_lowercase(), lines: start..end, end };
+    }
+    if name == "toctree" {
+        let entries = (at + 1..end).map(|at| lines.get(at).trim_ascii());
+        let entries = entries.filter(|it| !it.is_empty() && !it.starts_with(':'));
+        // `Title <path>`, or the path.
+        let path = |entry: &str| match entry.strip_suffix('>').and_then(|it| it.rsplit_once('<')) {
+            Some((_, path)) => path.to_string(),
+            None => entry.to_string(),
+        };
+        return Found::Refer(entries.map(path).collect(), end);
     }
     if ARRANGING.contains(&name) {
         return Found::Drop(end);
@@ -206,6 +219,17 @@ fn directive(lines: &Lines<'_>, at: usize) -> Found {
     }
 }
 
+/// Reads `.. |name| replace:: text` and `.. _name: address`.
+fn define(line: &str) -> Option<(&str, &str)> {
+    let inner = line.strip_prefix(".. ")?;
+    if let Some(rest) = inner.strip_prefix('|') {
+        let (name, text) = rest.split_once("| replace::")?;
+        return Some((name, text.trim_ascii()));
+    }
+    let (name, address) = inner.strip_prefix('_').and_then(|_| inner.split_once(": "))?;
+    Some((name, address.trim_ascii()))
+}
+
 /// Reads the inline mark at the start of `text`; `before` is the character before it.
 fn inside(text: &str, before: Option<char>) -> Option<Inside> {
     if text.starts_with("``") {
@@ -221,6 +245,12 @@ fn inside(text: &str, before: Option<char>) -> Option<Inside> {
             && name.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_:.+".contains(&b));
         let start = 1 + name.len() + 2;
         return is_role.then(|| reference(rest, start, Some(name))).flatten();
+    }
+    if let Some(rest) = text.strip_prefix('|').filter(|_| may_open(before)) {
+        let name = rest.get(..rest.find('|')?)?;
+        let is_name = !name.is_empty() && name.trim_ascii() == name && !name.contains('\n');
+        let kind = InsideKind::Name;
+        return is_name.then(|| Inside { n_bytes: name.len() + 2, text: 1..1 + name.len(), kind });
     }
     if text.starts_with('`') && may_open(before) {
         return reference(text.get(1..)?, 1, None);
@@ -243,17 +273,12 @@ fn reference(rest: &str, start: usize, role: Option<&str>) -> Option<Inside> {
         }
         _ => (inner.len(), inner),
     };
-    let is_path = matches!(role, Some("doc" | "download"));
-    let target = match role {
-        // Sphinx writes documents without their extension.
-        Some("doc") => Target::of_address(&format!("{address}.rst")),
-        Some("download") => Target::of_address(address),
-        None if shown < inner.len() => Target::of_address(address),
-        _ => None,
-    };
     let kind = match role {
-        _ if is_path || target.is_some() => InsideKind::Link(target),
+        Some("doc" | "download") => InsideKind::Link(Target::of_address(address)),
+        Some("ref") => InsideKind::Link(Some(Target::of_id(&format!("ref:{address}")))),
         Some(_) => InsideKind::Mark(InlineKind::Code),
+        None if shown < inner.len() => InsideKind::Link(Target::of_address(address)),
+        None if n_ticks > 0 => InsideKind::Named,
         None => InsideKind::Plain,
     };
     Some(Inside { n_bytes, text: start..start + shown, kind })

@@ -14,6 +14,11 @@ fn check(syntax: &'static Light, text: &str, expected: Expect) {
         "title {:?} author {:?} date {:?}\n",
         parsed.title, parsed.meta.author, parsed.meta.date
     );
+    let lists = [&parsed.meta.aliases, &parsed.meta.ids];
+    let head = match lists.iter().all(|it| it.is_empty()) {
+        true => head,
+        false => format!("{head}aliases, ids {lists:?}\n"),
+    };
     expected.assert_eq(&(head + &printed(&parsed)));
 }
 
@@ -44,6 +49,7 @@ fn restructured_text() {
          North  9 t\n=====  =====\n\n+---+---+\n| a | b |\n+===+===+\n| c | d |\n+---+---+\n",
         expect![[r#"
             title None author Some("Ada") date Some("2026-03-01")
+            aliases, ids [[], ["ref:top"]]
             h1 §- "Harbor"
             h2 §0 "Quays"
             p §1 "See the plan and tides, code, bold words. Run::"
@@ -60,9 +66,10 @@ fn restructured_text() {
             tr1 §9 "c | d"
             code = "code"
             bold = "bold"
-            Path "./plan.html" = "the plan"
-            Path "./tides.rst" = "tides"
-            Embed "./crane.png" = ""
+            Path "plan.html" = "the plan"
+            Path "tides" = "tides"
+            Embed "crane.png" = ""
+            Path "a" = ""
         "#]],
     );
 }
@@ -78,6 +85,7 @@ fn org_mode() {
          #+BEGIN_SRC rust\nfn main() {}\n\n#+END_SRC\n: fixed\nSCHEDULED: <2026-01-01>\nEnd. a*b*c\n",
         expect![[r#"
             title Some("Harbor") author Some("Ada") date None
+            aliases, ids [[], ["id:1"]]
             h1 §- "Quays"
             p §0 "See the plan, code, bold and https://x.org."
             li0.0 §0 "one"
@@ -92,8 +100,9 @@ fn org_mode() {
             p §6 "End. a*b*c"
             code = "code"
             bold = "bold"
-            Path "./plan.org" = "the plan"
+            Path "plan.org" = "the plan"
             Url "https://x.org" = "https://x.org"
+            tags ["work"]
         "#]],
     );
 }
@@ -126,10 +135,63 @@ fn asciidoc() {
             tr0 §1 "c | d"
             code = "code"
             bold = "bold"
-            Path "./plan.adoc" = "the plan"
+            Path "plan.adoc" = "the plan"
             Url "https://x.org/a" = "a page"
-            Path "./b.adoc" # p = "b"
-            Embed "./crane.png" = ""
+            Path "b.adoc" # p = "b"
+            Embed "crane.png" = ""
+        "#]],
+    );
+}
+
+#[test]
+fn documents_of_a_site_refer_to_each_other() {
+    check(
+        &RST,
+        ".. _top-of it:\n\nHandbook\n========\n\n:tags: hose, pump\n\n.. toctree::\n   :maxdepth: 2\n\n   pumps\n   \
+         Valves <sub/valves>\n\nSee :ref:`hose-care`, :ref:`the hose <hose-care>`, `named`_ and |firm|, |x| y.\n\n\
+         .. _named: gauges.rst\n.. |firm| replace:: Reed & Sons\n",
+        expect![[r#"
+            title None author None date None
+            aliases, ids [[], ["ref:top-of it"]]
+            h1 §- "Handbook"
+            p §0 "See hose-care, the hose, named and Reed & Sons, |x| y."
+            Path "pumps" = ""
+            Path "sub/valves" = ""
+            Path "ref:hose-care" = "hose-care"
+            Path "ref:hose-care" = "the hose"
+            Path "gauges.rst" = "named"
+            tags ["hose", "pump"]
+        "#]],
+    );
+    check(
+        &ORG,
+        ":PROPERTIES:\n:ID: 7d31\n:ROAM_ALIASES: \"Space Echo\" Copicat\n:END:\n#+title: Tape\n#+filetags: \
+         :audio:studio:\n#+date: [2024-05-01 Wed]\n\nSee [[id:9a][the desk]], [[Plate Reverb]], [[reverb.org]], \
+         [[file:a.org::*Wiring][a]].\n* Care :hot:\n:LOGBOOK:\nCLOCK: x\n:END:\nDry it.\n",
+        expect![[r#"
+            title Some("Tape") author None date Some("2024-05-01")
+            aliases, ids [["Space Echo", "Copicat"], ["id:7d31"]]
+            p §- "See the desk, Plate Reverb, reverb.org, a."
+            h1 §- "Care"
+            p §1 "Dry it."
+            Path "id:9a" = "the desk"
+            Wiki "Plate Reverb" = "Plate Reverb"
+            Path "reverb.org" = "reverb.org"
+            Path "a.org" # Wiring = "a"
+            tags ["audio", "studio", "hot"]
+        "#]],
+    );
+    check(
+        &ADOC,
+        "= Field guide\nMina Reed <m@x.org>\nv1.0, 2024-05-01\n:keywords: tent, stove\n:firm: Reed & Sons\n\nBy {firm} \
+         and {unknown}. <<stoves.adoc#fuel,Stoves>>, <<lamps#,Lamps>>, <<own>>.\n",
+        expect![[r#"
+            title None author Some("Mina Reed") date Some("2024-05-01")
+            h1 §- "Field guide"
+            p §0 "By Reed & Sons and {unknown}. Stoves, Lamps, own."
+            Path "stoves.adoc" # fuel = "Stoves"
+            Path "lamps" = "Lamps"
+            tags ["tent", "stove"]
         "#]],
     );
 }
@@ -137,7 +199,7 @@ fn asciidoc() {
 proptest! {
     #[test]
     fn any_text_keeps_the_invariants(lines in proptest::collection::vec(
-        "(  |    |\t)?(==|=====|-----|\\.\\. |::|\\* |\\*\\* |# |#\\+BEGIN_SRC|#\\+END_SRC|\\||\\|===|:a: |- |1\
+        "(  |    |\t)?(==|=====|-----|\\.\\. |::|\\* |\\*\\* |# |#\\+BEGIN_SRC|#\\+END_SRC|\\||\\|===|:a: |:ID: |:END:|\\{a\\}|- |1\
         \\. |\\. |\
          ----|\\[\\[|`|``|\\*|=|link:x\\[|:doc:`|<<|\\+--\\+)?[ a-zé`*=\\]|>_:]{0,10}", 0..30), which in 0usize..3) {
         let text = lines.join("\n");

@@ -39,9 +39,9 @@ fn links_and_images() {
             Url "https://x.org/q?a=1" = "https://x.org/q?a=1"
             Url "mailto:me@x.org" = "me@x.org"
             Path "/r.md" = "ref"
-            Embed "./i.png" = ""
-            Embed "./c.png" = ""
-            Path "./d.md" = "b"
+            Embed "i.png" = ""
+            Embed "c.png" = ""
+            Path "d.md" = "b"
         "#]],
     );
 }
@@ -54,11 +54,11 @@ fn badges_are_no_part_of_a_heading() {
             h1 §- "crc"
             h1 §- "Logo"
             p §1 "A figure"
-            Embed "./b.svg" = ""
-            Path "./ci.md" = ""
-            Embed "./d.svg" = ""
-            Embed "./l.png" = ""
-            Embed "./f.png" = ""
+            Embed "b.svg" = ""
+            Path "ci.md" = ""
+            Embed "d.svg" = ""
+            Embed "l.png" = ""
+            Embed "f.png" = ""
         "#]],
     );
 }
@@ -219,7 +219,7 @@ fn tags_are_found_outside_code() {
             p §0 "#two/sub_x, (#three) #no C# #no #front #no"
             code() §0 "#no"
             code = "#no"
-            Path "./a.md" = "#no"
+            Path "a.md" = "#no"
             tags ["front", "one", "two/sub_x", "three"]
         "##]],
     );

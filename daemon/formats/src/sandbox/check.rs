@@ -59,6 +59,7 @@ fn sound_meta(meta: WireMeta) -> Result<DocMeta, Unsound> {
     Ok(DocMeta {
         has_stated_title: meta.has_stated_title,
         aliases: many(meta.aliases)?,
+        ids: many(meta.ids)?,
         tags: many(meta.tags)?,
         doc_type: one(meta.doc_type)?,
         author: one(meta.author)?,

@@ -95,6 +95,7 @@ pub(super) struct WireParsed {
 pub(super) struct WireMeta {
     pub(super) has_stated_title: bool,
     pub(super) aliases: Vec<String>,
+    pub(super) ids: Vec<String>,
     pub(super) tags: Vec<String>,
     pub(super) doc_type: Option<String>,
     pub(super) author: Option<String>,
@@ -199,6 +200,7 @@ impl From<DocMeta> for WireMeta {
         let DocMeta {
             has_stated_title,
             aliases,
+            ids,
             tags,
             doc_type,
             author,
@@ -213,6 +215,7 @@ impl From<DocMeta> for WireMeta {
         WireMeta {
             has_stated_title,
             aliases,
+            ids,
             tags,
             doc_type,
             author,

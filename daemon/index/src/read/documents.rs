@@ -272,7 +272,7 @@ impl Documents<'_> {
 
     /// Returns the document to which a link from the note at `from` leads.
     pub fn linked(self, from: &str, kind: LinkKind, target: &str) -> Read<Option<i64>> {
-        let Some(keys) = Keys::of(kind, target) else { return Ok(None) };
+        let Some(keys) = Keys::of(from, kind, target) else { return Ok(None) };
         resolve::resolve_link(self.0.db(), from, kind, target, &keys)
     }
 

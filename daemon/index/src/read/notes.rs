@@ -222,7 +222,7 @@ impl Notes<'_> {
 
     /// Returns the notes with links.
     pub fn linking(self) -> Read<Vec<i64>> {
-        self.0.rows("SELECT DISTINCT doc_id FROM note_links", [])
+        self.0.rows("SELECT doc_id FROM notes n WHERE EXISTS (SELECT 1 FROM note_links l WHERE l.doc_id = n.doc_id)", [])
     }
 
     /// Returns the links of a note, in the order of its text.

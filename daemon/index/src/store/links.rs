@@ -163,7 +163,7 @@ impl Step {
             let names = inside.map(|(_, name)| *name).collect();
             Work::Gather.add(tx, senses_0(tx, names, &BTreeSet::new())?)?;
             let kind = link_kind(kind);
-            let Some(keys) = Keys::of(kind, &target) else { continue };
+            let Some(keys) = Keys::of(&path, kind, &target) else { continue };
             let dst = resolve_link(tx, &path, kind, &target, &keys)?;
             if dst != row.get(3)? {
                 set.execute(params![doc, seq, dst])?;

@@ -15,7 +15,7 @@
 use std::collections::BTreeSet;
 
 use config::limits::KEPT_DAYS;
-use notes::resolve::{By, name_key, path_key};
+use notes::resolve::{By, bare_key, file_key, folder_keys, name_key};
 use notes::slug::{path_slug, slug};
 use rusqlite::{Connection, OptionalExtension, params};
 
@@ -302,7 +302,9 @@ pub(super) struct GoneDocument {
 
 /// Remembers the addresses of a document that is gone from its path.
 pub(super) fn remember(tx: &Connection, gone: &GoneDocument) -> Result<(), StoreError> {
-    let keys = [bare_key(&gone.path), path_slug(&gone.path), gone.path.clone()];
+    // With a slash before it, which no claim has, the file's name.
+    let name = format!("/{}", file_key(&gone.path));
+    let keys = [bare_key(&gone.path), path_slug(&gone.path), gone.path.clone(), name];
     let mut insert =
         tx.prepare_cached("INSERT OR REPLACE INTO gone_names VALUES(?1, ?2, ?3, ?4)")?;
     for key in keys.iter().chain(&gone.permalink).collect::<BTreeSet<_>>() {
@@ -319,6 +321,23 @@ pub(super) fn unbury(tx: &Connection, path: &RelPath) -> Result<(), StoreError> 
     let keys: Vec<String> =
         statement.query_map([path.as_str()], |row| row.get(0))?.collect::<Result<_, _>>()?;
     keys.iter().try_for_each(|key| number_claimed(tx, key))
+}
+
+/// Marks the links to the former addresses of a document.
+pub(super) fn mark_former(tx: &Connection, doc: i64) -> Result<(), StoreError> {
+    let mut statement = tx.prepare_cached(
+        "SELECT DISTINCT path FROM gone_names WHERE uid = (SELECT uid FROM docs WHERE id = ?1)",
+    )?;
+    let paths: Vec<String> =
+        statement.query_map([doc], |row| row.get(0))?.collect::<Result<_, _>>()?;
+    for path in paths {
+        mark(tx, &file_key(&path))?;
+        mark(tx, &file_key(&bare_key(&path)))?;
+        for key in folder_keys(&path).into_iter().flatten() {
+            mark(tx, &key)?;
+        }
+    }
+    Ok(())
 }
 
 /// Takes over from the ledger which documents were deleted or moved within 30 days; the ripple decides the claims that
@@ -341,15 +360,4 @@ pub(super) fn know_gone(db: &Connection, ledger: &Ledger) -> Result<(), StoreErr
         }
     }
     Ok(tx.commit()?)
-}
-
-/// Returns the key of a document's path without its extension, of whatever format.
-pub(super) fn bare_key(path: &str) -> String {
-    let name = path.rsplit('/').next().unwrap_or(path);
-    let is_bare = path_key(path).len() < path.len();
-    let n_extension = match name.rsplit_once('.') {
-        Some((stem, extension)) if !is_bare && !stem.is_empty() => extension.len() + 1,
-        _ => 0,
-    };
-    path_key(path.get(..path.len() - n_extension).unwrap_or(path))
 }

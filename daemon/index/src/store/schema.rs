@@ -191,6 +191,7 @@ CREATE INDEX notes_type ON notes(type) WHERE is_node;
 CREATE TABLE gone_names(key TEXT NOT NULL, path TEXT NOT NULL, uid TEXT NOT NULL, gone_ms INTEGER NOT NULL,
   PRIMARY KEY(key, path)) WITHOUT ROWID;
 CREATE INDEX gone_names_path ON gone_names(path);
+CREATE INDEX gone_names_uid ON gone_names(uid);
 CREATE VIEW observations AS
   SELECT n.doc_id, it.key AS seq, it.value ->> 0 AS category, it.value ->> 1 AS content, it.value -> 2 AS tags,
          it.value ->> 3 AS context, it.value ->> 4 AS block, it.value ->> 5 AS start, it.value ->> 6 AS end,

@@ -21,6 +21,7 @@ use crate::AskError;
 use index::read::{Link, Place, PlaceKind};
 use index::store::Snapshot;
 use index::store::links::place_key;
+use model::terms::RelPath;
 
 /// The relation type of an embed.
 pub const EMBEDS: &str = "embeds";
@@ -76,12 +77,20 @@ pub fn broken_links(
             break;
         }
         let missing = match link.to {
+            // A saved web page leads to many that were not saved.
+            _ if !is_written_by_hand(&link.from_path) => None,
             None => may_be_document(link.kind, &link.target).then_some(Missing::Target),
             Some(to) => missing_in(snapshot, to, &link)?,
         };
         broken.extend(missing.map(|missing| (link, missing)));
     }
     Ok(broken)
+}
+
+/// Returns whether people write files such as that at `path` by hand.
+fn is_written_by_hand(path: &str) -> bool {
+    let extension = RelPath::new(path).extension();
+    config::formats::of(&extension).is_none_or(|it| it.source == config::formats::Source::Prose)
 }
 
 /// Returns whether an unresolved target can only be a document.
@@ -131,6 +140,10 @@ pub fn heading_place(
     heading: &str,
 ) -> Result<Option<Place>, AskError> {
     let places = snapshot.notes().places(doc)?;
+    // `#` may also be a part of a heading: `Open items #urgent`.
+    if let Some(whole) = one_heading(&places, heading, None) {
+        return Ok(Some(whole.clone()));
+    }
     let mut within: Option<&Place> = None;
     for part in heading.split('#').filter(|part| !part.trim().is_empty()) {
         match one_heading(&places, part, within) {
@@ -143,15 +156,22 @@ pub fn heading_place(
 
 fn one_heading<'p>(places: &'p [Place], words: &str, within: Option<&Place>) -> Option<&'p Place> {
     let inside = within.map_or(0..usize::MAX, |place| place.span.0 + 1..place.span.1);
-    let at = |key: &str, skip: usize| {
-        let of_key = places.iter().filter(|it| it.kind != PlaceKind::Block && it.key == key);
-        of_key.filter(|it| inside.contains(&it.span.0)).nth(skip)
+    let places = || {
+        let places = places.iter().filter(|it| it.kind != PlaceKind::Block);
+        places.filter(|it| inside.contains(&it.span.0))
     };
+    let at = |key: &str, skip: usize| places().filter(|it| it.key == key).nth(skip);
+    // GitHub drops what is neither letter nor digit also inside words: `v20` is `v2.0`.
+    let bare = |key: &str| key.replace('-', "");
+    let at_bare =
+        |key: &str, skip: usize| places().filter(|it| bare(&it.key) == bare(key)).nth(skip);
     let key = place_key(words);
-    at(&key, 0).or_else(|| at(&fold(words.trim()), 0)).or_else(|| {
-        let (key, n) = key.rsplit_once('-')?;
-        at(key, n.parse().ok()?)
-    })
+    let numbered = || Some(key.rsplit_once('-')?).and_then(|(key, n)| Some((key, n.parse().ok()?)));
+    at(&key, 0)
+        .or_else(|| at(&fold(words.trim()), 0))
+        .or_else(|| numbered().and_then(|(key, n)| at(key, n)))
+        .or_else(|| at_bare(&key, 0))
+        .or_else(|| numbered().and_then(|(key, n)| at_bare(key, n)))
 }
 
 /// Returns the place of a block in a note.

@@ -6,6 +6,7 @@ use rusqlite::{Connection, OptionalExtension, Transaction, params};
 use rustc_hash::FxHashSet;
 use xxhash_rust::xxh3::Xxh3;
 
+use super::note;
 use crate::store::positions::{self, Position};
 use crate::store::work::Work;
 use crate::store::{StoreError, lines};
@@ -308,11 +309,10 @@ pub(super) fn write_evidence(
     Ok(())
 }
 
-/// The byte range of each link of a note in its file, and its `seq`, in order of place.
+/// The byte range of each link of a document in its file, and its `seq`, in order of place.
 fn links_of(doc: &Document) -> Vec<(usize, usize, i64)> {
-    let links = doc.note.iter().flat_map(|stated| &stated.note.links).enumerate();
-    let mut links: Vec<_> =
-        links.map(|(seq, it)| (it.place.span.start, it.place.span.end, seq as i64)).collect();
+    let links = note::links_of(doc).into_iter();
+    let mut links: Vec<_> = links.map(|it| (it.place.start, it.place.end, it.seq as i64)).collect();
     links.sort_unstable();
     links
 }

@@ -6,9 +6,10 @@
 //! dirty.
 
 use std::collections::BTreeSet;
+use std::ops::Range;
 
-use notes::parse::{Heading, Link, LinkKind, Note, Place, Relation, RelationKind};
-use notes::resolve::{By, Keys, file_key, fold, folder_keys, name_key, permalink_key};
+use notes::parse::{Heading, LINKS_TO, LinkKind, Note, Place, RelationKind};
+use notes::resolve::{By, Keys, bare_key, file_key, fold, folder_keys, name_key, permalink_key};
 use notes::slug::{path_slug, slug};
 use notes::uri::{self, Address};
 use rusqlite::{OptionalExtension, Row, Transaction, params};
@@ -16,8 +17,9 @@ use serde::Serialize;
 
 use super::memory;
 use crate::store::resolve::resolve_link;
-use crate::store::{StoreError, links, permalinks};
-use model::document::{BlockKind, Document, Embedded, StatedNote};
+use crate::store::{StoreError, lines, links, permalinks};
+use model::document::{self, BlockKind, Document, Embedded};
+use model::terms::{Norm, Span};
 
 /// The kinds of `note_places`.
 const HEADING: i64 = 0;
@@ -26,16 +28,18 @@ pub const BLOCK: i64 = 1;
 /// See [`HEADING`].
 const ANCHOR: i64 = 2;
 
+/// Longest part of a line that is kept with a link of a document that is no note, in bytes.
+const MAX_SAID_BYTES: usize = 300;
+
 /// Replaces the names of a document and what it states.
 pub(super) fn write(tx: &Transaction<'_>, id: i64, doc: &Document) -> Result<(), StoreError> {
-    let path = doc.head.path.as_str();
     // Every document can be the target of a link, also one that is not a note.
     let changed = write_names(tx, id, &names_of(doc))?;
     delete_links(tx, id)?;
     let base = doc.note.as_ref().map(|stated| base_of(&stated.note, &doc.title));
     let old = write_row(tx, id, doc, base.as_ref())?;
     number(tx, old, base, &changed)?;
-    doc.note.as_ref().map_or(Ok(()), |stated| write_links(tx, id, path, stated))
+    write_links(tx, id, doc)
 }
 
 /// Deletes all rows of a document.
@@ -61,14 +65,19 @@ fn names_of(doc: &Document) -> BTreeSet<(i64, String)> {
         (By::Slug as i64, slug(&doc.title)),
         (By::PathSlug as i64, path_slug(path)),
         (By::Path as i64, path.to_string()),
-        (By::BarePath as i64, permalinks::bare_key(path)),
+        (By::BarePath as i64, bare_key(path)),
     ]);
     names.extend(folder_keys(path).into_iter().flatten().map(|key| (By::Folder as i64, key)));
-    // The note's own aliases, without the first heading, which the normalizer adds to them.
-    let aliases = doc.note.as_ref().map_or(&[][..], |stated| &stated.note.aliases);
-    names.extend(aliases.iter().map(|alias| (By::Alias as i64, name_key(alias))));
     let heading = doc.blocks.iter().find(|it| matches!(it.kind, BlockKind::Heading(_)));
     let heading = heading.map_or("", |it| it.span.of(&doc.text));
+    // Its own aliases, without the first heading, which the normalizer adds to them.
+    let aliases = match &doc.note {
+        Some(stated) => &stated.note.aliases,
+        None => &doc.meta.aliases,
+    };
+    let aliases = aliases.iter().filter(|it| doc.note.is_some() || it.trim() != heading.trim());
+    let aliases = aliases.chain(&doc.meta.ids);
+    names.extend(aliases.map(|alias| (By::Alias as i64, name_key(alias))));
     names.insert((By::Heading as i64, name_key(heading)));
     let claim = doc.note.as_ref().and_then(|stated| claim_of(&stated.note));
     names.extend(claim.map(|claim| (By::Claim as i64, claim)));
@@ -112,6 +121,13 @@ fn write_names(
     }
     for key in changed {
         links::mark(tx, key)?;
+        // A link by address has the last part of a path as its key.
+        if let Some((_, name)) = key.rsplit_once('/') {
+            links::mark(tx, name)?;
+        }
+    }
+    if has_moved && !new.is_empty() {
+        permalinks::mark_former(tx, id)?;
     }
     Ok(Changed { has_moved, names: gone.into_iter().chain(come).cloned().collect() })
 }
@@ -267,59 +283,117 @@ fn places_of(note: &Note) -> Vec<PlaceRow<'_>> {
     places
 }
 
-fn write_links(
-    tx: &Transaction<'_>,
-    id: i64,
-    path: &str,
-    stated: &StatedNote,
-) -> Result<(), StoreError> {
-    let note = &stated.note;
-    let mut relations = note.relations.iter().peekable();
+/// A link as a document states it, with places in its file.
+pub(super) struct StatedLink<'d> {
+    /// Its number in the document.
+    pub(super) seq: usize,
+    /// All of it.
+    pub(super) place: Range<usize>,
+    kind: LinkKind,
+    target: &'d str,
+    heading: Option<&'d str>,
+    block: Option<&'d str>,
+    display: Option<&'d str>,
+    target_span: Range<usize>,
+    line: usize,
+    /// The line on which it stands.
+    said: &'d str,
+}
+
+/// Returns the links of a document, in the order of its text: those of a note as the note's parser reads them, those
+/// of other formats, but for addresses of other sites, as their reader does.
+pub(super) fn links_of(doc: &Document) -> Vec<StatedLink<'_>> {
+    if let Some(stated) = &doc.note {
+        let links = stated.note.links.iter().enumerate();
+        return links
+            .map(|(seq, it)| StatedLink {
+                seq,
+                place: it.place.span.clone(),
+                kind: it.kind,
+                target: &it.target,
+                heading: it.heading.as_deref(),
+                block: it.block.as_deref(),
+                display: it.display.as_deref(),
+                target_span: it.target_span.clone(),
+                line: it.place.line,
+                // A note that is read again from the index has no lines.
+                said: stated.link_lines.get(seq).map_or("", String::as_str),
+            })
+            .collect();
+    }
+    let links = doc.links.iter().enumerate();
+    links
+        .filter_map(|(seq, it)| {
+            let kind = match it.kind {
+                document::LinkKind::Wiki => LinkKind::Wiki,
+                document::LinkKind::Embed => LinkKind::Image,
+                document::LinkKind::Path => LinkKind::Markdown,
+                document::LinkKind::Url => return None,
+            };
+            let raw = doc.map.to_raw(it.span);
+            Some(StatedLink {
+                seq,
+                place: raw.start()..raw.end(),
+                kind,
+                target: &it.target,
+                heading: it.fragment.as_deref(),
+                block: None,
+                display: Some(it.span.of(&doc.text)).filter(|words| *words != it.target),
+                target_span: raw.start()..raw.end(),
+                line: lines::line_of(&doc.line_starts, raw.start()) as usize,
+                said: line_at(&doc.text, it.span),
+            })
+        })
+        .collect()
+}
+
+/// Returns the line of a place in a text; of a long one, what is around the place.
+fn line_at(text: &str, place: Span<Norm>) -> &str {
+    let around = text.floor_char_boundary(place.start().saturating_sub(MAX_SAID_BYTES / 2))
+        ..text.floor_char_boundary(place.end() + MAX_SAID_BYTES / 2);
+    let before = text.get(around.start..place.start()).unwrap_or("");
+    let after = text.get(place.end()..around.end).unwrap_or("");
+    let start = before.rfind('\n').map_or(around.start, |at| around.start + at + 1);
+    let end = after.find('\n').map_or(around.end, |at| place.end() + at);
+    text.get(start..end).unwrap_or("").trim()
+}
+
+fn write_links(tx: &Transaction<'_>, id: i64, doc: &Document) -> Result<(), StoreError> {
+    let path = doc.head.path.as_str();
+    let mut relations = doc.note.iter().flat_map(|it| &it.note.relations).peekable();
     let mut insert = tx.prepare_cached(
         "INSERT INTO note_links VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18,
            ?19, ?20, ?21)",
     )?;
-    for (seq, (link, line)) in note.links.iter().zip(&stated.link_lines).enumerate() {
+    for link in links_of(doc) {
         // Relations are in the order of their links.
-        let relation = relations.next_if(|it| it.link == seq);
+        let relation = relations.next_if(|it| it.link == link.seq);
+        let is_plain = doc.note.is_none() && link.kind != LinkKind::Image;
         // A target without keys is not a name: only an empty one, as in `[[#Heading]]`, has a target, the note itself.
-        let keys = Keys::of(link.kind, &link.target);
+        let keys = Keys::of(path, link.kind, link.target);
         let dst = match &keys {
-            Some(keys) => resolve_link(tx, path, link.kind, &link.target, keys)?,
+            Some(keys) => resolve_link(tx, path, link.kind, link.target, keys)?,
             None => link.target.is_empty().then_some(id),
-        };
-        let Link { target, heading, block, display, place, target_span, .. } = link;
-        let Relation { relation_type, kind, context, block_id, .. } = match relation {
-            Some(relation) => relation,
-            None => &Relation {
-                kind: RelationKind::Implicit,
-                relation_type: String::new(),
-                link: seq,
-                context: None,
-                block_id: None,
-                item: None,
-                place: place.clone(),
-            },
         };
         let keys = keys.map(links::distinct).unwrap_or_default();
         insert.execute(params![
             id,
-            seq as i64,
+            link.seq as i64,
             link.kind as i64,
-            relation.map(|_| relation_type),
-            *kind == RelationKind::Typed,
-            target,
-            heading,
-            block,
-            display,
-            context,
-            block_id,
-            place.span.start as i64,
-            place.span.end as i64,
-            target_span.start as i64,
-            target_span.end as i64,
-            place.line as i64,
-            line,
+            relation.map(|it| it.relation_type.as_str()).or(is_plain.then_some(LINKS_TO)),
+            relation.is_some_and(|it| it.kind == RelationKind::Typed),
+            link.target,
+            link.heading,
+            link.block,
+            link.display,
+            relation.and_then(|it| it.context.as_deref()),
+            relation.and_then(|it| it.block_id.as_deref()),
+            link.place.start as i64,
+            link.place.end as i64,
+            link.target_span.start as i64,
+            link.target_span.end as i64,
+            link.line as i64,
+            link.said,
             keys.0,
             keys.1,
             keys.2,

@@ -46,7 +46,8 @@ pub(super) fn links(
         }
     }
     for link in snapshot.notes().links(doc)? {
-        let (Some(_), Some(leads_to)) = (Keys::of(link.kind, &link.target), link.to_path) else {
+        let (Some(_), Some(leads_to)) = (Keys::of(to, link.kind, &link.target), link.to_path)
+        else {
             continue;
         };
         let written = (link.kind, link.target);
