@@ -96,6 +96,12 @@ impl<'a> BlockWriter<'a> {
             start += n.max(1);
         }
         self.script.end_marks();
+        for note in &page.notes {
+            self.end_lists();
+            self.script.step(Step::BeginText);
+            self.script.flow(note, false);
+            self.script.step(Step::EndBlock);
+        }
     }
 
     fn region(&mut self, lines: &[Line]) {

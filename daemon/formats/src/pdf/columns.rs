@@ -6,6 +6,7 @@
 //! are drawn row by row, and their cells are short.
 //! Invariants: every stretch ends up in exactly one line; depth and time of cutting are bounded.
 
+use super::glyph::GlyphStyle;
 use super::rows::{Stretch, Word};
 
 /// Deepest nesting of columns within columns.
@@ -191,6 +192,16 @@ fn are_columns(stretches: &[Stretch], gutter: f32) -> bool {
     let (left, right): (Vec<&Stretch>, Vec<&Stretch>) =
         stretches.iter().partition(|stretch| middle(stretch) < gutter);
     let n_pairs = left.len().min(right.len());
+    // The values of a form stand beside their labels.
+    let are_values = |side: &[&Stretch]| {
+        let is_value = |stretch: &&&Stretch| {
+            stretch.words.iter().any(|word| word.style.has(GlyphStyle::VALUE))
+        };
+        side.iter().filter(is_value).count() * 2 > side.len()
+    };
+    if are_values(&left) || are_values(&right) {
+        return false;
+    }
     // A short column beside a long one counts if there is enough text in all.
     if n_pairs < MIN_STRETCHES && (n_pairs == 0 || left.len() + right.len() < 4 * MIN_STRETCHES) {
         return false;

@@ -188,6 +188,96 @@ fn lists_tables_code_and_links_are_kept() {
     );
 }
 
+/// A form of labels with values at their side.
+fn permit() -> Sheet {
+    ["Surname", "Vessel", "Berth class", "Insured", "Remarks"].iter().zip(0..).fold(
+        Sheet::default().text((72, 740), Face::Bold, 16, "Mooring permit"),
+        |sheet, (label, i)| sheet.text((72, 700 - 30 * i), Face::Plain, 11, label),
+    )
+}
+
+#[test]
+fn values_of_forms_stand_by_their_labels() {
+    let sheet = permit()
+        .annotation([150, 698, 400, 714], "/Subtype /Widget /FT /Tx /V (Kestrel-Moore)")
+        .annotation([150, 668, 400, 684], "/Subtype /Widget /FT /Tx /V <feff00530065006500fc> /F 4")
+        .annotation([150, 638, 300, 654], "/Subtype /Widget /FT /Ch /V (b) /Opt [[(a) (Alpha)] [(b) (Beta Quay)]]")
+        .annotation([150, 608, 164, 622], "/Subtype /Widget /FT /Btn /V /Yes /AS /Yes")
+        .annotation([170, 608, 184, 622], "/Subtype /Widget /FT /Btn /AS /Off")
+        .annotation([150, 550, 300, 592], "/Subtype /Widget /FT /Tx /Ff 4096 /V (Comes back late in the autumn every year\r again)")
+        .annotation([450, 698, 500, 714], "/Subtype /Widget /FT /Tx /Ff 8192 /V (hunter2)")
+        .annotation([450, 668, 500, 684], "/Subtype /Widget /FT /Tx /F 2 /V (hidden)");
+    check(
+        Draft::new().page(sheet),
+        expect![[r#"
+            p1 Heading(1): Mooring permit
+            p1 TableRow { table: 0, is_header: false }: Surname | Kestrel-Moore
+            p1 TableRow { table: 0, is_header: false }: Vessel | Seeü
+            p1 TableRow { table: 0, is_header: false }: Berth class | Beta Quay
+            p1 TableRow { table: 0, is_header: false }: Insured | Yes
+            p1 TableRow { table: 0, is_header: false }: Remarks | Comes back late in the autumn every year again
+        "#]],
+    );
+}
+
+#[test]
+fn what_annotations_draw_is_read_at_its_place() {
+    let mut draft = Draft::new();
+    let fonts = "/Resources << /Font << /F1 3 0 R >> >>";
+    let drawn = |text: &str| format!("/Tx BMC q BT /F1 11 Tf 2 4 Td ({text}) Tj ET Q EMC");
+    let form = format!("/Type /XObject /Subtype /Form {fonts}");
+    let name =
+        draft.object(stream(&format!("{form} /BBox [0 0 250 16]"), &drawn("Captain Fenwick")));
+    let stamp = draft.object(stream(
+        &format!("{form} /BBox [0 0 100 16] /Matrix [2 0 0 2 10 10]"),
+        &drawn("Approved"),
+    ));
+    let empty = draft.object(stream(&format!("{form} /BBox [0 0 250 16]"), "/Tx BMC EMC"));
+    let parent = draft.object("<< /FT /Tx /V (Salt and rope) >>".to_string());
+    let sheet = Sheet::default()
+        .lines((72, 700), 11, &["Order form for provisions"])
+        .text((72, 670), Face::Plain, 11, "Customer")
+        .text((72, 640), Face::Plain, 11, "Goods")
+        .annotation(
+            [150, 668, 400, 684],
+            &format!("/Subtype /Widget /FT /Tx /V (stale) /AP << /N {name} 0 R >>"),
+        )
+        .annotation(
+            [150, 638, 400, 654],
+            &format!("/Subtype /Widget /Parent {parent} 0 R /AP << /N {empty} 0 R >>"),
+        )
+        .annotation([300, 100, 400, 116], &format!("/Subtype /Stamp /AP << /N {stamp} 0 R >>"));
+    check(draft.page(sheet), expect![[r#"
+        p1 Paragraph: Order form for provisions
+        p1 Paragraph: Customer Captain Fenwick
+        p1 Paragraph: Goods Salt and rope
+        p1 Paragraph: Approved
+    "#]]);
+}
+
+#[test]
+fn comments_and_text_boxes_are_read() {
+    let sheet = Sheet::default()
+        .lines((50, 700), 10, &["The hull is sound.", "The mast is not."])
+        .annotation(
+            [50, 600, 400, 616],
+            "/Subtype /FreeText /Contents (Approved by the harbourmaster) /DA (/F1 11 Tf)",
+        )
+        .annotation([420, 700, 440, 720], "/Subtype /Text /Contents (Check the hull number)")
+        .annotation([50, 700, 120, 710], "/Subtype /Highlight /Contents (Is it?)")
+        .annotation([50, 700, 120, 710], "/Subtype /Popup /Contents (no)");
+    check(
+        Draft::new().page(sheet),
+        expect![[r#"
+        p1 Paragraph: The hull is sound.
+        p1 Paragraph: The mast is not.
+        p1 Paragraph: Approved by the harbourmaster
+        p1 Paragraph: Check the hull number
+        p1 Paragraph: Is it?
+    "#]],
+    );
+}
+
 #[test]
 fn right_to_left_text_is_read_from_the_right() {
     // Drawn in visual order: letters from left to right.
