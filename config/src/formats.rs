@@ -28,6 +28,10 @@ pub enum Id {
     Notebook,
     /// One mail message.
     Email,
+    /// Values separated by commas, semicolons or tabs.
+    Csv,
+    /// Excel.
+    Xlsx,
 }
 
 /// What the bytes of a file are.
@@ -150,6 +154,24 @@ pub const FORMATS: &[Format] = &[
         place: Place::File,
         is_for_readers: false,
         ..LIGHT
+    },
+    Format {
+        id: Id::Csv,
+        name: "tables as text",
+        extensions: &["csv", "tsv"],
+        is_for_readers: false,
+        ..LIGHT
+    },
+    Format {
+        id: Id::Xlsx,
+        name: "Excel",
+        extensions: &["xlsx"],
+        // `xls` is claimed so that the fault of an old file says how to convert it.
+        if_listed: &["xlsm", "xltx", "xltm", "xls"],
+        source: Source::Bytes,
+        is_confined: true,
+        place: Place::Headings,
+        is_for_readers: false,
     },
 ];
 

@@ -27,13 +27,14 @@ mod write;
 mod xml;
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 use std::collections::HashMap;
 
 use self::body::{Body, Means};
 use self::numbering::Numbering;
-use self::package::{Package, Relationship};
+pub(crate) use self::package::Package;
+use self::package::Relationship;
 use self::styles::Styles;
 use super::format::{Format, FormatLimits};
 use ::model::document::Parsed;
@@ -58,8 +59,7 @@ impl Format<[u8]> for Docx {
     }
 
     fn read(&self, source: &[u8], limits: &FormatLimits) -> Result<Parsed, String> {
-        let budget = limits.max_output_bytes.saturating_mul(BUDGET_PER_TEXT_BYTE);
-        let package = Package::open(source, budget.saturating_add(BASE_BUDGET_BYTES))?;
+        let package = open_package(source, limits)?;
         let top = package.relationships("")?;
         let main = target_of(&top, "officeDocument").unwrap_or("word/document.xml");
         let text = package.part(main)?.ok_or_else(|| missing(main))?;
@@ -68,14 +68,29 @@ impl Format<[u8]> for Docx {
         }
         let parts = Parts::read(&package, main)?;
         let mut parsed = parts.body(&text, &package, limits)?;
-        if let Some(core) = target_of(&top, "core-properties")
-            && let Some(text) = package.part(core)?
-        {
-            meta::read(&text, &mut parsed);
-        }
+        read_properties(&package, &mut parsed)?;
         parsed.map = SpanMap::identity(parsed.text.len(), 0);
         Ok(parsed)
     }
+}
+
+/// Opens the container of any Office document.
+pub(crate) fn open_package<'a>(
+    source: &'a [u8],
+    limits: &FormatLimits,
+) -> Result<Package<'a>, String> {
+    let budget = limits.max_output_bytes.saturating_mul(BUDGET_PER_TEXT_BYTE);
+    Package::open(source, budget.saturating_add(BASE_BUDGET_BYTES))
+}
+
+/// Adds the properties that any Office document states about itself.
+pub(crate) fn read_properties(package: &Package<'_>, parsed: &mut Parsed) -> Result<(), String> {
+    if let Some(core) = target_of(&package.relationships("")?, "core-properties")
+        && let Some(text) = package.part(core)?
+    {
+        meta::read(&text, parsed);
+    }
+    Ok(())
 }
 
 fn missing(main: &str) -> String {

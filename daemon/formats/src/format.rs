@@ -7,6 +7,7 @@
 use config::formats::Id;
 
 use super::code::LANGUAGES;
+use super::csv::Csv;
 use super::docx::Docx;
 use super::email::Email;
 use super::html::Html;
@@ -15,6 +16,7 @@ use super::markdown::Markdown;
 use super::notebook::Notebook;
 use super::pdf::Pdf;
 use super::plain::Plain;
+use super::xlsx::Xlsx;
 use model::document::Parsed;
 
 /// Reads one file type, from its text (`Format<str>`) or from its bytes (`Format<[u8]>`).
@@ -82,6 +84,8 @@ fn reader_of(id: Id) -> Reader {
         Id::Adoc => Reader::Text(&ADOC),
         Id::Notebook => Reader::Text(&Notebook),
         Id::Email => Reader::Bytes(&Email),
+        Id::Csv => Reader::Text(&Csv),
+        Id::Xlsx => Reader::Bytes(&Xlsx),
     }
 }
 

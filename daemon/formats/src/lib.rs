@@ -11,6 +11,7 @@
 
 mod builder;
 mod code;
+mod csv;
 mod decode;
 mod docx;
 mod email;
@@ -27,7 +28,9 @@ mod notebook;
 mod pdf;
 mod plain;
 pub mod sandbox;
+mod sheet;
 mod target;
+mod xlsx;
 
 use std::borrow::Cow;
 use std::sync::Arc;

@@ -10,6 +10,7 @@
 //! warning.
 
 mod accent;
+mod annotations;
 mod bidi;
 mod blocks;
 mod bound;
@@ -134,7 +135,7 @@ fn read_pages(pdf: &hayro_syntax::Pdf, limits: &FormatLimits, tally: &mut Tally)
         }
         let shown = interpreter.page(page);
         tally.n_read += 1;
-        tally.n_glyphs += shown.glyphs.len();
+        tally.n_glyphs += shown.glyphs.len() + shown.notes.iter().map(String::len).sum::<usize>();
         tally.n_unknown += shown.n_unknown;
         tally.n_pictures += usize::from(shown.glyphs.is_empty() && shown.n_images > 0);
         let (width, height) = page.render_dimensions();

@@ -509,12 +509,12 @@ fn a_name_that_was_forgotten_means_what_had_it_since_and_one_note_alone() {
 fn files_that_are_not_indexed_are_searched_for_a_string() {
     let project = TestProject::of(&[("a.md", "# A\n\nNothing.\n"), (".kgignore", "ign/\n")]);
     let text = "MARMALADEKILO55";
-    for path in ["data.csv", "ign/x.md", ".hidden/y.txt"] {
+    for path in ["data.json", "ign/x.md", ".hidden/y.txt"] {
         project.write(path, format!("id,{text}\n"));
     }
     let (code, out, _) = kgctl(&project, &["forget", "--text", text, "--prove"], "");
     assert_eq!(code, 1, "{out}");
-    for path in ["data.csv", "ign/x.md", ".hidden/y.txt"] {
+    for path in ["data.json", "ign/x.md", ".hidden/y.txt"] {
         assert!(out.contains(&format!("still in {path}")), "{path}: {out}");
     }
 }

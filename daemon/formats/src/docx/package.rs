@@ -24,7 +24,7 @@ const MAX_RELATIONSHIPS: usize = 100_000;
 pub(super) const OLE_MAGIC: &[u8] = &[0xd0, 0xcf, 0x11, 0xe0, 0xa1, 0xb1, 0x1a, 0xe1];
 
 /// An opened container.
-pub(super) struct Package<'a> {
+pub(crate) struct Package<'a> {
     archive: ZipSliceArchive<&'a [u8]>,
     entries: HashMap<String, Entry>,
     /// Bytes that may still be inflated.
@@ -49,11 +49,11 @@ pub(super) struct Relationship {
 
 impl<'a> Package<'a> {
     /// Opens a container, of which at most `budget` bytes may be inflated.
-    pub(super) fn open(bytes: &'a [u8], budget: usize) -> Result<Self, String> {
+    pub(crate) fn open(bytes: &'a [u8], budget: usize) -> Result<Self, String> {
         if bytes.starts_with(OLE_MAGIC) {
             return Err(ole_reason(bytes));
         }
-        let archive = ZipArchive::from_slice(bytes).map_err(|_| not_word(bytes))?;
+        let archive = ZipArchive::from_slice(bytes).map_err(|_| not_office(bytes))?;
         let mut entries = HashMap::new();
         let mut listed = archive.entries();
         let mut n_entries = 0;
@@ -87,19 +87,13 @@ impl<'a> Package<'a> {
         let budget = self.budget.get();
         // A guess at the unpacked size, bounded so that a wrong one costs little.
         let mut bytes = Vec::with_capacity(data.len().saturating_mul(4).min(budget).min(1 << 24));
-        // One byte more than allowed, to detect larger parts.
-        let limit = budget as u64 + 1;
-        let outcome = match entry.method {
-            CompressionMethod::STORE => data.take(limit).read_to_end(&mut bytes),
-            CompressionMethod::DEFLATE => {
-                flate2::bufread::DeflateDecoder::new(data).take(limit).read_to_end(&mut bytes)
-            }
-            _ => return Err(format!("part `{name}` is packed in a way that is not read")),
+        let Some(unpacked) = unpacked(data, entry.method) else {
+            return Err(format!("part `{name}` is packed in a way that is not read"));
         };
+        // One byte more than allowed, to detect larger parts.
+        let outcome = unpacked.take(budget as u64 + 1).read_to_end(&mut bytes);
         if bytes.len() > budget {
-            return Err(format!(
-                "part `{name}` unpacks to more than {budget} bytes; hint: the file is damaged or made to exhaust memory"
-            ));
+            return Err(too_large(name, budget));
         }
         // A damaged part is kept up to the damage; the XML reader reports where it breaks.
         if let Err(why) = outcome
@@ -109,6 +103,32 @@ impl<'a> Package<'a> {
         }
         self.budget.set(budget - bytes.len());
         Ok(Some(decoded(bytes)))
+    }
+
+    /// Checks that all entries together stay within the budget, for a reader that unpacks them by itself and trusts
+    /// the file. Entries of one name count each, since readers differ in which of them they take.
+    pub(crate) fn check_sizes(&self) -> Result<(), String> {
+        let budget = self.budget.get();
+        let mut left = budget as u64;
+        let mut listed = self.archive.entries();
+        while let Ok(Some(entry)) = listed.next_entry() {
+            let name = String::from_utf8_lossy(entry.file_path().as_ref()).into_owned();
+            if entry.flags().is_encrypted() {
+                return Err(encrypted());
+            }
+            let Ok(place) = self.archive.get_entry(entry.wayfinder()) else { continue };
+            let Some(unpacked) = unpacked(place.data(), entry.compression_method()) else {
+                continue;
+            };
+            let mut unpacked = unpacked.take(left + 1);
+            // Damage is for the reader to report.
+            let _ = std::io::copy(&mut unpacked, &mut std::io::sink());
+            if unpacked.limit() == 0 {
+                return Err(too_large(&name, budget));
+            }
+            left = unpacked.limit() - 1;
+        }
+        Ok(())
     }
 
     /// Returns the relationships of a part (those of the package for an empty name), by id.
@@ -137,6 +157,21 @@ impl<'a> Package<'a> {
         }
         Ok(found)
     }
+}
+
+/// Returns what an entry unpacks to; `None` where it is packed in a way that is not read.
+fn unpacked<'d>(data: &'d [u8], method: CompressionMethod) -> Option<Box<dyn Read + 'd>> {
+    match method {
+        CompressionMethod::STORE => Some(Box::new(data)),
+        CompressionMethod::DEFLATE => Some(Box::new(flate2::bufread::DeflateDecoder::new(data))),
+        _ => None,
+    }
+}
+
+fn too_large(name: &str, budget: usize) -> String {
+    format!(
+        "part `{name}` unpacks to more than {budget} bytes; hint: the file is damaged or made to exhaust memory"
+    )
 }
 
 /// Returns a part's name in the form for comparison; `None` if it is too long.
@@ -185,24 +220,27 @@ fn ole_reason(bytes: &[u8]) -> String {
     if holds("WordDocument") {
         return "an old Word document (.doc) is not read; hint: save it as .docx".to_string();
     }
-    "an old binary Office file is not read; hint: save it as .docx".to_string()
+    if holds("Workbook") {
+        return "an old Excel workbook (.xls) is not read; hint: save it as .xlsx".to_string();
+    }
+    "an old binary Office file is not read; hint: save it as .docx or .xlsx".to_string()
 }
 
 /// Returns the error for a file that is not a container, by its beginning.
-fn not_word(bytes: &[u8]) -> String {
+fn not_office(bytes: &[u8]) -> String {
     let head = bytes.get(..bytes.len().min(512)).unwrap_or(bytes).trim_ascii_start();
     let is = |start: &[u8]| head.get(..start.len()).is_some_and(|h| h.eq_ignore_ascii_case(start));
     match () {
-        () if bytes.is_empty() => "an empty file is no Word document".to_string(),
+        () if bytes.is_empty() => "an empty file is no Office document".to_string(),
         () if is(b"{\\rtf") => {
-            "RTF under the name of a Word document; hint: save it as .docx".to_string()
+            "RTF under the name of an Office document; hint: save it as .docx".to_string()
         }
         () if is(b"<!doctype html") || is(b"<html") => {
-            "HTML under the name of a Word document; hint: rename it to .html".to_string()
+            "HTML under the name of an Office document; hint: rename it to .html".to_string()
         }
         () if is(b"PK") => {
             "a damaged container: its end is missing or its list is broken".to_string()
         }
-        () => "not a Word document: it is no zip container".to_string(),
+        () => "not an Office document: it is no zip container".to_string(),
     }
 }

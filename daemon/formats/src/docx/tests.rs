@@ -16,7 +16,7 @@ const STRICT: &str = "http://purl.oclc.org/ooxml/wordprocessingml/main";
 const OFFICE: &str = "http://schemas.openxmlformats.org/officeDocument/2006";
 
 /// A container of parts.
-pub(super) fn zipped(parts: &[(&str, &[u8])]) -> Vec<u8> {
+pub(crate) fn zipped(parts: &[(&str, &[u8])]) -> Vec<u8> {
     let mut out = Vec::new();
     let mut archive = rawzip::ZipArchiveWriter::new(&mut out);
     for (name, bytes) in parts {

@@ -11,7 +11,7 @@ use std::ops::Range;
 use super::columns::Line;
 use super::glyph::GlyphStyle;
 use super::heading::Headings;
-use super::hyphen::{Joint, Vocabulary};
+use super::hyphen::{self, Joint, Vocabulary};
 use super::item::{Marker, marker_of};
 use super::links::PageLink;
 use super::page::PageLines;
@@ -96,6 +96,12 @@ impl<'a> BlockWriter<'a> {
             start += n.max(1);
         }
         self.script.end_marks();
+        for note in &page.notes {
+            self.end_lists();
+            self.script.step(Step::BeginText);
+            self.script.flow(note, false);
+            self.script.step(Step::EndBlock);
+        }
     }
 
     fn region(&mut self, lines: &[Line]) {
@@ -337,7 +343,10 @@ fn begins_block(line: &Line, before: &Line, has_two_before: bool, column: Column
         if line.reads_leftwards { before.x0 - column.left } else { column.right - before.x1 };
     // Each entry of a table of contents is a block.
     let is_leader = before.words.iter().any(|word| is_leader(&word.text));
-    is_leader || room > first + 2.0 * size && (ends || !begins_lower(line))
+    // A word that goes on decides, whatever room there was.
+    let is_broken = before.words.last().is_some_and(|word| hyphen::stem_of(&word.text).is_some())
+        && line.words.first().is_some_and(|word| word.text.starts_with(char::is_alphanumeric));
+    is_leader || room > first + 2.0 * size && !is_broken && (ends || !begins_lower(line))
 }
 
 fn begins_lower(line: &Line) -> bool {

@@ -6,6 +6,8 @@
 //! are drawn row by row, and their cells are short.
 //! Invariants: every stretch ends up in exactly one line; depth and time of cutting are bounded.
 
+use super::glyph::GlyphStyle;
+use super::hyphen::stem_of;
 use super::rows::{Stretch, Word};
 
 /// Deepest nesting of columns within columns.
@@ -14,8 +16,11 @@ const MAX_DEPTH: usize = 6;
 const N_STRIPS: usize = 512;
 /// Number of gutters tried.
 const MAX_GUTTERS: usize = 4;
-/// Fewest stretches on each side for columns.
+/// Fewest stretches on each side for columns that are recognized by their shape; fewer must read on from line to line.
 const MIN_STRETCHES: usize = 3;
+const MIN_SHORT: usize = 2;
+/// Number of stretches below one among which its next line is looked for.
+const MAX_BELOW: usize = 8;
 
 /// One line of a region.
 #[derive(Debug, Clone)]
@@ -54,12 +59,17 @@ struct Cut {
 impl Cut {
     fn cut(&mut self, mut stretches: Vec<Stretch>, depth: usize) {
         stretches.sort_by(|a, b| a.y.total_cmp(&b.y));
-        let gutters = if depth < MAX_DEPTH { gutters(&stretches) } else { Vec::new() };
+        let is_deepest = depth >= MAX_DEPTH;
+        let wide = if is_deepest { Vec::new() } else { gutters(&stretches) };
+        // Short columns may stand among much text over the whole width, which hides their gutter.
+        let short = blocks(&stretches).filter(|_| !is_deepest).flat_map(gutters).take(MAX_GUTTERS);
         // The first gutter with real columns on both sides somewhere.
-        let columns = gutters.into_iter().find_map(|gutter| {
-            let bands = bands(&stretches, gutter);
-            bands.iter().any(|band| band.are_columns).then_some((gutter, bands))
-        });
+        let wide = wide.into_iter().map(|gutter| (gutter, false));
+        let columns =
+            wide.chain(short.map(|gutter| (gutter, true))).find_map(|(gutter, is_short)| {
+                let bands = bands(&stretches, gutter, is_short);
+                bands.iter().any(|band| band.are_columns).then_some((gutter, bands))
+            });
         let Some((gutter, bands)) = columns else { return self.regions.push(stretches) };
         // Bands follow each other downwards; those without columns are joined with their neighbors to one region.
         let mut rest = stretches.into_iter();
@@ -91,8 +101,24 @@ struct Band {
     are_columns: bool,
 }
 
-/// Cuts a page where text crosses a gutter.
-fn bands(stretches: &[Stretch], gutter: f32) -> Vec<Band> {
+/// Returns the parts of a page in which each row has several stretches.
+fn blocks(stretches: &[Stretch]) -> impl Iterator<Item = &[Stretch]> {
+    let mut rows = stretches.chunk_by(|a, b| b.y - a.y < 0.5 * a.size.max(b.size)).peekable();
+    let mut at = 0;
+    std::iter::from_fn(move || {
+        while let Some(row) = rows.next_if(|row| row.len() < 2) {
+            at += row.len();
+        }
+        let start = at;
+        while let Some(row) = rows.next_if(|row| row.len() > 1) {
+            at += row.len();
+        }
+        stretches.get(start..at).filter(|block| !block.is_empty())
+    })
+}
+
+/// Cuts a page where text crosses a gutter. `is_short` if the gutter is that of some rows, and not of the page.
+fn bands(stretches: &[Stretch], gutter: f32, is_short: bool) -> Vec<Band> {
     let is_across = |stretch: &Stretch| {
         // Text that only touches the gutter does not cross it.
         let slack = 0.3 * stretch.size;
@@ -102,7 +128,8 @@ fn bands(stretches: &[Stretch], gutter: f32) -> Vec<Band> {
     parts
         .map(|part| Band {
             n_stretches: part.len(),
-            are_columns: !part.first().is_some_and(is_across) && are_columns(part, gutter),
+            are_columns: !part.first().is_some_and(is_across)
+                && are_columns(part, gutter, is_short),
         })
         .collect()
 }
@@ -113,7 +140,7 @@ fn middle(stretch: &Stretch) -> f32 {
 
 /// Returns the x of places that much less text crosses than there is on both sides; best first.
 fn gutters(stretches: &[Stretch]) -> Vec<f32> {
-    if stretches.len() < 2 * MIN_STRETCHES {
+    if stretches.len() < 2 * MIN_SHORT {
         return Vec::new();
     }
     let left = stretches.iter().fold(f32::MAX, |x, stretch| x.min(stretch.x0));
@@ -187,14 +214,25 @@ fn strips(covered: &[f32], min_width: f32) -> Vec<(f32, f32)> {
 }
 
 /// True if the two sides of a gutter are to be read one after the other.
-fn are_columns(stretches: &[Stretch], gutter: f32) -> bool {
+fn are_columns(stretches: &[Stretch], gutter: f32, is_short: bool) -> bool {
     let (left, right): (Vec<&Stretch>, Vec<&Stretch>) =
         stretches.iter().partition(|stretch| middle(stretch) < gutter);
     let n_pairs = left.len().min(right.len());
-    // A short column beside a long one counts if there is enough text in all.
-    if n_pairs < MIN_STRETCHES && (n_pairs == 0 || left.len() + right.len() < 4 * MIN_STRETCHES) {
+    // The values of a form stand beside their labels.
+    let are_values = |side: &[&Stretch]| {
+        let is_value = |stretch: &&&Stretch| {
+            stretch.words.iter().any(|word| word.style.has(GlyphStyle::VALUE))
+        };
+        side.iter().filter(is_value).count() * 2 > side.len()
+    };
+    if are_values(&left) || are_values(&right) {
         return false;
     }
+    if n_pairs == 0 {
+        return false;
+    }
+    // A short column beside a long one counts if there is enough text in all.
+    let is_small = n_pairs < MIN_STRETCHES && left.len() + right.len() < 4 * MIN_STRETCHES;
     // Columns are usually drawn one after the other, tables row by row: count how often drawing changes sides.
     let mut drawn: Vec<(usize, bool)> =
         stretches.iter().map(|stretch| (stretch.order, middle(stretch) < gutter)).collect();
@@ -207,12 +245,39 @@ fn are_columns(stretches: &[Stretch], gutter: f32) -> bool {
         side.iter().map(|stretch| stretch.n_chars * stretch.n_chars).sum::<usize>() / n_all.max(1)
     };
     let (n_left, n_right) = (mean_chars(&left), mean_chars(&right));
+    if is_small || is_short {
+        // Labels and values are not sentences, and of a sentence both columns have more than one line.
+        let n_reading_on = usize::from(reads_on(&left)) + usize::from(reads_on(&right));
+        let needed = if is_drawn_apart && is_small { 1 } else { 2 };
+        return n_pairs >= MIN_SHORT && n_reading_on >= needed && n_left.min(n_right) >= 12;
+    }
     let are_filled = is_filled(&left) && is_filled(&right);
     // Cells of a table are shorter than lines of a column. Without the drawing order as evidence, ask for more.
     match is_drawn_apart {
         true => n_left.min(n_right) >= 12 || are_filled && n_left.min(n_right) >= 6,
         false => are_filled && n_left.min(n_right) >= 25,
     }
+}
+
+/// True if most lines of a column continue in the next one.
+fn reads_on(side: &[&Stretch]) -> bool {
+    // A larger step is between paragraphs.
+    let is_below = |line: &Stretch, next: &Stretch| {
+        (0.5..2.0).contains(&((next.y - line.y) / line.size))
+            && next.x0 < line.x1
+            && next.x1 > line.x0
+    };
+    let (mut n_lines, mut n_continued) = (0, 0);
+    for (i, line) in side.iter().enumerate() {
+        let mut rest = side.iter().skip(i + 1).take(MAX_BELOW);
+        let Some(next) = rest.find(|next| is_below(line, next)) else { continue };
+        let (last, first) = (line.words.last(), next.words.first());
+        let is_broken = last.is_some_and(|word| stem_of(&word.text).is_some());
+        let is_lower = first.is_some_and(|word| word.text.starts_with(char::is_lowercase));
+        n_lines += 1;
+        n_continued += usize::from(is_broken || is_lower);
+    }
+    n_continued * 2 > n_lines
 }
 
 /// True if most lines of a column reach from edge to edge.

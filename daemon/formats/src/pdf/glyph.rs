@@ -19,6 +19,8 @@ impl GlyphStyle {
     pub(super) const MONO: GlyphStyle = GlyphStyle(4);
     /// The document says that this is a running header, a footer or a page number.
     pub(super) const FURNITURE: GlyphStyle = GlyphStyle(8);
+    /// It belongs to an annotation, such as the value of a form's field.
+    pub(super) const VALUE: GlyphStyle = GlyphStyle(16);
 
     /// True if all flags of `other` are set.
     pub(super) fn has(self, other: GlyphStyle) -> bool {
@@ -64,4 +66,6 @@ pub(super) struct Shown {
     pub(super) n_images: usize,
     /// Number of characters whose text the document does not state.
     pub(super) n_unknown: usize,
+    /// Comments on the page.
+    pub(super) notes: Vec<String>,
 }

@@ -1,6 +1,6 @@
 //! Interpret: runs the content of a page as far as it concerns text.
 //!
-//! In: a page. Out: its glyphs in drawing order, [`Shown`].
+//! In: a page. Out: its glyphs in drawing order, those of its annotations last, [`Shown`].
 //! Invariants: nothing is rendered; work is bounded for the whole document ([`Budget`]); an invalid operator is
 //! skipped.
 
@@ -12,9 +12,10 @@ use hayro_syntax::object::dict::keys;
 use hayro_syntax::object::{Array, Dict, Name, Object, Stream, String as PdfString};
 use hayro_syntax::page::{Page, Resources};
 
+use super::annotations;
 use super::bound;
 use super::font::{Code, Fonts, PdfFont};
-use super::glyph::{Glyph, Shown};
+use super::glyph::{Glyph, GlyphStyle, Shown};
 use super::marked::Marked;
 use super::state::{State, number};
 
@@ -63,12 +64,14 @@ impl<'a> Interpreter<'a> {
             state: State::new(start),
             saved: Vec::new(),
             marked: Marked::default(),
+            style: GlyphStyle::default(),
             depth: 0,
         };
         if let Some(drawing) = drawing_of(page) {
             run.content(&drawing, page.resources());
         }
         run.marked.end_all(&mut run.shown.glyphs);
+        run.annotations(page, start);
         run.shown
     }
 }
@@ -106,10 +109,38 @@ struct PageRun<'a, 'd> {
     state: State<'a>,
     saved: Vec<State<'a>>,
     marked: Marked,
+    /// What all glyphs have that are drawn now.
+    style: GlyphStyle,
     depth: usize,
 }
 
 impl<'a> PageRun<'a, '_> {
+    /// Runs what annotations draw; text that is not drawn is placed in their rectangles.
+    fn annotations(&mut self, page: &Page<'a>, start: Affine) {
+        self.style = GlyphStyle::VALUE;
+        for dict in annotations::dicts_of(page) {
+            let Some(annotation) = annotations::read(&dict, start) else { continue };
+            let (n_glyphs, n_images) = (self.shown.glyphs.len(), self.shown.n_images);
+            if self.document.budget.is_spent() || n_glyphs > MAX_PAGE_GLYPHS {
+                break;
+            }
+            if let Some((form, to_area)) = &annotation.appearance {
+                self.state = State::new(start * *to_area);
+                self.object(form, page.resources());
+                self.marked.end_all(&mut self.shown.glyphs);
+                // Pictures of marks and stamps do not make a page a scan.
+                self.shown.n_images = n_images;
+            }
+            let drawn = self.shown.glyphs.get(n_glyphs..).unwrap_or(&[]);
+            if annotation.is_note {
+                self.shown.notes.push(annotation.text);
+            } else if drawn.iter().all(|glyph| glyph.char == ' ') {
+                let placed = annotations::glyphs_in(annotation.area, &annotation.text);
+                self.shown.glyphs.extend(placed);
+            }
+        }
+    }
+
     /// Runs one content stream: a page's, or a form's.
     fn content(&mut self, content: &[u8], resources: &Resources<'a>) {
         let budget = &mut self.document.budget;
@@ -274,7 +305,7 @@ impl<'a> PageRun<'a, '_> {
         }
         let placed = self.state.placed(font, code);
         let Some(placed) = placed else { return };
-        let style = self.marked.style() | font.style;
+        let style = self.marked.style() | font.style | self.style;
         // A ligature has several characters; each gets an equal part of its width.
         let n_chars = code.text.chars().count().max(1);
         let step = (placed.x1 - placed.x0) / n_chars as f32;

@@ -19,6 +19,8 @@ pub(super) struct PageLines {
     pub(super) top: f32,
     pub(super) height: f32,
     pub(super) links: Vec<PageLink>,
+    /// Comments on the page.
+    pub(super) notes: Vec<String>,
 }
 
 /// Reads a page of `width` and `height` points.
@@ -40,7 +42,7 @@ pub(super) fn page_lines(shown: Shown, width: f32, height: f32, links: Vec<PageL
         225..=314 => (0.0, width),
         _ => (0.0, height),
     };
-    let mut page = PageLines { lines: Vec::new(), top, height, links };
+    let mut page = PageLines { lines: Vec::new(), top, height, links, notes: shown.notes };
     for (turn, glyphs) in groups {
         let mut stretches = rows::stretches(&glyphs);
         // Links are in the coordinates of the page, which are those of the text only if that is not rotated.

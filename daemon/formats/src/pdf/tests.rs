@@ -65,6 +65,103 @@ fn columns_are_read_one_after_the_other() {
 }
 
 #[test]
+fn columns_of_two_lines_are_read_one_after_the_other() {
+    let left = ["The keeper of the light wrote down", "each ship that went by and"];
+    let right = ["sent the list to the harbor at the", "end of every single week."];
+    // Drawn row by row, below a title and among text over the whole width.
+    let full = "What follows is told by the people who lived on the rock for many years, and by nobody else at all.";
+    let mut sheet = Sheet::default()
+        .text((50, 740), Face::Bold, 18, "How the log of the lighthouse was kept in those days")
+        .lines((50, 710), 10, &[full, full, full, "That is all."]);
+    for (i, (a, b)) in left.iter().zip(right).enumerate() {
+        let y = 640 - 12 * i as u32;
+        sheet = sheet.text((50, y), Face::Plain, 10, a).text((310, y), Face::Plain, 10, b);
+    }
+    let sheet = sheet.lines((50, 590), 10, &[full, full]);
+    // Three of them, drawn one after the other.
+    let three = Sheet::default()
+        .lines((50, 700), 10, &["The mast is made of", "larch, and the hull"])
+        .lines((220, 700), 10, &["is made of oak that", "was cut in winter by"])
+        .lines((390, 700), 10, &["people who know how", "wood works at sea."]);
+    check(
+        Draft::new().page(sheet).page(three),
+        expect![[r#"
+            p1 Heading(1): How the log of the lighthouse was kept in those days
+            p1 Paragraph: What follows is told by the people who lived on the rock for many years, and by nobody else at all. What follows is told by the people who lived on the rock for many years, and by nobody else at all. What follows is told by the people who lived on the rock for many years, and by nobody else at all.
+            p1 Paragraph: That is all.
+            p1 Paragraph: The keeper of the light wrote down each ship that went by and sent the list to the harbor at the end of every single week.
+            p1 Paragraph: What follows is told by the people who lived on the rock for many years, and by nobody else at all. What follows is told by the people who lived on the rock for many years, and by nobody else at all.
+            p2 Paragraph: The mast is made of larch, and the hull is made of oak that was cut in winter by people who know how wood works at sea.
+        "#]],
+    );
+}
+
+#[test]
+fn labels_and_values_in_two_rows_are_read_across() {
+    let pairs = |rows: [(&str, &str); 2]| {
+        rows.iter().zip(0..).fold(Sheet::default(), |sheet, ((label, value), i)| {
+            let y = 700 - 14 * i;
+            sheet.text((50, y), Face::Plain, 10, label).text((310, y), Face::Plain, 10, value)
+        })
+    };
+    let draft = Draft::new()
+        .page(pairs([
+            ("Name of the vessel", "Albatros the Second"),
+            ("Name of the owner", "Ada Moreno of Porto"),
+        ]))
+        .page(pairs([
+            ("Greatest length in meters", "twelve and a half"),
+            ("Greatest speed in knots", "nine, with the wind"),
+        ]))
+        .page(pairs([("maximum load", "3000"), ("minimum crew", "4")]));
+    check(
+        draft,
+        expect![[r#"
+        p1 Paragraph: Name of the vessel Albatros the Second Name of the owner Ada Moreno of Porto
+        p2 Paragraph: Greatest length in meters twelve and a half Greatest speed in knots nine, with the wind maximum load 3000 minimum crew 4
+    "#]],
+    );
+}
+
+#[test]
+fn hyphens_of_words_stay() {
+    // The typesetter breaks no words: `friendly` had room.
+    let sheet = Sheet::default().lines(
+        (50, 700),
+        10,
+        &[
+            "A kit for boats with sails was found, and all of it is self-",
+            "made. The sheets that came with it are user-",
+            "friendly. They were drawn by Anne-",
+            "Marie Duval of the yard at the end of the quay in town.",
+        ],
+    );
+    // This document breaks words, such as `harbor`, but has `ice` and `free` as words.
+    let broken = Sheet::default().lines(
+        (50, 700),
+        10,
+        &[
+            "The sea was ice-cold. There was ice, and the har-",
+            "bor was full. It is a free harbor, with the ice-",
+            "free berths at its far end, which many of the sail-",
+            "ors like, as they told us when we went there once.",
+        ],
+    );
+    check(
+        Draft::new().page(sheet),
+        expect![[r#"
+        p1 Paragraph: A kit for boats with sails was found, and all of it is self-made. The sheets that came with it are user-friendly. They were drawn by Anne-Marie Duval of the yard at the end of the quay in town.
+    "#]],
+    );
+    check(
+        Draft::new().page(broken),
+        expect![[r#"
+            p1 Paragraph: The sea was ice-cold. There was ice, and the harbor was full. It is a free harbor, with the ice-free berths at its far end, which many of the sailors like, as they told us when we went there once.
+        "#]],
+    );
+}
+
+#[test]
 fn headers_footers_and_page_numbers_are_not_read() {
     let page = |number: &str, text: &[&str]| {
         Sheet::default()
@@ -184,6 +281,99 @@ fn lists_tables_code_and_links_are_kept() {
         p1 Code { language: "" }: fn rotate() {\n    let key = new();\n}
         p1 Paragraph: The full story is in the manual.
         link the manual. -> https://example.org/manual
+    "#]],
+    );
+}
+
+/// A form of labels with values at their side.
+fn permit() -> Sheet {
+    ["Surname", "Vessel", "Berth class", "Insured", "Remarks"].iter().zip(0..).fold(
+        Sheet::default().text((72, 740), Face::Bold, 16, "Mooring permit"),
+        |sheet, (label, i)| sheet.text((72, 700 - 30 * i), Face::Plain, 11, label),
+    )
+}
+
+#[test]
+fn values_of_forms_stand_by_their_labels() {
+    let sheet = permit()
+        .annotation([150, 698, 400, 714], "/Subtype /Widget /FT /Tx /V (Kestrel-Moore)")
+        .annotation([150, 668, 400, 684], "/Subtype /Widget /FT /Tx /V <feff00530065006500fc> /F 4")
+        .annotation([150, 638, 300, 654], "/Subtype /Widget /FT /Ch /V (b) /Opt [[(a) (Alpha)] [(b) (Beta Quay)]]")
+        .annotation([150, 608, 164, 622], "/Subtype /Widget /FT /Btn /V /Yes /AS /Yes")
+        .annotation([170, 608, 184, 622], "/Subtype /Widget /FT /Btn /AS /Off")
+        .annotation([150, 550, 300, 592], "/Subtype /Widget /FT /Tx /Ff 4096 /V (Comes back late in the autumn every year\r again)")
+        .annotation([450, 698, 500, 714], "/Subtype /Widget /FT /Tx /Ff 8192 /V (hunter2)")
+        .annotation([450, 668, 500, 684], "/Subtype /Widget /FT /Tx /F 2 /V (hidden)");
+    check(
+        Draft::new().page(sheet),
+        expect![[r#"
+            p1 Heading(1): Mooring permit
+            p1 TableRow { table: 0, is_header: false }: Surname | Kestrel-Moore
+            p1 TableRow { table: 0, is_header: false }: Vessel | Seeü
+            p1 TableRow { table: 0, is_header: false }: Berth class | Beta Quay
+            p1 TableRow { table: 0, is_header: false }: Insured | Yes
+            p1 TableRow { table: 0, is_header: false }: Remarks | Comes back late in the autumn every year again
+        "#]],
+    );
+}
+
+#[test]
+fn what_annotations_draw_is_read_at_its_place() {
+    let mut draft = Draft::new();
+    let fonts = "/Resources << /Font << /F1 3 0 R >> >>";
+    let drawn = |text: &str| format!("/Tx BMC q BT /F1 11 Tf 2 4 Td ({text}) Tj ET Q EMC");
+    let form = format!("/Type /XObject /Subtype /Form {fonts}");
+    let name =
+        draft.object(stream(&format!("{form} /BBox [0 0 250 16]"), &drawn("Captain Fenwick")));
+    let stamp = draft.object(stream(
+        &format!("{form} /BBox [0 0 100 16] /Matrix [2 0 0 2 10 10]"),
+        &drawn("Approved"),
+    ));
+    let empty = draft.object(stream(&format!("{form} /BBox [0 0 250 16]"), "/Tx BMC EMC"));
+    let parent = draft.object("<< /FT /Tx /V (Salt and rope) >>".to_string());
+    let sheet = Sheet::default()
+        .lines((72, 700), 11, &["Order form for provisions"])
+        .text((72, 670), Face::Plain, 11, "Customer")
+        .text((72, 640), Face::Plain, 11, "Goods")
+        .annotation(
+            [150, 668, 400, 684],
+            &format!("/Subtype /Widget /FT /Tx /V (stale) /AP << /N {name} 0 R >>"),
+        )
+        .annotation(
+            [150, 638, 400, 654],
+            &format!("/Subtype /Widget /Parent {parent} 0 R /AP << /N {empty} 0 R >>"),
+        )
+        .annotation([300, 100, 400, 116], &format!("/Subtype /Stamp /AP << /N {stamp} 0 R >>"));
+    check(
+        draft.page(sheet),
+        expect![[r#"
+        p1 Paragraph: Order form for provisions
+        p1 Paragraph: Customer Captain Fenwick
+        p1 Paragraph: Goods Salt and rope
+        p1 Paragraph: Approved
+    "#]],
+    );
+}
+
+#[test]
+fn comments_and_text_boxes_are_read() {
+    let sheet = Sheet::default()
+        .lines((50, 700), 10, &["The hull is sound.", "The mast is not."])
+        .annotation(
+            [50, 600, 400, 616],
+            "/Subtype /FreeText /Contents (Approved by the harbourmaster) /DA (/F1 11 Tf)",
+        )
+        .annotation([420, 700, 440, 720], "/Subtype /Text /Contents (Check the hull number)")
+        .annotation([50, 700, 120, 710], "/Subtype /Highlight /Contents (Is it?)")
+        .annotation([50, 700, 120, 710], "/Subtype /Popup /Contents (no)");
+    check(
+        Draft::new().page(sheet),
+        expect![[r#"
+        p1 Paragraph: The hull is sound.
+        p1 Paragraph: The mast is not.
+        p1 Paragraph: Approved by the harbourmaster
+        p1 Paragraph: Check the hull number
+        p1 Paragraph: Is it?
     "#]],
     );
 }

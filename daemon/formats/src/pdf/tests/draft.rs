@@ -16,7 +16,7 @@ pub(super) enum Face {
 #[derive(Clone, Default)]
 pub(super) struct Sheet {
     drawing: String,
-    links: Vec<(String, [u32; 4])>,
+    annotations: String,
     has_image: bool,
 }
 
@@ -52,8 +52,14 @@ impl Sheet {
         self
     }
 
-    pub(super) fn link(mut self, area: [u32; 4], address: &str) -> Self {
-        self.links.push((address.to_string(), area));
+    pub(super) fn link(self, area: [u32; 4], address: &str) -> Self {
+        self.annotation(area, &format!("/Subtype /Link /A << /S /URI /URI ({address}) >>"))
+    }
+
+    /// Adds an annotation with the given entries.
+    pub(super) fn annotation(mut self, [x0, y0, x1, y1]: [u32; 4], entries: &str) -> Self {
+        let _ =
+            write!(self.annotations, "<< /Type /Annot /Rect [{x0} {y0} {x1} {y1}] {entries} >> ");
         self
     }
 
@@ -125,19 +131,11 @@ impl Draft {
 
     pub(super) fn page(mut self, sheet: Sheet) -> Self {
         let contents = self.object(stream("", &sheet.drawing));
-        let links: String = sheet
-            .links
-            .iter()
-            .map(|(address, [x0, y0, x1, y1])| {
-                format!(
-                    "<< /Type /Annot /Subtype /Link /Rect [{x0} {y0} {x1} {y1}] /A << /S /URI /URI ({address}) >> >> "
-                )
-            })
-            .collect();
         let image = if sheet.has_image { "/XObject << /Im 9 0 R >>" } else { "" };
         let page = self.object(format!(
-            "<< /Type /Page /Parent {PAGES} 0 R /MediaBox [0 0 600 800] /Contents {contents} 0 R /Annots [{links}] \
-             /Resources << /Font << /F1 3 0 R /F2 4 0 R /F3 5 0 R /F4 6 0 R >> {image} >> >>"
+            "<< /Type /Page /Parent {PAGES} 0 R /MediaBox [0 0 600 800] /Contents {contents} 0 R /Annots [{}] \
+             /Resources << /Font << /F1 3 0 R /F2 4 0 R /F3 5 0 R /F4 6 0 R >> {image} >> >>",
+            sheet.annotations
         ));
         self.pages.push(page);
         self
