@@ -332,18 +332,28 @@ impl<'a> Wanted<'a> {
             let mut ranks = self.exact.iter().enumerate();
             return ranks.find_map(|(at, place)| Some((at, leads(place)?)));
         }
+        // A file without its extension comes last.
+        if candidate.by == By::BarePath {
+            let bare = bare_key(candidate.path);
+            return self.place_of(&bare).map(|place| (LINK_ORDER.len() + 1, place));
+        }
         let step = || Some(1 + LINK_ORDER.iter().position(|it| *it == candidate.by)?);
         let (step, path) = match candidate.by {
             By::FileName => (0, path),
             By::Folder => (step()?, fold(candidate.path.rsplit_once('/')?.0)),
             _ => return Some((step()?, 0)),
         };
+        Some((step, self.place_of(&path)?))
+    }
+
+    /// Returns which of the places a path is, or ends like.
+    fn place_of(&self, path: &str) -> Option<usize> {
         let ends = |suffix: &String| {
             path.strip_suffix(suffix.as_str()).is_some_and(|it| it.is_empty() || it.ends_with('/'))
         };
         let by_path = self.exact.iter().position(|exact| *exact == path);
         let by_end = || self.suffix.as_ref().filter(|it| ends(it)).map(|_| self.exact.len());
-        Some((step, by_path.or_else(by_end)?))
+        by_path.or_else(by_end)
     }
 
     fn is_written_so(&self, candidate: &Candidate<'_>) -> bool {

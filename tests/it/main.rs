@@ -42,6 +42,7 @@ mod layers;
 mod ledger;
 mod life;
 mod linking;
+mod links;
 mod llm;
 mod llm_enrich;
 mod llm_kb;

@@ -6,8 +6,8 @@
 
 use notes::parse::LinkKind;
 use notes::resolve::{
-    By, Candidate, Keys, LINK_ORDER, ORDER, bare_key, choose, index_in, is_id, is_name, name_key,
-    page_of, path_key, paths_above, places,
+    By, Candidate, Keys, LINK_ORDER, ORDER, bare_key, choose, file_key, index_in, is_id, is_name,
+    name_key, page_of, path_key, paths_above, places,
 };
 use notes::slug::without_extension;
 use rusqlite::{Connection, params};
@@ -118,7 +118,10 @@ pub(crate) fn resolve_link(
             .map_or_else(|| moved(db, &places(from, target)), |doc| Ok(Some(doc)));
     }
     // The path decides first, so other names need not be read if it does.
-    let mut decided = chosen(&candidates(db, &keys.file, By::FileName, from, target)?);
+    let of_file = candidates(db, &keys.file, By::FileName, from, target)?;
+    let is_whole = |(_, path, _): &(i64, String, By)| file_key(path) == keys.file;
+    let (whole, bare): (Vec<_>, Vec<_>) = of_file.into_iter().partition(is_whole);
+    let mut decided = chosen(&whole);
     for by in LINK_ORDER {
         let is_as_written = keys.permalink.as_deref() == Some(target);
         let key = match by {
@@ -132,6 +135,10 @@ pub(crate) fn resolve_link(
         let found = candidates(db, key, by, from, target)?;
         // Anything may begin with a heading such as `Overview`, so it names a document only if no other has it.
         decided = chosen(&found).filter(|_| by != By::Heading || found.len() == 1);
+    }
+    if decided.is_none() {
+        let bare = bare.into_iter().map(|(doc, path, _)| (doc, path, By::BarePath));
+        decided = chosen(&bare.collect::<Vec<_>>());
     }
     let whole = path_key(target.trim_start_matches('/'));
     let name = format!("/{}", keys.file);

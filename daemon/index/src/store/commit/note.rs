@@ -61,6 +61,7 @@ fn names_of(doc: &Document) -> BTreeSet<(i64, String)> {
     let path = doc.head.path.as_str();
     let mut names = BTreeSet::from([
         (By::FileName as i64, file_key(path)),
+        (By::FileName as i64, file_key(&bare_key(path))),
         (By::Title as i64, name_key(&doc.title)),
         (By::Slug as i64, slug(&doc.title)),
         (By::PathSlug as i64, path_slug(path)),
