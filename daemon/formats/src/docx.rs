@@ -1,6 +1,6 @@
 //! DOCX: documents of Word and of programs that write its format (OOXML, transitional and strict).
 //!
-//! In: the bytes of a file. Out: headings, paragraphs, lists, tables, code and notes of its body, with links and
+//! In: the bytes of a file. Out: headings, paragraphs, lists, tables, code, notes and comments of its body, with links and
 //! metadata; no pages, since they depend on the layout.
 //! ```text
 //! bytes ► package (zip) ► xml (tokens) ► body (model) ► write (blocks) ► meta (title, author, dates)
@@ -130,7 +130,7 @@ impl Parts {
     ) -> Result<Parsed, String> {
         // Notes are read before the body, which refers to them.
         let mut notes = Vec::new();
-        for kind in ["footnotes", "endnotes"] {
+        for kind in ["footnotes", "endnotes", "comments"] {
             let Some(name) = target_of(&self.relationships, kind) else { continue };
             if let Some(text) = package.part(name)? {
                 notes.push((text, package.relationships(name)?));

@@ -1,65 +1,302 @@
 //! E-mail: `.eml`, one message.
 //!
-//! In: the bytes of a file. Out: subject as title, sender as author, date; the text of the message, or its HTML if it
-//! has no text; names of attachments.
-//! Invariants: encodings are decoded by a maintained parser; messages inside messages are named, not read, so that
-//! nesting costs nothing.
+//! In: the bytes of a file. Out: subject as title, sender as author, date; senders and recipients as fields, then the
+//! text of the message, the names of attachments, and the text of those that have any, each under a heading: files
+//! of text, and messages.
+//! Invariants: encodings are decoded by a maintained parser; every part is visited once, and their number and depth
+//! are bounded, with a warning; of alternatives, the one that says most is read.
 
-use mail_parser::{Address, MessageParser, MessagePart, MimeHeaders, PartType};
+mod charset;
+
+use std::collections::HashSet;
+
+use mail_parser::parsers::MessageStream;
+use mail_parser::{
+    Address, Encoding, HeaderName, Message, MessageParser, MessagePart, MimeHeaders, PartType,
+};
 
 use super::builder::TextBuilder;
-use super::format::{Format, FormatLimits};
+use super::decode::Decoded;
+use super::format::{Format, FormatLimits, Reader, reader_for};
 use super::html::Html;
 use super::plain::Plain;
 use model::document::{Block, BlockKind, Inline, Link, Parsed};
 use model::terms::{Norm, Span, SpanMap};
 
-/// Most parts that are read.
-const MAX_PARTS: usize = 50;
-/// Most attachments whose names are listed.
-const MAX_ATTACHMENTS: usize = 50;
+/// Most parts that are read, of the message and of those in it.
+const MAX_PARTS: usize = 200;
+/// Deepest nesting of parts and messages.
+const MAX_DEPTH: usize = 16;
+/// Most addresses of one field.
+const MAX_ADDRESSES: usize = 100;
 /// Longest name of an attachment or person, in characters.
 const MAX_NAME_CHARS: usize = 200;
+/// Level of the heading of what is attached. Headings in it are as many levels deeper.
+const ATTACHED_LEVEL: u8 = 2;
+/// Share of the words of a page, in tenths, that its plain text must have to be read in its place.
+const MIN_HELD_TENTHS: usize = 9;
+
+/// The fields that name people.
+const PEOPLE: [(HeaderName<'static>, &str); 4] = [
+    (HeaderName::From, "From"),
+    (HeaderName::To, "To"),
+    (HeaderName::Cc, "Cc"),
+    (HeaderName::Bcc, "Bcc"),
+];
 
 /// Reads messages.
 pub(crate) struct Email;
 
 impl Format<[u8]> for Email {
     fn read(&self, source: &[u8], limits: &FormatLimits) -> Result<Parsed, String> {
-        let message = MessageParser::default()
+        let mut message = MessageParser::default()
             .parse(source)
-            .filter(|message| message.from().is_some() || message.subject().is_some())
-            .ok_or("not an e-mail: it has neither sender nor subject")?;
-        let mut parsed = TextBuilder::new("", limits).finish();
-        let is_written =
-            |part: &&MessagePart<'_>| matches!(&part.body, PartType::Text(_) | PartType::Html(_));
-        // Of alternative parts, the parser returns one: the text if there is one.
-        for part in message.text_bodies().filter(is_written).take(MAX_PARTS) {
-            // Each part may use what the previous ones left; 2 bytes are for the separator.
-            let room = limits.max_output_bytes.saturating_sub(parsed.text.len() + 2);
-            let limits = FormatLimits { max_output_bytes: room, ..*limits };
-            let next = match &part.body {
-                PartType::Html(html) => Html.read(&html.replace("\r\n", "\n"), &limits)?,
-                PartType::Text(text) => Plain.read(&text.replace("\r\n", "\n"), &limits)?,
-                _ => continue,
-            };
-            append(&mut parsed, next);
-        }
-        parsed.title = message.subject().map(String::from);
-        parsed.meta.author = message.from().and_then(name_of);
-        parsed.meta.date = message.date().map(|date| date.to_rfc3339());
-        let names: Vec<String> = message
-            .attachments()
-            .take(MAX_ATTACHMENTS)
-            .filter_map(|part| short(part.attachment_name()?))
-            .collect();
-        for name in names {
-            add_line(&mut parsed, &format!("Attached: {name}"), limits);
-        }
+            .filter(|message| {
+                let mut fields = PEOPLE.iter().map(|(name, _)| name);
+                let has = |name: &HeaderName<'static>| message.header(name.clone()).is_some();
+                has(&HeaderName::Subject) || has(&HeaderName::Date) || fields.any(has)
+            })
+            .ok_or("not an e-mail: it has no sender, recipient, subject or date")?;
+        charset::mend_headers(&mut message);
+        let mut reading = Reading { limits: *limits, n_parts: 0, warnings: Vec::new() };
+        let title = message.subject().map(String::from);
+        let author = message.from().and_then(name_of);
+        let date = message.date().map(|date| date.to_rfc3339());
+        let mut parsed = reading.message(message, 0);
+        parsed.title = title;
+        parsed.meta.author = author;
+        parsed.meta.date = date;
+        reading.warnings.into_iter().for_each(|warning| warn(&mut parsed.warnings, warning));
         // The map leads to the extracted text, as in other formats that read bytes.
         parsed.map = SpanMap::identity(parsed.text.len(), 0);
         Ok(parsed)
     }
+}
+
+/// Reads the parts of a message; `limits` is what is left of the text's.
+struct Reading {
+    limits: FormatLimits,
+    n_parts: usize,
+    warnings: Vec<String>,
+}
+
+impl Reading {
+    /// Reads a message whose headers are mended: its fields, its text, and what is attached.
+    fn message(&mut self, mut message: Message<'_>, depth: usize) -> Parsed {
+        let mut fields = self.fields(&message);
+        if depth > 0 {
+            let moment = message.date().map(|date| date.to_rfc3339().replace('T', " "));
+            fields.extend(moment.map(|moment| format!("Date: {moment}")));
+        }
+        let mut out = self.written(&fields.join("\n"), |builder, source| {
+            builder.begin_list(None);
+            let mut at = 0;
+            for line in source.split('\n') {
+                builder.begin_item();
+                builder.flow(at..at + line.len());
+                builder.end_item();
+                at += line.len() + 1;
+            }
+        });
+        let mut attached = Vec::new();
+        let body = self.body(&message, 0, depth, &mut attached);
+        append(&mut out, body, 0);
+        // What is only named comes before what begins a section.
+        let mut sections = Vec::new();
+        for id in attached {
+            let Some(part) = message.parts.get_mut(id as usize) else { continue };
+            let name = part.attachment_name().and_then(short);
+            if let PartType::Message(_) = &part.body {
+                let PartType::Message(inner) = std::mem::take(&mut part.body) else { continue };
+                sections.push(self.attached_message(inner, name, depth + 1));
+            } else if let Some(reader) = reader_of(part) {
+                let title = name.unwrap_or_else(|| type_of(part));
+                let text = self.text(&message.raw_message, part, reader);
+                sections.push((title, text));
+            } else if let Some(name) = name {
+                let line = format!("Attached: {name}");
+                let line = self.written(&line, |builder, line| builder.flow(0..line.len()));
+                let section = section_after(&out);
+                append_in(&mut out, line, section, 0);
+            }
+        }
+        for (title, text) in sections {
+            let heading = self.written(&title, |builder, title| {
+                builder.begin_heading(ATTACHED_LEVEL);
+                builder.flow(0..title.len());
+            });
+            let section = u32::try_from(out.blocks.len()).ok().filter(|_| !heading.text.is_empty());
+            append(&mut out, heading, 0);
+            append_in(&mut out, text, section, ATTACHED_LEVEL);
+        }
+        out
+    }
+
+    fn attached_message(
+        &mut self,
+        mut message: Message<'_>,
+        name: Option<String>,
+        depth: usize,
+    ) -> (String, Parsed) {
+        charset::mend_headers(&mut message);
+        let subject = message.subject().and_then(short);
+        let title = subject.or(name).unwrap_or_else(|| "message/rfc822".to_string());
+        (title, self.message(message, depth))
+    }
+
+    /// Returns the lines of the fields that name people, and warns of those too long.
+    fn fields(&mut self, message: &Message<'_>) -> Vec<String> {
+        let mut lines = Vec::new();
+        for (name, label) in PEOPLE {
+            let lists = message.header_values(name).filter_map(|value| value.as_address());
+            let all: Vec<String> = lists.flat_map(|list| list.iter()).filter_map(person).collect();
+            let shown = all.get(..MAX_ADDRESSES).unwrap_or(&all);
+            if !shown.is_empty() {
+                lines.push(format!("{label}: {}", shown.join(", ")));
+            }
+            if shown.len() < all.len() {
+                let n_left = all.len() - shown.len();
+                warn(&mut self.warnings, format!("{label}: {n_left} addresses are not indexed"));
+            }
+        }
+        lines
+    }
+
+    /// Reads the parts that are the text of a message, and collects those that are attached.
+    fn body(
+        &mut self,
+        message: &Message<'_>,
+        id: u32,
+        depth: usize,
+        attached: &mut Vec<u32>,
+    ) -> Parsed {
+        self.n_parts += 1;
+        if self.n_parts > MAX_PARTS || depth > MAX_DEPTH {
+            warn(
+                &mut self.warnings,
+                "too many or too deep parts; some are not indexed".to_string(),
+            );
+            return Parsed::default();
+        }
+        let Some(part) = message.parts.get(id as usize) else { return Parsed::default() };
+        match &part.body {
+            PartType::Multipart(ids) => {
+                let is_choice = part.is_content_type("multipart", "alternative");
+                let mut out = Parsed::default();
+                for id in ids {
+                    let next = self.body(message, *id, depth + 1, attached);
+                    if is_choice {
+                        out = self.richer(out, next);
+                    } else {
+                        append(&mut out, next, 0);
+                    }
+                }
+                out
+            }
+            PartType::Text(_) | PartType::Html(_) if id == 0 || is_body(part) => {
+                let reader = reader_of(part).unwrap_or(Reader::Text(&Plain));
+                self.text(&message.raw_message, part, reader)
+            }
+            _ => {
+                attached.push(id);
+                Parsed::default()
+            }
+        }
+    }
+
+    /// Returns what two alternatives say: the first if it has the words of the second, else the second, and both if
+    /// the first has more words of its own than the second has at all.
+    fn richer(&mut self, first: Parsed, second: Parsed) -> Parsed {
+        let (of_first, of_second) = (words_of(&first.text), words_of(&second.text));
+        let n_held = of_second.intersection(&of_first).count();
+        let holds = 10 * n_held >= MIN_HELD_TENTHS * of_second.len();
+        let (kept, left) = if holds { (first, second) } else { (second, first) };
+        if !holds && of_first.len() - n_held > of_second.len() {
+            let mut both = left;
+            append(&mut both, kept, 0);
+            return both;
+        }
+        self.limits.max_output_bytes += left.text.len();
+        kept
+    }
+
+    /// Reads the text of a part.
+    fn text(&mut self, raw: &[u8], part: &MessagePart<'_>, reader: Reader) -> Parsed {
+        let place = part.offset_body as usize..part.offset_end as usize;
+        let raw = raw.get(place).unwrap_or_else(|| part.contents());
+        let mut stream = MessageStream::new(raw);
+        let bytes = match part.encoding {
+            Encoding::Base64 => stream.decode_base64_mime(b"").1,
+            Encoding::QuotedPrintable => stream.decode_quoted_printable_mime(b"").1,
+            Encoding::None => raw.into(),
+        };
+        let read = charset::text_of(&bytes, charset::declared(part))
+            .map_err(|fault| fault.reason)
+            .and_then(|Decoded { text, warnings, .. }| {
+                let mut parsed = reader.read(text.as_bytes(), &self.limits)?;
+                warnings.into_iter().for_each(|warning| warn(&mut parsed.warnings, warning));
+                Ok(parsed)
+            });
+        let parsed = read.unwrap_or_else(|reason| Parsed {
+            warnings: vec![format!("a part is not indexed: {reason}")],
+            ..Parsed::default()
+        });
+        self.spend(&parsed);
+        parsed
+    }
+
+    /// Returns the structure that `write` gives to a text.
+    fn written(&mut self, text: &str, write: impl FnOnce(&mut TextBuilder<'_>, &str)) -> Parsed {
+        let mut builder = TextBuilder::new(text, &self.limits);
+        write(&mut builder, text);
+        let parsed = builder.finish();
+        self.spend(&parsed);
+        parsed
+    }
+
+    /// Takes a text and the separator after it from what is left.
+    fn spend(&mut self, parsed: &Parsed) {
+        let left = self.limits.max_output_bytes.saturating_sub(parsed.text.len() + 2);
+        self.limits.max_output_bytes = left;
+    }
+}
+
+/// True for a part that is shown as the message, not as a file beside it.
+fn is_body(part: &MessagePart<'_>) -> bool {
+    let is_shown = part.content_type().is_none_or(|it| {
+        it.subtype().is_none_or(|it| it.eq_ignore_ascii_case("plain") || is_page(it))
+    });
+    let is_file = part.content_disposition().is_some_and(|it| it.is_attachment());
+    is_shown && !is_file && part.attachment_name().is_none()
+}
+
+/// True for `html` and its dialects (`x-amp-html`).
+fn is_page(subtype: &str) -> bool {
+    subtype.to_ascii_lowercase().ends_with("html")
+}
+
+/// Returns the reader of a part that has text: by its type, else by the name of its file.
+fn reader_of(part: &MessagePart<'_>) -> Option<Reader> {
+    let (kind, subtype) =
+        part.content_type().map_or(("text", ""), |it| (it.ctype(), it.subtype().unwrap_or("")));
+    let is_text = matches!(part.body, PartType::Text(_) | PartType::Html(_));
+    let extension = part.attachment_name().and_then(|name| name.rsplit_once('.')).map(|it| it.1);
+    let by_name = extension.map(str::to_lowercase).filter(|it| config::formats::of(it).is_some());
+    if is_text && is_page(subtype) {
+        return Some(Reader::Text(&Html));
+    }
+    match by_name.map(|it| reader_for(&it)) {
+        Some(reader @ Reader::Text(_)) => Some(reader),
+        _ if is_text || kind.eq_ignore_ascii_case("message") => Some(Reader::Text(&Plain)),
+        _ => None,
+    }
+}
+
+/// Returns the type of a part, as its title.
+fn type_of(part: &MessagePart<'_>) -> String {
+    part.content_type().map_or("text".to_string(), |it| {
+        format!("{}/{}", it.ctype(), it.subtype().unwrap_or("plain")).to_lowercase()
+    })
 }
 
 /// Returns the first person of an address line, by name if there is one.
@@ -68,127 +305,87 @@ fn name_of(address: &Address<'_>) -> Option<String> {
     short(first.name().or(first.address())?)
 }
 
+/// Returns a person as headers show one: `Ann Ferry <ann@example.org>`.
+fn person(one: &mail_parser::Addr<'_>) -> Option<String> {
+    let name = one.name().and_then(short);
+    match (name, one.address().and_then(short)) {
+        (Some(name), Some(address)) if name != address => Some(format!("{name} <{address}>")),
+        (name, address) => name.or(address),
+    }
+}
+
 fn short(name: &str) -> Option<String> {
     let words: Vec<&str> = name.split_whitespace().collect();
     let name: String = words.join(" ").chars().take(MAX_NAME_CHARS).collect();
     (!name.is_empty()).then_some(name)
 }
 
-/// Appends a part: its places are shifted by the text before it, its sections by the blocks.
-fn append(parsed: &mut Parsed, mut next: Parsed) {
+/// Returns the words of a text, without the punctuation around them.
+fn words_of(text: &str) -> HashSet<String> {
+    let words = text.split_whitespace().map(|it| it.trim_matches(|c: char| !c.is_alphanumeric()));
+    words.filter(|word| !word.is_empty()).map(str::to_lowercase).collect()
+}
+
+/// Adds a warning once.
+fn warn(warnings: &mut Vec<String>, warning: String) {
+    if !warnings.contains(&warning) {
+        warnings.push(warning);
+    }
+}
+
+/// Returns the section of what follows the last block.
+fn section_after(parsed: &Parsed) -> Option<u32> {
+    let last = parsed.blocks.last()?;
+    match last.kind {
+        BlockKind::Heading(_) => u32::try_from(parsed.blocks.len() - 1).ok(),
+        _ => last.section,
+    }
+}
+
+/// Appends a text; see [`append_in`].
+fn append(parsed: &mut Parsed, next: Parsed, deeper: u8) {
+    append_in(parsed, next, None, deeper);
+}
+
+/// Appends a text in a section: its places are shifted by the text before it, its sections by the blocks, its lists
+/// and tables by those before them, and its headings are so many levels deeper.
+fn append_in(parsed: &mut Parsed, next: Parsed, section: Option<u32>, deeper: u8) {
+    next.warnings.into_iter().for_each(|warning| warn(&mut parsed.warnings, warning));
     if next.text.is_empty() {
-        return parsed.warnings.append(&mut next.warnings);
+        return;
     }
     if !parsed.text.is_empty() {
         parsed.text.push_str("\n\n");
     }
     let (n_bytes, n_blocks) = (parsed.text.len(), parsed.blocks.len() as u32);
     let moved = |span: Span<Norm>| Span::new(span.start() + n_bytes, span.end() + n_bytes);
+    let of_group = |block: &Block| match block.kind {
+        BlockKind::ListItem { list: group, .. } | BlockKind::TableRow { table: group, .. } => {
+            group + 1
+        }
+        _ => 0,
+    };
+    let n_groups = parsed.blocks.iter().map(of_group).max().unwrap_or(0);
+    let kind = |kind| match kind {
+        BlockKind::Heading(level) => BlockKind::Heading((level + deeper).min(6)),
+        BlockKind::ListItem { list, depth, ordinal } => {
+            BlockKind::ListItem { list: list + n_groups, depth, ordinal }
+        }
+        BlockKind::TableRow { table, is_header } => {
+            BlockKind::TableRow { table: table + n_groups, is_header }
+        }
+        other => other,
+    };
     parsed.text.push_str(&next.text);
     parsed.blocks.extend(next.blocks.into_iter().map(|block| Block {
+        kind: kind(block.kind),
         span: moved(block.span),
-        section: block.section.map(|section| section + n_blocks),
-        ..block
+        section: block.section.map(|it| it + n_blocks).or(section),
     }));
     let inlines = next.inlines.into_iter();
     parsed.inlines.extend(inlines.map(|it| Inline { span: moved(it.span), ..it }));
     parsed.links.extend(next.links.into_iter().map(|it| Link { span: moved(it.span), ..it }));
-    parsed.warnings.append(&mut next.warnings);
-}
-
-/// Appends a paragraph in the section of the last block.
-fn add_line(parsed: &mut Parsed, line: &str, limits: &FormatLimits) {
-    if parsed.text.len() + line.len() + 2 > limits.max_output_bytes {
-        return;
-    }
-    if !parsed.text.is_empty() {
-        parsed.text.push_str("\n\n");
-    }
-    let start = parsed.text.len();
-    parsed.text.push_str(line);
-    let section = parsed.blocks.last().and_then(|block| match block.kind {
-        BlockKind::Heading(_) => u32::try_from(parsed.blocks.len() - 1).ok(),
-        _ => block.section,
-    });
-    let span = Span::new(start, parsed.text.len());
-    parsed.blocks.push(Block { kind: BlockKind::Paragraph, span, section });
 }
 
 #[cfg(test)]
-mod tests {
-    use super::Email;
-    use crate::format::Format;
-    use crate::tests::{LIMITS, check_invariants, printed};
-    use expect_test::expect;
-    use proptest::prelude::*;
-
-    const HEAD: &str = "From: =?utf-8?q?Ad=C3=A9la?= <a@x.org>\r\nSubject: Quay\r\n repairs\r\n\
-        Date: Mon, 2 Mar 2026 10:00:00 +0100\r\nMIME-Version: 1.0\r\n";
-
-    #[test]
-    fn a_message_gives_its_text_and_names_what_is_attached() {
-        let text = format!(
-            "{HEAD}Content-Type: multipart/mixed; boundary=b\r\n\r\n--b\r\nContent-Type: text/plain; charset=iso\
-            -8859-1\r\n\
-             Content-Transfer-Encoding: quoted-printable\r\n\r\nThe cr=E8me crane=\r\n stands.\r\n\r\n- one\r\n-\
-             -b\r\n\
-             Content-Type: application/pdf; name=plan.pdf\r\nContent-Disposition: attachment; filename=plan.pdf\r\n\
-             Content-Transfer-Encoding: base64\r\n\r\nAAAA\r\n--b--\r\n"
-        );
-        let parsed = Email.read(text.as_bytes(), &LIMITS).expect("a message");
-        expect![[r#"
-            p §- "The crème crane stands."
-            li0.0 §- "one"
-            p §- "Attached: plan.pdf"
-        "#]]
-        .assert_eq(&printed(&parsed));
-        check_invariants(&parsed.text, &parsed);
-        assert_eq!(parsed.title.as_deref(), Some("Quay repairs"));
-        assert_eq!(parsed.meta.author.as_deref(), Some("Adéla"));
-        assert_eq!(parsed.meta.date.as_deref(), Some("2026-03-02T10:00:00+01:00"));
-    }
-
-    #[test]
-    fn a_mail_in_a_mail_in_a_part_that_is_not_closed_is_read_as_far_as_it_goes() {
-        // Found by fuzzing: with assertions enabled, the parser asserts that this cannot happen.
-        let bytes = include_bytes!("../../../corpus/hostile/eml/unclosed.eml");
-        let parsed = Email.read(bytes, &LIMITS).expect("it has a sender");
-        check_invariants(&parsed.text, &parsed);
-    }
-
-    #[test]
-    fn every_part_that_is_text_is_read_and_of_alternatives_one() {
-        let text = format!(
-            "{HEAD}Content-Type: multipart/mixed; boundary=b\r\n\r\n\
-             --b\r\nContent-Type: multipart/alternative; boundary=c\r\n\r\n\
-             --c\r\nContent-Type: text/plain\r\n\r\nThe tapir.\r\n\
-             --c\r\nContent-Type: text/html\r\n\r\n<p>The tapir.</p>\r\n--c--\r\n\
-             --b\r\nContent-Type: image/png\r\nContent-Disposition: inline\r\n\
-             Content-Transfer-Encoding: base64\r\n\r\nAAAA\r\n\
-             --b\r\nContent-Type: text/plain\r\n\r\nThe capybara.\r\n\
-             --b\r\nContent-Type: text/html\r\n\r\n<h2>River</h2><p>The <b>otter</b>.</p>\r\n--b--\r\n"
-        );
-        let parsed = Email.read(text.as_bytes(), &LIMITS).expect("a message");
-        check_invariants(&parsed.text, &parsed);
-        assert_eq!(parsed.text, "The tapir.\n\nThe capybara.\n\nRiver\n\nThe otter.");
-    }
-
-    #[test]
-    fn html_is_read_where_there_is_no_text() {
-        let text =
-            format!("{HEAD}Content-Type: text/html\r\n\r\n<h1>Quay</h1><p>It <b>stands</b>.</p>");
-        let parsed = Email.read(text.as_bytes(), &LIMITS).expect("a message");
-        assert!(parsed.text.contains("Quay\n\nIt stands."), "{}", parsed.text);
-        assert!(Email.read(b"\x00\x01nothing", &LIMITS).is_err());
-    }
-
-    proptest! {
-        #[test]
-        fn any_bytes_are_a_message_or_a_reason(bytes in proptest::collection::vec(any::<u8>(), 0..300)) {
-            let text = [HEAD.as_bytes(), &bytes].concat();
-            if let Ok(parsed) = Email.read(&text, &LIMITS) {
-                check_invariants(&parsed.text, &parsed);
-            }
-        }
-    }
-}
+mod tests;

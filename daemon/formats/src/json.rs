@@ -1,4 +1,4 @@
-//! JSON with places: the strings of a document, each with the keys that lead to it.
+//! JSON with places: the strings and numbers of a document, each with the keys that lead to it.
 //!
 //! In: text. Out: steps, in order. Invariants: one pass; only keys are copied; depth is bounded.
 
@@ -13,7 +13,7 @@ const MAX_KEY_BYTES: usize = 100;
 pub(super) enum JsonStep {
     /// An object opened; its keys will be the last element of the path.
     Open,
-    /// A string value, without its quotes.
+    /// A string value, without its quotes, or a number.
     Text(Range<usize>),
 }
 
@@ -82,7 +82,15 @@ impl<'a> Json<'a> {
                         *last = key;
                     }
                 }
-                // Numbers and other scalars are skipped.
+                b'0'..=b'9' if !self.open.is_empty() => {
+                    let rest = self.source.as_bytes().get(self.at..).unwrap_or(&[]);
+                    let start = self.at - 1;
+                    let is_part =
+                        |byte: &&u8| byte.is_ascii_alphanumeric() || b".+-".contains(byte);
+                    self.at += rest.iter().take_while(is_part).count();
+                    return Ok(Some(JsonStep::Text(start..self.at)));
+                }
+                // Signs and other scalars are skipped.
                 byte if byte.is_ascii_whitespace() || !self.open.is_empty() => {}
                 _ => return Err(self.wrong("text")),
             }

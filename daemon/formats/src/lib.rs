@@ -15,6 +15,7 @@ mod csv;
 mod decode;
 mod docx;
 mod email;
+mod encoded;
 mod format;
 mod frontmatter;
 mod given;
@@ -41,6 +42,7 @@ use config::settings::{Privacy, Watch};
 
 use crate::sandbox::{Request, Workers};
 use decode::Decoded;
+pub use encoded::without_data;
 pub(crate) use format::{FormatLimits, Reader, reader_for};
 use given::Ground;
 pub use given::{GivenError, GivenNames};
@@ -128,6 +130,7 @@ impl Stage for Normalizer {
             fault.reason = redact::clean(&fault.reason).into_owned();
             fault
         })?;
+        encoded::mark(&mut parsed);
         // A text file may be empty; pages without text are most often pictures of it.
         let is_bare = matches!(reader, Reader::Bytes(_)) && parsed.text.trim().is_empty();
         if is_bare && parsed.warnings.is_empty() {
@@ -139,7 +142,7 @@ impl Stage for Normalizer {
         let stated = stated_language(&parsed.meta);
         let languages = language::languages_of(&parsed.text, &parsed.blocks, stated);
         let given = self.given_in(&source, reader, &mut parsed);
-        let written = is_readable(&extension).then(|| source.bytes.clone());
+        let written = is_readable(&extension).then(|| encoded::shortened(&source.bytes));
         Ok(Document {
             head: DocHead {
                 path: source.path,

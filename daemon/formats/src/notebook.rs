@@ -1,9 +1,9 @@
-//! Notebook: reads `.ipynb`, the cells of Jupyter.
+//! Notebook: reads `.ipynb`, the cells of Jupyter, versions 3 and 4.
 //!
 //! In: decoded, redacted text, which is JSON. Out: the Markdown of its cells, their code in the kernel's language,
-//! and the beginning of their printed output. The cells are written one after the other as one Markdown text (code
-//! between fences), with a map back to the strings of the JSON. That text is read as Markdown, and the two maps are
-//! joined.
+//! and what they printed: the beginning of text, errors by name and message, results in Markdown. The cells are written
+//! one after the other as one Markdown text (code between fences), with a map back to the strings of the JSON. That
+//! text is read as Markdown, and the two maps are joined.
 //! Invariants: one pass over the JSON; strings that do not belong to cells are skipped, however long.
 
 use std::ops::Range;
@@ -16,6 +16,9 @@ use model::terms::SpanMap;
 
 /// Longest printed output kept per cell, in bytes; longer output is data.
 const MAX_OUTPUT_BYTES: usize = 2_000;
+
+/// Before a text that begins a line, if it does not yet.
+const LINE_END: &str = "\n";
 
 /// Reads notebooks.
 pub(crate) struct Notebook;
@@ -40,28 +43,75 @@ impl Format<str> for Notebook {
             }
         }
         // Keep the cells before an error; a notebook without any is not one.
-        if reading.cells.is_empty()
-            && let Err(why) = end
-        {
+        let is_empty = reading.cells.is_empty();
+        if is_empty && let Err(why) = end {
             return Err(format!("not a notebook: {why}"));
         }
-        let language = reading.language.clone().unwrap_or_else(|| "python".to_string());
-        let (markdown, map) = written(text, &reading.cells, &language);
-        let mut parsed = Markdown.read(&markdown, limits)?;
-        parsed.map = parsed.map.then(&map);
+        let language = reading.language.unwrap_or_else(|| "python".to_string());
+        let mut writer = Writer { source: text, out: String::new(), map: SpanMap::default() };
+        reading.cells.iter().for_each(|cell| writer.cell(cell, &language));
+        let mut parsed = Markdown.read(&writer.out, limits)?;
+        parsed.map = parsed.map.then(&writer.map);
         if let Err(why) = end {
             parsed.warnings.push(format!("the notebook breaks off: {why}"));
+        }
+        if is_empty {
+            parsed.warnings.push("no cells found; the file is not indexed".to_string());
         }
         Ok(parsed)
     }
 }
 
+/// What a string of the JSON is.
+#[derive(Clone, Copy)]
+enum Role {
+    Kind,
+    Level,
+    Language,
+    Source,
+    Printed,
+    ErrorName,
+    ErrorText,
+    Markdown,
+}
+
+/// The roles of strings in a cell, by the keys that lead to them; the key of an array is empty.
+const CELL: [(&str, Role); 10] = [
+    ("cell_type", Role::Kind),
+    ("level", Role::Level),
+    ("language", Role::Language),
+    ("source", Role::Source),
+    // The key of older versions of the format.
+    ("input", Role::Source),
+    ("outputs//text", Role::Printed),
+    ("outputs//data/text/plain", Role::Printed),
+    ("outputs//data/text/markdown", Role::Markdown),
+    ("outputs//ename", Role::ErrorName),
+    ("outputs//evalue", Role::ErrorText),
+];
+/// The roles of strings in the notebook itself.
+const NOTEBOOK: [(&str, Role); 2] = [
+    ("metadata/language_info/name", Role::Language),
+    ("metadata/kernelspec/language", Role::Language),
+];
+/// Where cells are: version 3 has sheets of them.
+const CELLS: [&str; 2] = ["cells//", "worksheets//cells//"];
+
 /// One cell. Its pieces of text are JSON strings without their quotes.
 #[derive(Default)]
 struct Cell {
     kind: String,
+    level: usize,
     source: Vec<Range<usize>>,
-    output: Vec<Range<usize>>,
+    outputs: Vec<Output>,
+}
+
+/// What a cell printed at once.
+#[derive(Default)]
+struct Output {
+    printed: Vec<Range<usize>>,
+    markdown: Vec<Range<usize>>,
+    error: [Option<Range<usize>>; 2],
 }
 
 #[derive(Default)]
@@ -73,88 +123,180 @@ struct Reading<'a> {
 
 impl Reading<'_> {
     fn step(&mut self, json: &Json<'_>, step: JsonStep) {
-        let path = json.path();
-        let in_cells = path.first().is_some_and(|key| key == "cells");
-        match step {
-            // The path of a cell's object: `cells`, the array element, and the object's own keys.
-            JsonStep::Open if in_cells && path.len() == 3 => self.cells.push(Cell::default()),
-            JsonStep::Text(range) if in_cells => {
-                let value = self.source.get(range.clone()).unwrap_or("");
-                let Some(cell) = self.cells.last_mut() else { return };
-                match path.get(2).map(String::as_str) {
-                    Some("cell_type") => cell.kind = value.to_string(),
-                    // `input` is the key of older versions of the format.
-                    Some("source" | "input") => cell.source.push(range),
-                    Some("outputs") if is_plain(path) => cell.output.push(range),
-                    _ => {}
+        let path = json.path().join("/");
+        let in_cell = CELLS.iter().find_map(|cells| path.strip_prefix(cells));
+        match (step, in_cell) {
+            // The object's own key, which is still empty, is the last of the path.
+            (JsonStep::Open, Some("")) => self.cells.push(Cell::default()),
+            (JsonStep::Open, Some("outputs//")) => {
+                let cell = self.cells.last_mut();
+                cell.into_iter().for_each(|cell| cell.outputs.push(Output::default()));
+            }
+            (JsonStep::Text(place), Some(path)) => self.text(&CELL, path, place),
+            (JsonStep::Text(place), None) => self.text(&NOTEBOOK, &path, place),
+            (JsonStep::Open, _) => {}
+        }
+    }
+
+    fn text(&mut self, roles: &[(&str, Role)], path: &str, place: Range<usize>) {
+        // Text is one string, or an array of lines.
+        let path = path.strip_suffix('/').unwrap_or(path);
+        let Some((_, role)) = roles.iter().find(|(key, _)| *key == path) else { return };
+        let value = self.source.get(place.clone()).unwrap_or("");
+        if let Role::Language = role {
+            let word = value.to_lowercase();
+            self.language = Some(word.chars().filter(|c| c.is_alphanumeric()).take(30).collect());
+            return;
+        }
+        let Some(cell) = self.cells.last_mut() else { return };
+        match role {
+            Role::Kind => cell.kind = value.to_string(),
+            Role::Level => cell.level = value.parse().unwrap_or(1),
+            Role::Source => cell.source.push(place),
+            role => {
+                let Some(output) = cell.outputs.last_mut() else { return };
+                match role {
+                    Role::ErrorName => output.error[0] = Some(place),
+                    Role::ErrorText => output.error[1] = Some(place),
+                    Role::Markdown => output.markdown.push(place),
+                    _ => output.printed.push(place),
                 }
             }
-            JsonStep::Text(range) if path.first().is_some_and(|key| key == "metadata") => {
-                let is_language = matches!(
-                    path.get(1..)
-                        .map(|rest| rest.iter().map(String::as_str).collect::<Vec<_>>())
-                        .as_deref(),
-                    Some(["language_info", "name"] | ["kernelspec", "language"])
-                );
-                if is_language {
-                    let word = self.source.get(range).unwrap_or("").to_lowercase();
-                    self.language =
-                        Some(word.chars().filter(|c| c.is_alphanumeric()).take(30).collect());
-                }
-            }
-            _ => {}
         }
     }
 }
 
-/// True for printed output, and for results as plain text.
-fn is_plain(path: &[String]) -> bool {
-    // The path is `cells`, cell, `outputs`, output, `text`, or `data` and the MIME type.
-    path.get(4).is_some_and(|key| key == "text")
-        || (path.get(4).is_some_and(|key| key == "data")
-            && path.get(5).is_some_and(|key| key == "text/plain"))
+/// Writes the cells as Markdown, with the map back to the JSON.
+struct Writer<'a> {
+    source: &'a str,
+    out: String,
+    map: SpanMap,
 }
 
-/// Returns the cells as Markdown, and the map back to the JSON.
-fn written(source: &str, cells: &[Cell], language: &str) -> (String, SpanMap) {
-    let (mut out, mut map) = (String::new(), SpanMap::default());
-    for cell in cells {
-        let is_code = cell.kind == "code";
-        if is_code {
-            fenced(source, &cell.source, language, (&mut out, &mut map));
-            fenced(source, &bounded(source, &cell.output), "text", (&mut out, &mut map));
-        } else if cell.kind == "markdown" {
-            cell.source.iter().for_each(|piece| decode(source, piece.clone(), &mut out, &mut map));
+impl Writer<'_> {
+    fn cell(&mut self, cell: &Cell, language: &str) {
+        match cell.kind.as_str() {
+            "code" => {
+                self.fenced(language, &[(LINE_END, cell.source.clone())]);
+                self.outputs(&cell.outputs);
+            }
+            kind => {
+                if kind == "heading" {
+                    self.out.push_str(&format!("{} ", "#".repeat(cell.level.clamp(1, 6))));
+                }
+                cell.source.iter().for_each(|piece| self.decode(piece.clone()));
+            }
         }
-        out.push_str("\n\n");
+        self.out.push_str("\n\n");
     }
-    (out, map)
-}
 
-/// Returns the first pieces, up to [`MAX_OUTPUT_BYTES`] in total.
-fn bounded(source: &str, pieces: &[Range<usize>]) -> Vec<Range<usize>> {
-    let mut n_bytes = 0;
-    let fits = |piece: &&Range<usize>| {
-        n_bytes += piece.len();
-        n_bytes <= MAX_OUTPUT_BYTES && source.get((*piece).clone()).is_some()
-    };
-    pieces.iter().take_while(fits).cloned().collect()
-}
-
-/// Writes code between fences. The fences are longer than any run of backticks in the code.
-fn fenced(source: &str, pieces: &[Range<usize>], language: &str, to: (&mut String, &mut SpanMap)) {
-    let (out, map) = to;
-    let text = |piece: &Range<usize>| source.get(piece.clone()).unwrap_or("");
-    // The text is still escaped JSON, so a line end is the two characters `\n`.
-    if pieces.iter().all(|piece| text(piece).split("\\n").all(|line| line.trim_ascii().is_empty()))
-    {
-        return;
+    /// Writes results in Markdown as such, and everything else that was printed between them as code.
+    fn outputs(&mut self, outputs: &[Output]) {
+        let mut n_left = MAX_OUTPUT_BYTES;
+        for run in outputs.chunk_by(|a, b| a.markdown.is_empty() && b.markdown.is_empty()) {
+            let mut lines = Vec::new();
+            // The plain form of a result in Markdown says only what it is.
+            for output in run.iter().filter(|output| output.markdown.is_empty()) {
+                let [name, text] = output.error.clone();
+                // `KeyError: 'missing'`
+                let before_text = if name.is_some() { ": " } else { LINE_END };
+                let texts = [
+                    (LINE_END, output.printed.clone()),
+                    (LINE_END, Vec::from_iter(name)),
+                    (before_text, Vec::from_iter(text)),
+                ];
+                let bounded = texts.map(|(before, it)| (before, self.bounded(&it, &mut n_left)));
+                lines.extend(bounded.into_iter().filter(|(_, pieces)| !pieces.is_empty()));
+            }
+            self.fenced("text", &lines);
+            for piece in run.iter().flat_map(|output| &output.markdown) {
+                self.decode(piece.clone());
+            }
+            self.out.push_str("\n\n");
+        }
     }
-    let n_ticks = pieces.iter().map(|piece| longest_ticks(text(piece))).max().unwrap_or(0);
-    let fence = "`".repeat(n_ticks.max(2) + 1);
-    out.push_str(&format!("{fence}{language}\n"));
-    pieces.iter().for_each(|piece| decode(source, piece.clone(), &mut *out, &mut *map));
-    out.push_str(&format!("\n{fence}\n\n"));
+
+    /// Returns the first pieces, up to `n_left` bytes in total, the last of them cut at a line end.
+    fn bounded(&self, pieces: &[Range<usize>], n_left: &mut usize) -> Vec<Range<usize>> {
+        let mut out = Vec::new();
+        for piece in pieces {
+            let text = self.source.get(piece.clone()).unwrap_or("");
+            let fitting = text.get(..text.floor_char_boundary(*n_left)).unwrap_or("");
+            let n_bytes = match fitting.len() < text.len() {
+                true => fitting.rfind("\\n").unwrap_or(fitting.len()),
+                false => text.len(),
+            };
+            out.push(piece.start..piece.start + n_bytes);
+            *n_left -= fitting.len();
+            if n_bytes < text.len() {
+                *n_left = 0;
+                break;
+            }
+        }
+        out
+    }
+
+    /// Writes code between fences, which are longer than any run of backticks in it; each text with what comes before.
+    fn fenced(&mut self, language: &str, texts: &[(&str, Vec<Range<usize>>)]) {
+        let text = |piece: &Range<usize>| self.source.get(piece.clone()).unwrap_or("");
+        // The text is still escaped JSON, so a line end is the two characters `\n`.
+        let is_blank = |piece| text(piece).split("\\n").all(|line| line.trim_ascii().is_empty());
+        let all = texts.iter().flat_map(|(_, pieces)| pieces);
+        if all.clone().all(is_blank) {
+            return;
+        }
+        let ticks = all.map(|piece| longest_ticks(text(piece)));
+        let fence = "`".repeat(ticks.max().unwrap_or(0).max(2) + 1);
+        self.out.push_str(&format!("{fence}{language}"));
+        self.end_line();
+        for (before, pieces) in texts {
+            match *before {
+                LINE_END => self.end_line(),
+                before => self.out.push_str(before),
+            }
+            pieces.iter().for_each(|piece| self.decode(piece.clone()));
+        }
+        self.end_line();
+        self.out.push_str(&format!("{fence}\n\n"));
+    }
+
+    fn end_line(&mut self) {
+        if !self.out.ends_with('\n') {
+            self.out.push('\n');
+        }
+    }
+
+    /// Writes a JSON string with its escapes decoded, without the codes that color a terminal.
+    fn decode(&mut self, range: Range<usize>) {
+        let Some(text) = self.source.get(range.clone()) else { return };
+        let mut at = 0;
+        while at < text.len() {
+            let rest = text.get(at..).unwrap_or("");
+            let plain = rest.find('\\').unwrap_or(rest.len());
+            self.map.push(self.out.len(), plain, range.start + at, plain);
+            self.out.push_str(rest.get(..plain).unwrap_or(""));
+            at += plain;
+            let rest = rest.get(plain..).unwrap_or("");
+            let Some((character, n_bytes)) = escape(rest) else { break };
+            let after = rest.get(n_bytes..).unwrap_or("");
+            let place = range.start + at..range.start + at + n_bytes;
+            at += n_bytes;
+            let shown = match character {
+                '\u{1b}' => {
+                    at += code_of_terminal(after);
+                    continue;
+                }
+                // A line that is written over, or half of a line end.
+                '\r' if after.starts_with("\\n") => continue,
+                '\r' => '\n',
+                other => other,
+            };
+            let mut buffer = [0; 4];
+            let shown = shown.encode_utf8(&mut buffer);
+            self.map.push_replaced(self.out.len(), shown.len(), place);
+            self.out.push_str(shown);
+        }
+    }
 }
 
 fn longest_ticks(text: &str) -> usize {
@@ -166,22 +308,22 @@ fn longest_ticks(text: &str) -> usize {
     longest
 }
 
-/// Writes a JSON string with its escapes decoded.
-fn decode(source: &str, range: Range<usize>, out: &mut String, map: &mut SpanMap) {
-    let Some(text) = source.get(range.clone()) else { return };
-    let mut at = 0;
-    while at < text.len() {
-        let rest = text.get(at..).unwrap_or("");
-        let plain = rest.find('\\').unwrap_or(rest.len());
-        map.push(out.len(), plain, range.start + at, plain);
-        out.push_str(rest.get(..plain).unwrap_or(""));
-        at += plain;
-        let Some((character, n_bytes)) = escape(rest.get(plain..).unwrap_or("")) else { break };
-        let mut buffer = [0; 4];
-        let shown = character.encode_utf8(&mut buffer);
-        map.push_replaced(out.len(), shown.len(), range.start + at..range.start + at + n_bytes);
-        out.push_str(shown);
-        at += n_bytes;
+/// Returns the length of the code that follows an escape character: `[1;32m`, or `]8;;address` with its end.
+fn code_of_terminal(text: &str) -> usize {
+    let bytes = text.as_bytes();
+    match bytes.first() {
+        Some(b'[') => {
+            let params = bytes.iter().skip(1).take_while(|byte| (0x20..0x40).contains(*byte));
+            let n_params = 1 + params.count();
+            let is_ended = bytes.get(n_params).is_some_and(|byte| (b'@'..=b'~').contains(byte));
+            n_params + usize::from(is_ended && bytes.get(n_params) != Some(&b'\\'))
+        }
+        Some(b']') => {
+            let ends = ["\\u0007", "\\u001b\\\\"];
+            let end = ends.iter().filter_map(|end| Some(text.find(end)? + end.len())).min();
+            end.unwrap_or(0)
+        }
+        _ => 0,
     }
 }
 
@@ -193,7 +335,8 @@ fn escape(text: &str) -> Option<(char, usize)> {
     Some(match characters.next() {
         Some('n') => ('\n', 2),
         Some('t') => ('\t', 2),
-        Some('r' | 'b' | 'f') => (' ', 2),
+        Some('r') => ('\r', 2),
+        Some('b' | 'f') => (' ', 2),
         Some('u') => match (unit(2), text.get(6..8) == Some("\\u"), unit(8)) {
             // A surrogate pair: two escapes, one character.
             (Some(high @ 0xd800..=0xdbff), true, Some(low @ 0xdc00..=0xdfff)) => {
@@ -231,6 +374,7 @@ mod tests {
             p §0 "See q é \"so\"."
             code(julia) §0 "import tide\nprint(`a`)"
             code(text) §0 "high\n42"
+            p §0 "raw"
             Path "a.md" = "q"
         "#]]
         .assert_eq(&printed(&parsed));
@@ -238,6 +382,54 @@ mod tests {
         assert_eq!(&SMALL[parsed.map.source_range(at, at + 4)], "tide");
         let at = parsed.text.find('é').expect("an escape");
         assert_eq!(&SMALL[parsed.map.source_range(at, at + 2)], "\\u00e9");
+    }
+
+    #[test]
+    fn outputs_are_lines_and_keep_what_they_say() {
+        let text = r##"{"cells": [{"cell_type": "code", "source": "x", "outputs": [
+ {"data": {"text/plain": ["7 knots"]}}, {"name": "stdout", "text": "\u001b[1;31mred\u001b[0mdish\r50%\r\n"},
+ {"ename": "TideError", "evalue": "too \u001b]8;;http://x.org\u0007low\u001b]8;;\u0007", "traceback": ["no"]},
+ {"data": {"text/markdown": ["**Sum**: 3"], "text/plain": ["<Markdown object>"], "text/html": "no"}},
+ {"text": ["end"]}]},
+ {"cell_type": "raw", "source": "Raw words."}], "metadata": {}, "nbformat": 4}"##;
+        let parsed = Notebook.read(text, &LIMITS).expect("a notebook");
+        expect![[r#"
+            code(python) §- "x"
+            code(text) §- "7 knots\nreddish\n50%\nTideError: too low"
+            p §- "Sum: 3"
+            code(text) §- "end"
+            p §- "Raw words."
+            bold = "Sum"
+        "#]]
+        .assert_eq(&printed(&parsed));
+        let at = parsed.text.find("reddish").expect("an output");
+        assert_eq!(&text[parsed.map.source_range(at, at + 3)], "red");
+    }
+
+    #[test]
+    fn long_output_is_cut_at_a_line() {
+        let text = serde_json::json!({"cells": [{"cell_type": "code", "source": "x", "outputs": [
+            {"text": "a line\n".repeat(400)}, {"text": "never"}]}]});
+        let parsed = Notebook.read(&text.to_string(), &LIMITS).expect("a notebook");
+        let n_lines = parsed.text.matches("a line").count();
+        assert!(n_lines > 240 && n_lines < 260 && parsed.text.ends_with("a line"), "{n_lines}");
+    }
+
+    #[test]
+    fn the_sheets_of_version_3_are_read() {
+        let text = r##"{"metadata": {"name": "x"}, "nbformat": 3, "worksheets": [{"cells": [
+ {"cell_type": "heading", "level": 2, "source": "Tides"}, {"cell_type": "markdown", "source": ["Ebb."]},
+ {"cell_type": "code", "language": "ruby", "input": ["tide"], "outputs": [{"output_type": "pyout", "text": ["4"]}]}]}]}"##;
+        let parsed = Notebook.read(text, &LIMITS).expect("a notebook");
+        expect![[r#"
+            h2 §- "Tides"
+            p §0 "Ebb."
+            code(ruby) §0 "tide"
+            code(text) §0 "4"
+        "#]]
+        .assert_eq(&printed(&parsed));
+        let none = Notebook.read("{\"nbformat\": 9}", &LIMITS).expect("JSON");
+        assert_eq!(none.warnings.len(), 1);
     }
 
     #[test]

@@ -224,22 +224,9 @@ fn replace(text: String, found: &[Found]) -> (String, Option<SpanMap>) {
     if found.is_empty() {
         return (text, None);
     }
-    let mut out = String::with_capacity(text.len());
-    let mut map = SpanMap::default();
-    let mut last = 0;
-    for Found { range, kind, .. } in found {
-        let before = text.get(last..range.start).unwrap_or("");
-        map.push(out.len(), before.len(), last, before.len());
-        out.push_str(before);
-        let mark = format!("[redacted:{kind}]");
-        map.push_replaced(out.len(), mark.len(), range.clone());
-        out.push_str(&mark);
-        last = range.end;
-    }
-    let rest = text.get(last..).unwrap_or("");
-    map.push(out.len(), rest.len(), last, rest.len());
-    out.push_str(rest);
-    (out, Some(map))
+    let marks = found.iter().map(|it| (it.range.clone(), format!("[redacted:{}]", it.kind)));
+    let (text, map) = SpanMap::replacing(&text, marks);
+    (text, Some(map))
 }
 
 #[cfg(test)]

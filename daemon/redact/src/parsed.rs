@@ -7,7 +7,6 @@ use serde_json::Value;
 
 use super::Redactor;
 use model::document::{Findings, Parsed};
-use model::terms::{Norm, Segment, Span};
 
 impl Redactor {
     /// Cleans the output of a format, except `allowed`, the values on exempt lines.
@@ -24,20 +23,7 @@ impl Redactor {
         });
         // Places move only if something was replaced in the text itself.
         let Some(to_extracted) = clean(&mut parsed.text) else { return findings };
-        let places = Moved { segments: to_extracted.segments() };
-        parsed.map = to_extracted.then(&parsed.map);
-        for block in &mut parsed.blocks {
-            block.span = places.span(block.span);
-        }
-        for inline in &mut parsed.inlines {
-            inline.span = places.span(inline.span);
-        }
-        for link in &mut parsed.links {
-            link.span = places.span(link.span);
-        }
-        for page in &mut parsed.pages {
-            *page = u32::try_from(places.place(*page as usize, false)).unwrap_or(u32::MAX);
-        }
+        parsed.move_places(&to_extracted);
         findings
     }
 }
@@ -81,36 +67,5 @@ pub(super) fn clean_value(value: &mut Value, clean: &mut dyn FnMut(&mut String))
             }
         }
         Value::Null | Value::Bool(_) | Value::Number(_) => {}
-    }
-}
-
-/// Maps places of a text to places of its redacted version.
-struct Moved<'a> {
-    segments: &'a [Segment],
-}
-
-impl Moved<'_> {
-    fn span(&self, span: Span<Norm>) -> Span<Norm> {
-        let start = self.place(span.start(), false);
-        let end = if span.is_empty() { start } else { self.place(span.end(), true) };
-        Span::new(start, end.max(start))
-    }
-
-    /// Maps a place. One inside a replaced part goes to the beginning of the mark, or to its end if `end`.
-    fn place(&self, place: usize, end: bool) -> usize {
-        let reaches = |segment: &Segment| {
-            let stop = (segment.from + segment.from_len) as usize;
-            if end { stop < place } else { stop <= place }
-        };
-        let first = self.segments.partition_point(reaches);
-        let Some(segment) = self.segments.get(first) else {
-            return self.segments.last().map_or(place, |last| (last.to + last.to_len) as usize);
-        };
-        let (to, from) = (segment.to as usize, segment.from as usize);
-        match segment.to_len == segment.from_len {
-            true => to + place.saturating_sub(from),
-            false if end && place > from => to + segment.to_len as usize,
-            false => to,
-        }
     }
 }

@@ -1,5 +1,5 @@
 //! People: the rows in which a document states a name and a handle of one person: `Ada Moreno (@ada)`,
-//! `Ada Moreno | @ada`, `@ada (Ada Moreno)`, `[Ada Moreno](https://github.com/ada)`.
+//! `Ada Moreno | @ada`, `@ada (Ada Moreno)`, `[Ada Moreno](https://github.com/ada)`; and names before an address.
 //!
 //! In: the mentions of a document. Out: its rows; and the same mentions, with what such rows and the lists of them
 //! name as people, whatever general knowledge says of their words.
@@ -64,9 +64,13 @@ fn headed<'d>(
     (is_name && is_field).then_some((name, handle))
 }
 
-/// Makes people of the names in rows, and of those that begin the other items of a list of rows.
+/// Makes people of the names in rows and before addresses, and of those that begin the other items of a list of such.
 pub(super) fn settle(doc: &Document, mentions: &mut [Mention]) {
-    let named: Vec<usize> = rows(doc, mentions).into_iter().map(|row| row.name).collect();
+    let mut named: Vec<usize> = rows(doc, mentions).into_iter().map(|row| row.name).collect();
+    let after = |mention: &Mention| doc.text.get(mention.span.end()..).unwrap_or("");
+    let addressed = mentions.iter().enumerate().filter(|(_, it)| has_address(after(it)));
+    named.extend(addressed.map(|(idx, _)| idx));
+    named.sort_unstable();
     if named.is_empty() {
         return;
     }
@@ -89,6 +93,13 @@ pub(super) fn settle(doc: &Document, mentions: &mut [Mention]) {
             mention.place.certainty = 0;
         }
     }
+}
+
+/// Returns whether the address of a person follows: ` <ada@example.org>`.
+pub(super) fn has_address(after: &str) -> bool {
+    let address =
+        after.strip_prefix(" <").and_then(|it| it.split_inclusive(['>', ' ', '\n']).next());
+    address.is_some_and(|it| it.contains('@') && it.ends_with('>'))
 }
 
 /// Returns whether a mention is written like the whole name of a person.
@@ -178,10 +189,11 @@ mod tests {
     #[test]
     fn rows_decide_who_is_a_person_before_general_knowledge() {
         let (_, people) = found(
-            "- Jordan Harband (@ljharb)\n- Wes Tidd (@wes)\n- Adrian Estranda\n\nThen Jordan spoke.",
+            "- Jordan Harband (@ljharb)\n- Wes Tidd (@wes)\n- Adrian Estranda\n\nThen Jordan spoke.\n\n\
+             To: Ada Moreno <ada@x.org>",
         );
-        let expected =
-            ["Jordan Harband", "Wes Tidd", "Adrian Estranda"].map(|it| format!("{it} = {it}"));
+        let expected = ["Jordan Harband", "Wes Tidd", "Adrian Estranda", "Ada Moreno"]
+            .map(|it| format!("{it} = {it}"));
         assert!(expected.iter().all(|it| people.contains(it)), "{people:?}");
         assert!(people.contains(&"Jordan = Jordan Harband".to_string()), "{people:?}");
     }

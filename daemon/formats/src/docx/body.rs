@@ -1,7 +1,7 @@
 //! Body: reads the parts that contain text.
 //!
-//! In: `document.xml`, `footnotes.xml`, `endnotes.xml`, with styles and relationships. Out: [`Content`].
-//! Decisions: deleted text, hidden text, comments, tables of contents, headers and footers are skipped; inserted text
+//! In: `document.xml`, `footnotes.xml`, `endnotes.xml`, `comments.xml`, with styles and relationships. Out: [`Content`].
+//! Decisions: deleted text, hidden text, tables of contents, headers and footers are skipped; inserted text
 //! stays; of two versions of the same content (`mc:AlternateContent`) the first is read; text boxes follow the
 //! paragraph that they are anchored to.
 //! Invariants: no recursion; everything that opens is closed; the children of unknown elements are read, so that new
@@ -14,6 +14,7 @@ use super::math::{Math, MathFrame};
 use super::model::{Content, Node, NoteId, Piece};
 use super::numbering::Numbering;
 use super::package::{Package, Relationship};
+use super::story::note_id;
 use super::styles::{Style, Styles};
 use super::symbol;
 use super::table::OpenTable;
@@ -102,7 +103,8 @@ pub(super) struct Body<'a> {
     pub(super) math_end: Option<usize>,
     /// Number of open tables below the deepest that is kept.
     pub(super) n_flat_tables: usize,
-    pub(super) note: Option<NoteId>,
+    /// The open note, and its author.
+    pub(super) note: Option<(NoteId, Option<String>)>,
     pub(super) n_nodes: usize,
     pub(super) n_pictures: usize,
     /// True when a limit was reached.
@@ -257,10 +259,8 @@ impl<'a> Body<'a> {
                 let shown = symbol::character(&font, &code)?;
                 self.insert(shown.encode_utf8(&mut [0; 4]))
             }
-            "footnoteReference" | "endnoteReference" => {
-                let number = tag.attr("id")?.trim().parse().ok()?;
-                let is_endnote = tag.local() == "endnoteReference";
-                self.push_piece(Piece::Note(NoteId { is_endnote, number }));
+            "footnoteReference" | "endnoteReference" | "commentReference" => {
+                self.push_piece(Piece::Note(note_id(tag)?));
                 None
             }
             "instrText" => Some(Frame::Instruction),
@@ -274,7 +274,7 @@ impl<'a> Body<'a> {
                 self.begin_link(target);
                 Some(Frame::Link)
             }
-            "footnote" | "endnote" => self.begin_note(tag),
+            "footnote" | "endnote" | "comment" => self.begin_note(tag),
             "txbxContent" => self.begin_box(),
             "tbl" => Some(self.begin_table()),
             "tr" => Some(self.begin_row()),

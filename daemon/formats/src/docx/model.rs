@@ -14,17 +14,42 @@ pub(super) struct Content {
     pub(super) text: String,
     /// The body.
     pub(super) body: Vec<Node>,
-    /// Footnotes and endnotes by id.
-    pub(super) notes: HashMap<NoteId, Vec<Node>>,
+    /// Footnotes, endnotes and comments by id.
+    pub(super) notes: HashMap<NoteId, Note>,
     /// The targets of links, by the index in their pieces.
     pub(super) targets: Vec<Option<Target>>,
 }
 
 /// A note's kind and number, as the document writes it.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub(super) struct NoteId {
-    pub(super) is_endnote: bool,
+    pub(super) kind: NoteKind,
     pub(super) number: i32,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub(super) enum NoteKind {
+    Footnote,
+    Endnote,
+    Comment,
+}
+
+impl NoteKind {
+    /// Returns the kind that an element defines (`footnote`) or refers to (`footnoteReference`).
+    pub(super) fn of(element: &str) -> Option<Self> {
+        match element.strip_suffix("Reference").unwrap_or(element) {
+            "footnote" => Some(NoteKind::Footnote),
+            "endnote" => Some(NoteKind::Endnote),
+            "comment" => Some(NoteKind::Comment),
+            _ => None,
+        }
+    }
+}
+
+/// A note, with its author if it is a comment.
+pub(super) struct Note {
+    pub(super) author: Option<String>,
+    pub(super) nodes: Vec<Node>,
 }
 
 /// One piece of the body, in reading order.

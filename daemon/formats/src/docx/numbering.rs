@@ -1,7 +1,7 @@
 //! Numbering: the lists of a document, and the numbers of their paragraphs.
 //!
-//! In: `numbering.xml`, then paragraphs in order. Out: for each numbered paragraph its number and, for headings and
-//! legal numbering, the label as Word shows it (`2.3.1`).
+//! In: `numbering.xml`, then paragraphs in order. Out: for each numbered paragraph its number, and the label as
+//! Word shows it (`2.3.1`, `Article I.`).
 //! Invariants: a list that continues after other text continues its numbers; a number on one level restarts the
 //! deeper levels; instances of one definition share its count, except for explicit restarts.
 
@@ -42,6 +42,8 @@ struct Level {
     format: NumberFormat,
     /// The label with a placeholder for each level: `%1.%2`.
     pattern: String,
+    /// True if the numbers of all levels are shown as decimals.
+    is_legal: bool,
     /// The style that implies this level.
     style: Option<String>,
 }
@@ -118,7 +120,7 @@ pub(super) struct Number {
     pub(super) definition: u32,
     /// `None` for a bullet.
     pub(super) ordinal: Option<u32>,
-    /// The label as it is shown, without a final point; empty for a bullet.
+    /// The label as it is shown; empty for a bullet.
     pub(super) label: String,
     /// True when the label contains the numbers of several levels.
     pub(super) is_compound: bool,
@@ -185,12 +187,14 @@ fn label(definition: &Definition, at: usize, counts: &[Option<u32>; N_LEVELS]) -
         if let Some(shown) = definition.levels.get(index) {
             // A level that has not been counted yet shows its first number.
             let number = counts.get(index).copied().flatten().unwrap_or(shown.start);
-            push_number(&mut out, number, shown.format);
+            let is_decimal = level.is_legal && shown.format != NumberFormat::DecimalZero;
+            let format = if is_decimal { NumberFormat::Decimal } else { shown.format };
+            push_number(&mut out, number, format);
         }
         rest = after.get(1..).unwrap_or("");
     }
     out.push_str(rest);
-    out.trim().trim_end_matches('.').to_string()
+    out.trim().to_string()
 }
 
 /// Appends a number in one of Word's formats; formats with other scripts are written as decimals.
@@ -333,6 +337,9 @@ impl Level {
             "lvlText" => {
                 let pattern = tag.attr("val").unwrap_or_default();
                 self.pattern = pattern.chars().take(MAX_PATTERN_CHARS).collect();
+            }
+            "isLgl" => {
+                self.is_legal = tag.attr("val").is_none_or(|it| &*it != "0" && &*it != "false")
             }
             "pStyle" => self.style = tag.attr("val").map(|style| style.into_owned()),
             _ => {}

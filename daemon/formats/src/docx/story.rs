@@ -5,7 +5,9 @@
 
 use super::body::{Body, Frame, OpenParagraph};
 use super::field::{FieldStep, Fields, link_target};
-use super::model::{Marks, Node, NoteId, Numbered, Paragraph, ParagraphKind, Piece};
+use super::model::{
+    Marks, Node, Note, NoteId, NoteKind, Numbered, Paragraph, ParagraphKind, Piece,
+};
 use super::styles::Style;
 use super::xml::Tag;
 use crate::target::Target;
@@ -231,19 +233,20 @@ impl Body<'_> {
     /// Begins a note; skips those that only draw the separator above the notes.
     pub(super) fn begin_note(&mut self, tag: &Tag<'_>) -> Option<Frame> {
         let is_drawn = tag.attr("type").is_some_and(|kind| &*kind != "normal");
-        let number = tag.attr("id")?.trim().parse().ok()?;
+        let id = note_id(tag)?;
         if is_drawn || self.note.is_some() {
             return None;
         }
-        self.note = Some(NoteId { is_endnote: tag.local() == "endnote", number });
+        let author = tag.attr("author").map(|name| name.trim().to_string());
+        self.note = Some((id, author.filter(|name| !name.is_empty())));
         self.sinks.push(Vec::new());
         Some(Frame::Note)
     }
 
     pub(super) fn end_note(&mut self) {
         self.flush_carried();
-        if let (Some(id), Some(nodes)) = (self.note.take(), self.sinks.pop()) {
-            self.content.notes.entry(id).or_insert(nodes);
+        if let (Some((id, author)), Some(nodes)) = (self.note.take(), self.sinks.pop()) {
+            self.content.notes.entry(id).or_insert(Note { author, nodes });
         }
     }
 
@@ -259,6 +262,12 @@ impl Body<'_> {
             self.insert_text(" ");
         }
     }
+}
+
+/// Returns the id of the note that an element defines or refers to.
+pub(super) fn note_id(tag: &Tag<'_>) -> Option<NoteId> {
+    let number = tag.attr("id")?.trim().parse().ok()?;
+    Some(NoteId { kind: NoteKind::of(tag.local())?, number })
 }
 
 /// Returns the kind of a paragraph, by its own properties and by its style.

@@ -1,5 +1,7 @@
 //! Documents made here, read back: the result of each construct, and the cost of hostile files.
 
+mod labels;
+
 use std::fmt::Write as _;
 use std::io::Write as _;
 

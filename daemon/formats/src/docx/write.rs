@@ -1,15 +1,15 @@
 //! Write: converts the model of a document to blocks.
 //!
 //! In: [`Content`]. Out: text, outline, marks and links, through the [`TextBuilder`].
-//! Decisions: a heading has the number that Word shows (`2.1 Scope`), a list item only a number of several levels,
-//! since a plain number is its ordinal; a note follows the paragraph that refers to it; a merged cell is repeated in
+//! Decisions: a heading has the number that Word shows (`2.1 Scope`), a list item also, unless it is its ordinal
+//! (`3.`); a note follows the paragraph that refers to it, a comment as a quotation of its author; a merged cell is repeated in
 //! each row and column that it covers, so that each row can be read alone.
 //! Invariants: one pass; every list, quotation and table that opens is closed.
 
 use std::collections::HashSet;
 use std::ops::Range;
 
-use super::model::{Content, Marks, Node, NoteId, Paragraph, ParagraphKind, Piece};
+use super::model::{Content, Marks, Node, NoteId, NoteKind, Paragraph, ParagraphKind, Piece};
 use super::numbering::{Counters, Number, Numbering};
 use super::rows::Rows;
 use crate::builder::TextBuilder;
@@ -60,6 +60,12 @@ pub(super) fn write(content: &Content, numbering: &Numbering, limits: &FormatLim
         title: None,
     };
     writer.nodes(&content.body);
+    // Comments on what was deleted.
+    let is_left = |id: &NoteId| id.kind == NoteKind::Comment && !writer.written_notes.contains(id);
+    let mut left: Vec<NoteId> = content.notes.keys().copied().filter(is_left).collect();
+    left.sort_unstable();
+    writer.notes = left;
+    writer.pending_notes();
     let DocxWriter { builder, title, .. } = writer;
     Parsed { title, ..builder.finish() }
 }
@@ -94,17 +100,28 @@ impl DocxWriter<'_> {
         }
         self.end_code();
         for id in std::mem::take(&mut self.notes) {
-            let Some(nodes) = self.content.notes.get(&id).filter(|_| self.written_notes.insert(id))
+            let Some(note) = self.content.notes.get(&id).filter(|_| self.written_notes.insert(id))
             else {
                 continue;
             };
-            for node in nodes {
+            let is_comment = id.kind == NoteKind::Comment;
+            if is_comment {
+                self.builder.begin_quote();
+            }
+            let mut author = note.author.as_deref();
+            for node in &note.nodes {
                 // In a list item, its note continues the item; only the text of tables in notes is kept.
                 if let Node::Paragraph(paragraph) = node {
                     self.builder.begin_text();
+                    if let Some(author) = author.take_if(|_| has_text(paragraph)) {
+                        self.label(&format!("{author}:"));
+                    }
                     self.pieces(paragraph, Marks::default());
                     self.builder.end_block();
                 }
+            }
+            if is_comment {
+                self.builder.end_quote();
             }
         }
         // Drop references inside notes.
@@ -116,6 +133,10 @@ impl DocxWriter<'_> {
         let number = paragraph.numbering.and_then(|at| self.counters.count(self.numbering, at));
         if self.rows.in_row() {
             self.builder.end_block();
+            // Here no ordinal says it.
+            if let Some(number) = number.filter(|it| !it.label.is_empty() && has_text(paragraph)) {
+                self.label(&number.label);
+            }
             self.pieces(paragraph, Marks::default());
             self.builder.end_block();
             return;
@@ -160,8 +181,7 @@ impl DocxWriter<'_> {
         if let Some(number) =
             number.filter(|number| !number.label.is_empty() && has_text(paragraph))
         {
-            self.builder.replaced(&number.label, 0..0);
-            self.builder.space_inserted();
+            self.label(number.label.trim_end_matches('.'));
         }
         // A heading is bold as a whole, so bold inside it adds nothing.
         self.pieces(paragraph, Marks { is_bold: true, is_code: false });
@@ -174,16 +194,20 @@ impl DocxWriter<'_> {
             return;
         }
         self.open_item(level, &number);
+        let label = number.label.trim_end_matches('.');
         if number.is_compound {
-            self.builder.replaced(&number.label, 0..0);
-            self.builder.space_inserted();
+            self.label(label);
+        } else if !label.trim_end_matches(')').bytes().all(|byte| byte.is_ascii_digit()) {
+            self.label(&number.label);
         }
-        self.block_inside(paragraph);
-    }
-
-    fn block_inside(&mut self, paragraph: &Paragraph) {
         self.pieces(paragraph, Marks::default());
         self.builder.end_block();
+    }
+
+    /// Writes a label that Word shows before the text of a paragraph.
+    fn label(&mut self, label: &str) {
+        self.builder.replaced(label, 0..0);
+        self.builder.space_inserted();
     }
 
     /// Begins the next item of an open list, or the first of a new one.

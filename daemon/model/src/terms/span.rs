@@ -204,6 +204,29 @@ impl SpanMap {
         }
     }
 
+    /// Returns a text with parts of it replaced, in order, and the map from it to the text.
+    pub fn replacing<Mark: AsRef<str>>(
+        text: &str,
+        parts: impl IntoIterator<Item = (Range<usize>, Mark)>,
+    ) -> (String, SpanMap) {
+        let (mut out, mut map) = (String::with_capacity(text.len()), SpanMap::default());
+        let mut last = 0;
+        for (part, mark) in parts
+            .into_iter()
+            .map(|(part, mark)| (part, Some(mark)))
+            .chain([(text.len()..text.len(), None)])
+        {
+            let before = text.get(last..part.start).unwrap_or("");
+            map.push(out.len(), before.len(), last, before.len());
+            out.push_str(before);
+            let mark = mark.as_ref().map_or("", AsRef::as_ref);
+            map.push_replaced(out.len(), mark.len(), part.clone());
+            out.push_str(mark);
+            last = part.end;
+        }
+        (out, map)
+    }
+
     /// Returns the pieces, in order.
     pub fn segments(&self) -> &[Segment] {
         &self.segments

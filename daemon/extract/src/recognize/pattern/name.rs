@@ -1,5 +1,5 @@
 //! Name: capitalized names in running text (`Signing Service`, `Ada Moreno`, `Redwood`), people
-//! after a cue (`Owner: Ada Moreno`, `by Ada Moreno`) and `@handle`s.
+//! after a cue (`Owner: Ada Moreno`, `by Ada Moreno`) or before their address, and `@handle`s.
 //!
 //! In: a capitalized word. Out: the name that begins at or just after it.
 //! Invariants: a name has at most four words; several words are not all ordinary unless the last
@@ -8,10 +8,10 @@
 //! Without a cue a person's name is a `Concept` until a model gives it a type.
 
 use super::{Finds, Hit, Proof, standard};
-use crate::recognize::runs;
 use crate::recognize::runs::Run;
 use crate::recognize::token::{Shape, View};
 use crate::recognize::{lexicon, words};
+use crate::recognize::{people, runs};
 use model::terms::EntityType;
 
 const RUN_SCORE: f32 = 0.65;
@@ -77,7 +77,8 @@ impl Names {
             Some(end) => end + 1 == before && word == "and" && view.gap_is(before, " "),
             None => false,
         };
-        if !(is_listed || is_after_by || follows) {
+        let is_addressed = run.n_words() > 1 && people::has_address(view.after(run.to));
+        if !(is_listed || is_after_by || follows || is_addressed) {
             return None;
         }
         let is_plain = (run.from..=run.to).all(|at| {

@@ -166,7 +166,8 @@ fn capitalised_names() {
 fn people_after_a_cue() {
     check(
         "**Owner**: Ada Moreno and Jonas Pikkar\nReviewed by Lena Korvan.\nAuthor: Ada\nOwner: Trust Team\n\
-         Ask @lena-k, not a@b.org, @scope/pkg or @Test(x).",
+         Ask @lena-k, not a@b.org, @scope/pkg or @Test(x).\nTo: Bo Tern <bo@x.org>, Trust Team <t@x.org>, \
+         Fay Gull <fay@x.org>",
         expect![[r#"
             Person Ada Moreno
             Person Jonas Pikkar
@@ -174,6 +175,9 @@ fn people_after_a_cue() {
             Person Ada
             Organization Trust Team
             Person lena-k = @lena-k
+            Person Bo Tern
+            Organization Trust Team
+            Person Fay Gull
         "#]],
     );
 }

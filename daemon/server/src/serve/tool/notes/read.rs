@@ -160,7 +160,8 @@ fn part_of(snapshot: &Snapshot, note: &Named, part: &str) -> Result<(usize, usiz
 }
 
 /// Returns whole lines of a text from a line on, as many as there is room for but at least a part
-/// of one; with the first and last line returned, and the next one.
+/// of one; with the first and last line returned, and the next one. A line that is longer than the room is shown without
+/// the data in it, such as pictures, so that its words are.
 pub(super) fn window(
     text: &str,
     first_line: u32,
@@ -181,7 +182,10 @@ pub(super) fn window(
         if n_chars > left && !part.is_empty() {
             return Ok((part, [from, line - 1], Some(line)));
         }
-        part.extend(text.chars().take(left));
+        match n_chars > room {
+            true => part.extend(formats::without_data(text).chars().take(left)),
+            false => part.push_str(text),
+        }
         left = left.saturating_sub(n_chars);
         line += 1;
     }
@@ -399,6 +403,12 @@ mod tests {
         // A line that does not fit is cut, so that reading makes progress.
         let (cut, lines, next) = window("a long line\nb", 1, None, 4).expect("lines");
         assert_eq!((cut.as_str(), lines, next), ("a lo", [1, 1], Some(2)));
+        // What stands after a picture on its line is within reach.
+        let picture = format!("a ![m](data:image/png;base64,{}) b\nc", "Ab3d".repeat(100));
+        let (shown, lines, next) = window(&picture, 1, None, 60).expect("lines");
+        let expected = ("a ![m](data:image/png;base64,[…]) b\n", [1, 1], Some(2));
+        assert_eq!((shown.as_str(), lines, next), expected);
+        assert_eq!(window(&picture, 1, None, 600).expect("lines").0, picture);
         assert_eq!(window("", 1, None, 10).expect("none"), (String::new(), [1, 1], None));
         assert!(window(text, 5, Some(9), 10).is_err());
         assert!(window(text, 5, Some(0), 10).is_err());
