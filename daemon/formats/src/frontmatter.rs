@@ -1,7 +1,7 @@
 //! Front matter: the YAML between two `---` lines at the start of a document.
 //!
-//! In: the parsed front matter. Out: title, metadata, and where the body begins. Unreadable YAML gives a warning with
-//! the line of the file; the body is read anyway.
+//! In: the parsed front matter. Out: title, metadata, and where the body begins. What cannot be read gives a warning
+//! with the line of the file; the other keys and the body are read anyway.
 //! Invariant: size, depth, nodes and alias expansion are bounded, so that hostile YAML costs milliseconds.
 
 use notes::parse::{add_tag, names, scalar_text};
@@ -12,6 +12,10 @@ use model::document::DocMeta;
 /// Most duplicate keys that a warning names.
 const MAX_NAMED: usize = 5;
 
+/// Keys that mean something only with one value.
+const SCALARS: [&str; 7] =
+    ["title", "type", "permalink", "lang", "language", "security", "source_url"];
+
 /// The front matter of a document.
 #[derive(Debug, Default)]
 pub(super) struct Frontmatter {
@@ -21,8 +25,8 @@ pub(super) struct Frontmatter {
     pub(super) meta: DocMeta,
     /// Byte offset at which the body begins; 0 when there is no front matter.
     pub(super) body: usize,
-    /// Why it could not be read, or which part is ignored.
-    pub(super) warning: Option<String>,
+    /// Why it could not be read, and which part is ignored.
+    pub(super) warnings: Vec<String>,
 }
 
 /// Sorts the values of front matter, if there is any, into title and metadata.
@@ -33,9 +37,17 @@ pub(super) fn sort(parsed: Option<&notes::parse::Frontmatter>) -> Frontmatter {
     let named = named.collect::<Vec<_>>().join(", ");
     let repeated = (!repeated.is_empty())
         .then(|| format!("front matter repeats keys; the first of each is used: {named}"));
-    let warning = read.warning.clone().or(repeated);
-    let mut found = Frontmatter { body: read.body, warning, ..Frontmatter::default() };
+    let warnings = read.warning.clone().into_iter().chain(repeated).collect();
+    let mut found = Frontmatter { body: read.body, warnings, ..Frontmatter::default() };
     for (key, value) in &read.values {
+        if SCALARS.iter().any(|it| key.eq_ignore_ascii_case(it))
+            && (value.is_array() || value.is_object())
+        {
+            let line = read.key(key).map_or(0, |it| it.place.line);
+            found.warnings.push(format!(
+                "`{key}` (line {line}) is a list or map, and only a property; hint: write one value"
+            ));
+        }
         take(&mut found, key.clone(), value.clone());
     }
     found
@@ -111,7 +123,7 @@ mod tests {
         line("source_url", &meta.source_url, meta.source_url.is_some());
         line("security", &meta.security, meta.security.is_some());
         line("extra", &meta.extra, !meta.extra.is_empty());
-        line("warning", &found.warning, found.warning.is_some());
+        found.warnings.iter().for_each(|it| line("warning", it, true));
         line("body", &text.get(found.body..).unwrap_or("out of range"), true);
         expected.assert_eq(&out);
     }
@@ -152,9 +164,25 @@ mod tests {
     #[test]
     fn broken_yaml_names_the_line_and_keeps_the_body() {
         check(
-            "---\ntitle: x\nbad: [1,\n---\nBody\n",
+            "---\nbad: [1,\n---\nBody\n",
             expect![[r#"
-                warning: Some("front matter is not YAML: line 3: unclosed bracket '['")
+                warning: "front matter is not YAML: line 2: unclosed bracket '['"
+                body: "Body\n"
+            "#]],
+        );
+    }
+
+    #[test]
+    fn a_bad_value_costs_that_value() {
+        check(
+            "---\ntitle: [a, b]\ntags: [x, *y]\ntype: 1.10\nrating: 5\nrating: 6\nbad: @x\n---\nBody\n",
+            expect![[r#"
+                tags: ["x"]
+                type: Some("1.10")
+                extra: {"rating": Number(5), "title": Array [String("a"), String("b")]}
+                warning: "front matter is read without `bad` (line 7): unexpected character: `@'; `tags` (line 3): `*y` refers to nothing"
+                warning: "front matter repeats keys; the first of each is used: `rating` (line 6)"
+                warning: "`title` (line 2) is a list or map, and only a property; hint: write one value"
                 body: "Body\n"
             "#]],
         );
@@ -186,7 +214,7 @@ mod tests {
         let long = format!("---\na: {}\n---\nBody", "x".repeat(100_000));
         for text in [bomb, deep, long] {
             let found = read(&text);
-            assert!(found.warning.is_some(), "{:.60}", text);
+            assert!(!found.warnings.is_empty(), "{:.60}", text);
             assert_eq!(text.get(found.body..), Some("Body"));
         }
     }
