@@ -115,8 +115,8 @@ pub(crate) fn read_map(yaml: &str) -> Result<Yaml, Fault> {
     Ok(found)
 }
 
-/// Splits a map at the lines that begin a key: those that begin with a letter or sign instead of a blank, a comment, the
-/// item of a list, or the end of brackets.
+/// Splits a map at the lines that begin a key: those that begin with anything but a blank, a comment, the item of a
+/// list, or the end of brackets.
 fn entries_of(yaml: &str) -> impl Iterator<Item = &str> {
     let mut rest = yaml;
     std::iter::from_fn(move || {
