@@ -22,7 +22,6 @@ use std::ops::Range;
 
 pub use frontmatter::{Frontmatter, Key, add_tag, names, scalar_text};
 pub use walk::options;
-pub use word::MONTHS;
 
 /// Deepest nesting of lists and quotations that is parsed: a line costs as much as it is deep.
 pub const MAX_NESTING: usize = 100;

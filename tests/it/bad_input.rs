@@ -206,7 +206,7 @@ fn an_alias_bomb() {
         text.as_bytes(),
         Some("explodes vineyard"),
         expect![[r#"
-        warnings: front matter is not YAML: line 6: budget breached: Events { events: 20001 }
+        warnings: front matter is read without `a4` (line 6): an alias refers to itself, or repeats too much; `a5` (line 7): an alias refers to itself, or repeats too much; `a6` (line 8): an alias refers to itself, or repeats too much; `a7` (line 9): an alias refers to itself, or repeats too much; `a8` (line 10): an alias refers to itself, or repeats too much; and 3 more
         indexed as "bomb", 693 bytes
     "#]],
     );

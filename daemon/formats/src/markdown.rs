@@ -51,7 +51,7 @@ pub(crate) fn read_note(text: &str, limits: &FormatLimits) -> Result<(Parsed, No
     parsed.title = stated.title;
     parsed.meta = stated.meta;
     parsed.meta.tags = walk.tags;
-    parsed.warnings.extend(stated.warning);
+    parsed.warnings.extend(stated.warnings);
     Ok((parsed, note))
 }
 

@@ -6,7 +6,7 @@
 
 use serde_json::{Map, Value};
 
-use crate::yaml::{self, DuplicateKeyPolicy, MAX_BYTES};
+use crate::yaml::{self, MAX_BYTES};
 
 /// Reads front matter; `Ok(None)` when it consists of plain words instead of a map, and so states nothing.
 pub(super) fn read_map(yaml: &str) -> Result<Option<Map<String, Value>>, String> {
@@ -24,10 +24,12 @@ pub(super) fn read(yaml: &str) -> Result<Value, String> {
         return Err(format!("it has {} bytes; at most {MAX_BYTES} are read", yaml.len()));
     }
     // The parser does not see the opening `---`, so its first line is the second.
-    yaml::read(yaml, DuplicateKeyPolicy::Error).map_err(|(line, why)| match line {
-        Some(line) => format!("line {}: {why}", line + 1),
-        None => why,
-    })
+    let told = |fault: yaml::Fault| format!("line {}: {}", fault.line + 1, fault.why);
+    let found = yaml::read(yaml).map_err(told)?;
+    match found.faults.into_iter().chain(found.repeated).next() {
+        Some(fault) => Err(told(fault)),
+        None => Ok(found.value),
+    }
 }
 
 /// How a string is quoted.

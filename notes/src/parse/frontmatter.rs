@@ -1,10 +1,9 @@
 //! Front matter: the YAML between two `---` lines at the start of a note.
 //!
-//! In: the whole text. Out: values, the lines of each key, where the body begins. YAML that cannot be read gives a
-//! warning with the line of the file; the body is read anyway.
+//! In: the whole text. Out: values, the lines of each key, where the body begins. What cannot be read gives a warning
+//! with the line of the file; the other keys and the body are read anyway.
 //! Invariants: size, depth, nodes and alias expansion are bounded, so that hostile YAML costs milliseconds; anchors
-//! and merges are resolved in the values; dates, and numbers that would change when written back (`007`, `1_000`),
-//! are strings.
+//! and merges are resolved in the values; scalars are as they were written.
 
 use std::collections::HashSet;
 use std::ops::Range;
@@ -12,10 +11,13 @@ use std::ops::Range;
 use serde_json::{Map, Value};
 
 use super::Place;
-use crate::yaml::{self, DuplicateKeyPolicy, MAX_BYTES};
+use crate::yaml::{self, MAX_BYTES};
 
 /// Most tags and most aliases kept for one note: each is compared with all before it.
 pub(super) const MAX_NAMES: usize = 500;
+
+/// Most values that the warning names.
+const MAX_TOLD: usize = 5;
 
 /// The front matter of a note.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -28,10 +30,9 @@ pub struct Frontmatter {
     pub body: usize,
     /// Its values, in the order of the file; empty when it could not be read. Of a duplicate key, the first.
     pub values: Map<String, Value>,
-    /// Its keys in the order of the file, including duplicates. Empty unless they agree with `values`: YAML that is
-    /// not written as one key a line is not taken apart.
+    /// Its keys in the order of the file, including duplicates. Empty for a map in braces.
     pub keys: Vec<Key>,
-    /// Why it could not be read.
+    /// Why it, or which part of it, could not be read.
     pub warning: Option<String>,
 }
 
@@ -62,16 +63,25 @@ pub(crate) fn read(text: &str, start: usize) -> Option<Frontmatter> {
             source.len()
         ));
     }
-    match parse(source) {
-        Ok(Value::Object(values)) => {
-            let keys = keys_of(source, yaml.start, &values);
-            Some(Frontmatter { values, keys, ..found })
+    let read = match yaml::read_map(source) {
+        Ok(read) => read,
+        Err(fault) => {
+            return warned(format!(
+                "front matter is not YAML: line {}: {}",
+                fault.line + 1,
+                fault.why
+            ));
+        }
+    };
+    match read.value {
+        Value::Object(values) => {
+            let keys = keys_of(source, yaml.start, read.entries);
+            Some(Frontmatter { values, keys, warning: told(&read.faults), ..found })
         }
         // Plain words between two thematic breaks: not front matter, so the text keeps them.
-        Ok(Value::String(_)) => None,
-        Ok(Value::Null) => Some(found),
-        Ok(_) => warned("front matter is not a mapping of keys to values".to_string()),
-        Err(why) => warned(why),
+        Value::String(_) => None,
+        Value::Null => Some(found),
+        _ => warned("front matter is not a mapping of keys to values".to_string()),
     }
 }
 
@@ -94,66 +104,38 @@ fn split(text: &str) -> Option<(Range<usize>, usize)> {
     None
 }
 
-fn parse(yaml: &str) -> Result<Value, String> {
-    // The parser does not see the opening `---`, so its first line is the second.
-    yaml::read(yaml, DuplicateKeyPolicy::FirstWins).map_err(|(line, why)| match line {
-        Some(line) => format!("front matter is not YAML: line {}: {why}", line + 1),
-        None => format!("front matter is not YAML: {why}"),
-    })
+/// Returns the keys at the outermost level with their lines.
+fn keys_of(yaml: &str, offset: usize, entries: Vec<yaml::Entry>) -> Vec<Key> {
+    let key = |entry: yaml::Entry| {
+        let line_end = |at: usize| {
+            yaml.get(at..).and_then(|rest| rest.find('\n')).map_or(yaml.len(), |n| at + n + 1)
+        };
+        // A scalar of several lines ends with its line end.
+        let end = yaml.get(..entry.end).map_or(0, |it| it.trim_ascii_end().len());
+        let end = line_end(end.max(entry.key.end));
+        let start = yaml.get(..entry.key.start)?.rfind('\n').map_or(0, |at| at + 1);
+        let colon = entry.key.end + yaml.get(entry.key.end..)?.find(':')? + 1;
+        let bare = yaml.get(colon..end)?.trim_ascii_end().len();
+        Some(Key {
+            name: entry.name,
+            place: Place { span: offset + start..offset + end, line: entry.line + 1 },
+            value: offset + colon..offset + colon + bare,
+        })
+    };
+    entries.into_iter().filter_map(key).collect()
 }
 
-/// Returns the keys at the outermost level with their lines; none if they do not agree with the parsed values.
-fn keys_of(yaml: &str, offset: usize, values: &Map<String, Value>) -> Vec<Key> {
-    let mut keys: Vec<Key> = Vec::new();
-    let mut at = offset;
-    for (line_idx, line) in yaml.split_inclusive('\n').enumerate() {
-        let bare = line.trim_ascii_end();
-        let is_blank = bare.is_empty() || bare.trim_ascii_start().starts_with('#');
-        if let Some((name, n_key)) = key_of(bare) {
-            keys.push(Key {
-                name,
-                place: Place { span: at..at + line.len(), line: line_idx + 2 },
-                value: at + n_key..at + bare.len(),
-            });
-        } else if let (false, Some(key)) = (is_blank, keys.last_mut()) {
-            key.place.span.end = at + line.len();
-            key.value.end = at + bare.len();
-        }
-        at += line.len();
-    }
-    // Values from a merge have no line of their own, so with a merge there may be more values than keys.
-    let merges = keys.iter().any(|key| key.name == "<<");
-    let names: HashSet<&str> = keys.iter().map(|key| key.name.as_str()).collect();
-    let is_whole = names.iter().all(|name| *name == "<<" || values.contains_key(*name))
-        && (merges || values.keys().all(|name| names.contains(name.as_str())));
-    if is_whole { keys } else { Vec::new() }
-}
-
-/// Returns the key at the start of a line, and the length of everything before its value.
-fn key_of(line: &str) -> Option<(String, usize)> {
-    let first = line.chars().next()?;
-    if let quote @ ('"' | '\'') = first {
-        let end = line.get(1..)?.find(quote)? + 1;
-        let rest = line.get(end + 1..)?;
-        let colon =
-            rest.find(':').filter(|at| rest.get(..*at).is_some_and(|s| s.trim().is_empty()))?;
-        let n_key = end + 1 + colon + 1;
-        let after = line.get(n_key..)?;
-        return (after.is_empty() || after.starts_with([' ', '\t']))
-            .then(|| (line.get(1..end).unwrap_or("").to_string(), n_key));
-    }
-    if first.is_whitespace() || "#-?[]{},&*!|>%@`".contains(first) && !line.starts_with("<<") {
-        // `-` begins a key if no blank follows it.
-        let is_key = first == '-' && line.chars().nth(1).is_some_and(|c| !c.is_whitespace());
-        if !is_key {
-            return None;
-        }
-    }
-    let colon = line.match_indices(':').map(|(at, _)| at).find(|at| {
-        line.get(at + 1..).is_some_and(|s| s.is_empty() || s.starts_with([' ', '\t']))
-    })?;
-    let name = line.get(..colon)?.trim_end();
-    (!name.is_empty() && !name.contains(" #")).then(|| (name.to_string(), colon + 1))
+/// Names what could not be read, with the line in the file.
+fn told(faults: &[yaml::Fault]) -> Option<String> {
+    let named = faults.iter().take(MAX_TOLD).map(|yaml::Fault { key, line, why }| {
+        let key = key.as_deref().unwrap_or_default();
+        // The parser does not see the opening `---`, so its first line is the second.
+        format!("`{key}` (line {}): {why}", line + 1)
+    });
+    let named = named.collect::<Vec<_>>().join("; ");
+    let more = faults.len().saturating_sub(MAX_TOLD);
+    let more = if more > 0 { format!("; and {more} more") } else { String::new() };
+    (!faults.is_empty()).then(|| format!("front matter is read without {named}{more}"))
 }
 
 impl Frontmatter {
@@ -169,8 +151,8 @@ impl Frontmatter {
         again.map(|key| (key.name.as_str(), key.place.line)).collect()
     }
 
-    /// Returns its values in the form of S0 §3.2: dates and numbers as strings, `True` and `False`, lists and maps of
-    /// such; null values are left out.
+    /// Returns its values in the form of S0 §3.2: strings as they were written, lists and maps of such; null values
+    /// are left out.
     pub fn normalized(&self) -> Map<String, Value> {
         normalized(&self.values)
     }
@@ -264,8 +246,7 @@ fn normalized(values: &Map<String, Value>) -> Map<String, Value> {
 fn normal(value: &Value) -> Option<Value> {
     Some(match value {
         Value::Null => return None,
-        Value::Bool(truth) => Value::from(if *truth { "True" } else { "False" }),
-        Value::Number(number) => Value::from(number.to_string()),
+        Value::Bool(_) | Value::Number(_) => Value::from(value.to_string()),
         Value::String(text) => Value::from(iso_date(text).unwrap_or_else(|| text.clone())),
         Value::Array(items) => items.iter().filter_map(normal).collect(),
         Value::Object(keys) => Value::Object(normalized(keys)),

@@ -6,6 +6,7 @@
 
 use std::sync::LazyLock;
 
+use crate::date;
 use crate::lists::WordLists;
 
 static LISTS: LazyLock<WordLists> = LazyLock::new(|| WordLists::parse(include_str!("words.tsv")));
@@ -61,15 +62,16 @@ fn is_roman_number(text: &str) -> bool {
     ["ivx", "IVX"].iter().any(|digits| text.chars().all(|c| digits.contains(c)))
 }
 
-/// True for a day or month, in full or by its first three letters, but not for lowercase words such as `sun` and
+/// True for a day or month, in full or short, but not for lowercase words such as `sun` and
 /// `may`.
 fn is_day_or_month(text: &str) -> bool {
     let lower = text.to_lowercase();
     let is_capital = text.starts_with(char::is_uppercase);
-    DAYS.iter().chain(&MONTHS).any(|name| match is_capital {
-        true => lower == *name || Some(lower.as_str()) == name.get(..3),
-        false => lower == *name && name.ends_with("day"),
-    })
+    let is_day = date::LISTS.has("weekday.en", &lower);
+    match is_capital {
+        true => is_day || date::english_month(&lower).is_some(),
+        false => is_day && lower.ends_with("day"),
+    }
 }
 
 /// True for `Smith2020`, `Smith2020a`.
@@ -88,25 +90,6 @@ pub(super) fn is_filing_word(category: &str) -> bool {
 pub(super) fn is_roll_word(word: &str) -> bool {
     LISTS.has("roll", &word.to_lowercase())
 }
-
-const DAYS: [&str; 7] =
-    ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"];
-
-/// The months in lowercase, January first.
-pub const MONTHS: [&str; 12] = [
-    "january",
-    "february",
-    "march",
-    "april",
-    "may",
-    "june",
-    "july",
-    "august",
-    "september",
-    "october",
-    "november",
-    "december",
-];
 
 /// Returns a relation's type: one to three words, without markup, quotation marks and colons. `is_step`: in a
 /// numbered list, where most verbs say what to do (`1. open [[X]]`).

@@ -12,6 +12,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use confine::{Content, Error, Kind, Meta, Root};
+use jiff::Timestamp;
+use jiff::civil::Date;
+use jiff::tz::TimeZone;
 
 use super::WatchOptions;
 use super::crawl::Found;
@@ -356,10 +359,11 @@ impl Intake {
     }
 }
 
-/// Returns the UTC day of a modification time. A document without a stated date is dated by it, so on another day it
-/// is another document, even with the same bytes.
-fn day_of(mtime_ms: i64) -> i64 {
-    mtime_ms.div_euclid(24 * 3600 * 1000)
+/// Returns the day of a modification time on this machine. A document without a stated date is dated by it, so on
+/// another day it is another document, even with the same bytes.
+fn day_of(mtime_ms: i64) -> Option<Date> {
+    let time = Timestamp::from_millisecond(mtime_ms).ok()?;
+    Some(time.to_zoned(TimeZone::system()).date())
 }
 
 fn absent_or_trouble(path: &str, error: &Error, version: FileVersion) -> Seen {

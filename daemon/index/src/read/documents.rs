@@ -81,11 +81,10 @@ record! {
         pub path: String = "d.path",
         /// The day that it states, else the one on which its file changed; ISO form.
         pub day: String = "d.day",
-        /// `date` of its front matter.
+        /// The date that its front matter states, as written.
         pub stated: Option<String> = "CAST(json_extract(d.meta, '$.date') AS TEXT)",
-        /// `modified` or `updated` of its front matter.
-        pub changed: Option<String> = "CAST(coalesce(
-            json_extract(d.meta, '$.extra.modified'), json_extract(d.meta, '$.extra.updated')) AS TEXT)",
+        /// The properties of its front matter that mean nothing else, as a JSON object.
+        pub extra: String = "coalesce(json_extract(d.meta, '$.extra'), '{}')",
     }
 }
 

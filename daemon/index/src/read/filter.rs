@@ -13,14 +13,15 @@ use super::{Documents, Read};
 /// From this `**/` of a pattern on, `**/` may match within a name, too.
 const MAX_ANY_FOLDERS: usize = 4;
 
-/// When a document was last changed, by its front matter, else by its file. `$.date` of `meta` would not work: it also
+/// When a document was last changed, by its front matter (in the time zone of this machine unless it names one), else by
+/// its file. `$.date` of `meta` would not work: it also
 /// holds `created`.
 macro_rules! changed_ms {
     () => {
         "coalesce(1000 * CAST(coalesce( \
-         strftime('%s', json_extract(d.meta, '$.extra.modified')), \
-         strftime('%s', json_extract(d.meta, '$.extra.updated')), \
-         strftime('%s', (SELECT json_extract(own.metadata, '$.date') FROM notes own WHERE own.doc_id = d.id))) \
+         strftime('%s', json_extract(d.meta, '$.extra.modified'), 'utc'), \
+         strftime('%s', json_extract(d.meta, '$.extra.updated'), 'utc'), \
+         strftime('%s', (SELECT json_extract(own.metadata, '$.date') FROM notes own WHERE own.doc_id = d.id), 'utc')) \
          AS INTEGER), d.mtime_ms)"
     };
 }

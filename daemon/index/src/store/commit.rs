@@ -13,6 +13,9 @@ mod note;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+use notes::date;
 use rusqlite::{OptionalExtension, Transaction, params};
 
 pub(super) use self::chunks::IndexedContext;
@@ -31,7 +34,7 @@ use super::scrub::sum_of;
 use super::work::Work;
 use super::{StoreError, duplicates, ids, lines, links, record, written};
 use extract::recognize::Gazetteer;
-use model::document::{Document, Pass};
+use model::document::{DocMeta, Document, Pass};
 use model::terms::{EntityType, RelPath, norm_of};
 
 /// Writes a document; returns the names whose facts may have changed.
@@ -320,35 +323,18 @@ fn all_tags(doc: &Document, identity: &Identity) -> Vec<String> {
     tags
 }
 
-/// Returns the day of a document: the stated date if it begins with `YYYY-MM-DD`, else the first such day in the file's
-/// name, else the day of its modification.
+/// Returns the day of a document: the one that it states, else the one in its path, else that of the last change which
+/// it states, else the one on which its file was changed, in the time zone of this machine.
 fn day_of(doc: &Document) -> String {
-    let stated = doc.meta.date.as_deref().and_then(|date| date.get(..10));
-    if let Some(day) = stated.and_then(|day| day.parse::<jiff::civil::Date>().ok()) {
-        return day.to_string();
-    }
-    if let Some(day) = day_in(doc.head.path.file_name()) {
-        return day.to_string();
-    }
-    jiff::Timestamp::from_millisecond(doc.head.mtime_ms)
-        .map(|time| time.to_zoned(jiff::tz::TimeZone::UTC).date().to_string())
-        .unwrap_or_default()
+    day_in(TimeZone::system(), &doc.meta, doc.head.path.as_str(), doc.head.mtime_ms)
 }
 
-/// Returns the first valid `YYYY-MM-DD` in a file name, with no digit on either side.
-fn day_in(name: &str) -> Option<jiff::civil::Date> {
-    let digit = |at: Option<usize>| {
-        at.and_then(|at| name.as_bytes().get(at)).is_some_and(u8::is_ascii_digit)
-    };
-    (0..name.len()).find_map(|at| {
-        let day = name.get(at..at + 10)?;
-        let is_whole = !digit(at.checked_sub(1)) && !digit(Some(at + 10));
-        let is_form = day.bytes().enumerate().all(|(i, byte)| match i {
-            4 | 7 => byte == b'-',
-            _ => byte.is_ascii_digit(),
-        });
-        (is_whole && is_form).then(|| day.parse().ok()).flatten()
-    })
+fn day_in(zone: TimeZone, meta: &DocMeta, path: &str, mtime_ms: i64) -> String {
+    let stated = meta.date.as_deref().and_then(date::stated_day);
+    let stated = stated.or_else(|| date::day_of_path(path));
+    let stated = stated.or_else(|| date::changed_day(meta.extra.iter()));
+    let changed = || Timestamp::from_millisecond(mtime_ms).ok();
+    stated.or_else(|| Some(changed()?.to_zoned(zone).date().to_string())).unwrap_or_default()
 }
 
 fn write_tags(
@@ -450,4 +436,33 @@ fn ensure_note_entity(
     let entity = ids::write_note(tx, id, uid, &named.0, named.1, type_code)?;
     tx.prepare_cached("UPDATE docs SET entity_id = ?2 WHERE id = ?1")?.execute([id, entity])?;
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use jiff::tz::offset;
+
+    #[test]
+    fn a_document_has_the_day_that_it_states_else_that_of_its_file_here() {
+        // 2023-11-08 at 04:00 in Greenwich.
+        let mtime_ms = 1_699_416_000_000;
+        for (date, updated, path, day) in [
+            (Some("1 May 2024"), None, "2022-02-02.md", "2024-05-01"),
+            (Some("2024-05-01T23:30:00-07:00"), None, "a.md", "2024-05-01"),
+            (Some("someday"), None, "2022_02_02.md", "2022-02-02"),
+            (None, Some("2021/03/04"), "2022/02/02.md", "2022-02-02"),
+            (None, Some("2021/03/04"), "a.md", "2021-03-04"),
+            (None, None, "a.md", "2023-11-07"),
+        ] {
+            let date = date.map(String::from);
+            let extra =
+                updated.map(|it| ("Last-Modified".to_string(), it.into())).into_iter().collect();
+            let meta = DocMeta { date, extra, ..DocMeta::default() };
+            let found = day_in(TimeZone::fixed(offset(-8)), &meta, path, mtime_ms);
+            assert_eq!(found, day, "{path}");
+        }
+        let meta = DocMeta::default();
+        assert_eq!(day_in(TimeZone::UTC, &meta, "a.md", mtime_ms), "2023-11-08");
+    }
 }

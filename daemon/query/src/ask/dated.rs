@@ -6,6 +6,7 @@
 //! Invariant: a month or a year without a day stays as it is (`2026-02`, `2026`).
 
 use notes::date::{self, Named};
+use serde_json::{Map, Value};
 
 use crate::{AskError, QueryContext};
 use index::read::Dates;
@@ -95,21 +96,18 @@ impl Days {
 /// else the day on which it was changed.
 fn of_document(ctx: &QueryContext<'_>, doc: i64) -> Result<Dated, AskError> {
     let documents = ctx.snapshot.documents();
-    let Some(Dates { path, day, stated, changed }) = documents.dates(doc)? else {
+    let Some(Dates { path, day, stated, extra }) = documents.dates(doc)? else {
         return Ok(Dated::default());
     };
-    let file = path.rsplit('/').next().unwrap_or(&path);
-    let is_stated = stated.is_some_and(|it| it.starts_with(&day)) || file.contains(&day);
-    if is_stated {
-        return Ok(Dated { day, by: "note" });
-    }
-    let mut changed = changed.and_then(|it| date::first_day(&whole(&it)));
-    if changed.is_none() {
+    let stated = stated.and_then(|it| date::stated_day(&it)).or_else(|| date::day_of_path(&path));
+    let extra: Map<String, Value> = serde_json::from_str(&extra).unwrap_or_default();
+    let mut by_note = stated.or_else(|| date::changed_day(extra.iter()));
+    if by_note.is_none() {
         let beginning = documents.heads([doc], BEGINNING_CHARS)?.remove(&doc);
-        changed = beginning.as_deref().and_then(stated_date);
+        by_note = beginning.as_deref().and_then(stated_date);
     }
-    let by = if changed.is_some() { "note" } else { "file" };
-    Ok(Dated { day: changed.unwrap_or(day), by })
+    let by = if by_note.is_some() { "note" } else { "file" };
+    Ok(Dated { day: by_note.unwrap_or(day), by })
 }
 
 /// Returns the value after `Date:` at the beginning of a text, whatever markup surrounds it.
@@ -124,12 +122,7 @@ fn stated_date(beginning: &str) -> Option<String> {
         let is_key = !before.ends_with(char::is_alphanumeric) && signs.contains([':', '|']);
         is_key.then(|| value.chars().take(MAX_DATE_CHARS).collect::<String>())
     });
-    dates.filter_map(|it| date::first_day(&whole(&it)).or_else(|| date::first_day(&it))).next()
-}
-
-/// Removes the time of day: `2026-02-20T10:00` becomes `2026-02-20`.
-fn whole(time: &str) -> String {
-    time.split(['T', ' ']).next().unwrap_or_default().to_string()
+    dates.filter_map(|it| date::first_day(&it)).next()
 }
 
 /// Returns the first date in a text; `year`, if given, completes a date without one.
@@ -138,7 +131,7 @@ pub(crate) fn first_date(text: &str, year: Option<i16>) -> Option<String> {
     let words = date::words(&lower);
     let (mut at, mut less) = (0, None);
     while at < words.len() {
-        let before = at.checked_sub(1).and_then(|at| words.get(at)).copied();
+        let before = at.checked_sub(1).and_then(|at| words.get(at)).map(|it| it.text);
         let (found, n_words) = date::read(words.get(at..).unwrap_or_default(), before);
         at += n_words;
         match found {

@@ -2,8 +2,8 @@
 //!
 //! In: keys with values or operators (`{"status": "open", "priority": {"$gte": 3}}`), a note's
 //! front matter as S0 §3.2 stores it (strings, lists and maps of strings). Out: whether it matches.
-//! Two numbers are compared as numbers, other values as text, which is the right order for ISO
-//! dates; words ignore case. A word is neither greater nor less than a value that is given as a
+//! Numbers are compared as numbers, other values as text, which is the right order for ISO dates;
+//! words ignore case. A text equals only what is written so: `"1.1"` is not `1.10`, but `1.1` is. A word is neither greater nor less than a value that is given as a
 //! number. A list matches if one of its items does; a list in the filter must be contained as a
 //! whole.
 //! Invariants: pure; an invalid operator or value is an error, never a filter that matches nothing.
@@ -37,17 +37,17 @@ struct KeyPath {
 
 #[derive(Debug, Clone, PartialEq)]
 enum MetadataCondition {
-    Equals(String),
-    Differs(String),
+    Equals(Bound),
+    Differs(Bound),
     Compares(Comparison, Bound),
     Between(Bound, Bound),
-    OneOf(Vec<String>),
-    NoneOf(Vec<String>),
-    HoldsAll(Vec<String>),
+    OneOf(Vec<Bound>),
+    NoneOf(Vec<Bound>),
+    HoldsAll(Vec<Bound>),
     Exists(bool),
 }
 
-/// The other side of a comparison.
+/// What a value is compared with.
 #[derive(Debug, Clone, PartialEq)]
 struct Bound {
     text: String,
@@ -88,9 +88,9 @@ impl Conditions {
                     }
                 }
                 Value::Array(values) => {
-                    all.push((path, MetadataCondition::HoldsAll(texts(key, values)?)));
+                    all.push((path, MetadataCondition::HoldsAll(bounds(key, values)?)));
                 }
-                value => all.push((path, MetadataCondition::Equals(text(key, value)?))),
+                value => all.push((path, MetadataCondition::Equals(bound(key, value)?))),
             }
         }
         Ok(Conditions(all))
@@ -176,7 +176,7 @@ fn leaves(value: &Value, found: &mut Vec<String>) {
 
 impl MetadataCondition {
     fn holds(&self, found: &[String]) -> bool {
-        let has = |wanted: &String| found.iter().any(|it| is_equal(it, wanted));
+        let has = |wanted: &Bound| found.iter().any(|it| is_equal(it, wanted));
         match self {
             MetadataCondition::Equals(wanted) => has(wanted),
             MetadataCondition::Differs(wanted) => !has(wanted),
@@ -217,14 +217,19 @@ impl Comparison {
     }
 }
 
-fn is_equal(found: &str, wanted: &str) -> bool {
-    match (number(found), number(wanted)) {
-        (Some(found), Some(wanted)) => found == wanted,
-        _ => fold(found) == fold(wanted),
-    }
+/// A number equals numbers, however they are written; text equals only what is written so: `1.1` is not `1.10`.
+fn is_equal(found: &str, wanted: &Bound) -> bool {
+    let is_text = || fold(found) == fold(&wanted.text);
+    is_text()
+        || wanted.is_number && number(found).is_some() && number(found) == number(&wanted.text)
 }
 
+/// Reads a number of YAML.
 fn number(text: &str) -> Option<f64> {
+    let of_base = |(mark, base)| i64::from_str_radix(text.strip_prefix(mark)?, base).ok();
+    if let Some(number) = [("0x", 16), ("0o", 8), ("0b", 2)].into_iter().find_map(of_base) {
+        return Some(number as f64);
+    }
     let is_plain = text.starts_with(|c: char| c.is_ascii_digit() || matches!(c, '-' | '+' | '.'));
     is_plain.then(|| text.parse().ok()).flatten()
 }
@@ -243,12 +248,12 @@ fn is_year(text: &str) -> bool {
 fn condition(key: &str, operator: &str, value: &Value) -> Result<MetadataCondition, ErrorView> {
     let compares = |how| Ok(MetadataCondition::Compares(how, bound(key, value)?));
     let list = || match value {
-        Value::Array(values) => texts(key, values),
-        one => Ok(vec![text(key, one)?]),
+        Value::Array(values) => bounds(key, values),
+        one => Ok(vec![bound(key, one)?]),
     };
     match operator {
-        "$eq" => Ok(MetadataCondition::Equals(text(key, value)?)),
-        "$ne" => Ok(MetadataCondition::Differs(text(key, value)?)),
+        "$eq" => Ok(MetadataCondition::Equals(bound(key, value)?)),
+        "$ne" => Ok(MetadataCondition::Differs(bound(key, value)?)),
         "$gt" => compares(Comparison::More),
         "$gte" => compares(Comparison::MoreOrEqual),
         "$lt" => compares(Comparison::Less),
@@ -278,13 +283,11 @@ fn condition(key: &str, operator: &str, value: &Value) -> Result<MetadataConditi
     }
 }
 
-/// Converts a value to text, in the form in which front matter is stored (S0 §3.2).
-fn text(key: &str, value: &Value) -> Result<String, ErrorView> {
+fn bound(key: &str, value: &Value) -> Result<Bound, ErrorView> {
+    let bound = |text: String| Ok(Bound { text, is_number: value.is_number() });
     match value {
-        Value::String(text) => Ok(text.clone()),
-        Value::Number(number) => Ok(number.to_string()),
-        Value::Bool(true) => Ok("True".into()),
-        Value::Bool(false) => Ok("False".into()),
+        Value::String(text) => bound(text.clone()),
+        Value::Number(_) | Value::Bool(_) => bound(value.to_string()),
         Value::Null | Value::Array(_) | Value::Object(_) => Err(bad(
             key,
             "the value must be a string, a number or a boolean",
@@ -293,11 +296,7 @@ fn text(key: &str, value: &Value) -> Result<String, ErrorView> {
     }
 }
 
-fn bound(key: &str, value: &Value) -> Result<Bound, ErrorView> {
-    Ok(Bound { text: text(key, value)?, is_number: value.is_number() })
-}
-
-fn texts(key: &str, values: &[Value]) -> Result<Vec<String>, ErrorView> {
+fn bounds(key: &str, values: &[Value]) -> Result<Vec<Bound>, ErrorView> {
     if values.is_empty() || values.len() > MAX_VALUES {
         return Err(bad(
             key,
@@ -305,7 +304,7 @@ fn texts(key: &str, values: &[Value]) -> Result<Vec<String>, ErrorView> {
             &format!("give 1 to {MAX_VALUES}"),
         ));
     }
-    values.iter().map(|value| text(key, value)).collect()
+    values.iter().map(|value| bound(key, value)).collect()
 }
 
 fn bad(key: &str, what: &str, hint: &str) -> ErrorView {
@@ -320,7 +319,7 @@ mod tests {
     #[test]
     fn filters_compare_numbers_words_dates_and_lists() {
         let metadata = json!({
-            "status": "Open", "priority": "10", "due": "2026-03-01", "draft": "False", "tags": ["a", "B"],
+            "status": "Open", "priority": "10", "due": "2026-03-01", "release": "1.10", "mask": "0x1F", "draft": "False", "tags": ["a", "B"],
             "schema": {"version": "2", "owners": [{"name": "Ada"}]}, "a.b": "dotted",
         });
         let rows = [
@@ -328,6 +327,13 @@ mod tests {
             (json!({"status": "closed"}), false),
             (json!({"status": {"$ne": "closed"}}), true),
             (json!({"priority": 10}), true),
+            (json!({"release": "1.10"}), true),
+            (json!({"release": "1.1"}), false),
+            (json!({"release": {"$in": ["1.1", 1.1]}}), true),
+            (json!({"release": {"$gt": "1.05", "$lt": 2}}), true),
+            (json!({"mask": {"$gt": 30, "$lt": 32}}), true),
+            (json!({"mask": "0x1f"}), true),
+            (json!({"draft": {"$ne": false}}), false),
             (json!({"priority": {"$gt": 9}}), true),
             (json!({"priority": {"$gt": "9"}}), true),
             (json!({"priority": {"$gte": 10, "$lt": 11}}), true),

@@ -205,9 +205,9 @@ fn filter(request: &HybridQuery, question: &Question) -> Result<Filter, ErrorVie
 
 fn day(name: &str, value: Option<&str>) -> Result<Option<String>, ErrorView> {
     let Some(text) = value else { return Ok(None) };
-    match text.parse::<jiff::civil::Date>() {
-        Ok(date) => Ok(Some(date.to_string())),
-        Err(_) => Err(invalid(format!("`{name}` is `{text}`"), "give a day as YYYY-MM-DD")),
+    match notes::date::stated_day(text) {
+        Some(day) => Ok(Some(day)),
+        None => Err(invalid(format!("`{name}` is `{text}`"), "give a day as YYYY-MM-DD")),
     }
 }
 

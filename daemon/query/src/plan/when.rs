@@ -7,16 +7,9 @@
 
 use jiff::ToSpan;
 use jiff::civil::Date;
-use notes::date::{self, Named};
-use notes::parse::MONTHS;
+use notes::date::{self, LISTS, Named, Word};
 
 use super::event::Side;
-
-/// Numbers as words, from one.
-const NUMBERS: &[&str] = &[
-    "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven",
-    "twelve",
-];
 
 /// Most units counted back.
 const MAX_BACK: i64 = 500;
@@ -61,7 +54,7 @@ impl When {
         let (mut times, mut at) = (Vec::new(), 0);
         let mut are_of_time = Vec::new();
         while at < words.len() {
-            let before = at.checked_sub(1).and_then(|at| words.get(at)).copied();
+            let before = at.checked_sub(1).and_then(|at| words.get(at)).map(|it| it.text);
             let (time, n_words) = read(words.get(at..).unwrap_or_default(), before);
             are_of_time.extend(std::iter::repeat_n(time.is_some(), n_words));
             times.extend(time);
@@ -82,8 +75,7 @@ impl When {
     pub(crate) fn spellings(&self) -> Vec<String> {
         let mut all = Vec::new();
         let month = |n: i8| {
-            let name = MONTHS.get(usize::try_from(n).unwrap_or(1).saturating_sub(1));
-            let mut letters = name.copied().unwrap_or_default().chars();
+            let mut letters = date::month_name(n).unwrap_or_default().chars();
             letters.next().map(|it| it.to_uppercase().chain(letters).collect::<String>())
         };
         for time in &self.0 {
@@ -165,43 +157,60 @@ impl When {
 }
 
 /// Parses a time that starts at the first word, and returns how many words to skip; at least one.
-fn read(words: &[&str], before: Option<&str>) -> (Option<Time>, usize) {
+fn read(words: &[Word<'_>], before: Option<&str>) -> (Option<Time>, usize) {
     match date::read(words, before) {
         (Some(named), n_words) => (Some(Time::Named(named)), n_words),
         (None, _) => back(words),
     }
 }
 
-/// Parses `yesterday`, `last week`, `three months ago`.
-fn back(words: &[&str]) -> (Option<Time>, usize) {
-    let word = |at: usize| words.get(at).copied().unwrap_or_default();
-    let of = |unit, n| Some(Time::Back { unit, n });
-    match (word(0), unit(word(1))) {
-        ("today" | "tonight", _) => return (of(Unit::Day, 0), 1),
-        ("yesterday", _) => return (of(Unit::Day, 1), 1),
-        ("last" | "past" | "previous", Some(unit)) if !word(1).ends_with('s') => {
-            return (of(unit, 1), 2);
+/// Parses `yesterday`, `last week`, `three months ago`, `vor drei Monaten`, `il y a trois mois`.
+fn back(words: &[Word<'_>]) -> (Option<Time>, usize) {
+    let found = BACK.iter().find_map(|(form, n)| {
+        let (mut unit, mut n) = (Unit::Day, *n);
+        for (at, part) in form.iter().enumerate() {
+            let word = words.get(at)?.text;
+            match *part {
+                "unit" => unit = unit_of(word, "unit.")?,
+                "units" => unit = unit_of(word, "unit")?,
+                "number" => n = number(word)?,
+                list => LISTS.has(list, word).then_some(())?,
+            }
         }
-        ("this", Some(unit)) if !word(1).ends_with('s') => return (of(unit, 0), 2),
-        _ => {}
-    }
-    let counted = NUMBERS.iter().position(|it| *it == word(0)).map(|at| at as i64 + 1);
-    let counted = counted.or_else(|| matches!(word(0), "a" | "an").then_some(1));
-    let counted = counted.or_else(|| word(0).parse().ok()).filter(|n| (1..=MAX_BACK).contains(n));
-    match (counted, unit(word(1)), word(2)) {
-        (Some(n), Some(unit), "ago") => (of(unit, n), 3),
-        _ => (None, 1),
-    }
+        Some((Time::Back { unit, n }, form.len()))
+    });
+    found.map_or((None, 1), |(time, n_words)| (Some(time), n_words))
 }
 
-fn unit(word: &str) -> Option<Unit> {
-    match word.strip_suffix('s').unwrap_or(word) {
+/// Forms of times that are counted back, and by how many units: `unit` is one in the singular, `units` in any number,
+/// `number` how many; the other parts are lists of words in five languages.
+const BACK: &[(&[&str], i64)] = &[
+    (&["today"], 0),
+    (&["yesterday"], 1),
+    (&["last", "unit"], 1),
+    (&["unit", "last_behind"], 1),
+    (&["this", "unit"], 0),
+    (&["number", "units", "ago"], 0),
+    (&["ago_before", "number", "units"], 0),
+    (&["il_y", "il_y_a", "number", "units"], 0),
+];
+
+/// Reads a number from 1, in digits or as a word.
+fn number(word: &str) -> Option<i64> {
+    let named = || LISTS.of(word).iter().find_map(|it| it.strip_prefix("number.")?.parse().ok());
+    word.parse().ok().or_else(named).filter(|n| (1..=MAX_BACK).contains(n))
+}
+
+/// Reads a unit by the lists whose names begin so.
+fn unit_of(word: &str, lists: &str) -> Option<Unit> {
+    let mut units = LISTS.of(word).iter().filter(|list| list.starts_with(lists));
+    units.find_map(|list| match list.rsplit_once('.')?.1 {
         "day" => Some(Unit::Day),
         "week" => Some(Unit::Week),
         "month" => Some(Unit::Month),
         "year" => Some(Unit::Year),
         _ => None,
-    }
+    })
 }
 
 /// Returns the days of a unit before the newest day.
@@ -242,6 +251,15 @@ mod tests {
             ("the release of 2023-05-07", &["20230507"], &["2023-05-08"]),
             ("last May", &["2021-05-30", "2023-05"], &["2023-04-30"]),
             ("who left in August", &["2023-08-01"], &["2023-09-01"]),
+            ("Was geschah am 1. Mai 2024?", &["2024-05-01"], &["2024-05-02", "2024-06-01"]),
+            ("les ventes du 1er mai 2024", &["2024-05-01"], &["2024-05-02"]),
+            ("quién vino el 1 de mayo de 2024", &["2024-05-01"], &["2023-05-01"]),
+            ("chi è venuto il 3 marzo 2024", &["2024-03-03"], &["2024-03-04"]),
+            ("wer kam im Mai", &["2023-05-07"], &["2023-06-07"]),
+            ("las ventas de agosto", &["2023-08-07"], &["2023-09-07"]),
+            ("que s'est-il passé en février 2023", &["2023-02-07"], &["2023-03-07"]),
+            ("2024-05-01T10:30", &["2024-05-01"], &["2024-05-02"]),
+            ("the second gen 3 sensor of the set", &[], &["2023-01-03"]),
             ("May I ask who may march?", &[], &["2023-05-07", "2023-03-01"]),
             ("port 8080 of 4 services", &[], &["2023-05-07"]),
         ];
@@ -280,6 +298,15 @@ mod tests {
             ("the talk two weeks ago", "2024-03-01", "2024-03-04"),
             ("3 months ago", "2023-12-25", "2024-01-01"),
             ("last year", "2023-07-01", "2024-01-01"),
+            ("wer kam gestern", "2024-03-12", "2024-03-13"),
+            ("Beschlüsse von letzter Woche", "2024-03-04", "2024-03-11"),
+            ("vor drei Monaten", "2023-12-25", "2024-01-01"),
+            ("les décisions de la semaine dernière", "2024-03-04", "2024-03-11"),
+            ("il y a deux semaines", "2024-03-01", "2024-03-04"),
+            ("el mes pasado", "2024-02-29", "2024-03-01"),
+            ("hace 3 meses", "2023-12-25", "2024-01-01"),
+            ("l'anno scorso", "2023-07-01", "2024-01-01"),
+            ("tre mesi fa", "2023-12-25", "2024-01-01"),
         ];
         for (question, inside, outside) in table {
             let when = When::of(question);

@@ -48,8 +48,8 @@ fn parse_frontmatter_with_all_field_types() {
               created: "\"2025-01-15\""
               at: "\"2025-01-15T10:30:00\""
               count: "\"42\""
-              draft: "\"True\""
-              nested: "{\"deep\":[\"1\",\"yes\",\"2.5\"]}"
+              draft: "\"true\""
+              nested: "{\"deep\":[\"1\",\"yes\",\"2.50\"]}"
               @ title: 2 "title: My Title\n" = " My Title"
               @ tags: 3 "tags: [a, b]\n" = " [a, b]"
               @ created: 4 "created: 2025-01-15\n" = " 2025-01-15"
@@ -137,11 +137,83 @@ fn a_byte_order_mark_and_crlf_are_read_over() {
 }
 
 #[test]
+fn a_scalar_keeps_the_characters_that_were_written() {
+    for text in [
+        "4.20",
+        "5.0",
+        "6.00",
+        "0x2A",
+        "0b11",
+        "0o12",
+        "+7",
+        "1E4",
+        "9e12",
+        "98765432109876543210",
+        "True",
+        "TRUE",
+        "false",
+        "true",
+        ".inf",
+        "-.INF",
+        ".NaN",
+        "09:45",
+        "1e999",
+        "08",
+        "010",
+        "2_500",
+        "-0",
+        "17",
+        "-3",
+        "2.5",
+        "1.2.30",
+        "yes",
+    ] {
+        let note = parse(&format!(
+            "---\ntitle: {text}\ntype: {text}\naliases: [{text}]\ntags: [{text}]\nv: {text}\n---\n"
+        ));
+        let front = note.frontmatter.expect("front matter");
+        assert_eq!(
+            (front.warning.as_deref(), front.normalized()["v"].as_str()),
+            (None, Some(text))
+        );
+        assert_eq!(note.title.as_deref(), Some(text));
+        assert_eq!(note.note_type.as_deref(), Some(text));
+        assert_eq!((note.aliases, note.tags), (vec![text.to_string()], vec![text.to_string()]));
+        // What JSON would write in the same way stays a number or boolean for those who read JSON.
+        let is_plain = ["false", "true", "17", "-3", "2.5", "5.0"].contains(&text);
+        assert_eq!(front.values["v"].is_string(), !is_plain, "{text}");
+    }
+}
+
+#[test]
+fn a_bad_value_costs_that_value() {
+    for (yaml, kept, warning) in [
+        ("a: 1\nb: *c\nd: 2", "{a,d}", "`b` (line 3): `*c` refers to nothing"),
+        ("a: [x\nb: 2", "{b}", "`a` (line 2): unclosed bracket '['"),
+        ("a: 1\nb: @x\nc: `y`", "{a}", "`b` (line 3): "),
+        ("a: x: y\nb:\n  - c\n  - *d\n", "{b}", "`a` (line 2): "),
+        ("a: \"x\nb: 2\nc: 3", "{b,c}", "`a` (line 2): "),
+        ("a: 1\n[[b]]: 2\n", "{a}", "(line 3): this is no name of a key"),
+        ("t: {{title}}\na: 1", "{t,a}", "`t` (line 2): this is no name of a key"),
+        ("a: &x [*x]\nb: 1", "{a,b}", "`a` (line 2): an alias refers to itself"),
+        ("a: 1\njust words\nb: 2", "{a,b}", "`just words` (line 3): this is no key with a value"),
+        ("a: !unknown 1\nb: !!int x\nc: !!str 2", "{a,b,c}", ""),
+        ("a: 1\n\tb: 2\nc: 3", "{c}", "`a` (line 2): "),
+    ] {
+        let found = read(&format!("---\n{yaml}\n---\n"), 0).expect("front matter");
+        let keys: Vec<_> = found.values.keys().map(String::as_str).collect();
+        assert_eq!(format!("{{{}}}", keys.join(",")), kept, "{yaml}: {:?}", found.warning);
+        let told = found.warning.unwrap_or_default();
+        assert!(told.contains(warning) && told.is_empty() == warning.is_empty(), "{yaml}: {told}");
+    }
+}
+
+#[test]
 fn broken_yaml_names_the_line_and_keeps_the_body() {
     check(
-        "---\ntitle: x\nbad: [1,\n---\nBody\n",
+        "---\nbad: [1,\n---\nBody\n",
         expect![[r#"
-        warning: Some("front matter is not YAML: line 3: unclosed bracket '['")
+        warning: Some("front matter is not YAML: line 2: unclosed bracket '['")
         body: "Body\n"
     "#]],
     );

@@ -5,7 +5,7 @@
 //! Invariants: days are in range; a year has four digits, 1000 to 2999; looks at most three words
 //! ahead.
 
-use notes::parse::MONTHS;
+use notes::date::english_month;
 
 use super::Hit;
 use crate::recognize::token::{Shape, View};
@@ -105,14 +105,11 @@ fn year(view: View<'_>, i: usize) -> Option<u32> {
     view.word(i).parse().ok().filter(|y| (1000..3000).contains(y))
 }
 
-/// Returns the number of a capitalized month, written out or cut to three or four letters.
+/// Returns the number of a capitalized month, written out or short.
 fn month(view: View<'_>, i: usize) -> Option<u32> {
     let word = view.word(i);
     if !view.shape(i).has(Shape::CAPITAL) || !(3..=9).contains(&word.len()) {
         return None;
     }
-    let lower = word.to_ascii_lowercase();
-    let is_short = lower.len() <= 4;
-    let mut months = MONTHS.iter();
-    months.position(|m| *m == lower || (is_short && m.starts_with(&lower))).map(|at| at as u32 + 1)
+    english_month(&word.to_ascii_lowercase()).map(|month| month as u32)
 }

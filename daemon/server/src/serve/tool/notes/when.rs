@@ -144,9 +144,12 @@ fn back_by(text: &str, now: &Zoned) -> Option<Timestamp> {
 fn stated(text: &str, now: &Zoned) -> Option<Timestamp> {
     let here = |moment: DateTime| Some(moment.to_zoned(now.time_zone().clone()).ok()?.timestamp());
     let upper = text.to_uppercase();
-    upper.parse::<Timestamp>().ok().or_else(|| here(upper.parse::<DateTime>().ok()?)).or_else(
-        || here(format!("{text}-01").parse::<Date>().ok()?.to_datetime(Default::default())),
-    )
+    let day = || notes::date::stated_day(text)?.parse::<Date>().ok();
+    upper
+        .parse::<Timestamp>()
+        .ok()
+        .or_else(|| here(upper.parse::<DateTime>().ok()?))
+        .or_else(|| here(day()?.to_datetime(Default::default())))
 }
 
 #[cfg(test)]
@@ -184,6 +187,9 @@ mod tests {
             ("last quarter", "2026-08-23T15:30:00Z"),
             ("in the last few days", "2026-11-20T15:30:00Z"),
             ("1 April 2026", "2026-04-01T00:00:00Z"),
+            ("1. April 2026", "2026-04-01T00:00:00Z"),
+            ("since 01.04.2026", "2026-04-01T00:00:00Z"),
+            ("1 de abril de 2026", "2026-04-01T00:00:00Z"),
         ];
         for (text, expected) in rows {
             let moment = since("timeframe", text, &now).map(|it| it.to_string());
