@@ -285,7 +285,8 @@ impl Search {
                 judge.may_compare = at < MAX_STATING;
                 let note = browse::brief(ctx.snapshot, *doc)?;
                 if wants(ItemType::Observation) {
-                    candidates.extend(judge.observations(ctx, *doc, &note)?);
+                    let stated = judge.observations(ctx, *doc, &note)?.into_iter();
+                    candidates.extend(stated.filter(|it| is_filed(request, it)));
                 }
                 if wants(ItemType::Relation) {
                     candidates.extend(judge.relations(ctx, *doc, &note)?);
@@ -341,6 +342,13 @@ impl Search {
         };
         Ok((view, verdict.strength))
     }
+}
+
+/// Returns whether an observation is of a category that was asked for.
+fn is_filed(request: &SearchNotes, stated: &ResultView) -> bool {
+    let category = fold(stated.category.as_deref().unwrap_or_default());
+    let wanted = request.categories.as_deref().unwrap_or_default();
+    wanted.is_empty() || wanted.iter().any(|it| fold(it.trim()) == category)
 }
 
 /// A possible result.

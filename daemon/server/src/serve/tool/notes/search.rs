@@ -9,7 +9,8 @@ use proto::error::ErrorView;
 use proto::shape::Id;
 use proto::tool::core::{self, HybridQuery};
 use proto::tool::notes::{
-    FoundLink, FoundNote, FoundReply, OutputFormat, Search, SearchNotes, SearchReply, SearchType,
+    FoundLink, FoundNote, FoundReply, ItemType, OutputFormat, Search, SearchNotes, SearchReply,
+    SearchType,
 };
 
 use super::when;
@@ -40,12 +41,25 @@ pub fn search_notes(
     request: SearchNotes,
 ) -> Result<SearchReply, ErrorView> {
     let after = request.after_date.as_deref();
-    let after = after.map(|text| when::since("after_date", text, &Zoned::now())).transpose()?;
+    let after = after.map(|text| when::after("after_date", text, &Zoned::now())).transpose()?;
     let after = after.map(|moment| moment.as_millisecond());
-    let request = by_name(request)?;
+    let request = by_name(filed(request))?;
+    let is_compact = request.compact == Some(true);
     let mut reply = query::search_notes(&project.context(snapshot), &request, after)?;
+    reply.results.iter_mut().filter(|_| is_compact).for_each(|it| it.snippet.clear());
     reply.freshness = project.freshness(snapshot);
     Ok(reply)
+}
+
+/// Turns `status` and `categories` into the filters that they are short for.
+fn filed(mut request: SearchNotes) -> SearchNotes {
+    if let Some(status) = request.status.take() {
+        request.metadata_filters.get_or_insert_default().insert("status".into(), status.into());
+    }
+    if request.categories.as_ref().is_some_and(|it| !it.is_empty()) {
+        request.search_item_types = Some(vec![ItemType::Observation]);
+    }
+    request
 }
 
 /// Turns a search in titles or permalinks into one with that filter.
