@@ -232,3 +232,36 @@ fn cross_language_patterns() {
         "{first:?}"
     );
 }
+
+#[test]
+fn what_alone_is_near_in_meaning_comes_first_and_is_relevant() {
+    let mut project = TestProject::of(&[
+        (
+            "dry.md",
+            "# DRY\n\nDo not repeat yourself: move what occurs twice into one function or module.\n",
+        ),
+        (
+            "decorators.md",
+            "# Decorators\n\nA decorator wraps a function with behavior that many functions need.\n",
+        ),
+        ("roses.md", "# Roses\n\nPrune in March. Water the roses at the root. #code\n"),
+        ("garden.md", "# Garden\n\nTomatoes need sun, and water in the morning.\n"),
+        ("taxes.md", "# Taxes\n\nThe return is due in July; keep receipts.\n"),
+    ]);
+    for query in ["how to make code reusable", "avoid code duplication"] {
+        let reply = project.call("search_notes", json!({"query": query}));
+        let results = reply["results"].as_array().expect("results");
+        assert_eq!(results[0]["path"], "dry.md", "{query}: {reply}");
+        assert!(reply["nothing_relevant"].is_null(), "{query}: {reply}");
+        let relevance: Vec<f64> =
+            results.iter().map(|it| it["relevance"].as_f64().expect("a number")).collect();
+        assert!(relevance.is_sorted_by(|a, b| a >= b), "{query}: {reply}");
+        let reply = project.call("search", json!({"query": query}));
+        assert_eq!(reply["notes"][0]["path"], "dry.md", "{query}: {reply}");
+        assert_eq!(reply["nothing_relevant"], false, "{query}: {reply}");
+    }
+    for query in ["quantum entanglement", "best laptop for video editing"] {
+        let reply = project.call("search", json!({"query": query}));
+        assert_eq!(reply["nothing_relevant"], true, "{query}: {reply}");
+    }
+}
