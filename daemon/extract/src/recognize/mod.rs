@@ -12,6 +12,7 @@ pub mod gazetteer;
 pub mod given;
 pub mod known;
 pub mod mine;
+pub mod own;
 pub mod pattern;
 pub mod stated;
 pub mod statistical;
@@ -49,6 +50,7 @@ use model::document::{Document, GivenName, Mention, Reading, Recognized, Recogni
 use model::terms::{Norm, Span};
 use model::{DocFault, PartStage};
 pub(crate) use naming::{INITIALS, are_defined, are_initials};
+use own::OwnPatterns;
 use pattern::PatternRecognizer;
 pub use pattern::reads_about;
 use stated::StatedRecognizer;
@@ -85,6 +87,8 @@ impl RecognizeStage {
             Box::new(PatternRecognizer),
             Box::new(KnownRecognizer),
             Box::new(StatisticalRecognizer),
+            // Checked when the project was opened.
+            Box::new(OwnPatterns::of(settings).unwrap_or_default()),
         ];
         RecognizeStage { max_words, gazetteer, others, model: None, judges: true }
     }
