@@ -73,6 +73,7 @@ pub struct RecognizeStage {
     max_words: usize,
     gazetteer: Arc<ArcSwap<Gazetteer>>,
     others: Vec<Box<dyn Recognizer>>,
+    own: OwnPatterns,
     model: Option<Arc<TaggerRecognizer>>,
     judges: bool,
 }
@@ -87,10 +88,10 @@ impl RecognizeStage {
             Box::new(PatternRecognizer),
             Box::new(KnownRecognizer),
             Box::new(StatisticalRecognizer),
-            // Checked when the project was opened.
-            Box::new(OwnPatterns::of(settings).unwrap_or_default()),
         ];
-        RecognizeStage { max_words, gazetteer, others, model: None, judges: true }
+        // Checked when the project was opened.
+        let own = OwnPatterns::of(settings).unwrap_or_default();
+        RecognizeStage { max_words, gazetteer, others, own, model: None, judges: true }
     }
 
     /// Skips `typing`, so that mentions are as its training needs them.
@@ -126,11 +127,14 @@ impl PartStage for RecognizeStage {
                 model.overrule(doc, &sentences, &mut found);
             }
         }
+        let own = if is_mined { self.own.find(doc) } else { Vec::new() };
+        found.extend(own.iter().cloned());
         let mut mentions = match is_mined.then_some(doc.given.as_ref()).flatten() {
             Some(given) => given_mentions(doc, given, found),
             // A model that the user chose knows better than our classifier.
             None => mentions_of(doc, &sentences, found, self.judges && self.model.is_none()),
         };
+        own::keep_types(&own, &mut mentions);
         // A name without a letter or digit cannot be looked up.
         mentions.retain(|mention| mention.name.chars().any(char::is_alphanumeric));
         let anaphors = match mentions.is_empty() {

@@ -6,9 +6,8 @@
 
 use regex::{Regex, RegexBuilder};
 
-use super::Recognizer;
 use model::document::{Document, Mention, PlaceFeatures, RecognizerKind};
-use model::terms::{Confidence, EntityType, Norm, Span};
+use model::terms::{Confidence, EntityType, Span};
 
 /// Most patterns, and most bytes of one as it is written, and compiled.
 const MAX_PATTERNS: usize = 64;
@@ -24,7 +23,8 @@ const SCORE: f32 = 0.99;
 /// Why a pattern cannot be used.
 #[derive(Debug, thiserror::Error)]
 #[error(
-    "`recognize.patterns` has `{pattern}`: {why}\nhint: give a type and a regular expression, such as `Identifier \\bTCK-\\d+\\b`"
+    "`recognize.patterns` has `{pattern}`: {why}\n\
+     hint: give a type and a regular expression, such as `Identifier \\bTCK-\\d+\\b`"
 )]
 pub struct PatternError {
     pattern: String,
@@ -64,12 +64,10 @@ impl OwnPatterns {
     }
 }
 
-impl Recognizer for OwnPatterns {
-    fn kind(&self) -> RecognizerKind {
-        RecognizerKind::Pattern
-    }
-
-    fn recognize(&self, doc: &Document, _: &[Span<Norm>], out: &mut Vec<Mention>) {
+impl OwnPatterns {
+    /// Returns the names of a document that fit a pattern.
+    pub(super) fn find(&self, doc: &Document) -> Vec<Mention> {
+        let mut out = Vec::new();
         for (entity_type, form) in &self.0 {
             let found = form.find_iter(&doc.text);
             let names = found.filter(|it| it.len() <= MAX_BYTES && !it.as_str().contains('\n'));
@@ -81,6 +79,16 @@ impl Recognizer for OwnPatterns {
                 score: Confidence::new(SCORE),
                 place: PlaceFeatures::default(),
             }));
+        }
+        out
+    }
+}
+
+/// Gives names the types that their patterns state, whatever else was judged.
+pub(super) fn keep_types(own: &[Mention], mentions: &mut [Mention]) {
+    for mention in mentions.iter_mut() {
+        if let Some(own) = own.iter().find(|it| it.span == mention.span) {
+            mention.entity_type = own.entity_type;
         }
     }
 }
@@ -102,8 +110,7 @@ mod tests {
             text: "Pump Model x3 broke: see TCK-411 and TCK-9.".into(),
             ..Document::default()
         };
-        let mut found = Vec::new();
-        own.expect("sound patterns").recognize(&doc, &[], &mut found);
+        let found = own.expect("sound patterns").find(&doc);
         let found: Vec<_> = found.iter().map(|it| (it.entity_type, it.name.as_str())).collect();
         let expected = [(EntityType::Identifier, "TCK-411"), (EntityType::Product, "Model x3")];
         assert_eq!(found, expected);
