@@ -5,6 +5,7 @@
 //! at most [`MAX_BYTES`] bytes in one line, or none.
 
 use regex::{Regex, RegexBuilder};
+use rustc_hash::FxHashMap;
 
 use model::document::{Document, Mention, PlaceFeatures, RecognizerKind};
 use model::terms::{Confidence, EntityType, Span};
@@ -86,10 +87,10 @@ impl OwnPatterns {
 
 /// Gives names the types that their patterns state, whatever else was judged.
 pub(super) fn keep_types(own: &[Mention], mentions: &mut [Mention]) {
+    let place = |it: &Mention| (it.span.start(), it.span.end());
+    let types: FxHashMap<_, _> = own.iter().map(|it| (place(it), it.entity_type)).collect();
     for mention in mentions.iter_mut() {
-        if let Some(own) = own.iter().find(|it| it.span == mention.span) {
-            mention.entity_type = own.entity_type;
-        }
+        mention.entity_type = types.get(&place(mention)).copied().unwrap_or(mention.entity_type);
     }
 }
 
