@@ -296,5 +296,5 @@ fn documents_are_labeled_by_path_and_names_found_by_patterns_of_ones_own() {
     }
     let none = look(&mut project, "ISO 27001", "Person");
     assert_eq!(none["entities"], json!([]), "{none}");
-    assert!(none["hint"].as_str().is_some_and(|it| it.contains("(Standard)")), "{none}");
+    assert!(none["hint"].as_str().is_some_and(|it| it.contains("`ISO 27001` (")), "{none}");
 }

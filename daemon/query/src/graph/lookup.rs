@@ -45,9 +45,20 @@ fn type_called(text: &str) -> Option<EntityType> {
     meant(&text).or_else(|| meant(&singular?))
 }
 
-/// Returns whether an entity is of a type: of one too unsure to be shown, too.
+/// Returns whether an entity is of a type: of one too unsure to be shown, too, and of a standard by the form of its
+/// name, which texts about it seldom call one.
 fn is_of(entity: &Entity, wanted: Option<EntityType>) -> bool {
-    wanted.is_none_or(|wanted| EntityType::from_code(entity.type_code) == wanted)
+    let by_form = |wanted| wanted == EntityType::Standard && is_numbered(&entity.name);
+    wanted.is_none_or(|it| EntityType::from_code(entity.type_code) == it || by_form(it))
+}
+
+/// Returns whether a name is capitals and then a number: `ISO 27001`, `NIST SP 800-53`.
+fn is_numbered(name: &str) -> bool {
+    let Some((body, number)) = name.rsplit_once(' ') else { return false };
+    let is_capital = |c: char| c.is_ascii_uppercase() || matches!(c, ' ' | '/');
+    body.len() > 1
+        && body.chars().all(is_capital)
+        && number.starts_with(|c: char| c.is_ascii_digit())
 }
 
 /// Least similarity of a misspelled name that is still suggested.
