@@ -24,6 +24,9 @@ const APART: &[&str] = &[
     "memory.report=",
 ];
 
+/// Later settings at their defaults, for which no index is rebuilt.
+const LATER: &[&str] = &["privacy.labels=[]", "recognize.patterns=[]"];
+
 /// Returns the fingerprint of the layer of rows: sections `privacy`, `chunk`, `recognize`, `link`, `embed`, `dedup` and
 /// `memory`, with `extra` for versions that settings do not contain. 32 hexadecimal digits.
 ///
@@ -47,7 +50,9 @@ pub fn rows(settings: &Settings, extra: &str) -> String {
     for (section, value) in &sections {
         flatten(section, value, &mut lines);
     }
-    let is_apart = |line: &String| APART.iter().any(|key| line.starts_with(key));
+    let is_apart = |line: &String| {
+        LATER.contains(&line.as_str()) || APART.iter().any(|key| line.starts_with(key))
+    };
     lines.retain(|line| !is_apart(line));
     // Sorted, so that moving a field in the source does not rebuild every index.
     lines.sort_unstable();
@@ -91,6 +96,8 @@ mod tests {
         assert!(changed(|s| s.privacy.pii = crate::settings::PiiMode::Flag));
         assert!(changed(|s| s.privacy.allow_paths.push("fixtures/".into())));
         assert!(changed(|s| s.privacy.allow_marks = true));
+        assert!(changed(|s| s.privacy.labels.push("internal hr/**".into())));
+        assert!(changed(|s| s.recognize.patterns.push("Product x+".into())));
         assert!(changed(|s| s.dedup.enabled = false));
         assert!(!changed(|s| s.watch.extensions.push("org".into())));
         assert!(!changed(|s| s.retrieval.k = 3));

@@ -235,6 +235,9 @@ pub struct Privacy {
     /// Glob patterns of paths without secrets: files there are read even if their names are on the deny list, and
     /// nothing in them is redacted. User only.
     pub allow_paths: Vec<String>,
+    /// Security labels by path: a label and a glob pattern each, `internal hr/**`. The first that fits a document
+    /// counts, unless its front matter states `security`.
+    pub labels: Vec<String>,
     /// Whether a line with `kg:allow` (or the line after `kg:allow-next`) keeps its secrets. Anyone who can write in
     /// the folder can add such a mark. User only.
     pub allow_marks: bool,

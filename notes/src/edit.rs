@@ -45,6 +45,13 @@ pub enum Op {
         /// The new content.
         content: String,
     },
+    /// Replaces everything between a heading and the next one of any level.
+    ReplaceOwnText {
+        /// The heading.
+        section: String,
+        /// The new content.
+        content: String,
+    },
     /// Adds a block at the end of the text below a heading, above the next heading of any level.
     AppendToSection {
         /// The heading.
@@ -201,7 +208,12 @@ pub fn edit(text: &str, op: &Op) -> Result<Vec<Change>, EditError> {
     let changes = match op {
         Op::Append(content) => place::append(text, content)?,
         Op::Prepend(content) => place::prepend(text, content)?,
-        Op::ReplaceSection { section, content } => place::replace_section(text, section, content)?,
+        Op::ReplaceSection { section, content } => {
+            place::replace_section(text, section, content, true)?
+        }
+        Op::ReplaceOwnText { section, content } => {
+            place::replace_section(text, section, content, false)?
+        }
         Op::AppendToSection { section, content } => {
             place::append_to_section(text, section, content)?
         }

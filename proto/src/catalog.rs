@@ -79,8 +79,12 @@ pub const DEFAULT: [&str; 15] = [
 
 /// Parameters that everyday work does not need. Sessions that have a tool only through [`ToolSet::Default`] do not list
 /// them, because each listed one takes room in a model's context at all times; they are accepted all the same.
-pub const RARE: [&str; 18] = [
+pub const RARE: [&str; 22] = [
     "project",
+    "to_line",
+    "include_frontmatter",
+    "include_content",
+    "replace_subsections",
     "output_format",
     "max_chars",
     "max_tokens",
@@ -205,7 +209,7 @@ fn schema_of<T: JsonSchema>() -> Map<String, Value> {
 }
 
 /// Removes what an agent does not need, and turns `["string", "null"]` into `"string"`: a parameter is left out, never
-/// null.
+/// null, and so is a field of a reply, unless it is marked as `nullable`.
 fn strip(value: &mut Value, is_schema: bool) {
     match value {
         Value::Object(map) => {
@@ -214,7 +218,9 @@ fn strip(value: &mut Value, is_schema: bool) {
                 map.remove("format");
                 map.remove("minimum");
                 map.remove("default");
-                drop_null(map);
+                if map.remove("nullable").is_none() {
+                    drop_null(map);
+                }
                 list_constants(map);
             }
             for (key, inner) in map.iter_mut() {

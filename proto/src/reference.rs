@@ -92,8 +92,12 @@ fn write_fields(text: &mut String, schema: &Map<String, Value>, indent: &str) {
 
 /// Returns the type of a field, in words.
 fn kind(field: &Value) -> String {
-    let name = field.get("type").and_then(Value::as_str).unwrap_or("any value");
+    let types = field.get("type");
+    let several = types.and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str);
+    let several = several.collect::<Vec<_>>().join(" or ");
+    let name = types.and_then(Value::as_str).unwrap_or("any value");
     match name {
+        _ if !several.is_empty() => several,
         "array" => format!("list of {}", field.get("items").map_or_else(String::new, kind)),
         "object" => match field.get("additionalProperties") {
             Some(values @ Value::Object(_)) => format!("names to {}", kind(values)),

@@ -320,3 +320,18 @@ fn documents_answer_what_no_entry_does() {
     assert_eq!((&nothing["entries"], nothing.get("documents")), (&json!([]), None), "{nothing}");
     assert!(nothing["hint"].is_string(), "{nothing}");
 }
+
+#[test]
+fn a_summary_reads_long_titles_and_else_shows_the_entries() {
+    let mut project = TestProject::of(&[]);
+    let entry = |short: &str, long: &str, details: &str| json!({"short_title": short, "long_title": long, "knowledge_details": details, "entry_type": "decision"});
+    project
+        .call("kb_store", entry("Cache", "Sessions live in a Valkey cluster", "Decided in May."));
+    project.call("kb_store", entry("Lamps", "Quay lamps", "Copper wires."));
+    let summary = project.call("kb_summarize", json!({"question": "where do sessions live?"}));
+    assert_eq!(summary["sentences"][0]["text"], "Sessions live in a Valkey cluster", "{summary}");
+    assert_eq!(summary["sentences"][0]["cited"], json!(["kb-00001"]), "{summary}");
+    let summary = project.call("kb_summarize", json!({"question": "quay lamps"}));
+    assert_eq!(summary["hint"], "LLM unavailable — showing raw results", "{summary}");
+    assert_eq!(summary["answer"], "Quay lamps: Copper wires. [kb-00002]", "{summary}");
+}

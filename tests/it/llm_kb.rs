@@ -118,7 +118,7 @@ fn a_model_writes_the_answer_with_citations() {
         ))
     });
     let summary = project.call("kb_summarize", json!({"question": "what does the queue run on"}));
-    let answer = "It ran on Redis [kb-00001], and on Postgres since May [kb-00002] . Mars is red. \
+    let answer = "It ran on Redis [kb-00001], and on Postgres since May [kb-00002]. Mars is red. \
                   The key is [redacted:github-token] [kb-00002]";
     assert_eq!((&summary["answer"], &summary["method"]), (&json!(answer), &json!("llm:small")));
     assert_eq!(summary["sentences"][0], json!({"text": "It ran on Redis", "cited": ["kb-00001"]}));

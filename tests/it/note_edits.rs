@@ -221,3 +221,30 @@ fn two_agents_at_once_lose_nothing() {
         }
     }
 }
+
+#[test]
+fn an_edit_sets_front_matter_beside_and_may_leave_subsections() {
+    let text = "---\nstatus: open\n---\n# Pump\n\nOld.\n\n## Parts\n\nValve.\n\n# End\n";
+    let mut project = TestProject::of(&[("pump.md", text)]);
+    let edit = json!({"identifier": "pump.md", "operation": "replace_section", "section": "Pump",
+        "content": "New.", "replace_subsections": false, "metadata": {"status": "closed", "round": 2}});
+    project.call("edit_note", edit);
+    let expected =
+        "---\nstatus: closed\nround: 2\n---\n# Pump\n\nNew.\n\n## Parts\n\nValve.\n\n# End\n";
+    assert_eq!(std::fs::read_to_string(project.at("pump.md")).expect("text"), expected);
+    let only = json!({"identifier": "pump.md", "operation": "append", "content": "", "metadata": {"status": "kept"}});
+    project.call("edit_note", only);
+    let expected = expected.replace("closed", "kept");
+    assert_eq!(std::fs::read_to_string(project.at("pump.md")).expect("text"), expected);
+    let whole = json!({"identifier": "pump.md", "operation": "replace_section", "section": "Pump", "content": "All."});
+    project.call("edit_note", whole);
+    let text = std::fs::read_to_string(project.at("pump.md")).expect("text");
+    assert!(text.ends_with("# Pump\n\nAll.\n\n# End\n"), "{text}");
+    for metadata in [json!({"title": "Other"}), json!({"status": null})] {
+        let edit = json!({"path": "pump.md", "metadata": metadata});
+        assert_eq!(
+            project.try_call("edit_note", edit).expect_err("refused")["code"],
+            "invalid_params"
+        );
+    }
+}

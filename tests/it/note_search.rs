@@ -303,3 +303,57 @@ fn titles_and_permalinks_are_searched_by_search_type() {
         assert_eq!(all(&reply["results"], "path"), ["a/plan.md"], "{search_type} {query}: {reply}");
     }
 }
+
+#[test]
+fn a_word_comes_before_those_that_only_begin_with_it() {
+    let mut project = TestProject::of(&[("exact.md", "The pump is node7 of the row.\n")]);
+    let many: String = (0..9).map(|n| format!("node7{n} ")).collect();
+    project.write("many.md", format!("{many}\n"));
+    for n in 0..12 {
+        project.write(&format!("n{n}.md"), format!("The pump is node7{n} of the row.\n"));
+    }
+    project.settle();
+    let reply = project.call("search_notes", json!({"query": "node7", "search_type": "fts"}));
+    assert_eq!(all(&reply["results"], "path")[0], "exact.md", "{reply}");
+    assert_eq!(all(&reply["results"], "path").len(), 10, "{reply}");
+}
+
+#[test]
+fn nothing_is_modified_after_a_day_to_come() {
+    let mut project = TestProject::of(&[("a.md", "Heron on the weir.\n")]);
+    let reply = project.call("search_notes", json!({"query": "heron", "after_date": "2199-01-01"}));
+    assert_eq!(reply["results"], json!([]), "{reply}");
+    let error = project.try_call("search_notes", json!({"query": "heron", "after_date": "soon"}));
+    assert_eq!(error.expect_err("refused")["code"], "invalid_params");
+}
+
+#[test]
+fn search_takes_the_filters_of_basic_memory() {
+    let mut project = TestProject::of(&[
+        ("a.md", "---\nstatus: open\n---\n- [risk] The weir leaks\n- [idea] Paint the weir\n"),
+        ("b.md", "---\nstatus: done\n---\n- [risk] The weir rusts\n"),
+    ]);
+    project.settle();
+    let mut found = |arguments: Value, field: &str| {
+        let reply = project.call("search_notes", arguments);
+        let mut found: Vec<String> =
+            all(&reply["results"], field).into_iter().map(String::from).collect();
+        found.sort();
+        found
+    };
+    assert_eq!(found(json!({"query": "weir", "status": "open"}), "path"), ["a.md"]);
+    assert_eq!(found(json!({"query": "", "status": "done"}), "path"), ["b.md"]);
+    let risks = json!({"query": "weir", "categories": ["Risk"]});
+    assert_eq!(found(risks, "snippet"), ["The weir leaks", "The weir rusts"]);
+    let one = json!({"query": "weir", "categories": "risk", "status": "done"});
+    assert_eq!(found(one, "path"), ["b.md"]);
+    let compact = json!({"query": "weir", "compact": true, "search_all_projects": true});
+    assert_eq!(found(compact, "snippet"), ["", ""]);
+    let name = project.status()["project"].as_str().expect("a name").to_string();
+    let reply = project.call("search_notes", json!({"query": "weir", "projects": [name]}));
+    assert_eq!(all(&reply["results"], "path").len(), 2, "{reply}");
+    let error =
+        project.try_call("search_notes", json!({"query": "weir", "valid_at": "2026-01-01"}));
+    let error = error.expect_err("refused");
+    assert!(error["message"].as_str().is_some_and(|it| it.contains("validity")), "{error}");
+}

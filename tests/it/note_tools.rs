@@ -338,3 +338,74 @@ fn a_refusal_calls_parameters_as_the_caller_did_and_names_tools_that_are_there()
     let message = error["message"].as_str().expect("a message");
     assert!(message.contains("`query`") && !message.contains("`q`"), "{message}");
 }
+
+#[test]
+fn a_note_is_read_by_lines_with_or_without_front_matter_and_content() {
+    let text = "---\ntitle: Weir\n---\n\nOne.\n\nTwo.\n\nThree.\n";
+    let mut project = TestProject::of(&[("weir.md", text)]);
+    let mut content = |arguments: Value| {
+        let mut request = json!({"identifier": "weir.md"});
+        request.as_object_mut().expect("a map").extend(arguments.as_object().expect("one").clone());
+        project.call("read_note", request)["content"].as_str().expect("text").to_string()
+    };
+    assert_eq!(content(json!({"start_line": 5, "end_line": 7})), "One.\n\nTwo.\n");
+    assert_eq!(content(json!({"end_line": 5})), "\nOne.\n");
+    assert_eq!(content(json!({"include_frontmatter": true})), text);
+    let head = json!({"include_frontmatter": true, "start_line": 1, "end_line": 2});
+    assert_eq!(content(head), "---\ntitle: Weir\n");
+    assert_eq!(content(json!({"include_content": false})), "");
+    let error =
+        project.try_call("read_note", json!({"path": "weir.md", "from_line": 7, "to_line": 5}));
+    assert_eq!(error.expect_err("refused")["code"], "invalid_params");
+    let context = project.call("build_context", json!({"path": "weir.md", "compact": true}));
+    assert_eq!(context["notes"][0]["content"], "", "{context}");
+    assert!(context.get("truncated").is_none_or(Value::is_null), "{context}");
+    project.call("recent_activity", json!({"depth": 2}));
+}
+
+#[test]
+fn a_folder_is_listed_in_the_wanted_order() {
+    let mut project = TestProject::of(&[("b.md", "x\n"), ("a.md", "longer\n"), ("d/c.md", "y\n")]);
+    let old = std::time::SystemTime::UNIX_EPOCH + std::time::Duration::from_secs(1_700_000_000);
+    let file = std::fs::File::options().write(true).open(project.at("a.md")).expect("a file");
+    file.set_modified(old).expect("set");
+    project.settle();
+    let mut listed = |arguments: Value| {
+        let reply = project.call("list_directory", arguments);
+        all(&reply["entries"], "path").into_iter().map(String::from).collect::<Vec<_>>()
+    };
+    assert_eq!(listed(json!({})), ["d", "a.md", "b.md"]);
+    assert_eq!(listed(json!({"sort": "modified"})), ["d", "b.md", "a.md"]);
+    assert_eq!(listed(json!({"sort": "updated_at"})), ["d", "b.md", "a.md"]);
+    assert_eq!(listed(json!({"sort": "size"})), ["d", "a.md", "b.md"]);
+}
+
+#[test]
+fn a_folder_with_a_slash_before_it_is_one_of_the_project() {
+    let mut project = TestProject::of(&[]);
+    let note = |folder: &str| json!({"title": "Tide", "content": "High.", "directory": folder});
+    let reply = project.call("write_note", note("/almanac/may"));
+    assert_eq!(reply["path"], "almanac/may/tide.md");
+    for outside in ["/etc", "/tmp/x", "../x"] {
+        let error = project.try_call("write_note", note(outside)).expect_err("refused");
+        assert!(
+            ["outside_project", "invalid_params"]
+                .contains(&error["code"].as_str().expect("a code")),
+            "{error}"
+        );
+    }
+}
+
+#[test]
+fn a_text_file_is_read_whatever_its_extension_unless_a_list_leaves_it_out() {
+    let files =
+        [("data.json", "{\"tide\": 1}\n"), ("own.json", "{}\n"), (".gitignore", "own.json\n")];
+    let mut project = TestProject::of(&files);
+    let reply = project.call("read_content", json!({"path": "data.json"}));
+    assert_eq!(
+        (&reply["text"], &reply["content_type"]),
+        (&json!("{\"tide\": 1}\n"), &json!("application/json"))
+    );
+    let error = project.try_call("read_content", json!({"path": "own.json"})).expect_err("refused");
+    assert_eq!(error["code"], "refused", "{error}");
+}

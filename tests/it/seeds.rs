@@ -232,3 +232,69 @@ fn cross_language_patterns() {
         "{first:?}"
     );
 }
+
+#[test]
+fn what_alone_is_near_in_meaning_comes_first_and_is_relevant() {
+    let mut project = TestProject::of(&[
+        (
+            "dry.md",
+            "# DRY\n\nDo not repeat yourself: move what occurs twice into one function or module.\n",
+        ),
+        (
+            "decorators.md",
+            "# Decorators\n\nA decorator wraps a function with behavior that many functions need.\n",
+        ),
+        ("roses.md", "# Roses\n\nPrune in March. Water the roses at the root. #code\n"),
+        ("garden.md", "# Garden\n\nTomatoes need sun, and water in the morning.\n"),
+        ("taxes.md", "# Taxes\n\nThe return is due in July; keep receipts.\n"),
+    ]);
+    for query in ["how to make code reusable", "avoid code duplication"] {
+        let reply = project.call("search_notes", json!({"query": query}));
+        let results = reply["results"].as_array().expect("results");
+        assert_eq!(results[0]["path"], "dry.md", "{query}: {reply}");
+        assert!(reply["nothing_relevant"].is_null(), "{query}: {reply}");
+        let relevance: Vec<f64> =
+            results.iter().map(|it| it["relevance"].as_f64().expect("a number")).collect();
+        assert!(relevance.is_sorted_by(|a, b| a >= b), "{query}: {reply}");
+        let reply = project.call("search", json!({"query": query}));
+        assert_eq!(reply["notes"][0]["path"], "dry.md", "{query}: {reply}");
+        assert_eq!(reply["nothing_relevant"], false, "{query}: {reply}");
+    }
+    for query in ["quantum entanglement", "best laptop for video editing"] {
+        let reply = project.call("search", json!({"query": query}));
+        assert_eq!(reply["nothing_relevant"], true, "{query}: {reply}");
+    }
+}
+
+#[test]
+fn documents_are_labeled_by_path_and_names_found_by_patterns_of_ones_own() {
+    let settings = "privacy:\n  labels: ['internal hr/**', 'secret **/board*.md']\n\
+                    recognize:\n  patterns: ['Product \\bpump [a-z]{2}\\d\\b']\n";
+    let mut project = TestProject::of(&[
+        ("kg.yaml", settings),
+        ("hr/pay.md", "# Pay\n\nWages are due on Friday, by pump zx7.\n"),
+        ("hr/open.md", "---\nsecurity: public\n---\n# Open\n\nWages of the union.\n"),
+        ("q/board-may.md", "# May\n\nWages rise. The pump zx7 is new.\n"),
+        ("law.md", "# Audit\n\nWages follow ISO 27001. The audit of ISO 27001 is in May.\n"),
+    ]);
+    let found = |project: &mut TestProject, label: &str| {
+        let reply = project.call("hybrid_query", json!({"q": "wages", "security": label}));
+        let paths = reply["chunks"].as_array().expect("hits").iter();
+        paths.map(|it| it["path"].as_str().expect("a path").to_string()).collect::<Vec<_>>()
+    };
+    assert_eq!(found(&mut project, "internal"), ["hr/pay.md"]);
+    assert_eq!(found(&mut project, "public"), ["hr/open.md"]);
+    assert_eq!(found(&mut project, "secret"), ["q/board-may.md"]);
+    let look = |project: &mut TestProject, q: &str, of: &str| {
+        project.call("entity_lookup", json!({"q": q, "type": of}))
+    };
+    let pump = look(&mut project, "pump zx7", "Product");
+    assert_eq!(pump["entities"][0]["type"], "Product", "{pump}");
+    for of in ["Regulation", "Standard", "standards", "law"] {
+        let standard = look(&mut project, "ISO 27001", of);
+        assert_eq!(standard["entities"][0]["name"], "ISO 27001", "{of}: {standard}");
+    }
+    let none = look(&mut project, "ISO 27001", "Person");
+    assert_eq!(none["entities"], json!([]), "{none}");
+    assert!(none["hint"].as_str().is_some_and(|it| it.contains("`ISO 27001` (")), "{none}");
+}

@@ -152,9 +152,20 @@ fn within(value: f64, least: f64, greatest: f64) -> Result<(), String> {
 /// The daemon's matcher decides in the end; this check names file and key for what no matcher accepts, without a
 /// matcher in every client.
 pub(super) fn globs(settings: &Settings, key: &str) -> Result<(), String> {
+    let labeled: Vec<String>;
     let patterns = match key {
         "watch.ignore" => &settings.watch.ignore,
         "privacy.allow_paths" => &settings.privacy.allow_paths,
+        "privacy.labels" => {
+            let pattern = |it: &String| {
+                let parts = it.trim().split_once(char::is_whitespace);
+                parts.map(|(_, glob)| glob.trim().to_string()).ok_or_else(|| {
+                    format!("has `{it}`; an entry is a label and a pattern: `internal hr/**`")
+                })
+            };
+            labeled = settings.privacy.labels.iter().map(pattern).collect::<Result<_, _>>()?;
+            &labeled
+        }
         _ => return Ok(()),
     };
     // As in a `.gitignore`, a line that begins with `#` is a comment.

@@ -17,6 +17,9 @@ pub struct Recognize {
     /// the file, from 1), `type` and optionally `entity` (what it denotes, which is then not resolved). An absolute
     /// path; empty means none. User only.
     pub given: String,
+    /// Names of your own by their form: a type and a regular expression each, `Identifier \bTCK-\d+\b`; at most 64
+    /// of 500 bytes (S4's `extract.regex`).
+    pub patterns: Vec<String>,
     /// The mined gazetteer.
     pub gazetteer: Gazetteer,
 }
@@ -27,6 +30,7 @@ impl Default for Recognize {
             deep: true,
             model: String::new(),
             given: String::new(),
+            patterns: Vec::new(),
             gazetteer: Gazetteer::default(),
         }
     }

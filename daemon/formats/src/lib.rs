@@ -52,7 +52,7 @@ use model::document::{
 };
 use model::terms::{Lane, RelPath, Segment, SpanMap, norm_of};
 use model::{DocFault, Stage};
-use redact::{Redacted, Redactor};
+use redact::{AllowedPaths, Redacted, Redactor};
 
 /// Deepest nesting of lists, quotations and elements that is kept; the time for a line of Markdown grows with its
 /// depth.
@@ -65,6 +65,8 @@ const MAX_TITLE_CHARS: usize = 200;
 pub struct Normalizer {
     limits: FormatLimits,
     redactor: Redactor,
+    /// Security labels, and where they apply.
+    labels: Vec<(String, AllowedPaths)>,
     parsing: Parsing,
     lane: Lane,
     given: Option<Arc<GivenNames>>,
@@ -102,7 +104,12 @@ impl Normalizer {
         // Separators of cells and blocks can make a text longer than its file, but never twice as long.
         let max_output_bytes = max_file_bytes.saturating_mul(2).min(u32::MAX as usize);
         let limits = FormatLimits { max_output_bytes, max_nesting: MAX_NESTING };
-        Normalizer { limits, redactor: Redactor::new(privacy), parsing, lane, given: None }
+        let label = |it: &String| {
+            let (label, glob) = it.trim().split_once(char::is_whitespace)?;
+            Some((label.to_string(), AllowedPaths::new(&[glob.trim().to_string()])))
+        };
+        let labels = privacy.labels.iter().filter_map(label).collect();
+        Normalizer { limits, redactor: Redactor::new(privacy), labels, parsing, lane, given: None }
     }
 
     /// Sets the names that the user states for documents.
@@ -135,6 +142,11 @@ impl Stage for Normalizer {
         let is_bare = matches!(reader, Reader::Bytes(_)) && parsed.text.trim().is_empty();
         if is_bare && parsed.warnings.is_empty() {
             parsed.warnings.push(NO_TEXT.to_string());
+        }
+        if parsed.meta.security.is_none() {
+            let path = source.path.as_str();
+            let label = self.labels.iter().find(|(_, paths)| paths.hold(path));
+            parsed.meta.security = label.map(|it| it.0.clone());
         }
         see_names(&mut parsed.meta);
         let title = title_of(&mut parsed, &source.path, reader.takes_title_from_heading());

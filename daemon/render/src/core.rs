@@ -171,7 +171,9 @@ fn entity_names(reply: &HybridReply) -> Option<String> {
 
 pub fn entities(reply: &EntityReply, max_chars: usize) -> String {
     let sheet = &mut Sheet::new(max_chars, &reply.freshness);
-    if reply.entities.is_empty() {
+    if let Some(hint) = &reply.hint {
+        sheet.line(&format!("({})", one_line(hint)));
+    } else if reply.entities.is_empty() {
         sheet.line("nothing goes by that name");
     }
     sheet.items(reply.entities.iter().enumerate().map(|(idx, found)| {

@@ -36,19 +36,21 @@ pub(super) fn replace_section(
     text: &str,
     name: &str,
     content: &str,
+    with_subsections: bool,
 ) -> Result<Vec<Change>, EditError> {
     let section = section(text, name)?;
     let content = without_heading(trimmed(content), &section);
+    let section_end = if with_subsections { section.end } else { section.own_end };
     let inner =
-        first_text(text, section.body..section.end).zip(last_text(text, section.body..section.end));
+        first_text(text, section.body..section_end).zip(last_text(text, section.body..section_end));
     let change = match inner {
         None if content.is_empty() => return Ok(vec![]),
         None => insert_below(text, section.head.end, content),
         // Emptying the last section: also remove the blank lines below its heading.
-        Some((_, end)) if content.is_empty() && section.end == text.len() => {
+        Some((_, end)) if content.is_empty() && section_end == text.len() => {
             Change::new(section.head.end..end, "")
         }
-        Some((start, _)) if content.is_empty() => Change::new(start..section.end, ""),
+        Some((start, _)) if content.is_empty() => Change::new(start..section_end, ""),
         Some((start, end)) => Change::new(start..end, with_eol(content, eol_of_line(text, start))),
     };
     Ok(vec![change])

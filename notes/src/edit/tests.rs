@@ -373,6 +373,7 @@ fn ops() -> impl Strategy<Value = Op> {
         text.prop_map(Op::Append),
         text.prop_map(Op::Prepend),
         (name, text).prop_map(|(section, content)| Op::ReplaceSection { section, content }),
+        (name, text).prop_map(|(section, content)| Op::ReplaceOwnText { section, content }),
         (name, text).prop_map(|(section, content)| Op::AppendToSection { section, content }),
         (name, text).prop_map(|(section, content)| Op::InsertBefore { section, content }),
         (name, text).prop_map(|(section, content)| Op::InsertAfter { section, content }),

@@ -53,7 +53,9 @@ const CONCEPTS: &[Concept] = &[
     concept(&["path", "at"], &["file", "file_path", "filepath", "document"]),
     concept(&["title"], &["note_title", "name"]),
     concept(&["entity_id"], &["id"]),
-    concept(&["project"], &["project_id", "project_name"]),
+    concept(&["project"], &["project_id", "project_name", "projects"]),
+    concept(&["from_line"], &["start_line", "first_line"]),
+    concept(&["to_line"], &["end_line", "last_line"]),
     concept(&["at"], &["ref", "handle", "place", "passage"]),
     concept(&["directory", "path?"], &["folder", "dir", "dir_name", "folder_path", "path"]),
     concept(&["path", "paths"], &["project_path", "files", "globs"]),
@@ -107,7 +109,7 @@ const CONCEPTS: &[Concept] = &[
 ];
 
 /// Parameters whose items hold no commas.
-const LISTS_OF_WORDS: [&str; 4] = ["tags", "note_types", "rels", "search_item_types"];
+const LISTS_OF_WORDS: [&str; 5] = ["tags", "note_types", "rels", "search_item_types", "categories"];
 
 /// Returns true if a text with commas is several items of this parameter, even if they contain spaces.
 pub(super) fn is_list_of_words(name: &str) -> bool {

@@ -231,6 +231,9 @@ pub struct EntityLookup {
 pub struct EntityReply {
     /// Best first.
     pub entities: Vec<EntityView>,
+    /// Which types there are by that name, where none is of the wanted one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hint: Option<String>,
     /// Freshness.
     #[serde(flatten)]
     pub freshness: Freshness,

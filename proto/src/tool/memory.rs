@@ -2,6 +2,7 @@
 //!
 //! Names, order and parameters of the tools are those of S1. The names that the reference
 //! server-memory uses (`entityType`, `entityName`, `from`, …) are accepted, too.
+//! Fields that S1 lists are in every reply, also as `null` or `[]`; further fields are left out where they are empty.
 
 mod consolidate;
 mod graph;
@@ -36,10 +37,11 @@ pub struct MemoryNode {
     #[serde(default, alias = "entityType")]
     pub entity_type: String,
     /// Its summary.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
+    #[schemars(extend("nullable" = true))]
     pub summary: Option<String>,
     /// Its tags.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(default)]
     pub tags: Vec<String>,
     /// Path of its note; empty for a thing that documents mention and that has none.
     pub path: String,
@@ -55,7 +57,8 @@ pub struct MemoryEntity {
     /// Its type; `note` if none is stated.
     pub entity_type: String,
     /// Its summary.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
+    #[schemars(extend("nullable" = true))]
     pub summary: Option<String>,
     /// Its tags.
     pub tags: Vec<String>,

@@ -92,6 +92,65 @@ fn facts_are_narrowed_by_type_tag_entity_and_day() {
 }
 
 #[test]
+fn what_an_observation_says_comes_before_what_a_relation_line_names() {
+    let mut project = TestProject::of(&[]);
+    let entity = |name: &str, says: &str| json!({"name": name, "entity_type": "person", "observations": [says, "Likes tea"]});
+    let entities = [
+        entity("Rita", "Sings in a choir"),
+        entity("Olaf", "Repairs boats at the Norwind yard"),
+        entity("Pia", "Bakes rye bread"),
+    ];
+    project.call("create_entities", json!({"entities": entities}));
+    project
+        .call("create_entities", json!({"entities": [{"name": "Norwind", "entity_type": "yard"}]}));
+    let relation = |from: &str, kind: &str| json!({"from_entity": from, "to_entity": "Norwind", "relation_type": kind});
+    let relations = [
+        relation("Rita", "sails_for"),
+        relation("Olaf", "employed_by"),
+        relation("Pia", "rival_of"),
+    ];
+    project.call("create_relations", json!({"relations": relations}));
+    let by_words = found(&mut project, json!({"query": "Norwind", "mode": "text"}));
+    assert_eq!(names(&by_words), ["Olaf", "Norwind"], "{by_words}");
+    assert_eq!(by_words["results"][0]["matched_observation"], "Repairs boats at the Norwind yard");
+    let usual = found(&mut project, json!({"query": "Norwind"}));
+    assert_eq!(names(&usual)[..2], ["Norwind", "Olaf"], "{usual}");
+    assert_eq!(usual["results"][1]["matched_observation"], "Repairs boats at the Norwind yard");
+}
+
+#[test]
+fn fields_of_the_specification_are_there_also_where_they_are_empty() {
+    let mut project = TestProject::of(&[]);
+    let bare = |name: &str| json!({"name": name, "entity_type": "lamp", "observations": ["Shines brightly"]});
+    project.call("create_entities", json!({"entities": [bare("Anglepoise"), bare("Tiffany")]}));
+    let rows = [
+        ("open_nodes", json!({"names": ["Anglepoise"]}), "/entities/0", "summary tags"),
+        ("open_nodes", json!({"names": ["Anglepoise"]}), "", "not_found"),
+        ("get_nodes_by_type", json!({"entity_type": "lamp"}), "/nodes/0", "summary tags"),
+        ("get_recently_modified", json!({}), "/nodes/0", "summary"),
+        ("get_orphans", json!({}), "/nodes/0", "summary"),
+        ("get_neighborhood", json!({"name": "Tiffany"}), "/nodes/0", "summary tags"),
+        ("search_nodes", json!({"query": "shines"}), "/results/0", "summary matched_perspective"),
+        (
+            "search_nodes",
+            json!({"query": "shines", "mode": "text"}),
+            "/results/0",
+            "summary matched_perspective",
+        ),
+        ("get_pending_consolidation", json!({}), "/nodes/0", "summary_updated_at"),
+        ("get_consolidation_report", json!({}), "/stale_summaries/0", "draft_summary"),
+        ("get_consolidation_report", json!({}), "/relation_candidates/0", "rationale"),
+    ];
+    for (tool, arguments, at, fields) in rows {
+        let reply = project.call(tool, arguments);
+        let within = reply.pointer(at).unwrap_or_else(|| panic!("no {at} in {tool}: {reply}"));
+        for field in fields.split(' ') {
+            assert!(within.get(field).is_some(), "{tool} {at} has no {field}: {within}");
+        }
+    }
+}
+
+#[test]
 fn a_fact_search_is_exact_where_that_is_asked_for() {
     let mut project = remembered();
     for (query, first) in [

@@ -72,6 +72,9 @@ pub(crate) async fn run(arguments: Arguments, ctx: &Context) -> Result<Exit, Fai
         );
         ctx.confirm(&doubt, arguments.yes)?;
     }
+    if arguments.systemd {
+        systemd::check()?;
+    }
     let project = register(&places, &folder, &arguments)?;
     let is_new = known.is_none();
     if known.is_some_and(|it| it.name != project.name) {

@@ -66,7 +66,10 @@ fn write_arguments<'a>(text: &mut String, arguments: impl Iterator<Item = &'a Ar
         let long = argument.get_long().map(|long| format!("--{long}"));
         let short = argument.get_short().map(|short| format!("-{short}"));
         let flags: Vec<String> = short.into_iter().chain(long).collect();
-        let shown = format!("{} {value}", flags.join(", "));
+        let shown = match argument.is_require_equals_set() {
+            true => format!("{}[={value}]", flags.join(", ")),
+            false => format!("{} {value}", flags.join(", ")),
+        };
         let help = argument.get_long_help().or(argument.get_help());
         let help = sentence(&help.map(ToString::to_string).unwrap_or_default());
         let default: Vec<_> =

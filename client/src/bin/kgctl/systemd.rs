@@ -22,10 +22,13 @@ const UNITS: [(&str, &str); 2] = [
 /// Our drop-in of a project's instance.
 const DROP_IN: &str = "kgctl.conf";
 
+/// Fails where no user manager runs, without which nothing works: before anything is written.
+pub(super) fn check() -> Result<(), Failure> {
+    systemctl(&["show-environment"])
+}
+
 /// Installs, enables and starts the units of a project; returns a line for the user.
 pub(super) fn install(target: &Target) -> Result<String, Failure> {
-    // Fails before anything is written: without a user manager nothing works.
-    systemctl(&["show-environment"])?;
     let folder = unit_folder()?;
     std::fs::create_dir_all(&folder)?;
     for (name, text) in UNITS {

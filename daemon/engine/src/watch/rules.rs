@@ -26,9 +26,9 @@ use redact::AllowedPaths;
 /// Endings of files that editors and downloads leave half written.
 const TEMPORARY_ENDINGS: [&str; 6] = ["~", ".swp", ".swx", ".tmp", ".part", ".crdownload"];
 
-/// Git's ignore file, and ours.
+/// Git's ignore file, and those of this program, the first of which decides (S0 §4.1 has `.bmignore`).
 const GITIGNORE: &str = ".gitignore";
-const KGIGNORE: &str = ".kgignore";
+const OWN_LISTS: [&str; 2] = [".kgignore", ".bmignore"];
 
 /// Longest ignore file read, bytes. A list written by hand is a few kilobytes; the rest is not matched.
 const MAX_IGNORE_FILE_BYTES: u64 = 256 * 1024;
@@ -49,7 +49,7 @@ pub enum SkipReason {
     BuiltIn,
     /// The name starts with a dot.
     Hidden,
-    /// Listed in `.gitignore`, `.kgignore` or `watch.ignore`.
+    /// Listed in `.gitignore`, `.kgignore`, `.bmignore` or `watch.ignore`.
     Ignored,
     /// A name that is typical of files with keys or passwords.
     Denied,
@@ -216,7 +216,7 @@ struct Loaded {
 
 /// The ignore files of one folder.
 struct FolderRules {
-    kgignore: Gitignore,
+    own: [Gitignore; OWN_LISTS.len()],
     gitignore: Gitignore,
 }
 
@@ -299,6 +299,11 @@ impl Rules {
         }
     }
 
+    /// Returns whether a list leaves a file out, whatever its extension.
+    pub fn is_ignored(&self, path: &str) -> bool {
+        matches!(self.listed(path, false), Listed::Ignored(_))
+    }
+
     /// Returns the size of the largest file that is read under this path, bytes.
     pub fn max_bytes_of(&self, path: &str) -> u64 {
         self.limits.max_bytes_of(&RelPath::new(path).extension())
@@ -327,8 +332,8 @@ impl Rules {
         Cause { reason, by }
     }
 
-    /// Returns what the lists say: the setting first, then `.kgignore`, then `.gitignore`, each from the innermost
-    /// folder outwards.
+    /// Returns what the lists say: the setting first, then `.kgignore` and `.bmignore`, then `.gitignore`, each from
+    /// the innermost folder outwards.
     fn listed(&self, path: &str, is_dir: bool) -> Listed {
         if self.configured.matched(path, is_dir).is_ignore() {
             return Listed::Ignored("watch.ignore".to_string());
@@ -342,10 +347,12 @@ impl Rules {
         loop {
             if let Some(rules) = self.folder(folder) {
                 let below = if folder.is_empty() { path } else { &path[folder.len() + 1..] };
-                match rules.kgignore.matched(below, is_dir) {
-                    Match::Ignore(_) => return Listed::Ignored(list(folder, KGIGNORE)),
-                    Match::Whitelist(_) => return Listed::Wanted,
-                    Match::None => {}
+                for (name, rules) in OWN_LISTS.into_iter().zip(&rules.own) {
+                    match rules.matched(below, is_dir) {
+                        Match::Ignore(_) => return Listed::Ignored(list(folder, name)),
+                        Match::Whitelist(_) => return Listed::Wanted,
+                        Match::None => {}
+                    }
                 }
                 if matches!(by_git, Listed::No) {
                     match rules.gitignore.matched(below, is_dir) {
@@ -371,7 +378,11 @@ impl Rules {
         }
         // Loaded without the lock: two threads may load the same list, with the same result.
         let rules = self.load(folder);
-        let n_patterns = rules.as_ref().map_or(0, |it| it.kgignore.len() + it.gitignore.len());
+        let n_patterns = rules
+            .iter()
+            .flat_map(|it| it.own.iter().chain([&it.gitignore]))
+            .map(Gitignore::len)
+            .sum::<usize>();
         let mut loaded = lock(&self.loaded);
         // A hostile tree may have a list in every folder.
         if loaded.n_patterns + n_patterns > MAX_LOADED_PATTERNS {
@@ -385,12 +396,12 @@ impl Rules {
     fn load(&self, folder: &str) -> Option<Arc<FolderRules>> {
         let root = Root::open_canonical(&self.root).ok()?;
         let gitignore = self.load_file(&root, folder, GITIGNORE);
-        let kgignore = self.load_file(&root, folder, KGIGNORE);
-        if gitignore.is_none() && kgignore.is_none() {
+        let own = OWN_LISTS.map(|name| self.load_file(&root, folder, name));
+        if own.iter().chain([&gitignore]).all(Option::is_none) {
             return None;
         }
         let or_empty = |list: Option<Gitignore>| list.unwrap_or_else(Gitignore::empty);
-        Some(Arc::new(FolderRules { kgignore: or_empty(kgignore), gitignore: or_empty(gitignore) }))
+        Some(Arc::new(FolderRules { own: own.map(or_empty), gitignore: or_empty(gitignore) }))
     }
 
     fn load_file(&self, root: &Root, folder: &str, name: &str) -> Option<Gitignore> {
@@ -442,7 +453,7 @@ enum Listed {
 
 /// Returns whether the path is that of an ignore file, whose change requires new rules.
 pub(super) fn is_ignore_file(path: &str) -> bool {
-    matches!(path.rsplit('/').next(), Some(GITIGNORE | KGIGNORE))
+    path.rsplit('/').next().is_some_and(|name| name == GITIGNORE || OWN_LISTS.contains(&name))
 }
 
 /// Returns whether the path stays below the root.

@@ -12,6 +12,7 @@ pub mod gazetteer;
 pub mod given;
 pub mod known;
 pub mod mine;
+pub mod own;
 pub mod pattern;
 pub mod stated;
 pub mod statistical;
@@ -49,6 +50,7 @@ use model::document::{Document, GivenName, Mention, Reading, Recognized, Recogni
 use model::terms::{Norm, Span};
 use model::{DocFault, PartStage};
 pub(crate) use naming::{INITIALS, are_defined, are_initials};
+use own::OwnPatterns;
 use pattern::PatternRecognizer;
 pub use pattern::reads_about;
 use stated::StatedRecognizer;
@@ -71,6 +73,7 @@ pub struct RecognizeStage {
     max_words: usize,
     gazetteer: Arc<ArcSwap<Gazetteer>>,
     others: Vec<Box<dyn Recognizer>>,
+    own: OwnPatterns,
     model: Option<Arc<TaggerRecognizer>>,
     judges: bool,
 }
@@ -86,7 +89,9 @@ impl RecognizeStage {
             Box::new(KnownRecognizer),
             Box::new(StatisticalRecognizer),
         ];
-        RecognizeStage { max_words, gazetteer, others, model: None, judges: true }
+        // Checked when the project was opened.
+        let own = OwnPatterns::of(settings).unwrap_or_default();
+        RecognizeStage { max_words, gazetteer, others, own, model: None, judges: true }
     }
 
     /// Skips `typing`, so that mentions are as its training needs them.
@@ -122,11 +127,14 @@ impl PartStage for RecognizeStage {
                 model.overrule(doc, &sentences, &mut found);
             }
         }
+        let own = if is_mined { self.own.find(doc) } else { Vec::new() };
+        found.extend(own.iter().cloned());
         let mut mentions = match is_mined.then_some(doc.given.as_ref()).flatten() {
             Some(given) => given_mentions(doc, given, found),
             // A model that the user chose knows better than our classifier.
             None => mentions_of(doc, &sentences, found, self.judges && self.model.is_none()),
         };
+        own::keep_types(&own, &mut mentions);
         // A name without a letter or digit cannot be looked up.
         mentions.retain(|mention| mention.name.chars().any(char::is_alphanumeric));
         let anaphors = match mentions.is_empty() {

@@ -229,6 +229,18 @@ impl Memory<'_> {
         self.0.rows_by(&sql, chunks)
     }
 
+    /// Returns those of some passages that state relations and no fact: most of their lines are typed links.
+    pub fn stating_relations(self, chunks: impl IntoIterator<Item = i64>) -> Read<FxHashSet<i64>> {
+        let sql = format!(
+            "SELECT c.id FROM chunks c WHERE c.id = ?1
+             AND NOT EXISTS (SELECT 1 FROM memory_facts f WHERE {IS_OF_FACT})
+             AND 2 * (SELECT count(DISTINCT l.line) FROM note_links l WHERE l.doc_id = c.doc_id AND l.is_typed
+                      AND l.line BETWEEN c.line_start AND c.line_end) > c.line_end - c.line_start + 1"
+        );
+        let found: Vec<i64> = self.0.rows_of_each::<i64, _>(&sql, chunks)?;
+        Ok(found.into_iter().collect())
+    }
+
     /// Returns the passages of facts from one day on, and before another; a fact without a day has that of its
     /// document.
     pub fn chunks_of_days(self, after: Option<&str>, before: Option<&str>) -> Read<FxHashSet<i64>> {

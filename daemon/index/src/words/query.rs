@@ -142,7 +142,9 @@ fn completed(start: &str) -> BTreeSet<String> {
 /// Returns alternative expressions that find every text with a word that starts with `start`.
 pub fn beginnings(start: &str) -> Vec<String> {
     let start = folded(start);
-    let mut found = vec![format!("{}*", quoted(std::slice::from_ref(&start)))];
+    // The word itself once more, so that `node2*` finds `node2` before `node20`.
+    let word = quoted(std::slice::from_ref(&start));
+    let mut found = vec![format!("{word}*"), word];
     let stemmer = Stemmer::default();
     // The prefix `rotatio*` misses `rotation`, whose stem `rotat` is shorter, and `policy*` its own word, whose stem
     // is `polici`.

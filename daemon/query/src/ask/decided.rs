@@ -120,11 +120,11 @@ pub(super) fn decided(
             it.above.extend(own.map(|one| one.picked.statement.text.clone()));
         }
     }
-    let choosing = Choosing { n_hits: DEPTH, is_above_read: true, bonus: |_| STATED };
+    let choosing = Choosing { is_above_read: true, bonus: |_| STATED, ..Choosing::among(DEPTH) };
     let mut picked = own.best(ctx, library, stated, choosing);
     picked.retain(|it| own.asked.fits(it.own) && is_then(it));
     let bonus = |it: &Picked| if decides(&it.statement.text) { MENTIONED } else { -1.0 };
-    let choosing = Choosing { n_hits: DEPTH, is_above_read: false, bonus };
+    let choosing = Choosing { bonus, ..Choosing::among(DEPTH) };
     let statements = found.statements(ctx, library, choosing)?;
     picked.extend(statements.into_iter().filter(|it| found.asked.fits(it.own) && is_then(it)));
     picked.sort_by(|a, b| b.score.total_cmp(&a.score));

@@ -263,7 +263,7 @@ impl Asker<'_> {
     fn timeline(&self, reply: &mut AskReply, found: &Found, rest: &str) -> Result<(), ErrorView> {
         let Sources { ctx, library, .. } = self.sources;
         let bonus = |it: &Picked| if it.dated.is_own() { OWN_DAY } else { 0.0 };
-        let choosing = Choosing { n_hits: DEPTH, is_above_read: true, bonus };
+        let choosing = Choosing { is_above_read: true, bonus, ..Choosing::among(DEPTH) };
         let mut all = found.statements(ctx, library, choosing)?;
         all.retain(|it| found.asked.fits(it.own));
         let when = &found.asked.when;

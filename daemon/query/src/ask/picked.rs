@@ -69,6 +69,8 @@ pub(crate) struct Choosing {
     pub n_hits: usize,
     /// Whether words above a statement count: a list of decisions is about the subject of its note.
     pub is_above_read: bool,
+    /// Whether the long title of an entry, which is a sentence, may answer.
+    pub are_titles_read: bool,
     /// Bonus added to the score of a statement.
     pub bonus: fn(&Picked) -> f64,
 }
@@ -76,7 +78,7 @@ pub(crate) struct Choosing {
 impl Choosing {
     /// Chooses among the first hits by the statements' own words.
     pub(crate) fn among(n_hits: usize) -> Self {
-        Choosing { n_hits, is_above_read: false, bonus: |_| 0.0 }
+        Choosing { n_hits, is_above_read: false, are_titles_read: false, bonus: |_| 0.0 }
     }
 }
 
@@ -99,6 +101,16 @@ impl Found {
             };
             let of =
                 Of { chunk: hit.chunk, doc: hit.doc, relevance: hit.relevance, rank: rank(at) };
+            let row = library.entry_index.of_doc(hit.doc).filter(|_| choosing.are_titles_read);
+            if let Some(title) = row.and_then(|row| row.entry.long_title.as_deref()) {
+                let days = Days::read(ctx, hit.doc)?;
+                let titles = Statement::all_of(title).into_iter();
+                picked.extend(titles.map(|it| {
+                    let view = source.view(0, it.text.clone());
+                    let dated = days.of(&it.text, (view.line, ""), std::iter::empty());
+                    picked_from(of, it, view, dated, vec![])
+                }));
+            }
             picked.extend(self.statements_in(ctx, (&source, of), (start, words))?);
         }
         Ok(self.best(ctx, library, picked, choosing))
@@ -152,20 +164,7 @@ impl Found {
             let dated = days.of(&statement.text, (view.line, line), outline.above(place));
             let above = outline.above(place).chain([source.document.title.as_str()]);
             let above = above.map(String::from).collect();
-            picked.push(Picked {
-                chunk: of.chunk,
-                doc: of.doc,
-                statement,
-                source: view,
-                also: vec![],
-                dated,
-                relevance: of.relevance,
-                above,
-                own: 0.0,
-                share: 0.0,
-                rank: of.rank,
-                score: 0.0,
-            });
+            picked.push(picked_from(of, statement, view, dated, above));
         }
         Ok(picked)
     }
@@ -240,6 +239,30 @@ pub(super) struct Of {
     pub doc: i64,
     pub relevance: f32,
     pub rank: f64,
+}
+
+/// Makes a statement that is not judged yet.
+fn picked_from(
+    of: Of,
+    statement: Statement,
+    source: SourceView,
+    dated: Dated,
+    above: Vec<String>,
+) -> Picked {
+    Picked {
+        chunk: of.chunk,
+        doc: of.doc,
+        statement,
+        source,
+        also: vec![],
+        dated,
+        relevance: of.relevance,
+        above,
+        own: 0.0,
+        share: 0.0,
+        rank: of.rank,
+        score: 0.0,
+    }
 }
 
 /// Returns the weight of a passage's rank among the hits.

@@ -19,6 +19,48 @@ use notes::resolve::By;
 /// How a note is called where nothing states its name.
 const CALLED: [By; 3] = [By::Permalink, By::Heading, By::Slug];
 
+/// What else the types are called in requests.
+const TYPES_CALLED: [(&str, EntityType); 12] = [
+    ("law", EntityType::Standard),
+    ("norm", EntityType::Standard),
+    ("spec", EntityType::Standard),
+    ("specification", EntityType::Standard),
+    ("framework", EntityType::Technology),
+    ("software", EntityType::Technology),
+    ("database", EntityType::Technology),
+    ("endpoint", EntityType::Api),
+    ("city", EntityType::Location),
+    ("country", EntityType::Location),
+    ("release", EntityType::Version),
+    ("term", EntityType::Concept),
+];
+
+/// Returns the type that a request means, also in the plural.
+fn type_called(text: &str) -> Option<EntityType> {
+    let text = text.trim().to_lowercase();
+    let singular = text.strip_suffix("ies").map(|it| format!("{it}y"));
+    let singular = singular.or_else(|| text.strip_suffix('s').map(String::from));
+    let called = |name: &str| TYPES_CALLED.iter().find(|it| it.0 == name).map(|it| it.1);
+    let meant = |name: &str| EntityType::parse(name).or_else(|| called(name));
+    meant(&text).or_else(|| meant(&singular?))
+}
+
+/// Returns whether an entity is of a type: of one too unsure to be shown, too, and of a standard by the form of its
+/// name, which texts about it seldom call one.
+fn is_of(entity: &Entity, wanted: Option<EntityType>) -> bool {
+    let by_form = |wanted| wanted == EntityType::Standard && is_numbered(&entity.name);
+    wanted.is_none_or(|it| EntityType::from_code(entity.type_code) == it || by_form(it))
+}
+
+/// Returns whether a name is capitals and then a number: `ISO 27001`, `NIST SP 800-53`.
+fn is_numbered(name: &str) -> bool {
+    let Some((body, number)) = name.rsplit_once(' ') else { return false };
+    let is_capital = |c: char| c.is_ascii_uppercase() || matches!(c, ' ' | '/');
+    body.len() > 1
+        && body.chars().all(is_capital)
+        && number.starts_with(|c: char| c.is_ascii_digit())
+}
+
 /// Least similarity of a misspelled name that is still suggested.
 const MIN_LIKENESS: f32 = 0.6;
 
@@ -33,7 +75,7 @@ pub fn entity_lookup(
     }
     let wanted_type = match &request.entity_type {
         None => None,
-        Some(text) => Some(EntityType::parse(text).ok_or_else(|| {
+        Some(text) => Some(type_called(text).ok_or_else(|| {
             let all = EntityType::ALL.map(EntityType::as_str).join(", ");
             invalid(format!("no entity type `{text}`"), &format!("use one of {all}"))
         })?),
@@ -57,13 +99,40 @@ pub fn entity_lookup(
     for (entity, score) in at_path.into_iter().chain(rest).take(limit as usize) {
         let found = ctx.snapshot.entities().get(entity).map_err(AskError::from)?;
         let Some(found) = found else { continue };
-        let view = brief(&found);
-        if wanted_type.is_none_or(|wanted| view.entity_type == wanted.as_str()) {
+        if is_of(&found, wanted_type) {
+            let mut view = brief(&found);
+            if let Some(wanted) = wanted_type {
+                view.entity_type = wanted.as_str().into();
+            }
             let (score, aliases) = (Some(rounded(score)), aliases(ctx, entity, &view.name)?);
             entities.push(EntityView { score, aliases, path: found.path, ..view });
         }
     }
-    Ok(EntityReply { entities, freshness: Freshness::default() })
+    let hint = match wanted_type {
+        Some(wanted) if entities.is_empty() => of_other_types(ctx, &norm, wanted)?,
+        _ => None,
+    };
+    Ok(EntityReply { entities, hint, freshness: Freshness::default() })
+}
+
+/// Says which types the entities have that are called so, if none has the wanted one.
+fn of_other_types(
+    ctx: &QueryContext<'_>,
+    norm: &str,
+    wanted: EntityType,
+) -> Result<Option<String>, AskError> {
+    let mut others = Vec::new();
+    for (entity, _) in names_like(ctx, norm, None, 5)? {
+        let Some(found) = ctx.snapshot.entities().get(entity)? else { continue };
+        others.push(format!(
+            "`{}` ({})",
+            found.name,
+            EntityType::from_code(found.type_code).as_str()
+        ));
+    }
+    let others = others.join(", ");
+    let hint = || format!("none of type {}; there are {others}: leave `type` out", wanted.as_str());
+    Ok((!others.is_empty()).then(hint))
 }
 
 /// Returns entities whose names contain `norm` or are similar to it. Scores 1 for an exact name,
@@ -76,7 +145,7 @@ fn names_like(
 ) -> Result<Vec<(i64, f32)>, AskError> {
     let entities = ctx.snapshot.entities();
     let mut best: BTreeMap<i64, f32> = BTreeMap::new();
-    let is_wanted = |it: &Entity| wanted.is_none_or(|wanted| it.type_code == wanted.code());
+    let is_wanted = |it: &Entity| is_of(it, wanted);
     let mut note = |entity: i64, score: f32| {
         let entry = best.entry(entity).or_insert(0.0);
         *entry = entry.max(score);

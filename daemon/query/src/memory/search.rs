@@ -5,7 +5,9 @@
 //! A fact is a chunk of its own (`extract/chunk`), so the read path of documents recalls and ranks
 //! it; a name that the question contains as a whole, or a type, adds to the score.
 //! A node is as relevant as its most relevant passage (`present/floor.rs`); a node that is named
-//! has the greatest relevance.
+//! has the greatest relevance. Lines that state relations name other nodes: they count half by
+//! meaning, and nothing by words, which search what is said (S1): there, nodes whose facts hold the
+//! words come before those of which only the name or other text does.
 //! A question may use the operators of document questions (`"a phrase"`, `begin*`, `-word`), and
 //! demand facts of a category (`[duty]`).
 //! Invariants: no question is an error; ties are broken by row id.
@@ -25,6 +27,7 @@ use crate::graph::lookup;
 use crate::plan::{Filter, MAX_QUESTION_CHARS, OfNotes, Plan};
 use crate::present::ChunkText;
 use crate::present::floor::WeakFloor;
+use crate::quote::matched::matched;
 use crate::rank::{ScoredChunk, rank};
 use crate::recall::{Recalled, recall};
 use crate::{AskError, QueryContext};
@@ -41,6 +44,9 @@ pub const NAME: &str = "name";
 /// Bonus for a node whose name equals the question, contains it, or whose type contains it: such a
 /// question asks for that node.
 const NAMED: [f32; 3] = [1.0, 0.9, 0.8];
+
+/// Share of its score that a passage of relations gives to its node.
+const OF_RELATIONS: f32 = 0.5;
 
 /// Most passages recalled: a caller may want those of a thousand facts.
 const MAX_PASSAGES: usize = 4_000;
@@ -153,14 +159,20 @@ pub fn nodes(
     }
     let passages = Passages::read(ctx, docs, query, wanted)?;
     let mut scored: BTreeMap<i64, Scored<'_>> = BTreeMap::new();
+    let chunks = passages.iter().flat_map(|it| &it.hits).map(|it| it.chunk);
+    let of_relations = ctx.snapshot.memory().stating_relations(chunks).map_err(AskError::from)?;
+    let by_words = query.comparison == Comparison::Words;
+    let said_by = passages.as_ref().and_then(Passages::said_by);
     for hit in passages.iter().flat_map(|it| &it.hits) {
+        let is_of_relations = of_relations.contains(&hit.chunk);
         let doc = ctx.snapshot.chunks().doc(hit.chunk).map_err(AskError::from)?;
-        let Some(doc) = doc else { continue };
+        let Some(doc) = doc.filter(|_| !(by_words && is_of_relations)) else { continue };
         let of = scored.entry(doc).or_default();
-        of.score = of.score.max(hit.score);
+        of.score = of.score.max(hit.score * if is_of_relations { OF_RELATIONS } else { 1.0 });
+        of.is_said |= by_words && !facts_in(ctx.snapshot, hit, said_by.as_ref())?.is_empty();
         of.hits.push(hit);
     }
-    if query.comparison == Comparison::Usual {
+    if !by_words {
         for (doc, score) in named(ctx.snapshot, &query.question)? {
             if !passages.as_ref().is_none_or(|it| it.may_answer(doc)) {
                 continue;
@@ -171,7 +183,10 @@ pub fn nodes(
         }
     }
     let mut order: Vec<(i64, Scored<'_>)> = scored.into_iter().collect();
-    order.sort_by(|a, b| b.1.score.total_cmp(&a.1.score).then(a.0.cmp(&b.0)));
+    order.sort_by(|(a, of), (b, other)| {
+        let best = other.is_said.cmp(&of.is_said).then(other.score.total_cmp(&of.score));
+        best.then(a.cmp(b))
+    });
     let mut found = Vec::new();
     for (doc, scored) in order.into_iter().skip(skip).take(most) {
         let node = ctx.snapshot.memory().get(doc).map_err(AskError::from)?;
@@ -205,6 +220,8 @@ struct Scored<'p> {
     score: f32,
     hits: Vec<&'p ScoredChunk>,
     is_named: bool,
+    /// Whether, in a search by words, a fact holds some.
+    is_said: bool,
 }
 
 /// The results of the first four steps of the read path in some notes.
@@ -268,6 +285,13 @@ impl Passages {
         Ok(Some(Passages { plan, recalled, hits }))
     }
 
+    /// Returns what tells whether a fact, or a name, holds words of the question; `None` unless it is a search by
+    /// words.
+    fn said_by(&self) -> Option<impl Fn(&str) -> bool + '_> {
+        let words = &self.plan.question.words;
+        (self.plan.formula == Formula::Text).then_some(|text: &str| matched(text, words) != 0)
+    }
+
     /// Returns whether a node may answer by its name.
     fn may_answer(&self, doc: i64) -> bool {
         let is_of_facts = self.plan.within.mentioning.is_some();
@@ -281,7 +305,7 @@ impl Passages {
         node: &Node,
         hit: &ScoredChunk,
     ) -> Result<(Vec<FactHit>, f32), AskError> {
-        let mut facts = facts_in(ctx.snapshot, hit)?;
+        let mut facts = facts_in(ctx.snapshot, hit, self.said_by().as_ref())?;
         let Some(passage) = ChunkText::load(ctx, hit.chunk)? else { return Ok((facts, 0.0)) };
         let floor = WeakFloor::of(&self.plan, &self.recalled);
         let floor = if facts.is_empty() { floor } else { floor.of_facts() };
@@ -317,11 +341,24 @@ fn categories_of(question: &str) -> (Vec<&str>, String) {
     (words.iter().filter_map(|word| of(word)).collect(), plain.join(" "))
 }
 
-/// Returns the fact in a passage; empty for other text of a note.
-fn facts_in(snapshot: &Snapshot, hit: &ScoredChunk) -> Result<Vec<FactHit>, AskError> {
+/// Returns the fact in a passage; empty for other text of a note, and for a passage that was found by the name of its
+/// note alone, if `holds` tells which texts hold the words.
+fn facts_in(
+    snapshot: &Snapshot,
+    hit: &ScoredChunk,
+    holds: Option<&impl Fn(&str) -> bool>,
+) -> Result<Vec<FactHit>, AskError> {
     let fact = |fact| FactHit { fact, score: hit.score, relevance: 0.0, is_weak: true };
-    let facts = snapshot.memory().facts_of([hit.chunk])?.remove(&hit.chunk);
-    Ok(facts.into_iter().flatten().map(fact).collect())
+    let facts = snapshot.memory().facts_of([hit.chunk])?.remove(&hit.chunk).unwrap_or_default();
+    let name = match facts.first() {
+        Some(fact) if holds.is_some() => snapshot.memory().get(fact.doc)?.map(|node| node.name),
+        _ => None,
+    };
+    let is_said = |content: &str| match (holds, &name) {
+        (Some(holds), Some(name)) => holds(content) || !holds(name),
+        _ => true,
+    };
+    Ok(facts.into_iter().filter(|it| is_said(&it.content)).map(fact).collect())
 }
 
 /// Adds facts that are not there yet: a fact longer than a chunk has several passages.

@@ -2,6 +2,7 @@
 //!
 //! In: filters and a page. Out: notes in brief, in a fixed order, and their total number.
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use globset::{GlobBuilder, GlobMatcher};
@@ -10,7 +11,7 @@ use notes::resolve::{file_key, fold, name_key};
 use notes::slug::slug;
 use proto::error::{Code, ErrorView};
 use proto::shape::OriginView;
-use proto::tool::notes::{DirectoryReply, EntryView, NoteView, NotesReply};
+use proto::tool::notes::{DirectoryOrder, DirectoryReply, EntryView, NoteView, NotesReply};
 
 use crate::error::{in_range, invalid, quoted};
 use crate::{AskError, QueryContext};
@@ -201,15 +202,14 @@ pub fn spelled_folder(snapshot: &Snapshot, folder: &str) -> Result<String, AskEr
     Ok(folder.to_string())
 }
 
-/// Returns a page of the folders and indexed files of a folder, `depth` levels deep.
+/// Returns a page of the folders and indexed files of a folder, `depth` levels deep, in an order of the files.
 ///
 /// # Errors
 /// `not_found` for a folder without indexed files; `invalid_params` for an invalid pattern.
 pub fn directory(
     ctx: &QueryContext<'_>,
     folder: &str,
-    depth: usize,
-    glob: Option<&str>,
+    (depth, glob, order): (usize, Option<&str>, DirectoryOrder),
     page: Page,
 ) -> Result<DirectoryReply, ErrorView> {
     let folder = folder.trim().trim_start_matches("./").trim_matches('/');
@@ -250,6 +250,11 @@ pub fn directory(
     }
     if n_inside == 0 && !folder.is_empty() {
         return Err(no_folder(folder));
+    }
+    match order {
+        DirectoryOrder::Name => {}
+        DirectoryOrder::Modified => files.sort_by(|a, b| b.modified.cmp(&a.modified)),
+        DirectoryOrder::Size => files.sort_by_key(|it| Reverse(it.n_bytes)),
     }
     let folders = folders.into_iter().map(|(path, n)| EntryView {
         kind: "directory".into(),

@@ -11,7 +11,7 @@ use notes::resolve::{fold, name_key, permalink_key};
 use proto::error::ErrorView;
 use proto::tool::core::HybridQuery;
 use proto::tool::notes::{ItemType, ResultView, SearchNotes, SearchReply, SearchType};
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::browse;
 use super::eligible::{fitting, is_of_statements, stating};
@@ -29,6 +29,9 @@ use crate::{AskError, QueryContext};
 /// Results per page: default and maximum.
 const PAGE: u32 = 10;
 const MAX_PAGE: u32 = 100;
+
+/// How much nearer in meaning than any other document the one is that the question means.
+const APART: f32 = 1.25;
 
 /// Number of best notes whose statements are compared by meaning.
 const MAX_STATING: usize = 200;
@@ -84,12 +87,18 @@ pub fn search_notes(
     let has_more = candidates.len() > skip + size;
     let page = candidates.into_iter().skip(skip).take(size);
     let floor = WeakFloor::of(&search.plan, &found.recalled);
-    let (mut results, mut strengths) = (Vec::new(), Vec::new());
+    let mut views = Vec::new();
     for it in page {
-        let (view, strength) = search.view(ctx, &floor, it)?;
-        results.push(view);
-        strengths.push(strength);
+        views.push(search.view(ctx, &floor, found.alone, it)?);
     }
+    if !search.is_listing && used != SearchType::Fts {
+        // What has little to do with the question comes last, in the order of its relevance.
+        let rank = |(view, strength): &(ResultView, Strength)| {
+            if *strength == Strength::Strong { 1.0 } else { view.relevance.unwrap_or_default() }
+        };
+        views.sort_by(|a, b| rank(b).total_cmp(&rank(a)));
+    }
+    let (mut results, strengths): (Vec<ResultView>, Vec<Strength>) = views.into_iter().unzip();
     let (weak, mut nothing_relevant) = weak(&strengths);
     if search.is_listing {
         nothing_relevant = false;
@@ -207,6 +216,8 @@ struct Search {
 struct FoundNotes {
     recalled: Recalled,
     hits: Vec<ScoredChunk>,
+    /// The document that alone is near in meaning.
+    alone: Option<i64>,
 }
 
 impl Search {
@@ -256,7 +267,29 @@ impl Search {
         let recalled = recall(ctx, &self.plan, self.plan.depth)?;
         let expanded = expand(ctx, &self.plan, &recalled)?;
         let hits = rank(ctx, &self.plan, &recalled, &expanded)?.hits;
-        Ok(FoundNotes { recalled, hits })
+        let alone = match recalled.lacking(&self.plan.question) {
+            0 => self.alone(ctx, &expanded.candidates.vector)?,
+            _ => None,
+        };
+        Ok(FoundNotes { recalled, hits, alone })
+    }
+
+    /// Returns the document that is near enough in meaning, and much nearer than any other: where all others are far,
+    /// it is what the question means, however few words they share.
+    fn alone(&self, ctx: &QueryContext<'_>, near: &[(i64, f32)]) -> Result<Option<i64>, AskError> {
+        let docs = ctx.snapshot.chunks().docs(near.iter().map(|it| it.0))?;
+        let mut best: FxHashMap<i64, f32> = FxHashMap::default();
+        for (chunk, near) in near {
+            let Some(doc) = docs.get(chunk) else { continue };
+            let of = best.entry(*doc).or_default();
+            *of = of.max(*near);
+        }
+        let Some((doc, nearest)) = best.iter().max_by(|a, b| a.1.total_cmp(b.1)) else {
+            return Ok(None);
+        };
+        let others = best.iter().filter(|it| it.0 != doc).map(|it| *it.1);
+        let is_alone = others.fold(0.0, f32::max) * APART <= *nearest;
+        Ok(Some(*doc).filter(|_| is_alone && *nearest >= self.plan.floor.similar))
     }
 
     /// Returns all candidates, best first; for a list, just enough to know whether it exceeds
@@ -285,7 +318,8 @@ impl Search {
                 judge.may_compare = at < MAX_STATING;
                 let note = browse::brief(ctx.snapshot, *doc)?;
                 if wants(ItemType::Observation) {
-                    candidates.extend(judge.observations(ctx, *doc, &note)?);
+                    let stated = judge.observations(ctx, *doc, &note)?.into_iter();
+                    candidates.extend(stated.filter(|it| is_filed(request, it)));
                 }
                 if wants(ItemType::Relation) {
                     candidates.extend(judge.relations(ctx, *doc, &note)?);
@@ -315,6 +349,7 @@ impl Search {
         &self,
         ctx: &QueryContext<'_>,
         floor: &WeakFloor<'_>,
+        alone: Option<i64>,
         candidate: NoteHit,
     ) -> Result<(ResultView, Strength), AskError> {
         let (doc, ranked) = match candidate {
@@ -328,7 +363,11 @@ impl Search {
         let of = |name: &str| ranked.components.get(name).map(|part| rounded(part / halved));
         let best = best_words(ctx, &self.plan, floor, &ranked)?;
         let gone = Verdict { relevance: 0.0, strength: Strength::Weak };
-        let (line, snippet, verdict) = best.unwrap_or((0, String::new(), gone));
+        let (line, snippet, mut verdict) = best.unwrap_or((0, String::new(), gone));
+        if alone == Some(doc) && verdict.strength != Strength::Strong && of("vector").is_some() {
+            let relevance = verdict.relevance.max(self.plan.floor.relevance);
+            verdict = Verdict { relevance, strength: Strength::Strong };
+        }
         let view = ResultView {
             note: browse::brief(ctx.snapshot, doc)?,
             score: rounded(ranked.score),
@@ -341,6 +380,13 @@ impl Search {
         };
         Ok((view, verdict.strength))
     }
+}
+
+/// Returns whether an observation is of a category that was asked for.
+fn is_filed(request: &SearchNotes, stated: &ResultView) -> bool {
+    let category = fold(stated.category.as_deref().unwrap_or_default());
+    let wanted = request.categories.as_deref().unwrap_or_default();
+    wanted.is_empty() || wanted.iter().any(|it| fold(it.trim()) == category)
 }
 
 /// A possible result.

@@ -45,7 +45,11 @@ impl QuestionWords {
         for (at, term) in plan.question.terms.iter().enumerate() {
             let number = worth.len();
             let of_term = recalled.worth.get(at).copied().unwrap_or(1.0).max(0.0);
+            // Of a prefix, the word itself is among the words that begin so.
+            let begun = phrases_in(term).into_iter().find(|phrase| phrase.is_prefix);
             let singles = phrases_in(term).into_iter().filter(|phrase| !phrase.is_prefix);
+            let singles =
+                singles.filter(|it| begun.as_ref().is_none_or(|begun| it.words != begun.words));
             let singles = singles.filter_map(|mut phrase| match phrase.words.len() {
                 1 => phrase.words.pop(),
                 _ => None,

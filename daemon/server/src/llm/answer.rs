@@ -20,6 +20,10 @@ const MAX_CHARS: usize = 8_000;
 static MARKS: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r"\[\s*kb-\d{1,12}(?:\s*[,;]\s*kb-\d{1,12})*\s*\]").expect("a sound pattern")
 });
+/// A citation, with the blanks before it.
+static CITATIONS: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(&format!(r"[ \t]*(?:{})", MARKS.as_str())).expect("a sound pattern")
+});
 static IDS: LazyLock<Regex> =
     LazyLock::new(|| Regex::new(r"kb-\d{1,12}").expect("a sound pattern"));
 /// Where an item of a list begins.
@@ -81,8 +85,9 @@ fn checked(
     cited: &mut Vec<String>,
     invented: &mut BTreeSet<String>,
 ) -> String {
-    let text = MARKS.replace_all(reply, |found: &regex::Captures<'_>| {
+    let text = CITATIONS.replace_all(reply, |found: &regex::Captures<'_>| {
         let mark = found.get(0).map_or("", |it| it.as_str());
+        let blanks = &mark[..mark.find('[').unwrap_or(0)];
         let (ours, others): (Vec<&str>, Vec<&str>) =
             IDS.find_iter(mark).map(|it| it.as_str()).partition(|id| given.contains(id));
         invented.extend(others.into_iter().map(String::from));
@@ -91,7 +96,7 @@ fn checked(
                 cited.push(id.to_string());
             }
         }
-        if ours.is_empty() { String::new() } else { format!("[{}]", ours.join(", ")) }
+        if ours.is_empty() { String::new() } else { format!("{blanks}[{}]", ours.join(", ")) }
     });
     text.into_owned()
 }
@@ -141,10 +146,13 @@ mod tests {
         let answer = parse(reply, &GIVEN).expect("an answer");
         assert_eq!(
             answer.text,
-            "SQLite is used [kb-00001]. Postgres was [kb-00002, kb-00001], and MySQL  [kb-00002]."
+            "SQLite is used [kb-00001]. Postgres was [kb-00002, kb-00001], and MySQL [kb-00002]."
         );
         assert_eq!(answer.cited, GIVEN);
         assert_eq!(answer.invented, ["kb-00007", "kb-99999"]);
+        let cut =
+            parse("SQLite is used [kb-00001]. Invented [kb-99999].", &GIVEN).expect("an answer");
+        assert_eq!(cut.text, "SQLite is used [kb-00001]. Invented.");
         let nested = parse("[kb-00001] [[kb-00007]kb-00007]", &GIVEN).expect("an answer");
         assert_eq!(nested.text, "[kb-00001]", "what is left is no mark either");
         let halves =

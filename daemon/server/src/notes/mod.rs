@@ -174,12 +174,12 @@ impl Notes {
         Ok(NoteText { path, text, checksum })
     }
 
-    /// Reads a file of any kind that the watcher reads.
+    /// Reads a file of any kind that the watcher reads, or leaves out for its extension.
     ///
     /// # Errors
     /// As [`Notes::read`].
     pub fn raw(&self, path: &str) -> Result<RawFile, NoteError> {
-        let path = self.watched(below(&self.root, path)?)?;
+        let path = self.readable(below(&self.root, path)?)?;
         let spot = spot(&self.root, &path, Missing::Refuse)?;
         let path = self.indexed_path(path, &spot)?;
         let found = self.read_at(&path, &spot)?.ok_or_else(|| NoteError::NotFound(path.clone()))?;

@@ -38,6 +38,18 @@ impl Notes {
         }
     }
 
+    /// Returns the path if the watcher reads it, or leaves it out only for its extension.
+    pub(super) fn readable(&self, path: String) -> Result<String, NoteError> {
+        match self.watched(path) {
+            Err(NoteError::Unwatched { path, reason: SkipReason::Extension })
+                if !self.rules().is_ignored(&path) =>
+            {
+                Ok(path)
+            }
+            found => found,
+        }
+    }
+
     /// Reads the rules from the current ignore files.
     pub(super) fn rules(&self) -> Rules {
         Rules::new(&self.root, &self.settings.watch).allowing(&self.settings.privacy.allow_paths)

@@ -16,6 +16,7 @@ pub(super) fn meant(op: &Op, original: &str) -> Op {
     let texts: Vec<&mut String> = match &mut op {
         Op::Append(text) | Op::Prepend(text) => vec![text],
         Op::ReplaceSection { section, content }
+        | Op::ReplaceOwnText { section, content }
         | Op::AppendToSection { section, content }
         | Op::InsertBefore { section, content }
         | Op::InsertAfter { section, content } => vec![section, content],

@@ -108,7 +108,6 @@ pub struct GetConsolidationReport {
 }
 
 /// An entity whose summary is older than its observations.
-#[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct StaleSummary {
     /// Its name.
@@ -120,13 +119,14 @@ pub struct StaleSummary {
     /// How many observations it has.
     pub observation_count: u64,
     /// A summary to start from: its most informative observations, word for word, or a summary by a model.
+    #[schemars(extend("nullable" = true))]
     pub draft_summary: Option<String>,
     /// Who wrote the draft: `extract`, or `llm:` and the model.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub draft_by: Option<String>,
 }
 
 /// Two entities that may be related.
-#[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RelationCandidate {
     /// The one.
@@ -136,8 +136,10 @@ pub struct RelationCandidate {
     /// Cosine of their observations.
     pub similarity_score: f32,
     /// The reasons for it.
+    #[schemars(extend("nullable" = true))]
     pub rationale: Option<String>,
     /// `review_links` rejects it by this key, for good.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub key: Option<String>,
 }
 
@@ -149,7 +151,8 @@ pub struct ClusterView {
     /// Their names; at most 50.
     pub node_names: Vec<String>,
     /// The words that set them apart.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
+    #[schemars(extend("nullable" = true))]
     pub centroid_label: Option<String>,
 }
 
@@ -219,7 +222,8 @@ pub struct PendingNode {
     /// When the last one came, RFC 3339; of one made by hand when the note was modified.
     pub last_observation_at: String,
     /// When a tool set its summary, RFC 3339.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
+    #[schemars(extend("nullable" = true))]
     pub summary_updated_at: Option<String>,
 }
 

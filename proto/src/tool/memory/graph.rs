@@ -25,7 +25,7 @@ pub struct MemoryGraphReply {
     /// All relations that begin or end in one of them.
     pub relations: Vec<MemoryRelation>,
     /// Names that no entity has.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(default)]
     pub not_found: Vec<String>,
     /// Those that could not be done, and why.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

@@ -115,7 +115,6 @@ pub struct SearchNodes {
 }
 
 /// An entity that was found.
-#[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct FoundNode {
     /// Its name.
@@ -123,10 +122,12 @@ pub struct FoundNode {
     /// Its type.
     pub entity_type: String,
     /// Its summary.
+    #[schemars(extend("nullable" = true))]
     pub summary: Option<String>,
     /// The observation that fits best; empty where only the name does.
     pub matched_observation: String,
     /// The perspective under which it fits, in mode `embedding`; `name` where the name does.
+    #[schemars(extend("nullable" = true))]
     pub matched_perspective: Option<String>,
     /// The observations that fit, at most 20, the best first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

@@ -29,6 +29,12 @@ pub struct ReadNote {
     pub max_tokens: Option<u32>,
     /// First line to show, from 1: `next_line` of an answer that was cut.
     pub from_line: Option<u32>,
+    /// Last line to show.
+    pub to_line: Option<u32>,
+    /// Whether `content` begins with the front matter; false when left out.
+    pub include_frontmatter: Option<bool>,
+    /// Whether there is `content` at all; true when left out.
+    pub include_content: Option<bool>,
     /// Without effect, as `page_size`: other servers page what they suggest where no note is found.
     pub page: Option<u32>,
     /// See `page`.
@@ -103,6 +109,8 @@ pub struct BuildContext {
     pub timeframe: Option<String>,
     /// Most related notes, 1 to 100; 10 when left out.
     pub max_related: Option<u32>,
+    /// Whether the text of the notes is left out; false when left out.
+    pub compact: Option<bool>,
     /// Page of a pattern's notes (ten a page), from 1.
     pub page: Option<u32>,
     /// Longest text answer in characters, 200 to 100000; 3,000 when left out.
@@ -221,6 +229,27 @@ impl Tool for Backlinks {
     type Reply = BacklinksReply;
 }
 
+/// The order of the files of a folder.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum DirectoryOrder {
+    /// By path.
+    #[default]
+    #[serde(alias = "path", alias = "title")]
+    Name,
+    /// The last modified first.
+    #[serde(
+        alias = "updated",
+        alias = "updated_at",
+        alias = "mtime",
+        alias = "recent",
+        alias = "date"
+    )]
+    Modified,
+    /// The largest first.
+    Size,
+}
+
 /// Parameters of `list_directory`.
 #[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -236,6 +265,8 @@ pub struct ListDirectory {
     /// Only files whose name matches, such as `*.md`.
     #[serde(default, alias = "file_name_glob", skip_serializing_if = "Option::is_none")]
     pub glob: Option<String>,
+    /// Order of the files: `name` (default), `modified` (latest first), `size` (largest first); folders come first.
+    pub sort: Option<DirectoryOrder>,
     /// Page, from 1.
     pub page: Option<u32>,
     /// Entries a page, 1 to 1000; 100 when left out.
@@ -357,6 +388,8 @@ pub struct RecentActivity {
     /// What to return: `entity` (default), `observation`, `relation`; the latter are those of notes that were modified.
     #[serde(default, rename = "type", skip_serializing_if = "Option::is_none")]
     pub item_types: Option<Vec<ItemType>>,
+    /// Without effect: `build_context` shows what is near.
+    pub depth: Option<u32>,
     /// Page, from 1.
     pub page: Option<u32>,
     /// Documents a page, 1 to 500; 20 when left out.

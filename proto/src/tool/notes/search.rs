@@ -82,6 +82,14 @@ pub struct SearchNotes {
     /// Only notes whose front matter says so: `{"status": "open", "priority": {"$gte": 3}}`; operators `$eq $ne $gt
     /// $gte $lt $lte $in $nin $between $contains $exists`; `a.b` reaches into maps.
     pub metadata_filters: Option<Map<String, Value>>,
+    /// Only notes whose front matter has this `status`.
+    pub status: Option<String>,
+    /// Only observations of these categories.
+    pub categories: Option<Vec<String>>,
+    /// Whether excerpts are left out; false when left out.
+    pub compact: Option<bool>,
+    /// Without effect: a session over several projects searches all of them unless `project` names some.
+    pub search_all_projects: Option<bool>,
     /// Least cosine of what is found by meaning, 0 to 1; the model's own floor when left out.
     pub min_similarity: Option<f32>,
     /// `text` or `json`.

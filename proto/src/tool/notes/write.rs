@@ -141,6 +141,10 @@ pub struct EditNote {
     /// How often `find` must be there; 1 when left out.
     #[serde(default, alias = "expected_replacements", skip_serializing_if = "Option::is_none")]
     pub expected_count: Option<u32>,
+    /// Whether `replace_section` replaces the sections below that heading, too; true when left out.
+    pub replace_subsections: Option<bool>,
+    /// Keys of the front matter with their values, set beside whatever else is done.
+    pub metadata: Option<Map<String, Value>>,
     /// A key of the front matter.
     pub key: Option<String>,
     /// Its value.

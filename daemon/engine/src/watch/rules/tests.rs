@@ -94,6 +94,21 @@ fn names_decide_without_any_ignore_file() {
 }
 
 #[test]
+fn a_list_of_basic_memory_counts_as_ours_does() {
+    check(
+        &[(".bmignore", "private/\n*.log.md\nboth.md\n"), (".kgignore", "!both.md\n")],
+        Watch::default(),
+        &["private/", "day.log.md", "both.md", "a.md"],
+        expect![[r#"
+            private/                     ignored
+            day.log.md                   ignored
+            both.md                      read
+            a.md                         read
+        "#]],
+    );
+}
+
+#[test]
 fn ignore_files_nest_and_the_nearest_wins() {
     check(
         &[

@@ -1,8 +1,8 @@
 //! Summary: answers in cited sentences; where entries conflict, with both sides. A view of `ask`.
 //!
 //! In: a question. Out: [`Summary`]: the statements that `ask` picks (`ask/found.rs`) from the
-//! entries that `kb_ask` finds; where no entry answers, those of the whole folder, cited by their
-//! places.
+//! entries that `kb_ask` finds, and from their long titles; where no entry answers, those of the
+//! whole folder, cited by their places.
 //! Invariants: every sentence is quoted from the source cited for it; the same index gives the same
 //! answer.
 
@@ -52,7 +52,8 @@ pub fn summarize<'l>(
         found.add_entry(ctx, it.row, usize::MAX)?;
     }
     found.add_successors(ctx, library)?;
-    let mut picked = found.statements(ctx, library, Choosing::among(found.hits.len()))?;
+    let choosing = Choosing { are_titles_read: true, ..Choosing::among(found.hits.len()) };
+    let mut picked = found.statements(ctx, library, choosing)?;
     picked.truncate(MAX_SENTENCES);
     if !picked.is_empty() {
         let sentences = picked.iter().map(|it| cited(library, it)).collect();

@@ -39,6 +39,15 @@ pub(super) fn parse<T: Tool>(arguments: Map<String, Value>) -> Result<T, ErrorVi
     ))
 }
 
+/// Parameters of basic-memory's tools without a counterpart, and what differs (`docs/src/how-to/basic-memory.md`).
+const OF_OTHERS: [(&[&str], &str); 2] = [
+    (
+        &["valid_at", "valid_overlaps", "time_kind"],
+        "times of validity are not read; `after_date` and `metadata_filters` narrow by dates",
+    ),
+    (&["workspace"], "projects are folders of this machine; `project` names one"),
+];
+
 fn explain(tool: &str, error: &str, at_fault: Option<&str>) -> String {
     let complaint = error.get(..error.floor_char_boundary(MAX_COMPLAINT_BYTES)).unwrap_or(error);
     if let Some(rest) = complaint.strip_prefix("missing field ") {
@@ -50,6 +59,9 @@ fn explain(tool: &str, error: &str, at_fault: Option<&str>) -> String {
             // Of two names of one parameter, the other one was taken.
             if let Some(own) = own_name_of(tool, name) {
                 return format!("`{tool}`: `{name}` means `{own}`, which was given, too");
+            }
+            if let Some((_, why)) = OF_OTHERS.iter().find(|it| it.0.contains(&name)) {
+                return format!("`{tool}` has no parameter `{name}`: {why}");
             }
             let meant = nearest(tool, name).map(|own| format!("; did you mean `{own}`?"));
             format!("`{tool}` has no parameter `{name}`{}", meant.unwrap_or_default())

@@ -76,6 +76,24 @@ fn within(project: &Project, path: String) -> String {
     inside.map_or(path.clone(), |inside| inside.trim_start_matches('/').to_string())
 }
 
+/// Returns tags without `#` and repetitions, and what cannot be a tag.
+fn sorted_tags(given: &[String]) -> (Vec<String>, Vec<String>) {
+    let (mut tags, mut unfit) = (Vec::new(), Vec::new());
+    for tag in given.iter().map(|tag| tag.trim().trim_start_matches('#').to_string()) {
+        let is_unfit = tag.is_empty() || tag.contains(|c: char| c.is_whitespace() || c == ',');
+        let kept = if is_unfit { &mut unfit } else { &mut tags };
+        if !kept.contains(&tag) {
+            kept.push(tag);
+        }
+    }
+    (tags, unfit)
+}
+
+fn unfit_tag(tag: &str) -> ErrorView {
+    let shown: String = tag.chars().take(60).collect();
+    invalid(format!("`{shown}` cannot be a tag"), "tags are single words")
+}
+
 /// Returns the folder or path with which a caller narrows a list, relative to the project; also
 /// accepts `memory://PROJECT/folder`.
 ///

@@ -32,6 +32,9 @@ const MAX_OF_TIMELINE: u32 = 500;
 /// Characters of an entry's content that are sent to a model.
 const ENTRY_CHARS: usize = 6_000;
 
+/// Most entries that `kb_summarize` shows as they are.
+const MAX_RAW: usize = 5;
+
 /// Most characters of an entry's content in an answer.
 const EXCERPT_CHARS: usize = 240;
 
@@ -156,20 +159,25 @@ fn asked(
     library: &Library,
     cited: &CitedEntry<'_>,
 ) -> Result<AskedEntry, ErrorView> {
-    let text = text_of(context, cited.row)?;
+    Ok(AskedEntry {
+        entry: library.view(cited.row)?,
+        context: cited.context.clone(),
+        via: cited.via.clone(),
+        created_at: rfc3339(library.times(cited.row)?.created_ms),
+        excerpt: excerpt(context, cited.row)?,
+    })
+}
+
+/// Returns the first words of an entry's content.
+fn excerpt(context: &QueryContext<'_>, row: &EntryRow) -> Result<String, ErrorView> {
+    let text = text_of(context, row)?;
     let words: Vec<&str> = text.split_whitespace().take(EXCERPT_CHARS).collect();
     let words = words.join(" ");
     let mut excerpt: String = words.chars().take(EXCERPT_CHARS).collect();
     if excerpt.len() < words.len() {
         excerpt.push('…');
     }
-    Ok(AskedEntry {
-        entry: library.view(cited.row)?,
-        context: cited.context.clone(),
-        via: cited.via.clone(),
-        created_at: rfc3339(library.times(cited.row)?.created_ms),
-        excerpt,
-    })
+    Ok(excerpt)
 }
 
 /// An answer in sentences from entries, and the entries from which a model may write another one.
@@ -250,7 +258,7 @@ pub fn kb_summarize(
         &question,
     )?;
     let rows: Vec<&EntryRow> = summary.entries.iter().map(|cited| cited.row).collect();
-    let answer: Vec<String> = summary
+    let mut answer: Vec<String> = summary
         .sentences
         .iter()
         .map(|it| {
@@ -265,9 +273,14 @@ pub fn kb_summarize(
             Some("no entry answers; these are sentences of documents".to_string())
         }
         (true, true) => Some("no entry was found for this".to_string()),
+        // S2: without a model the entries themselves, if no sentence answers.
         (false, true) => {
-            let ids: Vec<String> = rows.iter().take(5).map(|row| id_text(row.number)).collect();
-            Some(format!("no sentence answers by itself; read {}", ids.join(", ")))
+            for row in rows.iter().take(MAX_RAW) {
+                let title = row.entry.long_title.as_deref().unwrap_or(&row.title);
+                let words = excerpt(&context, row)?;
+                answer.push(format!("{title}: {words} [{}]", id_text(row.number)));
+            }
+            Some("LLM unavailable — showing raw results".to_string())
         }
         _ => None,
     };

@@ -20,6 +20,7 @@ use crate::errand::carrying;
 use crate::notes::{NoteError, Overwrite};
 use crate::project::Project;
 use crate::serve::routes::Who;
+use crate::serve::tool::{sorted_tags, unfit_tag};
 use ::index::store::{KbRecord, NewVersion};
 use engine::write::Command;
 use model::terms::RelPath;
@@ -204,15 +205,9 @@ pub(super) fn checked(mut edit: EntryEdit) -> Result<EntryEdit, ErrorView> {
         check_names_entries(key, value)?;
     }
     if let Some(tags) = &mut edit.tags {
-        let mut clean: Vec<String> = Vec::new();
-        for tag in tags.iter().map(|tag| tag.trim().trim_start_matches('#')) {
-            if tag.is_empty() || tag.contains(|c: char| c.is_whitespace() || c == ',') {
-                let shown: String = tag.chars().take(60).collect();
-                return Err(invalid(format!("`{shown}` cannot be a tag"), "tags are single words"));
-            }
-            if !clean.iter().any(|known| known == tag) {
-                clean.push(tag.to_string());
-            }
+        let (clean, unfit) = sorted_tags(tags);
+        if let Some(tag) = unfit.first() {
+            return Err(unfit_tag(tag));
         }
         *tags = clean;
     }

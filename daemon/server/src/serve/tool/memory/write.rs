@@ -24,7 +24,7 @@ use super::{Aftermath, batch, check_secrets, item_error, ledger, on_node, refuse
 use crate::notes::{NoteError, Overwrite};
 use crate::project::Project;
 use crate::serve::routes::Who;
-use crate::serve::tool::{blocking, invalid, parted, unreadable};
+use crate::serve::tool::{blocking, invalid, parted, sorted_tags, unfit_tag, unreadable};
 use index::read::Node;
 use index::store::Operation;
 use query::browse::rfc3339;
@@ -45,8 +45,12 @@ pub async fn create_entities(
     let (mut reply, aftermath) = blocking(move || {
         let mut aftermath = Aftermath::default();
         let mut reply = CreatedEntitiesReply { failed, ..CreatedEntitiesReply::default() };
-        for new in entities {
+        for mut new in entities {
             let name = new.name.clone();
+            let (tags, unfit) = sorted_tags(&new.tags.take().unwrap_or_default());
+            new.tags = Some(tags);
+            // The entity is made without them.
+            reply.failed.extend(unfit.iter().map(|tag| item_error(&name, unfit_tag(tag))));
             let observations = new.observations.clone().unwrap_or_default();
             let has_summary = new.summary.as_ref().is_some_and(|it| !it.trim().is_empty());
             match create(&worker, new) {
@@ -228,16 +232,9 @@ pub async fn set_tags(
 ) -> Result<TagsReply, ErrorView> {
     // First of all, because the errors of a tag quote it.
     check_secrets(request.tags.iter().map(String::as_str))?;
-    let mut tags: Vec<String> = Vec::new();
-    for tag in &request.tags {
-        let tag = tag.trim().trim_start_matches('#').to_string();
-        if tag.is_empty() || tag.contains(char::is_whitespace) || tag.contains(',') {
-            let shown: String = tag.chars().take(60).collect();
-            return Err(invalid(format!("`{shown}` cannot be a tag"), "tags are single words"));
-        }
-        if !tags.contains(&tag) {
-            tags.push(tag);
-        }
+    let (tags, unfit) = sorted_tags(&request.tags);
+    if let Some(tag) = unfit.first() {
+        return Err(unfit_tag(tag));
     }
     let op = match tags.is_empty() {
         true => Op::RemoveKey("tags".into()),

@@ -171,8 +171,9 @@ pub fn list_directory(
         return Err(invalid(format!("`depth` is {depth}"), &hint));
     }
     let (depth, glob) = (depth as usize, request.glob.as_deref());
+    let order = request.sort.unwrap_or_default();
     let mut reply = found_at(project, &request.path.unwrap_or_default(), |folder| {
-        browse::directory(&project.context(snapshot), folder, depth, glob, page)
+        browse::directory(&project.context(snapshot), folder, (depth, glob, order), page)
     })?;
     reply.freshness = project.freshness(snapshot);
     Ok(reply)

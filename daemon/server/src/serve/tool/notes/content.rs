@@ -43,7 +43,7 @@ pub async fn read_content(
         let content_type = content_type(&file.path);
         let text = text_of(&file, content_type)?;
         let shown = project.notes().shown(&file.path, text);
-        let (text, lines, next_line) = window(&shown, 1, request.from_line, room)?;
+        let (text, lines, next_line) = window(&shown, 1, (request.from_line, None), room)?;
         Ok(ReadContentReply {
             path: file.path,
             content_type: content_type.to_string(),

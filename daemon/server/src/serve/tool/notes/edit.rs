@@ -25,12 +25,19 @@ pub async fn edit_note(
     let op = operation(&request)?;
     let path = path_to_change(&project, &request.path).await?;
     // Until the index shows the new name, no other note may get it.
-    let (address, _reserved) = address(&project, &op, &path).await?;
+    let (address, _reserved) = match &op {
+        Some(op) => address(&project, op, &path).await?,
+        None => (None, vec![]),
+    };
+    let lasting = address.as_ref().and_then(|op| match op {
+        Op::SetKey { value, .. } => value.as_str().map(str::to_string),
+        _ => None,
+    });
     let is_dry = request.dry_run == Some(true);
+    let ops: Vec<Op> = op.into_iter().chain(keys_of(&request)?).chain(address).collect();
     // Links by a removed name are broken afterwards.
-    let may_lose = !is_dry && sets_names(&op);
+    let may_lose = !is_dry && ops.iter().any(sets_names);
     let n_before = if may_lose { count_backlinks(&project, &path).await? } else { 0 };
-    let ops: Vec<Op> = std::iter::once(op).chain(address).collect();
     let (worker, edited) = (project.clone(), path.clone());
     let (written, changed) = blocking(move || {
         let notes = worker.notes();
@@ -43,8 +50,7 @@ pub async fn edit_note(
             false => notes.edit(&path, &ops, expected),
         };
         let mut written = written.map_err(refused)?;
-        if let [_, Op::SetKey { value, .. }] = ops.as_slice() {
-            let permalink = value.as_str().unwrap_or_default();
+        if let Some(permalink) = lasting {
             let warning = format!(
                 "another note has that title already: `permalink: {permalink}` was stated, too"
             );
@@ -94,8 +100,33 @@ async fn count_backlinks(project: &Arc<Project>, path: &str) -> Result<usize, Er
     .await
 }
 
-/// Converts the request to an edit.
-fn operation(request: &EditNote) -> Result<Op, ErrorView> {
+/// Returns the edits that set the keys of `metadata`.
+fn keys_of(request: &EditNote) -> Result<Vec<Op>, ErrorView> {
+    let mut ops = Vec::new();
+    for (key, value) in request.metadata.iter().flatten() {
+        if ["title", "permalink"].iter().any(|name| key.trim().eq_ignore_ascii_case(name)) {
+            let hint = "`set_frontmatter` changes a name of the note, alone";
+            return Err(invalid(format!("`metadata` has the key `{}`", key.trim()), hint));
+        }
+        if value.is_null() {
+            let hint = "`remove_frontmatter` removes a key, alone";
+            return Err(invalid(format!("`{}` in `metadata` is null", key.trim()), hint));
+        }
+        ops.push(Op::SetKey { key: key.clone(), value: value.clone() });
+    }
+    Ok(ops)
+}
+
+/// Converts the request to an edit; `None` if it only sets `metadata`.
+fn operation(request: &EditNote) -> Result<Option<Op>, ErrorView> {
+    let has_text = request.content_updates.as_ref().is_some_and(|it| !it.trim().is_empty());
+    let adds =
+        matches!(request.operation, None | Some(EditOperation::Append | EditOperation::Prepend));
+    let has_place = request.find.is_some() || request.section.is_some();
+    if request.metadata.as_ref().is_some_and(|it| !it.is_empty()) && adds && !has_text && !has_place
+    {
+        return Ok(None);
+    }
     let operation = request.operation.unwrap_or(match (&request.find, &request.section) {
         (Some(_), _) => EditOperation::FindReplace,
         (None, Some(_)) => EditOperation::ReplaceSection,
@@ -111,12 +142,15 @@ fn operation(request: &EditNote) -> Result<Op, ErrorView> {
         || request.section.clone().ok_or_else(|| needs("section", "give the words of a heading"));
     let key = || request.key.clone().ok_or_else(|| needs("key", "give a key of the front matter"));
     check_unused(request, operation)?;
-    Ok(match (operation, &request.section) {
+    Ok(Some(match (operation, &request.section) {
         (EditOperation::Append, None) => Op::Append(content()?),
         (EditOperation::Append, Some(section)) => {
             Op::AppendToSection { section: section.clone(), content: content()? }
         }
         (EditOperation::Prepend, _) => Op::Prepend(content()?),
+        (EditOperation::ReplaceSection, _) if request.replace_subsections == Some(false) => {
+            Op::ReplaceOwnText { section: section()?, content: content()? }
+        }
         (EditOperation::ReplaceSection, _) => {
             Op::ReplaceSection { section: section()?, content: content()? }
         }
@@ -142,7 +176,7 @@ fn operation(request: &EditNote) -> Result<Op, ErrorView> {
                 .ok_or_else(|| needs("value", "give the value of the key"))?,
         },
         (EditOperation::RemoveFrontmatter, _) => Op::RemoveKey(key()?),
-    })
+    }))
 }
 
 /// Returns the name that an edit changes, `title` or `permalink`, and its new value; `None` if it
@@ -210,6 +244,10 @@ fn check_unused(request: &EditNote, operation: EditOperation) -> Result<(), Erro
         ("find", request.find.is_some() && operation != E::FindReplace),
         ("expected_count", request.expected_count.is_some() && operation != E::FindReplace),
         ("section", request.section.is_some() && !is_of_section),
+        (
+            "replace_subsections",
+            request.replace_subsections == Some(false) && operation != E::ReplaceSection,
+        ),
         ("key", request.key.is_some() && !is_of_front),
         ("value", request.value.is_some() && operation != E::SetFrontmatter),
         ("content_updates", request.content_updates.is_some() && is_of_front),

@@ -63,7 +63,7 @@ pub async fn note_history(
             let text = project.notes().version_text(&names, version).map_err(refused)?;
             let VersionText { version, text, diff } = text;
             let text = if request.diff == Some(true) { diff } else { text };
-            let (content, lines, next) = window(&text, 1, request.from_line, room)?;
+            let (content, lines, next) = window(&text, 1, (request.from_line, None), room)?;
             (reply.content, reply.lines, reply.next_line) = (Some(content), Some(lines), next);
             reply.changes.push(kept_view(&version, &reply.path));
             return Ok(reply);

@@ -63,7 +63,7 @@ pub async fn read_note(
     blocking(move || {
         let snapshot = worker.snapshot().map_err(unreadable)?;
         let note = named(&worker, &snapshot, &path)?;
-        let mut reply = read(&worker, &snapshot, &note, part.as_deref(), request.from_line, room)?;
+        let mut reply = read(&worker, &snapshot, &note, part.as_deref(), &request, room)?;
         reply.warnings.extend(warnings);
         reply.freshness = worker.freshness(&snapshot);
         Ok(reply)
@@ -86,9 +86,11 @@ fn read(
     snapshot: &Snapshot,
     note: &Named,
     part: Option<&str>,
-    from_line: Option<u32>,
+    request: &ReadNote,
     room: usize,
 ) -> Result<ReadNoteReply, ErrorView> {
+    let asked = (request.from_line, request.to_line);
+    let is_wanted = request.include_content != Some(false);
     let row = snapshot.notes().get(note.doc).map_err(AskError::from)?;
     let view = browse::brief(snapshot, note.doc)?;
     let mut reply = ReadNoteReply {
@@ -107,20 +109,25 @@ fn read(
     let (Some(row), Some(file)) = (row, file) else {
         // Not a note, or one that cannot be edited: return its indexed text.
         let text = snapshot.documents().text(note.doc).map_err(AskError::from)?;
-        let text = text.unwrap_or_default();
-        let (content, lines, next) = window(&text, 1, from_line, room)?;
+        let text = text.filter(|_| is_wanted).unwrap_or_default();
+        let (content, lines, next) = window(&text, 1, asked, room)?;
         (reply.note, reply.content, reply.lines, reply.next_line) = (view, content, lines, next);
         return Ok(reply);
     };
-    let body = notes::parse::parse(&file.text).body;
+    let body = match request.include_frontmatter {
+        Some(true) => 0,
+        _ => notes::parse::parse(&file.text).body,
+    };
     let span = match part {
         Some(part) => part_of(snapshot, note, part)?,
         None => (body, file.text.len()),
     };
     let first_line = file.text.get(..span.0).unwrap_or("").matches('\n').count() as u32 + 1;
     let text = project.notes().shown(&note.path, file.text.get(span.0..span.1).unwrap_or(""));
-    let (content, lines, next) = window(&text, first_line, from_line, room)?;
-    (reply.content, reply.lines, reply.next_line) = (content, lines, next);
+    if is_wanted {
+        let (content, lines, next) = window(&text, first_line, asked, room)?;
+        (reply.content, reply.lines, reply.next_line) = (content, lines, next);
+    }
     (reply.checksum, reply.metadata) = (file.checksum, row.metadata);
     for field in snapshot.notes().fields(Some(note.doc)).map_err(AskError::from)? {
         reply.fields.entry(field.key).or_default().push(field.value);
@@ -159,21 +166,27 @@ fn part_of(snapshot: &Snapshot, note: &Named, part: &str) -> Result<(usize, usiz
     })
 }
 
-/// Returns whole lines of a text from a line on, as many as there is room for but at least a part
-/// of one; with the first and last line returned, and the next one. A line that is longer than the room is shown without
-/// the data in it, such as pictures, so that its words are.
+/// Returns whole lines of a text from a line on, and to one, as many as there is room for but at
+/// least a part of one; with the first and last line returned, and the next one. A line that is longer than the room is
+/// shown without the data in it, such as pictures, so that its words are.
 pub(super) fn window(
     text: &str,
     first_line: u32,
-    from_line: Option<u32>,
+    (from_line, to_line): (Option<u32>, Option<u32>),
     room: usize,
 ) -> Result<(String, [u32; 2], Option<u32>), ErrorView> {
-    let lines: Vec<&str> = text.split_inclusive('\n').collect();
+    let mut lines: Vec<&str> = text.split_inclusive('\n').collect();
     let last_line = first_line + (lines.len() as u32).saturating_sub(1);
     let from = from_line.unwrap_or(first_line).max(first_line);
     if from_line == Some(0) || from > last_line {
         let hint = format!("it has lines {first_line} to {last_line}");
         return Err(invalid(format!("`from_line` is {}", from_line.unwrap_or(0)), &hint));
+    }
+    if let Some(to) = to_line {
+        if to < from {
+            return Err(invalid(format!("`to_line` is {to}"), &format!("give {from} or more")));
+        }
+        lines.truncate((to - first_line + 1) as usize);
     }
     let mut part = String::new();
     let (mut left, mut line) = (room, from);
@@ -244,7 +257,8 @@ pub fn build_context(
     let shown: Vec<i64> = docs.iter().copied().skip(page.skip()).take(page.size as usize).collect();
     let mut notes = Vec::new();
     // Half of the room is for the notes, the rest for their neighborhood.
-    let each = room / 2 / shown.len().max(1);
+    let is_compact = request.compact == Some(true);
+    let each = if is_compact { 0 } else { room / 2 / shown.len().max(1) };
     let mut n_cut = 0;
     for doc in &shown {
         let (note, is_cut) = context_note(project, snapshot, *doc, each)?;
@@ -260,7 +274,7 @@ pub fn build_context(
         n_notes: docs.len() as u64,
         next_page: page.next(docs.len()),
         related,
-        truncated: (n_cut > 0).then(|| {
+        truncated: (n_cut > 0 && !is_compact).then(|| {
             "only the beginning of the text is shown; `read_note` returns all of it".to_string()
         }),
         freshness: project.freshness(snapshot),
@@ -396,21 +410,24 @@ mod tests {
     #[test]
     fn a_long_text_is_told_in_windows_of_whole_lines_that_join_again() {
         let text = "one\ntwo\nthree\nfour";
-        let (first, lines, next) = window(text, 5, None, 8).expect("lines");
+        let (first, lines, next) = window(text, 5, (None, None), 8).expect("lines");
         assert_eq!((first.as_str(), lines, next), ("one\ntwo\n", [5, 6], Some(7)));
-        let (second, lines, next) = window(text, 5, next, 100).expect("lines");
+        let (second, lines, next) = window(text, 5, (next, None), 100).expect("lines");
         assert_eq!((second.as_str(), lines, next), ("three\nfour", [7, 8], None));
         // A line that does not fit is cut, so that reading makes progress.
-        let (cut, lines, next) = window("a long line\nb", 1, None, 4).expect("lines");
+        let (cut, lines, next) = window("a long line\nb", 1, (None, None), 4).expect("lines");
         assert_eq!((cut.as_str(), lines, next), ("a lo", [1, 1], Some(2)));
         // What stands after a picture on its line is within reach.
         let picture = format!("a ![m](data:image/png;base64,{}) b\nc", "Ab3d".repeat(100));
-        let (shown, lines, next) = window(&picture, 1, None, 60).expect("lines");
+        let (shown, lines, next) = window(&picture, 1, (None, None), 60).expect("lines");
         let expected = ("a ![m](data:image/png;base64,[…]) b\n", [1, 1], Some(2));
         assert_eq!((shown.as_str(), lines, next), expected);
-        assert_eq!(window(&picture, 1, None, 600).expect("lines").0, picture);
-        assert_eq!(window("", 1, None, 10).expect("none"), (String::new(), [1, 1], None));
-        assert!(window(text, 5, Some(9), 10).is_err());
-        assert!(window(text, 5, Some(0), 10).is_err());
+        assert_eq!(window(&picture, 1, (None, None), 600).expect("lines").0, picture);
+        assert_eq!(window("", 1, (None, None), 10).expect("none"), (String::new(), [1, 1], None));
+        assert!(window(text, 5, (Some(9), None), 10).is_err());
+        assert!(window(text, 5, (Some(0), None), 10).is_err());
+        let part = window(text, 5, (Some(6), Some(7)), 100).expect("lines");
+        assert_eq!(part, ("two\nthree\n".to_string(), [6, 7], None));
+        assert!(window(text, 5, (Some(7), Some(6)), 100).is_err());
     }
 }

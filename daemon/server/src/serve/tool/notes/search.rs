@@ -9,7 +9,8 @@ use proto::error::ErrorView;
 use proto::shape::Id;
 use proto::tool::core::{self, HybridQuery};
 use proto::tool::notes::{
-    FoundLink, FoundNote, FoundReply, OutputFormat, Search, SearchNotes, SearchReply, SearchType,
+    FoundLink, FoundNote, FoundReply, ItemType, OutputFormat, ResultView, Search, SearchNotes,
+    SearchReply, SearchType,
 };
 
 use super::when;
@@ -17,7 +18,7 @@ use crate::project::Project;
 use crate::serve::tool::invalid;
 use index::read::Chunk;
 use index::store::Snapshot;
-use query::{AskError, browse};
+use query::{AskError, QueryContext, browse};
 
 /// Passages fetched per wanted note: several may be of one note.
 const PASSAGES_A_NOTE: u32 = 3;
@@ -40,12 +41,25 @@ pub fn search_notes(
     request: SearchNotes,
 ) -> Result<SearchReply, ErrorView> {
     let after = request.after_date.as_deref();
-    let after = after.map(|text| when::since("after_date", text, &Zoned::now())).transpose()?;
+    let after = after.map(|text| when::after("after_date", text, &Zoned::now())).transpose()?;
     let after = after.map(|moment| moment.as_millisecond());
-    let request = by_name(request)?;
+    let request = by_name(filed(request))?;
+    let is_compact = request.compact == Some(true);
     let mut reply = query::search_notes(&project.context(snapshot), &request, after)?;
+    reply.results.iter_mut().filter(|_| is_compact).for_each(|it| it.snippet.clear());
     reply.freshness = project.freshness(snapshot);
     Ok(reply)
+}
+
+/// Turns `status` and `categories` into the filters that they are short for.
+fn filed(mut request: SearchNotes) -> SearchNotes {
+    if let Some(status) = request.status.take() {
+        request.metadata_filters.get_or_insert_default().insert("status".into(), status.into());
+    }
+    if request.categories.as_ref().is_some_and(|it| !it.is_empty()) {
+        request.search_item_types = Some(vec![ItemType::Observation]);
+    }
+    request
 }
 
 /// Turns a search in titles or permalinks into one with that filter.
@@ -87,8 +101,10 @@ pub fn search(
         ..HybridQuery::default()
     };
     let room = core::budget(request.max_chars, request.max_tokens, core::PASSAGE_CHARS) as usize;
-    let found = query::answer(&project.context(snapshot), &question).map_err(|error| {
-        ErrorView { message: error.message.replace("`q` has", "`query` has"), ..error }
+    let context = project.context(snapshot);
+    let found = query::answer(&context, &question).map_err(|error| ErrorView {
+        message: error.message.replace("`q` has", "`query` has"),
+        ..error
     })?;
     let mut notes: Vec<FoundNote> = Vec::new();
     let mut hits: Vec<HitsOf> = Vec::new();
@@ -115,6 +131,20 @@ pub fn search(
             weak: hit.weak,
         });
     }
+    let mut nothing_relevant = found.nothing_relevant;
+    if nothing_relevant {
+        if let Some(near) = near_alone(&context, question.q)? {
+            let meant = notes.iter().position(|it| it.note.path == near.note.path);
+            if let Some(at) = meant {
+                (notes[at].weak, hits[at].is_weak, nothing_relevant) = (false, false, false);
+                notes[at].relevance = near.relevance.unwrap_or_default();
+            }
+        }
+        // Scores compare what fits: where nothing does, relevance is the better order.
+        let mut pairs: Vec<(FoundNote, HitsOf)> = notes.into_iter().zip(hits).collect();
+        pairs.sort_by(|(a, _), (b, _)| b.relevance.total_cmp(&a.relevance));
+        (notes, hits) = pairs.into_iter().unzip();
+    }
     let n_cut = spend(snapshot, &mut notes, &hits, room)?;
     let is_json = request.output_format == Some(OutputFormat::Json);
     let results = notes.iter().filter(|_| is_json).map(link).collect();
@@ -133,9 +163,18 @@ pub fn search(
         results,
         more: (!more.is_empty()).then(|| more.join("; ")),
         hint: (!hints.is_empty()).then(|| hints.join("; ")),
-        nothing_relevant: found.nothing_relevant,
+        nothing_relevant,
         freshness: project.freshness(snapshot),
     })
+}
+
+/// Returns the note that a question means although they share few words: the one that is near it while all others are
+/// far.
+fn near_alone(context: &QueryContext<'_>, q: String) -> Result<Option<ResultView>, ErrorView> {
+    let search_type = Some(SearchType::Vector);
+    let request = SearchNotes { query: q, search_type, page_size: Some(1), ..Default::default() };
+    let found = query::search_notes(context, &request, None)?;
+    Ok(found.results.into_iter().next().filter(|it| !it.weak))
 }
 
 /// The matching passages of one note, best first.

@@ -1,7 +1,7 @@
 //! When: parses a starting time as people write it.
 //!
 //! In: `7d`, `1 hour`, `2 weeks ago`, `yesterday`, `last friday`, `last month`, `2026-01-31`,
-//! `2026-01`, RFC 3339; and now. Out: a time that is not after now. Spans and dates are parsed by
+//! `2026-01`, RFC 3339; and now. Out: a time, where asked for one that is not after now. Spans and dates are parsed by
 //! jiff, words by interim, both in the time zone of this machine; other forms are rewritten to
 //! theirs here.
 //! Invariant: a pure function of text and now.
@@ -16,26 +16,41 @@ use crate::serve::tool::invalid;
 /// Longest text that is parsed, characters.
 const MAX_CHARS: usize = 60;
 
-/// Returns the time that a text means.
+/// Returns the past time that a text means.
 ///
 /// # Errors
-/// `invalid_params`, naming `parameter`, for a text that is not a time or is in the future.
+/// As [`after`], and for a time in the future.
 pub(in crate::serve::tool) fn since(
     parameter: &str,
     text: &str,
     now: &Zoned,
 ) -> Result<Timestamp, ErrorView> {
-    let hint = "say `7d`, `2 hours`, `yesterday`, `last week`, `last friday`, `3 months ago` or a day, `2026-01-31`";
-    let shown: String = text.chars().filter(|c| !c.is_control()).take(MAX_CHARS).collect();
-    let refuse = |what: &str| invalid(format!("`{parameter}` is `{shown}`, {what}"), hint);
-    if text.chars().count() > MAX_CHARS {
-        return Err(refuse("which is too long"));
-    }
-    let moment = parse(&plain(text), now).ok_or_else(|| refuse("which is not a time"))?;
+    let moment = after(parameter, text, now)?;
     if moment > now.timestamp() {
-        return Err(refuse("which lies in the future"));
+        return Err(refused(parameter, text, "which lies in the future"));
     }
     Ok(moment)
+}
+
+fn refused(parameter: &str, text: &str, what: &str) -> ErrorView {
+    let hint = "say `7d`, `2 hours`, `yesterday`, `last week`, `last friday`, `3 months ago` or a day, `2026-01-31`";
+    let shown: String = text.chars().filter(|c| !c.is_control()).take(MAX_CHARS).collect();
+    invalid(format!("`{parameter}` is `{shown}`, {what}"), hint)
+}
+
+/// Returns the time that a text means.
+///
+/// # Errors
+/// `invalid_params`, naming `parameter`, for a text that is not a time.
+pub(in crate::serve::tool) fn after(
+    parameter: &str,
+    text: &str,
+    now: &Zoned,
+) -> Result<Timestamp, ErrorView> {
+    if text.chars().count() > MAX_CHARS {
+        return Err(refused(parameter, text, "which is too long"));
+    }
+    parse(&plain(text), now).ok_or_else(|| refused(parameter, text, "which is not a time"))
 }
 
 /// Normalizes to lowercase and single spaces, without words that only mean that it is past.

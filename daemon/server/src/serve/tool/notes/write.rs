@@ -1,5 +1,6 @@
 //! `write_note` and `delete_note`.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use config::command::operand;
@@ -43,7 +44,9 @@ pub async fn write_note(
 ) -> Result<WrittenReply, ErrorView> {
     let folder = request.directory.clone().unwrap_or_default();
     let folder = super::super::within(&project, folder);
-    if folder.trim_start().starts_with('/') && folder.trim() != "/" {
+    // `/notes` is a folder of the project, as in `list_directory`; `/home/ann` is none.
+    let first = folder.trim_start().strip_prefix('/').and_then(|it| it.split('/').next());
+    if first.is_some_and(|it| !it.trim().is_empty() && Path::new("/").join(it.trim()).exists()) {
         return Err(crate::notes::NoteError::Outside(folder).view());
     }
     let folder = folder.trim().trim_start_matches("./").trim_matches('/').to_string();
