@@ -1,7 +1,7 @@
 //! DOCX: documents of Word and of programs that write its format (OOXML, transitional and strict).
 //!
-//! In: the bytes of a file. Out: headings, paragraphs, lists, tables, code, notes and comments of its body, with links and
-//! metadata; no pages, since they depend on the layout.
+//! In: the bytes of a file. Out: headings, paragraphs, lists, tables, code, notes and comments of its body, with links
+//! and metadata; no pages, since they depend on the layout.
 //! ```text
 //! bytes ► package (zip) ► xml (tokens) ► body (model) ► write (blocks) ► meta (title, author, dates)
 //!                                 └► styles, numbering ──┘

@@ -419,7 +419,8 @@ mod tests {
     fn the_sheets_of_version_3_are_read() {
         let text = r##"{"metadata": {"name": "x"}, "nbformat": 3, "worksheets": [{"cells": [
  {"cell_type": "heading", "level": 2, "source": "Tides"}, {"cell_type": "markdown", "source": ["Ebb."]},
- {"cell_type": "code", "language": "ruby", "input": ["tide"], "outputs": [{"output_type": "pyout", "text": ["4"]}]}]}]}"##;
+ {"cell_type": "code", "language": "ruby", "input": ["tide"],
+  "outputs": [{"output_type": "pyout", "text": ["4"]}]}]}]}"##;
         let parsed = Notebook.read(text, &LIMITS).expect("a notebook");
         expect![[r#"
             h2 §- "Tides"

@@ -1,8 +1,8 @@
 //! Body: reads the parts that contain text.
 //!
-//! In: `document.xml`, `footnotes.xml`, `endnotes.xml`, `comments.xml`, with styles and relationships. Out: [`Content`].
-//! Decisions: deleted text, hidden text, tables of contents, headers and footers are skipped; inserted text
-//! stays; of two versions of the same content (`mc:AlternateContent`) the first is read; text boxes follow the
+//! In: `document.xml`, `footnotes.xml`, `endnotes.xml`, `comments.xml`, with styles and relationships. Out:
+//! [`Content`]. Decisions: deleted text, hidden text, tables of contents, headers and footers are skipped; inserted
+//! text stays; of two versions of the same content (`mc:AlternateContent`) the first is read; text boxes follow the
 //! paragraph that they are anchored to.
 //! Invariants: no recursion; everything that opens is closed; the children of unknown elements are read, so that new
 //! elements lose no text; memory grows with the text and its paragraphs, not with tags.

@@ -1,9 +1,9 @@
 //! Write: converts the model of a document to blocks.
 //!
-//! In: [`Content`]. Out: text, outline, marks and links, through the [`TextBuilder`].
-//! Decisions: a heading has the number that Word shows (`2.1 Scope`), a list item also, unless it is its ordinal
-//! (`3.`); a note follows the paragraph that refers to it, a comment as a quotation of its author; a merged cell is repeated in
-//! each row and column that it covers, so that each row can be read alone.
+//! In: [`Content`]. Out: text, outline, marks and links, through the [`TextBuilder`]. Decisions: a heading has the
+//! number that Word shows (`2.1 Scope`), a list item also, unless it is its ordinal (`3.`); a note follows the
+//! paragraph that refers to it, a comment as a quotation of its author; a merged cell is repeated in each row and
+//! column that it covers, so that each row can be read alone.
 //! Invariants: one pass; every list, quotation and table that opens is closed.
 
 use std::collections::HashSet;

@@ -13,9 +13,8 @@ use super::{Documents, Read};
 /// From this `**/` of a pattern on, `**/` may match within a name, too.
 const MAX_ANY_FOLDERS: usize = 4;
 
-/// When a document was last changed, by its front matter (in the time zone of this machine unless it names one), else by
-/// its file. `$.date` of `meta` would not work: it also
-/// holds `created`.
+/// When a document was last changed, by its front matter (in the time zone of this machine unless it names one), else
+/// by its file. `$.date` of `meta` would not work: it also holds `created`.
 macro_rules! changed_ms {
     () => {
         "coalesce(1000 * CAST(coalesce( \

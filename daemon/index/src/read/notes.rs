@@ -222,7 +222,9 @@ impl Notes<'_> {
 
     /// Returns the notes with links.
     pub fn linking(self) -> Read<Vec<i64>> {
-        self.0.rows("SELECT doc_id FROM notes n WHERE EXISTS (SELECT 1 FROM note_links l WHERE l.doc_id = n.doc_id)", [])
+        let sql = "SELECT doc_id FROM notes n
+                   WHERE EXISTS (SELECT 1 FROM note_links l WHERE l.doc_id = n.doc_id)";
+        self.0.rows(sql, [])
     }
 
     /// Returns the links of a note, in the order of its text.

@@ -1,11 +1,10 @@
 //! Metadata: filters on the front matter of notes.
 //!
-//! In: keys with values or operators (`{"status": "open", "priority": {"$gte": 3}}`), a note's
-//! front matter as S0 §3.2 stores it (strings, lists and maps of strings). Out: whether it matches.
-//! Numbers are compared as numbers, other values as text, which is the right order for ISO dates;
-//! words ignore case. A text equals only what is written so: `"1.1"` is not `1.10`, but `1.1` is. A word is neither greater nor less than a value that is given as a
-//! number. A list matches if one of its items does; a list in the filter must be contained as a
-//! whole.
+//! In: keys with values or operators (`{"status": "open", "priority": {"$gte": 3}}`), a note's front matter as S0 §3.2
+//! stores it (strings, lists and maps of strings). Out: whether it matches. Numbers are compared as numbers, other
+//! values as text, which is the right order for ISO dates; words ignore case. A text equals only what is written so:
+//! `"1.1"` is not `1.10`, but `1.1` is. A word is neither greater nor less than a value that is given as a number. A
+//! list matches if one of its items does; a list in the filter must be contained as a whole.
 //! Invariants: pure; an invalid operator or value is an error, never a filter that matches nothing.
 
 use std::fmt;
@@ -319,7 +318,8 @@ mod tests {
     #[test]
     fn filters_compare_numbers_words_dates_and_lists() {
         let metadata = json!({
-            "status": "Open", "priority": "10", "due": "2026-03-01", "release": "1.10", "mask": "0x1F", "draft": "False", "tags": ["a", "B"],
+            "status": "Open", "priority": "10", "due": "2026-03-01", "release": "1.10",
+            "mask": "0x1F", "draft": "False", "tags": ["a", "B"],
             "schema": {"version": "2", "owners": [{"name": "Ada"}]}, "a.b": "dotted",
         });
         let rows = [

@@ -167,8 +167,8 @@ fn part_of(snapshot: &Snapshot, note: &Named, part: &str) -> Result<(usize, usiz
 }
 
 /// Returns whole lines of a text from a line on, and to one, as many as there is room for but at
-/// least a part of one; with the first and last line returned, and the next one. A line that is longer than the room is
-/// shown without the data in it, such as pictures, so that its words are.
+/// least a part of one; with the first and last line returned, and the next one. A line that is
+/// longer than the room is shown without the data in it, such as pictures, so that its words are.
 pub(super) fn window(
     text: &str,
     first_line: u32,
