@@ -172,7 +172,7 @@ fn entities_one_a_line() {
     (found.aliases, found.score) = (vec!["keystore".into(), "KS".into()], Some(0.93));
     let mut ring = named(13, "Key\nring");
     ring.path = Some("b/ring.md".into());
-    let reply = EntityReply { entities: vec![found, ring], freshness: fresh() };
+    let reply = EntityReply { entities: vec![found, ring], hint: None, freshness: fresh() };
     check(
         super::core::entities,
         &reply,
