@@ -267,6 +267,10 @@ pub fn stated_day(text: &str) -> Option<String> {
         let target = link.split([']', '|', '#']).next().unwrap_or(link);
         return day_of_path(&format!("{target}.md"));
     }
+    // In ISO form, a day of any year.
+    if let Ok(day) = text.trim().parse::<Date>() {
+        return Some(day.to_string());
+    }
     let lower = text.nfc().collect::<String>().to_lowercase();
     let words = words(&lower);
     let is_lead = |list: &&str| *list == "lead" || list.starts_with("weekday.");

@@ -191,7 +191,8 @@ impl<'y> Reader<'y> {
     }
 
     /// Composes the value that begins with an event; `None` if it could not be read.
-    fn node(&mut self, (event, span): Node<'y>) -> Result<Option<Value>, Fault> {
+    fn node(&mut self, node: Node<'y>) -> Result<Option<Value>, Fault> {
+        let (event, span) = node;
         let (anchor, value) = match event {
             Event::Scalar(text, style, anchor, tag) => {
                 (anchor, scalar(text, style, tag.as_deref()))
@@ -299,7 +300,7 @@ impl<'y> Reader<'y> {
 
     fn report(&mut self, line: usize, why: String) {
         let fault = Fault { key: self.key.clone(), line, why };
-        // A line of hundreds of bad aliases is told once.
+        // A line of hundreds of bad aliases has one warning.
         if self.found.faults.last() != Some(&fault) {
             self.found.faults.push(fault);
         }

@@ -56,7 +56,12 @@ pub fn nearest(tool: &str, name: &str) -> Option<String> {
     let targets = properties(schema).map(|(own, _)| own.as_str());
     let aliases = concepts::names().filter(|alias| meant(schema, alias).is_some());
     let near = targets.chain(aliases).filter(|known| is_near(&name, known));
-    near.min_by_key(|known| distance(&name, known)).map(str::to_string)
+    // Of names that only have the word, such as `from_line` and `to_line` for `line`, the first is meant.
+    let distance_of = |known: &&str| match distance(&name, known) {
+        wrong if known.split('_').any(|part| part == name) => wrong.min(1),
+        wrong => wrong,
+    };
+    near.min_by_key(distance_of).map(str::to_string)
 }
 
 /// Whether a caller may have meant a name that is known by one that is not.

@@ -35,7 +35,7 @@ impl Format<str> for Csv {
 fn rows_of(text: &str, limits: &FormatLimits, has_quotes: bool) -> Result<(Sheets, bool), String> {
     let mut sheets = Sheets::new(limits);
     sheets.begin("");
-    // Excel is told the separator in a line of its own, which it does not show.
+    // A line of its own names the separator for Excel, which it does not show.
     let declared = text.strip_prefix("sep=").and_then(|it| it.split_once('\n'));
     let declared = declared.filter(|(separator, _)| separator.len() == 1);
     let separator = declared.and_then(|(separator, _)| separator.bytes().next());

@@ -68,7 +68,8 @@ impl Sheets {
     }
 
     /// Adds a cell to the last sheet. `source` is its place in the file, if that is text.
-    pub(super) fn cell(&mut self, (row, column): (u32, u32), text: &str, source: Range<usize>) {
+    pub(super) fn cell(&mut self, at: (u32, u32), text: &str, source: Range<usize>) {
+        let (row, column) = at;
         // Longer text would be cut anyway; the builder says so.
         let is_full = self.text.len() > self.max_bytes;
         let Some(sheet) = self.sheets.last_mut().filter(|_| !is_full && !text.trim().is_empty())

@@ -181,7 +181,7 @@ const OF_PROJECTS: [&str; 12] = [
 
 /// Files that are opened by path there, through any call or a specific one, because they are not
 /// files of a project.
-const NOT_OF_PROJECTS: [(&str, &str, &str); 15] = [
+const NOT_OF_PROJECTS: [(&str, &str, &str); 16] = [
     ("daemon/server/src/notes/forget.rs", "fs::read(&version.file)", "the state folder"),
     ("daemon/server/src/notes/journal.rs", "", "the state folder"),
     ("daemon/server/src/notes/kept.rs", "", "the state folder"),
@@ -195,6 +195,7 @@ const NOT_OF_PROJECTS: [(&str, &str, &str); 15] = [
     ("daemon/server/src/serve/tool/maintain.rs", ".canonicalize()", "where a backup goes"),
     ("daemon/server/src/notes/lock.rs", "OpenOptions::new(", "the lock in the state folder"),
     ("daemon/server/src/serve/tool/notes/projects.rs", "", "folders that are to be projects"),
+    ("daemon/server/src/serve/tool/notes/write.rs", "Path::new(\"/\")", "folders of the machine"),
     ("config/src/load/edit.rs", "", "the user's own settings"),
     ("config/src/load/tree.rs", ".canonicalize()", "the user's own settings"),
 ];

@@ -69,7 +69,7 @@ fn columns_of_two_lines_are_read_one_after_the_other() {
     let left = ["The keeper of the light wrote down", "each ship that went by and"];
     let right = ["sent the list to the harbor at the", "end of every single week."];
     // Drawn row by row, below a title and among text over the whole width.
-    let full = "What follows is told by the people who lived on the rock for many years, and by nobody else at all.";
+    let full = "What follows was written by the people who lived on the rock for many years, and by nobody else at all.";
     let mut sheet = Sheet::default()
         .text((50, 740), Face::Bold, 18, "How the log of the lighthouse was kept in those days")
         .lines((50, 710), 10, &[full, full, full, "That is all."]);
@@ -87,10 +87,10 @@ fn columns_of_two_lines_are_read_one_after_the_other() {
         Draft::new().page(sheet).page(three),
         expect![[r#"
             p1 Heading(1): How the log of the lighthouse was kept in those days
-            p1 Paragraph: What follows is told by the people who lived on the rock for many years, and by nobody else at all. What follows is told by the people who lived on the rock for many years, and by nobody else at all. What follows is told by the people who lived on the rock for many years, and by nobody else at all.
+            p1 Paragraph: What follows was written by the people who lived on the rock for many years, and by nobody else at all. What follows was written by the people who lived on the rock for many years, and by nobody else at all. What follows was written by the people who lived on the rock for many years, and by nobody else at all.
             p1 Paragraph: That is all.
             p1 Paragraph: The keeper of the light wrote down each ship that went by and sent the list to the harbor at the end of every single week.
-            p1 Paragraph: What follows is told by the people who lived on the rock for many years, and by nobody else at all. What follows is told by the people who lived on the rock for many years, and by nobody else at all.
+            p1 Paragraph: What follows was written by the people who lived on the rock for many years, and by nobody else at all. What follows was written by the people who lived on the rock for many years, and by nobody else at all.
             p2 Paragraph: The mast is made of larch, and the hull is made of oak that was cut in winter by people who know how wood works at sea.
         "#]],
     );

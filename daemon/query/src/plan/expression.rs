@@ -350,7 +350,7 @@ mod tests {
                 "title:\"alpha beta\" gamma",
                 r#"(title : "alpha beta" AND "gamma") | alpha beta gamma"#,
             ),
-            ("vaul*", r#""vaul"* | vaul"#),
+            ("vaul*", r#"("vaul"* OR "vaul") | vaul"#),
         ];
         for (text, expected) in rows {
             assert_eq!(read(text), expected, "{text}");

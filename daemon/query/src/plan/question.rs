@@ -229,7 +229,7 @@ mod tests {
             ("who is who", r#""who" OR "is" OR "who is who""#),
             ("error:upstream host:80", r#""error" OR "upstream" OR "host" OR "80""#),
             ("at 12:30", r#""12 30""#),
-            ("builders vaul*", r#"("builder" OR "builders") OR "vaul"*"#),
+            ("builders vaul*", r#"("builder" OR "builders") OR ("vaul"* OR "vaul")"#),
             ("rotate_keys v1.2.3", r#"("rotat key" OR "rotate keys") OR "v1 2 3""#),
             (r#""quoted" AND NOT xy*"#, r#"("quot" OR "quoted")"#),
             // Not a valid expression: just its words.

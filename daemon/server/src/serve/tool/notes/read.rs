@@ -172,9 +172,10 @@ fn part_of(snapshot: &Snapshot, note: &Named, part: &str) -> Result<(usize, usiz
 pub(super) fn window(
     text: &str,
     first_line: u32,
-    (from_line, to_line): (Option<u32>, Option<u32>),
+    wanted: (Option<u32>, Option<u32>),
     room: usize,
 ) -> Result<(String, [u32; 2], Option<u32>), ErrorView> {
+    let (from_line, to_line) = wanted;
     let mut lines: Vec<&str> = text.split_inclusive('\n').collect();
     let last_line = first_line + (lines.len() as u32).saturating_sub(1);
     let from = from_line.unwrap_or(first_line).max(first_line);
