@@ -146,7 +146,8 @@ fn pairs_of(notes: &BTreeMap<&str, Note>) -> Pairs {
                 let all = bearers.get(key).into_iter().flatten();
                 candidates.extend(all.filter(|it| wanted.contains(&it.by)).copied());
             };
-            take(&keys.file, &[By::FileName, By::Folder]);
+            let parts = [Some(&keys.file), keys.name.as_ref(), keys.permalink.as_ref()];
+            parts.iter().flatten().for_each(|key| take(key, &[By::FileName, By::Folder]));
             keys.name.iter().for_each(|key| take(key, &[By::Title, By::Heading, By::Alias]));
             keys.permalink.iter().for_each(|key| take(&format!("={key}"), &[By::Permalink]));
             if let Some(idx) = choose(path, link.kind, &link.target, &candidates) {

@@ -313,6 +313,29 @@ pub mod testing {
     }
 }
 
+/// Longest part of a line that is kept with a link, in bytes.
+const MAX_LINE_BYTES: usize = 300;
+
+/// Returns the line of a link at a place of a text; of a long line, the part around the link.
+pub fn line_around(text: &str, link: &Range<usize>) -> String {
+    let before = text.get(..link.start).unwrap_or("");
+    let after = text.get(link.start..).unwrap_or("");
+    // Search the line's ends only within a window, since a line may be a megabyte long.
+    let window = before.floor_char_boundary(before.len().saturating_sub(MAX_LINE_BYTES));
+    let head = before.get(window..).unwrap_or("");
+    let start = head.rfind('\n').map(|at| window + at + 1).unwrap_or(window);
+    let reach = after.get(..after.floor_char_boundary(MAX_LINE_BYTES)).unwrap_or("");
+    let end = link.start + reach.find('\n').unwrap_or(reach.len());
+    if end - start <= MAX_LINE_BYTES {
+        return text.get(start..end).unwrap_or("").trim().to_string();
+    }
+    // Keep a third of the room for the text before the link, and more if the line ends soon.
+    let from = start.max((link.start.saturating_sub(MAX_LINE_BYTES / 3)).min(end - MAX_LINE_BYTES));
+    let from = text.ceil_char_boundary(from);
+    let to = text.floor_char_boundary((from + MAX_LINE_BYTES).min(end));
+    text.get(from..to).unwrap_or("").trim().to_string()
+}
+
 /// Parses a note.
 pub fn parse(text: &str) -> Note {
     Head::of(text).parse(|_, _| {})

@@ -3,7 +3,7 @@
 //! In: a name as a caller or a link wrote it; for a link also the path of its note, and the documents that have one of
 //! the target's [`Keys`]. Out: keys; of several candidates, the one that a link means.
 //! Rule: the steps of [`ORDER`], in this order; the first one that finds a document decides. A `memory://` address
-//! tries the permalink first (S0 §7.3). A link by address denotes what is at one of its [`places`], or nothing. A
+//! tries the permalink first (S0 §7.3). A link by address denotes what is at one of its [`spots`], or nothing. A
 //! wikilink means the file at that path, else one whose path ends with it, and then the other names. Of several, it
 //! means the one written in the same case, then the one that shares the most folders with the note, then the one in the
 //! fewest folders, then the first by path; a tool refuses instead.
@@ -115,10 +115,10 @@ pub struct Candidate<'a> {
 pub struct Keys {
     /// The last part of its target: the [`file_key`] of the documents that it may mean.
     pub file: String,
-    /// All of it: the [`name_key`] of their title or alias. For a link by address, the `file` of the second of the
-    /// [`places`] if that is another, else of the rendered page; or the name, if it is an identifier ([`is_id`]).
+    /// All of it: the [`name_key`] of their title or alias. For a link by address, as its permalink, the last part of
+    /// another of its [`spots`].
     pub name: Option<String>,
-    /// Its [`permalink_key`]. For a link by address, the folder whose index it is.
+    /// Its [`permalink_key`].
     pub permalink: Option<String>,
 }
 
@@ -142,14 +142,13 @@ impl Keys {
         if is_id(target) {
             return Some(Keys { file: name_key(target), name: None, permalink: None });
         }
-        // The places of `..` end in different folders.
-        let mut keys = Vec::new();
-        for place in places(from, target).iter().flat_map(|it| [it.as_str(), page_of(it)]) {
-            let folder = index_in(place).map(file_key);
-            keys.extend([Some(file_key(place)), folder].into_iter().flatten());
+        // The spots of `..`, and those of `index.html`, end in different names.
+        let mut keys: Vec<String> = Vec::new();
+        for key in spots(from, target).iter().map(|(_, key)| file_key(key)) {
+            if !key.is_empty() && !keys.contains(&key) {
+                keys.push(key);
+            }
         }
-        let mut seen = std::collections::HashSet::new();
-        keys.retain(|key| !key.is_empty() && seen.insert(key.clone()));
         let mut keys = keys.into_iter();
         Some(Keys { file: keys.next()?, name: keys.next(), permalink: keys.next() })
     }
@@ -166,32 +165,51 @@ pub fn is_id(target: &str) -> bool {
     scheme_of(target).is_some()
 }
 
-/// Returns the paths that an address in the document at `from` may mean, as [`path_key`]s, in order: relative to the
-/// document's folder; to the root; to the folder that its rendered page is on a site (`a/` for `a.md`); and, if it
-/// begins with `/`, to the root and to each folder above the document, one of which may be the root of a site.
-pub fn places(from: &str, target: &str) -> Vec<String> {
+/// Returns what an address in the document at `from` may mean, in order, each as the kind of its key and the key. Its
+/// places are: relative to the document's folder; to the root; to the folder that its rendered page is on a site (`a/`
+/// for `a.md`), unless it names a file; and, if it begins with `/`, to the root and to each folder above the document,
+/// one of which may be the root of a site. At each place it is a file with this path ([`By::Path`]), or without its
+/// extension ([`By::BarePath`]), the index of a folder ([`By::Folder`]), or the page rendered from a file.
+pub fn spots(from: &str, target: &str) -> Vec<(By, String)> {
     let folder = from.rsplit_once('/').map_or("", |(folder, _)| folder);
+    let is_page = target.ends_with('/') || page_of(target) != target || bare_path(target) == target;
     let bases: Vec<&str> = if target.starts_with('/') {
         let above = folder.match_indices('/').map(|(at, _)| &folder[..at]);
         std::iter::once("").chain(above).chain([folder]).collect()
     } else {
         let is_relative = target.split('/').next().is_some_and(|it| it == "." || it == "..");
         let root = (!is_relative).then_some("");
-        let page = (!is_index(from)).then(|| bare_path(from));
+        let page = (is_page && !is_index(from)).then(|| bare_path(from));
         [Some(folder), root, page].into_iter().flatten().collect()
     };
-    let mut places: Vec<String> = Vec::new();
+    let mut spots: Vec<(By, String)> = Vec::new();
     for base in bases {
         let place = path_key(&joined(base, target));
-        if !place.is_empty() && !places.contains(&place) {
-            places.push(place);
+        let page = page_of(&place);
+        let index = page.rsplit_once('/').filter(|(_, name)| is_page && is_index(name));
+        let here = [(By::Path, &*place), (By::BarePath, &place), (By::Folder, &place)];
+        let others = [(By::BarePath, Some(page)), (By::Folder, index.map(|(folder, _)| folder))];
+        let others = others.into_iter().filter_map(|(by, key)| Some((by, key?)));
+        for (by, key) in here.into_iter().chain(others) {
+            if !key.is_empty() && !spots.iter().any(|it| it.0 == by && it.1 == key) {
+                spots.push((by, key.to_string()));
+            }
         }
     }
-    places
+    spots
+}
+
+/// Returns whether a document is at a spot.
+pub fn is_at((by, key): &(By, String), path: &str) -> bool {
+    match by {
+        By::Path => path_key(path) == *key,
+        By::BarePath => bare_key(path) == *key,
+        _ => folder_of_index(path).is_some_and(|folder| fold(folder) == *key),
+    }
 }
 
 /// Returns the path of the document from which a page was rendered: without `.html`.
-pub fn page_of(path: &str) -> &str {
+fn page_of(path: &str) -> &str {
     path.strip_suffix(".html").or_else(|| path.strip_suffix(".htm")).unwrap_or(path)
 }
 
@@ -200,7 +218,9 @@ pub fn bare_path(path: &str) -> &str {
     let bare = without_extension(path);
     let name = bare.rsplit('/').next().unwrap_or(bare);
     match name.rsplit_once('.') {
-        Some((stem, extension)) if bare.len() == path.len() && !stem.is_empty() => {
+        Some((stem, extension))
+            if bare.len() == path.len() && !stem.is_empty() && !extension.is_empty() =>
+        {
             &path[..path.len() - extension.len() - 1]
         }
         _ => bare,
@@ -257,12 +277,6 @@ fn is_index(path: &str) -> bool {
     matches!(stem.as_str(), "readme" | "index" | "_index")
 }
 
-/// Returns the folder of which a place names the index, with or without extension.
-pub fn index_in(place: &str) -> Option<&str> {
-    let (folder, name) = place.rsplit_once('/')?;
-    is_index(name).then_some(folder)
-}
-
 /// Returns the keys of the folder whose index a file is, its name and its path: `blog` and `en/blog`.
 pub fn folder_keys(path: &str) -> Option<[String; 2]> {
     folder_of_index(path).map(|folder| [file_key(folder), path_key(folder)])
@@ -295,43 +309,34 @@ struct Wanted<'a> {
     /// Otherwise, what the path must end with; `None` for an address, and a target that begins with `./`, `../` or
     /// `/`.
     suffix: Option<String>,
-    is_name: bool,
+    /// Of an address, what it may mean.
+    spots: Vec<(By, String)>,
     written: &'a str,
 }
 
 impl<'a> Wanted<'a> {
     fn of(from: &str, kind: LinkKind, target: &'a str) -> Self {
         let is_name = is_name(kind);
+        let spots = if is_name { Vec::new() } else { spots(from, target) };
         let folder = from.rsplit_once('/').map_or("", |(folder, _)| folder);
         let from_root = path_key(&joined("", target));
         let is_relative = target.starts_with("./") || target.starts_with("../");
         let (exact, suffix) = match (is_relative, target.starts_with('/')) {
-            _ if !is_name => (places(from, target), None),
+            _ if !is_name => (Vec::new(), None),
             (true, _) => (vec![path_key(&joined(folder, target))], None),
             (_, true) => (vec![from_root], None),
             _ => (vec![from_root.clone()], Some(from_root)),
         };
         let name = target.trim_end_matches('/').rsplit('/').next().unwrap_or(target);
-        Wanted { exact, suffix, is_name, written: without_extension(name) }
+        Wanted { exact, suffix, spots, written: without_extension(name) }
     }
 
     /// Returns the rank of a candidate, by its name and its place; lower is better, `None` if it does not match.
     fn level(&self, candidate: &Candidate<'_>) -> Option<(usize, usize)> {
-        let path = path_key(candidate.path);
-        if !self.is_name && candidate.by != By::Alias {
-            let bare = bare_key(candidate.path);
-            let folder = folder_of_index(candidate.path).map(fold);
-            let leads = |place: &str| {
-                let (page, is_folder) = (page_of(place), |it: &str| folder.as_deref() == Some(it));
-                let index = [place, page].into_iter().find_map(index_in);
-                [path == place, bare == place, is_folder(place), bare == page]
-                    .into_iter()
-                    .chain([index.is_some_and(is_folder)])
-                    .position(|it| it)
-            };
-            let mut ranks = self.exact.iter().enumerate();
-            return ranks.find_map(|(at, place)| Some((at, leads(place)?)));
+        if !self.spots.is_empty() && candidate.by != By::Alias {
+            return Some((0, self.spots.iter().position(|spot| is_at(spot, candidate.path))?));
         }
+        let path = path_key(candidate.path);
         // A file without its extension comes last.
         if candidate.by == By::BarePath {
             let bare = bare_key(candidate.path);

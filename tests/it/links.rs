@@ -27,11 +27,11 @@ fn every_format_links_to_every_other_and_each_document_is_one_entity() {
         ("t-html.html", "<title>The html page</title><h1>The html page</h1><p>Quiet.</p>"),
     ];
     let link = [
-        ("s.md", "[go](TO)\n\n"),
-        ("s.org", "[[file:TO][go]]\n\n"),
-        ("s.rst", "`go <TO>`_\n\n"),
-        ("s.adoc", "link:TO[go]\n\n"),
-        ("s.html", "<p>Then <a href=\"TO\">go on</a>.</p>\n"),
+        ("from-md.md", "[go](TO)\n\n"),
+        ("from-org.org", "[[file:TO][go]]\n\n"),
+        ("from-rst.rst", "`go <TO>`_\n\n"),
+        ("from-adoc.adoc", "link:TO[go]\n\n"),
+        ("from-html.html", "<p>Then <a href=\"TO\">go on</a>.</p>\n"),
     ];
     let sources = link.map(|(path, write)| (path, targets.map(|it| write.replace("TO", it.0))));
     let sources = sources.map(|(path, links)| (path, links.concat()));

@@ -113,7 +113,7 @@ impl Reading {
                 let title = name.unwrap_or_else(|| type_of(part));
                 let text = self.text(&message.raw_message, part, reader);
                 sections.push((title, text));
-            } else if let Some(name) = name {
+            } else if let Some(name) = name.or_else(|| is_file(part).then(|| type_of(part))) {
                 let line = format!("Attached: {name}");
                 let line = self.written(&line, |builder, line| builder.flow(0..line.len()));
                 let section = section_after(&out);
@@ -266,8 +266,11 @@ fn is_body(part: &MessagePart<'_>) -> bool {
     let is_shown = part.content_type().is_none_or(|it| {
         it.subtype().is_none_or(|it| it.eq_ignore_ascii_case("plain") || is_page(it))
     });
-    let is_file = part.content_disposition().is_some_and(|it| it.is_attachment());
-    is_shown && !is_file && part.attachment_name().is_none()
+    is_shown && !is_file(part) && part.attachment_name().is_none()
+}
+
+fn is_file(part: &MessagePart<'_>) -> bool {
+    part.content_disposition().is_some_and(|it| it.is_attachment())
 }
 
 /// True for `html` and its dialects (`x-amp-html`).

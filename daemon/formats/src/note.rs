@@ -6,16 +6,13 @@
 
 use std::ops::Range;
 
-use notes::parse::{Note, Place};
+use notes::parse::{Note, Place, line_around};
 
 use model::document::{Link, LinkKind, StatedNote};
 use model::terms::{SpanMap, line_of};
 
 /// Most observations, links, fields, headings and blocks kept per note; larger notes are data.
 const MAX_STATED: usize = 20_000;
-
-/// Longest part of a line that is kept with a link, in bytes.
-const MAX_LINE_BYTES: usize = 300;
 
 /// True for file extensions of notes.
 pub(super) fn is_note(extension: &str) -> bool {
@@ -119,30 +116,10 @@ pub(super) fn lead(links: &mut [Link], map: &SpanMap, stated: &StatedNote) {
     }
 }
 
-/// Returns the line of a link; of a long line, the part around the link.
-fn line_around(text: &str, link: &Range<usize>) -> String {
-    let before = text.get(..link.start).unwrap_or("");
-    let after = text.get(link.start..).unwrap_or("");
-    // Search the line's ends only within a window, since a line may be a megabyte long.
-    let window = before.floor_char_boundary(before.len().saturating_sub(MAX_LINE_BYTES));
-    let head = before.get(window..).unwrap_or("");
-    let start = head.rfind('\n').map(|at| window + at + 1).unwrap_or(window);
-    let reach = after.get(..after.floor_char_boundary(MAX_LINE_BYTES)).unwrap_or("");
-    let end = link.start + reach.find('\n').unwrap_or(reach.len());
-    if end - start <= MAX_LINE_BYTES {
-        return text.get(start..end).unwrap_or("").trim().to_string();
-    }
-    // Keep a third of the room for the text before the link, and more if the line ends soon.
-    let from = start.max((link.start.saturating_sub(MAX_LINE_BYTES / 3)).min(end - MAX_LINE_BYTES));
-    let from = text.ceil_char_boundary(from);
-    let to = text.floor_char_boundary((from + MAX_LINE_BYTES).min(end));
-    text.get(from..to).unwrap_or("").trim().to_string()
-}
-
 #[cfg(test)]
 mod tests {
-    use super::line_around;
     use crate::tests::normalized;
+    use notes::parse::line_around;
 
     #[test]
     fn places_lead_to_the_bytes_of_the_file() {

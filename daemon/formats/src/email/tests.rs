@@ -17,7 +17,8 @@ fn a_message_gives_its_text_and_names_what_is_attached() {
          Content-Transfer-Encoding: quoted-printable\r\n\r\nThe cr=E8me crane=\r\n stands.\r\n\r\n- one\r\n-\
          -b\r\n\
          Content-Type: application/pdf; name=plan.pdf\r\nContent-Disposition: attachment; filename=plan.pdf\r\n\
-         Content-Transfer-Encoding: base64\r\n\r\nAAAA\r\n--b--\r\n"
+         Content-Transfer-Encoding: base64\r\n\r\nAAAA\r\n--b\r\nContent-Type: application/zip\r\n\
+         Content-Disposition: attachment\r\n\r\nPK\r\n--b--\r\n"
     );
     let parsed = Email.read(text.as_bytes(), &LIMITS).expect("a message");
     expect![[r#"
@@ -25,6 +26,7 @@ fn a_message_gives_its_text_and_names_what_is_attached() {
         p §- "The crème crane stands."
         li1.0 §- "one"
         p §- "Attached: plan.pdf"
+        p §- "Attached: application/zip"
     "#]]
     .assert_eq(&printed(&parsed));
     check_invariants(&parsed.text, &parsed);

@@ -6,8 +6,8 @@
 
 use notes::parse::LinkKind;
 use notes::resolve::{
-    By, Candidate, Keys, LINK_ORDER, ORDER, bare_key, choose, file_key, index_in, is_id, is_name,
-    name_key, page_of, path_key, paths_above, places,
+    By, Candidate, Keys, LINK_ORDER, ORDER, bare_key, choose, file_key, is_at, is_id, is_name,
+    name_key, path_key, paths_above, spots,
 };
 use notes::slug::without_extension;
 use rusqlite::{Connection, params};
@@ -113,9 +113,24 @@ pub(crate) fn resolve_link(
         choose(from, kind, target, &candidates).and_then(|idx| Some(found.get(idx)?.0))
     };
     if !is_name(kind) {
-        let found = at_address(db, from, target)?;
-        return chosen(&found)
-            .map_or_else(|| moved(db, &places(from, target)), |doc| Ok(Some(doc)));
+        if is_id(target) {
+            let found = rows(db, By::Alias, &name_key(target), target, MAX_NAMED)?;
+            return Ok(found.first().map(|(doc, _)| *doc));
+        }
+        let spots = spots(from, target);
+        for spot in &spots {
+            let (by, key) = match spot {
+                (By::Folder, key) => (By::Folder, key.clone()),
+                (_, key) => (By::BarePath, bare_key(key)),
+            };
+            let found = rows(db, by, &key, &key, MAX_CANDIDATES)?;
+            let at_spot = found.into_iter().filter(|(_, path)| is_at(spot, path));
+            let found: Vec<_> = at_spot.map(|(doc, path)| (doc, path, by)).collect();
+            if let Some(doc) = chosen(&found) {
+                return Ok(Some(doc));
+            }
+        }
+        return moved(db, spots.into_iter().map(|(_, key)| key));
     }
     // The path decides first, so other names need not be read if it does.
     let of_file = candidates(db, &keys.file, By::FileName, from, target)?;
@@ -143,48 +158,21 @@ pub(crate) fn resolve_link(
     let whole = path_key(target.trim_start_matches('/'));
     let name = format!("/{}", keys.file);
     let gone = if target.contains('/') { whole } else { name };
-    decided.map_or_else(|| moved(db, &[gone]), |doc| Ok(Some(doc)))
-}
-
-/// Returns the documents that an address may mean: at its places, with and without extension, or the index of a
-/// folder there; or those that state the identifier.
-fn at_address(
-    db: &Connection,
-    from: &str,
-    target: &str,
-) -> Result<Vec<(i64, String, By)>, StoreError> {
-    let mut found = Vec::new();
-    let mut add = |by: By, key: &str| -> Result<(), StoreError> {
-        let rows = rows(db, by, key, key, MAX_NAMED)?;
-        found.extend(rows.into_iter().map(|(doc, path)| (doc, path, by)));
-        Ok(())
-    };
-    if is_id(target) {
-        add(By::Alias, &name_key(target))?;
-        return Ok(found);
-    }
-    for place in places(from, target) {
-        for path in [place.as_str(), page_of(&place)] {
-            add(By::BarePath, path)?;
-            // A file with its extension is found without it.
-            add(By::BarePath, &bare_key(path))?;
-            add(By::Folder, path)?;
-            index_in(path).map_or(Ok(()), |folder| add(By::Folder, folder))?;
-        }
-    }
-    Ok(found)
+    decided.map_or_else(|| moved(db, [gone]), |doc| Ok(Some(doc)))
 }
 
 /// Returns the document that was at one of these former addresses within the time for which the ledger keeps them, and
 /// is elsewhere now; `None` if several were there.
-fn moved(db: &Connection, places: &[String]) -> Result<Option<i64>, StoreError> {
+fn moved(
+    db: &Connection,
+    addresses: impl IntoIterator<Item = String>,
+) -> Result<Option<i64>, StoreError> {
     let mut statement = db.prepare_cached(
-        "SELECT DISTINCT d.id FROM gone_names g JOIN docs d ON d.uid = g.uid WHERE g.key IN (?1, ?2) LIMIT 2",
+        "SELECT DISTINCT d.id FROM gone_names g JOIN docs d ON d.uid = g.uid WHERE g.key = ?1 LIMIT 2",
     )?;
-    for place in places {
-        let found: Vec<i64> = statement
-            .query_map([place, page_of(place)], |row| row.get(0))?
-            .collect::<Result<_, _>>()?;
+    for address in addresses {
+        let found: Vec<i64> =
+            statement.query_map([address], |row| row.get(0))?.collect::<Result<_, _>>()?;
         if let [doc] = found[..] {
             return Ok(Some(doc));
         }

@@ -5,10 +5,11 @@
 //! Invariant: names and path of a document agree in `doc_names` and `docs`; each change makes the links of its keys
 //! dirty.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-use notes::parse::{Heading, LINKS_TO, LinkKind, Note, Place, RelationKind};
+use notes::parse::{Heading, LINKS_TO, LinkKind, Note, Place, RelationKind, line_around};
 use notes::resolve::{By, Keys, bare_key, file_key, fold, folder_keys, name_key, permalink_key};
 use notes::slug::{path_slug, slug};
 use notes::uri::{self, Address};
@@ -19,7 +20,6 @@ use super::memory;
 use crate::store::resolve::resolve_link;
 use crate::store::{StoreError, lines, links, permalinks};
 use model::document::{self, BlockKind, Document, Embedded};
-use model::terms::{Norm, Span};
 
 /// The kinds of `note_places`.
 const HEADING: i64 = 0;
@@ -27,9 +27,6 @@ const HEADING: i64 = 0;
 pub const BLOCK: i64 = 1;
 /// See [`HEADING`].
 const ANCHOR: i64 = 2;
-
-/// Longest part of a line that is kept with a link of a document that is no note, in bytes.
-const MAX_SAID_BYTES: usize = 300;
 
 /// Replaces the names of a document and what it states.
 pub(super) fn write(tx: &Transaction<'_>, id: i64, doc: &Document) -> Result<(), StoreError> {
@@ -298,7 +295,7 @@ pub(super) struct StatedLink<'d> {
     target_span: Range<usize>,
     line: usize,
     /// The line on which it stands.
-    said: &'d str,
+    said: Cow<'d, str>,
 }
 
 /// Returns the links of a document, in the order of its text: those of a note as the note's parser reads them, those
@@ -318,7 +315,7 @@ pub(super) fn links_of(doc: &Document) -> Vec<StatedLink<'_>> {
                 target_span: it.target_span.clone(),
                 line: it.place.line,
                 // A note that is read again from the index has no lines.
-                said: stated.link_lines.get(seq).map_or("", String::as_str),
+                said: stated.link_lines.get(seq).map_or("", String::as_str).into(),
             })
             .collect();
     }
@@ -342,21 +339,10 @@ pub(super) fn links_of(doc: &Document) -> Vec<StatedLink<'_>> {
                 display: Some(it.span.of(&doc.text)).filter(|words| *words != it.target),
                 target_span: raw.start()..raw.end(),
                 line: lines::line_of(&doc.line_starts, raw.start()) as usize,
-                said: line_at(&doc.text, it.span),
+                said: line_around(&doc.text, &(it.span.start()..it.span.end())).into(),
             })
         })
         .collect()
-}
-
-/// Returns the line of a place in a text; of a long one, what is around the place.
-fn line_at(text: &str, place: Span<Norm>) -> &str {
-    let around = text.floor_char_boundary(place.start().saturating_sub(MAX_SAID_BYTES / 2))
-        ..text.floor_char_boundary(place.end() + MAX_SAID_BYTES / 2);
-    let before = text.get(around.start..place.start()).unwrap_or("");
-    let after = text.get(place.end()..around.end).unwrap_or("");
-    let start = before.rfind('\n').map_or(around.start, |at| around.start + at + 1);
-    let end = after.find('\n').map_or(around.end, |at| place.end() + at);
-    text.get(start..end).unwrap_or("").trim()
 }
 
 fn write_links(tx: &Transaction<'_>, id: i64, doc: &Document) -> Result<(), StoreError> {
