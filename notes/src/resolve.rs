@@ -200,7 +200,8 @@ pub fn spots(from: &str, target: &str) -> Vec<(By, String)> {
 }
 
 /// Returns whether a document is at a spot.
-pub fn is_at((by, key): &(By, String), path: &str) -> bool {
+pub fn is_at(spot: &(By, String), path: &str) -> bool {
+    let (by, key) = spot;
     match by {
         By::Path => path_key(path) == *key,
         By::BarePath => bare_key(path) == *key,

@@ -76,7 +76,11 @@ fn ids_labels_and_addresses_of_a_site_lead_to_its_pages() {
             "site/content/docs/set-up/macos.md",
             "# MacOS\n\n[g]({% page \"/docs/use/\" %}) [h](linux.html)\n",
         ),
-        ("site/content/docs/use/_index.md", "# Use\n\n[i](https://x.org) [j](/docs/none/)\n"),
+        (
+            "site/content/docs/use/_index.md",
+            "# Use\n\n[i](https://x.org) [j](/docs/none/) [k](./import.http/)\n",
+        ),
+        ("site/content/docs/use/import.http.md", "# Import\n\nBy HTTP.\n"),
     ];
     let mut project = TestProject::of(&files);
     let led = led(&mut project);
@@ -99,6 +103,7 @@ fn ids_labels_and_addresses_of_a_site_lead_to_its_pages() {
         (&format!("{docs}/set-up/macos.md"), "/docs/use/", &format!("{docs}/use/_index.md")),
         (&format!("{docs}/set-up/macos.md"), "linux.html", &format!("{docs}/set-up/linux.md")),
         (&format!("{docs}/use/_index.md"), "/docs/none/", "-"),
+        (&format!("{docs}/use/_index.md"), "./import.http/", &format!("{docs}/use/import.http.md")),
     ];
     for (from, target, to) in rows {
         let found = led.get(&(from.to_string(), target.to_string())).map(String::as_str);

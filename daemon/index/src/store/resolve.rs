@@ -119,13 +119,19 @@ pub(crate) fn resolve_link(
         }
         let spots = spots(from, target);
         for spot in &spots {
-            let (by, key) = match spot {
-                (By::Folder, key) => (By::Folder, key.clone()),
-                (_, key) => (By::BarePath, bare_key(key)),
+            // A file is known by its path without extension, which may be a part of its name: `import.http.md`.
+            let bare = bare_key(&spot.1);
+            let (by, keys) = match spot {
+                (By::Path, key) if bare != *key => (By::BarePath, vec![key, &bare]),
+                (By::Folder, key) => (By::Folder, vec![key]),
+                (_, key) => (By::BarePath, vec![key]),
             };
-            let found = rows(db, by, &key, &key, MAX_CANDIDATES)?;
-            let at_spot = found.into_iter().filter(|(_, path)| is_at(spot, path));
-            let found: Vec<_> = at_spot.map(|(doc, path)| (doc, path, by)).collect();
+            let mut found = Vec::new();
+            for key in keys {
+                let rows = rows(db, by, key, key, MAX_CANDIDATES)?;
+                let at_spot = rows.into_iter().filter(|(_, path)| is_at(spot, path));
+                found.extend(at_spot.map(|(doc, path)| (doc, path, by)));
+            }
             if let Some(doc) = chosen(&found) {
                 return Ok(Some(doc));
             }
