@@ -8,6 +8,8 @@ use std::io::IsTerminal;
 
 use comfy_table::presets::NOTHING;
 use comfy_table::{ContentArrangement, Table};
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
 use proto::visible::show;
 
 pub mod answer;
@@ -162,19 +164,11 @@ pub fn counted(number: u64, noun: &str) -> String {
     }
 }
 
-/// Formats a day as `YYYY-MM-DD`, from seconds since 1970 (UTC).
+/// Formats the local day of a time as `YYYY-MM-DD`, from seconds since 1970.
 pub fn day(seconds: u64) -> String {
-    // Days are counted from 0000-03-01, in eras of 400 years (146,097 days): in years that begin in March, the leap day
-    // comes last (Hinnant, "chrono-compatible low-level date algorithms").
-    let days = seconds / 86_400 + 719_468;
-    let (era, of_era) = (days / 146_097, days % 146_097);
-    let year_of_era = (of_era - of_era / 1_460 + of_era / 36_524 - of_era / 146_096) / 365;
-    let of_year = of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let shifted = (5 * of_year + 2) / 153;
-    let day = of_year - (153 * shifted + 2) / 5 + 1;
-    let month = if shifted < 10 { shifted + 3 } else { shifted - 9 };
-    let year = era * 400 + year_of_era + u64::from(month <= 2);
-    format!("{year:04}-{month:02}-{day:02}")
+    let time = i64::try_from(seconds).ok().and_then(|it| Timestamp::from_second(it).ok());
+    let time = time.unwrap_or(Timestamp::MAX);
+    time.to_zoned(TimeZone::system()).date().to_string()
 }
 
 #[cfg(test)]

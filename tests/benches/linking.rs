@@ -3,8 +3,9 @@
 //!
 //! `cargo bench -p tests --bench linking -- DATA_DIR [PART...]` prints, next to the result of
 //! comparing norms alone: `records` (er_abt_buy, er_dblp_acm, any folder with a.jsonl, b.jsonl,
-//! matches.tsv): precision, recall and F1 of pairs; `anchors` (vault_*): which note a phrase names;
-//! `coreference` (redocred): pairwise F1 and CEAF-e, by `DATA_DIR/score/cluster_score.py`.
+//! matches.tsv): precision, recall and F1 of pairs; `links` (any folder with vault/, also of DATA_DIR/facts): whether
+//! links lead where those of a site would; `anchors` (vault_*): which note a phrase names; `coreference` (redocred):
+//! pairwise F1 and CEAF-e, by `DATA_DIR/score/cluster_score.py`.
 //! All parts use the default settings.
 
 #![allow(clippy::print_stdout, reason = "a bench prints its table")]
@@ -15,6 +16,8 @@ mod anchors;
 mod coreference;
 #[path = "linking/linker.rs"]
 mod linker;
+#[path = "linking/links.rs"]
+mod links;
 #[path = "linking/records.rs"]
 mod records;
 mod support;
@@ -37,6 +40,15 @@ fn main() -> Result<()> {
             records::run(&folder)?;
         }
     }
+    if is_wanted("links") {
+        println!("links: whether they lead to the file that a site made of the folder would show");
+        for folder in folders_with(&data, "vault")? {
+            links::run(&folder)?;
+        }
+        if data.join("facts").is_dir() {
+            folders_with(&data.join("facts"), "vault")?.iter().try_for_each(|it| links::run(it))?;
+        }
+    }
     if is_wanted("anchors") {
         println!("anchors: which note does this phrase name");
         for folder in folders_with(&data, "anchors.tsv")? {
@@ -50,12 +62,12 @@ fn main() -> Result<()> {
     Ok(())
 }
 
-/// Returns the folders of `data` that have a file of this name, by name.
+/// Returns the folders of `data` that have a file or folder of this name, by name.
 fn folders_with(data: &Path, file: &str) -> Result<Vec<PathBuf>> {
     let mut found = Vec::new();
     for entry in std::fs::read_dir(data)? {
         let folder = entry?.path();
-        if folder.join(file).is_file() {
+        if folder.join(file).exists() {
             found.push(folder);
         }
     }

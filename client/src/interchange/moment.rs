@@ -1,19 +1,14 @@
 //! Moment: converts seconds since 1970 to ISO 8601 text, in UTC.
 
+use jiff::Timestamp;
 use serde_json::Value;
-
-use crate::render::day;
-
-/// The last second of the year 9999.
-const LAST: u64 = 253_402_300_799;
 
 /// Returns `2024-03-01T12:30:00Z` for a number of seconds, or for such a text; none for anything else.
 pub(super) fn moment(value: &Value) -> Option<String> {
     match value {
         Value::Number(number) => {
-            let seconds = number.as_f64().filter(|it| *it >= 0.0 && *it <= LAST as f64)? as u64;
-            let (hours, minutes) = (seconds / 3_600 % 24, seconds / 60 % 60);
-            Some(format!("{}T{hours:02}:{minutes:02}:{:02}Z", day(seconds), seconds % 60))
+            let seconds = number.as_f64().filter(|it| *it >= 0.0)? as i64;
+            Timestamp::from_second(seconds).ok().map(|it| it.to_string())
         }
         Value::String(text) => {
             // The shape of an ISO 8601 date, without checking ranges: the text is copied, not computed with.

@@ -98,12 +98,12 @@ fn doubts(number: u64, entry: &Entry) -> Vec<String> {
     doubts
 }
 
-/// Parses a time of front matter, or a day (its start in UTC), as milliseconds since 1970.
+/// Parses a time of front matter, or a day (its start, in local time), as milliseconds since 1970.
 fn time_of(text: Option<&str>) -> Option<i64> {
     let text = text?.trim();
-    let utc = |time: DateTime| time.to_zoned(TimeZone::UTC).ok().map(|it| it.timestamp());
+    let local = |time: DateTime| time.to_zoned(TimeZone::system()).ok().map(|it| it.timestamp());
     let time = text.parse::<Timestamp>().ok();
-    let time = time.or_else(|| text.parse::<DateTime>().ok().and_then(utc));
+    let time = time.or_else(|| text.parse::<DateTime>().ok().and_then(local));
     time.map(Timestamp::as_millisecond)
 }
 
