@@ -171,6 +171,11 @@ fn files_are_read_shown_and_deleted() {
 }
 
 #[test]
+fn each_parameter_is_taken_or_refused_by_name() {
+    check(DATA, &["parameters"]);
+}
+
+#[test]
 fn schemas_are_inferred_validated_and_compared() {
     check(DATA, &["test_tool_schema"]);
 }

@@ -10,5 +10,5 @@ use crate::basic_memory::check;
 
 #[test]
 fn the_graph_and_its_tools_hold() {
-    check("server-memory-tests.json", &["knowledge-graph", "tools"]);
+    check("server-memory-tests.json", &["knowledge-graph", "tools", "parameters"]);
 }
