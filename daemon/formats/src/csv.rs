@@ -83,7 +83,7 @@ fn rows_of(text: &str, limits: &FormatLimits, has_quotes: bool) -> Result<(Sheet
 fn separator_of(text: &str) -> u8 {
     let mut records = vec![[0_usize; SEPARATORS.len()]];
     let mut is_quoted = false;
-    for byte in text.bytes() {
+    for byte in text.trim_start().bytes() {
         match byte {
             b'"' => is_quoted = !is_quoted,
             b'\n' if !is_quoted && records.len() > MAX_COUNTED => break,

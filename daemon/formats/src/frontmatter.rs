@@ -72,7 +72,9 @@ impl<'f> DateKeys<'f> {
     /// Takes the date of the first key, in the order of their ranks, whose value is one; warns of values that are none.
     fn of(read: &'f notes::parse::Frontmatter, warnings: &mut Vec<String>) -> Self {
         let mut best = (usize::MAX, DateKeys::default());
-        for (key, value) in read.values.iter().filter(|(_, value)| !value.is_null()) {
+        // `published: true` says whether, not when.
+        let stated = |value: &Value| !value.is_null() && !value.is_boolean();
+        for (key, value) in read.values.iter().filter(|(_, value)| stated(value)) {
             let rank = date::key_rank(key);
             if rank.is_none() && !date::is_of_change(key) {
                 continue;

@@ -2,7 +2,7 @@
 //!
 //! In: cells by row and column, in any order. Out: a heading for each named sheet, then its rows as one table; text
 //! that stands alone above a table is a paragraph. The first row names the columns if it differs in kind from the
-//! rows below: it has words where they may have numbers. Rows that merged cells of the first one cover name them too.
+//! rows below: it has words or years where they have numbers. Rows that merged cells of the first one cover name them too.
 //! Otherwise the columns are named by their letters.
 //! Invariants: columns without any cell are dropped; at most [`MAX_ROWS`] rows per sheet are kept, with a warning
 //! that counts the others; merging cells cannot inflate a document.
@@ -180,34 +180,61 @@ impl Sheets {
         Table { name: sheet.name, titles, header, columns, rows }
     }
 
-    /// True if the first row names the columns: its cells are words, or count up like years; they do not come again
-    /// below, and most columns have one. A single column must hold something else below.
+    /// True if the first row names the columns: most have a name, none comes again below, and the names are of other
+    /// kinds than what stands below more often than of the same; words may stand over words. A single column must
+    /// hold something else below.
     fn names_columns(&self, rows: &[Row], n_columns: usize) -> bool {
         let Some((first, rest)) = rows.split_first() else { return false };
-        let rest = rest.get(..MAX_COMPARED).unwrap_or(rest);
-        let is_value = |range: &&Range<usize>| !is_words(self.text_at(range));
-        let counts = |row: &Row| {
-            let numbers: Option<Vec<i64>> =
-                row.values().filter(is_value).map(|it| self.text_at(it).parse().ok()).collect();
-            numbers.is_some_and(|numbers| {
-                numbers.len() > 1
-                    && numbers.windows(2).all(|it| it[1].checked_sub(it[0]) == Some(1))
-            })
-        };
-        let n_values = first.values().filter(is_value).count();
-        let comes_again = |(column, label): (&u32, &Range<usize>)| {
-            rest.iter()
-                .filter_map(|row| row.get(column))
-                .any(|cell| self.text_at(cell) == self.text_at(label))
-        };
-        let differs =
-            n_columns > 1 || rest.iter().flat_map(BTreeMap::values).any(|it| is_value(&it));
+        let texts = |row: &Row| row.values().map(|it| self.text_at(it).to_string()).collect();
+        let named: Vec<String> = texts(first);
+        // A long table may repeat its first row.
+        let rest = rest.iter().take(MAX_COMPARED).filter(|row| texts(row) != named);
+        let rest: Vec<&Row> = rest.collect();
+        let (mut n_other, mut n_same) = (0, 0);
+        for (column, label) in first {
+            let below = rest.iter().filter_map(|row| row.get(column)).map(|it| self.text_at(it));
+            let label = self.text_at(label);
+            let kind = Kind::of(label);
+            let (mut n_alike, mut n_below) = (0, 0);
+            for cell in below {
+                if cell == label {
+                    return false;
+                }
+                (n_alike, n_below) = (n_alike + usize::from(Kind::of(cell) == kind), n_below + 1);
+            }
+            let is_alike = n_alike * 2 > n_below;
+            n_other += usize::from(n_below > 0 && !is_alike);
+            n_same += usize::from(is_alike && kind != Kind::Words);
+        }
         !rest.is_empty()
-            && differs
+            && (n_columns > 1 || n_other > 0)
             && first.len() * 2 > n_columns
-            && n_values < first.len()
-            && (n_values == 0 || counts(first) && !rest.first().is_some_and(counts))
-            && !first.iter().any(comes_again)
+            && (n_other > n_same || n_same == 0)
+    }
+}
+
+/// What kind of text a cell holds.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Words,
+    Year,
+    Number,
+    /// Letters and digits, such as `q1` and `2024-05-01`.
+    Mixed,
+}
+
+impl Kind {
+    fn of(text: &str) -> Self {
+        let n_digits = text.chars().filter(|char| char.is_numeric()).count();
+        let n_letters = text.chars().filter(|char| char.is_alphabetic()).count();
+        let is_year = text.len() == 4 && (text.starts_with("19") || text.starts_with("20"));
+        match (n_letters, n_digits) {
+            (_, 0) => Kind::Words,
+            (0, 4) if is_year => Kind::Year,
+            (0, _) if text.matches(['-', '/', ':']).count() < 2 => Kind::Number,
+            _ if n_letters > 3 * n_digits => Kind::Words,
+            _ => Kind::Mixed,
+        }
     }
 }
 
@@ -244,12 +271,6 @@ impl Table {
         }
         out.end_table();
     }
-}
-
-/// True for text that is no number, date, amount or code.
-fn is_words(text: &str) -> bool {
-    let n_letters = text.chars().filter(|char| char.is_alphabetic()).count();
-    n_letters > text.chars().filter(|char| char.is_numeric()).count()
 }
 
 /// Returns the letters of a column, counted from 0: `A` to `Z`, `AA` and so on.

@@ -26,11 +26,12 @@ mod window;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use config::formats::Id;
 use config::settings::{self, Memory};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use embed::wordpiece::{CachedWordPiece, WordPiece};
-use model::document::{BlockKind, Chunk, Document, Profile};
+use model::document::{Block, BlockKind, Chunk, Document, Profile};
 use model::terms::{ContentHash, Norm, Span, line_of};
 use model::{DocFault, PartStage};
 
@@ -102,7 +103,8 @@ impl Chunker {
         // Count the tokens of the whole text once; all steps take their sizes from this index.
         self.index.read(&mut self.tokenizer, &doc.text);
         let profiles = profile::profiles_of(doc, &self.index);
-        let (facts, said) = self.facts_of(doc);
+        let (mut facts, said) = self.facts_of(doc);
+        facts.extend(rows_of_sheet(doc));
         let mut turns = turn::turns_of(doc);
         turns.extend(said);
         turns.sort_unstable();
@@ -195,6 +197,17 @@ impl Chunker {
         }
         ContentHash::of(&self.hashed)
     }
+}
+
+/// Returns the rows of a sheet, each of which is a record, without those that name its columns. Tables of other formats
+/// are read as a whole.
+fn rows_of_sheet(doc: &Document) -> impl Iterator<Item = usize> {
+    let format = config::formats::of(&doc.head.path.extension());
+    let is_sheet = format.is_some_and(|it| matches!(it.id, Id::Csv | Id::Xlsx));
+    let is_record =
+        |block: &Block| matches!(block.kind, BlockKind::TableRow { is_header: false, .. });
+    let blocks = if is_sheet { doc.blocks.as_slice() } else { &[] };
+    blocks.iter().enumerate().filter(move |(_, block)| is_record(block)).map(|(idx, _)| idx)
 }
 
 /// Returns the language of the largest part of a span; ties go to the document's language.

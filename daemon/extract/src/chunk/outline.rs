@@ -16,6 +16,9 @@ use model::document::{Block, BlockKind, Document, Profile};
 /// Headings have six levels; a longer chain of parents is an error in the outline and is cut here.
 const MAX_DEPTH: usize = 6;
 
+/// Longest names of columns that are kept with each row, in bytes.
+const MAX_COLUMNS_BYTES: usize = 300;
+
 /// A heading with the blocks up to the next heading, or the blocks before the first heading.
 #[derive(Debug)]
 struct Section {
@@ -49,8 +52,8 @@ pub(super) struct Unit {
     pub(super) limit: usize,
     /// True for a heading.
     pub(super) is_heading: bool,
-    /// True for a fact of a note with the items nested in it, and for a turn, which share their chunks with no other
-    /// text.
+    /// True for a fact of a note with the items nested in it, a row of a sheet and a turn, which share their chunks with
+    /// no other text.
     pub(super) is_alone: bool,
 }
 
@@ -64,7 +67,9 @@ pub(super) struct Outline<'a> {
     sections: Vec<Section>,
     /// For each ordered list, its last block.
     list_ends: FxHashMap<u32, usize>,
-    /// The blocks that are facts.
+    /// For each table, the row that names its columns.
+    table_heads: FxHashMap<u32, usize>,
+    /// The blocks that are facts, and rows of sheets.
     facts: FxHashSet<usize>,
     /// Where turns of a dialogue begin.
     turns: &'a [usize],
@@ -80,7 +85,7 @@ impl<'a> Outline<'a> {
         turns: &'a [usize],
     ) -> Self {
         let mut sections: Vec<Section> = Vec::new();
-        let mut list_ends = FxHashMap::default();
+        let (mut list_ends, mut table_heads) = (FxHashMap::default(), FxHashMap::default());
         let mut before = vec![0];
         let mut n_tokens = 0;
         for (atom_idx, atom) in atoms.iter().enumerate() {
@@ -90,6 +95,9 @@ impl<'a> Outline<'a> {
             let is_heading = matches!(kind, Some(BlockKind::Heading(_)));
             if let Some(BlockKind::ListItem { list, ordinal: Some(_), .. }) = kind {
                 list_ends.insert(*list, atom.block);
+            }
+            if let Some(BlockKind::TableRow { table, is_header: true }) = kind {
+                table_heads.entry(*table).or_insert(atom.block);
             }
             let heading = is_heading.then_some(atom.block);
             // A long heading may be cut into several atoms of one block; only the first opens a section.
@@ -105,7 +113,7 @@ impl<'a> Outline<'a> {
                 section.has_body |= !is_heading;
             }
         }
-        Outline { blocks, atoms, before, sections, list_ends, facts, turns }
+        Outline { blocks, atoms, before, sections, list_ends, table_heads, facts, turns }
     }
 
     /// Returns the sections that are filled together: a small section is joined by the next ones of the same profile
@@ -256,17 +264,14 @@ impl<'a> Outline<'a> {
         }
     }
 
-    /// Returns the index after the block, or after the last row of its table.
+    /// Returns the index after the block, or after the last row of its table that is no fact.
     fn after_unit(&self, block_idx: usize) -> usize {
-        let table_of = |block: &Block| match block.kind {
-            BlockKind::TableRow { table, .. } => Some(table),
-            _ => None,
+        let table = self.blocks.get(block_idx).and_then(table_of);
+        let goes_on = |(idx, block): &(usize, &Block)| {
+            table.is_some() && table_of(block) == table && !self.facts.contains(idx)
         };
-        let Some(table) = self.blocks.get(block_idx).and_then(table_of) else {
-            return block_idx + 1;
-        };
-        let rest = self.blocks.iter().skip(block_idx);
-        block_idx + rest.take_while(|block| table_of(block) == Some(table)).count()
+        let rest = self.blocks.iter().enumerate().skip(block_idx + 1);
+        block_idx + 1 + rest.take_while(goes_on).count()
     }
 
     /// Returns the index after the items nested in the list item `last`.
@@ -281,8 +286,15 @@ impl<'a> Outline<'a> {
         last + 1 + nested.count()
     }
 
+    /// True for a heading, and for a row that names the columns of rows which have chunks of their own.
     fn is_heading(&self, atom: &Atom) -> bool {
-        matches!(self.blocks.get(atom.block).map(|block| &block.kind), Some(BlockKind::Heading(_)))
+        match self.blocks.get(atom.block).map(|block| &block.kind) {
+            Some(BlockKind::Heading(_)) => true,
+            Some(BlockKind::TableRow { is_header: true, .. }) => {
+                self.facts.contains(&(atom.block + 1))
+            }
+            _ => false,
+        }
     }
 
     /// The atom at an index.
@@ -299,8 +311,9 @@ impl<'a> Outline<'a> {
         self.sections.partition_point(|section| section.atoms.end <= atom)
     }
 
-    /// Returns the headings that all text of these atoms is under, outermost first. Headings without text are used
-    /// only if there is nothing else. The document's title is left out.
+    /// Returns the headings that all text of these atoms is under, outermost first; for the rows of a table that begins
+    /// before them, its first row too. Headings without text are used only if there is nothing else. The document's
+    /// title is left out.
     pub(super) fn headings(&self, doc: &Document, atoms: Range<usize>) -> Vec<String> {
         let (first, last) =
             (self.section_of(atoms.start), self.section_of(atoms.end.saturating_sub(1)));
@@ -320,6 +333,24 @@ impl<'a> Outline<'a> {
         if headings.first() == Some(&doc.title) {
             headings.remove(0);
         }
+        headings.extend(self.columns(doc, atoms.start));
         headings
+    }
+
+    /// Returns the names of the columns, for an atom that is a row below them. Long ones are cut between cells.
+    fn columns(&self, doc: &Document, first: usize) -> Option<String> {
+        let row = self.atom(first)?.block;
+        let head = *self.table_heads.get(&table_of(self.blocks.get(row)?)?)?;
+        let text = self.blocks.get(head).filter(|_| head < row)?.span.of(&doc.text).trim();
+        let fitting = text.get(..text.floor_char_boundary(MAX_COLUMNS_BYTES))?;
+        let end = if fitting == text { None } else { fitting.rfind(" | ") };
+        Some(fitting.get(..end.unwrap_or(fitting.len()))?.to_string())
+    }
+}
+
+fn table_of(block: &Block) -> Option<u32> {
+    match block.kind {
+        BlockKind::TableRow { table, .. } => Some(table),
+        _ => None,
     }
 }

@@ -248,6 +248,18 @@ fn code_is_cut_between_lines() {
 }
 
 #[test]
+fn a_row_of_a_sheet_has_its_own_chunk_under_its_columns() {
+    let rows = [("h2", "Staff"), ("row", "name | port"), ("row", "http | 80"), ("row", "ssh | 22")];
+    let mut doc = doc(&rows);
+    doc.head.path = RelPath::new("hosts.csv");
+    let doc = chunked(doc, (50, 10, 0, 50));
+    let chunks = doc.chunks.iter().map(|it| (it.headings.join(" > "), it.span.of(&doc.text)));
+    let chunks: Vec<_> = chunks.collect();
+    let first = ("Staff".to_string(), "Staff\n\nname | port\nhttp | 80");
+    assert_eq!(chunks, [first, ("Staff > name | port".to_string(), "ssh | 22")]);
+}
+
+#[test]
 fn tables_are_cut_between_rows() {
     check(
         &[
@@ -260,7 +272,7 @@ fn tables_are_cut_between_rows() {
         (8, 1, 0, 8),
         expect![[r#"
             8  [] Ports.⏎⏎name | port⏎http | 80
-            6  [] ssh | 22⏎⏎End.
+            6  [name | port] ssh | 22⏎⏎End.
         "#]],
     );
 }

@@ -128,6 +128,7 @@ impl PartStage for RecognizeStage {
             }
         }
         let own = if is_mined { self.own.find(doc) } else { Vec::new() };
+        own::drop_parts(&own, &mut found);
         found.extend(own.iter().cloned());
         let mut mentions = match is_mined.then_some(doc.given.as_ref()).flatten() {
             Some(given) => given_mentions(doc, given, found),

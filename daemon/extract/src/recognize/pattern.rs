@@ -1,4 +1,4 @@
-//! Pattern: names that their form reveals: dates, versions, standards, identifiers, acronyms,
+//! Pattern: names that their form reveals: dates, versions, identifiers, acronyms,
 //! capitalized names, steps and defined terms.
 //!
 //! In: a document and its sentences. Out: mentions, in any order.
@@ -117,9 +117,7 @@ fn read_block(view: View<'_>, finds: &mut Finds<'_>) {
 fn by_form(view: View<'_>, i: usize) -> Option<Hit> {
     let shape = view.shape(i);
     if shape.has(Shape::DIGIT) || shape.has(Shape::CAPITAL) {
-        let hit = date::read(view, i)
-            .or_else(|| standard::read(view, i))
-            .or_else(|| standard::read_id(view, i));
+        let hit = date::read(view, i).or_else(|| standard::read_id(view, i));
         if hit.is_some() {
             return hit;
         }

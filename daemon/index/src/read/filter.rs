@@ -14,13 +14,12 @@ use super::{Documents, Read};
 const MAX_ANY_FOLDERS: usize = 4;
 
 /// When a document was last changed, by its front matter (in the time zone of this machine unless it names one), else
-/// by its file. `$.date` of `meta` would not work: it also holds `created`.
+/// by its file. Not `date`, which is the day of what a note is about, or of its first publication.
 macro_rules! changed_ms {
     () => {
         "coalesce(1000 * CAST(coalesce( \
          strftime('%s', json_extract(d.meta, '$.extra.modified'), 'utc'), \
-         strftime('%s', json_extract(d.meta, '$.extra.updated'), 'utc'), \
-         strftime('%s', (SELECT json_extract(own.metadata, '$.date') FROM notes own WHERE own.doc_id = d.id), 'utc')) \
+         strftime('%s', json_extract(d.meta, '$.extra.updated'), 'utc')) \
          AS INTEGER), d.mtime_ms)"
     };
 }

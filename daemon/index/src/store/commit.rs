@@ -13,6 +13,7 @@ mod note;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use config::formats::Id;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use notes::date;
@@ -324,14 +325,19 @@ fn all_tags(doc: &Document, identity: &Identity) -> Vec<String> {
 }
 
 /// Returns the day of a document: the one that it states, else the one in its path, else that of the last change which
-/// it states, else the one on which its file was changed, in the time zone of this machine.
+/// it states, else the one on which its file was changed, in the time zone of this machine. What an office program
+/// writes into a file is often the day of a template, so there the path goes first.
 fn day_of(doc: &Document) -> String {
     day_in(TimeZone::system(), &doc.meta, doc.head.path.as_str(), doc.head.mtime_ms)
 }
 
 fn day_in(zone: TimeZone, meta: &DocMeta, path: &str, mtime_ms: i64) -> String {
     let stated = meta.date.as_deref().and_then(date::stated_day);
-    let stated = stated.or_else(|| date::day_of_path(path));
+    let is_office =
+        path.rsplit_once('.').and_then(|(_, it)| config::formats::of(&it.to_lowercase()));
+    let is_office = is_office.is_some_and(|it| matches!(it.id, Id::Docx | Id::Xlsx | Id::Pdf));
+    let of_path = || date::day_of_path(path);
+    let stated = if is_office { of_path().or(stated) } else { stated.or_else(of_path) };
     let stated = stated.or_else(|| date::changed_day(meta.extra.iter()));
     let changed = || Timestamp::from_millisecond(mtime_ms).ok();
     stated.or_else(|| Some(changed()?.to_zoned(zone).date().to_string())).unwrap_or_default()
@@ -454,6 +460,8 @@ mod tests {
             (None, Some("2021/03/04"), "2022/02/02.md", "2022-02-02"),
             (None, Some("2021/03/04"), "a.md", "2021-03-04"),
             (None, None, "a.md", "2023-11-07"),
+            (Some("2013-12-23"), None, "Minutes 2024-05-02.docx", "2024-05-02"),
+            (Some("2013-12-23"), None, "Minutes.docx", "2013-12-23"),
         ] {
             let date = date.map(String::from);
             let extra =

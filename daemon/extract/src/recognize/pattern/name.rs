@@ -119,13 +119,10 @@ pub(super) fn read_heading(view: View<'_>, i: usize) -> Option<Hit> {
     is_name.then_some(Hit { proof: Proof::MidSentence, ..whole })
 }
 
-/// Cuts a run before the first id or standard in it, and before a word that is part of something
+/// Cuts a run before the first id in it, and before a word that is part of something
 /// longer.
 fn cut(view: View<'_>, mut run: Run) -> Option<Run> {
-    let is_other = |at: usize| {
-        view.shape(at).is_caps()
-            && (standard::read(view, at).is_some() || standard::read_id(view, at).is_some())
-    };
+    let is_other = |at: usize| view.shape(at).is_caps() && standard::read_id(view, at).is_some();
     if let Some(at) = (run.from..=run.to.min(run.from + MAX_WORDS)).find(|at| is_other(*at)) {
         run.to = at.checked_sub(1).filter(|to| *to >= run.from)?;
     }

@@ -1,10 +1,8 @@
-//! Standard: `RFC 7519`, `ISO/IEC 27001:2022`, `NIST SP 800-53`; and ids: `INC-2031`, `CVE-2024-1234`,
-//! `SHA-256`.
+//! Standard: ids: `INC-2031`, `CVE-2024-1234`, `SHA-256`. Standards themselves are rows of `name_patterns.tsv`.
 //!
-//! In: a word in capitals. Out: the standard or id that begins there.
-//! Invariants: the name of a standards body needs a number after it; an id is capitals, a hyphen
-//! and digits; both look at most five words ahead; a placeholder (`ABC-` with letters for digits)
-//! is not an id.
+//! In: a word in capitals. Out: the id that begins there.
+//! Invariants: an id is capitals, a hyphen and digits; at most five words ahead are read; a placeholder (`ABC-` with
+//! letters for digits) is not an id.
 
 use std::sync::LazyLock;
 
@@ -13,47 +11,14 @@ use crate::recognize::token::View;
 use crate::recognize::words::{WordSet, word_set};
 use model::terms::EntityType;
 
-/// Bodies that number their documents.
-static BODIES: WordSet = LazyLock::new(|| {
-    word_set("RFC ISO IEC IEEE NIST PEP FIPS ECMA ANSI BCP ITU DIN ETSI EIP JSR JEP SP PCI")
-});
 /// Names of algorithms or encodings that precede a number, which is then not an id.
 static ALGORITHMS: WordSet = LazyLock::new(|| {
     word_set("SHA UTF AES RSA MD HMAC ECDSA UCS CRC DES HS RS ES PS GPT BASE CP KOI TLS HTTP")
 });
 
 const SCORE: f32 = 0.95;
-/// Longest number of a standard or id, in digits.
+/// Longest number of an id, in digits.
 const MAX_DIGITS: usize = 7;
-
-/// Reads a standard that begins at word `i`.
-pub(super) fn read(view: View<'_>, i: usize) -> Option<Hit> {
-    let word = view.word(i);
-    let letters = word.trim_end_matches(|c: char| c.is_ascii_digit());
-    if letters.len() < 2 || !BODIES.contains(letters) || view.byte_before(i) == b'-' {
-        return None;
-    }
-    let mut to = i;
-    if letters.len() == word.len() {
-        while view.gap_is(to, "/") && view.shape(to + 1).is_caps() && to < i + 2 {
-            to += 1;
-        }
-        if view.gap_is(to, " ") && matches!(view.word(to + 1), "SP" | "Std" | "STD" | "DSS") {
-            to += 1;
-        }
-        let is_parted = matches!(view.gap(to), Some(" " | "-" | "\n"));
-        if !is_parted || !is_number(view.word(to + 1)) {
-            return None;
-        }
-        to += 1;
-    }
-    // `802.3`, `140-3`, `27001:2022`, `27001-2:2013`.
-    for _ in 0..2 {
-        let joins = matches!(view.gap(to), Some("." | "-" | ":")) && is_number(view.word(to + 1));
-        to += usize::from(joins);
-    }
-    Some(Hit::firm(i, to, EntityType::Standard, SCORE))
-}
 
 /// Reads an id or the name of an algorithm that begins at word `i`.
 pub(super) fn read_id(view: View<'_>, i: usize) -> Option<Hit> {

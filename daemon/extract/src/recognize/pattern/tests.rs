@@ -52,19 +52,10 @@ fn versions() {
 }
 
 #[test]
-fn standards_and_ids() {
+fn ids_and_algorithms() {
     check(
-        "RFC 7519, RFC7519, ISO 27001, ISO/IEC 27001:2022, PEP 8, IEEE 802.3, NIST SP 800-53, FIPS 140-3. \
-         INC-2031, ADR-0007, CVE-2024-1234, SHA-256, AES-256-GCM. Not #123, A-1, x-INC-1 or RFC.",
+        "INC-2031, ADR-0007, CVE-2024-1234, SHA-256, AES-256-GCM. Not #123, A-1, x-INC-1 or RFC.",
         expect![[r#"
-            Standard RFC 7519
-            Standard RFC7519
-            Standard ISO 27001
-            Standard ISO/IEC 27001:2022
-            Standard PEP 8
-            Standard IEEE 802.3
-            Standard NIST SP 800-53
-            Standard FIPS 140-3
             Identifier INC-2031
             Identifier ADR-0007
             Identifier CVE-2024-1234
