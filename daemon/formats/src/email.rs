@@ -19,7 +19,7 @@ use super::builder::TextBuilder;
 use super::decode::Decoded;
 use super::format::{Format, FormatLimits, Reader, reader_for};
 use super::html::Html;
-use super::plain::Plain;
+use super::light::PLAIN;
 use model::document::{Block, BlockKind, Inline, Link, Parsed};
 use model::terms::{Norm, Span, SpanMap};
 
@@ -194,7 +194,7 @@ impl Reading {
                 out
             }
             PartType::Text(_) | PartType::Html(_) if id == 0 || is_body(part) => {
-                let reader = reader_of(part).unwrap_or(Reader::Text(&Plain));
+                let reader = reader_of(part).unwrap_or(Reader::Text(&PLAIN));
                 self.text(&message.raw_message, part, reader)
             }
             _ => {
@@ -290,7 +290,7 @@ fn reader_of(part: &MessagePart<'_>) -> Option<Reader> {
     }
     match by_name.map(|it| reader_for(&it)) {
         Some(reader @ Reader::Text(_)) => Some(reader),
-        _ if is_text || kind.eq_ignore_ascii_case("message") => Some(Reader::Text(&Plain)),
+        _ if is_text || kind.eq_ignore_ascii_case("message") => Some(Reader::Text(&PLAIN)),
         _ => None,
     }
 }
