@@ -66,18 +66,6 @@ struct NumberFormat {
     is_general: bool,
 }
 
-/// The format of a number as it is.
-const GENERAL: NumberFormat = NumberFormat {
-    before: String::new(),
-    after: String::new(),
-    n_leading: 0,
-    n_decimals: 0,
-    n_fixed: 0,
-    has_digits: false,
-    is_percent: false,
-    is_general: true,
-};
-
 fn number_as(number: f64, code: &str) -> String {
     let format = format_of(code);
     let NumberFormat { before, after, n_leading, n_decimals, n_fixed, .. } = &format;
@@ -141,7 +129,9 @@ fn format_of(code: &str) -> NumberFormat {
             ' ' | '$' | '€' | '£' | '¥' | '-' | '+' | '(' | ')' => literal.push(char),
             // Thousands.
             ',' => {}
-            'E' if format.has_digits => return GENERAL,
+            'E' if format.has_digits => {
+                return NumberFormat { is_general: true, ..NumberFormat::default() };
+            }
             // `General`, fractions.
             _ => (format.is_general, format.has_digits) = (true, true),
         }
