@@ -188,6 +188,18 @@ impl<'a> TextBuilder<'a> {
         self.write_replaced(&names::seen(text), range);
     }
 
+    /// Returns the length of the text so far, without pending white space.
+    pub(crate) fn len(&self) -> usize {
+        self.text.len()
+    }
+
+    /// Removes one of these characters from the end of a word that has others; only for text without a source.
+    pub(crate) fn drop_end(&mut self, characters: &[char]) {
+        if !self.is_cut && self.source.is_empty() && self.text.ends_with(characters) {
+            self.text.pop();
+        }
+    }
+
     /// Closes everything and returns the result; the format adds title and metadata.
     pub(crate) fn finish(mut self) -> Parsed {
         self.close_block();
@@ -231,7 +243,10 @@ impl<'a> TextBuilder<'a> {
     fn write_replaced(&mut self, text: &str, range: Range<usize>) {
         if !text.is_empty() && self.make_room(text.len()) {
             self.start_visible();
-            self.map.push_replaced(self.text.len(), text.len(), range);
+            // Without a source, there is nothing to lead to.
+            if !self.source.is_empty() {
+                self.map.push_replaced(self.text.len(), text.len(), range);
+            }
             self.text.push_str(text);
         }
     }
