@@ -1,5 +1,6 @@
-//! Light markup: what plain text, reStructuredText, Org and AsciiDoc have in common: paragraphs, whose lines are joined,
-//! headings, lists that nest by indentation, code, tables, links, bold and code in lines, and a few lines of metadata.
+//! Light markup: what plain text, reStructuredText, Org and AsciiDoc have in common: paragraphs, whose lines are
+//! joined, headings, lists that nest by indentation, code, tables, links, bold and code in lines, and a few lines of
+//! metadata.
 //!
 //! In: decoded, redacted text. Out: [`Parsed`]. Constructs that only one syntax has are read as text.
 //! Invariants: one pass over the lines, each classified once, in a bounded number of steps over it; inline marks are
@@ -178,8 +179,8 @@ impl<'a> Lines<'a> {
         Found::Row { cells: cells.map(|cell| self.place(at, cell)).collect(), is_header }
     }
 
-    /// Returns the item that begins at a line, if one does: with a bullet, with a number (`1.`, `1)`), or with `#.`, the
-    /// automatic number of reStructuredText.
+    /// Returns the item that begins at a line, if one does: with a bullet, with a number (`1.`, `1)`), or with `#.`,
+    /// the automatic number of reStructuredText.
     fn item(&self, at: usize, bullets: &[char]) -> Found {
         let text = self.text(at);
         // Nine digits always fit into `u32`.

@@ -1,7 +1,7 @@
 //! Plain text: the structure that people give to text without markup.
 //!
-//! Recognized: headings underlined with `===` or `---`, or short and all capitals; lists by `-`, `*`, `+`, `•`, `1.` or
-//! `1)`; code: two or more indented lines. Lines of punctuation alone are dropped.
+//! Recognized: headings underlined with `===` or `---`, or short and all capitals; lists by `-`, `*`, `+`, `•`, `1.`
+//! or `1)`; code: two or more indented lines. Lines of punctuation alone are dropped.
 
 use super::inline::Inlines;
 use super::{Found, Light, LightState, Lines};
