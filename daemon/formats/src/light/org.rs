@@ -52,11 +52,13 @@ fn classify(lines: &Lines<'_>, at: usize, state: &mut LightState) -> Found {
     let is_drawer =
         text.len() > 2 && text.starts_with(':') && text.ends_with(':') && !text.contains(' ');
     if is_drawer {
-        let end = lines.find(at + 1, |line| line.trim_ascii().eq_ignore_ascii_case(":END:"));
-        let has_end = end < lines.len() && end - at < MAX_DRAWER;
-        let is_read = text.eq_ignore_ascii_case(":PROPERTIES:");
-        state.drawer_end = if has_end && is_read { end + 1 } else { state.drawer_end };
-        return Found::Drop(if has_end && !is_read { end + 1 } else { at + 1 });
+        let is_end = |at: &usize| lines.text(*at).eq_ignore_ascii_case(":END:");
+        let end = (at + 1..at + MAX_DRAWER).find(is_end).map_or(at + 1, |end| end + 1);
+        if !text.eq_ignore_ascii_case(":PROPERTIES:") {
+            return Found::Drop(end);
+        }
+        state.drawer_end = end;
+        return Found::Drop(at + 1);
     }
     if text.starts_with('|') {
         // A rule below the first row makes it a header.

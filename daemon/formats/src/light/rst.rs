@@ -166,25 +166,32 @@ fn is_literal(lines: &Lines<'_>, at: usize) -> bool {
 /// Reads a line that begins with `..`: a directive, or markup that is not shown.
 fn directive(lines: &Lines<'_>, at: usize, state: &mut LightState) -> Found {
     let inner = lines.text(at).get(2..).unwrap_or("").trim_ascii_start();
-    let end = lines.end_of_indented(at + 1, lines.indent(at)).max(at + 1);
+    let end = || lines.end_of_indented(at + 1, lines.indent(at)).max(at + 1);
     let Some((name, argument)) = inner.split_once("::").filter(|(name, _)| !name.contains(' '))
     else {
         if let Some(label) = inner.strip_prefix('_').and_then(|it| it.strip_suffix(':')) {
             state.note("ref", label.trim_matches('`'));
         }
         // A label, target or substitution (one line), or a comment (with its indented lines).
-        return Found::Drop(if inner.starts_with(['_', '|', '[']) { at + 1 } else { end });
+        return Found::Drop(if inner.starts_with(['_', '|', '[']) { at + 1 } else { end() });
     };
     let argument = argument.trim_ascii();
+    let known = DIRECTIVES.iter().find(|(names, _)| names.split(' ').any(|it| it == name));
+    let Some((_, holds)) = known else {
+        return match argument.is_empty() {
+            true => Found::Drop(at + 1),
+            // The argument of a note is its first words; for others (a function), it is worth a line. Indented content
+            // follows as text.
+            false => Found::TextFrom(lines.place(at, argument).start),
+        };
+    };
+    let end = end();
     // Options, such as `:linenos:`, come before the content.
     let is_option = |at: &usize| lines.is_blank(*at) || lines.text(*at).starts_with(':');
     let start = (at + 1..end).find(|at| !is_option(at)).unwrap_or(end);
-    let known = DIRECTIVES.iter().find(|(names, _)| names.split(' ').any(|it| it == name));
-    match known.map(|(_, holds)| holds) {
-        Some(Holds::Code) => {
-            Found::Code { language: argument.to_lowercase(), lines: start..end, end }
-        }
-        Some(Holds::Documents) => {
+    match holds {
+        Holds::Code => Found::Code { language: argument.to_lowercase(), lines: start..end, end },
+        Holds::Documents => {
             let entries = (start..end).map(|at| lines.text(at)).filter(|it| !it.is_empty());
             // `Title <path>`, or the path.
             let path =
@@ -194,14 +201,10 @@ fn directive(lines: &Lines<'_>, at: usize, state: &mut LightState) -> Found {
                 };
             Found::Refer { paths: entries.map(path).collect(), is_embed: false, end }
         }
-        Some(Holds::Picture) => {
+        Holds::Picture => {
             Found::Refer { paths: vec![argument.to_string()], is_embed: true, end: start }
         }
-        Some(Holds::Nothing) => Found::Drop(end),
-        None if argument.is_empty() => Found::Drop(at + 1),
-        // The argument of a note is its first words; for others (a function), it is worth a line. Indented content
-        // follows as text.
-        None => Found::TextFrom(lines.place(at, argument).start),
+        Holds::Nothing => Found::Drop(end),
     }
 }
 

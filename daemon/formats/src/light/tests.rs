@@ -241,6 +241,9 @@ fn what_only_begins_like_a_mark_is_text() {
         (&ADOC, "\'\'\'quoted\'\'\'", "\'\'\'quoted\'\'\'"),
         (&ORG, "#+begin_quote\nIt runs.\n#+end_quote", "It runs."),
         (&ORG, "#hash", "#hash"),
+        (&ORG, ":PROPERTIES:\nIt runs.", "It runs."),
+        (&ORG, ":LOGBOOK:\nIt ran.\n:END:\nIt runs.", "It runs."),
+        (&RST, ".. note::\n\n   .. note:: It\n      runs.", "It runs."),
         (&RST, "2**3**4 tag``y``", "2**3**4 tagy"),
     ];
     for (syntax, text, expected) in rows {
