@@ -1,7 +1,7 @@
 //! The text builder: every format writes its normalized text through it.
 //!
-//! In: pieces of the source text in reading order, with their structure. Out: normalized text, map, outline, inline
-//! marks and links ([`TextBuilder::finish`]).
+//! In: pieces of the source text in reading order, with their structure, and texts that were read by themselves
+//! ([`TextBuilder::append`]). Out: normalized text, map, outline, inline marks and links ([`TextBuilder::finish`]).
 //! Invariants: a block without visible text leaves no trace; blocks never overlap; white space at the ends of a block
 //! is dropped, inside it a run becomes one space (except in code); marks and links stay inside one block; invisible
 //! characters that writing does not need are dropped ([`names::seen`]), so that no later stage meets them. The map
@@ -35,6 +35,7 @@ pub(crate) struct TextBuilder<'a> {
     blocks: Vec<Block>,
     inlines: Vec<Inline>,
     links: Vec<Link>,
+    warnings: Vec<String>,
     structure: Structure,
     /// Open marks, outermost first; those from `n_started` on have no visible text in this block yet.
     marks: Vec<Mark>,
@@ -66,6 +67,7 @@ impl<'a> TextBuilder<'a> {
             blocks: Vec::new(),
             inlines: Vec::new(),
             links: Vec::new(),
+            warnings: Vec::new(),
             structure: Structure::default(),
             marks: Vec::new(),
             n_started: 0,
@@ -186,6 +188,18 @@ impl<'a> TextBuilder<'a> {
         self.write_replaced(&names::seen(text), range);
     }
 
+    /// Returns the length of the text so far, without pending white space.
+    pub(crate) fn len(&self) -> usize {
+        self.text.len()
+    }
+
+    /// Removes one of these characters from the end of a word that has others; only for text without a source.
+    pub(crate) fn drop_end(&mut self, characters: &[char]) {
+        if !self.is_cut && self.source.is_empty() && self.text.ends_with(characters) {
+            self.text.pop();
+        }
+    }
+
     /// Closes everything and returns the result; the format adds title and metadata.
     pub(crate) fn finish(mut self) -> Parsed {
         self.close_block();
@@ -195,16 +209,21 @@ impl<'a> TextBuilder<'a> {
         // Marks were recorded as they ended; sort them by their beginning, the outer one first.
         self.inlines.sort_by_key(|inline| (inline.span.start(), usize::MAX - inline.span.end()));
         self.links.sort_by_key(|link| link.span.start());
-        let warnings = if self.is_cut {
-            vec![format!(
+        if self.is_cut {
+            self.warn(format!(
                 "text cut at {} bytes; the rest of the document is not indexed",
                 self.max_bytes
-            )]
-        } else {
-            Vec::new()
-        };
-        let TextBuilder { text, map, blocks, inlines, links, .. } = self;
+            ));
+        }
+        let TextBuilder { text, map, blocks, inlines, links, warnings, .. } = self;
         Parsed { text, map, blocks, inlines, links, warnings, ..Parsed::default() }
+    }
+
+    /// Adds a warning, once.
+    pub(crate) fn warn(&mut self, warning: String) {
+        if !self.warnings.contains(&warning) {
+            self.warnings.push(warning);
+        }
     }
 
     /// Writes a source range unchanged, apart from invisible characters.
@@ -224,7 +243,10 @@ impl<'a> TextBuilder<'a> {
     fn write_replaced(&mut self, text: &str, range: Range<usize>) {
         if !text.is_empty() && self.make_room(text.len()) {
             self.start_visible();
-            self.map.push_replaced(self.text.len(), text.len(), range);
+            // Without a source, there is nothing to lead to.
+            if !self.source.is_empty() {
+                self.map.push_replaced(self.text.len(), text.len(), range);
+            }
             self.text.push_str(text);
         }
     }

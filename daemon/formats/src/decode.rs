@@ -20,7 +20,7 @@ const MAX_NUL_PER_THOUSAND: usize = 1;
 const MAX_STRAY_NULS: usize = 3;
 
 /// A file as text.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Decoded {
     /// The text.
     pub(super) text: String,
@@ -54,7 +54,11 @@ pub(super) fn decode(bytes: &[u8]) -> Result<Decoded, DocFault> {
         return Err(binary());
     }
     let mut decoded = match std::str::from_utf8(body) {
-        Ok(text) => decode_utf8(text, start, n_nuls > 0),
+        Ok(text) => {
+            let mut decoded = Decoded::with_capacity(text.len());
+            decoded.lines(text, start);
+            decoded
+        }
         Err(_) => decode_legacy(body, start),
     };
     check_controls(&decoded.text)?;
@@ -94,36 +98,11 @@ fn line_starts(bytes: &[u8]) -> Vec<u32> {
     starts
 }
 
-/// Decodes UTF-8, the common case: a plain copy, unless line ends or NULs must change.
-fn decode_utf8(text: &str, start: usize, has_nuls: bool) -> Decoded {
-    if !has_nuls && memchr::memchr(b'\r', text.as_bytes()).is_none() {
-        let map = SpanMap::identity(text.len(), start);
-        return Decoded {
-            text: text.to_string(),
-            map,
-            line_starts: Vec::new(),
-            warnings: Vec::new(),
-        };
-    }
-    let mut writer = DecodedWriter::with_capacity(text.len());
-    let mut last = 0;
-    for at in memchr::memchr2_iter(b'\r', 0, text.as_bytes()) {
-        writer.verbatim(text.get(last..at).unwrap_or(""), start + last);
-        last = at + 1;
-        let is_line_end = text.as_bytes().get(at) == Some(&b'\r');
-        if is_line_end && text.as_bytes().get(at + 1) != Some(&b'\n') {
-            writer.verbatim("\n", start + at);
-        }
-    }
-    writer.verbatim(text.get(last..).unwrap_or(""), start + last);
-    writer.into_decoded(Vec::new())
-}
-
 /// Decodes bytes that are neither UTF-8 nor UTF-16 in the likeliest legacy encoding, one character at a time for the
 /// map.
 fn decode_legacy(body: &[u8], start: usize) -> Decoded {
     let encoding = guess(body);
-    let mut writer = DecodedWriter::with_capacity(body.len() + body.len() / 8);
+    let mut decoded = Decoded::with_capacity(body.len() + body.len() / 8);
     let mut n_bad = 0_u32;
     let mut at = 0;
     while at < body.len() {
@@ -131,20 +110,21 @@ fn decode_legacy(body: &[u8], start: usize) -> Decoded {
         // In every encoding that `guess` returns, bytes below 0x80 outside multi-byte characters are ASCII.
         let n_ascii = Encoding::ascii_valid_up_to(rest);
         if n_ascii > 0 {
-            writer.ascii(rest.get(..n_ascii).unwrap_or(&[]), start + at);
+            let ascii = rest.get(..n_ascii).and_then(|it| std::str::from_utf8(it).ok());
+            decoded.lines(ascii.unwrap_or(""), start + at);
             at += n_ascii;
             continue;
         }
         let (character, n_bytes) = next_character(encoding, rest);
         n_bad += u32::from(character.contains('\u{fffd}'));
-        writer.replaced(&character, start + at, n_bytes);
+        decoded.replaced(&character, start + at, n_bytes);
         at += n_bytes;
     }
-    let mut warnings = vec![format!("not UTF-8: read as {}", encoding.name())];
+    decoded.warnings.push(format!("not UTF-8: read as {}", encoding.name()));
     if n_bad > 0 {
-        warnings.push(format!("{n_bad} characters could not be read"));
+        decoded.warnings.push(format!("{n_bad} characters could not be read"));
     }
-    writer.into_decoded(warnings)
+    decoded
 }
 
 /// Returns the likeliest encoding. Mostly valid UTF-8 with a few broken bytes counts as UTF-8: a guess by frequency
@@ -201,8 +181,8 @@ fn decode_utf16(bytes: &[u8], order: Order) -> Result<Decoded, DocFault> {
         let pair = [pair.first().copied().unwrap_or(0), pair.get(1).copied().unwrap_or(0)];
         if order == Order::Little { u16::from_le_bytes(pair) } else { u16::from_be_bytes(pair) }
     });
-    let mut writer = DecodedWriter::with_capacity(bytes.len() / 2);
-    let mut starts = vec![0];
+    let mut decoded = Decoded::with_capacity(bytes.len() / 2);
+    decoded.line_starts.push(0);
     let (mut at, mut n_bad, mut n_nuls) = (start, 0_usize, 0_usize);
     let mut characters = char::decode_utf16(units).peekable();
     while let Some(character) = characters.next() {
@@ -212,35 +192,27 @@ fn decode_utf16(bytes: &[u8], order: Order) -> Result<Decoded, DocFault> {
         let n_bytes = if c == '\u{fffd}' { 2 } else { 2 * c.len_utf16() };
         let is_line_end = c == '\n' || (c == '\r' && !matches!(characters.peek(), Some(Ok('\n'))));
         if is_line_end {
-            starts.push(u32::try_from(at + n_bytes).unwrap_or(u32::MAX));
-            writer.replaced("\n", at, n_bytes);
+            decoded.line_starts.push(u32::try_from(at + n_bytes).unwrap_or(u32::MAX));
+            decoded.replaced("\n", at, n_bytes);
         } else if c == '\0' {
             n_nuls += 1;
         } else if c != '\r' {
-            writer.replaced(c.encode_utf8(&mut [0; 4]), at, n_bytes);
+            decoded.replaced(c.encode_utf8(&mut [0; 4]), at, n_bytes);
         }
         at += n_bytes;
     }
     if n_nuls > MAX_STRAY_NULS || n_bad * 100 > (bytes.len() / 2) * MAX_CONTROL_PERCENT {
         return Err(binary());
     }
-    let mut decoded = writer.into_decoded(Vec::new());
     check_controls(&decoded.text)?;
     let name = if order == Order::Little { "UTF-16LE" } else { "UTF-16BE" };
     decoded.warnings.push(format!("not UTF-8: read as {name}"));
-    decoded.line_starts = starts;
     Ok(decoded)
 }
 
-/// Writes text together with its map.
-struct DecodedWriter {
-    text: String,
-    map: SpanMap,
-}
-
-impl DecodedWriter {
+impl Decoded {
     fn with_capacity(n_bytes: usize) -> Self {
-        DecodedWriter { text: String::with_capacity(n_bytes), map: SpanMap::default() }
+        Decoded { text: String::with_capacity(n_bytes), ..Decoded::default() }
     }
 
     fn verbatim(&mut self, piece: &str, from: usize) {
@@ -253,22 +225,18 @@ impl DecodedWriter {
         self.text.push_str(text);
     }
 
-    /// Writes ASCII bytes with all line ends as `\n` and without NULs.
-    fn ascii(&mut self, bytes: &[u8], from: usize) {
-        let Ok(text) = std::str::from_utf8(bytes) else { return };
+    /// Writes text with all line ends as `\n` and without NULs.
+    fn lines(&mut self, text: &str, from: usize) {
         let mut last = 0;
-        for at in memchr::memchr2_iter(b'\r', 0, bytes) {
+        for at in memchr::memchr2_iter(b'\r', 0, text.as_bytes()) {
             self.verbatim(text.get(last..at).unwrap_or(""), from + last);
             last = at + 1;
-            if bytes.get(at) == Some(&b'\r') && bytes.get(at + 1) != Some(&b'\n') {
+            let is_line_end = text.as_bytes().get(at) == Some(&b'\r');
+            if is_line_end && text.as_bytes().get(at + 1) != Some(&b'\n') {
                 self.verbatim("\n", from + at);
             }
         }
         self.verbatim(text.get(last..).unwrap_or(""), from + last);
-    }
-
-    fn into_decoded(self, warnings: Vec<String>) -> Decoded {
-        Decoded { text: self.text, map: self.map, line_starts: Vec::new(), warnings }
     }
 }
 

@@ -19,9 +19,9 @@ use super::builder::TextBuilder;
 use super::decode::Decoded;
 use super::format::{Format, FormatLimits, Reader, reader_for};
 use super::html::Html;
-use super::plain::Plain;
-use model::document::{Block, BlockKind, Inline, Link, Parsed};
-use model::terms::{Norm, Span, SpanMap};
+use super::light::PLAIN;
+use model::document::Parsed;
+use model::terms::SpanMap;
 
 /// Most parts that are read, of the message and of those in it.
 const MAX_PARTS: usize = 200;
@@ -58,7 +58,7 @@ impl Format<[u8]> for Email {
             })
             .ok_or("not an e-mail: it has no sender, recipient, subject or date")?;
         charset::mend_headers(&mut message);
-        let mut reading = Reading { limits: *limits, n_parts: 0, warnings: Vec::new() };
+        let mut reading = Reading { limits: *limits, n_parts: 0 };
         let title = message.subject().map(String::from);
         let author = message.from().and_then(name_of);
         let date = message.date().map(|date| date.to_rfc3339());
@@ -66,41 +66,25 @@ impl Format<[u8]> for Email {
         parsed.title = title;
         parsed.meta.author = author;
         parsed.meta.date = date;
-        reading.warnings.into_iter().for_each(|warning| warn(&mut parsed.warnings, warning));
         // The map leads to the extracted text, as in other formats that read bytes.
         parsed.map = SpanMap::identity(parsed.text.len(), 0);
         Ok(parsed)
     }
 }
 
-/// Reads the parts of a message; `limits` is what is left of the text's.
+/// Reads the parts of a message.
 struct Reading {
     limits: FormatLimits,
     n_parts: usize,
-    warnings: Vec<String>,
 }
 
 impl Reading {
     /// Reads a message whose headers are mended: its fields, its text, and what is attached.
     fn message(&mut self, mut message: Message<'_>, depth: usize) -> Parsed {
-        let mut fields = self.fields(&message);
-        if depth > 0 {
-            let moment = message.date().map(|date| date.to_rfc3339().replace('T', " "));
-            fields.extend(moment.map(|moment| format!("Date: {moment}")));
-        }
-        let mut out = self.written(&fields.join("\n"), |builder, source| {
-            builder.begin_list(None);
-            let mut at = 0;
-            for line in source.split('\n') {
-                builder.begin_item();
-                builder.flow(at..at + line.len());
-                builder.end_item();
-                at += line.len() + 1;
-            }
-        });
+        let mut out = self.builder();
+        fields(&message, depth, &mut out);
         let mut attached = Vec::new();
-        let body = self.body(&message, 0, depth, &mut attached);
-        append(&mut out, body, 0);
+        self.body(&mut out, &message, 0, depth, &mut attached);
         // What is only named comes before what begins a section.
         let mut sections = Vec::new();
         for id in attached {
@@ -111,25 +95,24 @@ impl Reading {
                 sections.push(self.attached_message(inner, name, depth + 1));
             } else if let Some(reader) = reader_of(part) {
                 let title = name.unwrap_or_else(|| type_of(part));
-                let text = self.text(&message.raw_message, part, reader);
-                sections.push((title, text));
+                sections.push((title, self.text(&message.raw_message, part, reader)));
             } else if let Some(name) = name.or_else(|| is_file(part).then(|| type_of(part))) {
-                let line = format!("Attached: {name}");
-                let line = self.written(&line, |builder, line| builder.flow(0..line.len()));
-                let section = section_after(&out);
-                append_in(&mut out, line, section, 0);
+                out.begin_text();
+                out.replaced(&format!("Attached: {name}"), 0..0);
             }
         }
         for (title, text) in sections {
-            let heading = self.written(&title, |builder, title| {
-                builder.begin_heading(ATTACHED_LEVEL);
-                builder.flow(0..title.len());
-            });
-            let section = u32::try_from(out.blocks.len()).ok().filter(|_| !heading.text.is_empty());
-            append(&mut out, heading, 0);
-            append_in(&mut out, text, section, ATTACHED_LEVEL);
+            out.end_sections();
+            out.begin_heading(ATTACHED_LEVEL);
+            out.replaced(&title, 0..0);
+            out.append(text, ATTACHED_LEVEL);
         }
-        out
+        out.finish()
+    }
+
+    /// Returns a builder of a text in parts, each with a source of its own.
+    fn builder(&self) -> TextBuilder<'static> {
+        TextBuilder::new("", &self.limits)
     }
 
     fn attached_message(
@@ -144,84 +127,64 @@ impl Reading {
         (title, self.message(message, depth))
     }
 
-    /// Returns the lines of the fields that name people, and warns of those too long.
-    fn fields(&mut self, message: &Message<'_>) -> Vec<String> {
-        let mut lines = Vec::new();
-        for (name, label) in PEOPLE {
-            let lists = message.header_values(name).filter_map(|value| value.as_address());
-            let all: Vec<String> = lists.flat_map(|list| list.iter()).filter_map(person).collect();
-            let shown = all.get(..MAX_ADDRESSES).unwrap_or(&all);
-            if !shown.is_empty() {
-                lines.push(format!("{label}: {}", shown.join(", ")));
-            }
-            if shown.len() < all.len() {
-                let n_left = all.len() - shown.len();
-                warn(&mut self.warnings, format!("{label}: {n_left} addresses are not indexed"));
-            }
-        }
-        lines
-    }
-
     /// Reads the parts that are the text of a message, and collects those that are attached.
     fn body(
         &mut self,
+        out: &mut TextBuilder<'_>,
         message: &Message<'_>,
         id: u32,
         depth: usize,
         attached: &mut Vec<u32>,
-    ) -> Parsed {
+    ) {
         self.n_parts += 1;
         if self.n_parts > MAX_PARTS || depth > MAX_DEPTH {
-            warn(
-                &mut self.warnings,
-                "too many or too deep parts; some are not indexed".to_string(),
-            );
-            return Parsed::default();
+            return out.warn("too many or too deep parts; some are not indexed".to_string());
         }
-        let Some(part) = message.parts.get(id as usize) else { return Parsed::default() };
-        match &part.body {
-            PartType::Multipart(ids) => {
-                let is_choice = part.is_content_type("multipart", "alternative");
-                let mut out = Parsed::default();
+        let Some(part) = message.parts.get(id as usize) else { return };
+        let text = match &part.body {
+            PartType::Multipart(ids) if part.is_content_type("multipart", "alternative") => {
+                let mut best = Parsed::default();
                 for id in ids {
-                    let next = self.body(message, *id, depth + 1, attached);
-                    if is_choice {
-                        out = self.richer(out, next);
-                    } else {
-                        append(&mut out, next, 0);
-                    }
+                    let mut next = self.builder();
+                    self.body(&mut next, message, *id, depth + 1, attached);
+                    best = self.richer(best, next.finish());
                 }
-                out
+                best
+            }
+            PartType::Multipart(ids) => {
+                return ids.iter().for_each(|id| self.body(out, message, *id, depth + 1, attached));
             }
             PartType::Text(_) | PartType::Html(_) if id == 0 || is_body(part) => {
-                let reader = reader_of(part).unwrap_or(Reader::Text(&Plain));
+                let reader = reader_of(part).unwrap_or(Reader::Text(&PLAIN));
                 self.text(&message.raw_message, part, reader)
             }
-            _ => {
-                attached.push(id);
-                Parsed::default()
-            }
-        }
+            _ => return attached.push(id),
+        };
+        // The headings of one part say nothing about the next.
+        out.end_sections();
+        out.append(text, 0);
     }
 
     /// Returns what two alternatives say: the first if it has the words of the second, else the second, and both if
     /// the first has more words of its own than the second has at all.
-    fn richer(&mut self, first: Parsed, second: Parsed) -> Parsed {
+    fn richer(&self, first: Parsed, second: Parsed) -> Parsed {
         let (of_first, of_second) = (words_of(&first.text), words_of(&second.text));
         let n_held = of_second.intersection(&of_first).count();
-        let holds = 10 * n_held >= MIN_HELD_TENTHS * of_second.len();
-        let (kept, left) = if holds { (first, second) } else { (second, first) };
-        if !holds && of_first.len() - n_held > of_second.len() {
-            let mut both = left;
-            append(&mut both, kept, 0);
-            return both;
+        if 10 * n_held >= MIN_HELD_TENTHS * of_second.len() {
+            return first;
         }
-        self.limits.max_output_bytes += left.text.len();
-        kept
+        if of_first.len() - n_held <= of_second.len() {
+            return second;
+        }
+        let mut both = self.builder();
+        both.append(first, 0);
+        both.end_sections();
+        both.append(second, 0);
+        both.finish()
     }
 
     /// Reads the text of a part.
-    fn text(&mut self, raw: &[u8], part: &MessagePart<'_>, reader: Reader) -> Parsed {
+    fn text(&self, raw: &[u8], part: &MessagePart<'_>, reader: Reader) -> Parsed {
         let place = part.offset_body as usize..part.offset_end as usize;
         let raw = raw.get(place).unwrap_or_else(|| part.contents());
         let mut stream = MessageStream::new(raw);
@@ -234,31 +197,40 @@ impl Reading {
             .map_err(|fault| fault.reason)
             .and_then(|Decoded { text, warnings, .. }| {
                 let mut parsed = reader.read(text.as_bytes(), &self.limits)?;
-                warnings.into_iter().for_each(|warning| warn(&mut parsed.warnings, warning));
+                parsed.warnings.extend(warnings);
                 Ok(parsed)
             });
-        let parsed = read.unwrap_or_else(|reason| Parsed {
+        read.unwrap_or_else(|reason| Parsed {
             warnings: vec![format!("a part is not indexed: {reason}")],
             ..Parsed::default()
-        });
-        self.spend(&parsed);
-        parsed
+        })
     }
+}
 
-    /// Returns the structure that `write` gives to a text.
-    fn written(&mut self, text: &str, write: impl FnOnce(&mut TextBuilder<'_>, &str)) -> Parsed {
-        let mut builder = TextBuilder::new(text, &self.limits);
-        write(&mut builder, text);
-        let parsed = builder.finish();
-        self.spend(&parsed);
-        parsed
+/// Writes the fields that name people, and of a message in another one its date; warns of fields too long.
+fn fields(message: &Message<'_>, depth: usize, out: &mut TextBuilder<'_>) {
+    let mut lines = Vec::new();
+    for (name, label) in PEOPLE {
+        let lists = message.header_values(name).filter_map(|value| value.as_address());
+        let all: Vec<String> = lists.flat_map(|list| list.iter()).filter_map(person).collect();
+        let shown = all.get(..MAX_ADDRESSES).unwrap_or(&all);
+        if !shown.is_empty() {
+            lines.push(format!("{label}: {}", shown.join(", ")));
+        }
+        if shown.len() < all.len() {
+            let n_left = all.len() - shown.len();
+            out.warn(format!("{label}: {n_left} addresses are not indexed"));
+        }
     }
-
-    /// Takes a text and the separator after it from what is left.
-    fn spend(&mut self, parsed: &Parsed) {
-        let left = self.limits.max_output_bytes.saturating_sub(parsed.text.len() + 2);
-        self.limits.max_output_bytes = left;
+    let date = message.date().filter(|_| depth > 0);
+    lines.extend(date.map(|date| format!("Date: {}", date.to_rfc3339().replace('T', " "))));
+    out.begin_list(None);
+    for line in lines {
+        out.begin_item();
+        out.replaced(&line, 0..0);
+        out.end_item();
     }
+    out.end_list();
 }
 
 /// True for a part that is shown as the message, not as a file beside it.
@@ -290,7 +262,7 @@ fn reader_of(part: &MessagePart<'_>) -> Option<Reader> {
     }
     match by_name.map(|it| reader_for(&it)) {
         Some(reader @ Reader::Text(_)) => Some(reader),
-        _ if is_text || kind.eq_ignore_ascii_case("message") => Some(Reader::Text(&Plain)),
+        _ if is_text || kind.eq_ignore_ascii_case("message") => Some(Reader::Text(&PLAIN)),
         _ => None,
     }
 }
@@ -327,67 +299,6 @@ fn short(name: &str) -> Option<String> {
 fn words_of(text: &str) -> HashSet<String> {
     let words = text.split_whitespace().map(|it| it.trim_matches(|c: char| !c.is_alphanumeric()));
     words.filter(|word| !word.is_empty()).map(str::to_lowercase).collect()
-}
-
-/// Adds a warning once.
-fn warn(warnings: &mut Vec<String>, warning: String) {
-    if !warnings.contains(&warning) {
-        warnings.push(warning);
-    }
-}
-
-/// Returns the section of what follows the last block.
-fn section_after(parsed: &Parsed) -> Option<u32> {
-    let last = parsed.blocks.last()?;
-    match last.kind {
-        BlockKind::Heading(_) => u32::try_from(parsed.blocks.len() - 1).ok(),
-        _ => last.section,
-    }
-}
-
-/// Appends a text; see [`append_in`].
-fn append(parsed: &mut Parsed, next: Parsed, deeper: u8) {
-    append_in(parsed, next, None, deeper);
-}
-
-/// Appends a text in a section: its places are shifted by the text before it, its sections by the blocks, its lists
-/// and tables by those before them, and its headings are so many levels deeper.
-fn append_in(parsed: &mut Parsed, next: Parsed, section: Option<u32>, deeper: u8) {
-    next.warnings.into_iter().for_each(|warning| warn(&mut parsed.warnings, warning));
-    if next.text.is_empty() {
-        return;
-    }
-    if !parsed.text.is_empty() {
-        parsed.text.push_str("\n\n");
-    }
-    let (n_bytes, n_blocks) = (parsed.text.len(), parsed.blocks.len() as u32);
-    let moved = |span: Span<Norm>| Span::new(span.start() + n_bytes, span.end() + n_bytes);
-    let of_group = |block: &Block| match block.kind {
-        BlockKind::ListItem { list: group, .. } | BlockKind::TableRow { table: group, .. } => {
-            group + 1
-        }
-        _ => 0,
-    };
-    let n_groups = parsed.blocks.iter().map(of_group).max().unwrap_or(0);
-    let kind = |kind| match kind {
-        BlockKind::Heading(level) => BlockKind::Heading((level + deeper).min(6)),
-        BlockKind::ListItem { list, depth, ordinal } => {
-            BlockKind::ListItem { list: list + n_groups, depth, ordinal }
-        }
-        BlockKind::TableRow { table, is_header } => {
-            BlockKind::TableRow { table: table + n_groups, is_header }
-        }
-        other => other,
-    };
-    parsed.text.push_str(&next.text);
-    parsed.blocks.extend(next.blocks.into_iter().map(|block| Block {
-        kind: kind(block.kind),
-        span: moved(block.span),
-        section: block.section.map(|it| it + n_blocks).or(section),
-    }));
-    let inlines = next.inlines.into_iter();
-    parsed.inlines.extend(inlines.map(|it| Inline { span: moved(it.span), ..it }));
-    parsed.links.extend(next.links.into_iter().map(|it| Link { span: moved(it.span), ..it }));
 }
 
 #[cfg(test)]

@@ -11,11 +11,10 @@ use super::csv::Csv;
 use super::docx::Docx;
 use super::email::Email;
 use super::html::Html;
-use super::light::{ADOC, ORG, RST};
+use super::light::{ADOC, ORG, PLAIN, RST};
 use super::markdown::Markdown;
 use super::notebook::Notebook;
 use super::pdf::Pdf;
-use super::plain::Plain;
 use super::xlsx::Xlsx;
 use model::document::Parsed;
 
@@ -75,7 +74,7 @@ impl Reader {
 fn reader_of(id: Id) -> Reader {
     match id {
         Id::Markdown => Reader::Text(&Markdown),
-        Id::Text => Reader::Text(&Plain),
+        Id::Text => Reader::Text(&PLAIN),
         Id::Html => Reader::Text(&Html),
         Id::Pdf => Reader::Bytes(&Pdf),
         Id::Docx => Reader::Bytes(&Docx),
@@ -96,7 +95,7 @@ pub(crate) fn reader_for(extension: &str) -> Reader {
         return reader_of(format.id);
     }
     let code = LANGUAGES.iter().find(|language| language.extensions.contains(&extension));
-    code.map_or(Reader::Text(&Plain), |language| Reader::Text(language))
+    code.map_or(Reader::Text(&PLAIN), |language| Reader::Text(language))
 }
 
 #[cfg(test)]

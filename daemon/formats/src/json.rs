@@ -1,8 +1,11 @@
 //! JSON with places: the strings and numbers of a document, each with the keys that lead to it.
 //!
-//! In: text. Out: steps, in order. Invariants: one pass; only keys are copied; depth is bounded.
+//! In: text. Out: steps, in order, and the decoded text of strings with the way back to them. Invariants: one pass;
+//! only keys are copied; depth is bounded.
 
 use std::ops::Range;
+
+use model::terms::SpanMap;
 
 /// Deepest nesting.
 const MAX_DEPTH: usize = 100;
@@ -117,5 +120,56 @@ impl<'a> Json<'a> {
 
     fn wrong(&self, what: &str) -> String {
         format!("{what} at byte {}", self.at)
+    }
+}
+
+/// Decodes a string, given without its quotes: adds its text to `text`, and to `map` the way from there to `source`.
+pub(super) fn decode(source: &str, place: Range<usize>, text: &mut String, map: &mut SpanMap) {
+    let mut at = place.start;
+    while let Some(rest) = source.get(at..place.end).filter(|rest| !rest.is_empty()) {
+        let n_plain = rest.find('\\').unwrap_or(rest.len());
+        let (plain, rest) = rest.split_at(n_plain);
+        map.push(text.len(), n_plain, at, n_plain);
+        text.push_str(plain);
+        at += n_plain;
+        if let Some((character, n_bytes)) = escape(rest) {
+            map.push_replaced(text.len(), character.len_utf8(), at..at + n_bytes);
+            text.push(character);
+            at += n_bytes;
+        }
+    }
+}
+
+/// Returns the character of the escape that a text begins with, and the escape's length in bytes; a backslash that
+/// begins none stands for itself.
+fn escape(text: &str) -> Option<(char, usize)> {
+    let read = |n_bytes: usize| {
+        let quoted = format!("\"{}\"", text.get(..n_bytes)?);
+        serde_json::from_str(&quoted).ok().map(|character| (character, n_bytes))
+    };
+    // Outside of Unicode's first plane, two escapes are one character.
+    let mut lengths = ["\\n", "\\u0000", "\\ud800\\udc00"].into_iter().map(str::len);
+    text.starts_with('\\').then(|| lengths.find_map(read).unwrap_or(('\\', 1)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::escape;
+
+    #[test]
+    fn escapes_are_characters() {
+        let rows = [
+            ("\\n", Some(('\n', 2))),
+            ("\\/x", Some(('/', 2))),
+            ("\\u00e9 x", Some(('é', 6))),
+            ("\\ud83d\\ude00", Some(('😀', 12))),
+            ("\\ud83d lone", Some(('\\', 1))),
+            ("\\uzz", Some(('\\', 1))),
+            ("\\", Some(('\\', 1))),
+            ("x", None),
+        ];
+        for (text, expected) in rows {
+            assert_eq!(escape(text), expected, "{text}");
+        }
     }
 }

@@ -27,7 +27,6 @@ mod markdown;
 mod note;
 mod notebook;
 mod pdf;
-mod plain;
 pub mod sandbox;
 mod sheet;
 mod target;

@@ -1,13 +1,15 @@
-//! Light markup: what reStructuredText, Org and AsciiDoc have in common: headings, lists, code, tables, links, bold
-//! and code in lines, and a few lines of metadata.
+//! Light markup: what plain text, reStructuredText, Org and AsciiDoc have in common: paragraphs, whose lines are
+//! joined, headings, lists that nest by indentation, code, tables, links, bold and code in lines, and a few lines of
+//! metadata.
 //!
 //! In: decoded, redacted text. Out: [`Parsed`]. Constructs that only one syntax has are read as text.
-//! Invariants: one pass over the lines, each classified once; inline marks are searched a bounded way ahead; every
-//! piece maps back to its source.
+//! Invariants: one pass over the lines, each classified once, in a bounded number of steps over it; inline marks are
+//! searched a bounded way ahead; every piece maps back to its source.
 
 mod adoc;
 mod inline;
 mod org;
+mod plain;
 mod rst;
 #[cfg(test)]
 mod tests;
@@ -20,14 +22,21 @@ use super::target::Target;
 pub(crate) use adoc::ADOC;
 use inline::{Defined, Inlines};
 use model::document::Parsed;
+use notes::parse::add_tag;
 pub(crate) use org::ORG;
+pub(crate) use plain::PLAIN;
 pub(crate) use rst::RST;
 
-/// Deepest nesting of lists.
-const MAX_LISTS: usize = 20;
+/// Columns of a tab.
+const TAB_COLUMNS: usize = 4;
 
 /// One of the syntaxes.
 pub(crate) struct Light {
+    /// What a document may say about itself, in lowercase; see [`read_meta`].
+    keys: &'static [&'static str],
+    /// Columns by which a line may be off and still belong to a list.
+    slack: usize,
+    /// Returns what begins at a line, which is not blank.
     classify: fn(&Lines<'_>, usize, &mut LightState) -> Found,
     /// Reads a line that defines a name for use inside lines; a name with `_` before it stands for an address.
     define: fn(&str) -> Option<(&str, &str)>,
@@ -61,10 +70,12 @@ enum Found {
     },
     /// Text that begins inside a line, after a mark that is dropped.
     TextFrom(usize),
-    /// A picture, and the line after its description.
-    Embed(String, usize),
-    /// Links to other documents without text of their own, and the line after them.
-    Refer(Vec<String>, usize),
+    /// Pictures, or links to other documents, without text of their own; the next line is `end`.
+    Refer {
+        paths: Vec<String>,
+        is_embed: bool,
+        end: usize,
+    },
     /// Lines that are not shown, up to this one (exclusive).
     Drop(usize),
 }
@@ -72,6 +83,8 @@ enum Found {
 /// State carried from line to line.
 #[derive(Default)]
 struct LightState {
+    /// Open lists, outermost first, each with an open item: their column, and whether they are numbered.
+    lists: Vec<(usize, bool)>,
     /// The ornaments of headings in order of first use (reStructuredText): the character, and whether there is a line
     /// of it above the heading too.
     ornaments: Vec<(u8, bool)>,
@@ -86,6 +99,13 @@ struct LightState {
     drawer_end: usize,
     /// The line after the title, while the lines of author and revision may follow (AsciiDoc).
     head: Option<usize>,
+}
+
+impl LightState {
+    /// Keeps what a line says about the document.
+    fn note(&mut self, key: &str, value: &str) {
+        self.meta.push((key.to_lowercase(), value.trim_ascii().to_string()));
+    }
 }
 
 /// The lines of a text.
@@ -116,13 +136,18 @@ impl<'a> Lines<'a> {
         self.starts.len()
     }
 
+    /// Returns a line without the white space around it.
+    fn text(&self, at: usize) -> &'a str {
+        self.get(at).trim_ascii()
+    }
+
+    /// Returns the column at which the text of a line begins.
     fn indent(&self, at: usize) -> usize {
-        let line = self.get(at);
-        line.len() - line.trim_ascii_start().len()
+        columns(self.get(at)).last().unwrap_or(0)
     }
 
     fn is_blank(&self, at: usize) -> bool {
-        self.get(at).trim_ascii().is_empty()
+        self.text(at).is_empty()
     }
 
     /// Returns the range of a part of a line. `part` must be a slice of that line.
@@ -149,6 +174,45 @@ impl<'a> Lines<'a> {
         end
     }
 
+    /// Returns the row that a line is; the cells must be slices of it.
+    fn row<'b>(&self, at: usize, cells: impl Iterator<Item = &'b str>, is_header: bool) -> Found {
+        Found::Row { cells: cells.map(|cell| self.place(at, cell)).collect(), is_header }
+    }
+
+    /// Returns the item that begins at a line, if one does: with a bullet, with a number (`1.`, `1)`), or with `#.`,
+    /// the automatic number of reStructuredText.
+    fn item(&self, at: usize, bullets: &[char]) -> Found {
+        let text = self.text(at);
+        // Nine digits always fit into `u32`.
+        let n_digits = text.bytes().take(9).take_while(u8::is_ascii_digit).count();
+        let (number, rest) = text.split_at(n_digits);
+        let rest = match n_digits {
+            0 => rest.strip_prefix(bullets).or(rest.strip_prefix("#.")),
+            _ => rest.strip_prefix(['.', ')']),
+        };
+        let ordinal = if text.starts_with("#.") { Some(1) } else { number.parse().ok() };
+        // A marker needs white space after it, and text.
+        let shown = rest.map(|rest| (rest, rest.trim_ascii_start()));
+        match shown.filter(|(rest, shown)| shown.len() < rest.len() && !shown.is_empty()) {
+            Some((_, shown)) => {
+                Found::Item { indent: self.indent(at), ordinal, text: self.place(at, shown).start }
+            }
+            None => Found::Text,
+        }
+    }
+
+    /// Returns the block between a line and the next for which `is_end` holds: code, or, without a language, nothing.
+    fn block(&self, at: usize, language: Option<&str>, is_end: impl Fn(&str) -> bool) -> Found {
+        let stop = self.find(at + 1, is_end);
+        let end = (stop + 1).min(self.len());
+        match language {
+            Some(language) => {
+                Found::Code { language: language.to_lowercase(), lines: at + 1..stop, end }
+            }
+            None => Found::Drop(end),
+        }
+    }
+
     /// Returns the first line at or after `from` for which `is_end` holds, else the number of lines.
     fn find(&self, from: usize, is_end: impl Fn(&str) -> bool) -> usize {
         (from..self.len()).find(|at| is_end(self.get(*at))).unwrap_or(self.len())
@@ -167,7 +231,7 @@ impl Format<str> for Light {
             state: LightState::default(),
             defined: text.lines().filter_map(self.define).collect(),
             out: TextBuilder::new(text, limits),
-            lists: Vec::new(),
+            max_lists: limits.max_nesting,
             in_rows: false,
             ahead: None,
         };
@@ -179,25 +243,29 @@ impl Format<str> for Light {
         walk.end_lists();
         let LightWalk { out, state, .. } = walk;
         let mut parsed = out.finish();
-        for (key, value) in state.meta {
-            let meta = &mut parsed.meta;
-            match key.as_str() {
-                "title" => _ = parsed.title.get_or_insert(value),
-                "author" | "authors" => meta.author = Some(value),
-                "date" | "revdate" => meta.date = Some(value),
-                "language" | "lang" => meta.language = Some(value),
-                "tags" | "filetags" | "keywords" => {
-                    let tags = value.split([':', ',', ';', ' ']).map(|it| it.trim_matches('#'));
-                    meta.tags.extend(tags.filter(|it| !it.is_empty()).map(String::from));
-                }
-                "aliases" | "roam_aliases" => meta.aliases.extend(quoted_words(&value)),
-                "id" | "ref" => meta.ids.push(format!("{key}:{value}")),
-                _ => {}
+        for (key, value) in &state.meta {
+            if self.keys.contains(&key.as_str()) && !value.is_empty() {
+                read_meta(key, value, &mut parsed);
             }
         }
-        let mut seen = std::collections::HashSet::new();
-        parsed.meta.tags.retain(|tag| seen.insert(tag.clone()));
         Ok(parsed)
+    }
+}
+
+/// Adds what a document says about itself.
+fn read_meta(key: &str, value: &str, parsed: &mut Parsed) {
+    let (meta, stated) = (&mut parsed.meta, value.to_string());
+    match key {
+        "title" => _ = parsed.title.get_or_insert(stated),
+        "author" | "authors" => meta.author = Some(stated),
+        "date" | "revdate" => meta.date = Some(stated),
+        "language" | "lang" => meta.language = Some(stated),
+        "tags" | "filetags" | "keywords" => {
+            value.split([':', ',', ';', ' ']).for_each(|tag| add_tag(&mut meta.tags, tag));
+        }
+        "aliases" | "roam_aliases" => meta.aliases.extend(quoted_words(value)),
+        "id" | "ref" => meta.ids.push(format!("{key}:{value}")),
+        _ => {}
     }
 }
 
@@ -206,8 +274,7 @@ struct LightWalk<'a> {
     lines: Lines<'a>,
     state: LightState,
     out: TextBuilder<'a>,
-    /// Indentation of each open list, and whether it is numbered.
-    lists: Vec<(usize, bool)>,
+    max_lists: usize,
     in_rows: bool,
     /// A line that was already classified, and the result.
     ahead: Option<(usize, Found)>,
@@ -222,7 +289,7 @@ impl LightWalk<'_> {
         // happen twice.
         let found = match self.ahead.take() {
             Some((line, found)) if line == at => found,
-            _ => (self.syntax.classify)(&self.lines, at, &mut self.state),
+            _ => self.classify(at),
         };
         // A blank line between the rows of an open table does not end it.
         let is_inside = matches!(found, Found::Blank) && self.state.in_table;
@@ -234,14 +301,10 @@ impl LightWalk<'_> {
                 self.out.end_block();
                 at + 1
             }
-            Found::Text => {
+            Found::Text | Found::TextFrom(_) => {
                 self.end_lists_above(at);
-                let start = self.lines.range(at).start;
-                self.paragraph(at, start)
-            }
-            Found::TextFrom(start) => {
-                self.end_lists_above(at);
-                self.paragraph(at, start)
+                let from_line = self.lines.range(at).start;
+                self.paragraph(at, if let Found::TextFrom(at) = found { at } else { from_line })
             }
             Found::Heading { level, text, n_lines } => {
                 self.end_lists();
@@ -262,15 +325,10 @@ impl LightWalk<'_> {
                 self.row(cells, is_header);
                 at + 1
             }
-            Found::Embed(path, end) => {
-                if let Some(target) = Target::of_address(&path) {
-                    self.out.embed(target);
-                }
-                end
-            }
-            Found::Refer(paths, end) => {
-                for path in paths {
-                    self.out.begin_link(Target::of_address(&path));
+            Found::Refer { paths, is_embed, end } => {
+                for target in paths.iter().filter_map(|path| Target::of_address(path)) {
+                    let target = if is_embed { target.into_embed() } else { target };
+                    self.out.begin_link(Some(target));
                     self.out.end_mark();
                 }
                 end
@@ -279,12 +337,22 @@ impl LightWalk<'_> {
         }
     }
 
+    fn classify(&mut self, at: usize) -> Found {
+        match self.lines.is_blank(at) {
+            true => Found::Blank,
+            false => (self.syntax.classify)(&self.lines, at, &mut self.state),
+        }
+    }
+
     /// Joins the lines from `start` until something else begins; returns the line after the paragraph.
     fn paragraph(&mut self, at: usize, start: usize) -> usize {
         let mut end = at + 1;
         while end < self.lines.len() {
-            let found = (self.syntax.classify)(&self.lines, end, &mut self.state);
-            if !matches!(found, Found::Text) {
+            let found = self.classify(end);
+            // A number may have been wrapped to the start of its line, so only `1.` begins a list here.
+            let is_wrapped = self.state.lists.is_empty()
+                && matches!(found, Found::Item { ordinal: Some(number), .. } if number != 1);
+            if !is_wrapped && !matches!(found, Found::Text) {
                 self.ahead = Some((end, found));
                 break;
             }
@@ -305,14 +373,14 @@ impl LightWalk<'_> {
     /// Begins an item: in the current list, in a new one inside it, or, after ending deeper lists, in one further
     /// out.
     fn item(&mut self, indent: usize, ordinal: Option<u32>) {
-        let is_ordered = ordinal.is_some();
-        while let Some((column, was_ordered)) = self.lists.last().copied() {
+        let (slack, is_ordered) = (self.syntax.slack, ordinal.is_some());
+        while let Some((column, was_ordered)) = self.state.lists.last().copied() {
             // Deeper: a new list inside the item. Beyond the limit, the item joins the current list.
-            if indent > column && self.lists.len() < MAX_LISTS {
+            if indent > column + slack && self.state.lists.len() < self.max_lists {
                 break;
             }
             // Same list.
-            if indent >= column && was_ordered == is_ordered {
+            if indent + slack >= column && was_ordered == is_ordered {
                 self.out.end_item();
                 self.out.begin_item();
                 return;
@@ -322,25 +390,26 @@ impl LightWalk<'_> {
         }
         self.out.begin_list(ordinal);
         self.out.begin_item();
-        self.lists.push((indent, is_ordered));
+        self.state.lists.push((indent, is_ordered));
     }
 
-    /// Ends the lists if a line of text is not indented deeper than the innermost one.
+    /// Ends the lists to whose items a line of text does not belong, since it is not indented deeper.
     fn end_lists_above(&mut self, at: usize) {
-        if self.lists.last().is_some_and(|(column, _)| self.lines.indent(at) <= *column) {
-            self.end_lists();
+        let (column, slack) = (self.lines.indent(at), self.syntax.slack);
+        while self.state.lists.last().is_some_and(|(list, _)| column <= list + slack) {
+            self.end_list();
         }
     }
 
     fn end_list(&mut self) {
-        if self.lists.pop().is_some() {
+        if self.state.lists.pop().is_some() {
             self.out.end_item();
             self.out.end_list();
         }
     }
 
     fn end_lists(&mut self) {
-        while !self.lists.is_empty() {
+        while !self.state.lists.is_empty() {
             self.end_list();
         }
     }
@@ -352,7 +421,8 @@ impl LightWalk<'_> {
         self.out.begin_code(language);
         for at in lines {
             let line = self.lines.range(at);
-            let start = (line.start + indent).min(line.end);
+            let is_shared = |column: &usize| *column <= indent;
+            let start = line.start + columns(self.lines.get(at)).take_while(is_shared).count();
             // With the line end, which is part of the code.
             let end = (line.end + 1).min(self.lines.source.len());
             self.out.code(start..end.max(start));
@@ -391,34 +461,19 @@ fn quoted_words(text: &str) -> Vec<String> {
     words.map(String::from).collect()
 }
 
-/// Returns the list marker at the start of a line: its number, if any, and the offset of the text in the line.
-fn marker(line: &str, bullets: &[char]) -> Option<(Option<u32>, usize)> {
-    let text = line.trim_ascii_start();
-    let (number, rest) = match text.strip_prefix(bullets) {
-        Some(rest) => (None, rest),
-        None => {
-            // Nine digits always fit into `u32`.
-            let n_digits = text.bytes().take(9).take_while(u8::is_ascii_digit).count();
-            let number = match n_digits {
-                // `#.` is an automatic number of reStructuredText.
-                0 => text.strip_prefix("#.").map(|_| 1)?,
-                _ => text.get(..n_digits)?.parse().ok()?,
-            };
-            (
-                Some(number),
-                text.get(n_digits.max(1)..)?.strip_prefix(['.', ')']).or(text.strip_prefix("#."))?,
-            )
-        }
-    };
-    let item = rest.trim_ascii_start();
-    // A marker needs white space after it, and text.
-    (item.len() < rest.len() && !item.is_empty()).then(|| (number, line.len() - item.len()))
+/// Returns the cells between bars, as slices of the line.
+fn cells_between(line: &str) -> impl Iterator<Item = &str> {
+    let inner = line.trim_ascii();
+    let inner = inner.strip_prefix('|').unwrap_or(inner);
+    inner.strip_suffix('|').unwrap_or(inner).split('|')
 }
 
-/// Returns the cells between bars, as slices of the line.
-fn cells_between(line: &str, bar: char) -> Vec<&str> {
-    let inner = line.trim_ascii();
-    let inner = inner.strip_prefix(bar).unwrap_or(inner);
-    let inner = inner.strip_suffix(bar).unwrap_or(inner);
-    inner.split(bar).collect()
+/// Returns the columns after each white space that a line begins with; a tab moves to the next tab stop.
+fn columns(line: &str) -> impl Iterator<Item = usize> {
+    let blank = line.bytes().take_while(u8::is_ascii_whitespace);
+    blank.scan(0, |column, byte| {
+        let step = if byte == b'\t' { TAB_COLUMNS - *column % TAB_COLUMNS } else { 1 };
+        *column += step;
+        Some(*column)
+    })
 }

@@ -17,7 +17,7 @@ use pulldown_cmark::{CodeBlockKind, CowStr, Event, LinkType, Tag, TagEnd};
 use super::builder::TextBuilder;
 use super::format::{Format, FormatLimits};
 use super::frontmatter;
-use super::plain::Plain;
+use super::light::PLAIN;
 use super::target::Target;
 use model::document::{InlineKind, Parsed};
 use raw_html::RawHtml;
@@ -40,7 +40,7 @@ pub(crate) fn read_note(text: &str, limits: &FormatLimits) -> Result<(Parsed, No
     let note = head.parse(|event, range| walk.event(event, range));
     if note.is_too_deep {
         // By Markdown's rules, a line costs time in proportion to its depth, so such text would take too long.
-        let mut parsed = Plain.read(text, limits)?;
+        let mut parsed = PLAIN.read(text, limits)?;
         parsed.warnings.push(format!(
             "a line nests more than {MAX_NESTING} lists or quotations; the document is read as plain text"
         ));

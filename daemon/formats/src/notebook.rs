@@ -1,15 +1,18 @@
 //! Notebook: reads `.ipynb`, the cells of Jupyter, versions 3 and 4.
 //!
 //! In: decoded, redacted text, which is JSON. Out: the Markdown of its cells, their code in the kernel's language,
-//! and what they printed: the beginning of text, errors by name and message, results in Markdown. The cells are written
-//! one after the other as one Markdown text (code between fences), with a map back to the strings of the JSON. That
-//! text is read as Markdown, and the two maps are joined.
-//! Invariants: one pass over the JSON; strings that do not belong to cells are skipped, however long.
+//! and what they printed: the beginning of text, errors by name and message, results in Markdown. Every piece maps back
+//! to the strings of the JSON.
+//! Invariants: one pass over the JSON; strings that do not belong to cells are skipped, however long; each cell is read
+//! by itself, and what the first one states as front matter is said of the notebook.
 
 use std::ops::Range;
 
+use notes::parse::add_tag;
+
+use super::builder::TextBuilder;
 use super::format::{Format, FormatLimits};
-use super::json::{Json, JsonStep};
+use super::json::{self, Json, JsonStep};
 use super::markdown::Markdown;
 use model::document::Parsed;
 use model::terms::SpanMap;
@@ -17,8 +20,8 @@ use model::terms::SpanMap;
 /// Longest printed output kept per cell, in bytes; longer output is data.
 const MAX_OUTPUT_BYTES: usize = 2_000;
 
-/// Before a text that begins a line, if it does not yet.
-const LINE_END: &str = "\n";
+/// Longest code of a terminal, in bytes: an address may be part of it.
+const MAX_TERMINAL_BYTES: usize = 2_000;
 
 /// Reads notebooks.
 pub(crate) struct Notebook;
@@ -48,10 +51,13 @@ impl Format<str> for Notebook {
             return Err(format!("not a notebook: {why}"));
         }
         let language = reading.language.unwrap_or_else(|| "python".to_string());
-        let mut writer = Writer { source: text, out: String::new(), map: SpanMap::default() };
-        reading.cells.iter().for_each(|cell| writer.cell(cell, &language));
-        let mut parsed = Markdown.read(&writer.out, limits)?;
-        parsed.map = parsed.map.then(&writer.map);
+        let out = TextBuilder::new(text, limits);
+        let mut writer = Writer { source: text, limits, out, stated: None };
+        for cell in &reading.cells {
+            writer.cell(cell, &language)?;
+        }
+        let Parsed { title, meta, .. } = writer.stated.unwrap_or_default();
+        let mut parsed = Parsed { title, meta, ..writer.out.finish() };
         if let Err(why) = end {
             parsed.warnings.push(format!("the notebook breaks off: {why}"));
         }
@@ -63,7 +69,7 @@ impl Format<str> for Notebook {
 }
 
 /// What a string of the JSON is.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq)]
 enum Role {
     Kind,
     Level,
@@ -97,21 +103,14 @@ const NOTEBOOK: [(&str, Role); 2] = [
 /// Where cells are: version 3 has sheets of them.
 const CELLS: [&str; 2] = ["cells//", "worksheets//cells//"];
 
-/// One cell. Its pieces of text are JSON strings without their quotes.
+/// Strings of the JSON, without their quotes, and what they are.
+type Pieces = Vec<(Role, Range<usize>)>;
+
+/// One cell, and what it printed, each time.
 #[derive(Default)]
 struct Cell {
-    kind: String,
-    level: usize,
-    source: Vec<Range<usize>>,
-    outputs: Vec<Output>,
-}
-
-/// What a cell printed at once.
-#[derive(Default)]
-struct Output {
-    printed: Vec<Range<usize>>,
-    markdown: Vec<Range<usize>>,
-    error: [Option<Range<usize>>; 2],
+    own: Pieces,
+    outputs: Vec<Pieces>,
 }
 
 #[derive(Default)]
@@ -130,7 +129,7 @@ impl Reading<'_> {
             (JsonStep::Open, Some("")) => self.cells.push(Cell::default()),
             (JsonStep::Open, Some("outputs//")) => {
                 let cell = self.cells.last_mut();
-                cell.into_iter().for_each(|cell| cell.outputs.push(Output::default()));
+                cell.into_iter().for_each(|cell| cell.outputs.push(Pieces::new()));
             }
             (JsonStep::Text(place), Some(path)) => self.text(&CELL, path, place),
             (JsonStep::Text(place), None) => self.text(&NOTEBOOK, &path, place),
@@ -142,218 +141,190 @@ impl Reading<'_> {
         // Text is one string, or an array of lines.
         let path = path.strip_suffix('/').unwrap_or(path);
         let Some((_, role)) = roles.iter().find(|(key, _)| *key == path) else { return };
-        let value = self.source.get(place.clone()).unwrap_or("");
-        if let Role::Language = role {
-            let word = value.to_lowercase();
+        if *role == Role::Language {
+            let word = self.source.get(place).unwrap_or("").to_lowercase();
             self.language = Some(word.chars().filter(|c| c.is_alphanumeric()).take(30).collect());
             return;
         }
         let Some(cell) = self.cells.last_mut() else { return };
-        match role {
-            Role::Kind => cell.kind = value.to_string(),
-            Role::Level => cell.level = value.parse().unwrap_or(1),
-            Role::Source => cell.source.push(place),
-            role => {
-                let Some(output) = cell.outputs.last_mut() else { return };
-                match role {
-                    Role::ErrorName => output.error[0] = Some(place),
-                    Role::ErrorText => output.error[1] = Some(place),
-                    Role::Markdown => output.markdown.push(place),
-                    _ => output.printed.push(place),
-                }
-            }
-        }
+        let is_printed = path.starts_with("outputs");
+        let pieces = if is_printed { cell.outputs.last_mut() } else { Some(&mut cell.own) };
+        pieces.into_iter().for_each(|pieces| pieces.push((*role, place.clone())));
     }
 }
 
-/// Writes the cells as Markdown, with the map back to the JSON.
+/// Returns the strings that are something.
+fn of(pieces: &Pieces, role: Role) -> Vec<Range<usize>> {
+    let all = pieces.iter().filter(|(known, _)| *known == role);
+    all.map(|(_, place)| place.clone()).collect()
+}
+
+/// Writes the cells, each read by itself.
 struct Writer<'a> {
     source: &'a str,
-    out: String,
-    map: SpanMap,
+    limits: &'a FormatLimits,
+    out: TextBuilder<'a>,
+    /// What the notebook states about itself; `None` before the first cell is written.
+    stated: Option<Parsed>,
 }
 
 impl Writer<'_> {
-    fn cell(&mut self, cell: &Cell, language: &str) {
-        match cell.kind.as_str() {
-            "code" => {
-                self.fenced(language, &[(LINE_END, cell.source.clone())]);
-                self.outputs(&cell.outputs);
+    fn cell(&mut self, cell: &Cell, language: &str) -> Result<(), String> {
+        let source = of(&cell.own, Role::Source);
+        let word =
+            |role| of(&cell.own, role).last().and_then(|place| self.source.get(place.clone()));
+        match word(Role::Kind) {
+            Some("code") => {
+                self.stated.get_or_insert_default();
+                self.code(language, &self.decoded("", &source));
+                self.outputs(&cell.outputs)
             }
-            kind => {
-                if kind == "heading" {
-                    self.out.push_str(&format!("{} ", "#".repeat(cell.level.clamp(1, 6))));
-                }
-                cell.source.iter().for_each(|piece| self.decode(piece.clone()));
+            Some("heading") => {
+                let level =
+                    word(Role::Level).and_then(|level| level.parse().ok()).unwrap_or(1_usize);
+                self.markdown(&format!("{} ", "#".repeat(level.clamp(1, 6))), &source)
             }
+            _ => self.markdown("", &source),
         }
-        self.out.push_str("\n\n");
     }
 
     /// Writes results in Markdown as such, and everything else that was printed between them as code.
-    fn outputs(&mut self, outputs: &[Output]) {
+    fn outputs(&mut self, outputs: &[Pieces]) -> Result<(), String> {
         let mut n_left = MAX_OUTPUT_BYTES;
-        for run in outputs.chunk_by(|a, b| a.markdown.is_empty() && b.markdown.is_empty()) {
-            let mut lines = Vec::new();
+        let is_markdown = |output: &Pieces| output.iter().any(|(role, _)| *role == Role::Markdown);
+        for run in outputs.chunk_by(|a, b| !is_markdown(a) && !is_markdown(b)) {
+            let mut printed = Decoded::default();
             // The plain form of a result in Markdown says only what it is.
-            for output in run.iter().filter(|output| output.markdown.is_empty()) {
-                let [name, text] = output.error.clone();
-                // `KeyError: 'missing'`
-                let before_text = if name.is_some() { ": " } else { LINE_END };
-                let texts = [
-                    (LINE_END, output.printed.clone()),
-                    (LINE_END, Vec::from_iter(name)),
-                    (before_text, Vec::from_iter(text)),
-                ];
-                let bounded = texts.map(|(before, it)| (before, self.bounded(&it, &mut n_left)));
-                lines.extend(bounded.into_iter().filter(|(_, pieces)| !pieces.is_empty()));
+            for output in run.iter().filter(|output| !is_markdown(output)) {
+                for role in [Role::Printed, Role::ErrorName, Role::ErrorText] {
+                    // `KeyError: 'missing'`
+                    let is_named =
+                        role == Role::ErrorText && !of(output, Role::ErrorName).is_empty();
+                    let pieces = self.bounded(&of(output, role), &mut n_left);
+                    printed.add(if is_named { ": " } else { "\n" }, self.source, &pieces);
+                }
             }
-            self.fenced("text", &lines);
-            for piece in run.iter().flat_map(|output| &output.markdown) {
-                self.decode(piece.clone());
+            self.code("text", &printed);
+            for output in run.iter().filter(|output| is_markdown(output)) {
+                self.markdown("", &of(output, Role::Markdown))?;
             }
-            self.out.push_str("\n\n");
         }
+        Ok(())
     }
 
     /// Returns the first pieces, up to `n_left` bytes in total, the last of them cut at a line end.
     fn bounded(&self, pieces: &[Range<usize>], n_left: &mut usize) -> Vec<Range<usize>> {
-        let mut out = Vec::new();
-        for piece in pieces {
+        let fitting = pieces.iter().map(|piece| {
             let text = self.source.get(piece.clone()).unwrap_or("");
-            let fitting = text.get(..text.floor_char_boundary(*n_left)).unwrap_or("");
-            let n_bytes = match fitting.len() < text.len() {
-                true => fitting.rfind("\\n").unwrap_or(fitting.len()),
-                false => text.len(),
-            };
-            out.push(piece.start..piece.start + n_bytes);
-            *n_left -= fitting.len();
-            if n_bytes < text.len() {
-                *n_left = 0;
-                break;
+            let head = text.get(..text.floor_char_boundary(*n_left)).unwrap_or("");
+            if head.len() == text.len() {
+                *n_left -= text.len();
+                return piece.clone();
             }
-        }
+            *n_left = 0;
+            // The text is still escaped JSON, so a line end is the two characters `\n`.
+            piece.start..piece.start + head.rfind("\\n").unwrap_or(head.len())
+        });
+        fitting.filter(|piece| !piece.is_empty()).collect()
+    }
+
+    fn decoded(&self, before: &str, pieces: &[Range<usize>]) -> Decoded {
+        let mut out = Decoded { text: before.to_string(), ..Decoded::default() };
+        out.add("", self.source, pieces);
         out
     }
 
-    /// Writes code between fences, which are longer than any run of backticks in it; each text with what comes before.
-    fn fenced(&mut self, language: &str, texts: &[(&str, Vec<Range<usize>>)]) {
-        let text = |piece: &Range<usize>| self.source.get(piece.clone()).unwrap_or("");
-        // The text is still escaped JSON, so a line end is the two characters `\n`.
-        let is_blank = |piece| text(piece).split("\\n").all(|line| line.trim_ascii().is_empty());
-        let all = texts.iter().flat_map(|(_, pieces)| pieces);
-        if all.clone().all(is_blank) {
-            return;
-        }
-        let ticks = all.map(|piece| longest_ticks(text(piece)));
-        let fence = "`".repeat(ticks.max().unwrap_or(0).max(2) + 1);
-        self.out.push_str(&format!("{fence}{language}"));
-        self.end_line();
-        for (before, pieces) in texts {
-            match *before {
-                LINE_END => self.end_line(),
-                before => self.out.push_str(before),
-            }
-            pieces.iter().for_each(|piece| self.decode(piece.clone()));
-        }
-        self.end_line();
-        self.out.push_str(&format!("{fence}\n\n"));
+    fn code(&mut self, language: &str, code: &Decoded) {
+        let (text, map) = code.shown();
+        let mut block = TextBuilder::new(&text, self.limits);
+        block.begin_code(language);
+        block.code(0..text.len());
+        let block = block.finish();
+        self.out.append(Parsed { map: block.map.then(&map), ..block }, 0);
     }
 
-    fn end_line(&mut self) {
-        if !self.out.ends_with('\n') {
-            self.out.push('\n');
-        }
-    }
-
-    /// Writes a JSON string with its escapes decoded, without the codes that color a terminal.
-    fn decode(&mut self, range: Range<usize>) {
-        let Some(text) = self.source.get(range.clone()) else { return };
-        let mut at = 0;
-        while at < text.len() {
-            let rest = text.get(at..).unwrap_or("");
-            let plain = rest.find('\\').unwrap_or(rest.len());
-            self.map.push(self.out.len(), plain, range.start + at, plain);
-            self.out.push_str(rest.get(..plain).unwrap_or(""));
-            at += plain;
-            let rest = rest.get(plain..).unwrap_or("");
-            let Some((character, n_bytes)) = escape(rest) else { break };
-            let after = rest.get(n_bytes..).unwrap_or("");
-            let place = range.start + at..range.start + at + n_bytes;
-            at += n_bytes;
-            let shown = match character {
-                '\u{1b}' => {
-                    at += code_of_terminal(after);
-                    continue;
-                }
-                // A line that is written over, or half of a line end.
-                '\r' if after.starts_with("\\n") => continue,
-                '\r' => '\n',
-                other => other,
-            };
-            let mut buffer = [0; 4];
-            let shown = shown.encode_utf8(&mut buffer);
-            self.map.push_replaced(self.out.len(), shown.len(), place);
-            self.out.push_str(shown);
-        }
+    /// Reads Markdown that begins with a mark of its own.
+    fn markdown(&mut self, mark: &str, pieces: &[Range<usize>]) -> Result<(), String> {
+        // Front matter stands in the first cell only; a line end before the text keeps it from being taken for some.
+        let mark = if self.stated.is_some() { format!("\n{mark}") } else { mark.to_string() };
+        let (text, map) = self.decoded(&mark, pieces).shown();
+        let mut read = Markdown.read(&text, self.limits)?;
+        read.map = read.map.then(&map);
+        let tags = std::mem::take(&mut read.meta.tags);
+        let (title, meta) = (read.title.take(), std::mem::take(&mut read.meta));
+        let stated = self.stated.get_or_insert_with(|| Parsed { title, meta, ..Parsed::default() });
+        tags.iter().for_each(|tag| add_tag(&mut stated.meta.tags, tag));
+        self.out.append(read, 0);
+        Ok(())
     }
 }
 
-fn longest_ticks(text: &str) -> usize {
-    let (mut longest, mut run) = (0, 0);
-    for byte in text.bytes() {
-        run = if byte == b'`' { run + 1 } else { 0 };
-        longest = longest.max(run);
+/// Text decoded from the strings of the JSON, and the map to them.
+#[derive(Default)]
+struct Decoded {
+    text: String,
+    map: SpanMap,
+}
+
+impl Decoded {
+    /// Adds strings, if there are any, after `before`; a line end is not repeated.
+    fn add(&mut self, before: &str, source: &str, pieces: &[Range<usize>]) {
+        let begins_line = self.text.is_empty() || self.text.ends_with('\n');
+        let is_repeated = before == "\n" && begins_line;
+        if !pieces.is_empty() && !is_repeated {
+            self.text.push_str(before);
+        }
+        for piece in pieces {
+            json::decode(source, piece.clone(), &mut self.text, &mut self.map);
+        }
     }
-    longest
+
+    /// Returns the text as a terminal shows it: without the codes for color, and with line ends of one kind.
+    fn shown(&self) -> (String, SpanMap) {
+        let controls = self.text.match_indices(['\u{1b}', '\r', '\u{8}', '\u{c}']);
+        let parts = controls.map(|(at, control)| {
+            let after = self.text.get(at + 1..).unwrap_or("");
+            let (n_bytes, shown) = match control {
+                "\u{1b}" => (code_of_terminal(after.as_bytes()), ""),
+                // Half of a line end, or a line that is written over.
+                "\r" => (0, if after.starts_with('\n') { "" } else { "\n" }),
+                _ => (0, " "),
+            };
+            (at..at + 1 + n_bytes, shown)
+        });
+        // A code may contain the beginning of another.
+        let mut end = 0;
+        let parts = parts.filter(|(place, _)| {
+            let is_next = place.start >= end;
+            end = if is_next { place.end } else { end };
+            is_next
+        });
+        let (text, map) = SpanMap::replacing(&self.text, parts);
+        (text, map.then(&self.map))
+    }
 }
 
 /// Returns the length of the code that follows an escape character: `[1;32m`, or `]8;;address` with its end.
-fn code_of_terminal(text: &str) -> usize {
-    let bytes = text.as_bytes();
+fn code_of_terminal(bytes: &[u8]) -> usize {
+    let position = |is_end: fn(&u8) -> bool| {
+        bytes.iter().take(MAX_TERMINAL_BYTES).skip(1).position(is_end).map(|n| n + 1)
+    };
     match bytes.first() {
         Some(b'[') => {
-            let params = bytes.iter().skip(1).take_while(|byte| (0x20..0x40).contains(*byte));
-            let n_params = 1 + params.count();
-            let is_ended = bytes.get(n_params).is_some_and(|byte| (b'@'..=b'~').contains(byte));
-            n_params + usize::from(is_ended && bytes.get(n_params) != Some(&b'\\'))
+            let end = position(|byte| !(0x20..0x40).contains(byte))
+                .unwrap_or(bytes.len().min(MAX_TERMINAL_BYTES));
+            end + usize::from(bytes.get(end).is_some_and(|byte| (b'@'..=b'~').contains(byte)))
         }
-        Some(b']') => {
-            let ends = ["\\u0007", "\\u001b\\\\"];
-            let end = ends.iter().filter_map(|end| Some(text.find(end)? + end.len())).min();
-            end.unwrap_or(0)
-        }
+        // It ends with a bell, or with an escape character and a backslash.
+        Some(b']') => position(|byte| matches!(byte, 0x07 | 0x1b))
+            .map_or(0, |end| end + 1 + usize::from(bytes.get(end..end + 2) == Some(b"\x1b\\"))),
         _ => 0,
     }
 }
 
-/// Returns the character of an escape, and the escape's length in bytes.
-fn escape(text: &str) -> Option<(char, usize)> {
-    let mut characters = text.chars();
-    characters.next().filter(|c| *c == '\\')?;
-    let unit = |at: usize| u32::from_str_radix(text.get(at..at + 4)?, 16).ok();
-    Some(match characters.next() {
-        Some('n') => ('\n', 2),
-        Some('t') => ('\t', 2),
-        Some('r') => ('\r', 2),
-        Some('b' | 'f') => (' ', 2),
-        Some('u') => match (unit(2), text.get(6..8) == Some("\\u"), unit(8)) {
-            // A surrogate pair: two escapes, one character.
-            (Some(high @ 0xd800..=0xdbff), true, Some(low @ 0xdc00..=0xdfff)) => {
-                let code = 0x10000 + ((high - 0xd800) << 10) + (low - 0xdc00);
-                (char::from_u32(code).unwrap_or(char::REPLACEMENT_CHARACTER), 12)
-            }
-            (Some(code), _, _) => (char::from_u32(code).unwrap_or(char::REPLACEMENT_CHARACTER), 6),
-            _ => ('\\', 1),
-        },
-        Some(other) => (other, 1 + other.len_utf8()),
-        None => ('\\', 1),
-    })
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{Notebook, escape};
+    use super::Notebook;
     use crate::format::Format;
     use crate::tests::{LIMITS, check_invariants, printed};
     use expect_test::expect;
@@ -434,12 +405,37 @@ mod tests {
     }
 
     #[test]
+    fn each_cell_is_read_by_itself() {
+        let markdown = |text: &str| serde_json::json!({"cell_type": "markdown", "source": text});
+        let cells = [
+            markdown("---\ntitle: Ebb\ntags: [sea]\n---\n# One #shore"),
+            markdown("---\ntide: low\n---\n<!-- open"),
+            serde_json::json!({"cell_type": "code", "source": "```\n\tx\n```\n\n"}),
+            markdown("## Two\n\n- a #sea\n- b"),
+            markdown("- c\n\n| d |\n|---|"),
+        ];
+        let text = serde_json::json!({ "cells": cells }).to_string();
+        let parsed = Notebook.read(&text, &LIMITS).expect("a notebook");
+        expect![[r##"
+            h1 §- "One #shore"
+            h2 §0 "tide: low"
+            code(python) §1 "```\n\tx\n```"
+            h2 §0 "Two"
+            li0.0 §3 "a #sea"
+            li0.0 §3 "b"
+            li1.0 §3 "c"
+            th0 §3 "d"
+            tags ["sea", "shore"]
+        "##]]
+        .assert_eq(&printed(&parsed));
+        assert_eq!(parsed.title.as_deref(), Some("Ebb"));
+    }
+
+    #[test]
     fn what_is_no_notebook_says_so() {
         assert!(Notebook.read("# Not JSON", &LIMITS).is_err());
         let cut = Notebook.read(&SMALL[..200], &LIMITS).expect("what is there");
         assert!(cut.text.contains("Tides") && cut.warnings.len() == 1, "{cut:?}");
-        assert_eq!(escape("\\ud83d\\ude00"), Some(('😀', 12)));
-        assert_eq!(escape("\\uzz"), Some(('\\', 1)));
     }
 
     proptest! {

@@ -3,7 +3,7 @@
 //! In: the bytes of a file. Out: text in reading order, the start of each page, and the document's metadata.
 //! ```text
 //! bytes ► bound (bombs) ► interpret (glyphs) ► rows (words) ► columns (reading order) ► page
-//!       ► furniture (headers and footers go) ► blocks (paragraphs, headings, …) ► script ► TextBuilder
+//!       ► furniture (headers and footers go) ► blocks (paragraphs, headings, …) ► TextBuilder
 //! ```
 //! Invariants: work and memory are bounded by the file's size and by fixed limits; only one page's glyphs are in
 //! memory at a time; a document that cannot be opened is an error with a reason, a page that cannot be read is a
@@ -29,9 +29,9 @@ mod meta;
 mod outline;
 mod page;
 mod rows;
-mod script;
 mod state;
 mod table;
+mod write;
 
 #[cfg(test)]
 mod tests;
@@ -83,10 +83,7 @@ fn read(bytes: &[u8], limits: &FormatLimits) -> Result<Parsed, String> {
     furniture::drop_furniture(&mut pages);
     let headings = Headings::new(&pages, outline::read(&pdf));
     let vocabulary = Vocabulary::of_pages(&pages);
-    let script = blocks::write(&pages, &headings, &vocabulary);
-    // Frees the words before the text is written.
-    drop(pages);
-    let mut parsed = script.write(limits);
+    let mut parsed = blocks::write(&pages, &headings, &vocabulary, limits);
     (parsed.title, parsed.meta) = meta::read(&pdf);
     tally.warn(&mut parsed.warnings);
     Ok(parsed)

@@ -1,8 +1,8 @@
 //! The whole stage, and what the tests of every format share: a printer and the invariants.
 
 use super::format::{Format, FormatLimits};
+use super::light::PLAIN;
 use super::markdown::Markdown;
-use super::plain::Plain;
 use super::{MAX_NESTING, Normalizer};
 use expect_test::{Expect, expect};
 use model::Stage;
@@ -271,7 +271,7 @@ proptest! {
 
     #[test]
     fn plain_text_keeps_its_invariants(text in markup()) {
-        let parsed = Plain.read(&text, &LIMITS).expect("plain text is never refused");
+        let parsed = PLAIN.read(&text, &LIMITS).expect("plain text is never refused");
         check_invariants(&text, &parsed);
     }
 

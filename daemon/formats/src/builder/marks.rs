@@ -35,7 +35,7 @@ impl TextBuilder<'_> {
         let is_started = self.marks.len() <= self.n_started;
         let end = self.text.len();
         match self.marks.pop() {
-            Some(mark) if is_started => self.record(mark),
+            Some(mut mark) if is_started => self.record_mark(&mut mark),
             Some(Mark::Link { target: Some(target), .. }) => {
                 self.links.push(target.into_link(Span::new(end, end)));
             }
@@ -63,30 +63,22 @@ impl TextBuilder<'_> {
 
     /// Ends the marks that have text in this block; they continue in the next one.
     pub(super) fn end_marks_in_block(&mut self) {
-        let end = self.text.len();
-        for mark in self.marks.iter_mut().take(self.n_started) {
-            match mark {
-                Mark::Inline { kind, start } => {
-                    self.inlines.push(Inline { kind: *kind, span: Span::new(*start, end) });
-                }
-                Mark::Link { target, start } => {
-                    let target = target.take();
-                    self.links.extend(target.map(|t| t.into_link(Span::new(*start, end))));
-                }
-            }
-        }
+        let mut marks = std::mem::take(&mut self.marks);
+        marks.iter_mut().take(self.n_started).for_each(|mark| self.record_mark(mark));
+        self.marks = marks;
         self.n_started = 0;
     }
 
-    /// Records a mark that ends here.
-    fn record(&mut self, mark: Mark) {
+    /// Records that a mark ends here.
+    fn record_mark(&mut self, mark: &mut Mark) {
         let end = self.text.len();
         match mark {
             Mark::Inline { kind, start } => {
-                self.inlines.push(Inline { kind, span: Span::new(start, end) });
+                self.inlines.push(Inline { kind: *kind, span: Span::new(*start, end) });
             }
             Mark::Link { target, start } => {
-                self.links.extend(target.map(|t| t.into_link(Span::new(start, end))));
+                let target = target.take();
+                self.links.extend(target.map(|t| t.into_link(Span::new(*start, end))));
             }
         }
     }

@@ -3,9 +3,9 @@
 //! Invariants: every `begin_…` pushes exactly one container, so that pairs stay balanced in any order; inside a table
 //! row, only the row begins and ends blocks.
 
-use super::{Pending, TextBuilder};
-use model::document::{Block, BlockKind};
-use model::terms::Span;
+use super::{Pending, SEPARATOR_ROOM, TextBuilder};
+use model::document::{Block, BlockKind, Inline, Link, Parsed};
+use model::terms::{Norm, Span};
 
 /// Between two blocks that are not in one list or table.
 const BLOCK_SEPARATOR: &str = "\n\n";
@@ -238,6 +238,59 @@ impl TextBuilder<'_> {
         self.end_container();
     }
 
+    /// Ends all sections: what follows belongs to none of the headings above it.
+    pub(crate) fn end_sections(&mut self) {
+        self.close_block();
+        self.structure.sections.clear();
+    }
+
+    /// Adds a text that was read by itself, outside of lists, quotations and tables. It goes on in the open sections,
+    /// with headings so many levels deeper; blocks that do not fit are left out. Its map must lead to this builder's
+    /// source. Its title and metadata are not kept.
+    pub(crate) fn append(&mut self, next: Parsed, deeper: u8) {
+        self.close_block();
+        next.warnings.into_iter().for_each(|warning| self.warn(warning));
+        let n_room = self.max_bytes.saturating_sub(self.text.len() + SEPARATOR_ROOM);
+        let fits = |block: &Block| !self.is_cut && block.span.end() <= n_room;
+        let n_blocks = next.blocks.partition_point(fits);
+        self.is_cut |= n_blocks < next.blocks.len();
+        let last = n_blocks.checked_sub(1).and_then(|last| next.blocks.get(last));
+        let end = last.map_or(0, |last| last.span.end());
+        if end > 0 && !self.text.is_empty() {
+            self.text.push_str(BLOCK_SEPARATOR);
+        }
+        let to = self.text.len();
+        self.text.push_str(next.text.get(..end).unwrap_or(""));
+        for it in next.map.segments().iter().filter(|it| (it.to as usize) < end) {
+            let (from, from_len) = (it.from as usize, it.from_len as usize);
+            self.map.push(to + it.to as usize, it.to_len as usize, from, from_len);
+        }
+        let is_kept = |span: Span<Norm>| span.end() <= end;
+        let moved = |span: Span<Norm>| Span::new(span.start() + to, span.end() + to);
+        let inlines = next.inlines.into_iter().filter(|it| is_kept(it.span));
+        self.inlines.extend(inlines.map(|it| Inline { span: moved(it.span), ..it }));
+        let links = next.links.into_iter().filter(|it| is_kept(it.span));
+        self.links.extend(links.map(|it| Link { span: moved(it.span), ..it }));
+        let Structure { n_lists: lists_before, n_tables: tables_before, .. } = self.structure;
+        for Block { mut kind, span, .. } in next.blocks.into_iter().take(n_blocks) {
+            let Structure { n_lists, n_tables, .. } = &mut self.structure;
+            match &mut kind {
+                BlockKind::Heading(level) => *level = level.saturating_add(deeper).min(6),
+                BlockKind::ListItem { list, .. } => {
+                    *list += lists_before;
+                    *n_lists = (*n_lists).max(*list + 1);
+                }
+                BlockKind::TableRow { table, .. } => {
+                    *table += tables_before;
+                    *n_tables = (*n_tables).max(*table + 1);
+                }
+                _ => {}
+            }
+            self.record(kind, moved(span));
+        }
+        self.structure.last_group = Group::None;
+    }
+
     fn end_container(&mut self) {
         self.end_block();
         self.structure.containers.pop();
@@ -280,6 +333,12 @@ impl TextBuilder<'_> {
             return;
         };
         self.end_marks_in_block();
+        self.record(kind, Span::new(start, self.text.len()));
+        self.structure.last_group = group;
+    }
+
+    /// Records a block in the section of the last heading above it.
+    fn record(&mut self, kind: BlockKind, span: Span<Norm>) {
         let sections = &mut self.structure.sections;
         if let BlockKind::Heading(level) = kind {
             // A heading closes the sections of its own and deeper levels.
@@ -291,7 +350,6 @@ impl TextBuilder<'_> {
         if let BlockKind::Heading(level) = kind {
             sections.push((level, self.blocks.len() as u32));
         }
-        self.blocks.push(Block { kind, span: Span::new(start, self.text.len()), section });
-        self.structure.last_group = group;
+        self.blocks.push(Block { kind, span, section });
     }
 }

@@ -1,8 +1,10 @@
 use super::TextBuilder;
+use crate::format::{Format, FormatLimits};
+use crate::markdown::Markdown;
 use crate::target::Target;
 use crate::tests::{LIMITS, check_invariants, printed};
 use expect_test::{Expect, expect};
-use model::document::InlineKind;
+use model::document::{InlineKind, Parsed};
 
 /// Builds over a source of words; `word` gives the range of one.
 fn check(source: &str, build: impl Fn(&mut TextBuilder<'_>), expected: Expect) {
@@ -153,4 +155,62 @@ fn replaced_text_maps_to_all_of_its_source() {
     assert_eq!(parsed.map.source_range(2, 3), 2..7);
     // The lengths are equal, but the text is not, so no place inside it may count as verbatim.
     assert_eq!(parsed.map.source_range(6, 7), 9..13);
+}
+
+#[test]
+fn texts_read_by_themselves_are_appended_one_after_the_other() {
+    let source = "# A\n\n- b *c* [d](d.md)\n\n| e |\n|---|\n| f |\n\n![](g.png)\n";
+    let read = || Markdown.read(source, &LIMITS).expect("Markdown is never refused");
+    check(
+        source,
+        |b| {
+            b.begin_heading(1);
+            b.flow(2..3);
+            b.append(read(), 2);
+            b.end_sections();
+            b.append(Parsed { warnings: vec!["w".to_string(); 2], ..read() }, 6);
+            b.flow(2..3);
+            b.append(Parsed::default(), 0);
+        },
+        expect![[r#"
+            h1 §- "A"
+            h3 §0 "A"
+            li0.0 §1 "b c d"
+            th0 §1 "e"
+            tr0 §1 "f"
+            h6 §- "A"
+            li1.0 §5 "b c d"
+            th1 §5 "e"
+            tr1 §5 "f"
+            p §5 "A"
+            emphasis = "c"
+            emphasis = "c"
+            Path "d.md" = "d"
+            Embed "g.png" = ""
+            Path "d.md" = "d"
+            Embed "g.png" = ""
+            warning: w
+        "#]],
+    );
+}
+
+#[test]
+fn blocks_of_an_appended_text_that_do_not_fit_are_left_out() {
+    let source = "one *two*\n\nthree [four](4.md)\n";
+    let limits = FormatLimits { max_output_bytes: 24, ..LIMITS };
+    let mut builder = TextBuilder::new(source, &limits);
+    for _ in 0..3 {
+        builder.append(Markdown.read(source, &limits).expect("Markdown is never refused"), 0);
+    }
+    builder.flow(0..3);
+    let parsed = builder.finish();
+    check_invariants(source, &parsed);
+    expect![[r#"
+        p §- "one two"
+        p §- "three four"
+        emphasis = "two"
+        Path "4.md" = "four"
+        warning: text cut at 24 bytes; the rest of the document is not indexed
+    "#]]
+    .assert_eq(&printed(&parsed));
 }

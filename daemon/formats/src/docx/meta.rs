@@ -61,8 +61,7 @@ fn take(name: &str, value: &str, parsed: &mut Parsed) {
             meta.extra.insert(name.to_string(), Value::from(value));
         }
         "keywords" => {
-            let words = value.split([',', ';']).map(str::trim).filter(|word| !word.is_empty());
-            words.for_each(|word| add_tag(&mut meta.tags, word));
+            value.split([',', ';']).for_each(|word| add_tag(&mut meta.tags, word));
         }
         _ => {}
     }

@@ -11,6 +11,7 @@ use std::borrow::Cow;
 
 use quick_xml::Reader;
 use quick_xml::XmlVersion;
+use quick_xml::escape::resolve_predefined_entity;
 use quick_xml::events::{BytesStart, Event};
 
 /// Most prefixes that are remembered.
@@ -120,7 +121,9 @@ impl<'a> Xml<'a> {
                 Ok(Event::GeneralRef(name)) => {
                     let text = match name.resolve_char_ref() {
                         Ok(Some(character)) => Cow::Owned(character.to_string()),
-                        _ => Cow::Borrowed(predefined(&name.into_inner())),
+                        _ => Cow::Borrowed(
+                            resolve_predefined_entity(&name.into_inner()).unwrap_or(""),
+                        ),
                     };
                     return Some(Token::Text(text));
                 }
@@ -178,17 +181,5 @@ fn space_of_uri(uri: &str) -> Space {
         _ if ends("/wordprocessingDrawing") => Space::Placement,
         _ if ends("/drawingml/main") || ends("/drawingml/2006/main") => Space::Drawing,
         _ => Space::Other,
-    }
-}
-
-/// Returns the character of a predefined entity; nothing for any other.
-fn predefined(name: &str) -> &'static str {
-    match name {
-        "amp" => "&",
-        "lt" => "<",
-        "gt" => ">",
-        "quot" => "\"",
-        "apos" => "'",
-        _ => "",
     }
 }

@@ -3,6 +3,7 @@
 //! In: a tree. Out: the page's title and a [`DocMeta`]. Invariant: values are bounded in length and number.
 
 use html5ever::ns;
+use notes::parse::add_tag;
 use serde_json::Value;
 
 use super::data;
@@ -14,8 +15,6 @@ use model::document::{BlockKind, DocMeta, Parsed};
 const MAX_VALUE_BYTES: usize = 1_000;
 /// Most scripts with JSON-LD that are read.
 const MAX_SCRIPTS: usize = 4;
-/// Most keywords.
-const MAX_TAGS: usize = 50;
 /// Separators between the title of a page and the name of its site.
 const TITLE_SEPARATORS: &[&str] = &[" | ", " - ", " – ", " — ", " · ", " :: ", " » ", " • "];
 /// Names of dates in `<meta>`, in order of preference.
@@ -137,11 +136,7 @@ impl Head {
         meta.author = self.author.or(self.stated.author).or(shown.author);
         meta.language = self.language.or(self.stated.language);
         for tag in self.keywords.iter().flat_map(|keywords| keywords.split([',', ';'])) {
-            let tag = tag.trim().trim_start_matches('#');
-            let is_new = !tag.is_empty() && !meta.tags.iter().any(|old| old == tag);
-            if is_new && meta.tags.len() < MAX_TAGS {
-                meta.tags.push(tag.to_string());
-            }
+            add_tag(&mut meta.tags, tag);
         }
         if let Some(description) = self.description {
             meta.extra.insert("description".to_string(), Value::String(description));

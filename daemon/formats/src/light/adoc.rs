@@ -1,19 +1,51 @@
 //! AsciiDoc: what its lines and inline marks mean.
 
-use super::inline::{Inlines, Inside, InsideKind, between, may_open};
+use super::inline::{Inlines, Inside, InsideKind, may_open};
 use super::{Found, Light, LightState, Lines};
 use crate::target::Target;
 use model::document::InlineKind;
 
-pub(crate) static ADOC: Light =
-    Light { classify, define, inlines: Inlines { starts: b"`*hlxm<{", find: inside } };
+pub(crate) static ADOC: Light = Light {
+    keys: &["author", "date", "revdate", "lang", "title", "keywords", "tags"],
+    slack: 0,
+    classify,
+    define,
+    inlines: Inlines {
+        starts: b"`*hlxm<{",
+        pairs: &[("`", InlineKind::Code, false), ("*", InlineKind::Bold, false)],
+        find: inside,
+    },
+};
+
+/// What a block between two equal lines holds.
+#[derive(Clone, Copy, PartialEq)]
+enum Holds {
+    Code,
+    Comment,
+    /// An example, a sidebar, a quotation.
+    Text,
+}
+
+/// The signs of which the lines around a block are drawn.
+const FENCES: &[(char, Holds)] = &[
+    ('-', Holds::Code),
+    ('.', Holds::Code),
+    ('+', Holds::Code),
+    ('/', Holds::Comment),
+    ('=', Holds::Text),
+    ('*', Holds::Text),
+    ('_', Holds::Text),
+];
+/// Lines that are not shown: rules, page breaks, open blocks, list continuations.
+const DROPPED: &[&str] = &["'''", "<<<", "--", "+"];
+/// Beginnings of lines that are not shown: comments and includes.
+const DROPPED_STARTS: &[&str] = &["//", "include::"];
+/// What a link begins with, and whether that is part of the address.
+const LINKS: &[(&str, bool)] =
+    &[("link:", false), ("xref:", false), ("http://", true), ("https://", true), ("mailto:", true)];
 
 fn classify(lines: &Lines<'_>, at: usize, state: &mut LightState) -> Found {
-    let line = lines.get(at);
-    let text = line.trim_ascii_end();
-    if text.trim_ascii_start().is_empty() {
-        return Found::Blank;
-    }
+    let text = lines.get(at).trim_ascii_end();
     if let Some(heading) = heading(lines, at) {
         let is_title = matches!(heading, Found::Heading { level: 1, .. });
         state.head = (is_title && state.head.is_none()).then_some(at + 1);
@@ -28,22 +60,20 @@ fn classify(lines: &Lines<'_>, at: usize, state: &mut LightState) -> Found {
         state.n_rows = 0;
         return Found::Drop(at + 1);
     }
-    if state.in_table && text.starts_with('|') {
+    if let Some(row) = text.strip_prefix('|').filter(|_| state.in_table) {
         state.n_rows += 1;
-        let cells =
-            text.get(1..).unwrap_or("").split('|').map(|cell| lines.place(at, cell)).collect();
         // The first row is a header if a blank line follows it.
-        return Found::Row { cells, is_header: state.n_rows == 1 && lines.is_blank(at + 1) };
+        let is_header = state.n_rows == 1 && lines.is_blank(at + 1);
+        return lines.row(at, row.split('|'), is_header);
     }
-    // `//` is a comment; `////` opens a comment block and is handled as a fence.
-    if text.starts_with("//") && !text.starts_with("////") {
+    if let Some(block) = block(lines, at, text, state) {
+        return block;
+    }
+    if DROPPED.contains(&text) || DROPPED_STARTS.iter().any(|start| text.starts_with(start)) {
         return Found::Drop(at + 1);
     }
-    if let Some(fence) = fence(text) {
-        return fenced(lines, at, fence, state);
-    }
-    if let Some((key, value)) = attribute(text) {
-        state.meta.push((key.to_lowercase(), value.to_string()));
+    if let Some((key, value)) = text.strip_prefix(':').and_then(|it| it.split_once(':')) {
+        state.note(key, value);
         return Found::Drop(at + 1);
     }
     // A line of block attributes; only the language of code is used.
@@ -52,31 +82,14 @@ fn classify(lines: &Lines<'_>, at: usize, state: &mut LightState) -> Found {
         return Found::Drop(at + 1);
     }
     if let Some(path) = text.strip_prefix("image::").and_then(|rest| rest.split('[').next()) {
-        return Found::Embed(path.to_string(), at + 1);
+        return Found::Refer { paths: vec![path.to_string()], is_embed: true, end: at + 1 };
     }
-    // Unknown attributes, includes, rules, page breaks and list continuations.
-    if text.starts_with(':')
-        || text.starts_with("include::")
-        || text == "'''"
-        || text == "<<<"
-        || text == "+"
-    {
-        return Found::Drop(at + 1);
-    }
-    if let Some(offset) = admonition(text) {
-        return Found::TextFrom(lines.range(at).start + offset);
-    }
-    match item(lines, at) {
-        Some(item) => item,
+    match item(lines, at).unwrap_or_else(|| lines.item(at, &[])) {
         // `.Title` of a block is text; `. item` and `..` are not.
-        None if text.starts_with('.')
-            && text.len() > 1
-            && !text.starts_with(". ")
-            && !text.starts_with("..") =>
-        {
+        Found::Text if text.len() > 1 && text.starts_with('.') && !text.starts_with("..") => {
             Found::TextFrom(lines.range(at).start + 1)
         }
-        None => Found::Text,
+        found => found,
     }
 }
 
@@ -90,39 +103,23 @@ fn heading(lines: &Lines<'_>, at: usize) -> Option<Found> {
     is_heading.then(|| Found::Heading { level, text: lines.place(at, text), n_lines: 1 })
 }
 
-/// Returns the line if it opens or closes a block.
-fn fence(text: &str) -> Option<&str> {
-    let is = |byte: u8, n: usize| text.len() >= n && text.bytes().all(|b| b == byte);
-    let is_code = is(b'-', 4) || is(b'.', 4) || is(b'/', 4) || is(b'+', 4);
-    let is_open = text == "--" || is(b'=', 4) || is(b'*', 4) || is(b'_', 4);
-    let is_ticks = text.starts_with("```");
-    (is_code || is_open || is_ticks).then_some(text)
-}
-
-fn fenced(lines: &Lines<'_>, at: usize, fence: &str, state: &mut LightState) -> Found {
+/// Reads a block that begins with a line of at least four equal signs, or with three backticks.
+fn block(lines: &Lines<'_>, at: usize, text: &str, state: &mut LightState) -> Option<Found> {
+    let sign = text.chars().next()?;
+    let is_drawn = text.len() >= 4 && text.chars().all(|c| c == sign);
+    let (close, holds) = match text.strip_prefix("```") {
+        Some(language) => {
+            state.language = language.trim_start_matches('`').trim_ascii().to_string();
+            ("```", Holds::Code)
+        }
+        None => (text, FENCES.iter().find(|(known, _)| is_drawn && *known == sign)?.1),
+    };
+    if holds == Holds::Text {
+        return Some(Found::Drop(at + 1));
+    }
     let language = std::mem::take(&mut state.language);
-    if !fence.starts_with(['-', '.', '/', '+', '`']) || fence == "--" {
-        // The content of examples, sidebars and quotations is text.
-        return Found::Drop(at + 1);
-    }
-    let close = if fence.starts_with('`') { "```" } else { fence };
-    let end = lines.find(at + 1, |line| line.trim_ascii_end() == close);
-    let after = (end + 1).min(lines.len());
-    // A comment block.
-    if fence.starts_with('/') {
-        return Found::Drop(after);
-    }
-    let ticked = fence.trim_start_matches('`').trim_ascii();
-    let language = if fence.starts_with('`') { ticked.to_lowercase() } else { language };
-    Found::Code { language, lines: at + 1..end, end: after }
-}
-
-/// Reads an attribute such as `:author: Ada`; `None` for unknown keys.
-fn attribute(text: &str) -> Option<(&str, &str)> {
-    let (key, value) = text.strip_prefix(':')?.split_once(": ")?;
-    let is_known =
-        ["author", "date", "revdate", "lang", "title", "keywords", "tags"].contains(&key);
-    is_known.then_some((key, value.trim_ascii()))
+    let language = (holds == Holds::Code).then_some(&*language);
+    Some(lines.block(at, language, |line| line.trim_ascii_end() == close))
 }
 
 /// Reads the line of the author or of the revision, which follow the title: `Ada Moreno <ada@x.org>`, `v1.0,
@@ -137,14 +134,13 @@ fn head_line(text: &str, state: &mut LightState) -> bool {
             && name.split(' ').all(|it| it.starts_with(char::is_uppercase))
             && (text.ends_with('>') || text == name);
         if is_name {
-            state.meta.push(("author".to_string(), name.to_string()));
+            state.note("author", name);
         }
         return is_name;
     }
     let date = text.split_once(',').map_or(text, |(_, date)| date).split(':').next();
     let date = date.map(str::trim_ascii).filter(|it| is_number(text) && !it.is_empty());
-    state.meta.extend(date.map(|it| ("revdate".to_string(), it.to_string())));
-    date.is_some()
+    date.map(|date| state.note("revdate", date)).is_some()
 }
 
 /// Reads `:name: value`.
@@ -157,41 +153,29 @@ fn define(line: &str) -> Option<(&str, &str)> {
 fn language_of(text: &str) -> String {
     let mut words = text.trim_matches(['[', ']']).split(',').map(str::trim_ascii);
     match words.next() {
-        Some("source" | "listing" | "%linenums") => words.next().unwrap_or("").to_lowercase(),
+        Some("source" | "listing" | "%linenums") => words.next().unwrap_or("").to_string(),
         _ => String::new(),
     }
 }
 
-/// Returns where the text of `NOTE: text` begins; the word stays part of the text, so that is always 0.
-fn admonition(text: &str) -> Option<usize> {
-    let words = ["NOTE: ", "TIP: ", "IMPORTANT: ", "WARNING: ", "CAUTION: "];
-    words.iter().find(|word| text.starts_with(**word)).map(|_| 0)
-}
-
-/// Reads an item: `* item`, `** deeper`, `. numbered`, `- item`, `1. item`.
+/// Reads an item: `* item`, `** deeper`, `. numbered`, `- item`.
 fn item(lines: &Lines<'_>, at: usize) -> Option<Found> {
-    let line = lines.get(at);
-    let text = line.trim_ascii_start();
-    let first = text.bytes().next()?;
-    if first == b'*' || first == b'.' || first == b'-' {
-        let n_signs = text.bytes().take_while(|byte| *byte == first).count();
-        let rest = text.get(n_signs..)?;
-        let shown = rest.strip_prefix(' ')?.trim_ascii_start();
-        let shown =
-            // Without the box of a task.
-            ["[x] ", "[ ] ", "[*] "].iter().find_map(|b| shown.strip_prefix(b)).unwrap_or(shown);
-        let is_item = n_signs <= 5 && !shown.is_empty();
-        let offset = line.len() - shown.len();
-        // `.` numbers automatically; the builder counts on from 1.
-        let ordinal = (first == b'.').then_some(1);
-        return is_item.then(|| Found::Item {
-            indent: n_signs,
-            ordinal,
-            text: lines.range(at).start + offset,
-        });
-    }
-    let (ordinal, offset) = super::marker(line, &[])?;
-    Some(Found::Item { indent: 1, ordinal, text: lines.range(at).start + offset })
+    let text = lines.text(at);
+    let sign = text.chars().next().filter(|sign| ['*', '.', '-'].contains(sign))?;
+    let rest = text.trim_start_matches(sign);
+    let n_signs = text.len() - rest.len();
+    let shown = rest.strip_prefix(' ')?.trim_ascii_start();
+    // Without the box of a task.
+    let boxes = ["[x] ", "[ ] ", "[*] "];
+    let shown = boxes.iter().find_map(|it| shown.strip_prefix(it)).unwrap_or(shown);
+    // `.` numbers automatically; the builder counts on from 1.
+    let ordinal = (sign == '.').then_some(1);
+    let text = lines.place(at, shown).start;
+    (n_signs <= 5 && !shown.is_empty()).then_some(Found::Item {
+        indent: n_signs - 1,
+        ordinal,
+        text,
+    })
 }
 
 /// Reads the inline mark at the start of `text`; `before` is the character before it.
@@ -203,10 +187,8 @@ fn inside(text: &str, before: Option<char>) -> Option<Inside> {
         // `<<id,text>>` shows the text, `<<id>>` the id.
         let (id, shown) = inner.split_once(',').map_or((inner, 0), |(id, _)| (id, id.len() + 1));
         // An id with `#` is that of a place in another document.
-        let kind = match id.contains('#') {
-            true => InsideKind::Link(Target::of_address(id)),
-            false => InsideKind::Plain,
-        };
+        let target = Some(id).filter(|id| id.contains('#')).and_then(Target::of_address);
+        let kind = InsideKind::Link(target);
         return Some(Inside { n_bytes: 2 + end + 2, text: 2 + shown..2 + end, kind });
     }
     if let Some(rest) = text.strip_prefix('{') {
@@ -214,23 +196,13 @@ fn inside(text: &str, before: Option<char>) -> Option<Inside> {
         let kind = InsideKind::Name;
         return Some(Inside { n_bytes: name.len() + 2, text: 1..1 + name.len(), kind });
     }
-    if !may_open(before) {
-        return None;
-    }
-    match text.as_bytes().first()? {
-        b'`' => between(text, "`", InlineKind::Code),
-        b'*' => between(text, "*", InlineKind::Bold),
-        _ => link(text),
-    }
+    link(text).filter(|_| may_open(before))
 }
 
 /// Reads a link: `link:path[text]`, `xref:path#part[text]`, `https://…[text]`.
 fn link(text: &str) -> Option<Inside> {
-    let prefix = ["link:", "xref:", "http://", "https://", "mailto:"]
-        .iter()
-        .find(|p| text.starts_with(**p))?;
-    // `link:` and `xref:` are not part of the address; the scheme of a URL is.
-    let n_prefix = if prefix.ends_with("//") || *prefix == "mailto:" { 0 } else { prefix.len() };
+    let (prefix, is_shown) = LINKS.iter().find(|(prefix, _)| text.starts_with(prefix))?;
+    let n_prefix = if *is_shown { 0 } else { prefix.len() };
     // White space before `[` means that this is not a link.
     let open = text.find(['[', ' ', '\n']).filter(|at| text.as_bytes().get(*at) == Some(&b'['))?;
     let end = open + text.get(open..)?.find(']')?;

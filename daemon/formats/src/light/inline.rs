@@ -14,7 +14,9 @@ const MAX_BYTES: usize = 500;
 pub(super) struct Inlines {
     /// Bytes at which a mark may begin; ASCII only.
     pub(super) starts: &'static [u8],
-    /// Reads the mark at the start of the text; the second argument is the character before it.
+    /// Marks that stand before and after what they mark, longer ones first, and whether they may stand inside words.
+    pub(super) pairs: &'static [(&'static str, InlineKind, bool)],
+    /// Reads any other mark at the start of the text; the second argument is the character before it.
     pub(super) find: fn(&str, Option<char>) -> Option<Inside>,
 }
 
@@ -28,8 +30,8 @@ pub(super) struct Inside {
 
 /// The kind of an inline mark.
 pub(super) enum InsideKind {
-    Plain,
     Mark(InlineKind),
+    /// A link; without a target, only its text is shown.
     Link(Option<Target>),
     /// A name that a line defines; shown as written if none does.
     Name,
@@ -58,8 +60,9 @@ impl Inlines {
             at += next;
             let before = text.get(..at).and_then(|before| before.chars().next_back());
             let window = &text[at..];
-            let window = window.get(..floor(window, MAX_BYTES)).unwrap_or(window);
-            let Some(inside) = (self.find)(window, before) else {
+            let window = &window[..window.floor_char_boundary(MAX_BYTES)];
+            let inside = self.pair(window, before).or_else(|| (self.find)(window, before));
+            let Some(inside) = inside else {
                 at += 1;
                 // Also right where `at` is now inside a character: all starts are ASCII.
                 continue;
@@ -67,27 +70,19 @@ impl Inlines {
             out.flow(range.start + shown..range.start + at);
             let inner = range.start + at + inside.text.start..range.start + at + inside.text.end;
             let name = source.get(inner.clone()).unwrap_or("");
-            match inside.kind {
-                InsideKind::Plain => out.flow(inner),
-                InsideKind::Name => match defined.get(name) {
-                    Some(text) => {
-                        out.replaced(text, range.start + at..range.start + at + inside.n_bytes)
+            let whole = range.start + at..range.start + at + inside.n_bytes;
+            match (&inside.kind, defined.get(name)) {
+                (InsideKind::Name, Some(text)) => out.replaced(text, whole),
+                (InsideKind::Name, None) => out.flow(whole),
+                _ => {
+                    match inside.kind {
+                        InsideKind::Mark(kind) => out.begin_inline(kind),
+                        InsideKind::Link(target) => out.begin_link(target),
+                        InsideKind::Name | InsideKind::Named => {
+                            let address = defined.get(format!("_{name}").as_str());
+                            out.begin_link(address.and_then(|it| Target::of_address(it)));
+                        }
                     }
-                    None => out.flow(range.start + at..range.start + at + inside.n_bytes),
-                },
-                InsideKind::Named => {
-                    let address = defined.get(format!("_{name}").as_str());
-                    out.begin_link(address.and_then(|it| Target::of_address(it)));
-                    out.flow(inner);
-                    out.end_mark();
-                }
-                InsideKind::Mark(kind) => {
-                    out.begin_inline(kind);
-                    out.flow(inner);
-                    out.end_mark();
-                }
-                InsideKind::Link(target) => {
-                    out.begin_link(target);
                     out.flow(inner);
                     out.end_mark();
                 }
@@ -97,25 +92,23 @@ impl Inlines {
         }
         out.flow(range.start + shown..range.end);
     }
-}
 
-/// Returns the last character boundary up to `limit`.
-fn floor(text: &str, limit: usize) -> usize {
-    (0..=limit.min(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0)
-}
-
-/// Reads text between two equal marks, unless it begins or ends with white space.
-pub(super) fn between(text: &str, mark: &str, kind: InlineKind) -> Option<Inside> {
-    let inner = text.strip_prefix(mark)?;
-    let end = inner.find(mark).filter(|end| *end > 0)?;
-    let shown = inner.get(..end)?;
-    let is_tight = !shown.starts_with(char::is_whitespace) && !shown.ends_with(char::is_whitespace);
-    let start = mark.len();
-    is_tight.then_some(Inside {
-        n_bytes: start + end + start,
-        text: start..start + end,
-        kind: InsideKind::Mark(kind),
-    })
+    /// Reads text between two equal marks, unless it begins or ends with white space.
+    fn pair(&self, text: &str, before: Option<char>) -> Option<Inside> {
+        let is_at = |(mark, _, is_free): &&(&str, InlineKind, bool)| {
+            text.starts_with(mark) && (*is_free || may_open(before))
+        };
+        let (mark, kind, _) = self.pairs.iter().find(is_at)?;
+        let inner = text.get(mark.len()..)?;
+        let shown = inner.get(..inner.find(mark)?)?;
+        let is_tight = !shown.is_empty() && shown.trim() == shown;
+        let text = mark.len()..mark.len() + shown.len();
+        is_tight.then(|| Inside {
+            n_bytes: text.end + mark.len(),
+            text,
+            kind: InsideKind::Mark(*kind),
+        })
+    }
 }
 
 /// True where a mark may open: at the start, after white space, an opening bracket, a quote or a hyphen.

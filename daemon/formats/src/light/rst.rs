@@ -1,44 +1,47 @@
 //! reStructuredText: what its lines and inline marks mean.
 
-use super::inline::{Inlines, Inside, InsideKind, between, may_open};
-use super::{Found, Light, LightState, Lines, cells_between, marker};
+use super::inline::{Inlines, Inside, InsideKind, may_open};
+use super::{Found, Light, LightState, Lines, cells_between};
 use crate::target::Target;
 use model::document::InlineKind;
 
-pub(crate) static RST: Light =
-    Light { classify, define, inlines: Inlines { starts: b"`*:|", find: inside } };
+pub(crate) static RST: Light = Light {
+    keys: &[
+        "title", "author", "authors", "date", "revdate", "language", "lang", "tags", "keywords",
+        "aliases", "id", "ref",
+    ],
+    slack: 0,
+    classify,
+    define,
+    inlines: Inlines {
+        starts: b"`*:|",
+        pairs: &[("``", InlineKind::Code, true), ("**", InlineKind::Bold, false)],
+        find: inside,
+    },
+};
 
-/// Directives whose content is code.
-const CODE: &[&str] =
-    &["code-block", "code", "sourcecode", "highlight", "literalinclude", "parsed-literal", "math"];
-/// Directives that only arrange the document or include other text; they are dropped with their content.
-const ARRANGING: &[&str] = &[
-    "contents",
-    "raw",
-    "include",
-    "meta",
-    "index",
-    "only",
-    "tabularcolumns",
-    "currentmodule",
-    "module",
-    "automodule",
-    "autoclass",
-    "autofunction",
-    "highlightlang",
-    "sectnum",
-    "class",
-    "role",
-    "default-role",
+/// What a directive holds.
+enum Holds {
+    Code,
+    /// Paths of other documents.
+    Documents,
+    Picture,
+    /// What only arranges the document, or includes other text.
+    Nothing,
+}
+
+/// Names of directives, and what these hold; others hold text.
+const DIRECTIVES: &[(&str, Holds)] = &[
+    ("code-block code sourcecode highlight literalinclude parsed-literal math", Holds::Code),
+    ("toctree", Holds::Documents),
+    ("image figure", Holds::Picture),
+    ("contents raw include meta index only tabularcolumns currentmodule module", Holds::Nothing),
+    ("automodule autoclass autofunction highlightlang sectnum class role", Holds::Nothing),
+    ("default-role", Holds::Nothing),
 ];
 
 fn classify(lines: &Lines<'_>, at: usize, state: &mut LightState) -> Found {
-    let line = lines.get(at);
-    let text = line.trim_ascii();
-    if text.is_empty() {
-        // A blank line does not end a table made of rules; only a rule does.
-        return Found::Blank;
-    }
+    let text = lines.text(at);
     if let Some(heading) = heading(lines, at, state) {
         return heading;
     }
@@ -53,11 +56,10 @@ fn classify(lines: &Lines<'_>, at: usize, state: &mut LightState) -> Found {
     if state.in_table {
         // Columns are at least two spaces apart.
         let cells = text.split("  ").filter(|cell| !cell.trim_ascii().is_empty());
-        let cells = cells.map(|cell| lines.place(at, cell)).collect();
         state.n_rows += 1;
         // A rule below the first row makes it a header.
-        let is_header = state.n_rows == 1 && is_simple_rule(lines.get(at + 1).trim_ascii());
-        return Found::Row { cells, is_header };
+        let is_header = state.n_rows == 1 && is_simple_rule(lines.text(at + 1));
+        return lines.row(at, cells, is_header);
     }
     // Rules of a grid table, and lines of four or more equal signs (transitions).
     if is_grid_rule(text) || is_ornament(text).is_some_and(|_| text.len() > 3) {
@@ -65,10 +67,7 @@ fn classify(lines: &Lines<'_>, at: usize, state: &mut LightState) -> Found {
     }
     // A row of a grid table.
     if text.starts_with('|') && text.ends_with('|') && text.len() > 2 {
-        let cells =
-            cells_between(line, '|').into_iter().map(|cell| lines.place(at, cell)).collect();
-        let below = lines.get(at + 1).trim_ascii();
-        return Found::Row { cells, is_header: below.starts_with("+=") };
+        return lines.row(at, cells_between(text), lines.text(at + 1).starts_with("+="));
     }
     if let Some(note) = footnote(text) {
         return Found::TextFrom(lines.place(at, note).start);
@@ -77,19 +76,14 @@ fn classify(lines: &Lines<'_>, at: usize, state: &mut LightState) -> Found {
         return directive(lines, at, state);
     }
     if let Some((key, value)) = field(text).filter(|_| lines.indent(at) == 0) {
-        state.meta.push((key.to_lowercase(), value.to_string()));
+        state.note(key, value);
         return Found::Drop(at + 1);
     }
     if at > 0 && is_literal(lines, at) {
         let end = lines.end_of_indented(at, 0);
         return Found::Code { language: String::new(), lines: at..end, end: end.max(at + 1) };
     }
-    match marker(line, &['-', '*', '+', '•']) {
-        Some((ordinal, offset)) => {
-            Found::Item { indent: lines.indent(at), ordinal, text: lines.range(at).start + offset }
-        }
-        None => Found::Text,
-    }
+    lines.item(at, &['-', '*', '+', '•'])
 }
 
 /// Returns the text of a footnote or citation: `.. [1] text`.
@@ -157,7 +151,7 @@ fn is_grid_rule(text: &str) -> bool {
 fn field(text: &str) -> Option<(&str, &str)> {
     let (key, value) = text.strip_prefix(':')?.split_once(": ")?;
     let is_key = !key.is_empty() && key.len() < 40 && !key.contains(['`', ':']);
-    is_key.then_some((key, value.trim_ascii()))
+    is_key.then_some((key, value))
 }
 
 /// True for an indented block after a paragraph that ends with `::`.
@@ -171,51 +165,46 @@ fn is_literal(lines: &Lines<'_>, at: usize) -> bool {
 
 /// Reads a line that begins with `..`: a directive, or markup that is not shown.
 fn directive(lines: &Lines<'_>, at: usize, state: &mut LightState) -> Found {
-    let line = lines.get(at).trim_ascii();
-    let indent = lines.indent(at);
-    let inner = line.get(2..).unwrap_or("").trim_ascii_start();
-    let end = lines.end_of_indented(at + 1, indent).max(at + 1);
+    let inner = lines.text(at).get(2..).unwrap_or("").trim_ascii_start();
+    let end = || lines.end_of_indented(at + 1, lines.indent(at)).max(at + 1);
     let Some((name, argument)) = inner.split_once("::").filter(|(name, _)| !name.contains(' '))
     else {
         if let Some(label) = inner.strip_prefix('_').and_then(|it| it.strip_suffix(':')) {
-            state.meta.push(("ref".to_string(), label.trim_matches('`').to_string()));
+            state.note("ref", label.trim_matches('`'));
         }
         // A label, target or substitution (one line), or a comment (with its indented lines).
-        return Found::Drop(if inner.starts_with(['_', '|', '[']) { at + 1 } else { end });
+        return Found::Drop(if inner.starts_with(['_', '|', '[']) { at + 1 } else { end() });
     };
     let argument = argument.trim_ascii();
-    if CODE.contains(&name) {
-        // Options (`:linenos:`) and blank lines come before the code.
-        let is_option = |at: &usize| {
-            let text = lines.get(*at).trim_ascii();
-            text.is_empty() || text.starts_with(':')
+    let known = DIRECTIVES.iter().find(|(names, _)| names.split(' ').any(|it| it == name));
+    let Some((_, holds)) = known else {
+        return match argument.is_empty() {
+            true => Found::Drop(at + 1),
+            // The argument of a note is its first words; for others (a function), it is worth a line. Indented content
+            // follows as text.
+            false => Found::TextFrom(lines.place(at, argument).start),
         };
-        let start = (at + 1..end).find(|at| !is_option(at)).unwrap_or(end);
-        return Found::Code { language: argument.to_lowercase(), lines: start..end, end };
-    }
-    if name == "toctree" {
-        let entries = (at + 1..end).map(|at| lines.get(at).trim_ascii());
-        let entries = entries.filter(|it| !it.is_empty() && !it.starts_with(':'));
-        // `Title <path>`, or the path.
-        let path = |entry: &str| match entry.strip_suffix('>').and_then(|it| it.rsplit_once('<')) {
-            Some((_, path)) => path.to_string(),
-            None => entry.to_string(),
-        };
-        return Found::Refer(entries.map(path).collect(), end);
-    }
-    if ARRANGING.contains(&name) {
-        return Found::Drop(end);
-    }
-    if matches!(name, "image" | "figure") {
-        let is_option = |at: &usize| lines.get(*at).trim_ascii_start().starts_with(':');
-        let after = (at + 1..end).find(|at| !is_option(at)).unwrap_or(end);
-        return Found::Embed(argument.to_string(), after);
-    }
-    match argument.is_empty() {
-        true => Found::Drop(at + 1),
-        // The argument of a note is its first words; for others (a function), it is worth a line. Indented content
-        // follows as text.
-        false => Found::TextFrom(lines.place(at, argument).start),
+    };
+    let end = end();
+    // Options, such as `:linenos:`, come before the content.
+    let is_option = |at: &usize| lines.is_blank(*at) || lines.text(*at).starts_with(':');
+    let start = (at + 1..end).find(|at| !is_option(at)).unwrap_or(end);
+    match holds {
+        Holds::Code => Found::Code { language: argument.to_lowercase(), lines: start..end, end },
+        Holds::Documents => {
+            let entries = (start..end).map(|at| lines.text(at)).filter(|it| !it.is_empty());
+            // `Title <path>`, or the path.
+            let path =
+                |entry: &str| match entry.strip_suffix('>').and_then(|it| it.rsplit_once('<')) {
+                    Some((_, path)) => path.to_string(),
+                    None => entry.to_string(),
+                };
+            Found::Refer { paths: entries.map(path).collect(), is_embed: false, end }
+        }
+        Holds::Picture => {
+            Found::Refer { paths: vec![argument.to_string()], is_embed: true, end: start }
+        }
+        Holds::Nothing => Found::Drop(end),
     }
 }
 
@@ -232,12 +221,6 @@ fn define(line: &str) -> Option<(&str, &str)> {
 
 /// Reads the inline mark at the start of `text`; `before` is the character before it.
 fn inside(text: &str, before: Option<char>) -> Option<Inside> {
-    if text.starts_with("``") {
-        return between(text, "``", InlineKind::Code);
-    }
-    if text.starts_with("**") {
-        return between(text, "**", InlineKind::Bold).filter(|_| may_open(before));
-    }
     // A role: `` :ref:`text` ``.
     if let Some(role) = text.strip_prefix(':') {
         let (name, rest) = role.split_once(":`")?;
@@ -279,7 +262,7 @@ fn reference(rest: &str, start: usize, role: Option<&str>) -> Option<Inside> {
         Some(_) => InsideKind::Mark(InlineKind::Code),
         None if shown < inner.len() => InsideKind::Link(Target::of_address(address)),
         None if n_ticks > 0 => InsideKind::Named,
-        None => InsideKind::Plain,
+        None => InsideKind::Link(None),
     };
     Some(Inside { n_bytes, text: start..start + shown, kind })
 }

@@ -1,9 +1,9 @@
-//! The three syntaxes, each as a table, and properties of any text.
+//! The syntaxes of markup, each as a table, and properties of any text.
 
 use expect_test::{Expect, expect};
 use proptest::prelude::*;
 
-use super::{ADOC, Light, ORG, RST};
+use super::{ADOC, Light, ORG, PLAIN, RST};
 use crate::format::Format;
 use crate::tests::{LIMITS, check_invariants, printed};
 
@@ -196,14 +196,70 @@ fn documents_of_a_site_refer_to_each_other() {
     );
 }
 
+#[test]
+fn lists_of_every_syntax_go_on_after_a_nested_one_and_begin_with_one() {
+    let text = "Since\n1990. it is\n\n- a\n\n  - b\n\n  more a\n\n10. x\n\nEnd\n";
+    let check_one = |syntax| {
+        check(
+            syntax,
+            text,
+            expect![[r#"
+        title None author None date None
+        p §- "Since 1990. it is"
+        li0.0 §- "a"
+        li1.1 §- "b"
+        li0.0 §- "more a"
+        li2.0/10 §- "x"
+        p §- "End"
+    "#]],
+        );
+    };
+    [&PLAIN, &RST, &ORG].into_iter().for_each(check_one);
+}
+
+#[test]
+fn code_loses_the_indentation_that_its_lines_share() {
+    let code = "\ta\n\t  b\n\n      c\n";
+    for (syntax, text) in [
+        (&PLAIN, format!("Run:\n\n{code}")),
+        (&PLAIN, format!("     - item\n\n{code}")),
+        (&RST, format!("Run::\n\n{code}")),
+        (&ADOC, format!("----\n{code}----\n")),
+        (&ORG, format!("#+begin_example\n{code}#+end_example\n")),
+    ] {
+        let parsed = syntax.read(&text, &LIMITS).expect("text is never refused");
+        check_invariants(&text, &parsed);
+        assert!(parsed.text.ends_with("a\n  b\n\n  c"), "{text:?}: {:?}", parsed.text);
+    }
+}
+
+#[test]
+fn what_only_begins_like_a_mark_is_text() {
+    let rows = [
+        (&ADOC, ":) she said", ":) she said"),
+        (&ADOC, "It runs\nNOTE: now", "It runs NOTE: now"),
+        (&ADOC, "\'\'\'quoted\'\'\'", "\'\'\'quoted\'\'\'"),
+        (&ORG, "#+begin_quote\nIt runs.\n#+end_quote", "It runs."),
+        (&ORG, "#hash", "#hash"),
+        (&ORG, ":PROPERTIES:\nIt runs.", "It runs."),
+        (&ORG, ":LOGBOOK:\nIt ran.\n:END:\nIt runs.", "It runs."),
+        (&RST, ".. note::\n\n   .. note:: It\n      runs.", "It runs."),
+        (&RST, "2**3**4 tag``y``", "2**3**4 tagy"),
+    ];
+    for (syntax, text, expected) in rows {
+        let parsed = syntax.read(text, &LIMITS).expect("text is never refused");
+        assert_eq!(parsed.text, expected, "{text}");
+    }
+}
+
 proptest! {
     #[test]
     fn any_text_keeps_the_invariants(lines in proptest::collection::vec(
         "(  |    |\t)?(==|=====|-----|\\.\\. |::|\\* |\\*\\* |# |#\\+BEGIN_SRC|#\\+END_SRC|\\||\\|===|:a: |:ID: |:END:|\\{a\\}|- |1\
         \\. |\\. |\
-         ----|\\[\\[|`|``|\\*|=|link:x\\[|:doc:`|<<|\\+--\\+)?[ a-zé`*=\\]|>_:]{0,10}", 0..30), which in 0usize..3) {
+         ----|\\[\\[|`|``|\\*|=|link:x\\[|:doc:`|<<|\\+--\\+)?[ a-zé`*=\\]|>_:]{0,10}", 0..30), which in 0usize..4) {
         let text = lines.join("\n");
-        let syntax = [&RST, &ORG, &ADOC][which];
+        let syntax = [&RST, &ORG, &ADOC, &PLAIN][which];
         let parsed = syntax.read(&text, &LIMITS).expect("text is never refused");
         check_invariants(&text, &parsed);
     }

@@ -1,6 +1,6 @@
 //! Blocks: groups lines into headings, paragraphs, items, tables and code.
 //!
-//! In: the lines of all pages in reading order, without furniture. Out: a [`Script`]. A line begins a block if there
+//! In: the lines of all pages in reading order, without furniture. Out: their text. A line begins a block if there
 //! is a gap above it, if its style differs, if it is indented, if it begins an item, or if the line above had room
 //! for its first word. A paragraph continues in the next column and on the next page unless its end looks like the
 //! end of a paragraph.
@@ -15,9 +15,10 @@ use super::hyphen::{self, Joint, Vocabulary};
 use super::item::{Marker, marker_of};
 use super::links::PageLink;
 use super::page::PageLines;
-use super::script::{Script, Step};
 use super::table;
-use model::document::InlineKind;
+use super::write::PdfText;
+use crate::format::FormatLimits;
+use model::document::{InlineKind, Parsed};
 
 /// A line begins a block if its distance from the line above is this many times the usual one.
 const APART: f32 = 1.35;
@@ -25,9 +26,14 @@ const APART: f32 = 1.35;
 const MONO_WIDTH: f32 = 0.6;
 
 /// Writes all pages.
-pub(super) fn write(pages: &[PageLines], headings: &Headings, vocabulary: &Vocabulary) -> Script {
+pub(super) fn write(
+    pages: &[PageLines],
+    headings: &Headings,
+    vocabulary: &Vocabulary,
+    limits: &FormatLimits,
+) -> Parsed {
     let mut writer = BlockWriter {
-        script: Script::default(),
+        out: PdfText::new(limits),
         headings,
         vocabulary,
         links: &[],
@@ -35,11 +41,11 @@ pub(super) fn write(pages: &[PageLines], headings: &Headings, vocabulary: &Vocab
         lists: Vec::new(),
     };
     for page in pages {
-        writer.script.begin_page();
+        writer.out.begin_page();
         writer.page(page);
     }
     writer.end_lists();
-    writer.script
+    writer.out.finish()
 }
 
 /// The open block.
@@ -68,7 +74,7 @@ struct List {
 }
 
 struct BlockWriter<'a> {
-    script: Script,
+    out: PdfText,
     headings: &'a Headings,
     vocabulary: &'a Vocabulary,
     links: &'a [PageLink],
@@ -95,12 +101,12 @@ impl<'a> BlockWriter<'a> {
             self.region(lines);
             start += n.max(1);
         }
-        self.script.end_marks();
+        self.out.end_marks();
         for note in &page.notes {
             self.end_lists();
-            self.script.step(Step::BeginText);
-            self.script.flow(note, false);
-            self.script.step(Step::EndBlock);
+            self.out.builder.begin_text();
+            self.out.flow(note, false);
+            self.out.builder.end_block();
         }
     }
 
@@ -119,7 +125,7 @@ impl<'a> BlockWriter<'a> {
         if let Some(table) = table::table_at(lines, at) {
             self.end_lists();
             let end = table.end;
-            table.write(&mut self.script, lines);
+            table.write(&mut self.out, lines);
             return end;
         }
         let n_code = lines.iter().skip(at).take_while(|line| is_code(line)).count();
@@ -131,9 +137,9 @@ impl<'a> BlockWriter<'a> {
         let before = at.checked_sub(1).and_then(|before| lines.get(before));
         if let Some((level, n_lines)) = self.headings.heading_at(lines, at) {
             self.end_lists();
-            self.script.step(Step::BeginHeading(level));
+            self.out.builder.begin_heading(level);
             self.lines(&lines[at..at + n_lines], false);
-            self.script.step(Step::EndBlock);
+            self.out.builder.end_block();
             return at + n_lines;
         }
         let marker = marker_of(line);
@@ -158,7 +164,7 @@ impl<'a> BlockWriter<'a> {
             while self.lists.last().is_some_and(|list| line.x0 < list.x + 0.6 * line.size) {
                 self.end_list();
             }
-            self.script.step(Step::BeginText);
+            self.out.builder.begin_text();
             return;
         };
         // An item further left than the innermost list ends that list.
@@ -177,7 +183,7 @@ impl<'a> BlockWriter<'a> {
         match self.lists.last_mut() {
             Some(list) if is_next(list) => {
                 list.number = marker.number;
-                self.script.step(Step::EndItem);
+                self.out.builder.end_item();
             }
             // Same x but a different kind or number: another list. At most 6 levels are kept.
             last => {
@@ -185,26 +191,26 @@ impl<'a> BlockWriter<'a> {
                 if is_level || self.lists.len() >= 6 {
                     self.end_list();
                 }
-                self.script.step(Step::BeginList(marker.number));
+                self.out.builder.begin_list(marker.number);
                 self.lists.push(List { x: line.x0, number: marker.number });
             }
         }
-        self.script.step(Step::BeginItem);
-        self.script.step(Step::BeginText);
+        self.out.builder.begin_item();
+        self.out.builder.begin_text();
     }
 
     fn end_text(&mut self) {
-        self.script.end_marks();
+        self.out.end_marks();
         if !matches!(self.open, Open::Nothing) {
-            self.script.step(Step::EndBlock);
+            self.out.builder.end_block();
             self.open = Open::Nothing;
         }
     }
 
     fn end_list(&mut self) {
         if self.lists.pop().is_some() {
-            self.script.step(Step::EndItem);
-            self.script.step(Step::EndList);
+            self.out.builder.end_item();
+            self.out.builder.end_list();
         }
     }
 
@@ -233,10 +239,8 @@ impl<'a> BlockWriter<'a> {
         {
             joint = self.vocabulary.joint(&last.word, &first.text);
         }
-        // The hyphen is the last character written.
         if joint == Joint::DropHyphen {
-            let n_dropped = self.script.text.chars().next_back().map_or(0, char::len_utf8);
-            self.script.drop_end(n_dropped);
+            self.out.drop_hyphen();
         }
         let mut is_joined = joint != Joint::Space;
         for word in line.words.iter().skip(n_skipped) {
@@ -246,9 +250,9 @@ impl<'a> BlockWriter<'a> {
                     style if style.has(GlyphStyle::BOLD) => Some(InlineKind::Bold),
                     _ => None,
                 };
-                self.script.mark(word.link, inline, self.links);
+                self.out.mark(word.link, inline, self.links);
             }
-            self.script.flow(&word.text, is_joined);
+            self.out.flow(&word.text, is_joined);
             is_joined = false;
         }
         if let Some(word) = line.words.last() {
@@ -276,13 +280,13 @@ impl<'a> BlockWriter<'a> {
 
     /// Writes lines of code; the indentation comes from the x of each word.
     fn code(&mut self, lines: &[Line]) {
-        self.script.step(Step::BeginCode);
+        let mut code = String::new();
         let left = lines.iter().fold(f32::MAX, |x, line| x.min(line.x0));
         let mut last: Option<&Line> = None;
         for line in lines {
             // A blank line of code draws nothing; it shows as a larger step.
             if last.is_some_and(|last| line.y - last.y > 1.7 * last.size) {
-                self.script.code_line("");
+                code.push('\n');
             }
             let mut text = String::new();
             for word in &line.words {
@@ -296,10 +300,13 @@ impl<'a> BlockWriter<'a> {
                 text.extend(std::iter::repeat_n(' ', n_spaces));
                 text.push_str(&word.text);
             }
-            self.script.code_line(&text);
+            code.push_str(&text);
+            code.push('\n');
             last = Some(line);
         }
-        self.script.step(Step::EndBlock);
+        self.out.builder.begin_code("");
+        self.out.builder.code_replaced(code.trim_end(), 0..0);
+        self.out.builder.end_block();
     }
 }
 

@@ -11,7 +11,7 @@ use std::hash::Hasher;
 use super::page::PageLines;
 
 /// Hyphens; the last one is only there to break a line.
-const HYPHENS: [char; 3] = ['-', '\u{2010}', '\u{ad}'];
+pub(super) const HYPHENS: [char; 3] = ['-', '\u{2010}', '\u{ad}'];
 
 /// Fewest letters of a part that is no syllable.
 const MIN_PART_LETTERS: usize = 4;

@@ -8,6 +8,8 @@ use hayro_syntax::Pdf;
 use hayro_syntax::metadata::Metadata;
 use hayro_syntax::object::dict::keys;
 use hayro_syntax::object::{DateTime, Dict, Stream, String as PdfString};
+use notes::parse::add_tag;
+use quick_xml::escape::unescape;
 use serde_json::Value;
 
 use super::bound;
@@ -15,8 +17,6 @@ use model::document::DocMeta;
 
 /// Longest value, in bytes; longer ones are dropped.
 const MAX_VALUE_BYTES: usize = 1_000;
-/// Most keywords.
-const MAX_TAGS: usize = 50;
 /// Most bytes of XMP that are read.
 const MAX_XMP_BYTES: usize = 1 << 18;
 /// Titles that programs write when nobody gave one.
@@ -104,13 +104,7 @@ pub(super) fn read(pdf: &Pdf) -> (Option<String>, DocMeta) {
         ..DocMeta::default()
     };
     for tag in value(&info.keywords).iter().flat_map(|words| words.split([',', ';'])) {
-        let tag = tag.trim().trim_start_matches('#');
-        if !tag.is_empty()
-            && meta.tags.len() < MAX_TAGS
-            && !meta.tags.iter().any(|known| known == tag)
-        {
-            meta.tags.push(tag.to_string());
-        }
+        add_tag(&mut meta.tags, tag);
     }
     let subject = value(&info.subject).or_else(|| property(&xmp, "dc:description"));
     let extra = [
@@ -176,7 +170,8 @@ fn written(date: &DateTime) -> String {
 fn property(xmp: &str, name: &str) -> Option<String> {
     let (_, rest) = xmp.split_once(name)?;
     if let Some(value) = rest.strip_prefix("=\"") {
-        return tidy(&unescaped(value.split_once('"')?.0));
+        let value = value.split_once('"')?.0;
+        return tidy(&unescape(value).unwrap_or(value.into()));
     }
     let (inside, _) = rest.split_once(&format!("</{name}>"))?;
     let (_, inside) = inside.split_once('>')?;
@@ -190,20 +185,7 @@ fn property(xmp: &str, name: &str) -> Option<String> {
                 .map_or((!piece.contains('>')).then_some(piece), |(_, text)| Some(text))
         })
         .collect();
-    tidy(&unescaped(&text))
-}
-
-fn unescaped(text: &str) -> String {
-    let pairs = [
-        ("&lt;", "<"),
-        ("&gt;", ">"),
-        ("&quot;", "\""),
-        ("&apos;", "'"),
-        ("&#39;", "'"),
-        // Last, so that `&amp;lt;` becomes `&lt;`.
-        ("&amp;", "&"),
-    ];
-    pairs.iter().fold(text.to_string(), |text, (from, to)| text.replace(from, to))
+    tidy(&unescape(&text).unwrap_or(text.as_str().into()))
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@
 //! Invariants: a table has at least two rows and two columns; in nine of ten rows, no two cells share a column.
 
 use super::columns::Line;
-use super::script::{Script, Step};
+use super::write::PdfText;
 
 /// Largest average length of cells, in bytes; longer ones are text in columns.
 const MAX_CELL_CHARS: usize = 60;
@@ -85,29 +85,29 @@ fn place_of(columns: &[(f32, f32)], x0: f32) -> usize {
 
 impl Table {
     /// Writes the rows.
-    pub(super) fn write(self, script: &mut Script, lines: &[Line]) {
-        script.step(Step::BeginTable);
+    pub(super) fn write(self, out: &mut PdfText, lines: &[Line]) {
+        out.builder.begin_table();
         let rows = lines.get(self.start..self.end).unwrap_or(&[]);
         // A bold first row above a row that is not bold is a header.
         let has_header = matches!(rows, [first, second, ..] if super::blocks::is_bold(first)
             && !super::blocks::is_bold(second));
         for (i, row) in rows.iter().enumerate() {
-            script.step(Step::BeginRow { is_header: has_header && i == 0 });
+            out.builder.begin_row(has_header && i == 0);
             let mut cells: Vec<(usize, std::ops::Range<usize>)> =
                 cells_of(row).map(|(x0, _, words)| (place_of(&self.columns, x0), words)).collect();
             cells.sort_by_key(|(place, _)| *place);
             let mut cells = cells.into_iter().peekable();
             // Empty cells are written too, so that the columns of all rows match.
             for place in 0..self.columns.len() {
-                script.step(Step::BeginCell);
+                out.builder.begin_cell();
                 while let Some((_, words)) = cells.next_if(|(at, _)| *at <= place) {
                     for word in row.words.get(words).unwrap_or(&[]) {
-                        script.flow(&word.text, false);
+                        out.flow(&word.text, false);
                     }
                 }
             }
-            script.step(Step::EndRow);
+            out.builder.end_row();
         }
-        script.step(Step::EndTable);
+        out.builder.end_table();
     }
 }

@@ -1,10 +1,10 @@
-use super::Plain;
+use super::PLAIN;
 use crate::format::Format;
 use crate::tests::{LIMITS, check_invariants, printed};
 use expect_test::{Expect, expect};
 
 fn check(text: &str, expected: Expect) {
-    let parsed = Plain.read(text, &LIMITS).expect("plain text is never refused");
+    let parsed = PLAIN.read(text, &LIMITS).expect("plain text is never refused");
     check_invariants(text, &parsed);
     expected.assert_eq(&printed(&parsed));
 }
