@@ -49,6 +49,16 @@ pub(crate) struct Email;
 
 impl Format<[u8]> for Email {
     fn read(&self, source: &[u8], limits: &FormatLimits) -> Result<Parsed, String> {
+        let source = source.strip_prefix(b"\xef\xbb\xbf").unwrap_or(source);
+        let unix: Vec<u8>;
+        let source = match source.contains(&b'\n') {
+            true => source,
+            // Line ends of old programs.
+            false => {
+                unix = source.iter().map(|it| if *it == b'\r' { b'\n' } else { *it }).collect();
+                unix.as_slice()
+            }
+        };
         let mut message = MessageParser::default()
             .parse(source)
             .filter(|message| {
@@ -90,8 +100,7 @@ impl Reading {
         for id in attached {
             let Some(part) = message.parts.get_mut(id as usize) else { continue };
             let name = part.attachment_name().and_then(short);
-            if let PartType::Message(_) = &part.body {
-                let PartType::Message(inner) = std::mem::take(&mut part.body) else { continue };
+            if let Some(inner) = message_in(part) {
                 sections.push(self.attached_message(inner, name, depth + 1));
             } else if let Some(reader) = reader_of(part) {
                 let title = name.unwrap_or_else(|| type_of(part));
@@ -188,10 +197,12 @@ impl Reading {
         let place = part.offset_body as usize..part.offset_end as usize;
         let raw = raw.get(place).unwrap_or_else(|| part.contents());
         let mut stream = MessageStream::new(raw);
+        // The parser gives up on data that is followed by something else.
+        let stated = part.content_transfer_encoding().unwrap_or("");
         let bytes = match part.encoding {
-            Encoding::Base64 => stream.decode_base64_mime(b"").1,
+            Encoding::None if !stated.eq_ignore_ascii_case("base64") => raw.into(),
             Encoding::QuotedPrintable => stream.decode_quoted_printable_mime(b"").1,
-            Encoding::None => raw.into(),
+            _ => base64_of(raw).into(),
         };
         let read = charset::text_of(&bytes, charset::declared(part))
             .map_err(|fault| fault.reason)
@@ -233,6 +244,22 @@ fn fields(message: &Message<'_>, depth: usize, out: &mut TextBuilder<'_>) {
     out.end_list();
 }
 
+/// Decodes base64 up to the first line that is none, such as the footer of a mailing list, which follows as it is.
+fn base64_of(raw: &[u8]) -> Vec<u8> {
+    let is_data = |byte: &u8| {
+        byte.is_ascii_alphanumeric() || byte.is_ascii_whitespace() || b"+/=".contains(byte)
+    };
+    let n_data = raw.iter().take_while(|byte| is_data(byte)).count();
+    let line = if n_data == raw.len() { None } else { memchr::memrchr(b'\n', &raw[..n_data]) };
+    let (data, rest) = raw.split_at(line.unwrap_or(n_data));
+    let mut data: Vec<u8> = data.iter().copied().filter(u8::is_ascii_graphic).collect();
+    // Some programs leave out the padding.
+    data.resize(data.len().next_multiple_of(4), b'=');
+    let mut text = MessageStream::new(&data).decode_base64_mime(b"").1.into_owned();
+    text.extend_from_slice(rest);
+    text
+}
+
 /// True for a part that is shown as the message, not as a file beside it.
 fn is_body(part: &MessagePart<'_>) -> bool {
     let is_shown = part.content_type().is_none_or(|it| {
@@ -267,6 +294,17 @@ fn reader_of(part: &MessagePart<'_>) -> Option<Reader> {
     }
 }
 
+/// Takes the message that a part is, by its type or its name.
+fn message_in<'m>(part: &mut MessagePart<'m>) -> Option<Message<'m>> {
+    if let PartType::Message(_) = &part.body {
+        let PartType::Message(inner) = std::mem::take(&mut part.body) else { return None };
+        return Some(inner);
+    }
+    let is_named = part.attachment_name().is_some_and(|it| it.to_lowercase().ends_with(".eml"));
+    let parsed = MessageParser::default().parse(part.contents()).filter(|_| is_named);
+    parsed.map(Message::into_owned)
+}
+
 /// Returns the type of a part, as its title.
 fn type_of(part: &MessagePart<'_>) -> String {
     part.content_type().map_or("text".to_string(), |it| {
@@ -277,15 +315,27 @@ fn type_of(part: &MessagePart<'_>) -> String {
 /// Returns the first person of an address line, by name if there is one.
 fn name_of(address: &Address<'_>) -> Option<String> {
     let first = address.first()?;
-    short(first.name().or(first.address())?)
+    short(first.name().or(first.address())?).map(first_name_first)
 }
 
 /// Returns a person as headers show one: `Ann Ferry <ann@example.org>`.
 fn person(one: &mail_parser::Addr<'_>) -> Option<String> {
-    let name = one.name().and_then(short);
+    let name = one.name().and_then(short).map(first_name_first);
     match (name, one.address().and_then(short)) {
         (Some(name), Some(address)) if name != address => Some(format!("{name} <{address}>")),
         (name, address) => name.or(address),
+    }
+}
+
+/// Returns `Chidi Okafor` for `Okafor, Chidi (EXT)`, as address books write names.
+fn first_name_first(name: String) -> String {
+    let bare = name.split(" (").next().unwrap_or(&name);
+    match bare.split_once(", ") {
+        // `Acme, Inc.` is no person.
+        Some((last, first)) if !first.contains(',') && !first.ends_with("c.") => {
+            format!("{first} {last}")
+        }
+        _ => name,
     }
 }
 

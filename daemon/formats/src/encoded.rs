@@ -11,7 +11,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use memchr::memmem;
-use model::document::Parsed;
+use model::document::{BlockKind, Parsed};
 use model::terms::SpanMap;
 
 /// Stands for data.
@@ -22,6 +22,8 @@ const MIN_PIECE: usize = 60;
 const MIN_RUN: usize = 150;
 /// Shortest content of an address, in bytes, that is left out.
 const MIN_ADDRESS: usize = 32;
+/// Shortest running text that may be a program, in bytes.
+const MIN_DENSE: usize = 200;
 /// Longest head of an address, such as `data:image/svg+xml;charset=utf-8,`.
 const MAX_HEAD: usize = 100;
 /// Most bytes between two pieces of a run.
@@ -44,6 +46,30 @@ pub(crate) fn mark(parsed: &mut Parsed) {
         parsed.text = text;
         parsed.move_places(&map);
     }
+}
+
+/// Makes code of running text without blanks, such as a minified program: no later stage looks for names in it.
+pub(crate) fn mark_dense(parsed: &mut Parsed) {
+    for block in &mut parsed.blocks {
+        let is_text = matches!(
+            block.kind,
+            BlockKind::Paragraph | BlockKind::Quote | BlockKind::ListItem { .. }
+        );
+        if is_text && block.span.len() >= MIN_DENSE && is_dense(block.span.of(&parsed.text)) {
+            block.kind = BlockKind::Code { language: String::new() };
+        }
+    }
+}
+
+/// True for text of ASCII in which one letter of twelve at most is a blank, and one of eight at least a sign.
+fn is_dense(text: &str) -> bool {
+    let [mut n_blank, mut n_sign, mut n_other] = [0; 3];
+    for byte in text.bytes() {
+        n_blank += usize::from(byte.is_ascii_whitespace());
+        n_sign += usize::from(byte.is_ascii_punctuation() && !b"-_./".contains(&byte));
+        n_other += usize::from(!byte.is_ascii());
+    }
+    n_blank * 12 <= text.len() && n_sign * 8 >= text.len() && n_other * 10 <= text.len()
 }
 
 /// Returns a place with the brackets around it: markup of a link too long to be one.
@@ -229,7 +255,7 @@ fn addresses(text: &str) -> Vec<Piece> {
 
 #[cfg(test)]
 mod tests {
-    use super::{pieces, shortened};
+    use super::{BlockKind, pieces, shortened};
     use crate::tests::{check_invariants, normalized};
     use model::document::Parsed;
     use proptest::prelude::*;
@@ -307,6 +333,19 @@ mod tests {
         ];
         for text in kept {
             assert!(pieces(&text).is_empty(), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_program_without_blanks_is_code() {
+        let json: String = (0..30).map(|n| format!("{{\"Key\":\"Val{n}\"}},")).collect();
+        let js = "!function(e,t){\"object\"==typeof exports?module.exports=t():e.Vue=t()}(this);"
+            .repeat(4);
+        let address = format!("See https://example.org/{}?a=1&b=2", "Harbor-Works/".repeat(30));
+        for (text, is_code) in [(json, true), (js, true), (address, false)] {
+            let doc = normalized("a.md", format!("# A\n\nBefore.\n\n{text}\n").as_bytes());
+            let found = doc.blocks.iter().any(|it| matches!(it.kind, BlockKind::Code { .. }));
+            assert_eq!(found, is_code, "{text}");
         }
     }
 

@@ -137,6 +137,7 @@ impl Stage for Normalizer {
             fault
         })?;
         encoded::mark(&mut parsed);
+        encoded::mark_dense(&mut parsed);
         // A text file may be empty; pages without text are most often pictures of it.
         let is_bare = matches!(reader, Reader::Bytes(_)) && parsed.text.trim().is_empty();
         if is_bare && parsed.warnings.is_empty() {

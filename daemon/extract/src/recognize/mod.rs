@@ -137,7 +137,9 @@ impl PartStage for RecognizeStage {
         };
         own::keep_types(&own, &mut mentions);
         // A name without a letter or digit cannot be looked up.
-        mentions.retain(|mention| mention.name.chars().any(char::is_alphanumeric));
+        let is_name =
+            |name: &str| name.chars().any(char::is_alphanumeric) && !words::is_token(name);
+        mentions.retain(|mention| is_name(&mention.name));
         let anaphors = match mentions.is_empty() {
             true => Vec::new(),
             false => coreference::find(doc, &sentences, &mentions),

@@ -10,6 +10,9 @@ use std::sync::LazyLock;
 /// Longest listed word, in bytes; a longer one is not in a list.
 const MAX_WORD_BYTES: usize = 20;
 
+/// Shortest token, in bytes.
+const MIN_TOKEN: usize = 16;
+
 /// Articles, pronouns, prepositions, conjunctions, auxiliaries and the adverbs that behave like them.
 const FUNCTION: &str = "
 a an the this that these those i you he she it we they me him her us them my your his its our their mine
@@ -193,6 +196,23 @@ fn is_listed(word: &str, list: &FxHashSet<&'static str>) -> bool {
     std::str::from_utf8(buffer).is_ok_and(|key| list.contains(key))
 }
 
+/// Returns whether a word is a token that a program made, such as `V1StGXR8Z5jdHi6B`: long, with digits among letters
+/// of both cases that change at every second step.
+pub(super) fn is_token(word: &str) -> bool {
+    let class = |byte: u8| match byte {
+        b'a'..=b'z' => 0,
+        b'A'..=b'Z' => 1,
+        b'0'..=b'9' => 2,
+        _ => 3,
+    };
+    let classes = || word.bytes().map(class);
+    let n_changes = classes().zip(classes().skip(1)).filter(|(a, b)| a != b).count();
+    word.len() >= MIN_TOKEN
+        && word.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte))
+        && (0..3).all(|class| classes().any(|it| it == class))
+        && n_changes * 5 >= word.len() * 2
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -218,6 +238,19 @@ mod tests {
         for word in ORDINARY_WORDS.iter() {
             assert!(word.len() <= MAX_WORD_BYTES, "{word}");
             assert!(word.bytes().all(|b| b.is_ascii_lowercase()), "{word}");
+        }
+    }
+
+    #[test]
+    fn tokens_are_what_no_person_would_name() {
+        for token in ["V1StGXR8Z5jdHi6B", "3J98t1WpEZ73CNmQviecrnyiWrnqRhWNLy", "aX9-bK2_mP7qR4sT"]
+        {
+            assert!(is_token(token), "{token}");
+        }
+        for name in
+            ["getHTTPResponse2Code", "KubernetesV1Beta2Api", "CVE-2024-12345", "AES-256-GCM"]
+        {
+            assert!(!is_token(name), "{name}");
         }
     }
 

@@ -36,6 +36,29 @@ fn a_message_gives_its_text_and_names_what_is_attached() {
 }
 
 #[test]
+fn what_programs_do_to_mails_loses_no_text() {
+    let head = "From: \"Okafor, Chidi (EXT)\" <c@x.org>\r\nTo: \"Acme, Inc.\" <i@x.org>\r\nSubject: Quay\r\n";
+    let base64 = "Content-Transfer-Encoding: base64\r\n\r\n";
+    // `The quay is here` without padding, then the footer of a mailing list.
+    let footer =
+        format!("{head}{base64}VGhlIHF1YXkgaXMgaGVyZQ\r\n____\r\nharbour mailing list\r\n");
+    let forwarded = format!(
+        "{head}Content-Type: multipart/mixed; boundary=b\r\n\r\n--b\r\n\
+         Content-Type: application/octet-stream; name=fwd.eml\r\n\r\n{head}\r\nThe pier.\r\n--b--\r\n"
+    );
+    for (mail, expected) in [
+        (footer, "The quay is here"),
+        (format!("\u{feff}{head}\r\nThe quay."), "The quay."),
+        (format!("{head}\r\nThe quay.\r\n").replace("\r\n", "\r"), "The quay."),
+        (forwarded, "The pier."),
+    ] {
+        let parsed = Email.read(mail.as_bytes(), &LIMITS).expect("a message");
+        assert!(parsed.text.starts_with("From: Chidi Okafor <c@x.org>\nTo: Acme, Inc. <i@x.org>"));
+        assert!(parsed.text.contains(expected), "{}", parsed.text);
+    }
+}
+
+#[test]
 fn a_mail_in_a_mail_in_a_part_that_is_not_closed_is_read_as_far_as_it_goes() {
     // Found by fuzzing: with assertions enabled, the parser asserts that this cannot happen.
     let bytes = include_bytes!("../../../../corpus/hostile/eml/unclosed.eml");

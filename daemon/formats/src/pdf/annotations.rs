@@ -101,6 +101,8 @@ pub(super) fn read<'a>(dict: &Dict<'a>, to_page: Affine) -> Option<Annotation<'a
     let field = (kind == "Widget").then(|| Field::of(dict));
     let mut text = match &field {
         _ if !is_seen => return None,
+        // What it draws may be the password, too.
+        Some(field) if field.is_password() => return None,
         Some(field) => field.value(dict),
         None => dict.get::<PdfString<'_>>("Contents").map(|text| text_of(text.as_bytes())),
     }
@@ -157,6 +159,10 @@ impl<'a> Field<'a> {
         self.chain.iter().find_map(get)
     }
 
+    fn is_password(&self) -> bool {
+        self.kind == "Tx" && self.flags & PASSWORD != 0
+    }
+
     /// True for a check box or a radio button.
     fn has_state(&self) -> bool {
         self.kind == "Btn" && self.flags & PUSH_BUTTON == 0
@@ -164,9 +170,7 @@ impl<'a> Field<'a> {
 
     /// Returns the value as it is shown.
     fn value(&self, widget: &Dict<'a>) -> Option<String> {
-        if self.flags & PASSWORD != 0 && self.kind == "Tx"
-            || self.flags & PUSH_BUTTON != 0 && self.kind == "Btn"
-        {
+        if self.flags & PUSH_BUTTON != 0 && self.kind == "Btn" {
             return None;
         }
         if self.has_state() {

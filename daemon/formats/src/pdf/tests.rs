@@ -343,6 +343,10 @@ fn what_annotations_draw_is_read_at_its_place() {
             [150, 638, 400, 654],
             &format!("/Subtype /Widget /Parent {parent} 0 R /AP << /N {empty} 0 R >>"),
         )
+        .annotation(
+            [150, 608, 400, 624],
+            &format!("/Subtype /Widget /FT /Tx /Ff 8192 /AP << /N {name} 0 R >>"),
+        )
         .annotation([300, 100, 400, 116], &format!("/Subtype /Stamp /AP << /N {stamp} 0 R >>"));
     check(
         draft.page(sheet),
