@@ -210,7 +210,7 @@ pub(super) fn is_token(word: &str) -> bool {
     word.len() >= MIN_TOKEN
         && word.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte))
         && (0..3).all(|class| classes().any(|it| it == class))
-        && n_changes * 5 >= word.len() * 2
+        && n_changes * 2 >= word.len()
 }
 
 #[cfg(test)]
