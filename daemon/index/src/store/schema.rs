@@ -64,8 +64,8 @@ CREATE VIRTUAL TABLE chunk_fts USING fts5(
 -- A part of a chunk that has a vector. `is_aside`: its chunk repeats another, so it is not searched. `hash`: of the
 -- text that the better model reads (`embed`); its vector is stored under this hash (`store/spaces.rs`). `vector`: the
 -- static one, int8; null if it has none, since only better models read other languages than English. Questions are
--- answered from a copy in memory (`vectors/`). Not a `vec0` table of sqlite-vec: a row of that costs the writer 6.8 µs
--- in place of 1.5, and only whole blocks can be read; its functions read these vectors as well.
+-- answered from a copy in memory (`vectors/`). Not a `vec0` table of sqlite-vec: a row of that costs the writer two
+-- to four times as much, and only whole blocks can be read; its functions read these vectors as well.
 CREATE TABLE windows(id INTEGER PRIMARY KEY, chunk_id INTEGER NOT NULL, start INTEGER NOT NULL, end INTEGER NOT NULL,
   is_aside INTEGER NOT NULL, hash BLOB NOT NULL, vector BLOB);
 CREATE INDEX windows_chunk ON windows(chunk_id);
