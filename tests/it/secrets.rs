@@ -272,8 +272,7 @@ fn only_the_user_lifts_the_deny_list_and_redaction() {
         project.call("hybrid_query", json!({"q": question, "k": 20}))["chunks"].to_string()
     };
     let (sample, one, two) = (hits("sample"), hits("one"), hits("two"));
-    // The allowed line contains the same token, so it is found as well.
-    assert_eq!(sample.matches(&token).count(), 3, "{sample}");
+    assert_eq!(sample.matches(&token).count(), 2, "{sample}");
     for words in [format!("Sample {token}"), format!("Another sample: {token}")] {
         assert!(sample.contains(&words), "{sample}");
     }

@@ -2,8 +2,8 @@
 //!
 //! In: cells by row and column, in any order. Out: a heading for each named sheet, then its rows as one table; text
 //! that stands alone above a table is a paragraph. The first row names the columns if it differs in kind from the
-//! rows below: it has words or years where they have numbers. Rows that merged cells of the first one cover name them too.
-//! Otherwise the columns are named by their letters.
+//! rows below: it has words or years where they have numbers. Rows that merged cells of the first one cover name them
+//! too. Otherwise the columns are named by their letters.
 //! Invariants: columns without any cell are dropped; at most [`MAX_ROWS`] rows per sheet are kept, with a warning
 //! that counts the others; merging cells cannot inflate a document.
 

@@ -52,8 +52,8 @@ pub(super) struct Unit {
     pub(super) limit: usize,
     /// True for a heading.
     pub(super) is_heading: bool,
-    /// True for a fact of a note with the items nested in it, a row of a sheet and a turn, which share their chunks with
-    /// no other text.
+    /// True for a fact of a note with the items nested in it, a row of a sheet and a turn, which share their chunks
+    /// with no other text.
     pub(super) is_alone: bool,
 }
 

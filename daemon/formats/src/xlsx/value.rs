@@ -1,6 +1,7 @@
 //! Values: a cell's content as a person sees it.
 //!
-//! In: a value, and the code of its number format. Out: its text, as an English spreadsheet shows it; dates in ISO form.
+//! In: a value, and the code of its number format. Out: its text, as an English spreadsheet shows it; dates in ISO
+//! form.
 //! Invariant: a number is never rounded further than its format rounds it.
 
 use std::borrow::Cow;
