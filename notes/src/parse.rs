@@ -77,7 +77,8 @@ pub struct Note {
     pub footnotes: Vec<Footnote>,
     /// `> [!kind] title`.
     pub callouts: Vec<Callout>,
-    /// Code (fenced, indented, in backticks), raw HTML, mathematics and comments, in which nothing is read.
+    /// Code (fenced, indented, in backticks), raw HTML, mathematics and comments, in which nothing is read but links
+    /// and anchors of HTML.
     pub verbatim: Vec<Range<usize>>,
     /// True when the body nests deeper than [`MAX_NESTING`] and was not parsed; the front matter was.
     pub is_too_deep: bool,
@@ -175,7 +176,7 @@ pub enum LinkKind {
     Wiki,
     /// `![[Target]]`.
     Embed,
-    /// `[text](target.md)`, `[text][reference]`.
+    /// `[text](target.md)`, `[text][reference]`, `<a href="target.md">text</a>`.
     Markdown,
     /// `![text](image.png)`.
     Image,
@@ -202,6 +203,8 @@ pub struct Link {
     /// The target as written, including heading and block: what an edit replaces to make the link lead elsewhere. For
     /// Markdown links by reference it is in the definition, which other links may share.
     pub target_span: Range<usize>,
+    /// True for `<a href="…">` in raw HTML.
+    pub is_html: bool,
 }
 
 /// How a relation is stated.
@@ -290,6 +293,15 @@ pub struct Callout {
     pub fold: Option<char>,
     /// The whole quotation.
     pub place: Place,
+}
+
+/// Returns the text of a heading, and the id after it, an attribute of other dialects: `Title {#id}`.
+pub fn text_and_id(heading: &str) -> (&str, Option<&str>) {
+    let heading = heading.trim();
+    match heading.rfind("{#").filter(|_| heading.ends_with('}')) {
+        Some(at) => (heading[..at].trim(), heading.get(at + 2..heading.len() - 1)),
+        None => (heading, None),
+    }
 }
 
 /// Reads only the front matter of a note, if there is any.

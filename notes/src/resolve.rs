@@ -18,6 +18,9 @@ use crate::parse::LinkKind;
 use crate::slug::{path_slug, without_extension};
 use crate::target::{joined, scheme_of};
 
+/// The folder of all documents, as a key: the path of no folder in it.
+pub const ROOT: &str = "/";
+
 /// A name by which a document is found. The numbers are stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum By {
@@ -126,11 +129,11 @@ impl Keys {
     /// Returns the keys of a link in the document at `from`, by its kind and target; `None` for a place of its own
     /// document.
     pub fn of(from: &str, kind: LinkKind, target: &str) -> Option<Keys> {
-        let target = target.trim_end_matches('/');
         if target.is_empty() {
             return None;
         }
         if is_name(kind) {
+            let target = target.trim_end_matches('/');
             let file = file_key(target);
             let (name, permalink) = (name_key(target), permalink_key(target));
             return (!file.is_empty()).then_some(Keys {
@@ -144,7 +147,8 @@ impl Keys {
         }
         // The spots of `..`, and those of `index.html`, end in different names.
         let mut keys: Vec<String> = Vec::new();
-        for key in spots(from, target).iter().map(|(_, key)| file_key(key)) {
+        let key_of = |key: &String| if key == ROOT { key.clone() } else { file_key(key) };
+        for key in spots(from, target).iter().map(|(_, key)| key_of(key)) {
             if !key.is_empty() && !keys.contains(&key) {
                 keys.push(key);
             }
@@ -162,7 +166,7 @@ pub fn is_name(kind: LinkKind) -> bool {
 /// Returns whether an address is the identifier of a document, or of a place in one, such as `id:7d31` of Org: a name
 /// that the document states for it.
 pub fn is_id(target: &str) -> bool {
-    scheme_of(target).is_some()
+    scheme_of(target).is_some() && by_convention(target).is_none()
 }
 
 /// Returns what an address in the document at `from` may mean, in order, each as the kind of its key and the key. Its
@@ -171,32 +175,82 @@ pub fn is_id(target: &str) -> bool {
 /// one of which may be the root of a site. At each place it is a file with this path ([`By::Path`]), or without its
 /// extension ([`By::BarePath`]), the index of a folder ([`By::Folder`]), or the page rendered from a file.
 pub fn spots(from: &str, target: &str) -> Vec<(By, String)> {
+    let (is_root, is_page) = (is_root(target), is_page(target));
+    let mut spots: Vec<(By, String)> = Vec::new();
+    for place in places(from, target) {
+        let place = path_key(&place);
+        let page = page_of(&place);
+        let index =
+            (is_page && is_index(page)).then(|| page.rsplit_once('/').map_or("", |it| it.0));
+        // `/` is the index of a folder alone.
+        let file = Some(&*place).filter(|_| !is_root);
+        let here = [(By::Path, file), (By::BarePath, file), (By::Folder, Some(&*place))];
+        let others = [(By::BarePath, file.map(|_| page)), (By::Folder, index)];
+        for (by, key) in here.into_iter().chain(others) {
+            let key = match key {
+                Some("") if by == By::Folder => ROOT,
+                Some(key) if !key.is_empty() => key,
+                _ => continue,
+            };
+            if !spots.iter().any(|it| it.0 == by && it.1 == key) {
+                spots.push((by, key.to_string()));
+            }
+        }
+    }
+    spots
+}
+
+/// Returns the paths that an address in the document at `from` may mean, as they are written, in order.
+pub fn places(from: &str, target: &str) -> Vec<String> {
+    let mut places = places_of_path(from, target);
+    places.extend(by_convention(target).iter().flat_map(|it| places_of_path(from, it)));
+    places
+}
+
+fn places_of_path(from: &str, target: &str) -> Vec<String> {
     let folder = from.rsplit_once('/').map_or("", |(folder, _)| folder);
-    let is_page = target.ends_with('/') || page_of(target) != target || bare_path(target) == target;
     let bases: Vec<&str> = if target.starts_with('/') {
         let above = folder.match_indices('/').map(|(at, _)| &folder[..at]);
         std::iter::once("").chain(above).chain([folder]).collect()
     } else {
         let is_relative = target.split('/').next().is_some_and(|it| it == "." || it == "..");
         let root = (!is_relative).then_some("");
-        let page = (is_page && !is_index(from)).then(|| bare_path(from));
-        [Some(folder), root, page].into_iter().flatten().collect()
+        let page = (is_page(target) && !is_index(from)).then(|| bare_path(from));
+        // Antora's addresses are relative to the pages of a module.
+        let pages = from.rfind("/pages/").filter(|_| target.ends_with(".adoc"));
+        let pages = pages.and_then(|at| from.get(..at + "/pages".len()));
+        [Some(folder), root, page, pages].into_iter().flatten().collect()
     };
-    let mut spots: Vec<(By, String)> = Vec::new();
-    for base in bases {
-        let place = path_key(&joined(base, target));
-        let page = page_of(&place);
-        let index = page.rsplit_once('/').filter(|(_, name)| is_page && is_index(name));
-        let here = [(By::Path, &*place), (By::BarePath, &place), (By::Folder, &place)];
-        let others = [(By::BarePath, Some(page)), (By::Folder, index.map(|(folder, _)| folder))];
-        let others = others.into_iter().filter_map(|(by, key)| Some((by, key?)));
-        for (by, key) in here.into_iter().chain(others) {
-            if !key.is_empty() && !spots.iter().any(|it| it.0 == by && it.1 == key) {
-                spots.push((by, key.to_string()));
-            }
-        }
+    bases.into_iter().map(|base| joined(base, target)).collect()
+}
+
+/// Returns the path that an address means by the conventions of a generator of sites: `/docs/a.md` for
+/// `@site/docs/a.md` (Docusaurus) and `@/docs/a.md` (Zola), `/modules/api/pages/a.adoc` for `api:a.adoc` (Antora),
+/// `/_posts/2024-01-03-a` for `/2024/01/03/a.html` (Jekyll).
+fn by_convention(target: &str) -> Option<String> {
+    let from_root = ["@site/", "@/"].iter().find_map(|mark| target.strip_prefix(mark));
+    if let Some(path) = from_root {
+        return Some(format!("/{path}"));
     }
-    spots
+    if let Some((module, page)) = target.split_once(':') {
+        return page.ends_with(".adoc").then(|| format!("/modules/{module}/pages/{page}"));
+    }
+    let parts: Vec<&str> = page_of(target).trim_end_matches('/').split('/').collect();
+    let [before @ .., year, month, day, name] = &parts[..] else { return None };
+    let is_date = [(year, 4), (month, 2), (day, 2)]
+        .iter()
+        .all(|(it, n)| it.len() == *n && it.bytes().all(|byte| byte.is_ascii_digit()));
+    is_date.then(|| format!("{}/_posts/{year}-{month}-{day}-{name}", before.join("/")))
+}
+
+/// Returns whether an address may be that of a rendered page, rather than a file's.
+fn is_page(target: &str) -> bool {
+    target.ends_with('/') || page_of(target) != target || bare_path(target) == target
+}
+
+/// Returns whether an address is that of a site's first page.
+fn is_root(target: &str) -> bool {
+    target.starts_with('/') && joined("", target).is_empty()
 }
 
 /// Returns whether a document is at a spot.
@@ -205,7 +259,7 @@ pub fn is_at(spot: &(By, String), path: &str) -> bool {
     match by {
         By::Path => path_key(path) == *key,
         By::BarePath => bare_key(path) == *key,
-        _ => folder_of_index(path).is_some_and(|folder| fold(folder) == *key),
+        _ => folder_keys(path).is_some_and(|[_, folder]| folder == *key),
     }
 }
 
@@ -278,9 +332,12 @@ fn is_index(path: &str) -> bool {
     matches!(stem.as_str(), "readme" | "index" | "_index")
 }
 
-/// Returns the keys of the folder whose index a file is, its name and its path: `blog` and `en/blog`.
+/// Returns the keys of the folder whose index a file is, its name and its path: `blog` and `en/blog`, or [`ROOT`].
 pub fn folder_keys(path: &str) -> Option<[String; 2]> {
-    folder_of_index(path).map(|folder| [file_key(folder), path_key(folder)])
+    match folder_of_index(path) {
+        None if is_index(path) => Some([ROOT.to_string(), ROOT.to_string()]),
+        folder => folder.map(|folder| [file_key(folder), path_key(folder)]),
+    }
 }
 
 /// Returns the index of the candidate that a link in the note at `from` means.
@@ -496,6 +553,9 @@ mod tests {
             ("d/x.md", "[t](../e/README)", &["folder=e/index.adoc"], "e/index.adoc"),
             ("d/x.md", "[t](main.rs)", &["d/main.md"], "-"),
             ("d/e/x.md", "[t](..)", &["folder=d/README.md"], "d/README.md"),
+            ("d/x.md", "[t](..)", &["folder=README.md", "folder=d/README.md"], "README.md"),
+            ("d/e/x.md", "[t](/)", &["folder=d/index.md", "folder=README.md"], "README.md"),
+            ("d/e/x.md", "[t](/)", &["folder=d/index.md", "d/e.md"], "d/index.md"),
             ("a/x.md", "![[image.png]]", &["files/image.png"], "files/image.png"),
             ("a/x.md", "[[v1.2]]", &["b/v1.2.md"], "b/v1.2.md"),
         ];
@@ -525,7 +585,8 @@ mod tests {
         assert_eq!(keys("[a](b.html)"), row("b.html", "b", ""));
         assert_eq!(keys("[a](/setup/index)"), row("index", "setup", ""));
         assert_eq!(keys("[[#here]]"), None);
-        // The folder `a` of the rendered page `a/x/`.
-        assert_eq!(keys("[a](..)"), row("a", "", ""));
+        // The folder above that of the note, and the folder `a` of the rendered page `a/x/`.
+        assert_eq!(keys("[a](..)"), row("/", "a", ""));
+        assert_eq!(keys("[a](/)"), row("/", "a", ""));
     }
 }

@@ -153,4 +153,19 @@ fn a_heading_is_found_by_its_text_and_by_the_anchors_of_obsidian_and_github() {
     project.settle();
     let broken = project.call("broken_links", json!({}))["links"].clone();
     assert_eq!(broken[0]["missing"], "heading", "{broken}");
+    let error = project.try_call("read_note", json!({"path": "t.md#What was new"}));
+    let error = error.expect_err("no such heading").to_string();
+    assert!(error.contains("it has `What's new in v2.0?`"), "the nearest first: {error}");
+}
+
+#[test]
+fn what_is_there_is_not_missing_though_the_index_does_not_hold_it() {
+    let page = "<h1>T</h1><p id=\"label\">Quiet.</p>";
+    let from = "[a](pictures/) [b](t.html#label) [c](t.html#lost) [d](none/)\n";
+    let files = [("t.html", page), ("pictures/a.png", "no picture"), ("from.md", from)];
+    let mut project = TestProject::of(&files);
+    let report = project.call("broken_links", json!({}));
+    let targets: Vec<_> = report["links"].as_array().expect("links").iter().collect();
+    let targets: Vec<_> = targets.iter().map(|it| it["target"].as_str()).collect();
+    assert_eq!(targets, [Some("t.html#lost"), Some("none/")], "{report}");
 }

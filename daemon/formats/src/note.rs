@@ -96,9 +96,17 @@ pub(super) fn place(
     note.callouts.iter_mut().for_each(|it| move_to(&mut it.place));
 }
 
-/// Corrects the targets of a text's links from the note's: in `[[React [[Hooks]]]]`, the Markdown parser only sees
-/// the inner link.
-pub(super) fn lead(links: &mut [Link], map: &SpanMap, stated: &StatedNote) {
+/// Adds the links of raw HTML to a text's, and corrects their targets from the note's: in `[[React [[Hooks]]]]`, the
+/// Markdown parser only sees the inner link.
+pub(super) fn lead(links: &mut Vec<Link>, map: &SpanMap, stated: &StatedNote) {
+    let of_html = stated.note.links.iter().filter(|it| it.is_html).map(|it| Link {
+        kind: LinkKind::Path,
+        target: it.target.clone(),
+        fragment: it.heading.clone().or_else(|| it.block.clone()),
+        span: map.to_norm(&it.place.span),
+    });
+    links.extend(of_html.filter(|it| !it.target.is_empty()));
+    links.sort_by_key(|it| it.span.start());
     let nested = stated.note.links.iter().filter(|it| it.target.contains("[["));
     let nested: Vec<_> = nested.filter(|it| it.kind == notes::parse::LinkKind::Wiki).collect();
     if nested.is_empty() {

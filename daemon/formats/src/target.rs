@@ -41,7 +41,10 @@ impl Target {
         if place.starts_with("//") {
             return Some(Target { kind: LinkKind::Url, name: place.to_string(), fragment });
         }
-        if let Some(scheme) = scheme_of(place) {
+        // `module:page.adoc` is a page of Antora.
+        if let Some(scheme) =
+            scheme_of(place).filter(|_| !place.ends_with(".adoc") || place.contains("//"))
+        {
             let is_kept = !["javascript", "data", "vbscript"]
                 .iter()
                 .any(|dropped| scheme.eq_ignore_ascii_case(dropped));
@@ -129,6 +132,8 @@ mod tests {
                 r#"{{<+relref+"b.md"+>}}"#,
                 "{%+link+_posts/b.md+%}",
                 "{{+site.url+}}/c",
+                "api:end.adoc#auth",
+                "https://x.org/end.adoc",
             ],
             expect![[r##"
                 a.md => Path a.md None
@@ -147,6 +152,8 @@ mod tests {
                 {{<+relref+"b.md"+>}} => Path b.md None
                 {%+link+_posts/b.md+%} => Path _posts/b.md None
                 {{+site.url+}}/c => Path /c None
+                api:end.adoc#auth => Path api:end.adoc Some("auth")
+                https://x.org/end.adoc => Url https://x.org/end.adoc None
             "##]],
         );
     }

@@ -1,4 +1,5 @@
-//! Links of a note: wikilinks, embeds, Markdown links and images, and links in values of the front matter.
+//! Links of a note: wikilinks, embeds, Markdown links and images, `<a>` of raw HTML, and links in values of the front
+//! matter.
 //!
 //! Invariant: where `[[…]]` could also be read in another way, it is a wikilink; links to the web are skipped.
 
@@ -10,7 +11,7 @@ use serde_json::Value;
 
 use super::bracket::Brackets;
 use super::walk::{Leaf, Walk};
-use super::{Link, LinkKind};
+use super::{Link, LinkKind, html};
 use crate::target::Target;
 
 /// A link whose end has not been reached.
@@ -90,8 +91,43 @@ impl Walk<'_> {
             display: Some(self.at(display).to_string()),
             place: self.place(open.range),
             target_span: written,
+            is_html: false,
         };
         self.note.links.push(link);
+    }
+
+    /// Adds the links in raw HTML: `<a href="…">text</a>`, which may go on in text after it.
+    pub(super) fn read_html(&mut self, range: Range<usize>) {
+        let from = range.start;
+        for (tag, address) in html::links(self.at(range)) {
+            let tag = from + tag.start..from + tag.end;
+            let open = self.html_link.take();
+            let Some(address) = address else {
+                // From the end, where it is.
+                let links = self.note.links.iter_mut().rev();
+                if let Some(link) = links.into_iter().find(|it| Some(it.place.span.start) == open) {
+                    let words = self.text.get(link.place.span.end..tag.start).unwrap_or("");
+                    link.display = Some(words.trim().to_string());
+                    link.place.span.end = tag.end;
+                }
+                continue;
+            };
+            let target_span = from + address.start..from + address.end;
+            let written = self.at(target_span.clone()).replace("&amp;", "&");
+            let target = Target::of_address(&written).filter(|_| !self.comments.hides(tag.start));
+            let Some(target) = target else { continue };
+            self.html_link = Some(tag.start);
+            self.note.links.push(Link {
+                kind: LinkKind::Markdown,
+                target: target.name,
+                heading: target.heading,
+                block: target.block,
+                display: None,
+                place: self.place(tag),
+                target_span,
+                is_html: true,
+            });
+        }
     }
 
     /// Returns the ranges of a Markdown link's text and address.
@@ -147,6 +183,7 @@ impl Walk<'_> {
             display: display.filter(|it| !it.is_empty()).map(str::to_string),
             place: self.place(span),
             target_span,
+            is_html: false,
         })
     }
 

@@ -1,7 +1,7 @@
 //! The walk over a note's Markdown: one pass over the parser's events, block by block.
 //!
 //! In: the text, and where its body begins. Out: the parts of [`Note`] that are in the body.
-//! Invariant: code, raw HTML, mathematics and comments are not read.
+//! Invariant: code, mathematics, comments and, but for its links and anchors, raw HTML are not read.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -14,7 +14,7 @@ use super::bracket::Brackets;
 use super::comment::Comments;
 use super::depth::nests_deeper_than;
 use super::{Block, BlockKind, Footnote, Heading, InlineTag, Item, MAX_NESTING, Note, Place};
-use super::{frontmatter, html, link, tag};
+use super::{frontmatter, html, link, tag, text_and_id};
 
 /// Reads the body, and passes each event to `each`.
 pub(super) fn read<'a>(
@@ -132,6 +132,8 @@ pub(super) struct Walk<'a> {
     pub(super) comments: Comments,
     leaf: Option<Leaf>,
     pub(super) links: Vec<link::Open>,
+    /// Where the link of raw HTML begins whose end has not been reached.
+    pub(super) html_link: Option<usize>,
     /// Number of open containers: quotations, lists, items, footnotes.
     n_containers: usize,
     lists: Vec<bool>,
@@ -157,6 +159,7 @@ impl<'a> Walk<'a> {
             comments: Comments::new(text),
             leaf: None,
             links: Vec::new(),
+            html_link: None,
             n_containers: 0,
             lists: Vec::new(),
             items: Vec::new(),
@@ -197,6 +200,7 @@ impl<'a> Walk<'a> {
             Event::InlineHtml(tag) => {
                 html::anchors(&tag, &mut self.note.anchors);
                 self.inline(&range);
+                self.read_html(range.clone());
                 self.verbatim(range);
             }
             Event::Html(line) => {
@@ -306,7 +310,10 @@ impl<'a> Walk<'a> {
                 self.is_code = false;
                 self.end_block(BlockKind::Code, range);
             }
-            TagEnd::HtmlBlock => self.end_block(BlockKind::Html, range),
+            TagEnd::HtmlBlock => {
+                self.read_html(range.clone());
+                self.end_block(BlockKind::Html, range);
+            }
             TagEnd::Table => {
                 self.end_leaf();
                 self.table = None;
@@ -371,17 +378,12 @@ impl<'a> Walk<'a> {
     fn end_heading(&mut self, level: u8, range: &Range<usize>) {
         let words = self.take_leaf();
         self.is_heading = false;
-        let words = words.trim();
-        // Attributes of other dialects: `Title {#id}`.
-        let (text, id) = match words.rfind("{#").filter(|_| words.ends_with('}')) {
-            Some(at) => (words[..at].trim(), Some(words[at + 2..words.len() - 1].to_string())),
-            None => (words, None),
-        };
+        let (text, id) = text_and_id(&words);
         let place = self.place(self.trimmed(range.clone()));
         self.note.headings.push(Heading {
             level,
             text: text.to_string(),
-            id,
+            id: id.map(str::to_string),
             section: place.span.clone(),
             place,
             is_outer: self.n_containers == 0,

@@ -37,9 +37,10 @@ pub struct NameFacts {
     pub names_a_thing: bool,
     /// Documents that mention it.
     pub n_docs: u32,
-    /// Notes that state it as their own name by the strongest kind of statement that any of them makes.
+    /// Notes that state it as their own name by the strongest kind of statement that any of them makes; without notes,
+    /// pages (HTML, text) that have it beside their title.
     pub homes: Vec<i64>,
-    /// That kind of statement; without homes, the statement of a page that is not a note (HTML, text).
+    /// That kind of statement; without homes, a page has it as its title.
     pub home_source: Option<StatedSource>,
     /// False for names that may only be linked by an exact match.
     pub is_fuzzy: bool,
@@ -102,9 +103,9 @@ impl NameFacts {
 /// What a name denotes.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Decision {
-    /// The note that states it.
+    /// The document that states it.
     Home(i64),
-    /// Several notes state it: each mention is decided separately (`vote.rs`).
+    /// Several documents state it: each mention is decided separately (`vote.rs`).
     Ambiguous(Vec<i64>),
     /// Denotes the same as another name, which was chosen by score.
     Via {
@@ -150,7 +151,7 @@ pub fn decide<Facts: Borrow<NameFacts>>(
         [home] => return plain(Decision::Home(*home)),
         homes => return plain(Decision::Ambiguous(homes.to_vec())),
     }
-    // A page without a home (HTML, text) can state its title, too; such a name stays its own.
+    // The title of a page (HTML, text) stays its own.
     if name.home_source.is_some() {
         return plain(Decision::Own);
     }

@@ -9,7 +9,8 @@ use serde_json::Value;
 use super::data;
 use super::press::is_data;
 use super::tree::{Element, NodeId, Tree};
-use model::document::{BlockKind, DocMeta, Parsed};
+use crate::target::Target;
+use model::document::{BlockKind, DocMeta, LinkKind, Parsed};
 
 /// Longest title, description or other value, in bytes.
 const MAX_VALUE_BYTES: usize = 1_000;
@@ -52,6 +53,9 @@ pub(super) fn read_head(tree: &Tree, source: &str, shown: ShownMeta, parsed: &mu
                 head.title = value_of(&title);
             }
             "meta" => head.read_meta(element),
+            "base" if head.base.is_none() => {
+                head.base = element.attr("href").and_then(Target::of_address);
+            }
             "link" if head.canonical.is_none() => head.canonical = canonical_of(element),
             "script" if head.n_scripts < MAX_SCRIPTS && is_data(element) => {
                 head.n_scripts += 1;
@@ -62,6 +66,15 @@ pub(super) fn read_head(tree: &Tree, source: &str, shown: ShownMeta, parsed: &mu
     }
     let first_heading = parsed.blocks.iter().find(|block| block.kind == BlockKind::Heading(1));
     let first_heading = first_heading.map(|block| block.span.of(&parsed.text));
+    let base = head.base.take().filter(|it| it.kind == LinkKind::Path);
+    // What the site calls by its whole address is not where this copy of it lies.
+    if let Some((folder, _)) = base.as_ref().and_then(|it| it.name.rsplit_once('/')) {
+        for link in parsed.links.iter_mut().filter(|it| it.kind != LinkKind::Url) {
+            if !link.target.starts_with('/') {
+                link.target = format!("{folder}/{}", link.target);
+            }
+        }
+    }
     parsed.title = head.title.take().map(|title| without_site(title, first_heading));
     parsed.meta = head.into_meta(shown, parsed.title.is_some());
 }
@@ -71,6 +84,7 @@ struct Head {
     title: Option<String>,
     language: Option<String>,
     canonical: Option<String>,
+    base: Option<Target>,
     description: Option<String>,
     author: Option<String>,
     keywords: Option<String>,

@@ -292,6 +292,12 @@ impl Documents<'_> {
         permalinks::bearer(self.0.db(), permalink, path, title)
     }
 
+    /// Returns whether there are documents in a folder.
+    pub fn are_below(self, folder: &str) -> Read<bool> {
+        // `0` is the character after `/`.
+        self.0.has_row("SELECT 1 FROM docs WHERE path >= ?1 || '/' AND path < ?1 || '0'", [folder])
+    }
+
     /// Returns whether a file that is gone had one of two addresses.
     pub fn had(self, addresses: [&str; 2]) -> Read<bool> {
         self.0.has_row("SELECT 1 FROM gone_names WHERE key IN (?1, ?2)", addresses)

@@ -114,28 +114,29 @@ fn count_stated(db: &Connection, tallies: &mut FxHashMap<i64, Tally>) -> Result<
     Ok(())
 }
 
-/// A name that nobody states is that of the notes to which the wikilinks lead that are written so: by a file's name, a
-/// heading, a permalink.
+/// A name that nobody states is that of the documents to which the wikilinks lead that are written so: by the name of a
+/// file, a heading, a permalink.
 fn count_links(
     db: &Connection,
     senses: &FxHashMap<i64, i64>,
     tallies: &mut FxHashMap<i64, Tally>,
 ) -> Result<(), StoreError> {
     let mut statement = db.prepare_cached(
-        "SELECT l.dst FROM mentions m JOIN json_each(m.positions) p
+        "SELECT l.dst, d.is_note FROM mentions m JOIN json_each(m.positions) p
          JOIN note_links l ON l.doc_id = m.doc_id AND l.start <= p.value ->> 1 AND p.value ->> 2 <= l.end
          JOIN docs d ON d.id = l.dst
-         WHERE m.name_id = ?1 AND p.value ->> 5 = ?2 AND d.is_note",
+         WHERE m.name_id = ?1 AND p.value ->> 5 = ?2",
     )?;
     for (id, tally) in tallies.iter_mut().filter(|(_, it)| it.is_linked && it.stated.is_empty()) {
         let own = senses.iter().filter(|(_, name)| *name == id).map(|(sense, _)| sense);
         let mut homes = BTreeSet::new();
         for row_id in own.chain([id]) {
-            for home in statement.query_map(params![row_id, STATED], |row| row.get(0))? {
+            let read = |row: &Row<'_>| Ok((StatedSource::Heading, row.get(0)?, row.get(1)?));
+            for home in statement.query_map(params![row_id, STATED], read)? {
                 homes.insert(home?);
             }
         }
-        tally.stated.extend(homes.into_iter().map(|home| (StatedSource::Heading, home, true)));
+        tally.stated.extend(homes);
     }
     Ok(())
 }
@@ -200,13 +201,16 @@ impl Tally {
             .max_by(|a, b| (own(a.0), a.1).cmp(&(own(b.0), b.1)).then_with(|| b.0.cmp(a.0)))
             .map(|(surface, _)| surface.clone())
             .unwrap_or_default();
-        // The strongest statement of a note counts; other documents count only if no note states the name.
+        // The strongest statement of a note counts; other documents count only if no note states the name. These are
+        // what their title denotes, so their title has no home.
         let note = self.stated.iter().filter(|(_, _, is_note)| *is_note).map(|s| s.0).min();
         let best = note.or_else(|| self.stated.iter().map(|s| s.0).min());
+        let is_title = note.is_none() && best == Some(StatedSource::Title);
         let homes: Vec<i64> = self
             .stated
             .iter()
-            .filter(|(source, _, is_note)| *is_note && Some(*source) == best)
+            .filter(|(source, _, is_note)| *is_note == note.is_some() && Some(*source) == best)
+            .filter(|_| !is_title)
             .map(|(_, doc, _)| *doc)
             .collect();
         let has_doubt = self.kinds.len() > 1

@@ -22,6 +22,7 @@ use super::work::Work;
 use super::{StoreError, ids, readings};
 use embed::Embedder;
 use extract::link::resolve::{Candidate, Decided, Decision, NameFacts, Surroundings, decide};
+use model::document::StatedSource;
 use model::terms::{EntityType, norm_of};
 
 /// Mentions or statements above which a decided name is left to the ripple when an interactive commit changes it.
@@ -323,7 +324,10 @@ impl Resolver<'_> {
     ) -> Result<(), StoreError> {
         let mut homes = Vec::new();
         let (entity, link, code, via) = match decided.decision {
-            Decision::Home(doc) => (self.note_entity(name, doc)?, 1.0, HOME, None),
+            Decision::Home(doc) => {
+                let (entity, via) = self.home_entity(name, doc)?;
+                (entity, 1.0, HOME, via)
+            }
             Decision::Own => (Some(self.own_entity(name)?), 1.0, OWN, None),
             Decision::Via { name: through, score } => {
                 (self.entity_of(through)?, f64::from(score.min(1.0)), VIA, Some(through))
@@ -383,12 +387,28 @@ impl Resolver<'_> {
         Ok(entity.flatten())
     }
 
-    /// Returns the entity of a note, whose type is the note's own or, if it states none, that of the name.
-    pub(super) fn note_entity(
+    /// Returns the entity of a document that a name belongs to, and the name through which the document denotes it:
+    /// for a note, none; otherwise its title, or the name itself if it has none.
+    pub(super) fn home_entity(
         &self,
         name: &NameFacts,
         doc: i64,
-    ) -> Result<Option<i64>, StoreError> {
+    ) -> Result<(Option<i64>, Option<i64>), StoreError> {
+        if let Some(note) = self.note_entity(name, doc)? {
+            return Ok((Some(note), None));
+        }
+        let title = "SELECT name_id FROM stated WHERE doc_id = ?1 AND source = ?2";
+        let values = params![doc, StatedSource::Title as i64];
+        let title: Option<i64> =
+            self.db.prepare_cached(title)?.query_row(values, |row| row.get(0)).optional()?;
+        match title {
+            Some(title) => Ok((self.entity_of(title)?, Some(title))),
+            None => Ok((Some(self.own_entity(name)?), None)),
+        }
+    }
+
+    /// Returns the entity of a note, whose type is the note's own or, if it states none, that of the name.
+    fn note_entity(&self, name: &NameFacts, doc: i64) -> Result<Option<i64>, StoreError> {
         self.typed_note_entity(name, doc, name.type_code())
     }
 

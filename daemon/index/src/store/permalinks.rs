@@ -22,6 +22,7 @@ use rusqlite::{Connection, OptionalExtension, params};
 use super::StoreError;
 use super::ledger::Ledger;
 use super::links::mark;
+use super::resolve::former_key;
 use super::work::Work;
 use model::terms::RelPath;
 
@@ -304,10 +305,13 @@ pub(super) struct GoneDocument {
 pub(super) fn remember(tx: &Connection, gone: &GoneDocument) -> Result<(), StoreError> {
     // With a slash before it, which no claim has, the file's name.
     let name = format!("/{}", file_key(&gone.path));
+    let folders = folder_keys(&gone.path).into_iter().flatten();
+    let folders = folders.map(|key| former_key(By::Folder, key));
     let keys = [bare_key(&gone.path), path_slug(&gone.path), gone.path.clone(), name];
+    let keys = keys.into_iter().chain(folders).chain(gone.permalink.clone());
     let mut insert =
         tx.prepare_cached("INSERT OR REPLACE INTO gone_names VALUES(?1, ?2, ?3, ?4)")?;
-    for key in keys.iter().chain(&gone.permalink).collect::<BTreeSet<_>>() {
+    for key in keys.collect::<BTreeSet<_>>() {
         insert.execute(params![key, gone.path, gone.uid, gone.gone_ms])?;
     }
     Ok(())

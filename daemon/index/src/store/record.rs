@@ -45,7 +45,12 @@ struct Statements {
 
 impl Statements {
     fn of(note: &Note) -> Self {
-        let links = note.links.iter().map(|it| (it.place.span.start, it.place.span.end));
+        // An embed states no relation: that of a badge is of the link around it.
+        let end = |it: &parse::Link| match it.kind {
+            parse::LinkKind::Embed | parse::LinkKind::Image => it.place.span.start,
+            _ => it.place.span.end,
+        };
+        let links = note.links.iter().map(|it| (it.place.span.start, end(it)));
         let typed = note.relations.iter().filter(|it| it.kind == RelationKind::Typed);
         let relations =
             typed.map(|it| (it.relation_type.clone(), it.place.span.start, it.link)).collect();
@@ -62,6 +67,7 @@ impl Statements {
             display: None,
             place: place(start, end),
             target_span: start..end,
+            is_html: false,
         };
         let relation = |(relation_type, start, link)| Relation {
             kind: RelationKind::Typed,

@@ -10,6 +10,7 @@ use notes::resolve::{
     name_key, path_key, paths_above, spots,
 };
 use notes::slug::without_extension;
+use notes::target::joined;
 use rusqlite::{Connection, params};
 
 use super::StoreError;
@@ -96,11 +97,36 @@ fn signs(name: &str) -> String {
     norm_of(without_extension(name)).matches(['+', '#']).collect()
 }
 
-/// Returns the document that a link resolves to, or `None`.
+/// Returns the document that a link resolves to, or `None`. A link that leads nowhere is read as it was written, where
+/// its document was before it moved.
 ///
 /// # Errors
 /// When the index cannot be read.
 pub(crate) fn resolve_link(
+    db: &Connection,
+    from: &str,
+    kind: LinkKind,
+    target: &str,
+    keys: &Keys,
+) -> Result<Option<i64>, StoreError> {
+    if let Some(found) = resolve_from(db, from, kind, target, keys)? {
+        return Ok(Some(found));
+    }
+    let mut statement = db.prepare_cached(
+        "SELECT g.path FROM gone_names g JOIN docs d ON d.uid = g.uid WHERE d.path = ?1
+         GROUP BY g.path ORDER BY max(g.gone_ms) DESC, g.path",
+    )?;
+    let former: Vec<String> =
+        statement.query_map([from], |row| row.get(0))?.collect::<Result<_, _>>()?;
+    for from in former {
+        if let Some(found) = resolve_from(db, &from, kind, target, keys)? {
+            return Ok(Some(found));
+        }
+    }
+    Ok(None)
+}
+
+fn resolve_from(
     db: &Connection,
     from: &str,
     kind: LinkKind,
@@ -136,7 +162,7 @@ pub(crate) fn resolve_link(
                 return Ok(Some(doc));
             }
         }
-        return moved(db, spots.into_iter().map(|(_, key)| key));
+        return moved(db, spots.into_iter().map(|(by, key)| former_key(by, key)));
     }
     // The path decides first, so other names need not be read if it does.
     let of_file = candidates(db, &keys.file, By::FileName, from, target)?;
@@ -161,10 +187,21 @@ pub(crate) fn resolve_link(
         let bare = bare.into_iter().map(|(doc, path, _)| (doc, path, By::BarePath));
         decided = chosen(&bare.collect::<Vec<_>>());
     }
-    let whole = path_key(target.trim_start_matches('/'));
+    let whole =
+        path_key(&joined(if target.starts_with('.') { folder_of(from) } else { "" }, target));
     let name = format!("/{}", keys.file);
-    let gone = if target.contains('/') { whole } else { name };
-    decided.map_or_else(|| moved(db, [gone]), |doc| Ok(Some(doc)))
+    let file = if target.contains('/') { whole.clone() } else { name };
+    let gone = [file, former_key(By::Folder, whole)];
+    decided.map_or_else(|| moved(db, gone), |doc| Ok(Some(doc)))
+}
+
+fn folder_of(path: &str) -> &str {
+    path.rsplit_once('/').map_or("", |(folder, _)| folder)
+}
+
+/// Returns the key of a former address: of the folder of an index, with a slash after it, which no claim has.
+pub(super) fn former_key(by: By, key: String) -> String {
+    if by == By::Folder { key + "/" } else { key }
 }
 
 /// Returns the document that was at one of these former addresses within the time for which the ledger keeps them, and

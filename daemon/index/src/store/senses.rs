@@ -137,14 +137,15 @@ impl Resolver<'_> {
         for (doc, _) in uses {
             let Some(path) = path_of(self.db, *doc)? else { continue };
             let Some(home) = nearest_home(&path, &home_paths) else { continue };
+            let (entity, via) = self.home_entity(name, home)?;
             let sense = self.write(
                 name,
                 Sense {
                     key: home,
-                    entity: self.note_entity(name, home)?,
+                    entity,
                     link: 1.0,
                     decision: NEAREST,
-                    via: None,
+                    via,
                     surface: &name.surface,
                     type_code: name.type_code(),
                     home: Some(home),

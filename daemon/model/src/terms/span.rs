@@ -259,6 +259,24 @@ impl SpanMap {
         Span::new(range.start, range.end)
     }
 
+    /// Returns the place in the normalized text of what came from a range of the file, whose order the text keeps;
+    /// empty if nothing did.
+    pub fn to_norm(&self, source: &Range<usize>) -> Span<Norm> {
+        let from_end = |it: &Segment| (it.from + it.from_len) as usize;
+        let first = self.segments.partition_point(|it| from_end(it) <= source.start);
+        let after = self.segments.partition_point(|it| (it.from as usize) < source.end);
+        let inside = self.segments.get(first..after).unwrap_or_default();
+        let Some((head, tail)) = inside.first().zip(inside.last()) else {
+            let before = first.checked_sub(1).and_then(|it| self.segments.get(it));
+            let at = before.map_or(0, |it| it.to_end() as usize);
+            return Span::new(at, at);
+        };
+        let cut = |it: &Segment, n: usize| if it.is_verbatim() { n } else { 0 };
+        let start = head.to as usize + cut(head, source.start.saturating_sub(head.from as usize));
+        let end = tail.to_end() as usize - cut(tail, from_end(tail).saturating_sub(source.end));
+        Span::new(start, end.max(start))
+    }
+
     /// Returns the map from this map's target straight to `earlier`'s source, where `earlier` made this map's source.
     pub fn then(&self, earlier: &SpanMap) -> SpanMap {
         let mut out = SpanMap::default();

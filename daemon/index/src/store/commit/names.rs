@@ -112,7 +112,7 @@ pub(super) fn write_stated(
         .into_iter()
         .map(|(name, (source, surface))| (name, source as i64, surface.to_string()))
         .collect();
-    let changed: Vec<i64> = old.symmetric_difference(&new).map(|row| row.0).collect();
+    let mut changed: Vec<i64> = old.symmetric_difference(&new).map(|row| row.0).collect();
     // Unchanged statements must not make their terms dirty.
     if changed.is_empty() {
         return Ok(changed);
@@ -124,6 +124,15 @@ pub(super) fn write_stated(
         insert.execute(params![id, name_id, source, surface])?;
     }
     mark_stated_terms(tx, id)?;
+    // What denotes the document through its former title.
+    let mut through = tx.prepare_cached("SELECT id FROM names WHERE via = ?1")?;
+    let mut users = BTreeSet::new();
+    for name in &changed {
+        for user in through.query_map([name], |row| row.get(0))? {
+            users.insert(user?);
+        }
+    }
+    changed.extend(senses_0(tx, users, &BTreeSet::new())?);
     Ok(changed)
 }
 
@@ -267,7 +276,12 @@ pub(super) fn write_evidence(
             Party::Link(i) => {
                 // `links.rs` finds the document; a link that no note states leads nowhere.
                 let span = doc.links.get(i as usize)?.span;
-                Some((0, span.start() as i64, Some(link(span)?)))
+                let seq = match &doc.note {
+                    None => i64::from(i),
+                    Some(_) if span.is_empty() => unshown_link(&links, doc, i as usize)?,
+                    Some(_) => link(span)?,
+                };
+                Some((0, span.start() as i64, Some(seq)))
             }
             Party::Mention(i) => {
                 let name = doc.linked.mention_names.get(i as usize)?;
@@ -309,9 +323,10 @@ pub(super) fn write_evidence(
     Ok(())
 }
 
-/// The byte range of each link of a document in its file, and its `seq`, in order of place.
+/// The byte range of each link of a document in its file, and its `seq`, in order of place; without embeds, such as the
+/// badge in `[![b](b.svg)](b.md)`.
 fn links_of(doc: &Document) -> Vec<(usize, usize, i64)> {
-    let links = note::links_of(doc).into_iter();
+    let links = note::links_of(doc).into_iter().filter(|it| !it.is_embed());
     let mut links: Vec<_> = links.map(|it| (it.place.start, it.place.end, it.seq as i64)).collect();
     links.sort_unstable();
     links
@@ -322,6 +337,18 @@ fn link_at(links: &[(usize, usize, i64)], at: usize) -> Option<i64> {
     let after = links.partition_point(|(start, ..)| *start <= at);
     let (_, end, seq) = links.get(after.checked_sub(1)?)?;
     (at < *end).then_some(*seq)
+}
+
+/// Returns the `seq` of a link of a note that shows no text, such as that of a picture: of those between the texts
+/// before and after it, the one with its number.
+fn unshown_link(links: &[(usize, usize, i64)], doc: &Document, idx: usize) -> Option<i64> {
+    let (before, rest) = doc.links.split_at_checked(idx)?;
+    let span = rest.first()?.span;
+    let there = before.iter().rev().take_while(|it| it.span == span);
+    let nth = there.filter(|it| it.names_a_document()).count();
+    let last = span.start().checked_sub(1);
+    let from = last.map_or(0, |at| doc.map.to_raw(Span::new(at, at + 1)).end());
+    links.get(links.partition_point(|(start, ..)| *start < from) + nth).map(|it| it.2)
 }
 
 /// Hashes everything that the rows of mentions, stated names and evidence hold.

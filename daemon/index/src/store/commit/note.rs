@@ -10,7 +10,9 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 
 use notes::parse::{Heading, LINKS_TO, LinkKind, Note, Place, RelationKind, line_around};
-use notes::resolve::{By, Keys, bare_key, file_key, fold, folder_keys, name_key, permalink_key};
+use notes::resolve::{
+    By, Keys, ROOT, bare_key, file_key, fold, folder_keys, name_key, permalink_key,
+};
 use notes::slug::{path_slug, slug};
 use notes::uri::{self, Address};
 use rusqlite::{OptionalExtension, Row, Transaction, params};
@@ -76,6 +78,9 @@ fn names_of(doc: &Document) -> BTreeSet<(i64, String)> {
     let aliases = aliases.iter().filter(|it| doc.note.is_some() || it.trim() != heading.trim());
     let aliases = aliases.chain(&doc.meta.ids);
     names.extend(aliases.map(|alias| (By::Alias as i64, name_key(alias))));
+    // Logseq's name of the file of `[[A/B]]`.
+    let parts = path.rsplit('/').next().filter(|it| it.contains("___"));
+    names.extend(parts.map(|it| (By::Alias as i64, name_key(&bare_key(it).replace("___", "/")))));
     names.insert((By::Heading as i64, name_key(heading)));
     let claim = doc.note.as_ref().and_then(|stated| claim_of(&stated.note));
     names.extend(claim.map(|claim| (By::Claim as i64, claim)));
@@ -123,6 +128,10 @@ fn write_names(
         if let Some((_, name)) = key.rsplit_once('/') {
             links::mark(tx, name)?;
         }
+    }
+    // Of `/`, the index of each folder above may be the root of a site.
+    if gone.iter().chain(&come).any(|(kind, _)| *kind == By::Folder as i64) {
+        links::mark(tx, ROOT)?;
     }
     if has_moved && !new.is_empty() {
         permalinks::mark_former(tx, id)?;
@@ -296,6 +305,13 @@ pub(super) struct StatedLink<'d> {
     line: usize,
     /// The line on which it stands.
     said: Cow<'d, str>,
+}
+
+impl StatedLink<'_> {
+    /// Returns whether it shows its target in place, which is no relation; of a note from the index, by its place.
+    pub(super) fn is_embed(&self) -> bool {
+        matches!(self.kind, LinkKind::Embed | LinkKind::Image) || self.place.is_empty()
+    }
 }
 
 /// Returns the links of a document, in the order of its text: those of a note as the note's parser reads them, those

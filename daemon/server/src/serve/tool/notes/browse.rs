@@ -1,7 +1,8 @@
 //! `backlinks`, `list_directory`, `list_notes` and `recent_activity`.
 
 use jiff::Zoned;
-use notes::resolve::fold;
+use notes::resolve::{fold, places};
+use notes::slug::without_extension;
 use notes::target::heading_and_block;
 use proto::error::ErrorView;
 use proto::tool::admin::{BrokenLinkView, BrokenLinks, BrokenLinksReply};
@@ -121,7 +122,20 @@ pub fn broken_links(
         return Err(invalid(format!("`limit` is {limit}"), "give a number from 1 to 10000"));
     }
     let prefix = within(project, request.path.unwrap_or_default());
-    let found = rows::broken_links(snapshot, &prefix, limit as usize + 1)?;
+    let root = &project.root;
+    // The index does not hold what is left out, and no labels of other formats.
+    let is_there = |link: &Link, missing: Missing| match (missing, &link.to_path, &link.heading) {
+        (Missing::Target, ..) => {
+            let mut places = places(&link.from_path, &link.target).into_iter();
+            places.any(|it| root.join(it).exists())
+        }
+        (Missing::Heading, Some(path), Some(heading)) if without_extension(path) == path => {
+            let text = std::fs::read(root.join(path)).unwrap_or_default();
+            rows::has_label(&String::from_utf8_lossy(&text), heading)
+        }
+        _ => false,
+    };
+    let found = rows::broken_links(snapshot, &prefix, limit as usize + 1, is_there)?;
     let has_more = found.len() > limit as usize;
     let view = |(link, missing): (Link, Missing)| {
         let heading = link.heading.map(|it| format!("#{it}")).unwrap_or_default();

@@ -157,13 +157,21 @@ fn part_of(snapshot: &Snapshot, note: &Named, part: &str) -> Result<(usize, usiz
     };
     let what = if block.is_some() && has_heading { "block" } else { "heading" };
     let name: String = part.chars().filter(|c| !c.is_control()).take(100).collect();
-    found.map(|place| place.span).ok_or_else(|| {
-        ErrorView::hinted(
-            proto::error::Code::NotFound,
-            format!("`{}` has no {what} `{name}`", note.path),
-            "`read_note` without `#…` reads all of it",
-        )
-    })
+    if let Some(place) = found {
+        return Ok(place.span);
+    }
+    let near = match heading {
+        Some(heading) if !has_heading => rows::nearest_headings(snapshot, note.doc, heading)?,
+        _ => Vec::new(),
+    };
+    let near: Vec<String> = near.iter().map(|it| format!("`{it}`")).collect();
+    let near =
+        if near.is_empty() { String::new() } else { format!("it has {}; ", near.join(", ")) };
+    Err(ErrorView::hinted(
+        proto::error::Code::NotFound,
+        format!("`{}` has no {what} `{name}`", note.path),
+        format!("{near}`read_note` without `#…` reads all of it"),
+    ))
 }
 
 /// Returns whole lines of a text from a line on, and to one, as many as there is room for but at
