@@ -1,6 +1,6 @@
 //! The memory tools that change entities and their observations.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use jiff::Timestamp;
@@ -40,22 +40,26 @@ pub async fn create_entities(
     who: Who,
 ) -> Result<CreatedEntitiesReply, ErrorView> {
     let (entities, failed) = parted(batch("entities", request.entities)?);
-    let (entities, again) = parted_by_name(entities);
     let worker = project.clone();
     let (mut reply, aftermath) = blocking(move || {
         let mut aftermath = Aftermath::default();
         let mut reply = CreatedEntitiesReply { failed, ..CreatedEntitiesReply::default() };
-        for mut new in entities {
+        // The index does not know yet what this batch made; as in the reference server, the first one counts.
+        let mut made_here: HashMap<String, ExistingEntity> = HashMap::new();
+        for new in entities {
             let name = new.name.clone();
-            let (tags, unfit) = sorted_tags(&new.tags.take().unwrap_or_default());
-            new.tags = Some(tags);
-            // The entity is made without them.
-            reply.failed.extend(unfit.iter().map(|tag| item_error(&name, unfit_tag(tag))));
             let observations = new.observations.clone().unwrap_or_default();
             let has_summary = new.summary.as_ref().is_some_and(|it| !it.trim().is_empty());
-            match create(&worker, new) {
+            let earlier = made_here.get(&name_key(&name)).cloned();
+            match earlier.map_or_else(|| create(&worker, new), |it| Ok(Made::There(it))) {
                 Ok(Made::New(made, highest)) => {
                     let (path, name) = (made.path.as_str(), made.name.as_str());
+                    let there = ExistingEntity {
+                        name: name.to_string(),
+                        path: path.to_string(),
+                        not_added: vec![],
+                    };
+                    made_here.insert(name_key(name), there);
                     aftermath.note(&who, Operation::Create, path, name, highest);
                     if has_summary {
                         aftermath.note(&who, Operation::Summarize, path, name, 0);
@@ -71,13 +75,6 @@ pub async fn create_entities(
         Ok((reply, aftermath))
     })
     .await?;
-    for name in again {
-        let made = reply.entities.iter().find(|it| name_key(&it.name) == name_key(&name));
-        let (name, path) = made.map(|it| (it.name.clone(), it.path.clone())).unzip();
-        let there =
-            name.zip(path).map(|(name, path)| ExistingEntity { name, path, not_added: vec![] });
-        reply.existing.extend(there);
-    }
     let troubles = aftermath.settle(&project).await?;
     for made in &reply.entities {
         let Some(why) = troubles.get(&made.path) else { continue };
@@ -94,18 +91,6 @@ enum Made {
     There(ExistingEntity),
 }
 
-/// Separates entities with the name of an earlier one: the index does not know that one yet when
-/// they are created, and as in the reference server, the first one counts.
-fn parted_by_name(entities: Vec<NewMemoryEntity>) -> (Vec<NewMemoryEntity>, Vec<String>) {
-    let mut seen = HashSet::new();
-    let is_new = |it: &NewMemoryEntity| {
-        let key = name_key(&it.name);
-        key.is_empty() || seen.insert(key)
-    };
-    let (first, again): (Vec<_>, Vec<_>) = entities.into_iter().partition(is_new);
-    (first, again.into_iter().map(|it| it.name).collect())
-}
-
 fn create(project: &Project, new: NewMemoryEntity) -> Result<Made, ErrorView> {
     let name = new.name.trim().to_string();
     if name.is_empty() {
@@ -118,12 +103,16 @@ fn create(project: &Project, new: NewMemoryEntity) -> Result<Made, ErrorView> {
         let (name, path) = (there.name.clone(), there.path.clone());
         return Ok(Made::There(ExistingEntity { name, path, not_added: vec![] }));
     }
+    let (tags, unfit) = sorted_tags(&new.tags.unwrap_or_default());
+    if let Some(tag) = unfit.first() {
+        return Err(unfit_tag(tag));
+    }
     let entity = NewEntity {
         name: name.clone(),
         entity_type: new.entity_type.trim().to_string(),
         observations: new.observations.unwrap_or_default(),
         summary: new.summary,
-        tags: new.tags.unwrap_or_default(),
+        tags,
     };
     let texts = [&entity.name, &entity.entity_type].into_iter().chain(&entity.summary);
     let texts = texts.chain(&entity.observations).chain(&entity.tags);
