@@ -2,7 +2,8 @@
 //!
 //! In: a tool's name and the arguments as they were sent. Out: the arguments with the tool's own names and types.
 //! Invariants: a name that the tool has and a value that fits stay as they are; an ambiguous value stays, too, and
-//! parsing reports it; what is empty counts as left out where that changes nothing else; tools of `kgctl` are left alone: it sends exact arguments.
+//! parsing reports it; what is empty counts as left out, except a text to write; tools of `kgctl` are left alone: it
+//! sends exact arguments.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
