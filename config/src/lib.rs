@@ -13,6 +13,7 @@ pub mod limits;
 pub mod live;
 pub mod load;
 pub mod models;
+pub mod patterns;
 pub mod place;
 pub mod reference;
 pub mod registry;

@@ -429,6 +429,7 @@ impl Layers {
         check::ranges(&settings, &key).map_err(fail)?;
         check::globs(&settings, &key).map_err(fail)?;
         check::extensions(&settings, &key).map_err(fail)?;
+        check::patterns(&settings, &key).map_err(fail)?;
         check::paths(&settings, &key).map_err(fail)?;
         check::addresses(&settings, &key).map_err(fail)?;
         (self.tree, self.settings) = (tree, settings);

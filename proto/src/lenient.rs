@@ -2,7 +2,8 @@
 //!
 //! In: a tool's name and the arguments as they were sent. Out: the arguments with the tool's own names and types.
 //! Invariants: a name that the tool has and a value that fits stay as they are; an ambiguous value stays, too, and
-//! parsing reports it; tools of `kgctl` are left alone: it sends exact arguments.
+//! parsing reports it; what is empty counts as left out, except a text to write; tools of `kgctl` are left alone: it
+//! sends exact arguments.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -89,18 +90,15 @@ fn object(schema: &Map<String, Value>, sent: Map<String, Value>) -> Map<String, 
     if !schema.contains_key("properties") {
         return sent;
     }
-    // Clients with strict schemas send null for each parameter that they leave out; where null is a value, the schema
-    // has no type.
-    let is_given = |name: &str, value: &Value| {
-        !value.is_null() || property(schema, name).is_some_and(|schema| fits(schema, value))
-    };
-    let sent = sent.into_iter().filter(|(name, value)| is_given(name, value)).collect();
+    let sent = sent.into_iter().filter(|(name, value)| is_given(schema, name, value)).collect();
     let (own, foreign) = split_names(schema, sent);
     let mut repaired: Map<String, Value> = own.into_iter().collect();
     // One after the other: a name that was given before cannot be meant by a later synonym.
     for (name, value) in foreign {
         let own = own_name(schema, &name, &repaired);
-        repaired.insert(own.unwrap_or(name), value);
+        if own.is_some() || !is_said_already(schema, &name, &value, &repaired) {
+            repaired.insert(own.unwrap_or(name), value);
+        }
     }
     let values = repaired.into_iter().filter_map(|(name, value)| {
         let Some(schema) = property(schema, &name) else { return Some((name, value)) };
@@ -109,6 +107,39 @@ fn object(schema: &Map<String, Value>, sent: Map<String, Value>) -> Map<String, 
         (!is_left_out).then_some((name, value))
     });
     values.collect()
+}
+
+/// Returns whether an argument says anything. Clients with strict schemas send null for each parameter that they leave
+/// out, others the empty defaults of the server that they were made for.
+fn is_given(schema: &Map<String, Value>, name: &str, value: &Value) -> bool {
+    let snake = snake_case(name);
+    let own = property(schema, name).map(|_| name).or_else(|| meant(schema, &snake));
+    let of_own = own.and_then(|own| Some((own, property(schema, own)?)));
+    let fits = of_own.is_some_and(|(_, schema)| fits(schema, value));
+    let is_needed = own.is_some_and(|own| concepts::is_required(schema, own));
+    match value {
+        // Where null is a value, the schema has no type.
+        Value::Null => fits,
+        Value::Bool(false) => fits || is_needed,
+        Value::String(text) if text.is_empty() => {
+            let is_value = |(own, it)| concepts::is_written(own) || has_no_type(it);
+            is_needed || of_own.is_some_and(is_value)
+        }
+        _ => true,
+    }
+}
+
+/// Returns whether a second name of a parameter adds nothing to what its own name says: the same value, or a number
+/// that the other server counts apart. Of two texts none is ignored without a word.
+fn is_said_already(
+    schema: &Map<String, Value>,
+    name: &str,
+    value: &Value,
+    given: &Map<String, Value>,
+) -> bool {
+    let snake = snake_case(name);
+    let own = property(schema, &snake).map(|_| snake.as_str()).or_else(|| meant(schema, &snake));
+    own.and_then(|own| given.get(own)).is_some_and(|own| own == value || value.is_number())
 }
 
 type Fields = Vec<(String, Value)>;
@@ -175,6 +206,10 @@ fn types(schema: &Value) -> Vec<&str> {
         Some(Value::Array(several)) => several.iter().filter_map(Value::as_str).collect(),
         _ => Vec::new(),
     }
+}
+
+fn has_no_type(schema: &Value) -> bool {
+    alternatives(schema).any(|it| types(it).is_empty() && constants(it).is_none())
 }
 
 /// Returns the texts that a schema allows, if it lists them.

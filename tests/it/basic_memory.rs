@@ -36,6 +36,20 @@ fn list<'v>(value: &'v Value, key: &str) -> impl Iterator<Item = &'v str> {
     value[key].as_array().into_iter().flatten().filter_map(Value::as_str)
 }
 
+/// Returns which hit of a reply stands before one that it should follow: a weak one before one that is not, a less
+/// relevant one before another weak one, or a lower score before a higher one.
+pub(crate) fn disorder(reply: &Value) -> Option<String> {
+    let lists = ["results", "chunks", "notes"].into_iter().filter_map(|key| reply[key].as_array());
+    let mut pairs = lists.flat_map(|hits| hits.windows(2));
+    pairs.find_map(|pair| {
+        let of = |key: &str| [&pair[0], &pair[1]].map(|it| it[key].as_f64().unwrap_or_default());
+        let weak = [&pair[0], &pair[1]].map(|it| it["weak"] == true);
+        let ([before, after], [score, next]) = (of("relevance"), of("score"));
+        let is_wrong = weak == [true, false] || weak == [true, true] && after > before;
+        (is_wrong || next > score + 1e-6).then(|| format!("out of order: {pair:?}"))
+    })
+}
+
 /// A project that several cases share, and placeholders in their calls.
 pub(crate) struct Bench {
     project: TestProject,
@@ -85,6 +99,7 @@ impl Bench {
         wrong.extend(has.map(|it| format!("no {it:?} in {what}")));
         let lacks = list(step, "lacks").map(|it| self.meant(it)).filter(|it| shown.contains(it));
         wrong.extend(lacks.map(|it| format!("{it:?} in {what}")));
+        wrong.extend(disorder(structured).map(|it| format!("{it} in {what} {structured}")));
         for (pointer, wanted) in step["holds"].as_object().into_iter().flatten() {
             let found = structured.pointer(pointer).unwrap_or(&Value::Null);
             if !self.holds(found, wanted) {

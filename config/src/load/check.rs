@@ -193,6 +193,14 @@ pub(super) fn extensions(settings: &Settings, key: &str) -> Result<(), String> {
     }
 }
 
+/// Checks that the patterns of names at `key` can be used, if it is their list.
+pub(super) fn patterns(settings: &Settings, key: &str) -> Result<(), String> {
+    match key {
+        "recognize.patterns" => crate::patterns::compile(&settings.recognize.patterns).map(drop),
+        _ => Ok(()),
+    }
+}
+
 /// Checks that the path at `key` is absolute, if it is one: a relative path would depend on where the daemon is
 /// started. Folders of notes must be inside the project instead.
 pub(super) fn paths(settings: &Settings, key: &str) -> Result<(), String> {

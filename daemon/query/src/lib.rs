@@ -52,6 +52,7 @@ pub use notes::search::search_notes;
 pub use notes::{browse, stated};
 pub use passage::read_passage;
 pub use plan::question::{is_stop_word, text_terms};
+pub use present::floor::{descending, weak_last};
 pub use rank::signals::signals;
 pub use recall::means::MeanCache;
 pub use relevance::Signals;

@@ -45,7 +45,6 @@ use engine::build::{Build, Still};
 use engine::health::Health;
 use engine::watch::WatcherHandle;
 use engine::write::Command;
-use extract::recognize::own::OwnPatterns;
 use extract::recognize::tagger::TaggerRecognizer;
 use extract::relate::Vocabulary;
 use formats::GivenNames;
@@ -179,7 +178,6 @@ impl Project {
         let reranker = Reranker::of(&settings.retrieval.rerank);
         let llms = Llms::new(&settings);
         let vocabulary = Vocabulary::load(&root, &settings.relate)?;
-        OwnPatterns::of(&settings.recognize)?;
         let model = TaggerRecognizer::open_tried(&settings.recognize)?;
         let given = GivenNames::open(&settings.recognize)?;
         let recipe = Recipe {

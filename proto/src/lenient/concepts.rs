@@ -116,6 +116,14 @@ pub(super) fn is_list_of_words(name: &str) -> bool {
     LISTS_OF_WORDS.contains(&name)
 }
 
+/// Parameters whose empty text is written as such.
+const WRITTEN: [&str; 2] = ["content_updates", "content"];
+
+/// Returns true if an empty text is a value of this parameter, though it may be left out.
+pub(super) fn is_written(name: &str) -> bool {
+    WRITTEN.contains(&name)
+}
+
 /// Returns all names of all concepts.
 pub(super) fn names() -> impl Iterator<Item = &'static str> {
     CONCEPTS.iter().flat_map(|concept| concept.own.iter().chain(concept.aliases).copied())
@@ -159,7 +167,7 @@ fn own_of<'a>(
     names.filter(move |name| concept.own.iter().any(|listed| is_own(listed, name)))
 }
 
-fn is_required(schema: &Map<String, Value>, name: &str) -> bool {
+pub(super) fn is_required(schema: &Map<String, Value>, name: &str) -> bool {
     let required = schema.get("required").and_then(Value::as_array);
     required.is_some_and(|names| names.iter().any(|it| it == name))
 }

@@ -147,6 +147,56 @@ fn a_parameter_that_is_given_stays() {
 }
 
 #[test]
+fn what_is_empty_and_what_is_said_twice_is_left_out() {
+    let table = [
+        ("move_note", json!({"path": "a", "is_directory": false}), json!({"path": "a"})),
+        (
+            "move_note",
+            json!({"path": "a", "is_directory": true}),
+            json!({"path": "a", "is_directory": true}),
+        ),
+        ("move_note", json!({"identifier": "a", "destination_path": ""}), json!({"path": "a"})),
+        ("edit_note", json!({"path": "a", "find_text": "", "section": ""}), json!({"path": "a"})),
+        (
+            "edit_note",
+            json!({"path": "a", "content": ""}),
+            json!({"path": "a", "content_updates": ""}),
+        ),
+        ("edit_note", json!({"path": "a", "value": ""}), json!({"path": "a", "value": ""})),
+        (
+            "edit_note",
+            json!({"path": "a", "old_text": "x", "find": ""}),
+            json!({"path": "a", "find": "x"}),
+        ),
+        (
+            "edit_note",
+            json!({"path": "a", "replace_subsections": false}),
+            json!({"path": "a", "replace_subsections": false}),
+        ),
+        ("read_note", json!({"path": ""}), json!({"path": ""})),
+        ("read_note", json!({"identifier": ""}), json!({"path": ""})),
+        ("hybrid_query", json!({"q": "x", "colour": ""}), json!({"q": "x"})),
+        ("hybrid_query", json!({"q": "x", "colour": "red"}), json!({"q": "x", "colour": "red"})),
+        ("hybrid_query", json!({"q": "x", "query": "x"}), json!({"q": "x"})),
+        ("hybrid_query", json!({"q": "x", "kk": 5}), json!({"q": "x", "kk": 5})),
+        (
+            "search_notes",
+            json!({"query": "x", "after_date": "", "note_types": "", "since": ""}),
+            json!({"query": "x"}),
+        ),
+        ("recent_activity", json!({"type": "", "timeframe": false}), json!({})),
+        (
+            "build_context",
+            json!({"url": "a", "page_size": 10, "max_related": 5}),
+            json!({"path": "a", "max_related": 5}),
+        ),
+    ];
+    for (tool, sent, read) in table {
+        check(tool, sent, read);
+    }
+}
+
+#[test]
 fn the_nearest_parameter_is_named() {
     let table = [
         ("hybrid_query", "qurey", Some("query")),

@@ -42,10 +42,10 @@ pub(crate) struct Arguments {
     /// Only documents mainly written in this language, such as `de`.
     #[arg(long, value_name = "CODE")]
     language: Option<String>,
-    /// Only documents dated on or after this day, `YYYY-MM-DD`.
+    /// Only documents dated on or after this day: `YYYY-MM-DD`, `yesterday`, `7d`.
     #[arg(long, value_name = "DAY")]
     after: Option<String>,
-    /// Only documents dated before this day, `YYYY-MM-DD`.
+    /// Only documents dated before this day.
     #[arg(long, value_name = "DAY")]
     before: Option<String>,
     /// Ranking: `hybrid`, `rrf`, `minmax`, `s0`, `s4`, `text` or `vector`.

@@ -89,8 +89,7 @@ impl RecognizeStage {
             Box::new(KnownRecognizer),
             Box::new(StatisticalRecognizer),
         ];
-        // Checked when the project was opened.
-        let own = OwnPatterns::of(settings).unwrap_or_default();
+        let own = OwnPatterns::of(settings);
         RecognizeStage { max_words, gazetteer, others, own, model: None, judges: true }
     }
 

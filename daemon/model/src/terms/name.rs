@@ -1,5 +1,6 @@
 //! Names: how two surfaces are compared, and the types of things they name.
 
+use config::patterns::{TYPES, type_at};
 use unicode_normalization::UnicodeNormalization;
 
 /// A surface reduced to what identifies it: lowercase letters and digits, with `+ # .` kept inside a name, so that
@@ -158,41 +159,12 @@ impl EntityType {
 
     /// Returns the name that users see and write.
     pub fn as_str(self) -> &'static str {
-        match self {
-            EntityType::Person => "Person",
-            EntityType::Organization => "Organization",
-            EntityType::Location => "Location",
-            EntityType::Product => "Product",
-            EntityType::Service => "Service",
-            EntityType::Technology => "Technology",
-            EntityType::Api => "API",
-            EntityType::Project => "Project",
-            EntityType::Concept => "Concept",
-            EntityType::Standard => "Standard",
-            EntityType::Version => "Version",
-            EntityType::Date => "Date",
-            EntityType::Event => "Event",
-            EntityType::Identifier => "Identifier",
-            EntityType::Document => "Document",
-            EntityType::Step => "Step",
-        }
+        TYPES[self as usize].0
     }
 
     /// Parses a type that a user wrote, ignoring case; accepts a few common synonyms.
     pub fn parse(text: &str) -> Option<Self> {
-        let lower = text.trim().to_lowercase();
-        let synonym = match lower.as_str() {
-            "org" | "company" | "team" => Some(EntityType::Organization),
-            "gpe" | "place" | "loc" => Some(EntityType::Location),
-            "people" | "per" => Some(EntityType::Person),
-            "tool" | "tech" | "library" => Some(EntityType::Technology),
-            "regulation" => Some(EntityType::Standard),
-            "incident" => Some(EntityType::Event),
-            "id" => Some(EntityType::Identifier),
-            "note" => Some(EntityType::Document),
-            _ => None,
-        };
-        synonym.or_else(|| Self::ALL.into_iter().find(|t| t.as_str().eq_ignore_ascii_case(&lower)))
+        type_at(text).map(|at| Self::ALL[at])
     }
 
     /// Returns the number stored for this type.

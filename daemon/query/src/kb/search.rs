@@ -19,7 +19,7 @@ use super::Library;
 use super::entry_index::EntryRow;
 use super::graph::{By, Neighbor};
 use crate::plan::{Filter, MAX_RECALL, OfNotes, Plan};
-use crate::present::floor::WeakFloor;
+use crate::present::floor::{WeakFloor, weak_last};
 use crate::recall::{Candidates, Recalled, by_each_signal, complete, share_of_worth};
 use crate::{AskError, QueryContext};
 
@@ -126,6 +126,8 @@ pub fn search<'l>(
         hits.push(EntryHit { row, score, relevance });
     }
     hits.sort_by(|a, b| b.score.total_cmp(&a.score).then(a.row.number.cmp(&b.row.number)));
+    let floor = ctx.settings.retrieval.floor.relevance;
+    weak_last(&mut hits, |it| (it.relevance < floor, it.relevance));
     let hits = behind_successors(library, hits, |hit| hit.row.number);
     Ok(Searched { hits, source, n_hidden, readings })
 }

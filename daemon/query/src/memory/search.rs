@@ -26,7 +26,7 @@ use crate::expand::expand;
 use crate::graph::lookup;
 use crate::plan::{Filter, MAX_QUESTION_CHARS, OfNotes, Plan};
 use crate::present::ChunkText;
-use crate::present::floor::WeakFloor;
+use crate::present::floor::{WeakFloor, descending, weak_last};
 use crate::quote::matched::matched;
 use crate::rank::{ScoredChunk, rank};
 use crate::recall::{Recalled, recall};
@@ -139,7 +139,14 @@ pub fn facts_of(
             break;
         }
     }
+    in_order(&mut found);
     Ok(found)
+}
+
+/// Brings facts into the order in which they are shown.
+fn in_order(facts: &mut [FactHit]) {
+    weak_last(facts, |it| (it.is_weak, it.relevance));
+    descending(facts.iter_mut().map(|it| &mut it.score));
 }
 
 /// Returns nodes by their names and facts, best first; skips the first `skip`.
@@ -172,20 +179,17 @@ pub fn nodes(
         of.is_said |= by_words && !facts_in(ctx.snapshot, hit, said_by.as_ref())?.is_empty();
         of.hits.push(hit);
     }
-    if !by_words {
-        for (doc, score) in named(ctx.snapshot, &query.question)? {
-            if !passages.as_ref().is_none_or(|it| it.may_answer(doc)) {
-                continue;
-            }
+    let named = if by_words { vec![] } else { named(ctx.snapshot, &query.question)? };
+    for (doc, score, is_typed) in named {
+        if passages.as_ref().is_none_or(|it| it.may_answer(doc)) {
             let of = scored.entry(doc).or_default();
-            of.score += score;
-            of.is_named = true;
+            (of.score, of.is_named, of.is_typed) = (of.score + score, true, is_typed);
         }
     }
     let mut order: Vec<(i64, Scored<'_>)> = scored.into_iter().collect();
     order.sort_by(|(a, of), (b, other)| {
-        let best = other.is_said.cmp(&of.is_said).then(other.score.total_cmp(&of.score));
-        best.then(a.cmp(b))
+        let class = |it: &Scored<'_>| (it.is_typed, it.is_said);
+        class(other).cmp(&class(of)).then(other.score.total_cmp(&of.score)).then(a.cmp(b))
     });
     let mut found = Vec::new();
     for (doc, scored) in order.into_iter().skip(skip).take(most) {
@@ -200,6 +204,7 @@ pub fn nodes(
                 add(&mut facts, more);
             }
         }
+        in_order(&mut facts);
         let perspective = if scored.is_named { NAME } else { GENERAL };
         let is_weak = best < ctx.settings.retrieval.floor.relevance;
         found.push(Found {
@@ -220,6 +225,8 @@ struct Scored<'p> {
     score: f32,
     hits: Vec<&'p ScoredChunk>,
     is_named: bool,
+    /// Whether its name or type is what was typed.
+    is_typed: bool,
     /// Whether, in a search by words, a fact holds some.
     is_said: bool,
 }
@@ -370,7 +377,8 @@ fn add(found: &mut Vec<FactHit>, more: Vec<FactHit>) {
     }
 }
 
-fn named(snapshot: &Snapshot, question: &str) -> Result<Vec<(i64, f32)>, AskError> {
+/// Returns the nodes that the question names, with their bonus, and whether their name or type is all of it.
+fn named(snapshot: &Snapshot, question: &str) -> Result<Vec<(i64, f32, bool)>, AskError> {
     let (key, folded) = (name_key(question), fold(question.trim()));
     if key.is_empty() || folded.is_empty() {
         return Ok(vec![]);
@@ -386,7 +394,8 @@ fn named(snapshot: &Snapshot, question: &str) -> Result<Vec<(i64, f32)>, AskErro
         } else {
             continue;
         };
-        found.push((doc, NAMED.get(class).copied().unwrap_or(0.0)));
+        let is_typed = name == key || of_type == folded;
+        found.push((doc, NAMED.get(class).copied().unwrap_or(0.0), is_typed));
     }
     Ok(found)
 }

@@ -21,7 +21,7 @@ use crate::error::{in_range, invalid};
 use crate::expand::expand;
 use crate::plan::{Filter, MAX_RECALL, OfNotes, Plan, expression::FIELDS, question::Question};
 use crate::present::best_words;
-use crate::present::floor::{Strength, Verdict, WeakFloor, weak};
+use crate::present::floor::{Strength, Verdict, WeakFloor, descending, weak, weak_last};
 use crate::rank::{S0_HALF, ScoredChunk, rank};
 use crate::recall::{Recalled, recall};
 use crate::{AskError, QueryContext};
@@ -91,12 +91,11 @@ pub fn search_notes(
     for it in page {
         views.push(search.view(ctx, &floor, found.alone, it)?);
     }
-    if !search.is_listing && used != SearchType::Fts {
+    if !search.is_listing {
         // What has little to do with the question comes last, in the order of its relevance.
-        let rank = |(view, strength): &(ResultView, Strength)| {
-            if *strength == Strength::Strong { 1.0 } else { view.relevance.unwrap_or_default() }
-        };
-        views.sort_by(|a, b| rank(b).total_cmp(&rank(a)));
+        weak_last(&mut views, |(view, strength)| {
+            (*strength != Strength::Strong, view.relevance.unwrap_or_default())
+        });
     }
     let (mut results, strengths): (Vec<ResultView>, Vec<Strength>) = views.into_iter().unzip();
     let (weak, mut nothing_relevant) = weak(&strengths);
@@ -104,6 +103,8 @@ pub fn search_notes(
         nothing_relevant = false;
     } else {
         results.iter_mut().zip(weak).for_each(|(it, weak)| it.weak = weak);
+        results.sort_by_key(|it| it.weak);
+        descending(results.iter_mut().map(|it| &mut it.score));
     }
     if results.is_empty() && search.hints.is_empty() {
         search.hints.push(nothing(skip, used).into());

@@ -4,7 +4,7 @@
 //! of a compound, a prefix, a corrected spelling, another name.
 //! In: a question, hits with their passages. Out: their relevance, which are weak, and whether all
 //! are.
-//! Invariants: neither the hits nor their order change; a hit is weak only if its relevance is
+//! Invariants: no hit is lost, and those that are not weak keep their order; a hit is weak only if its relevance is
 //! below `retrieval.floor.relevance` and no name leads to it from a hit that is not weak. A
 //! question that has only stop words (`the of and`) is answered by passages that contain them as
 //! typed.
@@ -177,15 +177,45 @@ impl<'a> WeakFloor<'a> {
     }
 }
 
+/// What a weak hit loses of its score, so that it is not above that of a hit before it.
+const WEAK: &str = "weak";
+
 /// Flags the weak hits of an answer. A hit that another one leads to is as strong as that one.
 pub(super) fn flag(reply: &mut HybridReply, verdicts: &[Verdict]) {
     let strengths: Vec<Strength> = verdicts.iter().map(|it| it.strength).collect();
     let (weak, nothing_relevant) = weak(&strengths);
+    let mut least = f32::INFINITY;
     for ((hit, verdict), weak) in reply.chunks.iter_mut().zip(verdicts).zip(weak) {
         hit.relevance = rounded(verdict.relevance);
         hit.weak = weak;
+        if weak && hit.score > least {
+            hit.components.insert(WEAK.into(), rounded(least - hit.score));
+            hit.score = least;
+        }
+        least = least.min(hit.score);
     }
     reply.nothing_relevant = nothing_relevant;
+}
+
+/// Moves the weak hits of a page behind the others, the most relevant first; `judged` returns whether a hit is weak,
+/// and its relevance. Scores compare what fits: of what hardly does, relevance is the better order.
+pub fn weak_last<T>(hits: &mut [T], judged: impl Fn(&T) -> (bool, f32)) {
+    let rank = |hit: &T| match judged(hit) {
+        (true, relevance) => relevance,
+        (false, _) => f32::INFINITY,
+    };
+    hits.sort_by(|a, b| rank(b).total_cmp(&rank(a)));
+}
+
+/// Lowers each score to the one before it, so that the scores shown do not contradict the order.
+pub fn descending<'s, N: PartialOrd + Copy + 's>(scores: impl Iterator<Item = &'s mut N>) {
+    let mut before: Option<N> = None;
+    for score in scores {
+        match before {
+            Some(least) if *score > least => *score = least,
+            _ => before = Some(*score),
+        }
+    }
 }
 
 /// Returns which hits are weak, and whether there are no others.
@@ -202,6 +232,15 @@ pub(crate) fn weak(strengths: &[Strength]) -> (Vec<bool>, bool) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_weak_comes_last_by_relevance_and_no_score_contradicts_that() {
+        let mut hits = [(true, 0.2, 0.9), (false, 0.6, 0.5), (true, 0.3, 0.4), (false, 0.9, 0.6)];
+        weak_last(&mut hits, |(weak, relevance, _)| (*weak, *relevance));
+        descending(hits.iter_mut().map(|it| &mut it.2));
+        let expected = [(false, 0.6, 0.5), (false, 0.9, 0.5), (true, 0.3, 0.4), (true, 0.2, 0.4)];
+        assert_eq!(hits, expected);
+    }
 
     #[test]
     fn a_hit_is_as_strong_as_the_one_that_leads_there() {

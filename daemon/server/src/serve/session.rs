@@ -46,6 +46,7 @@ use super::leaving;
 use super::preamble::Preamble;
 use super::progress::{Progress, Step};
 use super::routes::{Call, Caller, Route, Routes};
+use super::tool::when::to_days;
 use super::tool::{blocking, unreadable};
 use super::turns::InFlight;
 use crate::notes::NoteError;
@@ -224,8 +225,11 @@ impl ServerHandler for Session {
         };
         let _asking = self.project.activity().ask();
         let mut arguments = request.arguments.unwrap_or_default();
-        let renamed = lenient::renamed(route.tool.name, &arguments);
+        let mut renamed = lenient::renamed(route.tool.name, &arguments);
+        // What reads a question calls it as `hybrid_query` does.
+        renamed.extend(lenient::own_name_of(route.tool.name, "q").map(|own| ("q".into(), own)));
         arguments = lenient::repair(route.tool.name, arguments);
+        to_days(&mut arguments);
         if !route.is_asked_verbatim {
             arguments = leaving::clean_request(arguments);
         }

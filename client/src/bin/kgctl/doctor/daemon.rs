@@ -254,7 +254,7 @@ fn documents(status: &StatusReply, checkup: &CheckupReply) -> Vec<Finding> {
         found.push(warning(
             "document",
             format!("`{}`: {}", it.path, it.warning),
-            "its text is still indexed",
+            "what could be read of it is indexed",
         ));
     }
     for (what, counts) in [("redacted", &status.redacted), ("personal data, kept", &status.flagged)]

@@ -85,6 +85,7 @@ pub fn kb_search(
         found.hits.insert(0, EntryHit { row, score: 1.0, relevance: 1.0 });
         found.hits.truncate(limit);
     }
+    query::descending(found.hits.iter_mut().map(|it| &mut it.score));
     let rows: Vec<&EntryRow> = found.hits.iter().map(|hit| hit.row).collect();
     let hints = if rows.len() < SPARSE_UNDER { hints(&library, &rows)? } else { vec![] };
     let mut notes = found.readings;

@@ -75,7 +75,7 @@ pub fn search_nodes(
     check(&request.query)?;
     let limit = limit_of(request.limit, 10, 100)?;
     let page = page_of(request.page)?;
-    let query = FactQuery {
+    let wanted = FactQuery {
         question: request.query,
         comparison: comparison_of(request.mode),
         node_type: request.entity_type,
@@ -87,9 +87,11 @@ pub fn search_nodes(
     let context = project.context(snapshot);
     let skip = (page - 1).saturating_mul(limit);
     // One more shows whether there is a next page.
-    let mut found = nodes(&context, &query, skip, limit + 1)?;
+    let mut found = nodes(&context, &wanted, skip, limit + 1)?;
     let next_page = (found.len() > limit).then(|| u32::try_from(page + 1).unwrap_or(u32::MAX));
     found.truncate(limit);
+    query::weak_last(&mut found, |it| (it.is_weak, it.relevance));
+    query::descending(found.iter_mut().map(|it| &mut it.score));
     // As the reference server does: whole entities, as many as fit.
     let fitting: Vec<&Found> = found.iter().filter(|it| !it.is_weak).take(MAX_WHOLE).collect();
     let shown: Vec<Node> = fitting.iter().map(|it| it.node.clone()).collect();
@@ -115,7 +117,7 @@ pub fn search_nodes(
                 .first()
                 .map(|it| it.content.clone())
                 .unwrap_or_default(),
-            matched_perspective: (query.comparison == Comparison::Usual)
+            matched_perspective: (wanted.comparison == Comparison::Usual)
                 .then(|| it.perspective.to_string()),
             observations,
             score: it.score,

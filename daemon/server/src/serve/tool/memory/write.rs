@@ -1,6 +1,6 @@
 //! The memory tools that change entities and their observations.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use jiff::Timestamp;
@@ -40,11 +40,12 @@ pub async fn create_entities(
     who: Who,
 ) -> Result<CreatedEntitiesReply, ErrorView> {
     let (entities, failed) = parted(batch("entities", request.entities)?);
-    let (entities, again) = parted_by_name(entities);
     let worker = project.clone();
     let (mut reply, aftermath) = blocking(move || {
         let mut aftermath = Aftermath::default();
         let mut reply = CreatedEntitiesReply { failed, ..CreatedEntitiesReply::default() };
+        // The index does not know yet what this batch made; as in the reference server, the first one counts.
+        let mut made_here: HashMap<String, ExistingEntity> = HashMap::new();
         for mut new in entities {
             let name = new.name.clone();
             let (tags, unfit) = sorted_tags(&new.tags.take().unwrap_or_default());
@@ -53,9 +54,16 @@ pub async fn create_entities(
             reply.failed.extend(unfit.iter().map(|tag| item_error(&name, unfit_tag(tag))));
             let observations = new.observations.clone().unwrap_or_default();
             let has_summary = new.summary.as_ref().is_some_and(|it| !it.trim().is_empty());
-            match create(&worker, new) {
+            let earlier = made_here.get(&name_key(&name)).cloned();
+            match earlier.map_or_else(|| create(&worker, new), |it| Ok(Made::There(it))) {
                 Ok(Made::New(made, highest)) => {
                     let (path, name) = (made.path.as_str(), made.name.as_str());
+                    let there = ExistingEntity {
+                        name: name.to_string(),
+                        path: path.to_string(),
+                        not_added: vec![],
+                    };
+                    made_here.insert(name_key(name), there);
                     aftermath.note(&who, Operation::Create, path, name, highest);
                     if has_summary {
                         aftermath.note(&who, Operation::Summarize, path, name, 0);
@@ -71,13 +79,6 @@ pub async fn create_entities(
         Ok((reply, aftermath))
     })
     .await?;
-    for name in again {
-        let made = reply.entities.iter().find(|it| name_key(&it.name) == name_key(&name));
-        let (name, path) = made.map(|it| (it.name.clone(), it.path.clone())).unzip();
-        let there =
-            name.zip(path).map(|(name, path)| ExistingEntity { name, path, not_added: vec![] });
-        reply.existing.extend(there);
-    }
     let troubles = aftermath.settle(&project).await?;
     for made in &reply.entities {
         let Some(why) = troubles.get(&made.path) else { continue };
@@ -92,18 +93,6 @@ pub async fn create_entities(
 enum Made {
     New(CreatedEntity, u64),
     There(ExistingEntity),
-}
-
-/// Separates entities with the name of an earlier one: the index does not know that one yet when
-/// they are created, and as in the reference server, the first one counts.
-fn parted_by_name(entities: Vec<NewMemoryEntity>) -> (Vec<NewMemoryEntity>, Vec<String>) {
-    let mut seen = HashSet::new();
-    let is_new = |it: &NewMemoryEntity| {
-        let key = name_key(&it.name);
-        key.is_empty() || seen.insert(key)
-    };
-    let (first, again): (Vec<_>, Vec<_>) = entities.into_iter().partition(is_new);
-    (first, again.into_iter().map(|it| it.name).collect())
 }
 
 fn create(project: &Project, new: NewMemoryEntity) -> Result<Made, ErrorView> {

@@ -231,10 +231,10 @@ pub fn recent_activity(
         ..Wanted::default()
     };
     let with_notes = statements.is_empty() || items.contains(&ItemType::Entity);
-    let mut reply = match with_notes {
-        true => browse::list(&project.context(snapshot), &wanted, page)?,
-        false => NotesReply::default(),
-    };
+    let mut reply = browse::list(&project.context(snapshot), &wanted, page)?;
+    if !with_notes {
+        (reply.notes, reply.next_page) = (vec![], None);
+    }
     if !statements.is_empty() {
         let stated = SearchNotes {
             page: Some(page.number),

@@ -242,7 +242,10 @@ fn check_unused(request: &EditNote, operation: EditOperation) -> Result<(), Erro
         matches!(operation, E::Append | E::ReplaceSection | E::InsertBefore | E::InsertAfter);
     let given = [
         ("find", request.find.is_some() && operation != E::FindReplace),
-        ("expected_count", request.expected_count.is_some() && operation != E::FindReplace),
+        (
+            "expected_count",
+            request.expected_count.is_some_and(|n| n != 1) && operation != E::FindReplace,
+        ),
         ("section", request.section.is_some() && !is_of_section),
         (
             "replace_subsections",

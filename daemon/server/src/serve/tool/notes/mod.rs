@@ -17,7 +17,7 @@ mod read;
 mod schema;
 mod search;
 mod taken;
-pub(super) mod when;
+pub(in crate::serve) mod when;
 mod write;
 
 use std::sync::Arc;

@@ -102,10 +102,7 @@ pub fn search(
     };
     let room = core::budget(request.max_chars, request.max_tokens, core::PASSAGE_CHARS) as usize;
     let context = project.context(snapshot);
-    let found = query::answer(&context, &question).map_err(|error| ErrorView {
-        message: error.message.replace("`q` has", "`query` has"),
-        ..error
-    })?;
+    let found = query::answer(&context, &question)?;
     let mut notes: Vec<FoundNote> = Vec::new();
     let mut hits: Vec<HitsOf> = Vec::new();
     let mut n_further = 0_usize;
@@ -114,7 +111,7 @@ pub fn search(
             of.chunks.push(hit.id);
             continue;
         }
-        hits.push(HitsOf { doc: hit.doc_id, chunks: vec![hit.id], is_weak: hit.weak });
+        hits.push(HitsOf { doc: hit.doc_id, chunks: vec![hit.id] });
         if notes.len() == limit as usize {
             n_further += 1;
             continue;
@@ -132,19 +129,17 @@ pub fn search(
         });
     }
     let mut nothing_relevant = found.nothing_relevant;
-    if nothing_relevant {
-        if let Some(near) = near_alone(&context, question.q)? {
-            let meant = notes.iter().position(|it| it.note.path == near.note.path);
-            if let Some(at) = meant {
-                (notes[at].weak, hits[at].is_weak, nothing_relevant) = (false, false, false);
-                notes[at].relevance = near.relevance.unwrap_or_default();
-            }
+    if nothing_relevant && let Some(near) = near_alone(&context, question.q)? {
+        let meant = notes.iter_mut().find(|it| it.note.path == near.note.path);
+        if let Some(note) = meant {
+            (note.weak, nothing_relevant) = (false, false);
+            note.relevance = near.relevance.unwrap_or_default();
         }
-        // Scores compare what fits: where nothing does, relevance is the better order.
-        let mut pairs: Vec<(FoundNote, HitsOf)> = notes.into_iter().zip(hits).collect();
-        pairs.sort_by(|(a, _), (b, _)| b.relevance.total_cmp(&a.relevance));
-        (notes, hits) = pairs.into_iter().unzip();
     }
+    let mut pairs: Vec<(FoundNote, HitsOf)> = notes.into_iter().zip(hits).collect();
+    query::weak_last(&mut pairs, |(note, _)| (note.weak, note.relevance));
+    (notes, hits) = pairs.into_iter().unzip();
+    query::descending(notes.iter_mut().map(|it| &mut it.score));
     let n_cut = spend(snapshot, &mut notes, &hits, room)?;
     let is_json = request.output_format == Some(OutputFormat::Json);
     let results = notes.iter().filter(|_| is_json).map(link).collect();
@@ -181,7 +176,6 @@ fn near_alone(context: &QueryContext<'_>, q: String) -> Result<Option<ResultView
 struct HitsOf {
     doc: Id,
     chunks: Vec<i64>,
-    is_weak: bool,
 }
 
 fn link(found: &FoundNote) -> FoundLink {
@@ -203,11 +197,8 @@ fn spend(
         note.content = note.content.chars().take(EXCERPT_CHARS).collect();
         left = left.saturating_sub(head_chars(note) + shown_chars(&note.content));
     }
-    let mut order: Vec<usize> = (0..notes.len()).collect();
-    order.sort_by_key(|at| hits[*at].is_weak);
     let mut n_cut = 0;
-    for at in order {
-        let (note, hits) = (&mut notes[at], &hits[at]);
+    for (note, hits) in notes.iter_mut().zip(hits) {
         let free = left + shown_chars(&note.content);
         let document = Document::read(snapshot, hits.doc)?;
         let whole = document.whole();

@@ -9,7 +9,9 @@
 use interim::{Dialect, parse_date_string};
 use jiff::civil::{Date, DateTime};
 use jiff::{Span, Timestamp, Zoned};
+use notes::date::stated_day;
 use proto::error::ErrorView;
+use serde_json::{Map, Value};
 
 use crate::serve::tool::invalid;
 
@@ -53,6 +55,20 @@ pub(in crate::serve::tool) fn after(
     parse(&plain(text), now).ok_or_else(|| refused(parameter, text, "which is not a time"))
 }
 
+/// Replaces times in the parameters that take a day by that day: `yesterday`, `7d`. What is no time stays, and is
+/// refused where the day is read.
+pub(in crate::serve) fn to_days(arguments: &mut Map<String, Value>) {
+    for name in ["after", "before"] {
+        let Some(Value::String(text)) = arguments.get_mut(name) else { continue };
+        let now = Zoned::now();
+        if stated_day(text).is_none()
+            && let Ok(moment) = after(name, text, &now)
+        {
+            *text = moment.to_zoned(now.time_zone().clone()).date().to_string();
+        }
+    }
+}
+
 /// Normalizes to lowercase and single spaces, without words that only mean that it is past.
 fn plain(text: &str) -> String {
     let lower = text.to_lowercase();
@@ -78,21 +94,26 @@ fn parse(text: &str, now: &Zoned) -> Option<Timestamp> {
         .or_else(|| by_words(text, now))
 }
 
-/// Parses with interim; for a day of the week, returns the last one, today included.
+/// Parses with interim; for a day of the week, returns the last one, today included unless it is said to be the last.
 fn by_words(text: &str, now: &Zoned) -> Option<Timestamp> {
     const DAYS: [&str; 7] =
         ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"];
-    let is_day = DAYS.iter().any(|day| text.len() >= 3 && day.starts_with(text));
+    let names_day = |text: &&str| DAYS.iter().any(|day| text.len() >= 3 && day.starts_with(*text));
+    let last = ["last ", "past ", "previous "].iter().find_map(|it| text.strip_prefix(it));
+    let last = last.filter(names_day);
+    let text = last.unwrap_or(text);
+    let is_day = names_day(&text);
     // interim takes any word that begins like one of its own, `yesteryear` for one, and `12.5` as a time of day.
     let is_number = text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
     if !is_day && (is_number || text.chars().all(char::is_alphabetic)) {
         return None;
     }
     let moment = parse_date_string(text, now.clone(), Dialect::Us).ok()?;
-    let moment = match is_day && moment > *now {
-        true => moment.checked_sub(Span::new().days(7)).ok()?.start_of_day().ok()?,
-        false => moment,
-    };
+    let week_before =
+        |it: Zoned| it.checked_sub(Span::new().days(7)).and_then(|it| it.start_of_day()).ok();
+    let moment = if is_day && moment > *now { week_before(moment)? } else { moment };
+    let is_today = last.is_some() && moment.date() == now.date();
+    let moment = if is_today { week_before(moment)? } else { moment };
     Some(moment.timestamp())
 }
 
@@ -159,7 +180,7 @@ fn back_by(text: &str, now: &Zoned) -> Option<Timestamp> {
 fn stated(text: &str, now: &Zoned) -> Option<Timestamp> {
     let here = |moment: DateTime| Some(moment.to_zoned(now.time_zone().clone()).ok()?.timestamp());
     let upper = text.to_uppercase();
-    let day = || notes::date::stated_day(text)?.parse::<Date>().ok();
+    let day = || stated_day(text)?.parse::<Date>().ok();
     upper
         .parse::<Timestamp>()
         .ok()
@@ -195,6 +216,10 @@ mod tests {
             ("2026-01-31t10:00:00+02:00", "2026-01-31T08:00:00Z"),
             ("monday", "2026-11-23T00:00:00Z"),
             ("mon", "2026-11-23T00:00:00Z"),
+            ("last monday", "2026-11-16T00:00:00Z"),
+            ("since last mon", "2026-11-16T00:00:00Z"),
+            ("last friday", "2026-11-20T00:00:00Z"),
+            ("last tuesday", "2026-11-17T00:00:00Z"),
             ("since tuesday", "2026-11-17T00:00:00Z"),
             ("in the last 2 days", "2026-11-21T15:30:00Z"),
             ("half an hour ago", "2026-11-23T15:00:00Z"),
