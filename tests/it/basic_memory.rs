@@ -36,10 +36,10 @@ fn list<'v>(value: &'v Value, key: &str) -> impl Iterator<Item = &'v str> {
     value[key].as_array().into_iter().flatten().filter_map(Value::as_str)
 }
 
-/// Returns which hit of a reply stands before one that it should follow: a weak one before one that is not, a less
-/// relevant one before another weak one, or a lower score before a higher one.
+/// Returns which hit of a search of notes, memory or entries stands before one that it should follow: a weak one before
+/// one that is not, a less relevant one before another weak one, or a lower score before a higher one.
 pub(crate) fn disorder(reply: &Value) -> Option<String> {
-    let lists = ["results", "chunks", "notes"].into_iter().filter_map(|key| reply[key].as_array());
+    let lists = ["results", "notes"].into_iter().filter_map(|key| reply[key].as_array());
     let mut pairs = lists.flat_map(|hits| hits.windows(2));
     pairs.find_map(|pair| {
         let of = |key: &str| [&pair[0], &pair[1]].map(|it| it[key].as_f64().unwrap_or_default());

@@ -177,22 +177,13 @@ impl<'a> WeakFloor<'a> {
     }
 }
 
-/// What a weak hit loses of its score, so that it is not above that of a hit before it.
-const WEAK: &str = "weak";
-
 /// Flags the weak hits of an answer. A hit that another one leads to is as strong as that one.
 pub(super) fn flag(reply: &mut HybridReply, verdicts: &[Verdict]) {
     let strengths: Vec<Strength> = verdicts.iter().map(|it| it.strength).collect();
     let (weak, nothing_relevant) = weak(&strengths);
-    let mut least = f32::INFINITY;
     for ((hit, verdict), weak) in reply.chunks.iter_mut().zip(verdicts).zip(weak) {
         hit.relevance = rounded(verdict.relevance);
         hit.weak = weak;
-        if weak && hit.score > least {
-            hit.components.insert(WEAK.into(), rounded(least - hit.score));
-            hit.score = least;
-        }
-        least = least.min(hit.score);
     }
     reply.nothing_relevant = nothing_relevant;
 }

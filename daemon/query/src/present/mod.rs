@@ -4,8 +4,8 @@
 //! In: a plan, and the results of the earlier steps. Out: the reply of `hybrid_query`.
 //! `floor.rs` flags weak hits, `reasons.rs` explains why each was chosen, `hint.rs` how the
 //! question was interpreted, `fit.rs` fits both forms of the reply into the budget.
-//! Invariant: no hit is lost here, and those that are not weak keep their order; only the last ones
-//! may be left to the next page.
+//! Invariant: neither the hits nor their order change here; only the last ones may be left to the
+//! next page.
 
 mod fit;
 pub(crate) mod floor;
@@ -18,7 +18,7 @@ use std::ops::Range;
 use proto::shape::{EdgeView, EntityView, OriginView};
 use proto::tool::core::{HitView, HybridReply};
 
-use self::floor::{Strength, Verdict, WeakFloor};
+use self::floor::{Verdict, WeakFloor};
 pub(crate) use self::hint::nothing_asked;
 use crate::expand::Expanded;
 use crate::graph::entity::{brief, rounded};
@@ -57,10 +57,6 @@ const MOST_BESIDE: i64 = 12;
 /// Length of a snippet that represents a whole note, characters.
 const NOTE_SNIPPET_CHARS: usize = 240;
 
-/// Hits of which the weak ones are moved behind the others, however many a page has: so many are read, and pages of any
-/// size have one order.
-const JUDGED: usize = 20;
-
 /// Most entities and relations shown next to the hits.
 const MAX_ENTITIES: usize = 5;
 const MAX_EDGES: usize = 6;
@@ -79,7 +75,7 @@ pub(crate) fn present(
     // The ranges that leading hits show, and the length that each snippet keeps before later hits
     // are dropped.
     let (mut shown, mut least) = (Vec::<(i64, Range<usize>)>::new(), Vec::new());
-    for candidate in in_order(ctx, &floor, &ranked.hits)? {
+    for candidate in &ranked.hits {
         let Some(passage) = ChunkText::load(ctx, candidate.chunk)? else { continue };
         let (chunk, document) = (&passage.chunk, &passage.whole.document);
         let own_mark = mark(&document.uid, passage.words());
@@ -143,25 +139,6 @@ pub(crate) fn present(
         *first = format!("{}: {first}", recalled.readings.join("; "));
     }
     Ok(reply)
-}
-
-/// Returns the hits in the order in which they are shown: of the first [`JUDGED`], the weak ones come last.
-fn in_order<'h>(
-    ctx: &QueryContext<'_>,
-    floor: &WeakFloor<'_>,
-    hits: &'h [ScoredChunk],
-) -> Result<Vec<&'h ScoredChunk>, AskError> {
-    let (first, rest) = hits.split_at(hits.len().min(JUDGED));
-    let mut judged = Vec::with_capacity(first.len());
-    for hit in first {
-        if let Some(passage) = ChunkText::load(ctx, hit.chunk)? {
-            judged.push((hit, floor.judge(hit, passage.texts())));
-        }
-    }
-    let strengths: Vec<Strength> = judged.iter().map(|(_, it)| it.strength).collect();
-    let mut judged: Vec<_> = judged.into_iter().zip(floor::weak(&strengths).0).collect();
-    floor::weak_last(&mut judged, |((_, verdict), weak)| (*weak, verdict.relevance));
-    Ok(judged.into_iter().map(|((hit, _), _)| hit).chain(rest).collect())
 }
 
 /// Returns the signals of the hits of the first page.

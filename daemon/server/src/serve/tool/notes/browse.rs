@@ -26,6 +26,9 @@ use query::{AskError, stated};
 /// Default time range of `recent_activity` (S0 §6.2.8).
 const USUAL_TIMEFRAME: &str = "1 day";
 
+/// Most bytes of a file in which a label is looked for.
+const MAX_READ_BYTES: u64 = 4 << 20;
+
 /// Deepest listing of folders.
 const MAX_DEPTH: u32 = 10;
 
@@ -122,16 +125,17 @@ pub fn broken_links(
         return Err(invalid(format!("`limit` is {limit}"), "give a number from 1 to 10000"));
     }
     let prefix = within(project, request.path.unwrap_or_default());
-    let root = &project.root;
+    // A replica has no files to look at.
+    let root = project.opened_root().ok();
     // The index does not hold what is left out, and no labels of other formats.
     let is_there = |link: &Link, missing: Missing| match (missing, &link.to_path, &link.heading) {
         (Missing::Target, ..) => {
             let mut places = places(&link.from_path, &link.target).into_iter();
-            places.any(|it| root.join(it).exists())
+            places.any(|it| root.as_ref().is_some_and(|root| root.look(&it).is_ok()))
         }
         (Missing::Heading, Some(path), Some(heading)) if without_extension(path) == path => {
-            let text = std::fs::read(root.join(path)).unwrap_or_default();
-            rows::has_label(&String::from_utf8_lossy(&text), heading)
+            let read = root.as_ref().and_then(|root| root.read(path, MAX_READ_BYTES).ok()?);
+            read.is_some_and(|it| rows::has_label(&String::from_utf8_lossy(&it.bytes), heading))
         }
         _ => false,
     };
