@@ -16,6 +16,7 @@ pub use self::maintain::*;
 pub use self::search::*;
 pub use self::store::*;
 
+use crate::view::{Sheet, Style};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
@@ -92,4 +93,38 @@ pub struct EntryView {
     pub superseded_by: Vec<String>,
     /// Path of its note.
     pub path: String,
+}
+
+/// Formats two or three lines: id, type, title, confidence; the long title; tags and project.
+pub(crate) fn brief(it: &EntryView, style: Style) -> String {
+    let mut text = format!(
+        "[{}] {}: {} ({:.0} %){}",
+        it.id,
+        it.entry_type.as_str(),
+        style.safe(&it.short_title),
+        it.confidence * 100.0,
+        if it.inactive { ", inactive" } else { "" }
+    );
+    if let Some(long) = &it.long_title {
+        text += &format!("\n   {}", style.safe(long));
+    }
+    let mut about: Vec<String> =
+        it.tags.iter().map(|tag| format!("#{}", style.safe(tag))).collect();
+    about.extend(it.project_ref.as_ref().map(|it| format!("project {}", style.safe(it))));
+    if !about.is_empty() {
+        text += &format!("\n   {}", about.join(" "));
+    }
+    if !it.superseded_by.is_empty() {
+        text += &format!("\n   superseded by {}", it.superseded_by.join(", "));
+    }
+    if let Some(warning) = &it.warning {
+        text += &format!("\n   warning: {}", style.safe(warning));
+    }
+    text
+}
+
+/// Adds lines of our own, which may name what a request did.
+pub(crate) fn each(items: &[String], sheet: &mut Sheet) {
+    let style = sheet.style();
+    sheet.items(items.iter().map(|it| style.safe(it).into_owned()));
 }

@@ -6,11 +6,13 @@
 
 mod consolidate;
 mod graph;
+mod relate;
 mod search;
 mod write;
 
 pub use self::consolidate::*;
 pub use self::graph::*;
+pub use self::relate::*;
 pub use self::search::*;
 pub use self::write::*;
 
@@ -18,6 +20,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::error::Code;
+use crate::shape::aside;
+use crate::view::{Sheet, Style, stored};
 
 /// An observation under its number.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -97,4 +101,60 @@ pub struct ItemError {
     /// What to do about it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hint: Option<String>,
+}
+
+pub(crate) fn failed(failed: &[ItemError], sheet: &mut Sheet) {
+    let style = sheet.style();
+    sheet.items(failed.iter().map(|it| {
+        let hint = it.hint.as_ref().map(|it| format!(" (hint: {})", style.safe(it)));
+        format!(
+            "failed {}: {}{}",
+            stored(&it.name),
+            style.safe(&it.message),
+            hint.unwrap_or_default()
+        )
+    }));
+}
+
+pub(crate) fn names(what: &str, names: &[String], sheet: &mut Sheet) {
+    let style = sheet.style();
+    if !names.is_empty() {
+        let names: Vec<_> = names.iter().map(|it| style.safe(it).into_owned()).collect();
+        sheet.line(&format!("{what}: {}", names.join(", ")));
+    }
+}
+
+pub(crate) fn fact(it: &FactView) -> String {
+    format!("  ^o{} {}", it.ordinal, stored(&it.content))
+}
+
+pub(crate) fn relation(it: &MemoryRelation, style: Style) -> String {
+    format!(
+        "  {} → {} → {}",
+        style.safe(&it.from),
+        style.safe(&it.relation_type),
+        style.safe(&it.to)
+    )
+}
+
+pub(crate) fn node(it: &MemoryNode, style: Style) -> String {
+    let about = aside(&[&style.safe(&it.entity_type), &style.safe(&it.path)]);
+    let mut text = format!("{}{about}", stored(&it.name));
+    it.tags.iter().for_each(|tag| text += &format!(" #{}", style.safe(tag)));
+    if let Some(summary) = &it.summary {
+        text += &format!("\n   {}", style.safe(summary));
+    }
+    text
+}
+
+pub(crate) fn next(page: Option<u32>, sheet: &mut Sheet) {
+    if let Some(page) = page {
+        sheet.line(&format!("(more on page {page})"));
+    }
+}
+
+pub(crate) fn nothing(is_empty: bool, sheet: &mut Sheet) {
+    if is_empty {
+        sheet.line("none");
+    }
 }

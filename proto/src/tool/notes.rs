@@ -5,14 +5,18 @@
 
 mod browse;
 mod content;
+mod context;
 mod history;
+mod read;
 mod schema;
 mod search;
 mod write;
 
 pub use self::browse::*;
 pub use self::content::*;
+pub use self::context::*;
 pub use self::history::*;
+pub use self::read::*;
 pub use self::schema::*;
 pub use self::search::*;
 pub use self::write::*;
@@ -22,6 +26,7 @@ use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
 
 use crate::shape::{Id, OriginView, is_zero};
+use crate::view::{Sheet, Style};
 
 /// How the text of an answer is written; the structured content is the same.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -132,4 +137,20 @@ pub fn by_place(backlinks: &[BacklinkView]) -> Vec<BacklinkView> {
         }
     }
     places
+}
+
+/// `Title (path, type)`; the type only where the author gave one.
+pub(crate) fn name(note: &NoteView, style: Style) -> String {
+    let mut text = format!("{} ({}", style.safe(&note.title), style.safe(&note.path));
+    if let Some(note_type) = note.note_type.as_deref().filter(|it| *it != "note" && *it != "md") {
+        text += &format!(", {}", style.safe(note_type));
+    }
+    text + ")"
+}
+
+pub(crate) fn warnings(warnings: &[String], sheet: &mut Sheet) {
+    let style = sheet.style();
+    for warning in warnings {
+        sheet.line(&format!("warning: {}", style.safe(warning)));
+    }
 }

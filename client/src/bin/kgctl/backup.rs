@@ -52,7 +52,7 @@ pub(crate) async fn run(arguments: &Arguments, ctx: &Context) -> Result<Exit, Fa
     };
     let reply = session.call(&request).await?;
     session.close().await;
-    ctx.print_advice(&reply, maintain::backup)?;
+    ctx.show_advice(&reply)?;
     Ok(Exit::Done)
 }
 

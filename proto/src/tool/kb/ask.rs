@@ -4,10 +4,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
 
-use super::EntryView;
+use super::{EntryView, brief};
 use crate::shape::Freshness;
-use crate::tool::core::StatementView;
+use crate::tool::core::{StatementView, statement};
 use crate::tool::{Effect, Tool, ToolSet};
+use crate::view::{Sheet, View, stored};
 
 /// How a question is answered.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -148,6 +149,46 @@ impl Tool for KbAsk {
     type Reply = KbAnswer;
 }
 
+impl View for KbAnswer {
+    fn freshness(&self) -> &Freshness {
+        &self.freshness
+    }
+
+    fn view(&self, sheet: &mut Sheet) {
+        let style = sheet.style();
+        let ends: Vec<&str> = self.scope.iter().chain(&self.target).map(String::as_str).collect();
+        let ends = if ends.is_empty() {
+            String::new()
+        } else {
+            format!(" {}", style.safe(&ends.join(" → ")))
+        };
+        sheet.line(&format!("{}{ends}: {}", self.strategy.as_str(), style.safe(&self.reason)));
+        sheet.remark(self.planned_by.as_ref());
+        sheet.remark(self.llm.as_ref());
+        sheet.remark(self.hint.as_ref());
+        sheet.items(self.path.iter().map(|it| {
+            let by = if it.llm { " (llm)" } else { "" };
+            format!(
+                "{} —{}{by}→ {}",
+                style.safe(&it.from),
+                style.safe(&it.edge),
+                style.safe(&it.to)
+            )
+        }));
+        sheet.items(self.entries.iter().map(|it| {
+            format!(
+                "{}\n   ↳ {}\n   {}",
+                brief(&it.entry, style),
+                style.safe(&it.context),
+                stored(&it.excerpt)
+            )
+        }));
+        sheet.items(
+            self.documents.iter().enumerate().map(|(idx, it)| statement(idx + 1, it, style)),
+        );
+    }
+}
+
 /// Parameters of `kb_summarize`.
 #[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -215,4 +256,34 @@ impl Tool for KbSummarize {
     const EFFECT: Effect = Effect::Reads;
     const SET: ToolSet = ToolSet::Kb;
     type Reply = KbSummary;
+}
+
+impl View for KbSummary {
+    fn freshness(&self) -> &Freshness {
+        &self.freshness
+    }
+
+    fn view(&self, sheet: &mut Sheet) {
+        let style = sheet.style();
+        // The extractive summary is the usual case, and needs no remark.
+        if self.method != "extractive" {
+            sheet.remark(Some(&self.method));
+        }
+        sheet.remark(self.llm.as_ref());
+        sheet.remark(self.hint.as_ref());
+        sheet.items(self.answer.lines().map(|it| style.safe(it).into_owned()));
+        if !self.conflicts.is_empty() {
+            sheet.heading("these disagree:");
+            sheet.items(self.conflicts.iter().map(|it| {
+                format!(
+                    "  {} [{}]\n  {} [{}]\n  ({})",
+                    stored(&it.one.text),
+                    it.one.cited.join(", "),
+                    stored(&it.other.text),
+                    it.other.cited.join(", "),
+                    style.safe(&it.why)
+                )
+            }));
+        }
+    }
 }

@@ -7,6 +7,7 @@ use serde_with::skip_serializing_none;
 use super::EntryType;
 use crate::shape::Freshness;
 use crate::tool::{Effect, Tool, ToolSet};
+use crate::view::{Sheet, View};
 
 /// Parameters of `kb_ingest`.
 #[skip_serializing_none]
@@ -104,4 +105,49 @@ impl Tool for KbIngest {
     const EFFECT: Effect = Effect::Writes;
     const SET: ToolSet = ToolSet::Kb;
     type Reply = KbIngestReply;
+}
+
+impl View for KbIngestReply {
+    fn freshness(&self) -> &Freshness {
+        &self.freshness
+    }
+
+    fn view(&self, sheet: &mut Sheet) {
+        let style = sheet.style();
+        sheet.line(&format!(
+            "{}{} files: {} ingested, {} unchanged, {} skipped, {} flagged, {} errors; {} entries",
+            if self.dry_run { "dry run: of " } else { "" },
+            self.total,
+            self.ingested,
+            self.unchanged,
+            self.skipped,
+            self.flagged,
+            self.errors,
+            self.entries_created
+        ));
+        sheet.items(self.files.iter().map(|it| {
+            let reason = it.reason.as_ref().map(|it| format!(" — {}", style.safe(it)));
+            let mut text =
+                format!("{}: {}{}", it.action, style.safe(&it.path), reason.unwrap_or_default());
+            text.extend(it.llm.iter().map(|it| format!("\n   ({})", style.safe(it))));
+            for entry in &it.entries {
+                let id = entry.id.as_ref().map(|it| format!("[{it}] ")).unwrap_or_default();
+                text += &format!(
+                    "\n   {id}{}: {}",
+                    entry.entry_type.as_str(),
+                    style.safe(&entry.short_title)
+                );
+            }
+            if !it.left_out.is_empty() {
+                text += &format!(
+                    "\n   too short for an entry: {}",
+                    style.safe(&it.left_out.join(", "))
+                );
+            }
+            if !it.replaced.is_empty() {
+                text += &format!("\n   replaces {}", it.replaced.join(", "));
+            }
+            text
+        }));
+    }
 }

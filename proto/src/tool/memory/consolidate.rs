@@ -4,9 +4,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
 
-use super::MemoryNode;
+use super::{MemoryNode, next, nothing};
 use crate::shape::Freshness;
 use crate::tool::{Effect, Tool, ToolSet};
+use crate::view::{Sheet, View, count, score, stored};
 
 /// Parameters of `get_relation_gaps`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -53,6 +54,26 @@ impl Tool for GetRelationGaps {
     type Reply = GapsReply;
 }
 
+impl View for GapsReply {
+    fn freshness(&self) -> &Freshness {
+        &self.freshness
+    }
+
+    fn view(&self, sheet: &mut Sheet) {
+        let style = sheet.style();
+        next(self.next_page, sheet);
+        nothing(self.gaps.is_empty(), sheet);
+        sheet.items(self.gaps.iter().map(|it| {
+            let times = if it.reference_count == 1 {
+                "once".into()
+            } else {
+                format!("{} times", it.reference_count)
+            };
+            format!("{} mentions {} {times}", style.safe(&it.node), style.safe(&it.referenced_name))
+        }));
+    }
+}
+
 /// Parameters of `find_similar_nodes`.
 #[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -96,6 +117,22 @@ impl Tool for FindSimilarNodes {
     const EFFECT: Effect = Effect::Reads;
     const SET: ToolSet = ToolSet::Memory;
     type Reply = SimilarReply;
+}
+
+impl View for SimilarReply {
+    fn freshness(&self) -> &Freshness {
+        &self.freshness
+    }
+
+    fn view(&self, sheet: &mut Sheet) {
+        let style = sheet.style();
+        nothing(self.pairs.is_empty(), sheet);
+        sheet.items(self.pairs.iter().map(|it| {
+            let (one, other) = (style.safe(&it.node_a), style.safe(&it.node_b));
+            let (kind, other_kind) = (style.safe(&it.node_a_type), style.safe(&it.node_b_type));
+            format!("{one} ({kind}) ~ {other} ({other_kind}) {}", score(it.similarity))
+        }));
+    }
 }
 
 /// Parameters of `get_consolidation_report`.
@@ -201,6 +238,57 @@ impl Tool for GetConsolidationReport {
     type Reply = ConsolidationReply;
 }
 
+impl View for ConsolidationReply {
+    fn freshness(&self) -> &Freshness {
+        &self.freshness
+    }
+
+    fn view(&self, sheet: &mut Sheet) {
+        let style = sheet.style();
+        let it = &self.event_summary;
+        let since = style.safe(&it.since);
+        sheet.line(&format!(
+            "since {since}: {} created, {} updated, {} deleted",
+            it.creates, it.updates, it.deletes
+        ));
+        sheet.remark(self.truncated.as_ref());
+        sheet.remark(self.llm.as_ref());
+        if !self.stale_summaries.is_empty() {
+            sheet.heading("need a summary:");
+            sheet.items(self.stale_summaries.iter().map(|it| {
+                let n = count(it.observation_count, "observation");
+                // Drafts by other means than a model are not marked.
+                let by = it.draft_by.as_ref().filter(|by| by.starts_with("llm:"));
+                let by = by.map(|by| format!(" ({})", style.safe(by))).unwrap_or_default();
+                let draft =
+                    it.draft_summary.as_ref().map(|it| format!("\n     {}{by}", style.safe(it)));
+                format!("  {} ({n}){}", stored(&it.name), draft.unwrap_or_default())
+            }));
+        }
+        if !self.relation_candidates.is_empty() {
+            sheet.heading("may be related:");
+            sheet.items(self.relation_candidates.iter().map(|it| {
+                let (one, other) = (style.safe(&it.node_a), style.safe(&it.node_b));
+                format!("  {one} ~ {other} {}", score(it.similarity_score))
+            }));
+        }
+        if !self.cluster_summary.is_empty() {
+            sheet.heading("clusters:");
+            sheet.items(self.cluster_summary.iter().map(|it| {
+                let names: Vec<_> =
+                    it.node_names.iter().map(|it| style.safe(it).into_owned()).collect();
+                let label =
+                    it.centroid_label.as_deref().map(|it| style.safe(it)).unwrap_or_default();
+                format!("  {}. {label}: {}", it.cluster_id, names.join(", "))
+            }));
+        }
+        if !self.orphaned_nodes.is_empty() {
+            sheet.heading("without relations:");
+            sheet.items(self.orphaned_nodes.iter().map(|it| format!("  {}", stored(&it.name))));
+        }
+    }
+}
+
 /// Parameters of `get_pending_consolidation`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -249,6 +337,23 @@ impl Tool for GetPendingConsolidation {
     type Reply = PendingReply;
 }
 
+impl View for PendingReply {
+    fn freshness(&self) -> &Freshness {
+        &self.freshness
+    }
+
+    fn view(&self, sheet: &mut Sheet) {
+        let style = sheet.style();
+        next(self.next_page, sheet);
+        nothing(self.nodes.is_empty(), sheet);
+        sheet.items(self.nodes.iter().map(|it| {
+            let n = count(it.observation_count, "observation");
+            let last = style.safe(&it.last_observation_at);
+            format!("{} ({}, {n}, last {last})", stored(&it.name), style.safe(&it.entity_type))
+        }));
+    }
+}
+
 /// Parameters of `get_stats`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -278,4 +383,24 @@ impl Tool for GetStats {
     const EFFECT: Effect = Effect::Reads;
     const SET: ToolSet = ToolSet::Memory;
     type Reply = StatsReply;
+}
+
+impl View for StatsReply {
+    fn freshness(&self) -> &Freshness {
+        &self.freshness
+    }
+
+    fn view(&self, sheet: &mut Sheet) {
+        let entities = if self.node_count == 1 {
+            "1 entity".into()
+        } else {
+            format!("{} entities", self.node_count)
+        };
+        sheet.line(&format!(
+            "{entities}, {}, {}; {} % with vectors",
+            count(self.observation_count, "observation"),
+            count(self.relation_count, "relation"),
+            (self.embedding_coverage * 100.0).round()
+        ));
+    }
 }

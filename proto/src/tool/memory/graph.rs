@@ -4,9 +4,13 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
 
-use super::{ItemError, MemoryEntity, MemoryNode, MemoryRelation};
+use super::{
+    ItemError, MemoryEntity, MemoryNode, MemoryRelation, fact, failed, names, next, node, nothing,
+    relation,
+};
 use crate::shape::Freshness;
 use crate::tool::{Effect, Tool, ToolSet};
+use crate::view::{Sheet, View};
 
 /// Parameters of `open_nodes`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -48,6 +52,39 @@ impl Tool for OpenNodes {
     type Reply = MemoryGraphReply;
 }
 
+impl View for MemoryGraphReply {
+    fn freshness(&self) -> &Freshness {
+        &self.freshness
+    }
+
+    fn view(&self, sheet: &mut Sheet) {
+        let style = sheet.style();
+        failed(&self.failed, sheet);
+        names("not found", &self.not_found, sheet);
+        sheet.remark(self.truncated.as_ref());
+        next(self.next_page, sheet);
+        nothing(self.entities.is_empty() && self.not_found.is_empty(), sheet);
+        sheet.items(self.entities.iter().map(|it| {
+            // Only for `node`, which shows the name, type, tags and summary of both kinds of replies.
+            let head = MemoryNode {
+                name: it.name.clone(),
+                entity_type: it.entity_type.clone(),
+                summary: it.summary.clone(),
+                tags: it.tags.clone(),
+                path: it.path.clone(),
+                updated_at: String::new(),
+            };
+            let facts: String =
+                it.observations.iter().map(|it| format!("\n{}", fact(it))).collect();
+            format!("{}{facts}", node(&head, style))
+        }));
+        if !self.relations.is_empty() {
+            sheet.heading("relations:");
+            sheet.items(self.relations.iter().map(|it| relation(it, style)));
+        }
+    }
+}
+
 /// Reply of the tools that list entities.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct MemoryNodesReply {
@@ -79,6 +116,19 @@ impl Tool for GetNodesByType {
     const EFFECT: Effect = Effect::Reads;
     const SET: ToolSet = ToolSet::Memory;
     type Reply = MemoryNodesReply;
+}
+
+impl View for MemoryNodesReply {
+    fn freshness(&self) -> &Freshness {
+        &self.freshness
+    }
+
+    fn view(&self, sheet: &mut Sheet) {
+        let style = sheet.style();
+        next(self.next_page, sheet);
+        nothing(self.nodes.is_empty(), sheet);
+        sheet.items(self.nodes.iter().map(|it| node(it, style)));
+    }
 }
 
 /// Parameters of `get_recently_modified`.
@@ -128,6 +178,18 @@ impl Tool for GetRelationsBetween {
     type Reply = RelationsReply;
 }
 
+impl View for RelationsReply {
+    fn freshness(&self) -> &Freshness {
+        &self.freshness
+    }
+
+    fn view(&self, sheet: &mut Sheet) {
+        let style = sheet.style();
+        nothing(self.relations.is_empty(), sheet);
+        sheet.items(self.relations.iter().map(|it| relation(it, style)));
+    }
+}
+
 /// Parameters of `get_neighborhood`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -163,6 +225,22 @@ impl Tool for GetNeighborhood {
     type Reply = NeighborhoodReply;
 }
 
+impl View for NeighborhoodReply {
+    fn freshness(&self) -> &Freshness {
+        &self.freshness
+    }
+
+    fn view(&self, sheet: &mut Sheet) {
+        let style = sheet.style();
+        sheet.remark(self.truncated.as_ref());
+        sheet.items(self.nodes.iter().map(|it| node(it, style)));
+        if !self.relations.is_empty() {
+            sheet.heading("relations:");
+            sheet.items(self.relations.iter().map(|it| relation(it, style)));
+        }
+    }
+}
+
 /// Parameters of `get_path`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -195,6 +273,22 @@ impl Tool for GetPath {
     const EFFECT: Effect = Effect::Reads;
     const SET: ToolSet = ToolSet::Memory;
     type Reply = PathReply;
+}
+
+impl View for PathReply {
+    fn freshness(&self) -> &Freshness {
+        &self.freshness
+    }
+
+    fn view(&self, sheet: &mut Sheet) {
+        let style = sheet.style();
+        if !self.found {
+            sheet.line("no path");
+            return;
+        }
+        names("path", &self.path, sheet);
+        sheet.items(self.relations.iter().map(|it| relation(it, style)));
+    }
 }
 
 /// Parameters of `get_orphans`.

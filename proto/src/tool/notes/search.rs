@@ -5,9 +5,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use serde_with::skip_serializing_none;
 
-use super::{NoteView, OutputFormat};
+use super::{NoteView, OutputFormat, name};
 use crate::shape::{Freshness, is_zero};
 use crate::tool::{Effect, Tool, ToolSet};
+use crate::view::{Sheet, Style, View, indented, place, score, stored, tags};
 
 /// How `search_notes` looks (S0 §5.1).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -162,6 +163,34 @@ impl Tool for SearchNotes {
     type Reply = SearchReply;
 }
 
+impl View for SearchReply {
+    fn freshness(&self) -> &Freshness {
+        &self.freshness
+    }
+
+    fn view(&self, sheet: &mut Sheet) {
+        let style = sheet.style();
+        if self.results.is_empty() {
+            sheet.line("nothing found");
+        }
+        sheet.remark(self.hint.as_ref());
+        if self.nothing_relevant {
+            sheet.line(
+                &style
+                    .yellow("nothing here has much to do with the question; the nearest results:"),
+            );
+        }
+        if self.has_more {
+            sheet.line(&format!("(page {}; more on page {})", self.page, self.page + 1));
+        }
+        let first = (self.page.max(1) as usize - 1) * self.page_size as usize;
+        sheet.items(self.results.iter().enumerate().map(|(idx, it)| {
+            let rank = first + idx + 1;
+            format!("{rank}. {}", result(it, style))
+        }));
+    }
+}
+
 /// Parameters of `search`.
 #[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -250,4 +279,77 @@ impl Tool for Search {
     const EFFECT: Effect = Effect::Reads;
     const SET: ToolSet = ToolSet::Notes;
     type Reply = FoundReply;
+}
+
+impl View for FoundReply {
+    fn freshness(&self) -> &Freshness {
+        &self.freshness
+    }
+
+    fn view(&self, sheet: &mut Sheet) {
+        let style = sheet.style();
+        if self.notes.is_empty() {
+            sheet.line("nothing found");
+        }
+        sheet.remark(self.hint.as_ref());
+        if self.nothing_relevant && !self.notes.is_empty() {
+            sheet.line(
+                &style.yellow("nothing here has much to do with the question; the nearest notes:"),
+            );
+        }
+        // First, because nothing may follow a list that was cut.
+        sheet.remark(self.more.as_ref());
+        sheet.items(self.notes.iter().enumerate().map(|(idx, it)| {
+            let place = place(&it.note.path, it.line, style);
+            let score = (it.score != 0.0).then(|| format!("score {}", score(it.score)));
+            let what = score.into_iter().chain((!it.is_whole).then(|| "excerpt".to_string()));
+            let what = what.collect::<Vec<_>>().join(", ");
+            let what = if what.is_empty() { what } else { format!(" ({what})") };
+            let (title, vault) = (style.safe(&it.note.title), style.safe(&it.vault));
+            let mut text = format!("{}. {title} [{vault}] {place}{what}", idx + 1);
+            text += &tags(&it.tags, style);
+            text += "\n";
+            text + indented(it.content.trim_end(), "   ").trim_end()
+        }));
+    }
+}
+
+pub(super) fn result(it: &ResultView, style: Style) -> String {
+    let place = place(&it.note.path, it.line, style);
+    // What only had to fit conditions has no score.
+    let mut why = if it.score == 0.0 { vec![] } else { vec![format!("score {}", score(it.score))] };
+    if it.weak {
+        why.push("weak".to_string());
+    }
+    let mut why = why.join(", ");
+    let parts = [("text", it.text), ("similarity", it.similarity)];
+    let parts =
+        parts.into_iter().filter_map(|(name, value)| Some(format!("{name} {}", score(value?))));
+    let parts: Vec<String> = parts.collect();
+    if !parts.is_empty() {
+        why += &format!(": {}", parts.join(" "));
+    }
+    let also = if why.is_empty() { String::new() } else { format!("; {why}") };
+    let snippet = stored(&it.snippet);
+    let title = style.safe(&it.note.title);
+    match it.item {
+        ItemType::Entity => {
+            let shown = NoteView { path: place, ..it.note.clone() };
+            let origin = it.note.origin.words();
+            let origin = origin.map(|origin| format!("\n   {}", style.safe(&origin)));
+            let text = indented(&it.snippet, "   ");
+            let why = if why.is_empty() { why } else { format!(" ({why})") };
+            let text = format!("{}{why}\n{}", name(&shown, style), text.trim_end());
+            text + &origin.unwrap_or_default()
+        }
+        ItemType::Observation => {
+            let category = it.category.as_deref().unwrap_or_default();
+            format!("[{}] {snippet} ({title}, {place}{also})", style.safe(category))
+        }
+        ItemType::Relation => {
+            let relation = style.safe(it.relation.as_deref().unwrap_or_default()).into_owned();
+            let target = style.safe(it.target.as_deref().unwrap_or_default()).into_owned();
+            format!("{title} → {relation} → {target} ({place}{also})")
+        }
+    }
 }
