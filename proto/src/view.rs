@@ -15,7 +15,8 @@ use std::borrow::Cow;
 pub use self::sheet::{Sheet, table};
 pub use self::style::{Style, for_shell, stored};
 pub(crate) use self::words::{
-    MAX_CONTINUE_CHARS, as_written, entity, indented, lines, paragraphs, place, score, tags,
+    MAX_CONTINUE_CHARS, around, as_written, entity, indented, joined, lines, paragraphs, place,
+    score, tags,
 };
 pub use self::words::{count, counted, thousands};
 use crate::shape::Freshness;
@@ -38,6 +39,16 @@ pub trait View {
         sheet.finish()
     }
 }
+
+/// [`View::freshness`] of a reply with a field of that name: nearly all have it as their last.
+macro_rules! fresh {
+    () => {
+        fn freshness(&self) -> &$crate::shape::Freshness {
+            &self.freshness
+        }
+    };
+}
+pub(crate) use fresh;
 
 #[cfg(test)]
 mod tests;

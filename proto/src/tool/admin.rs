@@ -19,7 +19,7 @@ pub use self::report::*;
 pub use self::upkeep::*;
 use super::{Effect, Tool, ToolSet};
 use crate::shape::Freshness;
-use crate::view::{Sheet, View, count};
+use crate::view::{Sheet, View, count, fresh};
 
 /// Parameters of `dump`.
 #[skip_serializing_none]
@@ -57,10 +57,7 @@ impl Tool for Dump {
 }
 
 impl View for DumpReply {
-    fn freshness(&self) -> &Freshness {
-        &self.freshness
-    }
-
+    fresh!();
     fn view(&self, sheet: &mut Sheet) {
         let style = sheet.style();
         let next = self.cursor.as_ref().map(|it| format!("; next cursor `{}`", style.safe(it)));
@@ -99,10 +96,7 @@ impl Tool for Wait {
 }
 
 impl View for WaitReply {
-    fn freshness(&self) -> &Freshness {
-        &self.freshness
-    }
-
+    fresh!();
     fn view(&self, sheet: &mut Sheet) {
         sheet.line(if self.reached { "reached" } else { "the deadline came first" });
     }
@@ -132,10 +126,7 @@ impl Tool for Shutdown {
 }
 
 impl View for ShutdownReply {
-    fn freshness(&self) -> &Freshness {
-        &self.freshness
-    }
-
+    fresh!();
     fn view(&self, sheet: &mut Sheet) {
         sheet.line(&format!("stopping; {} still on the belt", count(self.draining, "document")));
     }
@@ -190,10 +181,7 @@ impl Tool for BrokenLinks {
 }
 
 impl View for BrokenLinksReply {
-    fn freshness(&self) -> &Freshness {
-        &self.freshness
-    }
-
+    fresh!();
     fn view(&self, sheet: &mut Sheet) {
         let style = sheet.style();
         if self.links.is_empty() {

@@ -29,7 +29,7 @@ pub use self::status::*;
 pub use self::survey::*;
 use super::{Effect, Tool, ToolSet};
 use crate::shape::{EntityView, EvidenceView, Freshness, Id};
-use crate::view::{Sheet, View, count, entity, score};
+use crate::view::{Sheet, View, count, entity, fresh, score};
 
 /// Characters assumed for one token of an answer. Answers contain places and scores, which language
 /// models split into more tokens than prose, where a token has about four characters.
@@ -111,10 +111,7 @@ impl Tool for EntityLookup {
 }
 
 impl View for EntityReply {
-    fn freshness(&self) -> &Freshness {
-        &self.freshness
-    }
-
+    fresh!();
     fn view(&self, sheet: &mut Sheet) {
         let style = sheet.style();
         sheet.remark(self.hint.as_ref());
@@ -179,10 +176,7 @@ impl Tool for IngestDocs {
 }
 
 impl View for IngestReply {
-    fn freshness(&self) -> &Freshness {
-        &self.freshness
-    }
-
+    fresh!();
     fn view(&self, sheet: &mut Sheet) {
         let style = sheet.style();
         let failed = self.errors.len();
@@ -235,10 +229,7 @@ impl Tool for ExtractAndLink {
 }
 
 impl View for ExtractReply {
-    fn freshness(&self) -> &Freshness {
-        &self.freshness
-    }
-
+    fresh!();
     fn view(&self, sheet: &mut Sheet) {
         let (mentions, entities) = (self.mentions, self.entities_new);
         sheet.line(&format!(
@@ -311,10 +302,7 @@ impl Tool for ReviewLinks {
 }
 
 impl View for ReviewReply {
-    fn freshness(&self) -> &Freshness {
-        &self.freshness
-    }
-
+    fresh!();
     fn view(&self, sheet: &mut Sheet) {
         let style = sheet.style();
         if self.decided > 0 {

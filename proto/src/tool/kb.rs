@@ -16,7 +16,7 @@ pub use self::maintain::*;
 pub use self::search::*;
 pub use self::store::*;
 
-use crate::view::{Sheet, Style};
+use crate::view::{Sheet, Style, around, tags};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
@@ -105,22 +105,11 @@ pub(crate) fn brief(it: &EntryView, style: Style) -> String {
         it.confidence * 100.0,
         if it.inactive { ", inactive" } else { "" }
     );
-    if let Some(long) = &it.long_title {
-        text += &format!("\n   {}", style.safe(long));
-    }
-    let mut about: Vec<String> =
-        it.tags.iter().map(|tag| format!("#{}", style.safe(tag))).collect();
-    about.extend(it.project_ref.as_ref().map(|it| format!("project {}", style.safe(it))));
-    if !about.is_empty() {
-        text += &format!("\n   {}", about.join(" "));
-    }
-    if !it.superseded_by.is_empty() {
-        text += &format!("\n   superseded by {}", it.superseded_by.join(", "));
-    }
-    if let Some(warning) = &it.warning {
-        text += &format!("\n   warning: {}", style.safe(warning));
-    }
-    text
+    text += &style.after("\n   ", it.long_title.as_ref());
+    let about = tags(&it.tags, style) + &style.after(" project ", it.project_ref.as_ref());
+    text += &around("\n  ", &about, "");
+    text += &around("\n   superseded by ", &it.superseded_by.join(", "), "");
+    text + &style.after("\n   warning: ", it.warning.as_ref())
 }
 
 /// Adds lines of our own, which may name what a request did.

@@ -21,7 +21,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::Code;
 use crate::shape::aside;
-use crate::view::{Sheet, Style, stored};
+use crate::view::{Sheet, Style, around, stored, tags};
 
 /// An observation under its number.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -106,21 +106,14 @@ pub struct ItemError {
 pub(crate) fn failed(failed: &[ItemError], sheet: &mut Sheet) {
     let style = sheet.style();
     sheet.items(failed.iter().map(|it| {
-        let hint = it.hint.as_ref().map(|it| format!(" (hint: {})", style.safe(it)));
-        format!(
-            "failed {}: {}{}",
-            stored(&it.name),
-            style.safe(&it.message),
-            hint.unwrap_or_default()
-        )
+        let hint = around(" (hint: ", &style.after("", it.hint.as_ref()), ")");
+        format!("failed {}: {}{hint}", stored(&it.name), style.safe(&it.message))
     }));
 }
 
 pub(crate) fn names(what: &str, names: &[String], sheet: &mut Sheet) {
-    let style = sheet.style();
     if !names.is_empty() {
-        let names: Vec<_> = names.iter().map(|it| style.safe(it).into_owned()).collect();
-        sheet.line(&format!("{what}: {}", names.join(", ")));
+        sheet.line(&format!("{what}: {}", sheet.style().names(names)));
     }
 }
 
@@ -129,22 +122,14 @@ pub(crate) fn fact(it: &FactView) -> String {
 }
 
 pub(crate) fn relation(it: &MemoryRelation, style: Style) -> String {
-    format!(
-        "  {} → {} → {}",
-        style.safe(&it.from),
-        style.safe(&it.relation_type),
-        style.safe(&it.to)
-    )
+    let [from, kind, to] = [&it.from, &it.relation_type, &it.to].map(|it| style.safe(it));
+    format!("  {from} → {kind} → {to}")
 }
 
 pub(crate) fn node(it: &MemoryNode, style: Style) -> String {
     let about = aside(&[&style.safe(&it.entity_type), &style.safe(&it.path)]);
-    let mut text = format!("{}{about}", stored(&it.name));
-    it.tags.iter().for_each(|tag| text += &format!(" #{}", style.safe(tag)));
-    if let Some(summary) = &it.summary {
-        text += &format!("\n   {}", style.safe(summary));
-    }
-    text
+    let summary = style.after("\n   ", it.summary.as_ref());
+    format!("{}{about}{}{summary}", stored(&it.name), tags(&it.tags, style))
 }
 
 pub(crate) fn next(page: Option<u32>, sheet: &mut Sheet) {

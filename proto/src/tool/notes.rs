@@ -141,16 +141,14 @@ pub fn by_place(backlinks: &[BacklinkView]) -> Vec<BacklinkView> {
 
 /// `Title (path, type)`; the type only where the author gave one.
 pub(crate) fn name(note: &NoteView, style: Style) -> String {
-    let mut text = format!("{} ({}", style.safe(&note.title), style.safe(&note.path));
-    if let Some(note_type) = note.note_type.as_deref().filter(|it| *it != "note" && *it != "md") {
-        text += &format!(", {}", style.safe(note_type));
-    }
-    text + ")"
+    let kind = note.note_type.as_ref().filter(|it| *it != "note" && *it != "md");
+    let (title, path) = (style.safe(&note.title), style.safe(&note.path));
+    format!("{title} ({path}{})", style.after(", ", kind))
 }
 
 pub(crate) fn warnings(warnings: &[String], sheet: &mut Sheet) {
     let style = sheet.style();
-    for warning in warnings {
-        sheet.line(&format!("warning: {}", style.safe(warning)));
+    for it in warnings {
+        sheet.line(&style.yellow(&format!("warning: {}", style.safe(it))));
     }
 }

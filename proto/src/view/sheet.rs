@@ -97,6 +97,15 @@ impl Sheet {
         self.line(&self.style.bold(text));
     }
 
+    /// Adds a heading and blocks as [`Sheet::items`] does, if there are any.
+    pub fn list(&mut self, heading: &str, items: impl Iterator<Item = String>) {
+        let mut items = items.peekable();
+        if items.peek().is_some() {
+            self.heading(heading);
+            self.items(items);
+        }
+    }
+
     /// Adds a remark, if there is one.
     pub fn remark(&mut self, text: Option<&String>) {
         if let Some(text) = text {

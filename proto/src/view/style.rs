@@ -4,7 +4,7 @@
 
 use std::borrow::Cow;
 
-use super::Clean;
+use super::{Clean, words::joined};
 use crate::visible::show;
 
 /// For whom text is written: how long it may be, how it is cleaned, and whether it has colors.
@@ -49,6 +49,16 @@ impl Style {
             // Something was removed, so the text is ours already.
             Cow::Owned(text) => Cow::Owned(stored(&text).into_owned()),
         }
+    }
+
+    /// Returns what may be there, made safe, after other words; nothing where it is not.
+    pub fn after(self, before: &str, text: Option<&String>) -> String {
+        text.map(|text| format!("{before}{}", self.safe(text))).unwrap_or_default()
+    }
+
+    /// Returns names, made safe, with commas between them.
+    pub fn names<'a>(self, names: impl IntoIterator<Item = &'a String>) -> String {
+        joined(names.into_iter().map(|it| self.safe(it)))
     }
 
     /// Returns a hint of ours as its reader can follow it: for a person, names of tools become commands.

@@ -28,6 +28,19 @@ fn plural(n: u64, noun: &str) -> String {
     }
 }
 
+/// Joins parts by commas.
+pub(crate) fn joined<T: AsRef<str>>(parts: impl IntoIterator<Item = T>) -> String {
+    parts.into_iter().fold(String::new(), |mut text, part| {
+        text += if text.is_empty() { "" } else { ", " };
+        text + part.as_ref()
+    })
+}
+
+/// Puts something around a text, unless there is none.
+pub(crate) fn around(before: &str, text: &str, after: &str) -> String {
+    if text.is_empty() { String::new() } else { format!("{before}{text}{after}") }
+}
+
 /// Formats a number with commas between thousands.
 pub fn thousands(number: u64) -> String {
     let digits = number.to_string();
@@ -122,7 +135,8 @@ pub(crate) fn tags(tags: &[String], style: Style) -> String {
     tags.iter().map(|tag| format!(" #{}", style.safe(tag))).collect()
 }
 
-/// The same of any text, of which the first and last line are given, and the next one.
+/// Adds as many whole lines of a text as fit, and where it continues; its first and last line are given, and the next
+/// one.
 pub(crate) fn lines(text: &str, at: [u32; 2], next_line: Option<u32>, sheet: &mut Sheet) {
     let text = as_written(text);
     let body = text.trim_start_matches('\n');

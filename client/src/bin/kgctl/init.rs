@@ -11,6 +11,7 @@ use ::config::registry::Registered;
 use ::config::{Places, Project, Registry, Settings};
 use client::launch::{Life, Target};
 use client::render::{Style, counted, thousands};
+use proto::shape::Freshness;
 use proto::tool::ToolSet;
 use proto::tool::core::{Status, StatusReply};
 use proto::view::Sheet;
@@ -193,7 +194,7 @@ fn summary(
                 0 => "no files to read yet\n".to_string(),
                 n => format!("{} to read: {}\n", counted(n, "file"), cells.join(", ")),
             };
-            let mut sheet = Sheet::new(style, &reply.freshness);
+            let mut sheet = Sheet::new(style, &Freshness::default());
             survey.view(&mut sheet);
             to_read + &sheet.finish()
         }

@@ -6,7 +6,7 @@ use serde_with::skip_serializing_none;
 
 use crate::shape::{Freshness, is_zero};
 use crate::tool::{Effect, Tool, ToolSet};
-use crate::view::{Sheet, View, counted, thousands};
+use crate::view::{Sheet, View, counted, fresh, thousands};
 
 /// Parameters of `forget`: exactly one of `path`, `entity` and `text`.
 #[skip_serializing_none]
@@ -104,10 +104,7 @@ impl Tool for Forget {
 }
 
 impl View for ForgetReply {
-    fn freshness(&self) -> &Freshness {
-        &self.freshness
-    }
-
+    fresh!();
     fn view(&self, sheet: &mut Sheet) {
         let style = sheet.style();
         if self.unknown {

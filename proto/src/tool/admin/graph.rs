@@ -7,7 +7,7 @@ use serde_with::skip_serializing_none;
 use crate::shape::{EntityView, EvidenceView, Freshness, Id, PlaceView, between};
 use crate::tool::core::DefinitionView;
 use crate::tool::{Effect, Tool, ToolSet};
-use crate::view::{Sheet, View, count, score, stored};
+use crate::view::{Sheet, View, around, count, fresh, score, stored};
 
 /// Parameters of `graph`; give `entity_id` or `name`, or neither for the whole folder.
 #[skip_serializing_none]
@@ -147,10 +147,7 @@ impl Tool for Graph {
 /// The neighborhood of an entity or an overview of the folder, one relation a line;
 /// `kgctl` draws it from the structured form.
 impl View for GraphReply {
-    fn freshness(&self) -> &Freshness {
-        &self.freshness
-    }
-
+    fresh!();
     fn view(&self, sheet: &mut Sheet) {
         let style = sheet.style();
         // Edges have ids only; an end that is not listed as a node is shown by its id.
@@ -158,8 +155,7 @@ impl View for GraphReply {
             let found = self.nodes.iter().find(|it| it.entity.id == id);
             found.map_or_else(|| id.to_string(), |it| stored(&it.entity.name).into_owned())
         };
-        let n = self.nodes.len();
-        let entities = if n == 1 { "1 entity".to_string() } else { format!("{n} entities") };
+        let entities = count(self.nodes.len() as u64, "entity");
         sheet.line(&format!("{entities}, {}", count(self.n_relations(), "relation")));
         sheet.items(
             self.communities
@@ -168,7 +164,7 @@ impl View for GraphReply {
         );
         sheet.items(self.edges.iter().map(|it| {
             let place = it.evidence.as_ref().map(|it| style.place(&it.source.place()));
-            let place = place.map(|place| format!(", {place}")).unwrap_or_default();
+            let place = around(", ", &place.unwrap_or_default(), "");
             let (src, rel, dst) = (name(it.src), it.words(), name(it.dst));
             format!("  {src} → {} {dst}  ({}{place})", style.safe(&rel), score(it.confidence))
         }));

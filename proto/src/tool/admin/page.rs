@@ -7,7 +7,7 @@ use serde_with::skip_serializing_none;
 
 use crate::shape::{Freshness, Id};
 use crate::tool::{Effect, Tool, ToolSet};
-use crate::view::{Sheet, View, stored};
+use crate::view::{Sheet, View, fresh, stored};
 
 /// Parameters of `open_page`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -35,10 +35,7 @@ impl Tool for OpenPage {
 }
 
 impl View for OpenPageReply {
-    fn freshness(&self) -> &Freshness {
-        &self.freshness
-    }
-
+    fresh!();
     fn view(&self, sheet: &mut Sheet) {
         let style = sheet.style();
         sheet.line(&format!("the page is at {}", style.safe(&self.address)));
@@ -134,10 +131,7 @@ impl Tool for RenderDocument {
 }
 
 impl View for RenderReply {
-    fn freshness(&self) -> &Freshness {
-        &self.freshness
-    }
-
+    fresh!();
     fn view(&self, sheet: &mut Sheet) {
         let style = sheet.style();
         if let Some(document) = &self.document {
@@ -219,10 +213,7 @@ impl Tool for EntityDecisions {
 }
 
 impl View for DecisionsReply {
-    fn freshness(&self) -> &Freshness {
-        &self.freshness
-    }
-
+    fresh!();
     fn view(&self, sheet: &mut Sheet) {
         let style = sheet.style();
         if let Some(key) = &self.merge {

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::shape::Freshness;
 use crate::tool::{Effect, Tool, ToolSet};
-use crate::view::{Sheet, View};
+use crate::view::{Sheet, View, fresh};
 
 /// Parameters of `reload`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -48,10 +48,7 @@ impl Tool for Reload {
 }
 
 impl View for ReloadReply {
-    fn freshness(&self) -> &Freshness {
-        &self.freshness
-    }
-
+    fresh!();
     fn view(&self, sheet: &mut Sheet) {
         let style = sheet.style();
         let name = style.safe(&self.freshness.project);

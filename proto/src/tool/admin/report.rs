@@ -6,7 +6,7 @@ use serde_with::skip_serializing_none;
 
 use crate::shape::Freshness;
 use crate::tool::{Effect, Tool, ToolSet};
-use crate::view::{Sheet, View, stored};
+use crate::view::{Sheet, View, fresh, stored};
 
 /// Parameters of `memory_report`.
 #[skip_serializing_none]
@@ -65,10 +65,7 @@ impl Tool for MemoryReport {
 }
 
 impl View for MemoryReportReply {
-    fn freshness(&self) -> &Freshness {
-        &self.freshness
-    }
-
+    fresh!();
     fn view(&self, sheet: &mut Sheet) {
         let style = sheet.style();
         if self.path.is_empty() {

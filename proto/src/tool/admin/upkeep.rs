@@ -9,7 +9,7 @@ use serde_with::skip_serializing_none;
 use crate::shape::Freshness;
 use crate::tool::core::{DeepView, EmbeddingView};
 use crate::tool::{Effect, Tool, ToolSet};
-use crate::view::{Sheet, View, count, counted, thousands};
+use crate::view::{Sheet, View, count, counted, fresh, thousands};
 
 /// Parameters of `verify`.
 #[skip_serializing_none]
@@ -76,10 +76,7 @@ impl Tool for Verify {
 }
 
 impl View for VerifyReply {
-    fn freshness(&self) -> &Freshness {
-        &self.freshness
-    }
-
+    fresh!();
     fn view(&self, sheet: &mut Sheet) {
         let style = sheet.style();
         // A repaired index did differ, so `same` is false then.
@@ -153,10 +150,7 @@ impl Tool for Rescan {
 }
 
 impl View for RescanReply {
-    fn freshness(&self) -> &Freshness {
-        &self.freshness
-    }
-
+    fresh!();
     fn view(&self, sheet: &mut Sheet) {
         let name = sheet.style().safe(&self.freshness.project).into_owned();
         let (files, seconds) = (counted(self.files, "file"), self.seconds);
@@ -216,10 +210,7 @@ impl Tool for Retry {
 }
 
 impl View for RetryReply {
-    fn freshness(&self) -> &Freshness {
-        &self.freshness
-    }
-
+    fresh!();
     fn view(&self, sheet: &mut Sheet) {
         let style = sheet.style();
         // With an embedding model to retry, no files are not yet "nothing failed".
@@ -273,10 +264,7 @@ impl Tool for DeepPass {
 }
 
 impl View for DeepPassReply {
-    fn freshness(&self) -> &Freshness {
-        &self.freshness
-    }
-
+    fresh!();
     fn view(&self, sheet: &mut Sheet) {
         let off = || "the deep pass is switched off (`recognize.deep`)".to_string();
         let progress = self.deep.as_ref().map_or_else(off, DeepView::describe);
@@ -342,10 +330,7 @@ impl Tool for Checkup {
 }
 
 impl View for CheckupReply {
-    fn freshness(&self) -> &Freshness {
-        &self.freshness
-    }
-
+    fresh!();
     fn view(&self, sheet: &mut Sheet) {
         let style = sheet.style();
         let (index, ledger) = (style.safe(&self.index), style.safe(&self.ledger));
@@ -400,10 +385,7 @@ impl Tool for Backup {
 }
 
 impl View for BackupReply {
-    fn freshness(&self) -> &Freshness {
-        &self.freshness
-    }
-
+    fresh!();
     fn view(&self, sheet: &mut Sheet) {
         let rows: Vec<_> =
             self.rows.iter().map(|(table, n)| format!("{} {table}", thousands(*n))).collect();

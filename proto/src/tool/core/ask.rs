@@ -7,7 +7,7 @@ use serde_with::skip_serializing_none;
 use super::name_or_id;
 use crate::shape::{EntityView, Freshness, SourceView};
 use crate::tool::{Effect, Tool, ToolSet};
-use crate::view::{Sheet, Style, View, paragraphs, stored};
+use crate::view::{Sheet, Style, View, around, fresh, joined, paragraphs, stored};
 
 /// How a question is answered.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -188,16 +188,11 @@ impl Tool for Ask {
 }
 
 impl View for AskReply {
-    fn freshness(&self) -> &Freshness {
-        &self.freshness
-    }
-
+    fresh!();
     fn view(&self, sheet: &mut Sheet) {
         let style = sheet.style();
-        let names: Vec<String> =
-            self.about.iter().map(|it| stored(&it.name).into_owned()).collect();
-        let about =
-            if names.is_empty() { String::new() } else { format!(" about {}", names.join(", ")) };
+        let names = joined(self.about.iter().map(|it| stored(&it.name)));
+        let about = around(" about ", &names, "");
         let plan = format!("plan: {}{about} ({})", self.plan.as_str(), style.safe(&self.reason));
         sheet.line(&style.dim(&plan));
         if self.nothing_relevant {
@@ -234,18 +229,12 @@ impl View for AskReply {
 /// The number of a statement, its words, and where they stand: `2. Keys rotate yearly. (ops/keys.md:12, 2026-03-01)`.
 pub(crate) fn statement(number: usize, it: &StatementView, style: Style) -> String {
     let place = style.place(&it.source.place());
-    let date =
-        if it.date.is_empty() { String::new() } else { format!(", {}", style.safe(&it.day())) };
+    let date = if it.date.is_empty() { String::new() } else { it.day() };
+    let date = around(", ", &style.safe(&date), "");
     let words = it.quote().map(|words| paragraphs(words, "   "));
     let words = words.as_deref().map(str::trim);
-    let newer = match it.superseded_by.as_slice() {
-        [] => String::new(),
-        ids => format!(" — superseded by {}", style.safe(&ids.join(", "))),
-    };
-    let also = match it.also.as_slice() {
-        [] => String::new(),
-        places => format!("; also {}", style.safe(&places.join(", "))),
-    };
+    let newer = around(" — superseded by ", &style.names(&it.superseded_by), "");
+    let also = around("; also ", &style.names(&it.also), "");
     let text = match (&it.claim, words) {
         (Some(claim), Some(words)) => format!("{} — “{words}”", stored(claim)),
         (Some(claim), None) => stored(claim).into_owned(),

@@ -7,7 +7,7 @@ use serde_with::skip_serializing_none;
 use super::{is_false, name_or_id};
 use crate::shape::Freshness;
 use crate::tool::{Effect, Tool, ToolSet};
-use crate::view::{Sheet, Style, View, count, stored};
+use crate::view::{Sheet, Style, View, count, fresh, joined, stored};
 
 /// Parameters of `changes`.
 #[skip_serializing_none]
@@ -120,10 +120,7 @@ impl Tool for Changes {
 
 /// The changes, the latest first, and where to go on.
 impl View for ChangesReply {
-    fn freshness(&self) -> &Freshness {
-        &self.freshness
-    }
-
+    fresh!();
     fn view(&self, sheet: &mut Sheet) {
         let style = sheet.style();
         let next = before_changes(self, self.next_cursor.as_deref(), sheet);
@@ -149,12 +146,12 @@ fn before_changes(reply: &ChangesReply, cursor: Option<&str>, sheet: &mut Sheet)
     let counts =
         [(n_added, "added"), (n_changed, "changed"), (n_moved, "moved"), (n_removed, "removed")];
     let counts = counts.iter().filter(|(n, _)| **n > 0).map(|(n, what)| format!("{n} {what}"));
-    let counts: Vec<String> = counts.collect();
+    let counts = joined(counts);
     let since = style.safe(&reply.since);
     let ticks = format!("after tick {since_tick}, to tick {until_tick}");
     match counts.is_empty() {
         true => sheet.line(&format!("No changes since {since} ({ticks})")),
-        false => sheet.line(&format!("Changes since {since} ({ticks}): {}", counts.join(", "))),
+        false => sheet.line(&format!("Changes since {since} ({ticks}): {counts}")),
     };
     sheet.remark(reply.hint.as_ref());
     let next = cursor?;

@@ -7,7 +7,7 @@ use serde_with::skip_serializing_none;
 use super::name_or_id_given;
 use crate::shape::{EntityView, EvidenceView, Freshness, RelationView, SourceView};
 use crate::tool::{Effect, Tool, ToolSet};
-use crate::view::{Sheet, Style, View, count, score, stored};
+use crate::view::{Sheet, Style, View, count, fresh, score, stored};
 
 /// Parameters of `connect`.
 #[skip_serializing_none]
@@ -88,10 +88,7 @@ impl Tool for Connect {
 
 /// `Alpha → Gamma: 2 paths`, then each path with its steps; what is known where there is none.
 impl View for ConnectReply {
-    fn freshness(&self) -> &Freshness {
-        &self.freshness
-    }
-
+    fresh!();
     fn view(&self, sheet: &mut Sheet) {
         let style = sheet.style();
         let [a, b] = [&self.a, &self.b].map(|end| style.bold(&stored(&end.name)));
@@ -104,17 +101,17 @@ impl View for ConnectReply {
         };
         sheet.remark(self.truncated.as_ref());
         sheet.items(self.paths.iter().enumerate().map(|(idx, it)| path(idx + 1, it, style)));
-        if !self.together.is_empty() {
-            sheet.heading("mentioned together, which is much weaker than a relation:");
-            sheet.items(self.together.iter().map(|it| {
+        sheet.list(
+            "mentioned together, which is much weaker than a relation:",
+            self.together.iter().map(|it| {
                 let (place, date) = (style.place(&it.source.place()), style.safe(&it.date));
                 format!("  “{}” ({place}, {date})", stored(&it.source.text))
-            }));
-        }
-        if !self.near.is_empty() {
-            sheet.heading("related to each:");
-            sheet.items(self.near.iter().map(|it| format!("  {}", step(it, "  ", style))));
-        }
+            }),
+        );
+        sheet.list(
+            "related to each:",
+            self.near.iter().map(|it| format!("  {}", step(it, "  ", style))),
+        );
     }
 }
 

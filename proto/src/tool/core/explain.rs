@@ -11,7 +11,7 @@ use crate::shape::{
 };
 
 use crate::tool::{Effect, Tool, ToolSet};
-use crate::view::{Sheet, Style, View, count, entity, score, stored};
+use crate::view::{Sheet, Style, View, count, entity, fresh, joined, score, stored};
 
 /// Parameters of `explain_entity`; give `entity_id` or `name`.
 #[skip_serializing_none]
@@ -155,10 +155,7 @@ impl Tool for ExplainEntity {
 }
 
 impl View for ExplainReply {
-    fn freshness(&self) -> &Freshness {
-        &self.freshness
-    }
-
+    fresh!();
     fn view(&self, sheet: &mut Sheet) {
         let style = sheet.style();
         sheet.line(&entity(&self.entity, style));
@@ -173,37 +170,31 @@ impl View for ExplainReply {
         if let Some(home) = &self.home {
             sheet.line(&format!("  home: {}", style.place(home)));
         }
-        if !self.facts.is_empty() {
-            sheet.heading("facts:");
-            let fact =
-                |it: &SourceView| format!("  {} ({})", stored(&it.text), style.place(&it.place()));
-            sheet.items(self.facts.iter().map(fact));
-        }
-        if !self.relations.is_empty() {
-            sheet.heading("relations:");
-            sheet.items(self.relations.iter().map(|it| relation(it, &self.entity, style)));
-        }
+        let fact =
+            |it: &SourceView| format!("  {} ({})", stored(&it.text), style.place(&it.place()));
+        sheet.list("facts:", self.facts.iter().map(fact));
+        sheet.list("relations:", self.relations.iter().map(|it| relation(it, &self.entity, style)));
         if !self.goes_with.is_empty() {
             let one =
                 |it: &AssociationView| format!("{} × {}", stored(&it.entity.name), it.n_together);
-            let shown: Vec<_> = self.goes_with.iter().take(MAX_GOES_WITH).map(one).collect();
-            sheet.line(&format!("goes with: {}", shown.join(", ")));
+            let shown = self.goes_with.iter().take(MAX_GOES_WITH).map(one);
+            sheet.line(&format!("goes with: {}", joined(shown)));
         }
-        if !self.sources.is_empty() {
-            let documents = count(self.n_documents, "document");
-            let mentions = count(self.n_mentions, "mention");
-            sheet.heading(&format!("sources ({mentions} in {documents}):"));
-            sheet.items(self.sources.iter().map(|it| {
+        let documents = count(self.n_documents, "document");
+        let mentions = count(self.n_mentions, "mention");
+        sheet.list(
+            &format!("sources ({mentions} in {documents}):"),
+            self.sources.iter().map(|it| {
                 let (place, words) = (style.place(&it.source.place()), stored(&it.source.text));
                 format!("  {place}  {words}  ({} × {})", it.n_mentions, score(it.confidence))
-            }));
-        }
+            }),
+        );
         if let Some(found) = &self.timeline {
             sheet.line(&timeline(found, style));
         }
-        if !self.why.is_empty() {
-            sheet.heading("why:");
-            sheet.items(self.why.iter().map(|it| {
+        sheet.list(
+            "why:",
+            self.why.iter().map(|it| {
                 let features =
                     it.features.iter().map(|(name, value)| format!("{name} {}", score(*value)));
                 let features: Vec<_> = features.collect();
@@ -213,8 +204,8 @@ impl View for ExplainReply {
                     score(it.score),
                     features.join(" ")
                 )
-            }));
-        }
+            }),
+        );
     }
 }
 
@@ -228,11 +219,10 @@ const MAX_GOES_WITH: usize = 8;
 fn timeline(timeline: &TimelineView, style: Style) -> String {
     let skipped = timeline.counts.len().saturating_sub(MAX_PERIODS);
     let counts = timeline.counts.iter().skip(skipped);
-    let counts: Vec<_> =
-        counts.map(|it| format!("{} × {}", style.safe(&it.period), it.n_mentions)).collect();
+    let counts = counts.map(|it| format!("{} × {}", style.safe(&it.period), it.n_mentions));
     let cut = if skipped > 0 || timeline.n_earlier > 0 { "… " } else { "" };
     let (first, last) = (style.safe(&timeline.first.day), style.safe(&timeline.last.day));
-    format!("mentioned {first} to {last}: {cut}{}", counts.join(", "))
+    format!("mentioned {first} to {last}: {cut}{}", joined(counts))
 }
 
 /// `→ depends_on Key Store  (.81, runbooks/x.md:12, 2024-03-01)`; both ends are named when it is not the
@@ -260,5 +250,11 @@ fn relation(relation: &RelationView, about: &EntityView, style: Style) -> String
     let place = place.unwrap_or_default();
     let denial = relation.evidence.iter().find(|it| it.pattern.starts_with("against "));
     let denial = denial.map(|it| format!(", contradicted by {}", style.place(&it.source.place())));
-    format!("  {stated}  ({}{place}{})", score(relation.confidence), denial.unwrap_or_default())
+    // A person has room for the words that state it, and for the rule that read them.
+    let words = relation.evidence.first().filter(|_| style.is_terminal()).map(|it| {
+        let (words, rule) = (stored(it.source.text.trim()), style.safe(&it.pattern));
+        style.dim(&format!("\n      “{words}” [{rule}]"))
+    });
+    let (denial, words) = (denial.unwrap_or_default(), words.unwrap_or_default());
+    format!("  {stated}  ({}{place}{denial}){words}", score(relation.confidence))
 }

@@ -7,7 +7,7 @@ use serde_with::skip_serializing_none;
 use super::are_none;
 use crate::shape::Freshness;
 use crate::tool::{Effect, Tool, ToolSet};
-use crate::view::{Sheet, View, indented, stored};
+use crate::view::{Sheet, View, fresh, indented, stored};
 
 /// Characters of a passage if the caller gives no budget.
 pub const PASSAGE_CHARS: u32 = 8_000;
@@ -80,10 +80,7 @@ impl Tool for ReadPassage {
 
 /// The place, the text, and the passages before and after.
 impl View for PassageReply {
-    fn freshness(&self) -> &Freshness {
-        &self.freshness
-    }
-
+    fresh!();
     fn view(&self, sheet: &mut Sheet) {
         let style = sheet.style();
         let mut head = style.place(&self.place());

@@ -8,7 +8,7 @@ use serde_with::skip_serializing_none;
 
 use super::{Effect, Tool, ToolSet, are_none, is_false, name_or_id};
 use crate::shape::{AlsoIn, EdgeView, EntityView, Freshness, Id, OriginView, aside};
-use crate::view::{Sheet, Style, View, indented, score, stored};
+use crate::view::{Sheet, Style, View, fresh, indented, joined, score, stored};
 
 /// Parameters of `hybrid_query`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -155,10 +155,7 @@ impl Tool for HybridQuery {
 
 /// The hits, best first, with the entities of the question and where to go on.
 impl View for HybridReply {
-    fn freshness(&self) -> &Freshness {
-        &self.freshness
-    }
-
+    fresh!();
     fn view(&self, sheet: &mut Sheet) {
         let style = sheet.style();
         let next = before_hits(self, sheet);
@@ -260,10 +257,10 @@ fn hit(rank: usize, hit: &HitView, style: Style) -> String {
 
 /// `a.md:12, b.md:3 and 48 more`.
 fn further(also: &AlsoIn, style: Style) -> String {
-    let places: Vec<_> = also.places.iter().map(|it| style.place(&it.place())).collect();
+    let places = joined(also.places.iter().map(|it| style.place(&it.place())));
     let rest = also.n.saturating_sub(also.places.len() as u64);
     let rest = if rest > 0 { format!(" and {rest} more") } else { String::new() };
-    places.join(", ") + &rest
+    places + &rest
 }
 
 fn entity_names(reply: &HybridReply, style: Style) -> Option<String> {

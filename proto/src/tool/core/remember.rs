@@ -6,7 +6,7 @@ use serde_with::skip_serializing_none;
 
 use crate::shape::{Freshness, SourceView, place};
 use crate::tool::{Effect, Tool, ToolSet};
-use crate::view::{Sheet, View, stored};
+use crate::view::{Sheet, View, fresh, stored};
 
 /// What is remembered.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -109,10 +109,7 @@ impl Tool for Remember {
 }
 
 impl View for RememberReply {
-    fn freshness(&self) -> &Freshness {
-        &self.freshness
-    }
-
+    fresh!();
     fn view(&self, sheet: &mut Sheet) {
         let style = sheet.style();
         let path = place(&self.path, [self.line; 2], [None; 2]);

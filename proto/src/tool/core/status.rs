@@ -8,7 +8,7 @@ use serde_with::skip_serializing_none;
 
 use super::{DeepView, Effect, EmbeddingView, LlmView, ScrubView, SurveyView, Tool, ToolSet};
 use crate::shape::{Freshness, StallView, WorkersView};
-use crate::view::{Sheet, Style, View, counted, thousands};
+use crate::view::{Sheet, Style, View, counted, fresh, thousands};
 
 /// Parameters of `status`.
 #[skip_serializing_none]
@@ -261,10 +261,7 @@ impl Tool for Status {
 }
 
 impl View for StatusReply {
-    fn freshness(&self) -> &Freshness {
-        &self.freshness
-    }
-
+    fresh!();
     fn view(&self, sheet: &mut Sheet) {
         let style = sheet.style();
         sheet.line(&self.headline(style));

@@ -8,7 +8,7 @@ use super::{EntryView, brief};
 use crate::shape::Freshness;
 use crate::tool::core::{StatementView, statement};
 use crate::tool::{Effect, Tool, ToolSet};
-use crate::view::{Sheet, View, stored};
+use crate::view::{Sheet, View, around, fresh, stored};
 
 /// How a question is answered.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -150,38 +150,23 @@ impl Tool for KbAsk {
 }
 
 impl View for KbAnswer {
-    fn freshness(&self) -> &Freshness {
-        &self.freshness
-    }
-
+    fresh!();
     fn view(&self, sheet: &mut Sheet) {
         let style = sheet.style();
         let ends: Vec<&str> = self.scope.iter().chain(&self.target).map(String::as_str).collect();
-        let ends = if ends.is_empty() {
-            String::new()
-        } else {
-            format!(" {}", style.safe(&ends.join(" → ")))
-        };
+        let ends = around(" ", &style.safe(&ends.join(" → ")), "");
         sheet.line(&format!("{}{ends}: {}", self.strategy.as_str(), style.safe(&self.reason)));
         sheet.remark(self.planned_by.as_ref());
         sheet.remark(self.llm.as_ref());
         sheet.remark(self.hint.as_ref());
         sheet.items(self.path.iter().map(|it| {
             let by = if it.llm { " (llm)" } else { "" };
-            format!(
-                "{} —{}{by}→ {}",
-                style.safe(&it.from),
-                style.safe(&it.edge),
-                style.safe(&it.to)
-            )
+            let [from, edge, to] = [&it.from, &it.edge, &it.to].map(|it| style.safe(it));
+            format!("{from} —{edge}{by}→ {to}")
         }));
         sheet.items(self.entries.iter().map(|it| {
-            format!(
-                "{}\n   ↳ {}\n   {}",
-                brief(&it.entry, style),
-                style.safe(&it.context),
-                stored(&it.excerpt)
-            )
+            let (context, excerpt) = (style.safe(&it.context), stored(&it.excerpt));
+            format!("{}\n   ↳ {context}\n   {excerpt}", brief(&it.entry, style))
         }));
         sheet.items(
             self.documents.iter().enumerate().map(|(idx, it)| statement(idx + 1, it, style)),
@@ -259,10 +244,7 @@ impl Tool for KbSummarize {
 }
 
 impl View for KbSummary {
-    fn freshness(&self) -> &Freshness {
-        &self.freshness
-    }
-
+    fresh!();
     fn view(&self, sheet: &mut Sheet) {
         let style = sheet.style();
         // The extractive summary is the usual case, and needs no remark.
@@ -272,18 +254,13 @@ impl View for KbSummary {
         sheet.remark(self.llm.as_ref());
         sheet.remark(self.hint.as_ref());
         sheet.items(self.answer.lines().map(|it| style.safe(it).into_owned()));
-        if !self.conflicts.is_empty() {
-            sheet.heading("these disagree:");
-            sheet.items(self.conflicts.iter().map(|it| {
-                format!(
-                    "  {} [{}]\n  {} [{}]\n  ({})",
-                    stored(&it.one.text),
-                    it.one.cited.join(", "),
-                    stored(&it.other.text),
-                    it.other.cited.join(", "),
-                    style.safe(&it.why)
-                )
-            }));
-        }
+        sheet.list(
+            "these disagree:",
+            self.conflicts.iter().map(|it| {
+                let [one, other] = [&it.one, &it.other]
+                    .map(|it| format!("  {} [{}]\n", stored(&it.text), it.cited.join(", ")));
+                format!("{one}{other}  ({})", style.safe(&it.why))
+            }),
+        );
     }
 }

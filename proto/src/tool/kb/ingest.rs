@@ -7,7 +7,7 @@ use serde_with::skip_serializing_none;
 use super::EntryType;
 use crate::shape::Freshness;
 use crate::tool::{Effect, Tool, ToolSet};
-use crate::view::{Sheet, View};
+use crate::view::{Sheet, View, around, fresh};
 
 /// Parameters of `kb_ingest`.
 #[skip_serializing_none]
@@ -108,10 +108,7 @@ impl Tool for KbIngest {
 }
 
 impl View for KbIngestReply {
-    fn freshness(&self) -> &Freshness {
-        &self.freshness
-    }
-
+    fresh!();
     fn view(&self, sheet: &mut Sheet) {
         let style = sheet.style();
         sheet.line(&format!(
@@ -126,28 +123,16 @@ impl View for KbIngestReply {
             self.entries_created
         ));
         sheet.items(self.files.iter().map(|it| {
-            let reason = it.reason.as_ref().map(|it| format!(" — {}", style.safe(it)));
-            let mut text =
-                format!("{}: {}{}", it.action, style.safe(&it.path), reason.unwrap_or_default());
+            let reason = style.after(" — ", it.reason.as_ref());
+            let mut text = format!("{}: {}{reason}", it.action, style.safe(&it.path));
             text.extend(it.llm.iter().map(|it| format!("\n   ({})", style.safe(it))));
             for entry in &it.entries {
                 let id = entry.id.as_ref().map(|it| format!("[{it}] ")).unwrap_or_default();
-                text += &format!(
-                    "\n   {id}{}: {}",
-                    entry.entry_type.as_str(),
-                    style.safe(&entry.short_title)
-                );
+                let (kind, title) = (entry.entry_type.as_str(), style.safe(&entry.short_title));
+                text += &format!("\n   {id}{kind}: {title}");
             }
-            if !it.left_out.is_empty() {
-                text += &format!(
-                    "\n   too short for an entry: {}",
-                    style.safe(&it.left_out.join(", "))
-                );
-            }
-            if !it.replaced.is_empty() {
-                text += &format!("\n   replaces {}", it.replaced.join(", "));
-            }
-            text
+            text += &around("\n   too short for an entry: ", &style.names(&it.left_out), "");
+            text + &around("\n   replaces ", &it.replaced.join(", "), "")
         }));
     }
 }

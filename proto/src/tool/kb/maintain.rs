@@ -9,7 +9,7 @@ use serde_with::skip_serializing_none;
 use super::{EntryView, brief, each};
 use crate::shape::Freshness;
 use crate::tool::{Effect, Tool, ToolSet};
-use crate::view::{Sheet, View, stored};
+use crate::view::{Sheet, View, fresh, joined, stored};
 
 /// What is done.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -166,10 +166,7 @@ impl Tool for KbMaintain {
 }
 
 impl View for KbMaintainReply {
-    fn freshness(&self) -> &Freshness {
-        &self.freshness
-    }
-
+    fresh!();
     fn view(&self, sheet: &mut Sheet) {
         let style = sheet.style();
         sheet.line(&style.safe(&self.message));
@@ -190,11 +187,6 @@ impl View for KbMaintainReply {
             }
         }
         if let Some(stats) = &self.stats {
-            let of = |counts: &std::collections::BTreeMap<String, u64>| {
-                let all: Vec<String> =
-                    counts.iter().map(|(key, n)| format!("{} {n}", style.safe(key))).collect();
-                all.join(", ")
-            };
             sheet.line(&format!(
                 "stale {}, hidden {}, with vectors {}",
                 stats.stale, stats.hidden, stats.with_embeddings
@@ -206,7 +198,8 @@ impl View for KbMaintainReply {
                 ("relations", &stats.edges),
             ] {
                 if !counts.is_empty() {
-                    sheet.line(&format!("{what}: {}", of(counts)));
+                    let counts = counts.iter().map(|(key, n)| format!("{} {n}", style.safe(key)));
+                    sheet.line(&format!("{what}: {}", joined(counts)));
                 }
             }
             if let Some(it) = &stats.enrichment {

@@ -9,7 +9,7 @@ use super::{EntryType, EntryView, brief, each};
 use crate::shape::Freshness;
 use crate::tool::memory::{ItemError, failed};
 use crate::tool::{Effect, Tool, ToolSet};
-use crate::view::{Sheet, View, count, stored};
+use crate::view::{Sheet, View, around, count, fresh, stored};
 
 /// Parameters of `kb_search`.
 #[skip_serializing_none]
@@ -85,13 +85,10 @@ impl Tool for KbSearch {
 }
 
 impl View for KbSearchReply {
-    fn freshness(&self) -> &Freshness {
-        &self.freshness
-    }
-
+    fresh!();
     fn view(&self, sheet: &mut Sheet) {
         let style = sheet.style();
-        sheet.line(&count(self.results.len() as u64, "entry").replace("entrys", "entries"));
+        sheet.line(&count(self.results.len() as u64, "entry"));
         sheet.remark(self.hint.as_ref());
         if self.nothing_relevant {
             sheet.line(
@@ -195,10 +192,7 @@ impl Tool for KbGet {
 }
 
 impl View for KbGetReply {
-    fn freshness(&self) -> &Freshness {
-        &self.freshness
-    }
-
+    fresh!();
     fn view(&self, sheet: &mut Sheet) {
         let style = sheet.style();
         sheet.items(self.not_found.iter().map(|id| format!("[{}] not found", style.safe(id))));
@@ -206,14 +200,14 @@ impl View for KbGetReply {
         sheet.items(self.listed.iter().map(|it| brief(it, style)));
         for it in &self.entries {
             let mut text = brief(&it.entry, style);
-            if !it.supersedes.is_empty() {
-                text += &format!("\n   supersedes {}", it.supersedes.join(", "));
-            }
-            if !it.edges.is_empty() {
-                text += &format!("\n   {}", style.safe(&it.edges.join(", ")));
-            }
+            text += &around("\n   supersedes ", &it.supersedes.join(", "), "");
+            text += &around("\n   ", &style.names(&it.edges), "");
             for doubt in &it.doubts {
                 text += &format!("\n   warning: {}", style.safe(doubt));
+            }
+            if style.is_terminal() {
+                let path = style.place(&it.entry.path);
+                text += &format!("\n   version {}, {path}", it.version);
             }
             sheet.line(&text);
             for line in it.knowledge_details.lines() {

@@ -10,7 +10,7 @@ use crate::shape::Freshness;
 use crate::tool::batch::Item;
 use crate::tool::memory::{ItemError, failed};
 use crate::tool::{Effect, Tool, ToolSet};
-use crate::view::{Sheet, View};
+use crate::view::{Sheet, View, fresh};
 
 /// Parameters of `kb_store`.
 #[skip_serializing_none]
@@ -73,20 +73,12 @@ impl Tool for KbStore {
 }
 
 impl View for KbStored {
-    fn freshness(&self) -> &Freshness {
-        &self.freshness
-    }
-
+    fresh!();
     fn view(&self, sheet: &mut Sheet) {
         let style = sheet.style();
         let entry = &self.entry;
-        sheet.line(&format!(
-            "{} {} (version {}, {})",
-            self.action,
-            entry.id,
-            self.version,
-            style.safe(&entry.path)
-        ));
+        let (action, id, version) = (&self.action, &entry.id, self.version);
+        sheet.line(&format!("{action} {id} (version {version}, {})", style.safe(&entry.path)));
         sheet.line(&brief(entry, style));
         each(&self.warnings, sheet);
         if !self.edges.is_empty() {
@@ -151,10 +143,7 @@ impl Tool for KbStoreBatch {
 }
 
 impl View for KbBatchReply {
-    fn freshness(&self) -> &Freshness {
-        &self.freshness
-    }
-
+    fresh!();
     fn view(&self, sheet: &mut Sheet) {
         let style = sheet.style();
         failed(&self.failed, sheet);

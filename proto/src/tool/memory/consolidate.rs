@@ -7,7 +7,7 @@ use serde_with::skip_serializing_none;
 use super::{MemoryNode, next, nothing};
 use crate::shape::Freshness;
 use crate::tool::{Effect, Tool, ToolSet};
-use crate::view::{Sheet, View, count, score, stored};
+use crate::view::{Sheet, View, around, count, fresh, score, stored};
 
 /// Parameters of `get_relation_gaps`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -55,19 +55,15 @@ impl Tool for GetRelationGaps {
 }
 
 impl View for GapsReply {
-    fn freshness(&self) -> &Freshness {
-        &self.freshness
-    }
-
+    fresh!();
     fn view(&self, sheet: &mut Sheet) {
         let style = sheet.style();
         next(self.next_page, sheet);
         nothing(self.gaps.is_empty(), sheet);
         sheet.items(self.gaps.iter().map(|it| {
-            let times = if it.reference_count == 1 {
-                "once".into()
-            } else {
-                format!("{} times", it.reference_count)
+            let times = match it.reference_count {
+                1 => "once".to_string(),
+                n => format!("{n} times"),
             };
             format!("{} mentions {} {times}", style.safe(&it.node), style.safe(&it.referenced_name))
         }));
@@ -120,10 +116,7 @@ impl Tool for FindSimilarNodes {
 }
 
 impl View for SimilarReply {
-    fn freshness(&self) -> &Freshness {
-        &self.freshness
-    }
-
+    fresh!();
     fn view(&self, sheet: &mut Sheet) {
         let style = sheet.style();
         nothing(self.pairs.is_empty(), sheet);
@@ -239,10 +232,7 @@ impl Tool for GetConsolidationReport {
 }
 
 impl View for ConsolidationReply {
-    fn freshness(&self) -> &Freshness {
-        &self.freshness
-    }
-
+    fresh!();
     fn view(&self, sheet: &mut Sheet) {
         let style = sheet.style();
         let it = &self.event_summary;
@@ -253,39 +243,35 @@ impl View for ConsolidationReply {
         ));
         sheet.remark(self.truncated.as_ref());
         sheet.remark(self.llm.as_ref());
-        if !self.stale_summaries.is_empty() {
-            sheet.heading("need a summary:");
-            sheet.items(self.stale_summaries.iter().map(|it| {
+        sheet.list(
+            "need a summary:",
+            self.stale_summaries.iter().map(|it| {
                 let n = count(it.observation_count, "observation");
                 // Drafts by other means than a model are not marked.
                 let by = it.draft_by.as_ref().filter(|by| by.starts_with("llm:"));
-                let by = by.map(|by| format!(" ({})", style.safe(by))).unwrap_or_default();
-                let draft =
-                    it.draft_summary.as_ref().map(|it| format!("\n     {}{by}", style.safe(it)));
-                format!("  {} ({n}){}", stored(&it.name), draft.unwrap_or_default())
-            }));
-        }
-        if !self.relation_candidates.is_empty() {
-            sheet.heading("may be related:");
-            sheet.items(self.relation_candidates.iter().map(|it| {
+                let by = around(" (", &style.after("", by), ")");
+                let draft = around("\n     ", &style.after("", it.draft_summary.as_ref()), &by);
+                format!("  {} ({n}){draft}", stored(&it.name))
+            }),
+        );
+        sheet.list(
+            "may be related:",
+            self.relation_candidates.iter().map(|it| {
                 let (one, other) = (style.safe(&it.node_a), style.safe(&it.node_b));
                 format!("  {one} ~ {other} {}", score(it.similarity_score))
-            }));
-        }
-        if !self.cluster_summary.is_empty() {
-            sheet.heading("clusters:");
-            sheet.items(self.cluster_summary.iter().map(|it| {
-                let names: Vec<_> =
-                    it.node_names.iter().map(|it| style.safe(it).into_owned()).collect();
-                let label =
-                    it.centroid_label.as_deref().map(|it| style.safe(it)).unwrap_or_default();
-                format!("  {}. {label}: {}", it.cluster_id, names.join(", "))
-            }));
-        }
-        if !self.orphaned_nodes.is_empty() {
-            sheet.heading("without relations:");
-            sheet.items(self.orphaned_nodes.iter().map(|it| format!("  {}", stored(&it.name))));
-        }
+            }),
+        );
+        sheet.list(
+            "clusters:",
+            self.cluster_summary.iter().map(|it| {
+                let label = style.after("", it.centroid_label.as_ref());
+                format!("  {}. {label}: {}", it.cluster_id, style.names(&it.node_names))
+            }),
+        );
+        sheet.list(
+            "without relations:",
+            self.orphaned_nodes.iter().map(|it| format!("  {}", stored(&it.name))),
+        );
     }
 }
 
@@ -338,10 +324,7 @@ impl Tool for GetPendingConsolidation {
 }
 
 impl View for PendingReply {
-    fn freshness(&self) -> &Freshness {
-        &self.freshness
-    }
-
+    fresh!();
     fn view(&self, sheet: &mut Sheet) {
         let style = sheet.style();
         next(self.next_page, sheet);
@@ -386,21 +369,12 @@ impl Tool for GetStats {
 }
 
 impl View for StatsReply {
-    fn freshness(&self) -> &Freshness {
-        &self.freshness
-    }
-
+    fresh!();
     fn view(&self, sheet: &mut Sheet) {
-        let entities = if self.node_count == 1 {
-            "1 entity".into()
-        } else {
-            format!("{} entities", self.node_count)
-        };
-        sheet.line(&format!(
-            "{entities}, {}, {}; {} % with vectors",
-            count(self.observation_count, "observation"),
-            count(self.relation_count, "relation"),
-            (self.embedding_coverage * 100.0).round()
-        ));
+        let nodes = count(self.node_count, "entity");
+        let observations = count(self.observation_count, "observation");
+        let relations = count(self.relation_count, "relation");
+        let percent = (self.embedding_coverage * 100.0).round();
+        sheet.line(&format!("{nodes}, {observations}, {relations}; {percent} % with vectors"));
     }
 }

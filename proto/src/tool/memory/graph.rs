@@ -10,7 +10,7 @@ use super::{
 };
 use crate::shape::Freshness;
 use crate::tool::{Effect, Tool, ToolSet};
-use crate::view::{Sheet, View};
+use crate::view::{Sheet, View, fresh};
 
 /// Parameters of `open_nodes`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -53,10 +53,7 @@ impl Tool for OpenNodes {
 }
 
 impl View for MemoryGraphReply {
-    fn freshness(&self) -> &Freshness {
-        &self.freshness
-    }
-
+    fresh!();
     fn view(&self, sheet: &mut Sheet) {
         let style = sheet.style();
         failed(&self.failed, sheet);
@@ -65,23 +62,20 @@ impl View for MemoryGraphReply {
         next(self.next_page, sheet);
         nothing(self.entities.is_empty() && self.not_found.is_empty(), sheet);
         sheet.items(self.entities.iter().map(|it| {
-            // Only for `node`, which shows the name, type, tags and summary of both kinds of replies.
+            // Only for `node`, which shows both kinds of replies.
             let head = MemoryNode {
                 name: it.name.clone(),
                 entity_type: it.entity_type.clone(),
                 summary: it.summary.clone(),
                 tags: it.tags.clone(),
                 path: it.path.clone(),
-                updated_at: String::new(),
+                ..MemoryNode::default()
             };
-            let facts: String =
-                it.observations.iter().map(|it| format!("\n{}", fact(it))).collect();
+            let facts = it.observations.iter().map(|it| format!("\n{}", fact(it)));
+            let facts: String = facts.collect();
             format!("{}{facts}", node(&head, style))
         }));
-        if !self.relations.is_empty() {
-            sheet.heading("relations:");
-            sheet.items(self.relations.iter().map(|it| relation(it, style)));
-        }
+        sheet.list("relations:", self.relations.iter().map(|it| relation(it, style)));
     }
 }
 
@@ -119,10 +113,7 @@ impl Tool for GetNodesByType {
 }
 
 impl View for MemoryNodesReply {
-    fn freshness(&self) -> &Freshness {
-        &self.freshness
-    }
-
+    fresh!();
     fn view(&self, sheet: &mut Sheet) {
         let style = sheet.style();
         next(self.next_page, sheet);
@@ -179,10 +170,7 @@ impl Tool for GetRelationsBetween {
 }
 
 impl View for RelationsReply {
-    fn freshness(&self) -> &Freshness {
-        &self.freshness
-    }
-
+    fresh!();
     fn view(&self, sheet: &mut Sheet) {
         let style = sheet.style();
         nothing(self.relations.is_empty(), sheet);
@@ -226,18 +214,12 @@ impl Tool for GetNeighborhood {
 }
 
 impl View for NeighborhoodReply {
-    fn freshness(&self) -> &Freshness {
-        &self.freshness
-    }
-
+    fresh!();
     fn view(&self, sheet: &mut Sheet) {
         let style = sheet.style();
         sheet.remark(self.truncated.as_ref());
         sheet.items(self.nodes.iter().map(|it| node(it, style)));
-        if !self.relations.is_empty() {
-            sheet.heading("relations:");
-            sheet.items(self.relations.iter().map(|it| relation(it, style)));
-        }
+        sheet.list("relations:", self.relations.iter().map(|it| relation(it, style)));
     }
 }
 
@@ -276,10 +258,7 @@ impl Tool for GetPath {
 }
 
 impl View for PathReply {
-    fn freshness(&self) -> &Freshness {
-        &self.freshness
-    }
-
+    fresh!();
     fn view(&self, sheet: &mut Sheet) {
         let style = sheet.style();
         if !self.found {

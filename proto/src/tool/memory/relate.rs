@@ -7,7 +7,7 @@ use super::{ItemError, MemoryRelation, failed, names, relation};
 use crate::shape::Freshness;
 use crate::tool::batch::Item;
 use crate::tool::{Effect, Tool, ToolSet};
-use crate::view::{Sheet, View, count};
+use crate::view::{Sheet, View, count, fresh};
 
 /// A relation as a request names it.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -59,10 +59,7 @@ impl Tool for CreateRelations {
 }
 
 impl View for CreatedRelationsReply {
-    fn freshness(&self) -> &Freshness {
-        &self.freshness
-    }
-
+    fresh!();
     fn view(&self, sheet: &mut Sheet) {
         let style = sheet.style();
         failed(&self.failed, sheet);
@@ -106,10 +103,7 @@ impl Tool for DeleteRelations {
 }
 
 impl View for DeletedRelationsReply {
-    fn freshness(&self) -> &Freshness {
-        &self.freshness
-    }
-
+    fresh!();
     fn view(&self, sheet: &mut Sheet) {
         failed(&self.failed, sheet);
         let n = count(self.deleted, "relation");
@@ -158,10 +152,7 @@ impl Tool for UpdateRelationType {
 }
 
 impl View for UpdatedRelationReply {
-    fn freshness(&self) -> &Freshness {
-        &self.freshness
-    }
-
+    fresh!();
     fn view(&self, sheet: &mut Sheet) {
         let style = sheet.style();
         let (from, to) = (style.safe(&self.from_entity), style.safe(&self.to_entity));

@@ -7,7 +7,7 @@ use serde_with::skip_serializing_none;
 use super::{MemoryEntity, MemoryRelation, nothing, relation};
 use crate::shape::Freshness;
 use crate::tool::{Effect, Tool, ToolSet};
-use crate::view::{Sheet, View, score, stored};
+use crate::view::{Sheet, View, fresh, score, stored};
 
 /// How a search compares.
 #[derive(Debug, Clone, Copy, Default, Eq, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -91,10 +91,7 @@ impl Tool for QueryObservations {
 }
 
 impl View for ObservationsReply {
-    fn freshness(&self) -> &Freshness {
-        &self.freshness
-    }
-
+    fresh!();
     fn view(&self, sheet: &mut Sheet) {
         nothing(self.results.is_empty(), sheet);
         if self.nothing_relevant {
@@ -198,10 +195,7 @@ impl Tool for SearchNodes {
 }
 
 impl View for FoundNodesReply {
-    fn freshness(&self) -> &Freshness {
-        &self.freshness
-    }
-
+    fresh!();
     fn view(&self, sheet: &mut Sheet) {
         let style = sheet.style();
         if self.results.is_empty() {
@@ -212,15 +206,10 @@ impl View for FoundNodesReply {
         }
         sheet.items(self.results.iter().enumerate().map(|(idx, it)| {
             let weak = if it.weak { ", weak" } else { "" };
-            let by = it.matched_perspective.as_ref().map(|it| format!(", {}", style.safe(it)));
+            let by = style.after(", ", it.matched_perspective.as_ref());
             let (name, kind) = (stored(&it.name), style.safe(&it.entity_type));
-            let mut text = format!(
-                "{}. {name} ({kind}, {}; score {}{}{weak})",
-                idx + 1,
-                style.safe(&it.path),
-                score(it.score),
-                by.unwrap_or_default()
-            );
+            let (rank, path, score) = (idx + 1, style.safe(&it.path), score(it.score));
+            let mut text = format!("{rank}. {name} ({kind}, {path}; score {score}{by}{weak})");
             // The first observation is shown even if it is weak, so that every entity shows why it was found.
             let shown = it.observations.iter().enumerate().filter(|(at, it)| *at == 0 || !it.weak);
             for (_, it) in shown {

@@ -8,7 +8,7 @@ use super::{FactView, ItemError, MemoryRelation, fact, failed, names, relation};
 use crate::shape::Freshness;
 use crate::tool::batch::Item;
 use crate::tool::{Effect, Tool, ToolSet};
-use crate::view::{Sheet, View, count, stored};
+use crate::view::{Sheet, View, around, count, fresh, joined, stored, tags};
 
 /// An entity to be made.
 #[skip_serializing_none]
@@ -91,10 +91,7 @@ impl Tool for CreateEntities {
 }
 
 impl View for CreatedEntitiesReply {
-    fn freshness(&self) -> &Freshness {
-        &self.freshness
-    }
-
+    fresh!();
     fn view(&self, sheet: &mut Sheet) {
         let style = sheet.style();
         failed(&self.failed, sheet);
@@ -154,19 +151,16 @@ impl Tool for DeleteEntities {
 }
 
 impl View for DeletedEntitiesReply {
-    fn freshness(&self) -> &Freshness {
-        &self.freshness
-    }
-
+    fresh!();
     fn view(&self, sheet: &mut Sheet) {
         let style = sheet.style();
         failed(&self.failed, sheet);
         names("deleted", &self.deleted, sheet);
         names("not found", &self.not_found, sheet);
-        if !self.removed_relations.is_empty() {
-            sheet.heading("relations deleted with them:");
-            sheet.items(self.removed_relations.iter().map(|it| relation(it, style)));
-        }
+        sheet.list(
+            "relations deleted with them:",
+            self.removed_relations.iter().map(|it| relation(it, style)),
+        );
     }
 }
 
@@ -204,10 +198,7 @@ impl Tool for SetSummary {
 }
 
 impl View for SummaryReply {
-    fn freshness(&self) -> &Freshness {
-        &self.freshness
-    }
-
+    fresh!();
     fn view(&self, sheet: &mut Sheet) {
         let style = sheet.style();
         sheet.line(&format!("{}: {}", stored(&self.name), style.safe(&self.summary)));
@@ -246,14 +237,11 @@ impl Tool for SetTags {
 }
 
 impl View for TagsReply {
-    fn freshness(&self) -> &Freshness {
-        &self.freshness
-    }
-
+    fresh!();
     fn view(&self, sheet: &mut Sheet) {
         let style = sheet.style();
-        let tags: String = self.tags.iter().map(|tag| format!(" #{}", style.safe(tag))).collect();
-        let tags = if tags.is_empty() { " no tags".to_string() } else { tags };
+        let tags = tags(&self.tags, style);
+        let tags = if tags.is_empty() { " no tags" } else { &tags };
         sheet.line(&format!("{}:{tags}", stored(&self.name)));
     }
 }
@@ -316,10 +304,7 @@ impl Tool for AddObservations {
 }
 
 impl View for AddedReply {
-    fn freshness(&self) -> &Freshness {
-        &self.freshness
-    }
-
+    fresh!();
     fn view(&self, sheet: &mut Sheet) {
         let style = sheet.style();
         for it in &self.results {
@@ -374,10 +359,7 @@ impl Tool for ReplaceObservation {
 }
 
 impl View for ReplacedReply {
-    fn freshness(&self) -> &Freshness {
-        &self.freshness
-    }
-
+    fresh!();
     fn view(&self, sheet: &mut Sheet) {
         let style = sheet.style();
         sheet.line(&format!("{} ^o{}", style.safe(&self.entity_name), self.ordinal));
@@ -452,10 +434,7 @@ impl Tool for DeleteObservations {
 }
 
 impl View for DeletedObservationsReply {
-    fn freshness(&self) -> &Freshness {
-        &self.freshness
-    }
-
+    fresh!();
     fn view(&self, sheet: &mut Sheet) {
         let style = sheet.style();
         for it in &self.results {
@@ -463,26 +442,16 @@ impl View for DeletedObservationsReply {
                 failed(std::slice::from_ref(error), sheet);
                 continue;
             }
-            let list =
-                |all: &[u64]| all.iter().map(|it| format!("^o{it}")).collect::<Vec<_>>().join(", ");
-            let mut text =
-                format!("{}: deleted {}", style.safe(&it.entity_name), list(&it.deleted_ordinals));
-            if it.deleted_ordinals.is_empty() {
-                text = format!("{}: nothing deleted", style.safe(&it.entity_name));
-            }
-            if !it.deleted_below.is_empty() {
-                let below: Vec<_> = it.deleted_below.iter().map(|it| style.safe(it)).collect();
-                text += &format!(", with everything below: {}", below.join(", "));
-            }
-            if !it.not_found_ordinals.is_empty() {
-                text += &format!("; not found {}", list(&it.not_found_ordinals));
-            }
-            if !it.not_found_observations.is_empty() {
-                let texts: Vec<_> =
-                    it.not_found_observations.iter().map(|it| style.safe(it)).collect();
-                text += &format!("; no observation says {}", texts.join(", "));
-            }
-            sheet.line(&text);
+            let list = |all: &[u64]| joined(all.iter().map(|it| format!("^o{it}")));
+            let mut text = format!("{}: ", style.safe(&it.entity_name));
+            text += &match it.deleted_ordinals.as_slice() {
+                [] => "nothing deleted".to_string(),
+                deleted => format!("deleted {}", list(deleted)),
+            };
+            text += &around(", with everything below: ", &style.names(&it.deleted_below), "");
+            text += &around("; not found ", &list(&it.not_found_ordinals), "");
+            let unsaid = style.names(&it.not_found_observations);
+            sheet.line(&(text + &around("; no observation says ", &unsaid, "")));
         }
     }
 }

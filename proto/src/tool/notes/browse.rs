@@ -9,7 +9,7 @@ use serde_with::skip_serializing_none;
 use super::{ItemType, NoteView, OutputFormat, ResultView, name, result};
 use crate::shape::Freshness;
 use crate::tool::{Effect, Tool, ToolSet};
-use crate::view::{Sheet, View, as_written, count, stored};
+use crate::view::{Sheet, View, around, as_written, count, fresh, joined, stored};
 
 /// The order of the files of a folder.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -106,24 +106,12 @@ impl Tool for ListDirectory {
 }
 
 impl View for DirectoryReply {
-    fn freshness(&self) -> &Freshness {
-        &self.freshness
-    }
-
+    fresh!();
     fn view(&self, sheet: &mut Sheet) {
         let style = sheet.style();
-        let path = if self.path.is_empty() {
-            "/".to_string()
-        } else {
-            style.safe(&self.path).into_owned()
-        };
+        let path = if self.path.is_empty() { "/".into() } else { style.safe(&self.path) };
         let next = self.next_page.map(|it| format!("; more on page {it}")).unwrap_or_default();
-        let entries = if self.n_entries == 1 {
-            "1 entry".to_string()
-        } else {
-            format!("{} entries", self.n_entries)
-        };
-        sheet.line(&format!("{path}: {entries}{next}"));
+        sheet.line(&format!("{path}: {}{next}", count(self.n_entries, "entry")));
         sheet.items(self.entries.iter().map(|it| match (it.kind.as_str(), it.n_files) {
             ("directory", n) => {
                 format!("  {}/  ({})", style.safe(&it.path), count(n.unwrap_or(0), "file"))
@@ -189,29 +177,21 @@ impl Tool for ListNotes {
 }
 
 impl View for NotesReply {
-    fn freshness(&self) -> &Freshness {
-        &self.freshness
-    }
-
+    fresh!();
     fn view(&self, sheet: &mut Sheet) {
         let style = sheet.style();
-        let since = self
-            .since
-            .as_ref()
-            .map(|it| format!(" modified since {}", style.safe(it)))
-            .unwrap_or_default();
+        let since = style.after(" modified since ", self.since.as_ref());
         let next = self.next_page.map(|it| format!("; more on page {it}")).unwrap_or_default();
         let what = if self.since.is_some() { "document" } else { "note" };
         sheet.line(&format!("{}{since}{next}", count(self.n_notes, what)));
         sheet.items(self.notes.iter().map(|it| {
             let modified = self.since.as_ref().and(it.modified.as_ref());
-            let modified = modified.map(|it| format!("  {}", style.safe(it))).unwrap_or_default();
-            format!("  {}{modified}", name(it, style))
+            format!("  {}{}", name(it, style), style.after("  ", modified))
         }));
-        if !self.statements.is_empty() {
-            sheet.heading("stated there:");
-            sheet.items(self.statements.iter().map(|it| format!("  {}", result(it, style))));
-        }
+        sheet.list(
+            "stated there:",
+            self.statements.iter().map(|it| format!("  {}", result(it, style))),
+        );
     }
 }
 
@@ -301,36 +281,21 @@ impl Tool for ListMemoryProjects {
 }
 
 impl View for ProjectsReply {
-    fn freshness(&self) -> &Freshness {
-        &self.freshness
-    }
-
+    fresh!();
     fn view(&self, sheet: &mut Sheet) {
         let style = sheet.style();
         sheet.items(self.projects.iter().map(|it| {
-            let mut marks = Vec::new();
-            if it.is_current {
-                marks.push("this session".to_string());
-            }
-            if it.is_default {
-                marks.push("default".to_string());
-            }
-            if it.is_read_only {
-                marks.push("read-only".to_string());
-            }
-            if !it.is_active {
-                marks.push("folder missing".to_string());
-            }
-            if let (Some(documents), Some(entities)) = (it.n_documents, it.n_entities) {
-                marks.push(count(documents, "document"));
-                marks.push(if entities == 1 {
-                    "1 entity".to_string()
-                } else {
-                    format!("{entities} entities")
-                });
-            }
-            let marks =
-                if marks.is_empty() { String::new() } else { format!("  ({})", marks.join(", ")) };
+            let marks = [
+                (it.is_current, "this session"),
+                (it.is_default, "default"),
+                (it.is_read_only, "read-only"),
+                (!it.is_active, "folder missing"),
+            ];
+            let marks = marks.into_iter().filter(|(is_so, _)| *is_so).map(|(_, it)| it.to_string());
+            let counts = it.n_documents.zip(it.n_entities).map(|(documents, entities)| {
+                format!("{}, {}", count(documents, "document"), count(entities, "entity"))
+            });
+            let marks = around("  (", &joined(marks.chain(counts)), ")");
             format!("{}  {}{marks}", stored(&it.name), style.safe(&it.path))
         }));
     }
@@ -362,10 +327,7 @@ impl Tool for GetMcpInstructions {
 }
 
 impl View for InstructionsReply {
-    fn freshness(&self) -> &Freshness {
-        &self.freshness
-    }
-
+    fresh!();
     fn view(&self, sheet: &mut Sheet) {
         let style = sheet.style();
         sheet.cut(&as_written(self.text.trim_end()));

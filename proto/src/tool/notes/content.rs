@@ -8,7 +8,7 @@ use serde_with::skip_serializing_none;
 use super::OutputFormat;
 use crate::shape::Freshness;
 use crate::tool::{Effect, Tool, ToolSet};
-use crate::view::{Sheet, View, lines};
+use crate::view::{Sheet, View, fresh, lines};
 use crate::visible::show_value;
 
 /// Parameters of `read_content`.
@@ -64,10 +64,7 @@ impl Tool for ReadContent {
 
 /// A file as it is.
 impl View for ReadContentReply {
-    fn freshness(&self) -> &Freshness {
-        &self.freshness
-    }
-
+    fresh!();
     fn view(&self, sheet: &mut Sheet) {
         let style = sheet.style();
         let (path, kind) = (style.safe(&self.path), style.safe(&self.content_type));
@@ -119,10 +116,7 @@ impl Tool for Fetch {
 }
 
 impl View for FetchReply {
-    fn freshness(&self) -> &Freshness {
-        &self.freshness
-    }
-
+    fresh!();
     /// JSON, the form that clients of `fetch` expect.
     fn view(&self, sheet: &mut Sheet) {
         sheet.only(|max_chars| {

@@ -7,7 +7,7 @@ use serde_with::skip_serializing_none;
 use super::{LinkView, NoteView, ObservationView, OutputFormat, name};
 use crate::shape::{Freshness, RelationView};
 use crate::tool::{Effect, Tool, ToolSet};
-use crate::view::{Sheet, Style, View, count, indented, stored, tags};
+use crate::view::{Sheet, Style, View, around, count, fresh, indented, stored, tags};
 
 /// Parameters of `build_context`.
 #[skip_serializing_none]
@@ -103,10 +103,7 @@ impl Tool for BuildContext {
 }
 
 impl View for ContextReply {
-    fn freshness(&self) -> &Freshness {
-        &self.freshness
-    }
-
+    fresh!();
     fn view(&self, sheet: &mut Sheet) {
         let style = sheet.style();
         if self.n_notes > 1 {
@@ -120,47 +117,32 @@ impl View for ContextReply {
             sheet.line(&head);
             sheet.cut(&indented(it.content.trim_end(), "  "));
             statements(&it.observations, &it.relations, sheet);
-            if !it.stated_elsewhere.is_empty() {
-                sheet.heading("stated elsewhere:");
-                sheet.items(it.stated_elsewhere.iter().map(|it| {
-                    let at = it
-                        .evidence
-                        .first()
-                        .map(|it| format!(" ({})", style.place(&it.source.place())));
+            sheet.list(
+                "stated elsewhere:",
+                it.stated_elsewhere.iter().map(|it| {
+                    let at = it.evidence.first().map(|it| style.place(&it.source.place()));
+                    let at = around(" (", &at.unwrap_or_default(), ")");
                     let [subject, object] = it.ends();
                     let (subject, object) = (style.safe(&subject), style.safe(&object));
-                    format!(
-                        "  {subject} → {} → {object}{}",
-                        style.safe(&it.predicate),
-                        at.unwrap_or_default()
-                    )
-                }));
-            }
+                    format!("  {subject} → {} → {object}{at}", style.safe(&it.predicate))
+                }),
+            );
         }
-        if !self.related.is_empty() {
-            sheet.heading("near:");
-            sheet.items(self.related.iter().map(|it| {
-                let summary = if it.summary.is_empty() {
-                    String::new()
-                } else {
-                    format!("\n     {}", style.safe(&it.summary))
-                };
-                let from = if it.depth > 1 {
-                    format!(" from {}", style.safe(&it.from))
-                } else {
-                    String::new()
-                };
+        sheet.list(
+            "near:",
+            self.related.iter().map(|it| {
+                let summary = around("\n     ", &style.safe(&it.summary), "");
+                let from = style.after(" from ", (it.depth > 1).then_some(&it.from));
                 format!("  {} {}{from}{summary}", style.safe(&it.by), name(&it.note, style))
-            }));
-        }
+            }),
+        );
     }
 }
 
 /// `  - [category] content #tag (context)`, as it is written.
 fn observation(it: &ObservationView, style: Style) -> String {
-    let context =
-        it.context.as_ref().map(|it| format!(" ({})", style.safe(it))).unwrap_or_default();
-    let block = it.block.as_ref().map(|it| format!(" ^{}", style.safe(it))).unwrap_or_default();
+    let context = around(" (", &style.after("", it.context.as_ref()), ")");
+    let block = style.after(" ^", it.block.as_ref());
     let (category, content) = (style.safe(&it.category), stored(&it.content));
     format!("  - [{category}] {content}{}{context}{block}", tags(&it.tags, style))
 }
@@ -171,19 +153,12 @@ fn link(it: &LinkView, style: Style) -> String {
         Some(path) => format!(" ({})", style.safe(path)),
         None => " (missing)".to_string(),
     };
-    let context =
-        it.context.as_ref().map(|it| format!(" ({})", style.safe(it))).unwrap_or_default();
+    let context = around(" (", &style.after("", it.context.as_ref()), ")");
     format!("  - {} → {}{leads}{context}", style.safe(&it.relation), style.safe(&it.target))
 }
 
 fn statements(observations: &[ObservationView], relations: &[LinkView], sheet: &mut Sheet) {
     let style = sheet.style();
-    if !observations.is_empty() {
-        sheet.heading("facts:");
-        sheet.items(observations.iter().map(|it| observation(it, style)));
-    }
-    if !relations.is_empty() {
-        sheet.heading("relations:");
-        sheet.items(relations.iter().map(|it| link(it, style)));
-    }
+    sheet.list("facts:", observations.iter().map(|it| observation(it, style)));
+    sheet.list("relations:", relations.iter().map(|it| link(it, style)));
 }

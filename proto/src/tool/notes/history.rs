@@ -7,7 +7,7 @@ use serde_with::skip_serializing_none;
 use super::{OutputFormat, WrittenReply};
 use crate::shape::{Freshness, is_zero};
 use crate::tool::{Effect, Tool, ToolSet};
-use crate::view::{Sheet, Style, View, count, lines};
+use crate::view::{Sheet, Style, View, count, fresh, lines};
 
 /// Parameters of `note_history`.
 #[skip_serializing_none]
@@ -95,10 +95,7 @@ impl Tool for NoteHistory {
 }
 
 impl View for NoteHistoryReply {
-    fn freshness(&self) -> &Freshness {
-        &self.freshness
-    }
-
+    fresh!();
     fn view(&self, sheet: &mut Sheet) {
         let style = sheet.style();
         let state = match &self.checksum {

@@ -12,7 +12,7 @@ use super::{
 };
 use crate::shape::Freshness;
 use crate::tool::{Effect, Tool, ToolSet};
-use crate::view::{Sheet, Style, View, as_written, lines, place, tags};
+use crate::view::{Sheet, Style, View, as_written, fresh, lines, place, tags};
 
 /// Parameters of `read_note`.
 #[skip_serializing_none]
@@ -95,10 +95,7 @@ impl Tool for ReadNote {
 }
 
 impl View for ReadNoteReply {
-    fn freshness(&self) -> &Freshness {
-        &self.freshness
-    }
-
+    fresh!();
     fn view(&self, sheet: &mut Sheet) {
         let style = sheet.style();
         let mut head = name(&self.note, style);
@@ -136,10 +133,8 @@ impl View for ReadNoteReply {
             add(&stated.join("; "));
         }
         content(self, sheet);
-        if !self.backlinks.is_empty() {
-            sheet.heading("linked from:");
-            sheet.items(by_place(&self.backlinks).iter().map(|it| backlink(it, style)));
-        }
+        let backlinks = by_place(&self.backlinks);
+        sheet.list("linked from:", backlinks.iter().map(|it| backlink(it, style)));
         sheet.remark(self.truncated.as_ref());
     }
 }
@@ -188,10 +183,7 @@ impl Tool for Backlinks {
 }
 
 impl View for BacklinksReply {
-    fn freshness(&self) -> &Freshness {
-        &self.freshness
-    }
-
+    fresh!();
     fn view(&self, sheet: &mut Sheet) {
         let style = sheet.style();
         let path = style.safe(&self.path);

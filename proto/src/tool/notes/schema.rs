@@ -12,7 +12,7 @@ use serde_with::skip_serializing_none;
 use super::OutputFormat;
 use crate::shape::Freshness;
 use crate::tool::{Effect, Tool, ToolSet};
-use crate::view::{Sheet, Style, View, as_written, count};
+use crate::view::{Sheet, Style, View, around, as_written, count, fresh};
 
 /// Parameters of `schema_infer`.
 #[skip_serializing_none]
@@ -106,10 +106,7 @@ impl Tool for SchemaInfer {
 }
 
 impl View for SchemaInferReply {
-    fn freshness(&self) -> &Freshness {
-        &self.freshness
-    }
-
+    fresh!();
     fn view(&self, sheet: &mut Sheet) {
         let style = sheet.style();
         let (notes, note_type) = (count(self.n_notes, "note"), style.safe(&self.note_type));
@@ -199,10 +196,7 @@ impl Tool for SchemaValidate {
 }
 
 impl View for SchemaValidateReply {
-    fn freshness(&self) -> &Freshness {
-        &self.freshness
-    }
-
+    fresh!();
     fn view(&self, sheet: &mut Sheet) {
         let style = sheet.style();
         let by = match &self.schema {
@@ -257,10 +251,7 @@ impl Tool for SchemaDiff {
 }
 
 impl View for SchemaDiffReply {
-    fn freshness(&self) -> &Freshness {
-        &self.freshness
-    }
-
+    fresh!();
     fn view(&self, sheet: &mut Sheet) {
         let style = sheet.style();
         let (notes, schema) = (count(self.n_notes, "note"), style.safe(&self.schema));
@@ -273,9 +264,8 @@ impl View for SchemaDiffReply {
         if parts.iter().all(|(_, fields)| fields.is_empty()) {
             sheet.line("no difference");
         }
-        for (what, fields) in parts.into_iter().filter(|(_, fields)| !fields.is_empty()) {
-            sheet.line(&format!("{what}:"));
-            sheet.items(fields.iter().map(|it| field(it, style)));
+        for (what, fields) in parts {
+            sheet.list(&format!("{what}:"), fields.iter().map(|it| field(it, style)));
         }
     }
 }
@@ -289,8 +279,7 @@ fn field(it: &FieldUse, style: Style) -> String {
     };
     let list = if it.is_list { ", several" } else { "" };
     let samples: Vec<_> = it.samples.iter().map(|it| style.safe(it)).collect();
-    let samples =
-        if samples.is_empty() { String::new() } else { format!(": {}", samples.join("; ")) };
+    let samples = around(": ", &samples.join("; "), "");
     let share = it.share * 100.0;
     let (name, notes) = (style.safe(&it.name), count(it.n_notes, "note"));
     format!("  {name} ({kind}{list}, {notes}, {share:.0} %){samples}")
@@ -313,10 +302,6 @@ fn fault(it: &SchemaFault, style: Style) -> String {
     if !it.further.is_empty() {
         faults.push(format!("has besides {}", it.further.join(", ")));
     }
-    format!(
-        "  {} ({}): {}",
-        style.safe(&it.title),
-        style.safe(&it.path),
-        style.safe(&faults.join("; "))
-    )
+    let (title, path) = (style.safe(&it.title), style.safe(&it.path));
+    format!("  {title} ({path}): {}", style.safe(&faults.join("; ")))
 }

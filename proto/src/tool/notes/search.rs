@@ -8,7 +8,9 @@ use serde_with::skip_serializing_none;
 use super::{NoteView, OutputFormat, name};
 use crate::shape::{Freshness, is_zero};
 use crate::tool::{Effect, Tool, ToolSet};
-use crate::view::{Sheet, Style, View, indented, place, score, stored, tags};
+use crate::view::{
+    Sheet, Style, View, around, fresh, indented, joined, place, score, stored, tags,
+};
 
 /// How `search_notes` looks (S0 §5.1).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -164,10 +166,7 @@ impl Tool for SearchNotes {
 }
 
 impl View for SearchReply {
-    fn freshness(&self) -> &Freshness {
-        &self.freshness
-    }
-
+    fresh!();
     fn view(&self, sheet: &mut Sheet) {
         let style = sheet.style();
         if self.results.is_empty() {
@@ -282,10 +281,7 @@ impl Tool for Search {
 }
 
 impl View for FoundReply {
-    fn freshness(&self) -> &Freshness {
-        &self.freshness
-    }
-
+    fresh!();
     fn view(&self, sheet: &mut Sheet) {
         let style = sheet.style();
         if self.notes.is_empty() {
@@ -303,13 +299,11 @@ impl View for FoundReply {
             let place = place(&it.note.path, it.line, style);
             let score = (it.score != 0.0).then(|| format!("score {}", score(it.score)));
             let what = score.into_iter().chain((!it.is_whole).then(|| "excerpt".to_string()));
-            let what = what.collect::<Vec<_>>().join(", ");
-            let what = if what.is_empty() { what } else { format!(" ({what})") };
+            let what = around(" (", &joined(what), ")");
             let (title, vault) = (style.safe(&it.note.title), style.safe(&it.vault));
-            let mut text = format!("{}. {title} [{vault}] {place}{what}", idx + 1);
-            text += &tags(&it.tags, style);
-            text += "\n";
-            text + indented(it.content.trim_end(), "   ").trim_end()
+            let (rank, tags) = (idx + 1, tags(&it.tags, style));
+            let content = indented(it.content.trim_end(), "   ");
+            format!("{rank}. {title} [{vault}] {place}{what}{tags}\n{}", content.trim_end())
         }));
     }
 }
@@ -317,30 +311,22 @@ impl View for FoundReply {
 pub(super) fn result(it: &ResultView, style: Style) -> String {
     let place = place(&it.note.path, it.line, style);
     // What only had to fit conditions has no score.
-    let mut why = if it.score == 0.0 { vec![] } else { vec![format!("score {}", score(it.score))] };
-    if it.weak {
-        why.push("weak".to_string());
-    }
-    let mut why = why.join(", ");
+    let why = (it.score != 0.0).then(|| format!("score {}", score(it.score)));
+    let why = joined(why.into_iter().chain(it.weak.then(|| "weak".to_string())));
     let parts = [("text", it.text), ("similarity", it.similarity)];
-    let parts =
-        parts.into_iter().filter_map(|(name, value)| Some(format!("{name} {}", score(value?))));
-    let parts: Vec<String> = parts.collect();
-    if !parts.is_empty() {
-        why += &format!(": {}", parts.join(" "));
-    }
-    let also = if why.is_empty() { String::new() } else { format!("; {why}") };
+    let parts = parts.map(|(name, it)| it.map(|it| format!("{name} {}", score(it))));
+    let parts: Vec<String> = parts.into_iter().flatten().collect();
+    let why = why + &around(": ", &parts.join(" "), "");
+    let also = around("; ", &why, "");
     let snippet = stored(&it.snippet);
     let title = style.safe(&it.note.title);
     match it.item {
         ItemType::Entity => {
             let shown = NoteView { path: place, ..it.note.clone() };
-            let origin = it.note.origin.words();
-            let origin = origin.map(|origin| format!("\n   {}", style.safe(&origin)));
+            let origin = style.after("\n   ", it.note.origin.words().as_ref());
             let text = indented(&it.snippet, "   ");
-            let why = if why.is_empty() { why } else { format!(" ({why})") };
-            let text = format!("{}{why}\n{}", name(&shown, style), text.trim_end());
-            text + &origin.unwrap_or_default()
+            let why = around(" (", &why, ")");
+            format!("{}{why}\n{}{origin}", name(&shown, style), text.trim_end())
         }
         ItemType::Observation => {
             let category = it.category.as_deref().unwrap_or_default();

@@ -8,7 +8,7 @@ use serde_with::skip_serializing_none;
 use super::{OutputFormat, warnings};
 use crate::shape::Freshness;
 use crate::tool::{Effect, Tool, ToolSet};
-use crate::view::{Sheet, Style, View, count, stored};
+use crate::view::{Sheet, Style, View, count, fresh, stored};
 
 /// Parameters of `write_note`.
 #[skip_serializing_none]
@@ -97,18 +97,12 @@ impl Tool for WriteNote {
 }
 
 impl View for WrittenReply {
-    fn freshness(&self) -> &Freshness {
-        &self.freshness
-    }
-
+    fresh!();
     fn view(&self, sheet: &mut Sheet) {
         let style = sheet.style();
-        sheet.line(&format!(
-            "{} {} ({})",
-            style.safe(&self.action),
-            style.safe(&self.path),
-            style.safe(&self.title)
-        ));
+        let [action, path, title] =
+            [&self.action, &self.path, &self.title].map(|it| style.safe(it));
+        sheet.line(&format!("{action} {path} ({title})"));
         if let Some(permalink) = &self.permalink {
             let facts = count(self.n_observations, "fact");
             let relations = count(self.n_relations, "relation");
@@ -119,9 +113,7 @@ impl View for WrittenReply {
         }
         warnings(&self.warnings, sheet);
         if !self.unresolved.is_empty() {
-            let targets: Vec<_> =
-                self.unresolved.iter().map(|it| style.safe(it).into_owned()).collect();
-            sheet.line(&format!("links to missing notes: {}", targets.join(", ")));
+            sheet.line(&format!("links to missing notes: {}", style.names(&self.unresolved)));
         }
         sheet.items(self.changed.iter().map(|it| changed(it, style)));
     }
@@ -267,10 +259,7 @@ impl Tool for MoveNote {
 }
 
 impl View for MovedReply {
-    fn freshness(&self) -> &Freshness {
-        &self.freshness
-    }
-
+    fresh!();
     fn view(&self, sheet: &mut Sheet) {
         let style = sheet.style();
         let verb = if self.dry_run { "would move" } else { "moved" };
@@ -367,10 +356,7 @@ impl Tool for CreateMemoryProject {
 }
 
 impl View for CreatedProjectReply {
-    fn freshness(&self) -> &Freshness {
-        &self.freshness
-    }
-
+    fresh!();
     fn view(&self, sheet: &mut Sheet) {
         let style = sheet.style();
         let verb = if self.is_new { "registered" } else { "registered already:" };

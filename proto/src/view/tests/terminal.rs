@@ -361,3 +361,20 @@ fn columns_are_aligned_by_what_a_terminal_shows() {
     assert!(colored.starts_with("\x1b[1mKEY                VALUE\x1b[0m\n"), "{colored:?}");
     assert_eq!(table(Style::terminal(false), &["KEY"], Vec::new()), "");
 }
+
+#[test]
+fn a_person_sees_the_words_that_state_a_relation_and_the_rule_that_read_them() {
+    let mut reply: ExplainReply = serde_json::from_value(json!({
+        "entity": { "id": 12, "name": "Key Store", "type": "Service" }, "sources": [], "facts": [],
+        "relations": [], "n_mentions": 0, "n_documents": 0, "project": "notes", "tick": 41
+    }))
+    .expect("a reply");
+    reply.relations.push(relation("Key Store", "depends_on", "Vault"));
+    expect![[r#"
+        Key Store (Service, id 12)
+        relations:
+          → depends_on Vault  (.81, runbooks/x.md:12, 2024-03-01)
+              “…” [stated]
+    "#]]
+    .assert_eq(&reply.text(terminal()));
+}
