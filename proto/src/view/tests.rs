@@ -459,7 +459,6 @@ fn what_looks_after_index_and_ledger() {
         2000,
         expect![[r#"
             /b/ledger.sqlite: 4,096 bytes, checked; 1 decisions, 3 documents
-            `kgctl backup --restore FILE` puts it back; the index needs no backup
             (notes, tick 41)
         "#]],
     );

@@ -395,6 +395,5 @@ impl View for BackupReply {
             thousands(self.bytes),
             rows.join(", ")
         ));
-        sheet.line("`kgctl backup --restore FILE` puts it back; the index needs no backup");
     }
 }

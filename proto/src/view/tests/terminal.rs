@@ -155,7 +155,6 @@ fn copies_and_comparisons_say_what_to_do_next() {
     .expect("a reply");
     expect![[r#"
         /s/backups/ledger-1.sqlite: 40,960 bytes, checked; 2 decisions, 1,204 documents
-        `kgctl backup --restore FILE` puts it back; the index needs no backup
     "#]]
     .assert_eq(&reply.text(terminal()));
     let rescan =
