@@ -83,10 +83,14 @@ fn entries_are_listed_shown_changed_and_counted() {
             ("kb search WAL --project-ref none", &["fewer filters"], 3),
             ("kb search WAL --entry-type opinion", &["lesson_learned"], 2),
             ("kb ask 'WAL'", &["auto:", "kb-00001"], 0),
-            ("kb ask x --strategy related --scope tag:db --limit 1", &["related:", "kb-00001"], 0),
+            (
+                "kb ask x --strategy related --scope tag:db --limit 1",
+                &["related tag:db:", "kb-00001"],
+                0,
+            ),
             (
                 "kb ask x --strategy connection --scope kb-00001 --target tag:db",
-                &["connection:", "kb-00001 —has_tag→ tag:db"],
+                &["connection kb-00001 → tag:db:", "kb-00001 —has_tag→ tag:db"],
                 0,
             ),
             ("kb summarize WAL --scope decision --limit 1", &["[kb-00001]"], 0),
