@@ -2,7 +2,7 @@
 //!
 //! Here is only the life of the process, from flags to exit code. Below it, each a crate that names only those after
 //! it: `server` (sessions, tools, notes), `engine` (the write path), `query` (the read path), `index` (the databases),
-//! `extract`, `render`, `formats`, `embed`, `redact`, `model`, `language`, `sys`.
+//! `extract`, `formats`, `embed`, `redact`, `model`, `language`, `sys`.
 //! It is not: a server for many projects (one daemon a folder), an editor of notes, or a client of any network.
 
 pub mod process;

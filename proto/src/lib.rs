@@ -10,6 +10,7 @@ pub mod lenient;
 pub mod reference;
 pub mod shape;
 pub mod tool;
+pub mod view;
 pub mod visible;
 
 use std::sync::OnceLock;

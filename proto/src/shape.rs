@@ -4,6 +4,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
 
+use crate::view::counted;
+
 /// Public id of an entity, document or chunk; below 2^53. An entity's id is the same in every index of the same folder;
 /// the others are valid until the index is rebuilt.
 pub type Id = i64;
@@ -278,4 +280,16 @@ pub struct WorkersView {
     /// How they are confined, and what this system lacks for that; set once one has started.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sandbox: Option<String>,
+}
+
+impl WorkersView {
+    /// Returns a description for people.
+    pub fn describe(&self) -> String {
+        let WorkersView { running, busy, most, failed, .. } = self;
+        let sandbox = self.sandbox.as_deref().unwrap_or("not started yet");
+        let n_failed = counted(*failed, "document");
+        format!(
+            "{running} of {most} workers run, {busy} busy, {n_failed} failed in them; sandbox: {sandbox}"
+        )
+    }
 }

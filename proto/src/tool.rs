@@ -4,6 +4,8 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+use crate::view::View;
+
 pub mod admin;
 pub mod batch;
 pub mod core;
@@ -86,5 +88,5 @@ pub trait Tool: DeserializeOwned + Serialize + JsonSchema + Send + 'static {
     /// Whether a repeated call has no further effect, although the tool writes.
     const IS_IDEMPOTENT: bool = false;
     /// The type of its answer.
-    type Reply: Serialize + DeserializeOwned + JsonSchema + Send + 'static;
+    type Reply: View + Serialize + DeserializeOwned + JsonSchema + Send + 'static;
 }

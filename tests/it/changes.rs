@@ -232,7 +232,7 @@ fn a_person_sees_the_same_in_a_shell() {
     let output = command.output().expect("it runs");
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    for part in ["1 changed", "changed people/bo.md", "- 3: He reads.", "+ 3: He writes."] {
+    for part in ["1 changed", "~ people/bo.md", "− 3: He reads.", "+ 3: He writes."] {
         assert!(text.contains(part), "{part}: {text}");
     }
 }

@@ -41,7 +41,7 @@ fn entries_are_listed_shown_changed_and_counted() {
     )]);
     check(
         &project,
-        &[("kb list", &["no entries"], 3), ("kb search nothing", &["there are no entries yet"], 3)],
+        &[("kb list", &["0 entries"], 3), ("kb search nothing", &["there are no entries yet"], 3)],
     );
     let decided = json!({"short_title": "WAL mode", "knowledge_details": "SQLite runs in WAL mode.",
         "entry_type": "decision", "tags": ["db"]});
@@ -52,7 +52,11 @@ fn entries_are_listed_shown_changed_and_counted() {
     check(
         &project,
         &[
-            ("kb list", &["kb-00001  decision  WAL mode", "kb-00002  factual_reference  Locks"], 0),
+            (
+                "kb list",
+                &["[kb-00001] decision: WAL mode", "[kb-00002] factual_reference: Locks"],
+                0,
+            ),
             ("kb list tag:db", &["kb-00001", "kb-00002"], 0),
             (
                 "kb show kb-00001 kb-00077",
@@ -60,39 +64,47 @@ fn entries_are_listed_shown_changed_and_counted() {
                     "SQLite runs in WAL mode.",
                     "has_tag tag:db",
                     "superseded by kb-00002",
-                    "kb-00077  not found",
+                    "[kb-00077] not found",
                 ],
                 0,
             ),
             ("kb show kb-00077", &["not found"], 3),
             ("kb show nonsense", &["is not the id of an entry"], 2),
-            ("kb list --tag db --type decision", &["kb-00001  decision"], 0),
-            ("kb list --type lesson_learned", &["no entries"], 3),
+            ("kb list --tag db --type decision", &["[kb-00001] decision: "], 0),
+            ("kb list --type lesson_learned", &["0 entries"], 3),
             ("kb list --project-ref none", &["nothing found"], 3),
             ("kb list tag:db --tag db", &["cannot be used with"], 2),
-            ("kb search WAL --tag db --limit 1", &["kb-00001  decision"], 0),
-            ("kb search SQLite --entry-type decision --include-stale", &["kb-00001  decision"], 0),
+            ("kb search WAL --tag db --limit 1", &["[kb-00001] decision: "], 0),
+            (
+                "kb search SQLite --entry-type decision --include-stale",
+                &["[kb-00001] decision: "],
+                0,
+            ),
             ("kb search WAL --project-ref none", &["fewer filters"], 3),
             ("kb search WAL --entry-type opinion", &["lesson_learned"], 2),
             ("kb ask 'WAL'", &["auto:", "kb-00001"], 0),
-            ("kb ask x --strategy related --scope tag:db --limit 1", &["related:", "kb-00001"], 0),
+            (
+                "kb ask x --strategy related --scope tag:db --limit 1",
+                &["related tag:db:", "kb-00001"],
+                0,
+            ),
             (
                 "kb ask x --strategy connection --scope kb-00001 --target tag:db",
-                &["connection:", "kb-00001 —has_tag→ tag:db"],
+                &["connection kb-00001 → tag:db:", "kb-00001 —has_tag→ tag:db"],
                 0,
             ),
             ("kb summarize WAL --scope decision --limit 1", &["[kb-00001]"], 0),
             (
                 "kb ingest docs/keys.md --dry-run",
-                &["dry_run  docs/keys.md", "would give 1 entries"],
+                &["dry run: of 1 files: ", "; 1 entries", "dry_run: docs/keys.md"],
                 0,
             ),
             (
                 "kb ingest docs/keys.md --project-ref ops",
-                &["ingested  docs/keys.md", "kb-00003"],
+                &["ingested: docs/keys.md", "kb-00003"],
                 0,
             ),
-            ("kb list --project-ref ops", &["kb-00003", "project:ops"], 0),
+            ("kb list --project-ref ops", &["kb-00003", "project ops"], 0),
             ("kb ingest nowhere", &["no file is meant by `nowhere`"], 3),
             ("kb ingest", &["required"], 2),
             ("kb deactivate kb-00003 --reason old", &["deactivated", "inactive"], 0),
@@ -114,7 +126,7 @@ fn entries_are_listed_shown_changed_and_counted() {
         "# Harbor\n\nThe harbor closes at ten in the evening, and nobody is let in after that.\n";
     let url = ["kb", "ingest", "--source-url", "https://example.org/harbor"];
     let (text, code) = printed(&project, &url, page);
-    assert!(code == 0 && text.contains("ingested  https://example.org/harbor"), "{text}");
+    assert!(code == 0 && text.contains("ingested: https://example.org/harbor"), "{text}");
     assert!(printed(&project, &url, page).0.contains("unchanged"));
     let (text, _) = printed(&project, &url, &page.replace("ten", "eleven"));
     assert!(text.contains("kb-00005"), "{text}");
@@ -145,10 +157,7 @@ fn memory_is_listed_shown_reviewed_and_reported() {
     project.settle();
     check(
         &project,
-        &[
-            ("memory list", &["no entities"], 3),
-            ("memory consolidate", &["nothing to consolidate"], 3),
-        ],
+        &[("memory list", &["none"], 3), ("memory consolidate", &["nothing to consolidate"], 3)],
     );
     let entities = json!([
         {"name": "Ada Lovelace", "entity_type": "person", "observations": ["Writes programs for engines", "Works with Charles Babbage"]},
@@ -160,9 +169,17 @@ fn memory_is_listed_shown_reviewed_and_reported() {
     check(
         &project,
         &[
-            ("memory list", &["Ada Lovelace (person)", "^o1 Writes programs"], 0),
-            ("memory list --type person", &["Charles Babbage (person)"], 0),
-            ("memory show Lost Nobody", &["Lost (thing)", "Nobody  not found"], 0),
+            (
+                "memory list",
+                &["Ada Lovelace (person, memory/ada-lovelace.md)", "^o1 Writes programs"],
+                0,
+            ),
+            (
+                "memory list --type person",
+                &["Charles Babbage (person, memory/charles-babbage.md)"],
+                0,
+            ),
+            ("memory show Lost Nobody", &["Lost (thing, memory/lost.md)", "not found: Nobody"], 0),
             ("memory show Nobody", &["not found"], 3),
             ("memory history --days 3", &["3 made", "Lost", "create_entities"], 0),
             ("memory history lost", &["create_entities", "Lost"], 0),

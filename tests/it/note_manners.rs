@@ -127,8 +127,8 @@ fn status_tells_the_last_changes_of_files_on_request() {
     project.write("bad.md", b"\0\x01\x02data\0\0".repeat(1000));
     project.settle();
     let text = text_of(&mut project, "status", json!({"events": true}));
-    let since = format!("since {}, 1 error\n", status["started_at"].as_str().expect("a time"));
-    assert!(text.contains(&since) && text.contains(" deleted b.md\n"), "{text}");
+    let since = format!("since {}, 1 error, ", status["started_at"].as_str().expect("a time"));
+    assert!(text.contains(&since) && text.contains("  deleted   b.md\n"), "{text}");
     project.remove("bad.md");
     project.settle();
     assert_eq!(project.status()["n_errors"], 0, "it is gone");

@@ -24,7 +24,7 @@ mod tests {
 
     #[test]
     fn only_what_differs_is_shown() {
-        let shown = |before, after| changes(before, after, Style::plain());
+        let shown = |before, after| changes(before, after, Style::terminal(false));
         assert_eq!(shown("a\nb\n", "a\nx\nb\n"), "+ x\n");
         assert_eq!(shown("a\nx\nb\n", "a\nb\n"), "- x\n");
         assert_eq!(shown("a\nb\n", "a\nB\n"), "- b\n+ B\n");

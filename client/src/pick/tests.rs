@@ -66,7 +66,7 @@ fn the_screen_shows_where_one_is_and_no_control_characters() {
               cosine 0.80  string 0.90
               link:c>d
             0.68  same_as  `E` may be `F`"#]]
-    .assert_eq(&list.screen((100, 20), Style::plain()).replace("\r\n", "\n"));
+    .assert_eq(&list.screen((100, 20), Style::terminal(false)).replace("\r\n", "\n"));
 }
 
 #[test]
@@ -77,12 +77,12 @@ fn a_small_terminal_shows_a_part() {
     }
     many.press(Key::Evidence);
     for size in [(30, 6), (10, 1), (80, 24), (0, 0)] {
-        let screen = many.screen(size, Style::plain());
+        let screen = many.screen(size, Style::terminal(false));
         assert!(screen.lines().count() <= size.1.max(1), "{size:?}\n{screen}");
         assert!(
             screen.lines().all(|line| line.chars().count() <= size.0.max(1)),
             "{size:?}\n{screen}"
         );
     }
-    assert!(many.screen((80, 24), Style::plain()).contains("> "), "the cursor is in sight");
+    assert!(many.screen((80, 24), Style::terminal(false)).contains("> "), "the cursor is in sight");
 }

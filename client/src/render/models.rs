@@ -57,7 +57,7 @@ mod tests {
         "#]]
         .assert_eq(&models(
             &[row("a", true, None), row("b-small", false, Some(23_400_000))],
-            Style::plain(),
+            Style::terminal(false),
         ));
     }
 }

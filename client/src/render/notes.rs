@@ -47,7 +47,7 @@ mod tests {
             "path": "a/b\u{1b}.md", "at": "20260131T093000.123456Z", "why": "removed", "by": "delete_note@codex",
             "n_added": 0, "n_removed": 12, "bytes": 1234,
         });
-        let text = kept(&json!({ "versions": [row] }), Style::plain());
+        let text = kept(&json!({ "versions": [row] }), Style::terminal(false));
         expect![[r#"
             note          time                     why kept  by                 lines since  bytes
             a/b\u{1b}.md  20260131T093000.123456Z  removed   delete_note@codex  +0 -12       1,234

@@ -249,10 +249,10 @@ mod tests {
             FORMULA  RECALL@5  SUCCESS@5  MRR    NDCG@10  95 % OF NDCG
             hybrid   0.500     0.750      0.600  0.550
             text     0.500     0.750      0.600  0.550    0.500 to 0.600
-        "#]].assert_eq(&report(&shown, true, Style::plain()));
+        "#]].assert_eq(&report(&shown, true, Style::terminal(false)));
         let halves = ["reporting", "tuning"].map(|half| (half.to_string(), shown.clone()));
         let divided = Report { halves: halves.into(), ..Report::default() };
-        let divided = report(&divided, false, Style::plain());
+        let divided = report(&divided, false, Style::terminal(false));
         assert!(!divided.contains("PREDICATE"));
         let heads: Vec<_> = divided.lines().filter(|line| line.contains(" questions")).collect();
         assert_eq!(

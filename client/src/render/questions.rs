@@ -235,7 +235,7 @@ mod tests {
         let remark = |line| Remark { line: Some(line), why: "empty".into(), left_out: line > 2 };
         let answered =
             Answered { remarks: vec![remark(2), remark(3), remark(9)], ..answered(&[1]) };
-        let text = questions(&answered, false, Style::plain());
+        let text = questions(&answered, false, Style::terminal(false));
         assert!(text.starts_with("1 questions, 2 left out (lines 3, 9)\n"), "{text}");
     }
 
@@ -266,13 +266,13 @@ mod tests {
             question 3                -
             question 4                7
         "#]]
-        .assert_eq(&questions(&first, true, Style::plain()));
+        .assert_eq(&questions(&first, true, Style::terminal(false)));
     }
 
     #[test]
     fn the_same_answers_differ_in_nothing() {
         let mut first = answered(&[1, 2]);
         first.against = Some(Box::new(Against { settings: vec![], answered: answered(&[1, 2]) }));
-        assert!(questions(&first, false, Style::plain()).contains("no difference"));
+        assert!(questions(&first, false, Style::terminal(false)).contains("no difference"));
     }
 }

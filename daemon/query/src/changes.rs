@@ -14,8 +14,8 @@ use index::store::{ChangeLedger, ChangedLine, DocChange, Line, first_lines};
 use model::terms::Tick;
 use notes::resolve::fold;
 use proto::error::ErrorView;
-use proto::tool::core::{ChangeView, ChangedLineView, Changes, ChangesReply};
-use render::core::ChangesThatFit;
+use proto::tool::core::{ChangeView, ChangedLineView, Changes, ChangesReply, ChangesThatFit};
+use proto::view::Style;
 use rustc_hash::FxHashSet;
 use serde::{Deserialize, Serialize};
 
@@ -108,7 +108,8 @@ pub fn changes(
         ..ChangesReply::default()
     };
     let rest = all.get(place.skip.min(all.len())..).unwrap_or_default();
-    let mut room = ChangesThatFit::new(&reply, &place.after(limit as usize), budget as usize);
+    let style = Style::agent(budget as usize, redact::clean);
+    let mut room = ChangesThatFit::new(&reply, &place.after(limit as usize), style);
     for it in rest.iter().take(limit as usize) {
         let mut view = it.view(ctx)?;
         if !room.take(&view) {

@@ -23,9 +23,9 @@ use tracing_subscriber::{EnvFilter, Registry, fmt, reload};
 use super::spans::{Collector, Exporter};
 
 /// The crates of the daemon.
-const CRATES: [&str; 14] = [
+const CRATES: [&str; 13] = [
     "daemon", "embed", "engine", "extract", "formats", "hub", "index", "language", "model",
-    "query", "redact", "render", "server", "sys",
+    "query", "redact", "server", "sys",
 ];
 
 /// Changes the level, and sends the remaining spans.

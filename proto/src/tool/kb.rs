@@ -16,6 +16,7 @@ pub use self::maintain::*;
 pub use self::search::*;
 pub use self::store::*;
 
+use crate::view::{Sheet, Style, around, tags};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
@@ -92,4 +93,27 @@ pub struct EntryView {
     pub superseded_by: Vec<String>,
     /// Path of its note.
     pub path: String,
+}
+
+/// Formats two or three lines: id, type, title, confidence; the long title; tags and project.
+pub(crate) fn brief(it: &EntryView, style: Style) -> String {
+    let mut text = format!(
+        "[{}] {}: {} ({:.0} %){}",
+        it.id,
+        it.entry_type.as_str(),
+        style.safe(&it.short_title),
+        it.confidence * 100.0,
+        if it.inactive { ", inactive" } else { "" }
+    );
+    text += &style.after("\n   ", it.long_title.as_ref());
+    let about = tags(&it.tags, style) + &style.after(" project ", it.project_ref.as_ref());
+    text += &around("\n  ", &about, "");
+    text += &around("\n   superseded by ", &it.superseded_by.join(", "), "");
+    text + &style.after("\n   warning: ", it.warning.as_ref())
+}
+
+/// Adds lines of our own, which may name what a request did.
+pub(crate) fn each(items: &[String], sheet: &mut Sheet) {
+    let style = sheet.style();
+    sheet.items(items.iter().map(|it| style.safe(it).into_owned()));
 }

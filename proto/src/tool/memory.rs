@@ -6,11 +6,13 @@
 
 mod consolidate;
 mod graph;
+mod relate;
 mod search;
 mod write;
 
 pub use self::consolidate::*;
 pub use self::graph::*;
+pub use self::relate::*;
 pub use self::search::*;
 pub use self::write::*;
 
@@ -18,6 +20,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::error::Code;
+use crate::shape::aside;
+use crate::view::{Sheet, Style, around, stored, tags};
 
 /// An observation under its number.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -97,4 +101,45 @@ pub struct ItemError {
     /// What to do about it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hint: Option<String>,
+}
+
+pub(crate) fn failed(failed: &[ItemError], sheet: &mut Sheet) {
+    let style = sheet.style();
+    sheet.items(failed.iter().map(|it| {
+        let hint = around(" (hint: ", &style.after("", it.hint.as_ref()), ")");
+        format!("failed {}: {}{hint}", stored(&it.name), style.safe(&it.message))
+    }));
+}
+
+pub(crate) fn names(what: &str, names: &[String], sheet: &mut Sheet) {
+    if !names.is_empty() {
+        sheet.line(&format!("{what}: {}", sheet.style().names(names)));
+    }
+}
+
+pub(crate) fn fact(it: &FactView) -> String {
+    format!("  ^o{} {}", it.ordinal, stored(&it.content))
+}
+
+pub(crate) fn relation(it: &MemoryRelation, style: Style) -> String {
+    let [from, kind, to] = [&it.from, &it.relation_type, &it.to].map(|it| style.safe(it));
+    format!("  {from} → {kind} → {to}")
+}
+
+pub(crate) fn node(it: &MemoryNode, style: Style) -> String {
+    let about = aside(&[&style.safe(&it.entity_type), &style.safe(&it.path)]);
+    let summary = style.after("\n   ", it.summary.as_ref());
+    format!("{}{about}{}{summary}", stored(&it.name), tags(&it.tags, style))
+}
+
+pub(crate) fn next(page: Option<u32>, sheet: &mut Sheet) {
+    if let Some(page) = page {
+        sheet.line(&format!("(more on page {page})"));
+    }
+}
+
+pub(crate) fn nothing(is_empty: bool, sheet: &mut Sheet) {
+    if is_empty {
+        sheet.line("none");
+    }
 }

@@ -5,14 +5,18 @@
 
 mod browse;
 mod content;
+mod context;
 mod history;
+mod read;
 mod schema;
 mod search;
 mod write;
 
 pub use self::browse::*;
 pub use self::content::*;
+pub use self::context::*;
 pub use self::history::*;
+pub use self::read::*;
 pub use self::schema::*;
 pub use self::search::*;
 pub use self::write::*;
@@ -22,6 +26,7 @@ use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
 
 use crate::shape::{Id, OriginView, is_zero};
+use crate::view::{Sheet, Style};
 
 /// How the text of an answer is written; the structured content is the same.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -132,4 +137,18 @@ pub fn by_place(backlinks: &[BacklinkView]) -> Vec<BacklinkView> {
         }
     }
     places
+}
+
+/// `Title (path, type)`; the type only where the author gave one.
+pub(crate) fn name(note: &NoteView, style: Style) -> String {
+    let kind = note.note_type.as_ref().filter(|it| *it != "note" && *it != "md");
+    let (title, path) = (style.safe(&note.title), style.safe(&note.path));
+    format!("{title} ({path}{})", style.after(", ", kind))
+}
+
+pub(crate) fn warnings(warnings: &[String], sheet: &mut Sheet) {
+    let style = sheet.style();
+    for it in warnings {
+        sheet.line(&style.yellow(&format!("warning: {}", style.safe(it))));
+    }
 }

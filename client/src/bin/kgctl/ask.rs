@@ -1,7 +1,6 @@
 //! `kgctl ask` and `kgctl remember`: answers a question from the whole folder, and keeps a fact.
 
 use clap::ValueEnum;
-use client::render::asked;
 use proto::tool::core::{Ask, AskPlan, Remember, Remembered};
 
 use super::context::Context;
@@ -78,7 +77,7 @@ pub(crate) async fn ask(question: Question, ctx: &Context) -> Result<Exit, Failu
     });
     let Question { text, about, path, after, before, limit, .. } = question;
     let request = Ask { query: text.join(" "), plan, about, path, after, before, limit };
-    ctx.answer(&request, &["statements"], |reply| asked::answer(reply, ctx.style)).await
+    ctx.answer(&request, &["statements"]).await
 }
 
 pub(crate) async fn remember(fact: Fact, ctx: &Context) -> Result<Exit, Failure> {
@@ -90,6 +89,6 @@ pub(crate) async fn remember(fact: Fact, ctx: &Context) -> Result<Exit, Failure>
     let tags = Some(fact.tag).filter(|tags| !tags.is_empty());
     let request = Remember { text: fact.text.join(" "), about: fact.about, kind, tags };
     let reply = ctx.call(&request).await?;
-    ctx.print_reply(&reply, |reply| asked::remembered(reply, ctx.style))?;
+    ctx.show(&reply)?;
     Ok(Exit::Done)
 }

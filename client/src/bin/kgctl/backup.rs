@@ -8,9 +8,11 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
+use ::config::command::word;
 use client::launch::{Life, Target, find_kgd};
-use client::render::maintain;
+use client::render::{clean, maintain};
 use proto::tool::admin::Backup;
+use proto::view::View;
 use serde_json::Value;
 
 use super::context::Context;
@@ -52,7 +54,11 @@ pub(crate) async fn run(arguments: &Arguments, ctx: &Context) -> Result<Exit, Fa
     };
     let reply = session.call(&request).await?;
     session.close().await;
-    ctx.print_advice(&reply, maintain::backup)?;
+    ctx.print_advice(&reply, |reply| {
+        let (text, path) = (reply.text(ctx.style), clean(&reply.path));
+        let path = word(&path);
+        format!("{text}`kgctl backup --restore {path}` puts it back; the index needs no backup\n")
+    })?;
     Ok(Exit::Done)
 }
 

@@ -1,6 +1,5 @@
 //! `kgctl changes`: shows which documents were added, changed or removed.
 
-use client::render::changes;
 use proto::tool::core::Changes;
 
 use super::context::Context;
@@ -33,5 +32,5 @@ pub(crate) async fn run(arguments: Arguments, ctx: &Context) -> Result<Exit, Fai
     let Arguments { since, path, entity, limit, cursor } = arguments;
     let max_chars = Some(MAX_CHARS);
     let request = Changes { since, path, entity, limit, max_chars, cursor, max_tokens: None };
-    ctx.answer(&request, &["changes"], |reply| changes::page(reply, ctx.style)).await
+    ctx.answer(&request, &["changes"]).await
 }

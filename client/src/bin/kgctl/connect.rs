@@ -1,6 +1,5 @@
 //! `kgctl connect`: shows how two things are connected.
 
-use client::render::answer;
 use proto::tool::core::Connect;
 
 use super::context::Context;
@@ -24,5 +23,5 @@ pub(crate) struct Arguments {
 pub(crate) async fn run(arguments: Arguments, ctx: &Context) -> Result<Exit, Failure> {
     let Arguments { a, b, max_hops, limit } = arguments;
     let request = Connect { a, b, max_hops, limit, ..Connect::default() };
-    ctx.answer(&request, &["paths", "together"], |reply| answer::connect(reply, ctx.style)).await
+    ctx.answer(&request, &["paths", "together"]).await
 }

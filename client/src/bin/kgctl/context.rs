@@ -10,10 +10,11 @@ use ::config::command::ProjectFlags;
 use ::config::{Places, Project, Registry, which_project};
 use client::connect::{ConnectError, Session};
 use client::launch::{Life, Target, version_note};
-use client::render::Style;
+use client::render::{Style, for_stdout};
 use proto::PROTOCOL_VERSION;
 use proto::tool::Tool;
 use proto::tool::core::StatusReply;
+use proto::view::View;
 use proto::visible::show_json;
 use serde::Serialize;
 
@@ -43,7 +44,7 @@ pub(crate) struct Context {
 
 impl Context {
     pub(crate) fn new(project: Option<String>, json: bool, may_start: bool) -> Self {
-        Context { project, json, may_start, hub: None, style: Style::for_stdout() }
+        Context { project, json, may_start, hub: None, style: for_stdout() }
     }
 
     /// Returns the same context for the projects of a hub.
@@ -195,7 +196,17 @@ impl Context {
         if self.json { self.print_json(reply) } else { self.print(&text(reply)) }
     }
 
-    /// Like [`Context::print_reply`], for a reply that holds no text of documents: its commands name the project.
+    /// Prints a reply as [`Context::print_reply`] does, as text in its own view.
+    pub(crate) fn show<T: View + Serialize>(&self, reply: &T) -> Result<(), Failure> {
+        self.print_reply(reply, |reply| reply.text(self.style))
+    }
+
+    /// Like [`Context::show`], for a reply that holds no text of documents: its commands name the project.
+    pub(crate) fn show_advice<T: View + Serialize>(&self, reply: &T) -> Result<(), Failure> {
+        self.print_advice(reply, |reply| reply.text(self.style))
+    }
+
+    /// Like [`Context::print_reply`], for what holds no text of documents: its commands name the project.
     pub(crate) fn print_advice<T: Serialize>(
         &self,
         reply: &T,

@@ -1,6 +1,5 @@
 //! `kgctl deep`: shows, pauses or resumes the deep pass.
 
-use client::render::maintain;
 use proto::tool::admin::DeepPass;
 
 use super::context::Context;
@@ -21,6 +20,6 @@ pub(crate) struct Arguments {
 pub(crate) async fn run(arguments: &Arguments, ctx: &Context) -> Result<Exit, Failure> {
     let pause = (arguments.pause || arguments.resume).then_some(arguments.pause);
     let reply = ctx.call(&DeepPass { pause }).await?;
-    ctx.print_advice(&reply, maintain::deep)?;
+    ctx.show_advice(&reply)?;
     Ok(Exit::Done)
 }

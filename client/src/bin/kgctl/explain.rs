@@ -1,6 +1,5 @@
 //! `kgctl explain`: shows everything known about one entity.
 
-use client::render::answer;
 use proto::tool::core::ExplainEntity;
 
 use super::context::Context;
@@ -33,5 +32,5 @@ pub(crate) async fn run(arguments: Arguments, ctx: &Context) -> Result<Exit, Fai
         limit: arguments.limit,
         why: arguments.why.then_some(true),
     };
-    ctx.answer(&request, &[], |reply| answer::explain(reply, &ctx.flags(), ctx.style)).await
+    ctx.answer(&request, &[]).await
 }

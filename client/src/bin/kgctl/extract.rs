@@ -1,6 +1,5 @@
 //! `kgctl extract`: extracts and links again, and reports the changes.
 
-use client::render::answer;
 use proto::tool::core::ExtractAndLink;
 
 use super::context::Context;
@@ -17,6 +16,6 @@ pub(crate) struct Arguments {
 pub(crate) async fn run(arguments: Arguments, ctx: &Context) -> Result<Exit, Failure> {
     let doc_ids = (!arguments.doc_ids.is_empty()).then_some(arguments.doc_ids);
     let reply = ctx.call(&ExtractAndLink { doc_ids }).await?;
-    ctx.print_reply(&reply, answer::extract)?;
+    ctx.show(&reply)?;
     Ok(Exit::Done)
 }

@@ -3,7 +3,6 @@
 use std::io::Read;
 use std::path::Path;
 
-use client::render::maintain;
 use proto::tool::admin::Forget;
 
 use super::context::Context;
@@ -46,8 +45,7 @@ pub(crate) async fn run(arguments: Arguments, ctx: &Context) -> Result<Exit, Fai
         Forget { path, entity: arguments.entity, text, prove: arguments.prove.then_some(true) };
     let session = ctx.session_with(&target).await?;
     let reply = progress::call(session, &request).await?;
-    let named = request.path.as_deref().or(request.entity.as_deref()).unwrap_or_default();
-    ctx.print_advice(&reply, |reply| maintain::forget(reply, named, ctx.style))?;
+    ctx.show_advice(&reply)?;
     if reply.unknown {
         return Ok(Exit::NothingFound);
     }

@@ -2,7 +2,6 @@
 
 use std::path::Path;
 
-use client::render::answer;
 use proto::tool::core::IngestDocs;
 
 use super::context::Context;
@@ -39,7 +38,7 @@ pub(crate) async fn run(arguments: Arguments, ctx: &Context) -> Result<Exit, Fai
     };
     let session = ctx.session_with(&target).await?;
     let reply = progress::call(session, &request).await?;
-    ctx.print_reply(&reply, |reply| answer::ingest(reply, ctx.style))?;
+    ctx.show(&reply)?;
     Ok(if reply.errors.is_empty() { Exit::Done } else { Exit::Failed })
 }
 

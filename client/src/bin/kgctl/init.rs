@@ -10,10 +10,11 @@ use ::config::load::load;
 use ::config::registry::Registered;
 use ::config::{Places, Project, Registry, Settings};
 use client::launch::{Life, Target};
-use client::render::health::not_read;
 use client::render::{Style, counted, thousands};
+use proto::shape::Freshness;
 use proto::tool::ToolSet;
 use proto::tool::core::{Status, StatusReply};
+use proto::view::Sheet;
 use serde_json::json;
 
 use super::census::holds_more_than;
@@ -193,8 +194,9 @@ fn summary(
                 0 => "no files to read yet\n".to_string(),
                 n => format!("{} to read: {}\n", counted(n, "file"), cells.join(", ")),
             };
-            let not_read = not_read(survey, style);
-            to_read + &not_read + if not_read.is_empty() { "" } else { "\n" }
+            let mut sheet = Sheet::new(style, &Freshness::default());
+            survey.view(&mut sheet);
+            to_read + &sheet.finish()
         }
     };
     text +=

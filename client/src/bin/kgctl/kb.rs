@@ -4,11 +4,11 @@
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use client::connect::Session;
-use client::render::entries;
 use proto::tool::kb::{
-    EntryType, KbAction, KbAnswer, KbAsk, KbGet, KbIngest, KbMaintain, KbSearch, KbStore,
-    KbSummarize, Strategy,
+    EntryType, KbAction, KbAnswer, KbAsk, KbGet, KbHit, KbIngest, KbMaintain, KbSearch,
+    KbSearchReply, KbStore, KbSummarize, Strategy,
 };
+use proto::view::View;
 
 use super::context::Context;
 use super::failure::{Exit, Failure};
@@ -197,7 +197,7 @@ pub(crate) async fn run(arguments: Arguments, ctx: &Context) -> Result<Exit, Fai
                 let mut reply = session.call(&filter.request(node, limit, true)).await?;
                 // Hints from the graph are not part of a list.
                 reply.hints.clear();
-                ctx.print_reply(&reply, entries::found)?;
+                ctx.show(&reply)?;
                 reply.results.is_empty()
             }
             None => {
@@ -205,19 +205,19 @@ pub(crate) async fn run(arguments: Arguments, ctx: &Context) -> Result<Exit, Fai
                 let types = types.into_iter().map(|it| it.as_str().to_string()).collect();
                 let replies =
                     timelines(&session, scope.map_or(types, |it| vec![it]), limit).await?;
-                ctx.print_reply(&replies, |replies| entries::listed(replies))?;
+                ctx.print_reply(&replies, |replies| in_one(replies).text(ctx.style))?;
                 replies.iter().all(|reply| reply.entries.is_empty())
             }
         },
         Command::Show { ids } => {
             let request = KbGet { entry_id: ids, include_inactive: Some(true) };
             let reply = session.call(&request).await?;
-            ctx.print_reply(&reply, entries::shown)?;
+            ctx.show(&reply)?;
             reply.entries.is_empty()
         }
         Command::Search { query, filter, include_stale, limit } => {
             let reply = session.call(&filter.request(query, limit, include_stale)).await?;
-            ctx.print_reply(&reply, entries::found)?;
+            ctx.show(&reply)?;
             reply.results.is_empty()
         }
         Command::Ask {
@@ -239,12 +239,12 @@ pub(crate) async fn run(arguments: Arguments, ctx: &Context) -> Result<Exit, Fai
                 limit,
             };
             let reply = session.call(&request).await?;
-            ctx.print_reply(&reply, entries::answered)?;
+            ctx.show(&reply)?;
             reply.entries.is_empty()
         }
         Command::Summarize { question, scope, limit } => {
             let reply = session.call(&KbSummarize { question, scope, limit }).await?;
-            ctx.print_reply(&reply, entries::summed_up)?;
+            ctx.show(&reply)?;
             reply.sentences.is_empty()
         }
         Command::Ingest { path, source_url, project_ref, no_recursive, dry_run } => {
@@ -254,7 +254,7 @@ pub(crate) async fn run(arguments: Arguments, ctx: &Context) -> Result<Exit, Fai
             let recursive = Some(!no_recursive);
             let request = KbIngest { path, content, source_url, project_ref, dry_run, recursive };
             let reply = session.call(&request).await?;
-            ctx.print_reply(&reply, entries::ingested)?;
+            ctx.show(&reply)?;
             false
         }
         Command::Deactivate { id, reason } => {
@@ -264,17 +264,29 @@ pub(crate) async fn run(arguments: Arguments, ctx: &Context) -> Result<Exit, Fai
                 ..KbStore::default()
             };
             let reply = session.call(&request).await?;
-            ctx.print_reply(&reply, entries::stored)?;
+            ctx.show(&reply)?;
             false
         }
         upkeep => {
             let reply = session.call(&maintain(upkeep)).await?;
-            ctx.print_reply(&reply, entries::maintained)?;
+            ctx.show(&reply)?;
             false
         }
     };
     session.close().await;
     Ok(if is_empty { Exit::NothingFound } else { Exit::Done })
+}
+
+/// The entries of all scopes as one list.
+fn in_one(replies: &[KbAnswer]) -> KbSearchReply {
+    let entries = replies.iter().flat_map(|it| &it.entries).map(|it| it.entry.clone());
+    let results = entries.map(|entry| KbHit { entry, ..KbHit::default() }).collect();
+    // A hint is only for incomplete lists.
+    let cut = replies.iter().filter(|it| !it.entries.is_empty());
+    let hints = cut.filter_map(|it| {
+        Some(format!("{}: {}", it.scope.as_deref().unwrap_or_default(), it.hint.as_ref()?))
+    });
+    KbSearchReply { results, hints: hints.collect(), ..KbSearchReply::default() }
 }
 
 /// Returns the entries of each scope, oldest first.
@@ -314,5 +326,30 @@ fn maintain(command: Command) -> KbMaintain {
         Command::Enrich { id } => upkeep(KbAction::Enrich, id, None),
         Command::ForgetEnriched { id } => upkeep(KbAction::ForgetEnriched, id, None),
         _ => KbMaintain::default(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use client::render::Style;
+    use expect_test::expect;
+    use proto::tool::kb::{AskedEntry, EntryView};
+
+    use super::*;
+
+    #[test]
+    fn a_list_that_is_cut_says_so() {
+        let entry = EntryView { id: "kb-00001".into(), ..EntryView::default() };
+        let entries = vec![AskedEntry { entry, ..AskedEntry::default() }];
+        let (scope, hint) = (Some("decision".into()), Some("1 of 7 are shown".into()));
+        let cut = KbAnswer { entries, scope, hint, ..KbAnswer::default() };
+        let none = KbAnswer { hint: Some("no entry".into()), ..KbAnswer::default() };
+        expect![[r#"
+            1 entry
+            [kb-00001] factual_reference:  (0 %)
+            decision: 1 of 7 are shown
+        "#]]
+        .assert_eq(&in_one(&[cut, none.clone()]).text(Style::terminal(false)));
+        assert_eq!(in_one(&[none]).text(Style::terminal(false)), "0 entries\n");
     }
 }

@@ -1,6 +1,5 @@
 //! `kgctl links`: lists the links to a note, or all broken links.
 
-use client::render::links;
 use proto::tool::admin::BrokenLinks;
 use proto::tool::notes::Backlinks;
 
@@ -27,13 +26,13 @@ pub(crate) async fn run(arguments: Arguments, ctx: &Context) -> Result<Exit, Fai
             let page_size = arguments.limit.or(Some(500));
             let request = Backlinks { path, page_size, ..Backlinks::default() };
             let reply = session.call(&request).await?;
-            ctx.print_reply(&reply, |reply| links::to_note(reply, ctx.style))?;
+            ctx.show(&reply)?;
             reply.backlinks.is_empty()
         }
         None => {
             let request = BrokenLinks { path: arguments.path, limit: arguments.limit };
             let reply = session.call(&request).await?;
-            ctx.print_reply(&reply, |reply| links::broken(reply, ctx.style))?;
+            ctx.show(&reply)?;
             reply.links.is_empty()
         }
     };

@@ -1,6 +1,5 @@
 //! `kgctl lookup`: finds entities by name.
 
-use client::render::answer;
 use proto::tool::core::EntityLookup;
 
 use super::context::Context;
@@ -26,5 +25,5 @@ pub(crate) async fn run(arguments: Arguments, ctx: &Context) -> Result<Exit, Fai
         entity_type: arguments.r#type,
         limit: arguments.limit,
     };
-    ctx.answer(&request, &["entities"], |reply| answer::entities(reply, ctx.style)).await
+    ctx.answer(&request, &["entities"]).await
 }

@@ -2,12 +2,11 @@
 
 mod consolidate;
 
-use client::render::entries;
 use proto::tool::admin::MemoryReport;
 use proto::tool::memory::{
-    GetConsolidationReport, GetNodesByType, GetRecentlyModified, MemoryNodesReply, OpenNodes,
-    ReadGraph,
+    GetConsolidationReport, GetNodesByType, GetRecentlyModified, OpenNodes, ReadGraph,
 };
+use proto::view::View;
 
 use super::context::Context;
 use super::failure::{Exit, Failure};
@@ -67,31 +66,31 @@ pub(crate) async fn run(arguments: Arguments, ctx: &Context) -> Result<Exit, Fai
         Command::Consolidate => return consolidate::run(session, ctx).await,
         Command::List { entity_type: Some(entity_type), page } => {
             let reply = session.call(&GetNodesByType { entity_type, page }).await?;
-            ctx.print_reply(&reply, |reply: &MemoryNodesReply| entries::nodes(&reply.nodes))?;
+            ctx.show(&reply)?;
             reply.nodes.is_empty()
         }
         Command::List { entity_type: None, page } => {
             let reply = session.call(&ReadGraph { page }).await?;
-            ctx.print_reply(&reply, entries::graph)?;
+            ctx.show(&reply)?;
             reply.entities.is_empty()
         }
         Command::Show { names } => {
             let reply = session.call(&OpenNodes { names }).await?;
-            ctx.print_reply(&reply, entries::graph)?;
+            ctx.show(&reply)?;
             reply.entities.is_empty()
         }
         Command::Report { write } => {
             let reply = session
                 .call(&MemoryReport { write: Some(write), ..MemoryReport::default() })
                 .await?;
-            ctx.print_reply(&reply, entries::report)?;
+            ctx.show(&reply)?;
             false
         }
         Command::History { entity: Some(entity), .. } => {
             let request =
                 MemoryReport { history: Some(HISTORY), entity: Some(entity), write: None };
             let reply = session.call(&request).await?;
-            ctx.print_reply(&reply.history, |it| entries::events(it))?;
+            ctx.print_reply(&reply.history, |_| reply.text(ctx.style))?;
             reply.history.is_empty()
         }
         Command::History { entity: None, days } => {
@@ -100,18 +99,15 @@ pub(crate) async fn run(arguments: Arguments, ctx: &Context) -> Result<Exit, Fai
             let request = GetRecentlyModified { days: Some(days), limit: Some(100) };
             let recent = session.call(&request).await?;
             let request = MemoryReport { history: Some(HISTORY), ..MemoryReport::default() };
-            let mut deeds = session.call(&request).await?.history;
-            deeds.retain(|it| it.at >= report.event_summary.since);
-            let listed = (report.event_summary, recent.nodes, deeds);
-            ctx.print_reply(&listed, |(events, nodes, deeds)| {
+            let mut deeds = session.call(&request).await?;
+            deeds.history.retain(|it| it.at >= report.event_summary.since);
+            let listed = (&report.event_summary, &recent.nodes, &deeds.history);
+            ctx.print_reply(&listed, |(events, ..)| {
                 let (made, changed, deleted) = (events.creates, events.updates, events.deletes);
-                format!(
-                    "by tools: {made} made, {changed} changed, {deleted} deleted\n{}{}",
-                    entries::nodes(nodes),
-                    entries::events(deeds)
-                )
+                let counts = format!("by tools: {made} made, {changed} changed, {deleted} deleted");
+                format!("{counts}\n{}{}", recent.text(ctx.style), deeds.text(ctx.style))
             })?;
-            listed.1.is_empty() && listed.2.is_empty()
+            recent.nodes.is_empty() && deeds.history.is_empty()
         }
     };
     session.close().await;

@@ -1,10 +1,10 @@
 //! `kgctl query`: prints ranked passages with their places.
 
 use client::connect::Session;
-use client::render::answer;
+use client::render::clean;
 use proto::tool::admin::Wait;
 use proto::tool::core::{HitView, HybridQuery, HybridReply};
-use serde::Serialize;
+use proto::view::View;
 
 use super::context::Context;
 use super::failure::{Exit, Failure};
@@ -68,14 +68,6 @@ pub(crate) struct Arguments {
     explain: bool,
 }
 
-/// The reply as `--json` prints it: that of `hybrid_query`, with the hits also under the name that other programs use.
-#[derive(Serialize)]
-struct QueryView<'a> {
-    #[serde(flatten)]
-    reply: &'a HybridReply,
-    hits: &'a [HitView],
-}
-
 pub(crate) async fn run(arguments: Arguments, ctx: &Context) -> Result<Exit, Failure> {
     let some = |list: Vec<String>| (!list.is_empty()).then_some(list);
     let request = HybridQuery {
@@ -103,8 +95,10 @@ pub(crate) async fn run(arguments: Arguments, ctx: &Context) -> Result<Exit, Fai
     let session = ctx.session().await?;
     let reply = ask(&session, &request).await?;
     session.close().await;
-    ctx.print_reply(&QueryView { reply: &reply, hits: &reply.chunks }, |_| {
-        answer::query(&reply, ctx.style, arguments.explain)
+    ctx.print_reply(&reply, |reply| {
+        let text = reply.text(ctx.style);
+        let shown = reply.chunks.iter().filter(|_| arguments.explain).enumerate();
+        shown.fold(text, |text, (idx, hit)| format!("{text}{}. {}\n", idx + 1, sum(hit)))
     })?;
     // While the index is being built, an empty result is not final.
     let is_final = reply.freshness.building.is_none();
@@ -120,4 +114,41 @@ async fn ask(session: &Session, request: &HybridQuery) -> Result<HybridReply, Fa
     }
     session.call(&Wait { tick: None, timeout_ms: Some(FIRST_DOCUMENTS_MS) }).await?;
     Ok(session.call(request).await?)
+}
+
+/// `text 0.410 + vector 0.390 - same_document 0.050 = 0.750`, the largest first.
+fn sum(hit: &HitView) -> String {
+    let mut parts: Vec<_> = hit.components.iter().filter(|(_, part)| **part != 0.0).collect();
+    parts.sort_by(|left, right| right.1.total_cmp(left.1));
+    let mut text = String::new();
+    for (at, (name, part)) in parts.iter().enumerate() {
+        text += match (at, **part < 0.0) {
+            (0, false) => "",
+            (0, true) => "-",
+            (_, false) => " + ",
+            (_, true) => " - ",
+        };
+        text += &format!("{} {:.3}", clean(name), part.abs());
+    }
+    // A question without words has no scores.
+    if parts.is_empty() { "not scored".into() } else { format!("{text} = {:.3}", hit.score) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn a_score_is_shown_as_the_sum_it_is() {
+        let hit = |score: f32, components| -> HitView {
+            let hit = json!({ "id": 3, "doc_id": 1, "path": "a.md", "snippet": "A.", "score": score,
+                "components": components });
+            serde_json::from_value(hit).expect("a hit")
+        };
+        let parts = json!({ "same_document": -0.05, "text": 0.41, "vector": 0.39, "graph": 0.0 });
+        let expected = "text 0.410 + vector 0.390 - same_document 0.050 = 0.750";
+        assert_eq!(sum(&hit(0.75, parts)), expected);
+        assert_eq!(sum(&hit(0.0, json!({}))), "not scored");
+    }
 }

@@ -1,6 +1,5 @@
 //! `kgctl read`: prints a whole passage.
 
-use client::render::answer;
 use proto::tool::core::ReadPassage;
 
 use super::context::Context;
@@ -31,6 +30,6 @@ pub(crate) async fn run(arguments: Arguments, ctx: &Context) -> Result<Exit, Fai
         max_tokens: arguments.max_tokens,
     };
     let reply = ctx.call(&request).await?;
-    ctx.print_reply(&reply, |reply| answer::passage(reply, ctx.style))?;
+    ctx.show(&reply)?;
     Ok(Exit::Done)
 }

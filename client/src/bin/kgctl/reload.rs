@@ -1,6 +1,5 @@
 //! `kgctl reload`: has the daemon read its settings again.
 
-use client::render::maintain;
 use proto::tool::admin::Reload;
 
 use super::context::Context;
@@ -16,6 +15,6 @@ pub(crate) async fn run(ctx: &Context) -> Result<Exit, Failure> {
         ));
     }
     let reply = ctx.call(&Reload {}).await?;
-    ctx.print_advice(&reply, maintain::reload)?;
+    ctx.show_advice(&reply)?;
     Ok(Exit::Done)
 }

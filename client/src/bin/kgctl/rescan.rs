@@ -1,6 +1,5 @@
 //! `kgctl rescan`: compares every file with the index.
 
-use client::render::maintain;
 use proto::tool::admin::Rescan;
 
 use super::context::Context;
@@ -19,6 +18,6 @@ pub(crate) struct Arguments {
 pub(crate) async fn run(arguments: &Arguments, ctx: &Context) -> Result<Exit, Failure> {
     let session = ctx.session().await?;
     let reply = progress::call(session, &Rescan { full: arguments.full.then_some(true) }).await?;
-    ctx.print_advice(&reply, maintain::rescan)?;
+    ctx.show_advice(&reply)?;
     Ok(Exit::Done)
 }

@@ -2,7 +2,6 @@
 
 use std::path::{Component, Path, PathBuf};
 
-use client::render::maintain;
 use proto::tool::admin::Retry;
 
 use super::context::Context;
@@ -28,7 +27,7 @@ pub(crate) async fn run(arguments: &Arguments, ctx: &Context) -> Result<Exit, Fa
     let request = Retry { paths: (!arguments.all).then(|| named.collect()) };
     let session = ctx.session_with(&target).await?;
     let reply = progress::call(session, &request).await?;
-    ctx.print_advice(&reply, |reply| maintain::retry(reply, ctx.style))?;
+    ctx.show_advice(&reply)?;
     let has_vectors = reply.embedding.as_ref().is_none_or(|it| it.state != "failed");
     let is_clear = has_vectors && reply.files.iter().all(|it| it.outcome != "failed");
     Ok(if is_clear { Exit::Done } else { Exit::Failed })

@@ -4,7 +4,7 @@
 
 use client::connect::Session;
 use client::pick::{Key, List, Step};
-use client::render::{answer, counted};
+use client::render::counted;
 use proto::tool::core::ReviewLinks;
 use tokio::signal::unix::{SignalKind, signal};
 
@@ -55,7 +55,7 @@ pub(crate) async fn run(arguments: Arguments, ctx: &Context) -> Result<Exit, Fai
         undo: some(arguments.undo),
     };
     let reply = ctx.call(&request).await?;
-    ctx.print_reply(&reply, |reply| answer::review(reply, ctx.style))?;
+    ctx.show(&reply)?;
     Ok(Exit::Done)
 }
 
@@ -76,7 +76,7 @@ async fn pick(ctx: &Context) -> Result<Exit, Failure> {
     let reply = session.call(&request).await?;
     if reply.items.is_empty() {
         session.close().await;
-        ctx.print(&answer::review(&reply, ctx.style))?;
+        ctx.show(&reply)?;
         return Ok(Exit::Done);
     }
     let mut list = List::new(reply.items);

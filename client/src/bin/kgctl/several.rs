@@ -23,19 +23,17 @@ use super::failure::{Exit, Failure};
 const PATIENCE: Duration = Duration::from_secs(60);
 
 impl Context {
-    /// Asks, and prints the reply: as rendered by `text` if one project is asked. Nothing is found where all of `lists`
-    /// are empty.
+    /// Asks, and prints the reply. Nothing is found where all of `lists` are empty.
     pub(crate) async fn answer<T: Tool>(
         &self,
         request: &T,
         lists: &[&str],
-        text: impl FnOnce(&T::Reply) -> String,
     ) -> Result<Exit, Failure> {
         if let Some(exit) = self.ask_several(request, lists).await? {
             return Ok(exit);
         }
         let reply = self.call(request).await?;
-        self.print_reply(&reply, text)?;
+        self.show(&reply)?;
         Ok(found(&serde_json::to_value(&reply)?, lists))
     }
 

@@ -7,6 +7,7 @@ use client::launch::Target;
 use client::render::health;
 use indicatif::{ProgressBar, ProgressStyle};
 use proto::tool::core::{Status, StatusReply};
+use proto::view::View;
 use serde::Serialize;
 
 use super::context::Context;
@@ -68,7 +69,7 @@ pub(crate) async fn run(arguments: &Arguments, ctx: &Context) -> Result<Exit, Fa
         client_version: proto::version(),
     };
     ctx.print_advice(&view, |view| {
-        let text = health::status(view.reply, ctx.style);
+        let text = view.reply.text(ctx.style);
         format!(
             "{text}{}\n",
             ctx.style.dim(&format!("socket {}\nlog    {}", view.socket, view.log))

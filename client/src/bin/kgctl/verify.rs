@@ -1,6 +1,5 @@
 //! `kgctl verify`: compares the index with the files.
 
-use client::render::maintain;
 use proto::tool::admin::Verify;
 
 use super::context::Context;
@@ -23,6 +22,6 @@ pub(crate) async fn run(arguments: &Arguments, ctx: &Context) -> Result<Exit, Fa
     let session = ctx.session().await?;
     let request = Verify { repair: arguments.repair.then_some(true), limit: Some(arguments.limit) };
     let reply = progress::call(session, &request).await?;
-    ctx.print_advice(&reply, |reply| maintain::verify(reply, ctx.style))?;
+    ctx.show_advice(&reply)?;
     Ok(if reply.same || reply.repaired { Exit::Done } else { Exit::Failed })
 }

@@ -8,8 +8,8 @@
 
 use std::io;
 
-use proto::tool::core::{HitView, HybridReply};
-use render::core::HitsThatFit;
+use proto::tool::core::{HitView, HitsThatFit, HybridReply};
+use proto::view::Style;
 use serde::Serialize;
 
 use super::reasons::AS_IN;
@@ -45,7 +45,7 @@ pub(super) fn fit(
         while n_chars > room && drop_one(reply, &mut n_chars) {}
     }
     let mut least = least;
-    let mut as_text = HitsThatFit::new(reply, max_chars);
+    let mut as_text = HitsThatFit::new(reply, Style::agent(max_chars, redact::clean));
     while as_text.count() < reply.chunks.len() {
         match cut_longest(reply, least) {
             Some(at) => {

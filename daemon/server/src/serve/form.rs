@@ -9,6 +9,7 @@ use proto::error::{Code, ErrorView};
 use proto::form::fit::fit;
 use proto::form::{FORMATS, Form, wants_json};
 use proto::tool::core;
+use proto::view::{Style, View};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
@@ -41,6 +42,11 @@ pub(super) fn unknown_format(
         format!("`{name}` is `{value}`"),
         "use `json`, or `text`, which it is when left out",
     ))
+}
+
+/// The style of text for agents: what may repeat a request is cleaned.
+pub(super) fn for_agents(max_chars: usize) -> Style {
+    Style::agent(max_chars, redact::clean)
 }
 
 /// A reply before it is cleaned (`leaving.rs`).
@@ -100,12 +106,8 @@ impl Wanted {
     ///
     /// # Errors
     /// When it cannot be converted to JSON.
-    pub fn apply<R: Serialize>(
-        self,
-        reply: &R,
-        render: fn(&R, usize) -> String,
-    ) -> Result<Replied, serde_json::Error> {
-        let text = (!self.is_json).then(|| render(reply, self.max_chars));
+    pub fn apply(self, reply: &(impl View + Serialize)) -> Result<Replied, serde_json::Error> {
+        let text = (!self.is_json).then(|| reply.text(for_agents(self.max_chars)));
         let room = self.structured_chars();
         if room == Some(0) {
             return Ok(Replied { structured: None, text });

@@ -5,7 +5,7 @@
 //! Documents were cleaned of secrets when they were read; their text leaves as stored, so secrets
 //! that the user allowed (`privacy.allow_paths`, `privacy.allow_marks`) are shown. Everything else
 //! may repeat a request, a path or a reason, and is cleaned here. The text form of replies is
-//! cleaned by `render`.
+//! cleaned by its style (`form.rs`).
 
 use std::borrow::Cow;
 

@@ -7,8 +7,10 @@
 use proto::error::{Code, ErrorView};
 use proto::tool::core::{HybridQuery, PASSAGE_CHARS};
 use proto::tool::notes::{ListNotes, RecentActivity};
+use proto::view::View;
 use serde_json::{Map, Value};
 
+use super::form::for_agents;
 use super::tool;
 use crate::project::Project;
 use index::store::Snapshot;
@@ -151,7 +153,7 @@ fn asked(project: &Project, snapshot: &Snapshot, q: &str) -> Result<String, Erro
         ..HybridQuery::default()
     };
     let reply = tool::hybrid_query(project, snapshot, request)?;
-    Ok(render::core::hybrid(&reply, PASSAGE_CHARS as usize))
+    Ok(reply.text(for_agents(PASSAGE_CHARS as usize)))
 }
 
 fn recent(project: &Project, snapshot: &Snapshot, timeframe: String) -> Result<String, ErrorView> {
@@ -161,14 +163,14 @@ fn recent(project: &Project, snapshot: &Snapshot, timeframe: String) -> Result<S
         ..RecentActivity::default()
     };
     let reply = tool::recent_activity(project, snapshot, request)?;
-    Ok(render::notes::list(&reply, PASSAGE_CHARS as usize))
+    Ok(reply.text(for_agents(PASSAGE_CHARS as usize)))
 }
 
 fn guide(project: &Project, snapshot: &Snapshot) -> Result<String, ErrorView> {
     let instructions = tool::get_mcp_instructions(project, snapshot, Default::default())?;
     let notes = ListNotes { page_size: Some(MAX_NOTES), ..ListNotes::default() };
     let notes = tool::list_notes(project, snapshot, notes)?;
-    let notes = render::notes::list(&notes, PASSAGE_CHARS as usize);
+    let notes = notes.text(for_agents(PASSAGE_CHARS as usize));
     Ok(format!(
         "These notes are your memory of this project: look there before you answer, and write down what will be needed \
          again.\n\n{}\n\n# Some of the notes of `{}`\n\n{notes}\n\n{DATA}",

@@ -1,4 +1,4 @@
-//! Routes: maps a tool's name to its handler and the text form of its reply, in the order of `proto::catalog::CATALOG`.
+//! Routes: maps a tool's name to its handler, in the order of `proto::catalog::CATALOG`.
 //!
 //! In: a name, arguments, a deadline. Out: the reply as JSON and as text, or an error with code and hint.
 //! Invariants: a handler's signature fixes what it may do: one that reads gets a snapshot and no means to write; a
@@ -92,9 +92,6 @@ impl Caller {
         self.in_flight.keep(&self.request, turn);
     }
 }
-
-/// Renders a tool's reply in at most this many characters.
-type Render<T> = fn(&<T as Tool>::Reply, usize) -> String;
 
 type Answer = Result<Replied, ErrorView>;
 type Running = Pin<Box<dyn Future<Output = Answer> + Send>>;
@@ -250,15 +247,13 @@ impl Routes {
 /// A route for a tool that answers from a snapshot, off the async threads.
 pub(crate) fn reads<T: Tool>(
     handler: fn(&Project, &Snapshot, T) -> Result<T::Reply, ErrorView>,
-    render: Render<T>,
 ) -> Route {
-    reads_to_fit(handler, render, |_, _| ())
+    reads_to_fit(handler, |_, _| ())
 }
 
 /// As [`reads`], for a tool whose answer depends on the form of its result: `adapt` writes that into its parameters.
 pub(crate) fn reads_to_fit<T: Tool>(
     handler: fn(&Project, &Snapshot, T) -> Result<T::Reply, ErrorView>,
-    render: Render<T>,
     adapt: fn(&mut T, Wanted),
 ) -> Route {
     const { assert!(matches!(T::EFFECT, Effect::Reads), "a tool that writes cannot be a `reads` route") };
@@ -268,7 +263,7 @@ pub(crate) fn reads_to_fit<T: Tool>(
             adapt(&mut parameters, call.wanted);
             let own_turn = call.caller.turn().await;
             let work = move |project: &Project, snapshot: &Snapshot| {
-                answer::<T>(handler(project, snapshot, parameters), render, call.wanted)
+                answer::<T>(handler(project, snapshot, parameters), call.wanted)
             };
             let (answer, own_turn) = in_turn::<T, _>(call.project, readers, own_turn, work).await?;
             call.caller.keep(own_turn);
@@ -335,7 +330,7 @@ fn suspicious(project: &Project, error: &index::store::StoreError) -> ErrorView 
 }
 
 /// A route for a tool that makes a short change.
-pub(crate) fn writes<T, F, Fut>(handler: F, render: Render<T>) -> Route
+pub(crate) fn writes<T, F, Fut>(handler: F) -> Route
 where
     T: Tool,
     F: Fn(Arc<Project>, T, Progress) -> Fut + Send + Sync + 'static,
@@ -347,11 +342,11 @@ where
             "a tool that only reads must be a `reads` route"
         )
     };
-    route::<T>(spawning::<T, F, Fut>(handler, render, true))
+    route::<T>(spawning::<T, F, Fut>(handler, true))
 }
 
 /// A route for a tool that writes notes and records who called it; it waits for indexing, too.
-pub(crate) fn remembers<T, F, Fut>(handler: F, render: Render<T>) -> Route
+pub(crate) fn remembers<T, F, Fut>(handler: F) -> Route
 where
     T: Tool,
     F: Fn(Arc<Project>, T, Who) -> Fut + Send + Sync + 'static,
@@ -375,11 +370,7 @@ where
             let who = Who { client: client.clone(), tool: T::NAME, asker, sets };
             let started = handler(call.project, parameters, who);
             let work =
-                acting(
-                    T::NAME,
-                    &client,
-                    async move { answer::<T>(started.await, render, call.wanted) },
-                );
+                acting(T::NAME, &client, async move { answer::<T>(started.await, call.wanted) });
             let mut task = EndsWithCaller(tokio::spawn(work));
             (&mut task.0).await.map_err(|error| crashed(T::NAME, &error))?
         })
@@ -407,25 +398,25 @@ impl Who {
 }
 
 /// A route for a tool that exists to wait for indexing, possibly for minutes.
-pub(crate) fn waits<T, F, Fut>(handler: F, render: Render<T>) -> Route
+pub(crate) fn waits<T, F, Fut>(handler: F) -> Route
 where
     T: Tool,
     F: Fn(Arc<Project>, T, Progress) -> Fut + Send + Sync + 'static,
     Fut: Future<Output = Result<T::Reply, ErrorView>> + Send + 'static,
 {
     // Waiting is cheap, so it takes no turn: the client may call other tools meanwhile.
-    route::<T>(spawning::<T, F, Fut>(handler, render, false)).for_minutes()
+    route::<T>(spawning::<T, F, Fut>(handler, false)).for_minutes()
 }
 
 /// A route for a tool that reads files, so that it waits for them to be indexed.
-pub(crate) fn reads_files<T, F, Fut>(handler: F, render: Render<T>) -> Route
+pub(crate) fn reads_files<T, F, Fut>(handler: F) -> Route
 where
     T: Tool,
     F: Fn(Arc<Project>, T, Progress) -> Fut + Send + Sync + 'static,
     Fut: Future<Output = Result<T::Reply, ErrorView>> + Send + 'static,
 {
     const { assert!(matches!(T::EFFECT, Effect::Reads), "a tool that writes cannot read files only") };
-    route::<T>(spawning::<T, F, Fut>(handler, render, true))
+    route::<T>(spawning::<T, F, Fut>(handler, true))
 }
 
 fn route<T: Tool>(run: impl Fn(Call, Arc<Readers>) -> Running + Send + Sync + 'static) -> Route {
@@ -444,7 +435,6 @@ fn route<T: Tool>(run: impl Fn(Call, Arc<Readers>) -> Running + Send + Sync + 's
 /// at its next await, which is never inside a transaction: the writer commits on its own thread.
 fn spawning<T, F, Fut>(
     handler: F,
-    render: Render<T>,
     takes_turn: bool,
 ) -> impl Fn(Call, Arc<Readers>) -> Running + Send + Sync + 'static
 where
@@ -459,7 +449,7 @@ where
             let parameters = parameters::parse::<T>(call.arguments)?;
             let own_turn = if takes_turn { call.caller.turn().await } else { None };
             let started = handler(call.project, parameters, call.progress);
-            let work = carrying(async move { answer::<T>(started.await, render, call.wanted) });
+            let work = carrying(async move { answer::<T>(started.await, call.wanted) });
             let mut task = EndsWithCaller(tokio::spawn(work));
             let answer = (&mut task.0).await.map_err(|error| crashed(T::NAME, &error))?;
             call.caller.keep(own_turn);
@@ -477,12 +467,8 @@ impl<T> Drop for EndsWithCaller<T> {
     }
 }
 
-fn answer<T: Tool>(
-    reply: Result<T::Reply, ErrorView>,
-    render: Render<T>,
-    wanted: Wanted,
-) -> Answer {
-    wanted.apply(&reply?, render).map_err(|error| {
+fn answer<T: Tool>(reply: Result<T::Reply, ErrorView>, wanted: Wanted) -> Answer {
+    wanted.apply(&reply?).map_err(|error| {
         error_view(Code::Internal, format!("the reply of `{}` is not JSON: {error}", T::NAME), None)
     })
 }

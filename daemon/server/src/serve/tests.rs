@@ -121,11 +121,11 @@ async fn never<T, R>(_: Arc<Project>, _: T, _: Progress) -> Result<R, ErrorView>
 
 fn fake_routes() -> Arc<Routes> {
     Arc::new(Routes::new(vec![
-        reads(query, render::core::hybrid),
-        reads(explain, render::core::explain),
-        waits(ingest, render::core::ingest),
-        writes(never::<ReviewLinks, ReviewReply>, render::core::review),
-        waits(never::<Wait, WaitReply>, render::admin::wait),
+        reads(query),
+        reads(explain),
+        waits(ingest),
+        writes(never::<ReviewLinks, ReviewReply>),
+        waits(never::<Wait, WaitReply>),
     ]))
 }
 

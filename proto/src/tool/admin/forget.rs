@@ -6,6 +6,7 @@ use serde_with::skip_serializing_none;
 
 use crate::shape::{Freshness, is_zero};
 use crate::tool::{Effect, Tool, ToolSet};
+use crate::view::{Sheet, View, counted, fresh, thousands};
 
 /// Parameters of `forget`: exactly one of `path`, `entity` and `text`.
 #[skip_serializing_none]
@@ -101,3 +102,76 @@ impl Tool for Forget {
     const SET: ToolSet = ToolSet::Admin;
     type Reply = ForgetReply;
 }
+
+impl View for ForgetReply {
+    fresh!();
+    fn view(&self, sheet: &mut Sheet) {
+        let style = sheet.style();
+        if self.unknown {
+            sheet.line("not found: nothing was ever stored for it");
+            sheet.items(self.looked_for.iter().map(|it| format!("looked for {}", style.safe(it))));
+            sheet.line(
+                "hint: a path is relative to the project; `kgctl forget --text -` forgets a string, wherever it stands",
+            );
+            return;
+        }
+        if self.removed.is_empty() {
+            sheet.line("it was not stored outside the index");
+        }
+        sheet.table(
+            &["STORE", "WHAT", "REMOVED"],
+            self.removed.iter().map(|it| {
+                vec![it.store.clone(), style.safe(&it.what).into_owned(), thousands(it.n)]
+            }),
+        );
+        let still = style.yellow("still in");
+        sheet.items(self.in_folder.iter().map(|it| format!("{still} {}", style.place(it))));
+        // Only the first files are listed, and all are counted.
+        let more = self.n_in_folder.saturating_sub(self.in_folder.len() as u64);
+        if more > 0 {
+            sheet.line(&format!("and in {}", counted(more, "more file")));
+        }
+        if self.n_in_folder > 0 {
+            sheet.line(
+                "hint: these files are yours, and are indexed as they are: edit or delete them, or list them in \
+                 `.kgignore`, then again",
+            );
+        }
+        let others = self.also_in.iter().take(MAX_OTHERS);
+        sheet.items(others.map(|it| format!("also in {}", style.place(it))));
+        let more = self.n_also_in.saturating_sub(self.also_in.len().min(MAX_OTHERS) as u32);
+        if more > 0 {
+            sheet.line(&format!("and in {more} more"));
+        }
+        if self.n_also_in > 0 {
+            sheet.line(
+                "these share lines with it or mention it; what they say is theirs, and was not changed",
+            );
+        }
+        if let Some(proof) = &self.proof {
+            proof.view(sheet);
+        }
+    }
+}
+
+impl Proof {
+    fn view(&self, sheet: &mut Sheet) {
+        let style = sheet.style();
+        if self.left.iter().any(|it| it.of_files) {
+            sheet.line(
+                "the index, and the ledger for their names, hold it as long as these files do",
+            );
+        }
+        let left = self.left.iter().filter(|it| !it.of_files);
+        sheet.items(left.map(|it| {
+            let (file, place) = (style.safe(&it.file), style.safe(&it.place));
+            format!("{} {file}: {} ({place})", style.red("left in"), thousands(it.n))
+        }));
+        let (files, bytes) = (counted(self.files, "file"), thousands(self.bytes));
+        let verdict = if self.gone { style.green("gone") } else { style.red("not gone") };
+        sheet.line(&format!("{verdict}: {files} of the state folder read, {bytes} bytes"));
+    }
+}
+
+/// Most other documents that say the same and are listed.
+const MAX_OTHERS: usize = 20;

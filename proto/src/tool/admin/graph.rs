@@ -7,6 +7,7 @@ use serde_with::skip_serializing_none;
 use crate::shape::{EntityView, EvidenceView, Freshness, Id, PlaceView, between};
 use crate::tool::core::DefinitionView;
 use crate::tool::{Effect, Tool, ToolSet};
+use crate::view::{Sheet, View, around, count, fresh, score, stored};
 
 /// Parameters of `graph`; give `entity_id` or `name`, or neither for the whole folder.
 #[skip_serializing_none]
@@ -141,4 +142,32 @@ impl Tool for Graph {
     const EFFECT: Effect = Effect::Reads;
     const SET: ToolSet = ToolSet::Admin;
     type Reply = GraphReply;
+}
+
+/// The neighborhood of an entity or an overview of the folder, one relation a line;
+/// `kgctl` draws it from the structured form.
+impl View for GraphReply {
+    fresh!();
+    fn view(&self, sheet: &mut Sheet) {
+        let style = sheet.style();
+        // Edges have ids only; an end that is not listed as a node is shown by its id.
+        let name = |id: Id| {
+            let found = self.nodes.iter().find(|it| it.entity.id == id);
+            found.map_or_else(|| id.to_string(), |it| stored(&it.entity.name).into_owned())
+        };
+        let entities = count(self.nodes.len() as u64, "entity");
+        sheet.line(&format!("{entities}, {}", count(self.n_relations(), "relation")));
+        sheet.items(
+            self.communities
+                .iter()
+                .map(|it| format!("  community {}: {} ({})", it.id, stored(&it.label), it.size)),
+        );
+        sheet.items(self.edges.iter().map(|it| {
+            let place = it.evidence.as_ref().map(|it| style.place(&it.source.place()));
+            let place = around(", ", &place.unwrap_or_default(), "");
+            let (src, rel, dst) = (name(it.src), it.words(), name(it.dst));
+            format!("  {src} → {} {dst}  ({}{place})", style.safe(&rel), score(it.confidence))
+        }));
+        sheet.remark(self.truncated.as_ref());
+    }
 }

@@ -7,6 +7,7 @@ use serde_with::skip_serializing_none;
 
 use crate::shape::{Freshness, Id};
 use crate::tool::{Effect, Tool, ToolSet};
+use crate::view::{Sheet, View, fresh, stored};
 
 /// Parameters of `open_page`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -31,6 +32,14 @@ impl Tool for OpenPage {
     const SET: ToolSet = ToolSet::Admin;
     const IS_IDEMPOTENT: bool = true;
     type Reply = OpenPageReply;
+}
+
+impl View for OpenPageReply {
+    fresh!();
+    fn view(&self, sheet: &mut Sheet) {
+        let style = sheet.style();
+        sheet.line(&format!("the page is at {}", style.safe(&self.address)));
+    }
 }
 
 /// Parameters of `render_document`; give `path`, or `chunks` for passages alone.
@@ -121,6 +130,21 @@ impl Tool for RenderDocument {
     type Reply = RenderReply;
 }
 
+impl View for RenderReply {
+    fresh!();
+    fn view(&self, sheet: &mut Sheet) {
+        let style = sheet.style();
+        if let Some(document) = &self.document {
+            sheet.line(&format!("{} ({})", stored(&document.title), style.safe(&document.path)));
+            sheet.items(document.html.lines().map(|line| stored(line).into_owned()));
+        }
+        for passage in &self.passages {
+            sheet.line(&format!("passage {}", passage.id));
+            sheet.items(passage.html.lines().map(|line| stored(line).into_owned()));
+        }
+    }
+}
+
 /// Parameters of `entity_decisions`; give `entity_id` or `name`.
 #[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -186,4 +210,24 @@ impl Tool for EntityDecisions {
     const EFFECT: Effect = Effect::Reads;
     const SET: ToolSet = ToolSet::Admin;
     type Reply = DecisionsReply;
+}
+
+impl View for DecisionsReply {
+    fresh!();
+    fn view(&self, sheet: &mut Sheet) {
+        let style = sheet.style();
+        if let Some(key) = &self.merge {
+            sheet.line(&format!("merge: {}", style.safe(key)));
+        }
+        let verdict =
+            |it: &Option<String>| it.as_ref().map(|it| format!("  ({it})")).unwrap_or_default();
+        sheet.items(self.names.iter().map(|it| {
+            format!("  `{}`  {}{}", stored(&it.surface), style.safe(&it.key), verdict(&it.verdict))
+        }));
+        sheet.items(
+            self.relations
+                .iter()
+                .map(|it| format!("  {}{}", style.safe(&it.key), verdict(&it.verdict))),
+        );
+    }
 }

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::shape::Freshness;
 use crate::tool::{Effect, Tool, ToolSet};
+use crate::view::{Sheet, View, fresh};
 
 /// Parameters of `reload`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -44,4 +45,24 @@ impl Tool for Reload {
     const EFFECT: Effect = Effect::Writes;
     const SET: ToolSet = ToolSet::Admin;
     type Reply = ReloadReply;
+}
+
+impl View for ReloadReply {
+    fresh!();
+    fn view(&self, sheet: &mut Sheet) {
+        let style = sheet.style();
+        let name = style.safe(&self.freshness.project);
+        let parts = [("changed", &self.changed), ("after `kgctl restart`", &self.restart)];
+        if parts.iter().all(|(_, changes)| changes.is_empty()) {
+            sheet.line(&format!("{name}: no setting has changed"));
+        }
+        for (when, changes) in parts.into_iter().filter(|(_, changes)| !changes.is_empty()) {
+            sheet.line(&format!("{name}: {when}"));
+            sheet.items(changes.iter().map(|SettingChange { key, before, after }| {
+                let [key, before, after] = [key, before, after].map(|it| style.safe(it));
+                format!("  {key}: {before} → {after}")
+            }));
+        }
+        sheet.items(self.warnings.iter().map(|it| format!("warning: {}", style.safe(it))));
+    }
 }

@@ -6,6 +6,7 @@ use serde_with::skip_serializing_none;
 
 use crate::shape::Freshness;
 use crate::tool::{Effect, Tool, ToolSet};
+use crate::view::{Sheet, View, fresh, stored};
 
 /// Parameters of `memory_report`.
 #[skip_serializing_none]
@@ -61,4 +62,20 @@ impl Tool for MemoryReport {
     const EFFECT: Effect = Effect::Writes;
     const SET: ToolSet = ToolSet::Admin;
     type Reply = MemoryReportReply;
+}
+
+impl View for MemoryReportReply {
+    fresh!();
+    fn view(&self, sheet: &mut Sheet) {
+        let style = sheet.style();
+        if self.path.is_empty() {
+            sheet.items(self.text.lines().map(|line| stored(line).into_owned()));
+        } else {
+            sheet.line(&format!("{}  {}", self.action, style.place(&self.path)));
+        }
+        sheet.items(self.history.iter().map(|it| {
+            let (client, name) = (style.safe(&it.client), stored(&it.name));
+            format!("{}  {}  {}  {client}  {name}", it.at, it.operation, it.tool)
+        }));
+    }
 }

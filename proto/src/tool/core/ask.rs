@@ -7,6 +7,7 @@ use serde_with::skip_serializing_none;
 use super::name_or_id;
 use crate::shape::{EntityView, Freshness, SourceView};
 use crate::tool::{Effect, Tool, ToolSet};
+use crate::view::{Sheet, Style, View, around, fresh, joined, paragraphs, stored};
 
 /// How a question is answered.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -184,4 +185,61 @@ impl Tool for Ask {
     const EFFECT: Effect = Effect::Reads;
     const SET: ToolSet = ToolSet::Core;
     type Reply = AskReply;
+}
+
+impl View for AskReply {
+    fresh!();
+    fn view(&self, sheet: &mut Sheet) {
+        let style = sheet.style();
+        let names = joined(self.about.iter().map(|it| stored(&it.name)));
+        let about = around(" about ", &names, "");
+        let plan = format!("plan: {}{about} ({})", self.plan.as_str(), style.safe(&self.reason));
+        sheet.line(&style.dim(&plan));
+        if self.nothing_relevant {
+            sheet
+                .line(&style.yellow(
+                    "nothing in the folder fits the question; these are only the nearest:",
+                ));
+        }
+        if let Some(hint) = &self.hint {
+            sheet.line(&style.yellow(&format!("hint: {}", style.safe(&style.hint(hint)))));
+        }
+        for it in &self.conflicts {
+            let [one, other] = it.statements;
+            let why = style.safe(&it.why);
+            sheet.line(&style.yellow(&format!("{one} and {other} contradict each other: {why}")));
+        }
+        sheet.items(
+            self.statements.iter().enumerate().map(|(idx, it)| statement(idx + 1, it, style)),
+        );
+        let further: Vec<String> = self
+            .passages
+            .iter()
+            .map(|it| match it.section.is_empty() {
+                true => style.place(&it.at),
+                false => format!("{} § {}", style.place(&it.at), stored(&it.section)),
+            })
+            .collect();
+        if !further.is_empty() {
+            sheet.line(&format!("{}: {}", style.hint("more (`read_passage`)"), further.join("; ")));
+        }
+    }
+}
+
+/// The number of a statement, its words, and where they stand: `2. Keys rotate yearly. (ops/keys.md:12, 2026-03-01)`.
+pub(crate) fn statement(number: usize, it: &StatementView, style: Style) -> String {
+    let place = style.place(&it.source.place());
+    let date = if it.date.is_empty() { String::new() } else { it.day() };
+    let date = around(", ", &style.safe(&date), "");
+    let words = it.quote().map(|words| paragraphs(words, "   "));
+    let words = words.as_deref().map(str::trim);
+    let newer = around(" — superseded by ", &style.names(&it.superseded_by), "");
+    let also = around("; also ", &style.names(&it.also), "");
+    let text = match (&it.claim, words) {
+        (Some(claim), Some(words)) => format!("{} — “{words}”", stored(claim)),
+        (Some(claim), None) => stored(claim).into_owned(),
+        (None, words) => words.unwrap_or_default().to_string(),
+    };
+    let gap = if text.contains('\n') { "\n   " } else { " " };
+    format!("{number}. {text}{gap}({place}{date}{also}){newer}")
 }

@@ -7,6 +7,7 @@ use serde_with::skip_serializing_none;
 use super::{is_false, name_or_id};
 use crate::shape::Freshness;
 use crate::tool::{Effect, Tool, ToolSet};
+use crate::view::{Sheet, Style, View, count, fresh, joined, stored};
 
 /// Parameters of `changes`.
 #[skip_serializing_none]
@@ -115,4 +116,119 @@ impl Tool for Changes {
     const EFFECT: Effect = Effect::Reads;
     const SET: ToolSet = ToolSet::Core;
     type Reply = ChangesReply;
+}
+
+/// The changes, the latest first, and where to go on.
+impl View for ChangesReply {
+    fresh!();
+    fn view(&self, sheet: &mut Sheet) {
+        let style = sheet.style();
+        let next = before_changes(self, self.next_cursor.as_deref(), sheet);
+        sheet.items(self.changes.iter().map(|it| change(it, style)));
+        if let Some(next) = &next {
+            sheet.reserved(next);
+        }
+    }
+}
+
+/// JSON around the values of a change, of a line, and of a reply, in characters: estimates, not exact.
+const AROUND_CHANGE_CHARS: usize = 110;
+const AROUND_LINE_CHARS: usize = 60;
+const AROUND_REPLY_CHARS: usize = 400;
+
+/// Least size of the structured form.
+const SMALLEST_CHARS: usize = 800;
+
+/// Adds the lines above the changes; returns the line with the cursor, for which it reserves room.
+fn before_changes(reply: &ChangesReply, cursor: Option<&str>, sheet: &mut Sheet) -> Option<String> {
+    let style = sheet.style();
+    let ChangesReply { n_added, n_changed, n_moved, n_removed, since_tick, until_tick, .. } = reply;
+    let counts =
+        [(n_added, "added"), (n_changed, "changed"), (n_moved, "moved"), (n_removed, "removed")];
+    let counts = counts.iter().filter(|(n, _)| **n > 0).map(|(n, what)| format!("{n} {what}"));
+    let counts = joined(counts);
+    let since = style.safe(&reply.since);
+    let ticks = format!("after tick {since_tick}, to tick {until_tick}");
+    match counts.is_empty() {
+        true => sheet.line(&format!("No changes since {since} ({ticks})")),
+        false => sheet.line(&format!("Changes since {since} ({ticks}): {counts}")),
+    };
+    sheet.remark(reply.hint.as_ref());
+    let next = cursor?;
+    let next = match style.is_terminal() {
+        true => format!("`--cursor {}`", style.safe(next)),
+        false => format!("`changes {{\"cursor\": \"{}\"}}`", style.safe(next)),
+    };
+    let next = format!("… {} more: {next}", reply.n_left);
+    sheet.reserve(&next);
+    Some(next)
+}
+
+/// `~ people/ana.md (tick 838, 2026-11-25T14:02:11Z)` and its lines.
+fn change(it: &ChangeView, style: Style) -> String {
+    let sign = match it.kind.as_str() {
+        "added" => "+",
+        "removed" => "-",
+        "moved" => "→",
+        _ => "~",
+    };
+    let from = it.was_path.as_ref().map(|was| format!("{} → ", style.safe(was)));
+    let (from, at) = (from.unwrap_or_default(), style.safe(&it.at));
+    let path = style.bold(&format!("{from}{}", style.safe(&it.path)));
+    let unwatched = if it.unwatched { ", while nobody watched" } else { "" };
+    let when = style.dim(&format!("(tick {}, {at}{unwatched})", it.tick));
+    let mut text = format!("{sign} {path} {when}");
+    // Every line of a new document was added, so signs would say nothing.
+    let has_signs = it.kind != "added";
+    it.lines
+        .iter()
+        .for_each(|line| text += &format!("\n  {}", changed_line(line, has_signs, style)));
+    if it.n_more_lines > 0 {
+        text += &format!("\n  and {} more", count(it.n_more_lines, "line"));
+    }
+    text
+}
+
+/// `− 4: - [role] Reviewer`.
+fn changed_line(line: &ChangedLineView, has_sign: bool, style: Style) -> String {
+    let sign = match (has_sign, line.gone) {
+        (false, _) => "",
+        (true, true) => "− ",
+        (true, false) => "+ ",
+    };
+    let number = line.line.map(|number| format!("{number}: ")).unwrap_or_default();
+    // Observations and relations are recognizable by their text.
+    let field = if line.kind == "field" { " (front matter)" } else { "" };
+    let text = format!("{sign}{number}{}{field}", stored(&line.text));
+    if line.gone { style.red(&text) } else { style.green(&text) }
+}
+
+/// The remaining room for changes in both forms of a reply.
+pub struct ChangesThatFit {
+    sheet: Sheet,
+    n_json_left: usize,
+}
+
+impl ChangesThatFit {
+    /// Measures the room below the head of a reply that may have a cursor of this length.
+    pub fn new(head: &ChangesReply, cursor: &str, style: Style) -> Self {
+        let mut sheet = Sheet::to_measure(style);
+        before_changes(head, Some(cursor), &mut sheet);
+        // The structured form repeats keys around each value, hence twice the budget of the text.
+        let whole = (style.max_chars() * 2).max(SMALLEST_CHARS);
+        ChangesThatFit { sheet, n_json_left: whole.saturating_sub(AROUND_REPLY_CHARS) }
+    }
+
+    /// Takes the room of a change, if there is enough.
+    pub fn take(&mut self, it: &ChangeView) -> bool {
+        let lines = it.lines.iter().map(|line| line.text.len() + AROUND_LINE_CHARS);
+        // 14 for the key `was_path` with its quotes and punctuation.
+        let was = it.was_path.as_ref().map_or(0, |was| was.len() + 14);
+        let n_json = AROUND_CHANGE_CHARS + it.path.len() + was + lines.sum::<usize>();
+        if n_json > self.n_json_left || !self.sheet.line(&change(it, self.sheet.style())) {
+            return false;
+        }
+        self.n_json_left -= n_json;
+        true
+    }
 }

@@ -5,8 +5,9 @@ use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
 
 use super::name_or_id_given;
-use crate::shape::{EntityView, Freshness, RelationView, SourceView};
+use crate::shape::{EntityView, EvidenceView, Freshness, RelationView, SourceView};
 use crate::tool::{Effect, Tool, ToolSet};
+use crate::view::{Sheet, Style, View, count, fresh, score, stored};
 
 /// Parameters of `connect`.
 #[skip_serializing_none]
@@ -83,4 +84,68 @@ impl Tool for Connect {
     const EFFECT: Effect = Effect::Reads;
     const SET: ToolSet = ToolSet::Core;
     type Reply = ConnectReply;
+}
+
+/// `Alpha → Gamma: 2 paths`, then each path with its steps; what is known where there is none.
+impl View for ConnectReply {
+    fresh!();
+    fn view(&self, sheet: &mut Sheet) {
+        let style = sheet.style();
+        let [a, b] = [&self.a, &self.b].map(|end| style.bold(&stored(&end.name)));
+        match self.paths.len() {
+            0 => {
+                let hops = count(u64::from(self.max_hops), "hop");
+                sheet.line(&format!("{a} → {b}: no path within {hops}"))
+            }
+            n => sheet.line(&format!("{a} → {b}: {}", count(n as u64, "path"))),
+        };
+        sheet.remark(self.truncated.as_ref());
+        sheet.items(self.paths.iter().enumerate().map(|(idx, it)| path(idx + 1, it, style)));
+        sheet.list(
+            "mentioned together, which is much weaker than a relation:",
+            self.together.iter().map(|it| {
+                let (place, date) = (style.place(&it.source.place()), style.safe(&it.date));
+                format!("  “{}” ({place}, {date})", stored(&it.source.text))
+            }),
+        );
+        sheet.list(
+            "related to each:",
+            self.near.iter().map(|it| format!("  {}", step(it, "  ", style))),
+        );
+    }
+}
+
+/// The steps of a path, one a line; `also` before further relations of the same step.
+fn path(number: usize, path: &PathView, style: Style) -> String {
+    let mut hop = 0;
+    let mut lines = Vec::new();
+    for it in &path.steps {
+        let also = if it.hop == hop { "also: " } else { "" };
+        hop = it.hop;
+        lines.push(format!("{also}{}", step(it, "   ", style)));
+    }
+    format!("{number}. {}  ({})", lines.join("\n   "), score(path.score))
+}
+
+/// `Alpha uses Beta — “Alpha sends its events to Beta.” (docs/alpha.md:12, 2026-03-01)`, and what contradicts it.
+fn step(relation: &RelationView, indent: &str, style: Style) -> String {
+    let [subject, object] = relation.ends();
+    let (subject, object) = (style.safe(&subject), style.safe(&object));
+    let words = style.green(&style.safe(&relation.words()));
+    let mut text = format!("{subject} {words} {object}");
+    let is_against = |it: &&EvidenceView| it.pattern.starts_with("against ");
+    if let Some(best) = relation.evidence.iter().find(|it| !is_against(it)) {
+        text += &format!(" — {}", quoted(best, style));
+    }
+    if let Some(denial) = relation.evidence.iter().find(is_against) {
+        text += &format!("\n{indent}  {} {}", style.yellow("but:"), quoted(denial, style));
+    }
+    text
+}
+
+fn quoted(evidence: &EvidenceView, style: Style) -> String {
+    let place = style.place(&evidence.source.place());
+    let date = evidence.date.as_ref().map(|date| format!(", {}", style.safe(date)));
+    let (words, date) = (stored(&evidence.source.text), date.unwrap_or_default());
+    format!("“{}” ({place}{date})", words.trim())
 }

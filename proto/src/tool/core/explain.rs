@@ -9,7 +9,9 @@ use serde_with::skip_serializing_none;
 use crate::shape::{
     AssociationView, EntityView, Freshness, Id, PlaceView, RelationView, SourceView,
 };
+
 use crate::tool::{Effect, Tool, ToolSet};
+use crate::view::{Sheet, Style, View, count, entity, fresh, joined, score, stored};
 
 /// Parameters of `explain_entity`; give `entity_id` or `name`.
 #[skip_serializing_none]
@@ -150,4 +152,109 @@ impl Tool for ExplainEntity {
     const EFFECT: Effect = Effect::Reads;
     const SET: ToolSet = ToolSet::Core;
     type Reply = ExplainReply;
+}
+
+impl View for ExplainReply {
+    fresh!();
+    fn view(&self, sheet: &mut Sheet) {
+        let style = sheet.style();
+        sheet.line(&entity(&self.entity, style));
+        if let Some(found) = &self.definition {
+            let words = stored(&found.source.text);
+            sheet.cut(&format!("  “{words}” ({})", style.place(&found.source.place())));
+        }
+        if !self.same_name.is_empty() {
+            let others: Vec<_> = self.same_name.iter().map(|it| entity(it, style)).collect();
+            sheet.line(&format!("  others of this name: {}", others.join("; ")));
+        }
+        if let Some(home) = &self.home {
+            sheet.line(&format!("  home: {}", style.place(home)));
+        }
+        let fact =
+            |it: &SourceView| format!("  {} ({})", stored(&it.text), style.place(&it.place()));
+        sheet.list("facts:", self.facts.iter().map(fact));
+        sheet.list("relations:", self.relations.iter().map(|it| relation(it, &self.entity, style)));
+        if !self.goes_with.is_empty() {
+            let one =
+                |it: &AssociationView| format!("{} × {}", stored(&it.entity.name), it.n_together);
+            let shown = self.goes_with.iter().take(MAX_GOES_WITH).map(one);
+            sheet.line(&format!("goes with: {}", joined(shown)));
+        }
+        let documents = count(self.n_documents, "document");
+        let mentions = count(self.n_mentions, "mention");
+        sheet.list(
+            &format!("sources ({mentions} in {documents}):"),
+            self.sources.iter().map(|it| {
+                let (place, words) = (style.place(&it.source.place()), stored(&it.source.text));
+                format!("  {place}  {words}  ({} × {})", it.n_mentions, score(it.confidence))
+            }),
+        );
+        if let Some(found) = &self.timeline {
+            sheet.line(&timeline(found, style));
+        }
+        sheet.list(
+            "why:",
+            self.why.iter().map(|it| {
+                let features =
+                    it.features.iter().map(|(name, value)| format!("{name} {}", score(*value)));
+                let features: Vec<_> = features.collect();
+                let (surface, decision) = (style.safe(&it.surface), style.safe(&it.decision));
+                format!(
+                    "  {surface}: {decision}, score {} ({})",
+                    score(it.score),
+                    features.join(" ")
+                )
+            }),
+        );
+    }
+}
+
+/// Months or years shown of a timeline, the latest.
+const MAX_PERIODS: usize = 6;
+
+/// Most things named that go with an entity.
+const MAX_GOES_WITH: usize = 8;
+
+/// `mentioned 2024-03-01 to 2025-02-11: … 2024-12 × 3, 2025-02 × 1`.
+fn timeline(timeline: &TimelineView, style: Style) -> String {
+    let skipped = timeline.counts.len().saturating_sub(MAX_PERIODS);
+    let counts = timeline.counts.iter().skip(skipped);
+    let counts = counts.map(|it| format!("{} × {}", style.safe(&it.period), it.n_mentions));
+    let cut = if skipped > 0 || timeline.n_earlier > 0 { "… " } else { "" };
+    let (first, last) = (style.safe(&timeline.first.day), style.safe(&timeline.last.day));
+    format!("mentioned {first} to {last}: {cut}{}", joined(counts))
+}
+
+/// `→ depends_on Key Store  (.81, runbooks/x.md:12, 2024-03-01)`; both ends are named when it is not the
+/// entity's own.
+fn relation(relation: &RelationView, about: &EntityView, style: Style) -> String {
+    let [subject, object] = relation.ends();
+    let (subject, object) = (style.safe(&subject), style.safe(&object));
+    let predicate = style.safe(&relation.predicate);
+    // Daemons before version 0.2 sent no ids.
+    let is_about = |id: Option<Id>, name: &str| match id {
+        Some(id) => id == about.id,
+        None => name == about.name,
+    };
+    let stated = if is_about(relation.subject_id, &relation.subject) {
+        format!("→ {predicate} {object}")
+    } else if is_about(relation.object_id, &relation.object) {
+        format!("← {predicate} {subject}")
+    } else {
+        format!("{subject} → {predicate} {object}")
+    };
+    let place = relation.evidence.first().map(|it| {
+        let date = it.date.as_ref().map(|date| format!(", {}", style.safe(date)));
+        format!(", {}{}", style.place(&it.source.place()), date.unwrap_or_default())
+    });
+    let place = place.unwrap_or_default();
+    let denial = relation.evidence.iter().find(|it| it.pattern.starts_with("against "));
+    let denial = denial.map(|it| format!(", contradicted by {}", style.place(&it.source.place())));
+    // A person has room for the words that state it, and for the rule that read them.
+    let words = relation.evidence.first().filter(|_| style.is_terminal()).map(|it| {
+        let (words, rule) = (stored(it.source.text.trim()), style.safe(&it.pattern));
+        style.dim(&format!("\n      “{words}” [{rule}]"))
+    });
+    let (denial, words) = (denial.unwrap_or_default(), words.unwrap_or_default());
+    format!("  {stated}  ({}{place}{denial}){words}", score(relation.confidence))
 }

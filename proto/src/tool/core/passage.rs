@@ -7,6 +7,7 @@ use serde_with::skip_serializing_none;
 use super::are_none;
 use crate::shape::Freshness;
 use crate::tool::{Effect, Tool, ToolSet};
+use crate::view::{Sheet, View, fresh, indented, stored};
 
 /// Characters of a passage if the caller gives no budget.
 pub const PASSAGE_CHARS: u32 = 8_000;
@@ -75,4 +76,29 @@ impl Tool for ReadPassage {
     const EFFECT: Effect = Effect::Reads;
     const SET: ToolSet = ToolSet::Core;
     type Reply = PassageReply;
+}
+
+/// The place, the text, and the passages before and after.
+impl View for PassageReply {
+    fresh!();
+    fn view(&self, sheet: &mut Sheet) {
+        let style = sheet.style();
+        let mut head = style.place(&self.place());
+        if !self.section.is_empty() {
+            head += &style.bold(&format!(" § {}", stored(&self.section)));
+        }
+        let [first, last] = self.passages;
+        let which = if first == last { format!("{first}") } else { format!("{first}-{last}") };
+        sheet.line(&format!("{head} (passage {which} of {})", self.n_passages));
+        sheet.cut(&indented(&self.text, ""));
+        sheet.remark(self.truncated.as_ref());
+        let on = [("before", &self.before), ("after", &self.after)];
+        let on: Vec<_> = on
+            .into_iter()
+            .filter_map(|(side, handle)| Some(format!("{side}: {}", style.safe(handle.as_ref()?))))
+            .collect();
+        if !on.is_empty() {
+            sheet.line(&style.dim(&on.join("  ")));
+        }
+    }
 }

@@ -4,8 +4,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
 
-use crate::shape::{Freshness, SourceView};
+use crate::shape::{Freshness, SourceView, place};
 use crate::tool::{Effect, Tool, ToolSet};
+use crate::view::{Sheet, View, fresh, stored};
 
 /// What is remembered.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -105,4 +106,41 @@ impl Tool for Remember {
     const SET: ToolSet = ToolSet::Core;
     const IS_IDEMPOTENT: bool = true;
     type Reply = RememberReply;
+}
+
+impl View for RememberReply {
+    fresh!();
+    fn view(&self, sheet: &mut Sheet) {
+        let style = sheet.style();
+        let path = place(&self.path, [self.line; 2], [None; 2]);
+        let path = style.place(&path);
+        let home = match (&self.about, &self.id) {
+            (Some(about), Some(id)) => {
+                format!("of {} as entry {} ({path})", stored(about), style.safe(id))
+            }
+            (Some(about), None) => format!("of {} ({path})", stored(about)),
+            (None, Some(id)) => format!("as entry {} ({path})", style.safe(id)),
+            (None, None) => format!("in {path}"),
+        };
+        let kind = self.kind.as_str();
+        sheet.line(&match (self.was_known, self.is_new) {
+            (true, _) => format!("known already, nothing written: {kind} {home}"),
+            (false, true) => format!("remembered: {kind} {home}, a new note"),
+            (false, false) => format!("remembered: {kind} {home}"),
+        });
+        if !self.text.is_empty() {
+            sheet.line(&format!("  “{}”", stored(&self.text)));
+        }
+        self.warnings.iter().for_each(|it| _ = sheet.line(&format!("warning: {}", style.safe(it))));
+        sheet.items(self.contradicts.iter().map(|it| {
+            let (words, place) = (stored(&it.source.text), style.place(&it.source.place()));
+            let text = format!("contradicts: “{words}” ({place}; {})", style.safe(&it.why));
+            style.yellow(&text)
+        }));
+        sheet.items(
+            self.similar.iter().map(|it| {
+                format!("similar: “{}” ({})", stored(&it.text), style.place(&it.place()))
+            }),
+        );
+    }
 }

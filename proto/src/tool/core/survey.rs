@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::view::Sheet;
+
 /// What is read of a folder and what is not.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SurveyView {
@@ -48,6 +50,38 @@ impl NotReadView {
             self.reason.clone()
         } else {
             format!("{}: {}", self.reason, self.by)
+        }
+    }
+}
+
+impl SurveyView {
+    /// Writes what is not read, with as many names as there is room for, and a count of what has none.
+    pub fn view(&self, sheet: &mut Sheet) {
+        let style = sheet.style();
+        sheet.reserve("not read: 9999999 more, for 9999 other reasons");
+        let (mut n_left_out, mut n_rows) = (0, 0);
+        for it in &self.not_read {
+            let mut shown = it.clone();
+            loop {
+                let named = shown.named(|path| style.safe(path).into_owned());
+                let line = format!("not read: {} ({}): {named}", it.count, style.safe(&it.why()));
+                if n_rows == 0 && sheet.line(&line) {
+                    break;
+                }
+                if n_rows > 0 || shown.paths.is_empty() {
+                    (n_left_out, n_rows) = (n_left_out + it.count, n_rows + 1);
+                    break;
+                }
+                shown.paths.truncate(shown.paths.len() / 2);
+            }
+        }
+        if n_rows > 0 {
+            sheet.reserved(&format!("not read: {n_left_out} more, for {n_rows} other reasons"));
+        }
+        if !self.not_read.is_empty() {
+            sheet.line(
+                &style.hint("hint: `not_read: true` names all, and what would have each read"),
+            );
         }
     }
 }

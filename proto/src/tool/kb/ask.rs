@@ -4,10 +4,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
 
-use super::EntryView;
+use super::{EntryView, brief};
 use crate::shape::Freshness;
-use crate::tool::core::StatementView;
+use crate::tool::core::{StatementView, statement};
 use crate::tool::{Effect, Tool, ToolSet};
+use crate::view::{Sheet, View, around, fresh, stored};
 
 /// How a question is answered.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -148,6 +149,31 @@ impl Tool for KbAsk {
     type Reply = KbAnswer;
 }
 
+impl View for KbAnswer {
+    fresh!();
+    fn view(&self, sheet: &mut Sheet) {
+        let style = sheet.style();
+        let ends: Vec<&str> = self.scope.iter().chain(&self.target).map(String::as_str).collect();
+        let ends = around(" ", &style.safe(&ends.join(" → ")), "");
+        sheet.line(&format!("{}{ends}: {}", self.strategy.as_str(), style.safe(&self.reason)));
+        sheet.remark(self.planned_by.as_ref());
+        sheet.remark(self.llm.as_ref());
+        sheet.remark(self.hint.as_ref());
+        sheet.items(self.path.iter().map(|it| {
+            let by = if it.llm { " (llm)" } else { "" };
+            let [from, edge, to] = [&it.from, &it.edge, &it.to].map(|it| style.safe(it));
+            format!("{from} —{edge}{by}→ {to}")
+        }));
+        sheet.items(self.entries.iter().map(|it| {
+            let (context, excerpt) = (style.safe(&it.context), stored(&it.excerpt));
+            format!("{}\n   ↳ {context}\n   {excerpt}", brief(&it.entry, style))
+        }));
+        sheet.items(
+            self.documents.iter().enumerate().map(|(idx, it)| statement(idx + 1, it, style)),
+        );
+    }
+}
+
 /// Parameters of `kb_summarize`.
 #[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -215,4 +241,26 @@ impl Tool for KbSummarize {
     const EFFECT: Effect = Effect::Reads;
     const SET: ToolSet = ToolSet::Kb;
     type Reply = KbSummary;
+}
+
+impl View for KbSummary {
+    fresh!();
+    fn view(&self, sheet: &mut Sheet) {
+        let style = sheet.style();
+        // The extractive summary is the usual case, and needs no remark.
+        if self.method != "extractive" {
+            sheet.remark(Some(&self.method));
+        }
+        sheet.remark(self.llm.as_ref());
+        sheet.remark(self.hint.as_ref());
+        sheet.items(self.answer.lines().map(|it| style.safe(it).into_owned()));
+        sheet.list(
+            "these disagree:",
+            self.conflicts.iter().map(|it| {
+                let [one, other] = [&it.one, &it.other]
+                    .map(|it| format!("  {} [{}]\n", stored(&it.text), it.cited.join(", ")));
+                format!("{one}{other}  ({})", style.safe(&it.why))
+            }),
+        );
+    }
 }

@@ -7,6 +7,7 @@ use serde_with::skip_serializing_none;
 use super::EntryType;
 use crate::shape::Freshness;
 use crate::tool::{Effect, Tool, ToolSet};
+use crate::view::{Sheet, View, around, fresh};
 
 /// Parameters of `kb_ingest`.
 #[skip_serializing_none]
@@ -104,4 +105,34 @@ impl Tool for KbIngest {
     const EFFECT: Effect = Effect::Writes;
     const SET: ToolSet = ToolSet::Kb;
     type Reply = KbIngestReply;
+}
+
+impl View for KbIngestReply {
+    fresh!();
+    fn view(&self, sheet: &mut Sheet) {
+        let style = sheet.style();
+        sheet.line(&format!(
+            "{}{} files: {} ingested, {} unchanged, {} skipped, {} flagged, {} errors; {} entries",
+            if self.dry_run { "dry run: of " } else { "" },
+            self.total,
+            self.ingested,
+            self.unchanged,
+            self.skipped,
+            self.flagged,
+            self.errors,
+            self.entries_created
+        ));
+        sheet.items(self.files.iter().map(|it| {
+            let reason = style.after(" — ", it.reason.as_ref());
+            let mut text = format!("{}: {}{reason}", it.action, style.safe(&it.path));
+            text.extend(it.llm.iter().map(|it| format!("\n   ({})", style.safe(it))));
+            for entry in &it.entries {
+                let id = entry.id.as_ref().map(|it| format!("[{it}] ")).unwrap_or_default();
+                let (kind, title) = (entry.entry_type.as_str(), style.safe(&entry.short_title));
+                text += &format!("\n   {id}{kind}: {title}");
+            }
+            text += &around("\n   too short for an entry: ", &style.names(&it.left_out), "");
+            text + &around("\n   replaces ", &it.replaced.join(", "), "")
+        }));
+    }
 }

@@ -6,9 +6,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
 
-use super::EntryView;
+use super::{EntryView, brief, each};
 use crate::shape::Freshness;
 use crate::tool::{Effect, Tool, ToolSet};
+use crate::view::{Sheet, View, fresh, joined, stored};
 
 /// What is done.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -162,4 +163,57 @@ impl Tool for KbMaintain {
     const EFFECT: Effect = Effect::Writes;
     const SET: ToolSet = ToolSet::Kb;
     type Reply = KbMaintainReply;
+}
+
+impl View for KbMaintainReply {
+    fresh!();
+    fn view(&self, sheet: &mut Sheet) {
+        let style = sheet.style();
+        sheet.line(&style.safe(&self.message));
+        if let Some(entry) = &self.entry {
+            sheet.line(&brief(entry, style));
+        }
+        for it in &self.versions {
+            sheet.line(&format!(
+                "v{} {} {} [{:.0} %] by {}",
+                it.version,
+                it.created_at,
+                style.safe(&it.change_reason),
+                it.confidence * 100.0,
+                style.safe(&it.client)
+            ));
+            for line in it.text.iter().flat_map(|text| text.lines()) {
+                sheet.line(&format!("   {}", stored(line)));
+            }
+        }
+        if let Some(stats) = &self.stats {
+            sheet.line(&format!(
+                "stale {}, hidden {}, with vectors {}",
+                stats.stale, stats.hidden, stats.with_embeddings
+            ));
+            for (what, counts) in [
+                ("types", &stats.by_type),
+                ("projects", &stats.by_project),
+                ("nodes", &stats.nodes),
+                ("relations", &stats.edges),
+            ] {
+                if !counts.is_empty() {
+                    let counts = counts.iter().map(|(key, n)| format!("{} {n}", style.safe(key)));
+                    sheet.line(&format!("{what}: {}", joined(counts)));
+                }
+            }
+            if let Some(it) = &stats.enrichment {
+                sheet.line(&format!(
+                    "read by a model: {} entries, {} relations; {} waiting, {} unreadable answers",
+                    it.read, it.relations, it.waiting, it.unreadable
+                ));
+            }
+            sheet.line(&format!("ingested files: {}", stats.ingested_files));
+            each(&stats.duplicates, sheet);
+            each(&stats.doubts, sheet);
+        }
+        if !self.purged.is_empty() {
+            sheet.line(&self.purged.join(", "));
+        }
+    }
 }

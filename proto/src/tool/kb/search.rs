@@ -5,10 +5,11 @@ use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
 use serde_with::skip_serializing_none;
 
-use super::{EntryType, EntryView};
+use super::{EntryType, EntryView, brief, each};
 use crate::shape::Freshness;
-use crate::tool::memory::ItemError;
+use crate::tool::memory::{ItemError, failed};
 use crate::tool::{Effect, Tool, ToolSet};
+use crate::view::{Sheet, View, around, count, fresh, stored};
 
 /// Parameters of `kb_search`.
 #[skip_serializing_none]
@@ -81,6 +82,26 @@ impl Tool for KbSearch {
     const EFFECT: Effect = Effect::Reads;
     const SET: ToolSet = ToolSet::Kb;
     type Reply = KbSearchReply;
+}
+
+impl View for KbSearchReply {
+    fresh!();
+    fn view(&self, sheet: &mut Sheet) {
+        let style = sheet.style();
+        sheet.line(&count(self.results.len() as u64, "entry"));
+        sheet.remark(self.hint.as_ref());
+        if self.nothing_relevant {
+            sheet.line(
+                &style
+                    .yellow("nothing here has much to do with the question; the nearest entries:"),
+            );
+        }
+        let weak = |weak: bool| if weak { "weak: " } else { "" };
+        sheet.items(
+            self.results.iter().map(|it| format!("{}{}", weak(it.weak), brief(&it.entry, style))),
+        );
+        each(&self.hints, sheet);
+    }
 }
 
 /// Parameters of `kb_get`.
@@ -168,4 +189,30 @@ impl Tool for KbGet {
     const EFFECT: Effect = Effect::Reads;
     const SET: ToolSet = ToolSet::Kb;
     type Reply = KbGetReply;
+}
+
+impl View for KbGetReply {
+    fresh!();
+    fn view(&self, sheet: &mut Sheet) {
+        let style = sheet.style();
+        sheet.items(self.not_found.iter().map(|id| format!("[{}] not found", style.safe(id))));
+        failed(&self.failed, sheet);
+        sheet.items(self.listed.iter().map(|it| brief(it, style)));
+        for it in &self.entries {
+            let mut text = brief(&it.entry, style);
+            text += &around("\n   supersedes ", &it.supersedes.join(", "), "");
+            text += &around("\n   ", &style.names(&it.edges), "");
+            for doubt in &it.doubts {
+                text += &format!("\n   warning: {}", style.safe(doubt));
+            }
+            if style.is_terminal() {
+                let path = style.place(&it.entry.path);
+                text += &format!("\n   version {}, {path}", it.version);
+            }
+            sheet.line(&text);
+            for line in it.knowledge_details.lines() {
+                sheet.line(&stored(line));
+            }
+        }
+    }
 }

@@ -5,11 +5,12 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use serde_with::skip_serializing_none;
 
-use super::{EntryType, EntryView};
+use super::{EntryType, EntryView, brief, each};
 use crate::shape::Freshness;
 use crate::tool::batch::Item;
-use crate::tool::memory::ItemError;
+use crate::tool::memory::{ItemError, failed};
 use crate::tool::{Effect, Tool, ToolSet};
+use crate::view::{Sheet, View, fresh};
 
 /// Parameters of `kb_store`.
 #[skip_serializing_none]
@@ -71,6 +72,21 @@ impl Tool for KbStore {
     type Reply = KbStored;
 }
 
+impl View for KbStored {
+    fresh!();
+    fn view(&self, sheet: &mut Sheet) {
+        let style = sheet.style();
+        let entry = &self.entry;
+        let (action, id, version) = (&self.action, &entry.id, self.version);
+        sheet.line(&format!("{action} {id} (version {version}, {})", style.safe(&entry.path)));
+        sheet.line(&brief(entry, style));
+        each(&self.warnings, sheet);
+        if !self.edges.is_empty() {
+            sheet.line(&style.safe(&self.edges.join(", ")));
+        }
+    }
+}
+
 /// An entry to be made.
 #[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -124,4 +140,13 @@ impl Tool for KbStoreBatch {
     const EFFECT: Effect = Effect::Writes;
     const SET: ToolSet = ToolSet::Kb;
     type Reply = KbBatchReply;
+}
+
+impl View for KbBatchReply {
+    fresh!();
+    fn view(&self, sheet: &mut Sheet) {
+        let style = sheet.style();
+        failed(&self.failed, sheet);
+        sheet.items(self.entries.iter().map(|it| format!("created {}", brief(it, style))));
+    }
 }

@@ -4,9 +4,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
 
-use super::MemoryNode;
+use super::{MemoryNode, next, nothing};
 use crate::shape::Freshness;
 use crate::tool::{Effect, Tool, ToolSet};
+use crate::view::{Sheet, View, around, count, fresh, score, stored};
 
 /// Parameters of `get_relation_gaps`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -53,6 +54,22 @@ impl Tool for GetRelationGaps {
     type Reply = GapsReply;
 }
 
+impl View for GapsReply {
+    fresh!();
+    fn view(&self, sheet: &mut Sheet) {
+        let style = sheet.style();
+        next(self.next_page, sheet);
+        nothing(self.gaps.is_empty(), sheet);
+        sheet.items(self.gaps.iter().map(|it| {
+            let times = match it.reference_count {
+                1 => "once".to_string(),
+                n => format!("{n} times"),
+            };
+            format!("{} mentions {} {times}", style.safe(&it.node), style.safe(&it.referenced_name))
+        }));
+    }
+}
+
 /// Parameters of `find_similar_nodes`.
 #[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -96,6 +113,19 @@ impl Tool for FindSimilarNodes {
     const EFFECT: Effect = Effect::Reads;
     const SET: ToolSet = ToolSet::Memory;
     type Reply = SimilarReply;
+}
+
+impl View for SimilarReply {
+    fresh!();
+    fn view(&self, sheet: &mut Sheet) {
+        let style = sheet.style();
+        nothing(self.pairs.is_empty(), sheet);
+        sheet.items(self.pairs.iter().map(|it| {
+            let (one, other) = (style.safe(&it.node_a), style.safe(&it.node_b));
+            let (kind, other_kind) = (style.safe(&it.node_a_type), style.safe(&it.node_b_type));
+            format!("{one} ({kind}) ~ {other} ({other_kind}) {}", score(it.similarity))
+        }));
+    }
 }
 
 /// Parameters of `get_consolidation_report`.
@@ -201,6 +231,50 @@ impl Tool for GetConsolidationReport {
     type Reply = ConsolidationReply;
 }
 
+impl View for ConsolidationReply {
+    fresh!();
+    fn view(&self, sheet: &mut Sheet) {
+        let style = sheet.style();
+        let it = &self.event_summary;
+        let since = style.safe(&it.since);
+        sheet.line(&format!(
+            "since {since}: {} created, {} updated, {} deleted",
+            it.creates, it.updates, it.deletes
+        ));
+        sheet.remark(self.truncated.as_ref());
+        sheet.remark(self.llm.as_ref());
+        sheet.list(
+            "need a summary:",
+            self.stale_summaries.iter().map(|it| {
+                let n = count(it.observation_count, "observation");
+                // Drafts by other means than a model are not marked.
+                let by = it.draft_by.as_ref().filter(|by| by.starts_with("llm:"));
+                let by = around(" (", &style.after("", by), ")");
+                let draft = around("\n     ", &style.after("", it.draft_summary.as_ref()), &by);
+                format!("  {} ({n}){draft}", stored(&it.name))
+            }),
+        );
+        sheet.list(
+            "may be related:",
+            self.relation_candidates.iter().map(|it| {
+                let (one, other) = (style.safe(&it.node_a), style.safe(&it.node_b));
+                format!("  {one} ~ {other} {}", score(it.similarity_score))
+            }),
+        );
+        sheet.list(
+            "clusters:",
+            self.cluster_summary.iter().map(|it| {
+                let label = style.after("", it.centroid_label.as_ref());
+                format!("  {}. {label}: {}", it.cluster_id, style.names(&it.node_names))
+            }),
+        );
+        sheet.list(
+            "without relations:",
+            self.orphaned_nodes.iter().map(|it| format!("  {}", stored(&it.name))),
+        );
+    }
+}
+
 /// Parameters of `get_pending_consolidation`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -249,6 +323,20 @@ impl Tool for GetPendingConsolidation {
     type Reply = PendingReply;
 }
 
+impl View for PendingReply {
+    fresh!();
+    fn view(&self, sheet: &mut Sheet) {
+        let style = sheet.style();
+        next(self.next_page, sheet);
+        nothing(self.nodes.is_empty(), sheet);
+        sheet.items(self.nodes.iter().map(|it| {
+            let n = count(it.observation_count, "observation");
+            let last = style.safe(&it.last_observation_at);
+            format!("{} ({}, {n}, last {last})", stored(&it.name), style.safe(&it.entity_type))
+        }));
+    }
+}
+
 /// Parameters of `get_stats`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -278,4 +366,15 @@ impl Tool for GetStats {
     const EFFECT: Effect = Effect::Reads;
     const SET: ToolSet = ToolSet::Memory;
     type Reply = StatsReply;
+}
+
+impl View for StatsReply {
+    fresh!();
+    fn view(&self, sheet: &mut Sheet) {
+        let nodes = count(self.node_count, "entity");
+        let observations = count(self.observation_count, "observation");
+        let relations = count(self.relation_count, "relation");
+        let percent = (self.embedding_coverage * 100.0).round();
+        sheet.line(&format!("{nodes}, {observations}, {relations}; {percent} % with vectors"));
+    }
 }

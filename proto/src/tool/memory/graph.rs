@@ -4,9 +4,13 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
 
-use super::{ItemError, MemoryEntity, MemoryNode, MemoryRelation};
+use super::{
+    ItemError, MemoryEntity, MemoryNode, MemoryRelation, fact, failed, names, next, node, nothing,
+    relation,
+};
 use crate::shape::Freshness;
 use crate::tool::{Effect, Tool, ToolSet};
+use crate::view::{Sheet, View, fresh};
 
 /// Parameters of `open_nodes`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -48,6 +52,33 @@ impl Tool for OpenNodes {
     type Reply = MemoryGraphReply;
 }
 
+impl View for MemoryGraphReply {
+    fresh!();
+    fn view(&self, sheet: &mut Sheet) {
+        let style = sheet.style();
+        failed(&self.failed, sheet);
+        names("not found", &self.not_found, sheet);
+        sheet.remark(self.truncated.as_ref());
+        next(self.next_page, sheet);
+        nothing(self.entities.is_empty() && self.not_found.is_empty(), sheet);
+        sheet.items(self.entities.iter().map(|it| {
+            // Only for `node`, which shows both kinds of replies.
+            let head = MemoryNode {
+                name: it.name.clone(),
+                entity_type: it.entity_type.clone(),
+                summary: it.summary.clone(),
+                tags: it.tags.clone(),
+                path: it.path.clone(),
+                ..MemoryNode::default()
+            };
+            let facts = it.observations.iter().map(|it| format!("\n{}", fact(it)));
+            let facts: String = facts.collect();
+            format!("{}{facts}", node(&head, style))
+        }));
+        sheet.list("relations:", self.relations.iter().map(|it| relation(it, style)));
+    }
+}
+
 /// Reply of the tools that list entities.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct MemoryNodesReply {
@@ -79,6 +110,16 @@ impl Tool for GetNodesByType {
     const EFFECT: Effect = Effect::Reads;
     const SET: ToolSet = ToolSet::Memory;
     type Reply = MemoryNodesReply;
+}
+
+impl View for MemoryNodesReply {
+    fresh!();
+    fn view(&self, sheet: &mut Sheet) {
+        let style = sheet.style();
+        next(self.next_page, sheet);
+        nothing(self.nodes.is_empty(), sheet);
+        sheet.items(self.nodes.iter().map(|it| node(it, style)));
+    }
 }
 
 /// Parameters of `get_recently_modified`.
@@ -128,6 +169,15 @@ impl Tool for GetRelationsBetween {
     type Reply = RelationsReply;
 }
 
+impl View for RelationsReply {
+    fresh!();
+    fn view(&self, sheet: &mut Sheet) {
+        let style = sheet.style();
+        nothing(self.relations.is_empty(), sheet);
+        sheet.items(self.relations.iter().map(|it| relation(it, style)));
+    }
+}
+
 /// Parameters of `get_neighborhood`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -163,6 +213,16 @@ impl Tool for GetNeighborhood {
     type Reply = NeighborhoodReply;
 }
 
+impl View for NeighborhoodReply {
+    fresh!();
+    fn view(&self, sheet: &mut Sheet) {
+        let style = sheet.style();
+        sheet.remark(self.truncated.as_ref());
+        sheet.items(self.nodes.iter().map(|it| node(it, style)));
+        sheet.list("relations:", self.relations.iter().map(|it| relation(it, style)));
+    }
+}
+
 /// Parameters of `get_path`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -195,6 +255,19 @@ impl Tool for GetPath {
     const EFFECT: Effect = Effect::Reads;
     const SET: ToolSet = ToolSet::Memory;
     type Reply = PathReply;
+}
+
+impl View for PathReply {
+    fresh!();
+    fn view(&self, sheet: &mut Sheet) {
+        let style = sheet.style();
+        if !self.found {
+            sheet.line("no path");
+            return;
+        }
+        names("path", &self.path, sheet);
+        sheet.items(self.relations.iter().map(|it| relation(it, style)));
+    }
 }
 
 /// Parameters of `get_orphans`.

@@ -4,9 +4,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
 
-use super::{MemoryEntity, MemoryRelation};
+use super::{MemoryEntity, MemoryRelation, nothing, relation};
 use crate::shape::Freshness;
 use crate::tool::{Effect, Tool, ToolSet};
+use crate::view::{Sheet, View, fresh, score, stored};
 
 /// How a search compares.
 #[derive(Debug, Clone, Copy, Default, Eq, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -87,6 +88,21 @@ impl Tool for QueryObservations {
     const EFFECT: Effect = Effect::Reads;
     const SET: ToolSet = ToolSet::Memory;
     type Reply = ObservationsReply;
+}
+
+impl View for ObservationsReply {
+    fresh!();
+    fn view(&self, sheet: &mut Sheet) {
+        nothing(self.results.is_empty(), sheet);
+        if self.nothing_relevant {
+            sheet.line(&sheet.style().yellow("nothing relevant; the nearest observations:"));
+        }
+        sheet.items(self.results.iter().map(|it| {
+            let weak = if it.weak { ", weak" } else { "" };
+            let text = stored(&it.content);
+            format!("^o{} {text} (score {}{weak})", it.ordinal, score(it.score))
+        }));
+    }
 }
 
 /// Parameters of `search_nodes`.
@@ -176,4 +192,34 @@ impl Tool for SearchNodes {
     const EFFECT: Effect = Effect::Reads;
     const SET: ToolSet = ToolSet::Memory;
     type Reply = FoundNodesReply;
+}
+
+impl View for FoundNodesReply {
+    fresh!();
+    fn view(&self, sheet: &mut Sheet) {
+        let style = sheet.style();
+        if self.results.is_empty() {
+            sheet.line("nothing found");
+        }
+        if self.nothing_relevant {
+            sheet.line(&style.yellow("nothing relevant; the nearest entities:"));
+        }
+        sheet.items(self.results.iter().enumerate().map(|(idx, it)| {
+            let weak = if it.weak { ", weak" } else { "" };
+            let by = style.after(", ", it.matched_perspective.as_ref());
+            let (name, kind) = (stored(&it.name), style.safe(&it.entity_type));
+            let (rank, path, score) = (idx + 1, style.safe(&it.path), score(it.score));
+            let mut text = format!("{rank}. {name} ({kind}, {path}; score {score}{by}{weak})");
+            // The first observation is shown even if it is weak, so that every entity shows why it was found.
+            let shown = it.observations.iter().enumerate().filter(|(at, it)| *at == 0 || !it.weak);
+            for (_, it) in shown {
+                text += &format!("\n   ^o{} {}", it.ordinal, stored(&it.content));
+            }
+            text
+        }));
+        sheet.items(self.relations.iter().map(|it| relation(it, style)));
+        if let Some(page) = self.next_page {
+            sheet.line(&format!("more with `page: {page}`"));
+        }
+    }
 }

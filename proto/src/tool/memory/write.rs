@@ -4,10 +4,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
 
-use super::{FactView, ItemError, MemoryRelation};
+use super::{FactView, ItemError, MemoryRelation, fact, failed, names, relation};
 use crate::shape::Freshness;
 use crate::tool::batch::Item;
 use crate::tool::{Effect, Tool, ToolSet};
+use crate::view::{Sheet, View, around, count, fresh, joined, stored, tags};
 
 /// An entity to be made.
 #[skip_serializing_none]
@@ -89,6 +90,29 @@ impl Tool for CreateEntities {
     type Reply = CreatedEntitiesReply;
 }
 
+impl View for CreatedEntitiesReply {
+    fresh!();
+    fn view(&self, sheet: &mut Sheet) {
+        let style = sheet.style();
+        failed(&self.failed, sheet);
+        sheet.items(self.entities.iter().map(|it| {
+            let (name, kind) = (stored(&it.name), style.safe(&it.entity_type));
+            let how = if it.was_note { "turned the note into an entity" } else { "created" };
+            format!("{how} {name} ({kind}, {})", style.safe(&it.path))
+        }));
+        sheet.items(self.existing.iter().map(|it| {
+            let (name, path) = (stored(&it.name), style.safe(&it.path));
+            let lost = match it.not_added.len() as u64 {
+                0 => String::new(),
+                n => {
+                    format!("; {} not added: `add_observations` does that", count(n, "observation"))
+                }
+            };
+            format!("already there: {name} ({path}){lost}")
+        }));
+    }
+}
+
 /// Parameters of `delete_entities`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -126,6 +150,20 @@ impl Tool for DeleteEntities {
     type Reply = DeletedEntitiesReply;
 }
 
+impl View for DeletedEntitiesReply {
+    fresh!();
+    fn view(&self, sheet: &mut Sheet) {
+        let style = sheet.style();
+        failed(&self.failed, sheet);
+        names("deleted", &self.deleted, sheet);
+        names("not found", &self.not_found, sheet);
+        sheet.list(
+            "relations deleted with them:",
+            self.removed_relations.iter().map(|it| relation(it, style)),
+        );
+    }
+}
+
 /// Parameters of `set_summary`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -159,6 +197,14 @@ impl Tool for SetSummary {
     type Reply = SummaryReply;
 }
 
+impl View for SummaryReply {
+    fresh!();
+    fn view(&self, sheet: &mut Sheet) {
+        let style = sheet.style();
+        sheet.line(&format!("{}: {}", stored(&self.name), style.safe(&self.summary)));
+    }
+}
+
 /// Parameters of `set_tags`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -188,6 +234,16 @@ impl Tool for SetTags {
     const SET: ToolSet = ToolSet::Memory;
     const IS_IDEMPOTENT: bool = true;
     type Reply = TagsReply;
+}
+
+impl View for TagsReply {
+    fresh!();
+    fn view(&self, sheet: &mut Sheet) {
+        let style = sheet.style();
+        let tags = tags(&self.tags, style);
+        let tags = if tags.is_empty() { " no tags" } else { &tags };
+        sheet.line(&format!("{}:{tags}", stored(&self.name)));
+    }
 }
 
 /// Observations to be added to one entity.
@@ -247,6 +303,23 @@ impl Tool for AddObservations {
     type Reply = AddedReply;
 }
 
+impl View for AddedReply {
+    fresh!();
+    fn view(&self, sheet: &mut Sheet) {
+        let style = sheet.style();
+        for it in &self.results {
+            let name = style.safe(&it.entity_name);
+            if let Some(error) = &it.error {
+                failed(std::slice::from_ref(error), sheet);
+                continue;
+            }
+            let n = count(it.added.len() as u64, "observation");
+            sheet.line(&format!("{name}: {n} added, {} already there", it.existing.len()));
+            sheet.items(it.added.iter().map(fact));
+        }
+    }
+}
+
 /// Parameters of `replace_observation`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -283,6 +356,16 @@ impl Tool for ReplaceObservation {
     const EFFECT: Effect = Effect::Writes;
     const SET: ToolSet = ToolSet::Memory;
     type Reply = ReplacedReply;
+}
+
+impl View for ReplacedReply {
+    fresh!();
+    fn view(&self, sheet: &mut Sheet) {
+        let style = sheet.style();
+        sheet.line(&format!("{} ^o{}", style.safe(&self.entity_name), self.ordinal));
+        sheet.line(&format!("- {}", style.safe(&self.old_content)));
+        sheet.line(&format!("+ {}", style.safe(&self.new_content)));
+    }
 }
 
 /// Observations of one entity to be deleted.
@@ -350,123 +433,25 @@ impl Tool for DeleteObservations {
     type Reply = DeletedObservationsReply;
 }
 
-/// A relation as a request names it.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct RelationKey {
-    /// The entity that states it.
-    #[serde(alias = "from")]
-    pub from_entity: String,
-    /// The other one.
-    #[serde(alias = "to")]
-    pub to_entity: String,
-    /// Its type, in active voice, such as `works_with`.
-    #[serde(alias = "relationType")]
-    pub relation_type: String,
-}
-
-/// Parameters of `create_relations`.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct CreateRelations {
-    /// The relations, at most 1000.
-    pub relations: Vec<Item<RelationKey>>,
-}
-
-/// Reply of `create_relations`.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct CreatedRelationsReply {
-    /// Those that were made.
-    pub created: Vec<MemoryRelation>,
-    /// Those that were there.
-    pub already_existed: Vec<MemoryRelation>,
-    /// Names that no entity has.
-    pub not_found: Vec<String>,
-    /// Those that could not be done, and why.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub failed: Vec<ItemError>,
-    /// Freshness.
-    #[serde(flatten)]
-    pub freshness: Freshness,
-}
-
-impl Tool for CreateRelations {
-    const NAME: &'static str = "create_relations";
-    const SUMMARY: &'static str = "Create typed relations between existing entities.";
-    const EFFECT: Effect = Effect::Writes;
-    const SET: ToolSet = ToolSet::Memory;
-    const IS_IDEMPOTENT: bool = true;
-    type Reply = CreatedRelationsReply;
-}
-
-/// Parameters of `delete_relations`.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct DeleteRelations {
-    /// The relations.
-    pub relations: Vec<Item<RelationKey>>,
-}
-
-/// Reply of `delete_relations`.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct DeletedRelationsReply {
-    /// How many were deleted.
-    pub deleted: u64,
-    /// How many were not there.
-    pub not_found: u64,
-    /// Those that could not be done, and why.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub failed: Vec<ItemError>,
-    /// Freshness.
-    #[serde(flatten)]
-    pub freshness: Freshness,
-}
-
-impl Tool for DeleteRelations {
-    const NAME: &'static str = "delete_relations";
-    const SUMMARY: &'static str = "Delete relations.";
-    const EFFECT: Effect = Effect::Writes;
-    const SET: ToolSet = ToolSet::Memory;
-    const IS_IDEMPOTENT: bool = true;
-    type Reply = DeletedRelationsReply;
-}
-
-/// Parameters of `update_relation_type`.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct UpdateRelationType {
-    /// The entity that states it.
-    #[serde(alias = "from")]
-    pub from_entity: String,
-    /// The other one.
-    #[serde(alias = "to")]
-    pub to_entity: String,
-    /// Its type.
-    pub old_type: String,
-    /// Its type from now on.
-    pub new_type: String,
-}
-
-/// Reply of `update_relation_type`.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct UpdatedRelationReply {
-    /// The entity that states it.
-    pub from_entity: String,
-    /// The other one.
-    pub to_entity: String,
-    /// Its type before.
-    pub old_type: String,
-    /// Its type now.
-    pub new_type: String,
-    /// Freshness.
-    #[serde(flatten)]
-    pub freshness: Freshness,
-}
-
-impl Tool for UpdateRelationType {
-    const NAME: &'static str = "update_relation_type";
-    const SUMMARY: &'static str = "Rename the type of a relation.";
-    const EFFECT: Effect = Effect::Writes;
-    const SET: ToolSet = ToolSet::Memory;
-    type Reply = UpdatedRelationReply;
+impl View for DeletedObservationsReply {
+    fresh!();
+    fn view(&self, sheet: &mut Sheet) {
+        let style = sheet.style();
+        for it in &self.results {
+            if let Some(error) = &it.error {
+                failed(std::slice::from_ref(error), sheet);
+                continue;
+            }
+            let list = |all: &[u64]| joined(all.iter().map(|it| format!("^o{it}")));
+            let mut text = format!("{}: ", style.safe(&it.entity_name));
+            text += &match it.deleted_ordinals.as_slice() {
+                [] => "nothing deleted".to_string(),
+                deleted => format!("deleted {}", list(deleted)),
+            };
+            text += &around(", with everything below: ", &style.names(&it.deleted_below), "");
+            text += &around("; not found ", &list(&it.not_found_ordinals), "");
+            let unsaid = style.names(&it.not_found_observations);
+            sheet.line(&(text + &around("; no observation says ", &unsaid, "")));
+        }
+    }
 }

@@ -7,6 +7,7 @@ use serde_with::skip_serializing_none;
 use super::{OutputFormat, WrittenReply};
 use crate::shape::{Freshness, is_zero};
 use crate::tool::{Effect, Tool, ToolSet};
+use crate::view::{Sheet, Style, View, count, fresh, lines};
 
 /// Parameters of `note_history`.
 #[skip_serializing_none]
@@ -93,6 +94,33 @@ impl Tool for NoteHistory {
     type Reply = NoteHistoryReply;
 }
 
+impl View for NoteHistoryReply {
+    fresh!();
+    fn view(&self, sheet: &mut Sheet) {
+        let style = sheet.style();
+        let state = match &self.checksum {
+            Some(checksum) => format!("checksum {checksum}"),
+            None => "gone".to_string(),
+        };
+        sheet.line(&format!("{}  {state}", style.safe(&self.path)));
+        // One version was asked for: its text follows the change that replaced it.
+        if let Some(content) = &self.content {
+            for it in &self.changes {
+                sheet.line(&format!("before: {}", change(it, style)));
+            }
+            lines(content, self.lines.unwrap_or([1, 1]), self.next_line, sheet);
+            return;
+        }
+        if self.changes.is_empty() {
+            sheet.line("no change is known");
+        }
+        if self.n_more > 0 {
+            sheet.line(&format!("({} more)", count(self.n_more.into(), "change")));
+        }
+        sheet.items(self.changes.iter().map(|it| change(it, style)));
+    }
+}
+
 /// Parameters of `restore_note`.
 #[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -117,4 +145,22 @@ impl Tool for RestoreNote {
     const EFFECT: Effect = Effect::Writes;
     const SET: ToolSet = ToolSet::Notes;
     type Reply = WrittenReply;
+}
+
+/// `2026-01-31T09:30:00Z changed +2 -1 by edit_note@claude-code (tick 12); version 20260131T093000.123456Z`.
+fn change(it: &NoteChangeView, style: Style) -> String {
+    let mut text = format!("{} {} +{} -{}", it.at, style.safe(&it.kind), it.n_added, it.n_removed);
+    if let Some(by) = &it.by {
+        text += &format!(" by {}", style.safe(by));
+    }
+    if let Some(tick) = it.tick {
+        text += &format!(" (tick {tick})");
+    }
+    if let Some(path) = &it.was_path {
+        text += &format!(" at {}", style.safe(path));
+    }
+    if let Some(version) = &it.version {
+        text += &format!("; version {}", style.safe(version));
+    }
+    text
 }

@@ -2,8 +2,8 @@
 //!
 //! A field of a note is a key of its front matter, a category of its observations or a type of its
 //! relations. A schema is a note of type `schema` whose front matter has `entity: TYPE` and, under
-//! `schema`, one field on each line: `name: string, what it is`. `name?` is optional, `name(array)`
-//! may occur several times, `name(enum): [a, b]` has one of these values.
+//! `schema`, one field on each line: `name: string, what it is`. `name?` is optional, `name(array, style)`
+//! may occur several times, `name(enum, style): [a, b]` has one of these values.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -12,6 +12,7 @@ use serde_with::skip_serializing_none;
 use super::OutputFormat;
 use crate::shape::Freshness;
 use crate::tool::{Effect, Tool, ToolSet};
+use crate::view::{Sheet, Style, View, around, as_written, count, fresh};
 
 /// Parameters of `schema_infer`.
 #[skip_serializing_none]
@@ -104,6 +105,21 @@ impl Tool for SchemaInfer {
     type Reply = SchemaInferReply;
 }
 
+impl View for SchemaInferReply {
+    fresh!();
+    fn view(&self, sheet: &mut Sheet) {
+        let style = sheet.style();
+        let (notes, note_type) = (count(self.n_notes, "note"), style.safe(&self.note_type));
+        sheet.line(&format!("{notes} of the type {note_type}"));
+        hint(self.hint.as_ref(), sheet);
+        sheet.items(self.fields.iter().map(|it| field(it, style)));
+        if let Some(schema) = &self.schema {
+            sheet.heading("a schema note that says so:");
+            sheet.line(as_written(schema).trim_end());
+        }
+    }
+}
+
 /// Parameters of `schema_validate`: a type or a note.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -179,6 +195,20 @@ impl Tool for SchemaValidate {
     type Reply = SchemaValidateReply;
 }
 
+impl View for SchemaValidateReply {
+    fresh!();
+    fn view(&self, sheet: &mut Sheet) {
+        let style = sheet.style();
+        let by = match &self.schema {
+            Some(schema) => style.safe(schema).into_owned(),
+            None => "what nearly all of them state".to_string(),
+        };
+        sheet.line(&format!("{} of {} fit {by}", self.n_valid, count(self.n_notes, "note")));
+        sheet.items(self.faults.iter().map(|it| fault(it, style)));
+        hint(self.hint.as_ref(), sheet);
+    }
+}
+
 /// Parameters of `schema_diff`.
 #[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -218,4 +248,60 @@ impl Tool for SchemaDiff {
     const EFFECT: Effect = Effect::Reads;
     const SET: ToolSet = ToolSet::Notes;
     type Reply = SchemaDiffReply;
+}
+
+impl View for SchemaDiffReply {
+    fresh!();
+    fn view(&self, sheet: &mut Sheet) {
+        let style = sheet.style();
+        let (notes, schema) = (count(self.n_notes, "note"), style.safe(&self.schema));
+        sheet.line(&format!("{notes} against {schema}"));
+        let parts = [
+            ("new", &self.new_fields),
+            ("hardly stated any more", &self.dropped_fields),
+            ("one value or several", &self.cardinality_changes),
+        ];
+        if parts.iter().all(|(_, fields)| fields.is_empty()) {
+            sheet.line("no difference");
+        }
+        for (what, fields) in parts {
+            sheet.list(&format!("{what}:"), fields.iter().map(|it| field(it, style)));
+        }
+    }
+}
+
+/// `  role (observation, 3 notes, 60 %): Engineer; Manager`.
+fn field(it: &FieldUse, style: Style) -> String {
+    let kind = match it.kind {
+        FieldKind::Field => "front matter",
+        FieldKind::Observation => "observation",
+        FieldKind::Relation => "relation",
+    };
+    let list = if it.is_list { ", several" } else { "" };
+    let samples: Vec<_> = it.samples.iter().map(|it| style.safe(it)).collect();
+    let samples = around(": ", &samples.join("; "), "");
+    let share = it.share * 100.0;
+    let (name, notes) = (style.safe(&it.name), count(it.n_notes, "note"));
+    format!("  {name} ({kind}{list}, {notes}, {share:.0} %){samples}")
+}
+
+fn hint(hint: Option<&String>, sheet: &mut Sheet) {
+    let style = sheet.style();
+    if let Some(hint) = hint {
+        sheet.line(&format!("hint: {}", style.safe(hint)));
+    }
+}
+
+/// `  Ada (people/ada.md): lacks name; …`.
+fn fault(it: &SchemaFault, style: Style) -> String {
+    let mut faults = Vec::new();
+    if !it.missing.is_empty() {
+        faults.push(format!("lacks {}", it.missing.join(", ")));
+    }
+    faults.extend(it.differs.iter().cloned());
+    if !it.further.is_empty() {
+        faults.push(format!("has besides {}", it.further.join(", ")));
+    }
+    let (title, path) = (style.safe(&it.title), style.safe(&it.path));
+    format!("  {title} ({path}): {}", style.safe(&faults.join("; ")))
 }

@@ -5,9 +5,12 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use serde_with::skip_serializing_none;
 
-use super::{NoteView, OutputFormat};
+use super::{NoteView, OutputFormat, name};
 use crate::shape::{Freshness, is_zero};
 use crate::tool::{Effect, Tool, ToolSet};
+use crate::view::{
+    Sheet, Style, View, around, fresh, indented, joined, place, score, stored, tags,
+};
 
 /// How `search_notes` looks (S0 §5.1).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -162,6 +165,31 @@ impl Tool for SearchNotes {
     type Reply = SearchReply;
 }
 
+impl View for SearchReply {
+    fresh!();
+    fn view(&self, sheet: &mut Sheet) {
+        let style = sheet.style();
+        if self.results.is_empty() {
+            sheet.line("nothing found");
+        }
+        sheet.remark(self.hint.as_ref());
+        if self.nothing_relevant {
+            sheet.line(
+                &style
+                    .yellow("nothing here has much to do with the question; the nearest results:"),
+            );
+        }
+        if self.has_more {
+            sheet.line(&format!("(page {}; more on page {})", self.page, self.page + 1));
+        }
+        let first = (self.page.max(1) as usize - 1) * self.page_size as usize;
+        sheet.items(self.results.iter().enumerate().map(|(idx, it)| {
+            let rank = first + idx + 1;
+            format!("{rank}. {}", result(it, style))
+        }));
+    }
+}
+
 /// Parameters of `search`.
 #[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -250,4 +278,64 @@ impl Tool for Search {
     const EFFECT: Effect = Effect::Reads;
     const SET: ToolSet = ToolSet::Notes;
     type Reply = FoundReply;
+}
+
+impl View for FoundReply {
+    fresh!();
+    fn view(&self, sheet: &mut Sheet) {
+        let style = sheet.style();
+        if self.notes.is_empty() {
+            sheet.line("nothing found");
+        }
+        sheet.remark(self.hint.as_ref());
+        if self.nothing_relevant && !self.notes.is_empty() {
+            sheet.line(
+                &style.yellow("nothing here has much to do with the question; the nearest notes:"),
+            );
+        }
+        // First, because nothing may follow a list that was cut.
+        sheet.remark(self.more.as_ref());
+        sheet.items(self.notes.iter().enumerate().map(|(idx, it)| {
+            let place = place(&it.note.path, it.line, style);
+            let score = (it.score != 0.0).then(|| format!("score {}", score(it.score)));
+            let what = score.into_iter().chain((!it.is_whole).then(|| "excerpt".to_string()));
+            let what = around(" (", &joined(what), ")");
+            let (title, vault) = (style.safe(&it.note.title), style.safe(&it.vault));
+            let (rank, tags) = (idx + 1, tags(&it.tags, style));
+            let content = indented(it.content.trim_end(), "   ");
+            format!("{rank}. {title} [{vault}] {place}{what}{tags}\n{}", content.trim_end())
+        }));
+    }
+}
+
+pub(super) fn result(it: &ResultView, style: Style) -> String {
+    let place = place(&it.note.path, it.line, style);
+    // What only had to fit conditions has no score.
+    let why = (it.score != 0.0).then(|| format!("score {}", score(it.score)));
+    let why = joined(why.into_iter().chain(it.weak.then(|| "weak".to_string())));
+    let parts = [("text", it.text), ("similarity", it.similarity)];
+    let parts = parts.map(|(name, it)| it.map(|it| format!("{name} {}", score(it))));
+    let parts: Vec<String> = parts.into_iter().flatten().collect();
+    let why = why + &around(": ", &parts.join(" "), "");
+    let also = around("; ", &why, "");
+    let snippet = stored(&it.snippet);
+    let title = style.safe(&it.note.title);
+    match it.item {
+        ItemType::Entity => {
+            let shown = NoteView { path: place, ..it.note.clone() };
+            let origin = style.after("\n   ", it.note.origin.words().as_ref());
+            let text = indented(&it.snippet, "   ");
+            let why = around(" (", &why, ")");
+            format!("{}{why}\n{}{origin}", name(&shown, style), text.trim_end())
+        }
+        ItemType::Observation => {
+            let category = it.category.as_deref().unwrap_or_default();
+            format!("[{}] {snippet} ({title}, {place}{also})", style.safe(category))
+        }
+        ItemType::Relation => {
+            let relation = style.safe(it.relation.as_deref().unwrap_or_default()).into_owned();
+            let target = style.safe(it.target.as_deref().unwrap_or_default()).into_owned();
+            format!("{title} → {relation} → {target} ({place}{also})")
+        }
+    }
 }

@@ -5,9 +5,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use serde_with::skip_serializing_none;
 
-use super::OutputFormat;
+use super::{OutputFormat, warnings};
 use crate::shape::Freshness;
 use crate::tool::{Effect, Tool, ToolSet};
+use crate::view::{Sheet, Style, View, count, fresh, stored};
 
 /// Parameters of `write_note`.
 #[skip_serializing_none]
@@ -93,6 +94,29 @@ impl Tool for WriteNote {
     const EFFECT: Effect = Effect::Writes;
     const SET: ToolSet = ToolSet::Notes;
     type Reply = WrittenReply;
+}
+
+impl View for WrittenReply {
+    fresh!();
+    fn view(&self, sheet: &mut Sheet) {
+        let style = sheet.style();
+        let [action, path, title] =
+            [&self.action, &self.path, &self.title].map(|it| style.safe(it));
+        sheet.line(&format!("{action} {path} ({title})"));
+        if let Some(permalink) = &self.permalink {
+            let facts = count(self.n_observations, "fact");
+            let relations = count(self.n_relations, "relation");
+            sheet.line(&format!("memory://{}  {facts}, {relations}", style.safe(permalink)));
+        }
+        if let Some(checksum) = &self.checksum {
+            sheet.line(&format!("checksum {checksum}"));
+        }
+        warnings(&self.warnings, sheet);
+        if !self.unresolved.is_empty() {
+            sheet.line(&format!("links to missing notes: {}", style.names(&self.unresolved)));
+        }
+        sheet.items(self.changed.iter().map(|it| changed(it, style)));
+    }
 }
 
 /// What `edit_note` does.
@@ -234,6 +258,32 @@ impl Tool for MoveNote {
     type Reply = MovedReply;
 }
 
+impl View for MovedReply {
+    fresh!();
+    fn view(&self, sheet: &mut Sheet) {
+        let style = sheet.style();
+        let verb = if self.dry_run { "would move" } else { "moved" };
+        sheet.line(&format!("{verb} {} to {}", style.safe(&self.from), style.safe(&self.to)));
+        if let Some(permalink) = &self.permalink {
+            sheet.line(&format!("memory://{}", style.safe(permalink)));
+        }
+        if self.rewritten.is_empty() {
+            sheet.line("no link had to be rewritten");
+        }
+        sheet.items(self.rewritten.iter().map(|it| {
+            let path = style.safe(&it.path);
+            match &it.error {
+                Some(error) if path.is_empty() => style.safe(error).into_owned(),
+                Some(error) => format!("{path}: {}", style.safe(error)),
+                None => format!(
+                    "{path}: {}",
+                    it.changed.iter().map(|it| changed(it, style)).collect::<Vec<_>>().join("\n  ")
+                ),
+            }
+        }));
+    }
+}
+
 /// Parameters of `delete_note`.
 #[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -303,4 +353,26 @@ impl Tool for CreateMemoryProject {
     const EFFECT: Effect = Effect::Writes;
     const SET: ToolSet = ToolSet::Notes;
     type Reply = CreatedProjectReply;
+}
+
+impl View for CreatedProjectReply {
+    fresh!();
+    fn view(&self, sheet: &mut Sheet) {
+        let style = sheet.style();
+        let verb = if self.is_new { "registered" } else { "registered already:" };
+        sheet.line(&format!("{verb} {}  {}", stored(&self.name), style.safe(&self.path)));
+        sheet.line(&style.safe(&self.hint));
+    }
+}
+
+/// The lines as `diff` shows them.
+fn changed(it: &ChangedLines, style: Style) -> String {
+    let marked = |mark: &str, text: &str| -> String {
+        text.trim_end_matches('\n')
+            .split('\n')
+            .filter(|_| !text.is_empty())
+            .map(|line| format!("\n  {mark} {}", style.safe(line)))
+            .collect()
+    };
+    format!("line {}:{}{}", it.line, marked("-", &it.before), marked("+", &it.after))
 }

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use proto::error::ErrorView;
 use proto::tool::{Effect, Tool};
 
-use super::{Render, Route, answer, crashed, in_turn, parameters, route};
+use super::{Route, answer, crashed, in_turn, parameters, route};
 use crate::llm::Asker;
 use crate::project::Project;
 use index::store::Snapshot;
@@ -34,7 +34,6 @@ pub(crate) fn asks_and_reads<T: Tool, M: Send + 'static, N: Send + 'static>(
     before: fn(&Project, &Snapshot, &T) -> Result<Option<M>, ErrorView>,
     ask: fn(&Project, M, &Asker) -> N,
     handler: Answering<T, N>,
-    render: Render<T>,
 ) -> Route {
     const { assert!(matches!(T::EFFECT, Effect::Reads), "a tool that writes cannot be a `reads` route") };
     route::<T>(move |call, readers| {
@@ -61,11 +60,7 @@ pub(crate) fn asks_and_reads<T: Tool, M: Send + 'static, N: Send + 'static>(
                 }
             };
             let work = move |project: &Project, snapshot: &Snapshot| {
-                answer::<T>(
-                    handler(project, snapshot, parameters, model_answer),
-                    render,
-                    call.wanted,
-                )
+                answer::<T>(handler(project, snapshot, parameters, model_answer), call.wanted)
             };
             let (answer, own_turn) = in_turn::<T, _>(project, readers, own_turn, work).await?;
             call.caller.keep(own_turn);
@@ -79,7 +74,6 @@ pub(crate) fn asks_and_reads<T: Tool, M: Send + 'static, N: Send + 'static>(
 pub(crate) fn reads_and_asks<T: Tool, M: Send + 'static>(
     handler: fn(&Project, &Snapshot, T) -> Result<M, ErrorView>,
     finish: fn(&Project, M, &Asker) -> Result<T::Reply, ErrorView>,
-    render: Render<T>,
 ) -> Route {
     const { assert!(matches!(T::EFFECT, Effect::Reads), "a tool that writes cannot be a `reads` route") };
     route::<T>(move |call, readers| {
@@ -96,7 +90,7 @@ pub(crate) fn reads_and_asks<T: Tool, M: Send + 'static>(
             drop(own_turn);
             let (read, asker) = (read?, Asker { client: call.caller.model, until });
             let asking = tokio::task::spawn_blocking(move || {
-                answer::<T>(finish(&project, read, &asker), render, call.wanted)
+                answer::<T>(finish(&project, read, &asker), call.wanted)
             });
             asking.await.map_err(|error| crashed(T::NAME, &error))?
         })

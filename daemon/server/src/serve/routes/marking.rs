@@ -10,7 +10,7 @@ use std::sync::Arc;
 use proto::error::ErrorView;
 use proto::tool::{Effect, Tool};
 
-use super::{Render, Route, answer, in_turn, parameters, route};
+use super::{Route, answer, in_turn, parameters, route};
 use crate::project::Project;
 use engine::write::Command;
 use index::store::Snapshot;
@@ -22,7 +22,6 @@ type Marked<T> = Result<(<T as Tool>::Reply, Option<Tick>), ErrorView>;
 /// A route for a tool that answers from a snapshot and needs the name of its client.
 pub(crate) fn reads_and_marks<T: Tool>(
     handler: fn(&Project, &Snapshot, T, &str) -> Marked<T>,
-    render: Render<T>,
 ) -> Route {
     const { assert!(matches!(T::EFFECT, Effect::Reads), "a tool that writes cannot be a `reads` route") };
     route::<T>(move |call, readers| {
@@ -32,7 +31,7 @@ pub(crate) fn reads_and_marks<T: Tool>(
             let client = call.caller.client.clone();
             let work = move |project: &Project, snapshot: &Snapshot| {
                 let (reply, mark) = handler(project, snapshot, parameters, &client)?;
-                Ok((answer::<T>(Ok(reply), render, call.wanted), mark))
+                Ok((answer::<T>(Ok(reply), call.wanted), mark))
             };
             let project = Arc::clone(&call.project);
             let (read, own_turn) = in_turn::<T, _>(call.project, readers, own_turn, work).await?;

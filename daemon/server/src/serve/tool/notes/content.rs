@@ -7,6 +7,7 @@ use proto::error::{Code, ErrorView};
 use proto::tool::core;
 use proto::tool::notes::{
     Fetch, FetchReply, ReadContent, ReadContentReply, ReadNote, ReadNoteReply, ViewNote,
+    ViewNoteReply,
 };
 use serde_json::{Map, Value};
 
@@ -116,8 +117,8 @@ pub async fn view_note(
     project: Arc<Project>,
     request: ViewNote,
     progress: Progress,
-) -> Result<ReadNoteReply, ErrorView> {
-    read_note(project, request.0, progress).await
+) -> Result<ViewNoteReply, ErrorView> {
+    read_note(project, request.0, progress).await.map(ViewNoteReply)
 }
 
 /// Reads a document by the id that a search returned.

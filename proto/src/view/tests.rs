@@ -1,17 +1,26 @@
+//! The text of replies for agents, in full; `terminal.rs`: for people.
+
+mod terminal;
+
 use std::collections::BTreeMap;
 
-use expect_test::{Expect, expect};
-use proto::shape::{
-    AssociationView, EvidenceView, Freshness, OriginView, RelationView, SourceView,
+use crate::shape::{
+    AssociationView, EntityView, EvidenceView, Freshness, OriginView, RelationView, SourceView,
 };
-use proto::tool::admin;
-use proto::tool::core::*;
+use crate::tool::admin;
+use crate::tool::core::*;
+use expect_test::{Expect, expect};
 use serde_json::json;
 
 use super::*;
 
-fn check<R>(render: fn(&R, usize) -> String, reply: &R, max_chars: usize, expected: Expect) {
-    let text = render(reply, max_chars);
+/// A style without anything to remove.
+fn agent(max_chars: usize) -> Style {
+    Style::agent(max_chars, |text| text.into())
+}
+
+fn check(reply: &impl View, max_chars: usize, expected: Expect) {
+    let text = reply.text(agent(max_chars));
     assert!(text.chars().count() <= max_chars, "{} characters", text.chars().count());
     expected.assert_eq(&format!("{text}\n"));
 }
@@ -71,7 +80,6 @@ fn places_are_lines_pages_or_headings() {
     let mut reply = hybrid(vec![paged, bare]);
     reply.entities.clear();
     check(
-        super::core::hybrid,
         &reply,
         2000,
         expect![[r#"
@@ -100,7 +108,6 @@ fn hits_one_line_and_a_snippet_each() {
     first.components.insert("same_document".into(), -0.05);
     first.score = 0.78;
     check(
-        super::core::hybrid,
         &hybrid(vec![first, second]),
         2000,
         expect![[r#"
@@ -117,7 +124,6 @@ fn hits_one_line_and_a_snippet_each() {
     nothing.entities.clear();
     nothing.freshness.building = Some("indexed 3,120 of 9,800".into());
     check(
-        super::core::hybrid,
         &nothing,
         2000,
         expect![[r#"
@@ -132,7 +138,7 @@ fn ten_hits_fit_two_thousand_characters() {
     let snippet =
         "The key store keeps every secret of the gateway, sealed by the master key of its region.";
     let reply = hybrid((1..=10).map(|n| hit(n, snippet)).collect());
-    let text = super::core::hybrid(&reply, 2000);
+    let text = reply.text(agent(2000));
     assert!(text.chars().count() <= 2000 && text.contains("10. runbooks"), "{text}");
 }
 
@@ -140,7 +146,6 @@ fn ten_hits_fit_two_thousand_characters() {
 fn what_does_not_fit_is_counted() {
     let reply = hybrid((1..=9).map(|n| hit(n, "Some words of this hit.")).collect());
     check(
-        super::core::hybrid,
         &reply,
         300,
         expect![[r#"
@@ -155,7 +160,6 @@ fn what_does_not_fit_is_counted() {
         "#]],
     );
     check(
-        super::core::hybrid,
         &hybrid(vec![hit(1, &"ä".repeat(5000))]),
         200,
         expect![[r#"
@@ -174,7 +178,6 @@ fn entities_one_a_line() {
     ring.path = Some("b/ring.md".into());
     let reply = EntityReply { entities: vec![found, ring], hint: None, freshness: fresh() };
     check(
-        super::core::entities,
         &reply,
         2000,
         expect![[r#"
@@ -260,7 +263,6 @@ fn an_explanation() {
         freshness: fresh(),
     };
     check(
-        super::core::explain,
         &reply,
         2000,
         expect![[r#"
@@ -295,7 +297,6 @@ fn upkeep_is_compact() {
     let reply =
         IngestReply { ingested: 3, skipped: 1, errors: vec![error("a.bin")], freshness: fresh() };
     check(
-        super::core::ingest,
         &reply,
         2000,
         expect![[r#"
@@ -306,7 +307,6 @@ fn upkeep_is_compact() {
     );
     let reply = ExtractReply { mentions: 4, entities_new: 0, relations: -2, freshness: fresh() };
     check(
-        super::core::extract,
         &reply,
         2000,
         expect![[r#"
@@ -323,7 +323,6 @@ fn upkeep_is_compact() {
         features: BTreeMap::new(),
     };
     check(
-        super::core::review,
         &ReviewReply { items: vec![item], decided: 1, freshness: fresh() },
         2000,
         expect![[r#"
@@ -334,7 +333,6 @@ fn upkeep_is_compact() {
     );
     let wait = admin::WaitReply { reached: false, freshness: fresh() };
     check(
-        super::admin::wait,
         &wait,
         2000,
         expect![[r#"
@@ -345,7 +343,6 @@ fn upkeep_is_compact() {
     let dump =
         admin::DumpReply { rows: vec![json!({})], cursor: Some("d:9".into()), freshness: fresh() };
     check(
-        super::admin::dump,
         &dump,
         2000,
         expect![[r#"
@@ -354,7 +351,6 @@ fn upkeep_is_compact() {
     "#]],
     );
     check(
-        super::admin::shutdown,
         &admin::ShutdownReply { draining: 2, freshness: fresh() },
         2000,
         expect![[r#"
@@ -378,7 +374,6 @@ fn what_looks_after_index_and_ledger() {
         row: "a.md\n[0,9]".into(),
     };
     check(
-        super::admin::verify,
         &admin::VerifyReply {
             n_rows: 8,
             parts: vec![part("doc", 0), part("chunk", 1)],
@@ -389,19 +384,23 @@ fn what_looks_after_index_and_ledger() {
         },
         2000,
         expect![[r#"
-            differs: 8 rows compared in 0.5 s
-              chunk: live 4, rebuilt 5, differing 1
-              only rebuilt, chunk: a.md [0,9]
+            notes  differs: 8 rows compared in 0.5 s
+
+            PART   LIVE  REBUILT  DIFFERING
+            doc    4     5        0
+            chunk  4     5        1
+
+            + rebuilt chunk: a.md [0,9]
+            hint: `kgctl verify --repair` replaces it with the rebuilt index
             (notes, tick 41)
         "#]],
     );
     let reply = admin::RescanReply { files: 1, commits: 2, seconds: 0.04, freshness: fresh() };
     check(
-        super::admin::rescan,
         &reply,
         2000,
         expect![[r#"
-            1 file compared in 0.0 s, 2 commits made
+            notes: 1 file compared in 0.0 s, changes were indexed in 2 commits
             (notes, tick 41)
         "#]],
     );
@@ -413,13 +412,12 @@ fn what_looks_after_index_and_ledger() {
     };
     let reply = admin::RetryReply { files: vec![retried], embedding: None, freshness: fresh() };
     check(
-        super::admin::retry,
         &reply,
         2000,
         expect![[r#"
-        failed a.md: too deep
-        (notes, tick 41)
-    "#]],
+            failed a.md (normalize): too deep
+            (notes, tick 41)
+        "#]],
     );
     let failed = admin::FailedFile {
         path: "a.md".into(),
@@ -439,7 +437,6 @@ fn what_looks_after_index_and_ledger() {
         freshness: fresh(),
     };
     check(
-        super::admin::checkup,
         &reply,
         2000,
         expect![[r#"
@@ -458,14 +455,12 @@ fn what_looks_after_index_and_ledger() {
         freshness: fresh(),
     };
     check(
-        super::admin::backup,
         &reply,
         2000,
         expect![[r#"
-        /b/ledger.sqlite: 4096 bytes, version 3
-        rows: decisions 1, documents 3
-        (notes, tick 41)
-    "#]],
+            /b/ledger.sqlite: 4,096 bytes, checked; 1 decisions, 3 documents
+            (notes, tick 41)
+        "#]],
     );
 }
 
@@ -482,7 +477,7 @@ fn what_is_not_read_is_cut_with_a_count() {
     not_read.extend((0..40).map(|at| row(&format!("e{at}"), 1)));
     let survey = Some(SurveyView { not_read, ..SurveyView::default() });
     let reply = StatusReply { survey, freshness: fresh(), ..StatusReply::default() };
-    let text = super::core::status(&reply, 2000);
+    let text = reply.text(agent(2000));
     assert!(text.contains("not read: 300 (extension: xyz): data/file0.xyz, "), "{text}");
     let n: u64 = text
         .lines()
@@ -526,20 +521,27 @@ fn a_status() {
         ..StatusReply::default()
     };
     check(
-        super::core::status,
         &reply,
         2000,
         expect![[r#"
-            not settled: indexed 3120 of 9800, 1 clients
-            /home/kim/notes (kgd 0.1.0, pid 77)
-            since , 0 errors
-            counts: document 3120, entity 811
-            queues (interactive+bulk): chunk 0+8
+            notes  working, 3,120 of 9,800 files; not yet: searchable, resolved, vectors, deep
+            folder     /home/kim/notes
+            index      3,120 document, 811 entity
+            formats    none
+            last file
+            speed      0.0 documents a second, 0.0 ms a transaction, tick 41
+            daemon     pid 77, version 0.1.0, since , 0 errors, 1 client, watching by events
+
+            QUEUE  INTERACTIVE  BULK
+            chunk  0            8
             not read: 5 (ignored: docs/.gitignore): docs/a .md, docs/out/, 3 more
-            not read, each by name: `not_read: true`
-            watcher: events
-            failed: a.md: deep (chunk)
-            warning: b.md: frontmatter is not YAML
+            hint: `not_read: true` names all, and what would have each read
+
+            FAILED  STAGE  REASON
+            a.md    chunk  deep
+
+            WARNED  WARNING
+            b.md    frontmatter is not YAML
             (notes, tick 41)
         "#]],
     );
