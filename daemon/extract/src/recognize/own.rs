@@ -91,7 +91,11 @@ pub(super) fn keep_types(own: &[Mention], mentions: &mut [Mention]) {
     let place = |it: &Mention| (it.span.start(), it.span.end());
     let types: FxHashMap<_, _> = own.iter().map(|it| (place(it), it.entity_type)).collect();
     for mention in mentions.iter_mut() {
-        mention.entity_type = types.get(&place(mention)).copied().unwrap_or(mention.entity_type);
+        if let Some(entity_type) = types.get(&place(mention)) {
+            mention.entity_type = *entity_type;
+            mention.place.is_type_guessed = false;
+            mention.place.certainty = 0;
+        }
     }
 }
 
