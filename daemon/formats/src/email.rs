@@ -329,12 +329,14 @@ fn person(one: &mail_parser::Addr<'_>) -> Option<String> {
 
 /// Returns `Chidi Okafor` for `Okafor, Chidi (EXT)`, as address books write names.
 fn first_name_first(name: String) -> String {
+    // One capital, or an initial with its dot: `LLC`, `GmbH` and `Inc.` are no first names.
+    let is_first = |part: &str| match part.strip_suffix('.') {
+        Some(initial) => initial.chars().count() == 1,
+        None => !part.chars().skip(1).any(char::is_uppercase),
+    };
     let bare = name.split(" (").next().unwrap_or(&name);
     match bare.split_once(", ") {
-        // `Acme, Inc.` is no person.
-        Some((last, first)) if !first.contains(',') && !first.ends_with("c.") => {
-            format!("{first} {last}")
-        }
+        Some((last, first)) if first.split([' ', '-']).all(is_first) => format!("{first} {last}"),
         _ => name,
     }
 }

@@ -43,9 +43,7 @@ impl OwnPatterns {
         let typed = compiled.into_iter().map(|(at, form)| (EntityType::ALL[at], form));
         OwnPatterns(typed.collect())
     }
-}
 
-impl OwnPatterns {
     /// Returns the names of a document that fit a pattern, or a built-in one.
     pub(super) fn find(&self, doc: &Document) -> Vec<Mention> {
         let mut out = Vec::new();
@@ -102,7 +100,12 @@ pub(super) fn keep_types(own: &[Mention], mentions: &mut [Mention]) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::recognize::RecognizeStage;
+    use arc_swap::ArcSwap;
     use config::settings::Recognize;
+    use model::Stage;
+    use model::document::testing;
+    use std::sync::Arc;
 
     #[test]
     fn a_match_is_a_name_of_the_stated_type() {
@@ -122,7 +125,7 @@ mod tests {
     #[test]
     fn standards_acts_and_people_before_addresses_have_their_forms() {
         let names = |text: &str| {
-            let doc = model::document::testing::doc(text);
+            let doc = testing::doc(text);
             let found = OwnPatterns::default().find(&doc).into_iter();
             found.map(|it| format!("{} {}", it.entity_type.as_str(), it.name)).collect::<Vec<_>>()
         };
@@ -174,5 +177,18 @@ mod tests {
         ] {
             assert_eq!(names(text), people, "{text}");
         }
+    }
+
+    #[test]
+    fn the_type_of_a_form_is_sure_whatever_a_judge_says() {
+        let doc = testing::doc("Ports said that DIN EN 1090-2 applies. So did the Harbor Board.");
+        let none: [crate::recognize::GazetteerTerm; 0] = [];
+        let gazetteer = crate::recognize::Gazetteer::build(1, none.into_iter());
+        let gazetteer = Arc::new(ArcSwap::from_pointee(gazetteer));
+        let doc = RecognizeStage::new(&Recognize::default(), gazetteer).run(doc).expect("read");
+        let mention = doc.found.mentions.iter().find(|it| it.name == "DIN EN 1090-2");
+        let mention = mention.expect("the standard is a name");
+        assert_eq!(mention.entity_type, EntityType::Standard);
+        assert!(!mention.place.is_type_guessed && mention.place.certainty == 0);
     }
 }

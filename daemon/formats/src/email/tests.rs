@@ -59,6 +59,21 @@ fn what_programs_do_to_mails_loses_no_text() {
 }
 
 #[test]
+fn people_have_their_first_name_first_and_companies_their_own_order() {
+    for (written, shown) in [
+        ("Okafor, Chidi (EXT)", "Chidi Okafor"),
+        ("Smith, John A.", "John A. Smith"),
+        ("Müller, Hans-Jörg", "Hans-Jörg Müller"),
+        ("Acme, Inc.", "Acme, Inc."),
+        ("Acme, LLC", "Acme, LLC"),
+        ("Kran, GmbH", "Kran, GmbH"),
+        ("Ada Moreno", "Ada Moreno"),
+    ] {
+        assert_eq!(super::first_name_first(written.to_string()), shown);
+    }
+}
+
+#[test]
 fn a_mail_in_a_mail_in_a_part_that_is_not_closed_is_read_as_far_as_it_goes() {
     // Found by fuzzing: with assertions enabled, the parser asserts that this cannot happen.
     let bytes = include_bytes!("../../../../corpus/hostile/eml/unclosed.eml");

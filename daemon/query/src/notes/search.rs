@@ -91,19 +91,14 @@ pub fn search_notes(
     for it in page {
         views.push(search.view(ctx, &floor, found.alone, it)?);
     }
-    if !search.is_listing {
-        // What has little to do with the question comes last, in the order of its relevance.
-        weak_last(&mut views, |(view, strength)| {
-            (*strength != Strength::Strong, view.relevance.unwrap_or_default())
-        });
-    }
     let (mut results, strengths): (Vec<ResultView>, Vec<Strength>) = views.into_iter().unzip();
     let (weak, mut nothing_relevant) = weak(&strengths);
     if search.is_listing {
         nothing_relevant = false;
     } else {
         results.iter_mut().zip(weak).for_each(|(it, weak)| it.weak = weak);
-        results.sort_by_key(|it| it.weak);
+        // What has little to do with the question comes last, in the order of its relevance.
+        weak_last(&mut results, |it| (it.weak, it.relevance.unwrap_or_default()));
         descending(results.iter_mut().map(|it| &mut it.score));
     }
     if results.is_empty() && search.hints.is_empty() {
